@@ -1,0 +1,90 @@
+#include "core/utf.h"
+
+namespace wattn {
+
+char32_t next_code_point(std::u16string_view text, std::size_t& position) {
+  const char32_t unit = text[position++];
+  if (unit < 0xD800 || unit > 0xDFFF) return unit;
+  if (unit > 0xDBFF || position == text.size()) return kReplacementCharacter;
+  const char32_t low = text[position];
+  if (low < 0xDC00 || low > 0xDFFF) return kReplacementCharacter;
+  ++position;
+  return 0x10000 + ((unit - 0xD800) << 10) + (low - 0xDC00);
+}
+
+char32_t next_code_point(std::string_view text, std::size_t& position) {
+  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
+  const char32_t lead = byte(position);
+  if (lead < 0x80) {
+    ++position;
+    return lead;
+  }
+  const int length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
+  constexpr char32_t kSmallest[] = {0, 0, 0x80, 0x800, 0x10000};  // anything below is an overlong form
+  bool valid = lead >= 0xC2 && lead <= 0xF4 && position + length <= text.size();
+  char32_t code_point = lead & (0x7F >> length);
+  for (int i = 1; valid && i < length; ++i) {
+    valid = (byte(position + i) & 0xC0) == 0x80;
+    code_point = (code_point << 6) | (byte(position + i) & 0x3F);
+  }
+  valid = valid && code_point >= kSmallest[length] && code_point <= 0x10FFFF && (code_point < 0xD800 || code_point > 0xDFFF);
+  position += valid ? length : 1;
+  return valid ? code_point : kReplacementCharacter;
+}
+
+void append_utf8(char32_t code_point, std::string& out) {
+  const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
+  if (code_point < 0x80) {
+    put(code_point);
+  } else if (code_point < 0x800) {
+    put(0xC0 | (code_point >> 6));
+    put(0x80 | (code_point & 0x3F));
+  } else if (code_point < 0x10000) {
+    put(0xE0 | (code_point >> 12));
+    put(0x80 | ((code_point >> 6) & 0x3F));
+    put(0x80 | (code_point & 0x3F));
+  } else {
+    put(0xF0 | (code_point >> 18));
+    put(0x80 | ((code_point >> 12) & 0x3F));
+    put(0x80 | ((code_point >> 6) & 0x3F));
+    put(0x80 | (code_point & 0x3F));
+  }
+}
+
+std::string to_utf8(std::u32string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (const char32_t code_point : text) append_utf8(code_point, out);
+  return out;
+}
+
+std::string to_utf8(std::u16string_view text) {
+  std::string out;
+  out.reserve(text.size());
+  for (std::size_t position = 0; position < text.size();) append_utf8(next_code_point(text, position), out);
+  return out;
+}
+
+std::u16string to_utf16(std::string_view utf8) {
+  std::u16string out;
+  out.reserve(utf8.size());
+  for (std::size_t position = 0; position < utf8.size();) {
+    const char32_t code_point = next_code_point(utf8, position);
+    if (code_point < 0x10000) {
+      out.push_back(static_cast<char16_t>(code_point));
+    } else {
+      out.push_back(static_cast<char16_t>(0xD7C0 + (code_point >> 10)));
+      out.push_back(static_cast<char16_t>(0xDC00 + (code_point & 0x3FF)));
+    }
+  }
+  return out;
+}
+
+std::u32string to_utf32(std::string_view utf8) {
+  std::u32string out;
+  out.reserve(utf8.size());
+  for (std::size_t position = 0; position < utf8.size();) out.push_back(next_code_point(utf8, position));
+  return out;
+}
+
+}  // namespace wattn

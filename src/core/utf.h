@@ -1,0 +1,25 @@
+// UTF-8, UTF-16 and code points. Text inside the core is code points (char32_t); JS strings come in as UTF-16 units.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace wattn {
+
+inline constexpr char32_t kReplacementCharacter = 0xFFFD;
+
+// Reads one code point at text[position] and moves position past it. A lone surrogate reads as U+FFFD (one unit).
+char32_t next_code_point(std::u16string_view text, std::size_t& position);
+
+// Reads one code point at text[position] and moves position past it. Invalid UTF-8 reads as U+FFFD per bad byte.
+char32_t next_code_point(std::string_view text, std::size_t& position);
+
+void append_utf8(char32_t code_point, std::string& out);
+std::string to_utf8(std::u32string_view text);
+std::string to_utf8(std::u16string_view text);  // lone surrogates become U+FFFD
+std::u16string to_utf16(std::string_view utf8);
+std::u32string to_utf32(std::string_view utf8);
+
+}  // namespace wattn

@@ -1,0 +1,30 @@
+// Encoding: what a tokenizer makes of one text or one pair. One entry per token in every vector.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace wattn {
+
+// A stretch of the original text in UTF-16 units, end exclusive: text.slice(begin, end) in JS.
+struct TextSpan {
+  std::int32_t begin = 0;
+  std::int32_t end = 0;
+  friend bool operator==(const TextSpan&, const TextSpan&) = default;
+};
+
+struct Encoding {
+  std::vector<std::int32_t> ids;                   // [tokens]
+  std::vector<std::int32_t> type_ids;              // [tokens] token_type_ids: 0 or 1 for BERT
+  std::vector<TextSpan> offsets;                   // [tokens] {0, 0} for special tokens that were added
+  std::vector<std::uint8_t> special_tokens_mask;   // [tokens] 1 for tokens added by the post-processor
+  std::vector<std::int32_t> word_ids;              // [tokens] index of the pre-token, -1 for added special tokens
+  std::vector<std::int32_t> sequence_ids;          // [tokens] 0 first text, 1 second text, -1 added special tokens
+  std::int32_t num_tokens_untruncated = 0;         // tokens there would have been, specials included
+  std::vector<Encoding> overflowing;               // further windows, when asked for
+
+  std::size_t size() const { return ids.size(); }
+  bool truncated() const { return num_tokens_untruncated > static_cast<std::int32_t>(ids.size()); }
+};
+
+}  // namespace wattn

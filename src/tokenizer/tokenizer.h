@@ -1,0 +1,60 @@
+// Tokenizer: text to Encoding, built from a tokenizer.json. Stages and field names are those of Hugging Face's file:
+// added tokens, normalizer, pre-tokenizer, model, post-processor, decoder.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "tokenizer/encoding.h"
+
+namespace wattn {
+
+enum class TruncationStrategy { kLongestFirst, kOnlyFirst, kOnlySecond };
+enum class Side { kLeft, kRight };
+
+struct EncodeOptions {
+  bool add_special_tokens = true;
+  bool split_special_tokens = false;         // true: special-token strings inside the text are ordinary text
+  std::optional<std::int32_t> max_length{};  // tokens, specials included; none: no truncation
+  TruncationStrategy strategy = TruncationStrategy::kLongestFirst;
+  Side truncation_side = Side::kRight;
+  std::int32_t overlap = 0;                  // tokens shared by neighbouring windows ("stride" in Python)
+  bool return_overflowing = false;           // fill Encoding::overflowing
+};
+
+class Tokenizer {
+ public:
+  // tokenizer_json: the root of a tokenizer.json. tokenizer_config: the root of tokenizer_config.json, or absent.
+  // An unknown component or field value is an UnsupportedError that names it.
+  static Result<Tokenizer> from_json(JsonRef tokenizer_json, JsonRef tokenizer_config);
+
+  Tokenizer(Tokenizer&&) noexcept;
+  Tokenizer& operator=(Tokenizer&&) noexcept;
+  ~Tokenizer();
+
+  // max_length too small for the special tokens is an InputError; so is overlap >= the room for text.
+  Result<Encoding> encode(std::u16string_view text, const EncodeOptions& options) const;
+  Result<Encoding> encode_pair(std::u16string_view first, std::u16string_view second, const EncodeOptions& options) const;
+
+  std::string decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const;
+
+  std::int32_t vocab_size() const;                                     // added tokens included
+  std::optional<std::int32_t> token_to_id(std::string_view token) const;
+  std::string_view id_to_token(std::int32_t id) const;                 // empty for an id outside the vocabulary
+
+  // From tokenizer_config.json where it says so, none where it says nothing (or a number beyond 10^9, Python's "no limit").
+  std::optional<std::int32_t> model_max_length() const;
+
+ private:
+  struct Parts;
+  explicit Tokenizer(std::unique_ptr<Parts> parts);
+  std::unique_ptr<Parts> parts_;
+};
+
+}  // namespace wattn
