@@ -1,0 +1,34 @@
+// The safetensors format: 8 bytes little-endian length of a JSON header, the header, the tensors' bytes end to end.
+// Format: https://github.com/huggingface/safetensors (README, "Format").
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "core/tensor_view.h"
+
+namespace wattn {
+
+struct TensorInfo {
+  std::string name;
+  DType dtype = DType::kF32;
+  Shape shape;
+  std::uint64_t begin = 0;  // bytes into the data that follows the header
+  std::uint64_t end = 0;
+};
+
+inline constexpr std::uint64_t kSafetensorsPrefixBytes = 8;
+inline constexpr std::uint64_t kSafetensorsMaxHeaderBytes = 100'000'000;  // the format's own limit
+
+// Length of the header from the first 8 bytes of a file of file_bytes bytes.
+Result<std::uint64_t> safetensors_header_bytes(std::string_view prefix, std::uint64_t file_bytes, std::string_view file);
+
+// The tensors in the order of their bytes. Checked: every dtype known, shapes match byte ranges, ranges tile the data
+// without gap or overlap and end where the file ends.
+Result<std::vector<TensorInfo>> parse_safetensors_header(std::string_view header, std::uint64_t file_bytes,
+                                                         std::string_view file);
+
+}  // namespace wattn

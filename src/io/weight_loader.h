@@ -1,0 +1,65 @@
+// WeightLoader: takes the bytes of one or more checkpoint files as they arrive, in pieces of any size, and hands every
+// tensor row by row, widened to f32, to the slot the model made for it. Nothing is kept but one row.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/result.h"
+#include "io/safetensors.h"
+
+namespace wattn {
+
+// Where one tensor goes. A row is the last dimension; a tensor of rank 1 is one row.
+struct WeightSlot {
+  std::string name;                                                        // as in the checkpoint
+  Shape shape;                                                             // expected
+  bool required = true;
+  std::function<void(std::int64_t row, const float* values)> write_row{};  // values: [shape.back()]
+  bool filled = false;
+};
+
+class WeightLoader {
+ public:
+  // ignored: names, or prefixes ending in '*', of tensors that may be there and are not used.
+  WeightLoader(std::vector<WeightSlot> slots, std::vector<std::string> ignored);
+
+  // Starts a file of file_bytes bytes; the file before it must have ended.
+  Result<void> begin_file(std::string file, std::uint64_t file_bytes);
+  // The next bytes of the file.
+  Result<void> push(std::string_view bytes);
+  // After the last file: every required slot must have been filled.
+  Result<void> finish();
+
+  const std::vector<WeightSlot>& slots() const { return slots_; }
+
+ private:
+  Result<void> open_header();
+  Result<void> match_tensors();
+  Result<void> take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row);
+
+  std::vector<WeightSlot> slots_;
+  std::vector<std::string> ignored_;
+  std::unordered_map<std::string, std::size_t> slot_by_name_;
+
+  std::string file_;
+  std::uint64_t file_bytes_ = 0;
+  std::uint64_t taken_ = 0;         // bytes of the file consumed so far
+  std::uint64_t header_bytes_ = 0;  // 0 until known
+  bool header_open_ = true;
+  std::vector<TensorInfo> tensors_;
+  std::vector<int> tensor_slots_;  // [tensors] index into slots_, -1 for ignored
+  std::size_t tensor_ = 0;         // the one whose bytes come now
+  std::int64_t row_ = 0;           // of that tensor
+  std::string pending_;            // bytes that wait for the rest of their header, prefix or row
+  std::vector<float> values_;      // one row widened
+};
+
+// Whether name is one of the patterns: equal, or beginning with one that ends in '*'.
+bool matches_any(std::string_view name, const std::vector<std::string>& patterns);
+
+}  // namespace wattn

@@ -1,0 +1,51 @@
+// Which variants this build has. The build defines WATTN_HAVE_* for the files it compiles; nothing else dispatches.
+#include "kernels/kernels.h"
+
+namespace wattn {
+
+extern const Kernels kKernelsScalar;
+#ifdef WATTN_HAVE_WASM_SIMD
+extern const Kernels kKernelsWasm;
+#endif
+#ifdef WATTN_HAVE_RELAXED_SIMD
+extern const Kernels kKernelsRelaxed;
+#endif
+#ifdef WATTN_HAVE_EIGEN
+extern const Kernels kKernelsEigen;
+#endif
+
+const Kernels& exact_kernels() {
+#ifdef WATTN_HAVE_WASM_SIMD
+  return kKernelsWasm;
+#else
+  return kKernelsScalar;
+#endif
+}
+
+const Kernels& fast_kernels() {
+#if defined(WATTN_HAVE_RELAXED_SIMD)
+  return kKernelsRelaxed;
+#elif defined(WATTN_HAVE_EIGEN)
+  return kKernelsEigen;
+#else
+  return exact_kernels();
+#endif
+}
+
+std::span<const Kernels* const> kernel_variants() {
+  static const Kernels* const kVariants[] = {
+      &kKernelsScalar,
+#ifdef WATTN_HAVE_WASM_SIMD
+      &kKernelsWasm,
+#endif
+#ifdef WATTN_HAVE_RELAXED_SIMD
+      &kKernelsRelaxed,
+#endif
+#ifdef WATTN_HAVE_EIGEN
+      &kKernelsEigen,
+#endif
+  };
+  return kVariants;
+}
+
+}  // namespace wattn

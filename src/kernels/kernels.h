@@ -1,0 +1,56 @@
+// The kernel table. A variant is one instruction set or library; every variant computes the same functions.
+// "Exact" variants (scalar, wasm) give the same bits: four lanes, one order of sums, no fused multiply-add, no libm.
+// Kernels cannot fail: shapes were checked by the op that calls them.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+namespace wattn {
+
+enum class Activation : std::uint8_t { kNone, kGelu, kRelu, kTanh };
+
+// c[i, j] = activation(scale * (sum over k, in rising order, of a[i, k] * b[j, k]) + bias[j]), 0 <= i < m, 0 <= j < n.
+struct GemmF32 {
+  const float* a = nullptr;     // [m, k], rows a_stride apart
+  std::int64_t a_stride = 0;
+  const float* b = nullptr;     // packed, see pack.h: [ceil(n / 8)][k][8]
+  const float* bias = nullptr;  // [n] or null
+  float* c = nullptr;           // [m, n], rows c_stride apart; must not overlap a or b
+  std::int64_t c_stride = 0;
+  std::int64_t m = 0, n = 0, k = 0;
+  float scale = 1.0f;
+  Activation activation = Activation::kNone;
+};
+
+struct Kernels {
+  const char* name;
+
+  void (*gemm_f32)(const GemmF32& gemm);
+
+  // x[i, :] = exp(x[i, :] - max) / sum, in place; x is [rows, cols] with rows stride apart. cols may be 0.
+  void (*softmax_rows)(float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride);
+
+  // out[i, :] = (v - mean(v)) / sqrt(var(v) + epsilon) * gamma + beta with v = x[i, :] + residual[i, :]; var is the mean
+  // of squared differences. All [rows, cols] without gaps; residual may be null; out may be x or residual.
+  void (*layer_norm_rows)(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon,
+                          float* out, std::int64_t rows, std::int64_t cols);
+
+  // out[j] += scale * x[j]. out must not overlap x.
+  void (*axpy)(float scale, const float* x, float* out, std::int64_t n);
+
+  // out[j] = max(out[j], x[j]).
+  void (*max_into)(const float* x, float* out, std::int64_t n);
+
+  // x = x / max(||x||, epsilon), the Euclidean norm, in place (torch.nn.functional.normalize).
+  void (*l2_normalize)(float* x, float epsilon, std::int64_t n);
+};
+
+// The same bits in every build, on every machine.
+const Kernels& exact_kernels();
+// May use fused multiply-add or a library: as fast as the build can, equal to exact_kernels() within rounding.
+const Kernels& fast_kernels();
+// Every variant in this build, the scalar one first: what tests and benches walk over.
+std::span<const Kernels* const> kernel_variants();
+
+}  // namespace wattn

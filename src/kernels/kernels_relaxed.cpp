@@ -1,0 +1,10 @@
+#include "kernels/gemm_f32.h"
+#include "kernels/rows.h"
+#include "kernels/vec_relaxed.h"
+
+namespace wattn {
+
+extern const Kernels kKernelsRelaxed;
+const Kernels kKernelsRelaxed = kernels_on<VecRelaxed>("relaxed");
+
+}  // namespace wattn

@@ -1,0 +1,10 @@
+#include "kernels/gemm_f32.h"
+#include "kernels/rows.h"
+#include "kernels/vec_wasm.h"
+
+namespace wattn {
+
+extern const Kernels kKernelsWasm;
+const Kernels kKernelsWasm = kernels_on<VecWasm>("wasm");
+
+}  // namespace wattn

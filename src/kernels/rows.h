@@ -1,0 +1,130 @@
+// Kernels that walk over rows: softmax, LayerNorm, pooling sums, normalisation. Formulas and shapes in kernels.h.
+// Sums over a row: lane l adds elements l, l + 4, l + 8, ... in order, a tail is padded with zeros, then V::sum.
+#pragma once
+
+#include <cmath>
+#include <limits>
+
+#include "kernels/kernels.h"
+#include "kernels/math.h"
+
+namespace wattn {
+
+// Calls f(offset, count) for each step of four over n elements; count is 4 but for the last.
+template <class V, class F>
+void for_each_step(std::int64_t n, const F& f) {
+  std::int64_t j = 0;
+  for (; j + V::kLanes <= n; j += V::kLanes) f(j, V::kLanes);
+  if (j < n) f(j, static_cast<int>(n - j));
+}
+
+template <class V>
+typename V::F32 load_step(const float* p, int count) {
+  return count == V::kLanes ? V::load(p) : V::load_partial(p, count);
+}
+
+template <class V>
+void store_step(float* p, typename V::F32 x, int count) {
+  if (count == V::kLanes) {
+    V::store(p, x);
+  } else {
+    V::store_partial(p, x, count);
+  }
+}
+
+// Three passes: largest, exponentials and their sum, division.
+template <class V>
+void softmax_rows_body(float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
+  using F32 = typename V::F32;
+  for (std::int64_t i = 0; i < rows; ++i) {
+    float* row = x + i * stride;
+    F32 largest = V::splat(-std::numeric_limits<float>::infinity());
+    std::int64_t j = 0;
+    for (; j + V::kLanes <= cols; j += V::kLanes) largest = V::max(largest, V::load(row + j));
+    float max = V::max_lane(largest);
+    for (; j < cols; ++j) max = max < row[j] ? row[j] : max;
+
+    const F32 max_vec = V::splat(max);
+    F32 sum = V::splat(0.0f);
+    for_each_step<V>(cols, [&](std::int64_t at, int count) {
+      F32 e = exp_vec<V>(V::sub(load_step<V>(row + at, count), max_vec));
+      store_step<V>(row + at, e, count);
+      if (count != V::kLanes) e = V::load_partial(row + at, count);  // lanes past the end count nothing
+      sum = V::add(sum, e);
+    });
+    const F32 scale = V::splat(1.0f / V::sum(sum));
+    for_each_step<V>(cols, [&](std::int64_t at, int count) {
+      store_step<V>(row + at, V::mul(load_step<V>(row + at, count), scale), count);
+    });
+  }
+}
+
+// arXiv 1607.06450; two passes over the row, which stays in the first cache.
+template <class V>
+void layer_norm_rows_body(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon,
+                          float* out, std::int64_t rows, std::int64_t cols) {
+  using F32 = typename V::F32;
+  const float reciprocal = 1.0f / static_cast<float>(cols);
+  for (std::int64_t i = 0; i < rows; ++i, x += cols, out += cols) {
+    F32 sum = V::splat(0.0f);
+    for_each_step<V>(cols, [&](std::int64_t j, int count) {
+      F32 v = load_step<V>(x + j, count);
+      if (residual) v = V::add(v, load_step<V>(residual + j, count));
+      store_step<V>(out + j, v, count);
+      sum = V::add(sum, v);
+    });
+    const F32 mean = V::splat(V::sum(sum) * reciprocal);
+    F32 squares = V::splat(0.0f);
+    for_each_step<V>(cols, [&](std::int64_t j, int count) {
+      const F32 d = V::sub(load_step<V>(out + j, count), mean);
+      store_step<V>(out + j, d, count);
+      const F32 counted = count == V::kLanes ? d : V::load_partial(out + j, count);
+      squares = V::madd(counted, counted, squares);
+    });
+    const F32 scale = V::splat(1.0f / std::sqrt(V::sum(squares) * reciprocal + epsilon));
+    for_each_step<V>(cols, [&](std::int64_t j, int count) {
+      const F32 normal = V::mul(load_step<V>(out + j, count), scale);
+      store_step<V>(out + j, V::madd(normal, load_step<V>(gamma + j, count), load_step<V>(beta + j, count)), count);
+    });
+    if (residual) residual += cols;
+  }
+}
+
+template <class V>
+void axpy_body(float scale, const float* x, float* out, std::int64_t n) {
+  const typename V::F32 scale_vec = V::splat(scale);
+  for_each_step<V>(n, [&](std::int64_t j, int count) {
+    store_step<V>(out + j, V::madd(scale_vec, load_step<V>(x + j, count), load_step<V>(out + j, count)), count);
+  });
+}
+
+template <class V>
+void max_into_body(const float* x, float* out, std::int64_t n) {
+  for_each_step<V>(n, [&](std::int64_t j, int count) {
+    store_step<V>(out + j, V::max(load_step<V>(out + j, count), load_step<V>(x + j, count)), count);
+  });
+}
+
+template <class V>
+void l2_normalize_body(float* x, float epsilon, std::int64_t n) {
+  using F32 = typename V::F32;
+  F32 squares = V::splat(0.0f);
+  for_each_step<V>(n, [&](std::int64_t j, int count) {
+    const F32 v = load_step<V>(x + j, count);
+    squares = V::madd(v, v, squares);
+  });
+  const float norm = std::sqrt(V::sum(squares));
+  const F32 divisor = V::splat(norm < epsilon ? epsilon : norm);
+  for_each_step<V>(n, [&](std::int64_t j, int count) {
+    store_step<V>(x + j, V::div(load_step<V>(x + j, count), divisor), count);
+  });
+}
+
+// The whole table on one vector type.
+template <class V>
+constexpr Kernels kernels_on(const char* name) {
+  return {name,           gemm_f32_body<V>,  softmax_rows_body<V>, layer_norm_rows_body<V>,
+          axpy_body<V>,   max_into_body<V>,  l2_normalize_body<V>};
+}
+
+}  // namespace wattn

@@ -1,0 +1,78 @@
+// Four floats without SIMD: the same lanes and the same roundings as vec_wasm.h, for native builds and as the reference.
+#pragma once
+
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+namespace wattn {
+
+struct VecScalar {
+  static constexpr int kLanes = 4;
+  struct F32 {
+    float lane[4];
+  };
+
+  static F32 load(const float* p) { return {{p[0], p[1], p[2], p[3]}}; }
+  // The first count (0 to 4) floats at p, zeros after them; reads nothing past them.
+  static F32 load_partial(const float* p, int count) {
+    F32 out{};
+    for (int i = 0; i < count; ++i) out.lane[i] = p[i];
+    return out;
+  }
+  static void store(float* p, F32 x) {
+    for (int i = 0; i < 4; ++i) p[i] = x.lane[i];
+  }
+  static void store_partial(float* p, F32 x, int count) {
+    for (int i = 0; i < count; ++i) p[i] = x.lane[i];
+  }
+  static F32 splat(float x) { return {{x, x, x, x}}; }
+
+  static F32 add(F32 a, F32 b) {
+    for (int i = 0; i < 4; ++i) a.lane[i] += b.lane[i];
+    return a;
+  }
+  static F32 sub(F32 a, F32 b) {
+    for (int i = 0; i < 4; ++i) a.lane[i] -= b.lane[i];
+    return a;
+  }
+  static F32 mul(F32 a, F32 b) {
+    for (int i = 0; i < 4; ++i) a.lane[i] *= b.lane[i];
+    return a;
+  }
+  static F32 div(F32 a, F32 b) {
+    for (int i = 0; i < 4; ++i) a.lane[i] /= b.lane[i];
+    return a;
+  }
+  // a * b + c, rounded twice.
+  static F32 madd(F32 a, F32 b, F32 c) { return add(mul(a, b), c); }
+  // b where a < b, else a: a NaN in a stays, a NaN in b is passed over.
+  static F32 max(F32 a, F32 b) {
+    for (int i = 0; i < 4; ++i) a.lane[i] = a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i];
+    return a;
+  }
+  // b where b < a, else a.
+  static F32 min(F32 a, F32 b) {
+    for (int i = 0; i < 4; ++i) a.lane[i] = b.lane[i] < a.lane[i] ? b.lane[i] : a.lane[i];
+    return a;
+  }
+  // x, but 0 where test < bound.
+  static F32 zero_where_less(F32 x, F32 test, F32 bound) {
+    for (int i = 0; i < 4; ++i) x.lane[i] = test.lane[i] < bound.lane[i] ? 0.0f : x.lane[i];
+    return x;
+  }
+  // 2^n from n + 1.5 * 2^23, n whole in [-126, 127]: the low bits of that float are n.
+  static F32 pow2_of_biased(F32 biased) {
+    for (float& x : biased.lane) x = std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) << 23) + 0x3F800000u);
+    return biased;
+  }
+
+  // Lanes are joined as (0 + 2) + (1 + 3).
+  static float sum(F32 x) { return (x.lane[0] + x.lane[2]) + (x.lane[1] + x.lane[3]); }
+  static float max_lane(F32 x) {
+    const auto larger = [](float a, float b) { return a < b ? b : a; };
+    return larger(larger(x.lane[0], x.lane[2]), larger(x.lane[1], x.lane[3]));
+  }
+};
+
+}  // namespace wattn

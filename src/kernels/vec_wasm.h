@@ -1,0 +1,48 @@
+// Four floats in a WebAssembly SIMD128 register; see vec_scalar.h for what each function promises.
+#pragma once
+
+#include <wasm_simd128.h>
+
+#include <cstring>
+
+namespace wattn {
+
+struct VecWasm {
+  static constexpr int kLanes = 4;
+  using F32 = v128_t;
+
+  static F32 load(const float* p) { return wasm_v128_load(p); }
+  static F32 load_partial(const float* p, int count) {
+    float lane[4] = {0, 0, 0, 0};
+    std::memcpy(lane, p, sizeof(float) * count);
+    return wasm_v128_load(lane);
+  }
+  static void store(float* p, F32 x) { wasm_v128_store(p, x); }
+  static void store_partial(float* p, F32 x, int count) {
+    float lane[4];
+    wasm_v128_store(lane, x);
+    std::memcpy(p, lane, sizeof(float) * count);
+  }
+  static F32 splat(float x) { return wasm_f32x4_splat(x); }
+
+  static F32 add(F32 a, F32 b) { return wasm_f32x4_add(a, b); }
+  static F32 sub(F32 a, F32 b) { return wasm_f32x4_sub(a, b); }
+  static F32 mul(F32 a, F32 b) { return wasm_f32x4_mul(a, b); }
+  static F32 div(F32 a, F32 b) { return wasm_f32x4_div(a, b); }
+  static F32 madd(F32 a, F32 b, F32 c) { return add(mul(a, b), c); }
+  static F32 max(F32 a, F32 b) { return wasm_f32x4_pmax(a, b); }
+  static F32 min(F32 a, F32 b) { return wasm_f32x4_pmin(a, b); }
+  static F32 zero_where_less(F32 x, F32 test, F32 bound) { return wasm_v128_andnot(x, wasm_f32x4_lt(test, bound)); }
+  static F32 pow2_of_biased(F32 biased) { return wasm_i32x4_add(wasm_i32x4_shl(biased, 23), wasm_i32x4_splat(0x3F800000)); }
+
+  static float sum(F32 x) {
+    const F32 pairs = add(x, wasm_i32x4_shuffle(x, x, 2, 3, 0, 1));
+    return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);
+  }
+  static float max_lane(F32 x) {
+    const F32 pairs = max(x, wasm_i32x4_shuffle(x, x, 2, 3, 0, 1));
+    return wasm_f32x4_extract_lane(max(pairs, wasm_i32x4_shuffle(pairs, pairs, 1, 0, 1, 0)), 0);
+  }
+};
+
+}  // namespace wattn
