@@ -1,0 +1,84 @@
+// Makes a machine ready to build and test wattn: npm dependencies, system packages, Emscripten. Does only what is
+// missing, one line for each thing it does, nothing at all when everything is there. Node built-ins only.
+//
+//   node tools/setup.mjs            (every npm script calls it first)
+//   WATTN_TOOLCHAIN=DIR             share one private Emscripten between clones
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { ensureEmscripten, ensureRelaxedNode, hasEmscripten, packagesForEmscripten, recordPath } from './lib/emscripten.mjs';
+import { capture, fail, must, root, which } from './lib/shell.mjs';
+
+const log = (line) => console.log(`setup: ${line}`);
+
+/** What the build and the tests need from the system: how to see that it is there, and the Debian package that brings it. */
+const needs = [
+  { package: 'cmake', there: () => which('cmake') },
+  { package: 'ninja-build', there: () => which('ninja') },
+  { package: 'python3', there: () => which('python3') }, // Emscripten is written in it
+  { package: 'g++', there: () => which('c++') },
+  { package: 'libeigen3-dev', there: () => existsSync('/usr/include/eigen3/Eigen/Core') },
+  { package: 'googletest', there: () => existsSync('/usr/src/googletest/CMakeLists.txt') },
+  { package: 'nlohmann-json3-dev', there: () => existsSync('/usr/include/nlohmann/json.hpp') },
+  { package: 'clang-format-19', there: () => which('clang-format-19') ?? which('clang-format') },
+  { package: 'chromium', there: () => findChromium() },
+];
+
+/** A Chromium or Chrome for the browser tests; the CHROME environment variable wins. */
+export function findChromium() {
+  const named = process.env.CHROME;
+  if (named) return existsSync(named) ? named : undefined;
+  return ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'].map(which).find(Boolean);
+}
+
+function installNpmDependencies() {
+  const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
+  const stamp = join(root, 'node_modules', '.wattn-lock'); // the lock file that node_modules was made from
+  if (existsSync(stamp) && readFileSync(stamp, 'utf8') === lock) return;
+  log('npm ci');
+  must('npm', ['ci', '--no-audit', '--no-fund'], { cwd: root });
+  writeFileSync(stamp, lock);
+}
+
+function installSystemPackages() {
+  const missing = needs.filter((need) => !need.there()).map((need) => need.package);
+  const emscriptenIsThere = hasEmscripten();
+  if (missing.length === 0 && emscriptenIsThere) return;
+  if (!which('apt-get')) {
+    if (missing.length === 0) return;
+    fail(`missing: ${missing.join(' ')} (names of Debian's packages); install them and run this again`);
+  }
+  const sudo = process.getuid() === 0 ? [] : ['sudo', '-n'];
+  const allowed = sudo.length === 0 || (which('sudo') && capture('sudo', ['-n', 'true']).ok);
+  if (allowed) {
+    log('apt-get update'); // a fresh container knows no packages yet
+    capture(...split([...sudo, 'apt-get', 'update', '-q'])); // an unreachable third-party source need not matter
+  }
+  if (!emscriptenIsThere) missing.push(...packagesForEmscripten());
+  if (missing.length === 0) return;
+  const install = ['apt-get', 'install', '-y', '--no-install-recommends', ...missing];
+  if (!allowed) fail(`system packages are missing; run: sudo apt-get update && sudo ${install.join(' ')}`);
+  log(`installing system packages: ${missing.join(' ')}`);
+  must(...split([...sudo, 'env', 'DEBIAN_FRONTEND=noninteractive', ...install]));
+}
+
+const split = ([program, ...args]) => [program, args];
+
+/** Everything, in order; cheap when all is there. Returns what the build needs to know, also kept in .toolchain/env.json. */
+export function setup() {
+  if (Number.parseInt(process.versions.node, 10) < 20) fail(`Node 20 or newer is needed, this is ${process.versions.node}`);
+  installNpmDependencies();
+  installSystemPackages();
+  // A folder outside the checkout lets several clones share one private toolchain.
+  const home = process.env.WATTN_TOOLCHAIN ?? join(root, '.toolchain');
+  const emscripten = ensureEmscripten(home, log);
+  const env = { emscripten, node: process.execPath, relaxedNode: ensureRelaxedNode(home, emscripten, log) };
+  const text = `${JSON.stringify(env, null, 2)}\n`;
+  if (!existsSync(recordPath) || readFileSync(recordPath, 'utf8') !== text) writeFileSync(recordPath, text);
+  return env;
+}
+
+if (import.meta.url === pathToFileURL(process.argv[1]).href) {
+  const { emscripten } = setup();
+  log(`ready (Node ${process.versions.node}, Emscripten ${emscripten.version})`);
+}
