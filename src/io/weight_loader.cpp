@@ -44,8 +44,9 @@ bool matches_any(std::string_view name, const std::vector<std::string>& patterns
   });
 }
 
-WeightLoader::WeightLoader(std::vector<WeightSlot> slots, std::vector<std::string> ignored)
-    : slots_(std::move(slots)), ignored_(std::move(ignored)) {
+WeightLoader::WeightLoader(std::vector<WeightSlot> slots, std::vector<std::string> ignored,
+                           std::function<std::string(std::string_view)> canonical)
+    : slots_(std::move(slots)), ignored_(std::move(ignored)), canonical_(std::move(canonical)) {
   for (std::size_t i = 0; i < slots_.size(); ++i) slot_by_name_.emplace(slots_[i].name, i);
 }
 
@@ -69,9 +70,10 @@ Result<void> WeightLoader::match_tensors() {
   tensor_slots_.assign(tensors_.size(), -1);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const TensorInfo& tensor = tensors_[i];
-    const auto found = slot_by_name_.find(tensor.name);
+    const std::string name = canonical_(tensor.name);
+    const auto found = slot_by_name_.find(name);
     if (found == slot_by_name_.end()) {
-      if (matches_any(tensor.name, ignored_)) continue;
+      if (matches_any(name, ignored_)) continue;
       return model_format_error(file_ + ": tensor '" + tensor.name + "' " + to_string(tensor.shape) +
                                 " is not one that this architecture has");
     }

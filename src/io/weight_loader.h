@@ -25,8 +25,10 @@ struct WeightSlot {
 
 class WeightLoader {
  public:
-  // ignored: names, or prefixes ending in '*', of tensors that may be there and are not used.
-  WeightLoader(std::vector<WeightSlot> slots, std::vector<std::string> ignored);
+  // canonical: the slots' spelling of a name in the file. ignored: canonical names, or prefixes ending in '*', of tensors
+  // that may be there and are not used.
+  WeightLoader(std::vector<WeightSlot> slots, std::vector<std::string> ignored,
+               std::function<std::string(std::string_view)> canonical);
 
   // Starts a file of file_bytes bytes; the file before it must have ended.
   Result<void> begin_file(std::string file, std::uint64_t file_bytes);
@@ -44,6 +46,7 @@ class WeightLoader {
 
   std::vector<WeightSlot> slots_;
   std::vector<std::string> ignored_;
+  std::function<std::string(std::string_view)> canonical_;
   std::unordered_map<std::string, std::size_t> slot_by_name_;
 
   std::string file_;

@@ -1,0 +1,173 @@
+#include "engine.h"
+
+#include <algorithm>
+
+#include "models/arch.h"
+
+namespace wattn {
+namespace {
+
+// The documents of a repository, by name.
+class Documents {
+ public:
+  explicit Documents(const std::vector<NamedFile>& files) : files_(files) {}
+
+  bool has(std::string_view name) const { return find(name) != nullptr; }
+  Result<Json> read(std::string_view name) const {
+    const NamedFile* file = find(name);
+    if (!file) return model_format_error(std::string(name) + ": expected this file in the model, found none");
+    return Json::parse(file->bytes, name);
+  }
+
+ private:
+  const NamedFile* find(std::string_view name) const {
+    const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name == name; });
+    return at == files_.end() ? nullptr : &*at;
+  }
+  const std::vector<NamedFile>& files_;
+};
+
+Result<SentenceConfig> read_sentence_config(const Documents& documents) {
+  SentenceConfig sentence;
+  if (documents.has("modules.json")) {
+    auto modules = documents.read("modules.json");
+    if (!modules.ok()) return modules.error();
+    const auto list = parse_modules(modules.value().root());
+    if (!list.ok()) return list.error();
+    sentence.normalize = list.value().normalize;
+    if (list.value().pooling) {
+      const std::string& path = list.value().pooling_path;
+      auto pooling = documents.read((path.empty() ? path : path + "/") + "config.json");
+      if (!pooling.ok()) return pooling.error();
+      if (auto e = parse_pooling(pooling.value().root(), sentence); !e.ok()) return e.error();
+    }
+  }
+  using Parse = Result<void> (*)(JsonRef, SentenceConfig&);
+  const std::pair<const char*, Parse> optional[] = {{"sentence_bert_config.json", parse_sentence_bert},
+                                                    {"config_sentence_transformers.json", parse_prompts}};
+  for (const auto& [name, parse] : optional) {
+    if (!documents.has(name)) continue;
+    auto json = documents.read(name);
+    if (!json.ok()) return json.error();
+    if (auto e = parse(json.value().root(), sentence); !e.ok()) return e.error();
+  }
+  return sentence;
+}
+
+Result<Tokenizer> read_tokenizer(const Documents& documents) {
+  auto tokenizer = documents.read("tokenizer.json");
+  if (!tokenizer.ok()) return tokenizer.error();
+  if (!documents.has("tokenizer_config.json")) return Tokenizer::from_json(tokenizer.value().root(), JsonRef());
+  auto config = documents.read("tokenizer_config.json");
+  if (!config.ok()) return config.error();
+  return Tokenizer::from_json(tokenizer.value().root(), config.value().root());
+}
+
+// One file, or the shards that model.safetensors.index.json lists.
+Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
+  constexpr const char* kIndex = "model.safetensors.index.json";
+  if (!documents.has(kIndex)) return std::vector<std::string>{"model.safetensors"};
+  auto index = documents.read(kIndex);
+  if (!index.ok()) return index.error();
+  const JsonRef map = index.value().root()["weight_map"];
+  if (!map.is_object() || map.size() == 0) return map.mismatch("an object of tensor names and shard files");
+  std::vector<std::string> shards;
+  for (const auto& [tensor, shard] : map.members()) {
+    const auto name = shard.as_string();
+    if (!name.ok()) return name.error();
+    const bool plain = !name.value().empty() && name.value().find_first_of("/\\:") == std::string_view::npos;
+    if (!plain || !name.value().ends_with(".safetensors")) return shard.mismatch("the name of a .safetensors file beside the index");
+    shards.emplace_back(name.value());
+  }
+  std::sort(shards.begin(), shards.end());
+  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+  return shards;
+}
+
+// sentence_bert_config.json rules where it speaks; else the tokenizer's own limit; never more than the positions.
+std::int64_t choose_max_length(const SentenceConfig& sentence, const Tokenizer& tokenizer, std::int64_t positions) {
+  if (sentence.max_seq_length) return std::min(*sentence.max_seq_length, positions);
+  if (const auto limit = tokenizer.model_max_length()) return std::min<std::int64_t>(*limit, positions);
+  return positions;
+}
+
+}  // namespace
+
+std::size_t Engine::arena_bytes() const {
+  const std::int64_t tokens = token_budget();
+  Arena measure;
+  measure.take<float>(tokens * encoder_.config().hidden_size);
+  return measure.used() + encoder_.forward_bytes(tokens, encoder_.config().max_position_embeddings);
+}
+
+Result<const float*> Engine::run(const Batch& batch, Taps* taps) {
+  if (auto checked = encoder_.check(batch); !checked.ok()) return checked.error();
+  if (arena_.measuring()) {
+    auto arena = Arena::with_bytes(arena_bytes(), "activations");
+    if (!arena.ok()) return arena.error();
+    arena_ = std::move(arena).value();
+  }
+  arena_.reset();
+  float* hidden = arena_.take<float>(token_budget() * encoder_.config().hidden_size);
+  encoder_.forward(*kernels_, batch, arena_, hidden, taps);
+  return static_cast<const float*>(hidden);
+}
+
+Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<NamedFile>& files, const LoadOptions& options) {
+  const Documents documents(files);
+  auto config = documents.read("config.json");
+  if (!config.ok()) return config.error();
+  const auto arch = find_arch(config.value().root());
+  if (!arch.ok()) return arch.error();
+  const auto encoder_config = arch.value()->parse_config(config.value().root());
+  if (!encoder_config.ok()) return encoder_config.error();
+  auto sentence = read_sentence_config(documents);
+  if (!sentence.ok()) return sentence.error();
+  auto tokenizer = read_tokenizer(documents);
+  if (!tokenizer.ok()) return tokenizer.error();
+  auto weight_files = read_weight_files(documents);
+  if (!weight_files.ok()) return weight_files.error();
+  if (tokenizer.value().vocab_size() > encoder_config.value().vocab_size) {
+    return model_format_error("tokenizer.json: expected at most vocab_size " + std::to_string(encoder_config.value().vocab_size) +
+                              " (config.json) token ids, found " + std::to_string(tokenizer.value().vocab_size()));
+  }
+  auto encoder = Encoder::with_config(encoder_config.value());
+  if (!encoder.ok()) return encoder.error();
+
+  std::unique_ptr<EngineLoader> loader(new EngineLoader);
+  loader->engine_.reset(new Engine(std::move(tokenizer).value(), std::move(encoder).value()));
+  Engine& engine = *loader->engine_;
+  engine.sentence_ = std::move(sentence).value();
+  engine.kernels_ = options.precision == Precision::kFast ? &fast_kernels() : &exact_kernels();
+  engine.model_type_ = arch.value()->model_type;
+  engine.max_length_ = choose_max_length(engine.sentence_, engine.tokenizer_, encoder_config.value().max_position_embeddings);
+  loader->weight_files_ = std::move(weight_files).value();
+  loader->pooler_weight_ = std::string(arch.value()->names.pooler) + ".weight";
+  loader->weights_.emplace(engine.encoder_.weight_slots(arch.value()->names),
+                           std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
+                           [arch = arch.value()](std::string_view name) { return canonical_weight_name(*arch, name); });
+  return loader;
+}
+
+Result<void> EngineLoader::begin_weight_file(std::string_view name, std::uint64_t bytes) {
+  if (files_begun_ == weight_files_.size() || weight_files_[files_begun_] != name) {
+    const std::string expected = files_begun_ == weight_files_.size() ? "no further file" : weight_files_[files_begun_];
+    return input_error("weight files: expected " + expected + ", found " + std::string(name));
+  }
+  ++files_begun_;
+  return weights_->begin_file(std::string(name), bytes);
+}
+
+Result<std::unique_ptr<Engine>> EngineLoader::finish() {
+  if (files_begun_ != weight_files_.size()) {
+    return input_error("weight files: expected " + weight_files_[files_begun_] + ", found no further file");
+  }
+  if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
+  const auto& slots = weights_->slots();
+  engine_->encoder_.set_has_pooler(std::any_of(slots.begin(), slots.end(), [&](const WeightSlot& slot) {
+    return slot.name == pooler_weight_ && slot.filled;
+  }));
+  return std::move(engine_);
+}
+
+}  // namespace wattn

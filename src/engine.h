@@ -1,0 +1,93 @@
+// Engine: a tokenizer, an encoder and the memory to run them, made from the files of one model repository.
+// EngineLoader makes one: small files whole, weight files streamed. With tasks/*.h the only doors for bindings.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/result.h"
+#include "core/taps.h"
+#include "io/weight_loader.h"
+#include "kernels/kernels.h"
+#include "models/encoder.h"
+#include "models/sentence_config.h"
+#include "tokenizer/tokenizer.h"
+
+namespace wattn {
+
+struct NamedFile {
+  std::string name;  // path inside the repository: "1_Pooling/config.json"
+  std::string bytes;
+};
+
+enum class Precision : std::uint8_t { kExact, kFast };
+
+struct LoadOptions {
+  Precision precision = Precision::kExact;
+};
+
+class Engine {
+ public:
+  const Tokenizer& tokenizer() const { return tokenizer_; }
+  const Encoder& encoder() const { return encoder_; }
+  const SentenceConfig& sentence() const { return sentence_; }
+  const Kernels& kernels() const { return *kernels_; }
+  std::string_view model_type() const { return model_type_; }
+
+  // The most tokens a text may have, specials included: what the repository says, at most the positions there are.
+  std::int64_t max_length() const { return max_length_; }
+  // Tokens of one micro-batch: a longer text runs alone, up to max_length().
+  std::int64_t token_budget() const { return std::max<std::int64_t>(kTokenBudget, encoder_.config().max_position_embeddings); }
+
+  // Bytes one engine holds: weights, and the arena that every run works in.
+  std::size_t weight_bytes() const { return encoder_.weight_bytes(); }
+  std::size_t arena_bytes() const;
+
+  // Runs the encoder over at most token_budget() tokens. The result, [tokens, hidden], is valid until the next run.
+  Result<const float*> run(const Batch& batch, Taps* taps);
+
+ private:
+  friend class EngineLoader;
+  Engine(Tokenizer tokenizer, Encoder encoder) : tokenizer_(std::move(tokenizer)), encoder_(std::move(encoder)) {}
+
+  static constexpr std::int64_t kTokenBudget = 512;  // the ffn activations of a MiniLM stay in a 4 MB cache
+
+  Tokenizer tokenizer_;
+  Encoder encoder_;
+  SentenceConfig sentence_;
+  const Kernels* kernels_ = nullptr;
+  std::string model_type_;
+  std::int64_t max_length_ = 0;
+  Arena arena_;  // made at the first run
+};
+
+class EngineLoader {
+ public:
+  // files: config.json and tokenizer.json, and of tokenizer_config.json, modules.json, the pooling's config.json,
+  // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json those there are.
+  static Result<std::unique_ptr<EngineLoader>> begin(const std::vector<NamedFile>& files, const LoadOptions& options);
+
+  // The weight files to stream, in this order.
+  const std::vector<std::string>& weight_files() const { return weight_files_; }
+
+  Result<void> begin_weight_file(std::string_view name, std::uint64_t bytes);
+  Result<void> push(std::string_view bytes) { return weights_->push(bytes); }
+  // After the last byte of the last weight file.
+  Result<std::unique_ptr<Engine>> finish();
+
+ private:
+  EngineLoader() = default;
+
+  std::unique_ptr<Engine> engine_;
+  std::optional<WeightLoader> weights_;
+  std::vector<std::string> weight_files_;
+  std::size_t files_begun_ = 0;
+  std::string pooler_weight_;  // the pooler is optional: the name by which finish() sees whether it came
+};
+
+}  // namespace wattn

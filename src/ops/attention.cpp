@@ -1,0 +1,87 @@
+#include "ops/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <vector>
+
+#include "kernels/pack.h"
+
+namespace wattn {
+namespace {
+
+// Queries scored at a time: the scores of a long sequence never exist as a whole.
+constexpr std::int64_t kQueryBlock = 48;
+
+// Collects [heads, seq, seq] from the blocks, only when somebody looks.
+struct ScoreTap {
+  std::vector<float> whole;
+  void add(const float* scores, std::int64_t head, std::int64_t row, std::int64_t rows, std::int64_t seq) {
+    std::copy(scores, scores + rows * seq, whole.begin() + (head * seq + row) * seq);
+  }
+};
+
+}  // namespace
+
+AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shape, std::int64_t max_seq) {
+  AttentionScratch scratch;
+  scratch.keys = arena.take<float>(packed_size(max_seq, shape.head_dim));
+  scratch.values = arena.take<float>(packed_size(shape.head_dim, max_seq));
+  scratch.scores = arena.take<float>(kQueryBlock * max_seq);
+  return scratch;
+}
+
+void self_attention(const Kernels& kernels, const AttentionShape& shape, const float* qkv,
+                    std::span<const std::int32_t> seq_start, const AttentionScratch& scratch, float* context, Taps* taps,
+                    std::string_view tap_prefix) {
+  const std::int64_t hidden = shape.hidden();
+  const std::int64_t head_dim = shape.head_dim;
+  const std::int64_t stride = 3 * hidden;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim));
+  ScoreTap scores_tap;
+  ScoreTap probs_tap;
+
+  for (std::size_t sequence = 0; sequence + 1 < seq_start.size(); ++sequence) {
+    const std::int64_t begin = seq_start[sequence];
+    const std::int64_t seq = seq_start[sequence + 1] - begin;
+    if (taps) {
+      scores_tap.whole.resize(shape.heads * seq * seq);
+      probs_tap.whole.resize(shape.heads * seq * seq);
+    }
+    for (std::int64_t head = 0; head < shape.heads; ++head) {
+      const float* query = qkv + begin * stride + head * head_dim;
+      pack_rows(scratch.keys, query + hidden, seq, head_dim, stride);
+      pack_transposed(scratch.values, query + 2 * hidden, head_dim, seq, stride);
+      for (std::int64_t row = 0; row < seq; row += kQueryBlock) {
+        const std::int64_t rows = std::min(kQueryBlock, seq - row);
+        kernels.gemm_f32({.a = query + row * stride,
+                          .a_stride = stride,
+                          .b = scratch.keys,
+                          .c = scratch.scores,
+                          .c_stride = seq,
+                          .m = rows,
+                          .n = seq,
+                          .k = head_dim,
+                          .scale = scale});
+        if (taps) scores_tap.add(scratch.scores, head, row, rows, seq);
+        kernels.softmax_rows(scratch.scores, rows, seq, seq);
+        if (taps) probs_tap.add(scratch.scores, head, row, rows, seq);
+        kernels.gemm_f32({.a = scratch.scores,
+                          .a_stride = seq,
+                          .b = scratch.values,
+                          .c = context + (begin + row) * hidden + head * head_dim,
+                          .c_stride = hidden,
+                          .m = rows,
+                          .n = head_dim,
+                          .k = seq});
+      }
+    }
+    if (taps) {
+      const std::int64_t dims[] = {shape.heads, seq, seq};
+      const std::string prefix(tap_prefix);
+      taps->on_tensor(prefix + "scores", static_cast<int>(sequence), {scores_tap.whole.data(), dims});
+      taps->on_tensor(prefix + "probs", static_cast<int>(sequence), {probs_tap.whole.data(), dims});
+    }
+  }
+}
+
+}  // namespace wattn

@@ -1,0 +1,35 @@
+// Scaled dot-product self-attention over packed sequences: softmax(q k^T / sqrt(head_dim)) v, arXiv 1706.03762.
+// A sequence attends to itself only, so no padding and no mask exist.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "core/arena.h"
+#include "core/taps.h"
+#include "kernels/kernels.h"
+
+namespace wattn {
+
+struct AttentionShape {
+  std::int64_t heads = 0;
+  std::int64_t head_dim = 0;
+  std::int64_t hidden() const { return heads * head_dim; }
+};
+
+// What self_attention needs while it runs, for sequences of at most max_seq tokens.
+struct AttentionScratch {
+  float* keys = nullptr;    // one head, packed: [ceil(max_seq / 8)][head_dim][8]
+  float* values = nullptr;  // one head, packed: [ceil(head_dim / 8)][max_seq][8]
+  float* scores = nullptr;  // [kQueryBlock, max_seq]
+};
+AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shape, std::int64_t max_seq);
+
+// qkv: [tokens, 3 * hidden], each row query, key and value, heads side by side. context: [tokens, hidden].
+// seq_start: [batch + 1]. taps sees "<tap_prefix>scores" (before the softmax) and "<tap_prefix>probs", [heads, seq, seq].
+void self_attention(const Kernels& kernels, const AttentionShape& shape, const float* qkv,
+                    std::span<const std::int32_t> seq_start, const AttentionScratch& scratch, float* context, Taps* taps,
+                    std::string_view tap_prefix);
+
+}  // namespace wattn

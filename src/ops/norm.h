@@ -1,0 +1,28 @@
+// LayerNorm as torch.nn.LayerNorm over the last dimension, with the residual added first (post-norm blocks).
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "kernels/kernels.h"
+
+namespace wattn {
+
+struct LayerNorm {
+  std::int64_t hidden = 0;
+  float epsilon = 0.0f;
+  float* gamma = nullptr;  // [hidden] "weight" in checkpoints
+  float* beta = nullptr;   // [hidden] "bias"
+};
+
+inline LayerNorm take_layer_norm(Arena& arena, std::int64_t hidden, float epsilon) {
+  return {hidden, epsilon, arena.take<float>(hidden), arena.take<float>(hidden)};
+}
+
+// y = LayerNorm(x + residual); x, residual, y: [tokens, hidden]; residual may be null, y may be x or residual.
+inline void layer_norm(const Kernels& kernels, const LayerNorm& norm, const float* x, const float* residual, std::int64_t tokens,
+                       float* y) {
+  kernels.layer_norm_rows(x, residual, norm.gamma, norm.beta, norm.epsilon, y, tokens, norm.hidden);
+}
+
+}  // namespace wattn

@@ -1,0 +1,83 @@
+#include "ops/pooling.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace wattn {
+namespace {
+
+struct ModeName {
+  std::string_view name;
+  PoolingMode mode;
+};
+constexpr ModeName kModeNames[] = {
+    {"cls", PoolingMode::kCls},
+    {"first_token", PoolingMode::kCls},
+    {"max", PoolingMode::kMax},
+    {"mean", PoolingMode::kMean},
+    {"mean_sqrt_len_tokens", PoolingMode::kMeanSqrtLen},
+    {"weightedmean", PoolingMode::kWeightedMean},
+    {"lasttoken", PoolingMode::kLastToken},
+    {"last_token", PoolingMode::kLastToken},
+    {"eos", PoolingMode::kLastToken},
+};
+
+// x: the tokens that count, [tokens, hidden], tokens > 0; position is that of the first one in its sequence.
+void pool_one(const Kernels& kernels, PoolingMode mode, const float* x, std::int64_t tokens, std::int64_t hidden,
+              std::int64_t position, float* out) {
+  // out = sum of weight_of(i) x_i / divisor.
+  const auto weighted_sum = [&](const auto& weight_of, float divisor) {
+    std::fill(out, out + hidden, 0.0f);
+    for (std::int64_t i = 0; i < tokens; ++i) kernels.axpy(weight_of(i), x + i * hidden, out, hidden);
+    for (std::int64_t j = 0; j < hidden; ++j) out[j] /= divisor;
+  };
+  const auto one = [](std::int64_t) { return 1.0f; };
+  const auto position_of = [&](std::int64_t i) { return static_cast<float>(position + i + 1); };
+  const auto n = static_cast<float>(tokens);
+  switch (mode) {
+    case PoolingMode::kCls:
+      std::copy(x, x + hidden, out);
+      break;
+    case PoolingMode::kLastToken:
+      std::copy(x + (tokens - 1) * hidden, x + tokens * hidden, out);
+      break;
+    case PoolingMode::kMax:
+      std::fill(out, out + hidden, -std::numeric_limits<float>::infinity());
+      for (std::int64_t i = 0; i < tokens; ++i) kernels.max_into(x + i * hidden, out, hidden);
+      break;
+    case PoolingMode::kMean:
+      weighted_sum(one, n);
+      break;
+    case PoolingMode::kMeanSqrtLen:
+      weighted_sum(one, std::sqrt(n));
+      break;
+    case PoolingMode::kWeightedMean:
+      weighted_sum(position_of, n * (position_of(0) + position_of(tokens - 1)) / 2.0f);
+      break;
+  }
+}
+
+}  // namespace
+
+std::optional<PoolingMode> pooling_mode_from_name(std::string_view name) {
+  for (const ModeName& row : kModeNames) {
+    if (row.name == name) return row.mode;
+  }
+  return std::nullopt;
+}
+
+void pool(const Kernels& kernels, std::span<const PoolingMode> modes, const float* x, std::int64_t tokens, std::int64_t hidden,
+          std::int64_t skip, float* out) {
+  const std::int64_t first = std::min(skip, tokens);
+  for (const PoolingMode mode : modes) {
+    if (first == tokens) {
+      std::fill(out, out + hidden, 0.0f);
+    } else {
+      pool_one(kernels, mode, x + first * hidden, tokens - first, hidden, first, out);
+    }
+    out += hidden;
+  }
+}
+
+}  // namespace wattn

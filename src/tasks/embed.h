@@ -1,0 +1,39 @@
+// embed: texts to sentence vectors, as sentence-transformers' encode() does from the same repository.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine.h"
+
+namespace wattn {
+
+struct EmbedOptions {
+  std::optional<std::vector<PoolingMode>> pooling{};  // none: the repository's own; empty: one vector a token
+  std::optional<bool> normalize{};                    // none: the repository's own
+  std::string prompt{};                               // put before every text
+  std::optional<std::int64_t> max_length{};           // tokens; none: the model's own
+  bool truncate = true;                               // false: a longer text is an InputError
+  bool split_special_tokens = false;
+};
+
+struct EmbedResult {
+  // Pooled: [batch, dim]. Without pooling: [sum of tokens, dim], text after text.
+  std::vector<float> data;
+  std::int64_t dim = 0;
+  bool pooled = false;
+  std::vector<std::int32_t> tokens;            // [batch] tokens that ran, specials included
+  std::vector<std::int32_t> tokens_untruncated;  // [batch] tokens there would have been
+};
+
+// The prompt of a name in config_sentence_transformers.json; an InputError names those there are.
+// name empty: the repository's default prompt, which may be none.
+Result<std::string> find_prompt(const SentenceConfig& sentence, std::string_view name);
+
+Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> texts, const EmbedOptions& options);
+
+}  // namespace wattn
