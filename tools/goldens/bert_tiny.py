@@ -265,6 +265,12 @@ def save_embeddings(folder, tok):
     assert reference.max_seq_length == MAX_TOKENS and reference.prompts["query"] == PROMPTS["query"]
     single = encode(reference, TEXTS)
     batched = reference.encode(TEXTS, batch_size=8, convert_to_numpy=True, show_progress_bar=False)
+    with tempfile.TemporaryDirectory() as both:
+        shutil.copytree(folder / "model", both, dirs_exist_ok=True)
+        shutil.copytree(folder / "legacy", both, dirs_exist_ok=True)
+        old = SentenceTransformer(both, device="cpu")
+        assert old.max_seq_length == MAX_TOKENS and numpy.array_equal(encode(old, TEXTS), single)
+        assert numpy.array_equal(encode(old, TEXTS, prompt_name="query"), encode(reference, TEXTS, prompt_name="query"))
     exact = encode(reference.double(), TEXTS)
     rows = []
     for text, vector in zip(TEXTS, floats(exact)):
