@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "models/arch.h"
-
 namespace wattn {
 namespace {
 
@@ -102,6 +100,10 @@ std::size_t Engine::arena_bytes() const {
 
 Result<const float*> Engine::run(const Batch& batch, Taps* taps) {
   if (auto checked = encoder_.check(batch); !checked.ok()) return checked.error();
+  if (batch.tokens() > token_budget()) {
+    return input_error("input_ids: expected at most " + std::to_string(token_budget()) + " tokens in one run, found " +
+                       std::to_string(batch.tokens()));
+  }
   if (arena_.measuring()) {
     auto arena = Arena::with_bytes(arena_bytes(), "activations");
     if (!arena.ok()) return arena.error();
@@ -127,10 +129,6 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   if (!tokenizer.ok()) return tokenizer.error();
   auto weight_files = read_weight_files(documents);
   if (!weight_files.ok()) return weight_files.error();
-  if (tokenizer.value().vocab_size() > encoder_config.value().vocab_size) {
-    return model_format_error("tokenizer.json: expected at most vocab_size " + std::to_string(encoder_config.value().vocab_size) +
-                              " (config.json) token ids, found " + std::to_string(tokenizer.value().vocab_size()));
-  }
   auto encoder = Encoder::with_config(encoder_config.value());
   if (!encoder.ok()) return encoder.error();
 
@@ -139,10 +137,9 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   Engine& engine = *loader->engine_;
   engine.sentence_ = std::move(sentence).value();
   engine.kernels_ = options.precision == Precision::kFast ? &fast_kernels() : &exact_kernels();
-  engine.model_type_ = arch.value()->model_type;
+  engine.arch_ = arch.value();
   engine.max_length_ = choose_max_length(engine.sentence_, engine.tokenizer_, encoder_config.value().max_position_embeddings);
   loader->weight_files_ = std::move(weight_files).value();
-  loader->pooler_weight_ = std::string(arch.value()->names.pooler) + ".weight";
   loader->weights_.emplace(engine.encoder_.weight_slots(arch.value()->names),
                            std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
                            [arch = arch.value()](std::string_view name) { return canonical_weight_name(*arch, name); });
@@ -163,9 +160,10 @@ Result<std::unique_ptr<Engine>> EngineLoader::finish() {
     return input_error("weight files: expected " + weight_files_[files_begun_] + ", found no further file");
   }
   if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
+  const std::string pooler = std::string(engine_->arch_->names.pooler) + ".weight";
   const auto& slots = weights_->slots();
   engine_->encoder_.set_has_pooler(std::any_of(slots.begin(), slots.end(), [&](const WeightSlot& slot) {
-    return slot.name == pooler_weight_ && slot.filled;
+    return slot.name == pooler && slot.filled;
   }));
   return std::move(engine_);
 }

@@ -14,6 +14,7 @@
 #include "core/taps.h"
 #include "io/weight_loader.h"
 #include "kernels/kernels.h"
+#include "models/arch.h"
 #include "models/encoder.h"
 #include "models/sentence_config.h"
 #include "tokenizer/tokenizer.h"
@@ -37,7 +38,7 @@ class Engine {
   const Encoder& encoder() const { return encoder_; }
   const SentenceConfig& sentence() const { return sentence_; }
   const Kernels& kernels() const { return *kernels_; }
-  std::string_view model_type() const { return model_type_; }
+  const Arch& arch() const { return *arch_; }
 
   // The most tokens a text may have, specials included: what the repository says, at most the positions there are.
   std::int64_t max_length() const { return max_length_; }
@@ -61,7 +62,7 @@ class Engine {
   Encoder encoder_;
   SentenceConfig sentence_;
   const Kernels* kernels_ = nullptr;
-  std::string model_type_;
+  const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;
   Arena arena_;  // made at the first run
 };
@@ -87,7 +88,6 @@ class EngineLoader {
   std::optional<WeightLoader> weights_;
   std::vector<std::string> weight_files_;
   std::size_t files_begun_ = 0;
-  std::string pooler_weight_;  // the pooler is optional: the name by which finish() sees whether it came
 };
 
 }  // namespace wattn

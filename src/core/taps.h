@@ -1,18 +1,30 @@
 // Taps: the one way to see tensors inside a model. Passed as a pointer; null is off and costs one comparison.
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "core/tensor_view.h"
 
 namespace wattn {
 
+struct TapPoint {
+  std::string_view name;  // "attention.probs", "output", ...
+  int layer = -1;         // -1: outside the layers ("embeddings.output")
+  int sequence = -1;      // the sequence the tensor belongs to; -1: it holds the packed tokens of the whole batch
+};
+
 class Taps {
  public:
   virtual ~Taps() = default;
-  // name: "layer.3.attention.probs". sequence: index of the sequence the tensor belongs to, or -1 when it holds the
-  // packed tokens of the whole batch. The view is valid during the call only.
-  virtual void on_tensor(std::string_view name, int sequence, const TensorView& tensor) = 0;
+  // The view is valid during the call only.
+  virtual void on_tensor(const TapPoint& point, const TensorView& tensor) = 0;
 };
+
+// "layer.3.attention.probs", "embeddings.output".
+inline std::string to_string(const TapPoint& point) {
+  const std::string name(point.name);
+  return point.layer < 0 ? name : "layer." + std::to_string(point.layer) + "." + name;
+}
 
 }  // namespace wattn

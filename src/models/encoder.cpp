@@ -9,12 +9,6 @@ AttentionShape attention_shape(const EncoderConfig& config) {
   return {config.num_attention_heads, config.hidden_size / config.num_attention_heads};
 }
 
-std::string layer_name(const char* pattern, std::size_t layer) {
-  std::string name = pattern;
-  const std::size_t at = name.find("{}");
-  return at == std::string::npos ? name : name.replace(at, 2, std::to_string(layer));
-}
-
 // Collects the slots of one Encoder.
 struct SlotList {
   std::vector<WeightSlot> slots;
@@ -42,16 +36,16 @@ struct SlotList {
   }
 };
 
-// What the taps of one layer see; does nothing without taps.
+// Shows the packed rows of one layer to the taps; does nothing without taps.
 struct LayerTaps {
   Taps* taps;
-  std::string prefix;
+  int layer;
   std::int64_t tokens;
 
   void rows(const char* name, const float* data, std::int64_t width) const {
     if (!taps) return;
     const std::int64_t dims[] = {tokens, width};
-    taps->on_tensor(prefix + name, -1, {data, dims});
+    taps->on_tensor({name, layer}, {data, dims});
   }
   // Columns first .. first + width of rows stride wide.
   void columns(const char* name, const float* data, std::int64_t stride, std::int64_t first, std::int64_t width) const {
@@ -70,6 +64,12 @@ Result<void> check_range(std::span<const std::int32_t> values, std::int64_t limi
 }
 
 }  // namespace
+
+std::string layer_name(const char* pattern, std::size_t layer) {
+  std::string name = pattern;
+  const std::size_t at = name.find("{}");
+  return at == std::string::npos ? name : name.replace(at, 2, std::to_string(layer));
+}
 
 Result<Encoder> Encoder::with_config(const EncoderConfig& config) {
   Encoder encoder;
@@ -144,6 +144,13 @@ Result<void> Encoder::check(const Batch& batch) const {
   if (auto types = check_range(batch.token_type_ids, config_.type_vocab_size, "token_type_ids", "type_vocab_size"); !types.ok()) {
     return types;
   }
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const std::int64_t seq = batch.seq_start[i + 1] - batch.seq_start[i];
+    if (seq < 0 || seq > config_.max_position_embeddings) {
+      return input_error("sequence " + std::to_string(i) + ": expected at most max_position_embeddings = " +
+                         std::to_string(config_.max_position_embeddings) + " tokens, found " + std::to_string(seq));
+    }
+  }
   return check_range(batch.position_ids, config_.max_position_embeddings, "position_ids", "max_position_embeddings");
 }
 
@@ -154,8 +161,8 @@ void Encoder::forward(const Kernels& kernels, const Batch& batch, Arena& arena, 
   }
   const Workspace work = take_workspace(arena, batch.tokens(), max_seq);
   embed_tokens(kernels, batch, hidden);
-  LayerTaps{taps, "embeddings.", batch.tokens()}.rows("output", hidden, config_.hidden_size);
-  for (std::size_t layer = 0; layer < layers_.size(); ++layer) forward_layer(kernels, batch, layer, work, hidden, taps);
+  LayerTaps{taps, -1, batch.tokens()}.rows("embeddings.output", hidden, config_.hidden_size);
+  for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(kernels, batch, layer, work, hidden, taps);
 }
 
 void Encoder::embed_tokens(const Kernels& kernels, const Batch& batch, float* hidden) const {
@@ -166,19 +173,19 @@ void Encoder::embed_tokens(const Kernels& kernels, const Batch& batch, float* hi
 }
 
 // Post-norm: x = LayerNorm(x + attention(x)); x = LayerNorm(x + feed_forward(x)).
-void Encoder::forward_layer(const Kernels& kernels, const Batch& batch, std::size_t index, const Workspace& work, float* x,
+void Encoder::forward_layer(const Kernels& kernels, const Batch& batch, int index, const Workspace& work, float* x,
                             Taps* taps) const {
   const EncoderLayer& layer = layers_[index];
   const std::int64_t tokens = batch.tokens();
   const std::int64_t hidden = config_.hidden_size;
-  const LayerTaps tap{taps, taps ? "layer." + std::to_string(index) + "." : "", tokens};
+  const LayerTaps tap{taps, index, tokens};
 
   linear(kernels, layer.qkv, x, tokens, Activation::kNone, work.qkv);
   tap.columns("attention.query", work.qkv, 3 * hidden, 0, hidden);
   tap.columns("attention.key", work.qkv, 3 * hidden, hidden, hidden);
   tap.columns("attention.value", work.qkv, 3 * hidden, 2 * hidden, hidden);
   self_attention(kernels, attention_shape(config_), work.qkv, batch.seq_start, work.attention, work.context, taps,
-                 taps ? tap.prefix + "attention." : "");
+                 index);
   tap.rows("attention.context", work.context, hidden);
   linear(kernels, layer.attention_output, work.context, tokens, Activation::kNone, work.projected);
   layer_norm(kernels, layer.attention_norm, work.projected, x, tokens, x);

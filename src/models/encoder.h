@@ -48,6 +48,9 @@ struct EncoderNames {
   const char* pooler;  // dense of the pooler over the first token
 };
 
+// The name of one layer's weight.
+std::string layer_name(const char* pattern, std::size_t layer);
+
 struct EncoderLayer {
   Linear qkv;  // [3 * hidden, hidden]: query, key and value one after the other
   Linear attention_output;
@@ -97,7 +100,7 @@ class Encoder {
   void take_weights(Arena& arena);
   Workspace take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t max_seq) const;
   void embed_tokens(const Kernels& kernels, const Batch& batch, float* hidden) const;
-  void forward_layer(const Kernels& kernels, const Batch& batch, std::size_t layer, const Workspace& work, float* hidden,
+  void forward_layer(const Kernels& kernels, const Batch& batch, int layer, const Workspace& work, float* hidden,
                      Taps* taps) const;
 
   EncoderConfig config_;

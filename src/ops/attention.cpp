@@ -32,7 +32,7 @@ AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shap
 
 void self_attention(const Kernels& kernels, const AttentionShape& shape, const float* qkv,
                     std::span<const std::int32_t> seq_start, const AttentionScratch& scratch, float* context, Taps* taps,
-                    std::string_view tap_prefix) {
+                    int layer) {
   const std::int64_t hidden = shape.hidden();
   const std::int64_t head_dim = shape.head_dim;
   const std::int64_t stride = 3 * hidden;
@@ -77,9 +77,9 @@ void self_attention(const Kernels& kernels, const AttentionShape& shape, const f
     }
     if (taps) {
       const std::int64_t dims[] = {shape.heads, seq, seq};
-      const std::string prefix(tap_prefix);
-      taps->on_tensor(prefix + "scores", static_cast<int>(sequence), {scores_tap.whole.data(), dims});
-      taps->on_tensor(prefix + "probs", static_cast<int>(sequence), {probs_tap.whole.data(), dims});
+      const int at = static_cast<int>(sequence);
+      taps->on_tensor({"attention.scores", layer, at}, {scores_tap.whole.data(), dims});
+      taps->on_tensor({"attention.probs", layer, at}, {probs_tap.whole.data(), dims});
     }
   }
 }

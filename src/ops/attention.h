@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <span>
-#include <string>
 
 #include "core/arena.h"
 #include "core/taps.h"
@@ -27,9 +26,10 @@ struct AttentionScratch {
 AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shape, std::int64_t max_seq);
 
 // qkv: [tokens, 3 * hidden], each row query, key and value, heads side by side. context: [tokens, hidden].
-// seq_start: [batch + 1]. taps sees "<tap_prefix>scores" (before the softmax) and "<tap_prefix>probs", [heads, seq, seq].
+// seq_start: [batch + 1]. taps sees "attention.scores" (before the softmax) and "attention.probs", [heads, seq, seq], of
+// each sequence; layer is only for them.
 void self_attention(const Kernels& kernels, const AttentionShape& shape, const float* qkv,
                     std::span<const std::int32_t> seq_start, const AttentionScratch& scratch, float* context, Taps* taps,
-                    std::string_view tap_prefix);
+                    int layer);
 
 }  // namespace wattn

@@ -1,0 +1,189 @@
+#include "engine.h"
+
+#include <emscripten/bind.h>
+
+#include "bindings/tokenizer.h"
+#include "models/summary.h"
+#include "tasks/embed.h"
+#include "tasks/forward.h"
+
+namespace wattn {
+namespace {
+
+std::optional<std::vector<PoolingMode>> to_pooling(const val& names) {
+  if (names.isUndefined() || names.isNull()) return std::nullopt;
+  std::vector<PoolingMode> modes;
+  for (const auto& name : emscripten::vecFromJSArray<std::string>(names)) {
+    if (const auto mode = pooling_mode_from_name(name)) modes.push_back(*mode);  // web/ checked the names
+  }
+  return modes;
+}
+
+// One model, from its first byte to dispose(). Calls in this order: begin, begin_weight_file and push for each of
+// weight_files, finish, then any of the others. web/engine.ts keeps to it.
+class EngineHandle {
+ public:
+  // files: [[name, Uint8Array], ...]. Answer: weight_files.
+  val begin(val files, std::string precision) {
+    std::vector<NamedFile> named(files["length"].as<std::size_t>());
+    for (std::size_t i = 0; i < named.size(); ++i) {
+      named[i].name = files[i][0].as<std::string>();
+      copy_bytes(files[i][1], named[i].bytes);
+    }
+    auto loader = EngineLoader::begin(named, {.precision = precision == "fast" ? Precision::kFast : Precision::kExact});
+    if (!loader.ok()) return answer(loader.error());
+    loader_ = std::move(loader).value();
+    val names = val::array();
+    for (const std::string& name : loader_->weight_files()) names.call<void>("push", val(name));
+    val out = answer();
+    out.set("weight_files", names);
+    return out;
+  }
+  val begin_weight_file(std::string name, double bytes) {
+    return answer(loader_->begin_weight_file(name, static_cast<std::uint64_t>(bytes)));
+  }
+  val push(val chunk) {
+    copy_bytes(chunk, chunk_);
+    return answer(loader_->push(chunk_));
+  }
+  val finish() {
+    auto engine = loader_->finish();
+    if (!engine.ok()) return answer(engine.error());
+    engine_ = std::move(engine).value();
+    loader_.reset();
+    chunk_ = std::string();
+    return answer();
+  }
+
+  // options: {pooling, normalize, prompt, prompt_name, max_length, truncate, split_special_tokens}.
+  // Answer: data, dim, pooled, tokens, untruncated.
+  val embed(val text, val lengths, val options) {
+    EmbedOptions embed_options;
+    embed_options.pooling = to_pooling(options["pooling"]);
+    embed_options.normalize = optional_field<bool>(options, "normalize");
+    embed_options.max_length = optional_field<std::int32_t>(options, "max_length");
+    embed_options.truncate = optional_field<bool>(options, "truncate").value_or(true);
+    embed_options.split_special_tokens = optional_field<bool>(options, "split_special_tokens").value_or(false);
+    if (auto prompt = optional_field<std::string>(options, "prompt")) {
+      embed_options.prompt = std::move(*prompt);
+    } else {
+      auto found = find_prompt(engine_->sentence(), optional_field<std::string>(options, "prompt_name").value_or(""));
+      if (!found.ok()) return answer(found.error());
+      embed_options.prompt = std::move(found).value();
+    }
+    const Texts texts(text, lengths);
+    const auto result = wattn::embed(*engine_, texts.views, embed_options);
+    if (!result.ok()) return answer(result.error());
+    val out = answer();
+    out.set("data", to_typed_array(result.value().data));
+    out.set("dim", static_cast<double>(result.value().dim));
+    out.set("pooled", result.value().pooled);
+    out.set("tokens", to_typed_array(result.value().tokens));
+    out.set("untruncated", to_typed_array(result.value().tokens_untruncated));
+    return out;
+  }
+
+  // The batch packed: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1].
+  // Answer: last_hidden_state, pooler_output, hidden_states, attentions as ForwardResult has them.
+  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, bool hidden_states, bool attentions) {
+    Batch batch;
+    batch.input_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(input_ids);
+    batch.token_type_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(token_type_ids);
+    batch.position_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(position_ids);
+    batch.seq_start = emscripten::convertJSArrayToNumberVector<std::int32_t>(seq_start);
+    const auto result = wattn::forward(*engine_, batch, {.output_hidden_states = hidden_states, .output_attentions = attentions});
+    if (!result.ok()) return answer(result.error());
+    const auto arrays = [](const std::vector<std::vector<float>>& layers) {
+      val out = val::array();
+      for (const auto& layer : layers) out.call<void>("push", to_typed_array(layer));
+      return out;
+    };
+    val out = answer();
+    out.set("last_hidden_state", to_typed_array(result.value().last_hidden_state));
+    out.set("pooler_output", to_typed_array(result.value().pooler_output));
+    out.set("hidden_states", arrays(result.value().hidden_states));
+    out.set("attentions", arrays(result.value().attentions));
+    return out;
+  }
+
+  val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
+    return wattn::encode(engine_->tokenizer(), text, lengths, pair_text, pair_lengths, options);
+  }
+  val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
+    return wattn::decode(engine_->tokenizer(), ids, skip_special_tokens, clean_up_spaces);
+  }
+  val ids_to_tokens(val ids) const { return wattn::ids_to_tokens(engine_->tokenizer(), ids); }
+  val describe_tokenizer() const { return wattn::describe(engine_->tokenizer()); }
+
+  // Answer: what the model is and what it needs.
+  val info() const {
+    const EncoderConfig& config = engine_->encoder().config();
+    val out = answer();
+    out.set("model_type", val(engine_->arch().model_type));
+    out.set("hidden_size", static_cast<double>(config.hidden_size));
+    out.set("num_hidden_layers", static_cast<double>(config.num_hidden_layers));
+    out.set("num_attention_heads", static_cast<double>(config.num_attention_heads));
+    out.set("max_length", static_cast<double>(engine_->max_length()));
+    out.set("max_position_embeddings", static_cast<double>(config.max_position_embeddings));
+    out.set("token_budget", static_cast<double>(engine_->token_budget()));
+    out.set("pooled", !engine_->sentence().pooling.empty());
+    out.set("normalize", engine_->sentence().normalize);
+    out.set("kernels", val(engine_->kernels().name));
+    out.set("weight_bytes", static_cast<double>(engine_->weight_bytes()));
+    out.set("arena_bytes", static_cast<double>(engine_->arena_bytes()));
+    val prompts = val::object();
+    for (const auto& [name, text] : engine_->sentence().prompts) prompts.set(name, val(text));
+    out.set("prompts", prompts);
+    return out;
+  }
+
+  // Answer: rows [{name, type, kernel, output, parameters, mult_adds}] for one sequence of seq tokens.
+  val summary(int seq) const {
+    const auto shape = [](const Shape& dims) {
+      val out = val::array();
+      for (const std::int64_t dim : dims) out.call<void>("push", static_cast<double>(dim));
+      return out;
+    };
+    val rows = val::array();
+    for (const SummaryRow& row : summarize(engine_->encoder(), engine_->arch().names, seq)) {
+      val out = val::object();
+      out.set("name", val(row.name));
+      out.set("type", val(row.type));
+      out.set("kernel", shape(row.kernel));
+      out.set("output", shape(row.output));
+      out.set("parameters", static_cast<double>(row.parameters));
+      out.set("mult_adds", static_cast<double>(row.mult_adds));
+      rows.call<void>("push", out);
+    }
+    val out = answer();
+    out.set("rows", rows);
+    return out;
+  }
+
+ private:
+  std::unique_ptr<EngineLoader> loader_;
+  std::unique_ptr<Engine> engine_;
+  std::string chunk_;  // the bytes that push() hands on; kept so that loading does not allocate for each
+};
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(engine) {
+  emscripten::function("build_id", +[] { return std::string(WATTN_BUILD_ID); });
+  emscripten::class_<EngineHandle>("Engine")
+      .constructor()
+      .function("begin", &EngineHandle::begin)
+      .function("begin_weight_file", &EngineHandle::begin_weight_file)
+      .function("push", &EngineHandle::push)
+      .function("finish", &EngineHandle::finish)
+      .function("embed", &EngineHandle::embed)
+      .function("forward", &EngineHandle::forward)
+      .function("encode", &EngineHandle::encode)
+      .function("decode", &EngineHandle::decode)
+      .function("ids_to_tokens", &EngineHandle::ids_to_tokens)
+      .function("describe_tokenizer", &EngineHandle::describe_tokenizer)
+      .function("info", &EngineHandle::info)
+      .function("summary", &EngineHandle::summary);
+}
+
+}  // namespace wattn

@@ -1,0 +1,147 @@
+#include "bindings/tokenizer.h"
+
+#include <emscripten/bind.h>
+
+namespace wattn {
+namespace {
+
+EncodeOptions to_encode_options(const val& options) {
+  EncodeOptions out;
+  out.add_special_tokens = optional_field<bool>(options, "add_special_tokens").value_or(true);
+  out.split_special_tokens = optional_field<bool>(options, "split_special_tokens").value_or(false);
+  out.max_length = optional_field<std::int32_t>(options, "max_length");
+  const std::string strategy = optional_field<std::string>(options, "strategy").value_or("longest_first");
+  out.strategy = strategy == "only_first"    ? TruncationStrategy::kOnlyFirst
+                 : strategy == "only_second" ? TruncationStrategy::kOnlySecond
+                                             : TruncationStrategy::kLongestFirst;
+  out.truncation_side = optional_field<std::string>(options, "truncation_side").value_or("right") == "left" ? Side::kLeft : Side::kRight;
+  out.overlap = optional_field<std::int32_t>(options, "overlap").value_or(0);
+  out.return_overflowing = optional_field<bool>(options, "return_overflowing").value_or(false);
+  return out;
+}
+
+// Flat arrays over many encodings.
+struct Flat {
+  std::vector<std::int32_t> ids, type_ids, offsets, word_ids, sequence_ids, lengths, untruncated, text;
+  std::vector<std::uint8_t> special_tokens_mask;
+
+  void add(const Encoding& encoding, std::int32_t text_index) {
+    const auto append = [](auto& out, const auto& values) { out.insert(out.end(), values.begin(), values.end()); };
+    append(ids, encoding.ids);
+    append(type_ids, encoding.type_ids);
+    append(word_ids, encoding.word_ids);
+    append(sequence_ids, encoding.sequence_ids);
+    append(special_tokens_mask, encoding.special_tokens_mask);
+    for (const TextSpan& span : encoding.offsets) append(offsets, std::initializer_list<std::int32_t>{span.begin, span.end});
+    lengths.push_back(static_cast<std::int32_t>(encoding.size()));
+    untruncated.push_back(encoding.num_tokens_untruncated);
+    text.push_back(text_index);
+  }
+
+  val to_answer() const {
+    val out = answer();
+    out.set("ids", to_typed_array(ids));
+    out.set("type_ids", to_typed_array(type_ids));
+    out.set("offsets", to_typed_array(offsets));
+    out.set("special_tokens_mask", to_typed_array(special_tokens_mask));
+    out.set("word_ids", to_typed_array(word_ids));
+    out.set("sequence_ids", to_typed_array(sequence_ids));
+    out.set("lengths", to_typed_array(lengths));
+    out.set("untruncated", to_typed_array(untruncated));
+    out.set("text", to_typed_array(text));
+    return out;
+  }
+};
+
+}  // namespace
+
+val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
+           const val& options) {
+  const EncodeOptions encode_options = to_encode_options(options);
+  const Texts texts(text, lengths);
+  std::optional<Texts> pairs;
+  if (!pair_text.isNull()) pairs.emplace(pair_text, pair_lengths);
+  Flat flat;
+  for (std::size_t i = 0; i < texts.views.size(); ++i) {
+    const auto encoding = pairs ? tokenizer.encode_pair(texts.views[i], pairs->views[i], encode_options)
+                                : tokenizer.encode(texts.views[i], encode_options);
+    if (!encoding.ok()) return answer(encoding.error());
+    flat.add(encoding.value(), static_cast<std::int32_t>(i));
+    for (const Encoding& window : encoding.value().overflowing) flat.add(window, static_cast<std::int32_t>(i));
+  }
+  return flat.to_answer();
+}
+
+val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces) {
+  val out = answer();
+  out.set("text", val(tokenizer.decode(emscripten::convertJSArrayToNumberVector<std::int32_t>(ids), skip_special_tokens,
+                                       clean_up_spaces)));
+  return out;
+}
+
+val ids_to_tokens(const Tokenizer& tokenizer, const val& ids) {
+  val tokens = val::array();
+  for (const std::int32_t id : emscripten::convertJSArrayToNumberVector<std::int32_t>(ids)) {
+    tokens.call<void>("push", val(std::string(tokenizer.id_to_token(id))));
+  }
+  val out = answer();
+  out.set("tokens", tokens);
+  return out;
+}
+
+val describe(const Tokenizer& tokenizer) {
+  val out = answer();
+  out.set("vocab_size", tokenizer.vocab_size());
+  if (const auto limit = tokenizer.model_max_length()) out.set("model_max_length", *limit);
+  return out;
+}
+
+namespace {
+
+// A tokenizer without a model.
+class TokenizerHandle {
+ public:
+  val load(val tokenizer_json, val tokenizer_config) {
+    std::string bytes;
+    copy_bytes(tokenizer_json, bytes);
+    auto json = Json::parse(bytes, "tokenizer.json");
+    if (!json.ok()) return answer(json.error());
+    std::optional<Json> config;
+    if (!tokenizer_config.isNull()) {
+      copy_bytes(tokenizer_config, bytes);
+      auto parsed = Json::parse(bytes, "tokenizer_config.json");
+      if (!parsed.ok()) return answer(parsed.error());
+      config.emplace(std::move(parsed).value());
+    }
+    auto tokenizer = Tokenizer::from_json(json.value().root(), config ? config->root() : JsonRef());
+    if (!tokenizer.ok()) return answer(tokenizer.error());
+    tokenizer_.emplace(std::move(tokenizer).value());
+    return answer();
+  }
+
+  val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
+    return wattn::encode(*tokenizer_, text, lengths, pair_text, pair_lengths, options);
+  }
+  val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
+    return wattn::decode(*tokenizer_, ids, skip_special_tokens, clean_up_spaces);
+  }
+  val ids_to_tokens(val ids) const { return wattn::ids_to_tokens(*tokenizer_, ids); }
+  val describe() const { return wattn::describe(*tokenizer_); }
+
+ private:
+  std::optional<Tokenizer> tokenizer_;  // web/ calls nothing before load() succeeded
+};
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(tokenizer) {
+  emscripten::class_<TokenizerHandle>("Tokenizer")
+      .constructor()
+      .function("load", &TokenizerHandle::load)
+      .function("encode", &TokenizerHandle::encode)
+      .function("decode", &TokenizerHandle::decode)
+      .function("ids_to_tokens", &TokenizerHandle::ids_to_tokens)
+      .function("describe", &TokenizerHandle::describe);
+}
+
+}  // namespace wattn

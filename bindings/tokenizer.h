@@ -1,0 +1,25 @@
+// What the Engine's and the Tokenizer's handles share: texts to encodings, ids to text.
+#pragma once
+
+#include "bindings/convert.h"
+#include "tokenizer/tokenizer.h"
+
+namespace wattn {
+
+// options: {add_special_tokens, split_special_tokens, max_length, strategy, truncation_side, overlap, return_overflowing}.
+// pairs: the second texts, joined alike, or null. Answer: flat arrays over all encodings, text after text, each followed
+// by its overflow windows: ids, type_ids, offsets (two numbers a token), special_tokens_mask, word_ids, sequence_ids; and
+// per encoding: lengths, untruncated, text (index of the text it came from).
+val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
+           const val& options);
+
+// Answer: text.
+val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces);
+
+// Answer: tokens (strings of the ids; "" for an id outside the vocabulary).
+val ids_to_tokens(const Tokenizer& tokenizer, const val& ids);
+
+// Answer: vocab_size, model_max_length (undefined for none).
+val describe(const Tokenizer& tokenizer);
+
+}  // namespace wattn

@@ -1,0 +1,117 @@
+// The inner seam: what bindings/*.cpp register, typed by hand. Only web_loader and the classes that own a handle use it.
+// Every call answers {code, message}; the other fields are there when code is 0.
+
+export interface Answer {
+  code: number;
+  message: string;
+}
+
+export interface EncodeAnswer extends Answer {
+  ids: Int32Array; // [sum of lengths], as are the next ones
+  type_ids: Int32Array;
+  offsets: Int32Array; // two numbers a token, UTF-16 units
+  special_tokens_mask: Uint8Array;
+  word_ids: Int32Array; // -1: none
+  sequence_ids: Int32Array; // -1: none
+  lengths: Int32Array; // [encodings]
+  untruncated: Int32Array; // [encodings]
+  text: Int32Array; // [encodings] the text an encoding came from; its overflow windows follow it
+}
+
+export interface SeamEncodeOptions {
+  add_special_tokens?: boolean;
+  split_special_tokens?: boolean;
+  max_length?: number;
+  strategy?: 'longest_first' | 'only_first' | 'only_second';
+  truncation_side?: 'left' | 'right';
+  overlap?: number;
+  return_overflowing?: boolean;
+}
+
+/** Several texts come joined in one string, with their lengths in UTF-16 units. */
+export interface SeamTokenizer {
+  encode(
+    text: string,
+    lengths: Int32Array,
+    pairText: string | null,
+    pairLengths: Int32Array | null,
+    options: SeamEncodeOptions,
+  ): EncodeAnswer;
+  decode(ids: Int32Array, skipSpecialTokens: boolean, cleanUpSpaces: boolean): Answer & { text: string };
+  ids_to_tokens(ids: Int32Array): Answer & { tokens: string[] };
+  delete(): void;
+}
+
+export interface SeamTokenizerHandle extends SeamTokenizer {
+  load(tokenizerJson: Uint8Array, tokenizerConfig: Uint8Array | null): Answer;
+  describe(): Answer & { vocab_size: number; model_max_length?: number };
+}
+
+export interface SeamEmbedOptions {
+  pooling?: string[]; // undefined: the repository's own; []: one vector a token
+  normalize?: boolean;
+  prompt?: string;
+  prompt_name?: string;
+  max_length?: number;
+  truncate?: boolean;
+  split_special_tokens?: boolean;
+}
+
+export interface SeamEngineHandle extends SeamTokenizer {
+  begin(files: [string, Uint8Array][], precision: string): Answer & { weight_files: string[] };
+  begin_weight_file(name: string, bytes: number): Answer;
+  push(chunk: Uint8Array): Answer;
+  finish(): Answer;
+  embed(
+    text: string,
+    lengths: Int32Array,
+    options: SeamEmbedOptions,
+  ): Answer & { data: Float32Array; dim: number; pooled: boolean; tokens: Int32Array; untruncated: Int32Array };
+  forward(
+    inputIds: Int32Array,
+    tokenTypeIds: Int32Array,
+    positionIds: Int32Array,
+    seqStart: Int32Array,
+    hiddenStates: boolean,
+    attentions: boolean,
+  ): Answer & {
+    last_hidden_state: Float32Array; // [tokens, hidden]
+    pooler_output: Float32Array; // [batch, hidden], or empty
+    hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
+    attentions: Float32Array[]; // [layers], sequence after sequence [heads, seq, seq]
+  };
+  describe_tokenizer(): Answer & { vocab_size: number; model_max_length?: number };
+  info(): Answer & {
+    model_type: string;
+    hidden_size: number;
+    num_hidden_layers: number;
+    num_attention_heads: number;
+    max_length: number;
+    max_position_embeddings: number;
+    token_budget: number;
+    pooled: boolean;
+    normalize: boolean;
+    kernels: string;
+    weight_bytes: number;
+    arena_bytes: number;
+    prompts: Record<string, string>;
+  };
+  summary(seq: number): Answer & {
+    rows: {
+      name: string;
+      type: string;
+      kernel: number[];
+      output: number[];
+      parameters: number;
+      mult_adds: number;
+    }[];
+  };
+}
+
+/** The module that the Emscripten glue makes. */
+export interface SeamModule {
+  Engine: new () => SeamEngineHandle;
+  Tokenizer: new () => SeamTokenizerHandle;
+  build_id(): string;
+  HEAPU8: Uint8Array;
+}
