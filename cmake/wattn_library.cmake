@@ -1,0 +1,27 @@
+# wattn_library(room DEPS room...): the static library wattn_<room> of src/<room>/**.cpp and src/<room>.cpp. A room
+# without sources becomes a library of nothing but its links.
+function(wattn_library room)
+  cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
+  file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cpp)
+  file(GLOB single CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}.cpp)
+  list(APPEND sources ${single})
+  # A file's ending says which builds it is for (today only kernels have such files).
+  if(EMSCRIPTEN)
+    list(FILTER sources EXCLUDE REGEX "_eigen\\.cpp$")
+  endif()
+  if(NOT WATTN_WASM MATCHES "simd|relaxed")
+    list(FILTER sources EXCLUDE REGEX "_wasm\\.cpp$")
+  endif()
+  if(NOT WATTN_WASM STREQUAL "relaxed")
+    list(FILTER sources EXCLUDE REGEX "_relaxed\\.cpp$")
+  endif()
+
+  list(TRANSFORM arg_DEPS PREPEND wattn_)
+  if(sources)
+    add_library(wattn_${room} STATIC ${sources})
+    target_link_libraries(wattn_${room} PRIVATE wattn_options PUBLIC ${arg_DEPS})
+  else()
+    add_library(wattn_${room} INTERFACE)
+    target_link_libraries(wattn_${room} INTERFACE ${arg_DEPS})
+  endif()
+endfunction()

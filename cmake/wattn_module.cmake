@@ -1,0 +1,30 @@
+# The WebAssembly module that ships: wattn-simd or wattn-relaxed, glue and wasm, from bindings/*.cpp.
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/*.cpp)
+if(NOT sources)
+  return()
+endif()
+set(module wattn-${WATTN_WASM})
+
+# The hash of everything the module is made of, so that the page can refuse a wasm file of another build.
+find_program(NODE node REQUIRED NO_CMAKE_FIND_ROOT_PATH)
+add_custom_target(wattn_build_id
+  COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/tools/build_id.mjs ${PROJECT_BINARY_DIR}/build_id.h
+  BYPRODUCTS ${PROJECT_BINARY_DIR}/build_id.h)
+
+add_executable(${module} ${sources})
+add_dependencies(${module} wattn_build_id)
+target_compile_options(${module} PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
+# Type names are for messages of Embind's own; without RTTI there are none.
+target_compile_definitions(${module} PRIVATE EMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
+target_link_libraries(${module} PRIVATE wattn_options wattn_tasks)
+set_target_properties(${module} PROPERTIES SUFFIX .mjs)
+target_link_options(${module} PRIVATE
+  -lembind
+  -sDYNAMIC_EXECUTION=0         # Embind must not make functions out of strings: pages forbid it
+  -sMODULARIZE -sEXPORT_ES6     # one factory function, nothing happens on import
+  -sUSE_ES6_IMPORT_META=0       # the host finds and instantiates the wasm (web/wasm_loader.ts), never the glue
+  -sENVIRONMENT=web,worker
+  -sFILESYSTEM=0
+  -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB
+  -sSTACK_SIZE=512KB
+  -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr,onAbort)

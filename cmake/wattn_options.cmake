@@ -1,0 +1,35 @@
+# The flags every target of ours is compiled with: target wattn_options.
+set(CMAKE_CXX_STANDARD 20)
+set(CMAKE_CXX_STANDARD_REQUIRED ON)
+set(CMAKE_CXX_EXTENSIONS OFF)
+
+add_library(wattn_options INTERFACE)
+target_include_directories(wattn_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
+# Contraction to fused multiply-add changes bits between machines; wattn promises the same bits.
+target_compile_options(wattn_options INTERFACE -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra)
+if(WATTN_WERROR)
+  target_compile_options(wattn_options INTERFACE -Werror)
+endif()
+
+if(WATTN_SANITIZE)
+  # Global, so that GoogleTest is instrumented too: half-instrumented containers give false alarms.
+  add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=address,undefined)
+endif()
+
+if(WATTN_FUZZ)
+  add_compile_options(-fsanitize=fuzzer-no-link)
+endif()
+
+if(EMSCRIPTEN)
+  if(NOT WATTN_WASM MATCHES "^(scalar|simd|relaxed)$")
+    message(FATAL_ERROR "WATTN_WASM is '${WATTN_WASM}', expected scalar, simd or relaxed (use a preset)")
+  endif()
+  # Global for the same reason: standard-library code inlined into two files must be the same code.
+  if(WATTN_WASM MATCHES "simd|relaxed")
+    add_compile_options(-msimd128)
+  endif()
+  if(WATTN_WASM STREQUAL "relaxed")
+    add_compile_options(-mrelaxed-simd)
+  endif()
+endif()
