@@ -33,3 +33,11 @@ if(EMSCRIPTEN)
     add_compile_options(-mrelaxed-simd)
   endif()
 endif()
+
+# nlohmann/json, seen by core alone. Reached through a folder of just that library: Debian keeps it in /usr/include,
+# whose other headers are the host's and must not be seen by a wasm build.
+find_path(NLOHMANN_JSON nlohmann/json.hpp PATHS /usr/include /usr/local/include REQUIRED NO_CMAKE_FIND_ROOT_PATH)
+file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
+file(CREATE_LINK ${NLOHMANN_JSON}/nlohmann ${PROJECT_BINARY_DIR}/include/nlohmann SYMBOLIC)
+add_library(wattn_json INTERFACE)
+target_include_directories(wattn_json SYSTEM INTERFACE ${PROJECT_BINARY_DIR}/include)
