@@ -32,23 +32,33 @@ char32_t next_code_point(std::string_view text, std::size_t& position) {
   return valid ? code_point : kReplacementCharacter;
 }
 
-void append_utf8(char32_t code_point, std::string& out) {
-  const auto put = [&](char32_t byte) { out.push_back(static_cast<char>(byte)); };
+std::size_t write_utf8(char32_t code_point, char out[4]) {
+  const auto continuation = [](char32_t bits) { return static_cast<char>(0x80 | (bits & 0x3F)); };
   if (code_point < 0x80) {
-    put(code_point);
-  } else if (code_point < 0x800) {
-    put(0xC0 | (code_point >> 6));
-    put(0x80 | (code_point & 0x3F));
-  } else if (code_point < 0x10000) {
-    put(0xE0 | (code_point >> 12));
-    put(0x80 | ((code_point >> 6) & 0x3F));
-    put(0x80 | (code_point & 0x3F));
-  } else {
-    put(0xF0 | (code_point >> 18));
-    put(0x80 | ((code_point >> 12) & 0x3F));
-    put(0x80 | ((code_point >> 6) & 0x3F));
-    put(0x80 | (code_point & 0x3F));
+    out[0] = static_cast<char>(code_point);
+    return 1;
   }
+  if (code_point < 0x800) {
+    out[0] = static_cast<char>(0xC0 | (code_point >> 6));
+    out[1] = continuation(code_point);
+    return 2;
+  }
+  if (code_point < 0x10000) {
+    out[0] = static_cast<char>(0xE0 | (code_point >> 12));
+    out[1] = continuation(code_point >> 6);
+    out[2] = continuation(code_point);
+    return 3;
+  }
+  out[0] = static_cast<char>(0xF0 | (code_point >> 18));
+  out[1] = continuation(code_point >> 12);
+  out[2] = continuation(code_point >> 6);
+  out[3] = continuation(code_point);
+  return 4;
+}
+
+void append_utf8(char32_t code_point, std::string& out) {
+  char bytes[4];
+  out.append(bytes, write_utf8(code_point, bytes));
 }
 
 std::string to_utf8(std::u32string_view text) {

@@ -1,10 +1,9 @@
 // UTF-8, UTF-16 and code points. Text inside the core is code points (char32_t); JS strings come in as UTF-16 units.
 #pragma once
 
-#include <cstdint>
+#include <cstddef>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace wattn {
 
@@ -16,6 +15,8 @@ char32_t next_code_point(std::u16string_view text, std::size_t& position);
 // Reads one code point at text[position] and moves position past it. Invalid UTF-8 reads as U+FFFD per bad byte.
 char32_t next_code_point(std::string_view text, std::size_t& position);
 
+// Writes the one to four bytes of a code point (at most U+10FFFF) and returns how many they are.
+std::size_t write_utf8(char32_t code_point, char out[4]);
 void append_utf8(char32_t code_point, std::string& out);
 std::string to_utf8(std::u32string_view text);
 std::string to_utf8(std::u16string_view text);  // lone surrogates become U+FFFD

@@ -1,6 +1,7 @@
 // Encoding: what a tokenizer makes of one text or one pair. One entry per token in every vector.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -24,6 +25,14 @@ struct Encoding {
   std::vector<Encoding> overflowing;               // further windows, when asked for
 
   std::size_t size() const { return ids.size(); }
+  void reserve(std::size_t size) {
+    ids.reserve(size);
+    type_ids.reserve(size);
+    offsets.reserve(size);
+    special_tokens_mask.reserve(size);
+    word_ids.reserve(size);
+    sequence_ids.reserve(size);
+  }
   bool truncated() const { return num_tokens_untruncated > static_cast<std::int32_t>(ids.size()); }
 };
 

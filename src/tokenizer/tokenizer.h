@@ -24,14 +24,15 @@ struct EncodeOptions {
   std::optional<std::int32_t> max_length{};  // tokens, specials included; none: no truncation
   TruncationStrategy strategy = TruncationStrategy::kLongestFirst;
   Side truncation_side = Side::kRight;
-  std::int32_t overlap = 0;                  // tokens shared by neighbouring windows ("stride" in Python)
-  bool return_overflowing = false;           // fill Encoding::overflowing
+  std::int32_t overlap = 0;         // tokens shared by neighbouring windows ("stride" in Python)
+  bool return_overflowing = false;  // fill Encoding::overflowing
 };
 
 class Tokenizer {
  public:
   // tokenizer_json: the root of a tokenizer.json. tokenizer_config: the root of tokenizer_config.json, or absent.
-  // An unknown component or field value is an UnsupportedError that names it.
+  // An unknown component, field or field value is an UnsupportedError that names it, a missing or misshapen one a
+  // ModelFormatError. Neither document is needed afterwards.
   static Result<Tokenizer> from_json(JsonRef tokenizer_json, JsonRef tokenizer_config);
 
   Tokenizer(Tokenizer&&) noexcept;
@@ -42,14 +43,19 @@ class Tokenizer {
   Result<Encoding> encode(std::u16string_view text, const EncodeOptions& options) const;
   Result<Encoding> encode_pair(std::u16string_view first, std::u16string_view second, const EncodeOptions& options) const;
 
+  // Ids that no token has are left out. clean_up_spaces is transformers' clean_up_tokenization_spaces.
   std::string decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const;
 
-  std::int32_t vocab_size() const;                                     // added tokens included
+  std::int32_t vocab_size() const;  // tokens, added ones included
+  std::int32_t num_ids() const;     // 1 + the greatest id; more than vocab_size() when ids have gaps
   std::optional<std::int32_t> token_to_id(std::string_view token) const;
-  std::string_view id_to_token(std::int32_t id) const;                 // empty for an id outside the vocabulary
+  std::string_view id_to_token(std::int32_t id) const;     // empty for an id outside the vocabulary
+  std::int32_t num_special_tokens(bool is_pair) const;     // how many encode adds with add_special_tokens
 
   // From tokenizer_config.json where it says so, none where it says nothing (or a number beyond 10^9, Python's "no limit").
   std::optional<std::int32_t> model_max_length() const;
+  // max_length of the file's own "truncation", which encode does not apply by itself.
+  std::optional<std::int32_t> truncation_max_length() const;
 
  private:
   struct Parts;

@@ -1,0 +1,174 @@
+#include "tokenizer/added_tokens.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "core/utf.h"
+#include "tokenizer/component.h"
+#include "tokenizer/unicode.h"
+
+namespace wattn {
+
+namespace {
+
+Result<AddedToken> read_added_token(JsonRef json) {
+  if (!json.is_object()) return json.mismatch("an added token (an object)");
+  const Result<void> known =
+      allow_only(json, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
+  if (!known.ok()) return known.error();
+  AddedToken token;
+  const Result<std::int32_t> id = read_id(json["id"]);
+  if (!id.ok()) return id.error();
+  token.id = id.value();
+  const Result<std::string_view> content = json["content"].as_string();
+  if (!content.ok()) return content.error();
+  token.content = content.value();
+  const std::pair<std::string_view, bool AddedToken::*> switches[] = {{"single_word", &AddedToken::single_word},
+                                                                      {"lstrip", &AddedToken::lstrip},
+                                                                      {"rstrip", &AddedToken::rstrip},
+                                                                      {"normalized", &AddedToken::normalized},
+                                                                      {"special", &AddedToken::special}};
+  for (const auto& [key, field] : switches) {
+    const Result<bool> value = json[key].as_bool();
+    if (!value.ok()) return value.error();
+    token.*field = value.value();
+  }
+  return token;
+}
+
+bool is_word(char32_t c) { return has_flag(c, kCharWord); }
+bool is_whitespace(char32_t c) { return has_flag(c, kCharWhitespace); }
+
+}  // namespace
+
+Result<AddedTokens> AddedTokens::from_json(JsonRef json, const Model& model, const Normalizer* normalizer) {
+  AddedTokens tokens;
+  if (json.is_null()) return tokens;
+  if (!json.is_array()) return json.mismatch("an array of added tokens");
+  std::int32_t next_id = model.num_tokens();
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    Result<AddedToken> token = read_added_token(json[i]);
+    if (!token.ok()) return token.error();
+    if (const Result<void> added = tokens.add(std::move(token).value(), model, normalizer, next_id); !added.ok()) {
+      return model_format_error(json[i].where() + ": " + added.error().message);
+    }
+  }
+  tokens.build_tries();
+  return tokens;
+}
+
+// As the reference does it, the id is the one that the content has already, in the model or as an added token, or else the next
+// after the model's tokens, in the order of the file; the file's own "id" has no say.
+Result<void> AddedTokens::add(AddedToken token, const Model& model, const Normalizer* normalizer, std::int32_t& next_id) {
+  if (token.content.empty()) return {};
+  if (const AddedToken* same = by_content(token.content)) {
+    token.id = same->id;
+  } else if (const std::optional<std::int32_t> id = model.token_to_id(token.content)) {
+    token.id = *id;
+  } else {
+    token.id = next_id++;
+    if (const auto taken = model.id_to_token(token.id)) {
+      return model_format_error("\"" + token.content + "\" would get the id " + std::to_string(token.id) + ", which \"" +
+                                std::string(*taken) + "\" of the model has");
+    }
+    ++num_beyond_model_;
+  }
+  token.shown = token.content;
+  if (token.normalized && normalizer) {
+    NormalizedText text = read_utf8(token.content);
+    normalizer->normalize(text);
+    token.shown = to_utf8(std::u32string_view(text.chars));
+  }
+  by_content_[token.content] = token.id;
+  if (token.special) special_.insert(token.content);
+  by_id_[token.id] = std::move(token);
+  return {};
+}
+
+void AddedTokens::build_tries() {
+  std::vector<std::pair<std::u32string, std::int32_t>> raw, normalized;
+  for (const auto& [id, token] : by_id_) {
+    (token.normalized ? normalized : raw).emplace_back(to_utf32(token.shown), id);
+  }
+  raw_trie_ = TokenTrie(std::move(raw));
+  normalized_trie_ = TokenTrie(std::move(normalized));
+}
+
+const AddedToken* AddedTokens::by_id(std::int32_t id) const {
+  const auto found = by_id_.find(id);
+  return found == by_id_.end() ? nullptr : &found->second;
+}
+
+const AddedToken* AddedTokens::by_content(std::string_view content) const {
+  const auto found = by_content_.find(content);
+  return found == by_content_.end() ? nullptr : by_id(found->second);
+}
+
+// The search goes on after a match even when the match is thrown away, and where the match ended even when it took more white
+// space in; stretches can therefore overlap when a token begins with white space. The reference does the same.
+std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const {
+  std::vector<Found> found;
+  std::size_t done = 0;           // what lies before this is in found
+  std::size_t spaces_until = 0;   // how far the white space goes that rstrip last looked at, so that it looks only once
+  for (std::size_t position = 0; !trie.empty() && position < text.size();) {
+    const TokenTrie::Match match = trie.may_begin(text[position]) ? trie.longest_at(text, position) : TokenTrie::Match{};
+    if (match.value == TokenTrie::kNone) {
+      ++position;
+      continue;
+    }
+    std::size_t begin = position;
+    std::size_t end = position += match.length;
+    const AddedToken& token = *by_id(match.value);
+    if (leave_special && special_.contains(token.content)) continue;
+    if (token.single_word && ((begin > 0 && is_word(text[begin - 1])) || (end < text.size() && is_word(text[end])))) continue;
+    if (token.lstrip) {
+      while (begin > done && is_whitespace(text[begin - 1])) --begin;
+      if (begin < done) continue;  // it lies in white space that the token before it took
+    }
+    if (token.rstrip) {
+      end = std::max(end, std::min(spaces_until, text.size()));
+      while (end < text.size() && is_whitespace(text[end])) ++end;
+      spaces_until = end;
+    }
+    if (done < begin) found.push_back({done, begin, nullptr});
+    found.push_back({begin, end, &token});
+    done = end;
+  }
+  if (done != text.size()) found.push_back({done, text.size(), nullptr});
+  return found;
+}
+
+PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* normalizer, bool leave_special) const {
+  PreTokenizedText out;
+  // In the most common case, no token in the raw text, the whole text is normalized where it is.
+  const std::vector<Found> pieces = find(raw.chars, raw_trie_, leave_special);
+  const auto add_normalized = [&](std::size_t begin) {
+    for (const Found& part : find(std::u32string_view(out.text.chars).substr(begin), normalized_trie_, leave_special)) {
+      out.splits.push_back({static_cast<std::uint32_t>(begin + part.begin), static_cast<std::uint32_t>(begin + part.end),
+                            part.token ? part.token->id : Split::kNoToken});
+    }
+  };
+  if (pieces.size() == 1 && !pieces[0].token) {
+    out.text = std::move(raw);
+    if (normalizer) normalizer->normalize(out.text);
+    add_normalized(0);
+    return out;
+  }
+  NormalizedText piece;
+  for (const Found& part : pieces) {
+    const std::size_t begin = out.text.size();
+    if (part.token) {  // one character stands for it, for its span is all that is left to know
+      out.text.push(raw.chars[part.begin], raw.span_of(part.begin, part.end));
+      out.splits.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + 1), part.token->id});
+      continue;
+    }
+    piece.resize(0);
+    piece.append(raw, part.begin, part.end);
+    if (normalizer) normalizer->normalize(piece);
+    out.text.append(piece, 0, piece.size());
+    add_normalized(begin);
+  }
+  return out;
+}
+
+}  // namespace wattn

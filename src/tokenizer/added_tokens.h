@@ -1,0 +1,67 @@
+// Added tokens: strings that are found as they are, before the model sees the text. Those with normalized: false are looked for in
+// the text as it came, the others in the normalized text between them.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "tokenizer/models/model.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/pre_tokenized_text.h"
+#include "tokenizer/token_trie.h"
+
+namespace wattn {
+
+struct AddedToken {
+  std::int32_t id = 0;
+  std::string content;
+  std::string shown;         // what id_to_token and decode give: the normalized content of a normalized token
+  bool single_word = false;  // only where no word character touches it
+  bool lstrip = false;       // takes the white space before it in
+  bool rstrip = false;       // takes the white space after it in
+  bool normalized = false;
+  bool special = false;
+};
+
+class AddedTokens {
+ public:
+  // json: the "added_tokens" of a tokenizer.json, which may be absent. normalizer may be null.
+  static Result<AddedTokens> from_json(JsonRef json, const Model& model, const Normalizer* normalizer);
+
+  // Finds added tokens and normalizes everything else; the splits of the result are what lies between and the tokens.
+  // leave_special: strings of special tokens are ordinary text.
+  PreTokenizedText extract(NormalizedText raw, const Normalizer* normalizer, bool leave_special) const;
+
+  const AddedToken* by_id(std::int32_t id) const;
+  const AddedToken* by_content(std::string_view content) const;
+  bool is_special(std::string_view shown) const { return special_.contains(shown); }
+  std::size_t num_beyond_model() const { return num_beyond_model_; }  // tokens that the model does not have itself
+  std::int32_t num_ids() const { return by_id_.empty() ? 0 : by_id_.rbegin()->first + 1; }  // 1 + the greatest id
+
+ private:
+  struct Found {
+    std::size_t begin;
+    std::size_t end;
+    const AddedToken* token;  // null: text between tokens
+  };
+
+  Result<void> add(AddedToken token, const Model& model, const Normalizer* normalizer, std::int32_t& next_id);
+  void build_tries();
+  std::vector<Found> find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const;
+
+  std::map<std::int32_t, AddedToken> by_id_;
+  std::map<std::string, std::int32_t, std::less<>> by_content_;
+  std::set<std::string, std::less<>> special_;  // contents of special tokens
+  TokenTrie raw_trie_;
+  TokenTrie normalized_trie_;
+  std::size_t num_beyond_model_ = 0;
+};
+
+}  // namespace wattn

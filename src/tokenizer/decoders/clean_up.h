@@ -1,0 +1,18 @@
+// Python's two ways of taking out spaces that tokenizing put in.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace wattn {
+
+// Replaces every occurrence, left to right, like Python's str.replace; from is not empty.
+void replace_all(std::string& text, std::string_view from, std::string_view to);
+
+// tokenizers' WordPiece decoder with cleanup, applied to each token.
+void clean_up_wordpiece(std::string& text);
+
+// transformers' clean_up_tokenization, applied to the whole text. It leaves " do not" as it is.
+void clean_up_tokenization(std::string& text);
+
+}  // namespace wattn

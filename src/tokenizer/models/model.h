@@ -1,0 +1,35 @@
+// Models turn one pre-token into tokens of their vocabulary.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+
+namespace wattn {
+
+struct Token {
+  std::int32_t id;
+  std::uint32_t begin;  // [begin, end) in characters of the pre-token
+  std::uint32_t end;
+};
+
+class Model {
+ public:
+  virtual ~Model() = default;
+  // Appends the tokens of one pre-token that is not empty. Time is linear in its length.
+  virtual void tokenize(std::u32string_view word, std::vector<Token>& out) const = 0;
+  virtual std::optional<std::int32_t> token_to_id(std::string_view token) const = 0;
+  virtual std::optional<std::string_view> id_to_token(std::int32_t id) const = 0;
+  virtual std::int32_t num_tokens() const = 0;
+  virtual std::int32_t num_ids() const = 0;  // 1 + the greatest id; more than num_tokens() when ids have gaps
+};
+
+// json: the "model" of a tokenizer.json.
+Result<std::unique_ptr<Model>> read_model(JsonRef json);
+
+}  // namespace wattn

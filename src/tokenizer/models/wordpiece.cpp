@@ -1,0 +1,113 @@
+// WordPiece: from the left, always the longest token that fits; a word that cannot be covered is one unknown token.
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "core/utf.h"
+#include "tokenizer/component.h"
+#include "tokenizer/models/readers.h"
+#include "tokenizer/vocabulary.h"
+
+namespace wattn {
+
+namespace {
+
+constexpr std::size_t kMostTokenBytes = 1024;  // real vocabularies stay below 128
+
+class WordPiece : public Model {
+ public:
+  WordPiece(Vocabulary vocabulary, std::int32_t unk_id, std::string prefix, std::size_t max_input_chars)
+      : vocabulary_(std::move(vocabulary)),
+        unk_id_(unk_id),
+        prefix_(std::move(prefix)),
+        prefix_hash_(Vocabulary::hash_of(prefix_)),
+        max_input_chars_(max_input_chars) {}
+
+  void tokenize(std::u32string_view word, std::vector<Token>& out) const override {
+    const std::size_t out_begin = out.size();
+    if (word.size() <= max_input_chars_ && cover(word, out)) return;
+    out.resize(out_begin);
+    out.push_back({unk_id_, 0, static_cast<std::uint32_t>(word.size())});
+  }
+
+  std::optional<std::int32_t> token_to_id(std::string_view token) const override {
+    const std::int32_t id = vocabulary_.find(token);
+    return id == Vocabulary::kAbsent ? std::nullopt : std::optional<std::int32_t>(id);
+  }
+  std::optional<std::string_view> id_to_token(std::int32_t id) const override { return vocabulary_.token(id); }
+  std::int32_t num_tokens() const override { return vocabulary_.num_tokens(); }
+  std::int32_t num_ids() const override { return vocabulary_.num_ids(); }
+
+ private:
+  struct Match {
+    std::int32_t id = Vocabulary::kAbsent;
+    std::size_t length = 0;  // characters
+  };
+
+  bool cover(std::u32string_view word, std::vector<Token>& out) const {
+    for (std::size_t begin = 0; begin < word.size();) {
+      const Match match = longest_match(word.substr(begin), begin > 0);
+      if (match.id == Vocabulary::kAbsent) return false;
+      out.push_back({match.id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + match.length)});
+      begin += match.length;
+    }
+    return true;
+  }
+
+  // Hashes of all beginnings of the rest in one pass, then the longest of them first. Nothing longer than the longest token can
+  // match, which bounds the pass and keeps it on the stack.
+  Match longest_match(std::u32string_view rest, bool continues) const {
+    std::array<char, kMostTokenBytes + 4> bytes;
+    std::array<std::uint16_t, kMostTokenBytes + 1> ends;        // [chars] bytes up to and with the character
+    std::array<Vocabulary::Hash, kMostTokenBytes + 1> hashes;   // [chars] of prefix and bytes up to and with the character
+    Vocabulary::Hash hash = continues ? prefix_hash_ : Vocabulary::kEmptyHash;
+    std::size_t num_chars = 0;
+    for (std::size_t num_bytes = 0; num_chars < rest.size() && num_bytes < vocabulary_.longest_token(); ++num_chars) {
+      const std::size_t from = num_bytes;
+      num_bytes += write_utf8(rest[num_chars], bytes.data() + num_bytes);
+      for (std::size_t i = from; i < num_bytes; ++i) hash = Vocabulary::extend(hash, bytes[i]);
+      ends[num_chars] = static_cast<std::uint16_t>(num_bytes);
+      hashes[num_chars] = hash;
+    }
+    const std::string_view prefix = continues ? std::string_view(prefix_) : std::string_view();
+    for (std::size_t length = num_chars; length > 0; --length) {
+      const std::int32_t id = vocabulary_.find(hashes[length - 1], prefix, {bytes.data(), ends[length - 1]});
+      if (id != Vocabulary::kAbsent) return {id, length};
+    }
+    return {};
+  }
+
+  Vocabulary vocabulary_;
+  std::int32_t unk_id_;
+  std::string prefix_;
+  Vocabulary::Hash prefix_hash_;
+  std::size_t max_input_chars_;
+};
+
+}  // namespace
+
+ModelResult read_wordpiece(JsonRef json, int) {
+  const Result<void> known =
+      allow_only(json, {"type", "vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"});
+  if (!known.ok()) return known.error();
+  const Result<std::string_view> unk_token = json["unk_token"].as_string();
+  if (!unk_token.ok()) return unk_token.error();
+  const Result<std::string_view> prefix = json["continuing_subword_prefix"].as_string();
+  if (!prefix.ok()) return prefix.error();
+  const Result<std::int64_t> max_chars = json["max_input_chars_per_word"].as_int();
+  if (!max_chars.ok()) return max_chars.error();
+  if (max_chars.value() < 0) return json["max_input_chars_per_word"].mismatch("a number that is not negative");
+  Result<Vocabulary> vocabulary = Vocabulary::from_json(json["vocab"]);
+  if (!vocabulary.ok()) return vocabulary.error();
+  if (vocabulary.value().longest_token() > kMostTokenBytes) {
+    return unsupported_error(json["vocab"].where() + ": expected tokens of at most " + std::to_string(kMostTokenBytes) +
+                             " bytes, found one of " + std::to_string(vocabulary.value().longest_token()));
+  }
+  const std::int32_t unk_id = vocabulary.value().find(unk_token.value());
+  if (unk_id == Vocabulary::kAbsent) return json["unk_token"].mismatch("a token of model.vocab");
+  const std::size_t max_input_chars = static_cast<std::size_t>(std::min<std::int64_t>(max_chars.value(), INT32_MAX));
+  return ModelResult(std::make_unique<WordPiece>(std::move(vocabulary).value(), unk_id, std::string(prefix.value()),
+                                                 max_input_chars));
+}
+
+}  // namespace wattn

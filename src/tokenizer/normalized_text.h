@@ -1,0 +1,79 @@
+// Text on its way through the stages: code points, each with the stretch of the original it stands for.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "tokenizer/encoding.h"
+
+namespace wattn {
+
+struct NormalizedText {
+  std::u32string chars;         // [chars]
+  std::vector<TextSpan> spans;  // [chars] where in the original; begins and ends never decrease
+
+  std::size_t size() const { return chars.size(); }
+  void push(char32_t c, TextSpan span) {
+    chars.push_back(c);
+    spans.push_back(span);
+  }
+  void reserve(std::size_t size) {
+    chars.reserve(size);
+    spans.reserve(size);
+  }
+  void resize(std::size_t size) {
+    chars.resize(size);
+    spans.resize(size);
+  }
+  // Appends [begin, end) of another text.
+  void append(const NormalizedText& from, std::size_t begin, std::size_t end);
+  // The stretch of the original that [begin, end) stands for; begin < end.
+  TextSpan span_of(std::size_t begin, std::size_t end) const { return {spans[begin].begin, spans[end - 1].end}; }
+};
+
+// Code points of a JS string with spans in UTF-16 units; a lone surrogate becomes U+FFFD.
+NormalizedText read_utf16(std::u16string_view text);
+// Code points of UTF-8 text, for strings out of files; the spans count code points.
+NormalizedText read_utf8(std::string_view text);
+
+// Writes a new version of a text beside the old one and gives every new character its span, by the reference's rule of changes:
+// a character may replace the next old one (0), be new (1, and share the span of the old one before it), or replace the next
+// old one and take the n after that with it (-n). The changes belong to positions, not to characters, so after a reordering
+// the spans are those of the places, which is what the reference gives too.
+class TextRewriter {
+ public:
+  explicit TextRewriter(NormalizedText& text) : text_(text) { out_.reserve(text.size() + text.size() / 8); }
+
+  void put(char32_t c, int change) {
+    if (change > 0) {
+      out_.push(c, next_ == 0 ? TextSpan{} : text_.spans[next_ - 1]);
+      return;
+    }
+    out_.push(c, text_.spans[next_]);
+    next_ += 1 + static_cast<std::size_t>(-change);
+  }
+  void skip(std::size_t count) { next_ += count; }  // old characters that go without a trace
+  void finish() { text_ = std::move(out_); }
+
+ private:
+  NormalizedText& text_;
+  NormalizedText out_;
+  std::size_t next_ = 0;  // old characters taken so far
+};
+
+// Drops every character for which drop(c) holds.
+template <class Drop>
+void erase_chars(NormalizedText& text, Drop drop) {
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (drop(text.chars[i])) continue;
+    text.chars[kept] = text.chars[i];
+    text.spans[kept++] = text.spans[i];
+  }
+  text.resize(kept);
+}
+
+}  // namespace wattn

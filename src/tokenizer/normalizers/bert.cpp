@@ -1,0 +1,109 @@
+// BertNormalizer: clean_text, handle_chinese_chars, strip_accents, lowercase, in this order.
+#include <array>
+#include <cstdint>
+
+#include "tokenizer/component.h"
+#include "tokenizer/normalizers/readers.h"
+#include "tokenizer/normalizers/text_forms.h"
+#include "tokenizer/unicode.h"
+
+namespace wattn {
+
+namespace {
+
+struct BertSettings {
+  bool clean_text;
+  bool handle_chinese_chars;
+  bool strip_accents;
+  bool lowercase;
+};
+
+class BertNormalizer : public Normalizer {
+ public:
+  explicit BertNormalizer(BertSettings settings) : settings_(settings) {
+    for (char32_t c = 0; c < ascii_.size(); ++c) {
+      char32_t lower[2];
+      to_lowercase(c, lower);
+      ascii_[c] = static_cast<std::uint8_t>(settings_.lowercase ? lower[0] : c);
+      if (!settings_.clean_text) continue;
+      if (has_flag(c, kCharWhitespace)) ascii_[c] = ' ';
+      if (has_flag(c, kCharRemoved)) ascii_[c] = kRemove;
+    }
+  }
+
+  void normalize(NormalizedText& text) const override {
+    const std::uint16_t seen = clean(text);
+    if (settings_.handle_chinese_chars && (seen & kCharChinese)) space_out_chinese(text);
+    if (settings_.strip_accents && (seen & kBeyondAscii)) {
+      apply_normal_form(text, NormalForm::kNfd);
+      erase_chars(text, [](char32_t c) { return c >= 0x80 && has_flag(c, kCharAccent); });
+    }
+    if (settings_.lowercase && (seen & kBeyondAscii)) apply_lowercase(text);
+  }
+
+ private:
+  static constexpr std::uint8_t kRemove = 0xFF;
+  static constexpr std::uint16_t kBeyondAscii = 1 << 15;  // joins the CharFlag bits that clean() reports
+
+  // clean_text for all characters, and lowercase for ASCII, which no step between them can tell apart. Characters are removed
+  // before white space is looked for, so U+000B, U+000C and U+0085 go, although they are white space.
+  // Returns all flags seen beyond ASCII.
+  std::uint16_t clean(NormalizedText& text) const {
+    std::uint16_t seen = 0;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < text.size(); ++i) {
+      char32_t c = text.chars[i];
+      if (c < ascii_.size()) {
+        if (ascii_[c] == kRemove) continue;
+        c = ascii_[c];
+      } else {
+        const std::uint16_t flags = char_properties(c).flags;
+        if (settings_.clean_text) {
+          if (flags & kCharRemoved) continue;
+          if (flags & kCharWhitespace) c = U' ';
+        }
+        seen = static_cast<std::uint16_t>(seen | flags | kBeyondAscii);
+      }
+      text.chars[kept] = c;
+      text.spans[kept++] = text.spans[i];
+    }
+    text.resize(kept);
+    return seen;
+  }
+
+  static void space_out_chinese(NormalizedText& text) {
+    TextRewriter rewriter(text);
+    for (const char32_t c : text.chars) {
+      if (c >= 0x80 && has_flag(c, kCharChinese)) {
+        rewriter.put(U' ', 0);
+        rewriter.put(c, 1);
+        rewriter.put(U' ', 1);
+      } else {
+        rewriter.put(c, 0);
+      }
+    }
+    rewriter.finish();
+  }
+
+  BertSettings settings_;
+  std::array<std::uint8_t, 128> ascii_{};  // what an ASCII character becomes, or kRemove
+};
+
+}  // namespace
+
+NormalizerResult read_bert_normalizer(JsonRef json, int) {
+  const Result<void> known = allow_only(json, {"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
+  if (!known.ok()) return known.error();
+  const Result<bool> clean_text = json["clean_text"].as_bool();
+  if (!clean_text.ok()) return clean_text.error();
+  const Result<bool> chinese = json["handle_chinese_chars"].as_bool();
+  if (!chinese.ok()) return chinese.error();
+  const Result<bool> lowercase = json["lowercase"].as_bool();
+  if (!lowercase.ok()) return lowercase.error();
+  const Result<bool> strip_accents = json["strip_accents"].as_bool_or(lowercase.value());  // null follows lowercase
+  if (!strip_accents.ok()) return strip_accents.error();
+  return NormalizerResult(std::make_unique<BertNormalizer>(
+      BertSettings{clean_text.value(), chinese.value(), strip_accents.value(), lowercase.value()}));
+}
+
+}  // namespace wattn

@@ -1,0 +1,56 @@
+#include "tokenizer/normalizers/normalizer.h"
+
+#include <vector>
+
+#include "tokenizer/component.h"
+#include "tokenizer/normalizers/readers.h"
+
+namespace wattn {
+
+namespace {
+
+class NormalizerSequence : public Normalizer {
+ public:
+  explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> steps) : steps_(std::move(steps)) {}
+  void normalize(NormalizedText& text) const override {
+    for (const auto& step : steps_) step->normalize(text);
+  }
+
+ private:
+  std::vector<std::unique_ptr<Normalizer>> steps_;
+};
+
+NormalizerResult read_sequence(JsonRef json, int depth) {
+  if (const Result<void> known = allow_only(json, {"type", "normalizers"}); !known.ok()) return known.error();
+  const JsonRef list = json["normalizers"];
+  if (!list.is_array()) return list.mismatch("an array of normalizers");
+  std::vector<std::unique_ptr<Normalizer>> steps;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    NormalizerResult step = read_normalizer(list[i], depth + 1);
+    if (!step.ok()) return step;
+    steps.push_back(std::move(step).value());
+  }
+  return NormalizerResult(std::make_unique<NormalizerSequence>(std::move(steps)));
+}
+
+constexpr ComponentReader<Normalizer> kReaders[] = {
+    {"BertNormalizer", read_bert_normalizer},
+    {"Lowercase", read_lowercase},
+    {"NFC", read_nfc},
+    {"NFD", read_nfd},
+    {"NFKC", read_nfkc},
+    {"NFKD", read_nfkd},
+    {"Prepend", read_prepend},
+    {"Replace", read_replace},
+    {"Sequence", read_sequence},
+    {"Strip", read_strip},
+    {"StripAccents", read_strip_accents},
+};
+
+}  // namespace
+
+NormalizerResult read_normalizer(JsonRef json, int depth) {
+  return read_component<Normalizer>(json, depth, "normalizer", kReaders);
+}
+
+}  // namespace wattn

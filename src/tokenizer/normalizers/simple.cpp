@@ -1,0 +1,85 @@
+// Lowercase, StripAccents, Strip, Prepend: normalizers of a few lines each.
+#include <string>
+
+#include "core/utf.h"
+#include "tokenizer/component.h"
+#include "tokenizer/normalizers/readers.h"
+#include "tokenizer/normalizers/text_forms.h"
+#include "tokenizer/unicode.h"
+
+namespace wattn {
+
+namespace {
+
+class Lowercase : public Normalizer {
+ public:
+  void normalize(NormalizedText& text) const override { apply_lowercase(text); }
+};
+
+// All combining marks, not only the nonspacing ones that BertNormalizer drops; and no decomposition before it.
+class StripAccents : public Normalizer {
+ public:
+  void normalize(NormalizedText& text) const override {
+    erase_chars(text, [](char32_t c) { return c >= 0x80 && has_flag(c, kCharMark); });
+  }
+};
+
+class Strip : public Normalizer {
+ public:
+  Strip(bool left, bool right) : left_(left), right_(right) {}
+  void normalize(NormalizedText& text) const override {
+    std::size_t begin = 0, end = text.size();
+    while (left_ && begin < end && has_flag(text.chars[begin], kCharWhitespace)) ++begin;
+    while (right_ && begin < end && has_flag(text.chars[end - 1], kCharWhitespace)) --end;
+    text.resize(end);
+    text.chars.erase(0, begin);
+    text.spans.erase(text.spans.begin(), text.spans.begin() + static_cast<std::ptrdiff_t>(begin));
+  }
+
+ private:
+  bool left_, right_;
+};
+
+// What is put before a text shares the span of the text's first character. An empty text stays empty.
+class Prepend : public Normalizer {
+ public:
+  explicit Prepend(std::u32string prefix) : prefix_(std::move(prefix)) {}
+  void normalize(NormalizedText& text) const override {
+    if (text.size() == 0) return;
+    text.spans.insert(text.spans.begin(), prefix_.size(), TextSpan(text.spans[0]));
+    text.chars.insert(0, prefix_);
+  }
+
+ private:
+  std::u32string prefix_;
+};
+
+}  // namespace
+
+NormalizerResult read_lowercase(JsonRef json, int) {
+  if (const Result<void> known = allow_only(json, {"type"}); !known.ok()) return known.error();
+  return NormalizerResult(std::make_unique<Lowercase>());
+}
+
+NormalizerResult read_strip_accents(JsonRef json, int) {
+  if (const Result<void> known = allow_only(json, {"type"}); !known.ok()) return known.error();
+  return NormalizerResult(std::make_unique<StripAccents>());
+}
+
+NormalizerResult read_strip(JsonRef json, int) {
+  if (const Result<void> known = allow_only(json, {"type", "strip_left", "strip_right"}); !known.ok()) return known.error();
+  const Result<bool> left = json["strip_left"].as_bool();
+  if (!left.ok()) return left.error();
+  const Result<bool> right = json["strip_right"].as_bool();
+  if (!right.ok()) return right.error();
+  return NormalizerResult(std::make_unique<Strip>(left.value(), right.value()));
+}
+
+NormalizerResult read_prepend(JsonRef json, int) {
+  if (const Result<void> known = allow_only(json, {"type", "prepend"}); !known.ok()) return known.error();
+  const Result<std::string_view> prefix = json["prepend"].as_string();
+  if (!prefix.ok()) return prefix.error();
+  return NormalizerResult(std::make_unique<Prepend>(to_utf32(prefix.value())));
+}
+
+}  // namespace wattn

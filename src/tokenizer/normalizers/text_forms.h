@@ -1,0 +1,16 @@
+// Whole-text transformations that several normalizers share.
+#pragma once
+
+#include "tokenizer/normalized_text.h"
+
+namespace wattn {
+
+enum class NormalForm { kNfd, kNfc, kNfkd, kNfkc };
+
+// Unicode normal forms as of Unicode 9.0. Linear but for the sorting of runs of combining marks.
+void apply_normal_form(NormalizedText& text, NormalForm form);
+
+// Full lowercase, one code point at a time: no final sigma, as in the reference.
+void apply_lowercase(NormalizedText& text);
+
+}  // namespace wattn

@@ -1,0 +1,50 @@
+// BertPreTokenizer: white space goes, every punctuation character stands alone.
+#include <array>
+#include <cstdint>
+
+#include "tokenizer/component.h"
+#include "tokenizer/pre_tokenizers/readers.h"
+#include "tokenizer/unicode.h"
+
+namespace wattn {
+
+namespace {
+
+class BertPreTokenizer : public PreTokenizer {
+ public:
+  BertPreTokenizer() {
+    for (char32_t c = 0; c < ascii_.size(); ++c) ascii_[c] = class_of(char_properties(c).flags);
+  }
+
+  void pre_tokenize(PreTokenizedText& text) const override {
+    const char32_t* chars = text.text.chars.data();
+    resplit(text, [&](const Split& split, std::vector<Split>& out) {
+      std::uint32_t begin = split.begin;
+      for (std::uint32_t i = split.begin; i < split.end; ++i) {
+        const char32_t c = chars[i];
+        const std::uint8_t kind = c < ascii_.size() ? ascii_[c] : class_of(char_properties(c).flags);
+        if (kind == kLetter) continue;
+        if (begin < i) out.push_back({begin, i});
+        if (kind == kPunctuation) out.push_back({i, i + 1});
+        begin = i + 1;
+      }
+      if (begin < split.end) out.push_back({begin, split.end});
+    });
+  }
+
+ private:
+  enum : std::uint8_t { kLetter, kSpace, kPunctuation };
+  static std::uint8_t class_of(std::uint16_t flags) {
+    return flags & kCharWhitespace ? kSpace : flags & kCharPunctuation ? kPunctuation : kLetter;
+  }
+  std::array<std::uint8_t, 128> ascii_{};
+};
+
+}  // namespace
+
+PreTokenizerResult read_bert_pre_tokenizer(JsonRef json, int) {
+  if (const Result<void> known = allow_only(json, {"type"}); !known.ok()) return known.error();
+  return PreTokenizerResult(std::make_unique<BertPreTokenizer>());
+}
+
+}  // namespace wattn

@@ -1,0 +1,51 @@
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+
+#include <vector>
+
+#include "tokenizer/component.h"
+#include "tokenizer/pre_tokenizers/readers.h"
+
+namespace wattn {
+
+namespace {
+
+class PreTokenizerSequence : public PreTokenizer {
+ public:
+  explicit PreTokenizerSequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps_(std::move(steps)) {}
+  void pre_tokenize(PreTokenizedText& text) const override {
+    for (const auto& step : steps_) step->pre_tokenize(text);
+  }
+
+ private:
+  std::vector<std::unique_ptr<PreTokenizer>> steps_;
+};
+
+PreTokenizerResult read_sequence(JsonRef json, int depth) {
+  if (const Result<void> known = allow_only(json, {"type", "pretokenizers"}); !known.ok()) return known.error();
+  const JsonRef list = json["pretokenizers"];
+  if (!list.is_array()) return list.mismatch("an array of pre-tokenizers");
+  std::vector<std::unique_ptr<PreTokenizer>> steps;
+  for (std::size_t i = 0; i < list.size(); ++i) {
+    PreTokenizerResult step = read_pre_tokenizer(list[i], depth + 1);
+    if (!step.ok()) return step;
+    steps.push_back(std::move(step).value());
+  }
+  return PreTokenizerResult(std::make_unique<PreTokenizerSequence>(std::move(steps)));
+}
+
+constexpr ComponentReader<PreTokenizer> kReaders[] = {
+    {"BertPreTokenizer", read_bert_pre_tokenizer},
+    {"Digits", read_digits},
+    {"Punctuation", read_punctuation},
+    {"Sequence", read_sequence},
+    {"Whitespace", read_whitespace},
+    {"WhitespaceSplit", read_whitespace_split},
+};
+
+}  // namespace
+
+PreTokenizerResult read_pre_tokenizer(JsonRef json, int depth) {
+  return read_component<PreTokenizer>(json, depth, "pre-tokenizer", kReaders);
+}
+
+}  // namespace wattn

@@ -1,0 +1,16 @@
+// One reader per pre-tokenizer; pre_tokenizer.cpp lists them by "type".
+#pragma once
+
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+
+namespace wattn {
+
+using PreTokenizerResult = Result<std::unique_ptr<PreTokenizer>>;
+
+PreTokenizerResult read_bert_pre_tokenizer(JsonRef json, int depth);  // bert.cpp
+PreTokenizerResult read_whitespace(JsonRef json, int depth);          // whitespace.cpp
+PreTokenizerResult read_whitespace_split(JsonRef json, int depth);
+PreTokenizerResult read_punctuation(JsonRef json, int depth);  // char_class.cpp
+PreTokenizerResult read_digits(JsonRef json, int depth);
+
+}  // namespace wattn

@@ -1,0 +1,50 @@
+// A set of strings to be found in a text, always the longest at a place. Time per place is bounded by the longest string.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace wattn {
+
+class TokenTrie {
+ public:
+  static constexpr std::int32_t kNone = -1;
+
+  TokenTrie() = default;
+  // Strings with their values (not negative); of equal strings the last one counts, empty ones are left out.
+  explicit TokenTrie(std::vector<std::pair<std::u32string, std::int32_t>> strings);
+
+  bool empty() const { return nodes_.empty(); }
+
+  struct Match {
+    std::int32_t value = kNone;
+    std::size_t length = 0;
+  };
+  // The longest string that begins at text[position].
+  Match longest_at(std::u32string_view text, std::size_t position) const;
+  // Whether any string begins with this character: the quick way past most of a text.
+  bool may_begin(char32_t c) const { return c < 128 ? begins_ascii_[c] : begins_beyond_ascii_; }
+
+ private:
+  struct Node {
+    std::int32_t value = kNone;
+    std::uint32_t first_edge = 0;
+    std::uint32_t num_edges = 0;
+  };
+  struct Edge {
+    char32_t c;
+    std::uint32_t node;
+  };
+
+  std::vector<Node> nodes_;  // [0] is the root
+  std::vector<Edge> edges_;  // those of one node lie together, sorted by c
+  std::array<bool, 128> begins_ascii_{};
+  bool begins_beyond_ascii_ = false;
+};
+
+}  // namespace wattn

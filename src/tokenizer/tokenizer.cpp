@@ -1,0 +1,250 @@
+#include "tokenizer/tokenizer.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "tokenizer/added_tokens.h"
+#include "tokenizer/component.h"
+#include "tokenizer/decoders/clean_up.h"
+#include "tokenizer/decoders/decoder.h"
+#include "tokenizer/models/model.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/post_processors/post_processor.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/truncation.h"
+
+namespace wattn {
+
+namespace {
+
+constexpr double kNoLimit = 1e9;  // Python writes 10^30 for "no limit"
+
+// The tokens of one text, before anything is cut off or put around them. One entry per token in every vector.
+struct TextTokens {
+  std::vector<std::int32_t> ids;
+  std::vector<TextSpan> offsets;
+  std::vector<std::int32_t> word_ids;
+
+  void push(std::int32_t id, TextSpan span, std::size_t word) {
+    ids.push_back(id);
+    offsets.push_back(span);
+    word_ids.push_back(static_cast<std::int32_t>(word));
+  }
+};
+
+void add_special_tokens(const TemplatePiece& piece, Encoding& out) {
+  for (const std::int32_t id : piece.ids) {
+    out.ids.push_back(id);
+    out.type_ids.push_back(piece.type_id);
+    out.offsets.push_back({});
+    out.special_tokens_mask.push_back(1);
+    out.word_ids.push_back(-1);
+    out.sequence_ids.push_back(-1);
+  }
+}
+
+template <class T>
+void append(std::vector<T>& out, const std::vector<T>& from, TokenWindow window) {
+  out.insert(out.end(), from.begin() + static_cast<std::ptrdiff_t>(window.begin),
+             from.begin() + static_cast<std::ptrdiff_t>(window.end));
+}
+
+void add_text(const TemplatePiece& piece, const TextTokens& text, TokenWindow window, Encoding& out) {
+  append(out.ids, text.ids, window);
+  append(out.offsets, text.offsets, window);
+  append(out.word_ids, text.word_ids, window);
+  out.type_ids.resize(out.ids.size(), piece.type_id);
+  out.special_tokens_mask.resize(out.ids.size(), 0);
+  out.sequence_ids.resize(out.ids.size(), piece.kind == TemplatePiece::kFirst ? 0 : 1);
+}
+
+// model_max_length of tokenizer_config.json: any number; Python writes "no limit" as a very great one.
+Result<std::optional<std::int32_t>> read_max_length(JsonRef json) {
+  if (json.is_null()) return std::optional<std::int32_t>();
+  const Result<double> length = json.as_number();
+  if (!length.ok()) return length.error();
+  if (!(length.value() >= 1)) return json.mismatch("a number of tokens");
+  if (length.value() > kNoLimit) return std::optional<std::int32_t>();
+  return std::optional<std::int32_t>(static_cast<std::int32_t>(length.value()));
+}
+
+}  // namespace
+
+struct Tokenizer::Parts {
+  std::unique_ptr<Normalizer> normalizer;       // may be null
+  std::unique_ptr<PreTokenizer> pre_tokenizer;  // may be null
+  std::unique_ptr<Model> model;
+  std::unique_ptr<Decoder> decoder;  // may be null: tokens with spaces between them
+  PostProcessor post_processor;
+  AddedTokens added_tokens;
+  std::optional<std::int32_t> model_max_length;
+  std::optional<std::int32_t> truncation_max_length;
+
+  TextTokens tokenize(std::u16string_view text, bool split_special_tokens) const;
+  Result<Encoding> encode(std::u16string_view first, const std::u16string_view* second, const EncodeOptions& options) const;
+  std::optional<std::string_view> id_to_token(std::int32_t id) const {
+    if (const AddedToken* added = added_tokens.by_id(id)) return added->shown;
+    return model->id_to_token(id);
+  }
+};
+
+Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer_config) {
+  if (!tokenizer_json.is_object()) return tokenizer_json.mismatch("a tokenizer (an object)");
+  const Result<std::string_view> version = tokenizer_json["version"].as_string_or("1.0");
+  if (!version.ok()) return version.error();
+  if (version.value() != "1.0") {
+    return unsupported_error(tokenizer_json["version"].where() + ": expected version 1.0, found " +
+                             tokenizer_json["version"].describe());
+  }
+  auto parts = std::make_unique<Parts>();
+  if (const JsonRef json = tokenizer_json["normalizer"]; !json.is_null()) {
+    Result<std::unique_ptr<Normalizer>> normalizer = read_normalizer(json);
+    if (!normalizer.ok()) return normalizer.error();
+    parts->normalizer = std::move(normalizer).value();
+  }
+  if (const JsonRef json = tokenizer_json["pre_tokenizer"]; !json.is_null()) {
+    Result<std::unique_ptr<PreTokenizer>> pre_tokenizer = read_pre_tokenizer(json);
+    if (!pre_tokenizer.ok()) return pre_tokenizer.error();
+    parts->pre_tokenizer = std::move(pre_tokenizer).value();
+  }
+  if (const JsonRef json = tokenizer_json["decoder"]; !json.is_null()) {
+    Result<std::unique_ptr<Decoder>> decoder = read_decoder(json);
+    if (!decoder.ok()) return decoder.error();
+    parts->decoder = std::move(decoder).value();
+  }
+  Result<PostProcessor> post_processor = read_post_processor(tokenizer_json["post_processor"]);
+  if (!post_processor.ok()) return post_processor.error();
+  parts->post_processor = std::move(post_processor).value();
+  Result<std::unique_ptr<Model>> model = read_model(tokenizer_json["model"]);
+  if (!model.ok()) return model.error();
+  parts->model = std::move(model).value();
+  Result<AddedTokens> added = AddedTokens::from_json(tokenizer_json["added_tokens"], *parts->model, parts->normalizer.get());
+  if (!added.ok()) return added.error();
+  parts->added_tokens = std::move(added).value();
+
+  const Result<std::optional<std::int32_t>> model_max_length = read_max_length(tokenizer_config["model_max_length"]);
+  if (!model_max_length.ok()) return model_max_length.error();
+  parts->model_max_length = model_max_length.value();
+  const JsonRef truncation = tokenizer_json["truncation"];
+  const Result<std::optional<std::int32_t>> truncation_max_length = read_max_length(truncation["max_length"]);
+  if (!truncation_max_length.ok()) return truncation_max_length.error();
+  parts->truncation_max_length = truncation_max_length.value();
+  return Tokenizer(std::move(parts));
+}
+
+Tokenizer::Tokenizer(std::unique_ptr<Parts> parts) : parts_(std::move(parts)) {}
+Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
+Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
+Tokenizer::~Tokenizer() = default;
+
+TextTokens Tokenizer::Parts::tokenize(std::u16string_view text, bool split_special_tokens) const {
+  PreTokenizedText cut = added_tokens.extract(read_utf16(text), normalizer.get(), split_special_tokens);
+  if (pre_tokenizer) pre_tokenizer->pre_tokenize(cut);
+  TextTokens out;
+  out.ids.reserve(cut.splits.size() + cut.splits.size() / 4);
+  out.offsets.reserve(out.ids.capacity());
+  out.word_ids.reserve(out.ids.capacity());
+  std::vector<Token> tokens;
+  for (std::size_t word = 0; word < cut.splits.size(); ++word) {
+    const Split& split = cut.splits[word];
+    if (split.token != Split::kNoToken) {
+      out.push(split.token, cut.text.span_of(split.begin, split.end), word);
+      continue;
+    }
+    tokens.clear();
+    model->tokenize(cut.chars_of(split), tokens);
+    for (const Token& token : tokens) {
+      out.push(token.id, cut.text.span_of(split.begin + token.begin, split.begin + token.end), word);
+    }
+  }
+  return out;
+}
+
+Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::u16string_view* second,
+                                          const EncodeOptions& options) const {
+  constexpr std::size_t kLongestText = INT32_MAX;  // offsets are 32 bits wide
+  if (first.size() > kLongestText || (second && second->size() > kLongestText)) {
+    return input_error("text: expected at most 2^31 - 1 UTF-16 units");
+  }
+  const TextTokens first_tokens = tokenize(first, options.split_special_tokens);
+  const TextTokens second_tokens = second ? tokenize(*second, options.split_special_tokens) : TextTokens{};
+  const std::vector<TemplatePiece>& pieces = second ? post_processor.pair : post_processor.single;
+  const std::int32_t num_special = options.add_special_tokens ? post_processor.num_special_tokens(second != nullptr) : 0;
+  const Result<TruncationPlan> plan =
+      plan_truncation(first_tokens.ids.size(), second ? std::optional<std::size_t>(second_tokens.ids.size()) : std::nullopt,
+                      static_cast<std::size_t>(num_special), options);
+  if (!plan.ok()) return plan.error();
+
+  const auto assemble = [&](TokenWindow of_first, TokenWindow of_second) {
+    Encoding out;
+    out.num_tokens_untruncated = static_cast<std::int32_t>(first_tokens.ids.size() + second_tokens.ids.size()) + num_special;
+    const std::size_t size = (of_first.end - of_first.begin) + (of_second.end - of_second.begin) + static_cast<std::size_t>(num_special);
+    out.reserve(size);
+    for (const TemplatePiece& piece : pieces) {
+      if (piece.kind == TemplatePiece::kFirst) add_text(piece, first_tokens, of_first, out);
+      if (piece.kind == TemplatePiece::kSecond) add_text(piece, second_tokens, of_second, out);
+      if (piece.kind == TemplatePiece::kSpecial && options.add_special_tokens) add_special_tokens(piece, out);
+    }
+    return out;
+  };
+
+  const std::vector<TokenWindow>& first_windows = plan.value().first;
+  const std::vector<TokenWindow>& second_windows = plan.value().second;
+  Encoding out = assemble(first_windows[0], second_windows[0]);
+  // Python's order: every further window of the first text with all windows of the second, then the first window with the rest.
+  for (std::size_t i = 1; i <= first_windows.size(); ++i) {
+    const bool last_round = i == first_windows.size();
+    for (std::size_t j = last_round ? 1 : 0; j < second_windows.size(); ++j) {
+      out.overflowing.push_back(assemble(first_windows[last_round ? 0 : i], second_windows[j]));
+    }
+  }
+  return out;
+}
+
+Result<Encoding> Tokenizer::encode(std::u16string_view text, const EncodeOptions& options) const {
+  return parts_->encode(text, nullptr, options);
+}
+
+Result<Encoding> Tokenizer::encode_pair(std::u16string_view first, std::u16string_view second,
+                                        const EncodeOptions& options) const {
+  return parts_->encode(first, &second, options);
+}
+
+std::string Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const {
+  std::vector<std::string> tokens;
+  tokens.reserve(ids.size());
+  for (const std::int32_t id : ids) {
+    const std::optional<std::string_view> token = parts_->id_to_token(id);
+    if (!token || (skip_special_tokens && parts_->added_tokens.is_special(*token))) continue;
+    tokens.emplace_back(*token);
+  }
+  if (parts_->decoder) parts_->decoder->decode(tokens);
+  std::string text;
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    if (i > 0 && !parts_->decoder) text += ' ';
+    text += tokens[i];
+  }
+  if (clean_up_spaces) clean_up_tokenization(text);
+  return text;
+}
+
+std::int32_t Tokenizer::vocab_size() const {
+  return parts_->model->num_tokens() + static_cast<std::int32_t>(parts_->added_tokens.num_beyond_model());
+}
+
+std::int32_t Tokenizer::num_ids() const { return std::max(parts_->model->num_ids(), parts_->added_tokens.num_ids()); }
+
+std::optional<std::int32_t> Tokenizer::token_to_id(std::string_view token) const {
+  if (const AddedToken* added = parts_->added_tokens.by_content(token)) return added->id;
+  return parts_->model->token_to_id(token);
+}
+
+std::string_view Tokenizer::id_to_token(std::int32_t id) const { return parts_->id_to_token(id).value_or(std::string_view()); }
+
+std::int32_t Tokenizer::num_special_tokens(bool is_pair) const { return parts_->post_processor.num_special_tokens(is_pair); }
+
+std::optional<std::int32_t> Tokenizer::model_max_length() const { return parts_->model_max_length; }
+
+std::optional<std::int32_t> Tokenizer::truncation_max_length() const { return parts_->truncation_max_length; }
+
+}  // namespace wattn

@@ -1,0 +1,53 @@
+// What the tokenizers need to know of a code point. Every answer is that of the reference library (Hugging Face's `tokenizers`),
+// whose parts follow different versions of Unicode; tools/make_unicode_tables.py says which. Values past U+10FFFF have no property.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "tokenizer/unicode_tables.h"
+
+namespace wattn {
+
+// Order and names as FLAGS in tools/make_unicode_tables.py.
+enum CharFlag : std::uint16_t {
+  kCharRemoved = 1 << 0,           // BertNormalizer's clean_text drops it: controls, formats, private use, U+FFFD
+  kCharWhitespace = 1 << 1,        // White_Space
+  kCharPunctuation = 1 << 2,       // punctuation, and every ASCII symbol
+  kCharAccent = 1 << 3,            // BertNormalizer's strip_accents drops it: nonspacing marks
+  kCharMark = 1 << 4,              // StripAccents drops it: all combining marks
+  kCharWord = 1 << 5,              // \w
+  kCharNumber = 1 << 6,            // numbers of every kind, not only digits
+  kCharChinese = 1 << 7,           // BertNormalizer's handle_chinese_chars puts spaces around it
+  kCharHasLowercase = 1 << 8,      // to_lowercase changes it
+  kCharDecomposes = 1 << 9,        // has a canonical decomposition (Hangul syllables have one without this flag)
+  kCharDecomposesCompat = 1 << 10, // its compatibility decomposition is not its canonical one
+  kCharComposesBackward = 1 << 11, // NFC may join it to a character before it
+  kCharNotComposed = 1 << 12,      // NFC takes it apart and does not put it together again
+};
+
+inline CharProperties char_properties(char32_t code_point) {
+  using namespace unicode_tables;
+  if (code_point > 0x10FFFF) return {0, 0};
+  const std::size_t block = code_point >> 7 < kNumStage1 ? code_point >> 7 : kNumStage1 - 1;
+  return kRecords[kStage2[(std::size_t{kStage1[block]} << 7) | (code_point & 0x7F)]];
+}
+
+inline bool has_flag(char32_t code_point, CharFlag flag) { return (char_properties(code_point).flags & flag) != 0; }
+
+// Full lowercase of one code point: one code point, or two (only of U+0130). Returns how many were written to out.
+int to_lowercase(char32_t code_point, char32_t out[2]);
+
+inline constexpr char32_t kHangulFirst = 0xAC00;
+inline constexpr char32_t kHangulLast = 0xD7A3;
+inline bool is_hangul_syllable(char32_t code_point) { return code_point >= kHangulFirst && code_point <= kHangulLast; }
+
+inline constexpr int kLongestDecomposition = 18;  // U+FDFA, compatibility
+
+// Full canonical (or compatibility) decomposition, Hangul included, before canonical ordering. Returns the number of code points.
+int decompose(char32_t code_point, bool compatibility, char32_t out[kLongestDecomposition]);
+
+// The primary composite of two code points, Hangul included, or 0 when NFC leaves them apart.
+char32_t compose(char32_t first, char32_t second);
+
+}  // namespace wattn

@@ -1,0 +1,51 @@
+// The layout of unicode_tables.cpp, which tools/make_unicode_tables.py generates. Only unicode.h and unicode.cpp include this.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace wattn {
+
+struct CharProperties {
+  std::uint16_t flags;           // CharFlag bits
+  std::uint8_t combining_class;  // canonical combining class; 0 for starters
+};
+
+namespace unicode_tables {
+
+// Code points first, first + step, ... (length of them) have code point + distance as their lowercase.
+struct LowercaseRun {
+  std::uint32_t first;
+  std::uint16_t length;
+  std::uint16_t step;
+  std::int32_t distance;
+};
+
+// Two stages: kRecords[kStage2[kStage1[cp / 128] * 128 + cp % 128]]. The last entry of kStage1 stands for all further blocks.
+extern const CharProperties kRecords[];
+extern const std::uint8_t kStage1[];
+extern const std::size_t kNumStage1;
+extern const std::uint8_t kStage2[];
+
+extern const LowercaseRun kLowercaseRuns[];  // sorted by first
+extern const std::size_t kNumLowercaseRuns;
+
+// Canonical decomposition, one step: key -> first [second, or 0]. Hangul is left to arithmetic.
+extern const char32_t kCanonicalKeys[];  // [kNumCanonicalKeys] sorted
+extern const std::size_t kNumCanonicalKeys;
+extern const char32_t kCanonicalFirst[];   // [kNumCanonicalKeys]
+extern const char32_t kCanonicalSecond[];  // [kNumCanonicalKeys]
+
+// Indices into the canonical arrays, sorted by (first, second): the pairs that NFC puts together again.
+extern const std::uint16_t kCompositionOrder[];
+extern const std::size_t kNumCompositionOrder;
+
+// Compatibility decomposition, all steps, where it differs from the canonical one:
+// kCompatKeys[i] -> kCompatData[kCompatEnds[i - 1] .. kCompatEnds[i]).
+extern const char32_t kCompatKeys[];  // [kNumCompatKeys] sorted
+extern const std::size_t kNumCompatKeys;
+extern const std::uint16_t kCompatEnds[];  // [kNumCompatKeys]
+extern const char16_t kCompatData[];
+
+}  // namespace unicode_tables
+}  // namespace wattn
