@@ -16,14 +16,19 @@ add_dependencies(${module} wattn_build_id)
 target_compile_options(${module} PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
 # Type names are for messages of Embind's own; without RTTI there are none.
 target_compile_definitions(${module} PRIVATE EMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
+target_include_directories(${module} PRIVATE ${PROJECT_SOURCE_DIR}) # "bindings/..."
 target_link_libraries(${module} PRIVATE wattn_options wattn_tasks)
-set_target_properties(${module} PROPERTIES SUFFIX .mjs)
+# The glue names its wasm file: one name for both, so that one glue fits both (tools/bundle.mjs compares them).
+set_target_properties(${module} PROPERTIES OUTPUT_NAME wattn SUFFIX .mjs)
 target_link_options(${module} PRIVATE
-  -lembind
+  -fno-exceptions -fno-rtti -lembind
+  -O2                           # -O3 renames imports and exports, differently in each module; this way one glue fits both
   -sDYNAMIC_EXECUTION=0         # Embind must not make functions out of strings: pages forbid it
   -sMODULARIZE -sEXPORT_ES6     # one factory function, nothing happens on import
   -sUSE_ES6_IMPORT_META=0       # the host finds and instantiates the wasm (web/wasm_loader.ts), never the glue
   -sENVIRONMENT=web,worker
+  -sWASM_BIGINT                 # no wrappers for 64-bit integers
+  -sMIN_SAFARI_VERSION=160400 -sMIN_CHROME_VERSION=91 -sMIN_FIREFOX_VERSION=89  # the first with SIMD: no fallbacks for older
   -sFILESYSTEM=0
   -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB
   -sSTACK_SIZE=512KB

@@ -27,7 +27,8 @@ if(EMSCRIPTEN)
   endif()
   # Global for the same reason: standard-library code inlined into two files must be the same code.
   if(WATTN_WASM MATCHES "simd|relaxed")
-    add_compile_options(-msimd128)
+    # Every engine with SIMD has these older extensions too.
+    add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint)
   endif()
   if(WATTN_WASM STREQUAL "relaxed")
     add_compile_options(-mrelaxed-simd)
