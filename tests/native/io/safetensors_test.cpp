@@ -1,0 +1,177 @@
+// The safetensors reader against every way a file can be broken.
+#include "io/safetensors.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <map>
+
+#include "io/weight_loader.h"
+
+namespace wattn {
+namespace {
+
+std::string file_of(const std::string& header, const std::string& data) {
+  std::string file;
+  const std::uint64_t length = header.size();
+  for (int i = 0; i < 8; ++i) file.push_back(static_cast<char>(length >> (8 * i)));
+  return file + header + data;
+}
+
+template <class T>
+std::string bytes_of(const std::vector<T>& values) {
+  return std::string(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T));
+}
+
+const std::string kHeader =
+    R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F16","shape":[2],"data_offsets":[24,28]}})";
+
+std::string small_file() { return file_of(kHeader, bytes_of<float>({1, 2, 3, 4, 5, 6}) + bytes_of<std::uint16_t>({0x3C00, 0xC000})); }
+
+struct Loaded {
+  std::map<std::string, std::vector<float>> tensors;
+
+  Result<void> load(const std::string& file, std::size_t chunk, std::vector<std::string> ignored = {}) {
+    const auto slot = [&](const char* name, Shape shape, bool required = true) {
+      return WeightSlot{name, std::move(shape), required, [this, name](std::int64_t, const float* row) {
+                          auto& values = tensors[name];
+                          values.insert(values.end(), row, row + (name[0] == 'a' ? 3 : 2));
+                        }};
+    };
+    WeightLoader loader({slot("a", {2, 3}), slot("b", {2})}, std::move(ignored), [](std::string_view name) { return std::string(name); });
+    if (auto begun = loader.begin_file("model.safetensors", file.size()); !begun.ok()) return begun;
+    for (std::size_t at = 0; at < file.size(); at += chunk) {
+      if (auto pushed = loader.push(std::string_view(file).substr(at, chunk)); !pushed.ok()) return pushed;
+    }
+    return loader.finish();
+  }
+};
+
+void expect_error(const std::string& file, const std::string& part) {
+  for (const std::size_t chunk : {std::size_t{1}, std::size_t{1} << 20}) {
+    Loaded loaded;
+    const auto result = loaded.load(file, chunk);
+    ASSERT_FALSE(result.ok()) << part;
+    EXPECT_NE(result.error().message.find(part), std::string::npos) << result.error().message;
+    EXPECT_NE(result.error().message.find("model.safetensors"), std::string::npos) << result.error().message;
+  }
+}
+
+TEST(Safetensors, ArrivesInPiecesOfAnySize) {
+  for (std::size_t chunk = 1; chunk <= small_file().size(); ++chunk) {
+    Loaded loaded;
+    const auto result = loaded.load(small_file(), chunk);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_EQ(loaded.tensors["a"], (std::vector<float>{1, 2, 3, 4, 5, 6}));
+    EXPECT_EQ(loaded.tensors["b"], (std::vector<float>{1, -2}));
+  }
+}
+
+TEST(Safetensors, EveryTruncatedPrefixIsAnError) {
+  const std::string file = small_file();
+  for (std::size_t length = 0; length < file.size(); ++length) {
+    Loaded whole;  // the host says the true length: the file itself is short
+    EXPECT_FALSE(whole.load(file.substr(0, length), 5).ok()) << length;
+  }
+}
+
+TEST(Safetensors, EveryChangedByteOfTheHeaderIsAnErrorOrStillAFile) {
+  // Nothing may crash or read outside (the sanitizers watch); a changed length of the header is always an error.
+  const std::string file = small_file();
+  for (std::size_t at = 0; at < 8 + kHeader.size(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      std::string changed = file;
+      changed[at] = static_cast<char>(changed[at] ^ (1 << bit));
+      Loaded loaded;
+      const auto result = loaded.load(changed, 64);
+      if (at < 8) {
+        EXPECT_FALSE(result.ok()) << at << ", bit " << bit;
+      }
+    }
+  }
+}
+
+TEST(Safetensors, HostileLengthsAreRefused) {
+  for (const std::uint64_t length : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{100'000'001}}) {
+    std::string file = small_file();
+    for (int i = 0; i < 8; ++i) file[i] = static_cast<char>(length >> (8 * i));
+    expect_error(file, "header length");
+  }
+  const auto with_entry = [](const std::string& entry) { return file_of("{\"a\":" + entry + "}", std::string(24, '\0')); };
+  expect_error(with_entry(R"({"dtype":"F32","shape":[2,3],"data_offsets":[0,23]})"), "a.data_offsets");
+  expect_error(with_entry(R"({"dtype":"F32","shape":[2,3],"data_offsets":[24,0]})"), "a.data_offsets");
+  expect_error(with_entry(R"({"dtype":"F32","shape":[2,3],"data_offsets":[-24,0]})"), "a.data_offsets");
+  expect_error(with_entry(R"({"dtype":"F32","shape":[2,3],"data_offsets":[8,32]})"), "begin at 0");
+  expect_error(with_entry(R"({"dtype":"F32","shape":[4611686018427387904,4611686018427387904,4],"data_offsets":[0,0]})"), "a.shape");
+  expect_error(with_entry(R"({"dtype":"F32","shape":[-2,-3],"data_offsets":[0,24]})"), "a.shape");
+  expect_error(with_entry(R"({"dtype":"F32","shape":[2.5],"data_offsets":[0,24]})"), "a.shape[0]");
+  expect_error(with_entry(R"({"dtype":"Q7","shape":[2,3],"data_offsets":[0,24]})"), "found \"Q7\"");
+  expect_error(with_entry(R"({"shape":[2,3],"data_offsets":[0,24]})"), "a.dtype");
+  expect_error(with_entry(R"([1,2])"), "a");
+  expect_error(with_entry(R"({"dtype":"F32","shape":[2,3],"data_offsets":[0,18446744073709551615]})"), "data_offsets");
+  expect_error(file_of(std::string(100000, '['), ""), "expected JSON");
+  expect_error(file_of("[]", ""), "an object of tensors");
+}
+
+TEST(Safetensors, OverlapsGapsAndLeftoversAreRefused) {
+  const std::string overlap =
+      R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F16","shape":[2],"data_offsets":[20,24]}})";
+  expect_error(file_of(overlap, std::string(24, '\0')), "an overlap");
+  const std::string gap =
+      R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F16","shape":[2],"data_offsets":[28,32]}})";
+  expect_error(file_of(gap, std::string(32, '\0')), "a gap");
+  expect_error(small_file() + "x", "bytes left over");
+  expect_error(small_file().substr(0, small_file().size() - 1), "cut off");
+}
+
+TEST(Safetensors, OtherFilesInItsPlaceAreNamed) {
+  expect_error("<!DOCTYPE html><html><body>Not found</body></html>", "HTML");
+  expect_error("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "Git LFS");
+  expect_error("", "0 bytes");
+  expect_error("PK\x03\x04zipzipzipzip", "header length");
+}
+
+TEST(WeightLoader, NamesTheTensorThatIsMissingExtraMisshapenOrOfAnotherType) {
+  const auto named = [](const std::string& header, const std::string& data, const std::string& part) { expect_error(file_of(header, data), part); };
+  named(R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'), "expected tensor 'b' [2], found no such tensor");
+  named(R"({"a":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", std::string(24, '\0'), "tensor 'a': expected shape [2, 3], found [3, 2]");
+  named(R"({"c":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'), "tensor 'c' [2, 3] is not one");
+  named(R"({"a":{"dtype":"I32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'), "tensor 'a': expected F32, F16, BF16 or F64, found I32");
+}
+
+TEST(WeightLoader, IgnoresWhatItWasToldToIgnore) {
+  const std::string header =
+      R"({"cls.x":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},"b":{"dtype":"F16","shape":[2],"data_offsets":[32,36]},"z":{"dtype":"F32","shape":[0],"data_offsets":[36,36]}})";
+  const std::string file = file_of(header, std::string(8, '\x7F') + bytes_of<float>({1, 2, 3, 4, 5, 6}) + bytes_of<std::uint16_t>({0x3C00, 0xC000}));
+  Loaded loaded;
+  const auto result = loaded.load(file, 3, {"cls.*", "z"});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  EXPECT_EQ(loaded.tensors["b"], (std::vector<float>{1, -2}));
+}
+
+TEST(WeightLoader, NanAndInfinityAreNamedByPlace) {
+  for (const auto& [value, word] : {std::pair{std::numeric_limits<float>::quiet_NaN(), "NaN"}, {-std::numeric_limits<float>::infinity(), "infinity"}}) {
+    const std::string file = file_of(kHeader, bytes_of<float>({1, 2, 3, 4, value, 6}) + bytes_of<std::uint16_t>({0, 0}));
+    expect_error(file, std::string("tensor 'a': expected finite numbers, found ") + word + " at row 1, column 1");
+  }
+}
+
+TEST(HalfToFloat, WidensEveryHalfExactly) {
+  for (int bits = 0; bits < 0x10000; ++bits) {
+    const int exponent = (bits >> 10) & 31, mantissa = bits & 1023;
+    const double sign = bits & 0x8000 ? -1 : 1;
+    const float got = half_to_float(static_cast<std::uint16_t>(bits));
+    if (exponent == 31) {
+      EXPECT_EQ(std::isnan(got), mantissa != 0);
+    } else {
+      const double exact = sign * (exponent ? std::ldexp(1 + mantissa / 1024.0, exponent - 15) : std::ldexp(mantissa / 1024.0, -14));
+      ASSERT_EQ(got, exact) << bits;
+      ASSERT_EQ(std::signbit(got), (bits & 0x8000) != 0);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wattn

@@ -1,0 +1,203 @@
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "kernels/kernels.h"
+
+namespace wattn {
+namespace {
+
+constexpr float kGuard = 12345.0f;
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+// Lengths 0 to two steps of four and beyond, and primes.
+const std::vector<std::int64_t> kLengths{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 13, 31, 67, 384};
+
+std::vector<float> random_floats(std::int64_t count, unsigned seed, float size = 1) {
+  std::mt19937 generator(seed);
+  std::uniform_real_distribution<float> uniform(-size, size);
+  std::vector<float> out(static_cast<std::size_t>(count));
+  for (float& x : out) x = uniform(generator);
+  return out;
+}
+
+bool is_exact(const Kernels& kernels) { return std::string(kernels.name) != "relaxed"; }  // eigen shares the scalar rows
+
+// values with guards on both sides, misaligned.
+struct Guarded {
+  std::vector<float> block;
+  std::int64_t count;
+  explicit Guarded(const std::vector<float>& values) : count(static_cast<std::int64_t>(values.size())) {
+    block.assign(values.size() + 10, kGuard);
+    std::copy(values.begin(), values.end(), block.begin() + 5);
+  }
+  float* data() { return block.data() + 5; }
+  void expect_guards(const char* name) const {
+    for (std::size_t i = 0; i < 5; ++i) {
+      ASSERT_EQ(block[i], kGuard) << name;
+      ASSERT_EQ(block[block.size() - 1 - i], kGuard) << name;
+    }
+  }
+};
+
+TEST(SoftmaxRows, IsTheDoublePrecisionSoftmax) {
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t cols : kLengths) {
+      const std::vector<float> x = random_floats(3 * cols, 4, 20);
+      Guarded got(x);
+      kernels->softmax_rows(got.data(), 3, cols, cols);
+      got.expect_guards(kernels->name);
+      for (std::int64_t i = 0; i < 3 && cols > 0; ++i) {
+        double max = -1e300, sum = 0;
+        for (std::int64_t j = 0; j < cols; ++j) max = std::max<double>(max, x[i * cols + j]);
+        for (std::int64_t j = 0; j < cols; ++j) sum += std::exp(x[i * cols + j] - max);
+        for (std::int64_t j = 0; j < cols; ++j) {
+          const double exact = std::exp(x[i * cols + j] - max) / sum;
+          // x - max is rounded to 2^-24 of up to 40: 40 * 2^-24 relative; exp, sum (cols / 4 + 2 steps) and scale add a few.
+          const double bound = exact * (40 + double(cols) / 4 + 8) * 0x1p-24 + 1e-37;
+          ASSERT_NEAR(got.data()[i * cols + j], exact, bound) << kernels->name << " cols " << cols;
+        }
+      }
+    }
+  }
+}
+
+TEST(SoftmaxRows, AScoreOfMinusInfinityWeighsExactlyNothing) {
+  for (const Kernels* kernels : kernel_variants()) {
+    std::vector<float> x = {1, -kInfinity, 2, -kInfinity, 0.5f, -kInfinity};
+    kernels->softmax_rows(x.data(), 1, 6, 6);
+    EXPECT_EQ(x[1], 0.0f) << kernels->name;
+    EXPECT_EQ(x[3], 0.0f) << kernels->name;
+    EXPECT_EQ(x[5], 0.0f) << kernels->name;
+    EXPECT_NEAR(x[0] + x[2] + x[4], 1, 3 * 0x1p-23) << kernels->name;
+  }
+}
+
+TEST(SoftmaxRows, HugeScoresDoNotOverflow) {
+  for (const Kernels* kernels : kernel_variants()) {
+    std::vector<float> x = {3e38f, 1e38f, -3e38f, 3e38f, 0};
+    kernels->softmax_rows(x.data(), 1, 5, 5);
+    EXPECT_EQ(x[0], 0.5f) << kernels->name;
+    EXPECT_EQ(x[3], 0.5f) << kernels->name;
+    EXPECT_EQ(x[1] + x[2] + x[4], 0.0f) << kernels->name;
+  }
+}
+
+TEST(SoftmaxRows, ANanStaysInItsRow) {
+  for (const Kernels* kernels : kernel_variants()) {
+    std::vector<float> x = {1, std::numeric_limits<float>::quiet_NaN(), 2, 3, 4, 5};
+    kernels->softmax_rows(x.data(), 2, 3, 3);
+    EXPECT_TRUE(std::isnan(x[0]) && std::isnan(x[1]) && std::isnan(x[2])) << kernels->name;
+    EXPECT_NEAR(x[3] + x[4] + x[5], 1, 3 * 0x1p-23) << kernels->name;
+  }
+}
+
+TEST(LayerNormRows, IsTheDoublePrecisionLayerNormOfTheSum) {
+  constexpr float kEpsilon = 1e-5f;
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t cols : kLengths) {
+      if (cols == 0) continue;
+      for (const bool with_residual : {false, true}) {
+        const std::vector<float> x = random_floats(2 * cols, 5, 3), residual = random_floats(2 * cols, 6, 3);
+        const std::vector<float> gamma = random_floats(cols, 7, 2), beta = random_floats(cols, 8, 2);
+        Guarded got(x);  // in place
+        kernels->layer_norm_rows(got.data(), with_residual ? residual.data() : nullptr, gamma.data(), beta.data(), kEpsilon, got.data(), 2, cols);
+        got.expect_guards(kernels->name);
+        for (std::int64_t i = 0; i < 2; ++i) {
+          std::vector<double> v(static_cast<std::size_t>(cols));
+          double mean = 0, variance = 0;
+          for (std::int64_t j = 0; j < cols; ++j) {
+            // The sum with the residual is rounded to f32 first: part of the function, not of its error.
+            v[j] = with_residual ? x[i * cols + j] + residual[i * cols + j] : x[i * cols + j];
+            mean += v[j] / double(cols);
+          }
+          for (const double value : v) variance += (value - mean) * (value - mean) / double(cols);
+          const double scale = 1 / std::sqrt(variance + kEpsilon);
+          for (std::int64_t j = 0; j < cols; ++j) {
+            const double exact = (v[j] - mean) * scale * gamma[j] + beta[j];
+            // Mean and variance each carry (cols / 4 + 4) roundings of values up to 6; scale magnifies the first.
+            const double steps = (double(cols) / 4 + 8) * 0x1p-24;
+            const double bound = steps * (6 * scale + std::abs(v[j] - mean) * scale) * std::abs(gamma[j]) + 4 * 0x1p-24 * (std::abs(exact) + std::abs(beta[j]));
+            ASSERT_NEAR(got.data()[i * cols + j], exact, bound + 1e-30) << kernels->name << " cols " << cols;
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(Axpy, AddsScaledValuesAndNothingElse) {
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t n : kLengths) {
+      const std::vector<float> x = random_floats(n, 9), y = random_floats(n, 10);
+      Guarded got(y);
+      kernels->axpy(0.3f, x.data(), got.data(), n);
+      got.expect_guards(kernels->name);
+      for (std::int64_t j = 0; j < n; ++j) {
+        ASSERT_NEAR(got.data()[j], double(y[j]) + double(0.3f) * x[j], 2 * 0x1p-24 * (std::abs(y[j]) + 0.3)) << kernels->name << " n " << n;
+      }
+    }
+  }
+}
+
+TEST(MaxInto, KeepsTheLarger) {
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t n : kLengths) {
+      const std::vector<float> x = random_floats(n, 11), y = random_floats(n, 12);
+      Guarded got(y);
+      kernels->max_into(x.data(), got.data(), n);
+      got.expect_guards(kernels->name);
+      for (std::int64_t j = 0; j < n; ++j) ASSERT_EQ(got.data()[j], std::max(x[j], y[j])) << kernels->name;
+    }
+  }
+}
+
+TEST(L2Normalize, GivesLengthOneAndLeavesZeros) {
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t n : kLengths) {
+      const std::vector<float> x = random_floats(n, 13, 5);
+      Guarded got(x);
+      kernels->l2_normalize(got.data(), 1e-12f, n);
+      got.expect_guards(kernels->name);
+      double norm = 0;
+      for (const float value : x) norm += double(value) * value;
+      for (std::int64_t j = 0; j < n; ++j) {
+        ASSERT_NEAR(got.data()[j], x[j] / std::sqrt(norm), (double(n) / 4 + 4) * 0x1p-24) << kernels->name << " n " << n;
+      }
+      std::vector<float> zeros(static_cast<std::size_t>(n), 0.0f);
+      kernels->l2_normalize(zeros.data(), 1e-12f, n);
+      for (const float value : zeros) ASSERT_EQ(value, 0.0f) << kernels->name;
+    }
+  }
+}
+
+TEST(Rows, ExactVariantsHaveTheScalarBits) {
+  const Kernels& scalar = *kernel_variants()[0];
+  for (const Kernels* kernels : kernel_variants()) {
+    if (!is_exact(*kernels)) continue;
+    for (const std::int64_t n : kLengths) {
+      const std::vector<float> x = random_floats(n, 14, 30), gamma = random_floats(n, 15), beta = random_floats(n, 16);
+      const auto expect_same = [&](const auto& run) {
+        if (n == 0) return;
+        std::vector<float> a = x, b = x;
+        run(scalar, a);
+        run(*kernels, b);
+        ASSERT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(float)), 0) << kernels->name << " n " << n;
+      };
+      expect_same([&](const Kernels& k, std::vector<float>& v) { k.softmax_rows(v.data(), 1, n, n); });
+      expect_same([&](const Kernels& k, std::vector<float>& v) { k.l2_normalize(v.data(), 1e-12f, n); });
+      expect_same([&](const Kernels& k, std::vector<float>& v) { k.axpy(0.7f, gamma.data(), v.data(), n); });
+      expect_same([&](const Kernels& k, std::vector<float>& v) {
+        k.layer_norm_rows(v.data(), gamma.data(), gamma.data(), beta.data(), 1e-12f, v.data(), 1, n);
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wattn

@@ -1,0 +1,204 @@
+// embed() from strings on the tiny BERT, against sentence-transformers.
+#include "tasks/embed.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "core/utf.h"
+#include "native/support/engines.h"
+#include "tasks/forward.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::load_engine;
+using test::read_file;
+using test::small_files;
+
+struct Texts {
+  std::vector<std::u16string> owned;
+  std::vector<std::u16string_view> views;
+  explicit Texts(JsonRef array) {
+    for (std::size_t i = 0; i < array.size(); ++i) owned.push_back(to_utf16(array[i].as_string().value()));
+    views.assign(owned.begin(), owned.end());
+  }
+};
+
+// Answers are exact and rounded once; torch's f32 is off by f32_diff. See bert_test.cpp for the factor.
+void expect_vectors(const EmbedResult& got, JsonRef expected, double f32_diff) {
+  ASSERT_EQ(got.data.size(), expected.size() * expected[0].size());
+  for (std::size_t i = 0; i < expected.size(); ++i) {
+    for (std::size_t j = 0; j < expected[i].size(); ++j) {
+      const double exact = expected[i][j].as_number().value();
+      ASSERT_NEAR(got.data[i * expected[i].size() + j], exact, 4 * std::max(f32_diff, std::abs(exact) * 0x1p-23)) << "text " << i << ", component " << j;
+    }
+  }
+}
+
+// The tiny model with another pooling config.
+std::unique_ptr<Engine> engine_with_pooling(JsonRef mode, bool include_prompt) {
+  const std::string folder = golden("bert-tiny/model");
+  std::vector<NamedFile> files = small_files(folder);
+  std::string modes = mode.is_array() ? "[" : "\"" + std::string(mode.as_string_or("").value()) + "\"";
+  for (std::size_t i = 0; i < (mode.is_array() ? mode.size() : 0); ++i) {
+    modes += (i ? ",\"" : "\"") + std::string(mode[i].as_string().value()) + "\"";
+  }
+  if (mode.is_array()) modes += "]";
+  for (NamedFile& file : files) {
+    if (file.name != "1_Pooling/config.json") continue;
+    file.bytes = "{\"embedding_dimension\":32,\"pooling_mode\":" + modes + ",\"include_prompt\":" + (include_prompt ? "true" : "false") + "}";
+  }
+  return std::move(load_engine(files, folder)).value();
+}
+
+TEST(Embed, PoolsAndPromptsAsSentenceTransformersDoes) {
+  const auto poolings = Json::parse(read_file(golden("bert-tiny/poolings.json")), "poolings.json");
+  const JsonRef root = poolings.value().root();
+  const Texts texts(root["texts"]);
+  for (std::size_t i = 0; i < root["cases"].size(); ++i) {
+    const JsonRef one = root["cases"][i];
+    SCOPED_TRACE("case " + std::to_string(i));
+    const auto engine = engine_with_pooling(one["pooling_mode"], one["include_prompt"].as_bool().value());
+    EmbedOptions options;
+    options.normalize = one["normalize"].as_bool().value();
+    if (!one["prompt_name"].is_null()) options.prompt = find_prompt(engine->sentence(), one["prompt_name"].as_string().value()).value();
+    const auto result = embed(*engine, texts.views, options);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    EXPECT_TRUE(result.value().pooled);
+    expect_vectors(result.value(), one["vectors"], one["f32_diff"].as_number().value());
+  }
+}
+
+TEST(Embed, FollowsTheRepositorysOwnFilesOldAndNew) {
+  const auto json = Json::parse(read_file(golden("bert-tiny/embeddings.json")), "embeddings.json");
+  const JsonRef rows = json.value().root()["rows"];
+  const std::string folder = golden("bert-tiny/model");
+  std::vector<NamedFile> legacy = small_files(folder);
+  for (NamedFile& file : legacy) {
+    const std::string old = golden("bert-tiny/legacy/") + file.name;
+    if (test::has_file(old)) file.bytes = read_file(old);
+  }
+  for (const auto& files : {small_files(folder), legacy}) {
+    const auto engine = load_engine(files, folder);
+    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    EXPECT_EQ(engine.value()->max_length(), json.value().root()["max_seq_length"].as_int().value());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const std::u16string text = to_utf16(rows[i]["text"].as_string().value());
+      const std::u16string_view views[] = {text};
+      const auto result = embed(*engine.value(), views, {});
+      ASSERT_TRUE(result.ok());
+      EXPECT_EQ(result.value().tokens[0], static_cast<int>(rows[i]["input_ids"].size()));
+      EXPECT_EQ(result.value().tokens_untruncated[0], rows[i]["tokens_before_truncation"].as_int().value());
+      for (std::size_t j = 0; j < rows[i]["vector"].size(); ++j) {
+        ASSERT_NEAR(result.value().data[j], rows[i]["vector"][j].as_number().value(), 4 * json.value().root()["torch_f32_to_exact"].as_number().value())
+            << "text " << i << ", component " << j;
+      }
+    }
+  }
+}
+
+TEST(Embed, ReadsHalfPrecisionAndShards) {
+  const auto json = Json::parse(read_file(golden("bert-tiny/embeddings.json")), "embeddings.json");
+  const JsonRef half = json.value().root()["half_precision_weights"];
+  const Texts texts(half["texts"]);
+  for (const auto& [folder, key] : {std::pair{"model-f16", "f16"}, {"model-bf16", "bf16"}, {"model-sharded", "f16"}}) {
+    std::vector<NamedFile> files = small_files(golden("bert-tiny/model"));
+    const std::string path = golden(std::string("bert-tiny/") + folder);
+    for (const NamedFile& file : small_files(path)) {
+      std::erase_if(files, [&](const NamedFile& other) { return other.name == file.name; });
+      files.push_back(file);
+    }
+    for (const std::size_t chunk : {std::size_t{1} << 20, std::size_t{7}}) {
+      const auto engine = load_engine(files, path, chunk);
+      ASSERT_TRUE(engine.ok()) << folder << ": " << engine.error().message;
+      const auto result = embed(*engine.value(), texts.views, {});
+      ASSERT_TRUE(result.ok());
+      expect_vectors(result.value(), half[key], json.value().root()["torch_f32_to_exact"].as_number().value());
+    }
+  }
+}
+
+TEST(Embed, GivesTheSameBitsAloneAndInABatch) {
+  const auto engine = load_engine(golden("bert-tiny/model"));
+  ASSERT_TRUE(engine.ok());
+  const std::u16string words[] = {u"the ", u"bridge ", u"home, ", u"\u00e9t\u00e9 ", u"\u4e2d", u"unknowable ", u"\ud83d\ude00 ", u"\ud800"};
+  std::vector<std::u16string> texts;
+  unsigned state = 1;
+  for (int i = 0; i < 300; ++i) {
+    std::u16string& text = texts.emplace_back();
+    for (int length = i % 60; length > 0; --length) text += words[(state = state * 1664525u + 1013904223u) >> 29];
+  }
+  const std::vector<std::u16string_view> views(texts.begin(), texts.end());
+  const auto together = embed(*engine.value(), views, {});
+  ASSERT_TRUE(together.ok());
+  const std::size_t dim = static_cast<std::size_t>(together.value().dim);
+  for (std::size_t i = 0; i < views.size(); ++i) {
+    const auto alone = embed(*engine.value(), std::span(&views[i], 1), {});
+    ASSERT_TRUE(alone.ok());
+    ASSERT_EQ(std::memcmp(alone.value().data.data(), together.value().data.data() + i * dim, dim * sizeof(float)), 0) << "text " << i;
+  }
+}
+
+TEST(Embed, WithoutPoolingGivesAVectorAToken) {
+  const auto engine = load_engine(golden("bert-tiny/model"));
+  const std::u16string_view texts[] = {u"the old bridge", u""};
+  EmbedOptions options;
+  options.pooling = std::vector<PoolingMode>{};
+  options.normalize = false;
+  const auto result = embed(*engine.value(), texts, options);
+  ASSERT_TRUE(result.ok());
+  EXPECT_FALSE(result.value().pooled);
+  EXPECT_EQ(static_cast<std::int64_t>(result.value().data.size()), (result.value().tokens[0] + result.value().tokens[1]) * result.value().dim);
+}
+
+TEST(Embed, SaysWhatIsWrongWithItsOptions) {
+  const auto engine = load_engine(golden("bert-tiny/model"));
+  const std::u16string long_text(4000, u'a');
+  std::u16string words;
+  for (int i = 0; i < 100; ++i) words += u"the ";
+  const std::u16string_view texts[] = {words};
+  EmbedOptions refuse;
+  refuse.truncate = false;
+  auto result = embed(*engine.value(), texts, refuse);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "text of 102 tokens: expected at most 48 (on_overflow is 'error')");
+  for (const std::int64_t length : {-1, 0, 1, 65, 1 << 30}) {
+    EmbedOptions options;
+    options.max_length = length;
+    result = embed(*engine.value(), texts, options);
+    ASSERT_FALSE(result.ok()) << length;
+    EXPECT_EQ(result.error().code, ErrorCode::kInput);
+    EXPECT_NE(result.error().message.find("max_length"), std::string::npos) << result.error().message;
+  }
+  const auto prompt = find_prompt(engine.value()->sentence(), "quary");
+  ASSERT_FALSE(prompt.ok());
+  EXPECT_EQ(prompt.error().message, "prompt_name: expected one of 'document', 'query', found 'quary'");
+}
+
+TEST(Forward, HandsOutHiddenStatesAndAttentionsThatSumToOne) {
+  const auto engine = load_engine(golden("bert-tiny/model"));
+  Batch batch;
+  batch.add_sequence(std::vector<std::int32_t>{2, 96, 275, 3}, std::vector<std::int32_t>(4, 0));
+  batch.add_sequence(std::vector<std::int32_t>{2, 3}, std::vector<std::int32_t>(2, 0));
+  const auto plain = forward(*engine.value(), batch, {});
+  const auto result = forward(*engine.value(), batch, {.output_hidden_states = true, .output_attentions = true});
+  ASSERT_TRUE(result.ok() && plain.ok());
+  EXPECT_EQ(plain.value().last_hidden_state, result.value().last_hidden_state);
+  EXPECT_TRUE(plain.value().hidden_states.empty() && plain.value().attentions.empty());
+  ASSERT_EQ(result.value().hidden_states.size(), 3u);
+  EXPECT_EQ(result.value().hidden_states.back(), result.value().last_hidden_state);
+  EXPECT_EQ(result.value().pooler_output.size(), 2u * 32);
+  ASSERT_EQ(result.value().attentions.size(), 2u);
+  ASSERT_EQ(result.value().attentions[0].size(), 4u * (4 * 4 + 2 * 2));
+  for (int row = 0; row < 16; ++row) {
+    float sum = 0;
+    for (int j = 0; j < 4; ++j) sum += result.value().attentions[0][row * 4 + j];
+    EXPECT_NEAR(sum, 1, 4 * 0x1p-23);
+  }
+}
+
+}  // namespace
+}  // namespace wattn
