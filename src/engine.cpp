@@ -91,7 +91,7 @@ std::int64_t choose_max_length(const SentenceConfig& sentence, const Tokenizer& 
 
 }  // namespace
 
-std::size_t Engine::arena_bytes() const {
+std::uint64_t Engine::arena_bytes() const {
   const std::int64_t tokens = token_budget();
   Arena measure;
   measure.take<float>(tokens * encoder_.config().hidden_size);

@@ -46,8 +46,8 @@ class Engine {
   std::int64_t token_budget() const { return std::max<std::int64_t>(kTokenBudget, encoder_.config().max_position_embeddings); }
 
   // Bytes one engine holds: weights, and the arena that every run works in.
-  std::size_t weight_bytes() const { return encoder_.weight_bytes(); }
-  std::size_t arena_bytes() const;
+  std::uint64_t weight_bytes() const { return encoder_.weight_bytes(); }
+  std::uint64_t arena_bytes() const;
 
   // Runs the encoder over at most token_budget() tokens. The result, [tokens, hidden], is valid until the next run.
   Result<const float*> run(const Batch& batch, Taps* taps);

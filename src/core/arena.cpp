@@ -1,17 +1,21 @@
 #include "core/arena.h"
 
+#include <algorithm>
 #include <cstring>
 
 namespace wattn {
 
-Result<Arena> Arena::with_bytes(std::size_t bytes, std::string_view what) {
+Result<Arena> Arena::with_bytes(std::uint64_t bytes, std::string_view what) {
+  constexpr std::uint64_t kLargest = std::min<std::uint64_t>(SIZE_MAX - 2 * kAlignment, std::uint64_t{1} << 36);
   Arena arena;
   arena.bytes_ = (bytes + kAlignment - 1) / kAlignment * kAlignment + kAlignment;  // never empty
-  arena.block_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, arena.bytes_)));
+  if (bytes <= kLargest) {
+    arena.block_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<std::size_t>(arena.bytes_))));
+  }
   if (!arena.block_) {
     return out_of_memory_error(std::string(what) + ": needs " + std::to_string(arena.bytes_) + " bytes, which are not to be had");
   }
-  std::memset(arena.block_.get(), 0, arena.bytes_);
+  std::memset(arena.block_.get(), 0, static_cast<std::size_t>(arena.bytes_));
   return arena;
 }
 

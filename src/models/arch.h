@@ -28,7 +28,7 @@ std::string canonical_weight_name(const Arch& arch, std::string_view name);
 
 // Helpers for parse_config.
 // A size in [1, limit].
-Result<std::int64_t> config_size(JsonRef config, std::string_view key, std::int64_t limit = 1 << 24);
+Result<std::int64_t> config_size(JsonRef config, std::string_view key, std::int64_t limit);
 // hidden_act by the names of transformers' ACT2FN.
 Result<Activation> config_activation(JsonRef config, std::string_view key);
 // An UnsupportedError unless config[key] is absent, null or this value.

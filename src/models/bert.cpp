@@ -15,20 +15,22 @@ Result<EncoderConfig> parse_config(JsonRef config) {
   }
 
   EncoderConfig encoder;
+  // The limits are far above any model and keep every product of sizes below 2^60.
   const struct {
     const char* key;
     std::int64_t* field;
+    std::int64_t limit;
   } sizes[] = {
-      {"vocab_size", &encoder.vocab_size},
-      {"hidden_size", &encoder.hidden_size},
-      {"num_hidden_layers", &encoder.num_hidden_layers},
-      {"num_attention_heads", &encoder.num_attention_heads},
-      {"intermediate_size", &encoder.intermediate_size},
-      {"max_position_embeddings", &encoder.max_position_embeddings},
-      {"type_vocab_size", &encoder.type_vocab_size},
+      {"vocab_size", &encoder.vocab_size, 1 << 24},
+      {"hidden_size", &encoder.hidden_size, 1 << 17},
+      {"num_hidden_layers", &encoder.num_hidden_layers, 1 << 12},
+      {"num_attention_heads", &encoder.num_attention_heads, 1 << 12},
+      {"intermediate_size", &encoder.intermediate_size, 1 << 20},
+      {"max_position_embeddings", &encoder.max_position_embeddings, 1 << 22},
+      {"type_vocab_size", &encoder.type_vocab_size, 1 << 12},
   };
-  for (const auto& [key, field] : sizes) {
-    const auto size = config_size(config, key);
+  for (const auto& [key, field, limit] : sizes) {
+    const auto size = config_size(config, key, limit);
     if (!size.ok()) return size.error();
     *field = size.value();
   }

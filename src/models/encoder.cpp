@@ -123,7 +123,7 @@ std::vector<WeightSlot> Encoder::weight_slots(const EncoderNames& names) const {
   return std::move(list.slots);
 }
 
-std::size_t Encoder::forward_bytes(std::int64_t max_tokens, std::int64_t max_seq) const {
+std::uint64_t Encoder::forward_bytes(std::int64_t max_tokens, std::int64_t max_seq) const {
   Arena measure;
   take_workspace(measure, max_tokens, max_seq);
   return measure.used();

@@ -73,10 +73,10 @@ class Encoder {
 
   const EncoderConfig& config() const { return config_; }
   bool has_pooler() const { return has_pooler_; }
-  std::size_t weight_bytes() const { return weights_.bytes(); }
+  std::uint64_t weight_bytes() const { return weights_.bytes(); }
 
   // Bytes forward() takes from its arena for micro-batches within these limits.
-  std::size_t forward_bytes(std::int64_t max_tokens, std::int64_t max_seq) const;
+  std::uint64_t forward_bytes(std::int64_t max_tokens, std::int64_t max_seq) const;
 
   // Ids, types and positions inside their tables; an InputError names the first that is not.
   Result<void> check(const Batch& batch) const;

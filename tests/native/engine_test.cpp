@@ -1,0 +1,177 @@
+// Loading: every way a model's files can be wrong is an error that names the file and the field. Running: the arena is
+// the only memory.
+#include "engine.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "native/support/engines.h"
+
+namespace {
+std::size_t allocations = 0;
+}  // namespace
+
+// Counts every allocation of this program.
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  return std::malloc(bytes ? bytes : 1);
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return operator new(bytes); }
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::load_engine;
+using test::read_file;
+using test::small_files;
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  const std::size_t at = text.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  return text.replace(at, from.size(), to);
+}
+
+class Loading : public testing::Test {
+ protected:
+  std::vector<NamedFile> files = small_files(golden("bert-tiny/model"));
+
+  std::string& file(const std::string& name) {
+    for (NamedFile& file : files) {
+      if (file.name == name) return file.bytes;
+    }
+    return files.emplace_back(NamedFile{name, ""}).bytes;
+  }
+  void remove(const std::string& name) {
+    std::erase_if(files, [&](const NamedFile& file) { return file.name == name; });
+  }
+  void expect_error(ErrorCode code, const std::string& message) {
+    const auto result = load_engine(files, golden("bert-tiny/model"));
+    ASSERT_FALSE(result.ok()) << message;
+    EXPECT_EQ(result.error().code, code) << result.error().message;
+    EXPECT_EQ(result.error().message, message);
+  }
+};
+
+TEST_F(Loading, WorksOnTheFilesAsTheyAre) {
+  const auto engine = load_engine(files, golden("bert-tiny/model"));
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  EXPECT_TRUE(engine.value()->encoder().has_pooler());
+  EXPECT_EQ(engine.value()->max_length(), 48);
+}
+
+TEST_F(Loading, NamesAMissingFile) {
+  remove("config.json");
+  expect_error(ErrorCode::kModelFormat, "config.json: expected this file in the model, found none");
+}
+
+TEST_F(Loading, NamesAMissingTokenizer) {
+  remove("tokenizer.json");
+  expect_error(ErrorCode::kModelFormat, "tokenizer.json: expected this file in the model, found none");
+}
+
+TEST_F(Loading, NamesAMissingPoolingConfig) {
+  remove("1_Pooling/config.json");
+  expect_error(ErrorCode::kModelFormat, "1_Pooling/config.json: expected this file in the model, found none");
+}
+
+TEST_F(Loading, SaysWhenAWebPageCameInPlaceOfAFile) {
+  file("config.json") = "<!DOCTYPE html><html>Sign in</html>";
+  expect_error(ErrorCode::kModelFormat, "config.json: expected JSON, found HTML or XML (a web page in place of the file?)");
+}
+
+TEST_F(Loading, EveryTruncatedPrefixOfAJsonFileIsAnError) {
+  const std::string whole = file("config.json");
+  for (std::size_t length = 0; length + 1 < whole.size(); ++length) {  // the last byte is a newline
+    file("config.json") = whole.substr(0, length);
+    EXPECT_FALSE(EngineLoader::begin(files, {}).ok()) << length;
+  }
+}
+
+TEST_F(Loading, NamesAnUnknownArchitecture) {
+  file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"squid\"");
+  expect_error(ErrorCode::kUnsupported, "config.json: model_type: expected one of \"bert\", found \"squid\"");
+}
+
+TEST_F(Loading, NamesASwitchItDoesNotHave) {
+  file("config.json") = replaced(file("config.json"), "{", "{\"position_embedding_type\": \"relative_key\",");
+  expect_error(ErrorCode::kUnsupported, "config.json: position_embedding_type: expected \"absolute\", found \"relative_key\"");
+}
+
+TEST_F(Loading, NamesAnActivationItDoesNotHave) {
+  file("config.json") = replaced(file("config.json"), "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"swish\"");
+  expect_error(ErrorCode::kUnsupported, "config.json: hidden_act: expected \"gelu\" or \"relu\", found \"swish\"");
+}
+
+TEST_F(Loading, NamesASizeThatCannotBe) {
+  const std::string whole = file("config.json");
+  file("config.json") = replaced(whole, "\"hidden_size\": 32", "\"hidden_size\": -32");
+  expect_error(ErrorCode::kModelFormat, "config.json: hidden_size: expected a whole number from 1 to 131072, found -32");
+  file("config.json") = replaced(whole, "\"hidden_size\": 32", "\"hidden_size\": \"32\"");
+  expect_error(ErrorCode::kModelFormat, "config.json: hidden_size: expected an integer, found \"32\"");
+  file("config.json") = replaced(whole, "\"num_attention_heads\": 4", "\"num_attention_heads\": 5");
+  expect_error(ErrorCode::kModelFormat, "config.json: num_attention_heads: expected a divisor of hidden_size 32, found 5");
+}
+
+TEST_F(Loading, RefusesSizesWhoseMemoryIsNotToBeHad) {
+  file("config.json") = replaced(file("config.json"), "\"intermediate_size\": 64", "\"intermediate_size\": 1048576");
+  file("config.json") = replaced(file("config.json"), "\"hidden_size\": 32", "\"hidden_size\": 131072");
+  const auto result = EngineLoader::begin(files, {});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::kOutOfMemory) << result.error().message;
+}
+
+TEST_F(Loading, NamesAModuleItDoesNotHave) {
+  file("modules.json") = R"([{"idx":0,"path":"","type":"sentence_transformers.models.Transformer"},
+    {"idx":1,"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},
+    {"idx":2,"path":"2_Dense","type":"sentence_transformers.models.Dense"}])";
+  expect_error(ErrorCode::kUnsupported,
+               "modules.json: [2].type: expected Transformer, Pooling, Normalize in this order, found \"sentence_transformers.models.Dense\"");
+}
+
+TEST_F(Loading, NamesAPoolingItDoesNotHave) {
+  file("1_Pooling/config.json") = R"({"pooling_mode": "median"})";
+  expect_error(ErrorCode::kUnsupported,
+               "1_Pooling/config.json: pooling_mode: expected cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken, found \"median\"");
+}
+
+TEST_F(Loading, NamesAShardThatIsNotBesideItsIndex) {
+  file("model.safetensors.index.json") = R"({"weight_map": {"a": "../../secret.safetensors"}})";
+  expect_error(ErrorCode::kModelFormat,
+               "model.safetensors.index.json: weight_map.a: expected the name of a .safetensors file beside the index, found \"../../secret.safetensors\"");
+}
+
+TEST_F(Loading, NamesATensorWhoseShapeTheConfigDoesNotExpect) {
+  file("config.json") = replaced(file("config.json"), "\"intermediate_size\": 64", "\"intermediate_size\": 72");
+  const auto result = load_engine(files, golden("bert-tiny/model"));
+  ASSERT_FALSE(result.ok());
+  EXPECT_NE(result.error().message.find("expected shape [72"), std::string::npos) << result.error().message;
+}
+
+TEST(Engine, AllocatesNothingInsideARun) {
+  const auto engine = load_engine(golden("bert-tiny/model"));
+  Batch batch;
+  for (int length = 1; length < 40; length += 3) {
+    batch.add_sequence(std::vector<std::int32_t>(static_cast<std::size_t>(length), 7), std::vector<std::int32_t>(static_cast<std::size_t>(length), 0));
+  }
+  ASSERT_TRUE(engine.value()->run(batch, nullptr).ok());  // makes the arena
+  const std::size_t before = allocations;
+  ASSERT_TRUE(engine.value()->run(batch, nullptr).ok());
+  EXPECT_EQ(allocations, before);
+}
+
+TEST(Engine, RefusesMoreTokensThanItsArenaHolds) {
+  const auto engine = load_engine(golden("bert-tiny/model"));
+  Batch batch;
+  for (int i = 0; i < 100; ++i) batch.add_sequence(std::vector<std::int32_t>(40, 7), std::vector<std::int32_t>(40, 0));
+  const auto result = engine.value()->run(batch, nullptr);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "input_ids: expected at most 512 tokens in one run, found 4000");
+}
+
+}  // namespace
+}  // namespace wattn
