@@ -6,6 +6,7 @@ foreach(source ${sources})
   add_executable(bench_${name} EXCLUDE_FROM_ALL ${source})
   target_link_libraries(bench_${name} PRIVATE wattn_options wattn_tasks)
   if(EMSCRIPTEN)
+    set_target_properties(bench_${name} PROPERTIES SUFFIX .cjs)
     target_link_options(bench_${name} PRIVATE -sNODERAWFS -sEXIT_RUNTIME -sALLOW_MEMORY_GROWTH -sMAXIMUM_MEMORY=4GB
       -sSTACK_SIZE=1MB -sENVIRONMENT=node)
   endif()

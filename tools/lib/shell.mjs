@@ -1,5 +1,5 @@
 // Small helpers every tool shares. Node built-ins only: these run before `npm ci` has happened.
-import { spawnSync } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -32,12 +32,29 @@ export function capture(command, args, options = {}) {
   return { ok: result.status === 0, status: result.status, stdout: result.stdout ?? '', output };
 }
 
-/** Runs a command that has to succeed; on failure shows everything it said and ends the program. */
-export function must(command, args, options = {}) {
+/** Runs a command that has to succeed; throws with everything it said when it does not. Returns its standard output. */
+export function run(command, args, options = {}) {
   const result = capture(command, args, options);
-  if (!result.ok) {
-    console.error(result.output);
-    fail(`${command} ${args.join(' ')} failed (exit ${result.status})`);
-  }
+  if (!result.ok) throw new Error(`${command} ${args.join(' ')} failed (exit ${result.status})\n${result.output}`);
   return result.stdout;
+}
+
+/** The same for programs that can do nothing without it: says so and ends. */
+export function must(command, args, options = {}) {
+  try {
+    return run(command, args, options);
+  } catch (error) {
+    return fail(error.message);
+  }
+}
+
+/** Like capture() in the root folder, but lets this program go on meanwhile (timers, interrupts). */
+export function start(command, args, options = {}) {
+  return new Promise((resolve) => {
+    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], ...options });
+    const parts = [];
+    for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => parts.push(part));
+    child.on('error', (error) => resolve({ ok: false, output: `${command}: ${error.message}\n` }));
+    child.on('close', (status) => resolve({ ok: status === 0, output: Buffer.concat(parts).toString() }));
+  });
 }

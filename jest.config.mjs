@@ -1,0 +1,17 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+const header = new URL('build/wasm-simd/build_id.h', import.meta.url);
+
+export default {
+  testMatch: ['<rootDir>/tests/{web,browser}/**/*.test.ts'],
+  modulePathIgnorePatterns: ['<rootDir>/(build|\\.toolchain|tests/fixtures)/'],
+  extensionsToTreatAsEsm: ['.ts', '.tsx'],
+  transform: { '\\.tsx?$': '<rootDir>/tools/lib/jest_esbuild.mjs' },
+  resolver: '<rootDir>/tools/lib/jest_resolver.cjs',
+  moduleNameMapper: {
+    '^wattn$': '<rootDir>/dist/node.js', // what ships, not its sources
+    '^wattn-glue$': '<rootDir>/build/wasm-simd/wattn.mjs',
+  },
+  globals: { __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none' },
+  testTimeout: 60_000, // two shared cores
+};

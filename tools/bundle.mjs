@@ -1,0 +1,63 @@
+// Makes dist/, what the package ships: bundles web/ with esbuild, copies the wasm files, emits the types.
+// Needs the two wasm builds (npm run build does them first).
+import { build } from 'esbuild';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { brotliCompressSync } from 'node:zlib';
+import { fail, must, root } from './lib/shell.mjs';
+
+const dist = join(root, 'dist');
+const built = (variant, file) => join(root, 'build', `wasm-${variant}`, file);
+
+/** One glue file serves both wasm files, and both are of the same build; anything else must not ship. */
+function checkPair() {
+  for (const file of ['wattn.mjs', 'build_id.h']) {
+    const [simd, relaxed] = ['simd', 'relaxed'].map((variant) => readFileSync(built(variant, file), 'utf8'));
+    if (simd !== relaxed) fail(`${file} differs between build/wasm-simd and build/wasm-relaxed; build both again`);
+  }
+  return readFileSync(built('simd', 'build_id.h'), 'utf8').split('"')[1];
+}
+
+/** Entries of web/ and the platform each is for; an entry without its source file is left out. */
+const entries = [
+  { name: 'index', platform: 'browser' },
+  { name: 'worker', platform: 'browser' },
+  { name: 'node', platform: 'node' },
+  { name: 'node_worker', platform: 'node' },
+  { name: 'cli', platform: 'node', external: ['./node.js'] }, // the library beside it, not a second copy
+];
+
+async function bundle(buildId) {
+  for (const { name, platform, external = [] } of entries) {
+    const source = join(root, 'web', `${name}.ts`);
+    if (!existsSync(source)) continue;
+    await build({
+      entryPoints: [source],
+      outfile: join(dist, `${name}.js`),
+      bundle: true,
+      format: 'esm',
+      platform,
+      target: platform === 'node' ? 'node20' : ['chrome91', 'firefox89', 'safari16.4'], // the first with wasm SIMD
+      minify: true,
+      legalComments: 'none',
+      charset: 'utf8',
+      alias: { 'wattn-glue': built('simd', 'wattn.mjs') },
+      external,
+      define: { __WATTN_BUILD_ID__: JSON.stringify(buildId) },
+      logLevel: 'warning',
+    });
+  }
+  if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755);
+}
+
+function brotliSize(file) {
+  return `${file} ${(brotliCompressSync(readFileSync(join(dist, file))).length / 1000).toFixed(1)} kB`;
+}
+
+const buildId = checkPair();
+rmSync(dist, { recursive: true, force: true });
+mkdirSync(dist);
+await bundle(buildId);
+for (const variant of ['simd', 'relaxed']) copyFileSync(built(variant, 'wattn.wasm'), join(dist, `wattn-${variant}.wasm`));
+must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
+console.log(`note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm'].map(brotliSize).join(', ')}`);

@@ -1,0 +1,55 @@
+// What must hold for the files in dist/: their size, and what must not be in them. Prints the numbers.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { parse } from 'acorn';
+import { brotliCompressSync } from 'node:zlib';
+import { root } from './lib/shell.mjs';
+
+// What a page downloads, brotli-compressed at the highest level.
+const kBudgets = { 'index.js': 40_000, 'wattn-simd.wasm': 300_000, 'wattn-relaxed.wasm': 300_000 };
+
+// The one host that may be named: the hub that a model id without a host means (web/env.ts).
+const kHub = /const kHub\w* *= *'([^']+)'|remoteHost\w*\s*[:=]\s*'([^']+)'/;
+
+const read = (file) => readFileSync(join(root, 'dist', file));
+const errors = [];
+const sizes = [];
+
+for (const [file, budget] of Object.entries(kBudgets)) {
+  const size = brotliCompressSync(read(file)).length; // quality 11 is the default
+  sizes.push(`${file} ${size} of ${budget}`);
+  if (size > budget) errors.push(`dist/${file} is ${size} bytes after brotli, over the budget of ${budget}`);
+}
+
+const page = read('index.js').toString();
+const forbid = (pattern, why) => {
+  for (const match of page.matchAll(pattern)) {
+    const around = page.slice(Math.max(0, match.index - 60), match.index + 60).replace(/\n/g, ' ');
+    errors.push(`dist/index.js: ${match[0]} (${why}): ...${around}...`);
+  }
+};
+forbid(/new Function\b|\bFunction\(|\beval\(/g, 'forbidden under a strict Content-Security-Policy');
+forbid(/\bimport\(/g, 'nothing is loaded that the caller did not name');
+forbid(/\bfrom ?["'](?!\.)|\bimport ?["'](?!\.)|\brequire\(/g, 'the page needs no other package');
+forbid(/\bnode:/g, 'a page has no Node');
+try {
+  parse(page, { ecmaVersion: 2022, sourceType: 'module', allowAwaitOutsideFunction: false });
+} catch (error) {
+  errors.push(`dist/index.js: top-level await, or no valid module: ${error.message}`);
+}
+const env = readFileSync(join(root, 'web/env.ts'), 'utf8');
+const hub = (kHub.exec(env) ?? []).slice(1).find(Boolean)?.replace(/\/$/, '');
+for (const match of page.matchAll(/https?:\/\/[^\s"'`)]*/g)) {
+  if (!hub || match[0].replace(/\/$/, '') !== hub) errors.push(`dist/index.js names ${match[0]}`);
+}
+if (!page.includes('import.meta.url')) errors.push('dist/index.js lost its import.meta.url');
+for (const variant of ['simd', 'relaxed']) {
+  // Bundlers find the file by this very form.
+  if (!new RegExp(`new URL\\(["'\`]\\./wattn-${variant}\\.wasm["'\`], ?import\\.meta\\.url\\)`).test(page)) {
+    errors.push(`dist/index.js lost new URL('./wattn-${variant}.wasm', import.meta.url)`);
+  }
+}
+
+for (const error of errors) console.error(error);
+console.log(`note: bytes after brotli: ${sizes.join(', ')}`);
+process.exit(errors.length > 0 ? 1 : 0);

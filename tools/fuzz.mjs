@@ -1,0 +1,28 @@
+// `npm run fuzz [-- SECONDS]`: builds the libFuzzer targets of tests/fuzz and runs each for a while (10 s) from its seeds.
+import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { capture, fail, must, root, which } from './lib/shell.mjs';
+
+const seconds = Number(process.argv[2] ?? 10);
+const targets = readdirSync(join(root, 'tests/fuzz')).filter((name) => name.endsWith('.cpp')).map((name) => name.replace('.cpp', ''));
+if (!which('clang++-19')) fail('clang++-19 is needed for libFuzzer (Debian: clang-19 libclang-rt-19-dev)');
+must('cmake', ['--preset', 'native-fuzz'], { cwd: root });
+must('cmake', ['--build', '--preset', 'native-fuzz'], { cwd: root });
+
+const notes = [];
+for (const target of targets) {
+  // libFuzzer adds what it finds to its corpus: a copy, so that seeds stay what was committed.
+  const corpus = join(root, 'build/native-fuzz/corpus', target);
+  const seeds = join(root, 'tests/fuzz/seeds', target);
+  mkdirSync(corpus, { recursive: true });
+  if (existsSync(seeds)) cpSync(seeds, corpus, { recursive: true });
+  const program = join(root, 'build/native-fuzz/tests', `fuzz_${target}`);
+  const artifacts = join(root, 'build/native-fuzz', `crash-${target}-`);
+  const { ok, output } = capture(program, [`-max_total_time=${seconds}`, '-timeout=10', '-rss_limit_mb=2048', `-artifact_prefix=${artifacts}`, corpus]);
+  if (!ok) {
+    console.error(output);
+    process.exitCode = 1;
+  }
+  notes.push(`${target} ${/stat::number_of_executed_units: (\d+)|Done (\d+) runs/.exec(output)?.slice(1).find(Boolean) ?? '?'} runs`);
+}
+console.log(`note: ${notes.join(', ') || 'no targets'}`);

@@ -1,0 +1,95 @@
+// The stages that tools/run.mjs strings together. Each has a name and run(), which answers
+// { passed, failed, skipped, note, output }; output is shown only when something failed.
+import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { findChromium } from '../setup.mjs';
+import { modelsDir } from './models.mjs';
+import { root, start } from './shell.mjs';
+
+/** A stage that is one command: it passes or it fails. `counts`: whether it is a check to be counted. */
+function command(name, program, args, { counts = true, ...options } = {}) {
+  return {
+    name,
+    async run() {
+      const { ok, output } = await start(program, args, options);
+      const note = ok ? (output.trim().split('\n').findLast((line) => line.startsWith('note: ')) ?? '').slice(6) : '';
+      return { passed: ok && counts ? 1 : 0, failed: ok ? 0 : 1, note, output };
+    },
+  };
+}
+
+const node = (script, ...args) => [process.execPath, [join(root, script), ...args]];
+
+/** Configures and builds one CMake preset. Needed by all that follows. */
+export function cmakeBuild(preset, target) {
+  return {
+    name: `build ${preset}`,
+    needed: true,
+    async run() {
+      const configured = await start('cmake', ['--preset', preset]);
+      if (!configured.ok) return { failed: 1, output: configured.output };
+      const built = await start('cmake', ['--build', '--preset', preset, '--target', target]);
+      return { failed: built.ok ? 0 : 1, output: built.output };
+    },
+  };
+}
+
+/** Runs a preset's GoogleTest programs and sums what they counted. */
+export function ctest(preset) {
+  return {
+    name: `test ${preset}`,
+    async run() {
+      const results = join(root, 'build', preset, 'results');
+      rmSync(results, { recursive: true, force: true });
+      const { ok, output } = await start('ctest', ['--preset', preset, '-j2', '--no-tests=ignore']);
+      const sum = { passed: 0, failed: 0, skipped: 0 };
+      for (const file of existsSync(results) ? readdirSync(results) : []) {
+        const { testsuites } = JSON.parse(readFileSync(join(results, file), 'utf8'));
+        for (const test of testsuites.flatMap((suite) => suite.testsuite)) {
+          sum[test.failures ? 'failed' : test.result === 'SKIPPED' ? 'skipped' : 'passed'] += 1;
+        }
+      }
+      if (!ok && sum.failed === 0) sum.failed = 1; // a program that died wrote no counts
+      return { ...sum, output };
+    },
+  };
+}
+
+/** Runs the Jest tests of one folder: tests/web in Node, tests/browser in Chromium. */
+export function jest(folder) {
+  return {
+    name: folder === 'web' ? 'jest' : 'browser',
+    async run() {
+      const results = join(root, 'build', `jest-${folder}.json`);
+      rmSync(results, { force: true });
+      const args = ['--passWithNoTests', '--testPathPattern', `tests/${folder}/`, '--json', `--outputFile=${results}`];
+      const { ok, output } = await start(process.execPath, ['--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js'), ...args], {
+        env: { ...process.env, NODE_NO_WARNINGS: '1', CHROME: findChromium() ?? '', WATTN_MODELS_DIR: modelsDir },
+      });
+      if (!existsSync(results)) return { failed: 1, output };
+      const report = JSON.parse(readFileSync(results, 'utf8'));
+      const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
+      return { passed: report.numPassedTests, failed: ok ? failed : Math.max(1, failed), skipped: report.numPendingTests, output };
+    },
+  };
+}
+
+export const bundle = { ...command('bundle', ...node('tools/bundle.mjs'), { counts: false }), needed: true };
+export const models = { ...command('fetch models', ...node('tools/fetch_minilm.mjs'), { counts: false }), needed: true };
+export const includes = command('check includes', ...node('tools/check_includes.mjs'));
+export const cppFormat = command('check C++ format', ...node('tools/format.mjs', '--check', 'cpp'));
+export const webFormat = command('check JS and TS format', ...node('tools/format.mjs', '--check', 'web'));
+export const types = command('check types', ...node('node_modules/typescript/bin/tsc'));
+export const dist = command('check dist', ...node('tools/check_dist.mjs'));
+export const fuzz = command('fuzz parsers', ...node('tools/fuzz.mjs'));
+
+/** One check for each project under tests/fixtures/consumers: the packed tarball, installed and used. */
+export const consumers = {
+  name: 'check packed tarball',
+  async run() {
+    const { ok, output } = await start(...node('tools/check_package.mjs'), { env: { ...process.env, CHROME: findChromium() ?? '' } });
+    const passed = [...output.matchAll(/^ok /gm)].length;
+    const failed = [...output.matchAll(/^FAIL /gm)].length;
+    return { passed, failed: ok ? failed : Math.max(1, failed), output };
+  },
+};

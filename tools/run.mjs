@@ -1,0 +1,55 @@
+// The driver behind the npm scripts: `node tools/run.mjs build|test|check|models`. A stage that passes is one line with its
+// time; a stage that fails shows everything it said. The last line sums up: N passed, N failed[, N skipped].
+import { setup } from './setup.mjs';
+import { fail } from './lib/shell.mjs';
+import * as stages from './lib/stages.mjs';
+
+const build = [stages.cmakeBuild('wasm-simd', 'wattn-simd'), stages.cmakeBuild('wasm-relaxed', 'wattn-relaxed'), stages.bundle];
+const jestTests = [stages.jest('web'), stages.jest('browser')];
+const test = [
+  ...build,
+  ...['native-debug', 'native-release', 'wasm-scalar', 'wasm-simd', 'wasm-relaxed'].flatMap((preset) => [
+    stages.cmakeBuild(preset, 'all'),
+    stages.ctest(preset),
+  ]),
+  ...jestTests,
+];
+const checks = [stages.includes, stages.cppFormat, stages.webFormat, stages.types, stages.dist, stages.consumers, stages.fuzz];
+
+const commands = {
+  build,
+  test,
+  check: [...test, ...checks],
+  models: [stages.models, ...build, stages.cmakeBuild('native-release', 'all'), stages.ctest('native-release'), ...jestTests],
+};
+
+async function run(list) {
+  const results = [];
+  for (const stage of list) {
+    const start = Date.now();
+    const result = { passed: 0, failed: 0, skipped: 0, note: '', output: '', ...(await stage.run()) };
+    const seconds = ((Date.now() - start) / 1000).toFixed(1);
+    if (result.failed > 0) console.log(`\n${result.output.trimEnd()}\n`);
+    const line = `${result.failed > 0 ? 'FAIL' : 'ok  '} ${stage.name.padEnd(30)} ${seconds.padStart(7)} s  ${result.note || counts(result)}`;
+    console.log(line.trimEnd());
+    results.push({ ...result, line });
+    if (result.failed > 0 && stage.needed) break; // what follows would only repeat it
+  }
+  return results;
+}
+
+function counts({ passed, failed, skipped }) {
+  if (passed + failed + skipped === 0) return '';
+  return `${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`;
+}
+
+const name = process.argv[2];
+const list = commands[name] ?? fail(`unknown command ${name}; there are ${Object.keys(commands).join(', ')}`);
+setup();
+const results = await run(list);
+const sum = (field) => results.reduce((total, result) => total + result[field], 0);
+const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };
+if (name !== 'build') {
+  console.log(`\n${results.map((result) => result.line.trimEnd()).join('\n')}\n\n${counts(total)}`);
+}
+process.exit(total.failed > 0 ? 1 : 0);
