@@ -121,16 +121,23 @@ TEST(Embed, ReadsHalfPrecisionAndShards) {
   }
 }
 
+// 300 texts of 0 to 59 pieces, lone surrogates among them.
+std::vector<std::u16string> mixed_texts() {
+  const std::u16string pieces[] = {u"the ",         u"bridge ",     u"home, ", u"\u00e9t\u00e9 ", u"\u4e2d",
+                                   u"unknowable ", u"\U0001F600 ", std::u16string(1, 0xD800)};
+  std::vector<std::u16string> texts;
+  std::uint32_t state = 1;
+  for (int i = 0; i < 300; ++i) {
+    std::u16string& text = texts.emplace_back();
+    for (int length = i % 60; length > 0; --length) text += pieces[(state = state * 1664525u + 1013904223u) >> 29];
+  }
+  return texts;
+}
+
 TEST(Embed, GivesTheSameBitsAloneAndInABatch) {
   const auto engine = load_engine(golden("bert-tiny/model"));
   ASSERT_TRUE(engine.ok());
-  const std::u16string words[] = {u"the ", u"bridge ", u"home, ", u"\u00e9t\u00e9 ", u"\u4e2d", u"unknowable ", u"\U0001F600 ", std::u16string(1, 0xD800)};
-  std::vector<std::u16string> texts;
-  unsigned state = 1;
-  for (int i = 0; i < 300; ++i) {
-    std::u16string& text = texts.emplace_back();
-    for (int length = i % 60; length > 0; --length) text += words[(state = state * 1664525u + 1013904223u) >> 29];
-  }
+  const std::vector<std::u16string> texts = mixed_texts();
   const std::vector<std::u16string_view> views(texts.begin(), texts.end());
   const auto together = embed(*engine.value(), views, {});
   ASSERT_TRUE(together.ok());
@@ -140,6 +147,36 @@ TEST(Embed, GivesTheSameBitsAloneAndInABatch) {
     ASSERT_TRUE(alone.ok());
     ASSERT_EQ(std::memcmp(alone.value().data.data(), together.value().data.data() + i * dim, dim * sizeof(float)), 0) << "text " << i;
   }
+}
+
+// FNV-1a over the bytes.
+std::uint64_t hash_of(const std::vector<float>& values) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  const auto* bytes = reinterpret_cast<const unsigned char*>(values.data());
+  for (std::size_t i = 0; i < values.size() * sizeof(float); ++i) hash = (hash ^ bytes[i]) * 0x100000001B3u;
+  return hash;
+}
+
+// The promise of precision 'exact': one number for native and wasm, with SIMD and without, on every machine. It changes
+// only when the arithmetic is meant to change, and then everywhere at once.
+TEST(Embed, HasTheSameBitsInEveryBuild) {
+  const auto engine = load_engine(golden("bert-tiny/model"));
+  ASSERT_TRUE(engine.ok());
+  const std::vector<std::u16string> texts = mixed_texts();
+  const auto result = embed(*engine.value(), std::vector<std::u16string_view>(texts.begin(), texts.end()), {});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(hash_of(result.value().data), 0x4d13d9601d051f46u);
+}
+
+TEST(Embed, HasTheSameBitsInEveryBuildOnTheRealMiniLm) {
+  const std::string folder = test::real_model("all-MiniLM-L6-v2");
+  if (!test::has_file(folder + "/model.safetensors")) GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
+  const auto engine = load_engine(folder);
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const std::vector<std::u16string> texts = mixed_texts();
+  const auto result = embed(*engine.value(), std::vector<std::u16string_view>(texts.begin() + 15, texts.begin() + 21), {});
+  ASSERT_TRUE(result.ok());
+  EXPECT_EQ(hash_of(result.value().data), 0x314ad39d89217984u);
 }
 
 TEST(Embed, WithoutPoolingGivesAVectorAToken) {
