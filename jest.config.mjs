@@ -8,10 +8,7 @@ export default {
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: { '\\.tsx?$': '<rootDir>/tools/lib/jest_esbuild.mjs' },
   resolver: '<rootDir>/tools/lib/jest_resolver.cjs',
-  moduleNameMapper: {
-    '^wattn$': '<rootDir>/dist/node.js', // what ships, not its sources
-    '^wattn-glue$': '<rootDir>/build/wasm-simd/wattn.mjs',
-  },
+  moduleNameMapper: { '^wattn$': '<rootDir>/dist/node.js' }, // what ships, not its sources
   globals: { __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none' },
   testTimeout: 60_000, // two shared cores
 };

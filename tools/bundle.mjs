@@ -41,7 +41,6 @@ async function bundle(buildId) {
       minify: true,
       legalComments: 'none',
       charset: 'utf8',
-      alias: { 'wattn-glue': built('simd', 'wattn.mjs') },
       external,
       define: { __WATTN_BUILD_ID__: JSON.stringify(buildId) },
       logLevel: 'warning',
@@ -57,7 +56,7 @@ function brotliSize(file) {
 const buildId = checkPair();
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-await bundle(buildId);
+await bundle(buildId).catch(() => process.exit(1)); // esbuild has said why
 for (const variant of ['simd', 'relaxed']) copyFileSync(built(variant, 'wattn.wasm'), join(dist, `wattn-${variant}.wasm`));
 must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
 console.log(`note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm'].map(brotliSize).join(', ')}`);

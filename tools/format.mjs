@@ -2,7 +2,7 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { root, which } from './lib/shell.mjs';
+import { fail, root, which } from './lib/shell.mjs';
 
 const check = process.argv.includes('--check');
 const only = process.argv.slice(2).find((argument) => argument !== '--check');
@@ -23,8 +23,9 @@ function run(program, args) {
 
 let ok = true;
 if (only !== 'web') {
-  const clangFormat = which('clang-format-19') ?? 'clang-format';
-  ok = run(clangFormat, [...(check ? ['--dry-run', '--Werror'] : ['-i']), ...cppFiles()]) && ok;
+  // One version: another one breaks lines elsewhere.
+  if (!which('clang-format-19')) fail('clang-format-19 is needed (Debian has a package of that name)');
+  ok = run('clang-format-19', [...(check ? ['--dry-run', '--Werror'] : ['-i']), ...cppFiles()]) && ok;
 }
 if (only !== 'cpp') {
   ok = run(process.execPath, ['node_modules/prettier/bin/prettier.cjs', check ? '--check' : '--write', '--log-level', 'warn', '.']) && ok;

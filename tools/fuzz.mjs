@@ -1,11 +1,13 @@
 // `npm run fuzz [-- SECONDS]`: builds the libFuzzer targets of tests/fuzz and runs each for a while (10 s) from its seeds.
 import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { capture, fail, must, root, which } from './lib/shell.mjs';
+import { capture, must, root } from './lib/shell.mjs';
+import { setup } from './setup.mjs';
 
 const seconds = Number(process.argv[2] ?? 10);
 const targets = readdirSync(join(root, 'tests/fuzz')).filter((name) => name.endsWith('.cpp')).map((name) => name.replace('.cpp', ''));
-if (!which('clang++-19')) fail('clang++-19 is needed for libFuzzer (Debian: clang-19 libclang-rt-19-dev)');
+
+setup({ forCheck: true }); // brings clang and its libFuzzer
 must('cmake', ['--preset', 'native-fuzz'], { cwd: root });
 must('cmake', ['--build', '--preset', 'native-fuzz'], { cwd: root });
 

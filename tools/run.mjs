@@ -14,7 +14,7 @@ const test = [
   ]),
   ...jestTests,
 ];
-const checks = [stages.includes, stages.cppFormat, stages.webFormat, stages.types, stages.dist, stages.consumers, stages.fuzz];
+const checks = [stages.includes, stages.cppFormat, stages.webFormat, stages.tidy, stages.types, stages.dist, stages.consumers, stages.fuzz];
 
 const commands = {
   build,
@@ -45,7 +45,7 @@ function counts({ passed, failed, skipped }) {
 
 const name = process.argv[2];
 const list = commands[name] ?? fail(`unknown command ${name}; there are ${Object.keys(commands).join(', ')}`);
-setup();
+setup({ forCheck: name === 'check' });
 const results = await run(list);
 const sum = (field) => results.reduce((total, result) => total + result[field], 0);
 const total = { passed: sum('passed'), failed: sum('failed'), skipped: sum('skipped') };

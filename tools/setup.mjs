@@ -12,7 +12,7 @@ import { capture, fail, must, root, which } from './lib/shell.mjs';
 const log = (line) => console.log(`setup: ${line}`);
 
 /** What the build and the tests need from the system: how to see that it is there, and the Debian package that brings it. */
-const needs = [
+const buildNeeds = [
   { package: 'cmake', there: () => which('cmake') },
   { package: 'ninja-build', there: () => which('ninja') },
   { package: 'python3', there: () => which('python3') }, // Emscripten is written in it
@@ -20,8 +20,15 @@ const needs = [
   { package: 'libeigen3-dev', there: () => existsSync('/usr/include/eigen3/Eigen/Core') },
   { package: 'googletest', there: () => existsSync('/usr/src/googletest/CMakeLists.txt') },
   { package: 'nlohmann-json3-dev', there: () => existsSync('/usr/include/nlohmann/json.hpp') },
-  { package: 'clang-format-19', there: () => which('clang-format-19') ?? which('clang-format') },
   { package: 'chromium', there: () => findChromium() },
+];
+
+/** What `npm run check` needs besides. */
+const checkNeeds = [
+  { package: 'clang-19', there: () => which('clang++-19') },
+  { package: 'libclang-rt-19-dev', there: () => existsSync('/usr/lib/llvm-19/lib/clang/19/lib') }, // libFuzzer
+  { package: 'clang-format-19', there: () => which('clang-format-19') },
+  { package: 'clang-tidy-19', there: () => which('clang-tidy-19') },
 ];
 
 /** A Chromium or Chrome for the browser tests; the CHROME environment variable wins. */
@@ -40,7 +47,7 @@ function installNpmDependencies() {
   writeFileSync(stamp, lock);
 }
 
-function installSystemPackages() {
+function installSystemPackages(needs) {
   const missing = needs.filter((need) => !need.there()).map((need) => need.package);
   const emscriptenIsThere = hasEmscripten();
   if (missing.length === 0 && emscriptenIsThere) return;
@@ -65,10 +72,10 @@ function installSystemPackages() {
 const split = ([program, ...args]) => [program, args];
 
 /** Everything, in order; cheap when all is there. Returns what the build needs to know, also kept in .toolchain/env.json. */
-export function setup() {
+export function setup({ forCheck = false } = {}) {
   if (Number.parseInt(process.versions.node, 10) < 20) fail(`Node 20 or newer is needed, this is ${process.versions.node}`);
   installNpmDependencies();
-  installSystemPackages();
+  installSystemPackages(forCheck ? [...buildNeeds, ...checkNeeds] : buildNeeds);
   // A folder outside the checkout lets several clones share one private toolchain.
   const home = process.env.WATTN_TOOLCHAIN ?? join(root, '.toolchain');
   const emscripten = ensureEmscripten(home, log);

@@ -79,6 +79,7 @@ export const models = { ...command('fetch models', ...node('tools/fetch_minilm.m
 export const includes = command('check includes', ...node('tools/check_includes.mjs'));
 export const cppFormat = command('check C++ format', ...node('tools/format.mjs', '--check', 'cpp'));
 export const webFormat = command('check JS and TS format', ...node('tools/format.mjs', '--check', 'web'));
+export const tidy = command('check C++ names', ...node('tools/tidy.mjs'));
 export const types = command('check types', ...node('node_modules/typescript/bin/tsc'));
 export const dist = command('check dist', ...node('tools/check_dist.mjs'));
 export const fuzz = command('fuzz parsers', ...node('tools/fuzz.mjs'));
