@@ -1,0 +1,162 @@
+// The command line: commands, options, help, and the errors that are the caller's.
+import { parseArgs, type ParseArgsConfig } from 'node:util';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { InputError, isHubId, type LoadOptions, type ProgressInfo } from './node.js';
+
+type Options = NonNullable<ParseArgsConfig['options']>;
+export type Values = Record<string, string | boolean | string[] | undefined>;
+
+const kModel: Options = {
+  model: { type: 'string' },
+  revision: { type: 'string' },
+  'local-files-only': { type: 'boolean' },
+  progress: { type: 'boolean' },
+  help: { type: 'boolean', short: 'h' },
+};
+const kCompute: Options = { dtype: { type: 'string' }, precision: { type: 'string' } };
+const kTexts: Options = {
+  file: { type: 'string', multiple: true },
+  input: { type: 'string' },
+  'max-length': { type: 'string' },
+  'split-special-tokens': { type: 'boolean' },
+};
+
+export const kCommands: Record<string, Options> = {
+  embed: {
+    ...kModel,
+    ...kCompute,
+    ...kTexts,
+    pooling: { type: 'string' },
+    normalize: { type: 'boolean' },
+    'no-normalize': { type: 'boolean' },
+    prompt: { type: 'string' },
+    'prompt-name': { type: 'string' },
+    'on-overflow': { type: 'string' },
+  },
+  tokenize: { ...kModel, ...kTexts, offsets: { type: 'string' }, 'no-special': { type: 'boolean' } },
+  inspect: { ...kModel, ...kCompute, json: { type: 'boolean' }, seq: { type: 'string' } },
+};
+
+export const kLaterCommands = ['classify', 'pack', 'bench'];
+
+const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a URL, or a hub id (org/name)
+  --revision NAME       branch, tag or commit of a hub id (default main)
+  --local-files-only    never use the network
+  --progress            progress to standard error even when that is no terminal
+`;
+const kComputeHelp = `  --dtype f32           how weights are held (f32 is all there is yet)
+  --precision exact     exact: the same bits on every machine; fast: may use fused multiply-add
+`;
+const kTextsHelp = `  --file FILE           read texts from FILE, one a line (- is standard input; may be repeated)
+  --input auto          auto: a line that begins with { is a JSON object with "text", whose other members are carried over,
+                        a JSON string is its text, any other line is a text; text: every line is a text; json: only JSON
+  --max-length N        tokens, special ones included
+  --split-special-tokens
+                        strings like [SEP] in a text are ordinary text
+`;
+
+export const kHelp: Record<string, string> = {
+  '': `Usage: wattn COMMAND --model DIR [options] [TEXT...]
+
+  embed      {"text": .., "embedding": [..]} a line
+  tokenize   {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} a line
+  inspect    layers, shapes, parameters, mult-adds, bytes, memory
+
+  wattn COMMAND --help  the options of a command
+  wattn --version
+
+Texts come from the command line, from --file, or from standard input, one a line. Results go to standard output as they come.
+Exit status: 0, or 2 with one line on standard error for a wrong option, model or input.
+`,
+  embed: `Usage: wattn embed --model DIR [options] [TEXT...]
+
+Writes {"text": .., "embedding": [..]} a line; with --pooling none the embedding has one array a token. A line of a text that
+was cut to the longest input has "truncated": true and "tokens".
+
+${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_sqrt_len_tokens, weightedmean, lasttoken, or several with commas
+                        (default: the model's own, else none)
+  --normalize, --no-normalize
+                        unit length or not (default: the model's own)
+  --prompt TEXT         put before every text
+  --prompt-name NAME    one of the model's own prompts
+  --on-overflow MODE    truncate (default) or error
+${kTextsHelp}`,
+  tokenize: `Usage: wattn tokenize --model DIR [options] [TEXT...]
+
+Writes {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} a line. Nothing is cut unless --max-length is given.
+
+${kModelHelp}  --offsets utf16       unit of the offsets: utf16 (JavaScript's) or codepoint (Python's)
+  --no-special          no special tokens
+${kTextsHelp}`,
+  inspect: `Usage: wattn inspect --model DIR [options]
+
+${kModelHelp}${kComputeHelp}  --seq N               tokens of the sequence that shapes and mult-adds are for (default: the model's longest)
+  --json                one JSON object instead of a table
+`,
+};
+
+export function parse(command: string, args: string[]): { values: Values; positionals: string[] } {
+  try {
+    const { values, positionals } = parseArgs({ args, options: kCommands[command] as Options, allowPositionals: true });
+    return { values: values as Values, positionals };
+  } catch (error) {
+    const [line] = (error as Error).message.split(/\.? To specify a positional|\n/);
+    throw new InputError(`${line} (see wattn ${command} --help)`);
+  }
+}
+
+export function text(values: Values, name: string): string | undefined {
+  return values[name] as string | undefined;
+}
+
+export function count(values: Values, name: string): number | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  if (!/^\d{1,9}$/.test(value) || Number(value) < 1)
+    throw new InputError(`--${name}: expected a whole number from 1 on, found '${value}'`);
+  return Number(value);
+}
+
+export function choice<Name extends string>(values: Values, option: string, names: readonly Name[]): Name | undefined {
+  const value = text(values, option);
+  if (value === undefined || names.includes(value as Name)) return value as Name | undefined;
+  throw new InputError(`--${option}: expected ${names.join(' or ')}, found '${value}'`);
+}
+
+export function flag(values: Values, name: string): boolean | undefined {
+  return values[name] === true ? true : undefined;
+}
+
+/** The model argument. A word that could be a hub id or a folder that is there is neither taken for the one nor the other. */
+export function modelOf(values: Values): string {
+  const model = text(values, 'model');
+  if (model === undefined)
+    throw new InputError('--model: expected a model, found none (the bundled default model is not there yet)');
+  if (isHubId(model) && existsSync(join(model, 'config.json'))) {
+    throw new InputError(
+      `--model: '${model}' has the form of a hub id, and there is a folder of that name: write ./${model} for the folder`,
+    );
+  }
+  return model;
+}
+
+/** Options of loading, with the progress line on standard error. */
+export function loadOptions(values: Values): Pick<LoadOptions, 'revision' | 'local_files_only' | 'progress_callback'> {
+  const { stderr } = process;
+  const shown = stderr.isTTY || values['progress'] === true;
+  let percent = -1;
+  const show = (info: ProgressInfo) => {
+    if (info.status === 'ready' && stderr.isTTY) stderr.write('\r\x1b[K');
+    if (info.status !== 'progress' || Math.floor(info.progress) === percent) return;
+    percent = Math.floor(info.progress);
+    const line = `${info.file}: ${percent}% of ${(info.total / 1e6).toFixed(1)} MB`;
+    if (stderr.isTTY) stderr.write(`\r\x1b[K${line}`);
+    else if (percent % 10 === 0) stderr.write(`${line}\n`);
+  };
+  return {
+    ...(text(values, 'revision') !== undefined && { revision: text(values, 'revision') as string }),
+    ...(flag(values, 'local-files-only') && { local_files_only: true }),
+    ...(shown && { progress_callback: show }),
+  };
+}

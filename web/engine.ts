@@ -1,0 +1,159 @@
+// A loaded model: its wasm instance, the texts and tokens that go in, the vectors that come out.
+import { openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
+import { kSourceRules, openModel } from './model_source.js';
+import { checkOptions, later, type Rules } from './options.js';
+import type { SeamEmbedOptions, SeamEngineHandle } from './seam.js';
+import { SeamHost } from './seam_host.js';
+import { abortable, Breather, TaskScope, throwIfAborted } from './signal.js';
+import type { AbortSignalLike, LoadOptions, MemoryInfo, ModelInfo, ModelSpecifier } from './types.js';
+import { joinTexts } from './texts.js';
+import { compileWasm, instantiateWasm } from './wasm_loader.js';
+
+const kLoadRules: Rules = {
+  ...kSourceRules,
+  dtype: later("only 'f32' is there yet", ['f32', 'fp32']),
+  precision: ['exact', 'fast'],
+  worker: later('running in a worker is not there yet; start one yourself and load the model inside it'),
+};
+
+export interface EmbedResult {
+  data: Float32Array;
+  dim: number;
+  pooled: boolean;
+  tokens: Int32Array; // [texts]
+  truncated: boolean[]; // [texts]
+}
+
+/** Texts of one crossing: few enough that a page stays alive and a signal is seen. Cutting changes no bit of any vector. */
+const kCrossingMs = 150;
+const kMostTexts = 4096;
+const kMostChars = 1 << 22;
+
+function joinFloats(parts: readonly Float32Array[]): Float32Array {
+  if (parts.length === 1) return parts[0] as Float32Array;
+  const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+export class Engine {
+  private constructor(
+    private readonly host: SeamHost,
+    private readonly handle: SeamEngineHandle,
+    private readonly about: Omit<ModelInfo, 'max_length'> & { max_length: number; weight_bytes: number; arena_bytes: number },
+    /** The small files, for those who need a field that stays in JS. */
+    readonly files: readonly NamedBytes[],
+  ) {}
+
+  /** onChunk: sees the bytes of the weight files as they pass. */
+  static async load(
+    where: string,
+    model: ModelSpecifier | undefined | null,
+    options: LoadOptions = {},
+    onChunk?: (file: string, chunk: Uint8Array) => void,
+  ): Promise<Engine> {
+    checkOptions(where, options, kLoadRules);
+    const signal = options.signal ?? undefined;
+    throwIfAborted(signal);
+    const source = openModel(model, options);
+    const progress = new Progress(source, options.progress_callback ?? undefined);
+    const scope = new TaskScope(signal);
+    let host: SeamHost | undefined;
+    try {
+      const work = Promise.all([compileWasm(), openModelFiles(source, progress, scope.signal)]);
+      const [compiled, { files, single }] = await abortable(work, scope.signal);
+      const instance = await abortable(instantiateWasm(compiled), scope.signal);
+      const loading = new SeamHost(instance, 'this model');
+      host = loading;
+      const handle = new instance.seam.Engine();
+      const precision = options.precision ?? 'exact';
+      const { weight_files } = loading.call(() => handle.begin(files, precision));
+      let file = '';
+      const sink = {
+        begin(name: string, bytes: number) {
+          file = name;
+          loading.call(() => handle.begin_weight_file(name, bytes));
+        },
+        push(chunk: Uint8Array) {
+          onChunk?.(file, chunk);
+          loading.call(() => handle.push(chunk));
+        },
+      };
+      await abortable(streamWeights(source, weight_files, single, sink, progress, scope.signal), scope.signal);
+      loading.call(() => handle.finish());
+      const { code: _code, message: _message, ...info } = loading.call(() => handle.info());
+      const build_id = instance.seam.build_id();
+      const about = { ...info, dtype: 'f32', precision, wasm: compiled.kind, threads: 1, build_id } as const;
+      progress.ready();
+      throwIfAborted(signal);
+      return new Engine(loading, handle, about, files);
+    } catch (error) {
+      host?.release();
+      throw error;
+    } finally {
+      scope.close();
+    }
+  }
+
+  get info(): ModelInfo {
+    const { weight_bytes: _weights, arena_bytes: _arena, ...info } = this.about;
+    return { ...info, prompts: { ...info.prompts } };
+  }
+
+  get memory(): MemoryInfo {
+    const { weight_bytes: weights, arena_bytes: activations } = this.about;
+    return { weights, activations, total: weights + activations };
+  }
+
+  /** Calls a method of the handle and checks its answer. */
+  call<A extends { code: number; message: string }>(run: (handle: SeamEngineHandle) => A): A {
+    return this.host.call(() => run(this.handle));
+  }
+
+  dispose(): void {
+    if (this.host.usable) this.handle.delete();
+    this.host.release();
+  }
+
+  /** Vectors of texts, over as many crossings as it takes. */
+  async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
+    const breather = new Breather();
+    const parts: Float32Array[] = [];
+    const tokens = new Int32Array(texts.length);
+    const truncated: boolean[] = [];
+    let last: { dim: number; pooled: boolean } | undefined;
+    let begin = 0;
+    let count = 64;
+    do {
+      if (begin > 0) await breather.breathe(signal);
+      throwIfAborted(signal);
+      const end = crossingEnd(texts, begin, count);
+      const start = performance.now();
+      const { text, lengths } = joinTexts(texts.slice(begin, end));
+      const answer = this.call((handle) => handle.embed(text, lengths, options));
+      const elapsed = performance.now() - start;
+      count = Math.max(8, Math.min(kMostTexts, Math.round(((end - begin) * kCrossingMs) / Math.max(elapsed, 1))));
+      parts.push(answer.data);
+      tokens.set(answer.tokens, begin);
+      answer.tokens.forEach((ran, i) => truncated.push((answer.untruncated[i] as number) > ran));
+      last = answer;
+      begin = end;
+    } while (begin < texts.length);
+    return { data: joinFloats(parts), dim: last.dim, pooled: last.pooled, tokens, truncated };
+  }
+}
+
+function crossingEnd(texts: readonly string[], begin: number, count: number): number {
+  let chars = 0;
+  let end = begin;
+  while (end < texts.length && end < begin + count) {
+    chars += (texts[end] as string).length;
+    if (end > begin && chars > kMostChars) break;
+    ++end;
+  }
+  return end;
+}

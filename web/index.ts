@@ -1,0 +1,18 @@
+// wattn: small text transformers in the browser and in Node, straight from the original checkpoint.
+export { env } from './env.js';
+export {
+  AbortError,
+  InputError,
+  ModelFormatError,
+  NetworkError,
+  OutOfMemoryError,
+  StateError,
+  UnsupportedError,
+  WattnError,
+} from './errors.js';
+export { AutoModel } from './model.js';
+export { pipeline } from './pipeline.js';
+export { cos_sim, dot_score, semantic_search } from './similarity.js';
+export { Tensor, type TensorType } from './tensor.js';
+export { AutoTokenizer } from './tokenizer.js';
+export type * from './types.js';

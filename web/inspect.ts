@@ -1,0 +1,105 @@
+// What a model is made of: layers, shapes, parameters, work, bytes and memory. The command `wattn inspect` prints it.
+import { Engine } from './engine.js';
+import { checkOptions } from './options.js';
+import type { LoadOptions, MemoryInfo, ModelSpecifier } from './types.js';
+
+export interface Layer {
+  /** The checkpoint's words. */
+  name: string;
+  type: string;
+  /** For one sequence of `seq` tokens. */
+  output: number[];
+  /** Of the weight, [out, in]; empty for none. */
+  kernel: number[];
+  parameters: number;
+  mult_adds: number;
+}
+
+export interface Inspection {
+  model_type: string;
+  /** Tokens of the sequence that output shapes and mult_adds are for. */
+  seq: number;
+  layers: Layer[];
+  parameters: number;
+  mult_adds: number;
+  /** Bytes of tensors by dtype: as the files have them, and as they are held. */
+  bytes: { stored: Record<string, number>; held: Record<string, number> };
+  /** Bytes of the weight files. */
+  files: Record<string, number>;
+  memory: MemoryInfo;
+}
+
+const kPrefixBytes = 8;
+
+/** Keeps the header of a safetensors file as its bytes pass. */
+class HeaderReader {
+  private head: number[] = [];
+  private header: Uint8Array | undefined;
+  private filled = 0;
+  bytes = 0;
+
+  push(chunk: Uint8Array): void {
+    this.bytes += chunk.length;
+    let at = 0;
+    while (at < chunk.length && this.head.length < kPrefixBytes) this.head.push(chunk[at++] as number);
+    if (this.head.length < kPrefixBytes) return;
+    this.header ??= new Uint8Array(this.head.slice(0, 4).reduceRight((length, byte) => length * 256 + byte, 0));
+    const part = chunk.subarray(at, at + this.header.length - this.filled);
+    this.header.set(part, this.filled);
+    this.filled += part.length;
+  }
+
+  /** Bytes by dtype. The engine has checked the header by the time this is asked. */
+  *dtypes(): Generator<[dtype: string, bytes: number]> {
+    const tensors = JSON.parse(new TextDecoder().decode(this.header)) as Record<
+      string,
+      { dtype: string; data_offsets: [number, number] }
+    >;
+    for (const [name, tensor] of Object.entries(tensors)) {
+      if (name !== '__metadata__') yield [tensor.dtype, tensor.data_offsets[1] - tensor.data_offsets[0]];
+    }
+  }
+}
+
+/** Loads a model and tells what it is made of. seq: tokens of the sequence to reckon with; default: the model's max_length. */
+export async function inspectModel(
+  model: ModelSpecifier | undefined,
+  { seq, ...options }: LoadOptions & { seq?: number | undefined } = {},
+): Promise<Inspection> {
+  checkOptions('inspect', { seq }, { seq: 'count' });
+  const readers = new Map<string, HeaderReader>();
+  const engine = await Engine.load('inspect', model, options, (file, chunk) => {
+    const reader = readers.get(file) ?? new HeaderReader();
+    readers.set(file, reader);
+    reader.push(chunk);
+  });
+  try {
+    const { model_type, max_length } = engine.info;
+    const tokens = seq ?? max_length;
+    const layers = engine.call((handle) => handle.summary(tokens)).rows;
+    const stored: Record<string, number> = {};
+    for (const reader of readers.values()) {
+      for (const [dtype, bytes] of reader.dtypes()) stored[dtype] = (stored[dtype] ?? 0) + bytes;
+    }
+    const sum = (field: 'parameters' | 'mult_adds') => layers.reduce((total, layer) => total + layer[field], 0);
+    return {
+      model_type,
+      seq: tokens,
+      layers: layers.map(({ name, type, output, kernel, parameters, mult_adds }) => ({
+        name,
+        type,
+        output,
+        kernel,
+        parameters,
+        mult_adds,
+      })),
+      parameters: sum('parameters'),
+      mult_adds: sum('mult_adds'),
+      bytes: { stored, held: { f32: engine.memory.weights } },
+      files: Object.fromEntries([...readers].map(([file, reader]) => [file, reader.bytes])),
+      memory: engine.memory,
+    };
+  } finally {
+    engine.dispose();
+  }
+}

@@ -1,0 +1,229 @@
+// AutoModel: the bare encoder over token ids. Masked tokens are left out before the seam and come back as zeros after it.
+import { disposable } from './disposable.js';
+import { Engine } from './engine.js';
+import { describe, InputError, ModelFormatError, OutOfMemoryError } from './errors.js';
+import { checkOptions, type Rules } from './options.js';
+import type { SeamEngineHandle } from './seam.js';
+import { Breather } from './signal.js';
+import { Tensor } from './tensor.js';
+import type { ForwardOptions, LoadOptions, Model, ModelInputs, ModelOutput, ModelSpecifier } from './types.js';
+
+const kForwardRules: Rules = { output_attentions: 'boolean', output_hidden_states: 'boolean', signal: 'signal' };
+
+// What a tokenizer's answer has beside the inputs: of no use here, and no mistake either.
+const kInputRules: Rules = {
+  input_ids: 'any',
+  attention_mask: 'any',
+  token_type_ids: 'any',
+  offset_mapping: 'any',
+  special_tokens_mask: 'any',
+  overflow_to_sample_mapping: 'any',
+  truncated: 'any',
+};
+
+interface Table {
+  rows: number;
+  columns: number;
+  data: Int32Array; // [rows, columns]
+}
+
+function toTable(name: string, value: unknown): Table {
+  const asTensor = value as Tensor | null | undefined;
+  let tensor: { dims: readonly number[]; data: ArrayLike<number | bigint> };
+  if (typeof asTensor === 'object' && asTensor !== null && Array.isArray(asTensor.dims)) {
+    tensor = asTensor;
+  } else if (Array.isArray(value) && value.every((row) => Array.isArray(row))) {
+    const columns = value[0]?.length ?? 0;
+    const other = value.findIndex((row) => row.length !== columns);
+    if (other >= 0) {
+      throw new InputError(
+        `${name}: expected rows of one length (padding), found ${columns} and ${value[other].length} at row ${other}`,
+      );
+    }
+    tensor = { dims: [value.length, columns], data: value.flat() };
+  } else {
+    throw new InputError(`${name}: expected a Tensor [batch, seq] or rows of numbers, found ${describe(value)}`);
+  }
+  const [rows, columns, ...more] = tensor.dims;
+  if (rows === undefined || columns === undefined || more.length > 0) {
+    throw new InputError(`${name}: expected dims [batch, seq], found [${tensor.dims}]`);
+  }
+  const data = Int32Array.from(tensor.data, (id, i) => {
+    const number = Number(id);
+    if (Number.isInteger(number) && Math.abs(number) < 2 ** 31) return number;
+    throw new InputError(
+      `${name}: expected whole numbers, found ${describe(id)} at row ${Math.floor(i / columns)}, column ${i % columns}`,
+    );
+  });
+  return { rows, columns, data };
+}
+
+interface Inputs {
+  ids: Table;
+  types: Table | undefined;
+  /** For each row the columns that run. */
+  kept: Int32Array[];
+}
+
+function toInputs(inputs: ModelInputs): Inputs {
+  if (inputs === null || typeof inputs !== 'object')
+    throw new InputError(`model: expected { input_ids, ... }, found ${describe(inputs)}`);
+  checkOptions('model', inputs, kInputRules);
+  const ids = toTable('input_ids', inputs.input_ids);
+  const beside = (name: 'attention_mask' | 'token_type_ids'): Table | undefined => {
+    const value = inputs[name];
+    if (value === undefined || value === null) return undefined;
+    const table = toTable(name, value);
+    if (table.rows === ids.rows && table.columns === ids.columns) return table;
+    throw new InputError(
+      `${name}: expected dims [${ids.rows},${ids.columns}] as input_ids has, found [${table.rows},${table.columns}]`,
+    );
+  };
+  const mask = beside('attention_mask');
+  const bad = mask?.data.findIndex((value) => value !== 0 && value !== 1) ?? -1;
+  if (bad >= 0) throw new InputError(`attention_mask: expected 0 or 1, found ${mask?.data[bad]} at index ${bad}`);
+  const kept = Array.from({ length: ids.rows }, (_, row) => {
+    const columns = Int32Array.from({ length: ids.columns }, (_, i) => i);
+    return mask ? columns.filter((column) => mask.data[row * ids.columns + column] === 1) : columns;
+  });
+  return { ids, types: beside('token_type_ids'), kept };
+}
+
+/** Rows that run together: at most budget tokens, or one row that is longer. Rows without a token run nowhere. */
+function cutRuns(kept: readonly Int32Array[], budget: number): number[][] {
+  const runs: number[][] = [];
+  let tokens = Infinity;
+  kept.forEach((columns, row) => {
+    if (columns.length === 0) return;
+    if (tokens + columns.length > budget) {
+      runs.push([]);
+      tokens = 0;
+    }
+    (runs.at(-1) as number[]).push(row);
+    tokens += columns.length;
+  });
+  return runs;
+}
+
+type SeamOutput = ReturnType<SeamEngineHandle['forward']>;
+
+function runRows(
+  engine: Engine,
+  { ids, types, kept }: Inputs,
+  rows: readonly number[],
+  hiddenStates: boolean,
+  attentions: boolean,
+): SeamOutput {
+  const starts = new Int32Array(rows.length + 1);
+  rows.forEach((row, i) => (starts[i + 1] = (starts[i] as number) + (kept[row] as Int32Array).length));
+  const tokens = starts[rows.length] as number;
+  const [inputIds, typeIds, positions] = [new Int32Array(tokens), new Int32Array(tokens), new Int32Array(tokens)];
+  rows.forEach((row, i) =>
+    (kept[row] as Int32Array).forEach((column, j) => {
+      const at = (starts[i] as number) + j;
+      inputIds[at] = ids.data[row * ids.columns + column] as number;
+      typeIds[at] = types?.data[row * ids.columns + column] ?? 0;
+      positions[at] = column;
+    }),
+  );
+  return engine.call((handle) => handle.forward(inputIds, typeIds, positions, starts, hiddenStates, attentions));
+}
+
+/** The packed rows of one run, [tokens, hidden], to their places in out, [batch, seq, hidden]. */
+function scatterTokens(
+  out: Float32Array,
+  packed: Float32Array,
+  rows: readonly number[],
+  { ids, kept }: Inputs,
+  hidden: number,
+): void {
+  let from = 0;
+  for (const row of rows) {
+    for (const column of kept[row] as Int32Array) {
+      out.set(packed.subarray(from, from + hidden), (row * ids.columns + column) * hidden);
+      from += hidden;
+    }
+  }
+}
+
+/** Sequence after sequence [heads, n, n] to their places in out, [batch, heads, seq, seq]. */
+function scatterAttentions(
+  out: Float32Array,
+  packed: Float32Array,
+  rows: readonly number[],
+  { ids, kept }: Inputs,
+  heads: number,
+): void {
+  const seq = ids.columns;
+  let from = 0;
+  for (const row of rows) {
+    const columns = kept[row] as Int32Array;
+    for (let head = 0; head < heads; ++head) {
+      for (const query of columns) {
+        const base = ((row * heads + head) * seq + query) * seq;
+        for (const key of columns) out[base + key] = packed[from++] as number;
+      }
+    }
+  }
+}
+
+function zeros(what: string, count: number): Float32Array {
+  try {
+    return new Float32Array(count);
+  } catch (cause) {
+    throw new OutOfMemoryError(`${what}: expected ${4 * count} bytes for it, and they were not to be had`, { cause });
+  }
+}
+
+async function forward(engine: Engine, modelInputs: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
+  checkOptions('model', options, kForwardRules);
+  const inputs = toInputs(modelInputs);
+  const { rows: batch, columns: seq } = inputs.ids;
+  const { hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, token_budget } = engine.info;
+  const wantStates = options.output_hidden_states ?? false;
+  const wantAttentions = options.output_attentions ?? false;
+  const last = zeros('last_hidden_state', batch * seq * hidden);
+  const states = Array.from({ length: wantStates ? layers + 1 : 0 }, () => zeros('hidden_states', batch * seq * hidden));
+  const attentions = Array.from({ length: wantAttentions ? layers : 0 }, () => zeros('attentions', batch * heads * seq * seq));
+  let pooler: Float32Array | undefined;
+  const breather = new Breather();
+  for (const rows of cutRuns(inputs.kept, token_budget)) {
+    await breather.breathe(options.signal ?? undefined);
+    const output = runRows(engine, inputs, rows, wantStates, wantAttentions);
+    scatterTokens(last, output.last_hidden_state, rows, inputs, hidden);
+    states.forEach((state, i) => scatterTokens(state, output.hidden_states[i] as Float32Array, rows, inputs, hidden));
+    attentions.forEach((layer, i) => scatterAttentions(layer, output.attentions[i] as Float32Array, rows, inputs, heads));
+    if (output.pooler_output.length > 0) {
+      pooler ??= new Float32Array(batch * hidden);
+      for (const [i, row] of rows.entries()) {
+        pooler.set(output.pooler_output.subarray(i * hidden, (i + 1) * hidden), row * hidden);
+      }
+    }
+  }
+  const out: ModelOutput = { last_hidden_state: new Tensor('float32', last, [batch, seq, hidden]) };
+  if (pooler) out.pooler_output = new Tensor('float32', pooler, [batch, hidden]);
+  if (wantStates) out.hidden_states = states.map((state) => new Tensor('float32', state, [batch, seq, hidden]));
+  if (wantAttentions) out.attentions = attentions.map((layer) => new Tensor('float32', layer, [batch, heads, seq, seq]));
+  return out;
+}
+
+function readConfig(engine: Engine): Record<string, unknown> {
+  const bytes = engine.files.find(([name]) => name === 'config.json')?.[1];
+  try {
+    return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+  } catch (cause) {
+    throw new ModelFormatError(`config.json: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** Encoders by themselves: token ids in, hidden states and attentions out. */
+export const AutoModel = {
+  /** Loads a model. model: see `ModelSpecifier`. */
+  async from_pretrained(model: ModelSpecifier, options?: LoadOptions): Promise<Model> {
+    const engine = await Engine.load('AutoModel.from_pretrained', model, options ?? {});
+    const call = async (inputs: ModelInputs, forwardOptions?: ForwardOptions | null) =>
+      forward(engine, inputs, forwardOptions ?? {});
+    const rest = { config: readConfig(engine), info: () => engine.info, memory: () => engine.memory };
+    return disposable(Object.assign(call, rest), () => engine.dispose());
+  },
+};

@@ -1,0 +1,11 @@
+// wattn for Node: everything that index.ts has, reading paths and its own files from disk.
+import { usePlatform } from './platform.js';
+import { nodePlatform } from './platform_node.js';
+
+usePlatform(nodePlatform);
+
+export * from './index.js';
+
+// For cli.ts alone, which shares this file with the programs that import it.
+export { inspectModel, type Inspection } from './inspect.js';
+export { isHubId } from './model_source.js';

@@ -1,0 +1,144 @@
+import { disposable } from './disposable.js';
+import { Engine } from './engine.js';
+import { describe, InputError, UnsupportedError } from './errors.js';
+import { checkOptions, type Rules } from './options.js';
+import type { SeamEmbedOptions, SeamEngineHandle } from './seam.js';
+import { Tensor } from './tensor.js';
+import { checkTexts } from './texts.js';
+import { makeTokenizer } from './tokenizer.js';
+import type { Embeddings, EmbedOptions, FeatureExtractionPipeline, LoadOptions, ModelSpecifier, PoolingMode } from './types.js';
+
+/** The seam's name of each pooling mode. */
+const kPooling: Record<PoolingMode, string> = {
+  mean: 'mean',
+  cls: 'cls',
+  max: 'max',
+  mean_sqrt_len_tokens: 'mean_sqrt_len_tokens',
+  weightedmean: 'weightedmean',
+  lasttoken: 'lasttoken',
+  first_token: 'cls',
+  last_token: 'lasttoken',
+  eos: 'lasttoken',
+};
+
+const kEmbedRules: Rules = {
+  pooling: 'any',
+  normalize: 'boolean',
+  prompt: 'string',
+  prompt_name: 'string',
+  max_length: 'count',
+  on_overflow: 'any',
+  split_special_tokens: 'boolean',
+  signal: 'signal',
+};
+
+const kLaterTasks = [
+  'text-classification',
+  'sentiment-analysis',
+  'zero-shot-classification',
+  'token-classification',
+  'ner',
+  'question-answering',
+  'fill-mask',
+  'text-ranking',
+  'text-generation',
+  'text2text-generation',
+  'translation',
+  'summarization',
+];
+
+function toModes(pooling: EmbedOptions['pooling'] | null): string[] | undefined {
+  if (pooling === undefined || pooling === null) return undefined;
+  if (pooling === 'none') return [];
+  const list: readonly unknown[] = Array.isArray(pooling) ? pooling : [pooling];
+  const known = Object.keys(kPooling).join(', ');
+  if (list.length === 0) throw new InputError(`embed: option 'pooling': expected 'none' or some of ${known}, found an empty array`);
+  return list.map((mode) => {
+    if (typeof mode === 'string' && Object.hasOwn(kPooling, mode)) return kPooling[mode as PoolingMode];
+    const none = list.length > 1 ? '' : 'none, ';
+    throw new InputError(`embed: option 'pooling': expected ${none}${known}, found ${describe(mode)}`);
+  });
+}
+
+function toTruncate(overflow: unknown): boolean {
+  if (overflow === undefined || overflow === null || overflow === 'truncate') return true;
+  if (overflow === 'error') return false;
+  if (overflow === 'window') throw new UnsupportedError("embed: option 'on_overflow': 'window' is not there yet");
+  throw new InputError(`embed: option 'on_overflow': expected 'truncate' or 'error', found ${describe(overflow)}`);
+}
+
+function toSeamOptions(options: EmbedOptions): SeamEmbedOptions {
+  checkOptions('embed', options, kEmbedRules);
+  const { prompt, prompt_name, max_length } = options;
+  if (typeof prompt === 'string' && typeof prompt_name === 'string') {
+    throw new InputError("embed: expected one of the options 'prompt' and 'prompt_name', found both");
+  }
+  const pooling = toModes(options.pooling);
+  const normalize = options.normalize ?? (pooling?.length === 0 ? false : undefined);
+  const truncate = toTruncate(options.on_overflow);
+  return { pooling, normalize, prompt, prompt_name, max_length, truncate, split_special_tokens: options.split_special_tokens };
+}
+
+/** [sum of tokens, dim] to [texts, longest, dim], zeros behind the shorter ones. */
+function padRows(data: Float32Array, tokens: Int32Array, dim: number): Tensor<'float32'> {
+  const longest = tokens.reduce((most, count) => Math.max(most, count), 0);
+  const dims = [tokens.length, longest, dim];
+  if (data.length === tokens.length * longest * dim) return new Tensor('float32', data, dims);
+  const out = new Float32Array(tokens.length * longest * dim);
+  let at = 0;
+  tokens.forEach((count, i) => {
+    out.set(data.subarray(at, at + count * dim), i * longest * dim);
+    at += count * dim;
+  });
+  return new Tensor('float32', out, dims);
+}
+
+async function embed(engine: Engine, texts: unknown, options: EmbedOptions | null = {}): Promise<Embeddings> {
+  checkTexts('embed', texts);
+  const list = typeof texts === 'string' ? [texts] : texts;
+  const seamOptions = toSeamOptions(options ?? {});
+  const { data, dim, pooled, tokens, truncated } = await engine.embed(list, seamOptions, options?.signal ?? undefined);
+  const tensor = pooled ? new Tensor('float32', data, [list.length, dim]) : padRows(data, tokens, dim);
+  return Object.assign(tensor, { tokens, truncated });
+}
+
+function featureExtraction(engine: Engine): FeatureExtractionPipeline {
+  const call = (texts: string | readonly string[], options?: EmbedOptions) => embed(engine, texts, options);
+  const tokenizer = makeTokenizer<SeamEngineHandle>(
+    { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
+    engine.files,
+  );
+  const rest = {
+    task: 'feature-extraction' as const,
+    tokenizer,
+    info: () => engine.info,
+    memory: () => engine.memory,
+  };
+  return disposable(Object.assign(call, rest), () => engine.dispose());
+}
+
+/**
+ * Loads a model for a task.
+ *
+ * `'feature-extraction'`: sentence vectors, from what the model's repository says of pooling, unit length, prompts and the
+ * longest text. Other tasks are not there yet (`UnsupportedError`).
+ *
+ * @param model where the model is; see `ModelSpecifier`. The bundled default model is not there yet (`UnsupportedError`).
+ */
+export function pipeline(
+  task: 'feature-extraction',
+  model?: ModelSpecifier | null,
+  options?: LoadOptions,
+): Promise<FeatureExtractionPipeline>;
+export async function pipeline(
+  task: string,
+  model?: ModelSpecifier | null,
+  options?: LoadOptions,
+): Promise<FeatureExtractionPipeline> {
+  if (task !== 'feature-extraction') {
+    if (kLaterTasks.includes(task))
+      throw new UnsupportedError(`pipeline: task '${task}' is not there yet; there is 'feature-extraction'`);
+    throw new InputError(`pipeline: expected a task of 'feature-extraction', ${kLaterTasks.join(', ')}, found ${describe(task)}`);
+  }
+  return featureExtraction(await Engine.load('pipeline', model, options ?? {}));
+}

@@ -1,0 +1,245 @@
+import { disposable } from './disposable.js';
+import { describe, InputError } from './errors.js';
+import { Progress, readOptional, readRequired, type NamedBytes } from './model_files.js';
+import { kSourceRules, openModel } from './model_source.js';
+import { checkOptions, type Rules } from './options.js';
+import { SeamHost } from './seam_host.js';
+import type { Answer, EncodeAnswer, SeamEncodeOptions, SeamTokenizer } from './seam.js';
+import { abortable, TaskScope, throwIfAborted } from './signal.js';
+import { Tensor } from './tensor.js';
+import { checkTexts, joinTexts } from './texts.js';
+import { readTokenizerConfig, type TokenizerConfig } from './tokenizer_config.js';
+import { layOut } from './tokenizer_layout.js';
+import type { DecodeOptions, EncodeOptions, ModelSpecifier, SourceOptions, TokenIds, Tokenizer, TokenizeOptions } from './types.js';
+import { compileWasm, instantiateWasm } from './wasm_loader.js';
+
+const kStrategies = ['longest_first', 'only_first', 'only_second'] as const;
+
+const kEncodeRules: Rules = {
+  text_pair: 'any',
+  truncation: 'any',
+  max_length: 'count',
+  add_special_tokens: 'boolean',
+  split_special_tokens: 'boolean',
+};
+
+const kTokenizeRules: Rules = {
+  ...kEncodeRules,
+  padding: 'any',
+  return_offsets_mapping: 'boolean',
+  offsets: ['utf16', 'codepoint'],
+  return_special_tokens_mask: 'boolean',
+  return_token_type_ids: 'boolean',
+  return_attention_mask: 'boolean',
+  return_overflowing_tokens: 'boolean',
+  overlap: 'index',
+  return_tensor: 'boolean',
+};
+
+const kDecodeRules: Rules = { skip_special_tokens: 'boolean', clean_up_tokenization_spaces: 'boolean' };
+
+/** @internal A handle that knows a tokenizer: a Tokenizer's own, or an Engine's. */
+export interface TokenizerHost<Handle extends SeamTokenizer> {
+  call<A extends Answer>(run: (handle: Handle) => A): A;
+  describe(handle: Handle): Answer & { vocab_size: number; model_max_length?: number };
+}
+
+/** @internal What one call asks for. */
+export interface Wanted {
+  texts: readonly string[];
+  pairs: readonly string[] | undefined;
+  /** Tokens that rows are padded to: a number, 'longest', or not at all. */
+  padTo: number | 'longest' | undefined;
+  seam: SeamEncodeOptions;
+}
+
+function oneOf(name: string, value: unknown, known: readonly unknown[]): void {
+  if (value === undefined || value === null || known.includes(value)) return;
+  const shown = known.map((each) => (typeof each === 'string' ? `'${each}'` : String(each))).join(', ');
+  throw new InputError(`tokenizer: option '${name}': expected ${shown}, found ${describe(value)}`);
+}
+
+/** Which truncation and padding Python would apply; where it would warn and go on, an InputError. */
+function toLengths(
+  options: TokenizeOptions,
+  limit: number,
+): Pick<Wanted, 'padTo'> & Pick<SeamEncodeOptions, 'max_length' | 'strategy'> {
+  oneOf('padding', options.padding, [false, true, 'longest', 'max_length']);
+  oneOf('truncation', options.truncation, [false, true, ...kStrategies]);
+  const padding = options.padding ?? false;
+  const given = options.max_length ?? undefined;
+  const truncation = options.truncation ?? (given !== undefined && padding === false);
+  if (given !== undefined && truncation === false && padding !== 'max_length') {
+    throw new InputError("tokenizer: option 'max_length' does nothing here: set truncation: true or padding: 'max_length'");
+  }
+  const length = given ?? limit;
+  if ((truncation !== false || padding === 'max_length') && !Number.isFinite(length)) {
+    throw new InputError("tokenizer: option 'max_length': expected a number, as this tokenizer's files name no limit; found none");
+  }
+  const padTo = padding === 'max_length' ? length : padding === false ? undefined : 'longest';
+  if (truncation === false) return { padTo };
+  return { padTo, max_length: length, strategy: truncation === true ? 'longest_first' : truncation };
+}
+
+function toPairs(texts: string | readonly string[], pair: unknown): readonly string[] | undefined {
+  if (pair === undefined || pair === null) return undefined;
+  checkTexts("tokenizer: option 'text_pair'", pair);
+  const list = typeof pair === 'string' ? [pair] : pair;
+  if ((typeof pair === 'string') !== (typeof texts === 'string') || (typeof texts !== 'string' && list.length !== texts.length)) {
+    const wanted = typeof texts === 'string' ? 'a string' : `an array of ${texts.length} strings`;
+    const found = typeof pair === 'string' ? 'a string' : `an array of ${list.length}`;
+    throw new InputError(`tokenizer: option 'text_pair': expected ${wanted} as the first argument is, found ${found}`);
+  }
+  return list;
+}
+
+function toWanted(texts: unknown, options: TokenizeOptions, config: TokenizerConfig, limit: number): Wanted {
+  checkTexts('tokenizer', texts);
+  const { padTo, ...lengths } = toLengths(options, limit);
+  const overlap = options.overlap ?? undefined;
+  if (overlap !== undefined && !options.return_overflowing_tokens) {
+    throw new InputError("tokenizer: option 'overlap' does nothing without return_overflowing_tokens: true");
+  }
+  return {
+    texts: typeof texts === 'string' ? [texts] : texts,
+    pairs: toPairs(texts, options.text_pair),
+    padTo,
+    seam: {
+      ...lengths,
+      add_special_tokens: options.add_special_tokens,
+      split_special_tokens: options.split_special_tokens,
+      truncation_side: config.truncation_side,
+      overlap,
+      return_overflowing: options.return_overflowing_tokens,
+    },
+  };
+}
+
+/** Ids of one text as the seam takes them. */
+function toIds(where: string, ids: unknown): Int32Array {
+  let list = ids;
+  if (list !== null && typeof list === 'object' && 'dims' in list) {
+    const { dims, data } = list as Tensor;
+    if (dims.length !== 1 && !(dims.length === 2 && dims[0] === 1)) {
+      throw new InputError(`${where}: expected the ids of one text, found a Tensor of dims [${dims}]`);
+    }
+    list = data;
+  }
+  if (!Array.isArray(list) && !ArrayBuffer.isView(list)) {
+    throw new InputError(`${where}: expected an array of token ids, found ${describe(ids)}`);
+  }
+  return Int32Array.from(list as ArrayLike<unknown>, (id, i) => {
+    const value = typeof id === 'bigint' ? Number(id) : id;
+    if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31) return value as number;
+    throw new InputError(`${where}: expected a token id at index ${i}, found ${describe(id)}`);
+  });
+}
+
+/** @internal release: what dispose() does. */
+export function makeTokenizer<Handle extends SeamTokenizer>(
+  host: TokenizerHost<Handle>,
+  files: readonly NamedBytes[],
+  release: () => void = () => {},
+): Tokenizer {
+  const config = readTokenizerConfig(files);
+  const { vocab_size, model_max_length = Infinity } = host.call((handle) => host.describe(handle));
+
+  const run = ({ texts, pairs, seam }: Wanted): EncodeAnswer => {
+    const first = joinTexts(texts);
+    const second = pairs && joinTexts(pairs);
+    return host.call((handle) => handle.encode(first.text, first.lengths, second?.text ?? null, second?.lengths ?? null, seam));
+  };
+  const idsToTokens = (ids: Int32Array) => host.call((handle) => handle.ids_to_tokens(ids)).tokens;
+
+  /** The id of the padding token: what tokenizer_config.json names, or the usual names when the vocabulary has them. */
+  const padId = (): number => {
+    const names = config.pad_token === undefined ? ['[PAD]', '<pad>'] : [config.pad_token];
+    for (const name of names) {
+      const { ids } = run({ texts: [name], pairs: undefined, padTo: undefined, seam: { add_special_tokens: false } });
+      if (ids.length === 1 && idsToTokens(ids)[0] === name) return ids[0] as number;
+    }
+    throw new InputError(`tokenizer: option 'padding': this tokenizer has no padding token (looked for ${names.join(' and ')})`);
+  };
+
+  const call = (texts: string | readonly string[], options?: TokenizeOptions | null) => {
+    checkOptions('tokenizer', options, kTokenizeRules);
+    const wanted = toWanted(texts, options ?? {}, config, model_max_length);
+    const answer = run(wanted);
+    const pad = wanted.padTo === undefined ? 0 : padId();
+    const flat = typeof texts === 'string' && !options?.return_overflowing_tokens;
+    return layOut(answer, wanted, { type_ids: config.type_ids, padding_side: config.padding_side, ...options }, pad, flat);
+  };
+
+  const encode = (text: string, options?: EncodeOptions | null): number[] => {
+    checkOptions('encode', options, kEncodeRules);
+    if (typeof text !== 'string') throw new InputError(`encode: expected a string, found ${describe(text)}`);
+    return Array.from(run(toWanted(text, options ?? {}, config, model_max_length)).ids);
+  };
+
+  const convert_ids_to_tokens = (ids: TokenIds): string[] => {
+    const list = toIds('convert_ids_to_tokens', ids);
+    const tokens = idsToTokens(list);
+    const unknown = tokens.indexOf('');
+    if (unknown < 0) return tokens;
+    throw new InputError(`convert_ids_to_tokens: expected ids of the vocabulary, found ${list[unknown]} at index ${unknown}`);
+  };
+
+  const decode = (ids: TokenIds, options?: DecodeOptions | null): string => {
+    checkOptions('decode', options, kDecodeRules);
+    const list = toIds('decode', ids);
+    const clean = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
+    return host.call((handle) => handle.decode(list, options?.skip_special_tokens ?? false, clean)).text;
+  };
+
+  const rest = {
+    encode,
+    decode,
+    convert_ids_to_tokens,
+    tokenize: (text: string, options?: EncodeOptions | null) =>
+      idsToTokens(Int32Array.from(encode(text, { ...options, add_special_tokens: options?.add_special_tokens ?? false }))),
+    batch_decode: (batch: readonly TokenIds[] | Tensor, options?: DecodeOptions | null) =>
+      Array.from(batch as Iterable<TokenIds>, (ids) => decode(ids, options)),
+    model_max_length,
+    vocab_size,
+  };
+  return disposable(Object.assign(call, rest), release) as unknown as Tokenizer;
+}
+
+const kSourceOnly: Rules = kSourceRules;
+
+/** Tokenizers by themselves, without a model's weights. */
+export const AutoTokenizer = {
+  /** Loads tokenizer.json, and tokenizer_config.json where there is one. model: see `ModelSpecifier`. */
+  async from_pretrained(model: ModelSpecifier, options?: SourceOptions): Promise<Tokenizer> {
+    checkOptions('AutoTokenizer.from_pretrained', options, kSourceOnly);
+    const signal = options?.signal ?? undefined;
+    throwIfAborted(signal);
+    const source = openModel(model, options ?? {});
+    const progress = new Progress(source, options?.progress_callback ?? undefined);
+    const scope = new TaskScope(signal);
+    try {
+      const work = Promise.all([
+        compileWasm(),
+        readRequired(source, 'tokenizer.json', progress, scope.signal),
+        readOptional(source, 'tokenizer_config.json', progress, scope.signal),
+      ]);
+      const [compiled, tokenizerJson, [tokenizerConfig]] = await abortable(work, scope.signal);
+      const instance = await abortable(instantiateWasm(compiled), scope.signal);
+      const host = new SeamHost(instance, 'this tokenizer');
+      const handle = new instance.seam.Tokenizer();
+      host.call(() => handle.load(tokenizerJson[1], tokenizerConfig?.[1] ?? null));
+      const tokenizer = makeTokenizer(
+        { call: (run) => host.call(() => run(handle)), describe: () => handle.describe() },
+        tokenizerConfig ? [tokenizerConfig] : [],
+        () => {
+          if (host.usable) handle.delete();
+          host.release();
+        },
+      );
+      progress.ready();
+      return tokenizer;
+    } finally {
+      scope.close();
+    }
+  },
+};

@@ -1,0 +1,199 @@
+// From nothing to a WebAssembly instance: chooses the file, compiles it once, makes an instance for each model.
+import createModule from '../build/wasm-simd/wattn.mjs';
+import { env } from './env.js';
+import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedError, describe } from './errors.js';
+import { isHtml, request } from './fetch_source.js';
+import { platform } from './platform.js';
+import type { SeamModule } from './seam.js';
+import type { ModelInfo } from './types.js';
+
+/** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
+declare const __WATTN_BUILD_ID__: string;
+
+// One function () -> v128 each. simd: i32.const 0, i8x16.splat, i8x16.popcnt. relaxed: three times i32.const 0 and
+// i8x16.splat, then i32x4.relaxed_dot_i8x16_i7x16_add_s.
+const kHead = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0];
+const kSplat = [0x41, 0, 0xfd, 0x0f];
+const kSimdProbe = [...kHead, 10, 10, 1, 8, 0, ...kSplat, 0xfd, 0x62, 0x0b];
+const kRelaxedProbe = [...kHead, 10, 19, 1, 17, 0, ...kSplat, ...kSplat, ...kSplat, 0xfd, 0x93, 0x02, 0x0b];
+
+export interface Compiled {
+  module: WebAssembly.Module;
+  kind: ModelInfo['wasm'];
+  /** Where it came from, for messages. */
+  from: string;
+}
+
+const messageOf = (error: unknown) => String((error as { message?: unknown })?.message ?? error);
+
+function checkMagic(bytes: Uint8Array, from: string, came: string): void {
+  if (bytes[0] === 0 && bytes[1] === 0x61 && bytes[2] === 0x73 && bytes[3] === 0x6d) return;
+  const begin = new TextDecoder('latin1').decode(bytes.subarray(0, 16)).replace(/[^ -~]/g, '?');
+  throw new NetworkError(
+    `wasm: expected a WebAssembly file from ${from}, found ${came}${bytes.length} bytes beginning '${begin}'`,
+    from,
+  );
+}
+
+function compileError(from: string, cause: unknown): UnsupportedError {
+  const hint = /unsafe-eval|Content Security|CSP/i.test(messageOf(cause))
+    ? " (the page's Content-Security-Policy needs script-src 'wasm-unsafe-eval')"
+    : '';
+  return new UnsupportedError(`wasm: this engine could not compile ${from}: ${messageOf(cause)}${hint}`, { cause });
+}
+
+async function compileBytes(bytes: Uint8Array, from: string, came = ''): Promise<WebAssembly.Module> {
+  checkMagic(bytes, from, came);
+  try {
+    return await WebAssembly.compile(bytes as Uint8Array<ArrayBuffer>);
+  } catch (cause) {
+    throw compileError(from, cause);
+  }
+}
+
+async function compileUrl(url: URL): Promise<WebAssembly.Module> {
+  const { readFileUrl } = platform();
+  if (readFileUrl && url.protocol === 'file:') return compileBytes(await readFileUrl(url), url.href);
+  const response = await request('wasm', url.href, {});
+  const type = response.headers.get('content-type') ?? 'no content-type';
+  if (!response.ok || isHtml(response)) {
+    const found = response.ok ? `HTML (${type})` : `status ${response.status}`;
+    throw new NetworkError(
+      `wasm: expected a WebAssembly file from ${url.href}, found ${found}; put wattn's .wasm files there or set env.wasm.url`,
+      url.href,
+      response.status,
+    );
+  }
+  if (/^application\/wasm\b/i.test(type) && typeof WebAssembly.compileStreaming === 'function') {
+    try {
+      return await WebAssembly.compileStreaming(response);
+    } catch (cause) {
+      throw compileError(url.href, cause);
+    }
+  }
+  return compileBytes(new Uint8Array(await response.arrayBuffer()), url.href, `${type}, `);
+}
+
+function ownUrl(kind: 'relaxed' | 'simd'): URL {
+  try {
+    // Exactly these two forms: bundlers know them, and bring the files along.
+    return kind === 'relaxed' ? new URL('./wattn-relaxed.wasm', import.meta.url) : new URL('./wattn-simd.wasm', import.meta.url);
+  } catch (cause) {
+    throw new UnsupportedError("wasm: this script's own URL does not tell where the .wasm files are; set env.wasm.url", { cause });
+  }
+}
+
+/** What to compile: key is equal for equal wishes. */
+function wish(): { key: unknown; kind: ModelInfo['wasm']; from: string; compile: () => Promise<WebAssembly.Module> } {
+  const { module, binary, url } = env.wasm;
+  if (module !== undefined) {
+    if (Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
+      throw new InputError(`env.wasm.module: expected a WebAssembly.Module, found ${describe(module)}`);
+    }
+    return { key: module, kind: 'given', from: 'env.wasm.module', compile: async () => module as WebAssembly.Module };
+  }
+  if (binary !== undefined) {
+    const view = ArrayBuffer.isView(binary)
+      ? new Uint8Array(binary.buffer, binary.byteOffset, binary.byteLength)
+      : new Uint8Array(binary);
+    return { key: binary, kind: 'given', from: 'env.wasm.binary', compile: () => compileBytes(view, 'env.wasm.binary') };
+  }
+  if (url !== undefined) {
+    const given = typeof url === 'string' ? url : url.href;
+    let full: URL;
+    try {
+      full = new URL(given, platform().base());
+    } catch (cause) {
+      throw new InputError(`env.wasm.url: expected a URL, found '${given}'`, { cause });
+    }
+    return { key: full.href, kind: 'given', from: full.href, compile: () => compileUrl(full) };
+  }
+  const kind = WebAssembly.validate(new Uint8Array(kRelaxedProbe)) ? 'relaxed' : 'simd';
+  const own = ownUrl(kind);
+  return { key: own.href, kind, from: own.href, compile: () => compileUrl(own) };
+}
+
+let last: { key: unknown; compiled: Promise<Compiled> } | undefined;
+
+/** The compiled module: compiled at the first call, and again only after a failure or another env.wasm. */
+export async function compileWasm(): Promise<Compiled> {
+  if (typeof WebAssembly !== 'object' || !WebAssembly.validate(new Uint8Array(kSimdProbe))) {
+    throw new UnsupportedError('wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node 16.4 have it)');
+  }
+  const { key, kind, from, compile } = wish();
+  if (last?.key !== key) {
+    const entry = { key, compiled: compile().then((module) => ({ module, kind, from })) };
+    entry.compiled.catch(() => {
+      if (last === entry) last = undefined;
+    });
+    last = entry;
+  }
+  return last!.compiled;
+}
+
+/** An instance with its memory. */
+export interface Instance {
+  seam: SeamModule;
+  memory: WebAssembly.Memory;
+  /** refused: the engine would not give this instance more memory when it last asked. */
+  growth: { refused: boolean };
+}
+
+function memoryOf(instance: WebAssembly.Instance): WebAssembly.Memory {
+  const isMemory = (value: unknown) => Object.prototype.toString.call(value) === '[object WebAssembly.Memory]';
+  return Object.values(instance.exports).find(isMemory) as WebAssembly.Memory;
+}
+
+function otherBuild(from: string, found: string, cause?: unknown): StateError {
+  return new StateError(
+    `wasm: this script is of build ${__WATTN_BUILD_ID__}, and ${from} is of ${found}: take both from one version of wattn`,
+    { cause },
+  );
+}
+
+function instantiateError(from: string, cause: unknown): Error {
+  const name = (cause as { name?: unknown })?.name;
+  if (name === 'LinkError' || name === 'TypeError') return otherBuild(from, 'another build', cause);
+  if (name === 'RangeError') return new OutOfMemoryError(`wasm: no memory for an instance: ${messageOf(cause)}`, { cause });
+  return new StateError(`wasm: ${from} does not start: ${messageOf(cause)}`, { cause });
+}
+
+/** A fresh instance: one for each model, so that dispose() can give all its memory back. */
+export async function instantiateWasm({ module, from }: Compiled): Promise<Instance> {
+  let memory: WebAssembly.Memory | undefined;
+  const growth = { refused: false };
+  const ready = new Promise<SeamModule>((resolve, reject) => {
+    createModule({
+      print() {},
+      printErr() {},
+      instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) {
+        WebAssembly.instantiate(module, imports)
+          .then((instance) => {
+            const found = memoryOf(instance);
+            const grow = found.grow.bind(found);
+            found.grow = (pages) => {
+              try {
+                return grow(pages);
+              } catch (error) {
+                growth.refused = true;
+                throw error;
+              }
+            };
+            memory = found;
+            receive(instance);
+          })
+          .catch(reject);
+        return {};
+      },
+    }).then(resolve, reject);
+  });
+  let seam: SeamModule;
+  try {
+    seam = await ready;
+  } catch (cause) {
+    throw instantiateError(from, cause);
+  }
+  const build = typeof seam.build_id === 'function' ? seam.build_id() : 'another build';
+  if (build !== __WATTN_BUILD_ID__) throw otherBuild(from, build === 'another build' ? build : `build ${build}`);
+  return { seam, memory: memory as WebAssembly.Memory, growth };
+}
