@@ -20,7 +20,11 @@ const kMayInclude = {
 
 // A pattern that may appear only where `allowed` says.
 const kWords = [
-  { what: 'instruction-set macros and intrinsics', pattern: /__wasm_|__(SSE|AVX|ARM_NEON)|<(wasm_simd128|[a-z]*mmintrin|immintrin|arm_neon)\.h>/, allowed: /^src\/kernels\// },
+  {
+    what: 'instruction-set macros and intrinsics',
+    pattern: /__wasm_|__(SSE|AVX|ARM_NEON)|<(wasm_simd128|[a-z]*mmintrin|immintrin|arm_neon)\.h>/,
+    allowed: /^src\/kernels\//,
+  },
   { what: 'emscripten headers', pattern: /<emscripten/, allowed: /^bindings\// },
   { what: 'Eigen', pattern: /#include\s*<(unsupported\/)?Eigen\//, allowed: /^src\/kernels\/.*\.cpp$|^tests\// },
   { what: 'nlohmann/json', pattern: /<nlohmann\//, allowed: /^src\/core\/json\.cpp$|^tests\// },

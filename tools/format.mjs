@@ -28,6 +28,8 @@ if (only !== 'web') {
   ok = run('clang-format-19', [...(check ? ['--dry-run', '--Werror'] : ['-i']), ...cppFiles()]) && ok;
 }
 if (only !== 'cpp') {
-  ok = run(process.execPath, ['node_modules/prettier/bin/prettier.cjs', check ? '--check' : '--write', '--log-level', 'warn', '.']) && ok;
+  ok =
+    run(process.execPath, ['node_modules/prettier/bin/prettier.cjs', check ? '--check' : '--write', '--log-level', 'warn', '.']) &&
+    ok;
 }
 process.exit(ok ? 0 : 1);

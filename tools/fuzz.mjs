@@ -5,7 +5,9 @@ import { capture, must, root } from './lib/shell.mjs';
 import { setup } from './setup.mjs';
 
 const seconds = Number(process.argv[2] ?? 10);
-const targets = readdirSync(join(root, 'tests/fuzz')).filter((name) => name.endsWith('.cpp')).map((name) => name.replace('.cpp', ''));
+const targets = readdirSync(join(root, 'tests/fuzz'))
+  .filter((name) => name.endsWith('.cpp'))
+  .map((name) => name.replace('.cpp', ''));
 
 setup({ forCheck: true }); // brings clang and its libFuzzer
 must('cmake', ['--preset', 'native-fuzz'], { cwd: root });
@@ -20,11 +22,19 @@ for (const target of targets) {
   if (existsSync(seeds)) cpSync(seeds, corpus, { recursive: true });
   const program = join(root, 'build/native-fuzz/tests', `fuzz_${target}`);
   const artifacts = join(root, 'build/native-fuzz', `crash-${target}-`);
-  const { ok, output } = capture(program, [`-max_total_time=${seconds}`, '-timeout=10', '-rss_limit_mb=2048', `-artifact_prefix=${artifacts}`, corpus]);
+  const { ok, output } = capture(program, [
+    `-max_total_time=${seconds}`,
+    '-timeout=10',
+    '-rss_limit_mb=2048',
+    `-artifact_prefix=${artifacts}`,
+    corpus,
+  ]);
   if (!ok) {
     console.error(output);
     process.exitCode = 1;
   }
-  notes.push(`${target} ${/stat::number_of_executed_units: (\d+)|Done (\d+) runs/.exec(output)?.slice(1).find(Boolean) ?? '?'} runs`);
+  notes.push(
+    `${target} ${/stat::number_of_executed_units: (\d+)|Done (\d+) runs/.exec(output)?.slice(1).find(Boolean) ?? '?'} runs`,
+  );
 }
 console.log(`note: ${notes.join(', ') || 'no targets'}`);

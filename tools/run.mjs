@@ -14,7 +14,16 @@ const test = [
   ]),
   ...jestTests,
 ];
-const checks = [stages.includes, stages.cppFormat, stages.webFormat, stages.tidy, stages.types, stages.dist, stages.consumers, stages.fuzz];
+const checks = [
+  stages.includes,
+  stages.cppFormat,
+  stages.webFormat,
+  stages.tidy,
+  stages.types,
+  stages.dist,
+  stages.consumers,
+  stages.fuzz,
+];
 
 const commands = {
   build,

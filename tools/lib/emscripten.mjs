@@ -59,7 +59,8 @@ export function hasEmscripten() {
 export function packagesForEmscripten() {
   if (packageIsNewEnough()) return ['emscripten'];
   return existsSync(join(kLlvm, 'wasm-ld')) && existsSync(join(kLlvm, 'llvm-ar')) && existsSync(join(kLlvm, 'clang'))
-    ? [] : ['clang-19', 'lld-19', 'llvm-19'];
+    ? []
+    : ['clang-19', 'lld-19', 'llvm-19'];
 }
 
 /** Entries of this machine's apt sources that name its own Debian release, with the suite changed to the donor's. */
@@ -75,7 +76,12 @@ function donorSources() {
       for (const stanza of text.split(/\n\s*\n/)) {
         const suites = /^Suites:(.*)$/m.exec(stanza)?.[1].trim().split(/\s+/) ?? [];
         if (!/^Types:.*\bdeb\b/m.test(stanza) || !suites.includes(codename)) continue;
-        deb822.push(stanza.trim().replace(/^Types:.*$/m, 'Types: deb').replace(/^Suites:.*$/m, `Suites: ${kDonorSuite}`));
+        deb822.push(
+          stanza
+            .trim()
+            .replace(/^Types:.*$/m, 'Types: deb')
+            .replace(/^Suites:.*$/m, `Suites: ${kDonorSuite}`),
+        );
       }
     } else {
       const entry = new RegExp(`^(deb\\s+(?:\\[[^\\]]*\\]\\s+)?\\S+\\s+)${codename}(\\s.*)$`, 'gm');
@@ -88,7 +94,9 @@ function donorSources() {
 function unpackDonor(work, log) {
   const sources = donorSources();
   if (sources.deb822.length + sources.oneLine.length === 0) {
-    fail('no Emscripten >= 3.1.69 found, and this is no Debian whose packages one could be made of: install emsdk and put emcc on PATH');
+    fail(
+      'no Emscripten >= 3.1.69 found, and this is no Debian whose packages one could be made of: install emsdk and put emcc on PATH',
+    );
   }
   const apt = join(work, 'apt');
   for (const folder of ['parts', 'lists/partial', 'cache/archives/partial']) mkdirSync(join(apt, folder), { recursive: true });
@@ -96,8 +104,13 @@ function unpackDonor(work, log) {
   writeFileSync(join(apt, 'parts', 'donor.list'), sources.oneLine.join('\n') + '\n');
   // A whole apt of its own: nothing the system's apt knows is read (but its proxy settings and keys) or changed.
   const settings = {
-    'Dir::Etc::sourcelist': '/dev/null', 'Dir::Etc::sourceparts': join(apt, 'parts'), 'Dir::State::lists': join(apt, 'lists'),
-    'Dir::State::status': '/dev/null', 'Dir::Cache': join(apt, 'cache'), 'APT::Sandbox::User': '""', 'Acquire::Languages': 'none',
+    'Dir::Etc::sourcelist': '/dev/null',
+    'Dir::Etc::sourceparts': join(apt, 'parts'),
+    'Dir::State::lists': join(apt, 'lists'),
+    'Dir::State::status': '/dev/null',
+    'Dir::Cache': join(apt, 'cache'),
+    'APT::Sandbox::User': '""',
+    'Acquire::Languages': 'none',
   };
   const options = ['-q', ...Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`])];
   log(`fetching Emscripten from Debian ${kDonorSuite} (240 MB) into a private folder`);
@@ -109,8 +122,15 @@ function unpackDonor(work, log) {
   for (const deb of readdirSync(apt).filter((name) => name.endsWith('.deb'))) {
     // Prebuilt libraries for modes wattn does not use are three quarters of the package.
     const skipped = ['*/lto', '*/lto-pic', '*/pic', './usr/share/emscripten/test', './usr/share/doc', './usr/share/man'];
-    must('sh', ['-c', 'deb=$1 && shift && dpkg-deb --fsys-tarfile "$deb" | tar -x "$@"', 'sh', join(apt, deb), '-C', tree,
-      ...skipped.map((glob) => `--exclude=${glob}`)]);
+    must('sh', [
+      '-c',
+      'deb=$1 && shift && dpkg-deb --fsys-tarfile "$deb" | tar -x "$@"',
+      'sh',
+      join(apt, deb),
+      '-C',
+      tree,
+      ...skipped.map((glob) => `--exclude=${glob}`),
+    ]);
   }
   rmSync(apt, { recursive: true });
   return tree;
@@ -124,7 +144,10 @@ function wrapBinaryen(tree, place) {
   for (const program of readdirSync(join(tree, 'usr/bin')).filter((name) => name.startsWith('wasm'))) {
     const wrapper = join(place, 'binaryen', 'bin', program);
     const lib = `"$(dirname "$0")/../../tree/usr/lib/${triplet}`;
-    writeFileSync(wrapper, `#!/bin/sh\nexec ${lib}/${loader}" --library-path ${lib}" "$(dirname "$0")/../../tree/usr/bin/${program}" "$@"\n`);
+    writeFileSync(
+      wrapper,
+      `#!/bin/sh\nexec ${lib}/${loader}" --library-path ${lib}" "$(dirname "$0")/../../tree/usr/bin/${program}" "$@"\n`,
+    );
     chmodSync(wrapper, 0o755);
   }
 }
@@ -138,11 +161,18 @@ function makePrivate(home, log) {
     const tree = unpackDonor(work, log);
     wrapBinaryen(tree, work);
     const config = {
-      LLVM_ROOT: kLlvm, BINARYEN_ROOT: join(place, 'binaryen'), NODE_JS: process.execPath, CACHE: join(emscriptenRoot, 'cache'),
+      LLVM_ROOT: kLlvm,
+      BINARYEN_ROOT: join(place, 'binaryen'),
+      NODE_JS: process.execPath,
+      CACHE: join(emscriptenRoot, 'cache'),
     };
     // Emscripten reads `.emscripten` in its own folder first, so no environment variable has to be set later.
-    writeFileSync(join(tree, 'usr/share/emscripten/.emscripten'),
-      Object.entries(config).map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`).join('') + 'FROZEN_CACHE = False\n');
+    writeFileSync(
+      join(tree, 'usr/share/emscripten/.emscripten'),
+      Object.entries(config)
+        .map(([key, value]) => `${key} = ${JSON.stringify(value)}\n`)
+        .join('') + 'FROZEN_CACHE = False\n',
+    );
     // Ends the search for a package.json, which would find a checkout's `type: module` around .toolchain/.
     writeFileSync(join(tree, 'usr/share/emscripten/package.json'), '{}\n');
     cpSync(join(root, 'node_modules/acorn'), join(tree, 'usr/share/emscripten/node_modules/acorn'), { recursive: true });
@@ -159,8 +189,16 @@ function probe(name, { emscriptenRoot }, node, log) {
   mkdirSync(folder, { recursive: true });
   const out = join(folder, `${name}.mjs`);
   const flags = name === 'relaxed' ? ['-msimd128', '-mrelaxed-simd'] : ['-msimd128'];
-  must(join(emscriptenRoot, 'em++'), ['-O2', ...flags, '-fno-exceptions', '-lembind', '-sDYNAMIC_EXECUTION=0',
-    join(root, 'tools/toolchain_probe.cpp'), '-o', out]);
+  must(join(emscriptenRoot, 'em++'), [
+    '-O2',
+    ...flags,
+    '-fno-exceptions',
+    '-lembind',
+    '-sDYNAMIC_EXECUTION=0',
+    join(root, 'tools/toolchain_probe.cpp'),
+    '-o',
+    out,
+  ]);
   const program = `console.log((await (await import(${JSON.stringify(out)})).default()).dot(3));`;
   const said = must(node, ['--input-type=module', '-e', program]).trim();
   if (said !== '48') fail(`the ${name} probe answered ${said} in ${node}, expected 48`);
@@ -188,7 +226,16 @@ export function ensureRelaxedNode(home, emscripten, log) {
   if (!existsSync(program)) {
     log(`fetching Node ${kRelaxedNode} from npm to run the relaxed SIMD tests`);
     mkdirSync(folder, { recursive: true });
-    must('npm', ['install', '--prefix', folder, '--no-save', '--ignore-scripts', '--no-audit', '--no-fund', `${name}@${kRelaxedNode}`]);
+    must('npm', [
+      'install',
+      '--prefix',
+      folder,
+      '--no-save',
+      '--ignore-scripts',
+      '--no-audit',
+      '--no-fund',
+      `${name}@${kRelaxedNode}`,
+    ]);
     probe('relaxed', emscripten, program, log);
   }
   return program;

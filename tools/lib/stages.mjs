@@ -12,7 +12,14 @@ function command(name, program, args, { counts = true, ...options } = {}) {
     name,
     async run() {
       const { ok, output } = await start(program, args, options);
-      const note = ok ? (output.trim().split('\n').findLast((line) => line.startsWith('note: ')) ?? '').slice(6) : '';
+      const note = ok
+        ? (
+            output
+              .trim()
+              .split('\n')
+              .findLast((line) => line.startsWith('note: ')) ?? ''
+          ).slice(6)
+        : '';
       return { passed: ok && counts ? 1 : 0, failed: ok ? 0 : 1, note, output };
     },
   };
@@ -28,7 +35,7 @@ export function cmakeBuild(preset, target) {
     async run() {
       const configured = await start('cmake', ['--preset', preset]);
       if (!configured.ok) return { failed: 1, output: configured.output };
-      const built = await start('cmake', ['--build', '--preset', preset, '--target', target]);
+      const built = await start('cmake', ['--build', '--preset', preset, '--target', target, '--', '--quiet']);
       return { failed: built.ok ? 0 : 1, output: built.output };
     },
   };
@@ -63,9 +70,13 @@ export function jest(folder) {
       const results = join(root, 'build', `jest-${folder}.json`);
       rmSync(results, { force: true });
       const args = ['--passWithNoTests', '--testPathPattern', `tests/${folder}/`, '--json', `--outputFile=${results}`];
-      const { ok, output } = await start(process.execPath, ['--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js'), ...args], {
-        env: { ...process.env, NODE_NO_WARNINGS: '1', CHROME: findChromium() ?? '', WATTN_MODELS_DIR: modelsDir },
-      });
+      const { ok, output } = await start(
+        process.execPath,
+        ['--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js'), ...args],
+        {
+          env: { ...process.env, NODE_NO_WARNINGS: '1', CHROME: findChromium() ?? '', WATTN_MODELS_DIR: modelsDir },
+        },
+      );
       if (!existsSync(results)) return { failed: 1, output };
       const report = JSON.parse(readFileSync(results, 'utf8'));
       const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
@@ -88,7 +99,9 @@ export const fuzz = command('fuzz parsers', ...node('tools/fuzz.mjs'));
 export const consumers = {
   name: 'check packed tarball',
   async run() {
-    const { ok, output } = await start(...node('tools/check_package.mjs'), { env: { ...process.env, CHROME: findChromium() ?? '' } });
+    const { ok, output } = await start(...node('tools/check_package.mjs'), {
+      env: { ...process.env, CHROME: findChromium() ?? '' },
+    });
     const passed = [...output.matchAll(/^ok /gm)].length;
     const failed = [...output.matchAll(/^FAIL /gm)].length;
     return { passed, failed: ok ? failed : Math.max(1, failed), output };
