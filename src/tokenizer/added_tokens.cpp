@@ -13,8 +13,7 @@ namespace {
 
 Result<AddedToken> read_added_token(JsonRef json) {
   if (!json.is_object()) return json.mismatch("an added token (an object)");
-  const Result<void> known =
-      allow_only(json, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
+  const Result<void> known = allow_only(json, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
   if (!known.ok()) return known.error();
   AddedToken token;
   const Result<std::int32_t> id = read_id(json["id"]);
@@ -108,8 +107,8 @@ const AddedToken* AddedTokens::by_content(std::string_view content) const {
 // space in; stretches can therefore overlap when a token begins with white space. The reference does the same.
 std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const {
   std::vector<Found> found;
-  std::size_t done = 0;           // what lies before this is in found
-  std::size_t spaces_until = 0;   // how far the white space goes that rstrip last looked at, so that it looks only once
+  std::size_t done = 0;          // what lies before this is in found
+  std::size_t spaces_until = 0;  // how far the white space goes that rstrip last looked at, so that it looks only once
   for (std::size_t position = 0; !trie.empty() && position < text.size();) {
     const TokenTrie::Match match = trie.may_begin(text[position]) ? trie.longest_at(text, position) : TokenTrie::Match{};
     if (match.value == TokenTrie::kNone) {

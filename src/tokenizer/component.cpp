@@ -5,8 +5,8 @@
 namespace wattn {
 
 Error unknown_component(JsonRef json, std::string_view stage, std::string_view type, const std::string& known) {
-  return unsupported_error(json["type"].where() + ": unknown " + std::string(stage) + " \"" + std::string(type) +
-                           "\"; known are " + known);
+  return unsupported_error(json["type"].where() + ": unknown " + std::string(stage) + " \"" + std::string(type) + "\"; known are " +
+                           known);
 }
 
 Result<void> allow_only(JsonRef json, std::initializer_list<std::string_view> keys) {

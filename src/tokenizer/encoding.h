@@ -15,14 +15,14 @@ struct TextSpan {
 };
 
 struct Encoding {
-  std::vector<std::int32_t> ids;                   // [tokens]
-  std::vector<std::int32_t> type_ids;              // [tokens] token_type_ids: 0 or 1 for BERT
-  std::vector<TextSpan> offsets;                   // [tokens] {0, 0} for special tokens that were added
-  std::vector<std::uint8_t> special_tokens_mask;   // [tokens] 1 for tokens added by the post-processor
-  std::vector<std::int32_t> word_ids;              // [tokens] index of the pre-token, -1 for added special tokens
-  std::vector<std::int32_t> sequence_ids;          // [tokens] 0 first text, 1 second text, -1 added special tokens
-  std::int32_t num_tokens_untruncated = 0;         // tokens there would have been, specials included
-  std::vector<Encoding> overflowing;               // further windows, when asked for
+  std::vector<std::int32_t> ids;                  // [tokens]
+  std::vector<std::int32_t> type_ids;             // [tokens] token_type_ids: 0 or 1 for BERT
+  std::vector<TextSpan> offsets;                  // [tokens] {0, 0} for special tokens that were added
+  std::vector<std::uint8_t> special_tokens_mask;  // [tokens] 1 for tokens added by the post-processor
+  std::vector<std::int32_t> word_ids;             // [tokens] index of the pre-token, -1 for added special tokens
+  std::vector<std::int32_t> sequence_ids;         // [tokens] 0 first text, 1 second text, -1 added special tokens
+  std::int32_t num_tokens_untruncated = 0;        // tokens there would have been, specials included
+  std::vector<Encoding> overflowing;              // further windows, when asked for
 
   std::size_t size() const { return ids.size(); }
   void reserve(std::size_t size) {

@@ -178,7 +178,8 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
   const auto assemble = [&](TokenWindow of_first, TokenWindow of_second) {
     Encoding out;
     out.num_tokens_untruncated = static_cast<std::int32_t>(first_tokens.ids.size() + second_tokens.ids.size()) + num_special;
-    const std::size_t size = (of_first.end - of_first.begin) + (of_second.end - of_second.begin) + static_cast<std::size_t>(num_special);
+    const std::size_t size =
+        (of_first.end - of_first.begin) + (of_second.end - of_second.begin) + static_cast<std::size_t>(num_special);
     out.reserve(size);
     for (const TemplatePiece& piece : pieces) {
       if (piece.kind == TemplatePiece::kFirst) add_text(piece, first_tokens, of_first, out);
@@ -205,8 +206,7 @@ Result<Encoding> Tokenizer::encode(std::u16string_view text, const EncodeOptions
   return parts_->encode(text, nullptr, options);
 }
 
-Result<Encoding> Tokenizer::encode_pair(std::u16string_view first, std::u16string_view second,
-                                        const EncodeOptions& options) const {
+Result<Encoding> Tokenizer::encode_pair(std::u16string_view first, std::u16string_view second, const EncodeOptions& options) const {
   return parts_->encode(first, &second, options);
 }
 

@@ -49,8 +49,8 @@ class Tokenizer {
   std::int32_t vocab_size() const;  // tokens, added ones included
   std::int32_t num_ids() const;     // 1 + the greatest id; more than vocab_size() when ids have gaps
   std::optional<std::int32_t> token_to_id(std::string_view token) const;
-  std::string_view id_to_token(std::int32_t id) const;     // empty for an id outside the vocabulary
-  std::int32_t num_special_tokens(bool is_pair) const;     // how many encode adds with add_special_tokens
+  std::string_view id_to_token(std::int32_t id) const;  // empty for an id outside the vocabulary
+  std::int32_t num_special_tokens(bool is_pair) const;  // how many encode adds with add_special_tokens
 
   // From tokenizer_config.json where it says so, none where it says nothing (or a number beyond 10^9, Python's "no limit").
   std::optional<std::int32_t> model_max_length() const;

@@ -11,19 +11,19 @@ namespace wattn {
 
 // Order and names as FLAGS in tools/make_unicode_tables.py.
 enum CharFlag : std::uint16_t {
-  kCharRemoved = 1 << 0,           // BertNormalizer's clean_text drops it: controls, formats, private use, U+FFFD
-  kCharWhitespace = 1 << 1,        // White_Space
-  kCharPunctuation = 1 << 2,       // punctuation, and every ASCII symbol
-  kCharAccent = 1 << 3,            // BertNormalizer's strip_accents drops it: nonspacing marks
-  kCharMark = 1 << 4,              // StripAccents drops it: all combining marks
-  kCharWord = 1 << 5,              // \w
-  kCharNumber = 1 << 6,            // numbers of every kind, not only digits
-  kCharChinese = 1 << 7,           // BertNormalizer's handle_chinese_chars puts spaces around it
-  kCharHasLowercase = 1 << 8,      // to_lowercase changes it
-  kCharDecomposes = 1 << 9,        // has a canonical decomposition (Hangul syllables have one without this flag)
-  kCharDecomposesCompat = 1 << 10, // its compatibility decomposition is not its canonical one
-  kCharComposesBackward = 1 << 11, // NFC may join it to a character before it
-  kCharNotComposed = 1 << 12,      // NFC takes it apart and does not put it together again
+  kCharRemoved = 1 << 0,            // BertNormalizer's clean_text drops it: controls, formats, private use, U+FFFD
+  kCharWhitespace = 1 << 1,         // White_Space
+  kCharPunctuation = 1 << 2,        // punctuation, and every ASCII symbol
+  kCharAccent = 1 << 3,             // BertNormalizer's strip_accents drops it: nonspacing marks
+  kCharMark = 1 << 4,               // StripAccents drops it: all combining marks
+  kCharWord = 1 << 5,               // \w
+  kCharNumber = 1 << 6,             // numbers of every kind, not only digits
+  kCharChinese = 1 << 7,            // BertNormalizer's handle_chinese_chars puts spaces around it
+  kCharHasLowercase = 1 << 8,       // to_lowercase changes it
+  kCharDecomposes = 1 << 9,         // has a canonical decomposition (Hangul syllables have one without this flag)
+  kCharDecomposesCompat = 1 << 10,  // its compatibility decomposition is not its canonical one
+  kCharComposesBackward = 1 << 11,  // NFC may join it to a character before it
+  kCharNotComposed = 1 << 12,       // NFC takes it apart and does not put it together again
 };
 
 inline CharProperties char_properties(char32_t code_point) {

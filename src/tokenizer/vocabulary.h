@@ -19,9 +19,7 @@ class Vocabulary {
   using Hash = std::uint64_t;
   // FNV-1a, fed byte by byte, so that all prefixes of a word cost one pass.
   static constexpr Hash kEmptyHash = 0xCBF29CE484222325;
-  static constexpr Hash extend(Hash hash, char byte) {
-    return (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3;
-  }
+  static constexpr Hash extend(Hash hash, char byte) { return (hash ^ static_cast<unsigned char>(byte)) * 0x100000001B3; }
   static Hash hash_of(std::string_view text, Hash from = kEmptyHash) {
     for (const char byte : text) from = extend(from, byte);
     return from;

@@ -6,8 +6,8 @@ namespace wattn {
 
 namespace {
 
-constexpr std::pair<std::string_view, std::string_view> kBeforeDoNot[] = {
-    {" .", "."}, {" ?", "?"}, {" !", "!"}, {" ,", ","}, {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}};
+constexpr std::pair<std::string_view, std::string_view> kBeforeDoNot[] = {{" .", "."},  {" ?", "?"},     {" !", "!"},  {" ,", ","},
+                                                                          {" ' ", "'"}, {" n't", "n't"}, {" 'm", "'m"}};
 constexpr std::pair<std::string_view, std::string_view> kAfterDoNot[] = {{" 's", "'s"}, {" 've", "'ve"}, {" 're", "'re"}};
 
 }  // namespace

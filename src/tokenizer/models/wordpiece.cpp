@@ -58,8 +58,8 @@ class WordPiece : public Model {
   // match, which bounds the pass and keeps it on the stack.
   Match longest_match(std::u32string_view rest, bool continues) const {
     std::array<char, kMostTokenBytes + 4> bytes;
-    std::array<std::uint16_t, kMostTokenBytes + 1> ends;        // [chars] bytes up to and with the character
-    std::array<Vocabulary::Hash, kMostTokenBytes + 1> hashes;   // [chars] of prefix and bytes up to and with the character
+    std::array<std::uint16_t, kMostTokenBytes + 1> ends;       // [chars] bytes up to and with the character
+    std::array<Vocabulary::Hash, kMostTokenBytes + 1> hashes;  // [chars] of prefix and bytes up to and with the character
     Vocabulary::Hash hash = continues ? prefix_hash_ : Vocabulary::kEmptyHash;
     std::size_t num_chars = 0;
     for (std::size_t num_bytes = 0; num_chars < rest.size() && num_bytes < vocabulary_.longest_token(); ++num_chars) {
@@ -106,8 +106,8 @@ ModelResult read_wordpiece(JsonRef json, int) {
   const std::int32_t unk_id = vocabulary.value().find(unk_token.value());
   if (unk_id == Vocabulary::kAbsent) return json["unk_token"].mismatch("a token of model.vocab");
   const std::size_t max_input_chars = static_cast<std::size_t>(std::min<std::int64_t>(max_chars.value(), INT32_MAX));
-  return ModelResult(std::make_unique<WordPiece>(std::move(vocabulary).value(), unk_id, std::string(prefix.value()),
-                                                 max_input_chars));
+  return ModelResult(
+      std::make_unique<WordPiece>(std::move(vocabulary).value(), unk_id, std::string(prefix.value()), max_input_chars));
 }
 
 }  // namespace wattn

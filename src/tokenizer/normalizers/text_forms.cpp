@@ -21,9 +21,9 @@ bool is_composed(NormalForm form) { return form == NormalForm::kNfc || form == N
 
 // True when no character can make the text differ from its normal form.
 bool is_surely_normal(const NormalizedText& text, NormalForm form) {
-  const std::uint16_t suspicious = static_cast<std::uint16_t>((is_composed(form) ? kCharComposesBackward | kCharNotComposed
-                                                                                 : kCharDecomposes) |
-                                                              (is_compatibility(form) ? kCharDecomposesCompat : 0));
+  const std::uint16_t suspicious =
+      static_cast<std::uint16_t>((is_composed(form) ? kCharComposesBackward | kCharNotComposed : kCharDecomposes) |
+                                 (is_compatibility(form) ? kCharDecomposesCompat : 0));
   for (const char32_t c : text.chars) {
     if (c < 0x80) continue;
     const CharProperties properties = char_properties(c);

@@ -73,8 +73,7 @@ PostProcessorResult read_template_processing(JsonRef json, int) {
   }
   Result<std::vector<TemplatePiece>> pair = read_pieces(json["pair"], special_tokens);
   if (!pair.ok()) return pair.error();
-  return PostProcessorResult(
-      std::make_unique<PostProcessor>(PostProcessor{std::move(single).value(), std::move(pair).value()}));
+  return PostProcessorResult(std::make_unique<PostProcessor>(PostProcessor{std::move(single).value(), std::move(pair).value()}));
 }
 
 }  // namespace wattn

@@ -1,0 +1,116 @@
+#include "core/json.h"
+
+#include <gtest/gtest.h>
+
+namespace wattn {
+namespace {
+
+Json parse(std::string_view text) {
+  Result<Json> json = Json::parse(text, "file.json");
+  if (!json.ok()) {
+    ADD_FAILURE() << json.error().message;
+    std::exit(1);
+  }
+  return std::move(json).value();
+}
+
+template <class T>
+void expect_error(const Result<T>& result, std::initializer_list<std::string_view> words) {
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::kModelFormat);
+  for (const std::string_view word : words) {
+    EXPECT_NE(result.error().message.find(word), std::string::npos) << result.error().message << " should say " << word;
+  }
+}
+
+TEST(Json, ReadsTypedValues) {
+  const Json json = parse(
+      R"({"text": "a\u00e9\u0000", "int": -9223372036854775808, "number": 1.5e3, "yes": true, "no": null, "list": [1, [2]]})");
+  const JsonRef root = json.root();
+  EXPECT_EQ(root["text"].as_string().value(), std::string_view("a\xC3\xA9\0", 4));
+  EXPECT_EQ(root["int"].as_int().value(), INT64_MIN);
+  EXPECT_EQ(root["number"].as_number().value(), 1500);
+  EXPECT_TRUE(root["yes"].as_bool().value());
+  EXPECT_TRUE(root["no"].is_null());
+  EXPECT_TRUE(root["no"].exists());
+  EXPECT_EQ(root["list"].size(), 2u);
+  EXPECT_EQ(root["list"][1][0].as_int().value(), 2);
+  EXPECT_EQ(root.size(), 6u);
+  EXPECT_EQ(root["text"].size(), 0u);
+}
+
+TEST(Json, MembersComeSortedByKey) {
+  const Json json = parse(R"({"b": 1, "a": 2, "": 3})");
+  std::string keys;
+  for (const auto& [key, value] : json.root().members()) keys += std::string(key) + std::to_string(value.as_int().value()) + " ";
+  EXPECT_EQ(keys, "3 a2 b1 ");
+  EXPECT_TRUE(json.root()["a"].members().empty());
+}
+
+TEST(Json, MistakesNameFilePathExpectedAndFound) {
+  const Json json = parse(R"({"model": {"vocab": {"a": "x"}, "list": [0, {"deep": 1.5}]}})");
+  const JsonRef root = json.root();
+  expect_error(root["model"]["vocab"]["a"].as_int(), {"file.json: model.vocab.a", "an integer", "\"x\""});
+  expect_error(root["model"]["list"][1]["deep"].as_int(), {"model.list[1].deep", "1.5"});
+  expect_error(root["model"]["list"].as_string(), {"model.list", "a string", "an array of 2"});
+  expect_error(root["model"].as_bool(), {"true or false", "an object"});
+  expect_error(root["model"]["absent"].as_string(), {"model.absent", "nothing"});
+  expect_error(root["absent"]["further"]["still"].as_string(), {"absent", "nothing"});
+  expect_error(root["model"]["list"][9].as_int(), {"model.list", "nothing"});
+  expect_error(JsonRef().as_int(), {"nothing"});
+}
+
+TEST(Json, IntegersAreWholeAndFit) {
+  const Json json = parse("[1.0, 9223372036854775807, 9223372036854775808, 1e3, true, \"1\"]");
+  expect_error(json.root()[0].as_int(), {"an integer", "1.0"});
+  EXPECT_EQ(json.root()[1].as_int().value(), INT64_MAX);
+  expect_error(json.root()[2].as_int(), {"9223372036854775808"});
+  expect_error(json.root()[3].as_int(), {"an integer"});
+  expect_error(json.root()[4].as_int(), {"an integer"});
+  expect_error(json.root()[5].as_number(), {"a number"});
+}
+
+TEST(Json, DefaultsStandForAbsentAndNullButNotForOtherTypes) {
+  const Json json = parse(R"({"null": null, "wrong": []})");
+  const JsonRef root = json.root();
+  for (const char* key : {"null", "absent"}) {
+    EXPECT_EQ(root[key].as_string_or("x").value(), "x");
+    EXPECT_EQ(root[key].as_int_or(7).value(), 7);
+    EXPECT_EQ(root[key].as_number_or(0.5).value(), 0.5);
+    EXPECT_TRUE(root[key].as_bool_or(true).value());
+  }
+  EXPECT_FALSE(root["wrong"].as_string_or("x").ok());
+  EXPECT_FALSE(root["wrong"].as_int_or(7).ok());
+  EXPECT_FALSE(root["wrong"].as_number_or(0.5).ok());
+  EXPECT_FALSE(root["wrong"].as_bool_or(true).ok());
+}
+
+TEST(Json, SaysWhatIsThereInsteadOfJson) {
+  expect_error(Json::parse("", "file.json"), {"file.json", "an empty file"});
+  expect_error(Json::parse("\n <!doctype html><p>404", "file.json"), {"HTML"});
+  expect_error(Json::parse("{\"a\": 1", "file.json"), {"does not parse", "7 bytes"});
+  for (const std::string_view text :
+       {"{", "[1,]", "{\"a\" 1}", "nul", "01", "\"\\ud800\"", "\"\xFF\"", "[1] 2", "{\"a\":1}\x01", " "}) {
+    expect_error(Json::parse(text, "file.json"), {"file.json"});
+  }
+}
+
+TEST(Json, AByteOrderMarkIsPassedOver) { EXPECT_EQ(parse("\xEF\xBB\xBF[3]").root()[0].as_int().value(), 3); }
+
+TEST(Json, DepthIsNoStack) {
+  constexpr std::size_t kDepth = 200000;
+  const Json json = parse(std::string(kDepth, '[') + "1" + std::string(kDepth, ']'));
+  EXPECT_TRUE(json.root().is_array());
+  expect_error(json.root().as_int(), {"an integer"});
+  EXPECT_FALSE(Json::parse(std::string(kDepth, '['), "file.json").ok());
+}
+
+TEST(Json, LongValuesAreShownShort) {
+  const Json json = parse("[\"" + std::string(1000, 'x') + "\"]");
+  const Result<std::int64_t> number = json.root()[0].as_int();
+  ASSERT_FALSE(number.ok());
+  EXPECT_LT(number.error().message.size(), 200u);
+}
+
+}  // namespace
+}  // namespace wattn

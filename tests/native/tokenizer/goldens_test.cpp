@@ -1,0 +1,213 @@
+// Seven real BERT tokenizers against what the reference answered (tests/goldens/wordpiece). The tokenizers are not in this
+// repository.
+#include <gtest/gtest.h>
+
+#include "native/tokenizer/sha256.h"
+#include "native/tokenizer/tiny_tokenizer.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::read_file;
+using test::sha256_hex;
+
+// The strings of a JSON file in order, as JavaScript reads them: lone surrogates stay, which a UTF-8 parser cannot do.
+std::vector<std::u16string> read_js_strings(const std::string& json) {
+  std::vector<std::u16string> out;
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    if (json[i] != '"') continue;
+    std::u16string& text = out.emplace_back();
+    for (++i; json[i] != '"'; ++i) {
+      if (json[i] != '\\') {
+        text.push_back(static_cast<char16_t>(json[i]));
+      } else if (json[++i] == 'u') {
+        text.push_back(static_cast<char16_t>(std::stoul(json.substr(i + 1, 4), nullptr, 16)));
+        i += 4;
+      } else {
+        constexpr std::string_view kNames = "bfnrt", kValues = "\b\f\n\r\t";
+        const std::size_t at = kNames.find(json[i]);
+        text.push_back(static_cast<char16_t>(at == std::string_view::npos ? json[i] : kValues[at]));
+      }
+    }
+  }
+  return out;
+}
+
+const std::vector<std::u16string>& texts() {
+  static const std::vector<std::u16string> all = [] {
+    const std::vector<std::u16string> strings = read_js_strings(read_file(golden("minilm/texts.json")));
+    std::vector<std::u16string> out;
+    for (std::size_t i = 1; i < strings.size(); i += 2) out.push_back(strings[i]);  // [[kind, text], ...]
+    return out;
+  }();
+  return all;
+}
+
+// Code points before each UTF-16 unit.
+std::vector<std::int32_t> code_points_before(std::u16string_view text) {
+  std::vector<std::int32_t> out(text.size() + 1);
+  std::int32_t count = 0;
+  for (std::size_t position = 0; position < text.size(); ++count) {
+    const std::size_t begin = position;
+    next_code_point(text, position);
+    std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin), out.begin() + static_cast<std::ptrdiff_t>(position), count);
+  }
+  out[text.size()] = count;
+  return out;
+}
+
+template <class Values>
+std::string json_list(const Values& values) {
+  std::string out = "[";
+  for (std::size_t i = 0; i < values.size(); ++i) out += (i ? "," : "") + std::to_string(values[i]);
+  return out + "]";
+}
+
+// JSON.stringify([ids, type_ids, special_tokens_mask, offsets]) with flat offsets in code points.
+std::string canonical(const Encoding& encoding, std::u16string_view first, std::u16string_view second) {
+  const std::vector<std::int32_t> before[] = {code_points_before(first), code_points_before(second)};
+  std::vector<std::int32_t> offsets;
+  for (std::size_t i = 0; i < encoding.size(); ++i) {
+    const bool special = encoding.sequence_ids[i] < 0;
+    const auto& map = before[special ? 0 : encoding.sequence_ids[i]];
+    offsets.push_back(special ? 0 : map[static_cast<std::size_t>(encoding.offsets[i].begin)]);
+    offsets.push_back(special ? 0 : map[static_cast<std::size_t>(encoding.offsets[i].end)]);
+  }
+  return "[" + json_list(encoding.ids) + "," + json_list(encoding.type_ids) + "," + json_list(encoding.special_tokens_mask) + "," +
+         json_list(offsets) + "]";
+}
+
+std::string short_hash(const std::string& text) { return sha256_hex(text).substr(0, 16); }
+
+// bert-base-cased comes as a vocab.txt; this is what its tokenizer.json would be.
+std::string from_vocab_txt(const std::string& vocab_txt) {
+  std::string vocab, special;
+  std::size_t id = 0;
+  for (std::size_t begin = 0; begin < vocab_txt.size(); ++id) {
+    const std::size_t end = std::min(vocab_txt.find('\n', begin), vocab_txt.size());
+    std::string token;
+    for (const char c : vocab_txt.substr(begin, end - begin))
+      token += c == '"' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
+    vocab += (id ? ", \"" : "\"") + token + "\": " + std::to_string(id);
+    for (const char* name : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) {
+      if (token == name) special += (special.empty() ? "" : ", ") + test::added_token_json(name, {"special"});
+    }
+    begin = end + 1;
+  }
+  std::string tmpl = test::kBertTemplate;
+  tmpl.replace(tmpl.find("[1]"), 3, "[101]");
+  tmpl.replace(tmpl.find("[2]"), 3, "[102]");
+  return R"({"version": "1.0", "added_tokens": [)" + special +
+         R"(], "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": false},
+            "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": )" +
+         tmpl + R"(, "decoder": )" + test::kWordPieceDecoder +
+         R"(, "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {)" +
+         vocab + "}}}";
+}
+
+class WordPieceGoldens : public testing::TestWithParam<std::string> {
+ protected:
+  Json read_golden(const std::string& name) {
+    Result<Json> json = Json::parse(read_file(golden("wordpiece/" + name)), name);
+    if (!json.ok()) {
+      ADD_FAILURE() << json.error().message;
+      std::exit(1);
+    }
+    return std::move(json).value();
+  }
+
+  // The tokenizer that GetParam() names, checked by its hash.
+  std::optional<Tokenizer> read_tokenizer(JsonRef about) {
+    const std::string folder = test::shared_data();
+    if (folder.empty()) return std::nullopt;
+    const std::string bytes = read_file(folder + std::string(about["file"].as_string().value()));
+    EXPECT_EQ(sha256_hex(bytes), about["sha256"].as_string().value());
+    const bool is_list = about["file"].as_string().value().ends_with(".txt");
+    Result<Tokenizer> tokenizer = test::load_text(is_list ? from_vocab_txt(bytes) : bytes);
+    EXPECT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+    if (!tokenizer.ok()) return std::nullopt;
+    return std::move(tokenizer).value();
+  }
+};
+
+EncodeOptions read_truncation(JsonRef json) {
+  EncodeOptions options;
+  options.max_length = static_cast<std::int32_t>(json["max_length"].as_int().value());
+  options.overlap = static_cast<std::int32_t>(json["stride"].as_int().value());
+  options.truncation_side = json["direction"].as_string().value() == "left" ? Side::kLeft : Side::kRight;
+  const std::string_view strategy = json["strategy"].as_string().value();
+  options.strategy = strategy == "only_first"    ? TruncationStrategy::kOnlyFirst
+                     : strategy == "only_second" ? TruncationStrategy::kOnlySecond
+                                                 : TruncationStrategy::kLongestFirst;
+  options.return_overflowing = true;
+  return options;
+}
+
+TEST_P(WordPieceGoldens, EveryAnswerIsTheReferences) {
+  const Json about = read_golden(GetParam() + ".json");
+  const std::optional<Tokenizer> tokenizer = read_tokenizer(about.root());
+  if (!tokenizer) GTEST_SKIP() << "no real tokenizers (set WATTN_SHARED_DATA to the folder that has tokenizers/)";
+  const JsonRef same_as = about.root()["same_as"];
+  const Json answers = read_golden((same_as.exists() ? std::string(same_as.as_string().value()) : GetParam()) + ".json");
+  const Json cases = read_golden("cases.json");
+  ASSERT_EQ(texts().size(), answers.root()["singles"].size());
+
+  EncodeOptions without_specials;
+  without_specials.add_special_tokens = false;
+  for (std::size_t i = 0; i < texts().size(); ++i) {
+    const Encoding encoding = test::encode(*tokenizer, texts()[i]);
+    EXPECT_EQ(short_hash(canonical(encoding, texts()[i], {})), answers.root()["singles"][i].as_string().value()) << "text " << i;
+    EXPECT_EQ(short_hash(canonical(test::encode(*tokenizer, texts()[i], without_specials), texts()[i], {})),
+              answers.root()["without_specials"][i].as_string().value())
+        << "text " << i;
+    EXPECT_EQ(short_hash(tokenizer->decode(encoding.ids, false, false)), answers.root()["decoded"][i].as_string().value())
+        << "text " << i;
+    EXPECT_EQ(short_hash(tokenizer->decode(encoding.ids, true, false)),
+              answers.root()["decoded_without_specials"][i].as_string().value())
+        << "text " << i;
+  }
+
+  const auto encode_case = [&](JsonRef one, const EncodeOptions& options, std::u16string_view& first, std::u16string_view& second) {
+    first = texts()[static_cast<std::size_t>(one[0].as_int().value())];
+    second = one[1].is_null() ? std::u16string_view() : texts()[static_cast<std::size_t>(one[1].as_int().value())];
+    return one[1].is_null() ? tokenizer->encode(first, options) : tokenizer->encode_pair(first, second, options);
+  };
+  std::u16string_view first, second;
+  const JsonRef pairs = cases.root()["pairs"];
+  for (std::size_t i = 0; i < pairs.size(); ++i) {
+    const Result<Encoding> encoding = encode_case(pairs[i], {}, first, second);
+    EXPECT_EQ(short_hash(canonical(encoding.value(), first, second)), answers.root()["pairs"][i].as_string().value())
+        << "pair " << i;
+  }
+  const JsonRef truncations = cases.root()["truncations"], truncated = cases.root()["truncated"];
+  for (std::size_t how = 0; how < truncations.size(); ++how) {
+    for (std::size_t i = 0; i < truncated.size(); ++i) {
+      const Result<Encoding> encoding = encode_case(truncated[i], read_truncation(truncations[how]), first, second);
+      const std::string_view expected = answers.root()["truncated"][how][i].as_string().value();
+      SCOPED_TRACE(testing::Message() << "truncation " << how << " case " << i);
+      if (!encoding.ok()) {
+        EXPECT_TRUE(expected == "error" || expected == "panic") << expected << " but " << encoding.error().message;
+        EXPECT_EQ(encoding.error().code, ErrorCode::kInput);
+        continue;
+      }
+      std::string windows = "[" + canonical(encoding.value(), first, second);
+      for (const Encoding& window : encoding.value().overflowing) windows += "," + canonical(window, first, second);
+      EXPECT_EQ(short_hash(windows + "]"), expected);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(RealTokenizers, WordPieceGoldens,
+                         testing::Values("all-MiniLM-L6-v2", "baai-bge-small-en", "bert-base-cased", "bert-base-multilingual-cased",
+                                         "bert-base-uncased", "gte-small", "st-all-MiniLM-L6-v2"),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           std::string name = info.param;
+                           for (char& c : name) {
+                             if (c == '-') c = '_';
+                           }
+                           return name;
+                         });
+
+}  // namespace
+}  // namespace wattn
