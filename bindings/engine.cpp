@@ -24,13 +24,18 @@ std::optional<std::vector<PoolingMode>> to_pooling(const val& names) {
 class EngineHandle {
  public:
   // files: [[name, Uint8Array], ...]. Answer: weight_files.
-  val begin(val files, std::string precision) {
+  // dtype: "f32", "q16" or "q8"; web/ checked both words.
+  val begin(val files, std::string precision, std::string dtype) {
     std::vector<NamedFile> named(files["length"].as<std::size_t>());
     for (std::size_t i = 0; i < named.size(); ++i) {
       named[i].name = files[i][0].as<std::string>();
       copy_bytes(files[i][1], named[i].bytes);
     }
-    auto loader = EngineLoader::begin(named, {.precision = precision == "fast" ? Precision::kFast : Precision::kExact});
+    const LoadOptions options{
+        .precision = precision == "fast" ? Precision::kFast : Precision::kExact,
+        .dtype = dtype == "q16" ? WeightType::kQ16 : dtype == "q8" ? WeightType::kQ8 : WeightType::kF32,
+    };
+    auto loader = EngineLoader::begin(named, options);
     if (!loader.ok()) return answer(loader.error());
     loader_ = std::move(loader).value();
     val names = val::array();

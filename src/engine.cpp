@@ -129,14 +129,15 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   if (!tokenizer.ok()) return tokenizer.error();
   auto weight_files = read_weight_files(documents);
   if (!weight_files.ok()) return weight_files.error();
-  auto encoder = Encoder::with_config(encoder_config.value());
+  const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
+  auto encoder = Encoder::with_config(encoder_config.value(), options.dtype, kernels);
   if (!encoder.ok()) return encoder.error();
 
   std::unique_ptr<EngineLoader> loader(new EngineLoader);
   loader->engine_.reset(new Engine(std::move(tokenizer).value(), std::move(encoder).value()));
   Engine& engine = *loader->engine_;
   engine.sentence_ = std::move(sentence).value();
-  engine.kernels_ = options.precision == Precision::kFast ? &fast_kernels() : &exact_kernels();
+  engine.kernels_ = &kernels;
   engine.arch_ = arch.value();
   engine.max_length_ = choose_max_length(engine.sentence_, engine.tokenizer_, encoder_config.value().max_position_embeddings);
   loader->weight_files_ = std::move(weight_files).value();

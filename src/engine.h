@@ -30,6 +30,7 @@ enum class Precision : std::uint8_t { kExact, kFast };
 
 struct LoadOptions {
   Precision precision = Precision::kExact;
+  WeightType dtype = WeightType::kF32;
 };
 
 class Engine {

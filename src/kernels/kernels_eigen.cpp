@@ -3,8 +3,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 
-#include "kernels/gemm_f32.h"
-#include "kernels/rows.h"
+#include "kernels/table.h"
 #include "kernels/vec_scalar.h"
 
 namespace wattn {

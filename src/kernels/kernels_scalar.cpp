@@ -1,5 +1,4 @@
-#include "kernels/gemm_f32.h"
-#include "kernels/rows.h"
+#include "kernels/table.h"
 #include "kernels/vec_scalar.h"
 
 namespace wattn {

@@ -120,11 +120,4 @@ void l2_normalize_body(float* x, float epsilon, std::int64_t n) {
   });
 }
 
-// The whole table on one vector type.
-template <class V>
-constexpr Kernels kernels_on(const char* name) {
-  return {name,           gemm_f32_body<V>,  softmax_rows_body<V>, layer_norm_rows_body<V>,
-          axpy_body<V>,   max_into_body<V>,  l2_normalize_body<V>};
-}
-
 }  // namespace wattn

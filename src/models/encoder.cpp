@@ -20,7 +20,7 @@ struct SlotList {
   }
   void table(const std::string& name, const Embedding& embedding) {
     slots.push_back({name + ".weight", {embedding.rows, embedding.hidden}, true, [embedding](std::int64_t i, const float* row) {
-                       std::copy(row, row + embedding.hidden, embedding.table + i * embedding.hidden);
+                       set_row(embedding, i, row);
                      }});
   }
   void norm(const std::string& name, const LayerNorm& norm) {
@@ -71,34 +71,38 @@ std::string layer_name(const char* pattern, std::size_t layer) {
   return at == std::string::npos ? name : name.replace(at, 2, std::to_string(layer));
 }
 
-Result<Encoder> Encoder::with_config(const EncoderConfig& config) {
+Result<Encoder> Encoder::with_config(const EncoderConfig& config, WeightType type, const Kernels& kernels) {
   Encoder encoder;
   encoder.config_ = config;
-  encoder.take_weights(encoder.weights_);  // measures
+  encoder.type_ = type;
+  encoder.take_weights(encoder.weights_, kernels);  // measures
   auto weights = Arena::with_bytes(encoder.weights_.used(), "weights");
   if (!weights.ok()) return weights.error();
   encoder.weights_ = std::move(weights).value();
-  encoder.take_weights(encoder.weights_);
+  encoder.take_weights(encoder.weights_, kernels);
   return encoder;
 }
 
-void Encoder::take_weights(Arena& arena) {
+void Encoder::take_weights(Arena& arena, const Kernels& kernels) {
   const std::int64_t hidden = config_.hidden_size;
   const std::int64_t ffn = config_.intermediate_size;
-  word_embeddings_ = take_embedding(arena, config_.vocab_size, hidden);
-  position_embeddings_ = take_embedding(arena, config_.max_position_embeddings, hidden);
-  token_type_embeddings_ = take_embedding(arena, config_.type_vocab_size, hidden);
+  const auto matrix = [&](std::int64_t in, std::int64_t out) { return take_linear(arena, kernels, type_, in, out, true); };
+  word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, hidden);
+  // Small, and part of every token: int8 would cost more accuracy than it saves memory.
+  const WeightType finer = type_ == WeightType::kQ8 ? WeightType::kQ16 : type_;
+  position_embeddings_ = take_embedding(arena, finer, config_.max_position_embeddings, hidden);
+  token_type_embeddings_ = take_embedding(arena, finer, config_.type_vocab_size, hidden);
   embeddings_norm_ = take_layer_norm(arena, hidden, config_.layer_norm_eps);
   layers_.resize(static_cast<std::size_t>(config_.num_hidden_layers));
   for (EncoderLayer& layer : layers_) {
-    layer.qkv = take_linear(arena, hidden, 3 * hidden, true);
-    layer.attention_output = take_linear(arena, hidden, hidden, true);
+    layer.qkv = matrix(hidden, 3 * hidden);
+    layer.attention_output = matrix(hidden, hidden);
     layer.attention_norm = take_layer_norm(arena, hidden, config_.layer_norm_eps);
-    layer.intermediate = take_linear(arena, hidden, ffn, true);
-    layer.output = take_linear(arena, ffn, hidden, true);
+    layer.intermediate = matrix(hidden, ffn);
+    layer.output = matrix(ffn, hidden);
     layer.output_norm = take_layer_norm(arena, hidden, config_.layer_norm_eps);
   }
-  pooler_ = take_linear(arena, hidden, hidden, true);
+  pooler_ = take_linear(arena, kernels, WeightType::kF32, hidden, hidden, true);  // small, and run once a sequence
 }
 
 std::vector<WeightSlot> Encoder::weight_slots(const EncoderNames& names) const {
@@ -135,6 +139,7 @@ Encoder::Workspace Encoder::take_workspace(Arena& arena, std::int64_t max_tokens
   work.context = arena.take<float>(max_tokens * config_.hidden_size);
   work.projected = arena.take<float>(max_tokens * config_.hidden_size);
   work.intermediate = arena.take<float>(max_tokens * config_.intermediate_size);
+  work.linear = take_linear_scratch(arena, type_, max_tokens, std::max(config_.hidden_size, config_.intermediate_size));
   work.attention = take_attention_scratch(arena, attention_shape(config_), max_seq);
   return work;
 }
@@ -166,9 +171,10 @@ void Encoder::forward(const Kernels& kernels, const Batch& batch, Arena& arena, 
 }
 
 void Encoder::embed_tokens(const Kernels& kernels, const Batch& batch, float* hidden) const {
-  embed_rows(word_embeddings_, batch.input_ids, hidden);
-  add_embedding_rows(kernels, token_type_embeddings_, batch.token_type_ids, hidden);
-  add_embedding_rows(kernels, position_embeddings_, batch.position_ids, hidden);
+  std::fill(hidden, hidden + batch.tokens() * config_.hidden_size, 0.0f);
+  add_embedding_rows(word_embeddings_, batch.input_ids, hidden);
+  add_embedding_rows(token_type_embeddings_, batch.token_type_ids, hidden);
+  add_embedding_rows(position_embeddings_, batch.position_ids, hidden);
   layer_norm(kernels, embeddings_norm_, hidden, nullptr, batch.tokens(), hidden);
 }
 
@@ -180,27 +186,27 @@ void Encoder::forward_layer(const Kernels& kernels, const Batch& batch, int inde
   const std::int64_t hidden = config_.hidden_size;
   const LayerTaps tap{taps, index, tokens};
 
-  linear(kernels, layer.qkv, x, tokens, Activation::kNone, work.qkv);
+  linear(kernels, layer.qkv, x, tokens, Activation::kNone, work.linear, work.qkv);
   tap.columns("attention.query", work.qkv, 3 * hidden, 0, hidden);
   tap.columns("attention.key", work.qkv, 3 * hidden, hidden, hidden);
   tap.columns("attention.value", work.qkv, 3 * hidden, 2 * hidden, hidden);
   self_attention(kernels, attention_shape(config_), work.qkv, batch.seq_start, work.attention, work.context, taps,
                  index);
   tap.rows("attention.context", work.context, hidden);
-  linear(kernels, layer.attention_output, work.context, tokens, Activation::kNone, work.projected);
+  linear(kernels, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, work.projected);
   layer_norm(kernels, layer.attention_norm, work.projected, x, tokens, x);
   tap.rows("attention.output", x, hidden);
 
-  linear(kernels, layer.intermediate, x, tokens, config_.hidden_act, work.intermediate);
+  linear(kernels, layer.intermediate, x, tokens, config_.hidden_act, work.linear, work.intermediate);
   tap.rows("intermediate", work.intermediate, config_.intermediate_size);
-  linear(kernels, layer.output, work.intermediate, tokens, Activation::kNone, work.projected);
+  linear(kernels, layer.output, work.intermediate, tokens, Activation::kNone, work.linear, work.projected);
   layer_norm(kernels, layer.output_norm, work.projected, x, tokens, x);
   tap.rows("output", x, hidden);
 }
 
 void Encoder::pooler(const Kernels& kernels, const Batch& batch, const float* hidden, float* pooled) const {
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    linear(kernels, pooler_, hidden + batch.seq_start[i] * config_.hidden_size, 1, Activation::kTanh, pooled + i * config_.hidden_size);
+    linear(kernels, pooler_, hidden + batch.seq_start[i] * config_.hidden_size, 1, Activation::kTanh, {}, pooled + i * config_.hidden_size);
   }
 }
 

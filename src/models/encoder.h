@@ -62,8 +62,9 @@ struct EncoderLayer {
 
 class Encoder {
  public:
-  // Takes the memory of all weights: zeros until the slots are filled.
-  static Result<Encoder> with_config(const EncoderConfig& config);
+  // Takes the memory of all weights: zeros until the slots are filled. type: how matrices and tables are held; kernels:
+  // those that forward() will be given.
+  static Result<Encoder> with_config(const EncoderConfig& config, WeightType type, const Kernels& kernels);
 
   // One slot for each tensor of the checkpoint. They write into this Encoder's memory, which stays where it is when the
   // Encoder is moved.
@@ -72,6 +73,7 @@ class Encoder {
   void set_has_pooler(bool has_pooler) { has_pooler_ = has_pooler; }
 
   const EncoderConfig& config() const { return config_; }
+  WeightType weight_type() const { return type_; }
   bool has_pooler() const { return has_pooler_; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
 
@@ -94,16 +96,18 @@ class Encoder {
     float* context = nullptr;       // [tokens, hidden]
     float* projected = nullptr;     // [tokens, hidden]
     float* intermediate = nullptr;  // [tokens, ffn]
+    LinearScratch linear;
     AttentionScratch attention;
   };
 
-  void take_weights(Arena& arena);
+  void take_weights(Arena& arena, const Kernels& kernels);
   Workspace take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t max_seq) const;
   void embed_tokens(const Kernels& kernels, const Batch& batch, float* hidden) const;
   void forward_layer(const Kernels& kernels, const Batch& batch, int layer, const Workspace& work, float* hidden,
                      Taps* taps) const;
 
   EncoderConfig config_;
+  WeightType type_ = WeightType::kF32;
   Arena weights_;
   Embedding word_embeddings_;
   Embedding position_embeddings_;

@@ -1,4 +1,4 @@
-// Linear: y = activation(x W^T + b), as torch.nn.Linear. W is kept packed for the kernel.
+// Linear: y = activation(x W^T + b), as torch.nn.Linear. W is kept packed for the kernel, in one of several number formats.
 #pragma once
 
 #include <cstdint>
@@ -8,20 +8,39 @@
 
 namespace wattn {
 
+// How weights are held and multiplied; the dtype of the public API.
+enum class WeightType : std::uint8_t {
+  kF32,  // 4 bytes a weight
+  kQ16,  // 2 bytes, f32's answers for practical purposes (kernels/quant.h)
+  kQ8,   // 1 byte
+};
+
 struct Linear {
   std::int64_t in = 0;
   std::int64_t out = 0;
-  float* weight = nullptr;  // [out, in], packed as [ceil(out / 8)][in][8]
-  float* bias = nullptr;    // [out], or null
+  WeightType type = WeightType::kF32;
+  int step = 1;              // of the packed layout
+  void* weight = nullptr;    // [out, in]: floats as [ceil(out / 8)][in][8], else as kernels/quant.h has it
+  float* scale = nullptr;    // of the groups of W; none for f32
+  float* row_sum = nullptr;  // [out], q8 only
+  float* bias = nullptr;     // [out], or null
 };
 
-// Takes the memory of a Linear from the arena.
-Linear take_linear(Arena& arena, std::int64_t in, std::int64_t out, bool bias);
+// Activations quantised on their way into a Linear; nothing for f32.
+struct LinearScratch {
+  QuantizedRows rows;
+};
+
+// Takes the memory of a Linear from the arena. kernels: those that will multiply it, whose layout it gets.
+Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias);
+// Takes what linear() needs for up to max_tokens rows of up to max_in values.
+LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in);
 
 // Sets row j of W from values [in].
 void set_weight_row(const Linear& linear, std::int64_t j, const float* values);
 
 // x: [tokens, in], y: [tokens, out], both without gaps; y must not overlap x.
-void linear(const Kernels& kernels, const Linear& layer, const float* x, std::int64_t tokens, Activation activation, float* y);
+void linear(const Kernels& kernels, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
+            const LinearScratch& scratch, float* y);
 
 }  // namespace wattn
