@@ -130,7 +130,7 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   auto weight_files = read_weight_files(documents);
   if (!weight_files.ok()) return weight_files.error();
   const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
-  auto encoder = Encoder::with_config(encoder_config.value(), options.dtype, kernels);
+  auto encoder = Encoder::with_config(encoder_config.value(), options.dtype);
   if (!encoder.ok()) return encoder.error();
 
   std::unique_ptr<EngineLoader> loader(new EngineLoader);

@@ -21,6 +21,48 @@ template <int kCount, class F>
   (std::make_integer_sequence<int, kCount>{});
 }
 
+// c[0 .. count] = activation(sum + bias), one row of a tile; bias may be null.
+template <class V>
+[[gnu::always_inline]] inline void finish_tile_row(typename V::F32 sum_c03, typename V::F32 sum_c47, const float* bias,
+                                                   Activation activation, float* c, int count) {
+  if (count == kPanelWidth) {
+    if (bias) {
+      sum_c03 = V::add(sum_c03, V::load(bias));
+      sum_c47 = V::add(sum_c47, V::load(bias + 4));
+    }
+    V::store(c, activate_vec<V>(activation, sum_c03));
+    V::store(c + 4, activate_vec<V>(activation, sum_c47));
+    return;
+  }
+  const int count_c03 = std::min(count, 4);
+  const int count_c47 = count - count_c03;
+  if (bias) {
+    sum_c03 = V::add(sum_c03, V::load_partial(bias, count_c03));
+    sum_c47 = V::add(sum_c47, V::load_partial(bias + count_c03, count_c47));
+  }
+  V::store_partial(c, activate_vec<V>(activation, sum_c03), count_c03);
+  V::store_partial(c + count_c03, activate_vec<V>(activation, sum_c47), count_c47);
+}
+
+// Calls f<rows>(row, col) for the tiles of an m x n result: kMostRows x 8 and, at the end of m, one of fewer rows. Blocks of
+// rows stay in the second cache while the panels of b pass by.
+template <int kMostRows, class F>
+void for_each_tile(std::int64_t m, std::int64_t n, const F& f) {
+  constexpr std::int64_t kBlockRows = 96;
+  for (std::int64_t block = 0; block < m; block += kBlockRows) {
+    const std::int64_t block_end = std::min(block + kBlockRows, m);
+    for (std::int64_t col = 0; col < n; col += kPanelWidth) {
+      std::int64_t row = block;
+      for (; row + kMostRows <= block_end; row += kMostRows) f.template operator()<kMostRows>(row, col);
+      unrolled<kMostRows>([&](auto rest) {
+        if constexpr (rest > 0) {
+          if (block_end - row == rest) f.template operator()<rest>(row, col);
+        }
+      });
+    }
+  }
+}
+
 // c[0 .. kRows, 0 .. count] of one panel of b; a, bias and c point at the tile's corner.
 // 6 x 8 is the largest tile that keeps its 12 sums in 16 registers beside two of b and one of a.
 template <class V, int kRows>
@@ -43,60 +85,18 @@ void gemm_f32_tile(const GemmF32& gemm, const float* a, const float* panel, cons
       acc_c47[r] = V::madd(a_rk, b_c47, acc_c47[r]);
     });
   }
-  const int count_c03 = std::min(count, 4);
-  const int count_c47 = count - count_c03;
   const F32 scale = V::splat(gemm.scale);
-  const F32 bias_c03 = bias ? V::load_partial(bias, count_c03) : V::splat(0.0f);
-  const F32 bias_c47 = bias ? V::load_partial(bias + count_c03, count_c47) : V::splat(0.0f);
   unrolled<kRows>([&](auto r) {
-    const F32 c_c03 = activate_vec<V>(gemm.activation, V::add(V::mul(acc_c03[r], scale), bias_c03));
-    const F32 c_c47 = activate_vec<V>(gemm.activation, V::add(V::mul(acc_c47[r], scale), bias_c47));
-    float* c_row = c + r * gemm.c_stride;
-    if (count == kPanelWidth) {
-      V::store(c_row, c_c03);
-      V::store(c_row + 4, c_c47);
-    } else {
-      V::store_partial(c_row, c_c03, count_c03);
-      V::store_partial(c_row + count_c03, c_c47, count_c47);
-    }
+    finish_tile_row<V>(V::mul(acc_c03[r], scale), V::mul(acc_c47[r], scale), bias, gemm.activation, c + r * gemm.c_stride, count);
   });
 }
 
 template <class V>
 void gemm_f32_body(const GemmF32& gemm) {
-  constexpr std::int64_t kBlockRows = 96;  // rows of a that stay in the second cache while the panels of b pass by
-  for (std::int64_t block = 0; block < gemm.m; block += kBlockRows) {
-    const std::int64_t block_end = std::min(block + kBlockRows, gemm.m);
-    for (std::int64_t col = 0; col < gemm.n; col += kPanelWidth) {
-      const float* panel = gemm.b + col * gemm.k;
-      const float* bias = gemm.bias ? gemm.bias + col : nullptr;
-      const int count = static_cast<int>(std::min<std::int64_t>(kPanelWidth, gemm.n - col));
-      const auto tile = [&]<int kRows>(std::int64_t row) {
-        gemm_f32_tile<V, kRows>(gemm, gemm.a + row * gemm.a_stride, panel, bias, gemm.c + row * gemm.c_stride + col, count);
-      };
-      std::int64_t row = block;
-      for (; row + 6 <= block_end; row += 6) tile.template operator()<6>(row);
-      switch (block_end - row) {
-        case 5:
-          tile.template operator()<5>(row);
-          break;
-        case 4:
-          tile.template operator()<4>(row);
-          break;
-        case 3:
-          tile.template operator()<3>(row);
-          break;
-        case 2:
-          tile.template operator()<2>(row);
-          break;
-        case 1:
-          tile.template operator()<1>(row);
-          break;
-        default:
-          break;
-      }
-    }
-  }
+  for_each_tile<6>(gemm.m, gemm.n, [&]<int kRows>(std::int64_t row, std::int64_t col) {
+    gemm_f32_tile<V, kRows>(gemm, gemm.a + row * gemm.a_stride, gemm.b + col * gemm.k, gemm.bias ? gemm.bias + col : nullptr,
+                            gemm.c + row * gemm.c_stride + col, static_cast<int>(std::min<std::int64_t>(kPanelWidth, gemm.n - col)));
+  });
 }
 
 }  // namespace wattn

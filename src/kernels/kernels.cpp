@@ -8,7 +8,6 @@ extern const Kernels kKernelsScalar;
 extern const Kernels kKernelsWasm;
 #endif
 #ifdef WATTN_HAVE_RELAXED_SIMD
-extern const Kernels kKernelsWasmDot;
 extern const Kernels kKernelsRelaxed;
 #endif
 #ifdef WATTN_HAVE_EIGEN
@@ -16,9 +15,7 @@ extern const Kernels kKernelsEigen;
 #endif
 
 const Kernels& exact_kernels() {
-#if defined(WATTN_HAVE_RELAXED_SIMD)
-  return kKernelsWasmDot;
-#elif defined(WATTN_HAVE_WASM_SIMD)
+#ifdef WATTN_HAVE_WASM_SIMD
   return kKernelsWasm;
 #else
   return kKernelsScalar;
@@ -42,7 +39,6 @@ std::span<const Kernels* const> kernel_variants() {
       &kKernelsWasm,
 #endif
 #ifdef WATTN_HAVE_RELAXED_SIMD
-      &kKernelsWasmDot,
       &kKernelsRelaxed,
 #endif
 #ifdef WATTN_HAVE_EIGEN

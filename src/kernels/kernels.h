@@ -23,23 +23,18 @@ struct GemmF32 {
   Activation activation = Activation::kNone;
 };
 
-// Rows of activations quantised for an integer product: x[i, :] is about scale[i] * q[i, :] + offset[i].
-// q16: 13 bits with sign, offset 0. q8: 7 bits, 0 to 127, offset the smallest of the row; kept as the variant's product
-// wants them, in bytes or in 16 bits.
+// Rows of activations quantised for an integer product: x[i, j] is about scale[i, g] * q[i, j], g = j / 32.
 struct QuantizedRows {
-  void* q = nullptr;        // [rows, k], k a multiple of the format's group, zeros past the end of the row
-  float* scale = nullptr;   // [rows]
-  float* offset = nullptr;  // [rows]
+  std::int16_t* q = nullptr;  // [rows, k], k a multiple of 32, zeros past the end of the row
+  float* scale = nullptr;     // [rows, k / 32]
 };
 
-// c[i, j] = activation(a.scale[i] * (sum over groups g, in rising order, of b_scale[j, g] * I(i, j, g))
-//                      + a.offset[i] * b_sum[j] + bias[j]),
-// I(i, j, g) the exact integer product of row i of a and row j of b over the group's k. Weights and scales: quant.h.
+// c[i, j] = activation(sum over groups g, in rising order, of (a.scale[i, g] * b_scale[j, g]) * I(i, j, g) + bias[j]),
+// I(i, j, g) the exact integer product of row i of a and row j of b over the group's 32 k. Weights and scales: quant.h.
 struct GemmQuant {
-  QuantizedRows a;                // [m, k]
-  const void* b = nullptr;        // packed, see quant.h
-  const float* b_scale = nullptr;  // [ceil(n / 8)][k / group][8]
-  const float* b_sum = nullptr;    // [n] sums of b's rows as they are after quantisation; read for q8 only
+  QuantizedRows a;                 // [m, k]
+  const void* b = nullptr;         // packed: int16 for gemm_q16, int8 for gemm_q8
+  const float* b_scale = nullptr;  // [ceil(n / 8)][k / 32][8]
   const float* bias = nullptr;     // [n] or null
   float* c = nullptr;              // [m, n], rows c_stride apart
   std::int64_t c_stride = 0;
@@ -49,15 +44,13 @@ struct GemmQuant {
 
 struct Kernels {
   const char* name;
-  int q8_step;  // neighbours along k that lie together in a packed q8 weight: 2 or 4
 
   void (*gemm_f32)(const GemmF32& gemm);
   void (*gemm_q16)(const GemmQuant& gemm);
   void (*gemm_q8)(const GemmQuant& gemm);
 
-  // Quantises x [rows, cols], each x[i, j] first multiplied by balance[j] unless balance is null.
-  void (*quantize_rows_q16)(const float* x, std::int64_t rows, std::int64_t cols, const float* balance, const QuantizedRows& out);
-  void (*quantize_rows_q8)(const float* x, std::int64_t rows, std::int64_t cols, const float* balance, const QuantizedRows& out);
+  // Quantises x [rows, cols] without gaps for either product: 14 bits with sign.
+  void (*quantize_rows)(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out);
 
   // x[i, :] = exp(x[i, :] - max) / sum, in place; x is [rows, cols] with rows stride apart. cols may be 0.
   void (*softmax_rows)(float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride);

@@ -3,9 +3,6 @@
 
 namespace wattn {
 
-extern const Kernels kKernelsWasmDot;
-const Kernels kKernelsWasmDot = kernels_on<VecWasmDot>("wasm_dot");
-
 extern const Kernels kKernelsRelaxed;
 const Kernels kKernelsRelaxed = kernels_on<VecRelaxed>("relaxed");
 

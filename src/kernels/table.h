@@ -10,12 +10,10 @@ namespace wattn {
 template <class V>
 constexpr Kernels kernels_on(const char* name) {
   return {.name = name,
-          .q8_step = V::kQ8Step,
           .gemm_f32 = gemm_f32_body<V>,
-          .gemm_q16 = gemm_quant_body<V, Q16>,
-          .gemm_q8 = gemm_quant_body<V, Q8>,
-          .quantize_rows_q16 = quantize_rows_body<V, Q16>,
-          .quantize_rows_q8 = quantize_rows_body<V, Q8>,
+          .gemm_q16 = gemm_quant_body<V, std::int16_t>,
+          .gemm_q8 = gemm_quant_body<V, std::int8_t>,
+          .quantize_rows = quantize_rows_body<V>,
           .softmax_rows = softmax_rows_body<V>,
           .layer_norm_rows = layer_norm_rows_body<V>,
           .axpy = axpy_body<V>,

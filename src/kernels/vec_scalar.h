@@ -67,11 +67,6 @@ struct VecScalar {
     return biased;
   }
 
-  // Smaller of all lanes, as min.
-  static float min_lane(F32 x) {
-    const auto smaller = [](float a, float b) { return b < a ? b : a; };
-    return smaller(smaller(x.lane[0], x.lane[2]), smaller(x.lane[1], x.lane[3]));
-  }
   static F32 abs(F32 x) {
     for (float& lane : x.lane) lane = std::bit_cast<float>(std::bit_cast<std::uint32_t>(lane) & 0x7FFFFFFFu);
     return x;
@@ -95,21 +90,17 @@ struct VecScalar {
     for (int i = 0; i < 8; ++i) out.lane[i] = p[i];
     return out;
   }
-  static I16 splat_q16(const std::int16_t* p) { return {{p[0], p[1], p[0], p[1], p[0], p[1], p[0], p[1]}}; }
-  static I32 dot_q16(I16 w, I16 a, I32 sum) {
+  static I16 splat_pair(const std::int16_t* p) { return {{p[0], p[1], p[0], p[1], p[0], p[1], p[0], p[1]}}; }
+  static I32 dot(I16 w, I16 a, I32 sum) {
     for (int c = 0; c < 4; ++c) sum.lane[c] += w.lane[2 * c] * a.lane[2 * c] + w.lane[2 * c + 1] * a.lane[2 * c + 1];
     return sum;
   }
-  // The same for q8, where a variant chooses how many neighbours along k lie together and how an activation is kept.
-  static constexpr int kQ8Step = 2;
-  using Q8 = std::int16_t;
+  // Eight int8 weights, widened.
   static I16 load_q8(const std::int8_t* p) {
     I16 out;
     for (int i = 0; i < 8; ++i) out.lane[i] = p[i];
     return out;
   }
-  static I16 splat_q8(const Q8* p) { return splat_q16(p); }
-  static I32 dot_q8(I16 w, I16 a, I32 sum) { return dot_q16(w, a, sum); }
   // x holds whole numbers + 1.5 * 2^23, |whole| < 2^15: the low 16 bits of the float are the number.
   static void store_biased(std::int16_t* p, F32 x, int count) {
     for (int i = 0; i < count; ++i) p[i] = static_cast<std::int16_t>(std::bit_cast<std::uint32_t>(x.lane[i]));

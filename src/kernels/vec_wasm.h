@@ -36,10 +36,6 @@ struct VecWasm {
   static F32 zero_where_less(F32 x, F32 test, F32 bound) { return wasm_v128_andnot(x, wasm_f32x4_lt(test, bound)); }
   static F32 pow2_of_biased(F32 biased) { return wasm_i32x4_add(wasm_i32x4_shl(biased, 23), wasm_i32x4_splat(0x3F800000)); }
 
-  static float min_lane(F32 x) {
-    const F32 pairs = min(x, wasm_i32x4_shuffle(x, x, 2, 3, 0, 1));
-    return wasm_f32x4_extract_lane(min(pairs, wasm_i32x4_shuffle(pairs, pairs, 1, 0, 1, 0)), 0);
-  }
   static F32 abs(F32 x) { return wasm_f32x4_abs(x); }
 
   using I16 = v128_t;
@@ -47,13 +43,9 @@ struct VecWasm {
   static I32 zero_i32() { return wasm_i32x4_const_splat(0); }
   static F32 to_f32(I32 x) { return wasm_f32x4_convert_i32x4(x); }
   static I16 load_q16(const std::int16_t* p) { return wasm_v128_load(p); }
-  static I16 splat_q16(const std::int16_t* p) { return wasm_v128_load32_splat(p); }
-  static I32 dot_q16(I16 w, I16 a, I32 sum) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, a)); }
-  static constexpr int kQ8Step = 2;
-  using Q8 = std::int16_t;
+  static I16 splat_pair(const std::int16_t* p) { return wasm_v128_load32_splat(p); }
+  static I32 dot(I16 w, I16 a, I32 sum) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, a)); }
   static I16 load_q8(const std::int8_t* p) { return wasm_i16x8_load8x8(p); }
-  static I16 splat_q8(const Q8* p) { return splat_q16(p); }
-  static I32 dot_q8(I16 w, I16 a, I32 sum) { return dot_q16(w, a, sum); }
   static void store_biased(std::int16_t* p, F32 x, int count) {
     // Keeps the low halves of the four lanes.
     const v128_t halves = wasm_i8x16_shuffle(x, x, 0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13);

@@ -71,22 +71,22 @@ std::string layer_name(const char* pattern, std::size_t layer) {
   return at == std::string::npos ? name : name.replace(at, 2, std::to_string(layer));
 }
 
-Result<Encoder> Encoder::with_config(const EncoderConfig& config, WeightType type, const Kernels& kernels) {
+Result<Encoder> Encoder::with_config(const EncoderConfig& config, WeightType type) {
   Encoder encoder;
   encoder.config_ = config;
   encoder.type_ = type;
-  encoder.take_weights(encoder.weights_, kernels);  // measures
+  encoder.take_weights(encoder.weights_);  // measures
   auto weights = Arena::with_bytes(encoder.weights_.used(), "weights");
   if (!weights.ok()) return weights.error();
   encoder.weights_ = std::move(weights).value();
-  encoder.take_weights(encoder.weights_, kernels);
+  encoder.take_weights(encoder.weights_);
   return encoder;
 }
 
-void Encoder::take_weights(Arena& arena, const Kernels& kernels) {
+void Encoder::take_weights(Arena& arena) {
   const std::int64_t hidden = config_.hidden_size;
   const std::int64_t ffn = config_.intermediate_size;
-  const auto matrix = [&](std::int64_t in, std::int64_t out) { return take_linear(arena, kernels, type_, in, out, true); };
+  const auto matrix = [&](std::int64_t in, std::int64_t out) { return take_linear(arena, type_, in, out, true); };
   word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, hidden);
   // Small, and part of every token: int8 would cost more accuracy than it saves memory.
   const WeightType finer = type_ == WeightType::kQ8 ? WeightType::kQ16 : type_;
@@ -102,7 +102,7 @@ void Encoder::take_weights(Arena& arena, const Kernels& kernels) {
     layer.output = matrix(ffn, hidden);
     layer.output_norm = take_layer_norm(arena, hidden, config_.layer_norm_eps);
   }
-  pooler_ = take_linear(arena, kernels, WeightType::kF32, hidden, hidden, true);  // small, and run once a sequence
+  pooler_ = take_linear(arena, WeightType::kF32, hidden, hidden, true);  // small, and run once a sequence
 }
 
 std::vector<WeightSlot> Encoder::weight_slots(const EncoderNames& names) const {

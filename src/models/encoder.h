@@ -62,9 +62,8 @@ struct EncoderLayer {
 
 class Encoder {
  public:
-  // Takes the memory of all weights: zeros until the slots are filled. type: how matrices and tables are held; kernels:
-  // those that forward() will be given.
-  static Result<Encoder> with_config(const EncoderConfig& config, WeightType type, const Kernels& kernels);
+  // Takes the memory of all weights: zeros until the slots are filled. type: how matrices and tables are held.
+  static Result<Encoder> with_config(const EncoderConfig& config, WeightType type);
 
   // One slot for each tensor of the checkpoint. They write into this Encoder's memory, which stays where it is when the
   // Encoder is moved.
@@ -100,7 +99,7 @@ class Encoder {
     AttentionScratch attention;
   };
 
-  void take_weights(Arena& arena, const Kernels& kernels);
+  void take_weights(Arena& arena);
   Workspace take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t max_seq) const;
   void embed_tokens(const Kernels& kernels, const Batch& batch, float* hidden) const;
   void forward_layer(const Kernels& kernels, const Batch& batch, int layer, const Workspace& work, float* hidden,

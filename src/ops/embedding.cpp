@@ -1,7 +1,6 @@
 #include "ops/embedding.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
 #include "kernels/quant.h"
@@ -19,7 +18,7 @@ void quantize_row(float largest_q, const float* values, std::int64_t n, T* out, 
   scale = largest / largest_q;
   const float inverse = largest > 0 ? largest_q / largest : 0.0f;
   for (std::int64_t j = 0; j < n; ++j) {
-    out[j] = static_cast<T>(std::bit_cast<std::int32_t>(values[j] * inverse + kRoundingBias) - std::bit_cast<std::int32_t>(kRoundingBias));
+    out[j] = static_cast<T>(round_to_int(values[j] * inverse));
   }
 }
 

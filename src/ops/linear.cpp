@@ -5,32 +5,26 @@
 namespace wattn {
 namespace {
 
-template <class Format>
+template <class T>
 void take_quantized(Arena& arena, Linear& layer) {
-  const std::int64_t size = packed_size(layer.out, padded_depth<Format>(layer.in));
-  layer.weight = arena.take<typename Format::Value>(size);
-  layer.scale = arena.take<float>(size / Format::kGroup);
+  const std::int64_t size = packed_size(layer.out, padded_depth(layer.in));
+  layer.weight = arena.take<T>(size);
+  layer.scale = arena.take<float>(size / kQuantGroup);
 }
 
 }  // namespace
 
-Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias) {
-  Linear layer;
-  layer.in = in;
-  layer.out = out;
-  layer.type = type;
+Linear take_linear(Arena& arena, WeightType type, std::int64_t in, std::int64_t out, bool bias) {
+  Linear layer{.in = in, .out = out, .type = type};
   switch (type) {
     case WeightType::kF32:
       layer.weight = arena.take<float>(packed_size(out, in));
       break;
     case WeightType::kQ16:
-      layer.step = 2;
-      take_quantized<Q16>(arena, layer);
+      take_quantized<std::int16_t>(arena, layer);
       break;
     case WeightType::kQ8:
-      layer.step = kernels.q8_step;
-      take_quantized<Q8>(arena, layer);
-      layer.row_sum = arena.take<float>(out);
+      take_quantized<std::int8_t>(arena, layer);
       break;
   }
   layer.bias = bias ? arena.take<float>(out) : nullptr;
@@ -38,13 +32,9 @@ Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::i
 }
 
 LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in) {
-  LinearScratch scratch;
-  if (type == WeightType::kF32) return scratch;
-  const std::int64_t depth = type == WeightType::kQ16 ? padded_depth<Q16>(max_in) : padded_depth<Q8>(max_in);
-  scratch.rows.q = arena.take<std::int16_t>(max_tokens * depth);  // 16 bits is the widest form an activation has
-  scratch.rows.scale = arena.take<float>(max_tokens);
-  scratch.rows.offset = arena.take<float>(max_tokens);
-  return scratch;
+  if (type == WeightType::kF32) return {};
+  const std::int64_t size = max_tokens * padded_depth(max_in);
+  return {{.q = arena.take<std::int16_t>(size), .scale = arena.take<float>(size / kQuantGroup)}};
 }
 
 void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
@@ -53,10 +43,10 @@ void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
       pack_row(static_cast<float*>(layer.weight), j, values, layer.in);
       break;
     case WeightType::kQ16:
-      quantize_weight_row<Q16>(static_cast<Q16::Value*>(layer.weight), layer.scale, j, values, layer.in, layer.step);
+      quantize_weight_row(static_cast<std::int16_t*>(layer.weight), layer.scale, j, values, layer.in);
       break;
     case WeightType::kQ8:
-      layer.row_sum[j] = quantize_weight_row<Q8>(static_cast<Q8::Value*>(layer.weight), layer.scale, j, values, layer.in, layer.step);
+      quantize_weight_row(static_cast<std::int8_t*>(layer.weight), layer.scale, j, values, layer.in);
       break;
   }
 }
@@ -76,19 +66,18 @@ void linear(const Kernels& kernels, const Linear& layer, const float* x, std::in
                       .activation = activation});
     return;
   }
-  const bool q16 = layer.type == WeightType::kQ16;
-  (q16 ? kernels.quantize_rows_q16 : kernels.quantize_rows_q8)(x, tokens, layer.in, nullptr, scratch.rows);
-  (q16 ? kernels.gemm_q16 : kernels.gemm_q8)({.a = scratch.rows,
-                                              .b = layer.weight,
-                                              .b_scale = layer.scale,
-                                              .b_sum = layer.row_sum,
-                                              .bias = layer.bias,
-                                              .c = y,
-                                              .c_stride = layer.out,
-                                              .m = tokens,
-                                              .n = layer.out,
-                                              .k = q16 ? padded_depth<Q16>(layer.in) : padded_depth<Q8>(layer.in),
-                                              .activation = activation});
+  kernels.quantize_rows(x, tokens, layer.in, scratch.rows);
+  const auto gemm = layer.type == WeightType::kQ16 ? kernels.gemm_q16 : kernels.gemm_q8;
+  gemm({.a = scratch.rows,
+        .b = layer.weight,
+        .b_scale = layer.scale,
+        .bias = layer.bias,
+        .c = y,
+        .c_stride = layer.out,
+        .m = tokens,
+        .n = layer.out,
+        .k = padded_depth(layer.in),
+        .activation = activation});
 }
 
 }  // namespace wattn

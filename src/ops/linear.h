@@ -12,18 +12,16 @@ namespace wattn {
 enum class WeightType : std::uint8_t {
   kF32,  // 4 bytes a weight
   kQ16,  // 2 bytes, f32's answers for practical purposes (kernels/quant.h)
-  kQ8,   // 1 byte
+  kQ8,   // 1 byte a weight
 };
 
 struct Linear {
   std::int64_t in = 0;
   std::int64_t out = 0;
   WeightType type = WeightType::kF32;
-  int step = 1;              // of the packed layout
-  void* weight = nullptr;    // [out, in]: floats as [ceil(out / 8)][in][8], else as kernels/quant.h has it
-  float* scale = nullptr;    // of the groups of W; none for f32
-  float* row_sum = nullptr;  // [out], q8 only
-  float* bias = nullptr;     // [out], or null
+  void* weight = nullptr;  // [out, in]: floats as [ceil(out / 8)][in][8], else as kernels/quant.h has it
+  float* scale = nullptr;  // of the groups of W; none for f32
+  float* bias = nullptr;   // [out], or null
 };
 
 // Activations quantised on their way into a Linear; nothing for f32.
@@ -31,8 +29,8 @@ struct LinearScratch {
   QuantizedRows rows;
 };
 
-// Takes the memory of a Linear from the arena. kernels: those that will multiply it, whose layout it gets.
-Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias);
+// Takes the memory of a Linear from the arena.
+Linear take_linear(Arena& arena, WeightType type, std::int64_t in, std::int64_t out, bool bias);
 // Takes what linear() needs for up to max_tokens rows of up to max_in values.
 LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in);
 

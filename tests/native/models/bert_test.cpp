@@ -25,12 +25,12 @@ struct Seen : Taps {
   }
 };
 
-Encoder load_tiny_bert(WeightType type = WeightType::kF32, const Kernels& kernels = exact_kernels()) {
+Encoder load_tiny_bert(WeightType type = WeightType::kF32) {
   const std::string folder = golden("bert-tiny/model/");
   auto config_json = Json::parse(read_file(folder + "config.json"), "config.json");
   const Json& config = config_json.value();
   const Arch* arch = find_arch(config.root()).value();
-  Encoder encoder = std::move(Encoder::with_config(arch->parse_config(config.root()).value(), type, kernels)).value();
+  Encoder encoder = std::move(Encoder::with_config(arch->parse_config(config.root()).value(), type)).value();
   WeightLoader loader(encoder.weight_slots(arch->names), {arch->ignored.begin(), arch->ignored.end()},
                       [arch](std::string_view name) { return canonical_weight_name(*arch, name); });
   const std::string weights = read_file(folder + "model.safetensors");

@@ -25,7 +25,7 @@ TEST(MiniLm, NormalisedMeansAreTheReferences) {
   if (!test::has_file(folder + "model.safetensors")) GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
   const auto config = Json::parse(read_file(folder + "config.json"), "config.json");
   const Arch* arch = find_arch(config.value().root()).value();
-  auto loaded = Encoder::with_config(arch->parse_config(config.value().root()).value(), WeightType::kF32, exact_kernels());
+  auto loaded = Encoder::with_config(arch->parse_config(config.value().root()).value(), WeightType::kF32);
   Encoder& encoder = loaded.value();
   WeightLoader loader(encoder.weight_slots(arch->names), {arch->ignored.begin(), arch->ignored.end()},
                       [arch](std::string_view name) { return canonical_weight_name(*arch, name); });
