@@ -232,6 +232,17 @@ async function folder(page) {
   expect('the name', await page.locator('#model-title').innerText(), 'model');
 }
 
+/** Beside the zone that is drawn for it: the whole page takes it. */
+async function dropped(page) {
+  await page.getByRole('button', { name: 'Change model' }).click();
+  await page.waitForSelector('#address');
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [kModel], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'])
+    await session.send('Input.dispatchDragEvent', { type, x: 600, y: 800, data });
+  await matrixShown(page);
+}
+
 /** Findings of axe-core that are serious or critical. */
 async function accessible(page) {
   await page.evaluate(readFileSync(here('../node_modules/axe-core/axe.min.js'), 'utf8'));
@@ -261,6 +272,7 @@ async function onStaticHost(browser, url) {
   await check('loading can be cancelled', () => cancel(page));
   await check('light, without a model: axe-core', () => accessible(page));
   await check('a model from a folder of this machine', () => folder(page));
+  await check('a folder dropped anywhere on the page', () => dropped(page));
   const unexpected = () => said.filter((line) => !line.includes('/nothing/'));
   await check('nothing else on the console', () => expect('messages', unexpected(), []));
   await close();

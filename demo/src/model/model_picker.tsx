@@ -1,5 +1,5 @@
 // The ways to choose a model: a folder on this machine, an id on the hub, a URL.
-import { useRef, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { filesOfDrop, filesOfPicker, nameOf, type ModelFiles } from './files_of.js';
 import type { ModelControl } from './use_model.js';
 
@@ -43,21 +43,27 @@ function FolderWay({ control }: { control: ModelControl }) {
       control.fail(error as Error);
     }
   };
+  // The whole page takes the drop: beside the zone, the browser would leave the page and show the folder.
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const onOver = (event: DragEvent) => {
+      event.preventDefault();
+      setOver(true);
+    };
+    const onLeave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
+    const onDrop = (event: DragEvent) => {
+      event.preventDefault();
+      setOver(false);
+      if (event.dataTransfer) void take(filesOfDrop(event.dataTransfer));
+    };
+    addEventListener('dragover', onOver, { signal });
+    addEventListener('dragleave', onLeave, { signal });
+    addEventListener('drop', onDrop, { signal });
+    return () => controller.abort();
+  }, []);
   return (
-    <section
-      class={over ? 'way drop is-over' : 'way drop'}
-      aria-labelledby="way-folder"
-      onDragOver={(event) => {
-        event.preventDefault();
-        setOver(true);
-      }}
-      onDragLeave={() => setOver(false)}
-      onDrop={(event) => {
-        event.preventDefault();
-        setOver(false);
-        if (event.dataTransfer) void take(filesOfDrop(event.dataTransfer));
-      }}
-    >
+    <section class={over ? 'way drop is-over' : 'way drop'} aria-labelledby="way-folder">
       <h3 id="way-folder">A folder on this machine</h3>
       <p>Drop it here{kCanPickFolders ? ', or pick it. Your browser may call that an “upload”: the files stay here.' : '.'}</p>
       {kCanPickFolders && (
