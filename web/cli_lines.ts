@@ -95,6 +95,7 @@ export async function* items(values: Values, positionals: readonly string[]): As
     yield positionals.slice(begin, begin + kMostTexts).map((text) => ({ text, members: undefined }));
   }
   if (positionals.length > 0) return;
+  if (!files && process.stdin.isTTY) process.stderr.write('texts from standard input, one a line; Ctrl-D ends\n');
   for (const file of files ?? ['-']) yield* itemsOf(file, form);
 }
 

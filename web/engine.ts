@@ -42,8 +42,7 @@ function joinFloats(parts: readonly Float32Array[]): Float32Array {
 
 export class Engine {
   private constructor(
-    private readonly host: SeamHost,
-    private readonly handle: SeamEngineHandle,
+    private readonly host: SeamHost<SeamEngineHandle>,
     private readonly about: Omit<ModelInfo, 'max_length'> & { max_length: number; weight_bytes: number; arena_bytes: number },
     /** The small files, for those who need a field that stays in JS. */
     readonly files: readonly NamedBytes[],
@@ -62,35 +61,34 @@ export class Engine {
     const source = openModel(model, options);
     const progress = new Progress(source, options.progress_callback ?? undefined);
     const scope = new TaskScope(signal);
-    let host: SeamHost | undefined;
+    let host: SeamHost<SeamEngineHandle> | undefined;
     try {
       const work = Promise.all([compileWasm(), openModelFiles(source, progress, scope.signal)]);
       const [compiled, { files, single }] = await abortable(work, scope.signal);
       const instance = await abortable(instantiateWasm(compiled), scope.signal);
-      const loading = new SeamHost(instance, 'this model');
+      const loading = new SeamHost('this model', instance, new instance.seam.Engine());
       host = loading;
-      const handle = new instance.seam.Engine();
       const precision = options.precision ?? 'exact';
-      const { weight_files } = loading.call(() => handle.begin(files, precision));
+      const { weight_files } = loading.call((handle) => handle.begin(files, precision));
       let file = '';
       const sink = {
         begin(name: string, bytes: number) {
           file = name;
-          loading.call(() => handle.begin_weight_file(name, bytes));
+          loading.call((handle) => handle.begin_weight_file(name, bytes));
         },
         push(chunk: Uint8Array) {
           onChunk?.(file, chunk);
-          loading.call(() => handle.push(chunk));
+          loading.call((handle) => handle.push(chunk));
         },
       };
       await abortable(streamWeights(source, weight_files, single, sink, progress, scope.signal), scope.signal);
-      loading.call(() => handle.finish());
-      const { code: _code, message: _message, ...info } = loading.call(() => handle.info());
+      loading.call((handle) => handle.finish());
+      const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
       const build_id = instance.seam.build_id();
       const about = { ...info, dtype: 'f32', precision, wasm: compiled.kind, threads: 1, build_id } as const;
       progress.ready();
       throwIfAborted(signal);
-      return new Engine(loading, handle, about, files);
+      return new Engine(loading, about, files);
     } catch (error) {
       host?.release();
       throw error;
@@ -111,11 +109,10 @@ export class Engine {
 
   /** Calls a method of the handle and checks its answer. */
   call<A extends { code: number; message: string }>(run: (handle: SeamEngineHandle) => A): A {
-    return this.host.call(() => run(this.handle));
+    return this.host.call(run);
   }
 
   dispose(): void {
-    if (this.host.usable) this.handle.delete();
     this.host.release();
   }
 

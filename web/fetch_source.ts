@@ -87,7 +87,10 @@ export function fetchSource(directory: URL, name: string): ModelSource {
         await response.body?.cancel().catch(() => {});
         return undefined;
       }
-      if (!response.ok) throw new NetworkError(`${file}: status ${response.status} from ${url}`, url, response.status);
+      if (!response.ok) {
+        const hint = response.status === 401 ? ' (a hub says so of what is private, and of what is not there)' : '';
+        throw new NetworkError(`${file}: status ${response.status} from ${url}${hint}`, url, response.status);
+      }
       if (isHtml(response)) throw htmlError(file, url);
       return { size: sizeOf(response), chunks: () => bodyChunks(file, url, response, signal) };
     },

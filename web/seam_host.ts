@@ -1,29 +1,30 @@
-// One WebAssembly instance, and the guard around every crossing into it.
+// One WebAssembly instance with the one handle in it, and the guard around every crossing.
 import { OutOfMemoryError, seamError, StateError, type WattnError } from './errors.js';
-import type { Answer, SeamModule } from './seam.js';
+import type { Answer } from './seam.js';
 import type { Instance } from './wasm_loader.js';
 
-export class SeamHost {
-  private instance: Instance | undefined;
+export class SeamHost<Handle extends { delete(): void }> {
+  private inside: { instance: Instance; handle: Handle } | undefined;
   private broken: WattnError | undefined;
 
   /** what: "this model" or "this tokenizer", for messages. */
   constructor(
-    instance: Instance,
     private readonly what: string,
+    instance: Instance,
+    handle: Handle,
   ) {
-    this.instance = instance;
+    this.inside = { instance, handle };
   }
 
   /** What run answers, when it is well. Otherwise throws the error that the code stands for. */
-  call<A extends Answer>(run: (seam: SeamModule) => A): A {
-    const { instance } = this;
-    if (!instance) throw new StateError(`${this.what} was disposed`);
+  call<A extends Answer>(run: (handle: Handle) => A): A {
+    if (!this.inside) throw new StateError(`${this.what} was disposed`);
     if (this.broken) throw new StateError(`${this.what} broke before and cannot go on; load it again`, { cause: this.broken });
+    const { instance, handle } = this.inside;
     instance.growth.refused = false;
     let answer: A;
     try {
-      answer = run(instance.seam);
+      answer = run(handle);
     } catch (cause) {
       this.broken = this.explain(instance, cause);
       throw this.broken;
@@ -32,18 +33,11 @@ export class SeamHost {
     return answer;
   }
 
-  get usable(): boolean {
-    return this.instance !== undefined && this.broken === undefined;
-  }
-
-  /** Bytes of the instance's memory as it is now. */
-  get heapBytes(): number {
-    return this.instance?.memory.buffer.byteLength ?? 0;
-  }
-
   /** Lets go of the instance, and with it of all its memory. */
   release(): void {
-    this.instance = undefined;
+    const { inside } = this;
+    this.inside = undefined;
+    if (!this.broken) inside?.handle.delete();
   }
 
   // A trap, or an exception of the glue: C++ frames were left without an end, so nothing in there can be relied on.

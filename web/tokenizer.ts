@@ -4,7 +4,7 @@ import { Progress, readOptional, readRequired, type NamedBytes } from './model_f
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
 import { SeamHost } from './seam_host.js';
-import type { Answer, EncodeAnswer, SeamEncodeOptions, SeamTokenizer } from './seam.js';
+import type { Answer, EncodeAnswer, SeamEncodeOptions, SeamTokenizer, SeamTokenizerHandle } from './seam.js';
 import { abortable, TaskScope, throwIfAborted } from './signal.js';
 import { Tensor } from './tensor.js';
 import { checkTexts, joinTexts } from './texts.js';
@@ -225,16 +225,12 @@ export const AutoTokenizer = {
       ]);
       const [compiled, tokenizerJson, [tokenizerConfig]] = await abortable(work, scope.signal);
       const instance = await abortable(instantiateWasm(compiled), scope.signal);
-      const host = new SeamHost(instance, 'this tokenizer');
-      const handle = new instance.seam.Tokenizer();
-      host.call(() => handle.load(tokenizerJson[1], tokenizerConfig?.[1] ?? null));
-      const tokenizer = makeTokenizer(
-        { call: (run) => host.call(() => run(handle)), describe: () => handle.describe() },
+      const host = new SeamHost('this tokenizer', instance, new instance.seam.Tokenizer());
+      host.call((handle) => handle.load(tokenizerJson[1], tokenizerConfig?.[1] ?? null));
+      const tokenizer = makeTokenizer<SeamTokenizerHandle>(
+        { call: (run) => host.call(run), describe: (handle) => handle.describe() },
         tokenizerConfig ? [tokenizerConfig] : [],
-        () => {
-          if (host.usable) handle.delete();
-          host.release();
-        },
+        () => host.release(),
       );
       progress.ready();
       return tokenizer;

@@ -28,6 +28,9 @@ export function readTokenizerConfig(files: readonly NamedBytes[]): TokenizerConf
   } catch (cause) {
     throw new ModelFormatError(`${kFile}: ${(cause as Error).message}`, { cause });
   }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new ModelFormatError(`${kFile}: expected an object, found ${JSON.stringify(json).slice(0, 40)}`);
+  }
   const pad = json.pad_token as { content?: unknown } | string | null | undefined;
   const padToken = typeof pad === 'string' ? pad : pad?.content;
   const inputs = json.model_input_names;

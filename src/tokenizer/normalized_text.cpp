@@ -1,5 +1,6 @@
 #include "tokenizer/normalized_text.h"
 
+#include <algorithm>
 #include <cstdint>
 
 #include "core/utf.h"
@@ -10,6 +11,21 @@ void NormalizedText::append(const NormalizedText& from, std::size_t begin, std::
   chars.append(from.chars, begin, end - begin);
   spans.insert(spans.end(), from.spans.begin() + static_cast<std::ptrdiff_t>(begin),
                from.spans.begin() + static_cast<std::ptrdiff_t>(end));
+}
+
+void TextRewriter::keep(std::size_t count) {
+  if (count > out_.size() - size_) out_.resize(2 * (size_ + count));
+  std::copy_n(text_.chars.begin() + static_cast<std::ptrdiff_t>(next_), count,
+              out_.chars.begin() + static_cast<std::ptrdiff_t>(size_));
+  std::copy_n(text_.spans.begin() + static_cast<std::ptrdiff_t>(next_), count,
+              out_.spans.begin() + static_cast<std::ptrdiff_t>(size_));
+  size_ += count;
+  next_ += count;
+}
+
+void TextRewriter::finish() {
+  out_.resize(size_);
+  text_ = std::move(out_);
 }
 
 NormalizedText read_utf16(std::u16string_view text) {

@@ -45,22 +45,26 @@ NormalizedText read_utf8(std::string_view text);
 // the spans are those of the places, which is what the reference gives too.
 class TextRewriter {
  public:
-  explicit TextRewriter(NormalizedText& text) : text_(text) { out_.reserve(text.size() + text.size() / 8); }
+  explicit TextRewriter(NormalizedText& text) : text_(text) { out_.resize(text.size() + text.size() / 8 + 8); }
 
   void put(char32_t c, int change) {
+    if (size_ == out_.size()) out_.resize(2 * size_);
+    out_.chars[size_] = c;
     if (change > 0) {
-      out_.push(c, next_ == 0 ? TextSpan{} : text_.spans[next_ - 1]);
-      return;
+      out_.spans[size_++] = next_ == 0 ? TextSpan{} : text_.spans[next_ - 1];
+    } else {
+      out_.spans[size_++] = text_.spans[next_];
+      next_ += 1 + static_cast<std::size_t>(-change);
     }
-    out_.push(c, text_.spans[next_]);
-    next_ += 1 + static_cast<std::size_t>(-change);
   }
-  void skip(std::size_t count) { next_ += count; }  // old characters that go without a trace
-  void finish() { text_ = std::move(out_); }
+  // Takes the next old characters over as they are.
+  void keep(std::size_t count);
+  void finish();
 
  private:
   NormalizedText& text_;
-  NormalizedText out_;
+  NormalizedText out_;  // [0, size_) is written
+  std::size_t size_ = 0;
   std::size_t next_ = 0;  // old characters taken so far
 };
 

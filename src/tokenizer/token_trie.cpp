@@ -7,7 +7,7 @@ namespace wattn {
 TokenTrie::TokenTrie(std::vector<std::pair<std::u32string, std::int32_t>> strings) {
   std::erase_if(strings, [](const auto& entry) { return entry.first.empty(); });
   if (strings.empty()) return;
-  std::stable_sort(strings.begin(), strings.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  std::sort(strings.begin(), strings.end());
 
   // Breadth first, so that a node's edges lie together. A node stands for the strings [begin, end), equal up to its depth.
   struct Pending {

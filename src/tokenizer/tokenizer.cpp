@@ -98,7 +98,7 @@ Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer
   }
   auto parts = std::make_unique<Parts>();
   if (const JsonRef json = tokenizer_json["normalizer"]; !json.is_null()) {
-    Result<std::unique_ptr<Normalizer>> normalizer = read_normalizer(json);
+    Result<std::unique_ptr<Normalizer>> normalizer = read_normalizer_of_class(json, tokenizer_config);
     if (!normalizer.ok()) return normalizer.error();
     parts->normalizer = std::move(normalizer).value();
   }

@@ -1,6 +1,7 @@
 // WordPiece: from the left, always the longest token that fits; a word that cannot be covered is one unknown token.
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <string>
 
 #include "core/utf.h"
@@ -21,7 +22,9 @@ class WordPiece : public Model {
         unk_id_(unk_id),
         prefix_(std::move(prefix)),
         prefix_hash_(Vocabulary::hash_of(prefix_)),
-        max_input_chars_(max_input_chars) {}
+        max_input_chars_(max_input_chars) {
+    collect_beginnings();
+  }
 
   void tokenize(std::u32string_view word, std::vector<Token>& out) const override {
     const std::size_t out_begin = out.size();
@@ -54,8 +57,8 @@ class WordPiece : public Model {
     return true;
   }
 
-  // Hashes of all beginnings of the rest in one pass, then the longest of them first. Nothing longer than the longest token can
-  // match, which bounds the pass and keeps it on the stack.
+  // Goes on as long as some token begins with what it has read, keeping the hash at every character, then looks the longest up
+  // first. Nothing longer than the longest token can match, which bounds the pass and keeps it on the stack.
   Match longest_match(std::u32string_view rest, bool continues) const {
     std::array<char, kMostTokenBytes + 4> bytes;
     std::array<std::uint16_t, kMostTokenBytes + 1> ends;       // [chars] bytes up to and with the character
@@ -66,6 +69,7 @@ class WordPiece : public Model {
       const std::size_t from = num_bytes;
       num_bytes += write_utf8(rest[num_chars], bytes.data() + num_bytes);
       for (std::size_t i = from; i < num_bytes; ++i) hash = Vocabulary::extend(hash, bytes[i]);
+      if (!may_begin_token(hash)) break;
       ends[num_chars] = static_cast<std::uint16_t>(num_bytes);
       hashes[num_chars] = hash;
     }
@@ -77,11 +81,31 @@ class WordPiece : public Model {
     return {};
   }
 
+  // A Bloom filter of one bit per hash: a wrong yes costs a look-up, a wrong no cannot happen.
+  bool may_begin_token(Vocabulary::Hash hash) const { return (beginnings_[word_of(hash)] >> bit_of(hash)) & 1; }
+  std::size_t word_of(Vocabulary::Hash hash) const { return (hash >> 6 ^ hash >> 32) & (beginnings_.size() - 1); }
+  static unsigned bit_of(Vocabulary::Hash hash) { return hash & 63; }
+
+  void collect_beginnings() {
+    constexpr std::size_t kBitsPerByte = 4;  // of the vocabulary; about one wrong yes in ten
+    std::size_t num_bytes = 0;
+    for (std::int32_t id = 0; id < vocabulary_.num_ids(); ++id) num_bytes += vocabulary_.token(id).value_or("").size();
+    beginnings_.assign(std::bit_ceil(num_bytes * kBitsPerByte / 64 + 1), 0);
+    for (std::int32_t id = 0; id < vocabulary_.num_ids(); ++id) {
+      Vocabulary::Hash hash = Vocabulary::kEmptyHash;
+      for (const char byte : vocabulary_.token(id).value_or("")) {
+        hash = Vocabulary::extend(hash, byte);
+        beginnings_[word_of(hash)] |= std::uint64_t{1} << bit_of(hash);
+      }
+    }
+  }
+
   Vocabulary vocabulary_;
   std::int32_t unk_id_;
   std::string prefix_;
   Vocabulary::Hash prefix_hash_;
   std::size_t max_input_chars_;
+  std::vector<std::uint64_t> beginnings_;  // a power of two; hashes of all beginnings of tokens
 };
 
 }  // namespace

@@ -106,4 +106,15 @@ NormalizerResult read_bert_normalizer(JsonRef json, int) {
       BertSettings{clean_text.value(), chinese.value(), strip_accents.value(), lowercase.value()}));
 }
 
+NormalizerResult read_bert_normalizer_of_class(JsonRef tokenizer_config) {
+  const Result<bool> chinese = tokenizer_config["tokenize_chinese_chars"].as_bool_or(true);
+  if (!chinese.ok()) return chinese.error();
+  const Result<bool> lowercase = tokenizer_config["do_lower_case"].as_bool_or(true);
+  if (!lowercase.ok()) return lowercase.error();
+  const Result<bool> strip_accents = tokenizer_config["strip_accents"].as_bool_or(lowercase.value());
+  if (!strip_accents.ok()) return strip_accents.error();
+  return NormalizerResult(
+      std::make_unique<BertNormalizer>(BertSettings{true, chinese.value(), strip_accents.value(), lowercase.value()}));
+}
+
 }  // namespace wattn

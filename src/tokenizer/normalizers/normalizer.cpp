@@ -1,5 +1,7 @@
 #include "tokenizer/normalizers/normalizer.h"
 
+#include <algorithm>
+#include <iterator>
 #include <vector>
 
 #include "tokenizer/component.h"
@@ -47,10 +49,29 @@ constexpr ComponentReader<Normalizer> kReaders[] = {
     {"StripAccents", read_strip_accents},
 };
 
+// Classes of transformers 5 (and 4) whose constructor makes a BertNormalizer. "Fast" may follow each name.
+constexpr std::string_view kBertClasses[] = {
+    "BertTokenizer",       "ConvBertTokenizer",  "DistilBertTokenizer", "ElectraTokenizer",
+    "FunnelTokenizer",     "LayoutLMTokenizer",  "LxmertTokenizer",     "MPNetTokenizer",
+    "MobileBertTokenizer", "RetriBertTokenizer", "SplinterTokenizer",   "SqueezeBertTokenizer",
+};
+
 }  // namespace
 
 NormalizerResult read_normalizer(JsonRef json, int depth) {
   return read_component<Normalizer>(json, depth, "normalizer", kReaders);
+}
+
+NormalizerResult read_normalizer_of_class(JsonRef json, JsonRef tokenizer_config) {
+  NormalizerResult normalizer = read_normalizer(json);  // what cannot be read is an error all the same
+  if (!normalizer.ok()) return normalizer;
+  const Result<std::string_view> class_name = tokenizer_config["tokenizer_class"].as_string_or("");
+  if (!class_name.ok()) return class_name.error();
+  std::string_view name = class_name.value();
+  if (name.ends_with("Fast")) name.remove_suffix(4);
+  const bool is_bert_class = std::find(std::begin(kBertClasses), std::end(kBertClasses), name) != std::end(kBertClasses);
+  if (!is_bert_class || json["type"].as_string().value() != "BertNormalizer") return normalizer;
+  return read_bert_normalizer_of_class(tokenizer_config);
 }
 
 }  // namespace wattn

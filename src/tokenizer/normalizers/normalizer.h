@@ -18,4 +18,9 @@ class Normalizer {
 // json: the "normalizer" of a tokenizer.json, not null. depth counts enclosing Sequences.
 Result<std::unique_ptr<Normalizer>> read_normalizer(JsonRef json, int depth = 0);
 
+// The normalizer that transformers uses: for a tokenizer_class of the BERT family it makes the BertNormalizer anew from
+// tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars, each with its default) and passes over what
+// tokenizer.json says. tokenizer_config may be absent.
+Result<std::unique_ptr<Normalizer>> read_normalizer_of_class(JsonRef json, JsonRef tokenizer_config);
+
 }  // namespace wattn

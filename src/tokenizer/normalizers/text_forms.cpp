@@ -12,98 +12,148 @@ namespace {
 
 struct Unit {
   char32_t c;
-  int change;  // as TextRewriter takes it
+  std::int32_t change;  // as TextRewriter takes it
+  std::uint32_t place;  // among the marks of its starter, before sorting
   std::uint8_t combining_class;
+
+  bool operator<(const Unit& other) const {
+    return combining_class != other.combining_class ? combining_class < other.combining_class : place < other.place;
+  }
 };
 
 bool is_compatibility(NormalForm form) { return form == NormalForm::kNfkd || form == NormalForm::kNfkc; }
 bool is_composed(NormalForm form) { return form == NormalForm::kNfc || form == NormalForm::kNfkc; }
 
-// True when no character can make the text differ from its normal form.
-bool is_surely_normal(const NormalizedText& text, NormalForm form) {
-  const std::uint16_t suspicious =
-      static_cast<std::uint16_t>((is_composed(form) ? kCharComposesBackward | kCharNotComposed : kCharDecomposes) |
-                                 (is_compatibility(form) ? kCharDecomposesCompat : 0));
-  for (const char32_t c : text.chars) {
-    if (c < 0x80) continue;
+// Characters that stay what they are, and that nothing before them can change: they end whatever a normal form has to look at.
+class StableChars {
+ public:
+  explicit StableChars(NormalForm form)
+      : suspicious_(static_cast<std::uint16_t>((is_composed(form) ? kCharComposesBackward | kCharNotComposed : kCharDecomposes) |
+                                               (is_compatibility(form) ? kCharDecomposesCompat : 0))),
+        hangul_decomposes_(!is_composed(form)) {}
+
+  bool has(char32_t c) const {
+    if (c < 0x80) return true;
     const CharProperties properties = char_properties(c);
-    if ((properties.flags & suspicious) || properties.combining_class != 0) return false;
-    if (!is_composed(form) && is_hangul_syllable(c)) return false;
+    return !(properties.flags & suspicious_) && properties.combining_class == 0 && !(hangul_decomposes_ && is_hangul_syllable(c));
   }
-  return true;
-}
 
-// Marks after a starter stand in the order of their classes; equal classes keep their order.
-void sort_marks(std::vector<Unit>& units, std::size_t begin) {
-  const auto by_class = [](const Unit& a, const Unit& b) { return a.combining_class < b.combining_class; };
-  const auto first = units.begin() + static_cast<std::ptrdiff_t>(begin);
-  if (!std::is_sorted(first, units.end(), by_class)) std::stable_sort(first, units.end(), by_class);
-}
+ private:
+  std::uint16_t suspicious_;
+  bool hangul_decomposes_;
+};
 
-std::vector<Unit> decompose_all(const NormalizedText& text, bool compatibility) {
-  std::vector<Unit> units;
-  units.reserve(text.size() + text.size() / 8);
-  std::size_t marks_begin = 0;  // the marks since the last starter
-  for (const char32_t c : text.chars) {
+// Takes the characters of a stretch one by one and writes their normal form. A starter, what was composed with it, and the marks
+// since then are all that is held back.
+class FormWriter {
+ public:
+  FormWriter(NormalForm form, TextRewriter& out) : form_(form), out_(out) {}
+
+  void take(char32_t c) {
     char32_t parts[kLongestDecomposition];
-    const int num_parts = decompose(c, compatibility, parts);
-    for (int i = 0; i < num_parts; ++i) {
-      const std::uint8_t combining_class = char_properties(parts[i]).combining_class;
-      if (combining_class == 0) sort_marks(units, marks_begin);
-      units.push_back({parts[i], i == 0 ? 0 : 1, combining_class});
-      if (combining_class == 0) marks_begin = units.size();
-    }
+    const int num_parts = decompose(c, is_compatibility(form_), parts);
+    for (int i = 0; i < num_parts; ++i) take_part(parts[i], i == 0 ? 0 : 1);
   }
-  sort_marks(units, marks_begin);
-  return units;
-}
 
-// Canonical composition in place. A composite takes up what both its parts took up of the old text.
-void compose_all(std::vector<Unit>& units) {
-  std::size_t kept = 0;
-  std::size_t starter = units.size();  // index of the last starter kept; none yet
-  int last_class = -1;                 // class of the last mark kept after it; -1 when nothing stands between
-  for (const Unit& unit : units) {
-    if (starter < kept && last_class < unit.combining_class) {
-      if (const char32_t composite = compose(units[starter].c, unit.c)) {
-        units[starter].c = composite;
-        units[starter].change += unit.change - 1;
-        continue;
-      }
-    }
-    if (unit.combining_class == 0) {
-      starter = kept;
-      last_class = -1;
-    } else {
-      last_class = unit.combining_class;
-    }
-    units[kept++] = unit;
+  void flush() {
+    settle_marks();
+    write_held();
+    has_starter_ = false;
   }
-  units.resize(kept);
-}
+
+ private:
+  void take_part(char32_t c, std::int32_t change) {
+    const std::uint8_t combining_class = char_properties(c).combining_class;
+    if (combining_class != 0) {
+      marks_.push_back({c, change, static_cast<std::uint32_t>(marks_.size()), combining_class});
+      return;
+    }
+    settle_marks();
+    if (has_starter_ && marks_.empty() && join({c, change, 0, 0})) return;
+    write_held();
+    starter_ = {c, change, 0, 0};
+    has_starter_ = true;
+  }
+
+  // Marks stand in the order of their classes, equal classes in the order of the text; then each joins the starter unless a
+  // mark of its own class or one that cannot join stands between.
+  void settle_marks() {
+    if (marks_.size() > 1) std::sort(marks_.begin(), marks_.end());
+    if (!has_starter_ || !is_composed(form_)) return;
+    std::size_t kept = 0;
+    for (const Unit& mark : marks_) {
+      const bool blocked = kept > 0 && marks_[kept - 1].combining_class >= mark.combining_class;
+      if (!blocked && join(mark)) continue;
+      marks_[kept++] = mark;
+    }
+    marks_.resize(kept);
+  }
+
+  // A composite takes up what both its parts took up of the old text.
+  bool join(const Unit& unit) {
+    const char32_t composite = is_composed(form_) ? compose(starter_.c, unit.c) : 0;
+    if (composite == 0) return false;
+    starter_.c = composite;
+    starter_.change += unit.change - 1;
+    return true;
+  }
+
+  void write_held() {
+    if (has_starter_) out_.put(starter_.c, starter_.change);
+    for (const Unit& mark : marks_) out_.put(mark.c, mark.change);
+    marks_.clear();
+  }
+
+  NormalForm form_;
+  TextRewriter& out_;
+  Unit starter_{};
+  bool has_starter_ = false;
+  std::vector<Unit> marks_;
+};
 
 }  // namespace
 
 void apply_normal_form(NormalizedText& text, NormalForm form) {
-  if (is_surely_normal(text, form)) return;
-  std::vector<Unit> units = decompose_all(text, is_compatibility(form));
-  if (is_composed(form)) compose_all(units);
+  const StableChars stable(form);
+  const std::u32string_view chars = text.chars;
+  const auto next = [&](std::size_t from, bool wanted) {
+    while (from < chars.size() && stable.has(chars[from]) != wanted) ++from;
+    return from;
+  };
+  std::size_t unstable = next(0, false);
+  if (unstable == chars.size()) return;
   TextRewriter rewriter(text);
-  for (const Unit& unit : units) rewriter.put(unit.c, unit.change);
+  FormWriter writer(form, rewriter);
+  std::size_t done = 0;
+  while (unstable < chars.size()) {
+    const std::size_t begin = unstable > done ? unstable - 1 : unstable;  // what is unstable may join the stable one before it
+    rewriter.keep(begin - done);
+    done = next(unstable, true);
+    for (std::size_t i = begin; i < done; ++i) writer.take(chars[i]);
+    writer.flush();
+    unstable = next(done, false);
+  }
+  rewriter.keep(chars.size() - done);
   rewriter.finish();
 }
 
 void apply_lowercase(NormalizedText& text) {
+  char32_t lower[2];
   std::size_t i = 0;
-  for (char32_t lower[2]; i < text.size(); ++i) {
-    if (to_lowercase(text.chars[i], lower) != 1) break;
-    text.chars[i] = lower[0];
+  for (; i < text.size(); ++i) {
+    char32_t& c = text.chars[i];
+    if (c < 0x80) {
+      if (c >= U'A' && c <= U'Z') c += 0x20;
+    } else {
+      if (to_lowercase(c, lower) != 1) break;
+      c = lower[0];
+    }
   }
   if (i == text.size()) return;
   TextRewriter rewriter(text);
-  for (const char32_t c : text.chars) {
-    char32_t lower[2];
-    const int num_lower = to_lowercase(c, lower);
+  rewriter.keep(i);
+  for (; i < text.size(); ++i) {
+    const int num_lower = to_lowercase(text.chars[i], lower);
     rewriter.put(lower[0], 0);
     if (num_lower == 2) rewriter.put(lower[1], 1);
   }

@@ -70,6 +70,24 @@ TEST(BertNormalizer, LowercasesWhatDecompositionBringsOut) {
   EXPECT_EQ(normalize(test::kBertNormalizer, u"\u01C4\u1E9E\u0130").text, "\u01C6\u00DFi");  // no compatibility forms
 }
 
+TEST(BertNormalizer, IsMadeAnewForTokenizerClassesOfTheBertFamily) {  // as transformers does it, for good or ill
+  test::TinyTokenizer tiny;
+  tiny.normalizer =
+      R"({"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": false})";
+  tiny.vocab = {"[UNK]", "É", "é", "e"};
+  const auto token = [&](const std::string& config) {
+    const Result<Tokenizer> tokenizer = test::load_text(tiny.json(), config);
+    EXPECT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+    return std::string(tokenizer.value().id_to_token(tokenizer.value().encode(u"É", {}).value().ids[0]));
+  };
+  EXPECT_EQ(token("{}"), "É");
+  EXPECT_EQ(token(R"({"tokenizer_class": "PreTrainedTokenizerFast", "do_lower_case": true})"), "É");
+  EXPECT_EQ(token(R"({"tokenizer_class": "BertTokenizer"})"), "e");
+  EXPECT_EQ(token(R"({"tokenizer_class": "MPNetTokenizerFast", "do_lower_case": true, "strip_accents": false})"), "é");
+  EXPECT_EQ(token(R"({"tokenizer_class": "DistilBertTokenizer", "do_lower_case": false})"), "É");
+  EXPECT_FALSE(test::load_text(tiny.json(), R"({"tokenizer_class": "BertTokenizer", "do_lower_case": "no"})").ok());
+}
+
 TEST(Lowercase, MakesTwoOfTheDottedI) {
   const Normalized result = normalize(R"({"type": "Lowercase"})", u"xİΣ");
   EXPECT_EQ(result.text, "xi\u0307σ");  // and no final sigma

@@ -1,0 +1,147 @@
+// The ways to choose a model: a folder on this machine, an id on the hub, a URL.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { filesOfDrop, filesOfPicker, nameOf, type ModelFiles } from './files_of.js';
+import type { ModelControl } from './use_model.js';
+
+export const kExample = 'sentence-transformers/all-MiniLM-L6-v2';
+const kCanPickFolders = 'webkitdirectory' in HTMLInputElement.prototype;
+
+interface PickerProps {
+  control: ModelControl;
+  error: Error | undefined;
+  /** What stands in the field for ids and URLs; kept over a loading that failed. */
+  address: string;
+  onAddress: (address: string) => void;
+}
+
+export function ModelPicker({ control, error, address, onAddress }: PickerProps) {
+  return (
+    <>
+      {error && (
+        <div class="error" role="alert">
+          <strong>{error.name === 'Error' ? 'That did not work' : error.name}</strong>
+          <p>{error.message}</p>
+        </div>
+      )}
+      <div class="ways">
+        <FolderWay control={control} />
+        <AddressWay control={control} address={address} onAddress={onAddress} />
+      </div>
+      <NeededFiles />
+    </>
+  );
+}
+
+function FolderWay({ control }: { control: ModelControl }) {
+  const input = useRef<HTMLInputElement>(null);
+  const [over, setOver] = useState(false);
+  const take = async (files: Promise<ModelFiles> | (() => ModelFiles)) => {
+    try {
+      const found = typeof files === 'function' ? files() : await files;
+      control.load(found, nameOf(found));
+    } catch (error) {
+      control.fail(error as Error);
+    }
+  };
+  // The whole page takes the drop: beside the zone, the browser would leave the page and show the folder.
+  useEffect(() => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const onOver = (event: DragEvent) => {
+      event.preventDefault();
+      setOver(true);
+    };
+    const onLeave = (event: DragEvent) => event.relatedTarget === null && setOver(false);
+    const onDrop = (event: DragEvent) => {
+      event.preventDefault();
+      setOver(false);
+      if (event.dataTransfer) void take(filesOfDrop(event.dataTransfer));
+    };
+    addEventListener('dragover', onOver, { signal });
+    addEventListener('dragleave', onLeave, { signal });
+    addEventListener('drop', onDrop, { signal });
+    return () => controller.abort();
+  }, []);
+  return (
+    <section class={over ? 'way drop is-over' : 'way drop'} aria-labelledby="way-folder">
+      <h3 id="way-folder">A folder on this machine</h3>
+      <p>Drop it here{kCanPickFolders ? ', or pick it. Your browser may call that an “upload”: the files stay here.' : '.'}</p>
+      {kCanPickFolders && (
+        <>
+          <button type="button" onClick={() => input.current?.click()}>
+            Pick a folder…
+          </button>
+          <input
+            ref={input}
+            type="file"
+            hidden
+            multiple
+            {...{ webkitdirectory: true }}
+            aria-label="Folder of a model"
+            onChange={(event) => {
+              const { files } = event.currentTarget;
+              if (files?.length) void take(() => filesOfPicker(files));
+            }}
+          />
+        </>
+      )}
+    </section>
+  );
+}
+
+function AddressWay({ control, address, onAddress }: Omit<PickerProps, 'error'>) {
+  return (
+    <form
+      class="way"
+      aria-labelledby="way-address"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const model = address.trim();
+        if (model) control.load(model, model);
+      }}
+    >
+      <h3 id="way-address">A model on the web</h3>
+      <label for="address">Hub id, or URL of a folder with the files</label>
+      <input
+        id="address"
+        value={address}
+        onInput={(event) => onAddress(event.currentTarget.value)}
+        required
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+      />
+      <button type="submit">Load</button>
+    </form>
+  );
+}
+
+const kFiles: [string, string][] = [
+  ['config.json', 'the architecture: layers, sizes'],
+  ['tokenizer.json', 'how text becomes tokens'],
+  ['model.safetensors', 'the weights, whole or in shards with their index'],
+];
+
+function NeededFiles() {
+  return (
+    <details>
+      <summary>Which files does a model need?</summary>
+      <dl class="files">
+        {kFiles.map(([name, what]) => (
+          <div key={name}>
+            <dt>
+              <code>{name}</code>
+            </dt>
+            <dd>{what}</dd>
+          </div>
+        ))}
+      </dl>
+      <p>
+        Take them as the model's authors published them: nothing is exported or converted. Where a repository also says how to pool
+        the token vectors (<code>modules.json</code>, <code>1_Pooling/config.json</code>), how long a text may be or which prompts
+        to use, that is followed. A good first one is <code>{kExample}</code> (91 MB, English). A hub id is downloaded from
+        huggingface.co; only the model's name goes there, never your text.
+      </p>
+    </details>
+  );
+}

@@ -1,0 +1,80 @@
+// The one model of the page: none, loading, or ready.
+import { AbortError, pipeline, type FeatureExtractionPipeline, type ModelSpecifier, type ProgressInfo } from 'wattn';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+
+export interface ReadyModel {
+  kind: 'ready';
+  name: string;
+  embed: FeatureExtractionPipeline;
+  /** From the choice to the last weight in place. */
+  loadMs: number;
+}
+
+export type LoadProgress = Extract<ProgressInfo, { status: 'progress' }>;
+
+export type ModelState =
+  { kind: 'none'; error?: Error; cancelled?: boolean } | { kind: 'loading'; name: string; progress?: LoadProgress } | ReadyModel;
+
+export interface ModelControl {
+  state: ModelState;
+  load(model: ModelSpecifier, name: string): void;
+  cancel(): void;
+  /** Shows an error of choosing a model, such as a folder that could not be read. */
+  fail(error: Error): void;
+  unload(): void;
+}
+
+/** The model that this page was served with, if any (see vite.config.ts). */
+function servedModel(): { url: string; name: string } | undefined {
+  const meta = document.querySelector<HTMLMetaElement>('meta[name="wattn-model"]');
+  return meta ? { url: meta.content, name: meta.dataset.name ?? meta.content } : undefined;
+}
+
+export function useModel(): ModelControl {
+  const [state, setState] = useState<ModelState>({ kind: 'none' });
+  const controller = useRef<AbortController | undefined>(undefined);
+  const loaded = useRef<FeatureExtractionPipeline | undefined>(undefined);
+
+  const release = useCallback(() => {
+    controller.current?.abort();
+    void loaded.current?.dispose();
+    loaded.current = undefined;
+  }, []);
+
+  const load = useCallback(async (model: ModelSpecifier, name: string) => {
+    release();
+    const { signal } = (controller.current = new AbortController());
+    const show = (next: ModelState) => {
+      if (controller.current?.signal === signal) setState(next);
+    };
+    show({ kind: 'loading', name });
+    const start = performance.now();
+    try {
+      const embed = await pipeline('feature-extraction', model, {
+        signal,
+        progress_callback: (info) => info.status === 'progress' && show({ kind: 'loading', name, progress: info }),
+      });
+      loaded.current = embed;
+      show({ kind: 'ready', name, embed, loadMs: performance.now() - start });
+    } catch (error) {
+      show(error instanceof AbortError ? { kind: 'none', cancelled: true } : { kind: 'none', error: error as Error });
+    }
+  }, []);
+
+  useEffect(() => {
+    const served = servedModel();
+    if (served) void load(served.url, served.name);
+    return release;
+  }, []);
+
+  return {
+    state,
+    load,
+    cancel: () => controller.current?.abort(),
+    fail: (error) => setState({ kind: 'none', error }),
+    unload: () => {
+      release();
+      setState({ kind: 'none' });
+    },
+  };
+}

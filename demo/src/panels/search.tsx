@@ -1,0 +1,81 @@
+// Panel: the sentences, ranked by how near they are to a query.
+import { semantic_search, type EmbedOptions, type FeatureExtractionPipeline } from 'wattn';
+import { useMemo, useState } from 'preact/hooks';
+import type { Entry } from '../sentences.js';
+import { formatScore, formatTime } from '../ui/format.js';
+import { useEmbeddings } from '../use_embeddings.js';
+
+interface PanelProps {
+  embed: FeatureExtractionPipeline;
+  entries: readonly Entry[];
+  options: EmbedOptions;
+}
+
+interface Hit extends Entry {
+  score: number;
+}
+
+export function SearchPanel({ embed, entries, options }: PanelProps) {
+  const [query, setQuery] = useState('a pet taking a nap');
+  const prompt = embed.info().prompts.query;
+  // As sentence-transformers does: a model that has a prompt for queries gets it.
+  const queryOptions = useMemo(() => (prompt ? { ...options, prompt_name: 'query' } : options), [options, prompt]);
+  const asked = query.trim() === '' ? [] : [query];
+  const { vectors, run, error } = useEmbeddings(embed, asked, queryOptions);
+  // While a changed query is on its way, the answer to the one before stays.
+  const hits = useMemo(() => rank([...vectors.values()][0], entries), [vectors, entries]);
+  return (
+    <article class="panel" aria-labelledby="search-title">
+      <h2 id="search-title">Search</h2>
+      <label for="query">Rank the sentences by their nearness to</label>
+      <input
+        id="query"
+        type="search"
+        value={query}
+        placeholder="anything: no word needs to be the same"
+        autocomplete="off"
+        onInput={(event) => setQuery(event.currentTarget.value)}
+      />
+      {error && (
+        <p class="error" role="alert">
+          {error.message}
+        </p>
+      )}
+      <ol class="hits" aria-label="Sentences, nearest first">
+        {hits.map(({ index, text, score }) => (
+          <li key={index}>
+            <span class="number" aria-hidden="true">
+              {index + 1}
+            </span>
+            <span class="hit-text">{text}</span>
+            <span class="hit-score">
+              <span class="bar" style={{ '--share': `${Math.round(Math.max(0, score) * 100)}%` }} aria-hidden="true" />
+              {formatScore(score)}
+            </span>
+          </li>
+        ))}
+      </ol>
+      <p class="timing" role="status">
+        {asked.length === 0 ? 'Type something to search for.' : best(hits, run?.ms)}
+      </p>
+      {prompt && <p class="hint">The query runs with the model's own prompt for queries: “{prompt}”.</p>}
+    </article>
+  );
+}
+
+function best(hits: readonly Hit[], ms: number | undefined): string {
+  const [first] = hits;
+  if (!first || ms === undefined) return '';
+  return `Nearest: sentence ${first.index + 1}. The query took ${formatTime(ms)}.`;
+}
+
+/** Nearest first. */
+function rank(query: Float32Array | undefined, entries: readonly Entry[]): Hit[] {
+  if (!query || entries.length === 0) return [];
+  const [hits = []] = semantic_search(
+    [query],
+    entries.map(({ vector }) => vector),
+    { top_k: entries.length },
+  );
+  return hits.map(({ corpus_id, score }) => ({ ...(entries[corpus_id] as Entry), score }));
+}

@@ -1,0 +1,211 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pipeline } from 'wattn';
+import { root, tiny } from './support.js';
+
+const cli = join(root, 'dist/cli.js');
+
+interface Said {
+  code: number;
+  out: string;
+  error: string;
+}
+
+async function wattn(args: string[], input?: string | Uint8Array, cwd = root): Promise<Said> {
+  const child = spawn(process.execPath, [cli, ...args], { cwd });
+  const said: Said = { code: -1, out: '', error: '' };
+  child.stdout.setEncoding('utf8').on('data', (text) => (said.out += text));
+  child.stderr.setEncoding('utf8').on('data', (text) => (said.error += text));
+  child.stdin.on('error', () => {});
+  if (input !== undefined) child.stdin.end(input);
+  [said.code] = await once(child, 'close');
+  return said;
+}
+
+const linesOf = (said: Said) => {
+  expect(said).toMatchObject({ code: 0, error: '' });
+  return said.out
+    .trimEnd()
+    .split('\n')
+    .map((line) => JSON.parse(line));
+};
+
+describe('wattn embed', () => {
+  it('writes the vectors of texts, the very numbers of the library', async () => {
+    const embed = await pipeline('feature-extraction', tiny);
+    const texts = ['the', 'A small boat waits below the old bridge.'];
+    const out = await embed(texts);
+    const lines = linesOf(await wattn(['embed', '--model', tiny, ...texts]));
+    expect(lines.map((line) => Object.keys(line))).toEqual([['text', 'embedding'], ['text', 'embedding']]); // prettier-ignore
+    expect(lines.map((line) => line.text)).toEqual(texts);
+    lines.forEach((line, i) => expect(Float32Array.from(line.embedding)).toEqual(out.get(i).data));
+
+    const tokens = linesOf(await wattn(['embed', '--model', tiny, '--pooling', 'none', ...texts]));
+    expect(tokens.map((line) => line.embedding.length)).toEqual([3, 14]);
+    const raw = await embed(texts, { pooling: ['cls', 'max'], normalize: false, prompt_name: 'query', max_length: 6 });
+    const options = ['--pooling', 'cls,max', '--no-normalize', '--prompt-name', 'query', '--max-length', '6'];
+    const cut = linesOf(await wattn(['embed', '--model', tiny, ...options, ...texts]));
+    cut.forEach((line, i) => expect(Float32Array.from(line.embedding)).toEqual(raw.get(i).data));
+    expect(cut.map((line) => [line.truncated, line.tokens])).toEqual(
+      raw.truncated.map((is, i) => (is ? [true, raw.tokens[i]] : [undefined, undefined])),
+    );
+    await embed.dispose();
+  });
+
+  it('reads lines of text and of JSON, carrying other members over', async () => {
+    const input = 'the\n{"id": 7, "text": "caf\u00e9 \\ud800"}\r\n"quoted"\n"Hello," he said.\n\n {"text":"x","embedding":0}\nlast';
+    const lines = linesOf(await wattn(['embed', '--model', tiny], input));
+    expect(lines.map((line) => line.text)).toEqual(['the', 'caf\u00e9 \ud800', 'quoted', '"Hello," he said.', '', 'x', 'last']);
+    expect(lines[1].id).toBe(7);
+    expect(lines.every((line) => line.embedding.length === 32)).toBe(true);
+    const plain = linesOf(await wattn(['embed', '--model', tiny, '--input', 'text'], '{"text": "a"}\n"b"\n'));
+    expect(plain.map((line) => line.text)).toEqual(['{"text": "a"}', '"b"']);
+    expect((await wattn(['embed', '--model', tiny], '')).out).toBe('');
+  });
+
+  it('reads files', async () => {
+    const place = mkdtempSync(join(tmpdir(), 'wattn-cli-'));
+    writeFileSync(join(place, 'a.txt'), 'one\ntwo\n');
+    writeFileSync(join(place, 'b.txt'), `${'long '.repeat(50_000)}\nthree`);
+    const args = ['embed', '--model', tiny, '--file', join(place, 'a.txt'), '--file', join(place, 'b.txt'), '--file', '-'];
+    const lines = linesOf(await wattn(args, 'four'));
+    expect(lines.map((line) => line.text.slice(0, 5))).toEqual(['one', 'two', 'long ', 'three', 'four']);
+    expect(lines.map((line) => line.truncated)).toEqual([undefined, undefined, true, undefined, undefined]);
+    rmSync(place, { recursive: true });
+  });
+
+  it('answers each line as it comes', async () => {
+    const child = spawn(process.execPath, [cli, 'embed', '--model', tiny]);
+    child.stdout.setEncoding('utf8');
+    for (const text of ['one', 'two', 'three']) {
+      child.stdin.write(`${text}\n`);
+      const [line] = await once(child.stdout, 'data');
+      expect(JSON.parse(line).text).toBe(text);
+    }
+    child.stdin.end();
+    expect(await once(child, 'close')).toEqual([0, null]);
+  });
+
+  it('stops without a word when its reader has read enough', async () => {
+    const child = spawn(process.execPath, [cli, 'embed', '--model', tiny]);
+    let error = '';
+    child.stderr.on('data', (text) => (error += text));
+    child.stdin.on('error', () => {});
+    child.stdin.write('the old boat\n'.repeat(20_000));
+    child.stdin.end();
+    await once(child.stdout, 'data');
+    child.stdout.destroy();
+    expect(await once(child, 'close')).toEqual([0, null]);
+    expect(error).toBe('');
+  });
+
+  it('shows progress when asked', async () => {
+    const { error, code } = await wattn(['embed', '--model', tiny, '--progress', 'the']);
+    expect(code).toBe(0);
+    expect(error).toMatch(/model\.safetensors: 100% of 0\.2 MB\n$/);
+  });
+});
+
+describe('wattn tokenize', () => {
+  it('writes ids, tokens and offsets', async () => {
+    const [line] = linesOf(await wattn(['tokenize', '--model', tiny, 'A boat \ud83d\ude00 the']));
+    expect(line).toEqual({
+      text: 'A boat \ud83d\ude00 the',
+      ids: [2, 96, 305, 1, 158, 3],
+      tokens: ['[CLS]', 'a', 'boat', '[UNK]', 'the', '[SEP]'],
+      offsets: [[0, 0], [0, 1], [2, 6], [7, 9], [10, 13], [0, 0]], // prettier-ignore
+    });
+    const [points] = linesOf(
+      await wattn(['tokenize', '--model', tiny, '--offsets', 'codepoint', '--no-special', 'A boat \ud83d\ude00 the']),
+    );
+    expect(points).toMatchObject({ ids: [96, 305, 1, 158], offsets: [[0, 1], [2, 6], [7, 8], [9, 12]] }); // prettier-ignore
+    const [cut] = linesOf(await wattn(['tokenize', '--model', tiny, '--max-length', '4', 'the old boat']));
+    expect(cut).toMatchObject({ tokens: ['[CLS]', 'the', 'old', '[SEP]'], truncated: true });
+    const [literal] = linesOf(await wattn(['tokenize', '--model', tiny, '--split-special-tokens', '[SEP]']));
+    expect(literal.ids.length).toBeGreaterThan(3);
+  });
+});
+
+describe('wattn inspect', () => {
+  it('prints a table, or JSON', async () => {
+    const { out, code } = await wattn(['inspect', '--model', tiny, '--seq', '16']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^encoder\.layer\.1\.intermediate\.dense +Linear +\[16, 64\] +\[64, 32\] +2,112 +32,768$/m);
+    expect(out).toMatch(/^total +36,704 /m);
+    expect(out).toMatch(/weights in the file +F32 146,816 bytes/);
+    expect(out).toMatch(/peak memory +/);
+    const [json] = linesOf(await wattn(['inspect', '--model', tiny, '--json']));
+    expect(json).toMatchObject({
+      model_type: 'bert',
+      seq: 48,
+      parameters: 36704,
+      bytes: { stored: { F32: 146816 } },
+      files: { 'model.safetensors': 150824 },
+    });
+    expect(json.layers.length).toBe(23);
+    expect(json.memory.total).toBe(json.memory.weights + json.memory.activations);
+  });
+});
+
+describe('wattn', () => {
+  it('has help and a version', async () => {
+    for (const args of [[], ['--help'], ['embed', '--help'], ['tokenize', '-h'], ['inspect', '--help']]) {
+      const said = await wattn(args);
+      expect(said).toMatchObject({ code: 0, error: '', out: expect.stringMatching(/^Usage: wattn/) });
+    }
+    const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+    expect((await wattn(['--version'])).out).toBe(`${version}\n`);
+  });
+
+  it('ends with 2 and one clear line on bad input', async () => {
+    const cases: [string[], string | undefined, RegExp][] = [
+      [['nope'], undefined, /unknown command 'nope'; there are embed, tokenize, inspect/],
+      [['classify', '--model', tiny], undefined, /'wattn classify' is not there yet/],
+      [['embed', 'the'], undefined, /--model: expected a model, found none/],
+      [['embed', '--modell', tiny], undefined, /Unknown option '--modell'/],
+      [['embed', '--model'], undefined, /--model/],
+      [['embed', '--model', './nowhere', 'the'], undefined, /expected a directory at .*nowhere, found nothing/],
+      [['embed', '--model', tiny, '--dtype', 'q8', 'the'], undefined, /only 'f32' is there yet/],
+      [['embed', '--model', tiny, '--precision', 'sloppy', 'the'], undefined, /'precision': expected one of/],
+      [['embed', '--model', tiny, '--pooling', 'avg', 'the'], undefined, /found 'avg'/],
+      [['embed', '--model', tiny, '--max-length', 'x', 'the'], undefined, /--max-length: expected a whole number/],
+      [['embed', '--model', tiny, '--normalize', '--no-normalize', 'the'], undefined, /found both/],
+      [
+        ['embed', '--model', tiny, '--max-length', '4', '--on-overflow', 'error', 'the old small boat'],
+        undefined,
+        /expected at most 4/,
+      ],
+      [['embed', '--model', tiny, '--file', '/nowhere'], undefined, /--file: cannot read \/nowhere: ENOENT/],
+      [['embed', '--model', tiny, '--file', 'x', 'the'], undefined, /expected texts or --file, found both/],
+      [['embed', '--model', tiny], 'the\n{"txt": 1}\n', /standard input, line 2: expected a JSON object with a string "text"/],
+      [['embed', '--model', tiny], '{"text": "cut', /standard input, line 1: expected JSON/],
+      [['embed', '--model', tiny, '--input', 'json'], 'the\n', /line 1: expected JSON/],
+      [['embed', '--model', tiny, '--input', 'xml'], 'the\n', /--input: expected auto or text or json, found 'xml'/],
+      [['tokenize', '--model', tiny, '--offsets', 'bytes', 'the'], undefined, /--offsets: expected utf16 or codepoint/],
+      [['inspect', '--model', tiny, 'text'], undefined, /expected options only, found 'text'/],
+      [['inspect', '--model', tiny, '--seq', '0'], undefined, /--seq: expected a whole number from 1 on/],
+    ];
+    for (const [args, input, message] of cases) {
+      const { code, error } = await wattn(args, input);
+      expect(`${args.join(' ')}: ${error}`).toMatch(message);
+      expect(error).toMatch(/^wattn: [^\n]+\n$/);
+      expect(code).toBe(2);
+    }
+  });
+
+  it('takes a hub id neither for a folder nor a folder for a hub id', async () => {
+    const place = mkdtempSync(join(tmpdir(), 'wattn-cli-'));
+    mkdirSync(join(place, 'org'));
+    symlinkSync(tiny, join(place, 'org/tiny'));
+    const { code, error } = await wattn(['tokenize', '--model', 'org/tiny', 'the'], undefined, place);
+    expect([code, error]).toEqual([
+      2,
+      expect.stringMatching(/has the form of a hub id, and there is a folder of that name: write \.\/org\/tiny/),
+    ]);
+    expect((await wattn(['tokenize', '--model', './org/tiny', 'the'], undefined, place)).code).toBe(0);
+    rmSync(place, { recursive: true });
+  });
+});

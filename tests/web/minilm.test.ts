@@ -1,0 +1,82 @@
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AutoModel, AutoTokenizer, pipeline } from 'wattn';
+import { largestDifference, readFloats, readJson, root } from './support.js';
+
+const place = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2');
+
+/** Why these tests cannot run here, or undefined. */
+function reasonToSkip(): string | undefined {
+  if (!existsSync(place)) return `no checkpoint at ${place} (npm run test:models fetches it)`;
+  const hashes: Record<string, string> = readJson('MANIFEST.json').parts.minilm.sources.sha256;
+  for (const name of [
+    'model.safetensors',
+    'tokenizer.json',
+    'config.json',
+    'modules.json',
+    '1_Pooling/config.json',
+    'sentence_bert_config.json',
+  ]) {
+    const file = join(place, name);
+    const found = existsSync(file) ? createHash('sha256').update(readFileSync(file)).digest('hex') : 'no such file';
+    if (found !== hashes[name]) return `${file} is not the one that the goldens were made from (${found})`;
+  }
+  return undefined;
+}
+
+const reason = reasonToSkip();
+const real = reason === undefined ? describe : describe.skip;
+
+real(`all-MiniLM-L6-v2${reason === undefined ? '' : ` (skipped: ${reason})`}`, () => {
+  const texts: string[] = readJson('minilm/texts.json').map(([, text]: [string, string]) => text);
+  const tokens: any[] = readJson('minilm/tokens.json');
+
+  it('gives the ids, offsets and masks of the reference for 389 texts', async () => {
+    const tokenizer = await AutoTokenizer.from_pretrained(place);
+    const options = {
+      return_tensor: false,
+      max_length: 256,
+      return_offsets_mapping: true,
+      return_special_tokens_mask: true,
+    } as const;
+    const utf16 = tokenizer(texts, options);
+    const points = tokenizer(texts, { ...options, offsets: 'codepoint' });
+    tokens.forEach((expected, i) => {
+      expect(utf16.input_ids[i]).toEqual(expected.ids);
+      expect(points.offset_mapping?.[i]?.flat()).toEqual(expected.offsets);
+      expect(utf16.offset_mapping?.[i]?.flat()).toEqual(expected.offsets_utf16 ?? expected.offsets);
+      expect(utf16.special_tokens_mask?.[i]?.join('')).toBe(expected.special);
+      expect(utf16.truncated[i]).toBe(expected.tokens_before_truncation > expected.ids.length);
+    });
+    await tokenizer.dispose();
+  });
+
+  // PyTorch's own float32 runs are within 2.6e-7 of each other and of the exact answer (summary.json): what is within 1.7e-6
+  // of the exact answer is within 2e-6 of every one of them.
+  it('gives the vectors of the reference for 389 texts, each component within 1.7e-6', async () => {
+    const embed = await pipeline('feature-extraction', place);
+    const out = await embed(texts);
+    expect(out.dims).toEqual([389, 384]);
+    expect(largestDifference(out.data, readFloats('minilm/embeddings.f32'))).toBeLessThanOrEqual(1.7e-6);
+    expect([...out.tokens]).toEqual(tokens.map(({ ids }) => ids.length));
+    for (const i of [0, 7, 40, 53, 388]) expect((await embed(texts[i] as string)).data).toEqual(out.get(i).data);
+    await embed.dispose();
+  });
+
+  it('gives the last hidden states of the reference', async () => {
+    const [model, tokenizer] = await Promise.all([AutoModel.from_pretrained(place), AutoTokenizer.from_pretrained(place)]);
+    const floats = readFloats('minilm/last_hidden_state.f32');
+    for (const { text, shape, offset } of readJson('minilm/summary.json').last_hidden_state) {
+      const { last_hidden_state } = await model(tokenizer(text));
+      expect(last_hidden_state.dims).toEqual([1, ...shape]);
+      // The bound above is for vectors of length 1; these are longer.
+      for (let row = 0; row < shape[0]; ++row) {
+        const exact = floats.subarray(offset + row * shape[1], offset + (row + 1) * shape[1]);
+        expect(largestDifference(last_hidden_state.slice(0, row).data, exact)).toBeLessThanOrEqual(1.7e-6 * Math.hypot(...exact));
+      }
+    }
+    await model.dispose();
+    await tokenizer.dispose();
+  });
+});

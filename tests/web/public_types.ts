@@ -1,0 +1,73 @@
+// Compiled by `npm run check`, never run: what the public types must allow, and what they must refuse.
+import { AutoModel, AutoTokenizer, env, NetworkError, pipeline, semantic_search, WattnError } from 'wattn';
+import type { Embeddings, ModelSpecifier, Span, Tensor } from 'wattn';
+
+export async function models(
+  input: HTMLInputElement,
+  signal: AbortSignal | undefined,
+  blob: Blob,
+  model: ModelSpecifier,
+): Promise<void> {
+  const specifiers: ModelSpecifier[] = [
+    'org/name',
+    new URL('https://example.org/'),
+    input.files as FileList,
+    [...(input.files as FileList)],
+    { 'config.json': blob, 'tokenizer.json': new ArrayBuffer(3), 'model.safetensors': new Uint8Array(3) },
+    new Map([['config.json', new Uint8Array(3)]]),
+  ];
+  for (const specifier of [...specifiers, model]) await pipeline('feature-extraction', specifier, { signal });
+  await pipeline('feature-extraction');
+  env.fetch = fetch;
+  env.wasm = {
+    module: await WebAssembly.compile(new Uint8Array()),
+    url: new URL('https://example.org/'),
+    binary: new ArrayBuffer(3),
+  };
+  // @ts-expect-error: no such task
+  await pipeline('feature-extracting', model);
+  // @ts-expect-error: no such precision
+  await pipeline('feature-extraction', model, { precision: 'sloppy' });
+  // @ts-expect-error: no such option
+  await pipeline('feature-extraction', model, { device: 'webgpu' });
+  // @ts-expect-error: a tokenizer has no dtype
+  await AutoTokenizer.from_pretrained(model, { dtype: 'f32' });
+}
+
+export async function embeddings(model: ModelSpecifier): Promise<unknown[]> {
+  const embed = await pipeline('feature-extraction', model, {
+    progress_callback: (info) => (info.status === 'progress' ? info.loaded / info.total : info.name),
+  });
+  const out: Embeddings = await embed(['a', 'b'], { pooling: ['cls', 'mean'], on_overflow: 'error' });
+  const data: Float32Array = out.data;
+  const [first] = out;
+  const row: Tensor<'float32'> | undefined = out[0] ?? first;
+  const any: Tensor = out;
+  const score: number | undefined = semantic_search(out, out, { top_k: 2 })[0]?.[0]?.score;
+  // @ts-expect-error: no such pooling
+  await embed('a', { pooling: 'average' });
+  // @ts-expect-error: not a text
+  await embed(3);
+  return [data, row, any, score, out.tokens.length, out.truncated.length];
+}
+
+export async function tokens(model: ModelSpecifier): Promise<unknown[]> {
+  const tokenizer = await AutoTokenizer.from_pretrained(model);
+  const one = tokenizer('a', { return_tensor: false, return_offsets_mapping: true });
+  const ids: number[] = one.input_ids;
+  const spans: Span[] | undefined = one.offset_mapping;
+  const rows: number[][] = tokenizer(['a'], { return_tensor: false }).input_ids;
+  const windows: number[][] = tokenizer('a', { return_tensor: false, max_length: 8, return_overflowing_tokens: true }).input_ids;
+  const tensor: Tensor<'int32'> = tokenizer(['a', 'b'], { padding: true }).input_ids;
+  const encoder = await AutoModel.from_pretrained(model);
+  const { attentions, last_hidden_state } = await encoder(tokenizer('a'), { output_attentions: true });
+  const layers: Tensor<'float32'>[] | undefined = attentions;
+  // @ts-expect-error: pairs are strings
+  tokenizer('a', { text_pair: 3 });
+  return [ids, spans, rows, windows, tensor, layers, last_hidden_state.dims, tokenizer.decode([1n]), encoder.config.model_type];
+}
+
+export function codeOf(error: unknown): string | undefined {
+  if (error instanceof NetworkError) return `${error.url} ${error.status ?? ''}`;
+  return error instanceof WattnError ? error.code : undefined;
+}
