@@ -45,7 +45,7 @@ const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a U
   --local-files-only    never use the network
   --progress            progress to standard error even when that is no terminal
 `;
-const kComputeHelp = `  --dtype f32           how weights are held (f32 is all there is yet)
+const kComputeHelp = `  --dtype f32|q16|q8    how weights are held and multiplied (f32)
   --precision exact     exact: the same bits on every machine; fast: may use fused multiply-add
 `;
 const kTextsHelp = `  --file FILE           read texts from FILE, one a line (- is standard input; may be repeated)

@@ -1,4 +1,5 @@
 // A loaded model: its wasm instance, the texts and tokens that go in, the vectors that come out.
+import { UnsupportedError } from './errors.js';
 import { openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, later, type Rules } from './options.js';
@@ -11,10 +12,15 @@ import { compileWasm, instantiateWasm } from './wasm_loader.js';
 
 const kLoadRules: Rules = {
   ...kSourceRules,
-  dtype: later("only 'f32' is there yet", ['f32', 'fp32']),
+  dtype: ['f32', 'fp32', 'q16', 'q8', 'q4'],
   precision: ['exact', 'fast'],
   worker: later('running in a worker is not there yet; start one yourself and load the model inside it'),
 };
+
+function toDtype(where: string, dtype: string | undefined | null): ModelInfo['dtype'] {
+  if (dtype === 'q4') throw new UnsupportedError(`${where}: option 'dtype': 'q4' is not there yet; there are f32, q16 and q8`);
+  return dtype === 'q16' || dtype === 'q8' ? dtype : 'f32';
+}
 
 export interface EmbedResult {
   data: Float32Array;
@@ -69,7 +75,8 @@ export class Engine {
       const loading = new SeamHost('this model', instance, new instance.seam.Engine());
       host = loading;
       const precision = options.precision ?? 'exact';
-      const { weight_files } = loading.call((handle) => handle.begin(files, precision));
+      const dtype = toDtype(where, options.dtype);
+      const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype));
       let file = '';
       const sink = {
         begin(name: string, bytes: number) {
@@ -85,7 +92,7 @@ export class Engine {
       loading.call((handle) => handle.finish());
       const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
       const build_id = instance.seam.build_id();
-      const about = { ...info, dtype: 'f32', precision, wasm: compiled.kind, threads: 1, build_id } as const;
+      const about = { ...info, dtype, precision, wasm: compiled.kind, threads: 1, build_id } as const;
       progress.ready();
       throwIfAborted(signal);
       return new Engine(loading, about, files);

@@ -95,7 +95,7 @@ export async function inspectModel(
       })),
       parameters: sum('parameters'),
       mult_adds: sum('mult_adds'),
-      bytes: { stored, held: { f32: engine.memory.weights } },
+      bytes: { stored, held: { [engine.info.dtype]: engine.memory.weights } },
       files: Object.fromEntries([...readers].map(([file, reader]) => [file, reader.bytes])),
       memory: engine.memory,
     };

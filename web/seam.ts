@@ -58,7 +58,7 @@ export interface SeamEmbedOptions {
 }
 
 export interface SeamEngineHandle extends SeamTokenizer {
-  begin(files: [string, Uint8Array][], precision: string): Answer & { weight_files: string[] };
+  begin(files: [string, Uint8Array][], precision: string, dtype: string): Answer & { weight_files: string[] };
   begin_weight_file(name: string, bytes: number): Answer;
   push(chunk: Uint8Array): Answer;
   finish(): Answer;

@@ -229,7 +229,7 @@ describe('pipeline', () => {
 
   it('refuses what it does not know and what is not there yet', async () => {
     const wrong: [Record<string, unknown>, string, RegExp][] = [
-      [{ dtype: 'q8' }, 'UnsupportedError', /option 'dtype': only 'f32' is there yet/],
+      [{ dtype: 'q4' }, 'UnsupportedError', /option 'dtype': 'q4' is not there yet/],
       [{ worker: true }, 'UnsupportedError', /option 'worker'/],
       [{ worker: 2 }, 'UnsupportedError', /option 'worker'/],
       [{ cache_dir: '/tmp' }, 'UnsupportedError', /download cache is not there yet/],
