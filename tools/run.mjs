@@ -5,7 +5,7 @@ import { fail } from './lib/shell.mjs';
 import * as stages from './lib/stages.mjs';
 
 const build = [stages.cmakeBuild('wasm-simd', 'wattn-simd'), stages.cmakeBuild('wasm-relaxed', 'wattn-relaxed'), stages.bundle];
-const jestTests = [stages.jest('web'), stages.jest('browser')];
+const jestTests = [stages.jest('web'), stages.jest('browser'), stages.demo];
 const test = [
   ...build,
   ...['native-debug', 'native-release', 'wasm-scalar', 'wasm-simd', 'wasm-relaxed'].flatMap((preset) => [

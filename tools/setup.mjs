@@ -31,6 +31,9 @@ const checkNeeds = [
   { package: 'clang-tidy-19', there: () => which('clang-tidy-19') },
 ];
 
+/** What fetching a real checkpoint needs besides. */
+const modelNeeds = [{ package: 'python3-pip', there: () => capture('python3', ['-m', 'pip', '--version']).ok }];
+
 /** A Chromium or Chrome for the browser tests; the CHROME environment variable wins. */
 export function findChromium() {
   const named = process.env.CHROME;
@@ -72,10 +75,10 @@ function installSystemPackages(needs) {
 const split = ([program, ...args]) => [program, args];
 
 /** Everything, in order; cheap when all is there. Returns what the build needs to know, also kept in .toolchain/env.json. */
-export function setup({ forCheck = false } = {}) {
+export function setup({ forCheck = false, forModels = false } = {}) {
   if (Number.parseInt(process.versions.node, 10) < 20) fail(`Node 20 or newer is needed, this is ${process.versions.node}`);
   installNpmDependencies();
-  installSystemPackages(forCheck ? [...buildNeeds, ...checkNeeds] : buildNeeds);
+  installSystemPackages([...buildNeeds, ...(forCheck ? checkNeeds : []), ...(forModels ? modelNeeds : [])]);
   // A folder outside the checkout lets several clones share one private toolchain.
   const home = process.env.WATTN_TOOLCHAIN ?? join(root, '.toolchain');
   const emscripten = ensureEmscripten(home, log);

@@ -2,6 +2,7 @@
 import { env } from './env.js';
 import { InputError, ModelFormatError, NetworkError, UnsupportedError } from './errors.js';
 import type { ModelSource, OpenFile } from './model_source.js';
+import { ResponseBody } from './response_body.js';
 import { abortError } from './signal.js';
 
 const messageOf = (error: unknown) => String((error as { message?: unknown })?.message ?? error);
@@ -26,41 +27,6 @@ function sizeOf(response: Response): number | undefined {
   const encoding = response.headers.get('content-encoding') ?? 'identity';
   const length = response.headers.get('content-length') ?? '';
   return encoding === 'identity' && /^\d+$/.test(length) ? Number(length) : undefined;
-}
-
-/** Chunks of an answer. Weights must be of the length that was announced; the others' ends show in their syntax. */
-async function* bodyChunks(file: string, url: string, response: Response, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const expected = file.endsWith('.json') ? undefined : sizeOf(response);
-  let count = 0;
-  const failed = (how: string, cause?: unknown) => new NetworkError(`${file}: ${how} (${url})`, url, response.status, { cause });
-  const reader = response.body?.getReader();
-  const next = async () => {
-    try {
-      if (reader) return await reader.read();
-      return count > 0 ? { done: true, value: undefined } : { done: false, value: new Uint8Array(await response.arrayBuffer()) };
-    } catch (cause) {
-      if (signal.aborted) throw abortError(signal);
-      throw failed(`the connection broke after ${count}${expected === undefined ? '' : ` of ${expected}`} bytes`, cause);
-    }
-  };
-  try {
-    for (;;) {
-      const { done, value } = await next();
-      if (done || !value?.length) {
-        if (done || !reader) break;
-        continue;
-      }
-      count += value.length;
-      if (expected !== undefined && count > expected) {
-        throw failed(`expected ${expected} bytes as the server announced, found more (is the transfer compressed?)`);
-      }
-      yield value;
-    }
-  } finally {
-    await reader?.cancel().catch(() => {});
-  }
-  if (expected !== undefined && count !== expected)
-    throw failed(`expected ${expected} bytes as the server announced, found ${count}`);
 }
 
 /** Files under a directory's URL. Its query, if any, goes with every request. */
@@ -92,7 +58,10 @@ export function fetchSource(directory: URL, name: string): ModelSource {
         throw new NetworkError(`${file}: status ${response.status} from ${url}${hint}`, url, response.status);
       }
       if (isHtml(response)) throw htmlError(file, url);
-      return { size: sizeOf(response), chunks: () => bodyChunks(file, url, response, signal) };
+      const size = sizeOf(response);
+      // Other origins may hide that they compress, and then announce another length. Of JSON its syntax shows the end.
+      const body = new ResponseBody(file, url, response, file.endsWith('.json') ? undefined : size, signal);
+      return { size, chunks: () => body.chunks() };
     },
     async size(file, signal) {
       const { response } = await ask(file, signal, 'HEAD');

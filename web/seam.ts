@@ -1,4 +1,5 @@
-// The inner seam: what bindings/*.cpp register, typed by hand. Only web_loader and the classes that own a handle use it.
+// The inner seam: what bindings/*.cpp register, typed by hand. Only wasm_loader.ts and the
+// files that own a handle use it.
 // Every call answers {code, message}; the other fields are there when code is 0.
 
 export interface Answer {
@@ -113,5 +114,4 @@ export interface SeamModule {
   Engine: new () => SeamEngineHandle;
   Tokenizer: new () => SeamTokenizerHandle;
   build_id(): string;
-  HEAPU8: Uint8Array;
 }

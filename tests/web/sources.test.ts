@@ -391,6 +391,17 @@ describe('a server', () => {
     });
   }
 
+  it('may close each connection, and be slow with one file', async () => {
+    const closing = (_: any, response: any, bytes: Uint8Array) => {
+      response.writeHead(200, { 'content-length': bytes.length, connection: 'close' }).end(bytes);
+    };
+    const late = (...args: [any, any, Uint8Array]) => setTimeout(() => closing(...args), 60);
+    const f16 = tinyFiles({}, 'model-f16'); // of a size at which Node's own fetch can end the process
+    const alone = await vectorsOf(f16);
+    await hubOf(f16, { 'tokenizer.json': late, 'model.safetensors': closing });
+    for (let i = 0; i < 5; ++i) expect(await vectorsOf('org/tiny')).toEqual(alone);
+  });
+
   it('that is not there is named', async () => {
     const hub = await hubOf(tinyFiles());
     await hub.close();

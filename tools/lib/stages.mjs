@@ -25,6 +25,8 @@ function command(name, program, args, { counts = true, ...options } = {}) {
   };
 }
 
+const kCounts = /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/;
+
 const node = (script, ...args) => [process.execPath, [join(root, script), ...args]];
 
 /** Configures and builds one CMake preset. Needed by all that follows. */
@@ -84,6 +86,16 @@ export function jest(folder) {
     },
   };
 }
+
+/** The demo page in Chromium: a program of its own, whose last line counts. */
+export const demo = {
+  name: 'demo page',
+  async run() {
+    const { ok, output } = await start(...node('demo/smoke.mjs'), { env: { ...process.env, CHROME: findChromium() ?? '' } });
+    const [passed, failed, skipped] = (kCounts.exec(output) ?? ['', 0, 1]).slice(1).map((count) => Number(count ?? 0));
+    return { passed, failed: ok ? failed : Math.max(1, failed), skipped, output };
+  },
+};
 
 export const bundle = { ...command('bundle', ...node('tools/bundle.mjs'), { counts: false }), needed: true };
 export const models = { ...command('fetch models', ...node('tools/fetch_minilm.mjs'), { counts: false }), needed: true };

@@ -1,17 +1,19 @@
 // Numbers as people read them.
 
+const kSpace = '\u00a0'; // no line ends between a number and its unit
+
 /** 90868376 -> '90.9 MB' (a megabyte is a million bytes). */
 export function formatBytes(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  if (bytes < 1e6) return `${Math.round(bytes / 1e3)} kB`;
-  if (bytes < 1e9) return `${(bytes / 1e6).toFixed(1)} MB`;
-  return `${(bytes / 1e9).toFixed(2)} GB`;
+  if (bytes < 1000) return `${bytes}${kSpace}bytes`;
+  if (bytes < 1e6) return `${Math.round(bytes / 1e3)}${kSpace}kB`;
+  if (bytes < 1e9) return `${(bytes / 1e6).toFixed(1)}${kSpace}MB`;
+  return `${(bytes / 1e9).toFixed(2)}${kSpace}GB`;
 }
 
 /** 0.4 -> 'under 1 ms', 87.3 -> '87 ms', 1234 -> '1.23 s'. */
 export function formatTime(ms: number): string {
-  if (ms < 1) return 'under 1 ms';
-  return ms < 1000 ? `${Math.round(ms)} ms` : `${(ms / 1000).toFixed(2)} s`;
+  if (ms < 1) return `under 1${kSpace}ms`;
+  return ms < 1000 ? `${Math.round(ms)}${kSpace}ms` : `${(ms / 1000).toFixed(2)}${kSpace}s`;
 }
 
 export function formatCount(count: number): string {
