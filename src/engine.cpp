@@ -52,9 +52,27 @@ Result<SentenceConfig> read_sentence_config(const Documents& documents) {
   return sentence;
 }
 
-Result<Tokenizer> read_tokenizer(const Documents& documents) {
+bool lowercases(JsonRef normalizer) {
+  const auto type = normalizer["type"].as_string_or("");
+  if (!type.ok()) return false;
+  if (type.value() == "Lowercase") return true;
+  if (type.value() == "BertNormalizer") {
+    const auto lowercase = normalizer["lowercase"].as_bool_or(false);
+    return lowercase.ok() && lowercase.value();
+  }
+  const JsonRef parts = normalizer["normalizers"];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (lowercases(parts[i])) return true;
+  }
+  return false;
+}
+
+Result<Tokenizer> read_tokenizer(const Documents& documents, const SentenceConfig& sentence) {
   auto tokenizer = documents.read("tokenizer.json");
   if (!tokenizer.ok()) return tokenizer.error();
+  if (sentence.lowercase && !lowercases(tokenizer.value().root()["normalizer"])) {
+    return unsupported_error("sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
+  }
   if (!documents.has("tokenizer_config.json")) return Tokenizer::from_json(tokenizer.value().root(), JsonRef());
   auto config = documents.read("tokenizer_config.json");
   if (!config.ok()) return config.error();
@@ -125,7 +143,7 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   if (!encoder_config.ok()) return encoder_config.error();
   auto sentence = read_sentence_config(documents);
   if (!sentence.ok()) return sentence.error();
-  auto tokenizer = read_tokenizer(documents);
+  auto tokenizer = read_tokenizer(documents, sentence.value());
   if (!tokenizer.ok()) return tokenizer.error();
   auto weight_files = read_weight_files(documents);
   if (!weight_files.ok()) return weight_files.error();

@@ -19,7 +19,7 @@ struct SentenceConfig {
   bool include_prompt = true;                  // false: the prompt's tokens do not pool
   bool normalize = false;                      // a Normalize module follows
   std::optional<std::int64_t> max_seq_length;  // tokens, specials included
-  bool lowercase = false;                      // do_lower_case: lower the text before the tokenizer
+  bool lowercase = false;                      // do_lower_case: the text is lowered; a tokenizer must do it
   std::map<std::string, std::string, std::less<>> prompts;
   std::string default_prompt_name;             // empty: none
 };

@@ -139,6 +139,14 @@ TEST_F(Loading, NamesAPoolingItDoesNotHave) {
                "1_Pooling/config.json: pooling_mode: expected cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken, found \"median\"");
 }
 
+TEST_F(Loading, TakesDoLowerCaseOnlyFromATokenizerThatLowercases) {
+  file("sentence_bert_config.json") = R"({"max_seq_length": 48, "do_lower_case": true})";
+  EXPECT_TRUE(load_engine(files, golden("bert-tiny/model")).ok());
+  file("tokenizer.json") = replaced(file("tokenizer.json"), "\"lowercase\": true", "\"lowercase\": false");
+  expect_error(ErrorCode::kUnsupported,
+               "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
+}
+
 TEST_F(Loading, NamesAShardThatIsNotBesideItsIndex) {
   file("model.safetensors.index.json") = R"({"weight_map": {"a": "../../secret.safetensors"}})";
   expect_error(ErrorCode::kModelFormat,
