@@ -23,7 +23,7 @@ export function App() {
       <main id="main" class="container">
         <ModelPanel control={control} />
         {state.kind === 'ready' ? (
-          <Workbench key={state.loadMs} model={state} sentences={sentences} onChange={setSentences} />
+          <Workbench key={state.serial} model={state} sentences={sentences} onChange={setSentences} />
         ) : (
           <Preview />
         )}

@@ -1,4 +1,6 @@
 // What stands below the choice of a model: what the panels will show, in pictures. Their numbers are all-MiniLM-L6-v2's.
+import './preview.css';
+
 const kChips = ['photos', '##yn', '##thesis', 'turns', 'sunlight'];
 const kScores = [
   [1, 0.66, 0.05],

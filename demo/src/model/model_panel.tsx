@@ -1,4 +1,5 @@
 // Which model: the choice, its loading, and what it is.
+import './model.css';
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatBytes, formatCount, formatTime } from '../ui/format.js';

@@ -4,6 +4,8 @@ import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 export interface ReadyModel {
   kind: 'ready';
+  /** Another number for each model that was loaded. */
+  serial: number;
   name: string;
   embed: FeatureExtractionPipeline;
   /** From the choice to the last weight in place. */
@@ -30,6 +32,8 @@ function servedModel(): { url: string; name: string } | undefined {
   return meta ? { url: meta.content, name: meta.dataset.name ?? meta.content } : undefined;
 }
 
+let lastSerial = 0;
+
 export function useModel(): ModelControl {
   const [state, setState] = useState<ModelState>({ kind: 'none' });
   const controller = useRef<AbortController | undefined>(undefined);
@@ -55,7 +59,7 @@ export function useModel(): ModelControl {
         progress_callback: (info) => info.status === 'progress' && show({ kind: 'loading', name, progress: info }),
       });
       loaded.current = embed;
-      show({ kind: 'ready', name, embed, loadMs: performance.now() - start });
+      show({ kind: 'ready', serial: ++lastSerial, name, embed, loadMs: performance.now() - start });
     } catch (error) {
       show(error instanceof AbortError ? { kind: 'none', cancelled: true } : { kind: 'none', error: error as Error });
     }

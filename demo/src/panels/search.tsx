@@ -1,4 +1,5 @@
 // Panel: the sentences, ranked by how near they are to a query.
+import './search.css';
 import { semantic_search, type EmbedOptions, type FeatureExtractionPipeline } from 'wattn';
 import { useMemo, useState } from 'preact/hooks';
 import type { Entry } from '../sentences.js';

@@ -1,4 +1,5 @@
 // Panel: the sentences, each with its tokens.
+import './sentences.css';
 import type { FeatureExtractionPipeline } from 'wattn';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { exampleSentences, makeSentence, splitLines, type Sentence } from '../sentences.js';

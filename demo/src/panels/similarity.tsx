@@ -1,4 +1,5 @@
 // Panel: how near every sentence is to every other.
+import './similarity.css';
 import { cos_sim } from 'wattn';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Entry } from '../sentences.js';
