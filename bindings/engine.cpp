@@ -60,8 +60,8 @@ class EngineHandle {
     return answer();
   }
 
-  // options: {pooling, normalize, prompt, prompt_name, max_length, truncate, split_special_tokens}.
-  // Answer: data, dim, pooled, tokens, untruncated.
+  // options: {pooling, normalize, prompt, prompt_name, max_length, truncate, split_special_tokens,
+  // first_text}. Answer: data, dim, pooled, tokens, untruncated.
   val embed(val text, val lengths, val options) {
     EmbedOptions embed_options;
     embed_options.pooling = to_pooling(options["pooling"]);
@@ -69,6 +69,7 @@ class EngineHandle {
     embed_options.max_length = optional_field<std::int32_t>(options, "max_length");
     embed_options.truncate = optional_field<bool>(options, "truncate").value_or(true);
     embed_options.split_special_tokens = optional_field<bool>(options, "split_special_tokens").value_or(false);
+    embed_options.first_text = optional_field<std::int32_t>(options, "first_text").value_or(0);
     if (auto prompt = optional_field<std::string>(options, "prompt")) {
       embed_options.prompt = std::move(*prompt);
     } else {

@@ -138,7 +138,7 @@ export class Engine {
       const end = crossingEnd(texts, begin, count);
       const start = performance.now();
       const { text, lengths } = joinTexts(texts.slice(begin, end));
-      const answer = this.call((handle) => handle.embed(text, lengths, options));
+      const answer = this.call((handle) => handle.embed(text, lengths, { ...options, first_text: begin }));
       const elapsed = performance.now() - start;
       count = Math.max(8, Math.min(kMostTexts, Math.round(((end - begin) * kCrossingMs) / Math.max(elapsed, 1))));
       parts.push(answer.data);

@@ -56,6 +56,7 @@ export interface SeamEmbedOptions {
   max_length?: number;
   truncate?: boolean;
   split_special_tokens?: boolean;
+  first_text?: number; // number of the first text, for messages
 }
 
 export interface SeamEngineHandle extends SeamTokenizer {

@@ -17,13 +17,15 @@ EncodeOptions encode_options(const Engine& engine, const EmbedOptions& options) 
   return encode;
 }
 
-Result<Encoding> tokenize_one(const Engine& engine, std::u16string_view text, std::u16string_view prompt, const EmbedOptions& options) {
+Result<Encoding> tokenize_one(const Engine& engine, std::size_t index, std::u16string_view text, std::u16string_view prompt,
+                              const EmbedOptions& options) {
   std::u16string prompted;
   if (!prompt.empty()) text = prompted.append(prompt).append(text);
   auto encoding = engine.tokenizer().encode(text, encode_options(engine, options));
   if (encoding.ok() && encoding.value().truncated() && !options.truncate) {
-    return input_error("text of " + std::to_string(encoding.value().num_tokens_untruncated) + " tokens: expected at most " +
-                       std::to_string(encoding.value().size()) + " (on_overflow is 'error')");
+    return input_error("text " + std::to_string(options.first_text + static_cast<std::int64_t>(index)) + ": expected at most " +
+                       std::to_string(encoding.value().size()) + " tokens, found " +
+                       std::to_string(encoding.value().num_tokens_untruncated) + " (on_overflow is 'error')");
   }
   return encoding;
 }
@@ -89,8 +91,8 @@ Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> t
   result.pooled = !pooling.empty();
   result.dim = engine.encoder().config().hidden_size * std::max<std::int64_t>(1, static_cast<std::int64_t>(pooling.size()));
   Batch batch;
-  for (const std::u16string_view text : texts) {
-    const auto encoding = tokenize_one(engine, text, prompt, options);
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const auto encoding = tokenize_one(engine, i, texts[i], prompt, options);
     if (!encoding.ok()) return encoding.error();
     const auto size = static_cast<std::int64_t>(encoding.value().size());
     if (batch.tokens() + size > engine.token_budget()) {

@@ -19,6 +19,7 @@ struct EmbedOptions {
   std::optional<std::int64_t> max_length{};           // tokens; none: the model's own
   bool truncate = true;                               // false: a longer text is an InputError
   bool split_special_tokens = false;
+  std::int64_t first_text = 0;  // number of texts[0] for messages: a host may cut one call into several
 };
 
 struct EmbedResult {

@@ -201,7 +201,7 @@ TEST(Embed, SaysWhatIsWrongWithItsOptions) {
   refuse.truncate = false;
   auto result = embed(*engine.value(), texts, refuse);
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().message, "text of 102 tokens: expected at most 48 (on_overflow is 'error')");
+  EXPECT_EQ(result.error().message, "text 0: expected at most 48 tokens, found 102 (on_overflow is 'error')");
   for (const std::int64_t length : {-1, 0, 1, 65, 1 << 30}) {
     EmbedOptions options;
     options.max_length = length;
