@@ -15,7 +15,10 @@ export function buildId() {
   const hash = createHash('sha256');
   const files = ['src', 'bindings', 'cmake'].flatMap((folder) => filesOf(join(root, folder)));
   for (const file of [...files, join(root, 'CMakeLists.txt')].sort()) {
-    hash.update(`${relative(root, file)}\0`).update(readFileSync(file)).update('\0');
+    hash
+      .update(`${relative(root, file)}\0`)
+      .update(readFileSync(file))
+      .update('\0');
   }
   return hash.digest('hex').slice(0, 16);
 }
