@@ -3,9 +3,9 @@
 #include <emscripten/bind.h>
 
 #include "bindings/tokenizer.h"
-#include "models/summary.h"
 #include "tasks/embed.h"
 #include "tasks/forward.h"
+#include "tasks/inspect.h"
 
 namespace wattn {
 namespace {
@@ -33,7 +33,9 @@ class EngineHandle {
     }
     const LoadOptions options{
         .precision = precision == "fast" ? Precision::kFast : Precision::kExact,
-        .dtype = dtype == "q16" ? WeightType::kQ16 : dtype == "q8" ? WeightType::kQ8 : WeightType::kF32,
+        .dtype = dtype == "q16"  ? WeightType::kQ16
+                 : dtype == "q8" ? WeightType::kQ8
+                                 : WeightType::kF32,
     };
     auto loader = EngineLoader::begin(named, options);
     if (!loader.ok()) return answer(loader.error());
@@ -151,7 +153,7 @@ class EngineHandle {
       return out;
     };
     val rows = val::array();
-    for (const SummaryRow& row : summarize(engine_->encoder(), engine_->arch().names, seq)) {
+    for (const SummaryRow& row : inspect(*engine_, seq)) {
       val out = val::object();
       out.set("name", val(row.name));
       out.set("type", val(row.type));

@@ -14,7 +14,8 @@ EncodeOptions to_encode_options(const val& options) {
   out.strategy = strategy == "only_first"    ? TruncationStrategy::kOnlyFirst
                  : strategy == "only_second" ? TruncationStrategy::kOnlySecond
                                              : TruncationStrategy::kLongestFirst;
-  out.truncation_side = optional_field<std::string>(options, "truncation_side").value_or("right") == "left" ? Side::kLeft : Side::kRight;
+  out.truncation_side =
+      optional_field<std::string>(options, "truncation_side").value_or("right") == "left" ? Side::kLeft : Side::kRight;
   out.overlap = optional_field<std::int32_t>(options, "overlap").value_or(0);
   out.return_overflowing = optional_field<bool>(options, "return_overflowing").value_or(false);
   return out;
@@ -74,8 +75,8 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
 
 val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces) {
   val out = answer();
-  out.set("text", val(tokenizer.decode(emscripten::convertJSArrayToNumberVector<std::int32_t>(ids), skip_special_tokens,
-                                       clean_up_spaces)));
+  out.set("text",
+          val(tokenizer.decode(emscripten::convertJSArrayToNumberVector<std::int32_t>(ids), skip_special_tokens, clean_up_spaces)));
   return out;
 }
 

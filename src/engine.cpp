@@ -71,7 +71,8 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, const SentenceConfi
   auto tokenizer = documents.read("tokenizer.json");
   if (!tokenizer.ok()) return tokenizer.error();
   if (sentence.lowercase && !lowercases(tokenizer.value().root()["normalizer"])) {
-    return unsupported_error("sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
+    return unsupported_error(
+        "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
   }
   if (!documents.has("tokenizer_config.json")) return Tokenizer::from_json(tokenizer.value().root(), JsonRef());
   auto config = documents.read("tokenizer_config.json");
@@ -92,7 +93,8 @@ Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
     const auto name = shard.as_string();
     if (!name.ok()) return name.error();
     const bool plain = !name.value().empty() && name.value().find_first_of("/\\:") == std::string_view::npos;
-    if (!plain || !name.value().ends_with(".safetensors")) return shard.mismatch("the name of a .safetensors file beside the index");
+    if (!plain || !name.value().ends_with(".safetensors"))
+      return shard.mismatch("the name of a .safetensors file beside the index");
     shards.emplace_back(name.value());
   }
   std::sort(shards.begin(), shards.end());
@@ -181,9 +183,8 @@ Result<std::unique_ptr<Engine>> EngineLoader::finish() {
   if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
   const std::string pooler = std::string(engine_->arch_->names.pooler) + ".weight";
   const auto& slots = weights_->slots();
-  engine_->encoder_.set_has_pooler(std::any_of(slots.begin(), slots.end(), [&](const WeightSlot& slot) {
-    return slot.name == pooler && slot.filled;
-  }));
+  engine_->encoder_.set_has_pooler(
+      std::any_of(slots.begin(), slots.end(), [&](const WeightSlot& slot) { return slot.name == pooler && slot.filled; }));
   return std::move(engine_);
 }
 

@@ -13,7 +13,6 @@
 #include "core/result.h"
 #include "core/taps.h"
 #include "io/weight_loader.h"
-#include "kernels/kernels.h"
 #include "models/arch.h"
 #include "models/encoder.h"
 #include "models/sentence_config.h"

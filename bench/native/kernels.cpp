@@ -27,7 +27,8 @@ double best_gops(double operations, const F& run) {
 }
 
 void bench_shape(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k) {
-  std::vector<float> a(static_cast<std::size_t>(m * k), 0.5f), w(static_cast<std::size_t>(n * k), 0.25f), c(static_cast<std::size_t>(m * n));
+  std::vector<float> a(static_cast<std::size_t>(m * k), 0.5f), w(static_cast<std::size_t>(n * k), 0.25f),
+      c(static_cast<std::size_t>(m * n));
   std::vector<float> packed(static_cast<std::size_t>(packed_size(n, k)));
   pack_rows(packed.data(), w.data(), n, k, k);
   std::vector<std::int16_t> q16(packed.size()), rows(static_cast<std::size_t>(m * padded_depth(k)));
@@ -44,7 +45,14 @@ void bench_shape(const Kernels& kernels, std::int64_t m, std::int64_t n, std::in
   const auto quant = [&](auto gemm, const void* weights) {
     return best_gops(operations, [&] {
       kernels.quantize_rows(a.data(), m, k, quantized);
-      gemm(GemmQuant{.a = quantized, .b = weights, .b_scale = scales.data(), .c = c.data(), .c_stride = n, .m = m, .n = n, .k = padded_depth(k)});
+      gemm(GemmQuant{.a = quantized,
+                     .b = weights,
+                     .b_scale = scales.data(),
+                     .c = c.data(),
+                     .c_stride = n,
+                     .m = m,
+                     .n = n,
+                     .k = padded_depth(k)});
     });
   };
   std::printf("%-8s %4d x %4d x %4d   f32 %6.1f   q16 %6.1f   q8 %6.1f\n", kernels.name, int(m), int(n), int(k), f32,

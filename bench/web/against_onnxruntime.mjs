@@ -44,7 +44,9 @@ const { AutoModel } = await import(pathToFileURL(join(root, 'dist/node.js')).hre
 
 /** A function that runs b sequences of s tokens. */
 async function onnx(file) {
-  const session = await ort.InferenceSession.create(new Uint8Array(readFileSync(join(twin, file))), { executionProviders: ['wasm'] });
+  const session = await ort.InferenceSession.create(new Uint8Array(readFileSync(join(twin, file))), {
+    executionProviders: ['wasm'],
+  });
   return (b, s) => {
     const filled = (value) => new ort.Tensor('int64', new BigInt64Array(b * s).fill(BigInt(value)), [b, s]);
     const feeds = { input_ids: filled(2003), attention_mask: filled(1), token_type_ids: filled(0) };
@@ -92,11 +94,16 @@ for (const [b, s] of kCases) {
   console.log(`b${b}s${s}`.padEnd(8) + runs.map(({ name }) => `${name} ${ms[name].toFixed(2)}`).join('   '));
 }
 console.table(rows.filter((row) => row.engine.startsWith('wattn')));
-const cpu = cpus()[0].model.replace(/[^A-Za-z0-9]+/g, '-').replace(/^-|-$/g, '').toLowerCase();
+const cpu = cpus()[0]
+  .model.replace(/[^A-Za-z0-9]+/g, '-')
+  .replace(/^-|-$/g, '')
+  .toLowerCase();
 const folder = join(root, 'bench/record', cpu);
 mkdirSync(folder, { recursive: true });
 const file = join(folder, `${new Date().toISOString().slice(0, 10)}.csv`);
-const lines = rows.map((row) => [row.case, row.engine, row.ms, row.against, row.ratio, kRival, `node ${process.version}`].join(','));
+const lines = rows.map((row) =>
+  [row.case, row.engine, row.ms, row.against, row.ratio, kRival, `node ${process.version}`].join(','),
+);
 writeFileSync(file, `case,engine,ms,against,ratio,rival,host\n${lines.join('\n')}\n`);
 console.log(`written to ${file.slice(root.length)}`);
 process.exit(0);

@@ -51,8 +51,9 @@ Result<Json> Json::parse(std::string_view text, std::string_view file_name) {
     const bool html = start != std::string_view::npos && text[start] == '<';
     return model_format_error(document->file_name + ": expected JSON, found " +
                               (html ? "HTML or XML (a web page in place of the file?)"
-                                    : text.empty() ? "an empty file" : "text that does not parse (broken or cut off, " +
-                                                                           std::to_string(text.size()) + " bytes)"));
+                               : text.empty()
+                                   ? "an empty file"
+                                   : "text that does not parse (broken or cut off, " + std::to_string(text.size()) + " bytes)"));
   }
   return Json(std::move(document));
 }

@@ -14,13 +14,13 @@ namespace wattn {
 enum class DType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool };
 
 std::int64_t dtype_bytes(DType dtype);
-std::string_view dtype_name(DType dtype);                        // as safetensors spells it: "F32"
+std::string_view dtype_name(DType dtype);  // as safetensors spells it: "F32"
 std::optional<DType> dtype_from_name(std::string_view name);
 
 using Shape = std::vector<std::int64_t>;
 
-std::string to_string(const Shape& shape);                       // "[30522, 384]"
-std::optional<std::int64_t> num_elements(const Shape& shape);    // none when it does not fit 62 bits or a dim is negative
+std::string to_string(const Shape& shape);                     // "[30522, 384]"
+std::optional<std::int64_t> num_elements(const Shape& shape);  // none when it does not fit 62 bits or a dim is negative
 
 struct TensorView {
   const float* data = nullptr;

@@ -72,8 +72,7 @@ Result<std::uint64_t> safetensors_header_bytes(std::string_view prefix, std::uin
   return length;
 }
 
-Result<std::vector<TensorInfo>> parse_safetensors_header(std::string_view header, std::uint64_t file_bytes,
-                                                         std::string_view file) {
+Result<std::vector<TensorInfo>> parse_safetensors_header(std::string_view header, std::uint64_t file_bytes, std::string_view file) {
   auto json = Json::parse(header, std::string(file) + " (header)");
   if (!json.ok()) return json.error();
   const JsonRef root = json.value().root();
@@ -88,9 +87,8 @@ Result<std::vector<TensorInfo>> parse_safetensors_header(std::string_view header
     tensors.push_back(std::move(tensor).value());
   }
   // An empty tensor sorts before the one that starts at the same byte.
-  std::sort(tensors.begin(), tensors.end(), [](const TensorInfo& a, const TensorInfo& b) {
-    return a.begin != b.begin ? a.begin < b.begin : a.end < b.end;
-  });
+  std::sort(tensors.begin(), tensors.end(),
+            [](const TensorInfo& a, const TensorInfo& b) { return a.begin != b.begin ? a.begin < b.begin : a.end < b.end; });
   std::uint64_t expected = 0;
   for (const TensorInfo& tensor : tensors) {
     if (tensor.begin != expected) {

@@ -28,7 +28,6 @@ Result<std::uint64_t> safetensors_header_bytes(std::string_view prefix, std::uin
 
 // The tensors in the order of their bytes. Checked: every dtype known, shapes match byte ranges, ranges tile the data
 // without gap or overlap and end where the file ends.
-Result<std::vector<TensorInfo>> parse_safetensors_header(std::string_view header, std::uint64_t file_bytes,
-                                                         std::string_view file);
+Result<std::vector<TensorInfo>> parse_safetensors_header(std::string_view header, std::uint64_t file_bytes, std::string_view file);
 
 }  // namespace wattn

@@ -7,9 +7,7 @@
 namespace wattn {
 namespace {
 
-bool is_float(DType dtype) {
-  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64;
-}
+bool is_float(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64; }
 
 // Widens count elements at bytes (any alignment) to f32. f64 is rounded.
 void widen(DType dtype, const char* bytes, std::int64_t count, float* out) {
@@ -80,8 +78,8 @@ Result<void> WeightLoader::match_tensors() {
     WeightSlot& slot = slots_[found->second];
     if (slot.filled) return model_format_error(file_ + ": tensor '" + tensor.name + "' comes a second time");
     if (tensor.shape != slot.shape) {
-      return model_format_error(file_ + ": tensor '" + tensor.name + "': expected shape " + to_string(slot.shape) +
-                                ", found " + to_string(tensor.shape));
+      return model_format_error(file_ + ": tensor '" + tensor.name + "': expected shape " + to_string(slot.shape) + ", found " +
+                                to_string(tensor.shape));
     }
     if (!is_float(tensor.dtype)) {
       return unsupported_error(file_ + ": tensor '" + tensor.name + "': expected F32, F16, BF16 or F64, found " +
@@ -119,8 +117,8 @@ Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, 
   for (std::int64_t i = 0; i < count; ++i) {
     if (!std::isfinite(values_[i])) {
       return model_format_error(file_ + ": tensor '" + tensor.name + "': expected finite numbers, found " +
-                                (std::isnan(values_[i]) ? "NaN" : "infinity") + " at row " + std::to_string(row) +
-                                ", column " + std::to_string(i));
+                                (std::isnan(values_[i]) ? "NaN" : "infinity") + " at row " + std::to_string(row) + ", column " +
+                                std::to_string(i));
     }
   }
   slot.write_row(row, values_.data());
@@ -170,7 +168,8 @@ Result<void> WeightLoader::finish() {
   }
   for (const WeightSlot& slot : slots_) {
     if (slot.required && !slot.filled) {
-      return model_format_error(file_ + ": expected tensor '" + slot.name + "' " + to_string(slot.shape) + ", found no such tensor");
+      return model_format_error(file_ + ": expected tensor '" + slot.name + "' " + to_string(slot.shape) +
+                                ", found no such tensor");
     }
   }
   return {};

@@ -16,8 +16,8 @@ namespace wattn {
 
 // Where one tensor goes. A row is the last dimension; a tensor of rank 1 is one row.
 struct WeightSlot {
-  std::string name;                                                        // as in the checkpoint
-  Shape shape;                                                             // expected
+  std::string name;  // as in the checkpoint
+  Shape shape;       // expected
   bool required = true;
   std::function<void(std::int64_t row, const float* values)> write_row{};  // values: [shape.back()]
   bool filled = false;

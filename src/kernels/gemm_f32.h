@@ -17,8 +17,9 @@ namespace wattn {
 // indexed by i stay in registers.
 template <int kCount, class F>
 [[gnu::always_inline]] inline void unrolled(const F& f) {
-  [&]<int... i>(std::integer_sequence<int, i...>) { (f(std::integral_constant<int, i>{}), ...); }
-  (std::make_integer_sequence<int, kCount>{});
+  [&]<int... i>(std::integer_sequence<int, i...>) {
+    (f(std::integral_constant<int, i>{}), ...);
+  }(std::make_integer_sequence<int, kCount>{});
 }
 
 // c[0 .. count] = activation(sum + bias), one row of a tile; bias may be null.
@@ -95,7 +96,8 @@ template <class V>
 void gemm_f32_body(const GemmF32& gemm) {
   for_each_tile<6>(gemm.m, gemm.n, [&]<int kRows>(std::int64_t row, std::int64_t col) {
     gemm_f32_tile<V, kRows>(gemm, gemm.a + row * gemm.a_stride, gemm.b + col * gemm.k, gemm.bias ? gemm.bias + col : nullptr,
-                            gemm.c + row * gemm.c_stride + col, static_cast<int>(std::min<std::int64_t>(kPanelWidth, gemm.n - col)));
+                            gemm.c + row * gemm.c_stride + col,
+                            static_cast<int>(std::min<std::int64_t>(kPanelWidth, gemm.n - col)));
   });
 }
 

@@ -81,9 +81,8 @@ void quantize_rows_body(const float* x, std::int64_t rows, std::int64_t cols, co
     for (std::int64_t begin = 0; begin < depth; begin += kQuantGroup) {
       const std::int64_t size = std::min(kQuantGroup, cols - begin);
       F32 largest_vec = V::splat(0.0f);
-      for_each_step<V>(size, [&](std::int64_t j, int count) {
-        largest_vec = V::max(largest_vec, V::abs(load_step<V>(x + begin + j, count)));
-      });
+      for_each_step<V>(
+          size, [&](std::int64_t j, int count) { largest_vec = V::max(largest_vec, V::abs(load_step<V>(x + begin + j, count))); });
       const float largest = V::max_lane(largest_vec);
       *scale++ = largest / kLargestActivation;
       const F32 inverse = V::splat(largest > 0 ? kLargestActivation / largest : 0.0f);

@@ -12,7 +12,7 @@ enum class Activation : std::uint8_t { kNone, kGelu, kRelu, kTanh };
 
 // c[i, j] = activation(scale * (sum over k, in rising order, of a[i, k] * b[j, k]) + bias[j]), 0 <= i < m, 0 <= j < n.
 struct GemmF32 {
-  const float* a = nullptr;     // [m, k], rows a_stride apart
+  const float* a = nullptr;  // [m, k], rows a_stride apart
   std::int64_t a_stride = 0;
   const float* b = nullptr;     // packed, see pack.h: [ceil(n / 8)][k][8]
   const float* bias = nullptr;  // [n] or null
@@ -57,8 +57,8 @@ struct Kernels {
 
   // out[i, :] = (v - mean(v)) / sqrt(var(v) + epsilon) * gamma + beta with v = x[i, :] + residual[i, :]; var is the mean
   // of squared differences. All [rows, cols] without gaps; residual may be null; out may be x or residual.
-  void (*layer_norm_rows)(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon,
-                          float* out, std::int64_t rows, std::int64_t cols);
+  void (*layer_norm_rows)(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon, float* out,
+                          std::int64_t rows, std::int64_t cols);
 
   // out[j] += scale * x[j]. out must not overlap x.
   void (*axpy)(float scale, const float* x, float* out, std::int64_t n);

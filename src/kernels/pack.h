@@ -8,9 +8,7 @@ namespace wattn {
 
 inline constexpr std::int64_t kPanelWidth = 8;
 
-inline std::int64_t packed_size(std::int64_t n, std::int64_t k) {
-  return (n + kPanelWidth - 1) / kPanelWidth * kPanelWidth * k;
-}
+inline std::int64_t packed_size(std::int64_t n, std::int64_t k) { return (n + kPanelWidth - 1) / kPanelWidth * kPanelWidth * k; }
 
 // Puts row j of b, [k], into its place. Rows may come in any order.
 inline void pack_row(float* packed, std::int64_t j, const float* row, std::int64_t k) {

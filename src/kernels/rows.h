@@ -53,16 +53,15 @@ void softmax_rows_body(float* x, std::int64_t rows, std::int64_t cols, std::int6
       sum = V::add(sum, e);
     });
     const F32 scale = V::splat(1.0f / V::sum(sum));
-    for_each_step<V>(cols, [&](std::int64_t at, int count) {
-      store_step<V>(row + at, V::mul(load_step<V>(row + at, count), scale), count);
-    });
+    for_each_step<V>(
+        cols, [&](std::int64_t at, int count) { store_step<V>(row + at, V::mul(load_step<V>(row + at, count), scale), count); });
   }
 }
 
 // arXiv 1607.06450; two passes over the row, which stays in the first cache.
 template <class V>
-void layer_norm_rows_body(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon,
-                          float* out, std::int64_t rows, std::int64_t cols) {
+void layer_norm_rows_body(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon, float* out,
+                          std::int64_t rows, std::int64_t cols) {
   using F32 = typename V::F32;
   const float reciprocal = 1.0f / static_cast<float>(cols);
   for (std::int64_t i = 0; i < rows; ++i, x += cols, out += cols) {
@@ -115,9 +114,7 @@ void l2_normalize_body(float* x, float epsilon, std::int64_t n) {
   });
   const float norm = std::sqrt(V::sum(squares));
   const F32 divisor = V::splat(norm < epsilon ? epsilon : norm);
-  for_each_step<V>(n, [&](std::int64_t j, int count) {
-    store_step<V>(x + j, V::div(load_step<V>(x + j, count), divisor), count);
-  });
+  for_each_step<V>(n, [&](std::int64_t j, int count) { store_step<V>(x + j, V::div(load_step<V>(x + j, count), divisor), count); });
 }
 
 }  // namespace wattn

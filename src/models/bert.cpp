@@ -48,9 +48,10 @@ Result<EncoderConfig> parse_config(JsonRef config) {
 }
 
 constexpr const char* kIgnored[] = {
-    "embeddings.position_ids",    // a buffer: 0, 1, 2, ...
-    "cls.*",                      // the masked-language and next-sentence heads of pre-training
-    "classifier.*", "qa_outputs.*",
+    "embeddings.position_ids",  // a buffer: 0, 1, 2, ...
+    "cls.*",                    // the masked-language and next-sentence heads of pre-training
+    "classifier.*",
+    "qa_outputs.*",
 };
 
 }  // namespace

@@ -190,8 +190,7 @@ void Encoder::forward_layer(const Kernels& kernels, const Batch& batch, int inde
   tap.columns("attention.query", work.qkv, 3 * hidden, 0, hidden);
   tap.columns("attention.key", work.qkv, 3 * hidden, hidden, hidden);
   tap.columns("attention.value", work.qkv, 3 * hidden, 2 * hidden, hidden);
-  self_attention(kernels, attention_shape(config_), work.qkv, batch.seq_start, work.attention, work.context, taps,
-                 index);
+  self_attention(kernels, attention_shape(config_), work.qkv, batch.seq_start, work.attention, work.context, taps, index);
   tap.rows("attention.context", work.context, hidden);
   linear(kernels, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, work.projected);
   layer_norm(kernels, layer.attention_norm, work.projected, x, tokens, x);
@@ -206,7 +205,8 @@ void Encoder::forward_layer(const Kernels& kernels, const Batch& batch, int inde
 
 void Encoder::pooler(const Kernels& kernels, const Batch& batch, const float* hidden, float* pooled) const {
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    linear(kernels, pooler_, hidden + batch.seq_start[i] * config_.hidden_size, 1, Activation::kTanh, {}, pooled + i * config_.hidden_size);
+    linear(kernels, pooler_, hidden + batch.seq_start[i] * config_.hidden_size, 1, Activation::kTanh, {},
+           pooled + i * config_.hidden_size);
   }
 }
 

@@ -9,7 +9,6 @@
 #include "core/result.h"
 #include "core/taps.h"
 #include "io/weight_loader.h"
-#include "kernels/kernels.h"
 #include "models/batch.h"
 #include "ops/attention.h"
 #include "ops/embedding.h"
@@ -102,8 +101,7 @@ class Encoder {
   void take_weights(Arena& arena);
   Workspace take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t max_seq) const;
   void embed_tokens(const Kernels& kernels, const Batch& batch, float* hidden) const;
-  void forward_layer(const Kernels& kernels, const Batch& batch, int layer, const Workspace& work, float* hidden,
-                     Taps* taps) const;
+  void forward_layer(const Kernels& kernels, const Batch& batch, int layer, const Workspace& work, float* hidden, Taps* taps) const;
 
   EncoderConfig config_;
   WeightType type_ = WeightType::kF32;

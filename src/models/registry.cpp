@@ -20,7 +20,8 @@ Result<const Arch*> find_arch(JsonRef config) {
     if (model_type.value() == arch->model_type) return arch;
     known += (known.empty() ? "\"" : ", \"") + std::string(arch->model_type) + "\"";
   }
-  return unsupported_error(config["model_type"].where() + ": expected one of " + known + ", found " + config["model_type"].describe());
+  return unsupported_error(config["model_type"].where() + ": expected one of " + known + ", found " +
+                           config["model_type"].describe());
 }
 
 }  // namespace wattn

@@ -21,7 +21,7 @@ struct SentenceConfig {
   std::optional<std::int64_t> max_seq_length;  // tokens, specials included
   bool lowercase = false;                      // do_lower_case: the text is lowered; a tokenizer must do it
   std::map<std::string, std::string, std::less<>> prompts;
-  std::string default_prompt_name;             // empty: none
+  std::string default_prompt_name;  // empty: none
 };
 
 // modules.json: the pipeline must be Transformer, then Pooling, then Normalize (the last two optional); an

@@ -30,9 +30,8 @@ AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shap
   return scratch;
 }
 
-void self_attention(const Kernels& kernels, const AttentionShape& shape, const float* qkv,
-                    std::span<const std::int32_t> seq_start, const AttentionScratch& scratch, float* context, Taps* taps,
-                    int layer) {
+void self_attention(const Kernels& kernels, const AttentionShape& shape, const float* qkv, std::span<const std::int32_t> seq_start,
+                    const AttentionScratch& scratch, float* context, Taps* taps, int layer) {
   const std::int64_t hidden = shape.hidden();
   const std::int64_t head_dim = shape.head_dim;
   const std::int64_t stride = 3 * hidden;

@@ -28,8 +28,7 @@ AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shap
 // qkv: [tokens, 3 * hidden], each row query, key and value, heads side by side. context: [tokens, hidden].
 // seq_start: [batch + 1]. taps sees "attention.scores" (before the softmax) and "attention.probs", [heads, seq, seq], of
 // each sequence; layer is only for them.
-void self_attention(const Kernels& kernels, const AttentionShape& shape, const float* qkv,
-                    std::span<const std::int32_t> seq_start, const AttentionScratch& scratch, float* context, Taps* taps,
-                    int layer);
+void self_attention(const Kernels& kernels, const AttentionShape& shape, const float* qkv, std::span<const std::int32_t> seq_start,
+                    const AttentionScratch& scratch, float* context, Taps* taps, int layer);
 
 }  // namespace wattn

@@ -13,12 +13,12 @@
 namespace wattn {
 
 enum class PoolingMode : std::uint8_t {
-  kCls,               // the first token
-  kMax,               // largest of each component
-  kMean,              // sum / n
-  kMeanSqrtLen,       // sum / sqrt(n)
-  kWeightedMean,      // sum of (i + 1) x_i / sum of (i + 1), i from 0 at the sequence's own first token
-  kLastToken,         // the last token
+  kCls,           // the first token
+  kMax,           // largest of each component
+  kMean,          // sum / n
+  kMeanSqrtLen,   // sum / sqrt(n)
+  kWeightedMean,  // sum of (i + 1) x_i / sum of (i + 1), i from 0 at the sequence's own first token
+  kLastToken,     // the last token
 };
 
 // By the name of sentence-transformers' pooling_mode ("mean", "mean_sqrt_len_tokens", ...) or transformers.js's

@@ -71,8 +71,8 @@ Result<std::string> find_prompt(const SentenceConfig& sentence, std::string_view
   if (prompt != sentence.prompts.end()) return prompt->second;
   std::string known;
   for (const auto& [key, text] : sentence.prompts) known += (known.empty() ? "'" : ", '") + key + "'";
-  return input_error("prompt_name: expected " + (known.empty() ? "nothing (this model has no prompts)" : "one of " + known) + ", found '" +
-                     std::string(name) + "'");
+  return input_error("prompt_name: expected " + (known.empty() ? "nothing (this model has no prompts)" : "one of " + known) +
+                     ", found '" + std::string(name) + "'");
 }
 
 Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> texts, const EmbedOptions& options) {
@@ -83,8 +83,8 @@ Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> t
   if (!skip.ok()) return skip.error();
   const std::int64_t limit = engine.encoder().config().max_position_embeddings;
   if (options.max_length && (*options.max_length < 1 || *options.max_length > limit)) {
-    return input_error("max_length: expected a whole number from 1 to " + std::to_string(limit) + " (the model's positions), found " +
-                       std::to_string(*options.max_length));
+    return input_error("max_length: expected a whole number from 1 to " + std::to_string(limit) +
+                       " (the model's positions), found " + std::to_string(*options.max_length));
   }
 
   EmbedResult result;

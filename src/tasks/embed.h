@@ -27,7 +27,7 @@ struct EmbedResult {
   std::vector<float> data;
   std::int64_t dim = 0;
   bool pooled = false;
-  std::vector<std::int32_t> tokens;            // [batch] tokens that ran, specials included
+  std::vector<std::int32_t> tokens;              // [batch] tokens that ran, specials included
   std::vector<std::int32_t> tokens_untruncated;  // [batch] tokens there would have been
 };
 

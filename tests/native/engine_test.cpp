@@ -130,13 +130,15 @@ TEST_F(Loading, NamesAModuleItDoesNotHave) {
     {"idx":1,"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},
     {"idx":2,"path":"2_Dense","type":"sentence_transformers.models.Dense"}])";
   expect_error(ErrorCode::kUnsupported,
-               "modules.json: [2].type: expected Transformer, Pooling, Normalize in this order, found \"sentence_transformers.models.Dense\"");
+               "modules.json: [2].type: expected Transformer, Pooling, Normalize in this order, found "
+               "\"sentence_transformers.models.Dense\"");
 }
 
 TEST_F(Loading, NamesAPoolingItDoesNotHave) {
   file("1_Pooling/config.json") = R"({"pooling_mode": "median"})";
   expect_error(ErrorCode::kUnsupported,
-               "1_Pooling/config.json: pooling_mode: expected cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken, found \"median\"");
+               "1_Pooling/config.json: pooling_mode: expected cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken, "
+               "found \"median\"");
 }
 
 TEST_F(Loading, TakesDoLowerCaseOnlyFromATokenizerThatLowercases) {
@@ -150,7 +152,8 @@ TEST_F(Loading, TakesDoLowerCaseOnlyFromATokenizerThatLowercases) {
 TEST_F(Loading, NamesAShardThatIsNotBesideItsIndex) {
   file("model.safetensors.index.json") = R"({"weight_map": {"a": "../../secret.safetensors"}})";
   expect_error(ErrorCode::kModelFormat,
-               "model.safetensors.index.json: weight_map.a: expected the name of a .safetensors file beside the index, found \"../../secret.safetensors\"");
+               "model.safetensors.index.json: weight_map.a: expected the name of a .safetensors file beside the index, found "
+               "\"../../secret.safetensors\"");
 }
 
 TEST_F(Loading, NamesATensorWhoseShapeTheConfigDoesNotExpect) {
@@ -164,7 +167,8 @@ TEST(Engine, AllocatesNothingInsideARun) {
   const auto engine = load_engine(golden("bert-tiny/model"));
   Batch batch;
   for (int length = 1; length < 40; length += 3) {
-    batch.add_sequence(std::vector<std::int32_t>(static_cast<std::size_t>(length), 7), std::vector<std::int32_t>(static_cast<std::size_t>(length), 0));
+    batch.add_sequence(std::vector<std::int32_t>(static_cast<std::size_t>(length), 7),
+                       std::vector<std::int32_t>(static_cast<std::size_t>(length), 0));
   }
   ASSERT_TRUE(engine.value()->run(batch, nullptr).ok());  // makes the arena
   const std::size_t before = allocations;

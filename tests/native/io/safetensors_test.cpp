@@ -28,7 +28,9 @@ std::string bytes_of(const std::vector<T>& values) {
 const std::string kHeader =
     R"({"__metadata__":{"format":"pt"},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F16","shape":[2],"data_offsets":[24,28]}})";
 
-std::string small_file() { return file_of(kHeader, bytes_of<float>({1, 2, 3, 4, 5, 6}) + bytes_of<std::uint16_t>({0x3C00, 0xC000})); }
+std::string small_file() {
+  return file_of(kHeader, bytes_of<float>({1, 2, 3, 4, 5, 6}) + bytes_of<std::uint16_t>({0x3C00, 0xC000}));
+}
 
 struct Loaded {
   std::map<std::string, std::vector<float>> tensors;
@@ -40,7 +42,8 @@ struct Loaded {
                           values.insert(values.end(), row, row + (name[0] == 'a' ? 3 : 2));
                         }};
     };
-    WeightLoader loader({slot("a", {2, 3}), slot("b", {2})}, std::move(ignored), [](std::string_view name) { return std::string(name); });
+    WeightLoader loader({slot("a", {2, 3}), slot("b", {2})}, std::move(ignored),
+                        [](std::string_view name) { return std::string(name); });
     if (auto begun = loader.begin_file("model.safetensors", file.size()); !begun.ok()) return begun;
     for (std::size_t at = 0; at < file.size(); at += chunk) {
       if (auto pushed = loader.push(std::string_view(file).substr(at, chunk)); !pushed.ok()) return pushed;
@@ -94,7 +97,8 @@ TEST(Safetensors, EveryChangedByteOfTheHeaderIsAnErrorOrStillAFile) {
 }
 
 TEST(Safetensors, HostileLengthsAreRefused) {
-  for (const std::uint64_t length : {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{100'000'001}}) {
+  for (const std::uint64_t length :
+       {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{100'000'001}}) {
     std::string file = small_file();
     for (int i = 0; i < 8; ++i) file[i] = static_cast<char>(length >> (8 * i));
     expect_error(file, "header length");
@@ -104,7 +108,8 @@ TEST(Safetensors, HostileLengthsAreRefused) {
   expect_error(with_entry(R"({"dtype":"F32","shape":[2,3],"data_offsets":[24,0]})"), "a.data_offsets");
   expect_error(with_entry(R"({"dtype":"F32","shape":[2,3],"data_offsets":[-24,0]})"), "a.data_offsets");
   expect_error(with_entry(R"({"dtype":"F32","shape":[2,3],"data_offsets":[8,32]})"), "begin at 0");
-  expect_error(with_entry(R"({"dtype":"F32","shape":[4611686018427387904,4611686018427387904,4],"data_offsets":[0,0]})"), "a.shape");
+  expect_error(with_entry(R"({"dtype":"F32","shape":[4611686018427387904,4611686018427387904,4],"data_offsets":[0,0]})"),
+               "a.shape");
   expect_error(with_entry(R"({"dtype":"F32","shape":[-2,-3],"data_offsets":[0,24]})"), "a.shape");
   expect_error(with_entry(R"({"dtype":"F32","shape":[2.5],"data_offsets":[0,24]})"), "a.shape[0]");
   expect_error(with_entry(R"({"dtype":"Q7","shape":[2,3],"data_offsets":[0,24]})"), "found \"Q7\"");
@@ -134,17 +139,23 @@ TEST(Safetensors, OtherFilesInItsPlaceAreNamed) {
 }
 
 TEST(WeightLoader, NamesTheTensorThatIsMissingExtraMisshapenOrOfAnotherType) {
-  const auto named = [](const std::string& header, const std::string& data, const std::string& part) { expect_error(file_of(header, data), part); };
-  named(R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'), "expected tensor 'b' [2], found no such tensor");
-  named(R"({"a":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", std::string(24, '\0'), "tensor 'a': expected shape [2, 3], found [3, 2]");
+  const auto named = [](const std::string& header, const std::string& data, const std::string& part) {
+    expect_error(file_of(header, data), part);
+  };
+  named(R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'),
+        "expected tensor 'b' [2], found no such tensor");
+  named(R"({"a":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", std::string(24, '\0'),
+        "tensor 'a': expected shape [2, 3], found [3, 2]");
   named(R"({"c":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'), "tensor 'c' [2, 3] is not one");
-  named(R"({"a":{"dtype":"I32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'), "tensor 'a': expected F32, F16, BF16 or F64, found I32");
+  named(R"({"a":{"dtype":"I32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'),
+        "tensor 'a': expected F32, F16, BF16 or F64, found I32");
 }
 
 TEST(WeightLoader, IgnoresWhatItWasToldToIgnore) {
   const std::string header =
       R"({"cls.x":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},"b":{"dtype":"F16","shape":[2],"data_offsets":[32,36]},"z":{"dtype":"F32","shape":[0],"data_offsets":[36,36]}})";
-  const std::string file = file_of(header, std::string(8, '\x7F') + bytes_of<float>({1, 2, 3, 4, 5, 6}) + bytes_of<std::uint16_t>({0x3C00, 0xC000}));
+  const std::string file =
+      file_of(header, std::string(8, '\x7F') + bytes_of<float>({1, 2, 3, 4, 5, 6}) + bytes_of<std::uint16_t>({0x3C00, 0xC000}));
   Loaded loaded;
   const auto result = loaded.load(file, 3, {"cls.*", "z"});
   ASSERT_TRUE(result.ok()) << result.error().message;
@@ -152,7 +163,8 @@ TEST(WeightLoader, IgnoresWhatItWasToldToIgnore) {
 }
 
 TEST(WeightLoader, NanAndInfinityAreNamedByPlace) {
-  for (const auto& [value, word] : {std::pair{std::numeric_limits<float>::quiet_NaN(), "NaN"}, {-std::numeric_limits<float>::infinity(), "infinity"}}) {
+  for (const auto& [value, word] :
+       {std::pair{std::numeric_limits<float>::quiet_NaN(), "NaN"}, {-std::numeric_limits<float>::infinity(), "infinity"}}) {
     const std::string file = file_of(kHeader, bytes_of<float>({1, 2, 3, 4, value, 6}) + bytes_of<std::uint16_t>({0, 0}));
     expect_error(file, std::string("tensor 'a': expected finite numbers, found ") + word + " at row 1, column 1");
   }
@@ -166,7 +178,8 @@ TEST(HalfToFloat, WidensEveryHalfExactly) {
     if (exponent == 31) {
       EXPECT_EQ(std::isnan(got), mantissa != 0);
     } else {
-      const double exact = sign * (exponent ? std::ldexp(1 + mantissa / 1024.0, exponent - 15) : std::ldexp(mantissa / 1024.0, -14));
+      const double exact =
+          sign * (exponent ? std::ldexp(1 + mantissa / 1024.0, exponent - 15) : std::ldexp(mantissa / 1024.0, -14));
       ASSERT_EQ(got, exact) << bits;
       ASSERT_EQ(std::signbit(got), (bits & 0x8000) != 0);
     }

@@ -156,7 +156,8 @@ TEST_F(GemmF32, ARowHasTheSameBitsInAnyNumberOfRows) {
                          .n = product.n,
                          .k = product.k,
                          .activation = Activation::kGelu});
-      ASSERT_EQ(std::memcmp(row.data(), whole.data() + i * product.c_stride, row.size() * sizeof(float)), 0) << kernels->name << " row " << i;
+      ASSERT_EQ(std::memcmp(row.data(), whole.data() + i * product.c_stride, row.size() * sizeof(float)), 0)
+          << kernels->name << " row " << i;
     }
   }
 }

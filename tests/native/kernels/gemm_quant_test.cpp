@@ -77,7 +77,8 @@ void expect_close_to_f32(const Kernels& kernels, std::int64_t m, std::int64_t n,
           bound += std::abs(x[s]) * w_off + (std::abs(w[s]) + w_off) * x_off + 0x1p-21 * std::abs(x[s] * w[s]);
         }
       }
-      ASSERT_NEAR(c[i * (n + 3) + j], exact, bound) << kernels.name << " m " << m << " n " << n << " k " << k << " at " << i << ", " << j;
+      ASSERT_NEAR(c[i * (n + 3) + j], exact, bound)
+          << kernels.name << " m " << m << " n " << n << " k " << k << " at " << i << ", " << j;
     }
   }
 }

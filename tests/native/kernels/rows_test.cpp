@@ -106,7 +106,8 @@ TEST(LayerNormRows, IsTheDoublePrecisionLayerNormOfTheSum) {
         const std::vector<float> x = random_floats(2 * cols, 5, 3), residual = random_floats(2 * cols, 6, 3);
         const std::vector<float> gamma = random_floats(cols, 7, 2), beta = random_floats(cols, 8, 2);
         Guarded got(x);  // in place
-        kernels->layer_norm_rows(got.data(), with_residual ? residual.data() : nullptr, gamma.data(), beta.data(), kEpsilon, got.data(), 2, cols);
+        kernels->layer_norm_rows(got.data(), with_residual ? residual.data() : nullptr, gamma.data(), beta.data(), kEpsilon,
+                                 got.data(), 2, cols);
         got.expect_guards(kernels->name);
         for (std::int64_t i = 0; i < 2; ++i) {
           std::vector<double> v(static_cast<std::size_t>(cols));
@@ -122,7 +123,8 @@ TEST(LayerNormRows, IsTheDoublePrecisionLayerNormOfTheSum) {
             const double exact = (v[j] - mean) * scale * gamma[j] + beta[j];
             // Mean and variance each carry (cols / 4 + 4) roundings of values up to 6; scale magnifies the first.
             const double steps = (double(cols) / 4 + 8) * 0x1p-24;
-            const double bound = steps * (6 * scale + std::abs(v[j] - mean) * scale) * std::abs(gamma[j]) + 4 * 0x1p-24 * (std::abs(exact) + std::abs(beta[j]));
+            const double bound = steps * (6 * scale + std::abs(v[j] - mean) * scale) * std::abs(gamma[j]) +
+                                 4 * 0x1p-24 * (std::abs(exact) + std::abs(beta[j]));
             ASSERT_NEAR(got.data()[i * cols + j], exact, bound + 1e-30) << kernels->name << " cols " << cols;
           }
         }
@@ -139,7 +141,8 @@ TEST(Axpy, AddsScaledValuesAndNothingElse) {
       kernels->axpy(0.3f, x.data(), got.data(), n);
       got.expect_guards(kernels->name);
       for (std::int64_t j = 0; j < n; ++j) {
-        ASSERT_NEAR(got.data()[j], double(y[j]) + double(0.3f) * x[j], 2 * 0x1p-24 * (std::abs(y[j]) + 0.3)) << kernels->name << " n " << n;
+        ASSERT_NEAR(got.data()[j], double(y[j]) + double(0.3f) * x[j], 2 * 0x1p-24 * (std::abs(y[j]) + 0.3))
+            << kernels->name << " n " << n;
       }
     }
   }

@@ -95,7 +95,8 @@ TEST(TinyBert, EveryTensorIsTorchs) {
 
 TEST(TinyBert, ASequenceInABatchHasTheBitsItHasAlone) {
   const Encoder encoder = load_tiny_bert();
-  const std::vector<std::vector<std::int32_t>> sequences = {{2, 96, 3}, {2, 275, 305, 335, 97, 222, 26, 33, 3}, {2, 3}, {2, 158, 270, 306, 71, 3, 9, 8, 7, 6, 5, 3}};
+  const std::vector<std::vector<std::int32_t>> sequences = {
+      {2, 96, 3}, {2, 275, 305, 335, 97, 222, 26, 33, 3}, {2, 3}, {2, 158, 270, 306, 71, 3, 9, 8, 7, 6, 5, 3}};
   const auto run = [&](const Kernels& kernels, const Batch& batch) {
     Arena arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens()), "test").value();
     std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * encoder.config().hidden_size));

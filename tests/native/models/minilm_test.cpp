@@ -22,7 +22,8 @@ constexpr float kBound = 1.7e-6f;
 
 TEST(MiniLm, NormalisedMeansAreTheReferences) {
   const std::string folder = real_model("all-MiniLM-L6-v2/");
-  if (!test::has_file(folder + "model.safetensors")) GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
+  if (!test::has_file(folder + "model.safetensors"))
+    GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
   const auto config = Json::parse(read_file(folder + "config.json"), "config.json");
   const Arch* arch = find_arch(config.value().root()).value();
   auto loaded = Encoder::with_config(arch->parse_config(config.value().root()).value(), WeightType::kF32);

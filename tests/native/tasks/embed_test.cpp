@@ -33,7 +33,8 @@ void expect_vectors(const EmbedResult& got, JsonRef expected, double f32_diff) {
   for (std::size_t i = 0; i < expected.size(); ++i) {
     for (std::size_t j = 0; j < expected[i].size(); ++j) {
       const double exact = expected[i][j].as_number().value();
-      ASSERT_NEAR(got.data[i * expected[i].size() + j], exact, 4 * std::max(f32_diff, std::abs(exact) * 0x1p-23)) << "text " << i << ", component " << j;
+      ASSERT_NEAR(got.data[i * expected[i].size() + j], exact, 4 * std::max(f32_diff, std::abs(exact) * 0x1p-23))
+          << "text " << i << ", component " << j;
     }
   }
 }
@@ -49,7 +50,8 @@ std::unique_ptr<Engine> engine_with_pooling(JsonRef mode, bool include_prompt) {
   if (mode.is_array()) modes += "]";
   for (NamedFile& file : files) {
     if (file.name != "1_Pooling/config.json") continue;
-    file.bytes = "{\"embedding_dimension\":32,\"pooling_mode\":" + modes + ",\"include_prompt\":" + (include_prompt ? "true" : "false") + "}";
+    file.bytes = "{\"embedding_dimension\":32,\"pooling_mode\":" + modes +
+                 ",\"include_prompt\":" + (include_prompt ? "true" : "false") + "}";
   }
   return std::move(load_engine(files, folder)).value();
 }
@@ -64,7 +66,8 @@ TEST(Embed, PoolsAndPromptsAsSentenceTransformersDoes) {
     const auto engine = engine_with_pooling(one["pooling_mode"], one["include_prompt"].as_bool().value());
     EmbedOptions options;
     options.normalize = one["normalize"].as_bool().value();
-    if (!one["prompt_name"].is_null()) options.prompt = find_prompt(engine->sentence(), one["prompt_name"].as_string().value()).value();
+    if (!one["prompt_name"].is_null())
+      options.prompt = find_prompt(engine->sentence(), one["prompt_name"].as_string().value()).value();
     const auto result = embed(*engine, texts.views, options);
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_TRUE(result.value().pooled);
@@ -93,7 +96,8 @@ TEST(Embed, FollowsTheRepositorysOwnFilesOldAndNew) {
       EXPECT_EQ(result.value().tokens[0], static_cast<int>(rows[i]["input_ids"].size()));
       EXPECT_EQ(result.value().tokens_untruncated[0], rows[i]["tokens_before_truncation"].as_int().value());
       for (std::size_t j = 0; j < rows[i]["vector"].size(); ++j) {
-        ASSERT_NEAR(result.value().data[j], rows[i]["vector"][j].as_number().value(), 4 * json.value().root()["torch_f32_to_exact"].as_number().value())
+        ASSERT_NEAR(result.value().data[j], rows[i]["vector"][j].as_number().value(),
+                    4 * json.value().root()["torch_f32_to_exact"].as_number().value())
             << "text " << i << ", component " << j;
       }
     }
@@ -123,8 +127,8 @@ TEST(Embed, ReadsHalfPrecisionAndShards) {
 
 // 300 texts of 0 to 59 pieces, lone surrogates among them.
 std::vector<std::u16string> mixed_texts() {
-  const std::u16string pieces[] = {u"the ",         u"bridge ",     u"home, ", u"\u00e9t\u00e9 ", u"\u4e2d",
-                                   u"unknowable ", u"\U0001F600 ", std::u16string(1, 0xD800)};
+  const std::u16string pieces[] = {u"the ",   u"bridge ",     u"home, ",      u"\u00e9t\u00e9 ",
+                                   u"\u4e2d", u"unknowable ", u"\U0001F600 ", std::u16string(1, 0xD800)};
   std::vector<std::u16string> texts;
   std::uint32_t state = 1;
   for (int i = 0; i < 300; ++i) {
@@ -145,7 +149,8 @@ TEST(Embed, GivesTheSameBitsAloneAndInABatch) {
   for (std::size_t i = 0; i < views.size(); ++i) {
     const auto alone = embed(*engine.value(), std::span(&views[i], 1), {});
     ASSERT_TRUE(alone.ok());
-    ASSERT_EQ(std::memcmp(alone.value().data.data(), together.value().data.data() + i * dim, dim * sizeof(float)), 0) << "text " << i;
+    ASSERT_EQ(std::memcmp(alone.value().data.data(), together.value().data.data() + i * dim, dim * sizeof(float)), 0)
+        << "text " << i;
   }
 }
 
@@ -170,7 +175,8 @@ TEST(Embed, HasTheSameBitsInEveryBuild) {
 
 TEST(Embed, HasTheSameBitsInEveryBuildOnTheRealMiniLm) {
   const std::string folder = test::real_model("all-MiniLM-L6-v2");
-  if (!test::has_file(folder + "/model.safetensors")) GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
+  if (!test::has_file(folder + "/model.safetensors"))
+    GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
   const auto engine = load_engine(folder);
   ASSERT_TRUE(engine.ok()) << engine.error().message;
   const std::vector<std::u16string> texts = mixed_texts();
@@ -188,7 +194,8 @@ TEST(Embed, WithoutPoolingGivesAVectorAToken) {
   const auto result = embed(*engine.value(), texts, options);
   ASSERT_TRUE(result.ok());
   EXPECT_FALSE(result.value().pooled);
-  EXPECT_EQ(static_cast<std::int64_t>(result.value().data.size()), (result.value().tokens[0] + result.value().tokens[1]) * result.value().dim);
+  EXPECT_EQ(static_cast<std::int64_t>(result.value().data.size()),
+            (result.value().tokens[0] + result.value().tokens[1]) * result.value().dim);
 }
 
 TEST(Embed, SaysWhatIsWrongWithItsOptions) {

@@ -1,9 +1,10 @@
-#include "models/summary.h"
+#include "tasks/inspect.h"
 
 namespace wattn {
 
-std::vector<SummaryRow> summarize(const Encoder& encoder, const EncoderNames& names, std::int64_t seq) {
-  const EncoderConfig& config = encoder.config();
+std::vector<SummaryRow> inspect(const Engine& engine, std::int64_t seq) {
+  const EncoderConfig& config = engine.encoder().config();
+  const EncoderNames& names = engine.arch().names;
   const std::int64_t hidden = config.hidden_size;
   std::vector<SummaryRow> rows;
   const auto embedding = [&](const char* name, std::int64_t count) {
@@ -31,7 +32,7 @@ std::vector<SummaryRow> summarize(const Encoder& encoder, const EncoderNames& na
     linear(layer_name(names.output, i), config.intermediate_size, hidden, seq);
     norm(layer_name(names.output_norm, i));
   }
-  if (encoder.has_pooler()) linear(names.pooler, hidden, hidden, 1);
+  if (engine.encoder().has_pooler()) linear(names.pooler, hidden, hidden, 1);
   return rows;
 }
 

@@ -1,4 +1,4 @@
-// Summary: what an encoder is made of, layer by layer, as torchinfo prints it.
+// inspect: what a model is made of, layer by layer, as torchinfo prints it.
 #pragma once
 
 #include <cstdint>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/tensor_view.h"
-#include "models/encoder.h"
+#include "engine.h"
 
 namespace wattn {
 
@@ -14,12 +14,12 @@ struct SummaryRow {
   std::string name;             // the checkpoint's words: "encoder.layer.0.attention.self.query"
   std::string type;             // "Linear", "Embedding", "LayerNorm", "Attention"
   Shape kernel;                 // of the weight, [out, in]; empty for none
-  Shape output;                 // for one sequence of the summary's length
+  Shape output;                 // for one sequence of that many tokens
   std::int64_t parameters = 0;  // weights and biases
-  std::int64_t mult_adds = 0;   // for one sequence of that length
+  std::int64_t mult_adds = 0;   // for one such sequence
 };
 
-// Rows in the order of the computation, for one sequence of seq tokens. The pooler is listed when the encoder has one.
-std::vector<SummaryRow> summarize(const Encoder& encoder, const EncoderNames& names, std::int64_t seq);
+// Rows in the order of the computation, for one sequence of seq tokens. The pooler is listed when the checkpoint has one.
+std::vector<SummaryRow> inspect(const Engine& engine, std::int64_t seq);
 
 }  // namespace wattn
