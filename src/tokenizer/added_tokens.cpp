@@ -1,10 +1,12 @@
 #include "tokenizer/added_tokens.h"
 
 #include <algorithm>
+#include <functional>
 #include <utility>
 
 #include "core/utf.h"
 #include "tokenizer/component.h"
+#include "tokenizer/heap_sort.h"
 #include "tokenizer/unicode.h"
 
 namespace wattn {
@@ -12,26 +14,16 @@ namespace wattn {
 namespace {
 
 Result<AddedToken> read_added_token(JsonRef json) {
-  if (!json.is_object()) return json.mismatch("an added token (an object)");
-  const Result<void> known = allow_only(json, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
-  if (!known.ok()) return known.error();
+  Fields fields(json, {"id", "content", "single_word", "lstrip", "rstrip", "normalized", "special"});
   AddedToken token;
-  const Result<std::int32_t> id = read_id(json["id"]);
-  if (!id.ok()) return id.error();
-  token.id = id.value();
-  const Result<std::string_view> content = json["content"].as_string();
-  if (!content.ok()) return content.error();
-  token.content = content.value();
-  const std::pair<std::string_view, bool AddedToken::*> switches[] = {{"single_word", &AddedToken::single_word},
-                                                                      {"lstrip", &AddedToken::lstrip},
-                                                                      {"rstrip", &AddedToken::rstrip},
-                                                                      {"normalized", &AddedToken::normalized},
-                                                                      {"special", &AddedToken::special}};
-  for (const auto& [key, field] : switches) {
-    const Result<bool> value = json[key].as_bool();
-    if (!value.ok()) return value.error();
-    token.*field = value.value();
-  }
+  token.id = fields.id("id");
+  token.content = fields.string("content");
+  token.single_word = fields.boolean("single_word");
+  token.lstrip = fields.boolean("lstrip");
+  token.rstrip = fields.boolean("rstrip");
+  token.normalized = fields.boolean("normalized");
+  token.special = fields.boolean("special");
+  if (!fields.ok()) return fields.error();
   return token;
 }
 
@@ -44,63 +36,67 @@ Result<AddedTokens> AddedTokens::from_json(JsonRef json, const Model& model, con
   AddedTokens tokens;
   if (json.is_null()) return tokens;
   if (!json.is_array()) return json.mismatch("an array of added tokens");
-  std::int32_t next_id = model.num_tokens();
   for (std::size_t i = 0; i < json.size(); ++i) {
     Result<AddedToken> token = read_added_token(json[i]);
     if (!token.ok()) return token.error();
-    if (const Result<void> added = tokens.add(std::move(token).value(), model, normalizer, next_id); !added.ok()) {
+    if (const Result<void> added = tokens.add(std::move(token).value(), model, normalizer); !added.ok()) {
       return model_format_error(json[i].where() + ": " + added.error().message);
     }
   }
-  tokens.build_tries();
+  tokens.build_indices();
   return tokens;
 }
 
 // As the reference does it, the id is the one that the content has already, in the model or as an added token, or else the next
 // after the model's tokens, in the order of the file; the file's own "id" has no say.
-Result<void> AddedTokens::add(AddedToken token, const Model& model, const Normalizer* normalizer, std::int32_t& next_id) {
+Result<void> AddedTokens::add(AddedToken token, const Model& model, const Normalizer* normalizer) {
   if (token.content.empty()) return {};
-  if (const AddedToken* same = by_content(token.content)) {
-    token.id = same->id;
-  } else if (const std::optional<std::int32_t> id = model.token_to_id(token.content)) {
-    token.id = *id;
-  } else {
-    token.id = next_id++;
-    if (const auto taken = model.id_to_token(token.id)) {
-      return model_format_error("\"" + token.content + "\" would get the id " + std::to_string(token.id) + ", which \"" +
-                                std::string(*taken) + "\" of the model has");
-    }
-    ++num_beyond_model_;
-  }
   token.shown = token.content;
   if (token.normalized && normalizer) {
     NormalizedText text = read_utf8(token.content);
     normalizer->normalize(text);
     token.shown = to_utf8(std::u32string_view(text.chars));
   }
-  by_content_[token.content] = token.id;
-  if (token.special) special_.insert(token.content);
-  by_id_[token.id] = std::move(token);
+  const auto [same, is_new] = by_content_.emplace(token.content, tokens_.size());
+  if (!is_new) {
+    AddedToken& before = tokens_[same->second];
+    token.id = before.id;
+    token.special = token.special || before.special;  // once special, always special
+    before = std::move(token);
+    return {};
+  }
+  if (const std::optional<std::int32_t> id = model.token_to_id(token.content)) {
+    token.id = *id;
+  } else {
+    token.id = model.num_tokens() + static_cast<std::int32_t>(num_beyond_model_++);
+    if (const auto taken = model.id_to_token(token.id)) {
+      return model_format_error("\"" + token.content + "\" would get the id " + std::to_string(token.id) + ", which \"" +
+                                std::string(*taken) + "\" of the model has");
+    }
+  }
+  tokens_.push_back(std::move(token));
   return {};
 }
 
-void AddedTokens::build_tries() {
+void AddedTokens::build_indices() {
   std::vector<std::pair<std::u32string, std::int32_t>> raw, normalized;
-  for (const auto& [id, token] : by_id_) {
-    (token.normalized ? normalized : raw).emplace_back(to_utf32(token.shown), id);
+  for (std::size_t i = 0; i < tokens_.size(); ++i) {
+    by_id_.emplace_back(tokens_[i].id, i);
+    (tokens_[i].normalized ? normalized : raw).emplace_back(to_utf32(tokens_[i].shown), static_cast<std::int32_t>(i));
   }
-  raw_trie_ = TokenTrie(std::move(raw));
-  normalized_trie_ = TokenTrie(std::move(normalized));
+  heap_sort(by_id_.begin(), by_id_.end(), std::less<>());
+  raw_trie_ = TokenTrie(raw);
+  normalized_trie_ = TokenTrie(normalized);
 }
 
 const AddedToken* AddedTokens::by_id(std::int32_t id) const {
-  const auto found = by_id_.find(id);
-  return found == by_id_.end() ? nullptr : &found->second;
+  const auto found = std::lower_bound(by_id_.begin(), by_id_.end(), std::pair(id, std::size_t{0}));
+  return found == by_id_.end() || found->first != id ? nullptr : &tokens_[found->second];
 }
 
 const AddedToken* AddedTokens::by_content(std::string_view content) const {
   const auto found = by_content_.find(content);
-  return found == by_content_.end() ? nullptr : by_id(found->second);
+  return found == by_content_.end() ? nullptr : &tokens_[found->second];
 }
 
 // The search goes on after a match even when the match is thrown away, and where the match ended even when it took more white
@@ -117,8 +113,8 @@ std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, cons
     }
     std::size_t begin = position;
     std::size_t end = position += match.length;
-    const AddedToken& token = *by_id(match.value);
-    if (leave_special && special_.contains(token.content)) continue;
+    const AddedToken& token = tokens_[static_cast<std::size_t>(match.value)];
+    if (leave_special && token.special) continue;
     if (token.single_word && ((begin > 0 && is_word(text[begin - 1])) || (end < text.size() && is_word(text[end])))) continue;
     if (token.lstrip) {
       while (begin > done && is_whitespace(text[begin - 1])) --begin;

@@ -5,9 +5,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <set>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/json.h"
@@ -27,7 +27,7 @@ struct AddedToken {
   bool lstrip = false;       // takes the white space before it in
   bool rstrip = false;       // takes the white space after it in
   bool normalized = false;
-  bool special = false;
+  bool special = false;  // left out of decoded text on request
 };
 
 class AddedTokens {
@@ -41,9 +41,8 @@ class AddedTokens {
 
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  bool is_special(std::string_view shown) const { return special_.contains(shown); }
   std::size_t num_beyond_model() const { return num_beyond_model_; }  // tokens that the model does not have itself
-  std::int32_t num_ids() const { return by_id_.empty() ? 0 : by_id_.rbegin()->first + 1; }  // 1 + the greatest id
+  std::int32_t num_ids() const { return by_id_.empty() ? 0 : by_id_.back().first + 1; }  // 1 + the greatest id
 
  private:
   struct Found {
@@ -52,14 +51,14 @@ class AddedTokens {
     const AddedToken* token;  // null: text between tokens
   };
 
-  Result<void> add(AddedToken token, const Model& model, const Normalizer* normalizer, std::int32_t& next_id);
-  void build_tries();
+  Result<void> add(AddedToken token, const Model& model, const Normalizer* normalizer);
+  void build_indices();
   std::vector<Found> find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const;
 
-  std::map<std::int32_t, AddedToken> by_id_;
-  std::map<std::string, std::int32_t, std::less<>> by_content_;
-  std::set<std::string, std::less<>> special_;  // contents of special tokens
-  TokenTrie raw_trie_;
+  std::vector<AddedToken> tokens_;                              // as they come in the file, each content once
+  std::map<std::string, std::size_t, std::less<>> by_content_;  // index into tokens_
+  std::vector<std::pair<std::int32_t, std::size_t>> by_id_;     // id and index into tokens_, sorted
+  TokenTrie raw_trie_;                                          // values are indices into tokens_
   TokenTrie normalized_trie_;
   std::size_t num_beyond_model_ = 0;
 };

@@ -2,27 +2,35 @@
 
 #include <algorithm>
 
+#include "tokenizer/heap_sort.h"
+
 namespace wattn {
 
-TokenTrie::TokenTrie(std::vector<std::pair<std::u32string, std::int32_t>> strings) {
-  std::erase_if(strings, [](const auto& entry) { return entry.first.empty(); });
-  if (strings.empty()) return;
-  std::sort(strings.begin(), strings.end());
+TokenTrie::TokenTrie(const std::vector<std::pair<std::u32string, std::int32_t>>& strings) {
+  std::vector<std::uint32_t> order;  // indices into strings, sorted by string and then by place
+  for (std::uint32_t i = 0; i < strings.size(); ++i) {
+    if (!strings[i].first.empty()) order.push_back(i);
+  }
+  if (order.empty()) return;
+  heap_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+    const int compared = strings[a].first.compare(strings[b].first);
+    return compared != 0 ? compared < 0 : a < b;
+  });
 
   // Breadth first, so that a node's edges lie together. A node stands for the strings [begin, end), equal up to its depth.
   struct Pending {
     std::size_t begin, end, depth;
   };
-  std::vector<Pending> pending = {{0, strings.size(), 0}};
+  std::vector<Pending> pending = {{0, order.size(), 0}};
   nodes_.emplace_back();
   for (std::size_t node = 0; node < pending.size(); ++node) {
     auto [begin, end, depth] = pending[node];
-    for (; begin < end && strings[begin].first.size() == depth; ++begin) nodes_[node].value = strings[begin].second;
+    for (; begin < end && strings[order[begin]].first.size() == depth; ++begin) nodes_[node].value = strings[order[begin]].second;
     nodes_[node].first_edge = static_cast<std::uint32_t>(edges_.size());
     while (begin < end) {
-      const char32_t c = strings[begin].first[depth];
+      const char32_t c = strings[order[begin]].first[depth];
       std::size_t next = begin;
-      while (next < end && strings[next].first[depth] == c) ++next;
+      while (next < end && strings[order[next]].first[depth] == c) ++next;
       edges_.push_back({c, static_cast<std::uint32_t>(nodes_.size())});
       nodes_.emplace_back();
       pending.push_back({begin, next, depth + 1});

@@ -16,8 +16,8 @@ class TokenTrie {
   static constexpr std::int32_t kNone = -1;
 
   TokenTrie() = default;
-  // Strings with their values (not negative); of equal strings the greatest value counts, empty ones are left out.
-  explicit TokenTrie(std::vector<std::pair<std::u32string, std::int32_t>> strings);
+  // Strings with their values (not negative); of equal strings the last one counts, empty ones are left out.
+  explicit TokenTrie(const std::vector<std::pair<std::u32string, std::int32_t>>& strings);
 
   bool empty() const { return nodes_.empty(); }
 

@@ -90,45 +90,25 @@ struct Tokenizer::Parts {
 
 Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer_config) {
   if (!tokenizer_json.is_object()) return tokenizer_json.mismatch("a tokenizer (an object)");
-  const Result<std::string_view> version = tokenizer_json["version"].as_string_or("1.0");
-  if (!version.ok()) return version.error();
-  if (version.value() != "1.0") {
-    return unsupported_error(tokenizer_json["version"].where() + ": expected version 1.0, found " +
-                             tokenizer_json["version"].describe());
+  Fields file(tokenizer_json, {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
+                               "decoder", "model"});
+  if (const JsonRef version = file["version"]; !version.is_null() && file.string("version") != "1.0") {
+    file.fail(unsupported_error(version.where() + ": expected version \"1.0\", found " + version.describe()));
   }
   auto parts = std::make_unique<Parts>();
-  if (const JsonRef json = tokenizer_json["normalizer"]; !json.is_null()) {
-    Result<std::unique_ptr<Normalizer>> normalizer = read_normalizer_of_class(json, tokenizer_config);
-    if (!normalizer.ok()) return normalizer.error();
-    parts->normalizer = std::move(normalizer).value();
+  if (!file["normalizer"].is_null()) {
+    parts->normalizer = file.take(read_normalizer_of_class(file["normalizer"], tokenizer_config));
   }
-  if (const JsonRef json = tokenizer_json["pre_tokenizer"]; !json.is_null()) {
-    Result<std::unique_ptr<PreTokenizer>> pre_tokenizer = read_pre_tokenizer(json);
-    if (!pre_tokenizer.ok()) return pre_tokenizer.error();
-    parts->pre_tokenizer = std::move(pre_tokenizer).value();
-  }
-  if (const JsonRef json = tokenizer_json["decoder"]; !json.is_null()) {
-    Result<std::unique_ptr<Decoder>> decoder = read_decoder(json);
-    if (!decoder.ok()) return decoder.error();
-    parts->decoder = std::move(decoder).value();
-  }
-  Result<PostProcessor> post_processor = read_post_processor(tokenizer_json["post_processor"]);
-  if (!post_processor.ok()) return post_processor.error();
-  parts->post_processor = std::move(post_processor).value();
-  Result<std::unique_ptr<Model>> model = read_model(tokenizer_json["model"]);
-  if (!model.ok()) return model.error();
-  parts->model = std::move(model).value();
-  Result<AddedTokens> added = AddedTokens::from_json(tokenizer_json["added_tokens"], *parts->model, parts->normalizer.get());
+  if (!file["pre_tokenizer"].is_null()) parts->pre_tokenizer = file.take(read_pre_tokenizer(file["pre_tokenizer"]));
+  if (!file["decoder"].is_null()) parts->decoder = file.take(read_decoder(file["decoder"]));
+  parts->post_processor = file.take(read_post_processor(file["post_processor"]));
+  parts->model_max_length = file.take(read_max_length(tokenizer_config["model_max_length"]));
+  parts->truncation_max_length = file.take(read_max_length(file["truncation"]["max_length"]));
+  parts->model = file.take(read_model(file["model"]));
+  if (!file.ok()) return file.error();
+  Result<AddedTokens> added = AddedTokens::from_json(file["added_tokens"], *parts->model, parts->normalizer.get());
   if (!added.ok()) return added.error();
   parts->added_tokens = std::move(added).value();
-
-  const Result<std::optional<std::int32_t>> model_max_length = read_max_length(tokenizer_config["model_max_length"]);
-  if (!model_max_length.ok()) return model_max_length.error();
-  parts->model_max_length = model_max_length.value();
-  const JsonRef truncation = tokenizer_json["truncation"];
-  const Result<std::optional<std::int32_t>> truncation_max_length = read_max_length(truncation["max_length"]);
-  if (!truncation_max_length.ok()) return truncation_max_length.error();
-  parts->truncation_max_length = truncation_max_length.value();
   return Tokenizer(std::move(parts));
 }
 
@@ -215,7 +195,10 @@ std::string Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_sp
   tokens.reserve(ids.size());
   for (const std::int32_t id : ids) {
     const std::optional<std::string_view> token = parts_->id_to_token(id);
-    if (!token || (skip_special_tokens && parts_->added_tokens.is_special(*token))) continue;
+    if (!token) continue;
+    // Special is the string, not the id, as in the reference.
+    const AddedToken* added = skip_special_tokens ? parts_->added_tokens.by_content(*token) : nullptr;
+    if (added && added->special) continue;
     tokens.emplace_back(*token);
   }
   if (parts_->decoder) parts_->decoder->decode(tokens);

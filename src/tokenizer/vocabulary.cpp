@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <utility>
 
 #include "tokenizer/component.h"
 
@@ -11,50 +10,48 @@ namespace wattn {
 namespace {
 
 // Gaps are fine (some files leave ids for added tokens out), a table of mostly gaps is not.
-constexpr std::int64_t kIdsPerToken = 16;
-constexpr std::int64_t kIdsToSpare = 1 << 16;
+constexpr std::size_t kIdsPerToken = 16;
+constexpr std::size_t kIdsToSpare = 1 << 16;
 
 }  // namespace
 
 Result<Vocabulary> Vocabulary::from_json(JsonRef json) {
   if (!json.is_object()) return json.mismatch("an object of tokens and their ids");
   const auto members = json.members();
-  const std::int64_t id_limit = kIdsPerToken * static_cast<std::int64_t>(members.size()) + kIdsToSpare;
-  std::vector<std::pair<std::int32_t, std::size_t>> by_id;  // id, index into members
-  by_id.reserve(members.size());
+  const std::size_t id_limit = kIdsPerToken * members.size() + kIdsToSpare;
+  constexpr std::uint32_t kNone = UINT32_MAX;
+  std::vector<std::uint32_t> member_of;  // [num_ids] index into members
   std::size_t num_bytes = 0;
   for (std::size_t i = 0; i < members.size(); ++i) {
     const Result<std::int32_t> id = read_id(members[i].second);
     if (!id.ok()) return id.error();
-    if (id.value() >= id_limit) {
+    const std::size_t index = static_cast<std::size_t>(id.value());
+    if (index >= id_limit) {
       return members[i].second.mismatch("an id below " + std::to_string(id_limit) + " in a vocabulary of " +
                                         std::to_string(members.size()) + " tokens");
     }
-    by_id.emplace_back(id.value(), i);
+    if (index >= member_of.size()) member_of.resize(std::max(index + 1, members.size()), kNone);
+    if (member_of[index] != kNone) return members[i].second.mismatch("an id that no other token has");
+    member_of[index] = static_cast<std::uint32_t>(i);
     num_bytes += members[i].first.size();
   }
   if (num_bytes > UINT32_MAX) return json.mismatch("a vocabulary of less than 4 GiB");
-  std::sort(by_id.begin(), by_id.end());
+  while (!member_of.empty() && member_of.back() == kNone) member_of.pop_back();
 
   Vocabulary vocabulary;
-  vocabulary.num_tokens_ = static_cast<std::int32_t>(by_id.size());
+  vocabulary.num_tokens_ = static_cast<std::int32_t>(members.size());
   vocabulary.bytes_.reserve(num_bytes);
-  vocabulary.slots_.resize(std::bit_ceil(2 * by_id.size() + 2));
+  vocabulary.slots_.resize(std::bit_ceil(2 * members.size() + 2));
   vocabulary.mask_ = vocabulary.slots_.size() - 1;
-  vocabulary.begins_.reserve(by_id.empty() ? 1 : static_cast<std::size_t>(by_id.back().first) + 2);
-  for (std::size_t i = 0; i < by_id.size(); ++i) {
-    const auto& [id, member] = by_id[i];
-    if (i > 0 && by_id[i - 1].first == id) {
-      return members[member].second.mismatch("an id that no other token has");
-    }
-    const std::size_t begin = vocabulary.bytes_.size();
-    vocabulary.begins_.resize(static_cast<std::size_t>(id) + 1, static_cast<std::uint32_t>(begin));
-    vocabulary.bytes_ += members[member].first;
+  vocabulary.begins_.reserve(member_of.size() + 1);
+  vocabulary.begins_.push_back(0);
+  for (std::size_t id = 0; id < member_of.size(); ++id) {
+    const std::string_view token = member_of[id] == kNone ? std::string_view() : members[member_of[id]].first;
+    vocabulary.bytes_ += token;
     vocabulary.begins_.push_back(static_cast<std::uint32_t>(vocabulary.bytes_.size()));
-    vocabulary.longest_token_ = std::max(vocabulary.longest_token_, members[member].first.size());
-    vocabulary.insert(id);
+    vocabulary.longest_token_ = std::max(vocabulary.longest_token_, token.size());
+    if (member_of[id] != kNone) vocabulary.insert(static_cast<std::int32_t>(id));
   }
-  if (vocabulary.begins_.empty()) vocabulary.begins_.push_back(0);
   return vocabulary;
 }
 

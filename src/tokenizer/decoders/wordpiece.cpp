@@ -35,12 +35,11 @@ class WordPieceDecoder : public Decoder {
 }  // namespace
 
 DecoderResult read_wordpiece_decoder(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type", "prefix", "cleanup"}); !known.ok()) return known.error();
-  const Result<std::string_view> prefix = json["prefix"].as_string();
-  if (!prefix.ok()) return prefix.error();
-  const Result<bool> cleanup = json["cleanup"].as_bool();
-  if (!cleanup.ok()) return cleanup.error();
-  return DecoderResult(std::make_unique<WordPieceDecoder>(std::string(prefix.value()), cleanup.value()));
+  Fields fields(json, {"prefix", "cleanup"});
+  const std::string_view prefix = fields.string("prefix");
+  const bool cleanup = fields.boolean("cleanup");
+  if (!fields.ok()) return fields.error();
+  return DecoderResult(std::make_unique<WordPieceDecoder>(std::string(prefix), cleanup));
 }
 
 }  // namespace wattn

@@ -111,27 +111,21 @@ class WordPiece : public Model {
 }  // namespace
 
 ModelResult read_wordpiece(JsonRef json, int) {
-  const Result<void> known =
-      allow_only(json, {"type", "vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"});
-  if (!known.ok()) return known.error();
-  const Result<std::string_view> unk_token = json["unk_token"].as_string();
-  if (!unk_token.ok()) return unk_token.error();
-  const Result<std::string_view> prefix = json["continuing_subword_prefix"].as_string();
-  if (!prefix.ok()) return prefix.error();
-  const Result<std::int64_t> max_chars = json["max_input_chars_per_word"].as_int();
-  if (!max_chars.ok()) return max_chars.error();
-  if (max_chars.value() < 0) return json["max_input_chars_per_word"].mismatch("a number that is not negative");
+  Fields fields(json, {"vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"});
+  const std::string_view unk_token = fields.string("unk_token");
+  const std::string_view prefix = fields.string("continuing_subword_prefix");
+  const std::int32_t max_input_chars = fields.id("max_input_chars_per_word");
+  if (!fields.ok()) return fields.error();
   Result<Vocabulary> vocabulary = Vocabulary::from_json(json["vocab"]);
   if (!vocabulary.ok()) return vocabulary.error();
   if (vocabulary.value().longest_token() > kMostTokenBytes) {
     return unsupported_error(json["vocab"].where() + ": expected tokens of at most " + std::to_string(kMostTokenBytes) +
                              " bytes, found one of " + std::to_string(vocabulary.value().longest_token()));
   }
-  const std::int32_t unk_id = vocabulary.value().find(unk_token.value());
+  const std::int32_t unk_id = vocabulary.value().find(unk_token);
   if (unk_id == Vocabulary::kAbsent) return json["unk_token"].mismatch("a token of model.vocab");
-  const std::size_t max_input_chars = static_cast<std::size_t>(std::min<std::int64_t>(max_chars.value(), INT32_MAX));
-  return ModelResult(
-      std::make_unique<WordPiece>(std::move(vocabulary).value(), unk_id, std::string(prefix.value()), max_input_chars));
+  return ModelResult(std::make_unique<WordPiece>(std::move(vocabulary).value(), unk_id, std::string(prefix),
+                                                 static_cast<std::size_t>(max_input_chars)));
 }
 
 }  // namespace wattn

@@ -92,18 +92,14 @@ class BertNormalizer : public Normalizer {
 }  // namespace
 
 NormalizerResult read_bert_normalizer(JsonRef json, int) {
-  const Result<void> known = allow_only(json, {"type", "clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
-  if (!known.ok()) return known.error();
-  const Result<bool> clean_text = json["clean_text"].as_bool();
-  if (!clean_text.ok()) return clean_text.error();
-  const Result<bool> chinese = json["handle_chinese_chars"].as_bool();
-  if (!chinese.ok()) return chinese.error();
-  const Result<bool> lowercase = json["lowercase"].as_bool();
-  if (!lowercase.ok()) return lowercase.error();
-  const Result<bool> strip_accents = json["strip_accents"].as_bool_or(lowercase.value());  // null follows lowercase
-  if (!strip_accents.ok()) return strip_accents.error();
-  return NormalizerResult(std::make_unique<BertNormalizer>(
-      BertSettings{clean_text.value(), chinese.value(), strip_accents.value(), lowercase.value()}));
+  Fields fields(json, {"clean_text", "handle_chinese_chars", "strip_accents", "lowercase"});
+  BertSettings settings;
+  settings.clean_text = fields.boolean("clean_text");
+  settings.handle_chinese_chars = fields.boolean("handle_chinese_chars");
+  settings.lowercase = fields.boolean("lowercase");
+  settings.strip_accents = fields.boolean_or("strip_accents", settings.lowercase);  // null follows lowercase
+  if (!fields.ok()) return fields.error();
+  return NormalizerResult(std::make_unique<BertNormalizer>(settings));
 }
 
 NormalizerResult read_bert_normalizer_of_class(JsonRef tokenizer_config) {

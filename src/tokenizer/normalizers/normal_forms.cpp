@@ -17,7 +17,8 @@ class NormalFormNormalizer : public Normalizer {
 };
 
 NormalizerResult read_form(JsonRef json, NormalForm form) {
-  if (const Result<void> known = allow_only(json, {"type"}); !known.ok()) return known.error();
+  const Fields fields(json, {});
+  if (!fields.ok()) return fields.error();
   return NormalizerResult(std::make_unique<NormalFormNormalizer>(form));
 }
 

@@ -23,15 +23,11 @@ class NormalizerSequence : public Normalizer {
 };
 
 NormalizerResult read_sequence(JsonRef json, int depth) {
-  if (const Result<void> known = allow_only(json, {"type", "normalizers"}); !known.ok()) return known.error();
-  const JsonRef list = json["normalizers"];
-  if (!list.is_array()) return list.mismatch("an array of normalizers");
+  Fields fields(json, {"normalizers"});
+  const JsonRef list = fields.array("normalizers");
   std::vector<std::unique_ptr<Normalizer>> steps;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    NormalizerResult step = read_normalizer(list[i], depth + 1);
-    if (!step.ok()) return step;
-    steps.push_back(std::move(step).value());
-  }
+  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) steps.push_back(fields.take(read_normalizer(list[i], depth + 1)));
+  if (!fields.ok()) return fields.error();
   return NormalizerResult(std::make_unique<NormalizerSequence>(std::move(steps)));
 }
 

@@ -37,19 +37,17 @@ class ReplaceString : public Normalizer {
 }  // namespace
 
 NormalizerResult read_replace(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type", "pattern", "content"}); !known.ok()) return known.error();
-  const JsonRef pattern = json["pattern"];
-  if (pattern["Regex"].exists()) {
-    return unsupported_error(pattern["Regex"].where() + ": regular expressions are not supported here yet, found " +
-                             pattern["Regex"].describe());
+  Fields fields(json, {"pattern", "content"});
+  const std::string_view content = fields.string("content");
+  if (const JsonRef regex = fields["pattern"]["Regex"]; regex.exists()) {
+    return unsupported_error(regex.where() + ": regular expressions are not supported here yet, found " + regex.describe());
   }
-  if (const Result<void> known = allow_only(pattern, {"String"}); !known.ok()) return known.error();
-  const Result<std::string_view> from = pattern["String"].as_string();
-  if (!from.ok()) return from.error();
-  if (from.value().empty()) return pattern["String"].mismatch("a string that is not empty");
-  const Result<std::string_view> content = json["content"].as_string();
-  if (!content.ok()) return content.error();
-  return NormalizerResult(std::make_unique<ReplaceString>(to_utf32(from.value()), to_utf32(content.value())));
+  Fields pattern(fields["pattern"], {"String"});
+  const std::string_view from = pattern.string("String");
+  if (pattern.ok() && from.empty()) pattern.fail(pattern["String"].mismatch("a string that is not empty"));
+  if (!fields.ok()) return fields.error();
+  if (!pattern.ok()) return pattern.error();
+  return NormalizerResult(std::make_unique<ReplaceString>(to_utf32(from), to_utf32(content)));
 }
 
 }  // namespace wattn

@@ -56,30 +56,23 @@ class Prepend : public Normalizer {
 
 }  // namespace
 
-NormalizerResult read_lowercase(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type"}); !known.ok()) return known.error();
-  return NormalizerResult(std::make_unique<Lowercase>());
-}
+NormalizerResult read_lowercase(JsonRef json, int depth) { return read_plain<Normalizer, Lowercase>(json, depth); }
 
-NormalizerResult read_strip_accents(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type"}); !known.ok()) return known.error();
-  return NormalizerResult(std::make_unique<StripAccents>());
-}
+NormalizerResult read_strip_accents(JsonRef json, int depth) { return read_plain<Normalizer, StripAccents>(json, depth); }
 
 NormalizerResult read_strip(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type", "strip_left", "strip_right"}); !known.ok()) return known.error();
-  const Result<bool> left = json["strip_left"].as_bool();
-  if (!left.ok()) return left.error();
-  const Result<bool> right = json["strip_right"].as_bool();
-  if (!right.ok()) return right.error();
-  return NormalizerResult(std::make_unique<Strip>(left.value(), right.value()));
+  Fields fields(json, {"strip_left", "strip_right"});
+  const bool left = fields.boolean("strip_left");
+  const bool right = fields.boolean("strip_right");
+  if (!fields.ok()) return fields.error();
+  return NormalizerResult(std::make_unique<Strip>(left, right));
 }
 
 NormalizerResult read_prepend(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type", "prepend"}); !known.ok()) return known.error();
-  const Result<std::string_view> prefix = json["prepend"].as_string();
-  if (!prefix.ok()) return prefix.error();
-  return NormalizerResult(std::make_unique<Prepend>(to_utf32(prefix.value())));
+  Fields fields(json, {"prepend"});
+  const std::string_view prefix = fields.string("prepend");
+  if (!fields.ok()) return fields.error();
+  return NormalizerResult(std::make_unique<Prepend>(to_utf32(prefix)));
 }
 
 }  // namespace wattn

@@ -1,9 +1,9 @@
 #include "tokenizer/normalizers/text_forms.h"
 
-#include <algorithm>
 #include <cstdint>
 #include <vector>
 
+#include "tokenizer/heap_sort.h"
 #include "tokenizer/unicode.h"
 
 namespace wattn {
@@ -16,8 +16,8 @@ struct Unit {
   std::uint32_t place;  // among the marks of its starter, before sorting
   std::uint8_t combining_class;
 
-  bool operator<(const Unit& other) const {
-    return combining_class != other.combining_class ? combining_class < other.combining_class : place < other.place;
+  static bool before(const Unit& a, const Unit& b) {
+    return a.combining_class != b.combining_class ? a.combining_class < b.combining_class : a.place < b.place;
   }
 };
 
@@ -78,7 +78,7 @@ class FormWriter {
   // Marks stand in the order of their classes, equal classes in the order of the text; then each joins the starter unless a
   // mark of its own class or one that cannot join stands between.
   void settle_marks() {
-    if (marks_.size() > 1) std::sort(marks_.begin(), marks_.end());
+    if (marks_.size() > 1) heap_sort(marks_.begin(), marks_.end(), Unit::before);
     if (!has_starter_ || !is_composed(form_)) return;
     std::size_t kept = 0;
     for (const Unit& mark : marks_) {

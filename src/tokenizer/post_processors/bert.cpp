@@ -6,22 +6,22 @@ namespace wattn {
 
 namespace {
 
-Result<std::int32_t> read_token(JsonRef json) {
-  if (!json.is_array() || json.size() != 2 || !json[0].is_string()) return json.mismatch("[token, id]");
-  return read_id(json[1]);
+std::int32_t read_token(Fields& fields, std::string_view key) {
+  const JsonRef pair = fields[key];
+  if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string()) fields.fail(pair.mismatch("[token, id]"));
+  return fields.id(pair[1]);
 }
 
 }  // namespace
 
 PostProcessorResult read_bert_processing(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type", "sep", "cls"}); !known.ok()) return known.error();
-  const Result<std::int32_t> sep_id = read_token(json["sep"]);
-  if (!sep_id.ok()) return sep_id.error();
-  const Result<std::int32_t> cls_id = read_token(json["cls"]);
-  if (!cls_id.ok()) return cls_id.error();
-  const TemplatePiece cls{TemplatePiece::kSpecial, 0, {cls_id.value()}};
-  const TemplatePiece sep{TemplatePiece::kSpecial, 0, {sep_id.value()}}, last_sep{TemplatePiece::kSpecial, 1, {sep_id.value()}};
+  Fields fields(json, {"sep", "cls"});
+  const std::int32_t sep_id = read_token(fields, "sep");
+  const std::int32_t cls_id = read_token(fields, "cls");
+  if (!fields.ok()) return fields.error();
+  const TemplatePiece cls{TemplatePiece::kSpecial, 0, {cls_id}}, sep{TemplatePiece::kSpecial, 0, {sep_id}};
   const TemplatePiece first{TemplatePiece::kFirst, 0, {}}, second{TemplatePiece::kSecond, 1, {}};
+  const TemplatePiece last_sep{TemplatePiece::kSpecial, 1, {sep_id}};
   return PostProcessorResult(
       std::make_unique<PostProcessor>(PostProcessor{{cls, first, sep}, {cls, first, sep, second, last_sep}}));
 }

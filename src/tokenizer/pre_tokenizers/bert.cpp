@@ -42,9 +42,8 @@ class BertPreTokenizer : public PreTokenizer {
 
 }  // namespace
 
-PreTokenizerResult read_bert_pre_tokenizer(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type"}); !known.ok()) return known.error();
-  return PreTokenizerResult(std::make_unique<BertPreTokenizer>());
+PreTokenizerResult read_bert_pre_tokenizer(JsonRef json, int depth) {
+  return read_plain<PreTokenizer, BertPreTokenizer>(json, depth);
 }
 
 }  // namespace wattn

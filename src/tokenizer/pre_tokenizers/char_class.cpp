@@ -23,19 +23,19 @@ class CharClassSplit : public PreTokenizer {
 }  // namespace
 
 PreTokenizerResult read_punctuation(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type", "behavior"}); !known.ok()) return known.error();
-  Result<DelimiterBehavior> behavior = DelimiterBehavior::kIsolated;  // files from before there was a choice say nothing
-  if (json["behavior"].exists()) behavior = read_delimiter_behavior(json["behavior"]);
-  if (!behavior.ok()) return behavior.error();
-  return PreTokenizerResult(std::make_unique<CharClassSplit>(kCharPunctuation, behavior.value()));
+  Fields fields(json, {"behavior"});
+  DelimiterBehavior behavior = DelimiterBehavior::kIsolated;  // files from before there was a choice say nothing
+  if (fields["behavior"].exists()) behavior = fields.take(read_delimiter_behavior(fields["behavior"]));
+  if (!fields.ok()) return fields.error();
+  return PreTokenizerResult(std::make_unique<CharClassSplit>(kCharPunctuation, behavior));
 }
 
 PreTokenizerResult read_digits(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type", "individual_digits"}); !known.ok()) return known.error();
-  const Result<bool> individual = json["individual_digits"].as_bool();
-  if (!individual.ok()) return individual.error();
-  return PreTokenizerResult(std::make_unique<CharClassSplit>(
-      kCharNumber, individual.value() ? DelimiterBehavior::kIsolated : DelimiterBehavior::kContiguous));
+  Fields fields(json, {"individual_digits"});
+  const bool individual = fields.boolean("individual_digits");
+  if (!fields.ok()) return fields.error();
+  const DelimiterBehavior behavior = individual ? DelimiterBehavior::kIsolated : DelimiterBehavior::kContiguous;
+  return PreTokenizerResult(std::make_unique<CharClassSplit>(kCharNumber, behavior));
 }
 
 }  // namespace wattn

@@ -21,15 +21,11 @@ class PreTokenizerSequence : public PreTokenizer {
 };
 
 PreTokenizerResult read_sequence(JsonRef json, int depth) {
-  if (const Result<void> known = allow_only(json, {"type", "pretokenizers"}); !known.ok()) return known.error();
-  const JsonRef list = json["pretokenizers"];
-  if (!list.is_array()) return list.mismatch("an array of pre-tokenizers");
+  Fields fields(json, {"pretokenizers"});
+  const JsonRef list = fields.array("pretokenizers");
   std::vector<std::unique_ptr<PreTokenizer>> steps;
-  for (std::size_t i = 0; i < list.size(); ++i) {
-    PreTokenizerResult step = read_pre_tokenizer(list[i], depth + 1);
-    if (!step.ok()) return step;
-    steps.push_back(std::move(step).value());
-  }
+  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) steps.push_back(fields.take(read_pre_tokenizer(list[i], depth + 1)));
+  if (!fields.ok()) return fields.error();
   return PreTokenizerResult(std::make_unique<PreTokenizerSequence>(std::move(steps)));
 }
 

@@ -37,14 +37,8 @@ class Whitespace : public PreTokenizer {
 
 }  // namespace
 
-PreTokenizerResult read_whitespace_split(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type"}); !known.ok()) return known.error();
-  return PreTokenizerResult(std::make_unique<WhitespaceSplit>());
-}
+PreTokenizerResult read_whitespace_split(JsonRef json, int depth) { return read_plain<PreTokenizer, WhitespaceSplit>(json, depth); }
 
-PreTokenizerResult read_whitespace(JsonRef json, int) {
-  if (const Result<void> known = allow_only(json, {"type"}); !known.ok()) return known.error();
-  return PreTokenizerResult(std::make_unique<Whitespace>());
-}
+PreTokenizerResult read_whitespace(JsonRef json, int depth) { return read_plain<PreTokenizer, Whitespace>(json, depth); }
 
 }  // namespace wattn
