@@ -19,6 +19,7 @@ std::vector<std::int32_t> read_special_ids(JsonRef special_tokens, JsonRef name,
   Fields token(special_tokens[id], {"id", "ids", "tokens"});
   const JsonRef list = token.array("ids");
   std::vector<std::int32_t> ids;
+  ids.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) ids.push_back(token.id(list[i]));
   if (!token.ok()) piece.fail(token.error());
   return ids;
@@ -44,6 +45,7 @@ TemplatePiece read_piece(JsonRef json, JsonRef special_tokens, Fields& processor
 std::vector<TemplatePiece> read_pieces(Fields& processor, std::string_view key) {
   const JsonRef list = processor.array(key);
   std::vector<TemplatePiece> pieces;
+  pieces.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) pieces.push_back(read_piece(list[i], processor["special_tokens"], processor));
   return pieces;
 }

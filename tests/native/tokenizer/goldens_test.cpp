@@ -198,6 +198,42 @@ TEST_P(WordPieceGoldens, EveryAnswerIsTheReferences) {
   }
 }
 
+std::vector<std::int32_t> read_numbers(JsonRef json) {
+  std::vector<std::int32_t> out;
+  for (std::size_t i = 0; i < json.size(); ++i) out.push_back(static_cast<std::int32_t>(json[i].as_int().value()));
+  return out;
+}
+
+// In full: ids, offsets in UTF-16 units, word ids, masks, truncated as sentence-transformers does it.
+TEST(MiniLmGoldens, TokensOffsetsWordsAndTruncationAreTheReferences) {
+  std::string path = test::real_model("all-MiniLM-L6-v2/tokenizer.json");
+  if (!test::has_file(path)) path = test::shared_data() + "tokenizers/st-all-MiniLM-L6-v2/tokenizer.json";
+  if (!test::has_file(path)) GTEST_SKIP() << "no checkpoint in " << WATTN_MODELS_DIR << ", and no WATTN_SHARED_DATA";
+  const Result<Tokenizer> tokenizer = test::load_text(read_file(path));
+  ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+  const Result<Json> expected = Json::parse(read_file(golden("minilm/tokens.json")), "tokens.json");
+  ASSERT_EQ(expected.value().root().size(), texts().size());
+  EncodeOptions options;
+  options.max_length = 256;
+  for (std::size_t i = 0; i < texts().size(); ++i) {
+    SCOPED_TRACE(testing::Message() << "text " << i);
+    const JsonRef row = expected.value().root()[i];
+    const Encoding encoding = test::encode(tokenizer.value(), texts()[i], options);
+    EXPECT_EQ(encoding.ids, read_numbers(row["ids"]));
+    EXPECT_EQ(encoding.word_ids, read_numbers(row["words"]));
+    EXPECT_EQ(encoding.num_tokens_untruncated, row["tokens_before_truncation"].as_int().value());
+    std::string special;
+    std::vector<std::int32_t> offsets;
+    for (std::size_t t = 0; t < encoding.size(); ++t) {
+      special += static_cast<char>('0' + encoding.special_tokens_mask[t]);
+      offsets.push_back(encoding.offsets[t].begin);
+      offsets.push_back(encoding.offsets[t].end);
+    }
+    EXPECT_EQ(special, row["special"].as_string().value());
+    EXPECT_EQ(offsets, read_numbers(row["offsets_utf16"].exists() ? row["offsets_utf16"] : row["offsets"]));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(RealTokenizers, WordPieceGoldens,
                          testing::Values("all-MiniLM-L6-v2", "baai-bge-small-en", "bert-base-cased", "bert-base-multilingual-cased",
                                          "bert-base-uncased", "gte-small", "st-all-MiniLM-L6-v2"),
