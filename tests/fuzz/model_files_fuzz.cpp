@@ -20,9 +20,14 @@ constexpr const char* kTokenizer =
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace wattn;
   if (size == 0) return 0;
-  constexpr std::array<const char*, 8> kNames = {
-      "config.json", "tokenizer.json", "tokenizer_config.json", "modules.json", "1_Pooling/config.json", "sentence_bert_config.json",
-      "config_sentence_transformers.json", "model.safetensors.index.json"};
+  constexpr std::array<const char*, 8> kNames = {"config.json",
+                                                 "tokenizer.json",
+                                                 "tokenizer_config.json",
+                                                 "modules.json",
+                                                 "1_Pooling/config.json",
+                                                 "sentence_bert_config.json",
+                                                 "config_sentence_transformers.json",
+                                                 "model.safetensors.index.json"};
   std::vector<NamedFile> files = {
       {"config.json", kConfig},
       {"tokenizer.json", kTokenizer},
