@@ -51,7 +51,12 @@ export function must(command, args, options = {}) {
 /** Like capture() in the root folder, but lets this program go on meanwhile (timers, interrupts). */
 export function start(command, args, options = {}) {
   return new Promise((resolve) => {
-    const child = spawn(command, args, { cwd: root, stdio: ['ignore', 'pipe', 'pipe'], ...options });
+    const child = spawn(command, args, {
+      cwd: root,
+      stdio: ['ignore', 'pipe', 'pipe'],
+      ...options,
+      env: { ...(options.env ?? process.env), NO_COLOR: '1' },
+    });
     const parts = [];
     for (const stream of [child.stdout, child.stderr]) stream.on('data', (part) => parts.push(part));
     child.on('error', (error) => resolve({ ok: false, output: `${command}: ${error.message}\n` }));
