@@ -220,6 +220,8 @@ export function ensureEmscripten(home, log) {
  */
 export function ensureRelaxedNode(home, emscripten, log) {
   if (Number.parseInt(process.versions.node, 10) >= 22) return process.execPath;
+  const before = existsSync(recordPath) ? JSON.parse(readFileSync(recordPath, 'utf8')).relaxedNode : '';
+  if (before.includes(`/node-${kRelaxedNode}/`) && existsSync(before)) return before;
   const name = `node-${process.platform}-${process.arch}`;
   const folder = join(home, `node-${kRelaxedNode}`);
   const program = join(folder, 'node_modules', name, 'bin/node');
