@@ -12,7 +12,8 @@ constexpr const char* kConfig =
     R"({"model_type":"bert","vocab_size":6,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,)"
     R"("max_position_embeddings":8,"type_vocab_size":2,"hidden_act":"gelu"})";
 constexpr const char* kTokenizer =
-    R"({"version":"1.0","added_tokens":[],"normalizer":{"type":"BertNormalizer"},"pre_tokenizer":{"type":"BertPreTokenizer"},)"
+    R"({"version":"1.0","added_tokens":[],"normalizer":{"type":"BertNormalizer","clean_text":true,)"
+    R"("handle_chinese_chars":true,"strip_accents":null,"lowercase":true},"pre_tokenizer":{"type":"BertPreTokenizer"},)"
     R"("model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##","max_input_chars_per_word":100,"vocab":{"[UNK]":0,"a":1}}})";
 
 }  // namespace
