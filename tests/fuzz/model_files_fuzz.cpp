@@ -36,9 +36,10 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
       {"1_Pooling/config.json", R"({"pooling_mode":"mean"})"}};
   const char* name = kNames[data[0] % kNames.size()];
   std::erase_if(files, [&](const NamedFile& file) { return file.name == name; });
+  // A config may ask for gigabytes of weights, which is the allocator's business: there, loading ends at the tokenizer.
+  if (std::string_view(name) == "config.json")
+    std::erase_if(files, [](const NamedFile& file) { return file.name == "tokenizer.json"; });
   files.push_back({name, std::string(reinterpret_cast<const char*>(data) + 1, size - 1)});
-  // A config that asks for gigabytes is refused by the allocator, which is not what is tried here.
-  if (std::string_view(name) == "config.json" && size > 4096) return 0;
   (void)EngineLoader::begin(files, {}).ok();
   return 0;
 }
