@@ -1,6 +1,7 @@
 #include "engine.h"
 
 #include <emscripten/bind.h>
+#include <emscripten/emscripten.h>
 
 #include "bindings/tokenizer.h"
 #include "tasks/embed.h"
@@ -52,6 +53,24 @@ class EngineHandle {
   val push(val chunk) {
     copy_bytes(chunk, chunk_);
     return answer(loader_->push(chunk_));
+  }
+  // Room for helper threads, after begin. Answer: team and stacks (addresses), stack_bytes.
+  val make_room_for_helpers(int count) {
+    val stacks = val::array();
+    for (int i = 0; i < count; ++i) {
+      stacks_.push_back(std::make_unique<Stack>());
+      stacks.call<void>("push", reinterpret_cast<std::uintptr_t>(stacks_.back().get()));
+    }
+    val out = answer();
+    out.set("team", reinterpret_cast<std::uintptr_t>(&loader_->team()));
+    out.set("stacks", stacks);
+    out.set("stack_bytes", sizeof(Stack));
+    return out;
+  }
+  // How many of them serve; before finish.
+  val use_helpers(int count) {
+    loader_->team().set_helpers(count);
+    return answer();
   }
   val finish() {
     auto engine = loader_->finish();
@@ -171,7 +190,11 @@ class EngineHandle {
  private:
   std::unique_ptr<EngineLoader> loader_;
   std::unique_ptr<Engine> engine_;
-  std::string chunk_;  // the bytes that push() hands on; kept so that loading does not allocate for each
+  struct alignas(16) Stack {
+    std::byte bytes[256 << 10];
+  };
+  std::vector<std::unique_ptr<Stack>> stacks_;  // of the helpers
+  std::string chunk_;                           // the bytes that push() hands on; kept so that loading does not allocate for each
 };
 
 }  // namespace
@@ -183,6 +206,8 @@ EMSCRIPTEN_BINDINGS(engine) {
       .function("begin", &EngineHandle::begin)
       .function("begin_weight_file", &EngineHandle::begin_weight_file)
       .function("push", &EngineHandle::push)
+      .function("make_room_for_helpers", &EngineHandle::make_room_for_helpers)
+      .function("use_helpers", &EngineHandle::use_helpers)
       .function("finish", &EngineHandle::finish)
       .function("embed", &EngineHandle::embed)
       .function("forward", &EngineHandle::forward)
@@ -195,3 +220,6 @@ EMSCRIPTEN_BINDINGS(engine) {
 }
 
 }  // namespace wattn
+
+// What a helper thread runs in its own instance (web/thread.ts), until it is ended from outside.
+extern "C" EMSCRIPTEN_KEEPALIVE void wattn_serve(wattn::ThreadTeam* team, int thread) { team->serve(thread); }

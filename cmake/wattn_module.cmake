@@ -30,6 +30,7 @@ target_link_options(${module} PRIVATE
   -sWASM_BIGINT                 # no wrappers for 64-bit integers
   -sMIN_SAFARI_VERSION=160400 -sMIN_CHROME_VERSION=91 -sMIN_FIREFOX_VERSION=89  # the first with SIMD: no fallbacks for older
   -sFILESYSTEM=0
-  -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB
+  -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB # web/wasm_loader.ts makes the memory, of these sizes
+  -sWASM_WORKERS                # shared memory without POSIX threads; tools/bundle.mjs clears the mark for pages without it
   -sSTACK_SIZE=512KB
-  -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr,onAbort)
+  -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr,onAbort,wasmMemory)

@@ -30,8 +30,8 @@ if(EMSCRIPTEN)
   endif()
   # Global for the same reason: standard-library code inlined into two files must be the same code.
   if(WATTN_WASM MATCHES "simd|relaxed")
-    # Every engine with SIMD has these older extensions too.
-    add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint)
+    # Every engine with SIMD has these older extensions too. Atomics for helper threads; they work in unshared memory as well.
+    add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint -matomics)
   endif()
   if(WATTN_WASM STREQUAL "relaxed")
     add_compile_options(-mrelaxed-simd)

@@ -115,7 +115,7 @@ std::uint64_t Engine::arena_bytes() const {
   const std::int64_t tokens = token_budget();
   Arena measure;
   measure.take<float>(tokens * encoder_.config().hidden_size);
-  return measure.used() + encoder_.forward_bytes(tokens, encoder_.config().max_position_embeddings);
+  return measure.used() + encoder_.forward_bytes(tokens, encoder_.config().max_position_embeddings, team_.threads());
 }
 
 Result<const float*> Engine::run(const Batch& batch, Taps* taps) {
@@ -131,7 +131,7 @@ Result<const float*> Engine::run(const Batch& batch, Taps* taps) {
   }
   arena_.reset();
   float* hidden = arena_.take<float>(token_budget() * encoder_.config().hidden_size);
-  encoder_.forward(*kernels_, batch, arena_, hidden, taps);
+  encoder_.forward(team_, batch, arena_, hidden, taps);
   return static_cast<const float*>(hidden);
 }
 
@@ -150,14 +150,13 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   auto weight_files = read_weight_files(documents);
   if (!weight_files.ok()) return weight_files.error();
   const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
-  auto encoder = Encoder::with_config(encoder_config.value(), options.dtype);
+  auto encoder = Encoder::with_config(encoder_config.value(), kernels, options.dtype);
   if (!encoder.ok()) return encoder.error();
 
   std::unique_ptr<EngineLoader> loader(new EngineLoader);
   loader->engine_.reset(new Engine(std::move(tokenizer).value(), std::move(encoder).value()));
   Engine& engine = *loader->engine_;
   engine.sentence_ = std::move(sentence).value();
-  engine.kernels_ = &kernels;
   engine.arch_ = arch.value();
   engine.max_length_ = choose_max_length(engine.sentence_, engine.tokenizer_, encoder_config.value().max_position_embeddings);
   loader->weight_files_ = std::move(weight_files).value();

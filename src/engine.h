@@ -37,7 +37,9 @@ class Engine {
   const Tokenizer& tokenizer() const { return tokenizer_; }
   const Encoder& encoder() const { return encoder_; }
   const SentenceConfig& sentence() const { return sentence_; }
-  const Kernels& kernels() const { return *kernels_; }
+  const Kernels& kernels() const { return encoder_.kernels(); }
+  // Helpers are set before the first run, if there are any.
+  ThreadTeam& team() { return team_; }
   const Arch& arch() const { return *arch_; }
 
   // The most tokens a text may have, specials included: what the repository says, at most the positions there are.
@@ -61,10 +63,10 @@ class Engine {
   Tokenizer tokenizer_;
   Encoder encoder_;
   SentenceConfig sentence_;
-  const Kernels* kernels_ = nullptr;
   const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;
   Arena arena_;  // made at the first run
+  ThreadTeam team_;
 };
 
 class EngineLoader {
@@ -75,6 +77,9 @@ class EngineLoader {
 
   // The weight files to stream, in this order.
   const std::vector<std::string>& weight_files() const { return weight_files_; }
+
+  // The engine's, so that helpers can start while the weights come.
+  ThreadTeam& team() { return engine_->team(); }
 
   Result<void> begin_weight_file(std::string_view name, std::uint64_t bytes);
   Result<void> push(std::string_view bytes) { return weights_->push(bytes); }

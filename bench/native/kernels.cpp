@@ -31,32 +31,38 @@ void bench_shape(const Kernels& kernels, std::int64_t m, std::int64_t n, std::in
       c(static_cast<std::size_t>(m * n));
   std::vector<float> packed(static_cast<std::size_t>(packed_size(n, k)));
   pack_rows(packed.data(), w.data(), n, k, k);
-  std::vector<std::int16_t> q16(packed.size()), rows(static_cast<std::size_t>(m * padded_depth(k)));
-  std::vector<std::int8_t> q8(packed.size());
-  std::vector<float> scales(packed.size() / kQuantGroup), row_scales(rows.size() / kQuantGroup);
-  for (std::int64_t j = 0; j < n; ++j) quantize_weight_row(q16.data(), scales.data(), j, w.data() + j * k, k);
-  for (std::int64_t j = 0; j < n; ++j) quantize_weight_row(q8.data(), scales.data(), j, w.data() + j * k, k);
-  const QuantizedRows quantized{rows.data(), row_scales.data()};
   const double operations = 2.0 * static_cast<double>(m * n * k);
-
   const double f32 = best_gops(operations, [&] {
     kernels.gemm_f32({.a = a.data(), .a_stride = k, .b = packed.data(), .c = c.data(), .c_stride = n, .m = m, .n = n, .k = k});
   });
-  const auto quant = [&](auto gemm, const void* weights) {
+  const auto quant = [&]<class T>(T, auto quantize, auto gemm, int step) {
+    const std::size_t groups = packed.size() / kQuantGroup<T>;
+    std::vector<T> weights(packed.size());
+    std::vector<float> scales(groups);
+    std::vector<std::int32_t> sums(groups);
+    for (std::int64_t j = 0; j < n; ++j) {
+      quantize_weight_row(PackedQuant<T>{weights.data(), scales.data(), sums.data(), step}, j, w.data() + j * k, k);
+    }
+    std::vector<std::int16_t> q(a.size());
+    std::vector<float> row_scales(a.size() / kQuantGroup<T>);
+    std::vector<std::int32_t> zeros(row_scales.size());
+    const QuantizedRows rows{q.data(), row_scales.data(), zeros.data()};
     return best_gops(operations, [&] {
-      kernels.quantize_rows(a.data(), m, k, quantized);
-      gemm(GemmQuant{.a = quantized,
-                     .b = weights,
+      quantize(a.data(), m, k, rows);
+      gemm(GemmQuant{.a = rows,
+                     .b = weights.data(),
                      .b_scale = scales.data(),
+                     .b_sum = sums.data(),
                      .c = c.data(),
                      .c_stride = n,
                      .m = m,
                      .n = n,
-                     .k = padded_depth(k)});
+                     .k = k});
     });
   };
-  std::printf("%-8s %4d x %4d x %4d   f32 %6.1f   q16 %6.1f   q8 %6.1f\n", kernels.name, int(m), int(n), int(k), f32,
-              quant(kernels.gemm_q16, q16.data()), quant(kernels.gemm_q8, q8.data()));
+  std::printf("%-17s %4d x %4d x %4d   f32 %6.1f   q16 %6.1f   q8 %6.1f\n", kernels.name, int(m), int(n), int(k), f32,
+              quant(std::int16_t{}, kernels.quantize_q16, kernels.gemm_q16, 2),
+              quant(std::int8_t{}, kernels.quantize_q8, kernels.gemm_q8, kernels.q8_step));
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // gemm_q16 and gemm_q8: integer products in groups along k, and the quantisation of activations they need. Formulas and
-// shapes in kernels.h, formats in quant.h. Integers are exact in any order; the f32 sum over groups has one order.
+// shapes in kernels.h, formats in quant.h. Integers are exact in any order, so every form of a product gives the same; the
+// f32 sum over groups has one order.
 #pragma once
 
 #include <algorithm>
@@ -11,46 +12,79 @@
 
 namespace wattn {
 
-// kRows x 8 of c from row row and column col on; T: the type of a weight. 4 rows are as many as keep 8 integer sums, the
-// operands and the f32 sums mostly in 16 registers.
-template <class V, class T, int kRows>
-[[gnu::noinline]] void gemm_quant_tile(const GemmQuant& gemm, std::ptrdiff_t row, std::ptrdiff_t col) {
-  using F32 = typename V::F32;
-  const auto weights = [](const T* p) {
+// Products of int16 activations: weights widened where they are int8, joined in pairs by i32x4.dot_i16x8.
+template <class V, class T>
+struct PairDot {
+  using Weight = T;
+  using Activation = std::int16_t;
+  static constexpr int kStep = 2;
+  static typename V::I16 weights(const T* p) {
     if constexpr (sizeof(T) == 2) {
       return V::load_q16(p);
     } else {
       return V::load_q8(p);
     }
-  };
+  }
+  static typename V::I16 activations(const std::int16_t* p) { return V::splat_pair(p); }
+  static typename V::I32 dot(typename V::I16 w, typename V::I16 a, typename V::I32 sum) { return V::dot(w, a, sum); }
+  // What a group's sums of four columns begin with; the numbers say where b_sum and a.zero have theirs. Here z was taken off the activations already.
+  static typename V::I32 first(const GemmQuant&, std::ptrdiff_t, std::ptrdiff_t) { return V::zero_i32(); }
+};
+
+// Products of bytes, joined in fours by the relaxed dot product where it is exact (vec_relaxed.h). Activations were stored
+// as bytes q - V::kByteOffset, so a group begins with (V::kByteOffset - z) * (sum of its weights).
+template <class V>
+struct ByteDot {
+  using Weight = std::int8_t;
+  using Activation = std::int8_t;
+  static constexpr int kStep = 4;
+  static typename V::I8 weights(const std::int8_t* p) { return V::load_bytes(p); }
+  static typename V::I8 activations(const std::int8_t* p) { return V::splat_quad(p); }
+  static typename V::I32 dot(typename V::I8 w, typename V::I8 a, typename V::I32 sum) { return V::dot_bytes(w, a, sum); }
+  static typename V::I32 first(const GemmQuant& gemm, std::ptrdiff_t sum_at, std::ptrdiff_t zero_at) {
+    return V::mul_low_halves(gemm.b_sum + sum_at, gemm.a.zero + zero_at);
+  }
+};
+
+// kRows x 8 of c from row row and column col on. 4 rows are as many as keep 8 integer sums, the operands and the f32 sums
+// mostly in 16 registers.
+template <class V, class Dot, int kRows>
+[[gnu::noinline]] void gemm_quant_tile(const GemmQuant& gemm, std::ptrdiff_t row, std::ptrdiff_t col) {
+  using F32 = typename V::F32;
+  using Weight = typename Dot::Weight;
+  constexpr std::ptrdiff_t kGroup = kQuantGroup<Weight>;
   const std::ptrdiff_t depth = static_cast<std::ptrdiff_t>(gemm.k);
-  const std::ptrdiff_t groups = depth / kQuantGroup;
-  const std::int16_t* a = gemm.a.q + row * depth;
+  const std::ptrdiff_t groups = depth / kGroup;
+  const auto* a = static_cast<const typename Dot::Activation*>(gemm.a.q) + row * depth;
   const float* a_scale = gemm.a.scale + row * groups;
-  const T* w = static_cast<const T*>(gemm.b) + col * depth;
+  const auto* w = static_cast<const Weight*>(gemm.b) + col * depth;
   const float* w_scale = gemm.b_scale + col * groups;
   F32 total_c03[kRows];
   F32 total_c47[kRows];
-  unrolled<kRows>([&](auto r) { total_c03[r] = total_c47[r] = V::splat(0.0f); });
+  unrolled<kRows>([&](auto r) __attribute__((always_inline)) { total_c03[r] = total_c47[r] = V::splat(0.0f); });
   for (std::ptrdiff_t group = 0; group < groups; ++group) {
     typename V::I32 sum_c03[kRows];
     typename V::I32 sum_c47[kRows];
-    unrolled<kRows>([&](auto r) { sum_c03[r] = sum_c47[r] = V::zero_i32(); });
-    for (std::ptrdiff_t k = 0; k < kQuantGroup; k += kQuantStep) {
-      const auto w_c03 = weights(w);
-      const auto w_c47 = weights(w + kPanelWidth);
-      w += kPanelWidth * kQuantStep;
-      unrolled<kRows>([&](auto r) {
-        const auto a_rk = V::splat_pair(a + r * depth + k);
-        sum_c03[r] = V::dot(w_c03, a_rk, sum_c03[r]);
-        sum_c47[r] = V::dot(w_c47, a_rk, sum_c47[r]);
+    unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+      const std::ptrdiff_t sum_at = col * groups + group * kPanelWidth;
+      sum_c03[r] = Dot::first(gemm, sum_at, (row + r) * groups + group);
+      sum_c47[r] = Dot::first(gemm, sum_at + 4, (row + r) * groups + group);
+    });
+    for (std::ptrdiff_t k = 0; k < kGroup; k += Dot::kStep) {
+      const auto w_c03 = Dot::weights(w);
+      const auto w_c47 = Dot::weights(w + kPanelWidth / 2 * Dot::kStep);
+      w += kPanelWidth * Dot::kStep;
+      unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+        const auto a_rk = Dot::activations(a + r * depth + k);
+        sum_c03[r] = Dot::dot(w_c03, a_rk, sum_c03[r]);
+        sum_c47[r] = Dot::dot(w_c47, a_rk, sum_c47[r]);
       });
     }
-    a += kQuantGroup;
+    a += kGroup;
     const F32 scale_c03 = V::load(w_scale);
     const F32 scale_c47 = V::load(w_scale + 4);
     w_scale += kPanelWidth;
-    unrolled<kRows>([&](auto r) {
+    unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
       const F32 scale_r = V::splat(a_scale[r * groups + group]);
       total_c03[r] = V::add(total_c03[r], V::mul(V::to_f32(sum_c03[r]), V::mul(scale_c03, scale_r)));
       total_c47[r] = V::add(total_c47[r], V::mul(V::to_f32(sum_c47[r]), V::mul(scale_c47, scale_r)));
@@ -58,28 +92,31 @@ template <class V, class T, int kRows>
   }
   const int count = static_cast<int>(std::min<std::int64_t>(kPanelWidth, gemm.n - col));
   const float* bias = gemm.bias ? gemm.bias + col : nullptr;
-  unrolled<kRows>([&](auto r) {
-    finish_tile_row<V>(total_c03[r], total_c47[r], bias, gemm.activation, gemm.c + (row + r) * gemm.c_stride + col, count);
+  float* c = gemm.c + row * gemm.c_stride + col;
+  unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+    finish_tile_row<V>(total_c03[r], total_c47[r], bias, c + r * gemm.c_stride, count);
   });
+  if (gemm.activation != Activation::kNone) activate_tile<V>(gemm.activation, c, gemm.c_stride, kRows, count);
 }
 
-template <class V, class T>
+template <class V, class Dot>
 void gemm_quant_body(const GemmQuant& gemm) {
   for_each_tile<4>(gemm.m, gemm.n, [&]<int kRows>(std::int64_t row, std::int64_t col) {
-    gemm_quant_tile<V, T, kRows>(gemm, static_cast<std::ptrdiff_t>(row), static_cast<std::ptrdiff_t>(col));
+    gemm_quant_tile<V, Dot, kRows>(gemm, static_cast<std::ptrdiff_t>(row), static_cast<std::ptrdiff_t>(col));
   });
 }
 
-// q = round(x / scale), scale = max|x| of the group / 8191.
+// q16: q = round(x / scale), scale = max|x| of the group / 8191.
 template <class V>
-void quantize_rows_body(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out) {
+void quantize_q16_body(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out) {
   using F32 = typename V::F32;
-  const std::int64_t depth = padded_depth(cols);
+  constexpr std::int64_t kGroup = kQuantGroup<std::int16_t>;
+  const std::int64_t depth = padded_depth<std::int16_t>(cols);
   float* scale = out.scale;
   for (std::int64_t i = 0; i < rows; ++i, x += cols) {
-    std::int16_t* q = out.q + i * depth;
-    for (std::int64_t begin = 0; begin < depth; begin += kQuantGroup) {
-      const std::int64_t size = std::min(kQuantGroup, cols - begin);
+    std::int16_t* q = static_cast<std::int16_t*>(out.q) + i * depth;
+    for (std::int64_t begin = 0; begin < depth; begin += kGroup) {
+      const std::int64_t size = std::min(kGroup, cols - begin);
       F32 largest_vec = V::splat(0.0f);
       for_each_step<V>(
           size, [&](std::int64_t j, int count) { largest_vec = V::max(largest_vec, V::abs(load_step<V>(x + begin + j, count))); });
@@ -91,6 +128,52 @@ void quantize_rows_body(const float* x, std::int64_t rows, std::int64_t cols, co
       });
     }
     std::fill(q + cols, q + depth, std::int16_t{0});
+  }
+}
+
+// q8: scale = (high - low) / 255 with low <= 0 <= high the group's range, z = round(-low / scale), q = round(x / scale + z)
+// inside 0 .. 255. Stored as Dot wants it: int16 q - z, or bytes.
+template <class V, class Dot>
+void quantize_q8_body(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out) {
+  using F32 = typename V::F32;
+  using Stored = typename Dot::Activation;
+  constexpr std::int64_t kGroup = kQuantGroup<std::int8_t>;
+  const std::int64_t depth = padded_depth<std::int8_t>(cols);
+  const F32 least = V::splat(kRoundingBias);
+  const F32 most = V::splat(kRoundingBias + kActivationSteps);
+  float* scale = out.scale;
+  std::int32_t* zero = out.zero;
+  for (std::int64_t i = 0; i < rows; ++i, x += cols) {
+    Stored* q = static_cast<Stored*>(out.q) + i * depth;
+    for (std::int64_t begin = 0; begin < depth; begin += kGroup) {
+      const std::int64_t size = std::min(kGroup, cols - begin);
+      F32 high_vec = V::splat(0.0f);
+      F32 low_vec = V::splat(0.0f);  // of -x
+      for_each_step<V>(size, [&](std::int64_t j, int count) {
+        const F32 values = load_step<V>(x + begin + j, count);
+        high_vec = V::max(high_vec, values);
+        low_vec = V::max(low_vec, V::sub(V::splat(0.0f), values));
+      });
+      const float low = V::max_lane(low_vec);
+      const float range = V::max_lane(high_vec) + low;
+      const float inverse = range > 0 ? kActivationSteps / range : 0.0f;
+      const float biased_z = low * inverse + kRoundingBias;
+      const float z = biased_z - kRoundingBias;
+      *scale++ = range / kActivationSteps;
+      float offset = z;
+      if constexpr (sizeof(Stored) == 1) {
+        offset = V::kByteOffset;
+        *zero++ = (V::kByteOffset - round_to_int(z)) & 0xFFFF;
+      }
+      const F32 inverse_vec = V::splat(inverse);
+      const F32 z_vec = V::splat(biased_z);
+      const F32 offset_vec = V::splat(offset);
+      for_each_step<V>(size, [&](std::int64_t j, int count) {
+        const F32 biased = V::add(V::mul(load_step<V>(x + begin + j, count), inverse_vec), z_vec);
+        V::store_biased(q + begin + j, V::sub(V::min(V::max(biased, least), most), offset_vec), count);
+      });
+    }
+    std::fill(q + cols, q + depth, Stored{0});
   }
 }
 

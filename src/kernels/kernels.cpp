@@ -8,14 +8,18 @@ extern const Kernels kKernelsScalar;
 extern const Kernels kKernelsWasm;
 #endif
 #ifdef WATTN_HAVE_RELAXED_SIMD
-extern const Kernels kKernelsRelaxed;
+const Kernels& kernels_relaxed();
+// Exact as kKernelsWasm, which it equals where the machine has no exact products of bytes.
+const Kernels& kernels_wasm_byte_dot();
 #endif
 #ifdef WATTN_HAVE_EIGEN
 extern const Kernels kKernelsEigen;
 #endif
 
 const Kernels& exact_kernels() {
-#ifdef WATTN_HAVE_WASM_SIMD
+#if defined(WATTN_HAVE_RELAXED_SIMD)
+  return kernels_wasm_byte_dot();
+#elif defined(WATTN_HAVE_WASM_SIMD)
   return kKernelsWasm;
 #else
   return kKernelsScalar;
@@ -24,7 +28,7 @@ const Kernels& exact_kernels() {
 
 const Kernels& fast_kernels() {
 #if defined(WATTN_HAVE_RELAXED_SIMD)
-  return kKernelsRelaxed;
+  return kernels_relaxed();
 #elif defined(WATTN_HAVE_EIGEN)
   return kKernelsEigen;
 #else
@@ -39,7 +43,8 @@ std::span<const Kernels* const> kernel_variants() {
       &kKernelsWasm,
 #endif
 #ifdef WATTN_HAVE_RELAXED_SIMD
-      &kKernelsRelaxed,
+      &kernels_wasm_byte_dot(),
+      &kernels_relaxed(),
 #endif
 #ifdef WATTN_HAVE_EIGEN
       &kKernelsEigen,

@@ -23,20 +23,23 @@ struct GemmF32 {
   Activation activation = Activation::kNone;
 };
 
-// Rows of activations quantised for an integer product: x[i, j] is about scale[i, g] * q[i, j], g = j / 32.
+// Rows of activations quantised for an integer product, in groups along k (quant.h): x[i, j] is about
+// scale[i, g] * (q[i, j] - z[i, g]). What lies behind q and zero is the variant's own; it has room for rows x k int16.
 struct QuantizedRows {
-  std::int16_t* q = nullptr;  // [rows, k], k a multiple of 32, zeros past the end of the row
-  float* scale = nullptr;     // [rows, k / 32]
+  void* q = nullptr;             // [rows, k], k a multiple of the group
+  float* scale = nullptr;        // [rows, groups]
+  std::int32_t* zero = nullptr;  // [rows, groups], q8 alone
 };
 
-// c[i, j] = activation(sum over groups g, in rising order, of (a.scale[i, g] * b_scale[j, g]) * I(i, j, g) + bias[j]),
-// I(i, j, g) the exact integer product of row i of a and row j of b over the group's 32 k. Weights and scales: quant.h.
+// c[i, j] = activation(sum over groups g, in rising order, of I(i, j, g) * (b_scale[j, g] * a.scale[i, g]) + bias[j]),
+// I(i, j, g) the exact integer sum over the group's k of (q[i, k] - z[i, g]) * b[j, k]. Formats: quant.h.
 struct GemmQuant {
-  QuantizedRows a;                 // [m, k]
-  const void* b = nullptr;         // packed: int16 for gemm_q16, int8 for gemm_q8
-  const float* b_scale = nullptr;  // [ceil(n / 8)][k / 32][8]
-  const float* bias = nullptr;     // [n] or null
-  float* c = nullptr;              // [m, n], rows c_stride apart
+  QuantizedRows a;                      // [m, k]
+  const void* b = nullptr;              // packed: int16 for gemm_q16, int8 for gemm_q8
+  const float* b_scale = nullptr;       // [ceil(n / 8)][groups][8]
+  const std::int32_t* b_sum = nullptr;  // of the group's b, as b_scale; only where q8_step is 4
+  const float* bias = nullptr;          // [n] or null
+  float* c = nullptr;                   // [m, n], rows c_stride apart
   std::int64_t c_stride = 0;
   std::int64_t m = 0, n = 0, k = 0;
   Activation activation = Activation::kNone;
@@ -49,8 +52,10 @@ struct Kernels {
   void (*gemm_q16)(const GemmQuant& gemm);
   void (*gemm_q8)(const GemmQuant& gemm);
 
-  // Quantises x [rows, cols] without gaps for either product: 14 bits with sign.
-  void (*quantize_rows)(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out);
+  // Quantise x [rows, cols] without gaps for gemm_q16 and gemm_q8.
+  void (*quantize_q16)(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out);
+  void (*quantize_q8)(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out);
+  int q8_step;  // neighbours along k that gemm_q8 wants side by side in its packed weights: 2, or 4 for dot products of bytes
 
   // x[i, :] = exp(x[i, :] - max) / sum, in place; x is [rows, cols] with rows stride apart. cols may be 0.
   void (*softmax_rows)(float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride);

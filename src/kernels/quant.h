@@ -1,11 +1,11 @@
-// Quantised weights: their formats, and how a row of f32 becomes one. Symmetric, in groups of 32 along k with one f32 scale
-// each: w[j, i] is about scale[j, g] * q[j, i], scale = max|w| of the group / largest q, rounded to nearest, ties to even.
-//   q16: 14 bits with sign in an int16. Activations have 14 bits too: 32 products stay below 2^31.
-//   q8:  8 bits with sign (GGUF's q8_0 has the same groups).
-// Why activations are scaled by group and keep 14 bits for q8 too: real encoders have a few channels hundreds of times
-// larger than the rest, and 7 bits a row cost all-MiniLM-L6-v2 30 times the error that int8 weights do (bench/README.md).
-// Packed like f32 (pack.h), two neighbours along k together: [ceil(n / 8)][k / 2][8][2], scales [ceil(n / 8)][k / 32][8].
-// k is rounded up to whole groups, zeros in the gap.
+// Quantised weights and activations: their formats, and how a row of f32 weights becomes one. Groups along k, an f32 scale each.
+//   q16: groups of 32. Weights and activations of 14 bits with sign in int16, scale = max|w| / 8191: a group's products stay
+//        below 2^31.
+//   q8:  groups of 64. Weights int8, scale = max|w| / 127. Activations 0 .. 255 with the zero point that spends all of them
+//        on the group's own range. Real encoders have channels hundreds of times larger than the rest and inputs far from
+//        symmetric: a scale for a whole row, or 7 bits, cost all-MiniLM-L6-v2 several times this error (bench/README.md).
+// Rounded to nearest, ties to even. Packed like f32 (pack.h), but step neighbours along k together:
+// [ceil(n / 8)][k / step][8][step], scales and sums [ceil(n / 8)][groups][8]. k is rounded up to whole groups, zeros in the gap.
 #pragma once
 
 #include <algorithm>
@@ -18,11 +18,13 @@
 
 namespace wattn {
 
-inline constexpr std::int64_t kQuantGroup = 32;
-inline constexpr std::int64_t kQuantStep = 2;  // what one i32x4.dot_i16x8 joins
-inline constexpr float kLargestActivation = 8191;
+// T: the type of a weight, int16 (q16) or int8 (q8).
+template <class T>
+inline constexpr std::int64_t kQuantGroup = std::is_same_v<T, std::int16_t> ? 32 : 64;
 template <class T>
 inline constexpr float kLargestWeight = std::is_same_v<T, std::int16_t> ? 8191 : 127;
+inline constexpr float kLargestActivation = 8191;  // q16
+inline constexpr float kActivationSteps = 255;     // q8
 
 inline constexpr float kRoundingBias = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, ties to even
 
@@ -30,25 +32,43 @@ inline std::int32_t round_to_int(float x) {
   return std::bit_cast<std::int32_t>(x + kRoundingBias) - std::bit_cast<std::int32_t>(kRoundingBias);
 }
 
-inline std::int64_t padded_depth(std::int64_t k) { return (k + kQuantGroup - 1) / kQuantGroup * kQuantGroup; }
-
-// Puts row j of b, [k], into its place. T: int16 (q16) or int8 (q8).
 template <class T>
-void quantize_weight_row(T* packed, float* scales, std::int64_t j, const float* row, std::int64_t k) {
-  const std::int64_t groups = padded_depth(k) / kQuantGroup;
+std::int64_t padded_depth(std::int64_t k) {
+  return (k + kQuantGroup<T> - 1) / kQuantGroup<T> * kQuantGroup<T>;
+}
+
+// A quantised matrix [n, k] in its packed form.
+template <class T>
+struct PackedQuant {
+  T* weights;
+  float* scales;
+  std::int32_t* sums;  // of each group's weights; may be null
+  int step;            // 2 or 4
+};
+
+// Puts row j of the matrix, [k], into its place. Rows may come in any order.
+template <class T>
+void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const float* row, std::int64_t k) {
+  const std::int64_t groups = padded_depth<T>(k) / kQuantGroup<T>;
   const std::int64_t panel = j / kPanelWidth;
   const std::int64_t column = j % kPanelWidth;
-  T* out = packed + panel * kPanelWidth * groups * kQuantGroup;
+  const std::int64_t step = packed.step;
+  T* out = packed.weights + panel * kPanelWidth * groups * kQuantGroup<T>;
   for (std::int64_t g = 0; g < groups; ++g) {
-    const std::int64_t begin = g * kQuantGroup;
-    const std::int64_t end = std::min(begin + kQuantGroup, k);
+    const std::int64_t begin = g * kQuantGroup<T>;
+    const std::int64_t end = std::min(begin + kQuantGroup<T>, k);
     float largest = 0;
     for (std::int64_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(row[i]));
     const float inverse = largest > 0 ? kLargestWeight<T> / largest : 0.0f;
+    std::int32_t sum = 0;
     for (std::int64_t i = begin; i < end; ++i) {
-      out[(i / kQuantStep * kPanelWidth + column) * kQuantStep + i % kQuantStep] = static_cast<T>(round_to_int(row[i] * inverse));
+      const std::int32_t q = round_to_int(row[i] * inverse);
+      out[(i / step * kPanelWidth + column) * step + i % step] = static_cast<T>(q);
+      sum += q;
     }
-    scales[(panel * groups + g) * kPanelWidth + column] = largest / kLargestWeight<T>;
+    const std::int64_t at = (panel * groups + g) * kPanelWidth + column;
+    packed.scales[at] = largest / kLargestWeight<T>;
+    if (packed.sums) packed.sums[at] = sum;
   }
 }
 

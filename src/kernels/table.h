@@ -7,18 +7,30 @@
 
 namespace wattn {
 
+// Puts a form of the int8 product into a table.
+template <class V, class Dot>
+constexpr void use_q8(Kernels& kernels) {
+  kernels.gemm_q8 = gemm_quant_body<V, Dot>;
+  kernels.quantize_q8 = quantize_q8_body<V, Dot>;
+  kernels.q8_step = Dot::kStep;
+}
+
 template <class V>
 constexpr Kernels kernels_on(const char* name) {
-  return {.name = name,
-          .gemm_f32 = gemm_f32_body<V>,
-          .gemm_q16 = gemm_quant_body<V, std::int16_t>,
-          .gemm_q8 = gemm_quant_body<V, std::int8_t>,
-          .quantize_rows = quantize_rows_body<V>,
-          .softmax_rows = softmax_rows_body<V>,
-          .layer_norm_rows = layer_norm_rows_body<V>,
-          .axpy = axpy_body<V>,
-          .max_into = max_into_body<V>,
-          .l2_normalize = l2_normalize_body<V>};
+  Kernels kernels{.name = name,
+                  .gemm_f32 = gemm_f32_body<V>,
+                  .gemm_q16 = gemm_quant_body<V, PairDot<V, std::int16_t>>,
+                  .gemm_q8 = nullptr,
+                  .quantize_q16 = quantize_q16_body<V>,
+                  .quantize_q8 = nullptr,
+                  .q8_step = 0,
+                  .softmax_rows = softmax_rows_body<V>,
+                  .layer_norm_rows = layer_norm_rows_body<V>,
+                  .axpy = axpy_body<V>,
+                  .max_into = max_into_body<V>,
+                  .l2_normalize = l2_normalize_body<V>};
+  use_q8<V, PairDot<V, std::int8_t>>(kernels);
+  return kernels;
 }
 
 }  // namespace wattn

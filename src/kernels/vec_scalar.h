@@ -27,6 +27,7 @@ struct VecScalar {
     for (int i = 0; i < count; ++i) p[i] = x.lane[i];
   }
   static F32 splat(float x) { return {{x, x, x, x}}; }
+  static F32 splat_at(const float* p) { return splat(*p); }
 
   static F32 add(F32 a, F32 b) {
     for (int i = 0; i < 4; ++i) a.lane[i] += b.lane[i];

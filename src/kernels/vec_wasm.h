@@ -25,6 +25,7 @@ struct VecWasm {
     std::memcpy(p, lane, sizeof(float) * count);
   }
   static F32 splat(float x) { return wasm_f32x4_splat(x); }
+  static F32 splat_at(const float* p) { return wasm_v128_load32_splat(p); }
 
   static F32 add(F32 a, F32 b) { return wasm_f32x4_add(a, b); }
   static F32 sub(F32 a, F32 b) { return wasm_f32x4_sub(a, b); }

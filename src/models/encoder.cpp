@@ -71,22 +71,23 @@ std::string layer_name(const char* pattern, std::size_t layer) {
   return at == std::string::npos ? name : name.replace(at, 2, std::to_string(layer));
 }
 
-Result<Encoder> Encoder::with_config(const EncoderConfig& config, WeightType type) {
+Result<Encoder> Encoder::with_config(const EncoderConfig& config, const Kernels& kernels, WeightType type) {
   Encoder encoder;
   encoder.config_ = config;
+  encoder.kernels_ = &kernels;
   encoder.type_ = type;
-  encoder.take_weights(encoder.weights_);  // measures
+  encoder.take_weights(encoder.weights_, kernels);  // measures
   auto weights = Arena::with_bytes(encoder.weights_.used(), "weights");
   if (!weights.ok()) return weights.error();
   encoder.weights_ = std::move(weights).value();
-  encoder.take_weights(encoder.weights_);
+  encoder.take_weights(encoder.weights_, kernels);
   return encoder;
 }
 
-void Encoder::take_weights(Arena& arena) {
+void Encoder::take_weights(Arena& arena, const Kernels& kernels) {
   const std::int64_t hidden = config_.hidden_size;
   const std::int64_t ffn = config_.intermediate_size;
-  const auto matrix = [&](std::int64_t in, std::int64_t out) { return take_linear(arena, type_, in, out, true); };
+  const auto matrix = [&](std::int64_t in, std::int64_t out) { return take_linear(arena, kernels, type_, in, out, true); };
   word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, hidden);
   // Small, and part of every token: int8 would cost more accuracy than it saves memory.
   const WeightType finer = type_ == WeightType::kQ8 ? WeightType::kQ16 : type_;
@@ -102,7 +103,7 @@ void Encoder::take_weights(Arena& arena) {
     layer.output = matrix(ffn, hidden);
     layer.output_norm = take_layer_norm(arena, hidden, config_.layer_norm_eps);
   }
-  pooler_ = take_linear(arena, WeightType::kF32, hidden, hidden, true);  // small, and run once a sequence
+  pooler_ = take_linear(arena, kernels, WeightType::kF32, hidden, hidden, true);  // small, and run once a sequence
 }
 
 std::vector<WeightSlot> Encoder::weight_slots(const EncoderNames& names) const {
@@ -127,20 +128,20 @@ std::vector<WeightSlot> Encoder::weight_slots(const EncoderNames& names) const {
   return std::move(list.slots);
 }
 
-std::uint64_t Encoder::forward_bytes(std::int64_t max_tokens, std::int64_t max_seq) const {
+std::uint64_t Encoder::forward_bytes(std::int64_t max_tokens, std::int64_t max_seq, int threads) const {
   Arena measure;
-  take_workspace(measure, max_tokens, max_seq);
+  take_workspace(measure, max_tokens, max_seq, threads);
   return measure.used();
 }
 
-Encoder::Workspace Encoder::take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t max_seq) const {
+Encoder::Workspace Encoder::take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t max_seq, int threads) const {
   Workspace work;
   work.qkv = arena.take<float>(max_tokens * 3 * config_.hidden_size);
   work.context = arena.take<float>(max_tokens * config_.hidden_size);
   work.projected = arena.take<float>(max_tokens * config_.hidden_size);
   work.intermediate = arena.take<float>(max_tokens * config_.intermediate_size);
   work.linear = take_linear_scratch(arena, type_, max_tokens, std::max(config_.hidden_size, config_.intermediate_size));
-  work.attention = take_attention_scratch(arena, attention_shape(config_), max_seq);
+  for (int i = 0; i < threads; ++i) work.attention[i] = take_attention_scratch(arena, attention_shape(config_), max_seq);
   return work;
 }
 
@@ -159,53 +160,56 @@ Result<void> Encoder::check(const Batch& batch) const {
   return check_range(batch.position_ids, config_.max_position_embeddings, "position_ids", "max_position_embeddings");
 }
 
-void Encoder::forward(const Kernels& kernels, const Batch& batch, Arena& arena, float* hidden, Taps* taps) const {
+void Encoder::forward(ThreadTeam& team, const Batch& batch, Arena& arena, float* hidden, Taps* taps) const {
   std::int64_t max_seq = 0;
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
     max_seq = std::max<std::int64_t>(max_seq, batch.seq_start[i + 1] - batch.seq_start[i]);
   }
-  const Workspace work = take_workspace(arena, batch.tokens(), max_seq);
-  embed_tokens(kernels, batch, hidden);
+  const ThreadTeam::Awake awake(team);
+  const Compute compute{*kernels_, team};
+  const Workspace work = take_workspace(arena, batch.tokens(), max_seq, team.threads());
+  embed_tokens(compute, batch, hidden);
   LayerTaps{taps, -1, batch.tokens()}.rows("embeddings.output", hidden, config_.hidden_size);
-  for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(kernels, batch, layer, work, hidden, taps);
+  for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(compute, batch, layer, work, hidden, taps);
 }
 
-void Encoder::embed_tokens(const Kernels& kernels, const Batch& batch, float* hidden) const {
+void Encoder::embed_tokens(const Compute& compute, const Batch& batch, float* hidden) const {
   std::fill(hidden, hidden + batch.tokens() * config_.hidden_size, 0.0f);
   add_embedding_rows(word_embeddings_, batch.input_ids, hidden);
   add_embedding_rows(token_type_embeddings_, batch.token_type_ids, hidden);
   add_embedding_rows(position_embeddings_, batch.position_ids, hidden);
-  layer_norm(kernels, embeddings_norm_, hidden, nullptr, batch.tokens(), hidden);
+  layer_norm(compute, embeddings_norm_, hidden, nullptr, batch.tokens(), hidden);
 }
 
 // Post-norm: x = LayerNorm(x + attention(x)); x = LayerNorm(x + feed_forward(x)).
-void Encoder::forward_layer(const Kernels& kernels, const Batch& batch, int index, const Workspace& work, float* x,
+void Encoder::forward_layer(const Compute& compute, const Batch& batch, int index, const Workspace& work, float* x,
                             Taps* taps) const {
   const EncoderLayer& layer = layers_[index];
   const std::int64_t tokens = batch.tokens();
   const std::int64_t hidden = config_.hidden_size;
   const LayerTaps tap{taps, index, tokens};
 
-  linear(kernels, layer.qkv, x, tokens, Activation::kNone, work.linear, work.qkv);
+  linear(compute, layer.qkv, x, tokens, Activation::kNone, work.linear, work.qkv);
   tap.columns("attention.query", work.qkv, 3 * hidden, 0, hidden);
   tap.columns("attention.key", work.qkv, 3 * hidden, hidden, hidden);
   tap.columns("attention.value", work.qkv, 3 * hidden, 2 * hidden, hidden);
-  self_attention(kernels, attention_shape(config_), work.qkv, batch.seq_start, work.attention, work.context, taps, index);
+  self_attention(compute, attention_shape(config_), work.qkv, batch.seq_start, work.attention, work.context, taps, index);
   tap.rows("attention.context", work.context, hidden);
-  linear(kernels, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, work.projected);
-  layer_norm(kernels, layer.attention_norm, work.projected, x, tokens, x);
+  linear(compute, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, work.projected);
+  layer_norm(compute, layer.attention_norm, work.projected, x, tokens, x);
   tap.rows("attention.output", x, hidden);
 
-  linear(kernels, layer.intermediate, x, tokens, config_.hidden_act, work.linear, work.intermediate);
+  linear(compute, layer.intermediate, x, tokens, config_.hidden_act, work.linear, work.intermediate);
   tap.rows("intermediate", work.intermediate, config_.intermediate_size);
-  linear(kernels, layer.output, work.intermediate, tokens, Activation::kNone, work.linear, work.projected);
-  layer_norm(kernels, layer.output_norm, work.projected, x, tokens, x);
+  linear(compute, layer.output, work.intermediate, tokens, Activation::kNone, work.linear, work.projected);
+  layer_norm(compute, layer.output_norm, work.projected, x, tokens, x);
   tap.rows("output", x, hidden);
 }
 
-void Encoder::pooler(const Kernels& kernels, const Batch& batch, const float* hidden, float* pooled) const {
+void Encoder::pooler(const Batch& batch, const float* hidden, float* pooled) const {
+  ThreadTeam alone;
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    linear(kernels, pooler_, hidden + batch.seq_start[i] * config_.hidden_size, 1, Activation::kTanh, {},
+    linear({*kernels_, alone}, pooler_, hidden + batch.seq_start[i] * config_.hidden_size, 1, Activation::kTanh, {},
            pooled + i * config_.hidden_size);
   }
 }

@@ -1,6 +1,7 @@
 // Encoder: the transformer encoder that every encoder architecture is a configuration of.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -61,8 +62,8 @@ struct EncoderLayer {
 
 class Encoder {
  public:
-  // Takes the memory of all weights: zeros until the slots are filled. type: how matrices and tables are held.
-  static Result<Encoder> with_config(const EncoderConfig& config, WeightType type);
+  // Takes the memory of all weights, laid out for kernels: zeros until the slots are filled. type: how matrices and tables are held.
+  static Result<Encoder> with_config(const EncoderConfig& config, const Kernels& kernels, WeightType type);
 
   // One slot for each tensor of the checkpoint. They write into this Encoder's memory, which stays where it is when the
   // Encoder is moved.
@@ -71,22 +72,23 @@ class Encoder {
   void set_has_pooler(bool has_pooler) { has_pooler_ = has_pooler; }
 
   const EncoderConfig& config() const { return config_; }
+  const Kernels& kernels() const { return *kernels_; }
   WeightType weight_type() const { return type_; }
   bool has_pooler() const { return has_pooler_; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
 
   // Bytes forward() takes from its arena for micro-batches within these limits.
-  std::uint64_t forward_bytes(std::int64_t max_tokens, std::int64_t max_seq) const;
+  std::uint64_t forward_bytes(std::int64_t max_tokens, std::int64_t max_seq, int threads) const;
 
   // Ids, types and positions inside their tables; an InputError names the first that is not.
   Result<void> check(const Batch& batch) const;
 
   // hidden: [tokens, hidden]. The batch was checked; arena has forward_bytes() free. Taps seen: "embeddings.output",
   // "layer.N.attention.{query,key,value,scores,probs,context,output}", "layer.N.intermediate", "layer.N.output".
-  void forward(const Kernels& kernels, const Batch& batch, Arena& arena, float* hidden, Taps* taps) const;
+  void forward(ThreadTeam& team, const Batch& batch, Arena& arena, float* hidden, Taps* taps) const;
 
   // pooled: [batch, hidden] = tanh(W h_0 + b), h_0 the first token of each sequence. Needs has_pooler().
-  void pooler(const Kernels& kernels, const Batch& batch, const float* hidden, float* pooled) const;
+  void pooler(const Batch& batch, const float* hidden, float* pooled) const;
 
  private:
   struct Workspace {
@@ -95,15 +97,16 @@ class Encoder {
     float* projected = nullptr;     // [tokens, hidden]
     float* intermediate = nullptr;  // [tokens, ffn]
     LinearScratch linear;
-    AttentionScratch attention;
+    std::array<AttentionScratch, ThreadTeam::kMostThreads> attention;  // of each thread
   };
 
-  void take_weights(Arena& arena);
-  Workspace take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t max_seq) const;
-  void embed_tokens(const Kernels& kernels, const Batch& batch, float* hidden) const;
-  void forward_layer(const Kernels& kernels, const Batch& batch, int layer, const Workspace& work, float* hidden, Taps* taps) const;
+  void take_weights(Arena& arena, const Kernels& kernels);
+  Workspace take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t max_seq, int threads) const;
+  void embed_tokens(const Compute& compute, const Batch& batch, float* hidden) const;
+  void forward_layer(const Compute& compute, const Batch& batch, int layer, const Workspace& work, float* hidden, Taps* taps) const;
 
   EncoderConfig config_;
+  const Kernels* kernels_ = nullptr;
   WeightType type_ = WeightType::kF32;
   Arena weights_;
   Embedding word_embeddings_;

@@ -7,7 +7,7 @@
 
 #include "core/arena.h"
 #include "core/taps.h"
-#include "kernels/kernels.h"
+#include "ops/compute.h"
 
 namespace wattn {
 
@@ -17,7 +17,7 @@ struct AttentionShape {
   std::int64_t hidden() const { return heads * head_dim; }
 };
 
-// What self_attention needs while it runs, for sequences of at most max_seq tokens.
+// What one thread of self_attention needs while it runs, for sequences of at most max_seq tokens.
 struct AttentionScratch {
   float* keys = nullptr;    // one head, packed: [ceil(max_seq / 8)][head_dim][8]
   float* values = nullptr;  // one head, packed: [ceil(head_dim / 8)][max_seq][8]
@@ -28,7 +28,8 @@ AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shap
 // qkv: [tokens, 3 * hidden], each row query, key and value, heads side by side. context: [tokens, hidden].
 // seq_start: [batch + 1]. taps sees "attention.scores" (before the softmax) and "attention.probs", [heads, seq, seq], of
 // each sequence; layer is only for them.
-void self_attention(const Kernels& kernels, const AttentionShape& shape, const float* qkv, std::span<const std::int32_t> seq_start,
-                    const AttentionScratch& scratch, float* context, Taps* taps, int layer);
+// scratch: one for each thread.
+void self_attention(const Compute& compute, const AttentionShape& shape, const float* qkv, std::span<const std::int32_t> seq_start,
+                    std::span<const AttentionScratch> scratch, float* context, Taps* taps, int layer);
 
 }  // namespace wattn

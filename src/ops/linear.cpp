@@ -1,30 +1,49 @@
 #include "ops/linear.h"
 
+#include <cstddef>
+
 #include "kernels/quant.h"
 
 namespace wattn {
 namespace {
 
 template <class T>
-void take_quantized(Arena& arena, Linear& layer) {
-  const std::int64_t size = packed_size(layer.out, padded_depth(layer.in));
+void take_quantized(Arena& arena, Linear& layer, bool sums) {
+  const std::int64_t size = packed_size(layer.out, padded_depth<T>(layer.in));
   layer.weight = arena.take<T>(size);
-  layer.scale = arena.take<float>(size / kQuantGroup);
+  layer.scale = arena.take<float>(size / kQuantGroup<T>);
+  if (sums) layer.sum = arena.take<std::int32_t>(size / kQuantGroup<T>);
+}
+
+template <class T>
+PackedQuant<T> packed_of(const Linear& layer) {
+  return {static_cast<T*>(layer.weight), layer.scale, layer.sum, layer.step};
+}
+
+template <class T>
+LinearScratch take_quantized_scratch(Arena& arena, std::int64_t max_tokens, std::int64_t max_in) {
+  const std::int64_t size = max_tokens * padded_depth<T>(max_in);
+  const std::int64_t groups = size / kQuantGroup<T>;
+  LinearScratch scratch{{.q = arena.take<std::int16_t>(size), .scale = arena.take<float>(groups)}};
+  if (sizeof(T) == 1) scratch.rows.zero = arena.take<std::int32_t>(groups);
+  return scratch;
 }
 
 }  // namespace
 
-Linear take_linear(Arena& arena, WeightType type, std::int64_t in, std::int64_t out, bool bias) {
+Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias) {
   Linear layer{.in = in, .out = out, .type = type};
   switch (type) {
     case WeightType::kF32:
       layer.weight = arena.take<float>(packed_size(out, in));
       break;
     case WeightType::kQ16:
-      take_quantized<std::int16_t>(arena, layer);
+      layer.step = 2;
+      take_quantized<std::int16_t>(arena, layer, false);
       break;
     case WeightType::kQ8:
-      take_quantized<std::int8_t>(arena, layer);
+      layer.step = kernels.q8_step;
+      take_quantized<std::int8_t>(arena, layer, kernels.q8_step == 4);
       break;
   }
   layer.bias = bias ? arena.take<float>(out) : nullptr;
@@ -32,9 +51,15 @@ Linear take_linear(Arena& arena, WeightType type, std::int64_t in, std::int64_t 
 }
 
 LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in) {
-  if (type == WeightType::kF32) return {};
-  const std::int64_t size = max_tokens * padded_depth(max_in);
-  return {{.q = arena.take<std::int16_t>(size), .scale = arena.take<float>(size / kQuantGroup)}};
+  switch (type) {
+    case WeightType::kF32:
+      return {};
+    case WeightType::kQ16:
+      return take_quantized_scratch<std::int16_t>(arena, max_tokens, max_in);
+    case WeightType::kQ8:
+      return take_quantized_scratch<std::int8_t>(arena, max_tokens, max_in);
+  }
+  return {};
 }
 
 void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
@@ -43,41 +68,65 @@ void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
       pack_row(static_cast<float*>(layer.weight), j, values, layer.in);
       break;
     case WeightType::kQ16:
-      quantize_weight_row(static_cast<std::int16_t*>(layer.weight), layer.scale, j, values, layer.in);
+      quantize_weight_row(packed_of<std::int16_t>(layer), j, values, layer.in);
       break;
     case WeightType::kQ8:
-      quantize_weight_row(static_cast<std::int8_t*>(layer.weight), layer.scale, j, values, layer.in);
+      quantize_weight_row(packed_of<std::int8_t>(layer), j, values, layer.in);
       break;
   }
 }
 
-void linear(const Kernels& kernels, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
+void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y) {
+  // Threads share the columns: each reads its own weights, and only those. 16 floats are a line of the cache.
+  constexpr std::int64_t kColumnStep = 16, kLeastColumns = 48;
+  const Kernels& kernels = compute.kernels;
   if (layer.type == WeightType::kF32) {
-    kernels.gemm_f32({.a = x,
-                      .a_stride = layer.in,
-                      .b = static_cast<const float*>(layer.weight),
-                      .bias = layer.bias,
-                      .c = y,
-                      .c_stride = layer.out,
-                      .m = tokens,
-                      .n = layer.out,
-                      .k = layer.in,
-                      .activation = activation});
+    for_parts(compute, layer.out, kColumnStep, kLeastColumns, [&](std::int64_t begin, std::int64_t end) {
+      kernels.gemm_f32({.a = x,
+                        .a_stride = layer.in,
+                        .b = static_cast<const float*>(layer.weight) + begin * layer.in,
+                        .bias = layer.bias ? layer.bias + begin : nullptr,
+                        .c = y + begin,
+                        .c_stride = layer.out,
+                        .m = tokens,
+                        .n = end - begin,
+                        .k = layer.in,
+                        .activation = activation});
+    });
     return;
   }
-  kernels.quantize_rows(x, tokens, layer.in, scratch.rows);
-  const auto gemm = layer.type == WeightType::kQ16 ? kernels.gemm_q16 : kernels.gemm_q8;
-  gemm({.a = scratch.rows,
-        .b = layer.weight,
-        .b_scale = layer.scale,
-        .bias = layer.bias,
-        .c = y,
-        .c_stride = layer.out,
-        .m = tokens,
-        .n = layer.out,
-        .k = padded_depth(layer.in),
-        .activation = activation});
+  const bool q16 = layer.type == WeightType::kQ16;
+  const std::int64_t group = q16 ? kQuantGroup<std::int16_t> : kQuantGroup<std::int8_t>;
+  const std::int64_t depth = (layer.in + group - 1) / group * group;
+  const std::int64_t groups = depth / group;
+  const auto rows_from = [&](std::int64_t row, std::int64_t bytes) {
+    const QuantizedRows& all = scratch.rows;
+    return QuantizedRows{.q = static_cast<std::byte*>(all.q) + row * depth * bytes,
+                         .scale = all.scale + row * groups,
+                         .zero = all.zero ? all.zero + row * groups : nullptr};
+  };
+  // Bytes of an activation: kernels that want four neighbours keep one byte.
+  const std::int64_t activation_bytes = layer.step == 4 ? 1 : 2;
+  for_parts(compute, tokens, 1, 16, [&](std::int64_t begin, std::int64_t end) {
+    const auto quantize = q16 ? kernels.quantize_q16 : kernels.quantize_q8;
+    quantize(x + begin * layer.in, end - begin, layer.in, rows_from(begin, activation_bytes));
+  });
+  const std::int64_t weight_bytes = q16 ? 2 : 1;
+  for_parts(compute, layer.out, kColumnStep, kLeastColumns, [&](std::int64_t begin, std::int64_t end) {
+    const auto gemm = q16 ? kernels.gemm_q16 : kernels.gemm_q8;
+    gemm({.a = scratch.rows,
+          .b = static_cast<const std::byte*>(layer.weight) + begin * depth * weight_bytes,
+          .b_scale = layer.scale + begin * groups,
+          .b_sum = layer.sum ? layer.sum + begin * groups : nullptr,
+          .bias = layer.bias ? layer.bias + begin : nullptr,
+          .c = y + begin,
+          .c_stride = layer.out,
+          .m = tokens,
+          .n = end - begin,
+          .k = depth,
+          .activation = activation});
+  });
 }
 
 }  // namespace wattn

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "kernels/kernels.h"
+#include "ops/compute.h"
 
 namespace wattn {
 
@@ -12,16 +12,18 @@ namespace wattn {
 enum class WeightType : std::uint8_t {
   kF32,  // 4 bytes a weight
   kQ16,  // 2 bytes, f32's answers for practical purposes (kernels/quant.h)
-  kQ8,   // 1 byte a weight
+  kQ8,   // 1 byte
 };
 
 struct Linear {
   std::int64_t in = 0;
   std::int64_t out = 0;
   WeightType type = WeightType::kF32;
-  void* weight = nullptr;  // [out, in]: floats as [ceil(out / 8)][in][8], else as kernels/quant.h has it
-  float* scale = nullptr;  // of the groups of W; none for f32
-  float* bias = nullptr;   // [out], or null
+  int step = 0;                 // neighbours along in that lie side by side, kernels/quant.h
+  void* weight = nullptr;       // [out, in]: floats as [ceil(out / 8)][in][8], else as kernels/quant.h has it
+  float* scale = nullptr;       // of the groups of W; none for f32
+  std::int32_t* sum = nullptr;  // of the groups of W, where the kernels want it
+  float* bias = nullptr;        // [out], or null
 };
 
 // Activations quantised on their way into a Linear; nothing for f32.
@@ -29,8 +31,8 @@ struct LinearScratch {
   QuantizedRows rows;
 };
 
-// Takes the memory of a Linear from the arena.
-Linear take_linear(Arena& arena, WeightType type, std::int64_t in, std::int64_t out, bool bias);
+// Takes the memory of a Linear from the arena, laid out for these kernels.
+Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias);
 // Takes what linear() needs for up to max_tokens rows of up to max_in values.
 LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in);
 
@@ -38,7 +40,7 @@ LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t ma
 void set_weight_row(const Linear& linear, std::int64_t j, const float* values);
 
 // x: [tokens, in], y: [tokens, out], both without gaps; y must not overlap x.
-void linear(const Kernels& kernels, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
+void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y);
 
 }  // namespace wattn

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
-#include "kernels/kernels.h"
+#include "ops/compute.h"
 
 namespace wattn {
 
@@ -20,9 +20,13 @@ inline LayerNorm take_layer_norm(Arena& arena, std::int64_t hidden, float epsilo
 }
 
 // y = LayerNorm(x + residual); x, residual, y: [tokens, hidden]; residual may be null, y may be x or residual.
-inline void layer_norm(const Kernels& kernels, const LayerNorm& norm, const float* x, const float* residual, std::int64_t tokens,
+inline void layer_norm(const Compute& compute, const LayerNorm& norm, const float* x, const float* residual, std::int64_t tokens,
                        float* y) {
-  kernels.layer_norm_rows(x, residual, norm.gamma, norm.beta, norm.epsilon, y, tokens, norm.hidden);
+  for_parts(compute, tokens, 1, 32, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * norm.hidden;
+    compute.kernels.layer_norm_rows(x + at, residual ? residual + at : nullptr, norm.gamma, norm.beta, norm.epsilon, y + at,
+                                    end - begin, norm.hidden);
+  });
 }
 
 }  // namespace wattn

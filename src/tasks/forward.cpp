@@ -41,7 +41,7 @@ Result<ForwardResult> forward(Engine& engine, const Batch& batch, const ForwardO
   result.last_hidden_state.assign(hidden.value(), hidden.value() + batch.tokens() * encoder.config().hidden_size);
   if (encoder.has_pooler()) {
     result.pooler_output.resize(static_cast<std::size_t>(batch.batch() * encoder.config().hidden_size));
-    encoder.pooler(engine.kernels(), batch, hidden.value(), result.pooler_output.data());
+    encoder.pooler(batch, hidden.value(), result.pooler_output.data());
   }
   return result;
 }

@@ -21,32 +21,37 @@ std::vector<float> random_floats(std::int64_t count, unsigned seed) {
   return out;
 }
 
-bool is_exact(const Kernels& kernels) { return std::string(kernels.name) != "relaxed"; }
+bool is_exact(const Kernels& kernels) { return !std::string(kernels.name).starts_with("relaxed"); }
 
 template <class T>
 struct Product {
-  std::int64_t m, n, k, depth = padded_depth(k);
+  static constexpr bool kQ16 = sizeof(T) == 2;
+  std::int64_t m, n, k, depth = padded_depth<T>(k);
   std::vector<float> x = random_floats(m * k, 1), w = random_floats(n * k, 2), bias = random_floats(n, 3);
 
   std::vector<float> run(const Kernels& kernels, Activation activation) const {
     std::vector<T> packed(static_cast<std::size_t>(packed_size(n, depth)));
-    std::vector<float> scales(packed.size() / kQuantGroup);
-    for (std::int64_t j = 0; j < n; ++j) quantize_weight_row(packed.data(), scales.data(), j, w.data() + j * k, k);
+    std::vector<float> scales(packed.size() / kQuantGroup<T>);
+    std::vector<std::int32_t> sums(scales.size());
+    const PackedQuant<T> to{packed.data(), scales.data(), sums.data(), kQ16 ? 2 : kernels.q8_step};
+    for (std::int64_t j = 0; j < n; ++j) quantize_weight_row(to, j, w.data() + j * k, k);
     std::vector<std::int16_t> q(static_cast<std::size_t>(m * depth), 77);
-    std::vector<float> scale(q.size() / kQuantGroup);
-    const QuantizedRows rows{q.data(), scale.data()};
-    kernels.quantize_rows(x.data(), m, k, rows);
+    std::vector<float> scale(q.size() / kQuantGroup<T>);
+    std::vector<std::int32_t> zero(scale.size());
+    const QuantizedRows rows{q.data(), scale.data(), zero.data()};
+    (kQ16 ? kernels.quantize_q16 : kernels.quantize_q8)(x.data(), m, k, rows);
     std::vector<float> c(static_cast<std::size_t>(m * (n + 3) + 4), 12345.0f);
-    (sizeof(T) == 2 ? kernels.gemm_q16 : kernels.gemm_q8)({.a = rows,
-                                                           .b = packed.data(),
-                                                           .b_scale = scales.data(),
-                                                           .bias = bias.data(),
-                                                           .c = c.data(),
-                                                           .c_stride = n + 3,
-                                                           .m = m,
-                                                           .n = n,
-                                                           .k = depth,
-                                                           .activation = activation});
+    (kQ16 ? kernels.gemm_q16 : kernels.gemm_q8)({.a = rows,
+                                                 .b = packed.data(),
+                                                 .b_scale = scales.data(),
+                                                 .b_sum = sums.data(),
+                                                 .bias = bias.data(),
+                                                 .c = c.data(),
+                                                 .c_stride = n + 3,
+                                                 .m = m,
+                                                 .n = n,
+                                                 .k = depth,
+                                                 .activation = activation});
     return c;
   }
 };
@@ -57,8 +62,21 @@ float largest_of(const float* values, std::int64_t begin, std::int64_t end) {
   return largest;
 }
 
-// Each weight and each activation is off by at most half a step of its group, so an output is off by at most the sum of
-// those, and the rounding of the f32 sum over groups.
+// One step of a group's activations.
+template <class T>
+float activation_step(const float* x, std::int64_t begin, std::int64_t end) {
+  if (sizeof(T) == 2) return largest_of(x, begin, end) / kLargestActivation;
+  float low = 0, high = 0;
+  for (std::int64_t i = begin; i < end; ++i) {
+    low = std::min(low, x[i]);
+    high = std::max(high, x[i]);
+  }
+  return (high - low) / kActivationSteps;
+}
+
+// Each weight and each activation is off by at most half a step of its group (an activation of q8 at the range's end by a
+// whole one, where rounding the zero point pushed it out), so an output is off by at most the sum of those, and the rounding
+// of the f32 sum over groups.
 template <class T>
 void expect_close_to_f32(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k) {
   const Product<T> product{m, n, k};
@@ -68,9 +86,9 @@ void expect_close_to_f32(const Kernels& kernels, std::int64_t m, std::int64_t n,
     for (std::int64_t j = 0; j < n; ++j) {
       const float* w = product.w.data() + j * k;
       double exact = product.bias[j], bound = 1e-6;
-      for (std::int64_t g = 0; g < k; g += kQuantGroup) {
-        const std::int64_t end = std::min(g + kQuantGroup, k);
-        const double x_off = 0.51 * largest_of(x, g, end) / kLargestActivation;  // half a step, and the rounding of 1 / scale
+      for (std::int64_t g = 0; g < k; g += kQuantGroup<T>) {
+        const std::int64_t end = std::min(g + kQuantGroup<T>, k);
+        const double x_off = (sizeof(T) == 2 ? 0.51 : 1.01) * activation_step<T>(x, g, end);  // the rounding of 1 / scale too
         const double w_off = 0.51 * largest_of(w, g, end) / kLargestWeight<T>;
         for (std::int64_t s = g; s < end; ++s) {
           exact += double(x[s]) * w[s];
@@ -85,7 +103,7 @@ void expect_close_to_f32(const Kernels& kernels, std::int64_t m, std::int64_t n,
 
 const std::int64_t kRows[] = {1, 2, 3, 4, 5, 8, 97};
 const std::int64_t kCols[] = {1, 4, 7, 8, 9, 24};
-const std::int64_t kDepths[] = {1, 31, 32, 33, 64, 65, 200};
+const std::int64_t kDepths[] = {1, 31, 32, 33, 63, 64, 65, 128, 200};
 
 TEST(GemmQuant, IsTheProductWithinTheStepsOfItsFormats) {
   for (const Kernels* kernels : kernel_variants()) {

@@ -25,12 +25,12 @@ struct Seen : Taps {
   }
 };
 
-Encoder load_tiny_bert(WeightType type = WeightType::kF32) {
+Encoder load_tiny_bert(const Kernels& kernels, WeightType type = WeightType::kF32) {
   const std::string folder = golden("bert-tiny/model/");
   auto config_json = Json::parse(read_file(folder + "config.json"), "config.json");
   const Json& config = config_json.value();
   const Arch* arch = find_arch(config.root()).value();
-  Encoder encoder = std::move(Encoder::with_config(arch->parse_config(config.root()).value(), type)).value();
+  Encoder encoder = std::move(Encoder::with_config(arch->parse_config(config.root()).value(), kernels, type)).value();
   WeightLoader loader(encoder.weight_slots(arch->names), {arch->ignored.begin(), arch->ignored.end()},
                       [arch](std::string_view name) { return canonical_weight_name(*arch, name); });
   const std::string weights = read_file(folder + "model.safetensors");
@@ -67,22 +67,23 @@ void expect_close(const std::string& name, JsonRef tap, const std::vector<float>
 }
 
 TEST(TinyBert, EveryTensorIsTorchs) {
-  const Encoder encoder = load_tiny_bert();
   const auto taps_json = Json::parse(read_file(golden("bert-tiny/taps.json")), "taps.json");
   const Json& taps = taps_json.value();
   for (const Kernels* kernels : kernel_variants()) {
+    const Encoder encoder = load_tiny_bert(*kernels);
+    ThreadTeam alone;
     for (std::size_t i = 0; i < taps.root()["inputs"].size(); ++i) {
       const JsonRef input = taps.root()["inputs"][i];
       SCOPED_TRACE(std::string(kernels->name) + ", input " + std::string(input["name"].as_string().value()));
       Batch batch;
       batch.add_sequence(to_ints(input["input_ids"]), to_ints(input["token_type_ids"]));
       ASSERT_TRUE(encoder.check(batch).ok());
-      Arena arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens()), "test").value();
+      Arena arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens(), 1), "test").value();
       std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * encoder.config().hidden_size));
       Seen seen;
-      encoder.forward(*kernels, batch, arena, hidden.data(), &seen);
+      encoder.forward(alone, batch, arena, hidden.data(), &seen);
       seen.tensors["pooler_output"].resize(static_cast<std::size_t>(encoder.config().hidden_size));
-      encoder.pooler(*kernels, batch, hidden.data(), seen.tensors["pooler_output"].data());
+      encoder.pooler(batch, hidden.data(), seen.tensors["pooler_output"].data());
 
       const std::vector<float> expected = read_floats(golden("bert-tiny/" + std::string(input["file"].as_string().value())));
       for (std::size_t t = 0; t < taps.root()["tap_order"].size(); ++t) {
@@ -93,32 +94,62 @@ TEST(TinyBert, EveryTensorIsTorchs) {
   }
 }
 
+const std::vector<std::vector<std::int32_t>> kSequences = {
+    {2, 96, 3}, {2, 275, 305, 335, 97, 222, 26, 33, 3}, {2, 3}, {2, 158, 270, 306, 71, 3, 9, 8, 7, 6, 5, 3}};
+
+Batch batch_of(std::span<const std::vector<std::int32_t>> sequences) {
+  Batch batch;
+  for (const auto& ids : sequences) batch.add_sequence(ids, std::vector<std::int32_t>(ids.size(), 0));
+  return batch;
+}
+
+std::vector<float> run(const Encoder& encoder, ThreadTeam& team, const Batch& batch) {
+  Arena arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens(), team.threads()), "test").value();
+  std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * encoder.config().hidden_size));
+  encoder.forward(team, batch, arena, hidden.data(), nullptr);
+  return hidden;
+}
+
+constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8};
+
 TEST(TinyBert, ASequenceInABatchHasTheBitsItHasAlone) {
-  const Encoder encoder = load_tiny_bert();
-  const std::vector<std::vector<std::int32_t>> sequences = {
-      {2, 96, 3}, {2, 275, 305, 335, 97, 222, 26, 33, 3}, {2, 3}, {2, 158, 270, 306, 71, 3, 9, 8, 7, 6, 5, 3}};
-  const auto run = [&](const Kernels& kernels, const Batch& batch) {
-    Arena arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens()), "test").value();
-    std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * encoder.config().hidden_size));
-    encoder.forward(kernels, batch, arena, hidden.data(), nullptr);
-    return hidden;
-  };
-  for (const Kernels* kernels : {&exact_kernels()}) {
-    Batch together;
-    for (const auto& ids : sequences) together.add_sequence(ids, std::vector<std::int32_t>(ids.size(), 0));
-    const std::vector<float> all = run(*kernels, together);
-    for (std::size_t i = 0; i < sequences.size(); ++i) {
-      Batch alone;
-      alone.add_sequence(sequences[i], std::vector<std::int32_t>(sequences[i].size(), 0));
-      const std::vector<float> one = run(*kernels, alone);
+  ThreadTeam alone;
+  for (const WeightType type : kWeightTypes) {
+    const Encoder encoder = load_tiny_bert(exact_kernels(), type);
+    const Batch together = batch_of(kSequences);
+    const std::vector<float> all = run(encoder, alone, together);
+    for (std::size_t i = 0; i < kSequences.size(); ++i) {
+      const std::vector<float> one = run(encoder, alone, batch_of({&kSequences[i], 1}));
       const float* in_batch = all.data() + together.seq_start[i] * encoder.config().hidden_size;
-      EXPECT_EQ(std::memcmp(one.data(), in_batch, one.size() * sizeof(float)), 0) << kernels->name << ", sequence " << i;
+      EXPECT_EQ(std::memcmp(one.data(), in_batch, one.size() * sizeof(float)), 0) << static_cast<int>(type) << ", sequence " << i;
     }
   }
 }
 
+#ifndef __EMSCRIPTEN__  // there the host makes the threads: tests/web/threads.test.ts
+TEST(TinyBert, ThreadsChangeNoBit) {
+  std::vector<std::vector<std::int32_t>> many;  // enough tokens for every op to be cut
+  for (int i = 0; i < 12; ++i) many.insert(many.end(), kSequences.begin(), kSequences.end());
+  const Batch batch = batch_of(many);
+  for (const WeightType type : kWeightTypes) {
+    const Encoder encoder = load_tiny_bert(exact_kernels(), type);
+    ThreadTeam alone;
+    const std::vector<float> expected = run(encoder, alone, batch);
+    for (const int helpers : {1, 3}) {
+      ThreadTeam team;
+      std::vector<std::thread> threads;
+      for (int i = 1; i <= helpers; ++i) threads.emplace_back([&team, i] { team.serve(i); });
+      team.set_helpers(helpers);
+      for (int round = 0; round < 5; ++round) EXPECT_EQ(run(encoder, team, batch), expected) << helpers << " helpers";
+      team.stop();
+      for (std::thread& thread : threads) thread.join();
+    }
+  }
+}
+#endif
+
 TEST(TinyBert, IdsOutsideTheTablesAreRefusedByName) {
-  const Encoder encoder = load_tiny_bert();
+  const Encoder encoder = load_tiny_bert(exact_kernels());
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{2, 100000, 3}, std::vector<std::int32_t>{0, 0, 0});
   const auto checked = encoder.check(batch);

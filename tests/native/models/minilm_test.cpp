@@ -26,7 +26,7 @@ TEST(MiniLm, NormalisedMeansAreTheReferences) {
     GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
   const auto config = Json::parse(read_file(folder + "config.json"), "config.json");
   const Arch* arch = find_arch(config.value().root()).value();
-  auto loaded = Encoder::with_config(arch->parse_config(config.value().root()).value(), WeightType::kF32);
+  auto loaded = Encoder::with_config(arch->parse_config(config.value().root()).value(), exact_kernels(), WeightType::kF32);
   Encoder& encoder = loaded.value();
   WeightLoader loader(encoder.weight_slots(arch->names), {arch->ignored.begin(), arch->ignored.end()},
                       [arch](std::string_view name) { return canonical_weight_name(*arch, name); });
@@ -38,6 +38,7 @@ TEST(MiniLm, NormalisedMeansAreTheReferences) {
   const auto tokens = Json::parse(read_file(golden("minilm/tokens.json")), "tokens.json");
   const std::vector<float> expected = read_floats(golden("minilm/embeddings.f32"));
   const std::int64_t hidden_size = encoder.config().hidden_size;
+  ThreadTeam alone;
   float worst = 0;
   double sum = 0;
   // Sanitized builds are slow: they take every fortieth text, the others all.
@@ -52,9 +53,9 @@ TEST(MiniLm, NormalisedMeansAreTheReferences) {
     for (std::size_t t = 0; t < ids.size(); ++t) row.push_back(static_cast<std::int32_t>(ids[t].as_int().value()));
     Batch batch;
     batch.add_sequence(row, std::vector<std::int32_t>(row.size(), 0));
-    auto arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens()), "test");
+    auto arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens(), 1), "test");
     std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * hidden_size));
-    encoder.forward(exact_kernels(), batch, arena.value(), hidden.data(), nullptr);
+    encoder.forward(alone, batch, arena.value(), hidden.data(), nullptr);
     std::vector<float> vector(static_cast<std::size_t>(hidden_size));
     const PoolingMode mean[] = {PoolingMode::kMean};
     pool(exact_kernels(), mean, hidden.data(), batch.tokens(), hidden_size, 0, vector.data());
