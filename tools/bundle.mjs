@@ -1,7 +1,7 @@
 // Makes dist/, what the package ships: bundles web/ with esbuild, copies the wasm files, emits the types.
 // Needs the two wasm builds (npm run build does them first).
 import { build } from 'esbuild';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync } from 'node:fs';
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
@@ -18,21 +18,21 @@ function checkPair() {
   return readFileSync(built('simd', 'build_id.h'), 'utf8').split('"')[1];
 }
 
-/** Entries of web/ and the platform each is for; an entry without its source file is left out. */
+/** Entries of web/ and the platform each is for. */
 const entries = [
   { name: 'index', platform: 'browser' },
   { name: 'worker', platform: 'browser' },
+  { name: 'thread', platform: 'browser' },
   { name: 'node', platform: 'node' },
   { name: 'node_worker', platform: 'node' },
+  { name: 'node_thread', platform: 'node' },
   { name: 'cli', platform: 'node', external: ['./node.js'] }, // the library beside it, not a second copy
 ];
 
-async function bundle(buildId) {
+async function bundle(buildId, memoryFlags) {
   for (const { name, platform, external = [] } of entries) {
-    const source = join(root, 'web', `${name}.ts`);
-    if (!existsSync(source)) continue;
     await build({
-      entryPoints: [source],
+      entryPoints: [join(root, 'web', `${name}.ts`)],
       outfile: join(dist, `${name}.js`),
       bundle: true,
       format: 'esm',
@@ -42,7 +42,8 @@ async function bundle(buildId) {
       legalComments: 'none',
       charset: 'utf8',
       external,
-      define: { __WATTN_BUILD_ID__: JSON.stringify(buildId) },
+      define: { __WATTN_BUILD_ID__: JSON.stringify(buildId), __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags) },
+      inject: [join(root, 'web/shared_array_buffer.ts')],
       logLevel: 'warning',
     });
   }
@@ -64,10 +65,52 @@ function brotliSize(file) {
   return `${file} ${(brotliCompressSync(readFileSync(join(dist, file))).length / 1000).toFixed(1)} kB`;
 }
 
+/**
+ * The wasm is linked for shared memory, which a page that is not cross-origin isolated cannot make. Ships with the mark cleared, as
+ * WebAssembly of ordinary memory; the page sets it again when it starts threads. Answers where the mark is.
+ */
+function copyUnshared(variant) {
+  const bytes = readFileSync(built(variant, 'wattn.wasm'));
+  let at = 8;
+  const number = () => {
+    let value = 0;
+    for (let shift = 0; ; shift += 7) {
+      const byte = bytes[at++];
+      value += (byte & 127) * 2 ** shift;
+      if (byte < 128) return value;
+    }
+  };
+  const skipName = () => {
+    const length = number(); // moves at
+    at += length;
+  };
+  for (;;) {
+    const section = bytes[at++];
+    const length = number();
+    if (section === 2) break; // imports
+    if (at + length >= bytes.length) fail(`wattn-${variant}.wasm imports nothing`);
+    at += length;
+  }
+  for (let left = number(); left > 0; --left) {
+    skipName();
+    skipName();
+    const kind = bytes[at++];
+    if (kind === 2) {
+      if (bytes[at] !== 3) fail(`wattn-${variant}.wasm: its memory is not shared`);
+      bytes[at] = 1;
+      writeFileSync(join(dist, `wattn-${variant}.wasm`), bytes);
+      return at;
+    }
+    if (kind !== 0) fail(`wattn-${variant}.wasm: an import of kind ${kind} before the memory`);
+    number(); // a function's type
+  }
+  return fail(`wattn-${variant}.wasm imports no memory`);
+}
+
 const buildId = checkPair();
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-await bundle(buildId).catch(() => process.exit(1)); // esbuild has said why
-for (const variant of ['simd', 'relaxed']) copyFileSync(built(variant, 'wattn.wasm'), join(dist, `wattn-${variant}.wasm`));
+const memoryFlags = Object.fromEntries(['simd', 'relaxed'].map((variant) => [variant, copyUnshared(variant)]));
+await bundle(buildId, memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 emitTypes();
 console.log(`note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm'].map(brotliSize).join(', ')}`);

@@ -2,19 +2,20 @@
 import { UnsupportedError } from './errors.js';
 import { openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
-import { checkOptions, later, type Rules } from './options.js';
+import { checkOptions, type Rules } from './options.js';
 import type { SeamEmbedOptions, SeamEngineHandle } from './seam.js';
 import { SeamHost } from './seam_host.js';
 import { abortable, Breather, TaskScope, throwIfAborted } from './signal.js';
 import type { AbortSignalLike, LoadOptions, MemoryInfo, ModelInfo, ModelSpecifier } from './types.js';
 import { joinTexts } from './texts.js';
-import { compileWasm, instantiateWasm } from './wasm_loader.js';
+import { planThreads, startHelpers } from './threads.js';
+import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance } from './wasm_loader.js';
 
-const kLoadRules: Rules = {
+export const kLoadRules: Rules = {
   ...kSourceRules,
   dtype: ['f32', 'fp32', 'q16', 'q8', 'q4'],
   precision: ['exact', 'fast'],
-  worker: later('running in a worker is not there yet; start one yourself and load the model inside it'),
+  threads: 'count',
 };
 
 function toDtype(where: string, dtype: string | undefined | null): ModelInfo['dtype'] {
@@ -28,6 +29,16 @@ export interface EmbedResult {
   pooled: boolean;
   tokens: Int32Array; // [texts]
   truncated: boolean[]; // [texts]
+}
+
+/** A loaded model, here or in workers (remote_engine.ts). */
+export interface AnyEngine {
+  readonly info: ModelInfo;
+  readonly memory: MemoryInfo;
+  /** The small files, for those who need a field that stays in JS. */
+  readonly files: readonly NamedBytes[];
+  embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult>;
+  dispose(): void;
 }
 
 /** Texts of one crossing: few enough that a page stays alive and a signal is seen. Cutting changes no bit of any vector. */
@@ -46,12 +57,30 @@ function joinFloats(parts: readonly Float32Array[]): Float32Array {
   return out;
 }
 
-export class Engine {
+/** An instance of its own, with the threads it can have. */
+async function makeInstance(
+  wanted: number | undefined,
+): Promise<{ compiled: Compiled; instance: Instance; threads: number; reason: string | undefined }> {
+  const plan = wasmIsGiven() ? { threads: 1, reason: 'env.wasm names the WebAssembly' } : planThreads(wanted);
+  if (plan.threads > 1) {
+    try {
+      const compiled = await compileWasm(true);
+      return { compiled, instance: await instantiateWasm(compiled), ...plan };
+    } catch (error) {
+      plan.threads = 1;
+      plan.reason = `shared memory: ${(error as Error).message}`;
+    }
+  }
+  const compiled = await compileWasm();
+  return { compiled, instance: await instantiateWasm(compiled), ...plan };
+}
+
+export class Engine implements AnyEngine {
   private constructor(
     private readonly host: SeamHost<SeamEngineHandle>,
-    private readonly about: Omit<ModelInfo, 'max_length'> & { max_length: number; weight_bytes: number; arena_bytes: number },
-    /** The small files, for those who need a field that stays in JS. */
+    private readonly about: ModelInfo & { weight_bytes: number; arena_bytes: number },
     readonly files: readonly NamedBytes[],
+    private readonly endHelpers: () => void,
   ) {}
 
   /** onChunk: sees the bytes of the weight files as they pass. */
@@ -68,15 +97,24 @@ export class Engine {
     const progress = new Progress(source, options.progress_callback ?? undefined);
     const scope = new TaskScope(signal);
     let host: SeamHost<SeamEngineHandle> | undefined;
+    let endHelpers = () => {};
     try {
-      const work = Promise.all([compileWasm(), openModelFiles(source, progress, scope.signal)]);
-      const [compiled, { files, single }] = await abortable(work, scope.signal);
-      const instance = await abortable(instantiateWasm(compiled), scope.signal);
+      const work = Promise.all([makeInstance(options.threads ?? undefined), openModelFiles(source, progress, scope.signal)]);
+      const [{ compiled, instance, ...plan }, { files, single }] = await abortable(work, scope.signal);
       const loading = new SeamHost('this model', instance, new instance.seam.Engine());
       host = loading;
       const precision = options.precision ?? 'exact';
       const dtype = toDtype(where, options.dtype);
       const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype));
+      const starting =
+        plan.threads > 1
+          ? startHelpers(
+              compiled.module,
+              instance,
+              loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)),
+            )
+          : undefined;
+      void starting?.then(({ end }) => (endHelpers = end ?? endHelpers));
       let file = '';
       const sink = {
         begin(name: string, bytes: number) {
@@ -89,14 +127,23 @@ export class Engine {
         },
       };
       await abortable(streamWeights(source, weight_files, single, sink, progress, scope.signal), scope.signal);
+      const helped = await starting;
+      if (helped?.end) {
+        loading.call((handle) => handle.use_helpers(plan.threads - 1));
+      } else if (helped) {
+        plan.threads = 1;
+        plan.reason = helped.reason;
+      }
       loading.call((handle) => handle.finish());
       const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
       const build_id = instance.seam.build_id();
-      const about = { ...info, dtype, precision, wasm: compiled.kind, threads: 1, build_id } as const;
+      const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
+      const about = { ...info, dtype, precision, wasm: compiled.kind, threads: plan.threads, ...why, workers: 0, build_id };
       progress.ready();
       throwIfAborted(signal);
-      return new Engine(loading, about, files);
+      return new Engine(loading, about, files, endHelpers);
     } catch (error) {
+      endHelpers();
       host?.release();
       throw error;
     } finally {
@@ -120,6 +167,7 @@ export class Engine {
   }
 
   dispose(): void {
+    this.endHelpers();
     this.host.release();
   }
 

@@ -1,6 +1,7 @@
 // AutoModel: the bare encoder over token ids. Masked tokens are left out before the seam and come back as zeros after it.
 import { disposable } from './disposable.js';
-import { Engine } from './engine.js';
+import { Engine, type AnyEngine } from './engine.js';
+import { RemoteEngine, loadEngine } from './remote_engine.js';
 import { describe, InputError, ModelFormatError, OutOfMemoryError } from './errors.js';
 import { checkOptions, type Rules } from './options.js';
 import type { SeamEngineHandle } from './seam.js';
@@ -175,7 +176,8 @@ function zeros(what: string, count: number): Float32Array {
   }
 }
 
-async function forward(engine: Engine, modelInputs: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
+/** One forward pass of an engine that is here. */
+export async function runForward(engine: Engine, modelInputs: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
   checkOptions('model', options, kForwardRules);
   const inputs = toInputs(modelInputs);
   const { rows: batch, columns: seq } = inputs.ids;
@@ -207,7 +209,7 @@ async function forward(engine: Engine, modelInputs: ModelInputs, options: Forwar
   return out;
 }
 
-function readConfig(engine: Engine): Record<string, unknown> {
+function readConfig(engine: AnyEngine): Record<string, unknown> {
   const bytes = engine.files.find(([name]) => name === 'config.json')?.[1];
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
@@ -220,9 +222,9 @@ function readConfig(engine: Engine): Record<string, unknown> {
 export const AutoModel = {
   /** Loads a model. model: see `ModelSpecifier`. */
   async from_pretrained(model: ModelSpecifier, options?: LoadOptions): Promise<Model> {
-    const engine = await Engine.load('AutoModel.from_pretrained', model, options ?? {});
+    const engine = await loadEngine('AutoModel.from_pretrained', model, options ?? {});
     const call = async (inputs: ModelInputs, forwardOptions?: ForwardOptions | null) =>
-      forward(engine, inputs, forwardOptions ?? {});
+      engine instanceof RemoteEngine ? engine.forward(inputs, forwardOptions ?? {}) : runForward(engine, inputs, forwardOptions ?? {});
     const rest = { config: readConfig(engine), info: () => engine.info, memory: () => engine.memory };
     return disposable(Object.assign(call, rest), () => engine.dispose());
   },

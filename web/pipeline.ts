@@ -1,12 +1,21 @@
 import { disposable } from './disposable.js';
-import { Engine } from './engine.js';
+import { Engine, type AnyEngine } from './engine.js';
+import { loadEngine } from './remote_engine.js';
 import { describe, InputError, UnsupportedError } from './errors.js';
 import { checkOptions, type Rules } from './options.js';
 import type { SeamEmbedOptions, SeamEngineHandle } from './seam.js';
 import { Tensor } from './tensor.js';
 import { checkTexts } from './texts.js';
 import { makeTokenizer } from './tokenizer.js';
-import type { Embeddings, EmbedOptions, FeatureExtractionPipeline, LoadOptions, ModelSpecifier, PoolingMode } from './types.js';
+import type {
+  Embeddings,
+  EmbedOptions,
+  FeatureExtractionPipeline,
+  LoadOptions,
+  ModelSpecifier,
+  PoolingMode,
+  Tokenizer,
+} from './types.js';
 
 /** The seam's name of each pooling mode. */
 const kPooling: Record<PoolingMode, string> = {
@@ -93,7 +102,7 @@ function padRows(data: Float32Array, tokens: Int32Array, dim: number): Tensor<'f
   return new Tensor('float32', out, dims);
 }
 
-async function embed(engine: Engine, texts: unknown, options: EmbedOptions | null = {}): Promise<Embeddings> {
+async function embed(engine: AnyEngine, texts: unknown, options: EmbedOptions | null = {}): Promise<Embeddings> {
   checkTexts('embed', texts);
   const list = typeof texts === 'string' ? [texts] : texts;
   const seamOptions = toSeamOptions(options ?? {});
@@ -102,19 +111,28 @@ async function embed(engine: Engine, texts: unknown, options: EmbedOptions | nul
   return Object.assign(tensor, { tokens, truncated });
 }
 
-function featureExtraction(engine: Engine): FeatureExtractionPipeline {
+/** The engine's own tokenizer. Its answers do not wait, so it cannot be asked for across a worker's messages. */
+function tokenizerOf(engine: AnyEngine): Tokenizer {
+  if (engine instanceof Engine) {
+    return makeTokenizer<SeamEngineHandle>(
+      { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
+      engine.files,
+    );
+  }
+  throw new UnsupportedError('pipeline: with worker, tokenizer is inside the worker: use AutoTokenizer.from_pretrained(model)');
+}
+
+function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
   const call = (texts: string | readonly string[], options?: EmbedOptions) => embed(engine, texts, options);
-  const tokenizer = makeTokenizer<SeamEngineHandle>(
-    { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
-    engine.files,
-  );
+  let tokenizer: Tokenizer | undefined;
   const rest = {
     task: 'feature-extraction' as const,
-    tokenizer,
     info: () => engine.info,
     memory: () => engine.memory,
   };
-  return disposable(Object.assign(call, rest), () => engine.dispose());
+  Object.defineProperty(rest, 'tokenizer', { get: () => (tokenizer ??= tokenizerOf(engine)), enumerable: true });
+  const pipe = Object.defineProperties(call, Object.getOwnPropertyDescriptors(rest));
+  return disposable(pipe as unknown as FeatureExtractionPipeline, () => engine.dispose());
 }
 
 /**
@@ -140,5 +158,5 @@ export async function pipeline(
       throw new UnsupportedError(`pipeline: task '${task}' is not there yet; there is 'feature-extraction'`);
     throw new InputError(`pipeline: expected a task of 'feature-extraction', ${kLaterTasks.join(', ')}, found ${describe(task)}`);
   }
-  return featureExtraction(await Engine.load('pipeline', model, options ?? {}));
+  return featureExtraction(await loadEngine('pipeline', model, options ?? {}));
 }

@@ -1,7 +1,9 @@
 // Node's way: models in directories, and wattn's own files read from disk.
 import { open, readFile, stat } from 'node:fs/promises';
+import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { Worker, type Transferable } from 'node:worker_threads';
 import { InputError, NetworkError } from './errors.js';
 import type { ModelSource } from './model_source.js';
 import type { Platform } from './platform.js';
@@ -84,4 +86,17 @@ export const nodePlatform: Platform = {
     }
   },
   base: () => pathToFileURL(`${process.cwd()}/`).href,
+  startWorker(kind) {
+    const file = kind === 'thread' ? './node_thread.js' : './node_worker.js';
+    const worker = new Worker(new URL(file, import.meta.url));
+    worker.unref();
+    return {
+      post: (message, transfer = []) => worker.postMessage(message, transfer as Transferable[]),
+      onMessage: (listener) => worker.on('message', listener),
+      onError: (listener) => worker.on('error', listener),
+      keepAlive: (keep) => (keep ? worker.ref() : worker.unref()),
+      end: () => void worker.terminate(),
+    };
+  },
+  threads: () => ({ cores: availableParallelism(), sharedMemory: true }),
 };

@@ -59,10 +59,19 @@ export interface SeamEmbedOptions {
   first_text?: number; // number of the first text, for messages
 }
 
+/** Room for helper threads: addresses inside the memory. */
+export interface Helpers {
+  team: number;
+  stacks: number[];
+  stack_bytes: number;
+}
+
 export interface SeamEngineHandle extends SeamTokenizer {
   begin(files: [string, Uint8Array][], precision: string, dtype: string): Answer & { weight_files: string[] };
   begin_weight_file(name: string, bytes: number): Answer;
   push(chunk: Uint8Array): Answer;
+  make_room_for_helpers(count: number): Answer & Helpers;
+  use_helpers(count: number): Answer;
   finish(): Answer;
   embed(
     text: string,

@@ -90,8 +90,16 @@ export interface LoadOptions extends SourceOptions {
   dtype?: 'f32' | 'fp32' | 'q16' | 'q8';
   /** `'exact'` (default): the same bits on every engine. `'fast'`: may use fused multiply-add where the engine has it. */
   precision?: 'exact' | 'fast';
-  /** Not there yet: `true` or a number is an `UnsupportedError`. */
-  worker?: false;
+  /**
+   * `true`: the model lives in a Web Worker (in Node a worker thread), and the page never waits for it. A number: in that many, each
+   * with a copy of the weights, which share the work of a call. Default `false`.
+   */
+  worker?: boolean | number;
+  /**
+   * Threads that compute, the caller's included; more change no bit. Default: the machine's cores, at most 4, where memory can be
+   * shared (Node, cross-origin isolated pages), else 1; with several workers 1. What came of it and why is in `info()`.
+   */
+  threads?: number;
 }
 
 /** sentence-transformers' names, and transformers.js's `'first_token'` (= cls), `'last_token'` and `'eos'` (= lasttoken). */
@@ -148,8 +156,12 @@ export interface ModelInfo {
   kernels: string;
   /** Which WebAssembly file runs; `'given'`: the one in `env.wasm`. */
   wasm: 'relaxed' | 'simd' | 'given';
-  /** Threads that compute. */
-  threads: 1;
+  /** Threads that compute, in each worker where there are any. */
+  threads: number;
+  /** Why there is only one thread, when there is only one. */
+  threads_reason?: string;
+  /** Workers that hold the model; 0: it is on the caller's own thread. */
+  workers: number;
   /** The build of wattn. */
   build_id: string;
 }

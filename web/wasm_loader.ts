@@ -9,6 +9,8 @@ import type { ModelInfo } from './types.js';
 
 /** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
 declare const __WATTN_BUILD_ID__: string;
+/** Set by tools/bundle.mjs: where in each wasm file the byte lies that says whether its memory is shared. */
+declare const __WATTN_MEMORY_FLAG__: Record<'simd' | 'relaxed', number>;
 
 // One function () -> v128 each. simd: i32.const 0, i8x16.splat, i8x16.popcnt. relaxed: three times i32.const 0 and
 // i8x16.splat, then i32x4.relaxed_dot_i8x16_i7x16_add_s.
@@ -22,7 +24,16 @@ export interface Compiled {
   kind: ModelInfo['wasm'];
   /** Where it came from, for messages. */
   from: string;
+  /** Whether its memory is shared with helper threads. */
+  shared: boolean;
 }
+
+// The memory that cmake/wattn_module.cmake asks for, in pages of 64 KiB.
+const kInitialPages = 64;
+const kMostPages = 65536;
+// Flags of a memory's limits: has a maximum; has one and is shared.
+const kUnshared = 1;
+const kShared = 3;
 
 const messageOf = (error: unknown) => String((error as { message?: unknown })?.message ?? error);
 
@@ -51,9 +62,14 @@ async function compileBytes(bytes: Uint8Array, from: string, came = ''): Promise
   }
 }
 
-async function compileUrl(url: URL): Promise<WebAssembly.Module> {
+/** With shared memory: the same file but for one byte, at flagAt. The module as it is: no flagAt. */
+async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module> {
+  const compile = (bytes: Uint8Array, came?: string) => {
+    if (flagAt !== undefined && bytes[flagAt] === kUnshared) bytes[flagAt] = kShared; // else of another build, which is found out
+    return compileBytes(bytes, url.href, came);
+  };
   const { readFileUrl } = platform();
-  if (readFileUrl && url.protocol === 'file:') return compileBytes(await readFileUrl(url), url.href);
+  if (readFileUrl && url.protocol === 'file:') return compile(await readFileUrl(url));
   const response = await request('wasm', url.href, {});
   const type = response.headers.get('content-type') ?? 'no content-type';
   if (!response.ok || isHtml(response)) {
@@ -64,14 +80,14 @@ async function compileUrl(url: URL): Promise<WebAssembly.Module> {
       response.status,
     );
   }
-  if (/^application\/wasm\b/i.test(type) && typeof WebAssembly.compileStreaming === 'function') {
+  if (flagAt === undefined && /^application\/wasm\b/i.test(type) && typeof WebAssembly.compileStreaming === 'function') {
     try {
       return await WebAssembly.compileStreaming(response);
     } catch (cause) {
       throw compileError(url.href, cause);
     }
   }
-  return compileBytes(new Uint8Array(await response.arrayBuffer()), url.href, `${type}, `);
+  return compile(new Uint8Array(await response.arrayBuffer()), `${type}, `);
 }
 
 function ownUrl(kind: 'relaxed' | 'simd'): URL {
@@ -83,8 +99,14 @@ function ownUrl(kind: 'relaxed' | 'simd'): URL {
   }
 }
 
-/** What to compile: key is equal for equal wishes. */
-function wish(): { key: unknown; kind: ModelInfo['wasm']; from: string; compile: () => Promise<WebAssembly.Module> } {
+/** What to compile: key is equal for equal wishes. A file that was given is taken as it is, without shared memory. */
+function wish(shared: boolean): {
+  key: unknown;
+  kind: ModelInfo['wasm'];
+  from: string;
+  shared?: boolean;
+  compile: () => Promise<WebAssembly.Module>;
+} {
   const { module, binary, url } = env.wasm;
   if (module !== undefined) {
     if (Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
@@ -110,19 +132,23 @@ function wish(): { key: unknown; kind: ModelInfo['wasm']; from: string; compile:
   }
   const kind = WebAssembly.validate(new Uint8Array(kRelaxedProbe)) ? 'relaxed' : 'simd';
   const own = ownUrl(kind);
-  return { key: own.href, kind, from: own.href, compile: () => compileUrl(own) };
+  const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind] : undefined;
+  return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
 }
 
 let last: { key: unknown; compiled: Promise<Compiled> } | undefined;
 
-/** The compiled module: compiled at the first call, and again only after a failure or another env.wasm. */
-export async function compileWasm(): Promise<Compiled> {
+/** Whether env.wasm says which file to take. */
+export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
+
+/** The compiled module: compiled at the first call, and again only after a failure or for another wish. */
+export async function compileWasm(withSharedMemory = false): Promise<Compiled> {
   if (typeof WebAssembly !== 'object' || !WebAssembly.validate(new Uint8Array(kSimdProbe))) {
     throw new UnsupportedError('wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node 16.4 have it)');
   }
-  const { key, kind, from, compile } = wish();
+  const { key, kind, from, shared = false, compile } = wish(withSharedMemory);
   if (last?.key !== key) {
-    const entry = { key, compiled: compile().then((module) => ({ module, kind, from })) };
+    const entry = { key, compiled: compile().then((module) => ({ module, kind, from, shared })) };
     entry.compiled.catch(() => {
       if (last === entry) last = undefined;
     });
@@ -139,9 +165,24 @@ export interface Instance {
   growth: { refused: boolean };
 }
 
-function memoryOf(instance: WebAssembly.Instance): WebAssembly.Memory {
-  const isMemory = (value: unknown) => Object.prototype.toString.call(value) === '[object WebAssembly.Memory]';
-  return Object.values(instance.exports).find(isMemory) as WebAssembly.Memory;
+/** Memory that tells when the engine would not let it grow. */
+function makeMemory(shared: boolean, growth: Instance['growth']): WebAssembly.Memory {
+  let memory: WebAssembly.Memory;
+  try {
+    memory = new WebAssembly.Memory({ initial: kInitialPages, maximum: kMostPages, shared });
+  } catch (cause) {
+    throw new OutOfMemoryError(`wasm: no memory for an instance: ${messageOf(cause)}`, { cause });
+  }
+  const grow = memory.grow.bind(memory);
+  memory.grow = (pages) => {
+    try {
+      return grow(pages);
+    } catch (error) {
+      growth.refused = true;
+      throw error;
+    }
+  };
+  return memory;
 }
 
 function otherBuild(from: string, found: string, cause?: unknown): StateError {
@@ -159,30 +200,16 @@ function instantiateError(from: string, cause: unknown): Error {
 }
 
 /** A fresh instance: one for each model, so that dispose() can give all its memory back. */
-export async function instantiateWasm({ module, from }: Compiled): Promise<Instance> {
-  let memory: WebAssembly.Memory | undefined;
+export async function instantiateWasm({ module, from, shared }: Compiled): Promise<Instance> {
   const growth = { refused: false };
+  const memory = makeMemory(shared, growth);
   const ready = new Promise<SeamModule>((resolve, reject) => {
     createModule({
       print() {},
       printErr() {},
+      wasmMemory: memory,
       instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) {
-        WebAssembly.instantiate(module, imports)
-          .then((instance) => {
-            const found = memoryOf(instance);
-            const grow = found.grow.bind(found);
-            found.grow = (pages) => {
-              try {
-                return grow(pages);
-              } catch (error) {
-                growth.refused = true;
-                throw error;
-              }
-            };
-            memory = found;
-            receive(instance);
-          })
-          .catch(reject);
+        WebAssembly.instantiate(module, imports).then(receive).catch(reject);
         return {};
       },
     }).then(resolve, reject);
@@ -195,5 +222,5 @@ export async function instantiateWasm({ module, from }: Compiled): Promise<Insta
   }
   const build = typeof seam.build_id === 'function' ? seam.build_id() : 'another build';
   if (build !== __WATTN_BUILD_ID__) throw otherBuild(from, build === 'another build' ? build : `build ${build}`);
-  return { seam, memory: memory as WebAssembly.Memory, growth };
+  return { seam, memory, growth };
 }

@@ -1,0 +1,75 @@
+// Helper threads: whether they can be had here, and their start. A helper is a worker with an instance of its own over the
+// engine's memory; in there it runs wattn_serve, which sleeps until the engine has work (src/core/thread_team.h).
+import { platform } from './platform.js';
+import type { Helpers } from './seam.js';
+import type { Instance } from './wasm_loader.js';
+import type { WorkerHandle } from './worker_port.js';
+
+/** What a helper is told once, and all it is ever told. */
+export interface HelperStart {
+  module: WebAssembly.Module;
+  memory: WebAssembly.Memory;
+  team: number;
+  thread: number;
+  stack: number;
+  stackBytes: number;
+}
+
+export interface ThreadPlan {
+  /** Threads to try for, the caller's included. */
+  threads: number;
+  /** Why there is only one, when there is only one. */
+  reason: string | undefined;
+}
+
+const kMostThreads = 16; // ThreadTeam::kMostThreads
+const kDefaultThreads = 4; // more help little with models of this size, and each has an engine's own cost
+const kStartMs = 5000;
+
+/** wanted: the option; undefined: as many as are of use. */
+export function planThreads(wanted: number | undefined): ThreadPlan {
+  const one = (reason: string): ThreadPlan => ({ threads: 1, reason });
+  if (wanted === 1) return one('one thread was asked for');
+  const { cores, sharedMemory } = platform().threads();
+  if (!sharedMemory) return one('this page is not cross-origin isolated');
+  if (wanted === undefined && cores < 2) return one('this machine has one core');
+  return { threads: Math.min(wanted ?? Math.min(cores, kDefaultThreads), kMostThreads), reason: undefined };
+}
+
+/** Resolves when the helper serves, rejects when it does not within a while. */
+function started(worker: WorkerHandle): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`no answer within ${kStartMs} ms`)), kStartMs);
+    const settle = (end: () => void) => {
+      clearTimeout(timer);
+      end();
+    };
+    worker.onMessage((message) => settle(() => (message === 'serving' ? resolve() : reject(new Error(String(message))))));
+    worker.onError((error) => settle(() => reject(error)));
+  });
+}
+
+/** All helpers or none: what ends them, or why they did not start. */
+export async function startHelpers(
+  module: WebAssembly.Module,
+  { memory }: Instance,
+  { team, stacks, stack_bytes }: Helpers,
+): Promise<{ end: () => void; reason?: undefined } | { end?: undefined; reason: string }> {
+  const workers: WorkerHandle[] = [];
+  const end = () => workers.forEach((worker) => worker.end());
+  try {
+    await Promise.all(
+      stacks.map((stack, i) => {
+        const worker = platform().startWorker('thread');
+        workers.push(worker);
+        const ready = started(worker);
+        worker.post({ module, memory, team, thread: i + 1, stack, stackBytes: stack_bytes } satisfies HelperStart);
+        return ready;
+      }),
+    );
+    return { end };
+  } catch (error) {
+    end();
+    return { reason: `helper threads did not start: ${String((error as Error)?.message ?? error)}` };
+  }
+}
