@@ -12,6 +12,7 @@ import type { WorkerPort } from './worker_port.js';
 export type Request =
   | { type: 'load'; where: string; model: ModelSpecifier; options: LoadOptions; env: Partial<typeof env>; progress: boolean }
   | { type: 'embed'; texts: string[]; options: SeamEmbedOptions }
+  | { type: 'warmup' }
   | { type: 'forward'; inputs: ModelInputs; options: ForwardOptions };
 
 export interface Failure {
@@ -51,6 +52,7 @@ export function serveEngine(port: WorkerPort): void {
       const result = await (engine as Engine).embed(request.texts, request.options, signal);
       return [result, [result.data.buffer as ArrayBuffer, result.tokens.buffer as ArrayBuffer]];
     }
+    if (request.type === 'warmup') return [await (engine as Engine).warmup(), []];
     const output = await runForward(engine as Engine, request.inputs, { ...request.options, signal });
     return [output, tensorsOf(output).map((tensor) => tensor.data.buffer as ArrayBuffer)];
   }

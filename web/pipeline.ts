@@ -14,7 +14,6 @@ import type {
   LoadOptions,
   ModelSpecifier,
   PoolingMode,
-  Tokenizer,
 } from './types.js';
 
 /** The seam's name of each pooling mode. */
@@ -111,28 +110,29 @@ async function embed(engine: AnyEngine, texts: unknown, options: EmbedOptions | 
   return Object.assign(tensor, { tokens, truncated });
 }
 
-/** The engine's own tokenizer. Its answers do not wait, so it cannot be asked for across a worker's messages. */
-function tokenizerOf(engine: AnyEngine): Tokenizer {
-  if (engine instanceof Engine) {
-    return makeTokenizer<SeamEngineHandle>(
-      { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
-      engine.files,
-    );
-  }
-  throw new UnsupportedError('pipeline: with worker, tokenizer is inside the worker: use AutoTokenizer.from_pretrained(model)');
-}
-
 function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
-  const call = (texts: string | readonly string[], options?: EmbedOptions) => embed(engine, texts, options);
-  let tokenizer: Tokenizer | undefined;
+  const pipe = (texts: string | readonly string[], options?: EmbedOptions) => embed(engine, texts, options);
   const rest = {
     task: 'feature-extraction' as const,
     info: () => engine.info,
     memory: () => engine.memory,
+    warmup: () => engine.warmup(),
   };
-  Object.defineProperty(rest, 'tokenizer', { get: () => (tokenizer ??= tokenizerOf(engine)), enumerable: true });
-  const pipe = Object.defineProperties(call, Object.getOwnPropertyDescriptors(rest));
-  return disposable(pipe as unknown as FeatureExtractionPipeline, () => engine.dispose());
+  const tokenizer =
+    engine instanceof Engine
+      ? makeTokenizer<SeamEngineHandle>(
+          { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
+          engine.files,
+        )
+      : undefined;
+  Object.defineProperty(pipe, 'tokenizer', {
+    get() {
+      if (tokenizer) return tokenizer;
+      // Its answers do not wait, so it cannot be asked for across a worker's messages.
+      throw new UnsupportedError('pipeline: with worker, the tokenizer is inside the worker: use AutoTokenizer.from_pretrained(model)');
+    },
+  });
+  return disposable(Object.assign(pipe, rest) as unknown as FeatureExtractionPipeline, () => engine.dispose());
 }
 
 /**

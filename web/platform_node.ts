@@ -88,13 +88,18 @@ export const nodePlatform: Platform = {
   base: () => pathToFileURL(`${process.cwd()}/`).href,
   startWorker(kind) {
     const file = kind === 'thread' ? './node_thread.js' : './node_worker.js';
-    const worker = new Worker(new URL(file, import.meta.url));
-    worker.unref();
+    // Options of the process, such as --input-type, are not meant for our file.
+    const worker = new Worker(new URL(file, import.meta.url), { execArgv: [] });
+    const keepAlive = (keep: boolean) => (keep ? worker.ref() : worker.unref());
+    keepAlive(false);
     return {
       post: (message, transfer = []) => worker.postMessage(message, transfer as Transferable[]),
-      onMessage: (listener) => worker.on('message', listener),
+      onMessage(listener) {
+        worker.on('message', listener);
+        keepAlive(false); // listening keeps it alive
+      },
       onError: (listener) => worker.on('error', listener),
-      keepAlive: (keep) => (keep ? worker.ref() : worker.unref()),
+      keepAlive,
       end: () => void worker.terminate(),
     };
   },

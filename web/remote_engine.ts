@@ -219,6 +219,10 @@ export class RemoteEngine implements AnyEngine {
     return output;
   }
 
+  async warmup(): Promise<void> {
+    await Promise.all(this.members.map(() => this.ask({ type: 'warmup' }, {}))); // long enough for each worker to get one
+  }
+
   dispose(): void {
     this.end(new StateError('this model was disposed'));
   }

@@ -187,10 +187,15 @@ interface Disposable_ {
 export interface FeatureExtractionPipeline extends Disposable_ {
   (texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   readonly task: 'feature-extraction';
-  /** The model's tokenizer. It belongs to this pipeline: its own `dispose()` does nothing. */
+  /** The model's tokenizer. It belongs to this pipeline: its own `dispose()` does nothing. With `worker`: an `UnsupportedError`. */
   readonly tokenizer: Tokenizer;
   info(): ModelInfo;
   memory(): MemoryInfo;
+  /**
+   * Runs made-up texts until the engine has compiled what is busy, up to 2 seconds; the first calls after it are as fast as all
+   * later ones. Never needed.
+   */
+  warmup(): Promise<void>;
 }
 
 export interface TokenizeOptions {
@@ -321,6 +326,11 @@ export interface Model extends Disposable_ {
   readonly config: Readonly<Record<string, any>>;
   info(): ModelInfo;
   memory(): MemoryInfo;
+  /**
+   * Runs made-up texts until the engine has compiled what is busy, up to 2 seconds; the first calls after it are as fast as all
+   * later ones. Never needed.
+   */
+  warmup(): Promise<void>;
 }
 
 /** One vector: numbers, or a Tensor `[dim]` or `[1, dim]`. */

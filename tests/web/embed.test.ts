@@ -133,7 +133,7 @@ describe('embed', () => {
       max_length: 48,
       dtype: 'f32',
       precision: 'exact',
-      threads: 1,
+      workers: 0,
     });
     const { weights, activations, total } = embed.memory();
     expect(weights).toBeGreaterThan(36704 * 4 - 1);
@@ -230,8 +230,7 @@ describe('pipeline', () => {
   it('refuses what it does not know and what is not there yet', async () => {
     const wrong: [Record<string, unknown>, string, RegExp][] = [
       [{ dtype: 'q4' }, 'UnsupportedError', /option 'dtype': 'q4' is not there yet/],
-      [{ worker: true }, 'UnsupportedError', /option 'worker'/],
-      [{ worker: 2 }, 'UnsupportedError', /option 'worker'/],
+      [{ worker: 'yes' }, 'InputError', /option 'worker'/],
       [{ cache_dir: '/tmp' }, 'UnsupportedError', /download cache is not there yet/],
       [{ precision: 'sloppy' }, 'InputError', /expected one of 'exact', 'fast', found 'sloppy'/],
       [{ device: 'webgpu' }, 'InputError', /unknown option 'device'; there are progress_callback, signal/],
