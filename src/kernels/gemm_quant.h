@@ -106,7 +106,7 @@ void gemm_quant_body(const GemmQuant& gemm) {
   });
 }
 
-// q16: q = round(x / scale), scale = max|x| of the group / 8191.
+// q16: q = round(x / scale), scale = max|x| of the group / 16383.
 template <class V>
 void quantize_q16_body(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out) {
   using F32 = typename V::F32;

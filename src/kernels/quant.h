@@ -1,6 +1,6 @@
 // Quantised weights and activations: their formats, and how a row of f32 weights becomes one. Groups along k, an f32 scale each.
-//   q16: groups of 32. Weights and activations of 14 bits with sign in int16, scale = max|w| / 8191: a group's products stay
-//        below 2^31.
+//   q16: groups of 32. Activations of 15 bits with sign, scale = max|x| / 16383; weights int16 with the least scale that keeps
+//        the sum of a group's magnitudes at 2^17 - 1 at most, so that no sum of products leaves 32 bits.
 //   q8:  groups of 64. Weights int8, scale = max|w| / 127. Activations 0 .. 255 with the zero point that spends all of them
 //        on the group's own range. Real encoders have channels hundreds of times larger than the rest and inputs far from
 //        symmetric: a scale for a whole row, or 7 bits, cost all-MiniLM-L6-v2 several times this error (bench/README.md).
@@ -21,10 +21,9 @@ namespace wattn {
 // T: the type of a weight, int16 (q16) or int8 (q8).
 template <class T>
 inline constexpr std::int64_t kQuantGroup = std::is_same_v<T, std::int16_t> ? 32 : 64;
-template <class T>
-inline constexpr float kLargestWeight = std::is_same_v<T, std::int16_t> ? 8191 : 127;
-inline constexpr float kLargestActivation = 8191;  // q16
-inline constexpr float kActivationSteps = 255;     // q8
+inline constexpr float kLargestActivation = 16383;  // q16; times kLargestSum below 2^31
+inline constexpr float kLargestSum = 131071;        // q16
+inline constexpr float kActivationSteps = 255;      // q8
 
 inline constexpr float kRoundingBias = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, ties to even
 
@@ -35,6 +34,19 @@ inline std::int32_t round_to_int(float x) {
 template <class T>
 std::int64_t padded_depth(std::int64_t k) {
   return (k + kQuantGroup<T> - 1) / kQuantGroup<T> * kQuantGroup<T>;
+}
+
+// The scale of a group of weights, count at most kQuantGroup.
+template <class T>
+float weight_scale(const float* group, std::int64_t count) {
+  float largest = 0, sum = 0;
+  for (std::int64_t i = 0; i < count; ++i) {
+    largest = std::max(largest, std::abs(group[i]));
+    sum += std::abs(group[i]);
+  }
+  if (sizeof(T) == 1) return largest / 127;
+  // Rounding may add half a step to each of the group's weights.
+  return std::max(largest / 32767, sum / (kLargestSum - kQuantGroup<T> / 2));
 }
 
 // A quantised matrix [n, k] in its packed form.
@@ -57,9 +69,8 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
   for (std::int64_t g = 0; g < groups; ++g) {
     const std::int64_t begin = g * kQuantGroup<T>;
     const std::int64_t end = std::min(begin + kQuantGroup<T>, k);
-    float largest = 0;
-    for (std::int64_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(row[i]));
-    const float inverse = largest > 0 ? kLargestWeight<T> / largest : 0.0f;
+    const float scale = weight_scale<T>(row + begin, end - begin);
+    const float inverse = scale > 0 ? 1 / scale : 0.0f;
     std::int32_t sum = 0;
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int32_t q = round_to_int(row[i] * inverse);
@@ -67,7 +78,7 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
       sum += q;
     }
     const std::int64_t at = (panel * groups + g) * kPanelWidth + column;
-    packed.scales[at] = largest / kLargestWeight<T>;
+    packed.scales[at] = scale;
     if (packed.sums) packed.sums[at] = sum;
   }
 }

@@ -22,7 +22,7 @@ const kPolicy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-s
 const kFlags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']; // prettier-ignore
 
 /** The page, dist/ and the tiny model; /slow/ never ends; /app/ answers everything with the page, as some servers do. */
-async function serve(): Promise<Server> {
+async function serve(isolated = false): Promise<Server> {
   const folders: [string, string][] = [
     ['/dist/', join(root, 'dist')],
     ['/model/', tiny],
@@ -31,6 +31,10 @@ async function serve(): Promise<Server> {
   const server = createServer((request, response) => {
     const path = normalize(new URL(request.url ?? '/', 'http://localhost').pathname);
     response.setHeader('content-security-policy', kPolicy);
+    if (isolated) {
+      response.setHeader('cross-origin-opener-policy', 'same-origin');
+      response.setHeader('cross-origin-embedder-policy', 'require-corp');
+    }
     if (path.startsWith('/slow/')) return response.writeHead(200, { 'content-length': 1000 }).write('{');
     const [prefix, folder] = folders.find(([start]) => path.startsWith(start)) as [string, string];
     const file = join(folder, path === '/' || path.startsWith('/app/') ? 'index.html' : path.slice(prefix.length));
@@ -116,8 +120,42 @@ inBrowser(`a page${there ? '' : ` (skipped: no Chromium at ${chrome}; set CHROME
       typed('NetworkError', /found HTML \(text\/html/),
     );
     expect(await call('failing', '/model/', { local_files_only: true })).toMatchObject(typed('InputError', /needs the network/));
-    expect(await call('failing', '/model/', { worker: true })).toMatchObject(typed('UnsupportedError', /worker/));
+    expect(await call('failing', '/gone/', { worker: true })).toMatchObject(typed('ModelFormatError', /expected this file/));
     said.splice(0).forEach((line) => expect(line).toMatch(/404/)); // the browser's own word on files that are not there
+  });
+
+  it('has one thread, and says why', async () => {
+    const { info, data } = await call('inMode', { threads: 4 }, texts);
+    expect(info).toMatchObject({ threads: 1, threads_reason: 'this page is not cross-origin isolated', workers: 0 });
+    expect(data).toEqual(expected);
+  });
+
+  it('gives the same bits in worker mode and from a pool', async () => {
+    for (const worker of [true, 2]) {
+      const { info, data } = await call('inMode', { worker }, texts);
+      expect(info).toMatchObject({ workers: Number(worker), wasm: 'relaxed' });
+      expect(data).toEqual(expected);
+    }
+  });
+
+  it('has threads when it is isolated, on its own thread and in a worker, and the same bits', async () => {
+    const isolated = await serve(true);
+    const other = await context.newPage();
+    other.on('console', (message) => said.push(message.text()));
+    await other.goto(`http://127.0.0.1:${(isolated.address() as AddressInfo).port}/`);
+    await other.waitForFunction('globalThis.ready');
+    for (const options of [{ threads: 2 }, { threads: 3, dtype: 'f32' }, { threads: 2, worker: true }]) {
+      const { info, data } = (await other.evaluate(
+        ([options, texts]: any) => (globalThis as any).inMode(options, texts),
+        [options, texts],
+      )) as any;
+      expect(info.threads_reason).toBeUndefined();
+      expect(info.threads).toBe(options.threads);
+      expect(data).toEqual(expected);
+    }
+    await other.close();
+    isolated.closeAllConnections();
+    isolated.close();
   });
 
   it('stops loading when told', async () => {

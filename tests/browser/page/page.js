@@ -29,6 +29,14 @@ globalThis.embed = async (kind, texts) => {
   return answer;
 };
 
+globalThis.inMode = async (options, texts) => {
+  const embed = await wattn.pipeline('feature-extraction', '/model/', options);
+  const { data } = await embed(texts);
+  const answer = { info: embed.info(), data: Array.from(data) };
+  await embed.dispose();
+  return answer;
+};
+
 globalThis.inWorker = (texts) =>
   new Promise((resolve, reject) => {
     const worker = new Worker('./worker.js', { type: 'module' });
