@@ -53,6 +53,8 @@ class JsonRef {
   Error mismatch(std::string_view expected) const;
   // A short picture of the value for messages, at most about 60 characters.
   std::string describe() const;
+  // The value as JSON, keys sorted; "null" when this refers to nothing.
+  std::string to_text() const;
 
  private:
   friend class Json;
@@ -63,6 +65,10 @@ class JsonRef {
   const void* parent_ = nullptr;    // for the message when node_ is absent: where the missing key was looked for
   std::string_view missing_key_{};  // the key that was not there
 };
+
+// Writing: a string with its quotes and escapes (bytes that are no UTF-8 become U+FFFD), the shortest number that reads back.
+void append_json(std::string_view text, std::string& out);
+void append_json(double number, std::string& out);
 
 class Json {
  public:
