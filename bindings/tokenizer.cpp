@@ -73,6 +73,20 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
   return flat.to_answer();
 }
 
+val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options) {
+  const EncodeOptions encode_options = to_encode_options(options);
+  const Texts texts(text, lengths);
+  std::vector<std::int32_t> counts;
+  for (const std::u16string_view view : texts.views) {
+    const auto encoding = tokenizer.encode(view, encode_options);
+    if (!encoding.ok()) return answer(encoding.error());
+    counts.push_back(static_cast<std::int32_t>(encoding.value().size()));
+  }
+  val out = answer();
+  out.set("counts", to_typed_array(counts));
+  return out;
+}
+
 val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces) {
   val out = answer();
   out.set("text",
@@ -123,6 +137,7 @@ class TokenizerHandle {
   val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
     return wattn::encode(*tokenizer_, text, lengths, pair_text, pair_lengths, options);
   }
+  val count(val text, val lengths, val options) const { return wattn::count(*tokenizer_, text, lengths, options); }
   val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
     return wattn::decode(*tokenizer_, ids, skip_special_tokens, clean_up_spaces);
   }
@@ -140,6 +155,7 @@ EMSCRIPTEN_BINDINGS(tokenizer) {
       .constructor()
       .function("load", &TokenizerHandle::load)
       .function("encode", &TokenizerHandle::encode)
+      .function("count", &TokenizerHandle::count)
       .function("decode", &TokenizerHandle::decode)
       .function("ids_to_tokens", &TokenizerHandle::ids_to_tokens)
       .function("describe", &TokenizerHandle::describe);

@@ -23,6 +23,8 @@ const entries = [
   { name: 'index', platform: 'browser' },
   { name: 'worker', platform: 'browser' },
   { name: 'node', platform: 'node' },
+  { name: 'tokenizer_entry', platform: 'browser' },
+  { name: 'tokenizer_entry_node', platform: 'node' },
   { name: 'node_worker', platform: 'node' },
   { name: 'cli', platform: 'node', external: ['./node.js'] }, // the library beside it, not a second copy
 ];
@@ -49,10 +51,10 @@ async function bundle(buildId) {
   if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755);
 }
 
-/** tsc writes a file for each module; only those that index.d.ts leads to are part of what a user sees. */
+/** tsc writes a file for each module; only those that the entries lead to are part of what a user sees. */
 function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
-  const kept = new Set(['index.d.ts']);
+  const kept = new Set(['index.d.ts', 'tokenizer_entry.d.ts']);
   for (const file of kept) {
     const text = readFileSync(join(dist, file), 'utf8');
     for (const [, name] of text.matchAll(/['"]\.\/([\w/]+)\.js['"]/g)) kept.add(`${name}.d.ts`);
@@ -69,5 +71,6 @@ rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 await bundle(buildId).catch(() => process.exit(1)); // esbuild has said why
 for (const variant of ['simd', 'relaxed']) copyFileSync(built(variant, 'wattn.wasm'), join(dist, `wattn-${variant}.wasm`));
+copyFileSync(built('simd', 'wattn-tokenizer.wasm'), join(dist, 'wattn-tokenizer.wasm'));
 emitTypes();
-console.log(`note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm'].map(brotliSize).join(', ')}`);
+console.log(`note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm'].map(brotliSize).join(', ')}`);

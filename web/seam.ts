@@ -38,6 +38,7 @@ export interface SeamTokenizer {
     pairLengths: Int32Array | null,
     options: SeamEncodeOptions,
   ): EncodeAnswer;
+  count(text: string, lengths: Int32Array, options: SeamEncodeOptions): Answer & { counts: Int32Array };
   decode(ids: Int32Array, skipSpecialTokens: boolean, cleanUpSpaces: boolean): Answer & { text: string };
   ids_to_tokens(ids: Int32Array): Answer & { tokens: string[] };
   delete(): void;
@@ -110,9 +111,18 @@ export interface SeamEngineHandle extends SeamTokenizer {
   };
 }
 
-/** The module that the Emscripten glue makes. */
+export interface SeamTrainingHandle {
+  load(description: Uint8Array): Answer; // tokenizer/training.h says of what
+  feed(text: string, lengths: Int32Array): Answer & { words: number };
+  step(): Answer & { more: boolean; stage?: string; done?: number; total?: number };
+  result(): Answer & { tokenizer_json: Uint8Array };
+  delete(): void;
+}
+
+/** The module that the Emscripten glue makes; the tokenizer's own has no Engine, and none of its callers asks for it. */
 export interface SeamModule {
   Engine: new () => SeamEngineHandle;
   Tokenizer: new () => SeamTokenizerHandle;
+  Training: new () => SeamTrainingHandle;
   build_id(): string;
 }

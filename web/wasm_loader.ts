@@ -1,5 +1,4 @@
 // From nothing to a WebAssembly instance: chooses the file, compiles it once, makes an instance for each model.
-import createModule from '../build/wasm-simd/wattn.mjs';
 import { env } from './env.js';
 import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedError, describe } from './errors.js';
 import { isHtml, request } from './fetch_source.js';
@@ -10,12 +9,23 @@ import type { ModelInfo } from './types.js';
 /** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
 declare const __WATTN_BUILD_ID__: string;
 
-// One function () -> v128 each. simd: i32.const 0, i8x16.splat, i8x16.popcnt. relaxed: three times i32.const 0 and
-// i8x16.splat, then i32x4.relaxed_dot_i8x16_i7x16_add_s.
-const kHead = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0];
-const kSplat = [0x41, 0, 0xfd, 0x0f];
-const kSimdProbe = [...kHead, 10, 10, 1, 8, 0, ...kSplat, 0xfd, 0x62, 0x0b];
-const kRelaxedProbe = [...kHead, 10, 19, 1, 17, 0, ...kSplat, ...kSplat, ...kSplat, 0xfd, 0x93, 0x02, 0x0b];
+// One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
+const kSimdProbe = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b];
+
+/** What an entry of the package is linked with: wasm_files.ts, or wasm_files_tokenizer.ts. */
+export interface WasmFiles {
+  /** The glue. */
+  createModule: (wishes: object) => Promise<SeamModule>;
+  /** The best of its .wasm files for this engine. */
+  choose(): { kind: ModelInfo['wasm']; url: () => URL };
+}
+
+let files: WasmFiles;
+
+/** Called once by each entry, before anything loads. */
+export function useWasm(own: WasmFiles): void {
+  files = own;
+}
 
 export interface Compiled {
   module: WebAssembly.Module;
@@ -74,10 +84,9 @@ async function compileUrl(url: URL): Promise<WebAssembly.Module> {
   return compileBytes(new Uint8Array(await response.arrayBuffer()), url.href, `${type}, `);
 }
 
-function ownUrl(kind: 'relaxed' | 'simd'): URL {
+function ownUrl(url: () => URL): URL {
   try {
-    // Exactly these two forms: bundlers know them, and bring the files along.
-    return kind === 'relaxed' ? new URL('./wattn-relaxed.wasm', import.meta.url) : new URL('./wattn-simd.wasm', import.meta.url);
+    return url();
   } catch (cause) {
     throw new UnsupportedError("wasm: this script's own URL does not tell where the .wasm files are; set env.wasm.url", { cause });
   }
@@ -108,8 +117,8 @@ function wish(): { key: unknown; kind: ModelInfo['wasm']; from: string; compile:
     }
     return { key: full.href, kind: 'given', from: full.href, compile: () => compileUrl(full) };
   }
-  const kind = WebAssembly.validate(new Uint8Array(kRelaxedProbe)) ? 'relaxed' : 'simd';
-  const own = ownUrl(kind);
+  const { kind, url: urlOf } = files.choose();
+  const own = ownUrl(urlOf);
   return { key: own.href, kind, from: own.href, compile: () => compileUrl(own) };
 }
 
@@ -163,7 +172,7 @@ export async function instantiateWasm({ module, from }: Compiled): Promise<Insta
   let memory: WebAssembly.Memory | undefined;
   const growth = { refused: false };
   const ready = new Promise<SeamModule>((resolve, reject) => {
-    createModule({
+    files.createModule({
       print() {},
       printErr() {},
       instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) {

@@ -25,6 +25,7 @@ class Suffixes {
 
   const std::vector<std::uint32_t>& order() const { return order_; }
 
+  bool ends_at(std::uint32_t suffix, std::size_t length) const { return suffix + length == ends_[suffix]; }
   // Characters that two suffixes have in common.
   std::size_t common(std::uint32_t a, std::uint32_t b) const {
     const std::size_t most = std::min({longest_, std::size_t{ends_[a]} - a, std::size_t{ends_[b]} - b});
@@ -99,7 +100,10 @@ std::vector<Node> find_nodes(const Suffixes& suffixes, std::size_t max_length) {
       open.pop_back();
       node.end = i;
       begin = node.begin;
-      if (node.length >= 2 && node.length <= max_length) nodes.push_back(node);
+      // The end of a word is one more character, the same behind every word: what comes at ends only is no node. The reference has
+      // it so, and with it the vocabularies agree; suffixes that end come first, so the last one tells of all.
+      const bool only_ends = suffixes.ends_at(order[i - 1], node.length);
+      if (node.length >= 2 && node.length <= max_length && !only_ends) nodes.push_back(node);
     }
     if (open.back().length < common) open.push_back({begin, 0, common});
   }

@@ -33,6 +33,12 @@ class Options {
     }
     set(value.value());
   }
+  void ratio(std::string_view key, double& out) {
+    known_.push_back(key);
+    const Result<double> value = json_[key].as_number_or(out);
+    if (!value.ok() || !(value.value() > 0 && value.value() < 1)) return fail(key, "a number between 0 and 1");
+    out = value.value();
+  }
   void text(std::string_view key, std::optional<std::string>& out) {
     known_.push_back(key);
     if (json_[key].is_null()) return;
@@ -58,8 +64,6 @@ class Options {
       error_ = input_error("unknown option '" + std::string(key) + "' of this trainer; there are " + names);
     }
   }
-
-  JsonRef operator[](std::string_view key) const { return json_[key]; }
 
  private:
   JsonRef json_;
@@ -91,11 +95,7 @@ void read_unigram(Options& in, TrainerOptions& out) {
   in.number("n_sub_iterations", 1, 100, set(out.n_sub_iterations));
   in.number("max_piece_length", 1, kLongestPiece, set(out.max_piece_length));
   in.number("seed_size", 1, kMostTokens, set(out.seed_size));
-  const Result<double> factor = in["shrinking_factor"].as_number_or(out.shrinking_factor);
-  if (!factor.ok() || !(factor.value() > 0 && factor.value() < 1)) {
-    return in.fail("shrinking_factor", "a number between 0 and 1");
-  }
-  out.shrinking_factor = factor.value();
+  in.ratio("shrinking_factor", out.shrinking_factor);
 }
 
 }  // namespace
