@@ -11,6 +11,7 @@ export interface Counter {
 
 const enum Level {
   Word = 1,
+  Line,
   Sentence,
   Paragraph,
 }
@@ -31,10 +32,10 @@ function findBreaks(text: string): Break[] {
       breaks.push({ end: end + found.length, next: end + found.length, level: Level.Sentence });
       continue;
     }
-    const before = text.slice(Math.max(0, end - 8), end);
-    const sentence = /[.!?\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]\u300d\u300f]*$/.test(before) || /[\n\r\u2028]/.test(found);
-    const paragraph = /\n\s*\n|\r\s*\r\s*|\u2029/.test(found.replace(/\r\n/g, '\n'));
-    breaks.push({ end, next: end + found.length, level: paragraph ? Level.Paragraph : sentence ? Level.Sentence : Level.Word });
+    const sentence = /[.!?\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]\u300d\u300f]*$/.test(text.slice(Math.max(0, end - 8), end));
+    const lines = found.split(/\r\n|[\n\r\u2028]/).length - 1;
+    const level = lines > 1 || found.includes('\u2029') ? Level.Paragraph : sentence ? Level.Sentence : lines ? Level.Line : Level.Word;
+    breaks.push({ end, next: end + found.length, level });
   }
   return breaks;
 }

@@ -17,7 +17,7 @@ constexpr std::size_t kSliceSymbols = 1 << 18;  // looked at between two pauses:
 
 class BpeTrainer : public Trainer {
  public:
-  BpeTrainer(TrainerOptions options, bool wordpiece) : options_(std::move(options)), wordpiece_(wordpiece) {}
+  BpeTrainer(const TrainerOptions& options, bool wordpiece) : options_(options), wordpiece_(wordpiece) {}
 
   void add(std::u32string_view word) override { counts_.add(word); }
   std::uint32_t num_words() const override { return counts_.size(); }
@@ -188,7 +188,7 @@ class BpeTrainer : public Trainer {
     return out + "]}";
   }
 
-  TrainerOptions options_;
+  const TrainerOptions& options_;
   bool wordpiece_;
   WordCounts counts_;
   StringTable tokens_;
@@ -202,8 +202,8 @@ class BpeTrainer : public Trainer {
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_bpe_trainer(TrainerOptions options, bool wordpiece) {
-  return std::make_unique<BpeTrainer>(std::move(options), wordpiece);
+std::unique_ptr<Trainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece) {
+  return std::make_unique<BpeTrainer>(options, wordpiece);
 }
 
 }  // namespace wattn

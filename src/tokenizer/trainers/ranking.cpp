@@ -11,7 +11,7 @@ namespace {
 
 class RankingTrainer : public Trainer {
  public:
-  RankingTrainer(TrainerOptions options, bool characters) : options_(std::move(options)), characters_(characters) {}
+  RankingTrainer(const TrainerOptions& options, bool characters) : options_(options), characters_(characters) {}
 
   void add(std::u32string_view word) override {
     if (!characters_) return counts_.add(word);
@@ -55,15 +55,15 @@ class RankingTrainer : public Trainer {
     return out + ",\"merges\":[]}";
   }
 
-  TrainerOptions options_;
+  const TrainerOptions& options_;
   bool characters_;
   WordCounts counts_;
 };
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_ranking_trainer(TrainerOptions options, bool characters) {
-  return std::make_unique<RankingTrainer>(std::move(options), characters);
+std::unique_ptr<Trainer> make_ranking_trainer(const TrainerOptions& options, bool characters) {
+  return std::make_unique<RankingTrainer>(options, characters);
 }
 
 }  // namespace wattn

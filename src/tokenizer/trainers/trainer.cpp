@@ -24,14 +24,13 @@ class Options {
       error_ = input_error(std::string(key) + ": expected " + expected + ", found " + json_[key].describe());
     }
   }
-  void number(std::string_view key, std::int64_t least, std::int64_t most, auto set) {
+  std::optional<std::size_t> number(std::string_view key, std::int64_t least, std::int64_t most) {
     known_.push_back(key);
-    if (json_[key].is_null()) return;
+    if (json_[key].is_null()) return std::nullopt;
     const Result<std::int64_t> value = json_[key].as_int();
-    if (!value.ok() || value.value() < least || value.value() > most) {
-      return fail(key, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
-    }
-    set(value.value());
+    if (value.ok() && value.value() >= least && value.value() <= most) return static_cast<std::size_t>(value.value());
+    fail(key, "a whole number from " + std::to_string(least) + " to " + std::to_string(most));
+    return std::nullopt;
   }
   void ratio(std::string_view key, double& out) {
     known_.push_back(key);
@@ -81,20 +80,18 @@ void read_alphabet(Options& in, TrainerOptions& out) {
 }
 
 void read_merging(Options& in, TrainerOptions& out) {
-  const auto set = [](auto& field) { return [&field](std::int64_t value) { field = static_cast<std::size_t>(value); }; };
-  in.number("limit_alphabet", 0, kMostTokens, set(out.limit_alphabet));
+  out.limit_alphabet = in.number("limit_alphabet", 0, kMostTokens);
   read_alphabet(in, out);
   in.text("continuing_subword_prefix", out.continuing_subword_prefix);
   in.text("end_of_word_suffix", out.end_of_word_suffix);
-  in.number("max_token_length", 1, INT32_MAX, set(out.max_token_length));
+  out.max_token_length = in.number("max_token_length", 1, INT32_MAX).value_or(out.max_token_length);
 }
 
 void read_unigram(Options& in, TrainerOptions& out) {
-  const auto set = [](std::size_t& field) { return [&field](std::int64_t value) { field = static_cast<std::size_t>(value); }; };
   read_alphabet(in, out);
-  in.number("n_sub_iterations", 1, 100, set(out.n_sub_iterations));
-  in.number("max_piece_length", 1, kLongestPiece, set(out.max_piece_length));
-  in.number("seed_size", 1, kMostTokens, set(out.seed_size));
+  out.n_sub_iterations = in.number("n_sub_iterations", 1, 100).value_or(out.n_sub_iterations);
+  out.max_piece_length = in.number("max_piece_length", 1, kLongestPiece).value_or(out.max_piece_length);
+  out.seed_size = in.number("seed_size", 1, kMostTokens).value_or(out.seed_size);
   in.ratio("shrinking_factor", out.shrinking_factor);
 }
 
@@ -113,12 +110,10 @@ Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& opti
   const std::string_view type = json["type"].is_string() ? json["type"].as_string().value() : std::string_view();
   const bool unigram = type == "Unigram", wordpiece = type == "WordPiece", characters = type == "Char";
   if (unigram) options.vocab_size = 8000;
-  in.number("vocab_size", 1, kMostTokens, [&](std::int64_t value) { options.vocab_size = static_cast<std::size_t>(value); });
+  options.vocab_size = in.number("vocab_size", 1, kMostTokens).value_or(options.vocab_size);
   in.texts("special_tokens", options.special_tokens);
   in.text("unk_token", options.unk_token);
-  if (!unigram) {
-    in.number("min_frequency", 0, INT64_MAX, [&](std::int64_t value) { options.min_frequency = static_cast<std::uint64_t>(value); });
-  }
+  if (!unigram) options.min_frequency = in.number("min_frequency", 0, INT32_MAX).value_or(0);
   if (unigram) {
     read_unigram(in, options);
   } else if (type == "BPE" || wordpiece) {

@@ -59,12 +59,12 @@ class Trainer {
   virtual Steps train() = 0;
 };
 
-// json: {"type": .., options}. A wrong option is an InputError.
+// json: {"type": .., options}. A wrong option is an InputError. The trainer refers to options, which are filled first.
 Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& options);
 
-std::unique_ptr<Trainer> make_bpe_trainer(TrainerOptions options, bool wordpiece);      // bpe.cpp
-std::unique_ptr<Trainer> make_ranking_trainer(TrainerOptions options, bool characters);  // ranking.cpp
-std::unique_ptr<Trainer> make_unigram_trainer(TrainerOptions options);                   // unigram.cpp
+std::unique_ptr<Trainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece);      // bpe.cpp
+std::unique_ptr<Trainer> make_ranking_trainer(const TrainerOptions& options, bool characters);  // ranking.cpp
+std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options);                   // unigram.cpp
 
 // "token":id, of a model's vocabulary, in the order of the ids.
 void append_vocab(const StringTable& tokens, std::string& out);

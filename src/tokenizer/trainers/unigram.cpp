@@ -34,7 +34,7 @@ double digamma(double x) {
 
 class UnigramTrainer : public Trainer {
  public:
-  explicit UnigramTrainer(TrainerOptions options) : options_(std::move(options)) {}
+  explicit UnigramTrainer(const TrainerOptions& options) : options_(options) {}
 
   void add(std::u32string_view word) override { counts_.add(word); }
   std::uint32_t num_words() const override { return counts_.size(); }
@@ -325,7 +325,7 @@ class UnigramTrainer : public Trainer {
     std::uint32_t length;
   };
 
-  TrainerOptions options_;
+  const TrainerOptions& options_;
   WordCounts counts_;
   WordTexts words_;
   std::vector<std::uint64_t> word_counts_;  // [words]
@@ -343,8 +343,8 @@ class UnigramTrainer : public Trainer {
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_unigram_trainer(TrainerOptions options) {
-  return std::make_unique<UnigramTrainer>(std::move(options));
+std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options) {
+  return std::make_unique<UnigramTrainer>(options);
 }
 
 }  // namespace wattn
