@@ -36,6 +36,9 @@ bool find_path(const Node& from, const void* target, int depth, std::string& pat
 
 }  // namespace
 
+std::string json_text(std::string_view text) { return Node(text).dump(-1, ' ', false, Node::error_handler_t::replace); }
+std::string json_text(double number) { return Node(number).dump(); }
+
 Json::Json(std::unique_ptr<JsonDocument> document) : document_(std::move(document)) {}
 Json::Json(Json&&) noexcept = default;
 Json& Json::operator=(Json&&) noexcept = default;

@@ -152,9 +152,9 @@ PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* norm
   NormalizedText piece;
   for (const Found& part : pieces) {
     const std::size_t begin = out.text.size();
-    if (part.token) {  // one character stands for it, for its span is all that is left to know
-      out.text.push(raw.chars[part.begin], raw.span_of(part.begin, part.end));
-      out.splits.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + 1), part.token->id});
+    if (part.token) {
+      out.text.append(raw, part.begin, part.end);
+      out.splits.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(out.text.size()), part.token->id});
       continue;
     }
     piece.resize(0);

@@ -33,11 +33,14 @@ NormalizerResult read_sequence(JsonRef json, int depth) {
 
 constexpr ComponentReader<Normalizer> kReaders[] = {
     {"BertNormalizer", read_bert_normalizer},
+    {"ByteLevel", read_byte_level_normalizer},
     {"Lowercase", read_lowercase},
     {"NFC", read_nfc},
     {"NFD", read_nfd},
     {"NFKC", read_nfkc},
     {"NFKD", read_nfkd},
+    {"Nmt", read_nmt},
+    {"Precompiled", read_precompiled},
     {"Prepend", read_prepend},
     {"Replace", read_replace},
     {"Sequence", read_sequence},

@@ -4,10 +4,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 #include <vector>
 
 #include "core/json.h"
 #include "core/result.h"
+#include "tokenizer/encoding.h"
 
 namespace wattn {
 
@@ -18,13 +20,30 @@ struct TemplatePiece {
   std::vector<std::int32_t> ids;  // of a kSpecial piece
 };
 
+// White space at the ends of a token, as the token is written (a byte-level space counts too): characters.
+struct SpacesAround {
+  std::int32_t before = 0;
+  std::int32_t after = 0;
+};
+SpacesAround spaces_around(std::u32string_view token);
+
+// ByteLevel's and Roberta's trim_offsets: white space that a token begins or ends with is not in its span. One space that
+// add_prefix_space may have put before the text was never in the text.
+struct OffsetTrim {
+  bool add_prefix_space;
+  void apply(SpacesAround spaces, bool is_first, TextSpan& span) const;
+};
+
 struct PostProcessor {
   std::vector<TemplatePiece> single;
   std::vector<TemplatePiece> pair;
+  std::vector<OffsetTrim> trims = {};  // applied one after the other, before special tokens are put around
 
   // Tokens that the template adds to the text or texts.
   std::int32_t num_special_tokens(bool is_pair) const;
 };
+
+PostProcessor texts_alone();  // no special tokens
 
 // json: the "post_processor" of a tokenizer.json; null means the texts and nothing else.
 Result<PostProcessor> read_post_processor(JsonRef json);

@@ -1,0 +1,199 @@
+// BPE: a word begins as its characters, and neighbours merge by rank. Characters the vocabulary does not have become their bytes
+// (byte_fallback), the unknown token, or nothing.
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "core/utf.h"
+#include "tokenizer/component.h"
+#include "tokenizer/models/byte_tokens.h"
+#include "tokenizer/models/merges.h"
+#include "tokenizer/models/readers.h"
+#include "tokenizer/models/vocabulary_model.h"
+
+namespace wattn {
+
+namespace {
+
+struct BpeSettings {
+  std::string prefix;  // of every character but the first of a word; empty in nearly all models
+  std::string suffix;  // of the last character
+  std::int32_t unk_id = Vocabulary::kAbsent;
+  bool fuse_unk = false;
+  bool byte_fallback = false;
+  bool ignore_merges = false;  // a word that is a token is that token, whatever the merges say
+};
+
+class Bpe : public VocabularyModel {
+ public:
+  Bpe(Vocabulary vocabulary, Merges merges, BpeSettings settings)
+      : VocabularyModel(std::move(vocabulary)), merges_(std::move(merges)), settings_(std::move(settings)), bytes_(vocabulary_) {
+    for (char32_t c = 0; c < ids_.size(); ++c) ids_[c] = find(c);
+  }
+
+  bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
+    if (settings_.ignore_merges && word.size() <= vocabulary_.longest_token()) {
+      const std::int32_t id = vocabulary_.find(to_utf8(word));
+      if (id != Vocabulary::kAbsent) {
+        out.push_back({id, 0, static_cast<std::uint32_t>(word.size())});
+        return true;
+      }
+    }
+    std::vector<BpeSymbol>& symbols = symbols_;
+    symbols.clear();
+    const bool plain = settings_.prefix.empty() && settings_.suffix.empty();
+    if (!(plain && put_known(word, symbols))) return tokenize_bytes(word, out);
+    merge_all(merges_, symbols);
+    std::uint32_t begin = 0;
+    for (const BpeSymbol& symbol : symbols) {
+      out.push_back({symbol.id, begin, begin + symbol.length});
+      begin += symbol.length;
+    }
+    return true;
+  }
+
+ private:
+  std::int32_t find(char32_t c) const {
+    char bytes[4];
+    return vocabulary_.find({bytes, write_utf8(c, bytes)});
+  }
+
+  // The common case: every character is a token.
+  bool put_known(std::u32string_view word, std::vector<BpeSymbol>& symbols) const {
+    for (const char32_t c : word) {
+      const std::int32_t id = c < ids_.size() ? ids_[c] : find(c);
+      if (id == Vocabulary::kAbsent) return false;
+      symbols.push_back({id, 1});
+    }
+    return true;
+  }
+
+  // Symbols count bytes here, as in the reference, because a symbol can be one byte of a character, and what is left out moves
+  // all that follows it forward.
+  bool tokenize_bytes(std::u32string_view word, std::vector<Token>& out) const {
+    std::vector<BpeSymbol>& symbols = symbols_;
+    symbols.clear();
+    std::optional<BpeSymbol> unknown;
+    std::vector<std::uint32_t> char_of;  // [bytes of the word]
+    std::string name;
+    for (std::size_t i = 0; i < word.size(); ++i) {
+      char bytes[4];
+      const std::uint32_t size = static_cast<std::uint32_t>(write_utf8(word[i], bytes));
+      char_of.insert(char_of.end(), size, static_cast<std::uint32_t>(i));
+      name.assign(i > 0 ? settings_.prefix : "").append(bytes, size);
+      if (i + 1 == word.size()) name += settings_.suffix;
+      const std::int32_t id = vocabulary_.find(name);
+      if (id != Vocabulary::kAbsent) {
+        if (unknown) symbols.push_back(*std::exchange(unknown, std::nullopt));
+        symbols.push_back({id, size});
+      } else if (!put_bytes(name, symbols)) {
+        put_unknown(size, unknown, symbols);
+      }
+    }
+    if (unknown) symbols.push_back(*unknown);
+    merge_all(merges_, symbols);
+    std::size_t begin = 0;
+    for (const BpeSymbol& symbol : symbols) {
+      const std::size_t last = char_of.size() - 1;  // bytes of a prefix or suffix make more symbols than the word has bytes
+      out.push_back({symbol.id, char_of[std::min(begin, last)], char_of[std::min(begin + symbol.length - 1, last)] + 1});
+      begin += symbol.length;
+    }
+    return true;
+  }
+
+  bool put_bytes(std::string_view name, std::vector<BpeSymbol>& symbols) const {
+    if (!settings_.byte_fallback) return false;
+    const std::size_t size = symbols.size();
+    for (const char byte : name) {
+      symbols.push_back({bytes_.of(byte), 1});
+      if (symbols.back().id != Vocabulary::kAbsent) continue;
+      symbols.resize(size);
+      return false;
+    }
+    return true;
+  }
+
+  void put_unknown(std::uint32_t size, std::optional<BpeSymbol>& unknown, std::vector<BpeSymbol>& symbols) const {
+    if (settings_.unk_id == Vocabulary::kAbsent) return;
+    if (unknown && settings_.fuse_unk) {
+      unknown->length += size;
+      return;
+    }
+    if (unknown) symbols.push_back(*unknown);
+    unknown = BpeSymbol{settings_.unk_id, size};
+  }
+
+  Merges merges_;
+  BpeSettings settings_;
+  ByteTokens bytes_;
+  std::array<std::int32_t, 0x400> ids_;      // [code point] the token of just this character, or kAbsent
+  mutable std::vector<BpeSymbol> symbols_;  // scratch
+};
+
+// "left right" or ["left", "right"]
+Result<std::pair<std::string_view, std::string_view>> read_pair(JsonRef json) {
+  if (json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string()) {
+    return std::pair(json[0].as_string().value(), json[1].as_string().value());
+  }
+  const Result<std::string_view> text = json.as_string();
+  const std::size_t space = text.ok() ? text.value().find(' ') : std::string_view::npos;
+  if (space == std::string_view::npos || text.value().find(' ', space + 1) != std::string_view::npos) {
+    return json.mismatch("two tokens with a space between them, or in an array");
+  }
+  return std::pair(text.value().substr(0, space), text.value().substr(space + 1));
+}
+
+Result<Merges> read_merges(JsonRef json, const Vocabulary& vocabulary, std::string_view prefix) {
+  if (!json.is_array()) return json.mismatch("an array of merges");
+  const std::size_t count = json.size();
+  Merges merges(count);
+  std::uint32_t rank = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const JsonRef entry = json[i];
+    if (entry.is_string() && entry.as_string().value().starts_with("#version")) continue;
+    const auto pair = read_pair(entry);
+    if (!pair.ok()) return pair.error();
+    const auto [left, right] = pair.value();
+    const std::int32_t left_id = vocabulary.find(left), right_id = vocabulary.find(right);
+    const std::string_view rest = right.substr(std::min(prefix.size(), right.size()));
+    const std::int32_t id = vocabulary.find(Vocabulary::hash_of(rest, Vocabulary::hash_of(left)), left, rest);
+    if (left_id == Vocabulary::kAbsent || right_id == Vocabulary::kAbsent || id == Vocabulary::kAbsent) {
+      return entry.mismatch("two tokens of model.vocab that make a third");
+    }
+    merges.add(left_id, right_id, {rank++, id});
+  }
+  return merges;
+}
+
+}  // namespace
+
+ModelResult read_bpe(JsonRef json, int) {
+  Fields fields(json, {"vocab", "merges", "dropout", "unk_token", "continuing_subword_prefix", "end_of_word_suffix", "fuse_unk",
+                       "byte_fallback", "ignore_merges"});
+  const JsonRef dropout = fields["dropout"];
+  if (!dropout.is_null() && fields.take(dropout.as_number()) != 0) {
+    fields.fail(unsupported_error(dropout.where() + ": expected null (dropout is for training), found " + dropout.describe()));
+  }
+  BpeSettings settings;
+  settings.prefix = fields.take(fields["continuing_subword_prefix"].as_string_or(""));
+  settings.suffix = fields.take(fields["end_of_word_suffix"].as_string_or(""));
+  settings.fuse_unk = fields.boolean_or("fuse_unk", false);
+  settings.byte_fallback = fields.boolean_or("byte_fallback", false);
+  settings.ignore_merges = fields.boolean_or("ignore_merges", false);
+  const JsonRef unk_token = fields["unk_token"];
+  const std::string_view unk = fields.take(unk_token.as_string_or(""));
+  if (!fields.ok()) return fields.error();
+  Result<Vocabulary> vocabulary = Vocabulary::from_json(json["vocab"]);
+  if (!vocabulary.ok()) return vocabulary.error();
+  if (!unk_token.is_null()) {
+    settings.unk_id = vocabulary.value().find(unk);
+    if (settings.unk_id == Vocabulary::kAbsent) return unk_token.mismatch("a token of model.vocab");
+  }
+  Result<Merges> merges = read_merges(json["merges"], vocabulary.value(), settings.prefix);
+  if (!merges.ok()) return merges.error();
+  return ModelResult(std::make_unique<Bpe>(std::move(vocabulary).value(), std::move(merges).value(), std::move(settings)));
+}
+
+}  // namespace wattn
