@@ -156,12 +156,6 @@ std::string JsonRef::to_text() const {
   return node_ ? node_of(node_)->dump(-1, ' ', false, Node::error_handler_t::replace) : "null";
 }
 
-void append_json(std::string_view text, std::string& out) {
-  out += Node(std::string(text)).dump(-1, ' ', false, Node::error_handler_t::replace);
-}
-
-void append_json(double number, std::string& out) { out += Node(number).dump(); }
-
 Error JsonRef::mismatch(std::string_view expected) const {
   return model_format_error(where() + ": expected " + std::string(expected) + ", found " + describe());
 }

@@ -70,10 +70,6 @@ class JsonRef {
   std::string_view missing_key_{};  // the key that was not there
 };
 
-// Writing: a string with its quotes and escapes (bytes that are no UTF-8 become U+FFFD), the shortest number that reads back.
-void append_json(std::string_view text, std::string& out);
-void append_json(double number, std::string& out);
-
 class Json {
  public:
   // file_name is only for messages. Text that is not JSON is a ModelFormatError with the byte position.

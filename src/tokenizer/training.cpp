@@ -5,6 +5,7 @@
 
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/component.h"
+#include "tokenizer/formats/writing.h"
 #include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 #include "tokenizer/trainers/trainer.h"
@@ -16,7 +17,7 @@ struct Training::Parts {
   std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;
   TrainerOptions options;
-  std::string stages;  // the JSON of the other stages, as it goes into the file
+  TokenizerParts file;  // the model comes last
   std::unique_ptr<Trainer> trainer;
   Steps steps;  // points into trainer
 };
@@ -27,9 +28,10 @@ Result<Training> Training::from_json(JsonRef description) {
   if (const JsonRef json = fields["normalizer"]; !json.is_null()) parts->normalizer = fields.take(read_normalizer(json));
   if (const JsonRef json = fields["pre_tokenizer"]; !json.is_null()) parts->pre_tokenizer = fields.take(read_pre_tokenizer(json));
   if (!fields.ok()) return fields.error();
-  for (const std::string_view stage : {"normalizer", "pre_tokenizer", "post_processor", "decoder"}) {
-    parts->stages += "\"" + std::string(stage) + "\":" + description[stage].to_text() + ",";
-  }
+  parts->file.normalizer = description["normalizer"].to_text();
+  parts->file.pre_tokenizer = description["pre_tokenizer"].to_text();
+  parts->file.post_processor = description["post_processor"].to_text();
+  parts->file.decoder = description["decoder"].to_text();
   Result<std::unique_ptr<Trainer>> trainer = read_trainer(fields["trainer"], parts->options);
   if (!trainer.ok()) return trainer.error();
   parts->trainer = std::move(trainer).value();
@@ -61,14 +63,14 @@ const TrainingProgress& Training::progress() const { return parts_->steps.progre
 Result<std::string> Training::result() const {
   const Result<std::string>& model = parts_->steps.result();
   if (!model.ok()) return model.error();
-  std::string out = "{\"version\":\"1.0\",\"truncation\":null,\"padding\":null,\"added_tokens\":[";
-  const std::vector<std::string>& special = parts_->options.special_tokens;
-  for (std::size_t id = 0; id < special.size(); ++id) {
-    out += (id == 0 ? "{\"id\":" : ",{\"id\":") + std::to_string(id) + ",\"content\":";
-    append_json(special[id], out);
-    out += ",\"single_word\":false,\"lstrip\":false,\"rstrip\":false,\"normalized\":false,\"special\":true}";
+  std::vector<SpecialToken> special;
+  for (const std::string& token : parts_->options.special_tokens) {
+    special.push_back({token, static_cast<std::int32_t>(special.size())});
   }
-  return out + "]," + parts_->stages + "\"model\":" + model.value() + "}";
+  TokenizerParts file = parts_->file;
+  file.added_tokens = added_tokens_json(special);
+  file.model = model.value();
+  return tokenizer_json(file);
 }
 
 }  // namespace wattn

@@ -180,10 +180,8 @@ class BpeTrainer : public Trainer {
     for (std::size_t i = 1; i < sorted.size(); ++i) repeated[sorted[i - 1].order] = sorted[i - 1].pair == sorted[i].pair;
     for (const Merge& merge : merges_) {
       if (repeated[merge.order]) continue;
-      out += out.back() == '[' ? "[" : ",[";
-      append_json(tokens_[static_cast<std::uint32_t>(merge.pair >> 32)], out);
-      append_json(tokens_[static_cast<std::uint32_t>(merge.pair)], out += ',');
-      out += ']';
+      out += (out.back() == '[' ? "[" : ",[") + json_text(tokens_[static_cast<std::uint32_t>(merge.pair >> 32)]) + ',' +
+             json_text(tokens_[static_cast<std::uint32_t>(merge.pair)]) + ']';
     }
     return out + "]}";
   }

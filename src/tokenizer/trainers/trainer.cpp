@@ -138,17 +138,13 @@ Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& opti
 void append_vocab(const StringTable& tokens, std::string& out) {
   for (std::uint32_t i = 0; i < tokens.size(); ++i) {
     out += i == 0 ? '{' : ',';
-    append_json(tokens[i], out);
-    out += ':' + std::to_string(i);
+    out += json_text(tokens[i]) + ':' + std::to_string(i);
   }
   out += tokens.size() == 0 ? "{}" : "}";
 }
 
 void append_field(std::string_view key, const std::optional<std::string>& value, std::string& out) {
-  append_json(key, out);
-  out += ':';
-  value ? append_json(*value, out) : static_cast<void>(out += "null");
-  out += ',';
+  out += json_text(key) + ':' + (value ? json_text(*value) : "null") + ',';
 }
 
 }  // namespace wattn

@@ -306,10 +306,7 @@ class UnigramTrainer : public Trainer {
     out += unk == special.end() ? "null" : std::to_string(unk - special.begin());
     out += ",\"vocab\":[";
     const auto append = [&](std::string_view token, double score) {
-      out += out.back() == '[' ? "[" : ",[";
-      append_json(token, out);
-      append_json(score, out += ',');
-      out += ']';
+      out += (out.back() == '[' ? "[" : ",[") + json_text(token) + ',' + json_text(score) + ']';
     };
     for (const std::string& token : special) append(token, 0);
     for (const Scored& piece : pieces) {
