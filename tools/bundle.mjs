@@ -73,4 +73,6 @@ await bundle(buildId).catch(() => process.exit(1)); // esbuild has said why
 for (const variant of ['simd', 'relaxed']) copyFileSync(built(variant, 'wattn.wasm'), join(dist, `wattn-${variant}.wasm`));
 copyFileSync(built('simd', 'wattn-tokenizer.wasm'), join(dist, 'wattn-tokenizer.wasm'));
 emitTypes();
-console.log(`note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm'].map(brotliSize).join(', ')}`);
+console.log(
+  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm'].map(brotliSize).join(', ')}`,
+);

@@ -13,8 +13,25 @@ import { cutText } from './tokenizer_chunk.js';
 import { readTokenizerConfig, type TokenizerConfig } from './tokenizer_config.js';
 import { layOut } from './tokenizer_layout.js';
 import { trainTokenizer } from './tokenizer_training.js';
-import type { Chunk, ChunkOptions, CountOptions, DecodeStream, TrainedTokenizer, TrainingTexts, TrainOptions } from './training_types.js';
-import type { AbortSignalLike, DecodeOptions, EncodeOptions, ModelSpecifier, SourceOptions, TokenIds, Tokenizer, TokenizeOptions } from './types.js';
+import type {
+  Chunk,
+  ChunkOptions,
+  CountOptions,
+  DecodeStream,
+  TrainedTokenizer,
+  TrainingTexts,
+  TrainOptions,
+} from './training_types.js';
+import type {
+  AbortSignalLike,
+  DecodeOptions,
+  EncodeOptions,
+  ModelSpecifier,
+  SourceOptions,
+  TokenIds,
+  Tokenizer,
+  TokenizeOptions,
+} from './types.js';
 import { compileWasm, instantiateWasm } from './wasm_loader.js';
 
 const kStrategies = ['longest_first', 'only_first', 'only_second'] as const;
@@ -215,14 +232,19 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     if (typeof text !== 'string') throw new InputError(`chunk: expected a string, found ${describe(text)}`);
     if (!options?.max_tokens) throw new InputError("chunk: option 'max_tokens': expected a number, found none");
     const { split_special_tokens } = options;
-    const { offsets } = run({ texts: [text], pairs: undefined, padTo: undefined, seam: { add_special_tokens: false, split_special_tokens } });
+    const { offsets } = run({
+      texts: [text],
+      pairs: undefined,
+      padTo: undefined,
+      seam: { add_special_tokens: false, split_special_tokens },
+    });
     return cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
   };
 
   const decode_stream = (options?: DecodeOptions | null): DecodeStream => {
     checkOptions('decode_stream', options, kDecodeRules);
     const ids = (pushed: number | bigint | TokenIds) =>
-      toIds('push', typeof pushed === 'number' || typeof pushed === 'bigint' ? [pushed] as number[] : pushed);
+      toIds('push', typeof pushed === 'number' || typeof pushed === 'bigint' ? ([pushed] as number[]) : pushed);
     const cleans = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
     return makeDecodeStream((all) => decode(all, options), ids, cleans);
   };

@@ -32,9 +32,12 @@ function findBreaks(text: string): Break[] {
       breaks.push({ end: end + found.length, next: end + found.length, level: Level.Sentence });
       continue;
     }
-    const sentence = /[.!?\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]\u300d\u300f]*$/.test(text.slice(Math.max(0, end - 8), end));
+    const sentence = /[.!?\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]\u300d\u300f]*$/.test(
+      text.slice(Math.max(0, end - 8), end),
+    );
     const lines = found.split(/\r\n|[\n\r\u2028]/).length - 1;
-    const level = lines > 1 || found.includes('\u2029') ? Level.Paragraph : sentence ? Level.Sentence : lines ? Level.Line : Level.Word;
+    const level =
+      lines > 1 || found.includes('\u2029') ? Level.Paragraph : sentence ? Level.Sentence : lines ? Level.Line : Level.Word;
     breaks.push({ end, next: end + found.length, level });
   }
   return breaks;
@@ -152,6 +155,7 @@ export function cutText(text: string, counter: Counter, options: ChunkOptions): 
   if (room < 1) {
     throw new InputError(`chunk: option 'max_tokens': expected more than the ${special} special tokens, found ${max_tokens}`);
   }
-  if (overlap >= room) throw new InputError(`chunk: option 'overlap': expected less than the ${room} tokens of a chunk, found ${overlap}`);
+  if (overlap >= room)
+    throw new InputError(`chunk: option 'overlap': expected less than the ${room} tokens of a chunk, found ${overlap}`);
   return new Cutter(text, counter, { max_tokens, overlap }, room).chunks();
 }

@@ -116,7 +116,8 @@ function toDescription(options: TrainOptions): Record<string, unknown> {
     special_tokens: [...new Set(special)],
     unk_token: unk,
     continuing_subword_prefix: prefix,
-    initial_alphabet: alphabet === null ? null : typeof alphabet === 'string' ? [...alphabet] : strings('initial_alphabet', alphabet),
+    initial_alphabet:
+      alphabet === null ? null : typeof alphabet === 'string' ? [...alphabet] : strings('initial_alphabet', alphabet),
   };
 
   const fitting = () => {
@@ -139,7 +140,8 @@ async function* portions(texts: TrainingTexts, signal: AbortSignalLike | undefin
   const source = texts as Partial<Iterable<string> & AsyncIterable<string>> | null | undefined;
   const sync = source?.[Symbol.iterator]?.();
   const iterator = sync ?? source?.[Symbol.asyncIterator]?.();
-  if (!iterator) throw new InputError(`AutoTokenizer.train: expected a string or an (async) iterable of strings, found ${describe(texts)}`);
+  if (!iterator)
+    throw new InputError(`AutoTokenizer.train: expected a string or an (async) iterable of strings, found ${describe(texts)}`);
   try {
     let portion: string[] = [];
     let units = 0;

@@ -10,7 +10,9 @@ import type { ModelInfo } from './types.js';
 declare const __WATTN_BUILD_ID__: string;
 
 // One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
-const kSimdProbe = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b];
+const kSimdProbe = [
+  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b,
+];
 
 /** What an entry of the package is linked with: wasm_files.ts, or wasm_files_tokenizer.ts. */
 export interface WasmFiles {
@@ -172,29 +174,31 @@ export async function instantiateWasm({ module, from }: Compiled): Promise<Insta
   let memory: WebAssembly.Memory | undefined;
   const growth = { refused: false };
   const ready = new Promise<SeamModule>((resolve, reject) => {
-    files.createModule({
-      print() {},
-      printErr() {},
-      instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) {
-        WebAssembly.instantiate(module, imports)
-          .then((instance) => {
-            const found = memoryOf(instance);
-            const grow = found.grow.bind(found);
-            found.grow = (pages) => {
-              try {
-                return grow(pages);
-              } catch (error) {
-                growth.refused = true;
-                throw error;
-              }
-            };
-            memory = found;
-            receive(instance);
-          })
-          .catch(reject);
-        return {};
-      },
-    }).then(resolve, reject);
+    files
+      .createModule({
+        print() {},
+        printErr() {},
+        instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) {
+          WebAssembly.instantiate(module, imports)
+            .then((instance) => {
+              const found = memoryOf(instance);
+              const grow = found.grow.bind(found);
+              found.grow = (pages) => {
+                try {
+                  return grow(pages);
+                } catch (error) {
+                  growth.refused = true;
+                  throw error;
+                }
+              };
+              memory = found;
+              receive(instance);
+            })
+            .catch(reject);
+          return {};
+        },
+      })
+      .then(resolve, reject);
   });
   let seam: SeamModule;
   try {

@@ -190,7 +190,7 @@ class BpeTrainer : public Trainer {
   bool wordpiece_;
   WordCounts counts_;
   StringTable tokens_;
-  std::vector<std::size_t> lengths_;  // [tokens] characters
+  std::vector<std::size_t> lengths_;                        // [tokens] characters
   std::vector<std::uint32_t> symbols_;                      // of all words; a word that shrinks leaves a gap
   std::vector<std::pair<std::size_t, std::size_t>> words_;  // begin and end in symbols_
   PairTable pairs_;

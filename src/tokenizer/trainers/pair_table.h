@@ -39,9 +39,7 @@ class PairTable {
     std::uint32_t list;
   };
 
-  static bool is_worse(const Queued& a, const Queued& b) {
-    return a.count != b.count ? a.count < b.count : a.pair > b.pair;
-  }
+  static bool is_worse(const Queued& a, const Queued& b) { return a.count != b.count ? a.count < b.count : a.pair > b.pair; }
   static std::size_t hash_of(std::uint64_t pair) {
     pair *= 0x9E3779B97F4A7C15;
     return static_cast<std::size_t>(pair ^ (pair >> 32));
@@ -51,7 +49,7 @@ class PairTable {
 
   std::vector<Entry> entries_;
   std::vector<std::uint32_t> slots_ = std::vector<std::uint32_t>(1024, kNone);  // into entries_; a power of two, at most half full
-  std::vector<std::uint32_t> touched_;                                           // entries with a list
+  std::vector<std::uint32_t> touched_;                                          // entries with a list
   std::vector<std::vector<std::uint32_t>> lists_;
   std::vector<std::uint32_t> free_lists_;
   std::vector<Queued> queue_;  // a heap

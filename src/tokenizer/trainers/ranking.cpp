@@ -49,8 +49,9 @@ class RankingTrainer : public Trainer {
   std::string character_model(const StringTable& tokens) const {
     std::string out = "{\"type\":\"BPE\",\"dropout\":null,";
     append_field("unk_token", options_.unk_token, out);
-    out += "\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,\"fuse_unk\":false,\"byte_fallback\":false,"
-           "\"ignore_merges\":false,\"vocab\":";
+    out +=
+        "\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,\"fuse_unk\":false,\"byte_fallback\":false,"
+        "\"ignore_merges\":false,\"vocab\":";
     append_vocab(tokens, out);
     return out + ",\"merges\":[]}";
   }

@@ -158,7 +158,9 @@ Seeds find_seeds(const WordTexts& words, const std::vector<std::uint64_t>& word_
 
   // First how many pieces stand at each position, then which.
   const auto node_of = [&](std::size_t i) -> const Node& { return i < chars.size() ? chars[i].node : nodes[i - chars.size()]; };
-  const auto suffixes_of = [&](std::size_t i) { return std::span(order).subspan(node_of(i).begin, node_of(i).end - node_of(i).begin); };
+  const auto suffixes_of = [&](std::size_t i) {
+    return std::span(order).subspan(node_of(i).begin, node_of(i).end - node_of(i).begin);
+  };
   seeds.match_begin.assign(words.chars.size() + 1, 0);
   for (std::size_t i = 0; i < seeds.pieces.size(); ++i) {
     for (const std::uint32_t position : suffixes_of(i)) ++seeds.match_begin[position];
@@ -167,7 +169,8 @@ Seeds find_seeds(const WordTexts& words, const std::vector<std::uint64_t>& word_
   for (std::uint32_t& begin : seeds.match_begin) begin = sum += begin;
   seeds.matches.resize(sum);
   for (std::size_t i = seeds.pieces.size(); i-- > 0;) {
-    for (const std::uint32_t position : suffixes_of(i)) seeds.matches[--seeds.match_begin[position]] = static_cast<std::uint32_t>(i);
+    for (const std::uint32_t position : suffixes_of(i))
+      seeds.matches[--seeds.match_begin[position]] = static_cast<std::uint32_t>(i);
   }
   return seeds;
 }

@@ -30,8 +30,8 @@ class StringTable {
   std::size_t slot_of(std::string_view text, std::uint32_t hash) const;
   void grow();
 
-  std::string bytes_;                     // all strings, one after the other
-  std::vector<std::size_t> begins_ = {0};  // [size + 1]
+  std::string bytes_;                                // all strings, one after the other
+  std::vector<std::size_t> begins_ = {0};            // [size + 1]
   std::vector<Slot> slots_ = std::vector<Slot>(64);  // a power of two, at most half full
 };
 

@@ -21,7 +21,7 @@ class Options {
   void fail(std::string_view key, const std::string& expected) {
     known_.push_back(key);
     if (error_.code == ErrorCode::kOk) {
-      error_ = input_error(std::string(key) + ": expected " + expected + ", found " + json_[key].describe());
+      error_ = input_error("train: option '" + std::string(key) + "': expected " + expected + ", found " + json_[key].describe());
     }
   }
   std::optional<std::size_t> number(std::string_view key, std::int64_t least, std::int64_t most) {
@@ -60,7 +60,7 @@ class Options {
       if (key == "type" || std::find(known_.begin(), known_.end(), key) != known_.end() || value.is_null()) continue;
       std::string names;
       for (const std::string_view name : known_) names += (names.empty() ? "" : ", ") + std::string(name);
-      error_ = input_error("unknown option '" + std::string(key) + "' of this trainer; there are " + names);
+      error_ = input_error("train: unknown option '" + std::string(key) + "' of this trainer; there are " + names);
     }
   }
 

@@ -62,7 +62,7 @@ class Trainer {
 // json: {"type": .., options}. A wrong option is an InputError. The trainer refers to options, which are filled first.
 Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& options);
 
-std::unique_ptr<Trainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece);      // bpe.cpp
+std::unique_ptr<Trainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece);       // bpe.cpp
 std::unique_ptr<Trainer> make_ranking_trainer(const TrainerOptions& options, bool characters);  // ranking.cpp
 std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options);                   // unigram.cpp
 

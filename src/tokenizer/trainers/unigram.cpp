@@ -78,8 +78,8 @@ class UnigramTrainer : public Trainer {
     for (std::uint32_t i = 0; i < counts_.size(); ++i) {
       words_.chars += to_utf32(counts_.word(i));
       if (words_.chars.size() > UINT32_MAX / options_.max_piece_length) {
-        return input_error("training: expected different words of at most " +
-                           std::to_string(UINT32_MAX / options_.max_piece_length) + " characters together");
+        return input_error("train: expected different words of at most " + std::to_string(UINT32_MAX / options_.max_piece_length) +
+                           " characters together");
       }
       words_.begins.push_back(static_cast<std::uint32_t>(words_.chars.size()));
       word_counts_.push_back(counts_.count(i));
@@ -90,7 +90,7 @@ class UnigramTrainer : public Trainer {
     required_.erase(std::unique(required_.begin(), required_.end()), required_.end());
     const std::size_t least = required_.size() + options_.special_tokens.size();
     if (least <= options_.vocab_size) return {};
-    return input_error("vocab_size: expected at least " + std::to_string(least) +
+    return input_error("train: option 'vocab_size': expected at least " + std::to_string(least) +
                        " (the characters of the texts and the special tokens), found " + std::to_string(options_.vocab_size));
   }
 
@@ -340,8 +340,6 @@ class UnigramTrainer : public Trainer {
 
 }  // namespace
 
-std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options) {
-  return std::make_unique<UnigramTrainer>(options);
-}
+std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options) { return std::make_unique<UnigramTrainer>(options); }
 
 }  // namespace wattn
