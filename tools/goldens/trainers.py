@@ -57,7 +57,7 @@ def make(options):
         "wordpiece": (ordinary, {"trainer": {"type": "WordPiece", "vocab_size": 500, "special_tokens": ["[UNK]", *forms(plain, pieces, prefix="##")], "unk_token": "[UNK]",
                                              "continuing_subword_prefix": "##"}, **pieces}),
         "words": (everything, {"trainer": {"type": "WordLevel", "vocab_size": 300, "min_frequency": 2, "special_tokens": ["<unk>", "<pad>", "<s>", "</s>"]}, "pre_tokenizer": WHITESPACE}),
-        "unigram": (ordinary[::2], {"trainer": {"type": "Unigram", "vocab_size": 250, "special_tokens": ["<unk>"], "unk_token": "<unk>"}, "pre_tokenizer": WHITESPACE}),
+        "unigram": (ordinary[::2], {"trainer": {"type": "Unigram", "vocab_size": 120, "special_tokens": ["<unk>"], "unk_token": "<unk>"}, "pre_tokenizer": WHITESPACE}),
     }
     folder = common.OUT / "trainers"
     if folder.exists():
@@ -69,7 +69,7 @@ def make(options):
         case = {"name": name, "texts": of, "description": description}
         if name == "unigram":
             held_out = ordinary[1::2]
-            case |= {"held_out": held_out, "tokens": sum(len(tokenizer.encode(texts[i]).ids) for i in held_out)}
+            case |= {"held_out": held_out, "vocab_size": len(model["vocab"]), "tokens": sum(len(tokenizer.encode(texts[i]).ids) for i in held_out)}
         else:
             case |= {"vocab": sorted(model["vocab"], key=model["vocab"].get), "merges": model.get("merges", [])}
             assert sorted(model["vocab"].values()) == list(range(len(model["vocab"])))
