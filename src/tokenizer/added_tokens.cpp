@@ -118,7 +118,8 @@ std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, cons
     if (token.single_word && ((begin > 0 && is_word(text[begin - 1])) || (end < text.size() && is_word(text[end])))) continue;
     if (token.lstrip) {
       while (begin > done && is_whitespace(text[begin - 1])) --begin;
-      if (begin < done) continue;  // it lies in white space that the token before it took
+      begin = std::max(begin, done);
+      if (begin >= end) continue;  // it lies in white space that the token before it took
     }
     if (token.rstrip) {
       end = std::max(end, std::min(spaces_until, text.size()));
@@ -159,6 +160,7 @@ PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* norm
     }
     piece.resize(0);
     piece.append(raw, part.begin, part.end);
+    piece.origin = raw.spans[part.begin].begin;
     if (normalizer) normalizer->normalize(piece);
     out.text.append(piece, 0, piece.size());
     add_normalized(begin);

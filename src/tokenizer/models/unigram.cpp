@@ -88,20 +88,20 @@ class Unigram : public VocabularyModel {
     return true;
   }
 
-  static void put(std::int32_t id, std::size_t begin, std::size_t end, std::vector<Token>& out) {
-    out.push_back({id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end)});
+  static void put(std::int32_t id, std::size_t begin, std::size_t end, std::vector<Token>& out, bool shows_text = false) {
+    out.push_back({id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), shows_text});
   }
 
   // Unknown characters in a row: a piece after all, when together they are one; or their bytes; or the unknown token.
   void put_unknown(std::u32string_view word, std::size_t begin, std::size_t end, std::vector<Token>& out) const {
     const bool may_be_piece = end - begin <= vocabulary_.longest_token();
-    if (!may_be_piece && !byte_fallback_) return put(unk_id_, begin, end, out);
+    if (!may_be_piece && !byte_fallback_) return put(unk_id_, begin, end, out, true);
     const std::string text = to_utf8(word.substr(begin, end - begin));
     if (const std::int32_t id = vocabulary_.find(text); id != Vocabulary::kAbsent) return put(id, begin, end, out);
     const bool has_bytes = byte_fallback_ && std::all_of(text.begin(), text.end(), [this](char byte) {
                              return bytes_.of(byte) != Vocabulary::kAbsent;
                            });
-    if (!has_bytes) return put(unk_id_, begin, end, out);
+    if (!has_bytes) return put(unk_id_, begin, end, out, true);
     for (std::size_t i = text.size(); i-- > 0;) put(bytes_.of(text[i]), begin, end, out);
   }
 

@@ -31,7 +31,7 @@ SpacesAround spaces_around(std::u32string_view token);
 // add_prefix_space may have put before the text was never in the text.
 struct OffsetTrim {
   bool add_prefix_space;
-  void apply(SpacesAround spaces, bool is_first, TextSpan& span) const;
+  void apply(std::u16string_view text, SpacesAround spaces, bool is_first, TextSpan& span) const;
 };
 
 struct PostProcessor {

@@ -44,6 +44,7 @@ class ByteLevelNormalizer : public Normalizer {
  public:
   void normalize(NormalizedText& text) const override {
     NormalizedText out;
+    out.origin = text.origin;
     append_byte_chars(text, 0, text.size(), out);
     text = std::move(out);
   }
