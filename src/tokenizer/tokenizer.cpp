@@ -141,11 +141,13 @@ Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool spl
   out.word_ids.reserve(out.ids.capacity());
   std::vector<Token> tokens;
   const bool trims = !post_processor.trims.empty();
+  std::size_t num_added = 0;  // tokens so far
   for (std::size_t word = 0; word < cut.splits.size(); ++word) {
     const Split& split = cut.splits[word];
     if (split.token != Split::kNoToken) {
       out.push(split.token, cut.text.span_of(split.begin, split.end), word);
-      if (trims) out.spaces.push_back(spaces_around(cut.chars_of(split)));
+      if (trims) out.spaces.push_back(cut.token_spaces[num_added]);
+      ++num_added;
       continue;
     }
     tokens.clear();

@@ -1,19 +1,9 @@
 // RobertaProcessing: <s> A </s>, and <s> A </s> </s> B </s>, all of type 0. ByteLevel: no special tokens. Both may trim offsets.
 #include <algorithm>
 
-#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/post_processors/readers.h"
-#include "tokenizer/unicode.h"
 
 namespace wattn {
-
-SpacesAround spaces_around(std::u32string_view token) {
-  const auto is_space = [](char32_t c) { return c == kByteSpace || has_flag(c, kCharWhitespace); };
-  std::size_t before = 0, after = 0;
-  while (before < token.size() && is_space(token[before])) ++before;
-  while (after < token.size() && is_space(token[token.size() - 1 - after])) ++after;
-  return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after)};
-}
 
 namespace {
 
