@@ -208,7 +208,8 @@ class Parser {
         in_.position = begin;
         in_.unsupported("a quantifier on a quantifier");
       }
-      if (repeat.max == RegexNode::kNoLimit && atom.can_be_empty()) in_.unsupported("repeating something that can be empty");
+      const bool repeats = repeat.max == RegexNode::kNoLimit || repeat.max > 1;
+      if (repeats && atom.can_be_empty()) in_.unsupported("repeating something that can be empty");
       if (in_.take(U'?')) {
         if (interval && repeat.min == repeat.max) in_.unsupported("a lazy {n}");
         repeat.lazy = true;
