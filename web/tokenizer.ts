@@ -1,6 +1,7 @@
 import { disposable } from './disposable.js';
 import { describe, InputError } from './errors.js';
-import { Progress, readOptional, readRequired, type NamedBytes } from './model_files.js';
+import { openGguf, readGgufMetadata } from './gguf_file.js';
+import { Progress, readOptional, readTokenizerFiles, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
 import { SeamHost } from './seam_host.js';
@@ -209,27 +210,37 @@ const kSourceOnly: Rules = kSourceRules;
 
 /** Tokenizers by themselves, without a model's weights. */
 export const AutoTokenizer = {
-  /** Loads tokenizer.json, and tokenizer_config.json where there is one. model: see `ModelSpecifier`. */
+  /**
+   * Loads tokenizer.json (without one: vocab.json and merges.txt, vocab.txt, or a SentencePiece .model), and
+   * tokenizer_config.json where there is one; or the tokenizer inside a .gguf file. model: see `ModelSpecifier`.
+   */
   async from_pretrained(model: ModelSpecifier, options?: SourceOptions): Promise<Tokenizer> {
     checkOptions('AutoTokenizer.from_pretrained', options, kSourceOnly);
     const signal = options?.signal ?? undefined;
     throwIfAborted(signal);
-    const source = openModel(model, options ?? {});
+    const gguf = openGguf(model, options ?? {});
+    const source = gguf?.source ?? openModel(model, options ?? {});
     const progress = new Progress(source, options?.progress_callback ?? undefined);
     const scope = new TaskScope(signal);
     try {
       const work = Promise.all([
         compileWasm(),
-        readRequired(source, 'tokenizer.json', progress, scope.signal),
-        readOptional(source, 'tokenizer_config.json', progress, scope.signal),
+        gguf ? [] : readTokenizerFiles(source, progress, scope.signal),
+        gguf ? [] : readOptional(source, 'tokenizer_config.json', progress, scope.signal),
       ]);
-      const [compiled, tokenizerJson, [tokenizerConfig]] = await abortable(work, scope.signal);
+      const [compiled, files, config] = await abortable(work, scope.signal);
       const instance = await abortable(instantiateWasm(compiled), scope.signal);
       const host = new SeamHost('this tokenizer', instance, new instance.seam.Tokenizer());
-      host.call((handle) => handle.load(tokenizerJson[1], tokenizerConfig?.[1] ?? null));
+      if (gguf) {
+        const accept = (bytes: Uint8Array, isWhole: boolean) =>
+          host.call((handle) => handle.load_gguf(bytes, isWhole)).is_cut_off !== true;
+        await abortable(readGgufMetadata(gguf, progress, scope.signal, accept), scope.signal);
+      } else {
+        host.call((handle) => handle.load([...files, ...config]));
+      }
       const tokenizer = makeTokenizer<SeamTokenizerHandle>(
         { call: (run) => host.call(run), describe: (handle) => handle.describe() },
-        tokenizerConfig ? [tokenizerConfig] : [],
+        config,
         () => host.release(),
       );
       progress.ready();
