@@ -11,7 +11,8 @@ export function openGguf(
 ): { source: ModelSource; file: string } | undefined {
   if (typeof model === 'string' && /\.gguf$/i.test(model)) {
     const [, folder, file] = /^(.*[/\\])?([^/\\]+)$/.exec(model) ?? [];
-    if (folder === undefined) throw new InputError(`model: expected a path ('./${model}') or a URL of a .gguf file, found '${model}'`);
+    if (folder === undefined)
+      throw new InputError(`model: expected a path ('./${model}') or a URL of a .gguf file, found '${model}'`);
     return { source: openModel(folder, options), file: file as string };
   }
   if (typeof model !== 'object' || model === null) return undefined;

@@ -151,7 +151,13 @@ async function readModules(source: ModelSource, progress: Progress, signal: Abor
 }
 
 /** Each alternative is complete by itself; of several, the first. */
-const kVocabularies = [['vocab.json', 'merges.txt'], ['vocab.txt'], ['spiece.model'], ['tokenizer.model'], ['sentencepiece.bpe.model']];
+const kVocabularies = [
+  ['vocab.json', 'merges.txt'],
+  ['vocab.txt'],
+  ['spiece.model'],
+  ['tokenizer.model'],
+  ['sentencepiece.bpe.model'],
+];
 
 /** tokenizer.json when it is there, else the vocabularies of before it. */
 export async function readTokenizerFiles(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {

@@ -27,7 +27,8 @@ struct Reader {
   std::uint64_t number(std::size_t bytes) {
     std::uint64_t value = 0;
     const std::string_view taken = take(bytes);
-    for (std::size_t i = 0; i < taken.size(); ++i) value |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(taken[i])) << (8 * i);
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      value |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(taken[i])) << (8 * i);
     return value;
   }
   std::string_view string() { return take(number(8)); }

@@ -49,7 +49,7 @@ class AddedTokens {
   struct Found {
     std::size_t begin;
     std::size_t end;
-    const AddedToken* token;  // null: text between tokens
+    const AddedToken* token;   // null: text between tokens
     SpacesAround spaces = {};  // of the stretch of a token
   };
 

@@ -28,7 +28,7 @@ SpacesAround spaces_around(std::u32string_view token);  // byte_alphabet.cpp
 
 struct PreTokenizedText {
   NormalizedText text;
-  std::vector<Split> splits;  // in the order of the text; their indices are the word ids
+  std::vector<Split> splits;               // in the order of the text; their indices are the word ids
   std::vector<SpacesAround> token_spaces;  // [splits that are added tokens] of the stretches that those take, in order
 
   std::u32string_view chars_of(const Split& split) const {

@@ -38,7 +38,8 @@ Result<std::string> convert(const Files& files, JsonRef config) {
   if (const TokenizerFile* model = files.ending(".spm")) return from_sentencepiece(model->bytes, config);
   if (const TokenizerFile* gguf = files.ending(".gguf")) return from_gguf(gguf->bytes);
   return model_format_error(
-      "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, vocab.txt, a SentencePiece .model), found none");
+      "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, vocab.txt, a SentencePiece .model), found "
+      "none");
 }
 
 }  // namespace

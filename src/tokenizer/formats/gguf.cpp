@@ -38,7 +38,8 @@ class GgufTokenizer {
   Result<std::string> to_json() const {
     if (tokens_.empty()) return model_format_error("GGUF: expected tokenizer.ggml.tokens, found none");
     for (const std::string_view token : tokens_) {
-      if (replace_invalid_utf8(token) != token) return model_format_error("GGUF: tokenizer.ggml.tokens: expected UTF-8, found other bytes");
+      if (replace_invalid_utf8(token) != token)
+        return model_format_error("GGUF: tokenizer.ggml.tokens: expected UTF-8, found other bytes");
     }
     const std::string_view kind = file_.string("tokenizer.ggml.model").value_or("");
     if (kind == "llama" || kind == "t5") return pieces(kind == "llama");
@@ -51,7 +52,8 @@ class GgufTokenizer {
   // The token that a key gives the id of, or nothing.
   std::string_view token(std::string_view key) const {
     const std::optional<double> id = file_.number("tokenizer.ggml." + std::string(key) + "_token_id");
-    return id && *id >= 0 && *id < static_cast<double>(tokens_.size()) ? tokens_[static_cast<std::size_t>(*id)] : std::string_view();
+    return id && *id >= 0 && *id < static_cast<double>(tokens_.size()) ? tokens_[static_cast<std::size_t>(*id)]
+                                                                       : std::string_view();
   }
   bool flag(std::string_view key, bool fallback) const {
     return file_.number("tokenizer.ggml." + std::string(key)).value_or(fallback ? 1 : 0) != 0;
@@ -87,7 +89,8 @@ class GgufTokenizer {
   std::vector<SpecialToken> special_tokens() const {
     std::vector<SpecialToken> special;
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
-      const bool named = std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view name) { return token(name) == tokens_[id]; });
+      const bool named =
+          std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view name) { return token(name) == tokens_[id]; });
       if (named || kinds_[id] == Piece::kControl) special.push_back({tokens_[id], static_cast<std::int32_t>(id)});
     }
     return special;
@@ -96,7 +99,8 @@ class GgufTokenizer {
   Result<std::string> byte_level() const {
     const std::string_view name = file_.string("tokenizer.ggml.pre").value_or("gpt-2");
     const std::optional<std::string_view> pattern = pattern_of(name);
-    if (!pattern) return unsupported_error("GGUF: tokenizer.ggml.pre: expected gpt-2, llama-bpe or qwen2, found \"" + std::string(name) + "\"");
+    if (!pattern)
+      return unsupported_error("GGUF: tokenizer.ggml.pre: expected gpt-2, llama-bpe or qwen2, found \"" + std::string(name) + "\"");
     std::string vocab, merges;
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
       vocab += (id > 0 ? ", " : "") + json_text(tokens_[id]) + ": " + std::to_string(id);
@@ -110,12 +114,15 @@ class GgufTokenizer {
     parts.added_tokens = added_tokens_json(special_tokens());
     parts.post_processor = template_json(single, pair, special_tokens());
     const std::string cut = R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": )";
-    parts.pre_tokenizer = pattern->empty() ? cut + "true}"
-                                           : R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": )" +
-                                                 json_text(*pattern) + R"(}, "behavior": "Isolated", "invert": false}, )" + cut + "false}]}";
+    parts.pre_tokenizer = pattern->empty()
+                              ? cut + "true}"
+                              : R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": )" +
+                                    json_text(*pattern) + R"(}, "behavior": "Isolated", "invert": false}, )" + cut + "false}]}";
     parts.decoder = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
-    parts.model = std::string(R"({"type": "BPE", "dropout": null, "unk_token": null, "fuse_unk": false, "byte_fallback": false, )") +
-                  "\"ignore_merges\": " + (pattern->empty() ? "false" : "true") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + merges + "]}";
+    parts.model =
+        std::string(R"({"type": "BPE", "dropout": null, "unk_token": null, "fuse_unk": false, "byte_fallback": false, )") +
+        "\"ignore_merges\": " + (pattern->empty() ? "false" : "true") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + merges +
+        "]}";
     return tokenizer_json(parts);
   }
 

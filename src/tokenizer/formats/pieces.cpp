@@ -68,7 +68,8 @@ std::string bpe_json(const PieceModel& model, std::int32_t unk_id) {
     }
   }
   heap_sort(merges.begin(), merges.end(), [&](const PieceMerge& a, const PieceMerge& b) {
-    const float first = model.pieces[static_cast<std::size_t>(a.piece)].score, second = model.pieces[static_cast<std::size_t>(b.piece)].score;
+    const float first = model.pieces[static_cast<std::size_t>(a.piece)].score,
+                second = model.pieces[static_cast<std::size_t>(b.piece)].score;
     if (first != second) return first > second;
     return a.left != b.left ? a.left < b.left : a.right < b.right;
   });
@@ -78,8 +79,9 @@ std::string bpe_json(const PieceModel& model, std::int32_t unk_id) {
             json_text(texts[static_cast<std::size_t>(merge.right)]) + "]";
   }
   return R"({"type": "BPE", "dropout": null, "fuse_unk": true, "unk_token": )" +
-         (unk_id < 0 ? "null" : json_text(texts[static_cast<std::size_t>(unk_id)])) + ", \"byte_fallback\": " +
-         (model.byte_fallback ? "true" : "false") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + list + "]}";
+         (unk_id < 0 ? "null" : json_text(texts[static_cast<std::size_t>(unk_id)])) +
+         ", \"byte_fallback\": " + (model.byte_fallback ? "true" : "false") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + list +
+         "]}";
 }
 
 std::string added_json(const PieceModel& model) {
@@ -127,12 +129,14 @@ Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
   TokenizerParts parts;
   parts.added_tokens = added_json(model);
   parts.normalizer = R"({"type": "SentencePiece", "add_dummy_prefix": )" + std::string(flag(model.add_dummy_prefix)) +
-                     ", \"remove_extra_whitespaces\": " + flag(model.remove_extra_whitespaces) + ", \"precompiled_charsmap\": " +
-                     (model.charsmap.empty() ? "null" : "\"" + base64(model.charsmap) + "\"") + ", \"kept\": [" + kept + "]}";
+                     ", \"remove_extra_whitespaces\": " + flag(model.remove_extra_whitespaces) +
+                     ", \"precompiled_charsmap\": " + (model.charsmap.empty() ? "null" : "\"" + base64(model.charsmap) + "\"") +
+                     ", \"kept\": [" + kept + "]}";
   parts.post_processor = template_json(model.single, model.pair, special);
-  parts.decoder = std::string(R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, )") +
-                  R"({"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": )" +
-                  (model.add_dummy_prefix ? "1" : "0") + ", \"stop\": 0}]}";
+  parts.decoder =
+      std::string(R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, )") +
+      R"({"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": )" +
+      (model.add_dummy_prefix ? "1" : "0") + ", \"stop\": 0}]}";
   parts.model = model.is_bpe ? bpe_json(model, unk_id) : unigram_json(model, unk_id);
   return tokenizer_json(parts);
 }

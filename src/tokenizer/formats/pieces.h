@@ -25,8 +25,8 @@ struct PieceModel {
   std::string_view charsmap;  // bytes; empty: no table
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
-  std::int32_t num_extra_ids = 0;             // T5's <extra_id_..> after the pieces
-  std::string single = "$A:0";                // templates, as template_json takes them
+  std::int32_t num_extra_ids = 0;  // T5's <extra_id_..> after the pieces
+  std::string single = "$A:0";     // templates, as template_json takes them
   std::string pair = "$A:0 $B:1";
 };
 

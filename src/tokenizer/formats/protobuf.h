@@ -15,9 +15,9 @@ class ProtobufReader {
   bool ok() const { return ok_; }
 
   std::uint32_t field() const { return field_; }
-  std::uint64_t number() const { return number_; }        // of a varint, or the bits of a fixed field; else 0
-  std::string_view bytes() const { return bytes_; }       // of a string, bytes or message; else empty
-  float real() const;                                     // of a float
+  std::uint64_t number() const { return number_; }   // of a varint, or the bits of a fixed field; else 0
+  std::string_view bytes() const { return bytes_; }  // of a string, bytes or message; else empty
+  float real() const;                                // of a float
 
  private:
   bool fail() { return ok_ = false; }

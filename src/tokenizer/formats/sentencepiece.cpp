@@ -1,5 +1,5 @@
-// SentencePiece's .model: a ModelProto (sentencepiece_model.proto), of type Unigram, BPE or character. Text becomes what SentencePiece's own
-// library makes of it; the special tokens around it are those of the tokenizer_class in tokenizer_config.json.
+// SentencePiece's .model: a ModelProto (sentencepiece_model.proto), of type Unigram, BPE or character. Text becomes what
+// SentencePiece's own library makes of it; the special tokens around it are those of the tokenizer_class in tokenizer_config.json.
 #include "core/json.h"
 #include "tokenizer/formats/converters.h"
 #include "tokenizer/formats/pieces.h"
@@ -12,7 +12,9 @@ namespace {
 
 constexpr std::string_view kFile = "SentencePiece .model: ";
 
-Error broken(std::string_view what) { return model_format_error(std::string(kFile) + "expected " + std::string(what) + ", found other bytes"); }
+Error broken(std::string_view what) {
+  return model_format_error(std::string(kFile) + "expected " + std::string(what) + ", found other bytes");
+}
 
 bool read_piece(std::string_view bytes, Piece& piece) {
   ProtobufReader in(bytes);
@@ -47,7 +49,8 @@ Result<void> read_normalizer_spec(std::string_view bytes, PieceModel& model) {
     if (in.field() == 2) model.charsmap = in.bytes();
     if (in.field() == 3) model.add_dummy_prefix = in.number() != 0;
     if (in.field() == 4) model.remove_extra_whitespaces = in.number() != 0;
-    if (in.field() == 5 && in.number() == 0) return unsupported_error(std::string(kFile) + "escape_whitespaces: false is not supported");
+    if (in.field() == 5 && in.number() == 0)
+      return unsupported_error(std::string(kFile) + "escape_whitespaces: false is not supported");
   }
   return in.ok() ? Result<void>() : broken("a NormalizerSpec");
 }
@@ -60,8 +63,9 @@ Result<void> read_class(JsonRef config, PieceModel& model) {
   if (name.ends_with("Fast")) name.remove_suffix(4);
   const bool is_llama = name == "LlamaTokenizer", is_t5 = name == "T5Tokenizer", is_albert = name == "AlbertTokenizer";
   if (!name.empty() && !is_llama && !is_t5 && !is_albert) {
-    return unsupported_error(config["tokenizer_class"].where() + ": a SentencePiece model of this class is not supported without a " +
-                             "tokenizer.json, found " + config["tokenizer_class"].describe());
+    return unsupported_error(config["tokenizer_class"].where() +
+                             ": a SentencePiece model of this class is not supported without a " + "tokenizer.json, found " +
+                             config["tokenizer_class"].describe());
   }
   const auto around = [](const std::string& before, std::string_view text, const std::string& after) {
     return (before.empty() ? "" : before + " ") + std::string(text) + (after.empty() ? "" : " " + after);

@@ -81,7 +81,8 @@ class Unigram : public VocabularyModel {
       has_single = has_single || from == 0;
       offer(best[end], sum(best[begin].score, scores_[static_cast<std::size_t>(id)]), begin, id);
     }
-    return has_single || !offer(best[begin + 1], sum(best[begin].score, unknown_score_), begin, unk_id_) || unk_id_ != Vocabulary::kAbsent;
+    return has_single || !offer(best[begin + 1], sum(best[begin].score, unknown_score_), begin, unk_id_) ||
+           unk_id_ != Vocabulary::kAbsent;
   }
 
   double sum(double a, double b) const { return single_precision_ ? static_cast<float>(a + b) : a + b; }
@@ -102,9 +103,8 @@ class Unigram : public VocabularyModel {
     if (!may_be_piece && !byte_fallback_) return put(unk_id_, begin, end, out, true);
     const std::string text = to_utf8(word.substr(begin, end - begin));
     if (const std::int32_t id = vocabulary_.find(text); id != Vocabulary::kAbsent) return put(id, begin, end, out);
-    const bool has_bytes = byte_fallback_ && std::all_of(text.begin(), text.end(), [this](char byte) {
-                             return bytes_.of(byte) != Vocabulary::kAbsent;
-                           });
+    const bool has_bytes = byte_fallback_ && std::all_of(text.begin(), text.end(),
+                                                         [this](char byte) { return bytes_.of(byte) != Vocabulary::kAbsent; });
     if (!has_bytes) return put(unk_id_, begin, end, out, true);
     for (std::size_t i = text.size(); i-- > 0;) put(bytes_.of(text[i]), begin, end, out);
   }
@@ -114,7 +114,7 @@ class Unigram : public VocabularyModel {
   std::vector<double> scores_;  // [ids]
   std::int32_t unk_id_;         // or Vocabulary::kAbsent: an unknown character is an error then, as in the reference
   bool byte_fallback_;
-  bool single_precision_;       // sums as SentencePiece's own library adds them
+  bool single_precision_;  // sums as SentencePiece's own library adds them
   double unknown_score_ = 0;
 };
 
@@ -142,10 +142,11 @@ ModelResult read_unigram(JsonRef json, int) {
   Result<Vocabulary> vocabulary = Vocabulary::from_list(pieces);
   if (!vocabulary.ok()) return vocabulary.error();
   if (vocabulary.value().longest_token() > kMostPieceBytes) {
-    return unsupported_error(list.where() + ": expected pieces of at most " + std::to_string(kMostPieceBytes) + " bytes, found one of " +
-                             std::to_string(vocabulary.value().longest_token()));
+    return unsupported_error(list.where() + ": expected pieces of at most " + std::to_string(kMostPieceBytes) +
+                             " bytes, found one of " + std::to_string(vocabulary.value().longest_token()));
   }
-  return ModelResult(std::make_unique<Unigram>(std::move(vocabulary).value(), std::move(scores), unk_id, byte_fallback, is_sentencepiece));
+  return ModelResult(
+      std::make_unique<Unigram>(std::move(vocabulary).value(), std::move(scores), unk_id, byte_fallback, is_sentencepiece));
 }
 
 }  // namespace wattn

@@ -17,7 +17,7 @@ std::optional<std::string> decode_base64(std::string_view text) {
   int count = 0;
   while (text.ends_with('=') && text.size() % 4 != 1) text.remove_suffix(1);
   for (const char c : text) {
-    const int value = c >= 'A' && c <= 'Z' ? c - 'A'
+    const int value = c >= 'A' && c <= 'Z'   ? c - 'A'
                       : c >= 'a' && c <= 'z' ? c - 'a' + 26
                       : c >= '0' && c <= '9' ? c - '0' + 52
                       : c == '+'             ? 62

@@ -15,7 +15,8 @@ namespace wattn {
 
 namespace {
 
-constexpr std::size_t kShortCluster = 6;  // bytes; clusters as long as this are looked up a character at a time, as in the reference
+constexpr std::size_t kShortCluster =
+    6;  // bytes; clusters as long as this are looked up a character at a time, as in the reference
 
 class Precompiled : public Normalizer {
  public:

@@ -19,7 +19,8 @@ class SentencePieceNormalizer : public Normalizer {
   SentencePieceNormalizer(Charsmap charsmap, TokenTrie kept, bool add_dummy_prefix, bool remove_extra_whitespaces)
       : charsmap_(std::move(charsmap)),
         kept_(std::move(kept)),
-        add_dummy_prefix_(add_dummy_prefix), remove_extra_whitespaces_(remove_extra_whitespaces) {}
+        add_dummy_prefix_(add_dummy_prefix),
+        remove_extra_whitespaces_(remove_extra_whitespaces) {}
 
   void normalize(NormalizedText& text) const override {
     NormalizedText out;

@@ -31,9 +31,8 @@ class ByteLevel : public PreTokenizer {
 
  private:
   static void write_bytes(PreTokenizedText& text) {
-    rewrite_splits(text, [&](const Split& split, NormalizedText& out) {
-      append_byte_chars(text.text, split.begin, split.end, out);
-    });
+    rewrite_splits(text,
+                   [&](const Split& split, NormalizedText& out) { append_byte_chars(text.text, split.begin, split.end, out); });
   }
 
   bool add_prefix_space_;
@@ -67,6 +66,8 @@ PreTokenizerResult read_byte_level(JsonRef json, int) {
   return PreTokenizerResult(std::make_unique<ByteLevel>(add_prefix_space, std::move(regex)));
 }
 
-NormalizerResult read_byte_level_normalizer(JsonRef json, int depth) { return read_plain<Normalizer, ByteLevelNormalizer>(json, depth); }
+NormalizerResult read_byte_level_normalizer(JsonRef json, int depth) {
+  return read_plain<Normalizer, ByteLevelNormalizer>(json, depth);
+}
 
 }  // namespace wattn

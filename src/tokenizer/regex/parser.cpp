@@ -146,8 +146,9 @@ class Parser {
     if (in_.take(U'A')) return node_of(Kind::kTextBegin);
     if (in_.take(U'z')) return node_of(Kind::kTextEnd);
     if (in_.take(U'Z')) {
-      return node_of(Kind::kEither, {node_of(Kind::kTextEnd),
-                                     node_of(Kind::kLookahead, {node_of(Kind::kSequence, {char_node(newline()), node_of(Kind::kTextEnd)})})});
+      return node_of(Kind::kEither,
+                     {node_of(Kind::kTextEnd),
+                      node_of(Kind::kLookahead, {node_of(Kind::kSequence, {char_node(newline()), node_of(Kind::kTextEnd)})})});
     }
     if (in_.peek() == U'b' || in_.peek() == U'B') return word_boundary(in_.pattern[in_.position++] == U'B');
     CharSet set = read_escape(in_, false);
