@@ -45,7 +45,9 @@ export interface SeamTokenizer {
 }
 
 export interface SeamTokenizerHandle extends SeamTokenizer {
-  load(tokenizerJson: Uint8Array, tokenizerConfig: Uint8Array | null): Answer;
+  load(files: [string, Uint8Array][]): Answer;
+  /** is_cut_off: more of the file is needed; never when isWhole. */
+  load_gguf(bytes: Uint8Array, isWhole: boolean): Answer & { is_cut_off: boolean };
   describe(): Answer & { vocab_size: number; model_max_length?: number };
 }
 

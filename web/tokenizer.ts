@@ -1,7 +1,8 @@
 import { makeDecodeStream } from './decode_stream.js';
 import { disposable } from './disposable.js';
 import { describe, InputError } from './errors.js';
-import { Progress, readOptional, readRequired, type NamedBytes } from './model_files.js';
+import { openGguf, readGgufMetadata } from './gguf_file.js';
+import { Progress, readOptional, readTokenizerFiles, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
 import { SeamHost } from './seam_host.js';
@@ -268,35 +269,49 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
 
 const kSourceOnly: Rules = kSourceRules;
 
-async function loadTokenizer(json: Uint8Array, config: Uint8Array | null, signal: AbortSignalLike | undefined): Promise<Tokenizer> {
+/** A tokenizer in an instance of its own. load: puts its files there; config: of them, tokenizer_config.json. */
+async function startTokenizer(
+  config: readonly NamedBytes[],
+  signal: AbortSignalLike | undefined,
+  load: (host: SeamHost<SeamTokenizerHandle>) => Promise<void>,
+): Promise<Tokenizer> {
   const instance = await abortable(instantiateWasm(await abortable(compileWasm(), signal)), signal);
   const host = new SeamHost('this tokenizer', instance, new instance.seam.Tokenizer());
-  host.call((handle) => handle.load(json, config));
+  await load(host);
   return makeTokenizer<SeamTokenizerHandle>(
     { call: (run) => host.call(run), describe: (handle) => handle.describe() },
-    config ? [['tokenizer_config.json', config]] : [],
+    config,
     () => host.release(),
   );
 }
 
 /** Tokenizers by themselves, without a model's weights. */
 export const AutoTokenizer = {
-  /** Loads tokenizer.json, and tokenizer_config.json where there is one. model: see `ModelSpecifier`. */
+  /**
+   * Loads tokenizer.json (without one: vocab.json and merges.txt, vocab.txt, or a SentencePiece .model), and
+   * tokenizer_config.json where there is one; or the tokenizer inside a .gguf file. model: see `ModelSpecifier`.
+   */
   async from_pretrained(model: ModelSpecifier, options?: SourceOptions): Promise<Tokenizer> {
     checkOptions('AutoTokenizer.from_pretrained', options, kSourceOnly);
     const signal = options?.signal ?? undefined;
     throwIfAborted(signal);
-    const source = openModel(model, options ?? {});
+    const gguf = openGguf(model, options ?? {});
+    const source = gguf?.source ?? openModel(model, options ?? {});
     const progress = new Progress(source, options?.progress_callback ?? undefined);
     const scope = new TaskScope(signal);
     try {
       const work = Promise.all([
-        readRequired(source, 'tokenizer.json', progress, scope.signal),
-        readOptional(source, 'tokenizer_config.json', progress, scope.signal),
         compileWasm(), // meanwhile
+        gguf ? [] : readTokenizerFiles(source, progress, scope.signal),
+        gguf ? [] : readOptional(source, 'tokenizer_config.json', progress, scope.signal),
       ]);
-      const [tokenizerJson, [tokenizerConfig]] = await abortable(work, scope.signal);
-      const tokenizer = await loadTokenizer(tokenizerJson[1], tokenizerConfig?.[1] ?? null, scope.signal);
+      const [, files, config] = await abortable(work, scope.signal);
+      const tokenizer = await startTokenizer(config, scope.signal, async (host) => {
+        if (!gguf) return void host.call((handle) => handle.load([...files, ...config]));
+        const accept = (bytes: Uint8Array, isWhole: boolean) =>
+          host.call((handle) => handle.load_gguf(bytes, isWhole)).is_cut_off !== true;
+        return abortable(readGgufMetadata(gguf, progress, scope.signal, accept), scope.signal);
+      });
       progress.ready();
       return tokenizer;
     } finally {
@@ -306,6 +321,8 @@ export const AutoTokenizer = {
 
   /** Makes a tokenizer from texts: vocabulary and merges as Hugging Face's trainers make them. */
   train(texts: TrainingTexts, options: TrainOptions): Promise<TrainedTokenizer> {
-    return trainTokenizer(texts, options, loadTokenizer);
+    return trainTokenizer(texts, options, (json, config) =>
+      startTokenizer([config], options.signal ?? undefined, async (host) => void host.call((handle) => handle.load([json, config]))),
+    );
   },
 };

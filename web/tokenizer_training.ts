@@ -1,5 +1,6 @@
 // Training a tokenizer: defaults that suit the model, texts fed in portions, steps of a few milliseconds with breaks between.
 import { describe, InputError } from './errors.js';
+import type { NamedBytes } from './model_files.js';
 import { checkOptions, type Rules } from './options.js';
 import { SeamHost } from './seam_host.js';
 import type { SeamTrainingHandle } from './seam.js';
@@ -163,8 +164,8 @@ async function* portions(texts: TrainingTexts, signal: AbortSignalLike | undefin
   }
 }
 
-/** From the bytes of a tokenizer.json, and tokenizer_config.json's, to a tokenizer. */
-type Load = (json: Uint8Array, config: Uint8Array | null, signal: AbortSignalLike | undefined) => Promise<Tokenizer>;
+/** From tokenizer.json and tokenizer_config.json to a tokenizer. */
+type Load = (json: NamedBytes, config: NamedBytes) => Promise<Tokenizer>;
 
 async function train(host: SeamHost<SeamTrainingHandle>, texts: TrainingTexts, options: TrainOptions): Promise<Uint8Array> {
   const signal = options.signal ?? undefined;
@@ -203,7 +204,10 @@ export async function trainTokenizer(texts: TrainingTexts, options: TrainOptions
     host.release();
   }
   const config = options.model === 'wordpiece' ? {} : { model_input_names: ['input_ids', 'attention_mask'] };
-  const tokenizer = await load(json, new TextEncoder().encode(JSON.stringify(config)), signal);
+  const tokenizer = await load(
+    ['tokenizer.json', json],
+    ['tokenizer_config.json', new TextEncoder().encode(JSON.stringify(config))],
+  );
   const save = () => new TextDecoder().decode(json);
   options.progress_callback?.({ status: 'ready' });
   return Object.assign(tokenizer, { save, toJSON: () => JSON.parse(save()) as Record<string, any> });

@@ -72,7 +72,12 @@ std::string replace_invalid_utf8(std::string_view bytes) {
     const unsigned lead = byte(begin);
     if (code_point != kReplacementCharacter || position != begin + 1 || lead < 0xC2 || lead > 0xF4) continue;
     // A character cut off: its first bytes go with it, as long as they could still become one.
-    const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80, most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    const unsigned least = lead == 0xE0   ? 0xA0
+                           : lead == 0xF0 ? 0x90
+                                          : 0x80,
+                   most = lead == 0xED   ? 0x9F
+                          : lead == 0xF4 ? 0x8F
+                                         : 0xBF;
     if (lead < 0xE0 || byte(position) < least || byte(position) > most) continue;
     ++position;
     if (lead >= 0xF0 && (byte(position) & 0xC0) == 0x80) ++position;

@@ -1,6 +1,8 @@
 #include "tokenizer/byte_alphabet.h"
 
 #include "core/utf.h"
+#include "tokenizer/pre_tokenized_text.h"
+#include "tokenizer/unicode.h"
 
 namespace wattn {
 
@@ -16,6 +18,14 @@ void append_byte_chars(const NormalizedText& text, std::size_t begin, std::size_
     }
   }
   out.resize(size);
+}
+
+SpacesAround spaces_around(std::u32string_view token) {
+  const auto is_space = [](char32_t c) { return c == kByteSpace || has_flag(c, kCharWhitespace); };
+  std::size_t before = 0, after = 0;
+  while (before < token.size() && is_space(token[before])) ++before;
+  while (after < token.size() && is_space(token[token.size() - 1 - after])) ++after;
+  return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after)};
 }
 
 }  // namespace wattn

@@ -12,9 +12,7 @@ namespace wattn {
 
 inline constexpr char32_t kByteSpace = 0x120;
 
-constexpr bool is_visible_byte(unsigned byte) {
-  return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD);
-}
+constexpr bool is_visible_byte(unsigned byte) { return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD); }
 
 inline constexpr auto kByteChars = [] {  // [byte] its character
   std::array<std::uint16_t, 256> chars{};

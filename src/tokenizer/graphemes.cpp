@@ -24,7 +24,8 @@ bool hangul_joins(char32_t before, char32_t c) {
   return (left == Hangul::kLeadVowelTrail || left == Hangul::kTrail) && right == Hangul::kTrail;
 }
 
-// The scripts whose consonants a virama joins (Devanagari, Bengali, Gujarati, Oriya, Telugu, Malayalam) have one plan of 128 places.
+// The scripts whose consonants a virama joins (Devanagari, Bengali, Gujarati, Oriya, Telugu, Malayalam) have one plan of 128
+// places.
 bool has_conjuncts(char32_t c) {
   const char32_t block = c >> 7;
   return block == 0x900 >> 7 || block == 0x980 >> 7 || block == 0xA80 >> 7 || block == 0xB00 >> 7 || block == 0xC00 >> 7 ||

@@ -19,9 +19,17 @@ struct Split {
   std::int32_t token = kNoToken;  // id of an added token; such a split is cut no further
 };
 
+// White space at the ends of a token, as the token is written (a byte-level space counts too): characters.
+struct SpacesAround {
+  std::int32_t before = 0;
+  std::int32_t after = 0;
+};
+SpacesAround spaces_around(std::u32string_view token);  // byte_alphabet.cpp
+
 struct PreTokenizedText {
   NormalizedText text;
-  std::vector<Split> splits;  // in the order of the text; their indices are the word ids
+  std::vector<Split> splits;               // in the order of the text; their indices are the word ids
+  std::vector<SpacesAround> token_spaces;  // [splits that are added tokens] of the stretches that those take, in order
 
   std::u32string_view chars_of(const Split& split) const {
     return std::u32string_view(text.chars).substr(split.begin, split.end - split.begin);

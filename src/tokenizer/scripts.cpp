@@ -23,7 +23,8 @@ Scripts::Scripts() {
 }
 
 const Scripts::Run& Scripts::run_of(char32_t code_point) const {
-  const auto after = std::upper_bound(runs_.begin(), runs_.end(), code_point, [](char32_t c, const Run& run) { return c < run.first; });
+  const auto after =
+      std::upper_bound(runs_.begin(), runs_.end(), code_point, [](char32_t c, const Run& run) { return c < run.first; });
   return *(after - 1);
 }
 

@@ -51,14 +51,20 @@ void append(std::vector<T>& out, const std::vector<T>& from, TokenWindow window)
              from.begin() + static_cast<std::ptrdiff_t>(window.end));
 }
 
-void add_text(const TemplatePiece& piece, const TextTokens& text, TokenWindow window, const std::vector<OffsetTrim>& trims,
+struct TextOfTokens {
+  std::u16string_view chars;
+  const TextTokens& tokens;
+};
+
+void add_text(const TemplatePiece& piece, const TextOfTokens& of, TokenWindow window, const std::vector<OffsetTrim>& trims,
               Encoding& out) {
+  const TextTokens& text = of.tokens;
   const std::size_t begin = out.offsets.size();
   append(out.ids, text.ids, window);
   append(out.offsets, text.offsets, window);
   for (const OffsetTrim& trim : trims) {
     for (std::size_t i = window.begin; i < window.end; ++i) {
-      trim.apply(text.spaces[i], i == window.begin, out.offsets[begin + i - window.begin]);
+      trim.apply(of.chars, text.spaces[i], i == window.begin, out.offsets[begin + i - window.begin]);
     }
   }
   append(out.word_ids, text.word_ids, window);
@@ -135,11 +141,13 @@ Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool spl
   out.word_ids.reserve(out.ids.capacity());
   std::vector<Token> tokens;
   const bool trims = !post_processor.trims.empty();
+  std::size_t num_added = 0;  // tokens so far
   for (std::size_t word = 0; word < cut.splits.size(); ++word) {
     const Split& split = cut.splits[word];
     if (split.token != Split::kNoToken) {
       out.push(split.token, cut.text.span_of(split.begin, split.end), word);
-      if (trims) out.spaces.push_back(spaces_around(cut.chars_of(split)));
+      if (trims) out.spaces.push_back(cut.token_spaces[num_added]);
+      ++num_added;
       continue;
     }
     tokens.clear();
@@ -149,7 +157,9 @@ Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool spl
     }
     for (const Token& token : tokens) {
       out.push(token.id, cut.text.span_of(split.begin + token.begin, split.begin + token.end), word);
-      if (trims) out.spaces.push_back(spaces_around(to_utf32(model->id_to_token(token.id).value_or(""))));
+      if (!trims) continue;
+      out.spaces.push_back(token.shows_text ? spaces_around(cut.chars_of(split).substr(token.begin, token.end - token.begin))
+                                            : spaces_around(to_utf32(model->id_to_token(token.id).value_or(""))));
     }
   }
   return out;
@@ -182,8 +192,8 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
         (of_first.end - of_first.begin) + (of_second.end - of_second.begin) + static_cast<std::size_t>(num_special);
     out.reserve(size);
     for (const TemplatePiece& piece : pieces) {
-      if (piece.kind == TemplatePiece::kFirst) add_text(piece, first_tokens, of_first, trims, out);
-      if (piece.kind == TemplatePiece::kSecond) add_text(piece, second_tokens, of_second, trims, out);
+      if (piece.kind == TemplatePiece::kFirst) add_text(piece, {first, first_tokens}, of_first, trims, out);
+      if (piece.kind == TemplatePiece::kSecond) add_text(piece, {*second, second_tokens}, of_second, trims, out);
       if (piece.kind == TemplatePiece::kSpecial && options.add_special_tokens) add_special_tokens(piece, out);
     }
     return out;
@@ -192,6 +202,7 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
   const std::vector<TokenWindow>& first_windows = plan.value().first;
   const std::vector<TokenWindow>& second_windows = plan.value().second;
   Encoding out = assemble(first_windows[0], second_windows[0]);
+  if (pieces.empty()) return out;  // a template of nothing, as some files have it for pairs
   // Python's order: every further window of the first text with all windows of the second, then the first window with the rest.
   for (std::size_t i = 1; i <= first_windows.size(); ++i) {
     const bool last_round = i == first_windows.size();

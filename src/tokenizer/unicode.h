@@ -37,8 +37,36 @@ inline bool has_flag(char32_t code_point, CharFlag flag) { return (char_properti
 
 // General categories, as of Unicode 16.0. Order and names as CATEGORIES in tools/make_unicode_tables.py.
 enum class CharCategory : std::uint8_t {
-  kCn, kLu, kLl, kLt, kLm, kLo, kMn, kMc, kMe, kNd, kNl, kNo, kPc, kPd, kPs, kPe, kPi, kPf, kPo, kSm, kSc, kSk, kSo, kZs, kZl, kZp,
-  kCc, kCf, kCo, kCs
+  kCn,
+  kLu,
+  kLl,
+  kLt,
+  kLm,
+  kLo,
+  kMn,
+  kMc,
+  kMe,
+  kNd,
+  kNl,
+  kNo,
+  kPc,
+  kPd,
+  kPs,
+  kPe,
+  kPi,
+  kPf,
+  kPo,
+  kSm,
+  kSc,
+  kSk,
+  kSo,
+  kZs,
+  kZl,
+  kZp,
+  kCc,
+  kCf,
+  kCo,
+  kCs
 };
 // What a character does to grapheme clusters (Unicode 17.0, UAX 29); Hangul and flags are left to arithmetic.
 enum class GraphemeKind : std::uint8_t { kOther, kJoinsBefore, kPrepend, kControl, kPictograph };

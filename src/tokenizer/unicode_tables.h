@@ -1,4 +1,5 @@
-// The layout of unicode_tables.cpp and unicode_types.cpp, which tools/make_unicode_tables.py generates. Only unicode.h and unicode.cpp include this.
+// The layout of unicode_tables.cpp and unicode_types.cpp, which tools/make_unicode_tables.py generates. Only unicode.h and
+// unicode.cpp include this.
 #pragma once
 
 #include <cstddef>

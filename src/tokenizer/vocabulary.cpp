@@ -26,8 +26,8 @@ Result<Vocabulary> Vocabulary::from_json(JsonRef json) {
     if (!id.ok()) return id.error();
     const std::size_t index = static_cast<std::size_t>(id.value());
     if (index >= id_limit) {
-      return value.mismatch("an id below " + std::to_string(id_limit) + " in a vocabulary of " +
-                                        std::to_string(members.size()) + " tokens");
+      return value.mismatch("an id below " + std::to_string(id_limit) + " in a vocabulary of " + std::to_string(members.size()) +
+                            " tokens");
     }
     if (index >= tokens.size()) tokens.resize(index + 1);
     if (tokens[index].data()) return value.mismatch("an id that no other token has");

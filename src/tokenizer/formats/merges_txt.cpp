@@ -19,11 +19,13 @@ Result<Kind> kind_of(JsonRef config, JsonRef vocab) {
   std::string_view of = name.value();
   if (of.ends_with("Fast")) of.remove_suffix(4);
   if (of == "GPT2Tokenizer" || of == "CodeGenTokenizer") return Kind::kGpt2;
-  if (of == "RobertaTokenizer" || of == "BartTokenizer" || of == "LongformerTokenizer" || of == "LEDTokenizer") return Kind::kRoberta;
+  if (of == "RobertaTokenizer" || of == "BartTokenizer" || of == "LongformerTokenizer" || of == "LEDTokenizer")
+    return Kind::kRoberta;
   if (of == "OpenAIGPTTokenizer") return Kind::kGpt;
   if (of == "CLIPTokenizer") return Kind::kClip;
   if (!of.empty()) {
-    return unsupported_error(config["tokenizer_class"].where() + ": a vocab.json of this class is not supported without a tokenizer.json, found " +
+    return unsupported_error(config["tokenizer_class"].where() +
+                             ": a vocab.json of this class is not supported without a tokenizer.json, found " +
                              config["tokenizer_class"].describe());
   }
   const auto members = vocab.members();
@@ -40,8 +42,8 @@ std::string token_and_id(std::string_view token, JsonRef vocab) {
 
 std::string roberta_json(std::string_view cls, std::string_view sep, JsonRef vocab, bool trim_offsets, bool add_prefix_space) {
   return R"({"type": "RobertaProcessing", "sep": )" + token_and_id(sep, vocab) + ", \"cls\": " + token_and_id(cls, vocab) +
-         ", \"trim_offsets\": " + (trim_offsets ? "true" : "false") + ", \"add_prefix_space\": " + (add_prefix_space ? "true" : "false") +
-         "}";
+         ", \"trim_offsets\": " + (trim_offsets ? "true" : "false") +
+         ", \"add_prefix_space\": " + (add_prefix_space ? "true" : "false") + "}";
 }
 
 std::string merges_json(std::string_view merges) {
@@ -56,14 +58,16 @@ std::string merges_json(std::string_view merges) {
   return "[" + out + "]";
 }
 
-constexpr std::string_view kByteLevelDecoder = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
+constexpr std::string_view kByteLevelDecoder =
+    R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
 
 std::string byte_level_json(bool add_prefix_space) {
   return std::string(R"({"type": "ByteLevel", "trim_offsets": true, "use_regex": true, "add_prefix_space": )") +
          (add_prefix_space ? "true}" : "false}");
 }
 
-constexpr std::string_view kClipPattern = R"(<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
+constexpr std::string_view kClipPattern =
+    R"(<\|startoftext\|>|<\|endoftext\|>|'s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
 
 void write_stages(Kind kind, bool add_prefix_space, TokenizerParts& parts) {
   if (kind == Kind::kGpt) {
@@ -76,10 +80,11 @@ void write_stages(Kind kind, bool add_prefix_space, TokenizerParts& parts) {
   parts.decoder = kByteLevelDecoder;
   parts.pre_tokenizer = byte_level_json(add_prefix_space);
   if (kind != Kind::kClip) return;
-  parts.normalizer = R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}, )"
-                     R"({"type": "Lowercase"}]})";
-  parts.pre_tokenizer = R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": )" + json_text(kClipPattern) +
-                        R"(}, "behavior": "Removed", "invert": true}, )" + byte_level_json(false) + "]}";
+  parts.normalizer =
+      R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}, )"
+      R"({"type": "Lowercase"}]})";
+  parts.pre_tokenizer = R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": )" +
+                        json_text(kClipPattern) + R"(}, "behavior": "Removed", "invert": true}, )" + byte_level_json(false) + "]}";
 }
 
 }  // namespace
@@ -105,7 +110,8 @@ Result<std::string> from_vocab_and_merges(std::string_view vocab_json, std::stri
   for (const std::string_view name : {cls, token_name(config, "pad_token", roberta ? "<pad>" : ""), sep, unk,
                                       token_name(config, "mask_token", roberta ? "<mask>" : "")}) {
     const Result<std::int64_t> id = vocab[name].as_int();
-    const bool known = std::any_of(special.begin(), special.end(), [&](const SpecialToken& token) { return token.content == name; });
+    const bool known =
+        std::any_of(special.begin(), special.end(), [&](const SpecialToken& token) { return token.content == name; });
     if (id.ok() && !known) special.push_back({name, static_cast<std::int32_t>(id.value())});
   }
   if (kind == Kind::kRoberta || kind == Kind::kClip) {

@@ -60,7 +60,8 @@ Result<std::string> from_vocab_txt(std::string_view vocab, JsonRef config) {
   TokenizerParts parts;
   parts.added_tokens = added_tokens_json(special);
   parts.normalizer = R"({"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": )" +
-                     flag(config, "tokenize_chinese_chars", "true") + ", \"strip_accents\": " + flag(config, "strip_accents", "null") +
+                     flag(config, "tokenize_chinese_chars", "true") +
+                     ", \"strip_accents\": " + flag(config, "strip_accents", "null") +
                      ", \"lowercase\": " + flag(config, "do_lower_case", has_capitals(tokens) ? "false" : "true") + "}";
   parts.pre_tokenizer = R"({"type": "BertPreTokenizer"})";
   const std::string first = std::string(cls) + ":0 $A:0 " + std::string(sep) + ":0";

@@ -128,21 +128,35 @@ class Bpe : public VocabularyModel {
   Merges merges_;
   BpeSettings settings_;
   ByteTokens bytes_;
-  std::array<std::int32_t, 0x400> ids_;      // [code point] the token of just this character, or kAbsent
+  std::array<std::int32_t, 0x400> ids_;     // [code point] the token of just this character, or kAbsent
   mutable std::vector<BpeSymbol> symbols_;  // scratch
 };
 
-// "left right" or ["left", "right"]
-Result<std::pair<std::string_view, std::string_view>> read_pair(JsonRef json) {
+struct MergeIds {
+  std::int32_t left, right, id;
+  bool ok() const { return left != Vocabulary::kAbsent && right != Vocabulary::kAbsent && id != Vocabulary::kAbsent; }
+};
+
+MergeIds find_merge(const Vocabulary& vocabulary, std::string_view prefix, std::string_view left, std::string_view right) {
+  const std::string_view rest = right.substr(std::min(prefix.size(), right.size()));
+  return {vocabulary.find(left), vocabulary.find(right),
+          vocabulary.find(Vocabulary::hash_of(rest, Vocabulary::hash_of(left)), left, rest)};
+}
+
+// "left right" or ["left", "right"]. Of a string with several spaces (tokens may have some) the first that parts two tokens
+// which make a third is the one meant; the reference refuses such a file.
+MergeIds read_merge(JsonRef json, const Vocabulary& vocabulary, std::string_view prefix) {
   if (json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string()) {
-    return std::pair(json[0].as_string().value(), json[1].as_string().value());
+    return find_merge(vocabulary, prefix, json[0].as_string().value(), json[1].as_string().value());
   }
-  const Result<std::string_view> text = json.as_string();
-  const std::size_t space = text.ok() ? text.value().find(' ') : std::string_view::npos;
-  if (space == std::string_view::npos || text.value().find(' ', space + 1) != std::string_view::npos) {
-    return json.mismatch("two tokens with a space between them, or in an array");
+  MergeIds found{Vocabulary::kAbsent, Vocabulary::kAbsent, Vocabulary::kAbsent};
+  const Result<std::string_view> text = json.as_string_or("");
+  const std::string_view both = text.ok() ? text.value() : std::string_view();
+  std::size_t space = both.find(' ');
+  for (int tries = 0; space != std::string_view::npos && tries < 64 && !found.ok(); ++tries, space = both.find(' ', space + 1)) {
+    found = find_merge(vocabulary, prefix, both.substr(0, space), both.substr(space + 1));
   }
-  return std::pair(text.value().substr(0, space), text.value().substr(space + 1));
+  return found;
 }
 
 Result<Merges> read_merges(JsonRef json, const Vocabulary& vocabulary, std::string_view prefix) {
@@ -153,16 +167,9 @@ Result<Merges> read_merges(JsonRef json, const Vocabulary& vocabulary, std::stri
   for (std::size_t i = 0; i < count; ++i) {
     const JsonRef entry = json[i];
     if (entry.is_string() && entry.as_string().value().starts_with("#version")) continue;
-    const auto pair = read_pair(entry);
-    if (!pair.ok()) return pair.error();
-    const auto [left, right] = pair.value();
-    const std::int32_t left_id = vocabulary.find(left), right_id = vocabulary.find(right);
-    const std::string_view rest = right.substr(std::min(prefix.size(), right.size()));
-    const std::int32_t id = vocabulary.find(Vocabulary::hash_of(rest, Vocabulary::hash_of(left)), left, rest);
-    if (left_id == Vocabulary::kAbsent || right_id == Vocabulary::kAbsent || id == Vocabulary::kAbsent) {
-      return entry.mismatch("two tokens of model.vocab that make a third");
-    }
-    merges.add(left_id, right_id, {rank++, id});
+    const MergeIds merge = read_merge(entry, vocabulary, prefix);
+    if (!merge.ok()) return entry.mismatch("two tokens of model.vocab that make a third, with a space between them or in an array");
+    merges.add(merge.left, merge.right, {rank++, merge.id});
   }
   return merges;
 }

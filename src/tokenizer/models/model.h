@@ -16,6 +16,7 @@ struct Token {
   std::int32_t id;
   std::uint32_t begin;  // [begin, end) in characters of the pre-token
   std::uint32_t end;
+  bool shows_text = false;  // an unknown token that is shown as the text it stands for (Unigram)
 };
 
 class Model {

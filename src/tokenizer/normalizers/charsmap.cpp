@@ -10,6 +10,29 @@ std::uint32_t label(std::uint32_t unit) { return unit & (1u << 31 | 0xFF); }
 std::uint32_t offset(std::uint32_t unit) { return (unit >> 10) << ((unit & 1u << 9) >> 6); }
 std::uint32_t value(std::uint32_t unit) { return unit & ~(1u << 31); }
 
+// RFC 4648 with padding; nothing when it is not that.
+std::optional<std::string> decode_base64(std::string_view text) {
+  std::string out;
+  std::uint32_t bits = 0;
+  int count = 0;
+  while (text.ends_with('=') && text.size() % 4 != 1) text.remove_suffix(1);
+  for (const char c : text) {
+    const int value = c >= 'A' && c <= 'Z'   ? c - 'A'
+                      : c >= 'a' && c <= 'z' ? c - 'a' + 26
+                      : c >= '0' && c <= '9' ? c - '0' + 52
+                      : c == '+'             ? 62
+                      : c == '/'             ? 63
+                                             : -1;
+    if (value < 0) return std::nullopt;
+    bits = bits << 6 | static_cast<std::uint32_t>(value);
+    count += 6;
+    if (count < 8) continue;
+    count -= 8;
+    out.push_back(static_cast<char>(bits >> count));
+  }
+  return out;
+}
+
 }  // namespace
 
 std::optional<Charsmap> Charsmap::from_bytes(std::string_view bytes) {
@@ -28,20 +51,39 @@ std::optional<Charsmap> Charsmap::from_bytes(std::string_view bytes) {
 }
 
 std::optional<std::string_view> Charsmap::find(std::string_view key) const {
-  if (units_.empty()) return std::nullopt;
+  const std::optional<Match> match = find(key, false);
+  return match ? std::optional(match->replacement) : std::nullopt;
+}
+
+std::optional<Charsmap::Match> Charsmap::find_longest(std::string_view key) const { return find(key, true); }
+
+std::optional<Charsmap::Match> Charsmap::find(std::string_view key, bool longest) const {
+  std::optional<Match> found;
+  if (units_.empty()) return found;
   std::size_t node = offset(units_[0]);
-  for (const char c : key) {
-    const std::uint32_t byte = static_cast<unsigned char>(c);
+  for (std::size_t i = 0; i < key.size() && (longest || !found); ++i) {
+    const std::uint32_t byte = static_cast<unsigned char>(key[i]);
     node ^= byte;
-    if (byte == 0 || node >= units_.size() || label(units_[node]) != byte) return std::nullopt;
+    if (byte == 0 || node >= units_.size() || label(units_[node]) != byte) return found;
     const std::uint32_t unit = units_[node];
     node ^= offset(unit);
     if (!has_leaf(unit)) continue;
-    if (node >= units_.size() || value(units_[node]) > strings_.size()) return std::nullopt;
+    if (node >= units_.size() || value(units_[node]) > strings_.size()) return found;
     const std::string_view rest = std::string_view(strings_).substr(value(units_[node]));
-    return rest.substr(0, rest.find('\0'));
+    found = Match{i + 1, rest.substr(0, rest.find('\0'))};
   }
-  return std::nullopt;
+  return found;
+}
+
+Result<Charsmap> read_charsmap(JsonRef json) {
+  if (json.is_null()) return Charsmap();
+  const Result<std::string_view> text = json.as_string();
+  if (!text.ok()) return text.error();
+  const std::optional<std::string> bytes = decode_base64(text.value());
+  if (!bytes) return json.mismatch("base64");
+  std::optional<Charsmap> charsmap = Charsmap::from_bytes(*bytes);
+  if (!charsmap) return json.mismatch("a trie and its strings, in base64");
+  return std::move(*charsmap);
 }
 
 }  // namespace wattn

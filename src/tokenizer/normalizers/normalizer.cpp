@@ -43,6 +43,7 @@ constexpr ComponentReader<Normalizer> kReaders[] = {
     {"Precompiled", read_precompiled},
     {"Prepend", read_prepend},
     {"Replace", read_replace},
+    {"SentencePiece", read_sentencepiece_normalizer},
     {"Sequence", read_sequence},
     {"Strip", read_strip},
     {"StripAccents", read_strip_accents},

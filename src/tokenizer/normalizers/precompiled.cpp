@@ -15,7 +15,8 @@ namespace wattn {
 
 namespace {
 
-constexpr std::size_t kShortCluster = 6;  // bytes; clusters as long as this are looked up a character at a time, as in the reference
+constexpr std::size_t kShortCluster =
+    6;  // bytes; clusters as long as this are looked up a character at a time, as in the reference
 
 class Precompiled : public Normalizer {
  public:
@@ -75,41 +76,13 @@ class Precompiled : public Normalizer {
   Charsmap charsmap_;
 };
 
-// RFC 4648 with padding; nothing when it is not that.
-std::optional<std::string> decode_base64(std::string_view text) {
-  std::string out;
-  std::uint32_t bits = 0;
-  int count = 0;
-  while (text.ends_with('=') && text.size() % 4 != 1) text.remove_suffix(1);
-  for (const char c : text) {
-    const int value = c >= 'A' && c <= 'Z' ? c - 'A'
-                      : c >= 'a' && c <= 'z' ? c - 'a' + 26
-                      : c >= '0' && c <= '9' ? c - '0' + 52
-                      : c == '+'             ? 62
-                      : c == '/'             ? 63
-                                             : -1;
-    if (value < 0) return std::nullopt;
-    bits = bits << 6 | static_cast<std::uint32_t>(value);
-    count += 6;
-    if (count < 8) continue;
-    count -= 8;
-    out.push_back(static_cast<char>(bits >> count));
-  }
-  return out;
-}
-
 }  // namespace
 
 NormalizerResult read_precompiled(JsonRef json, int) {
   Fields fields(json, {"precompiled_charsmap"});
-  const JsonRef field = fields["precompiled_charsmap"];
-  if (field.is_null()) return NormalizerResult(std::make_unique<Precompiled>(Charsmap()));  // a model without a table
-  const std::optional<std::string> bytes = decode_base64(fields.string("precompiled_charsmap"));
+  Charsmap charsmap = fields.take(read_charsmap(fields["precompiled_charsmap"]));
   if (!fields.ok()) return fields.error();
-  if (!bytes) return field.mismatch("base64");
-  std::optional<Charsmap> charsmap = Charsmap::from_bytes(*bytes);
-  if (!charsmap) return field.mismatch("a trie and its strings, in base64");
-  return NormalizerResult(std::make_unique<Precompiled>(std::move(*charsmap)));
+  return NormalizerResult(std::make_unique<Precompiled>(std::move(charsmap)));
 }
 
 }  // namespace wattn

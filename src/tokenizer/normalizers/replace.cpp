@@ -21,12 +21,13 @@ class Replace : public Normalizer {
     pattern_.find_all(text.chars, matches);
     if (matches.empty()) return;
     NormalizedText out;
+    out.origin = text.origin;
     out.reserve(text.size());
     std::size_t position = 0;
     for (const TextMatch& match : matches) {
       out.append(text, position, match.begin);
       position = match.end;
-      const TextSpan span = position > 0 ? text.spans[position - 1] : TextSpan{};
+      const TextSpan span = position > 0 ? text.spans[position - 1] : TextSpan{text.origin, text.origin};
       for (const char32_t c : content_) out.push(c, span);
     }
     out.append(text, position, text.size());

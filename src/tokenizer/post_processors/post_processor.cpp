@@ -17,8 +17,8 @@ bool adds_tokens(const PostProcessor& processor) {
 PostProcessorResult read_sequence(JsonRef json, int depth);
 
 constexpr ComponentReader<PostProcessor> kReaders[] = {
-    {"BertProcessing", read_bert_processing}, {"ByteLevel", read_byte_level_processing},
-    {"RobertaProcessing", read_roberta_processing}, {"Sequence", read_sequence},
+    {"BertProcessing", read_bert_processing},         {"ByteLevel", read_byte_level_processing},
+    {"RobertaProcessing", read_roberta_processing},   {"Sequence", read_sequence},
     {"TemplateProcessing", read_template_processing},
 };
 

@@ -10,6 +10,7 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "tokenizer/encoding.h"
+#include "tokenizer/pre_tokenized_text.h"
 
 namespace wattn {
 
@@ -20,18 +21,11 @@ struct TemplatePiece {
   std::vector<std::int32_t> ids;  // of a kSpecial piece
 };
 
-// White space at the ends of a token, as the token is written (a byte-level space counts too): characters.
-struct SpacesAround {
-  std::int32_t before = 0;
-  std::int32_t after = 0;
-};
-SpacesAround spaces_around(std::u32string_view token);
-
 // ByteLevel's and Roberta's trim_offsets: white space that a token begins or ends with is not in its span. One space that
 // add_prefix_space may have put before the text was never in the text.
 struct OffsetTrim {
   bool add_prefix_space;
-  void apply(SpacesAround spaces, bool is_first, TextSpan& span) const;
+  void apply(std::u16string_view text, SpacesAround spaces, bool is_first, TextSpan& span) const;
 };
 
 struct PostProcessor {

@@ -1,24 +1,29 @@
 // RobertaProcessing: <s> A </s>, and <s> A </s> </s> B </s>, all of type 0. ByteLevel: no special tokens. Both may trim offsets.
 #include <algorithm>
 
-#include "tokenizer/byte_alphabet.h"
 #include "tokenizer/post_processors/readers.h"
-#include "tokenizer/unicode.h"
 
 namespace wattn {
 
-SpacesAround spaces_around(std::u32string_view token) {
-  const auto is_space = [](char32_t c) { return c == kByteSpace || has_flag(c, kCharWhitespace); };
-  std::size_t before = 0, after = 0;
-  while (before < token.size() && is_space(token[before])) ++before;
-  while (after < token.size() && is_space(token[token.size() - 1 - after])) ++after;
-  return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after)};
+namespace {
+
+bool is_pair(std::u16string_view text, std::int32_t at) {
+  const std::size_t i = static_cast<std::size_t>(at);
+  return text[i] >= 0xD800 && text[i] < 0xDC00 && i + 1 < text.size() && text[i + 1] >= 0xDC00 && text[i + 1] < 0xE000;
 }
 
-void OffsetTrim::apply(SpacesAround spaces, bool is_first, TextSpan& span) const {
+}  // namespace
+
+// Spans count UTF-16 units, spaces are whole characters.
+void OffsetTrim::apply(std::u16string_view text, SpacesAround spaces, bool is_first, TextSpan& span) const {
   const bool was_put = add_prefix_space && spaces.before == 1 && (is_first || span.begin == 0);
-  if (!was_put) span.begin = std::min(span.begin + spaces.before, span.end);
-  if (span.end >= spaces.after) span.end = std::max(span.end - spaces.after, span.begin);
+  for (std::int32_t i = was_put ? spaces.before : 0; i < spaces.before && span.begin < span.end; ++i) {
+    span.begin += is_pair(text, span.begin) ? 2 : 1;
+  }
+  std::int32_t end = span.end;
+  std::int32_t left = spaces.after;
+  for (; left > 0 && end > 0; --left) end -= end > 1 && is_pair(text, end - 2) ? 2 : 1;
+  if (left == 0) span.end = std::max(end, span.begin);
 }
 
 PostProcessorResult read_roberta_processing(JsonRef json, int) {

@@ -31,9 +31,8 @@ class ByteLevel : public PreTokenizer {
 
  private:
   static void write_bytes(PreTokenizedText& text) {
-    rewrite_splits(text, [&](const Split& split, NormalizedText& out) {
-      append_byte_chars(text.text, split.begin, split.end, out);
-    });
+    rewrite_splits(text,
+                   [&](const Split& split, NormalizedText& out) { append_byte_chars(text.text, split.begin, split.end, out); });
   }
 
   bool add_prefix_space_;
@@ -44,6 +43,7 @@ class ByteLevelNormalizer : public Normalizer {
  public:
   void normalize(NormalizedText& text) const override {
     NormalizedText out;
+    out.origin = text.origin;
     append_byte_chars(text, 0, text.size(), out);
     text = std::move(out);
   }
@@ -66,6 +66,8 @@ PreTokenizerResult read_byte_level(JsonRef json, int) {
   return PreTokenizerResult(std::make_unique<ByteLevel>(add_prefix_space, std::move(regex)));
 }
 
-NormalizerResult read_byte_level_normalizer(JsonRef json, int depth) { return read_plain<Normalizer, ByteLevelNormalizer>(json, depth); }
+NormalizerResult read_byte_level_normalizer(JsonRef json, int depth) {
+  return read_plain<Normalizer, ByteLevelNormalizer>(json, depth);
+}
 
 }  // namespace wattn

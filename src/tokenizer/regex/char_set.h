@@ -12,7 +12,9 @@ class CharSet {
 
   void add(char32_t c) { add(c, c); }
   void add(char32_t first, char32_t last) { items_.push_back({Kind::kRange, false, first, last}); }
-  void add_categories(std::uint32_t mask, bool negated) { items_.push_back({Kind::kCategories, negated, mask, 0}); }  // 1 << CharCategory
+  void add_categories(std::uint32_t mask, bool negated) {
+    items_.push_back({Kind::kCategories, negated, mask, 0});
+  }  // 1 << CharCategory
   void add_script(std::uint8_t script, bool negated) { items_.push_back({Kind::kScript, negated, script, 0}); }
   void add_space(bool negated) { items_.push_back({Kind::kSpace, negated, 0, 0}); }
   void add_word(bool negated) { items_.push_back({Kind::kWord, negated, 0, 0}); }

@@ -69,7 +69,7 @@ char32_t read_hex(PatternReader& in, std::size_t digits) {
 
 // The one character that an escape stands for, if it is such an escape.
 std::optional<char32_t> read_escaped_char(PatternReader& in, bool in_class) {
-  constexpr std::pair<char32_t, char32_t> kNamed[] = {{U't', 9},   {U'n', 10}, {U'v', 11}, {U'f', 12},
+  constexpr std::pair<char32_t, char32_t> kNamed[] = {{U't', 9},  {U'n', 10}, {U'v', 11}, {U'f', 12},
                                                       {U'r', 13}, {U'a', 7},  {U'e', 27}};
   const char32_t c = in.peek();
   for (const auto& [name, value] : kNamed) {

@@ -146,8 +146,9 @@ class Parser {
     if (in_.take(U'A')) return node_of(Kind::kTextBegin);
     if (in_.take(U'z')) return node_of(Kind::kTextEnd);
     if (in_.take(U'Z')) {
-      return node_of(Kind::kEither, {node_of(Kind::kTextEnd),
-                                     node_of(Kind::kLookahead, {node_of(Kind::kSequence, {char_node(newline()), node_of(Kind::kTextEnd)})})});
+      return node_of(Kind::kEither,
+                     {node_of(Kind::kTextEnd),
+                      node_of(Kind::kLookahead, {node_of(Kind::kSequence, {char_node(newline()), node_of(Kind::kTextEnd)})})});
     }
     if (in_.peek() == U'b' || in_.peek() == U'B') return word_boundary(in_.pattern[in_.position++] == U'B');
     CharSet set = read_escape(in_, false);
@@ -208,7 +209,8 @@ class Parser {
         in_.position = begin;
         in_.unsupported("a quantifier on a quantifier");
       }
-      if (repeat.max == RegexNode::kNoLimit && atom.can_be_empty()) in_.unsupported("repeating something that can be empty");
+      const bool repeats = repeat.max == RegexNode::kNoLimit || repeat.max > 1;
+      if (repeats && atom.can_be_empty()) in_.unsupported("repeating something that can be empty");
       if (in_.take(U'?')) {
         if (interval && repeat.min == repeat.max) in_.unsupported("a lazy {n}");
         repeat.lazy = true;

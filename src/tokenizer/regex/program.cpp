@@ -114,7 +114,8 @@ Result<RegexProgram> compile_regex(RegexSyntax syntax) {
   const std::uint16_t match = compiler.add({.kind = Node::Kind::kMatch});
   RegexProgram program;
   program.start = compiler.write(syntax.root, match);
-  if (compiler.too_many) return unsupported_error("a regular expression of more than " + std::to_string(kMostNodes) + " parts is not supported");
+  if (compiler.too_many)
+    return unsupported_error("a regular expression of more than " + std::to_string(kMostNodes) + " parts is not supported");
   program.nodes = std::move(compiler.nodes);
   program.looks_behind = compiler.looks_behind;
   program.sets = std::move(syntax.sets);

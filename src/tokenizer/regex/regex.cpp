@@ -54,8 +54,7 @@ class CharClasses {
 // The state of a place in the text is the set of the pattern's characters (slots) that could be taken there and lead to a match.
 class Regex::Matcher {
  public:
-  explicit Matcher(RegexProgram program)
-      : program_(std::move(program)), classes_(program_.sets), reaches_(program_.nodes.size()) {
+  explicit Matcher(RegexProgram program) : program_(std::move(program)), classes_(program_.sets), reaches_(program_.nodes.size()) {
     num_words_ = program_.chars.size() / 64 + 1;
     forget();
   }
@@ -82,9 +81,9 @@ class Regex::Matcher {
   static constexpr std::uint16_t kDead = 0xFFFF, kAccept = 0xFFFE, kNotAsked = 0xFFFD;  // beside slots, of which there are fewer
 
   struct State {
-    std::vector<std::uint64_t> slots;     // a bit each
-    std::vector<std::int32_t> before;     // [class of the character before] its state, or kUnknown
-    std::vector<std::uint16_t> goes_on;   // [class before, if it matters][slot taken last, or start] the slot to take, kAccept..
+    std::vector<std::uint64_t> slots;    // a bit each
+    std::vector<std::int32_t> before;    // [class of the character before] its state, or kUnknown
+    std::vector<std::uint16_t> goes_on;  // [class before, if it matters][slot taken last, or start] the slot to take, kAccept..
   };
 
   void forget() {
