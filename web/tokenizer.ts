@@ -322,7 +322,11 @@ export const AutoTokenizer = {
   /** Makes a tokenizer from texts: vocabulary and merges as Hugging Face's trainers make them. */
   train(texts: TrainingTexts, options: TrainOptions): Promise<TrainedTokenizer> {
     return trainTokenizer(texts, options, (json, config) =>
-      startTokenizer([config], options.signal ?? undefined, async (host) => void host.call((handle) => handle.load([json, config]))),
+      startTokenizer(
+        [config],
+        options.signal ?? undefined,
+        async (host) => void host.call((handle) => handle.load([json, config])),
+      ),
     );
   },
 };

@@ -171,7 +171,8 @@ async function train(host: SeamHost<SeamTrainingHandle>, texts: TrainingTexts, o
   const signal = options.signal ?? undefined;
   const tell = options.progress_callback ?? undefined;
   const breather = new Breather();
-  host.call((handle) => handle.load(new TextEncoder().encode(JSON.stringify(toDescription(options)))));
+  const description = new TextEncoder().encode(JSON.stringify(toDescription(options)));
+  host.call((handle) => handle.load(description));
   let count = 0;
   for await (const portion of portions(texts, signal)) {
     const { text, lengths } = joinTexts(portion);

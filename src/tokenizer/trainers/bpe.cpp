@@ -157,7 +157,7 @@ class BpeTrainer : public Trainer {
 
   std::string wordpiece_model() const {
     std::string out = "{\"type\":\"WordPiece\",";
-    append_field("unk_token", options_.unk_token, out);
+    append_field("unk_token", options_.unk_token.value_or("[UNK]"), out);
     append_field("continuing_subword_prefix", options_.continuing_subword_prefix.value_or(""), out);
     out += "\"max_input_chars_per_word\":100,\"vocab\":";
     append_vocab(tokens_, out);

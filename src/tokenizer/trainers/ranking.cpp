@@ -40,7 +40,7 @@ class RankingTrainer : public Trainer {
   std::string word_model(const StringTable& tokens) const {
     std::string out = "{\"type\":\"WordLevel\",\"vocab\":";
     append_vocab(tokens, out);
-    append_field("unk_token", options_.unk_token, out += ',');
+    append_field("unk_token", options_.unk_token.value_or("<unk>"), out += ',');  // the reference's default; it must have one
     out.back() = '}';
     return out;
   }
