@@ -8,7 +8,8 @@ export default {
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: { '\\.tsx?$': '<rootDir>/tools/lib/jest_esbuild.mjs' },
   resolver: '<rootDir>/tools/lib/jest_resolver.cjs',
-  moduleNameMapper: { '^wattn$': '<rootDir>/dist/node.js' }, // what ships, not its sources
+  // What ships, not its sources.
+  moduleNameMapper: { '^wattn$': '<rootDir>/dist/node.js', '^wattn/tokenizer$': '<rootDir>/dist/tokenizer_entry_node.js' },
   globals: { __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none' },
   testTimeout: 60_000, // two shared cores
 };

@@ -136,6 +136,7 @@ class EngineHandle {
   val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
     return wattn::encode(engine_->tokenizer(), text, lengths, pair_text, pair_lengths, options);
   }
+  val count(val text, val lengths, val options) const { return wattn::count(engine_->tokenizer(), text, lengths, options); }
   val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
     return wattn::decode(engine_->tokenizer(), ids, skip_special_tokens, clean_up_spaces);
   }
@@ -200,7 +201,6 @@ class EngineHandle {
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(engine) {
-  emscripten::function("build_id", +[] { return std::string(WATTN_BUILD_ID); });
   emscripten::class_<EngineHandle>("Engine")
       .constructor()
       .function("begin", &EngineHandle::begin)
@@ -212,6 +212,7 @@ EMSCRIPTEN_BINDINGS(engine) {
       .function("embed", &EngineHandle::embed)
       .function("forward", &EngineHandle::forward)
       .function("encode", &EngineHandle::encode)
+      .function("count", &EngineHandle::count)
       .function("decode", &EngineHandle::decode)
       .function("ids_to_tokens", &EngineHandle::ids_to_tokens)
       .function("describe_tokenizer", &EngineHandle::describe_tokenizer)

@@ -2,6 +2,9 @@
 
 #include <emscripten/bind.h>
 
+#include "core/gguf.h"
+#include "tokenizer/formats/formats.h"
+
 namespace wattn {
 namespace {
 
@@ -73,6 +76,20 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
   return flat.to_answer();
 }
 
+val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options) {
+  const EncodeOptions encode_options = to_encode_options(options);
+  const Texts texts(text, lengths);
+  std::vector<std::int32_t> counts;
+  for (const std::u16string_view view : texts.views) {
+    const auto encoding = tokenizer.encode(view, encode_options);
+    if (!encoding.ok()) return answer(encoding.error());
+    counts.push_back(static_cast<std::int32_t>(encoding.value().size()));
+  }
+  val out = answer();
+  out.set("counts", to_typed_array(counts));
+  return out;
+}
+
 val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces) {
   val out = answer();
   out.set("text",
@@ -102,27 +119,36 @@ namespace {
 // A tokenizer without a model.
 class TokenizerHandle {
  public:
-  val load(val tokenizer_json, val tokenizer_config) {
-    std::string bytes;
-    copy_bytes(tokenizer_json, bytes);
-    auto json = Json::parse(bytes, "tokenizer.json");
-    if (!json.ok()) return answer(json.error());
-    std::optional<Json> config;
-    if (!tokenizer_config.isNull()) {
-      copy_bytes(tokenizer_config, bytes);
-      auto parsed = Json::parse(bytes, "tokenizer_config.json");
-      if (!parsed.ok()) return answer(parsed.error());
-      config.emplace(std::move(parsed).value());
+  // files: [[name, Uint8Array], ...]
+  val load(val files) {
+    const std::size_t count = files["length"].as<std::size_t>();
+    std::vector<std::string> names(count), bytes(count);
+    std::vector<TokenizerFile> views;
+    for (std::size_t i = 0; i < count; ++i) {
+      names[i] = files[i][0].as<std::string>();
+      copy_bytes(files[i][1], bytes[i]);
+      views.push_back({names[i], bytes[i]});
     }
-    auto tokenizer = Tokenizer::from_json(json.value().root(), config ? config->root() : JsonRef());
-    if (!tokenizer.ok()) return answer(tokenizer.error());
-    tokenizer_.emplace(std::move(tokenizer).value());
-    return answer();
+    return keep(load_tokenizer(views));
+  }
+
+  // The beginning of a GGUF file. Answer: is_cut_off, when more of it is needed.
+  val load_gguf(val file, bool is_whole) {
+    std::string bytes;
+    copy_bytes(file, bytes);
+    const auto metadata = GgufMetadata::read(bytes);
+    if (!is_whole && metadata.ok() && metadata.value().is_cut_off()) {
+      val out = answer();
+      out.set("is_cut_off", true);
+      return out;
+    }
+    return keep(load_tokenizer({{"model.gguf", bytes}}));
   }
 
   val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
     return wattn::encode(*tokenizer_, text, lengths, pair_text, pair_lengths, options);
   }
+  val count(val text, val lengths, val options) const { return wattn::count(*tokenizer_, text, lengths, options); }
   val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
     return wattn::decode(*tokenizer_, ids, skip_special_tokens, clean_up_spaces);
   }
@@ -130,6 +156,12 @@ class TokenizerHandle {
   val describe() const { return wattn::describe(*tokenizer_); }
 
  private:
+  val keep(Result<Tokenizer> tokenizer) {
+    if (!tokenizer.ok()) return answer(tokenizer.error());
+    tokenizer_.emplace(std::move(tokenizer).value());
+    return answer();
+  }
+
   std::optional<Tokenizer> tokenizer_;  // web/ calls nothing before load() succeeded
 };
 
@@ -139,7 +171,9 @@ EMSCRIPTEN_BINDINGS(tokenizer) {
   emscripten::class_<TokenizerHandle>("Tokenizer")
       .constructor()
       .function("load", &TokenizerHandle::load)
+      .function("load_gguf", &TokenizerHandle::load_gguf)
       .function("encode", &TokenizerHandle::encode)
+      .function("count", &TokenizerHandle::count)
       .function("decode", &TokenizerHandle::decode)
       .function("ids_to_tokens", &TokenizerHandle::ids_to_tokens)
       .function("describe", &TokenizerHandle::describe);

@@ -13,6 +13,9 @@ namespace wattn {
 val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
            const val& options);
 
+// options as for encode. Answer: counts, the number of tokens of each text.
+val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options);
+
 // Answer: text.
 val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces);
 

@@ -1,36 +1,47 @@
-# The WebAssembly module that ships: wattn-simd or wattn-relaxed, glue and wasm, from bindings/*.cpp.
+# The WebAssembly modules that ship, glue and wasm: the whole library (wattn-simd or wattn-relaxed) from bindings/*.cpp, and
+# beside wattn-simd a tokenizer without models (wattn-tokenizer) from those of them that need no engine.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/*.cpp)
 if(NOT sources)
   return()
 endif()
-set(module wattn-${WATTN_WASM})
 
-# The hash of everything the module is made of, so that the page can refuse a wasm file of another build.
+# The hash of everything the modules are made of, so that the page can refuse a wasm file of another build.
 find_program(NODE node REQUIRED NO_CMAKE_FIND_ROOT_PATH)
 add_custom_target(wattn_build_id
   COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/tools/build_id.mjs ${PROJECT_BINARY_DIR}/build_id.h
   BYPRODUCTS ${PROJECT_BINARY_DIR}/build_id.h)
 
-add_executable(${module} ${sources})
-add_dependencies(${module} wattn_build_id)
-target_compile_options(${module} PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
-# Type names are for messages of Embind's own; without RTTI there are none.
-target_compile_definitions(${module} PRIVATE EMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
-target_include_directories(${module} PRIVATE ${PROJECT_SOURCE_DIR}) # "bindings/..."
-target_link_libraries(${module} PRIVATE wattn_options wattn_tasks)
-# The glue names its wasm file: one name for both, so that one glue fits both (tools/bundle.mjs compares them).
-set_target_properties(${module} PROPERTIES OUTPUT_NAME wattn SUFFIX .mjs)
-target_link_options(${module} PRIVATE
-  -fno-exceptions -fno-rtti -lembind
-  -O2                           # -O3 renames imports and exports, differently in each module; this way one glue fits both
-  -sDYNAMIC_EXECUTION=0         # Embind must not make functions out of strings: pages forbid it
-  -sMODULARIZE -sEXPORT_ES6     # one factory function, nothing happens on import
-  -sUSE_ES6_IMPORT_META=0       # the host finds and instantiates the wasm (web/wasm_loader.ts), never the glue
-  -sENVIRONMENT=web,worker
-  -sWASM_BIGINT                 # no wrappers for 64-bit integers
-  -sMIN_SAFARI_VERSION=160400 -sMIN_CHROME_VERSION=91 -sMIN_FIREFOX_VERSION=89  # the first with SIMD: no fallbacks for older
-  -sFILESYSTEM=0
-  -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB # web/wasm_loader.ts makes the memory, of these sizes
-  -sWASM_WORKERS                # shared memory without POSIX threads; tools/bundle.mjs clears the mark for pages without it
-  -sSTACK_SIZE=512KB
-  -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr,onAbort,wasmMemory)
+# wattn_module(name file_name rooms... SOURCES files...): the module `file_name`.{mjs,wasm}, linked to those rooms.
+function(wattn_module module file_name)
+  cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
+  list(TRANSFORM arg_UNPARSED_ARGUMENTS PREPEND wattn_)
+  add_executable(${module} ${arg_SOURCES})
+  add_dependencies(${module} wattn_build_id)
+  target_compile_options(${module} PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
+  # Type names are for messages of Embind's own; without RTTI there are none.
+  target_compile_definitions(${module} PRIVATE EMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
+  target_include_directories(${module} PRIVATE ${PROJECT_SOURCE_DIR}) # "bindings/..."
+  target_link_libraries(${module} PRIVATE wattn_options ${arg_UNPARSED_ARGUMENTS})
+  # The glue names its wasm file: one name for both, so that one glue fits both (tools/bundle.mjs compares them).
+  set_target_properties(${module} PROPERTIES OUTPUT_NAME ${file_name} SUFFIX .mjs)
+  target_link_options(${module} PRIVATE
+    -fno-exceptions -fno-rtti -lembind
+    -O2                           # -O3 renames imports and exports, differently in each module; this way one glue fits both
+    -sDYNAMIC_EXECUTION=0         # Embind must not make functions out of strings: pages forbid it
+    -sMODULARIZE -sEXPORT_ES6     # one factory function, nothing happens on import
+    -sUSE_ES6_IMPORT_META=0       # the host finds and instantiates the wasm (web/wasm_loader.ts), never the glue
+    -sENVIRONMENT=web,worker
+    -sWASM_BIGINT                 # no wrappers for 64-bit integers
+    -sMIN_SAFARI_VERSION=160400 -sMIN_CHROME_VERSION=91 -sMIN_FIREFOX_VERSION=89  # the first with SIMD: no fallbacks for older
+    -sFILESYSTEM=0
+    -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB # web/wasm_loader.ts makes the memory, of these sizes
+    -sWASM_WORKERS                # shared memory without POSIX threads; tools/bundle.mjs clears the mark for pages without it
+    -sSTACK_SIZE=512KB
+    -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr,onAbort,wasmMemory)
+endfunction()
+
+wattn_module(wattn-${WATTN_WASM} wattn tasks SOURCES ${sources})
+if(WATTN_WASM STREQUAL "simd")
+  list(FILTER sources EXCLUDE REGEX "/engine\\.cpp$")
+  wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES ${sources})
+endif()

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "tokenizer/formats/formats.h"
+
 namespace wattn {
 namespace {
 
@@ -11,6 +13,11 @@ class Documents {
   explicit Documents(const std::vector<NamedFile>& files) : files_(files) {}
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  std::vector<TokenizerFile> for_tokenizer() const {
+    std::vector<TokenizerFile> out;
+    for (const NamedFile& file : files_) out.push_back({file.name, file.bytes});
+    return out;
+  }
   Result<Json> read(std::string_view name) const {
     const NamedFile* file = find(name);
     if (!file) return model_format_error(std::string(name) + ": expected this file in the model, found none");
@@ -68,6 +75,13 @@ bool lowercases(JsonRef normalizer) {
 }
 
 Result<Tokenizer> read_tokenizer(const Documents& documents, const SentenceConfig& sentence) {
+  if (!documents.has("tokenizer.json")) {
+    if (sentence.lowercase) {
+      return unsupported_error(
+          "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
+    }
+    return load_tokenizer(documents.for_tokenizer());
+  }
   auto tokenizer = documents.read("tokenizer.json");
   if (!tokenizer.ok()) return tokenizer.error();
   if (sentence.lowercase && !lowercases(tokenizer.value().root()["normalizer"])) {

@@ -24,6 +24,8 @@ const entries = [
   { name: 'worker', platform: 'browser' },
   { name: 'thread', platform: 'browser' },
   { name: 'node', platform: 'node' },
+  { name: 'tokenizer_entry', platform: 'browser' },
+  { name: 'tokenizer_entry_node', platform: 'node' },
   { name: 'node_worker', platform: 'node' },
   { name: 'node_thread', platform: 'node' },
   { name: 'cli', platform: 'node', external: ['./node.js'] }, // the library beside it, not a second copy
@@ -50,10 +52,10 @@ async function bundle(buildId, memoryFlags) {
   if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755);
 }
 
-/** tsc writes a file for each module; only those that index.d.ts leads to are part of what a user sees. */
+/** tsc writes a file for each module; only those that the entries lead to are part of what a user sees. */
 function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
-  const kept = new Set(['index.d.ts']);
+  const kept = new Set(['index.d.ts', 'tokenizer_entry.d.ts']);
   for (const file of kept) {
     const text = readFileSync(join(dist, file), 'utf8');
     for (const [, name] of text.matchAll(/['"]\.\/([\w/]+)\.js['"]/g)) kept.add(`${name}.d.ts`);
@@ -69,8 +71,8 @@ function brotliSize(file) {
  * The wasm is linked for shared memory, which a page that is not cross-origin isolated cannot make. Ships with the mark cleared, as
  * WebAssembly of ordinary memory; the page sets it again when it starts threads. Answers where the mark is.
  */
-function copyUnshared(variant) {
-  const bytes = readFileSync(built(variant, 'wattn.wasm'));
+function copyUnshared(variant, from, to) {
+  const bytes = readFileSync(built(variant, from));
   let at = 8;
   const number = () => {
     let value = 0;
@@ -88,7 +90,7 @@ function copyUnshared(variant) {
     const section = bytes[at++];
     const length = number();
     if (section === 2) break; // imports
-    if (at + length >= bytes.length) fail(`wattn-${variant}.wasm imports nothing`);
+    if (at + length >= bytes.length) fail(`${to} imports nothing`);
     at += length;
   }
   for (let left = number(); left > 0; --left) {
@@ -96,21 +98,27 @@ function copyUnshared(variant) {
     skipName();
     const kind = bytes[at++];
     if (kind === 2) {
-      if (bytes[at] !== 3) fail(`wattn-${variant}.wasm: its memory is not shared`);
+      if (bytes[at] !== 3) fail(`${to}: its memory is not shared`);
       bytes[at] = 1;
-      writeFileSync(join(dist, `wattn-${variant}.wasm`), bytes);
+      writeFileSync(join(dist, to), bytes);
       return at;
     }
-    if (kind !== 0) fail(`wattn-${variant}.wasm: an import of kind ${kind} before the memory`);
+    if (kind !== 0) fail(`${to}: an import of kind ${kind} before the memory`);
     number(); // a function's type
   }
-  return fail(`wattn-${variant}.wasm imports no memory`);
+  return fail(`${to} imports no memory`);
 }
 
 const buildId = checkPair();
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
-const memoryFlags = Object.fromEntries(['simd', 'relaxed'].map((variant) => [variant, copyUnshared(variant)]));
+const memoryFlags = {
+  simd: copyUnshared('simd', 'wattn.wasm', 'wattn-simd.wasm'),
+  relaxed: copyUnshared('relaxed', 'wattn.wasm', 'wattn-relaxed.wasm'),
+};
+copyUnshared('simd', 'wattn-tokenizer.wasm', 'wattn-tokenizer.wasm');
 await bundle(buildId, memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 emitTypes();
-console.log(`note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm'].map(brotliSize).join(', ')}`);
+console.log(
+  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm'].map(brotliSize).join(', ')}`,
+);

@@ -6,7 +6,16 @@ import { brotliCompressSync } from 'node:zlib';
 import { root } from './lib/shell.mjs';
 
 // What a page downloads, brotli-compressed at the highest level.
-const kBudgets = { 'index.js': 40_000, 'wattn-simd.wasm': 300_000, 'wattn-relaxed.wasm': 300_000 };
+const kBudgets = {
+  'index.js': 40_000,
+  'wattn-simd.wasm': 300_000,
+  'wattn-relaxed.wasm': 300_000,
+  'tokenizer_entry.js': 28_000,
+  'wattn-tokenizer.wasm': 200_000,
+};
+
+// What runs in pages, with the .wasm files that it finds.
+const kPages = { 'index.js': ['simd', 'relaxed'], 'tokenizer_entry.js': ['tokenizer'] };
 
 // The one host that may be named: the hub that a model id without a host means (web/env.ts).
 const kHub = /const kHub\w* *= *'([^']+)'|remoteHost\w*\s*[:=]\s*'([^']+)'/;
@@ -21,35 +30,40 @@ for (const [file, budget] of Object.entries(kBudgets)) {
   if (size > budget) errors.push(`dist/${file} is ${size} bytes after brotli, over the budget of ${budget}`);
 }
 
-const page = read('index.js').toString();
-const forbid = (pattern, why) => {
-  for (const match of page.matchAll(pattern)) {
-    const around = page.slice(Math.max(0, match.index - 60), match.index + 60).replace(/\n/g, ' ');
-    errors.push(`dist/index.js: ${match[0]} (${why}): ...${around}...`);
-  }
-};
-forbid(/new Function\b|\bFunction\(|\beval\(/g, 'forbidden under a strict Content-Security-Policy');
-forbid(/\bimport\(/g, 'nothing is loaded that the caller did not name');
-forbid(/\bfrom ?["'](?!\.)|\bimport ?["'](?!\.)|\brequire\(/g, 'the page needs no other package');
-forbid(/\bnode:/g, 'a page has no Node');
-try {
-  parse(page, { ecmaVersion: 2022, sourceType: 'module', allowAwaitOutsideFunction: false });
-} catch (error) {
-  errors.push(`dist/index.js: top-level await, or no valid module: ${error.message}`);
-}
 const env = readFileSync(join(root, 'web/env.ts'), 'utf8');
 const hub = (kHub.exec(env) ?? []).slice(1).find(Boolean)?.replace(/\/$/, '');
-for (const match of page.matchAll(/https?:\/\/[^\s"'`)]*/g)) {
-  if (!hub || match[0].replace(/\/$/, '') !== hub) errors.push(`dist/index.js names ${match[0]}`);
-}
-if (!page.includes('import.meta.url')) errors.push('dist/index.js lost its import.meta.url');
-for (const variant of ['simd', 'relaxed']) {
-  // Bundlers find the file by this very form.
-  if (!new RegExp(`new URL\\(["'\`]\\./wattn-${variant}\\.wasm["'\`], ?import\\.meta\\.url\\)`).test(page)) {
-    errors.push(`dist/index.js lost new URL('./wattn-${variant}.wasm', import.meta.url)`);
+
+function checkPage(file, modules) {
+  const page = read(file).toString();
+  const forbid = (pattern, why) => {
+    for (const match of page.matchAll(pattern)) {
+      const around = page.slice(Math.max(0, match.index - 60), match.index + 60).replace(/\n/g, ' ');
+      errors.push(`dist/${file}: ${match[0]} (${why}): ...${around}...`);
+    }
+  };
+  forbid(/new Function\b|\bFunction\(|\beval\(/g, 'forbidden under a strict Content-Security-Policy');
+  forbid(/\bimport\(/g, 'nothing is loaded that the caller did not name');
+  forbid(/\bfrom ?["'](?!\.)|\bimport ?["'](?!\.)|\brequire\(/g, 'the page needs no other package');
+  forbid(/\bnode:/g, 'a page has no Node');
+  try {
+    parse(page, { ecmaVersion: 2022, sourceType: 'module', allowAwaitOutsideFunction: false });
+  } catch (error) {
+    errors.push(`dist/${file}: top-level await, or no valid module: ${error.message}`);
   }
+  for (const match of page.matchAll(/https?:\/\/[^\s"'`)]*/g)) {
+    if (!hub || match[0].replace(/\/$/, '') !== hub) errors.push(`dist/${file} names ${match[0]}`);
+  }
+  if (!page.includes('import.meta.url')) errors.push(`dist/${file} lost its import.meta.url`);
+  // Bundlers find the files by this very form, and bring along all that they find.
+  const found = [...page.matchAll(/new URL\(["'`]\.\/wattn-(\w+)\.wasm["'`], ?import\.meta\.url\)/g)].map((match) => match[1]);
+  if (found.sort().join() !== [...modules].sort().join()) {
+    errors.push(`dist/${file} has new URL('./wattn-..wasm', import.meta.url) for ${found}, expected for ${modules}`);
+  }
+  if (!modules.includes('simd'))
+    forbid(/last_hidden_state|feature-extraction|new \w+\.Engine/g, 'the tokenizer alone knows no models');
 }
 
+for (const [file, modules] of Object.entries(kPages)) checkPage(file, modules);
 for (const error of errors) console.error(error);
 console.log(`note: bytes after brotli: ${sizes.join(', ')}`);
 process.exit(errors.length > 0 ? 1 : 0);

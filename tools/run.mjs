@@ -4,7 +4,11 @@ import { setup } from './setup.mjs';
 import { fail } from './lib/shell.mjs';
 import * as stages from './lib/stages.mjs';
 
-const build = [stages.cmakeBuild('wasm-simd', 'wattn-simd'), stages.cmakeBuild('wasm-relaxed', 'wattn-relaxed'), stages.bundle];
+const build = [
+  stages.cmakeBuild('wasm-simd', ['wattn-simd', 'wattn-tokenizer']),
+  stages.cmakeBuild('wasm-relaxed', 'wattn-relaxed'),
+  stages.bundle,
+];
 const jestTests = [stages.jest('web'), stages.jest('browser'), stages.demo];
 const test = [
   ...build,

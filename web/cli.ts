@@ -15,6 +15,7 @@ import {
   type Values,
 } from './cli_args.js';
 import { report } from './cli_inspect.js';
+import { train } from './cli_train.js';
 import { floatsText, items, toLine, write, type Item } from './cli_lines.js';
 import { AutoTokenizer, InputError, inspectModel, pipeline, UnsupportedError, type Embeddings, type LoadOptions } from './node.js';
 import type { EmbedOptions, TokenizeOptions } from './node.js';
@@ -69,6 +70,7 @@ const embed: Command = async (values, positionals) => {
 };
 
 const tokenize: Command = async (values, positionals) => {
+  if (values['train'] !== undefined) return train(values, positionals);
   const options: TokenizeOptions = given({
     max_length: count(values, 'max-length') as number,
     split_special_tokens: flag(values, 'split-special-tokens') as boolean,

@@ -34,7 +34,18 @@ export const kCommands: Record<string, Options> = {
     'prompt-name': { type: 'string' },
     'on-overflow': { type: 'string' },
   },
-  tokenize: { ...kModel, ...kTexts, offsets: { type: 'string' }, 'no-special': { type: 'boolean' } },
+  tokenize: {
+    ...kModel,
+    ...kTexts,
+    offsets: { type: 'string' },
+    'no-special': { type: 'boolean' },
+    train: { type: 'string' },
+    out: { type: 'string' },
+    'vocab-size': { type: 'string' },
+    'min-frequency': { type: 'string' },
+    'special-token': { type: 'string', multiple: true },
+    options: { type: 'string' },
+  },
   inspect: { ...kModel, ...kCompute, json: { type: 'boolean' }, seq: { type: 'string' } },
 };
 
@@ -83,12 +94,22 @@ ${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_s
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
   tokenize: `Usage: wattn tokenize --model DIR [options] [TEXT...]
+       wattn tokenize --train MODEL --out FILE [options] [FILE...]
 
 Writes {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} a line. Nothing is cut unless --max-length is given.
 
 ${kModelHelp}  --offsets utf16       unit of the offsets: utf16 (JavaScript's) or codepoint (Python's)
   --no-special          no special tokens
-${kTextsHelp}`,
+${kTextsHelp}
+Training makes a tokenizer.json out of the lines of FILEs (or of standard input); Python's tokenizers and transformers load it too.
+
+  --train MODEL         wordpiece, bpe, unigram, word or char
+  --out FILE            where the tokenizer.json goes
+  --vocab-size N        tokens, special ones included (30000; unigram 8000)
+  --min-frequency N     how often something must be there to become a token
+  --special-token TOKEN in place of the model's usual ones (may be repeated)
+  --options JSON        more options of AutoTokenizer.train: {"normalizer": {"type": "NFC"}, "limit_alphabet": 1000, ..}
+`,
   inspect: `Usage: wattn inspect --model DIR [options]
 
 ${kModelHelp}${kComputeHelp}  --seq N               tokens of the sequence that shapes and mult-adds are for (default: the model's longest)

@@ -6,7 +6,11 @@ import { runForward } from './model.js';
 import type { AbortSignalLike, ForwardOptions, LoadOptions, ModelInputs, ModelOutput, ModelSpecifier } from './types.js';
 import type { SeamEmbedOptions } from './seam.js';
 import type { Tensor } from './tensor.js';
+import { wasmFiles } from './wasm_files.js';
+import { useWasm } from './wasm_loader.js';
 import type { WorkerPort } from './worker_port.js';
+
+useWasm(wasmFiles);
 
 /** What a worker is asked; each has a number that its answer carries. */
 export type Request =

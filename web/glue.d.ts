@@ -1,4 +1,4 @@
-// The glue that Emscripten writes; both wasm files share it.
+// The glue that Emscripten writes; both wasm files of the whole library share theirs.
 declare module '*/wattn.mjs' {
   interface Wishes {
     print?: (text: string) => void;
@@ -7,4 +7,7 @@ declare module '*/wattn.mjs' {
     instantiateWasm?: (imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) => object;
   }
   export default function createModule(wishes: Wishes): Promise<import('./seam.js').SeamModule>;
+}
+declare module '*/wattn-tokenizer.mjs' {
+  export default function createModule(wishes: object): Promise<import('./seam.js').SeamModule>;
 }

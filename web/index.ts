@@ -1,4 +1,9 @@
 // wattn: small text transformers in the browser and in Node, straight from the original checkpoint.
+import { useWasm } from './wasm_loader.js';
+import { wasmFiles } from './wasm_files.js';
+
+useWasm(wasmFiles);
+
 export { env } from './env.js';
 export {
   AbortError,
@@ -15,4 +20,5 @@ export { pipeline } from './pipeline.js';
 export { cos_sim, dot_score, semantic_search } from './similarity.js';
 export { Tensor, type TensorType } from './tensor.js';
 export { AutoTokenizer } from './tokenizer.js';
+export type * from './training_types.js';
 export type * from './types.js';

@@ -150,6 +150,26 @@ async function readModules(source: ModelSource, progress: Progress, signal: Abor
   return pooling === undefined ? modules : [...modules, await readRequired(source, pooling, progress, signal)];
 }
 
+/** Each alternative is complete by itself; of several, the first. */
+const kVocabularies = [
+  ['vocab.json', 'merges.txt'],
+  ['vocab.txt'],
+  ['spiece.model'],
+  ['tokenizer.model'],
+  ['sentencepiece.bpe.model'],
+];
+
+/** tokenizer.json when it is there, else the vocabularies of before it. */
+export async function readTokenizerFiles(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const json = await readOptional(source, 'tokenizer.json', progress, signal);
+  if (json.length > 0) return json;
+  for (const names of kVocabularies) {
+    const files = (await Promise.all(names.map((name) => readOptional(source, name, progress, signal)))).flat();
+    if (files.length === names.length) return files;
+  }
+  throw missingFile(source, 'tokenizer.json', ...kVocabularies.map((names) => names.join(' with ')));
+}
+
 /** model.safetensors when it is there; else the index of its shards. */
 async function openWeights(source: ModelSource, progress: Progress, signal: AbortSignal) {
   const single = await source.open(kWeights, signal);
@@ -170,11 +190,11 @@ export async function openModelFiles(source: ModelSource, progress: Progress, si
   const [weights, config, tokenizer, modules, ...optional] = await Promise.all([
     openWeights(source, progress, signal),
     readRequired(source, 'config.json', progress, signal),
-    readRequired(source, 'tokenizer.json', progress, signal),
+    readTokenizerFiles(source, progress, signal),
     readModules(source, progress, signal),
     ...kOptional.map((file) => readOptional(source, file, progress, signal)),
   ]);
-  return { files: [config, tokenizer, ...modules, ...optional.flat(), ...weights.index], single: weights.single };
+  return { files: [config, ...tokenizer, ...modules, ...optional.flat(), ...weights.index], single: weights.single };
 }
 
 /** Takes the bytes of the weight files, in order. */

@@ -1,9 +1,7 @@
 // Node's way: models in directories, and wattn's own files read from disk.
 import { open, readFile, stat } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
-import { Worker, type Transferable } from 'node:worker_threads';
 import { InputError, NetworkError } from './errors.js';
 import type { ModelSource } from './model_source.js';
 import type { Platform } from './platform.js';
@@ -86,22 +84,4 @@ export const nodePlatform: Platform = {
     }
   },
   base: () => pathToFileURL(`${process.cwd()}/`).href,
-  startWorker(kind) {
-    const file = kind === 'thread' ? './node_thread.js' : './node_worker.js';
-    // Options of the process, such as --input-type, are not meant for our file.
-    const worker = new Worker(new URL(file, import.meta.url), { execArgv: [] });
-    const keepAlive = (keep: boolean) => (keep ? worker.ref() : worker.unref());
-    keepAlive(false);
-    return {
-      post: (message, transfer = []) => worker.postMessage(message, transfer as Transferable[]),
-      onMessage(listener) {
-        worker.on('message', listener);
-        keepAlive(false); // listening keeps it alive
-      },
-      onError: (listener) => worker.on('error', listener),
-      keepAlive,
-      end: () => void worker.terminate(),
-    };
-  },
-  threads: () => ({ cores: availableParallelism(), sharedMemory: true }),
 };

@@ -23,6 +23,7 @@ import type {
   ProgressInfo,
 } from './types.js';
 import type { WorkerHandle } from './worker_port.js';
+import { workers } from './workers.js';
 
 const kRules: Rules = { ...kSourceRules, ...kLoadRules, worker: 'any' };
 const kMostWorkers = 64;
@@ -45,7 +46,7 @@ interface Job {
 
 /** One worker and the job it has. */
 class Member {
-  private readonly worker: WorkerHandle = platform().startWorker('engine');
+  private readonly worker: WorkerHandle = workers().start('engine');
   private job: { id: number; job: Job } | undefined;
   private broken: WattnError | undefined;
   private jobs = 0;
@@ -178,8 +179,8 @@ export class RemoteEngine implements AnyEngine {
   /** Of all workers together. */
   get memory(): MemoryInfo {
     const { weights, activations } = this.about.memory;
-    const workers = this.members.length;
-    return { weights: workers * weights, activations: workers * activations, total: workers * (weights + activations) };
+    const count = this.members.length;
+    return { weights: count * weights, activations: count * activations, total: count * (weights + activations) };
   }
 
   get files(): AnyEngine['files'] {

@@ -38,13 +38,16 @@ export interface SeamTokenizer {
     pairLengths: Int32Array | null,
     options: SeamEncodeOptions,
   ): EncodeAnswer;
+  count(text: string, lengths: Int32Array, options: SeamEncodeOptions): Answer & { counts: Int32Array };
   decode(ids: Int32Array, skipSpecialTokens: boolean, cleanUpSpaces: boolean): Answer & { text: string };
   ids_to_tokens(ids: Int32Array): Answer & { tokens: string[] };
   delete(): void;
 }
 
 export interface SeamTokenizerHandle extends SeamTokenizer {
-  load(tokenizerJson: Uint8Array, tokenizerConfig: Uint8Array | null): Answer;
+  load(files: [string, Uint8Array][]): Answer;
+  /** is_cut_off: more of the file is needed; never when isWhole. */
+  load_gguf(bytes: Uint8Array, isWhole: boolean): Answer & { is_cut_off: boolean };
   describe(): Answer & { vocab_size: number; model_max_length?: number };
 }
 
@@ -119,9 +122,18 @@ export interface SeamEngineHandle extends SeamTokenizer {
   };
 }
 
-/** The module that the Emscripten glue makes. */
+export interface SeamTrainingHandle {
+  load(description: Uint8Array): Answer; // tokenizer/training.h says of what
+  feed(text: string, lengths: Int32Array): Answer & { words: number };
+  step(): Answer & { more: boolean; stage?: string; done?: number; total?: number };
+  result(): Answer & { tokenizer_json: Uint8Array };
+  delete(): void;
+}
+
+/** The module that the Emscripten glue makes; the tokenizer's own has no Engine, and none of its callers asks for it. */
 export interface SeamModule {
   Engine: new () => SeamEngineHandle;
   Tokenizer: new () => SeamTokenizerHandle;
+  Training: new () => SeamTrainingHandle;
   build_id(): string;
 }

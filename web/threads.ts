@@ -1,9 +1,9 @@
 // Helper threads: whether they can be had here, and their start. A helper is a worker with an instance of its own over the
 // engine's memory; in there it runs wattn_serve, which sleeps until the engine has work (src/core/thread_team.h).
-import { platform } from './platform.js';
 import type { Helpers } from './seam.js';
 import type { Instance } from './wasm_loader.js';
 import type { WorkerHandle } from './worker_port.js';
+import { workers } from './workers.js';
 
 /** What a helper is told once, and all it is ever told. */
 export interface HelperStart {
@@ -30,7 +30,7 @@ const kStartMs = 5000;
 export function planThreads(wanted: number | undefined): ThreadPlan {
   const one = (reason: string): ThreadPlan => ({ threads: 1, reason });
   if (wanted === 1) return one('one thread was asked for');
-  const { cores, sharedMemory } = platform().threads();
+  const { cores, sharedMemory } = workers().threads();
   if (!sharedMemory) return one('this page is not cross-origin isolated');
   if (wanted === undefined && cores < 2) return one('this machine has one core');
   return { threads: Math.min(wanted ?? Math.min(cores, kDefaultThreads), kMostThreads), reason: undefined };
@@ -55,13 +55,13 @@ export async function startHelpers(
   { memory }: Instance,
   { team, stacks, stack_bytes }: Helpers,
 ): Promise<{ end: () => void; reason?: undefined } | { end?: undefined; reason: string }> {
-  const workers: WorkerHandle[] = [];
-  const end = () => workers.forEach((worker) => worker.end());
+  const helpers: WorkerHandle[] = [];
+  const end = () => helpers.forEach((helper) => helper.end());
   try {
     await Promise.all(
       stacks.map((stack, i) => {
-        const worker = platform().startWorker('thread');
-        workers.push(worker);
+        const worker = workers().start('thread');
+        helpers.push(worker);
         const ready = started(worker);
         worker.post({ module, memory, team, thread: i + 1, stack, stackBytes: stack_bytes } satisfies HelperStart);
         return ready;

@@ -1,6 +1,8 @@
+import { makeDecodeStream } from './decode_stream.js';
 import { disposable } from './disposable.js';
 import { describe, InputError } from './errors.js';
-import { Progress, readOptional, readRequired, type NamedBytes } from './model_files.js';
+import { openGguf, readGgufMetadata } from './gguf_file.js';
+import { Progress, readOptional, readTokenizerFiles, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
 import { SeamHost } from './seam_host.js';
@@ -8,9 +10,29 @@ import type { Answer, EncodeAnswer, SeamEncodeOptions, SeamTokenizer, SeamTokeni
 import { abortable, TaskScope, throwIfAborted } from './signal.js';
 import { Tensor } from './tensor.js';
 import { checkTexts, joinTexts } from './texts.js';
+import { cutText } from './tokenizer_chunk.js';
 import { readTokenizerConfig, type TokenizerConfig } from './tokenizer_config.js';
 import { layOut } from './tokenizer_layout.js';
-import type { DecodeOptions, EncodeOptions, ModelSpecifier, SourceOptions, TokenIds, Tokenizer, TokenizeOptions } from './types.js';
+import { trainTokenizer } from './tokenizer_training.js';
+import type {
+  Chunk,
+  ChunkOptions,
+  CountOptions,
+  DecodeStream,
+  TrainedTokenizer,
+  TrainingTexts,
+  TrainOptions,
+} from './training_types.js';
+import type {
+  AbortSignalLike,
+  DecodeOptions,
+  EncodeOptions,
+  ModelSpecifier,
+  SourceOptions,
+  TokenIds,
+  Tokenizer,
+  TokenizeOptions,
+} from './types.js';
 import { compileWasm, instantiateWasm } from './wasm_loader.js';
 
 const kStrategies = ['longest_first', 'only_first', 'only_second'] as const;
@@ -35,6 +57,9 @@ const kTokenizeRules: Rules = {
   overlap: 'index',
   return_tensor: 'boolean',
 };
+
+const kCountRules: Rules = { add_special_tokens: 'boolean', split_special_tokens: 'boolean' };
+const kChunkRules: Rules = { ...kCountRules, max_tokens: 'count', overlap: 'index' };
 
 const kDecodeRules: Rules = { skip_special_tokens: 'boolean', clean_up_tokenization_spaces: 'boolean' };
 
@@ -191,9 +216,46 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     return host.call((handle) => handle.decode(list, options?.skip_special_tokens ?? false, clean)).text;
   };
 
+  const counts = (texts: readonly string[], { add_special_tokens, split_special_tokens }: CountOptions): Int32Array => {
+    const { text, lengths } = joinTexts(texts);
+    return host.call((handle) => handle.count(text, lengths, { add_special_tokens, split_special_tokens })).counts;
+  };
+
+  const count = (texts: string | readonly string[], options?: CountOptions | null) => {
+    checkOptions('count', options, kCountRules);
+    checkTexts('count', texts);
+    const all = counts(typeof texts === 'string' ? [texts] : texts, options ?? {});
+    return typeof texts === 'string' ? all[0] : Array.from(all);
+  };
+
+  const chunk = (text: string, options: ChunkOptions): Chunk[] => {
+    checkOptions('chunk', options, kChunkRules);
+    if (typeof text !== 'string') throw new InputError(`chunk: expected a string, found ${describe(text)}`);
+    if (!options?.max_tokens) throw new InputError("chunk: option 'max_tokens': expected a number, found none");
+    const { split_special_tokens } = options;
+    const { offsets } = run({
+      texts: [text],
+      pairs: undefined,
+      padTo: undefined,
+      seam: { add_special_tokens: false, split_special_tokens },
+    });
+    return cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
+  };
+
+  const decode_stream = (options?: DecodeOptions | null): DecodeStream => {
+    checkOptions('decode_stream', options, kDecodeRules);
+    const ids = (pushed: number | bigint | TokenIds) =>
+      toIds('push', typeof pushed === 'number' || typeof pushed === 'bigint' ? ([pushed] as number[]) : pushed);
+    const cleans = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
+    return makeDecodeStream((all) => decode(all, options), ids, cleans);
+  };
+
   const rest = {
     encode,
     decode,
+    count,
+    chunk,
+    decode_stream,
     convert_ids_to_tokens,
     tokenize: (text: string, options?: EncodeOptions | null) =>
       idsToTokens(Int32Array.from(encode(text, { ...options, add_special_tokens: options?.add_special_tokens ?? false }))),
@@ -207,35 +269,64 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
 
 const kSourceOnly: Rules = kSourceRules;
 
+/** A tokenizer in an instance of its own. load: puts its files there; config: of them, tokenizer_config.json. */
+async function startTokenizer(
+  config: readonly NamedBytes[],
+  signal: AbortSignalLike | undefined,
+  load: (host: SeamHost<SeamTokenizerHandle>) => Promise<void>,
+): Promise<Tokenizer> {
+  const instance = await abortable(instantiateWasm(await abortable(compileWasm(), signal)), signal);
+  const host = new SeamHost('this tokenizer', instance, new instance.seam.Tokenizer());
+  await load(host);
+  return makeTokenizer<SeamTokenizerHandle>(
+    { call: (run) => host.call(run), describe: (handle) => handle.describe() },
+    config,
+    () => host.release(),
+  );
+}
+
 /** Tokenizers by themselves, without a model's weights. */
 export const AutoTokenizer = {
-  /** Loads tokenizer.json, and tokenizer_config.json where there is one. model: see `ModelSpecifier`. */
+  /**
+   * Loads tokenizer.json (without one: vocab.json and merges.txt, vocab.txt, or a SentencePiece .model), and
+   * tokenizer_config.json where there is one; or the tokenizer inside a .gguf file. model: see `ModelSpecifier`.
+   */
   async from_pretrained(model: ModelSpecifier, options?: SourceOptions): Promise<Tokenizer> {
     checkOptions('AutoTokenizer.from_pretrained', options, kSourceOnly);
     const signal = options?.signal ?? undefined;
     throwIfAborted(signal);
-    const source = openModel(model, options ?? {});
+    const gguf = openGguf(model, options ?? {});
+    const source = gguf?.source ?? openModel(model, options ?? {});
     const progress = new Progress(source, options?.progress_callback ?? undefined);
     const scope = new TaskScope(signal);
     try {
       const work = Promise.all([
-        compileWasm(),
-        readRequired(source, 'tokenizer.json', progress, scope.signal),
-        readOptional(source, 'tokenizer_config.json', progress, scope.signal),
+        compileWasm(), // meanwhile
+        gguf ? [] : readTokenizerFiles(source, progress, scope.signal),
+        gguf ? [] : readOptional(source, 'tokenizer_config.json', progress, scope.signal),
       ]);
-      const [compiled, tokenizerJson, [tokenizerConfig]] = await abortable(work, scope.signal);
-      const instance = await abortable(instantiateWasm(compiled), scope.signal);
-      const host = new SeamHost('this tokenizer', instance, new instance.seam.Tokenizer());
-      host.call((handle) => handle.load(tokenizerJson[1], tokenizerConfig?.[1] ?? null));
-      const tokenizer = makeTokenizer<SeamTokenizerHandle>(
-        { call: (run) => host.call(run), describe: (handle) => handle.describe() },
-        tokenizerConfig ? [tokenizerConfig] : [],
-        () => host.release(),
-      );
+      const [, files, config] = await abortable(work, scope.signal);
+      const tokenizer = await startTokenizer(config, scope.signal, async (host) => {
+        if (!gguf) return void host.call((handle) => handle.load([...files, ...config]));
+        const accept = (bytes: Uint8Array, isWhole: boolean) =>
+          host.call((handle) => handle.load_gguf(bytes, isWhole)).is_cut_off !== true;
+        return abortable(readGgufMetadata(gguf, progress, scope.signal, accept), scope.signal);
+      });
       progress.ready();
       return tokenizer;
     } finally {
       scope.close();
     }
+  },
+
+  /** Makes a tokenizer from texts: vocabulary and merges as Hugging Face's trainers make them. */
+  train(texts: TrainingTexts, options: TrainOptions): Promise<TrainedTokenizer> {
+    return trainTokenizer(texts, options, (json, config) =>
+      startTokenizer(
+        [config],
+        options.signal ?? undefined,
+        async (host) => void host.call((handle) => handle.load([json, config])),
+      ),
+    );
   },
 };

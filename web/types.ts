@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The public types, by hand: unit, default and error of every field. Nothing here needs the DOM's or Node's own types.
 import type { Tensor } from './tensor.js';
+import type { TokenizerHelpers } from './training_types.js';
 
 /** What wattn uses of an `AbortSignal`. */
 export interface AbortSignalLike {
@@ -262,7 +263,7 @@ export type EncodeOptions = Pick<TokenizeOptions, 'truncation' | 'max_length' | 
   text_pair?: string;
 };
 
-export interface Tokenizer extends Disposable_ {
+export interface Tokenizer extends Disposable_, TokenizerHelpers {
   (texts: string | readonly string[], options?: TokenizeOptions & { return_tensor?: true }): TensorEncoding;
   (
     text: string,

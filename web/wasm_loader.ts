@@ -1,5 +1,4 @@
 // From nothing to a WebAssembly instance: chooses the file, compiles it once, makes an instance for each model.
-import createModule from '../build/wasm-simd/wattn.mjs';
 import { env } from './env.js';
 import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedError, describe } from './errors.js';
 import { isHtml, request } from './fetch_source.js';
@@ -12,12 +11,25 @@ declare const __WATTN_BUILD_ID__: string;
 /** Set by tools/bundle.mjs: where in each wasm file the byte lies that says whether its memory is shared. */
 declare const __WATTN_MEMORY_FLAG__: Record<'simd' | 'relaxed', number>;
 
-// One function () -> v128 each. simd: i32.const 0, i8x16.splat, i8x16.popcnt. relaxed: three times i32.const 0 and
-// i8x16.splat, then i32x4.relaxed_dot_i8x16_i7x16_add_s.
-const kHead = [0x00, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0];
-const kSplat = [0x41, 0, 0xfd, 0x0f];
-const kSimdProbe = [...kHead, 10, 10, 1, 8, 0, ...kSplat, 0xfd, 0x62, 0x0b];
-const kRelaxedProbe = [...kHead, 10, 19, 1, 17, 0, ...kSplat, ...kSplat, ...kSplat, 0xfd, 0x93, 0x02, 0x0b];
+// One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
+const kSimdProbe = [
+  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b,
+];
+
+/** What an entry of the package is linked with: wasm_files.ts, or wasm_files_tokenizer.ts. */
+export interface WasmFiles {
+  /** The glue. */
+  createModule: (wishes: object) => Promise<SeamModule>;
+  /** The best of its .wasm files for this engine. */
+  choose(): { kind: ModelInfo['wasm']; url: () => URL };
+}
+
+let files: WasmFiles;
+
+/** Called once by each entry, before anything loads. */
+export function useWasm(own: WasmFiles): void {
+  files = own;
+}
 
 export interface Compiled {
   module: WebAssembly.Module;
@@ -90,10 +102,9 @@ async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module
   return compile(new Uint8Array(await response.arrayBuffer()), `${type}, `);
 }
 
-function ownUrl(kind: 'relaxed' | 'simd'): URL {
+function ownUrl(url: () => URL): URL {
   try {
-    // Exactly these two forms: bundlers know them, and bring the files along.
-    return kind === 'relaxed' ? new URL('./wattn-relaxed.wasm', import.meta.url) : new URL('./wattn-simd.wasm', import.meta.url);
+    return url();
   } catch (cause) {
     throw new UnsupportedError("wasm: this script's own URL does not tell where the .wasm files are; set env.wasm.url", { cause });
   }
@@ -130,9 +141,9 @@ function wish(shared: boolean): {
     }
     return { key: full.href, kind: 'given', from: full.href, compile: () => compileUrl(full) };
   }
-  const kind = WebAssembly.validate(new Uint8Array(kRelaxedProbe)) ? 'relaxed' : 'simd';
-  const own = ownUrl(kind);
-  const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind] : undefined;
+  const { kind, url: urlOf } = files.choose();
+  const own = ownUrl(urlOf);
+  const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind as 'simd' | 'relaxed'] : undefined;
   return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
 }
 
@@ -204,7 +215,7 @@ export async function instantiateWasm({ module, from, shared }: Compiled): Promi
   const growth = { refused: false };
   const memory = makeMemory(shared, growth);
   const ready = new Promise<SeamModule>((resolve, reject) => {
-    createModule({
+    const wishes = {
       print() {},
       printErr() {},
       wasmMemory: memory,
@@ -212,7 +223,8 @@ export async function instantiateWasm({ module, from, shared }: Compiled): Promi
         WebAssembly.instantiate(module, imports).then(receive).catch(reject);
         return {};
       },
-    }).then(resolve, reject);
+    };
+    files.createModule(wishes).then(resolve, reject);
   });
   let seam: SeamModule;
   try {

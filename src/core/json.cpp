@@ -36,6 +36,9 @@ bool find_path(const Node& from, const void* target, int depth, std::string& pat
 
 }  // namespace
 
+std::string json_text(std::string_view text) { return Node(text).dump(-1, ' ', false, Node::error_handler_t::replace); }
+std::string json_text(double number) { return Node(number).dump(); }
+
 Json::Json(std::unique_ptr<JsonDocument> document) : document_(std::move(document)) {}
 Json::Json(Json&&) noexcept = default;
 Json& Json::operator=(Json&&) noexcept = default;
@@ -147,6 +150,10 @@ std::string JsonRef::describe() const {
   std::string text = node_of(node_)->dump(-1, ' ', true, Node::error_handler_t::replace);
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return text;
+}
+
+std::string JsonRef::to_text() const {
+  return node_ ? node_of(node_)->dump(-1, ' ', false, Node::error_handler_t::replace) : "null";
 }
 
 Error JsonRef::mismatch(std::string_view expected) const {

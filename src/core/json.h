@@ -16,6 +16,10 @@ namespace wattn {
 
 struct JsonDocument;  // json.cpp
 
+// As JSON text: a string with its quotes (what is no UTF-8 becomes U+FFFD), a number such that reading it gives the same bits.
+std::string json_text(std::string_view text);
+std::string json_text(double number);
+
 class JsonRef {
  public:
   JsonRef() = default;  // refers to nothing: exists() is false, every typed read is an error
@@ -53,6 +57,8 @@ class JsonRef {
   Error mismatch(std::string_view expected) const;
   // A short picture of the value for messages, at most about 60 characters.
   std::string describe() const;
+  // The value as JSON, keys sorted; "null" when this refers to nothing.
+  std::string to_text() const;
 
  private:
   friend class Json;

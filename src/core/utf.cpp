@@ -61,6 +61,30 @@ void append_utf8(char32_t code_point, std::string& out) {
   out.append(bytes, write_utf8(code_point, bytes));
 }
 
+std::string replace_invalid_utf8(std::string_view bytes) {
+  const auto byte = [&](std::size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u; };
+  std::string out;
+  out.reserve(bytes.size());
+  for (std::size_t position = 0; position < bytes.size();) {
+    const std::size_t begin = position;
+    const char32_t code_point = next_code_point(bytes, position);
+    append_utf8(code_point, out);
+    const unsigned lead = byte(begin);
+    if (code_point != kReplacementCharacter || position != begin + 1 || lead < 0xC2 || lead > 0xF4) continue;
+    // A character cut off: its first bytes go with it, as long as they could still become one.
+    const unsigned least = lead == 0xE0   ? 0xA0
+                           : lead == 0xF0 ? 0x90
+                                          : 0x80,
+                   most = lead == 0xED   ? 0x9F
+                          : lead == 0xF4 ? 0x8F
+                                         : 0xBF;
+    if (lead < 0xE0 || byte(position) < least || byte(position) > most) continue;
+    ++position;
+    if (lead >= 0xF0 && (byte(position) & 0xC0) == 0x80) ++position;
+  }
+  return out;
+}
+
 std::string to_utf8(std::u32string_view text) {
   std::string out;
   out.reserve(text.size());

@@ -57,6 +57,7 @@ Result<void> AddedTokens::add(AddedToken token, const Model& model, const Normal
     normalizer->normalize(text);
     token.shown = to_utf8(std::u32string_view(text.chars));
   }
+  token.spaces = spaces_around(to_utf32(token.shown));
   const auto [same, is_new] = by_content_.emplace(token.content, tokens_.size());
   if (!is_new) {
     AddedToken& before = tokens_[same->second];
@@ -99,6 +100,19 @@ const AddedToken* AddedTokens::by_content(std::string_view content) const {
   return found == by_content_.end() ? nullptr : &tokens_[found->second];
 }
 
+namespace {
+
+// White space of the stretch [begin, end) that a token takes whose content was found at [content_begin, content_end).
+SpacesAround spaces_of(const AddedToken& token, std::size_t begin, std::size_t end, std::size_t content_begin,
+                       std::size_t content_end) {
+  const std::size_t before = static_cast<std::size_t>(token.spaces.before), after = static_cast<std::size_t>(token.spaces.after);
+  const bool only_spaces = before == content_end - content_begin;
+  return {static_cast<std::int32_t>(only_spaces ? end - begin : content_begin + before - begin),
+          static_cast<std::int32_t>(only_spaces ? end - begin : end - (content_end - after))};
+}
+
+}  // namespace
+
 // The search goes on after a match even when the match is thrown away, and where the match ended even when it took more white
 // space in; stretches can therefore overlap when a token begins with white space. The reference does the same.
 std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const {
@@ -113,12 +127,14 @@ std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, cons
     }
     std::size_t begin = position;
     std::size_t end = position += match.length;
+    const std::size_t content_begin = begin, content_end = end;
     const AddedToken& token = tokens_[static_cast<std::size_t>(match.value)];
     if (leave_special && token.special) continue;
     if (token.single_word && ((begin > 0 && is_word(text[begin - 1])) || (end < text.size() && is_word(text[end])))) continue;
     if (token.lstrip) {
       while (begin > done && is_whitespace(text[begin - 1])) --begin;
-      if (begin < done) continue;  // it lies in white space that the token before it took
+      begin = std::max(begin, done);
+      if (begin >= end) continue;  // it lies in white space that the token before it took
     }
     if (token.rstrip) {
       end = std::max(end, std::min(spaces_until, text.size()));
@@ -126,7 +142,7 @@ std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, cons
       spaces_until = end;
     }
     if (done < begin) found.push_back({done, begin, nullptr});
-    found.push_back({begin, end, &token});
+    found.push_back({begin, end, &token, spaces_of(token, begin, end, content_begin, content_end)});
     done = end;
   }
   if (done != text.size()) found.push_back({done, text.size(), nullptr});
@@ -141,6 +157,7 @@ PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* norm
     for (const Found& part : find(std::u32string_view(out.text.chars).substr(begin), normalized_trie_, leave_special)) {
       out.splits.push_back({static_cast<std::uint32_t>(begin + part.begin), static_cast<std::uint32_t>(begin + part.end),
                             part.token ? part.token->id : Split::kNoToken});
+      if (part.token) out.token_spaces.push_back(part.spaces);
     }
   };
   if (pieces.size() == 1 && !pieces[0].token) {
@@ -152,13 +169,15 @@ PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* norm
   NormalizedText piece;
   for (const Found& part : pieces) {
     const std::size_t begin = out.text.size();
-    if (part.token) {  // one character stands for it, for its span is all that is left to know
+    if (part.token) {  // one character stands for it: stretches can overlap, and its span is nearly all that is left to know
       out.text.push(raw.chars[part.begin], raw.span_of(part.begin, part.end));
       out.splits.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + 1), part.token->id});
+      out.token_spaces.push_back(part.spaces);
       continue;
     }
     piece.resize(0);
     piece.append(raw, part.begin, part.end);
+    piece.origin = raw.spans[part.begin].begin;
     if (normalizer) normalizer->normalize(piece);
     out.text.append(piece, 0, piece.size());
     add_normalized(begin);

@@ -22,6 +22,7 @@ namespace wattn {
 struct AddedToken {
   std::int32_t id = 0;
   std::string content;
+  SpacesAround spaces;       // of what is looked for
   std::string shown;         // what id_to_token and decode give: the normalized content of a normalized token
   bool single_word = false;  // only where no word character touches it
   bool lstrip = false;       // takes the white space before it in
@@ -48,7 +49,8 @@ class AddedTokens {
   struct Found {
     std::size_t begin;
     std::size_t end;
-    const AddedToken* token;  // null: text between tokens
+    const AddedToken* token;   // null: text between tokens
+    SpacesAround spaces = {};  // of the stretch of a token
   };
 
   Result<void> add(AddedToken token, const Model& model, const Normalizer* normalizer);

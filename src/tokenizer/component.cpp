@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "core/utf.h"
+
 namespace wattn {
 
 Result<std::string_view> read_component_type(JsonRef json, int depth, std::string_view stage) {
@@ -26,6 +28,12 @@ Fields::Fields(JsonRef json, std::initializer_list<std::string_view> keys) : jso
 
 void Fields::fail(Error error) {
   if (ok()) error_ = std::move(error);
+}
+
+char32_t Fields::character(std::string_view key) {
+  const std::u32string text = to_utf32(string(key));
+  if (ok() && text.size() != 1) fail(json_[key].mismatch("one character"));
+  return text.size() == 1 ? text[0] : U' ';
 }
 
 std::int32_t Fields::id(JsonRef value) { return take(read_id(value)); }

@@ -58,6 +58,7 @@ class Fields {
   bool boolean(std::string_view key) { return take(json_[key].as_bool()); }
   bool boolean_or(std::string_view key, bool fallback) { return take(json_[key].as_bool_or(fallback)); }
   std::string_view string(std::string_view key) { return take(json_[key].as_string()); }
+  char32_t character(std::string_view key);  // a string of one code point
   std::int32_t id(std::string_view key) { return id(json_[key]); }
   std::int32_t id(JsonRef value);       // a token id or type id: a whole number from 0 to 2^31 - 1
   JsonRef array(std::string_view key);  // refers to nothing, of size 0, when it is no array

@@ -25,6 +25,7 @@ void TextRewriter::keep(std::size_t count) {
 
 void TextRewriter::finish() {
   out_.resize(size_);
+  out_.origin = text_.origin;
   text_ = std::move(out_);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@ namespace wattn {
 struct NormalizedText {
   std::u32string chars;         // [chars]
   std::vector<TextSpan> spans;  // [chars] where in the original; begins and ends never decrease
+  std::int32_t origin = 0;      // where in the original the text begins: what is put before it stands there
 
   std::size_t size() const { return chars.size(); }
   void push(char32_t c, TextSpan span) {
@@ -51,7 +53,7 @@ class TextRewriter {
     if (size_ == out_.size()) out_.resize(2 * size_);
     out_.chars[size_] = c;
     if (change > 0) {
-      out_.spans[size_++] = next_ == 0 ? TextSpan{} : text_.spans[next_ - 1];
+      out_.spans[size_++] = next_ == 0 ? TextSpan{text_.origin, text_.origin} : text_.spans[next_ - 1];
     } else {
       out_.spans[size_++] = text_.spans[next_];
       next_ += 1 + static_cast<std::size_t>(-change);

@@ -19,9 +19,17 @@ struct Split {
   std::int32_t token = kNoToken;  // id of an added token; such a split is cut no further
 };
 
+// White space at the ends of a token, as the token is written (a byte-level space counts too): characters.
+struct SpacesAround {
+  std::int32_t before = 0;
+  std::int32_t after = 0;
+};
+SpacesAround spaces_around(std::u32string_view token);  // byte_alphabet.cpp
+
 struct PreTokenizedText {
   NormalizedText text;
-  std::vector<Split> splits;  // in the order of the text; their indices are the word ids
+  std::vector<Split> splits;               // in the order of the text; their indices are the word ids
+  std::vector<SpacesAround> token_spaces;  // [splits that are added tokens] of the stretches that those take, in order
 
   std::u32string_view chars_of(const Split& split) const {
     return std::u32string_view(text.chars).substr(split.begin, split.end - split.begin);
@@ -41,6 +49,35 @@ void resplit(PreTokenizedText& text, Cut cut) {
     }
   }
   text.splits = std::move(out);
+}
+
+// Writes the text anew: rewrite(split, out) appends what a split becomes, added tokens stay what they are.
+template <class Rewrite>
+void rewrite_splits(PreTokenizedText& text, Rewrite rewrite) {
+  NormalizedText out;
+  out.reserve(text.text.size() + text.text.size() / 4);
+  for (Split& split : text.splits) {
+    const std::size_t begin = out.size();
+    if (split.token != Split::kNoToken) {
+      out.append(text.text, split.begin, split.end);
+    } else {
+      rewrite(split, out);
+    }
+    split.begin = static_cast<std::uint32_t>(begin);
+    split.end = static_cast<std::uint32_t>(out.size());
+  }
+  text.text = std::move(out);
+}
+
+// Puts a prefix before every split for which wants_it(split) holds; it shares the span of the first character after it.
+template <class WantsIt>
+void prepend_to_splits(PreTokenizedText& text, std::u32string_view prefix, WantsIt wants_it) {
+  rewrite_splits(text, [&](const Split& split, NormalizedText& out) {
+    if (wants_it(split)) {
+      for (const char32_t c : prefix) out.push(c, text.text.spans[split.begin]);
+    }
+    out.append(text.text, split.begin, split.end);
+  });
 }
 
 }  // namespace wattn

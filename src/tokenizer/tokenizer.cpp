@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/utf.h"
 #include "tokenizer/added_tokens.h"
 #include "tokenizer/component.h"
 #include "tokenizer/decoders/clean_up.h"
@@ -24,6 +25,7 @@ struct TextTokens {
   std::vector<std::int32_t> ids;
   std::vector<TextSpan> offsets;
   std::vector<std::int32_t> word_ids;
+  std::vector<SpacesAround> spaces;  // only when the post-processor trims offsets
 
   void push(std::int32_t id, TextSpan span, std::size_t word) {
     ids.push_back(id);
@@ -49,9 +51,22 @@ void append(std::vector<T>& out, const std::vector<T>& from, TokenWindow window)
              from.begin() + static_cast<std::ptrdiff_t>(window.end));
 }
 
-void add_text(const TemplatePiece& piece, const TextTokens& text, TokenWindow window, Encoding& out) {
+struct TextOfTokens {
+  std::u16string_view chars;
+  const TextTokens& tokens;
+};
+
+void add_text(const TemplatePiece& piece, const TextOfTokens& of, TokenWindow window, const std::vector<OffsetTrim>& trims,
+              Encoding& out) {
+  const TextTokens& text = of.tokens;
+  const std::size_t begin = out.offsets.size();
   append(out.ids, text.ids, window);
   append(out.offsets, text.offsets, window);
+  for (const OffsetTrim& trim : trims) {
+    for (std::size_t i = window.begin; i < window.end; ++i) {
+      trim.apply(of.chars, text.spaces[i], i == window.begin, out.offsets[begin + i - window.begin]);
+    }
+  }
   append(out.word_ids, text.word_ids, window);
   out.type_ids.resize(out.ids.size(), piece.type_id);
   out.special_tokens_mask.resize(out.ids.size(), 0);
@@ -80,7 +95,7 @@ struct Tokenizer::Parts {
   std::optional<std::int32_t> model_max_length;
   std::optional<std::int32_t> truncation_max_length;
 
-  TextTokens tokenize(std::u16string_view text, bool split_special_tokens) const;
+  Result<TextTokens> tokenize(std::u16string_view text, bool split_special_tokens) const;
   Result<Encoding> encode(std::u16string_view first, const std::u16string_view* second, const EncodeOptions& options) const;
   std::optional<std::string_view> id_to_token(std::int32_t id) const {
     if (const AddedToken* added = added_tokens.by_id(id)) return added->shown;
@@ -117,7 +132,7 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-TextTokens Tokenizer::Parts::tokenize(std::u16string_view text, bool split_special_tokens) const {
+Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool split_special_tokens) const {
   PreTokenizedText cut = added_tokens.extract(read_utf16(text), normalizer.get(), split_special_tokens);
   if (pre_tokenizer) pre_tokenizer->pre_tokenize(cut);
   TextTokens out;
@@ -125,16 +140,26 @@ TextTokens Tokenizer::Parts::tokenize(std::u16string_view text, bool split_speci
   out.offsets.reserve(out.ids.capacity());
   out.word_ids.reserve(out.ids.capacity());
   std::vector<Token> tokens;
+  const bool trims = !post_processor.trims.empty();
+  std::size_t num_added = 0;  // tokens so far
   for (std::size_t word = 0; word < cut.splits.size(); ++word) {
     const Split& split = cut.splits[word];
     if (split.token != Split::kNoToken) {
       out.push(split.token, cut.text.span_of(split.begin, split.end), word);
+      if (trims) out.spaces.push_back(cut.token_spaces[num_added]);
+      ++num_added;
       continue;
     }
     tokens.clear();
-    model->tokenize(cut.chars_of(split), tokens);
+    if (!model->tokenize(cut.chars_of(split), tokens)) {
+      return input_error("text: expected characters that the tokenizer's vocabulary has (it has no unknown token), found \"" +
+                         to_utf8(cut.chars_of(split).substr(0, 40)) + "\"");
+    }
     for (const Token& token : tokens) {
       out.push(token.id, cut.text.span_of(split.begin + token.begin, split.begin + token.end), word);
+      if (!trims) continue;
+      out.spaces.push_back(token.shows_text ? spaces_around(cut.chars_of(split).substr(token.begin, token.end - token.begin))
+                                            : spaces_around(to_utf32(model->id_to_token(token.id).value_or(""))));
     }
   }
   return out;
@@ -146,8 +171,12 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
   if (first.size() > kLongestText || (second && second->size() > kLongestText)) {
     return input_error("text: expected at most 2^31 - 1 UTF-16 units");
   }
-  const TextTokens first_tokens = tokenize(first, options.split_special_tokens);
-  const TextTokens second_tokens = second ? tokenize(*second, options.split_special_tokens) : TextTokens{};
+  const Result<TextTokens> first_result = tokenize(first, options.split_special_tokens);
+  if (!first_result.ok()) return first_result.error();
+  const Result<TextTokens> second_result = second ? tokenize(*second, options.split_special_tokens) : TextTokens{};
+  if (!second_result.ok()) return second_result.error();
+  const TextTokens& first_tokens = first_result.value();
+  const TextTokens& second_tokens = second_result.value();
   const std::vector<TemplatePiece>& pieces = second ? post_processor.pair : post_processor.single;
   const std::int32_t num_special = options.add_special_tokens ? post_processor.num_special_tokens(second != nullptr) : 0;
   const Result<TruncationPlan> plan =
@@ -155,6 +184,7 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
                       static_cast<std::size_t>(num_special), options);
   if (!plan.ok()) return plan.error();
 
+  const std::vector<OffsetTrim>& trims = post_processor.trims;
   const auto assemble = [&](TokenWindow of_first, TokenWindow of_second) {
     Encoding out;
     out.num_tokens_untruncated = static_cast<std::int32_t>(first_tokens.ids.size() + second_tokens.ids.size()) + num_special;
@@ -162,8 +192,8 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
         (of_first.end - of_first.begin) + (of_second.end - of_second.begin) + static_cast<std::size_t>(num_special);
     out.reserve(size);
     for (const TemplatePiece& piece : pieces) {
-      if (piece.kind == TemplatePiece::kFirst) add_text(piece, first_tokens, of_first, out);
-      if (piece.kind == TemplatePiece::kSecond) add_text(piece, second_tokens, of_second, out);
+      if (piece.kind == TemplatePiece::kFirst) add_text(piece, {first, first_tokens}, of_first, trims, out);
+      if (piece.kind == TemplatePiece::kSecond) add_text(piece, {*second, second_tokens}, of_second, trims, out);
       if (piece.kind == TemplatePiece::kSpecial && options.add_special_tokens) add_special_tokens(piece, out);
     }
     return out;
@@ -172,6 +202,7 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
   const std::vector<TokenWindow>& first_windows = plan.value().first;
   const std::vector<TokenWindow>& second_windows = plan.value().second;
   Encoding out = assemble(first_windows[0], second_windows[0]);
+  if (pieces.empty()) return out;  // a template of nothing, as some files have it for pairs
   // Python's order: every further window of the first text with all windows of the second, then the first window with the rest.
   for (std::size_t i = 1; i <= first_windows.size(); ++i) {
     const bool last_round = i == first_windows.size();

@@ -35,6 +35,51 @@ inline CharProperties char_properties(char32_t code_point) {
 
 inline bool has_flag(char32_t code_point, CharFlag flag) { return (char_properties(code_point).flags & flag) != 0; }
 
+// General categories, as of Unicode 16.0. Order and names as CATEGORIES in tools/make_unicode_tables.py.
+enum class CharCategory : std::uint8_t {
+  kCn,
+  kLu,
+  kLl,
+  kLt,
+  kLm,
+  kLo,
+  kMn,
+  kMc,
+  kMe,
+  kNd,
+  kNl,
+  kNo,
+  kPc,
+  kPd,
+  kPs,
+  kPe,
+  kPi,
+  kPf,
+  kPo,
+  kSm,
+  kSc,
+  kSk,
+  kSo,
+  kZs,
+  kZl,
+  kZp,
+  kCc,
+  kCf,
+  kCo,
+  kCs
+};
+// What a character does to grapheme clusters (Unicode 17.0, UAX 29); Hangul and flags are left to arithmetic.
+enum class GraphemeKind : std::uint8_t { kOther, kJoinsBefore, kPrepend, kControl, kPictograph };
+
+inline std::uint8_t char_type(char32_t code_point) {
+  using namespace unicode_tables;
+  if (code_point > 0x10FFFF) return 0;
+  const std::size_t block = code_point >> 8 < kNumTypeStage1 ? code_point >> 8 : kNumTypeStage1 - 1;
+  return kTypeStage2[(std::size_t{kTypeStage1[block]} << 8) | (code_point & 0xFF)];
+}
+inline CharCategory category_of(char32_t code_point) { return static_cast<CharCategory>(char_type(code_point) & 31); }
+inline GraphemeKind grapheme_kind(char32_t code_point) { return static_cast<GraphemeKind>(char_type(code_point) >> 5); }
+
 // Full lowercase of one code point: one code point, or two (only of U+0130). Returns how many were written to out.
 int to_lowercase(char32_t code_point, char32_t out[2]);
 

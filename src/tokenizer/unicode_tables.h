@@ -1,4 +1,5 @@
-// The layout of unicode_tables.cpp, which tools/make_unicode_tables.py generates. Only unicode.h and unicode.cpp include this.
+// The layout of unicode_tables.cpp and unicode_types.cpp, which tools/make_unicode_tables.py generates. Only unicode.h and
+// unicode.cpp include this.
 #pragma once
 
 #include <cstddef>
@@ -46,6 +47,17 @@ extern const char32_t kCompatKeys[];  // [kNumCompatKeys] sorted
 extern const std::size_t kNumCompatKeys;
 extern const std::uint16_t kCompatEnds[];  // [kNumCompatKeys]
 extern const char16_t kCompatData[];
+
+// Two stages of blocks of 256: CharCategory in the low five bits, GraphemeKind in the high three.
+extern const std::uint8_t kTypeStage1[];
+extern const std::size_t kNumTypeStage1;
+extern const std::uint8_t kTypeStage2[];
+
+// Scripts of all code points in order, one run after the other: length (7 bits a byte, low first, the high bit says that more
+// follow), script in Unicode 16.0, script in Unicode 9.0. A script is 1 + its place in kScriptNames; 0 is no script.
+extern const std::uint8_t kScriptRuns[];
+extern const std::size_t kNumScriptRuns;  // bytes
+extern const char kScriptNames[];         // each followed by a space
 
 }  // namespace unicode_tables
 }  // namespace wattn

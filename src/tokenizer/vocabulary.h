@@ -27,6 +27,8 @@ class Vocabulary {
 
   // json: an object of token to id. Anything else, negative, repeated or far scattered ids are a ModelFormatError.
   static Result<Vocabulary> from_json(JsonRef json);
+  // Tokens in the order of their ids; of equal ones the last is found.
+  static Result<Vocabulary> from_list(const std::vector<std::string_view>& tokens);
 
   std::int32_t num_tokens() const { return num_tokens_; }
   std::int32_t num_ids() const { return static_cast<std::int32_t>(begins_.size()) - 1; }  // 1 + the greatest id
@@ -62,6 +64,8 @@ class Vocabulary {
     const std::string_view token = bytes_of(id);
     return token.size() == prefix.size() + rest.size() && token.starts_with(prefix) && token.ends_with(rest);
   }
+  // tokens: [num_ids], of which those without data() are gaps.
+  static Vocabulary from_tokens(const std::vector<std::string_view>& tokens, std::size_t num_bytes);
   void insert(std::int32_t id);
 
   std::string bytes_;                  // all tokens, in the order of their ids

@@ -8,16 +8,24 @@ namespace wattn {
 namespace {
 
 constexpr ComponentReader<Model> kReaders[] = {
+    {"BPE", read_bpe},
+    {"Unigram", read_unigram},
+    {"WordLevel", read_word_level},
     {"WordPiece", read_wordpiece},
 };
+
+// Files of old versions do not name the model's type; it is the one with these fields.
+ModelResult read_untyped(JsonRef json) {
+  if (json["merges"].exists()) return read_bpe(json, 0);
+  if (json["vocab"].is_array()) return read_unigram(json, 0);
+  return json["max_input_chars_per_word"].exists() ? read_wordpiece(json, 0) : read_word_level(json, 0);
+}
 
 }  // namespace
 
 ModelResult read_model(JsonRef json) {
-  // Files of old versions do not name the model's type; WordPiece is the one with these fields.
-  const bool is_old_wordpiece =
-      json.is_object() && !json["type"].exists() && !json["merges"].exists() && json["max_input_chars_per_word"].exists();
-  return is_old_wordpiece ? read_wordpiece(json, 0) : read_component<Model>(json, 0, "model", kReaders);
+  const bool is_untyped = json.is_object() && !json["type"].exists() && json["vocab"].exists();
+  return is_untyped ? read_untyped(json) : read_component<Model>(json, 0, "model", kReaders);
 }
 
 }  // namespace wattn

@@ -16,13 +16,15 @@ struct Token {
   std::int32_t id;
   std::uint32_t begin;  // [begin, end) in characters of the pre-token
   std::uint32_t end;
+  bool shows_text = false;  // an unknown token that is shown as the text it stands for (Unigram)
 };
 
 class Model {
  public:
   virtual ~Model() = default;
-  // Appends the tokens of one pre-token that is not empty. Time is linear in its length.
-  virtual void tokenize(std::u32string_view word, std::vector<Token>& out) const = 0;
+  // Appends the tokens of one pre-token that is not empty. Time is linear in its length (for BPE n log n). false: something in
+  // it is unknown, and the model has no token for the unknown.
+  virtual bool tokenize(std::u32string_view word, std::vector<Token>& out) const = 0;
   virtual std::optional<std::int32_t> token_to_id(std::string_view token) const = 0;
   virtual std::optional<std::string_view> id_to_token(std::int32_t id) const = 0;
   virtual std::int32_t num_tokens() const = 0;

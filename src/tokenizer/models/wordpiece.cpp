@@ -1,13 +1,13 @@
 // WordPiece: from the left, always the longest token that fits; a word that cannot be covered is one unknown token.
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <string>
 
 #include "core/utf.h"
 #include "tokenizer/component.h"
 #include "tokenizer/models/readers.h"
-#include "tokenizer/vocabulary.h"
+#include "tokenizer/models/vocabulary_model.h"
+#include "tokenizer/token_prefixes.h"
 
 namespace wattn {
 
@@ -15,31 +15,23 @@ namespace {
 
 constexpr std::size_t kMostTokenBytes = 1024;  // real vocabularies stay below 128
 
-class WordPiece : public Model {
+class WordPiece : public VocabularyModel {
  public:
   WordPiece(Vocabulary vocabulary, std::int32_t unk_id, std::string prefix, std::size_t max_input_chars)
-      : vocabulary_(std::move(vocabulary)),
+      : VocabularyModel(std::move(vocabulary)),
+        prefixes_(vocabulary_),
         unk_id_(unk_id),
         prefix_(std::move(prefix)),
         prefix_hash_(Vocabulary::hash_of(prefix_)),
-        max_input_chars_(max_input_chars) {
-    collect_beginnings();
-  }
+        max_input_chars_(max_input_chars) {}
 
-  void tokenize(std::u32string_view word, std::vector<Token>& out) const override {
+  bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
     const std::size_t out_begin = out.size();
-    if (word.size() <= max_input_chars_ && cover(word, out)) return;
+    if (word.size() <= max_input_chars_ && cover(word, out)) return true;
     out.resize(out_begin);
     out.push_back({unk_id_, 0, static_cast<std::uint32_t>(word.size())});
+    return true;
   }
-
-  std::optional<std::int32_t> token_to_id(std::string_view token) const override {
-    const std::int32_t id = vocabulary_.find(token);
-    return id == Vocabulary::kAbsent ? std::nullopt : std::optional<std::int32_t>(id);
-  }
-  std::optional<std::string_view> id_to_token(std::int32_t id) const override { return vocabulary_.token(id); }
-  std::int32_t num_tokens() const override { return vocabulary_.num_tokens(); }
-  std::int32_t num_ids() const override { return vocabulary_.num_ids(); }
 
  private:
   struct Match {
@@ -69,7 +61,7 @@ class WordPiece : public Model {
       const std::size_t from = num_bytes;
       num_bytes += write_utf8(rest[num_chars], bytes.data() + num_bytes);
       for (std::size_t i = from; i < num_bytes; ++i) hash = Vocabulary::extend(hash, bytes[i]);
-      if (!may_begin_token(hash)) break;
+      if (!prefixes_.may_begin_token(hash)) break;
       ends[num_chars] = static_cast<std::uint16_t>(num_bytes);
       hashes[num_chars] = hash;
     }
@@ -81,31 +73,11 @@ class WordPiece : public Model {
     return {};
   }
 
-  // A Bloom filter of one bit per hash: a wrong yes costs a look-up, a wrong no cannot happen.
-  bool may_begin_token(Vocabulary::Hash hash) const { return (beginnings_[word_of(hash)] >> bit_of(hash)) & 1; }
-  std::size_t word_of(Vocabulary::Hash hash) const { return (hash >> 6 ^ hash >> 32) & (beginnings_.size() - 1); }
-  static unsigned bit_of(Vocabulary::Hash hash) { return hash & 63; }
-
-  void collect_beginnings() {
-    constexpr std::size_t kBitsPerByte = 4;  // of the vocabulary; about one wrong yes in ten
-    std::size_t num_bytes = 0;
-    for (std::int32_t id = 0; id < vocabulary_.num_ids(); ++id) num_bytes += vocabulary_.token(id).value_or("").size();
-    beginnings_.assign(std::bit_ceil(num_bytes * kBitsPerByte / 64 + 1), 0);
-    for (std::int32_t id = 0; id < vocabulary_.num_ids(); ++id) {
-      Vocabulary::Hash hash = Vocabulary::kEmptyHash;
-      for (const char byte : vocabulary_.token(id).value_or("")) {
-        hash = Vocabulary::extend(hash, byte);
-        beginnings_[word_of(hash)] |= std::uint64_t{1} << bit_of(hash);
-      }
-    }
-  }
-
-  Vocabulary vocabulary_;
+  TokenPrefixes prefixes_;
   std::int32_t unk_id_;
   std::string prefix_;
   Vocabulary::Hash prefix_hash_;
   std::size_t max_input_chars_;
-  std::vector<std::uint64_t> beginnings_;  // a power of two; hashes of all beginnings of tokens
 };
 
 }  // namespace

@@ -33,13 +33,17 @@ NormalizerResult read_sequence(JsonRef json, int depth) {
 
 constexpr ComponentReader<Normalizer> kReaders[] = {
     {"BertNormalizer", read_bert_normalizer},
+    {"ByteLevel", read_byte_level_normalizer},
     {"Lowercase", read_lowercase},
     {"NFC", read_nfc},
     {"NFD", read_nfd},
     {"NFKC", read_nfkc},
     {"NFKD", read_nfkd},
+    {"Nmt", read_nmt},
+    {"Precompiled", read_precompiled},
     {"Prepend", read_prepend},
     {"Replace", read_replace},
+    {"SentencePiece", read_sentencepiece_normalizer},
     {"Sequence", read_sequence},
     {"Strip", read_strip},
     {"StripAccents", read_strip_accents},

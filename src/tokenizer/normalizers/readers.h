@@ -17,6 +17,10 @@ NormalizerResult read_lowercase(JsonRef json, int depth);  // simple.cpp
 NormalizerResult read_strip_accents(JsonRef json, int depth);
 NormalizerResult read_strip(JsonRef json, int depth);
 NormalizerResult read_prepend(JsonRef json, int depth);
-NormalizerResult read_replace(JsonRef json, int depth);  // replace.cpp
+NormalizerResult read_nmt(JsonRef json, int depth);
+NormalizerResult read_replace(JsonRef json, int depth);      // replace.cpp
+NormalizerResult read_precompiled(JsonRef json, int depth);  // precompiled.cpp
+NormalizerResult read_sentencepiece_normalizer(JsonRef json, int depth);
+NormalizerResult read_byte_level_normalizer(JsonRef json, int depth);  // pre_tokenizers/byte_level.cpp
 
 }  // namespace wattn

@@ -54,7 +54,24 @@ class Prepend : public Normalizer {
   std::u32string prefix_;
 };
 
+// SentencePiece's "nmt" rules: some controls go, and other characters become spaces.
+class Nmt : public Normalizer {
+ public:
+  void normalize(NormalizedText& text) const override {
+    erase_chars(text, [](char32_t c) {
+      return (c >= 0x01 && c <= 0x08) || c == 0x0B || (c >= 0x0E && c <= 0x1F) || c == 0x7F || c == 0x8F || c == 0x9F;
+    });
+    for (char32_t& c : text.chars) {
+      const bool is_space = (c >= 0x09 && c <= 0x0D) || c == 0x1680 || (c >= 0x200B && c <= 0x200F) || c == 0x2028 || c == 0x2029 ||
+                            c == 0x2581 || c == 0xFEFF || c == 0xFFFD;
+      if (is_space) c = U' ';
+    }
+  }
+};
+
 }  // namespace
+
+NormalizerResult read_nmt(JsonRef json, int depth) { return read_plain<Normalizer, Nmt>(json, depth); }
 
 NormalizerResult read_lowercase(JsonRef json, int depth) { return read_plain<Normalizer, Lowercase>(json, depth); }
 

@@ -1,23 +1,18 @@
 // BertProcessing: [CLS] A [SEP], and [CLS] A [SEP] B [SEP] with type 1 from B on. "sep" and "cls" are pairs of token and id.
-#include "tokenizer/component.h"
 #include "tokenizer/post_processors/readers.h"
 
 namespace wattn {
 
-namespace {
-
-std::int32_t read_token(Fields& fields, std::string_view key) {
+std::int32_t read_special_token(Fields& fields, std::string_view key) {
   const JsonRef pair = fields[key];
   if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string()) fields.fail(pair.mismatch("[token, id]"));
   return fields.id(pair[1]);
 }
 
-}  // namespace
-
 PostProcessorResult read_bert_processing(JsonRef json, int) {
   Fields fields(json, {"sep", "cls"});
-  const std::int32_t sep_id = read_token(fields, "sep");
-  const std::int32_t cls_id = read_token(fields, "cls");
+  const std::int32_t sep_id = read_special_token(fields, "sep");
+  const std::int32_t cls_id = read_special_token(fields, "cls");
   if (!fields.ok()) return fields.error();
   const TemplatePiece cls{TemplatePiece::kSpecial, 0, {cls_id}}, sep{TemplatePiece::kSpecial, 0, {sep_id}};
   const TemplatePiece first{TemplatePiece::kFirst, 0, {}}, second{TemplatePiece::kSecond, 1, {}};

@@ -61,6 +61,8 @@ void apply_delimiters(const std::vector<DelimiterMatch>& matches, DelimiterBehav
       out.push_back({match.begin, match.end});
     }
   }
+  const auto is_empty = [](const Split& split) { return split.begin == split.end; };  // of regexes that match the empty text
+  out.erase(std::remove_if(out.begin() + static_cast<std::ptrdiff_t>(out_begin), out.end(), is_empty), out.end());
 }
 
 }  // namespace wattn

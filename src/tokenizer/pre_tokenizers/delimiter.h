@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/result.h"
 #include "tokenizer/pre_tokenized_text.h"
+#include "tokenizer/regex/regex.h"
 
 namespace wattn {
 
@@ -44,6 +45,26 @@ void split_at_chars(PreTokenizedText& text, DelimiterBehavior behavior, IsDelimi
       begin = i + 1;
     }
     if (begin < split.end) matches.push_back({begin, split.end, false});
+    apply_delimiters(matches, behavior, out);
+  });
+}
+
+// Cuts at the matches that find(chars, out) appends for the characters of a split; invert: at what lies between them.
+template <class Find>
+void split_at_matches(PreTokenizedText& text, DelimiterBehavior behavior, bool invert, Find find) {
+  std::vector<TextMatch> found;
+  std::vector<DelimiterMatch> matches;
+  resplit(text, [&](const Split& split, std::vector<Split>& out) {
+    found.clear();
+    matches.clear();
+    find(text.chars_of(split), found);
+    std::uint32_t begin = split.begin;
+    for (const TextMatch& match : found) {
+      if (begin < split.begin + match.begin) matches.push_back({begin, split.begin + match.begin, invert});
+      begin = split.begin + match.end;
+      matches.push_back({split.begin + match.begin, begin, !invert});
+    }
+    if (begin < split.end) matches.push_back({begin, split.end, invert});
     apply_delimiters(matches, behavior, out);
   });
 }

@@ -31,9 +31,15 @@ PreTokenizerResult read_sequence(JsonRef json, int depth) {
 
 constexpr ComponentReader<PreTokenizer> kReaders[] = {
     {"BertPreTokenizer", read_bert_pre_tokenizer},
+    {"ByteLevel", read_byte_level},
+    {"CharDelimiterSplit", read_char_delimiter_split},
     {"Digits", read_digits},
+    {"FixedLength", read_fixed_length},
+    {"Metaspace", read_metaspace},
     {"Punctuation", read_punctuation},
     {"Sequence", read_sequence},
+    {"Split", read_split},
+    {"UnicodeScripts", read_unicode_scripts},
     {"Whitespace", read_whitespace},
     {"WhitespaceSplit", read_whitespace_split},
 };

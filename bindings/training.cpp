@@ -1,0 +1,73 @@
+#include "tokenizer/training.h"
+
+#include <emscripten/bind.h>
+
+#include "bindings/convert.h"
+
+namespace wattn {
+namespace {
+
+// A tokenizer in the making: load, feed any number of times, step until done, result.
+class TrainingHandle {
+ public:
+  // description: the bytes of the JSON that tokenizer/training.h describes.
+  val load(val description) {
+    std::string bytes;
+    copy_bytes(description, bytes);
+    const auto json = Json::parse(bytes, "train");
+    if (!json.ok()) return answer(json.error());
+    auto training = Training::from_json(json.value().root());
+    if (!training.ok()) return answer(training.error());
+    training_.emplace(std::move(training).value());
+    return answer();
+  }
+
+  // Answer: words, different ones so far.
+  val feed(val text, val lengths) {
+    const Texts texts(text, lengths);
+    for (const std::u16string_view view : texts.views) {
+      if (const Result<void> fed = training_->feed(view); !fed.ok()) return answer(fed.error());
+    }
+    val out = answer();
+    out.set("words", training_->num_words());
+    return out;
+  }
+
+  // Answer: more, and when there is more: stage, done, total.
+  val step() {
+    val out = answer();
+    const bool more = training_->step();
+    out.set("more", more);
+    if (!more) return out;
+    const TrainingProgress& progress = training_->progress();
+    out.set("stage", std::string(progress.stage));
+    out.set("done", static_cast<double>(progress.done));
+    out.set("total", static_cast<double>(progress.total));
+    return out;
+  }
+
+  // Answer: tokenizer_json, its bytes.
+  val result() const {
+    const Result<std::string> text = training_->result();
+    if (!text.ok()) return answer(text.error());
+    val out = answer();
+    out.set("tokenizer_json", to_typed_array(reinterpret_cast<const unsigned char*>(text.value().data()), text.value().size()));
+    return out;
+  }
+
+ private:
+  std::optional<Training> training_;  // web/ calls nothing before load() succeeded
+};
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(training) {
+  emscripten::class_<TrainingHandle>("Training")
+      .constructor()
+      .function("load", &TrainingHandle::load)
+      .function("feed", &TrainingHandle::feed)
+      .function("step", &TrainingHandle::step)
+      .function("result", &TrainingHandle::result);
+}
+
+}  // namespace wattn

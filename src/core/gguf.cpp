@@ -1,0 +1,133 @@
+#include "core/gguf.h"
+
+#include <bit>
+#include <string>
+
+namespace wattn {
+
+namespace {
+
+constexpr std::uint32_t kString = 8, kArray = 9;
+constexpr std::size_t kSizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};  // [type] bytes; strings and arrays say theirs
+
+// Reads off the front; after the first thing that is not there, nothing is.
+struct Reader {
+  std::string_view rest;
+  bool cut_off = false;
+
+  std::string_view take(std::uint64_t count) {
+    if (cut_off || count > rest.size()) {
+      cut_off = true;
+      return {};
+    }
+    const std::string_view taken = rest.substr(0, static_cast<std::size_t>(count));
+    rest.remove_prefix(taken.size());
+    return taken;
+  }
+  std::uint64_t number(std::size_t bytes) {
+    std::uint64_t value = 0;
+    const std::string_view taken = take(bytes);
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      value |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(taken[i])) << (8 * i);
+    return value;
+  }
+  std::string_view string() { return take(number(8)); }
+};
+
+double to_number(std::uint32_t type, std::uint64_t bits) {
+  switch (type) {
+    case 1:
+      return static_cast<std::int8_t>(bits);
+    case 3:
+      return static_cast<std::int16_t>(bits);
+    case 5:
+      return static_cast<std::int32_t>(bits);
+    case 6:
+      return std::bit_cast<float>(static_cast<std::uint32_t>(bits));
+    case 11:
+      return static_cast<double>(static_cast<std::int64_t>(bits));
+    case 12:
+      return std::bit_cast<double>(bits);
+    default:
+      return static_cast<double>(bits);
+  }
+}
+
+}  // namespace
+
+Result<GgufMetadata> GgufMetadata::read(std::string_view bytes) {
+  Reader in{bytes};
+  if (in.take(4) != "GGUF") return model_format_error("GGUF: expected a file that begins with \"GGUF\"");
+  const std::uint64_t version = in.number(4);
+  if (version != 2 && version != 3) return unsupported_error("GGUF: expected version 2 or 3, found " + std::to_string(version));
+  in.number(8);  // tensors
+  const std::uint64_t count = in.number(8);
+  GgufMetadata out;
+  for (std::uint64_t i = 0; i < count && !in.cut_off; ++i) {
+    Entry entry{in.string(), static_cast<std::uint32_t>(in.number(4)), 1, false, {}};
+    if (entry.type == kArray) {
+      entry.is_array = true;
+      entry.type = static_cast<std::uint32_t>(in.number(4));
+      entry.count = in.number(8);
+    }
+    if (entry.type > 12 || entry.type == kArray) {
+      return model_format_error("GGUF: " + std::string(entry.key) + ": expected a value of a known type, found type " +
+                                std::to_string(entry.type));
+    }
+    const std::string_view begin = in.rest;
+    if (entry.type == kString) {
+      for (std::uint64_t k = 0; k < entry.count && !in.cut_off; ++k) in.string();
+    } else {
+      const std::uint64_t size = kSizes[entry.type];
+      in.take(entry.count > bytes.size() ? UINT64_MAX : entry.count * size);
+    }
+    entry.data = begin.substr(0, begin.size() - in.rest.size());
+    if (!in.cut_off) out.entries_.push_back(entry);
+  }
+  out.is_cut_off_ = in.cut_off;
+  return out;
+}
+
+const GgufMetadata::Entry* GgufMetadata::find(std::string_view key) const {
+  for (const Entry& entry : entries_) {
+    if (entry.key == key) return &entry;
+  }
+  return nullptr;
+}
+
+std::optional<std::string_view> GgufMetadata::string(std::string_view key) const {
+  const Entry* entry = find(key);
+  if (!entry || entry->is_array || entry->type != kString) return std::nullopt;
+  return Reader{entry->data}.string();
+}
+
+std::optional<double> GgufMetadata::number(std::string_view key) const {
+  const Entry* entry = find(key);
+  if (!entry || entry->is_array || entry->type == kString) return std::nullopt;
+  return to_number(entry->type, Reader{entry->data}.number(kSizes[entry->type]));
+}
+
+std::vector<std::string_view> GgufMetadata::strings(std::string_view key) const {
+  std::vector<std::string_view> out;
+  const Entry* entry = find(key);
+  if (!entry || !entry->is_array || entry->type != kString) return out;
+  Reader in{entry->data};
+  for (std::uint64_t i = 0; i < entry->count; ++i) out.push_back(in.string());
+  return out;
+}
+
+std::vector<double> GgufMetadata::numbers(std::string_view key) const {
+  std::vector<double> out;
+  const Entry* entry = find(key);
+  if (!entry || !entry->is_array || entry->type == kString) return out;
+  Reader in{entry->data};
+  for (std::uint64_t i = 0; i < entry->count; ++i) out.push_back(to_number(entry->type, in.number(kSizes[entry->type])));
+  return out;
+}
+
+std::string_view GgufMetadata::bytes(std::string_view key) const {
+  const Entry* entry = find(key);
+  return entry && entry->is_array && entry->type < 2 ? entry->data : std::string_view();
+}
+
+}  // namespace wattn

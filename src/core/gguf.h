@@ -1,0 +1,42 @@
+// The metadata of a GGUF file: keys with values, before the tensors. Nothing is copied; the bytes must outlive it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+
+namespace wattn {
+
+class GgufMetadata {
+ public:
+  // bytes: a whole file, or its beginning. is_cut_off(): the metadata goes on after these bytes; more of the file would help.
+  static Result<GgufMetadata> read(std::string_view bytes);
+  bool is_cut_off() const { return is_cut_off_; }
+
+  // Values by key; none when there is no such key or its value is of another type.
+  std::optional<std::string_view> string(std::string_view key) const;
+  std::optional<double> number(std::string_view key) const;  // of any type, true is 1
+  std::vector<std::string_view> strings(std::string_view key) const;
+  std::vector<double> numbers(std::string_view key) const;
+  std::string_view bytes(std::string_view key) const;  // of an array of bytes
+
+ private:
+  struct Entry {
+    std::string_view key;
+    std::uint32_t type;  // of the value, or of the elements of an array
+    std::uint64_t count;
+    bool is_array;
+    std::string_view data;
+  };
+
+  const Entry* find(std::string_view key) const;
+
+  std::vector<Entry> entries_;
+  bool is_cut_off_ = false;
+};
+
+}  // namespace wattn

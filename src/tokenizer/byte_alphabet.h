@@ -1,0 +1,36 @@
+// The alphabet of byte-level tokenizers (GPT-2's): every byte is a visible character. Bytes that are visible in Latin-1 are
+// themselves, the others follow from U+0100 on; a space is U+0120.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+#include "tokenizer/normalized_text.h"
+
+namespace wattn {
+
+inline constexpr char32_t kByteSpace = 0x120;
+
+constexpr bool is_visible_byte(unsigned byte) { return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD); }
+
+inline constexpr auto kByteChars = [] {  // [byte] its character
+  std::array<std::uint16_t, 256> chars{};
+  std::uint16_t next = 0x100;
+  for (unsigned byte = 0; byte < 256; ++byte) chars[byte] = is_visible_byte(byte) ? static_cast<std::uint16_t>(byte) : next++;
+  return chars;
+}();
+
+// Appends the bytes (UTF-8) of the characters [begin, end) of a text, each as a character with the span of the one it is of.
+void append_byte_chars(const NormalizedText& text, std::size_t begin, std::size_t end, NormalizedText& out);
+
+// The byte of a character, or -1.
+constexpr int byte_of_char(char32_t c) {
+  if (c < 0x100) return is_visible_byte(c) ? static_cast<int>(c) : -1;
+  for (unsigned byte = 0; byte < 256; ++byte) {
+    if (kByteChars[byte] == c) return static_cast<int>(byte);
+  }
+  return -1;
+}
+
+}  // namespace wattn

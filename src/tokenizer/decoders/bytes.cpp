@@ -1,0 +1,80 @@
+// ByteLevel and ByteFallback: tokens that stand for bytes become text.
+#include "core/utf.h"
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/component.h"
+#include "tokenizer/decoders/readers.h"
+
+namespace wattn {
+
+namespace {
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f') return (c | 0x20) - 'a' + 10;
+  return -1;
+}
+
+// Every token of the byte alphabet as its bytes, any other as it is; what is no UTF-8 in the end becomes U+FFFD.
+class ByteLevelDecoder : public Decoder {
+ public:
+  void decode(std::vector<std::string>& tokens) const override {
+    std::string bytes;
+    for (const std::string& token : tokens) {
+      const std::size_t size = bytes.size();
+      for (std::size_t position = 0; position < token.size();) {
+        const int byte = byte_of_char(next_code_point(token, position));
+        if (byte < 0) {
+          bytes.replace(size, std::string::npos, token);
+          break;
+        }
+        bytes.push_back(static_cast<char>(byte));
+      }
+    }
+    tokens = {replace_invalid_utf8(bytes)};
+  }
+};
+
+// <0x41> is the byte 0x41. A run of such tokens is its text when that is UTF-8, else one U+FFFD a byte.
+class ByteFallback : public Decoder {
+ public:
+  void decode(std::vector<std::string>& tokens) const override {
+    std::vector<std::string> out;
+    std::string bytes;
+    for (std::string& token : tokens) {
+      const int high = is_form(token) ? hex_digit(token[3]) : -1, low = high < 0 ? -1 : hex_digit(token[4]);
+      if (low >= 0) {
+        bytes.push_back(static_cast<char>(16 * high + low));
+        continue;
+      }
+      flush(bytes, out);
+      out.push_back(std::move(token));
+    }
+    flush(bytes, out);
+    tokens = std::move(out);
+  }
+
+ private:
+  static bool is_form(const std::string& token) { return token.size() == 6 && token.starts_with("<0x") && token.ends_with('>'); }
+
+  static void flush(std::string& bytes, std::vector<std::string>& out) {
+    if (bytes.empty()) return;
+    if (replace_invalid_utf8(bytes) == bytes) {
+      out.push_back(bytes);
+    } else {
+      out.insert(out.end(), bytes.size(), "\xEF\xBF\xBD");
+    }
+    bytes.clear();
+  }
+};
+
+}  // namespace
+
+DecoderResult read_byte_level_decoder(JsonRef json, int) {
+  Fields fields(json, {"add_prefix_space", "trim_offsets", "use_regex"});  // settings of the pre-tokenizer of this name
+  if (!fields.ok()) return fields.error();
+  return DecoderResult(std::make_unique<ByteLevelDecoder>());
+}
+
+DecoderResult read_byte_fallback(JsonRef json, int depth) { return read_plain<Decoder, ByteFallback>(json, depth); }
+
+}  // namespace wattn

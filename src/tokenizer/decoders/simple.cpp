@@ -1,0 +1,165 @@
+// Metaspace, BPEDecoder, Fuse, Strip, Replace, CTC: decoders of a few lines each.
+#include <algorithm>
+
+#include "core/utf.h"
+#include "tokenizer/component.h"
+#include "tokenizer/decoders/clean_up.h"
+#include "tokenizer/decoders/readers.h"
+#include "tokenizer/metaspace.h"
+#include "tokenizer/pattern.h"
+
+namespace wattn {
+
+namespace {
+
+// The visible character becomes a space again; in the first token it goes, unless it was never put there.
+class MetaspaceDecoder : public Decoder {
+ public:
+  explicit MetaspaceDecoder(MetaspaceSettings settings)
+      : mark_(to_utf8(std::u32string(1, settings.replacement))), drops_first_(settings.prepend != PrependScheme::kNever) {}
+  void decode(std::vector<std::string>& tokens) const override {
+    for (std::size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], mark_, i == 0 && drops_first_ ? "" : " ");
+  }
+
+ private:
+  std::string mark_;
+  bool drops_first_;
+};
+
+// The suffix that ends a word becomes a space; in the last token it goes.
+class BpeDecoder : public Decoder {
+ public:
+  explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
+  void decode(std::vector<std::string>& tokens) const override {
+    for (std::size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
+  }
+
+ private:
+  std::string suffix_;
+};
+
+class Fuse : public Decoder {
+ public:
+  void decode(std::vector<std::string>& tokens) const override {
+    std::string all;
+    for (const std::string& token : tokens) all += token;
+    tokens = {std::move(all)};
+  }
+};
+
+// Takes at most start of a character off the beginning of every token, and stop of them off its end.
+class StripDecoder : public Decoder {
+ public:
+  StripDecoder(char32_t content, std::int32_t start, std::int32_t stop)
+      : content_(to_utf8(std::u32string(1, content))), start_(start), stop_(stop) {}
+  void decode(std::vector<std::string>& tokens) const override {
+    for (std::string& token : tokens) {
+      std::string_view rest = token;
+      for (std::int32_t i = 0; i < start_ && rest.starts_with(content_); ++i) rest.remove_prefix(content_.size());
+      for (std::int32_t i = 0; i < stop_ && rest.ends_with(content_); ++i) rest.remove_suffix(content_.size());
+      token = std::string(rest);
+    }
+  }
+
+ private:
+  std::string content_;
+  std::int32_t start_, stop_;
+};
+
+class ReplaceDecoder : public Decoder {
+ public:
+  ReplaceDecoder(Pattern pattern, std::u32string content) : pattern_(std::move(pattern)), content_(std::move(content)) {}
+  void decode(std::vector<std::string>& tokens) const override {
+    std::vector<TextMatch> matches;
+    for (std::string& token : tokens) {
+      const std::u32string text = to_utf32(token);
+      matches.clear();
+      if (!text.empty()) pattern_.find_all(text, matches);
+      if (matches.empty()) continue;
+      std::u32string out;
+      std::size_t position = 0;
+      for (const TextMatch& match : matches) {
+        out.append(text, position, match.begin - position).append(content_);
+        position = match.end;
+      }
+      token = to_utf8(out.append(text, position));
+    }
+  }
+
+ private:
+  Pattern pattern_;
+  std::u32string content_;
+};
+
+// Speech models say a token as long as it lasts: neighbours that are the same are one, and the padding token is silence.
+class Ctc : public Decoder {
+ public:
+  Ctc(std::string pad_token, std::string word_delimiter, bool cleanup)
+      : pad_token_(std::move(pad_token)), word_delimiter_(std::move(word_delimiter)), cleanup_(cleanup) {}
+  void decode(std::vector<std::string>& tokens) const override {
+    tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
+    for (std::string& token : tokens) {
+      replace_all(token, pad_token_, "");
+      if (!cleanup_) continue;
+      clean_up_wordpiece(token);
+      replace_all(token, word_delimiter_, " ");
+    }
+    tokens.erase(std::remove(tokens.begin(), tokens.end(), std::string()), tokens.end());
+  }
+
+ private:
+  std::string pad_token_, word_delimiter_;
+  bool cleanup_;
+};
+
+// A string that is looked for and therefore not empty.
+std::string read_wanted(Fields& fields, std::string_view key) {
+  const std::string_view text = fields.string(key);
+  if (fields.ok() && text.empty()) fields.fail(fields[key].mismatch("a string that is not empty"));
+  return std::string(text);
+}
+
+}  // namespace
+
+DecoderResult read_metaspace_decoder(JsonRef json, int) {
+  const Result<MetaspaceSettings> settings = read_metaspace_settings(json);
+  if (!settings.ok()) return settings.error();
+  return DecoderResult(std::make_unique<MetaspaceDecoder>(settings.value()));
+}
+
+DecoderResult read_bpe_decoder(JsonRef json, int) {
+  Fields fields(json, {"suffix"});
+  std::string suffix = read_wanted(fields, "suffix");
+  if (!fields.ok()) return fields.error();
+  return DecoderResult(std::make_unique<BpeDecoder>(std::move(suffix)));
+}
+
+DecoderResult read_fuse(JsonRef json, int depth) { return read_plain<Decoder, Fuse>(json, depth); }
+
+DecoderResult read_strip_decoder(JsonRef json, int) {
+  Fields fields(json, {"content", "start", "stop"});
+  const char32_t content = fields.character("content");
+  const std::int32_t start = fields.id("start"), stop = fields.id("stop");
+  if (!fields.ok()) return fields.error();
+  return DecoderResult(std::make_unique<StripDecoder>(content, start, stop));
+}
+
+DecoderResult read_replace_decoder(JsonRef json, int) {
+  Fields fields(json, {"pattern", "content"});
+  const std::string_view content = fields.string("content");
+  if (!fields.ok()) return fields.error();
+  Result<Pattern> pattern = Pattern::from_json(fields["pattern"]);
+  if (!pattern.ok()) return pattern.error();
+  return DecoderResult(std::make_unique<ReplaceDecoder>(std::move(pattern).value(), to_utf32(content)));
+}
+
+DecoderResult read_ctc(JsonRef json, int) {
+  Fields fields(json, {"pad_token", "word_delimiter_token", "cleanup"});
+  std::string pad_token = read_wanted(fields, "pad_token");
+  std::string word_delimiter = read_wanted(fields, "word_delimiter_token");
+  const bool cleanup = fields.boolean("cleanup");
+  if (!fields.ok()) return fields.error();
+  return DecoderResult(std::make_unique<Ctc>(std::move(pad_token), std::move(word_delimiter), cleanup));
+}
+
+}  // namespace wattn

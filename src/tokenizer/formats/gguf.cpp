@@ -1,0 +1,157 @@
+// The tokenizer inside a GGUF file: SentencePiece pieces ("llama", "t5"), byte-level BPE ("gpt2") or WordPiece ("bert").
+#include "core/gguf.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "core/json.h"
+#include "core/utf.h"
+#include "tokenizer/formats/converters.h"
+#include "tokenizer/formats/pieces.h"
+#include "tokenizer/formats/writing.h"
+
+namespace wattn {
+
+namespace {
+
+constexpr std::string_view kMark = "\xE2\x96\x81";  // before a token that begins a word
+
+// How byte-level text is cut before the merges, by the name that llama.cpp gives it.
+std::optional<std::string_view> pattern_of(std::string_view name) {
+  if (name == "gpt-2") return "";  // ByteLevel's own
+  if (name == "llama-bpe" || name == "llama3" || name == "llama-v3") {
+    return R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  }
+  if (name == "qwen2") {
+    return R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
+  }
+  return std::nullopt;
+}
+
+class GgufTokenizer {
+ public:
+  explicit GgufTokenizer(const GgufMetadata& file) : file_(file), tokens_(file.strings("tokenizer.ggml.tokens")) {
+    for (const double kind : file.numbers("tokenizer.ggml.token_type")) kinds_.push_back(static_cast<std::uint8_t>(kind));
+    kinds_.resize(tokens_.size(), Piece::kNormal);
+  }
+
+  Result<std::string> to_json() const {
+    if (tokens_.empty()) return model_format_error("GGUF: expected tokenizer.ggml.tokens, found none");
+    for (const std::string_view token : tokens_) {
+      if (replace_invalid_utf8(token) != token)
+        return model_format_error("GGUF: tokenizer.ggml.tokens: expected UTF-8, found other bytes");
+    }
+    const std::string_view kind = file_.string("tokenizer.ggml.model").value_or("");
+    if (kind == "llama" || kind == "t5") return pieces(kind == "llama");
+    if (kind == "gpt2") return byte_level();
+    if (kind == "bert") return wordpiece();
+    return unsupported_error("GGUF: tokenizer.ggml.model: expected llama, t5, gpt2 or bert, found \"" + std::string(kind) + "\"");
+  }
+
+ private:
+  // The token that a key gives the id of, or nothing.
+  std::string_view token(std::string_view key) const {
+    const std::optional<double> id = file_.number("tokenizer.ggml." + std::string(key) + "_token_id");
+    return id && *id >= 0 && *id < static_cast<double>(tokens_.size()) ? tokens_[static_cast<std::size_t>(*id)]
+                                                                       : std::string_view();
+  }
+  bool flag(std::string_view key, bool fallback) const {
+    return file_.number("tokenizer.ggml." + std::string(key)).value_or(fallback ? 1 : 0) != 0;
+  }
+
+  void put_around(bool add_bos, bool add_eos, std::string& single, std::string& pair) const {
+    const std::string bos(add_bos ? token("bos") : ""), eos(add_eos ? token("eos") : "");
+    const auto around = [&](char text, char type) {
+      const std::string ending = std::string(":") + type;
+      return (bos.empty() ? "" : bos + ending + " ") + "$" + text + ending + (eos.empty() ? "" : " " + eos + ending);
+    };
+    single = around('A', '0');
+    pair = single + " " + around('B', '1');
+  }
+
+  Result<std::string> pieces(bool is_llama) const {
+    PieceModel model;
+    const std::vector<double> scores = file_.numbers("tokenizer.ggml.scores");
+    for (std::size_t i = 0; i < tokens_.size(); ++i) {
+      const float score = i < scores.size() ? static_cast<float>(scores[i]) : 0;
+      if (score - score != 0) return model_format_error("GGUF: tokenizer.ggml.scores: expected finite numbers, found others");
+      model.pieces.push_back({tokens_[i], score, kinds_[i]});
+    }
+    model.is_bpe = is_llama;
+    model.byte_fallback = std::count(kinds_.begin(), kinds_.end(), Piece::kByte) > 0;
+    model.charsmap = file_.bytes("tokenizer.ggml.precompiled_charsmap");
+    model.add_dummy_prefix = flag("add_space_prefix", true);
+    model.remove_extra_whitespaces = flag("remove_extra_whitespaces", !is_llama);
+    put_around(flag("add_bos_token", is_llama), flag("add_eos_token", !is_llama), model.single, model.pair);
+    return pieces_tokenizer_json(model);
+  }
+
+  std::vector<SpecialToken> special_tokens() const {
+    std::vector<SpecialToken> special;
+    for (std::size_t id = 0; id < tokens_.size(); ++id) {
+      const bool named =
+          std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view name) { return token(name) == tokens_[id]; });
+      if (named || kinds_[id] == Piece::kControl) special.push_back({tokens_[id], static_cast<std::int32_t>(id)});
+    }
+    return special;
+  }
+
+  Result<std::string> byte_level() const {
+    const std::string_view name = file_.string("tokenizer.ggml.pre").value_or("gpt-2");
+    const std::optional<std::string_view> pattern = pattern_of(name);
+    if (!pattern)
+      return unsupported_error("GGUF: tokenizer.ggml.pre: expected gpt-2, llama-bpe or qwen2, found \"" + std::string(name) + "\"");
+    std::string vocab, merges;
+    for (std::size_t id = 0; id < tokens_.size(); ++id) {
+      vocab += (id > 0 ? ", " : "") + json_text(tokens_[id]) + ": " + std::to_string(id);
+    }
+    for (const std::string_view merge : file_.strings("tokenizer.ggml.merges")) {
+      merges += (merges.empty() ? "" : ", ") + json_text(merge);
+    }
+    TokenizerParts parts;
+    std::string single, pair;
+    put_around(flag("add_bos_token", false), flag("add_eos_token", false), single, pair);
+    parts.added_tokens = added_tokens_json(special_tokens());
+    parts.post_processor = template_json(single, pair, special_tokens());
+    const std::string cut = R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": )";
+    parts.pre_tokenizer = pattern->empty()
+                              ? cut + "true}"
+                              : R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": )" +
+                                    json_text(*pattern) + R"(}, "behavior": "Isolated", "invert": false}, )" + cut + "false}]}";
+    parts.decoder = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
+    parts.model =
+        std::string(R"({"type": "BPE", "dropout": null, "unk_token": null, "fuse_unk": false, "byte_fallback": false, )") +
+        "\"ignore_merges\": " + (pattern->empty() ? "false" : "true") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + merges +
+        "]}";
+    return tokenizer_json(parts);
+  }
+
+  // Here tokens that begin a word have a mark, and those that go on have none: the other way round than in a vocab.txt.
+  Result<std::string> wordpiece() const {
+    std::string list;
+    for (std::size_t id = 0; id < tokens_.size(); ++id) {
+      const std::string_view text = tokens_[id];
+      const bool plain = kinds_[id] != Piece::kNormal || (text.starts_with('[') && text.ends_with(']') && text.size() > 2);
+      list += text.starts_with(kMark) ? std::string(text.substr(kMark.size())) : (plain ? "" : "##") + std::string(text);
+      list += '\n';
+    }
+    return from_vocab_txt(list, JsonRef());
+  }
+
+  static constexpr std::string_view kNames[] = {"bos", "eos", "unknown", "padding", "separator", "seperator", "cls", "mask"};
+
+  const GgufMetadata& file_;
+  std::vector<std::string_view> tokens_;
+  std::vector<std::uint8_t> kinds_;  // [tokens] Piece::Kind
+};
+
+}  // namespace
+
+Result<std::string> from_gguf(std::string_view bytes) {
+  const Result<GgufMetadata> file = GgufMetadata::read(bytes);
+  if (!file.ok()) return file.error();
+  if (file.value().is_cut_off()) return model_format_error("GGUF: expected the whole metadata, found a file that is cut off in it");
+  return GgufTokenizer(file.value()).to_json();
+}
+
+}  // namespace wattn

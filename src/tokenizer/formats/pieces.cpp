@@ -1,0 +1,144 @@
+#include "tokenizer/formats/pieces.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/json.h"
+#include "core/utf.h"
+#include "tokenizer/formats/writing.h"
+#include "tokenizer/heap_sort.h"
+#include "tokenizer/vocabulary.h"
+
+namespace wattn {
+
+namespace {
+
+constexpr std::size_t kLongestPiece = 1024;
+
+std::string base64(std::string_view bytes) {
+  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string out;
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t bits = 0;
+    for (std::size_t k = 0; k < 3; ++k) bits = bits << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
+    for (std::size_t k = 0; k < 4; ++k) out += i + k > bytes.size() ? '=' : kDigits[bits >> (18 - 6 * k) & 63];
+  }
+  return out;
+}
+
+bool is_in_text(const Piece& piece) { return piece.kind == Piece::kNormal || piece.kind == Piece::kUserDefined; }
+
+std::string unigram_json(const PieceModel& model, std::int32_t unk_id) {
+  float most = -std::numeric_limits<float>::infinity();
+  for (const Piece& piece : model.pieces) {
+    if (piece.kind == Piece::kNormal) most = std::max(most, piece.score);
+  }
+  std::string vocab;
+  for (const Piece& piece : model.pieces) {
+    // A user-defined symbol is better than anything that covers the same bytes (unigram_model.cc, EncodeOptimized).
+    const float score = piece.kind == Piece::kUserDefined && std::isfinite(most)
+                            ? static_cast<float>(static_cast<double>(static_cast<float>(piece.text.size()) * most) - 0.1)
+                            : piece.score;
+    vocab += (vocab.empty() ? "[" : ", [") + json_text(piece.text) + ", " +
+             (is_in_text(piece) ? json_text(static_cast<double>(score)) : "null") + "]";
+  }
+  return R"({"type": "Unigram", "sentencepiece": true, "unk_id": )" + (unk_id < 0 ? "null" : std::to_string(unk_id)) +
+         ", \"byte_fallback\": " + (model.byte_fallback ? "true" : "false") + ", \"vocab\": [" + vocab + "]}";
+}
+
+struct PieceMerge {
+  std::int32_t left, right, piece;
+};
+
+// Two pieces merge when together they are one; the better that one's score, the sooner.
+std::string bpe_json(const PieceModel& model, std::int32_t unk_id) {
+  std::vector<std::string_view> texts;
+  for (const Piece& piece : model.pieces) texts.push_back(piece.text);
+  const Result<Vocabulary> ids = Vocabulary::from_list(texts);
+  std::string vocab;
+  std::vector<PieceMerge> merges;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    vocab += (i > 0 ? ", " : "") + json_text(texts[i]) + ": " + std::to_string(i);
+    if (!is_in_text(model.pieces[i]) || !ids.ok()) continue;
+    for (std::size_t at = 1; at < texts[i].size(); ++at) {
+      if ((texts[i][at] & 0xC0) == 0x80) continue;  // inside of a character
+      const std::int32_t left = ids.value().find(texts[i].substr(0, at)), right = ids.value().find(texts[i].substr(at));
+      if (left >= 0 && right >= 0) merges.push_back({left, right, static_cast<std::int32_t>(i)});
+    }
+  }
+  heap_sort(merges.begin(), merges.end(), [&](const PieceMerge& a, const PieceMerge& b) {
+    const float first = model.pieces[static_cast<std::size_t>(a.piece)].score,
+                second = model.pieces[static_cast<std::size_t>(b.piece)].score;
+    if (first != second) return first > second;
+    return a.left != b.left ? a.left < b.left : a.right < b.right;
+  });
+  std::string list;
+  for (const PieceMerge& merge : merges) {
+    list += (list.empty() ? "[" : ", [") + json_text(texts[static_cast<std::size_t>(merge.left)]) + ", " +
+            json_text(texts[static_cast<std::size_t>(merge.right)]) + "]";
+  }
+  return R"({"type": "BPE", "dropout": null, "fuse_unk": true, "unk_token": )" +
+         (unk_id < 0 ? "null" : json_text(texts[static_cast<std::size_t>(unk_id)])) +
+         ", \"byte_fallback\": " + (model.byte_fallback ? "true" : "false") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + list +
+         "]}";
+}
+
+std::string added_json(const PieceModel& model) {
+  std::string added;
+  const auto add = [&](std::string_view content, std::size_t id, bool special) {
+    added += (added.empty() ? "{\"id\": " : ", {\"id\": ") + std::to_string(id) + ", \"content\": " + json_text(content) +
+             R"(, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": )" +
+             (special ? "true}" : "false}");
+  };
+  for (std::size_t id = 0; id < model.pieces.size(); ++id) {
+    const Piece& piece = model.pieces[id];
+    const bool special = piece.kind == Piece::kControl || piece.kind == Piece::kUnknown;
+    if (special || (model.is_bpe && piece.kind == Piece::kUserDefined)) add(piece.text, id, special);
+  }
+  for (std::int32_t i = 0; i < model.num_extra_ids; ++i) {  // the last of them comes first
+    add("<extra_id_" + std::to_string(model.num_extra_ids - 1 - i) + ">", model.pieces.size() + static_cast<std::size_t>(i), true);
+  }
+  return "[" + added + "]";
+}
+
+}  // namespace
+
+std::int32_t find_piece(const std::vector<Piece>& pieces, std::string_view text) {
+  const auto found = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.text == text; });
+  return found == pieces.end() ? -1 : static_cast<std::int32_t>(found - pieces.begin());
+}
+
+Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
+  std::int32_t unk_id = -1;
+  std::vector<SpecialToken> special;
+  for (std::size_t id = 0; id < model.pieces.size(); ++id) {
+    const Piece& piece = model.pieces[id];
+    if (piece.text.size() > kLongestPiece) return unsupported_error("SentencePiece: expected pieces of at most 1024 bytes");
+    if (replace_invalid_utf8(piece.text) != piece.text) {
+      return model_format_error("SentencePiece: piece " + std::to_string(id) + ": expected UTF-8, found other bytes");
+    }
+    if (piece.kind == Piece::kUnknown && unk_id < 0) unk_id = static_cast<std::int32_t>(id);
+    if (piece.kind == Piece::kControl) special.push_back({piece.text, static_cast<std::int32_t>(id)});
+  }
+  std::string kept;
+  for (const Piece& piece : model.pieces) {
+    if (piece.kind == Piece::kUserDefined) kept += (kept.empty() ? "" : ", ") + json_text(piece.text);
+  }
+  const auto flag = [](bool value) { return value ? "true" : "false"; };
+  TokenizerParts parts;
+  parts.added_tokens = added_json(model);
+  parts.normalizer = R"({"type": "SentencePiece", "add_dummy_prefix": )" + std::string(flag(model.add_dummy_prefix)) +
+                     ", \"remove_extra_whitespaces\": " + flag(model.remove_extra_whitespaces) +
+                     ", \"precompiled_charsmap\": " + (model.charsmap.empty() ? "null" : "\"" + base64(model.charsmap) + "\"") +
+                     ", \"kept\": [" + kept + "]}";
+  parts.post_processor = template_json(model.single, model.pair, special);
+  parts.decoder =
+      std::string(R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, )") +
+      R"({"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": )" +
+      (model.add_dummy_prefix ? "1" : "0") + ", \"stop\": 0}]}";
+  parts.model = model.is_bpe ? bpe_json(model, unk_id) : unigram_json(model, unk_id);
+  return tokenizer_json(parts);
+}
+
+}  // namespace wattn

@@ -1,0 +1,34 @@
+// Reading Protocol Buffers' wire format: fields of a message one after the other, with nothing known about its schema.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+namespace wattn {
+
+class ProtobufReader {
+ public:
+  explicit ProtobufReader(std::string_view message) : rest_(message) {}
+
+  // Moves to the next field. false at the end, and when the bytes are no message (ok() tells).
+  bool next();
+  bool ok() const { return ok_; }
+
+  std::uint32_t field() const { return field_; }
+  std::uint64_t number() const { return number_; }   // of a varint, or the bits of a fixed field; else 0
+  std::string_view bytes() const { return bytes_; }  // of a string, bytes or message; else empty
+  float real() const;                                // of a float
+
+ private:
+  bool fail() { return ok_ = false; }
+  bool read_varint(std::uint64_t& value);
+  bool read_fixed(std::size_t bytes);
+
+  std::string_view rest_;
+  bool ok_ = true;
+  std::uint32_t field_ = 0;
+  std::uint64_t number_ = 0;
+  std::string_view bytes_;
+};
+
+}  // namespace wattn

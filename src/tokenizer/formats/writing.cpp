@@ -1,0 +1,60 @@
+#include "tokenizer/formats/writing.h"
+
+#include <algorithm>
+
+namespace wattn {
+
+std::string added_tokens_json(const std::vector<SpecialToken>& tokens) {
+  std::string out = "[";
+  for (const SpecialToken& token : tokens) {
+    out += (out.size() > 1 ? ", {\"id\": " : "{\"id\": ") + std::to_string(token.id) +
+           ", \"content\": " + json_text(token.content) +
+           R"(, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true})";
+  }
+  return out + "]";
+}
+
+namespace {
+
+std::string pieces_json(std::string_view pieces) {
+  std::string out = "[";
+  while (!pieces.empty()) {
+    const std::size_t end = std::min(pieces.find(' '), pieces.size());
+    const std::string_view piece = pieces.substr(0, end);
+    pieces.remove_prefix(std::min(end + 1, pieces.size()));
+    if (piece.size() < 3) continue;  // of a name with spaces, which the reader will then not know
+    const std::string_view name = piece.substr(0, piece.size() - 2);
+    const bool is_text = name.starts_with('$');
+    out += out.size() > 1 ? ", {" : "{";
+    out += is_text ? "\"Sequence\": {\"id\": " : "\"SpecialToken\": {\"id\": ";
+    out += json_text(is_text ? name.substr(1) : name) + ", \"type_id\": " + piece.back() + "}}";
+  }
+  return out + "]";
+}
+
+}  // namespace
+
+std::string template_json(std::string_view single, std::string_view pair, const std::vector<SpecialToken>& tokens) {
+  std::string special;
+  for (const SpecialToken& token : tokens) {
+    const std::string name = json_text(token.content);
+    special += (special.empty() ? "" : ", ") + name + ": {\"id\": " + name + ", \"ids\": [" + std::to_string(token.id) +
+               "], \"tokens\": [" + name + "]}";
+  }
+  return R"({"type": "TemplateProcessing", "single": )" + pieces_json(single) + ", \"pair\": " + pieces_json(pair) +
+         ", \"special_tokens\": {" + special + "}}";
+}
+
+std::string tokenizer_json(const TokenizerParts& parts) {
+  return R"({"version": "1.0", "truncation": null, "padding": null, "added_tokens": )" + parts.added_tokens +
+         ", \"normalizer\": " + parts.normalizer + ", \"pre_tokenizer\": " + parts.pre_tokenizer +
+         ", \"post_processor\": " + parts.post_processor + ", \"decoder\": " + parts.decoder + ", \"model\": " + parts.model + "}";
+}
+
+std::string_view token_name(JsonRef config, std::string_view key, std::string_view fallback) {
+  const JsonRef token = config[key];
+  const Result<std::string_view> name = (token.is_object() ? token["content"] : token).as_string_or(fallback);
+  return name.ok() ? name.value() : fallback;
+}
+
+}  // namespace wattn

@@ -1,0 +1,58 @@
+// The merges of a BPE model: which two neighbouring symbols become one, and which pair goes first.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace wattn {
+
+class Merges {
+ public:
+  struct Merge {
+    std::uint32_t rank = kNone;  // smaller goes first
+    std::int32_t id = 0;         // the symbol that the two become
+  };
+  static constexpr std::uint32_t kNone = UINT32_MAX;
+
+  explicit Merges(std::size_t count);
+
+  // Not more than count; of equal pairs the last one counts.
+  void add(std::int32_t left, std::int32_t right, Merge merge);
+
+  // rank is kNone when the two do not merge.
+  Merge find(std::int32_t left, std::int32_t right) const {
+    const std::uint64_t pair = pair_of(left, right);
+    for (std::size_t slot = slot_of(pair);; slot = (slot + 1) & mask_) {
+      if (slots_[slot].pair == pair || slots_[slot].merge.rank == kNone) return slots_[slot].merge;
+    }
+  }
+
+ private:
+  struct Slot {
+    std::uint64_t pair = UINT64_MAX;
+    Merge merge;
+  };
+
+  static std::uint64_t pair_of(std::int32_t left, std::int32_t right) {
+    return static_cast<std::uint64_t>(static_cast<std::uint32_t>(left)) << 32 | static_cast<std::uint32_t>(right);
+  }
+  std::size_t slot_of(std::uint64_t pair) const {
+    const std::uint64_t mixed = pair * 0x9E3779B97F4A7C15;
+    return static_cast<std::size_t>(mixed >> 32 ^ mixed >> 48) & mask_;
+  }
+
+  std::vector<Slot> slots_;  // a power of two, at most half full; free ones have no rank
+  std::size_t mask_;
+};
+
+// Symbols of a word in order, with what each covers.
+struct BpeSymbol {
+  std::int32_t id;
+  std::uint32_t length;
+};
+
+// Merges until nothing is left to merge: always the pair of the lowest rank, of equal ones the leftmost.
+void merge_all(const Merges& merges, std::vector<BpeSymbol>& symbols);
+
+}  // namespace wattn

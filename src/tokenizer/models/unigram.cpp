@@ -1,0 +1,152 @@
+// Unigram: of all ways to cover a pre-token with pieces, the one with the greatest sum of scores (Viterbi).
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "core/utf.h"
+#include "tokenizer/component.h"
+#include "tokenizer/models/byte_tokens.h"
+#include "tokenizer/models/readers.h"
+#include "tokenizer/models/vocabulary_model.h"
+#include "tokenizer/token_prefixes.h"
+
+namespace wattn {
+
+namespace {
+
+constexpr std::size_t kMostPieceBytes = 1024;  // real vocabularies stay below 128
+constexpr double kUnknownPenalty = 10;         // SentencePiece's kUnkPenalty
+constexpr double kNotInText = 1e300;           // the score of a piece that text never is: what a null in place of a score means
+
+class Unigram : public VocabularyModel {
+ public:
+  Unigram(Vocabulary vocabulary, std::vector<double> scores, std::int32_t unk_id, bool byte_fallback, bool single_precision)
+      : VocabularyModel(std::move(vocabulary)),
+        prefixes_(vocabulary_),
+        bytes_(vocabulary_),
+        scores_(std::move(scores)),
+        unk_id_(unk_id),
+        byte_fallback_(byte_fallback),
+        single_precision_(single_precision) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const double score : scores_) least = score == kNotInText ? least : std::min(least, score);
+    unknown_score_ = least - kUnknownPenalty;
+  }
+
+  bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
+    std::vector<Step> best(word.size() + 1);
+    for (std::size_t begin = 0; begin < word.size(); ++begin) {
+      if (!extend(word, begin, best)) return false;
+    }
+
+    const std::size_t out_begin = out.size();  // tokens come last to first
+    for (std::size_t end = word.size(); end > 0;) {
+      const Step& step = best[end];
+      std::size_t begin = step.begin;
+      const bool is_unknown = step.id == unk_id_;
+      while (is_unknown && begin > 0 && best[begin].id == unk_id_) begin = best[begin].begin;  // neighbours are one token
+      if (is_unknown) {
+        put_unknown(word, begin, end, out);
+      } else {
+        put(step.id, begin, end, out);
+      }
+      end = begin;
+    }
+    std::reverse(out.begin() + static_cast<std::ptrdiff_t>(out_begin), out.end());
+    return true;
+  }
+
+ private:
+  struct Step {
+    double score = 0;
+    std::uint32_t begin = 0;
+    std::int32_t id = kNotReached;
+  };
+  static constexpr std::int32_t kNotReached = -2;  // beside ids and Vocabulary::kAbsent
+
+  // All pieces that begin at a character, and the character alone as unknown when there is no piece of just it. Without an
+  // unknown token that is an error, even where another way around it would have been found: the reference asks at once.
+  bool extend(std::u32string_view word, std::size_t begin, std::vector<Step>& best) const {
+    char bytes[kMostPieceBytes + 4];
+    std::size_t num_bytes = 0;
+    Vocabulary::Hash hash = Vocabulary::kEmptyHash;
+    bool has_single = false;
+    for (std::size_t end = begin; end < word.size() && num_bytes < vocabulary_.longest_token();) {
+      const std::size_t from = num_bytes;
+      num_bytes += write_utf8(word[end++], bytes + num_bytes);
+      for (std::size_t i = from; i < num_bytes; ++i) hash = Vocabulary::extend(hash, bytes[i]);
+      if (!prefixes_.may_begin_token(hash)) break;
+      const std::int32_t id = vocabulary_.find(hash, {}, {bytes, num_bytes});
+      if (id == Vocabulary::kAbsent || scores_[static_cast<std::size_t>(id)] == kNotInText) continue;
+      has_single = has_single || from == 0;
+      offer(best[end], sum(best[begin].score, scores_[static_cast<std::size_t>(id)]), begin, id);
+    }
+    return has_single || !offer(best[begin + 1], sum(best[begin].score, unknown_score_), begin, unk_id_) ||
+           unk_id_ != Vocabulary::kAbsent;
+  }
+
+  double sum(double a, double b) const { return single_precision_ ? static_cast<float>(a + b) : a + b; }
+
+  static bool offer(Step& step, double score, std::size_t begin, std::int32_t id) {
+    if (step.id != kNotReached && !(score > step.score)) return false;
+    step = {score, static_cast<std::uint32_t>(begin), id};
+    return true;
+  }
+
+  static void put(std::int32_t id, std::size_t begin, std::size_t end, std::vector<Token>& out, bool shows_text = false) {
+    out.push_back({id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), shows_text});
+  }
+
+  // Unknown characters in a row: a piece after all, when together they are one; or their bytes; or the unknown token.
+  void put_unknown(std::u32string_view word, std::size_t begin, std::size_t end, std::vector<Token>& out) const {
+    const bool may_be_piece = end - begin <= vocabulary_.longest_token();
+    if (!may_be_piece && !byte_fallback_) return put(unk_id_, begin, end, out, true);
+    const std::string text = to_utf8(word.substr(begin, end - begin));
+    if (const std::int32_t id = vocabulary_.find(text); id != Vocabulary::kAbsent) return put(id, begin, end, out);
+    const bool has_bytes = byte_fallback_ && std::all_of(text.begin(), text.end(),
+                                                         [this](char byte) { return bytes_.of(byte) != Vocabulary::kAbsent; });
+    if (!has_bytes) return put(unk_id_, begin, end, out, true);
+    for (std::size_t i = text.size(); i-- > 0;) put(bytes_.of(text[i]), begin, end, out);
+  }
+
+  TokenPrefixes prefixes_;
+  ByteTokens bytes_;
+  std::vector<double> scores_;  // [ids]
+  std::int32_t unk_id_;         // or Vocabulary::kAbsent: an unknown character is an error then, as in the reference
+  bool byte_fallback_;
+  bool single_precision_;  // sums as SentencePiece's own library adds them
+  double unknown_score_ = 0;
+};
+
+}  // namespace
+
+ModelResult read_unigram(JsonRef json, int) {
+  // "sentencepiece" is our own, of models out of a .model file (formats/sentencepiece.cpp).
+  Fields fields(json, {"vocab", "unk_id", "byte_fallback", "sentencepiece"});
+  const bool is_sentencepiece = fields.boolean_or("sentencepiece", false);
+  const JsonRef list = fields.array("vocab");
+  const bool byte_fallback = fields.boolean_or("byte_fallback", false);
+  const std::int32_t unk_id = fields["unk_id"].is_null() ? Vocabulary::kAbsent : fields.id("unk_id");
+  std::vector<std::string_view> pieces(list.size());
+  std::vector<double> scores(list.size());
+  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) {
+    const JsonRef entry = list[i];
+    if (!entry.is_array() || entry.size() != 2) fields.fail(entry.mismatch("[piece, score]"));
+    pieces[i] = fields.take(entry[0].as_string());
+    scores[i] = is_sentencepiece && entry[1].is_null() ? kNotInText : fields.take(entry[1].as_number());
+  }
+  if (fields.ok() && unk_id != Vocabulary::kAbsent && static_cast<std::size_t>(unk_id) >= list.size()) {
+    fields.fail(fields["unk_id"].mismatch("the place of a piece in model.vocab"));
+  }
+  if (!fields.ok()) return fields.error();
+  Result<Vocabulary> vocabulary = Vocabulary::from_list(pieces);
+  if (!vocabulary.ok()) return vocabulary.error();
+  if (vocabulary.value().longest_token() > kMostPieceBytes) {
+    return unsupported_error(list.where() + ": expected pieces of at most " + std::to_string(kMostPieceBytes) +
+                             " bytes, found one of " + std::to_string(vocabulary.value().longest_token()));
+  }
+  return ModelResult(
+      std::make_unique<Unigram>(std::move(vocabulary).value(), std::move(scores), unk_id, byte_fallback, is_sentencepiece));
+}
+
+}  // namespace wattn

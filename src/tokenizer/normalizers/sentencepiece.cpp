@@ -1,0 +1,91 @@
+// SentencePiece's own normalizer (normalizer.cc), which formats/sentencepiece.cpp asks for; no tokenizer.json has it. Other than
+// Precompiled it takes the longest entry of the table at every place, and then looks after white space.
+#include <string>
+
+#include "core/utf.h"
+#include "tokenizer/component.h"
+#include "tokenizer/normalizers/charsmap.h"
+#include "tokenizer/normalizers/readers.h"
+#include "tokenizer/token_trie.h"
+
+namespace wattn {
+
+namespace {
+
+constexpr char32_t kMark = 0x2581;
+
+class SentencePieceNormalizer : public Normalizer {
+ public:
+  SentencePieceNormalizer(Charsmap charsmap, TokenTrie kept, bool add_dummy_prefix, bool remove_extra_whitespaces)
+      : charsmap_(std::move(charsmap)),
+        kept_(std::move(kept)),
+        add_dummy_prefix_(add_dummy_prefix),
+        remove_extra_whitespaces_(remove_extra_whitespaces) {}
+
+  void normalize(NormalizedText& text) const override {
+    NormalizedText out;
+    out.origin = text.origin;
+    out.reserve(text.size() + 1);
+    bool after_space = remove_extra_whitespaces_;  // spaces that follow are extra
+    bool begun = false;
+    for (std::size_t i = 0; i < text.size();) {
+      std::size_t length = 0;
+      const std::u32string part = part_at(text.chars, i, length);
+      const TextSpan span = text.span_of(i, i + length);
+      i += length;
+      for (const char32_t c : part) {
+        if (c == U' ' && after_space) continue;
+        if (!begun && add_dummy_prefix_ && text.origin == 0) out.push(kMark, span);
+        begun = true;
+        out.push(c == U' ' ? kMark : c, span);
+        after_space = false;
+      }
+      if (!part.empty() && part.back() == U' ' && remove_extra_whitespaces_) after_space = true;
+    }
+    while (remove_extra_whitespaces_ && out.size() > 0 && out.chars.back() == kMark) out.resize(out.size() - 1);
+    text = std::move(out);
+  }
+
+ private:
+  // What the text at a place becomes, and how many characters of it that is.
+  std::u32string part_at(std::u32string_view chars, std::size_t at, std::size_t& length) const {
+    if (!kept_.empty() && kept_.may_begin(chars[at])) {
+      length = kept_.longest_at(chars, at).length;
+      if (length > 0) return std::u32string(chars.substr(at, length));
+    }
+    std::string bytes;
+    std::vector<std::size_t> ends;
+    for (std::size_t i = at; i < chars.size() && ends.size() < kLongestEntry; ++i) {
+      append_utf8(chars[i], bytes);
+      ends.push_back(bytes.size());
+    }
+    const std::optional<Charsmap::Match> match = charsmap_.find_longest(bytes);
+    length = 1;
+    if (!match) return std::u32string(1, chars[at]);
+    while (length < ends.size() && ends[length - 1] < match->length) ++length;
+    return to_utf32(match->replacement);
+  }
+
+  static constexpr std::size_t kLongestEntry = 16;  // characters; the longest of SentencePiece's own tables has 4
+
+  Charsmap charsmap_;
+  TokenTrie kept_;  // what stays as it is: user-defined symbols
+  bool add_dummy_prefix_, remove_extra_whitespaces_;
+};
+
+}  // namespace
+
+NormalizerResult read_sentencepiece_normalizer(JsonRef json, int) {
+  Fields fields(json, {"precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "kept"});
+  const JsonRef list = fields.array("kept");
+  std::vector<std::pair<std::u32string, std::int32_t>> kept;
+  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) kept.emplace_back(to_utf32(fields.take(list[i].as_string())), 0);
+  Charsmap charsmap = fields.take(read_charsmap(fields["precompiled_charsmap"]));
+  const bool add_dummy_prefix = fields.boolean("add_dummy_prefix");
+  const bool remove_extra_whitespaces = fields.boolean("remove_extra_whitespaces");
+  if (!fields.ok()) return fields.error();
+  return NormalizerResult(
+      std::make_unique<SentencePieceNormalizer>(std::move(charsmap), TokenTrie(kept), add_dummy_prefix, remove_extra_whitespaces));
+}
+
+}  // namespace wattn

@@ -1,0 +1,73 @@
+// ByteLevel: cuts as GPT-2 does and writes every byte as a visible character. Also the normalizer of that name, which only writes.
+#include <optional>
+
+#include "tokenizer/byte_alphabet.h"
+#include "tokenizer/component.h"
+#include "tokenizer/normalizers/readers.h"
+#include "tokenizer/pre_tokenizers/delimiter.h"
+#include "tokenizer/pre_tokenizers/readers.h"
+#include "tokenizer/regex/regex.h"
+
+namespace wattn {
+
+namespace {
+
+constexpr std::u32string_view kGpt2Pattern = UR"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";
+
+class ByteLevel : public PreTokenizer {
+ public:
+  ByteLevel(bool add_prefix_space, std::optional<Regex> regex) : add_prefix_space_(add_prefix_space), regex_(std::move(regex)) {}
+
+  void pre_tokenize(PreTokenizedText& text) const override {
+    if (add_prefix_space_) {
+      prepend_to_splits(text, U" ", [&](const Split& split) { return text.text.chars[split.begin] != U' '; });
+    }
+    if (regex_) {
+      split_at_matches(text, DelimiterBehavior::kIsolated, false,
+                       [this](std::u32string_view chars, std::vector<TextMatch>& out) { regex_->find_all(chars, out); });
+    }
+    write_bytes(text);
+  }
+
+ private:
+  static void write_bytes(PreTokenizedText& text) {
+    rewrite_splits(text,
+                   [&](const Split& split, NormalizedText& out) { append_byte_chars(text.text, split.begin, split.end, out); });
+  }
+
+  bool add_prefix_space_;
+  std::optional<Regex> regex_;
+};
+
+class ByteLevelNormalizer : public Normalizer {
+ public:
+  void normalize(NormalizedText& text) const override {
+    NormalizedText out;
+    out.origin = text.origin;
+    append_byte_chars(text, 0, text.size(), out);
+    text = std::move(out);
+  }
+};
+
+}  // namespace
+
+PreTokenizerResult read_byte_level(JsonRef json, int) {
+  Fields fields(json, {"add_prefix_space", "trim_offsets", "use_regex"});
+  const bool add_prefix_space = fields.boolean("add_prefix_space");
+  fields.boolean("trim_offsets");  // means something to the post-processor of this name only
+  const bool use_regex = fields.boolean_or("use_regex", true);
+  if (!fields.ok()) return fields.error();
+  std::optional<Regex> regex;
+  if (use_regex) {
+    Result<Regex> gpt2 = Regex::compile(kGpt2Pattern);
+    if (!gpt2.ok()) return gpt2.error();
+    regex.emplace(std::move(gpt2).value());
+  }
+  return PreTokenizerResult(std::make_unique<ByteLevel>(add_prefix_space, std::move(regex)));
+}
+
+NormalizerResult read_byte_level_normalizer(JsonRef json, int depth) {
+  return read_plain<Normalizer, ByteLevelNormalizer>(json, depth);
+}
+
+}  // namespace wattn

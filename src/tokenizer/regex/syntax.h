@@ -1,0 +1,44 @@
+// The tree of a regular expression, and its parser.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "core/result.h"
+#include "tokenizer/regex/char_set.h"
+
+namespace wattn {
+
+struct RegexNode {
+  enum class Kind : std::uint8_t {
+    kSequence,    // of children; empty matches the empty text
+    kEither,      // the first child that leads to a match
+    kChar,        // one character of set
+    kRepeat,      // children[0], min to max times
+    kLookahead,   // what follows matches children[0] (or not: negated), and is not taken
+    kLookbehind,  // the character before is of set (or not: there is none, or another)
+    kTextBegin,
+    kTextEnd,
+  };
+  static constexpr int kNoLimit = -1;
+
+  Kind kind = Kind::kSequence;
+  bool negated = false;
+  bool lazy = false;      // kRepeat: as few as possible
+  std::uint16_t set = 0;  // index into RegexSyntax::sets
+  int min = 0, max = 0;   // kRepeat
+  std::vector<RegexNode> children = {};
+
+  bool can_be_empty() const;
+};
+
+struct RegexSyntax {
+  RegexNode root;
+  std::vector<CharSet> sets;  // at most kMostSets
+  static constexpr std::size_t kMostSets = 64;
+};
+
+Result<RegexSyntax> parse_regex(std::u32string_view pattern);
+
+}  // namespace wattn

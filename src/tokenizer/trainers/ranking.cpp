@@ -1,0 +1,70 @@
+// WordLevel and character level: the most frequent words (or characters) are the vocabulary.
+#include <utility>
+
+#include "core/utf.h"
+#include "tokenizer/heap_sort.h"
+#include "tokenizer/trainers/trainer.h"
+
+namespace wattn {
+
+namespace {
+
+class RankingTrainer : public Trainer {
+ public:
+  RankingTrainer(const TrainerOptions& options, bool characters) : options_(options), characters_(characters) {}
+
+  void add(std::u32string_view word) override {
+    if (!characters_) return counts_.add(word);
+    for (std::size_t i = 0; i < word.size(); ++i) counts_.add(word.substr(i, 1));
+  }
+  std::uint32_t num_words() const override { return counts_.size(); }
+
+  Steps train() override {
+    std::vector<std::uint32_t> order(counts_.size());
+    for (std::uint32_t i = 0; i < order.size(); ++i) order[i] = i;
+    heap_sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+      if (counts_.count(a) != counts_.count(b)) return counts_.count(a) > counts_.count(b);
+      return counts_.word(a) < counts_.word(b);
+    });
+    StringTable tokens;
+    for (const std::string& token : options_.special_tokens) tokens.add(token);
+    for (const std::string& c : options_.initial_alphabet) tokens.add(c);
+    for (const std::uint32_t i : order) {
+      if (tokens.size() >= options_.vocab_size || counts_.count(i) < options_.min_frequency) break;
+      tokens.add(counts_.word(i));
+    }
+    co_return characters_ ? character_model(tokens) : word_model(tokens);
+  }
+
+ private:
+  std::string word_model(const StringTable& tokens) const {
+    std::string out = "{\"type\":\"WordLevel\",\"vocab\":";
+    append_vocab(tokens, out);
+    append_field("unk_token", options_.unk_token.value_or("<unk>"), out += ',');  // the reference's default; it must have one
+    out.back() = '}';
+    return out;
+  }
+
+  // BPE without merges: every reader of tokenizer.json knows it, and it takes a text apart into characters.
+  std::string character_model(const StringTable& tokens) const {
+    std::string out = "{\"type\":\"BPE\",\"dropout\":null,";
+    append_field("unk_token", options_.unk_token, out);
+    out +=
+        "\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,\"fuse_unk\":false,\"byte_fallback\":false,"
+        "\"ignore_merges\":false,\"vocab\":";
+    append_vocab(tokens, out);
+    return out + ",\"merges\":[]}";
+  }
+
+  const TrainerOptions& options_;
+  bool characters_;
+  WordCounts counts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Trainer> make_ranking_trainer(const TrainerOptions& options, bool characters) {
+  return std::make_unique<RankingTrainer>(options, characters);
+}
+
+}  // namespace wattn

@@ -1,0 +1,74 @@
+// Trainers make a model out of pre-tokens. What they make, options and rules are those of Hugging Face's `tokenizers`
+// (0.23, tokenizers/src/models/*/trainer.rs), so that the same corpus gives the same vocabulary there and here.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "tokenizer/trainers/steps.h"
+#include "tokenizer/trainers/string_table.h"
+
+namespace wattn {
+
+struct TrainerOptions {
+  std::size_t vocab_size = 30000;
+  std::uint64_t min_frequency = 0;
+  std::vector<std::string> special_tokens;  // distinct; they get the ids from 0 on
+  std::optional<std::string> unk_token{};   // one of special_tokens
+  // BPE and WordPiece
+  std::optional<std::size_t> limit_alphabet{};
+  std::vector<std::string> initial_alphabet;  // characters
+  std::optional<std::string> continuing_subword_prefix{};
+  std::optional<std::string> end_of_word_suffix{};
+  std::size_t max_token_length = SIZE_MAX;  // characters
+  // Unigram
+  double shrinking_factor = 0.75;
+  std::size_t n_sub_iterations = 2;
+  std::size_t max_piece_length = 16;  // characters
+  std::size_t seed_size = 1000000;
+};
+
+// Pre-tokens and how often they came.
+class WordCounts {
+ public:
+  void add(std::u32string_view word);
+  std::uint32_t size() const { return words_.size(); }
+  std::string_view word(std::uint32_t i) const { return words_[i]; }
+  std::uint64_t count(std::uint32_t i) const { return counts_[i]; }
+  std::size_t num_bytes() const { return words_.num_bytes(); }
+
+ private:
+  StringTable words_;
+  std::vector<std::uint64_t> counts_;
+  std::string utf8_;
+};
+
+class Trainer {
+ public:
+  virtual ~Trainer() = default;
+  virtual void add(std::u32string_view word) = 0;  // one pre-token
+  virtual std::uint32_t num_words() const = 0;     // different ones so far
+  // The result is the "model" of a tokenizer.json. The trainer must outlive it.
+  virtual Steps train() = 0;
+};
+
+// json: {"type": .., options}. A wrong option is an InputError. The trainer refers to options, which are filled first.
+Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& options);
+
+std::unique_ptr<Trainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece);       // bpe.cpp
+std::unique_ptr<Trainer> make_ranking_trainer(const TrainerOptions& options, bool characters);  // ranking.cpp
+std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options);                   // unigram.cpp
+
+// "token":id, of a model's vocabulary, in the order of the ids.
+void append_vocab(const StringTable& tokens, std::string& out);
+// "key":"value", or "key":null,
+void append_field(std::string_view key, const std::optional<std::string>& value, std::string& out);
+
+}  // namespace wattn

@@ -1,0 +1,122 @@
+// The public types of what tokenizers can do beside tokenizing: being trained, cutting texts to size, decoding as tokens come.
+import type { AbortSignalLike, DecodeOptions, TokenIds, Tokenizer } from './types.js';
+
+/** A component as tokenizer.json has it, such as `{ type: 'Whitespace' }`; `null` for none. */
+export type TokenizerComponent = { readonly type: string; readonly [field: string]: any } | null;
+
+export type TrainingProgress =
+  | {
+      /** Texts are being read. */
+      status: 'read';
+      /** Texts so far. */
+      texts: number;
+      /** Different words (pieces between the pre-tokenizer's cuts) so far. */
+      words: number;
+    }
+  | {
+      /** The vocabulary is being made. */
+      status: 'train';
+      /** `'words'` and `'merges'` for BPE and WordPiece, `'seeds'` and `'pieces'` for Unigram. */
+      stage: string;
+      /** Percent of the stage. */
+      progress: number;
+    }
+  | { status: 'ready' };
+
+/**
+ * What to train. Options are those of Hugging Face's trainers; one that the model does not know is an `InputError`.
+ * `normalizer`, `pre_tokenizer`, `post_processor` and `decoder` have defaults that suit the model:
+ * - `'wordpiece'`: BERT's (lowercase, `[PAD] [UNK] [CLS] [SEP] [MASK]`, `[CLS] text [SEP]`);
+ * - `'bpe'`: GPT-2's (bytes, `<|endoftext|>`);
+ * - `'unigram'`: SentencePiece's (NFKC, spaces as `▁`, `<unk> <pad> <s> </s>`);
+ * - `'word'`: words and punctuation, `<unk> <pad> <s> </s>`;
+ * - `'char'`: every character is a token, `<unk> <pad> <s> </s>`.
+ */
+export interface TrainOptions {
+  model: 'wordpiece' | 'bpe' | 'unigram' | 'word' | 'char';
+  /** Tokens, special ones and the alphabet included; the alphabet is kept whole even when it is more. Default 30000; unigram 8000. */
+  vocab_size?: number;
+  /** How often a pair (a word, a character) must be there to become a token. Default 0. Not for unigram. */
+  min_frequency?: number;
+  /** They get the ids from 0 on. Default: see the models. */
+  special_tokens?: readonly string[];
+  /** Put before the special tokens when it is none of them. Default: see the models; `null`: none. */
+  unk_token?: string | null;
+  /** BPE, WordPiece: the most characters to keep. Default: all. */
+  limit_alphabet?: number;
+  /** Characters that are kept although the texts may lack them. Default: none; all 256 bytes with a `ByteLevel` pre-tokenizer. */
+  initial_alphabet?: string | readonly string[];
+  /** BPE, WordPiece: put before pieces that are not the first of their word. Default `'##'` for WordPiece, else none. */
+  continuing_subword_prefix?: string;
+  /** BPE, WordPiece: put behind pieces that are the last of their word. Default: none. */
+  end_of_word_suffix?: string;
+  /** BPE, WordPiece: tokens stay below this many characters. Default: no limit. */
+  max_token_length?: number;
+  /** Unigram: the part of the pieces that a round keeps. Default 0.75. */
+  shrinking_factor?: number;
+  /** Unigram: EM steps of a round. Default 2. */
+  n_sub_iterations?: number;
+  /** Unigram: characters of the longest piece. Default 16. */
+  max_piece_length?: number;
+  /** Unigram: pieces to begin with. Default 1000000. */
+  seed_size?: number;
+  normalizer?: TokenizerComponent;
+  pre_tokenizer?: TokenizerComponent;
+  post_processor?: TokenizerComponent;
+  decoder?: TokenizerComponent;
+  /** Called while texts are read and while training goes on. What it throws ends the training. */
+  progress_callback?: ((info: TrainingProgress) => void) | undefined;
+  /** Ends the training with an `AbortError`, within milliseconds. */
+  signal?: AbortSignalLike | undefined;
+}
+
+/** One text a sequence. A string is one text. What cannot be held at once comes from an (async) iterator. */
+export type TrainingTexts = string | Iterable<string> | AsyncIterable<string>;
+
+export interface TrainedTokenizer extends Tokenizer {
+  /** The text of its tokenizer.json; Python's `tokenizers` and `transformers` load it too. */
+  save(): string;
+  /** The same as an object, so that `JSON.stringify(tokenizer)` is a tokenizer.json. */
+  toJSON(): Record<string, any>;
+}
+
+export interface CountOptions {
+  /** Default `true`. */
+  add_special_tokens?: boolean;
+  /** `true`: strings like `[SEP]` inside a text are ordinary text. Default `false`, as in Python. */
+  split_special_tokens?: boolean;
+}
+
+export interface ChunkOptions extends CountOptions {
+  /** Tokens of a chunk at most, special ones included. */
+  max_tokens: number;
+  /** Tokens that a chunk repeats from the end of the one before, at most; it begins at a word. Default 0. */
+  overlap?: number;
+}
+
+/** A part of a text, cut between paragraphs, sentences or words where it can be; white space around it left out. */
+export interface Chunk {
+  /** `text.slice(start, end)`. */
+  text: string;
+  start: number;
+  end: number;
+  /** What `count` says of it. */
+  tokens: number;
+}
+
+/** Text of tokens that come one by one. All that `push` and `end` give, in a row, is what `decode` gives for all ids. */
+export interface DecodeStream {
+  /** The text that the ids complete; `''` while the last character still lacks bytes. */
+  push(ids: number | bigint | TokenIds): string;
+  /** What is left; the stream can then begin anew. */
+  end(): string;
+}
+
+export interface TokenizerHelpers {
+  /** How many tokens a text has, specials included: the length of `encode(text)`. */
+  count(text: string, options?: CountOptions): number;
+  count(texts: readonly string[], options?: CountOptions): number[];
+  /** Parts of at most `max_tokens` tokens each, counted on the part itself; no part for a text of white space. */
+  chunk(text: string, options: ChunkOptions): Chunk[];
+  decode_stream(options?: DecodeOptions): DecodeStream;
+}
