@@ -15,7 +15,7 @@ const kBudgets = {
 };
 
 // What runs in pages, with the .wasm files that it finds.
-const kPages = { 'index.js': ['simd', 'relaxed'], 'tokenizer_entry.js': ['tokenizer'] };
+const kPages = { 'index.js': ['simd', 'relaxed'], 'worker.js': ['simd', 'relaxed'], 'tokenizer_entry.js': ['tokenizer'] };
 
 // The one host that may be named: the hub that a model id without a host means (web/env.ts).
 const kHub = /const kHub\w* *= *'([^']+)'|remoteHost\w*\s*[:=]\s*'([^']+)'/;
@@ -64,6 +64,13 @@ function checkPage(file, modules) {
 }
 
 for (const [file, modules] of Object.entries(kPages)) checkPage(file, modules);
+for (const file of ['index.js', 'worker.js']) {
+  for (const script of file === 'index.js' ? ['thread', 'worker'] : ['thread']) {
+    const form = new RegExp(`new Worker\\(new URL\\(["'\`]\\./${script}\\.js["'\`], ?import\\.meta\\.url\\), ?\\{ ?type: ?["'\`]module["'\`] ?\\}\\)`);
+    if (!form.test(read(file).toString())) errors.push(`dist/${file} lost new Worker(new URL('./${script}.js', import.meta.url), ..)`);
+  }
+}
+if (read('tokenizer_entry.js').includes('new Worker')) errors.push('dist/tokenizer_entry.js starts workers');
 for (const error of errors) console.error(error);
 console.log(`note: bytes after brotli: ${sizes.join(', ')}`);
 process.exit(errors.length > 0 ? 1 : 0);
