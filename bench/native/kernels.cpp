@@ -65,9 +65,35 @@ void bench_shape(const Kernels& kernels, std::int64_t m, std::int64_t n, std::in
               quant(std::int8_t{}, kernels.quantize_q8, kernels.gemm_q8, kernels.q8_step));
 }
 
+#ifdef WATTN_BENCH_FMA
+// Fused multiply-adds of four floats in registers alone, 12 independent chains: what no kernel here can exceed.
+[[gnu::noinline]] double fma_gops() {
+  using F32 = float __attribute__((vector_size(16)));
+  constexpr int kChains = 12, kSteps = 2'000'000;
+  F32 sum[kChains] = {};
+  volatile float source = 0.999f;
+  const F32 a = {source, source, source, source};
+  const double gops = best_gops(8.0 * kChains * kSteps, [&] {
+    F32 s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4], s5 = sum[5], s6 = sum[6], s7 = sum[7], s8 = sum[8],
+        s9 = sum[9], s10 = sum[10], s11 = sum[11];
+    for (int i = 0; i < kSteps; ++i) {
+      for (F32* s : {&s0, &s1, &s2, &s3, &s4, &s5, &s6, &s7, &s8, &s9, &s10, &s11}) *s = __builtin_wasm_relaxed_madd_f32x4(a, *s, a);
+    }
+    const F32 out[] = {s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11};
+    std::copy(out, out + kChains, sum);
+  });
+  volatile float sink = sum[0][0];
+  (void)sink;
+  return gops;
+}
+#endif
+
 }  // namespace
 
 int main() {
+#ifdef WATTN_BENCH_FMA
+  std::printf("128-bit fused multiply-add, registers only: %.1f\n", fma_gops());
+#endif
   for (const Kernels* kernels : kernel_variants()) {
     for (const std::int64_t m : {8, 32, 128, 512}) {
       bench_shape(*kernels, m, 1152, 384);

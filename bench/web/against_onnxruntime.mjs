@@ -54,7 +54,8 @@ async function onnx(file) {
   };
 }
 async function wattn(options) {
-  const model = await AutoModel.from_pretrained(checkpoint, options);
+  const model = await AutoModel.from_pretrained(checkpoint, { threads: 1, ...options });
+  if (model.info().threads !== (options.threads ?? 1)) throw new Error(model.info().threads_reason);
   return (b, s) => {
     const input_ids = Array.from({ length: b }, () => Array(s).fill(2003));
     return () => model({ input_ids });
@@ -68,8 +69,15 @@ const engines = {
   'wattn f32 fast': await wattn({ dtype: 'f32', precision: 'fast' }),
   'wattn q16 exact': await wattn({ dtype: 'q16' }),
   'wattn q8 exact': await wattn({ dtype: 'q8' }),
+  'wattn f32 exact, 2 threads': await wattn({ dtype: 'f32', threads: 2 }),
+  'wattn q8 exact, 2 threads': await wattn({ dtype: 'q8', threads: 2 }),
 };
-const kAgainst = { 'wattn q8 exact': 'onnxruntime int8' }; // the others against onnxruntime f32
+// The others against onnxruntime f32.
+const kAgainst = {
+  'wattn q8 exact': 'onnxruntime int8',
+  'wattn f32 exact, 2 threads': 'wattn f32 exact',
+  'wattn q8 exact, 2 threads': 'wattn q8 exact',
+};
 
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 const rows = [];
