@@ -65,7 +65,10 @@ const rows = [];
 for (const [model, name] of Object.entries(kModels)) {
   const folder = join(data, 'tokenizers', name);
   const json = JSON.parse(readFileSync(join(folder, 'tokenizer.json'), 'utf8'));
-  const config = { ...(existsSync(join(folder, 'tokenizer_config.json')) && JSON.parse(readFileSync(join(folder, 'tokenizer_config.json'), 'utf8'))) };
+  const config = {
+    ...(existsSync(join(folder, 'tokenizer_config.json')) &&
+      JSON.parse(readFileSync(join(folder, 'tokenizer_config.json'), 'utf8'))),
+  };
   const ours = await AutoTokenizer.from_pretrained(folder);
   const rival = new Tokenizer(json, config);
   const run = {
@@ -106,5 +109,8 @@ const record = join(root, 'bench/record', cpu);
 mkdirSync(record, { recursive: true });
 const file = join(record, `${new Date().toISOString().slice(0, 10)}-tokenizers.csv`);
 const head = Object.keys(rows[0]).join(',');
-writeFileSync(file, `${head},host\n${rows.map((row) => [...Object.values(row), `node ${process.version}`].join(',')).join('\n')}\n`);
+writeFileSync(
+  file,
+  `${head},host\n${rows.map((row) => [...Object.values(row), `node ${process.version}`].join(',')).join('\n')}\n`,
+);
 console.log(`written to ${file.slice(root.length)}`);

@@ -137,7 +137,7 @@ class Bpe : public VocabularyModel {
   Merges merges_;
   BpeSettings settings_;
   ByteTokens bytes_;
-  std::array<std::int32_t, 0x400> ids_;     // [code point] the token of just this character, or kAbsent
+  std::array<std::int32_t, 0x400> ids_;  // [code point] the token of just this character, or kAbsent
   mutable WordCache seen_;
   mutable std::vector<BpeSymbol> symbols_;  // scratch
 };

@@ -37,7 +37,8 @@ class WordCache {
     slot.num_tokens = static_cast<std::uint8_t>(tokens.size() - from);
     for (std::size_t i = from; i < tokens.size(); ++i) {
       const Token& token = tokens[i];
-      slot.tokens[i - from] = {token.id, static_cast<std::uint8_t>(token.begin), static_cast<std::uint8_t>(token.end), token.shows_text};
+      slot.tokens[i - from] = {token.id, static_cast<std::uint8_t>(token.begin), static_cast<std::uint8_t>(token.end),
+                               token.shows_text};
     }
   }
 
