@@ -110,11 +110,11 @@ class LongWord {
   }
 
   const Merges& merges_;
-  std::vector<BpeSymbol>& symbols_;    // those of length 0 are merged into one before them
-  std::vector<Links> links_;           // [symbols]
-  std::vector<Merges::Merge> pairs_;   // [symbols] what each becomes with the next one
-  std::vector<std::uint64_t> first_;   // rank and place, sorted
-  std::vector<std::uint64_t> later_;   // the same, a heap with the least in front
+  std::vector<BpeSymbol>& symbols_;   // those of length 0 are merged into one before them
+  std::vector<Links> links_;          // [symbols]
+  std::vector<Merges::Merge> pairs_;  // [symbols] what each becomes with the next one
+  std::vector<std::uint64_t> first_;  // rank and place, sorted
+  std::vector<std::uint64_t> later_;  // the same, a heap with the least in front
 };
 
 }  // namespace

@@ -38,7 +38,8 @@ TEST(MergesTxt, IsByteLevelOrTheFirstGptsByWhatTheVocabularyHas) {
             (Tokens{"hi</w>"}));
   EXPECT_EQ(tokens({{"vocab.json", R"({"h": 0, "<s>": 1, "</s>": 2, "<mask>": 3})"}, {"merges.txt", ""}}, u"h"),
             (Tokens{"<s>", "h", "</s>"}));
-  EXPECT_NE(tokens({{"vocab.json", R"({"h": 0})"}, {"merges.txt", ""}, {"tokenizer_config.json", R"({"tokenizer_class": "Odd"})"}}, u"h")[0]
+  EXPECT_NE(tokens({{"vocab.json", R"({"h": 0})"}, {"merges.txt", ""}, {"tokenizer_config.json", R"({"tokenizer_class": "Odd"})"}},
+                   u"h")[0]
                 .find("Odd"),
             std::string::npos);
 }
@@ -130,9 +131,7 @@ TEST(Gguf, ChangedBytesAreRefusedOrRead) {
   }
 }
 
-TEST(Formats, NamesWhatItLookedFor) {
-  EXPECT_NE(tokens({}, u"a")[0].find("vocab.json with merges.txt"), std::string::npos);
-}
+TEST(Formats, NamesWhatItLookedFor) { EXPECT_NE(tokens({}, u"a")[0].find("vocab.json with merges.txt"), std::string::npos); }
 
 }  // namespace
 }  // namespace wattn

@@ -10,11 +10,11 @@
 namespace wattn {
 namespace {
 
-using test::golden;
-using test::read_file;
 using test::code_points_before;
+using test::golden;
 using test::golden_texts;
 using test::json_list;
+using test::read_file;
 using test::sha256_hex;
 using test::short_hash;
 
@@ -83,7 +83,8 @@ TEST_P(WordPieceGoldens, EveryAnswerIsTheReferences) {
   without_specials.add_special_tokens = false;
   for (std::size_t i = 0; i < golden_texts().size(); ++i) {
     const Encoding encoding = test::encode(*tokenizer, golden_texts()[i]);
-    EXPECT_EQ(short_hash(canonical(encoding, golden_texts()[i], {})), answers.root()["singles"][i].as_string().value()) << "text " << i;
+    EXPECT_EQ(short_hash(canonical(encoding, golden_texts()[i], {})), answers.root()["singles"][i].as_string().value())
+        << "text " << i;
     EXPECT_EQ(short_hash(canonical(test::encode(*tokenizer, golden_texts()[i], without_specials), golden_texts()[i], {})),
               answers.root()["without_specials"][i].as_string().value())
         << "text " << i;

@@ -54,7 +54,8 @@ TEST(Bpe, LongWordsMergeAsShortOnesDo) {
 
 TEST(Bpe, FallsBackToBytesAndEveryByteHasTheSpanOfItsCharacter) {
   const std::string vocab = R"({"<unk>": 0, "a": 1, "<0xC3>": 2, "<0xA9>": 3})";
-  const Tokenizer tokenizer = make(with_model(bpe(vocab, "[]", R"(, "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true)")));
+  const Tokenizer tokenizer =
+      make(with_model(bpe(vocab, "[]", R"(, "unk_token": "<unk>", "fuse_unk": true, "byte_fallback": true)")));
   const Encoding encoding = encode(tokenizer, u"aé中文a");
   EXPECT_EQ(encoding.ids, (std::vector<std::int32_t>{1, 2, 3, 0, 1}));
   EXPECT_EQ(encoding.offsets, (std::vector<TextSpan>{{0, 1}, {1, 2}, {1, 2}, {2, 4}, {4, 5}}));
@@ -90,7 +91,8 @@ std::string unigram(const std::string& vocab, const std::string& more = R"(, "un
 }
 
 TEST(Unigram, TakesTheBestSumAndOfEqualOnesTheFirstFound) {
-  const Tokenizer tokenizer = make(with_model(unigram(R"([["<unk>", 0], ["a", -1], ["b", -1], ["ab", -3], ["bb", -1.5], ["abb", -2.5]])")));
+  const Tokenizer tokenizer =
+      make(with_model(unigram(R"([["<unk>", 0], ["a", -1], ["b", -1], ["ab", -3], ["bb", -1.5], ["abb", -2.5]])")));
   EXPECT_EQ(encode(tokenizer, u"ab").ids, (std::vector<std::int32_t>{1, 2}));
   EXPECT_EQ(encode(tokenizer, u"abb").ids, (std::vector<std::int32_t>{5}));
 }
@@ -154,7 +156,8 @@ TEST(ByteLevel, WritesBytesCutsAsGpt2AndTrimsSpansOnRequest) {
 
 TEST(Metaspace, PrependsAlwaysNeverOrOnlyToTheFirst) {
   const auto tokens = [](const std::string& scheme) {
-    TinyTokenizer tiny = with_model(R"({"type": "WordLevel", "vocab": {"<unk>": 0, "▁a": 1, "a": 2, "▁": 3, "<s>": 4}, "unk_token": "<unk>"})");
+    TinyTokenizer tiny =
+        with_model(R"({"type": "WordLevel", "vocab": {"<unk>": 0, "▁a": 1, "a": 2, "▁": 3, "<s>": 4}, "unk_token": "<unk>"})");
     tiny.pre_tokenizer = R"({"type": "Metaspace", "replacement": "▁", "split": true, "prepend_scheme": ")" + scheme + "\"}";
     tiny.added = {test::added_token_json("<s>", {"special"})};
     const Tokenizer tokenizer = make(tiny);
@@ -182,8 +185,10 @@ TEST(Decoders, MakeTextOfTokens) {
   EXPECT_EQ(decoded(R"({"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": "_"})", {5}), "_x_");
   EXPECT_EQ(decoded(R"({"type": "CTC", "pad_token": "<pad>", "word_delimiter_token": "|", "cleanup": true})", {2, 2, 7, 2, 6, 2}),
             "b</w>b</w> b</w>");
-  EXPECT_EQ(decoded(R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Strip", "content": "▁", "start": 1, "stop": 0}]})", {1, 1}),
-            "a▁a");
+  EXPECT_EQ(
+      decoded(R"({"type": "Sequence", "decoders": [{"type": "Fuse"}, {"type": "Strip", "content": "▁", "start": 1, "stop": 0}]})",
+              {1, 1}),
+      "a▁a");
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ std::string matches(std::string_view pattern, std::string_view text) {
   std::vector<TextMatch> found;
   regex.value().find_all(chars, found);
   std::string out;
-  for (const TextMatch& match : found) out += (out.empty() ? "" : "|") + to_utf8(chars.substr(match.begin, match.end - match.begin));
+  for (const TextMatch& match : found)
+    out += (out.empty() ? "" : "|") + to_utf8(chars.substr(match.begin, match.end - match.begin));
   return out;
 }
 

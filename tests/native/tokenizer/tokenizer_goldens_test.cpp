@@ -24,8 +24,9 @@ std::string lines_of(const Tokenizer& tokenizer, const Encoding& encoding, std::
     offsets.push_back(special ? 0 : map[static_cast<std::size_t>(encoding.offsets[i].end)]);
   }
   std::string out;
-  for (const auto& list : {test::json_list(encoding.ids), test::json_list(encoding.type_ids), test::json_list(encoding.special_tokens_mask),
-                           test::json_list(offsets), test::json_list(encoding.word_ids), test::json_list(encoding.sequence_ids)}) {
+  for (const auto& list :
+       {test::json_list(encoding.ids), test::json_list(encoding.type_ids), test::json_list(encoding.special_tokens_mask),
+        test::json_list(offsets), test::json_list(encoding.word_ids), test::json_list(encoding.sequence_ids)}) {
     out += list + "\n";
   }
   return out + tokenizer.decode(encoding.ids, false, false) + "\n" + tokenizer.decode(encoding.ids, true, false) + "\n";
@@ -33,7 +34,8 @@ std::string lines_of(const Tokenizer& tokenizer, const Encoding& encoding, std::
 
 std::string answer(const Tokenizer& tokenizer, std::u16string_view first, std::optional<std::u16string_view> second = {}) {
   const Result<Encoding> encoding = second ? tokenizer.encode_pair(first, *second, {}) : tokenizer.encode(first, {});
-  return encoding.ok() ? test::short_hash(lines_of(tokenizer, encoding.value(), first, second.value_or(std::u16string_view()))) : "error";
+  return encoding.ok() ? test::short_hash(lines_of(tokenizer, encoding.value(), first, second.value_or(std::u16string_view())))
+                       : "error";
 }
 
 Json read_golden(const std::string& name) {
@@ -74,7 +76,8 @@ TEST_P(RealTokenizer, AnswersAsTheReferenceDoes) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryModel, RealTokenizer,
-                         testing::Values("albert-base-v2-derived", "gpt2", "llama2", "openai-gpt", "phi-2", "roberta-base", "t5-small"),
+                         testing::Values("albert-base-v2-derived", "gpt2", "llama2", "openai-gpt", "phi-2", "roberta-base",
+                                         "t5-small"),
                          [](const testing::TestParamInfo<std::string>& info) {
                            std::string name = info.param;
                            for (char& c : name) {
@@ -105,7 +108,8 @@ TEST(RandomTokenizers, AnswerAsTheReferenceDoes) {
     for (std::size_t i = 0; i < row["answers"].size(); ++i) {
       const std::string_view expected = row["answers"][i].as_string().value();
       const std::size_t pair = i < chosen.size() ? 0 : 4 * (i - chosen.size());
-      const std::string found = i < chosen.size() ? answer(tokenizer.value(), chosen[i]) : answer(tokenizer.value(), chosen[pair], chosen[pair + 1]);
+      const std::string found =
+          i < chosen.size() ? answer(tokenizer.value(), chosen[i]) : answer(tokenizer.value(), chosen[pair], chosen[pair + 1]);
       if (expected == "error") continue;  // where the reference breaks down, we may not
       EXPECT_EQ(found, expected) << "answer " << i;
     }
