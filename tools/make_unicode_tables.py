@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes src/tokenizer/unicode_tables.cpp and unicode_types.cpp from the Unicode Character Database.
+"""Writes src/tokenizer/unicode_tables.cpp and unicode_type_tables.cpp from the Unicode Character Database.
 
     python3 tools/make_unicode_tables.py [--ucd /usr/share/unicode]
 
@@ -346,7 +346,7 @@ def main():
     parser.add_argument("--ucd", type=pathlib.Path, default=pathlib.Path("/usr/share/unicode"))
     options = parser.parse_args()
     out = pathlib.Path(__file__).resolve().parents[1] / "src" / "tokenizer"
-    for name, make in ("unicode_tables.cpp", build), ("unicode_types.cpp", build_types):
+    for name, make in ("unicode_tables.cpp", build), ("unicode_type_tables.cpp", build_types):
         arrays = make(Ucd(options.ucd))
         (out / name).write_text(HEADER % UCD_VERSION + "\n".join(arrays) + "\n}  // namespace wattn::unicode_tables\n")
 

@@ -15,7 +15,8 @@ def regex(rng, depth=0):
             return rng.choice(zero)
         if roll < 0.25 and depth < 2:
             body = regex(rng, depth + 1)
-            return rng.choice(["(?:%s)", "(%s)"]) % body + rng.choice(["", "", "?", "{2}", "{1,2}", "??"])
+            takes_something = body[0] in "absc1" and not any(c in body for c in "*?|,")  # repeating what can be empty is not supported
+            return rng.choice(["(?:%s)", "(%s)"]) % body + rng.choice(["", "", "?", "??"] + ["{2}", "{1,2}", "+", "*"] * takes_something)
         if roll < 0.3:
             return rng.choice(["(?i:'s|'t|'re)", "(?i:[sdmt])", "(?i:k)", "(?i:ab)"])
         atom = rng.choice(atoms)
@@ -45,7 +46,7 @@ def normalizer(rng, charsmaps, depth=0):
              *[lambda kind=kind: {"type": kind} for kind in ("NFC", "NFD", "NFKC", "NFKD", "Lowercase", "StripAccents", "Nmt", "ByteLevel")],
              lambda: {"type": "Strip", "strip_left": flag(rng), "strip_right": flag(rng)}, lambda: {"type": "Prepend", "prepend": rng.choice(["\u2581", "ab", " "])},
              lambda: {"type": "Replace", "pattern": pattern(rng), "content": rng.choice(["", "x", "bc", "\u2581"])},
-             lambda: {"type": "Precompiled", "precompiled_charsmap": rng.choice(charsmaps)}]
+             *[lambda: {"type": "Precompiled", "precompiled_charsmap": rng.choice(charsmaps)}] * 4]
     if depth < 1 and rng.random() < 0.4:
         return {"type": "Sequence", "normalizers": [normalizer(rng, charsmaps, 1) for _ in range(rng.randrange(4))]}
     return rng.choice(kinds)()

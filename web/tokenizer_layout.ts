@@ -86,15 +86,28 @@ function layAsTensor(rows: readonly Row[], left: boolean): Lay {
   };
 }
 
+/** One row as a plain array. A loop: copying out of a typed array by its iterator takes several times as long. */
+function toList(flat: ArrayLike<number> | 'ones', row: Row, left: boolean, pad: number): number[] {
+  const shift = left ? row.width - row.length : 0;
+  const list = new Array<number>(row.width);
+  for (let i = 0; i < row.width; ++i) {
+    const at = i - shift;
+    list[i] = at < 0 || at >= row.length ? pad : flat === 'ones' ? 1 : (flat[row.begin + at] as number);
+  }
+  return list;
+}
+
+function toPairs(flat: ArrayLike<number>, row: Row, left: boolean): number[][] {
+  const shift = left ? row.width - row.length : 0;
+  return Array.from({ length: row.width }, (_, i) => {
+    const at = 2 * (row.begin + i - shift);
+    return i < shift || i - shift >= row.length ? [0, 0] : [flat[at] as number, flat[at + 1] as number];
+  });
+}
+
 function layAsArrays(rows: readonly Row[], left: boolean, flatten: boolean): Lay {
   return (flat, pad, per = 1) => {
-    const lists = rows.map((row) => {
-      const out = new Int32Array(row.width * per).fill(pad);
-      if (flat === 'ones') out.fill(1, left ? row.width - row.length : 0, left ? row.width : row.length);
-      else fillRow(out, flat, row, left, per);
-      if (per === 1) return Array.from(out);
-      return Array.from({ length: row.width }, (_, i) => [out[2 * i], out[2 * i + 1]]);
-    });
+    const lists = rows.map((row) => (per === 1 ? toList(flat, row, left, pad) : toPairs(flat as ArrayLike<number>, row, left)));
     return flatten ? lists[0] : lists;
   };
 }

@@ -28,4 +28,14 @@ SpacesAround spaces_around(std::u32string_view token) {
   return {static_cast<std::int32_t>(before), static_cast<std::int32_t>(after)};
 }
 
+SpacesAround spaces_around(std::string_view token) {
+  constexpr std::string_view kSpace = "\xC4\xA0";  // kByteSpace
+  const auto is_plain = [](char c) { return c > 0x20 && c < 0x7F; };
+  std::int32_t before = 0;
+  std::string_view rest = token;
+  for (; rest.starts_with(kSpace); ++before) rest.remove_prefix(kSpace.size());
+  if (!rest.empty() && is_plain(rest.front()) && is_plain(rest.back())) return {before, 0};
+  return spaces_around(to_utf32(token));
+}
+
 }  // namespace wattn

@@ -25,6 +25,7 @@ struct SpacesAround {
   std::int32_t after = 0;
 };
 SpacesAround spaces_around(std::u32string_view token);  // byte_alphabet.cpp
+SpacesAround spaces_around(std::string_view token);
 
 struct PreTokenizedText {
   NormalizedText text;

@@ -159,7 +159,7 @@ Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool spl
       out.push(token.id, cut.text.span_of(split.begin + token.begin, split.begin + token.end), word);
       if (!trims) continue;
       out.spaces.push_back(token.shows_text ? spaces_around(cut.chars_of(split).substr(token.begin, token.end - token.begin))
-                                            : spaces_around(to_utf32(model->id_to_token(token.id).value_or(""))));
+                                            : spaces_around(model->id_to_token(token.id).value_or("")));
     }
   }
   return out;

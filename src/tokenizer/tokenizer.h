@@ -1,5 +1,6 @@
 // Tokenizer: text to Encoding, built from a tokenizer.json. Stages and field names are those of Hugging Face's file:
 // added tokens, normalizer, pre-tokenizer, model, post-processor, decoder.
+// One thread at a time: what texts have in common (words, places of regular expressions) is remembered from one to the next.
 #pragma once
 
 #include <cstdint>

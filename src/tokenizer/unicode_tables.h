@@ -1,4 +1,4 @@
-// The layout of unicode_tables.cpp and unicode_types.cpp, which tools/make_unicode_tables.py generates. Only unicode.h and
+// The layout of unicode_tables.cpp and unicode_type_tables.cpp, which tools/make_unicode_tables.py generates. Only unicode.h and
 // unicode.cpp include this.
 #pragma once
 

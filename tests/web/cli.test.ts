@@ -129,6 +129,41 @@ describe('wattn tokenize', () => {
   });
 });
 
+describe('wattn tokenize --train', () => {
+  it('writes a tokenizer.json that tokenizes', async () => {
+    const place = mkdtempSync(join(tmpdir(), 'wattn-train-'));
+    const [corpus, out] = [join(place, 'corpus.txt'), join(place, 'tokenizer.json')];
+    writeFileSync(corpus, 'the old boat\n{ no JSON\r\nthe boat\n');
+    const said = await wattn(['tokenize', '--train', 'word', '--out', out, corpus]);
+    expect(said).toEqual({ code: 0, out: '', error: '' });
+    const { vocab } = JSON.parse(readFileSync(out, 'utf8')).model;
+    expect(Object.keys(vocab)).toEqual(['<unk>', '<pad>', '<s>', '</s>', 'boat', 'the', 'JSON', 'no', 'old', '{']);
+    const [line] = linesOf(await wattn(['tokenize', '--model', `${place}/`, 'the new boat']));
+    expect(line).toMatchObject({ ids: [5, 0, 4], tokens: ['the', '<unk>', 'boat'] });
+
+    const options = ['--vocab-size', '7', '--special-token', '[X]', '--options', '{"min_frequency": 2, "unk_token": "[U]"}'];
+    expect((await wattn(['tokenize', '--train', 'word', '--out', out, ...options], 'a a a b b c')).code).toBe(0);
+    expect(JSON.parse(readFileSync(out, 'utf8')).model.vocab).toEqual({ '[U]': 0, '[X]': 1, a: 2, b: 3 });
+    rmSync(place, { recursive: true });
+  });
+
+  it('says what is wrong', async () => {
+    const wrong: [string[], RegExp][] = [
+      [['--train', 'word'], /^wattn: --out: expected the file to write, found none\n$/],
+      [['--train', 'gpt', '--out', 'x'], /option 'model': expected one of .*, found 'gpt'\n$/],
+      [['--train', 'word', '--out', '/no/such/x'], /^wattn: --out: cannot write \/no\/such\/x: ENOENT\n$/],
+      [['--train', 'word', '--out', 'x', '--options', '[]'], /^wattn: --options: expected a JSON object, found \[\]\n$/],
+      [['--train', 'word', '--out', 'x', '--model', tiny], /^wattn: --model: expected without --train\n$/],
+      [['--train', 'word', '--out', 'x', '/no/such/file'], /cannot read \/no\/such\/file: ENOENT\n$/],
+    ];
+    for (const [args, message] of wrong) {
+      const said = await wattn(['tokenize', ...args], 'a');
+      expect(said.error).toMatch(message);
+      expect(said.code).toBe(2);
+    }
+  });
+});
+
 describe('wattn inspect', () => {
   it('prints a table, or JSON', async () => {
     const { out, code } = await wattn(['inspect', '--model', tiny, '--seq', '16']);

@@ -64,8 +64,8 @@ describe('chunk', () => {
       ] as const)
         // prettier-ignore
         expectChunks(tokenizer, text, max_tokens, overlap);
-    const parts = tokenizer.chunk(prose, { max_tokens: 40 }).map((chunk) => chunk.text);
-    expect(parts[0]).toMatch(/rains\.$/);
+    const parts = tokenizer.chunk(prose, { max_tokens: 64 }).map((chunk) => chunk.text);
+    expect(parts[0]).toMatch(/water\.$/);
     expect(parts).toContain('A second part begins here, after an empty line; it is about the boat too.');
   });
 
@@ -155,7 +155,7 @@ describe('decode_stream', () => {
       for (const text of [
         prose,
         'Na\u00efve \ud83d\ude00 \u4e2d\u6587 don\u2019t',
-        ...mixedTexts(10).filter((each) => each.isWellFormed()),
+        ...mixedTexts(10).map((each) => each.replaceAll('\ud800', '')),
       ]) {
         const ids = own.encode(text);
         for (const options of [{}, { skip_special_tokens: true }])

@@ -12,6 +12,7 @@
 #include "tokenizer/models/merges.h"
 #include "tokenizer/models/readers.h"
 #include "tokenizer/models/vocabulary_model.h"
+#include "tokenizer/models/word_cache.h"
 
 namespace wattn {
 
@@ -34,6 +35,15 @@ class Bpe : public VocabularyModel {
   }
 
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
+    if (seen_.get(word, out)) return true;
+    const std::size_t from = out.size();
+    const bool known = compute(word, out);
+    if (known) seen_.put(word, out, from);
+    return known;
+  }
+
+ private:
+  bool compute(std::u32string_view word, std::vector<Token>& out) const {
     if (settings_.ignore_merges && word.size() <= vocabulary_.longest_token()) {
       const std::int32_t id = vocabulary_.find(to_utf8(word));
       if (id != Vocabulary::kAbsent) {
@@ -54,7 +64,6 @@ class Bpe : public VocabularyModel {
     return true;
   }
 
- private:
   std::int32_t find(char32_t c) const {
     char bytes[4];
     return vocabulary_.find({bytes, write_utf8(c, bytes)});
@@ -128,7 +137,8 @@ class Bpe : public VocabularyModel {
   Merges merges_;
   BpeSettings settings_;
   ByteTokens bytes_;
-  std::array<std::int32_t, 0x400> ids_;     // [code point] the token of just this character, or kAbsent
+  std::array<std::int32_t, 0x400> ids_;  // [code point] the token of just this character, or kAbsent
+  mutable WordCache seen_;
   mutable std::vector<BpeSymbol> symbols_;  // scratch
 };
 

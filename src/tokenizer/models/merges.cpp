@@ -4,6 +4,9 @@
 #include <array>
 #include <bit>
 #include <functional>
+#include <utility>
+
+#include "tokenizer/heap_sort.h"
 
 namespace wattn {
 
@@ -34,34 +37,37 @@ void merge_short(const Merges& merges, std::vector<BpeSymbol>& symbols) {
   symbols.resize(size);
 }
 
-// The pairs wait in a heap; n log n.
+// The pairs wait in a heap, n log n; those of the beginning, most of them, in a list sorted once by rank.
 class LongWord {
  public:
-  LongWord(const Merges& merges, std::vector<BpeSymbol>& symbols) : merges_(merges), symbols_(symbols), links_(symbols.size()) {
+  LongWord(const Merges& merges, std::vector<BpeSymbol>& symbols)
+      : merges_(merges), symbols_(symbols), links_(symbols.size()), pairs_(symbols.size()) {
     for (std::uint32_t i = 0; i < links_.size(); ++i) links_[i] = {i - 1, i + 1};
   }
 
   void merge() {
     for (std::uint32_t i = 0; i + 1 < symbols_.size(); ++i) {
-      const std::uint32_t rank = find(i).rank;
-      if (rank != Merges::kNone) heap_.push_back(entry(rank, i));
+      pairs_[i] = merges_.find(symbols_[i].id, symbols_[i + 1].id);
+      if (pairs_[i].rank != Merges::kNone) first_.push_back(entry(pairs_[i].rank, i));
     }
-    std::make_heap(heap_.begin(), heap_.end(), std::greater<>());
-    while (!heap_.empty()) {
-      std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-      const std::uint64_t first = heap_.back();
-      heap_.pop_back();
-      const std::uint32_t at = static_cast<std::uint32_t>(first);
-      if (symbols_[at].id == kGone) continue;
-      const Merges::Merge merge = find(at);
-      if (merge.rank == first >> 32) join(at, merge.id);  // else the pair has changed since
+    sort_by_rank(first_);
+    for (std::size_t taken = 0; taken < first_.size() || !later_.empty();) {
+      std::uint64_t next;
+      if (later_.empty() || (taken < first_.size() && first_[taken] < later_.front())) {
+        next = first_[taken++];
+      } else {
+        next = later_.front();
+        std::pop_heap(later_.begin(), later_.end(), std::greater<>());
+        later_.pop_back();
+      }
+      const std::uint32_t at = static_cast<std::uint32_t>(next);
+      if (pairs_[at].rank == next >> 32) join(at);  // else the pair has changed since
     }
-    const auto gone = [](const BpeSymbol& symbol) { return symbol.id == kGone; };
+    const auto gone = [](const BpeSymbol& symbol) { return symbol.length == 0; };
     symbols_.erase(std::remove_if(symbols_.begin(), symbols_.end(), gone), symbols_.end());
   }
 
  private:
-  static constexpr std::int32_t kGone = -1;
   struct Links {
     std::uint32_t before;  // of the first one it is out of range, as is the next of the last one
     std::uint32_t next;
@@ -69,32 +75,46 @@ class LongWord {
 
   static std::uint64_t entry(std::uint32_t rank, std::uint32_t at) { return std::uint64_t{rank} << 32 | at; }
 
-  Merges::Merge find(std::uint32_t at) const {
-    const std::uint32_t next = links_[at].next;
-    return next < symbols_.size() ? merges_.find(symbols_[at].id, symbols_[next].id) : Merges::Merge{};
+  // Two passes of counting, 16 bits of the rank each, which keep the order of places; not worth its tables for a few.
+  static void sort_by_rank(std::vector<std::uint64_t>& entries) {
+    if (entries.size() < 1 << 13) return heap_sort(entries.begin(), entries.end(), std::less<>());
+    std::vector<std::uint64_t> sorted(entries.size());
+    std::vector<std::uint32_t> begins(1 << 16);
+    for (const int shift : {32, 48}) {
+      std::fill(begins.begin(), begins.end(), 0);
+      for (const std::uint64_t each : entries) ++begins[each >> shift & 0xFFFF];
+      std::uint32_t begin = 0;
+      for (std::uint32_t& count : begins) begin += std::exchange(count, begin);
+      for (const std::uint64_t each : entries) sorted[begins[each >> shift & 0xFFFF]++] = each;
+      entries.swap(sorted);
+    }
   }
 
-  void join(std::uint32_t at, std::int32_t id) {
+  void join(std::uint32_t at) {
     const std::uint32_t gone = links_[at].next;
-    symbols_[at] = {id, symbols_[at].length + symbols_[gone].length};
-    symbols_[gone].id = kGone;
+    symbols_[at] = {pairs_[at].id, symbols_[at].length + symbols_[gone].length};
+    symbols_[gone].length = 0;
+    pairs_[gone] = {};
     links_[at].next = links_[gone].next;
     if (links_[at].next < symbols_.size()) links_[links_[at].next].before = at;
-    push(at);
-    if (links_[at].before < symbols_.size()) push(links_[at].before);
+    look_at(at);
+    if (links_[at].before < symbols_.size()) look_at(links_[at].before);
   }
 
-  void push(std::uint32_t at) {
-    const std::uint32_t rank = find(at).rank;
-    if (rank == Merges::kNone) return;
-    heap_.push_back(entry(rank, at));
-    std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+  void look_at(std::uint32_t at) {
+    const std::uint32_t next = links_[at].next;
+    pairs_[at] = next < symbols_.size() ? merges_.find(symbols_[at].id, symbols_[next].id) : Merges::Merge{};
+    if (pairs_[at].rank == Merges::kNone) return;
+    later_.push_back(entry(pairs_[at].rank, at));
+    std::push_heap(later_.begin(), later_.end(), std::greater<>());
   }
 
   const Merges& merges_;
-  std::vector<BpeSymbol>& symbols_;
-  std::vector<Links> links_;
-  std::vector<std::uint64_t> heap_;  // rank and place, least first
+  std::vector<BpeSymbol>& symbols_;   // those of length 0 are merged into one before them
+  std::vector<Links> links_;          // [symbols]
+  std::vector<Merges::Merge> pairs_;  // [symbols] what each becomes with the next one
+  std::vector<std::uint64_t> first_;  // rank and place, sorted
+  std::vector<std::uint64_t> later_;  // the same, a heap with the least in front
 };
 
 }  // namespace

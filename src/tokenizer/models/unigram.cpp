@@ -8,6 +8,7 @@
 #include "tokenizer/models/byte_tokens.h"
 #include "tokenizer/models/readers.h"
 #include "tokenizer/models/vocabulary_model.h"
+#include "tokenizer/models/word_cache.h"
 #include "tokenizer/token_prefixes.h"
 
 namespace wattn {
@@ -34,6 +35,15 @@ class Unigram : public VocabularyModel {
   }
 
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
+    if (seen_.get(word, out)) return true;
+    const std::size_t from = out.size();
+    const bool known = cover(word, out);
+    if (known) seen_.put(word, out, from);
+    return known;
+  }
+
+ private:
+  bool cover(std::u32string_view word, std::vector<Token>& out) const {
     std::vector<Step> best(word.size() + 1);
     for (std::size_t begin = 0; begin < word.size(); ++begin) {
       if (!extend(word, begin, best)) return false;
@@ -56,7 +66,6 @@ class Unigram : public VocabularyModel {
     return true;
   }
 
- private:
   struct Step {
     double score = 0;
     std::uint32_t begin = 0;
@@ -116,6 +125,7 @@ class Unigram : public VocabularyModel {
   bool byte_fallback_;
   bool single_precision_;  // sums as SentencePiece's own library adds them
   double unknown_score_ = 0;
+  mutable WordCache seen_;
 };
 
 }  // namespace

@@ -126,7 +126,13 @@ class Parser {
     set.add(U'\n');
     return set;
   }
-  RegexNode line_begin() { return node_of(Kind::kEither, {node_of(Kind::kTextBegin), behind(newline(), false)}); }
+  // After a newline that ends the text no line begins.
+  RegexNode line_begin() {
+    CharSet any;
+    any.negate();
+    const RegexNode more = node_of(Kind::kLookahead, {char_node(std::move(any))});
+    return node_of(Kind::kEither, {node_of(Kind::kTextBegin), node_of(Kind::kSequence, {behind(newline(), false), more})});
+  }
   RegexNode line_end() {
     return node_of(Kind::kEither, {node_of(Kind::kTextEnd), node_of(Kind::kLookahead, {char_node(newline())})});
   }

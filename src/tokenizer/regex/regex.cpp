@@ -1,7 +1,9 @@
 #include "tokenizer/regex/regex.h"
 
+#include <algorithm>
 #include <array>
-#include <cstring>
+#include <bit>
+#include <functional>
 #include <map>
 #include <string>
 #include <utility>
@@ -19,9 +21,13 @@ class CharClasses {
  public:
   static constexpr std::uint16_t kNone = 0;  // the class of no character: before the text
 
-  explicit CharClasses(const std::vector<CharSet>& sets) : sets_(sets), members_{0}, pages_(0x1100) {}
+  explicit CharClasses(const std::vector<CharSet>& sets) : sets_(sets), members_{0}, pages_(0x1100) {
+    pages_[0] = make_page(0);
+    std::copy_n(pages_[0]->begin(), ascii_.size(), ascii_.begin());
+  }
 
   std::uint16_t of(char32_t c) {
+    if (c < ascii_.size()) return ascii_[c];
     std::unique_ptr<Page>& page = pages_[c >> 8];
     if (!page) page = make_page(c & ~char32_t{0xFF});
     return (*page)[c & 0xFF];
@@ -47,6 +53,7 @@ class CharClasses {
   const std::vector<CharSet>& sets_;
   std::vector<std::uint64_t> members_;  // [classes] a bit for every set that has the class; [0] is kNone
   std::vector<std::unique_ptr<Page>> pages_;
+  std::array<std::uint16_t, 128> ascii_{};
 };
 
 }  // namespace
@@ -82,13 +89,13 @@ class Regex::Matcher {
 
   struct State {
     std::vector<std::uint64_t> slots;    // a bit each
-    std::vector<std::int32_t> before;    // [class of the character before] its state, or kUnknown
-    std::vector<std::uint16_t> goes_on;  // [class before, if it matters][slot taken last, or start] the slot to take, kAccept..
+    std::vector<std::uint16_t> goes_on;  // [class before][slot taken last, or start] the slot to take, kAccept..; filled as needed
   };
 
   void forget() {
     states_.clear();
     by_slots_.clear();
+    before_.clear();
     find_state(std::vector<std::uint64_t>(num_words_), true);  // number 0 is the end of the text, and no other place has it
   }
 
@@ -96,7 +103,10 @@ class Regex::Matcher {
     std::string key(reinterpret_cast<const char*>(slots.data()), slots.size() * sizeof(std::uint64_t));
     key += at_end ? 'e' : '-';
     const auto [found, is_new] = by_slots_.emplace(std::move(key), states_.size());
-    if (is_new) states_.push_back({std::move(slots), {}, {}});
+    if (is_new) {
+      states_.push_back({std::move(slots), {}});
+      before_.resize(states_.size() << class_bits_, kUnknown);
+    }
     return static_cast<std::int32_t>(found->second);
   }
 
@@ -107,10 +117,22 @@ class Regex::Matcher {
       state_at_[i] = state;
       if (i == 0) return;
       const std::uint16_t char_class = classes_.of(text[i - 1]);
-      const std::vector<std::int32_t>& before = states_[static_cast<std::size_t>(state)].before;
-      state = char_class < before.size() ? before[char_class] : kUnknown;
+      if (char_class >> class_bits_ != 0) make_room(char_class);
+      state = before_[static_cast<std::size_t>(state) << class_bits_ | char_class];
       if (state == kUnknown) state = step_back(state_at_[i], char_class);
     }
+  }
+
+  // For a class that the rows of before_ are too short for.
+  void make_room(std::uint16_t char_class) {
+    const int bits = std::bit_width(char_class);
+    std::vector<std::int32_t> wider(states_.size() << bits, kUnknown);
+    for (std::size_t state = 0; state < states_.size(); ++state) {
+      std::copy_n(before_.begin() + static_cast<std::ptrdiff_t>(state << class_bits_), std::size_t{1} << class_bits_,
+                  wider.begin() + static_cast<std::ptrdiff_t>(state << bits));
+    }
+    before_ = std::move(wider);
+    class_bits_ = bits;
   }
 
   std::int32_t step_back(std::int32_t from, std::uint16_t char_class) {
@@ -121,9 +143,7 @@ class Regex::Matcher {
       if (classes_.is_member(char_class, node.set) && reaches_[node.next]) slots[slot / 64] |= std::uint64_t{1} << (slot % 64);
     }
     const std::int32_t found = find_state(std::move(slots), false);
-    std::vector<std::int32_t>& before = states_[static_cast<std::size_t>(from)].before;
-    if (before.size() <= char_class) before.resize(char_class + std::size_t{1}, kUnknown);
-    return before[char_class] = found;
+    return before_[static_cast<std::size_t>(from) << class_bits_ | char_class] = found;
   }
 
   bool has_slot(std::int32_t state, std::uint16_t slot) const {
@@ -198,6 +218,8 @@ class Regex::Matcher {
   CharClasses classes_;
   std::size_t num_words_ = 0;
   std::vector<State> states_;
+  int class_bits_ = 4;
+  std::vector<std::int32_t> before_;  // [states][1 << class_bits_] the state of the place before, by the class of its character
   std::map<std::string, std::size_t, std::less<>> by_slots_;
   std::vector<std::uint8_t> reaches_;   // [nodes] scratch of ask_all
   std::vector<std::int32_t> state_at_;  // [text + 1] scratch of find_all

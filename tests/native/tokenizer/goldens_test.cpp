@@ -2,47 +2,21 @@
 // repository.
 #include <gtest/gtest.h>
 
-#include "native/support/js_strings.h"
+#include "native/tokenizer/golden_texts.h"
 #include "native/tokenizer/sha256.h"
 #include "native/tokenizer/tiny_tokenizer.h"
+#include "tokenizer/formats/formats.h"
 
 namespace wattn {
 namespace {
 
+using test::code_points_before;
 using test::golden;
+using test::golden_texts;
+using test::json_list;
 using test::read_file;
-using test::read_js_strings;
 using test::sha256_hex;
-
-const std::vector<std::u16string>& texts() {
-  static const std::vector<std::u16string> all = [] {
-    const std::vector<std::u16string> strings = read_js_strings(read_file(golden("minilm/texts.json")));
-    std::vector<std::u16string> out;
-    for (std::size_t i = 1; i < strings.size(); i += 2) out.push_back(strings[i]);  // [[kind, text], ...]
-    return out;
-  }();
-  return all;
-}
-
-// Code points before each UTF-16 unit.
-std::vector<std::int32_t> code_points_before(std::u16string_view text) {
-  std::vector<std::int32_t> out(text.size() + 1);
-  std::int32_t count = 0;
-  for (std::size_t position = 0; position < text.size(); ++count) {
-    const std::size_t begin = position;
-    next_code_point(text, position);
-    std::fill(out.begin() + static_cast<std::ptrdiff_t>(begin), out.begin() + static_cast<std::ptrdiff_t>(position), count);
-  }
-  out[text.size()] = count;
-  return out;
-}
-
-template <class Values>
-std::string json_list(const Values& values) {
-  std::string out = "[";
-  for (std::size_t i = 0; i < values.size(); ++i) out += (i ? "," : "") + std::to_string(values[i]);
-  return out + "]";
-}
+using test::short_hash;
 
 // JSON.stringify([ids, type_ids, special_tokens_mask, offsets]) with flat offsets in code points.
 std::string canonical(const Encoding& encoding, std::u16string_view first, std::u16string_view second) {
@@ -56,34 +30,6 @@ std::string canonical(const Encoding& encoding, std::u16string_view first, std::
   }
   return "[" + json_list(encoding.ids) + "," + json_list(encoding.type_ids) + "," + json_list(encoding.special_tokens_mask) + "," +
          json_list(offsets) + "]";
-}
-
-std::string short_hash(const std::string& text) { return sha256_hex(text).substr(0, 16); }
-
-// bert-base-cased comes as a vocab.txt; this is what its tokenizer.json would be.
-std::string from_vocab_txt(const std::string& vocab_txt) {
-  std::string vocab, special;
-  std::size_t id = 0;
-  for (std::size_t begin = 0; begin < vocab_txt.size(); ++id) {
-    const std::size_t end = std::min(vocab_txt.find('\n', begin), vocab_txt.size());
-    std::string token;
-    for (const char c : vocab_txt.substr(begin, end - begin))
-      token += c == '"' || c == '\\' ? std::string{'\\', c} : std::string(1, c);
-    vocab += (id ? ", \"" : "\"") + token + "\": " + std::to_string(id);
-    for (const char* name : {"[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"}) {
-      if (token == name) special += (special.empty() ? "" : ", ") + test::added_token_json(name, {"special"});
-    }
-    begin = end + 1;
-  }
-  std::string tmpl = test::kBertTemplate;
-  tmpl.replace(tmpl.find("[1]"), 3, "[101]");
-  tmpl.replace(tmpl.find("[2]"), 3, "[102]");
-  return R"({"version": "1.0", "added_tokens": [)" + special +
-         R"(], "normalizer": {"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": false},
-            "pre_tokenizer": {"type": "BertPreTokenizer"}, "post_processor": )" +
-         tmpl + R"(, "decoder": )" + test::kWordPieceDecoder +
-         R"(, "model": {"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {)" +
-         vocab + "}}}";
 }
 
 class WordPieceGoldens : public testing::TestWithParam<std::string> {
@@ -103,8 +49,8 @@ class WordPieceGoldens : public testing::TestWithParam<std::string> {
     if (folder.empty()) return std::nullopt;
     const std::string bytes = read_file(folder + std::string(about["file"].as_string().value()));
     EXPECT_EQ(sha256_hex(bytes), about["sha256"].as_string().value());
-    const bool is_list = about["file"].as_string().value().ends_with(".txt");
-    Result<Tokenizer> tokenizer = test::load_text(is_list ? from_vocab_txt(bytes) : bytes);
+    const std::string_view path = about["file"].as_string().value();
+    Result<Tokenizer> tokenizer = load_tokenizer({{path.substr(path.rfind('/') + 1), bytes}});
     EXPECT_TRUE(tokenizer.ok()) << tokenizer.error().message;
     if (!tokenizer.ok()) return std::nullopt;
     return std::move(tokenizer).value();
@@ -131,14 +77,15 @@ TEST_P(WordPieceGoldens, EveryAnswerIsTheReferences) {
   const JsonRef same_as = about.root()["same_as"];
   const Json answers = read_golden((same_as.exists() ? std::string(same_as.as_string().value()) : GetParam()) + ".json");
   const Json cases = read_golden("cases.json");
-  ASSERT_EQ(texts().size(), answers.root()["singles"].size());
+  ASSERT_EQ(golden_texts().size(), answers.root()["singles"].size());
 
   EncodeOptions without_specials;
   without_specials.add_special_tokens = false;
-  for (std::size_t i = 0; i < texts().size(); ++i) {
-    const Encoding encoding = test::encode(*tokenizer, texts()[i]);
-    EXPECT_EQ(short_hash(canonical(encoding, texts()[i], {})), answers.root()["singles"][i].as_string().value()) << "text " << i;
-    EXPECT_EQ(short_hash(canonical(test::encode(*tokenizer, texts()[i], without_specials), texts()[i], {})),
+  for (std::size_t i = 0; i < golden_texts().size(); ++i) {
+    const Encoding encoding = test::encode(*tokenizer, golden_texts()[i]);
+    EXPECT_EQ(short_hash(canonical(encoding, golden_texts()[i], {})), answers.root()["singles"][i].as_string().value())
+        << "text " << i;
+    EXPECT_EQ(short_hash(canonical(test::encode(*tokenizer, golden_texts()[i], without_specials), golden_texts()[i], {})),
               answers.root()["without_specials"][i].as_string().value())
         << "text " << i;
     EXPECT_EQ(short_hash(tokenizer->decode(encoding.ids, false, false)), answers.root()["decoded"][i].as_string().value())
@@ -149,8 +96,8 @@ TEST_P(WordPieceGoldens, EveryAnswerIsTheReferences) {
   }
 
   const auto encode_case = [&](JsonRef one, const EncodeOptions& options, std::u16string_view& first, std::u16string_view& second) {
-    first = texts()[static_cast<std::size_t>(one[0].as_int().value())];
-    second = one[1].is_null() ? std::u16string_view() : texts()[static_cast<std::size_t>(one[1].as_int().value())];
+    first = golden_texts()[static_cast<std::size_t>(one[0].as_int().value())];
+    second = one[1].is_null() ? std::u16string_view() : golden_texts()[static_cast<std::size_t>(one[1].as_int().value())];
     return one[1].is_null() ? tokenizer->encode(first, options) : tokenizer->encode_pair(first, second, options);
   };
   std::u16string_view first, second;
@@ -192,13 +139,13 @@ TEST(MiniLmGoldens, TokensOffsetsWordsAndTruncationAreTheReferences) {
   const Result<Tokenizer> tokenizer = test::load_text(read_file(path));
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
   const Result<Json> expected = Json::parse(read_file(golden("minilm/tokens.json")), "tokens.json");
-  ASSERT_EQ(expected.value().root().size(), texts().size());
+  ASSERT_EQ(expected.value().root().size(), golden_texts().size());
   EncodeOptions options;
   options.max_length = 256;
-  for (std::size_t i = 0; i < texts().size(); ++i) {
+  for (std::size_t i = 0; i < golden_texts().size(); ++i) {
     SCOPED_TRACE(testing::Message() << "text " << i);
     const JsonRef row = expected.value().root()[i];
-    const Encoding encoding = test::encode(tokenizer.value(), texts()[i], options);
+    const Encoding encoding = test::encode(tokenizer.value(), golden_texts()[i], options);
     EXPECT_EQ(encoding.ids, read_numbers(row["ids"]));
     EXPECT_EQ(encoding.word_ids, read_numbers(row["words"]));
     EXPECT_EQ(encoding.num_tokens_untruncated, row["tokens_before_truncation"].as_int().value());

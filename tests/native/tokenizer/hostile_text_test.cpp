@@ -183,5 +183,42 @@ TEST(HostileText, TimeGrowsWithTheLength) {
   }
 }
 
+TEST(HostileText, TimeGrowsWithTheLengthForEveryModel) {
+#if defined(__SANITIZE_ADDRESS__)
+  constexpr std::size_t kUnits = 1 << 13;
+#else
+  constexpr std::size_t kUnits = 1 << 17;
+#endif
+  TinyTokenizer bpe;  // byte level
+  bpe.pre_tokenizer = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
+  bpe.post_processor = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true})";
+  bpe.added = {added_token_json("<s>", {"special", "lstrip", "rstrip"}), added_token_json("  ", {"rstrip"})};
+  bpe.model =
+      R"({"type": "BPE", "vocab": {"a": 0, "b": 1, "\u0120": 2, "aa": 3, "ab": 4, "aaaa": 5, "ba": 6, "\u0120\u0120": 7, "!": 8},
+    "merges": ["a b", "a a", "aa aa", "b a", "\u0120 \u0120"]})";
+  TinyTokenizer fallback = bpe;
+  fallback.pre_tokenizer = fallback.post_processor = "null";
+  fallback.normalizer = R"({"type": "Replace", "pattern": {"Regex": " {2,}"}, "content": "_"})";
+  fallback.model =
+      R"({"type": "BPE", "unk_token": "u", "fuse_unk": true, "byte_fallback": true, "vocab": {"u": 0, "a": 1, "<0x62>": 2, "aa": 3},
+    "merges": ["a a"]})";
+  TinyTokenizer unigram = fallback;
+  unigram.normalizer = R"({"type": "SentencePiece", "kept": [], "add_dummy_prefix": true, "remove_extra_whitespaces": true})";
+  unigram.model =
+      R"({"type": "Unigram", "unk_id": 0, "vocab": [["u", 0], ["a", -1], ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", -2], ["b", -1]]})";
+  TinyTokenizer words = unigram;
+  words.pre_tokenizer = R"({"type": "Metaspace", "replacement": "_", "prepend_scheme": "always"})";
+  words.model = R"({"type": "WordLevel", "vocab": {"u": 0, "_a": 1}, "unk_token": "u"})";
+  for (const TinyTokenizer& tiny : {bpe, fallback, unigram, words}) {
+    const Tokenizer tokenizer = make(tiny);
+    for (const std::u16string_view part :
+         {u"a", u"ab", u"aab", u" ", u"!", u"\u0301", u"\u4e2d", u"a ", u"<s>", u" <s>", u"  \n", u"\U0001F600"}) {
+      const double once = seconds_to_encode(tokenizer, repeat(part, kUnits));
+      const double four_times = seconds_to_encode(tokenizer, repeat(part, 4 * kUnits));
+      EXPECT_LT(four_times, 10 * once + 0.1) << to_utf8(part) << tiny.model;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wattn

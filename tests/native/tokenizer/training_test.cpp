@@ -8,7 +8,7 @@
 #include <ctime>
 
 #include "core/utf.h"
-#include "native/support/js_strings.h"
+#include "native/tokenizer/golden_texts.h"
 #include "native/tokenizer/tiny_tokenizer.h"
 #include "tokenizer/trainers/scaled.h"
 #include "tokenizer/trainers/seeds.h"
@@ -51,20 +51,17 @@ Tokenizer load(const std::string& file) {
 // tests/goldens/README.md says what is in there.
 class TrainerGoldens : public ::testing::Test {
  protected:
-  TrainerGoldens()
-      : cases_(parse(test::read_file(test::golden("trainers/cases.json")))),
-        texts_(test::read_js_strings(test::read_file(test::golden("minilm/texts.json")))) {}
+  TrainerGoldens() : cases_(parse(test::read_file(test::golden("trainers/cases.json")))) {}
 
-  std::vector<std::u16string> texts_of(JsonRef indices) const {
+  static std::vector<std::u16string> texts_of(JsonRef indices) {
     std::vector<std::u16string> out;
     for (std::size_t i = 0; i < indices.size(); ++i) {
-      out.push_back(texts_[2 * static_cast<std::size_t>(indices[i].as_int().value()) + 1]);
+      out.push_back(test::golden_texts()[static_cast<std::size_t>(indices[i].as_int().value())]);
     }
     return out;
   }
 
   Json cases_;
-  std::vector<std::u16string> texts_;  // [[kind, text], ...]
 };
 
 TEST_F(TrainerGoldens, VocabulariesAndMergesAreTheReferences) {

@@ -1,0 +1,116 @@
+// wattn's tokenizers (wasm, Node, one thread) against npm's @huggingface/tokenizers in the same process and, where Python has
+// `tokenizers`, the native Rust library on one thread: lines of English, interleaved; megabytes a second (best of
+// the rounds), ratios, and a CSV under bench/record. Needs ../shared/data; the npm rival is installed into build/rivals,
+// outside the product's dependencies. PYTHON=... names the interpreter (default python3).
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { cpus } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const data = join(root, '../shared/data');
+const rivals = join(root, 'build/rivals');
+const kRival = '@huggingface/tokenizers@0.2.0';
+const kModels = { WordPiece: 'bert-base-uncased', 'byte-level BPE': 'roberta-base', Unigram: 't5-small' };
+const kText = 'text/wikitext2/wiki.valid.raw';
+const rounds = Number(process.env.ROUNDS ?? 5);
+
+if (!existsSync(join(data, kText))) {
+  console.log(`skipped: no ${join(data, kText)}`);
+  process.exit(0);
+}
+if (!existsSync(join(rivals, 'node_modules/@huggingface/tokenizers'))) {
+  mkdirSync(rivals, { recursive: true });
+  if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
+  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', kRival], { cwd: rivals, stdio: 'inherit' });
+}
+const rivalModule = await import(
+  pathToFileURL(createRequire(join(rivals, 'package.json')).resolve('@huggingface/tokenizers')).href
+);
+const { Tokenizer } = rivalModule.default ?? rivalModule;
+const { AutoTokenizer } = await import(pathToFileURL(join(root, 'dist/node.js')).href);
+
+const text = readFileSync(join(data, kText), 'utf8');
+const lines = text.split('\n').filter((line) => line !== '');
+const bytes = lines.reduce((sum, line) => sum + Buffer.byteLength(line), 0);
+
+const kPython = `
+import sys, time, os
+os.environ['TOKENIZERS_PARALLELISM'] = 'false'
+os.environ['RAYON_NUM_THREADS'] = '1'
+from tokenizers import Tokenizer
+tokenizer = Tokenizer.from_file(sys.argv[1])
+tokenizer.no_truncation(); tokenizer.no_padding()
+lines = [line for line in open(sys.argv[2], encoding='utf-8', newline='\\n').read().split('\\n') if line]
+best = 1e9
+for _ in range(int(sys.argv[3])):
+    start = time.perf_counter()
+    encodings = tokenizer.encode_batch(lines)
+    best = min(best, time.perf_counter() - start)
+import tokenizers
+print(best, sum(len(e.ids) for e in encodings), tokenizers.__version__)
+`;
+
+/** Seconds and tokens of the native library; undefined without it. */
+function native(file) {
+  const { status, stdout } = spawnSync(process.env.PYTHON ?? 'python3', ['-c', kPython, file, join(data, kText), String(rounds)]);
+  if (status !== 0) return undefined;
+  const [seconds, tokens, version] = stdout.toString().trim().split(' ');
+  return { seconds: Number(seconds), tokens: Number(tokens), version };
+}
+
+const rows = [];
+for (const [model, name] of Object.entries(kModels)) {
+  const folder = join(data, 'tokenizers', name);
+  const json = JSON.parse(readFileSync(join(folder, 'tokenizer.json'), 'utf8'));
+  const config = {
+    ...(existsSync(join(folder, 'tokenizer_config.json')) &&
+      JSON.parse(readFileSync(join(folder, 'tokenizer_config.json'), 'utf8'))),
+  };
+  const ours = await AutoTokenizer.from_pretrained(folder);
+  const rival = new Tokenizer(json, config);
+  const run = {
+    wattn: () => ours(lines, { return_tensor: false }).input_ids.reduce((sum, ids) => sum + ids.length, 0),
+    npm: () => lines.reduce((sum, line) => sum + rival.encode(line).ids.length, 0),
+  };
+  const best = { wattn: Infinity, npm: Infinity };
+  const tokens = {};
+  for (let round = 0; round < rounds; ++round) {
+    for (const [who, encode] of Object.entries(run)) {
+      const start = performance.now();
+      tokens[who] = encode();
+      best[who] = Math.min(best[who], (performance.now() - start) / 1000);
+    }
+  }
+  const rust = native(join(folder, 'tokenizer.json'));
+  const speed = (seconds) => (bytes / seconds / 1e6).toFixed(2);
+  rows.push({
+    model,
+    wattn: speed(best.wattn),
+    npm: speed(best.npm),
+    native: rust ? speed(rust.seconds) : '',
+    'to npm': (best.npm / best.wattn).toFixed(1),
+    'to native': rust ? (rust.seconds / best.wattn).toFixed(2) : '',
+    tokens: tokens.wattn,
+    'tokens of npm': tokens.npm,
+    'tokens of native': rust?.tokens ?? '',
+    rivals: `${kRival}${rust ? ` tokenizers ${rust.version}` : ''}`,
+  });
+  ours.dispose();
+}
+console.table(rows);
+const cpu = cpus()[0]
+  .model.replace(/[^A-Za-z0-9]+/g, '-')
+  .replace(/^-|-$/g, '')
+  .toLowerCase();
+const record = join(root, 'bench/record', cpu);
+mkdirSync(record, { recursive: true });
+const file = join(record, `${new Date().toISOString().slice(0, 10)}-tokenizers.csv`);
+const head = Object.keys(rows[0]).join(',');
+writeFileSync(
+  file,
+  `${head},host\n${rows.map((row) => [...Object.values(row), `node ${process.version}`].join(',')).join('\n')}\n`,
+);
+console.log(`written to ${file.slice(root.length)}`);

@@ -1,0 +1,69 @@
+// What short words became the last time. Prose says the same few thousand words over and over. One place a word may lie at, the
+// newest word there wins: bounded memory (850 kB), nothing to clear.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/models/model.h"
+
+namespace wattn {
+
+class WordCache {
+ public:
+  // Appends the tokens of a word seen before; false: not seen, or forgotten.
+  bool get(std::u32string_view word, std::vector<Token>& out) const {
+    if (word.size() > kMostChars || slots_.empty()) return false;
+    const Slot& slot = slots_[slot_of(word)];
+    if (slot.num_chars != word.size() || !std::equal(word.begin(), word.end(), slot.chars.begin())) return false;
+    for (std::size_t i = 0; i < slot.num_tokens; ++i) {
+      const SmallToken& token = slot.tokens[i];
+      out.push_back({token.id, token.begin, token.end, token.shows_text});
+    }
+    return true;
+  }
+
+  // tokens: those from `from` on.
+  void put(std::u32string_view word, const std::vector<Token>& tokens, std::size_t from) {
+    if (word.empty() || word.size() > kMostChars || tokens.size() - from > kMostTokens) return;
+    if (slots_.empty()) slots_.resize(kNumSlots);
+    Slot& slot = slots_[slot_of(word)];
+    std::copy(word.begin(), word.end(), slot.chars.begin());
+    slot.num_chars = static_cast<std::uint8_t>(word.size());
+    slot.num_tokens = static_cast<std::uint8_t>(tokens.size() - from);
+    for (std::size_t i = from; i < tokens.size(); ++i) {
+      const Token& token = tokens[i];
+      slot.tokens[i - from] = {token.id, static_cast<std::uint8_t>(token.begin), static_cast<std::uint8_t>(token.end),
+                               token.shows_text};
+    }
+  }
+
+ private:
+  static constexpr std::size_t kNumSlots = 1 << 13, kMostChars = 15, kMostTokens = 5;
+
+  struct SmallToken {
+    std::int32_t id;
+    std::uint8_t begin, end;
+    bool shows_text;
+  };
+  struct Slot {
+    std::array<char32_t, kMostChars> chars;
+    std::uint8_t num_chars = 0;  // 0: free
+    std::uint8_t num_tokens = 0;
+    std::array<SmallToken, kMostTokens> tokens;
+  };
+
+  static std::size_t slot_of(std::u32string_view word) {
+    std::uint32_t hash = 0;
+    for (const char32_t c : word) hash = (hash ^ c) * 0x9E3779B1;
+    return (hash ^ hash >> 15) >> 7 & (kNumSlots - 1);
+  }
+
+  std::vector<Slot> slots_;  // none before the first word
+};
+
+}  // namespace wattn

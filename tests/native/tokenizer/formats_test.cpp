@@ -1,0 +1,137 @@
+// Vocabularies of other formats, made here byte by byte; cut off anywhere they are refused, never read past.
+#include "tokenizer/formats/formats.h"
+
+#include <gtest/gtest.h>
+
+#include <bit>
+
+#include "core/gguf.h"
+#include "native/tokenizer/tiny_tokenizer.h"
+
+namespace wattn {
+namespace {
+
+using test::encode;
+using test::Tokens;
+using test::tokens_of;
+
+Tokens tokens(const std::vector<TokenizerFile>& files, std::u16string_view text) {
+  const Result<Tokenizer> tokenizer = load_tokenizer(files);
+  if (!tokenizer.ok()) return {tokenizer.error().message};
+  return tokens_of(tokenizer.value(), encode(tokenizer.value(), text));
+}
+
+TEST(VocabTxt, IsCasedWhenItHasCapitalsOrTheSettingsSaySo) {
+  const std::string lower = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhi\n##s\r\n", upper = lower + "Hi\n";
+  EXPECT_EQ(tokens({{"vocab.txt", lower}}, u"His"), (Tokens{"[CLS]", "hi", "##s", "[SEP]"}));
+  EXPECT_EQ(tokens({{"vocab.txt", upper}}, u"His"), (Tokens{"[CLS]", "Hi", "##s", "[SEP]"}));
+  EXPECT_EQ(tokens({{"vocab.txt", upper}, {"tokenizer_config.json", R"({"do_lower_case": true})"}}, u"His"),
+            (Tokens{"[CLS]", "hi", "##s", "[SEP]"}));
+  EXPECT_EQ(tokens({{"vocab.txt", "a\nb\n"}}, u"a"), (Tokens{"vocab.txt: expected the token \"[CLS]\", found none"}));
+}
+
+TEST(MergesTxt, IsByteLevelOrTheFirstGptsByWhatTheVocabularyHas) {
+  const std::string merges = "#version: 0.2\nh i\n";
+  EXPECT_EQ(tokens({{"vocab.json", R"({"h": 0, "i": 1, "hi": 2, "Ġ": 3})"}, {"merges.txt", merges}}, u"hi h"),
+            (Tokens{"hi", "Ġ", "h"}));
+  EXPECT_EQ(tokens({{"vocab.json", R"({"h": 0, "i</w>": 1, "hi</w>": 2, "<unk>": 3})"}, {"merges.txt", "h i</w>\n"}}, u"Hi"),
+            (Tokens{"hi</w>"}));
+  EXPECT_EQ(tokens({{"vocab.json", R"({"h": 0, "<s>": 1, "</s>": 2, "<mask>": 3})"}, {"merges.txt", ""}}, u"h"),
+            (Tokens{"<s>", "h", "</s>"}));
+  EXPECT_NE(tokens({{"vocab.json", R"({"h": 0})"}, {"merges.txt", ""}, {"tokenizer_config.json", R"({"tokenizer_class": "Odd"})"}},
+                   u"h")[0]
+                .find("Odd"),
+            std::string::npos);
+}
+
+// Protocol Buffers, written.
+std::string field(int number, const std::string& bytes) {
+  return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
+}
+std::string field(int number, int value) { return {static_cast<char>(number << 3), static_cast<char>(value)}; }
+std::string piece(const std::string& text, float score, int kind = 1) {
+  const std::uint32_t bits = std::bit_cast<std::uint32_t>(score);
+  std::string out = field(1, text) + static_cast<char>(2 << 3 | 5);
+  for (int i = 0; i < 4; ++i) out += static_cast<char>(bits >> (8 * i));
+  return field(1, out + field(3, kind));
+}
+std::string sentencepiece(int type) {
+  return piece("<unk>", 0, 2) + piece("<s>", 0, 3) + piece("</s>", 0, 3) + piece("▁", -1) + piece("a", -2) + piece("b", -3) +
+         piece("▁a", -0.5F) + piece("ab", -0.75F) + field(2, field(3, type)) + field(3, field(1, "identity"));
+}
+
+TEST(SentencePiece, ReadsUnigramAndBpeAndLooksAfterWhiteSpace) {
+  for (const int type : {1, 2}) {
+    const std::string model = sentencepiece(type);
+    EXPECT_EQ(tokens({{"spiece.model", model}}, u"  a   bxa "), (Tokens{"▁a", "▁", "b", "<unk>", "a"})) << type;
+    EXPECT_EQ(tokens({{"tokenizer.model", model}, {"tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})"}}, u"a"),
+              (Tokens{"<s>", "▁a"}));
+  }
+}
+
+TEST(SentencePiece, EveryCutAndEveryChangedByteIsRefusedOrRead) {
+  const std::string model = sentencepiece(1);
+  for (std::size_t size = 0; size < model.size(); ++size) {
+    const Result<Tokenizer> cut = load_tokenizer({{"spiece.model", model.substr(0, size)}});
+    if (!cut.ok()) continue;
+    EXPECT_LE(cut.value().vocab_size(), 8);
+  }
+  for (std::size_t i = 0; i < model.size(); ++i) {
+    for (const char value : {'\x00', '\x7F', '\xFF'}) {
+      std::string changed = model;
+      changed[i] = value;
+      const Result<Tokenizer> tokenizer = load_tokenizer({{"spiece.model", changed}});
+      if (tokenizer.ok()) (void)tokenizer.value().encode(u"a b<s>", {});
+    }
+  }
+}
+
+// GGUF, written.
+std::string little(std::uint64_t value, int bytes) {
+  std::string out;
+  for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
+  return out;
+}
+std::string text(const std::string& value) { return little(value.size(), 8) + value; }
+std::string strings(const std::string& key, const std::vector<std::string>& values) {
+  std::string out = text(key) + little(9, 4) + little(8, 4) + little(values.size(), 8);
+  for (const std::string& value : values) out += text(value);
+  return out;
+}
+std::string gpt2_gguf() {
+  return "GGUF" + little(3, 4) + little(0, 8) + little(4, 8) + text("tokenizer.ggml.model") + little(8, 4) + text("gpt2") +
+         text("general.alignment") + little(4, 4) + little(32, 4) + strings("tokenizer.ggml.tokens", {"h", "i", "hi"}) +
+         strings("tokenizer.ggml.merges", {"h i"});
+}
+
+TEST(Gguf, ReadsTheTokenizerInside) { EXPECT_EQ(tokens({{"m.gguf", gpt2_gguf()}}, u"hih"), (Tokens{"hi", "h"})); }
+
+TEST(Gguf, SaysWhenTheMetadataIsCutOff) {
+  const std::string file = gpt2_gguf();
+  for (std::size_t size = 4; size < file.size(); ++size) {
+    const Result<GgufMetadata> cut = GgufMetadata::read(std::string_view(file).substr(0, size));
+    EXPECT_TRUE(!cut.ok() || cut.value().is_cut_off()) << size;
+    EXPECT_FALSE(load_tokenizer({{"m.gguf", file.substr(0, size)}}).ok()) << size;
+  }
+  const Result<GgufMetadata> whole = GgufMetadata::read(file);
+  ASSERT_TRUE(whole.ok());
+  EXPECT_FALSE(whole.value().is_cut_off());
+  EXPECT_EQ(whole.value().number("general.alignment"), 32);
+  EXPECT_EQ(whole.value().strings("tokenizer.ggml.tokens").size(), 3u);
+}
+
+TEST(Gguf, ChangedBytesAreRefusedOrRead) {
+  const std::string file = gpt2_gguf();
+  for (std::size_t i = 0; i < file.size(); ++i) {
+    for (const char value : {'\x00', '\x09', '\xFF'}) {
+      std::string changed = file;
+      changed[i] = value;
+      (void)load_tokenizer({{"m.gguf", changed}});
+    }
+  }
+}
+
+TEST(Formats, NamesWhatItLookedFor) { EXPECT_NE(tokens({}, u"a")[0].find("vocab.json with merges.txt"), std::string::npos); }
+
+}  // namespace
+}  // namespace wattn

@@ -1,0 +1,51 @@
+import { AutoTokenizer } from 'wattn';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expectError, root } from './support.js';
+
+// The fuzzer's seeds begin with a byte that says what they are.
+const seed = (name: string) => new Uint8Array(readFileSync(join(root, 'tests/fuzz/seeds/tokenizer_fuzz', name)).subarray(1));
+const encode = (text: string) => new TextEncoder().encode(text);
+
+async function tokensOf(files: any, text: string): Promise<string[]> {
+  const tokenizer = await AutoTokenizer.from_pretrained(files);
+  const tokens = tokenizer.tokenize(text, { add_special_tokens: true });
+  tokenizer.dispose();
+  return tokens;
+}
+
+describe('AutoTokenizer.from_pretrained', () => {
+  it('takes the vocabularies of before tokenizer.json', async () => {
+    expect(await tokensOf({ 'vocab.txt': seed('vocab_txt') }, 'ab')).toEqual(['[CLS]', 'a', '##b', '[SEP]']);
+    const byteLevel = { 'vocab.json': encode('{"h": 0, "i": 1, "hi": 2, "Ġ": 3}'), 'merges.txt': encode('#version: 0.2\nh i\n') };
+    expect(await tokensOf(byteLevel, 'hi h')).toEqual(['hi', 'Ġ', 'h']);
+    expect(await tokensOf({ 'spiece.model': seed('sentencepiece') }, '  a  ab ')).toEqual(['▁a', '▁a', 'b']);
+    const config = encode('{"tokenizer_class": "LlamaTokenizer", "add_eos_token": false}');
+    expect(await tokensOf({ 'tokenizer.model': seed('sentencepiece'), 'tokenizer_config.json': config }, 'a')).toEqual([
+      '<s>',
+      '▁a',
+    ]);
+  });
+
+  it('reads the tokenizer inside a GGUF file, and no more of it than its metadata', async () => {
+    const metadata = seed('gguf_gpt2');
+    expect(await tokensOf({ 'm.gguf': metadata }, 'hih')).toEqual(['hi', 'h']);
+    const path = join(mkdtempSync(join(tmpdir(), 'wattn-')), 'm.gguf');
+    const weights = new Uint8Array(9 << 20);
+    weights.set(metadata);
+    writeFileSync(path, weights);
+    expect(await tokensOf(path, 'hih')).toEqual(['hi', 'h']);
+    writeFileSync(path, metadata.subarray(0, 100));
+    await expectError(AutoTokenizer.from_pretrained(path), 'ModelFormatError', /GGUF: expected the whole metadata/);
+    await expectError(AutoTokenizer.from_pretrained('m.gguf'), 'InputError', /expected a path/);
+  });
+
+  it('names all that it looked for', async () => {
+    await expectError(
+      AutoTokenizer.from_pretrained({ 'config.json': encode('{}') }),
+      'ModelFormatError',
+      /tokenizer\.json: .*vocab\.json with merges\.txt or vocab\.txt or spiece\.model/,
+    );
+  });
+});
