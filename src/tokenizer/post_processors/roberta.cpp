@@ -17,9 +17,12 @@ bool is_pair(std::u16string_view text, std::int32_t at) {
 // Spans count UTF-16 units, spaces are whole characters.
 void OffsetTrim::apply(std::u16string_view text, SpacesAround spaces, bool is_first, TextSpan& span) const {
   const bool was_put = add_prefix_space && spaces.before == 1 && (is_first || span.begin == 0);
+  // Nothing but white space: no walk, for such stretches can overlap and all be long.
+  if (!was_put && spaces.before >= span.end - span.begin) span.begin = span.end;
   for (std::int32_t i = was_put ? spaces.before : 0; i < spaces.before && span.begin < span.end; ++i) {
     span.begin += is_pair(text, span.begin) ? 2 : 1;
   }
+  if (span.begin == span.end) return;
   std::int32_t end = span.end;
   std::int32_t left = spaces.after;
   for (; left > 0 && end > 0; --left) end -= end > 1 && is_pair(text, end - 2) ? 2 : 1;

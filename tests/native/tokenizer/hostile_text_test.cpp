@@ -185,9 +185,9 @@ TEST(HostileText, TimeGrowsWithTheLength) {
 
 TEST(HostileText, TimeGrowsWithTheLengthForEveryModel) {
 #if defined(__SANITIZE_ADDRESS__)
-  constexpr std::size_t kUnits = 1 << 13;
+  constexpr std::size_t kUnits = 1 << 12;
 #else
-  constexpr std::size_t kUnits = 1 << 17;
+  constexpr std::size_t kUnits = 1 << 15;
 #endif
   TinyTokenizer bpe;  // byte level
   bpe.pre_tokenizer = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
