@@ -22,7 +22,7 @@ const kMayInclude = {
 const kWords = [
   {
     what: 'instruction-set macros and intrinsics',
-    pattern: /__wasm_(?!atomics__)|__(SSE|AVX|ARM_NEON)|<(wasm_simd128|[a-z]*mmintrin|immintrin|arm_neon)\.h>/,
+    pattern: /__wasm_(?!atomics__|_)|__(SSE|AVX|ARM_NEON)|<(wasm_simd128|[a-z]*mmintrin|immintrin|arm_neon)\.h>/,
     allowed: /^src\/kernels\//,
   },
   { what: 'emscripten headers', pattern: /<emscripten/, allowed: /^bindings\// },
