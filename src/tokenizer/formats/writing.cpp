@@ -27,7 +27,10 @@ std::string pieces_json(std::string_view pieces) {
     const bool is_text = name.starts_with('$');
     out += out.size() > 1 ? ", {" : "{";
     out += is_text ? "\"Sequence\": {\"id\": " : "\"SpecialToken\": {\"id\": ";
-    out += json_text(is_text ? name.substr(1) : name) + ", \"type_id\": " + piece.back() + "}}";
+    out += json_text(is_text ? name.substr(1) : name);
+    out += ", \"type_id\": ";
+    out += piece.back();
+    out += "}}";
   }
   return out + "]";
 }
