@@ -72,7 +72,8 @@ for (const [model, name] of Object.entries(kModels)) {
   const ours = await AutoTokenizer.from_pretrained(folder);
   const rival = new Tokenizer(json, config);
   const run = {
-    wattn: () => ours(lines, { return_tensor: false }).input_ids.reduce((sum, ids) => sum + ids.length, 0),
+    wattn: () =>
+      ours(lines, { return_tensor: false, return_token_type_ids: false }).input_ids.reduce((sum, ids) => sum + ids.length, 0),
     npm: () => lines.reduce((sum, line) => sum + rival.encode(line).ids.length, 0),
   };
   const best = { wattn: Infinity, npm: Infinity };

@@ -54,6 +54,7 @@ struct PieceMerge {
 // Two pieces merge when together they are one; the better that one's score, the sooner.
 std::string bpe_json(const PieceModel& model, std::int32_t unk_id) {
   std::vector<std::string_view> texts;
+  texts.reserve(model.pieces.size());
   for (const Piece& piece : model.pieces) texts.push_back(piece.text);
   const Result<Vocabulary> ids = Vocabulary::from_list(texts);
   std::string vocab;

@@ -27,7 +27,10 @@ std::string pieces_json(std::string_view pieces) {
     const bool is_text = name.starts_with('$');
     out += out.size() > 1 ? ", {" : "{";
     out += is_text ? "\"Sequence\": {\"id\": " : "\"SpecialToken\": {\"id\": ";
-    out += json_text(is_text ? name.substr(1) : name) + ", \"type_id\": " + piece.back() + "}}";
+    out += json_text(is_text ? name.substr(1) : name);
+    out += ", \"type_id\": ";
+    out += piece.back();
+    out += "}}";
   }
   return out + "]";
 }
@@ -38,8 +41,9 @@ std::string template_json(std::string_view single, std::string_view pair, const 
   std::string special;
   for (const SpecialToken& token : tokens) {
     const std::string name = json_text(token.content);
-    special += (special.empty() ? "" : ", ") + name + ": {\"id\": " + name + ", \"ids\": [" + std::to_string(token.id) +
-               "], \"tokens\": [" + name + "]}";
+    if (!special.empty()) special += ", ";
+    special.append(name).append(": {\"id\": ").append(name).append(", \"ids\": [").append(std::to_string(token.id));
+    special.append("], \"tokens\": [").append(name).append("]}");
   }
   return R"({"type": "TemplateProcessing", "single": )" + pieces_json(single) + ", \"pair\": " + pieces_json(pair) +
          ", \"special_tokens\": {" + special + "}}";

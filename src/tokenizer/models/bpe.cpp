@@ -30,7 +30,10 @@ struct BpeSettings {
 class Bpe : public VocabularyModel {
  public:
   Bpe(Vocabulary vocabulary, Merges merges, BpeSettings settings)
-      : VocabularyModel(std::move(vocabulary)), merges_(std::move(merges)), settings_(std::move(settings)), bytes_(vocabulary_) {
+      : VocabularyModel(std::move(vocabulary)),
+        merges_(std::move(merges)),
+        settings_(std::move(settings)),
+        bytes_(VocabularyModel::vocabulary()) {
     for (char32_t c = 0; c < ids_.size(); ++c) ids_[c] = find(c);
   }
 
@@ -44,8 +47,8 @@ class Bpe : public VocabularyModel {
 
  private:
   bool compute(std::u32string_view word, std::vector<Token>& out) const {
-    if (settings_.ignore_merges && word.size() <= vocabulary_.longest_token()) {
-      const std::int32_t id = vocabulary_.find(to_utf8(word));
+    if (settings_.ignore_merges && word.size() <= vocabulary().longest_token()) {
+      const std::int32_t id = vocabulary().find(to_utf8(word));
       if (id != Vocabulary::kAbsent) {
         out.push_back({id, 0, static_cast<std::uint32_t>(word.size())});
         return true;
@@ -66,7 +69,7 @@ class Bpe : public VocabularyModel {
 
   std::int32_t find(char32_t c) const {
     char bytes[4];
-    return vocabulary_.find({bytes, write_utf8(c, bytes)});
+    return vocabulary().find({bytes, write_utf8(c, bytes)});
   }
 
   // The common case: every character is a token.
@@ -93,7 +96,7 @@ class Bpe : public VocabularyModel {
       char_of.insert(char_of.end(), size, static_cast<std::uint32_t>(i));
       name.assign(i > 0 ? settings_.prefix : "").append(bytes, size);
       if (i + 1 == word.size()) name += settings_.suffix;
-      const std::int32_t id = vocabulary_.find(name);
+      const std::int32_t id = vocabulary().find(name);
       if (id != Vocabulary::kAbsent) {
         if (unknown) symbols.push_back(*std::exchange(unknown, std::nullopt));
         symbols.push_back({id, size});

@@ -23,8 +23,8 @@ class Unigram : public VocabularyModel {
  public:
   Unigram(Vocabulary vocabulary, std::vector<double> scores, std::int32_t unk_id, bool byte_fallback, bool single_precision)
       : VocabularyModel(std::move(vocabulary)),
-        prefixes_(vocabulary_),
-        bytes_(vocabulary_),
+        prefixes_(VocabularyModel::vocabulary()),
+        bytes_(VocabularyModel::vocabulary()),
         scores_(std::move(scores)),
         unk_id_(unk_id),
         byte_fallback_(byte_fallback),
@@ -80,12 +80,12 @@ class Unigram : public VocabularyModel {
     std::size_t num_bytes = 0;
     Vocabulary::Hash hash = Vocabulary::kEmptyHash;
     bool has_single = false;
-    for (std::size_t end = begin; end < word.size() && num_bytes < vocabulary_.longest_token();) {
+    for (std::size_t end = begin; end < word.size() && num_bytes < vocabulary().longest_token();) {
       const std::size_t from = num_bytes;
       num_bytes += write_utf8(word[end++], bytes + num_bytes);
       for (std::size_t i = from; i < num_bytes; ++i) hash = Vocabulary::extend(hash, bytes[i]);
       if (!prefixes_.may_begin_token(hash)) break;
-      const std::int32_t id = vocabulary_.find(hash, {}, {bytes, num_bytes});
+      const std::int32_t id = vocabulary().find(hash, {}, {bytes, num_bytes});
       if (id == Vocabulary::kAbsent || scores_[static_cast<std::size_t>(id)] == kNotInText) continue;
       has_single = has_single || from == 0;
       offer(best[end], sum(best[begin].score, scores_[static_cast<std::size_t>(id)]), begin, id);
@@ -108,10 +108,10 @@ class Unigram : public VocabularyModel {
 
   // Unknown characters in a row: a piece after all, when together they are one; or their bytes; or the unknown token.
   void put_unknown(std::u32string_view word, std::size_t begin, std::size_t end, std::vector<Token>& out) const {
-    const bool may_be_piece = end - begin <= vocabulary_.longest_token();
+    const bool may_be_piece = end - begin <= vocabulary().longest_token();
     if (!may_be_piece && !byte_fallback_) return put(unk_id_, begin, end, out, true);
     const std::string text = to_utf8(word.substr(begin, end - begin));
-    if (const std::int32_t id = vocabulary_.find(text); id != Vocabulary::kAbsent) return put(id, begin, end, out);
+    if (const std::int32_t id = vocabulary().find(text); id != Vocabulary::kAbsent) return put(id, begin, end, out);
     const bool has_bytes = byte_fallback_ && std::all_of(text.begin(), text.end(),
                                                          [this](char byte) { return bytes_.of(byte) != Vocabulary::kAbsent; });
     if (!has_bytes) return put(unk_id_, begin, end, out, true);

@@ -21,6 +21,9 @@ class VocabularyModel : public Model {
   std::int32_t num_ids() const override { return vocabulary_.num_ids(); }
 
  protected:
+  const Vocabulary& vocabulary() const { return vocabulary_; }
+
+ private:
   Vocabulary vocabulary_;
 };
 

@@ -19,7 +19,7 @@ class WordPiece : public VocabularyModel {
  public:
   WordPiece(Vocabulary vocabulary, std::int32_t unk_id, std::string prefix, std::size_t max_input_chars)
       : VocabularyModel(std::move(vocabulary)),
-        prefixes_(vocabulary_),
+        prefixes_(VocabularyModel::vocabulary()),
         unk_id_(unk_id),
         prefix_(std::move(prefix)),
         prefix_hash_(Vocabulary::hash_of(prefix_)),
@@ -57,7 +57,7 @@ class WordPiece : public VocabularyModel {
     std::array<Vocabulary::Hash, kMostTokenBytes + 1> hashes;  // [chars] of prefix and bytes up to and with the character
     Vocabulary::Hash hash = continues ? prefix_hash_ : Vocabulary::kEmptyHash;
     std::size_t num_chars = 0;
-    for (std::size_t num_bytes = 0; num_chars < rest.size() && num_bytes < vocabulary_.longest_token(); ++num_chars) {
+    for (std::size_t num_bytes = 0; num_chars < rest.size() && num_bytes < vocabulary().longest_token(); ++num_chars) {
       const std::size_t from = num_bytes;
       num_bytes += write_utf8(rest[num_chars], bytes.data() + num_bytes);
       for (std::size_t i = from; i < num_bytes; ++i) hash = Vocabulary::extend(hash, bytes[i]);
@@ -67,7 +67,7 @@ class WordPiece : public VocabularyModel {
     }
     const std::string_view prefix = continues ? std::string_view(prefix_) : std::string_view();
     for (std::size_t length = num_chars; length > 0; --length) {
-      const std::int32_t id = vocabulary_.find(hashes[length - 1], prefix, {bytes.data(), ends[length - 1]});
+      const std::int32_t id = vocabulary().find(hashes[length - 1], prefix, {bytes.data(), ends[length - 1]});
       if (id != Vocabulary::kAbsent) return {id, length};
     }
     return {};
