@@ -15,6 +15,7 @@ class Documents {
   bool has(std::string_view name) const { return find(name) != nullptr; }
   std::vector<TokenizerFile> for_tokenizer() const {
     std::vector<TokenizerFile> out;
+    out.reserve(files_.size());
     for (const NamedFile& file : files_) out.push_back({file.name, file.bytes});
     return out;
   }

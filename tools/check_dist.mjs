@@ -66,8 +66,11 @@ function checkPage(file, modules) {
 for (const [file, modules] of Object.entries(kPages)) checkPage(file, modules);
 for (const file of ['index.js', 'worker.js']) {
   for (const script of file === 'index.js' ? ['thread', 'worker'] : ['thread']) {
-    const form = new RegExp(`new Worker\\(new URL\\(["'\`]\\./${script}\\.js["'\`], ?import\\.meta\\.url\\), ?\\{ ?type: ?["'\`]module["'\`] ?\\}\\)`);
-    if (!form.test(read(file).toString())) errors.push(`dist/${file} lost new Worker(new URL('./${script}.js', import.meta.url), ..)`);
+    const form = new RegExp(
+      `new Worker\\(new URL\\(["'\`]\\./${script}\\.js["'\`], ?import\\.meta\\.url\\), ?\\{ ?type: ?["'\`]module["'\`] ?\\}\\)`,
+    );
+    if (!form.test(read(file).toString()))
+      errors.push(`dist/${file} lost new Worker(new URL('./${script}.js', import.meta.url), ..)`);
   }
 }
 if (read('tokenizer_entry.js').includes('new Worker')) errors.push('dist/tokenizer_entry.js starts workers');

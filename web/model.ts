@@ -224,8 +224,15 @@ export const AutoModel = {
   async from_pretrained(model: ModelSpecifier, options?: LoadOptions): Promise<Model> {
     const engine = await loadEngine('AutoModel.from_pretrained', model, options ?? {});
     const call = async (inputs: ModelInputs, forwardOptions?: ForwardOptions | null) =>
-      engine instanceof RemoteEngine ? engine.forward(inputs, forwardOptions ?? {}) : runForward(engine, inputs, forwardOptions ?? {});
-    const rest = { config: readConfig(engine), info: () => engine.info, memory: () => engine.memory, warmup: () => engine.warmup() };
+      engine instanceof RemoteEngine
+        ? engine.forward(inputs, forwardOptions ?? {})
+        : runForward(engine, inputs, forwardOptions ?? {});
+    const rest = {
+      config: readConfig(engine),
+      info: () => engine.info,
+      memory: () => engine.memory,
+      warmup: () => engine.warmup(),
+    };
     return disposable(Object.assign(call, rest), () => engine.dispose());
   },
 };

@@ -7,14 +7,7 @@ import type { SeamEmbedOptions, SeamEngineHandle } from './seam.js';
 import { Tensor } from './tensor.js';
 import { checkTexts } from './texts.js';
 import { makeTokenizer } from './tokenizer.js';
-import type {
-  Embeddings,
-  EmbedOptions,
-  FeatureExtractionPipeline,
-  LoadOptions,
-  ModelSpecifier,
-  PoolingMode,
-} from './types.js';
+import type { Embeddings, EmbedOptions, FeatureExtractionPipeline, LoadOptions, ModelSpecifier, PoolingMode } from './types.js';
 
 /** The seam's name of each pooling mode. */
 const kPooling: Record<PoolingMode, string> = {
@@ -129,7 +122,9 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
     get() {
       if (tokenizer) return tokenizer;
       // Its answers do not wait, so it cannot be asked for across a worker's messages.
-      throw new UnsupportedError('pipeline: with worker, the tokenizer is inside the worker: use AutoTokenizer.from_pretrained(model)');
+      throw new UnsupportedError(
+        'pipeline: with worker, the tokenizer is inside the worker: use AutoTokenizer.from_pretrained(model)',
+      );
     },
   });
   return disposable(Object.assign(pipe, rest) as unknown as FeatureExtractionPipeline, () => engine.dispose());

@@ -109,7 +109,9 @@ function toCount(where: string, worker: unknown): number {
   if (worker === undefined || worker === null || worker === false) return 0;
   if (worker === true) return 1;
   if (Number.isInteger(worker) && (worker as number) >= 1 && (worker as number) <= kMostWorkers) return worker as number;
-  throw new InputError(`${where}: option 'worker': expected true, false or a number from 1 to ${kMostWorkers}, found ${describe(worker)}`);
+  throw new InputError(
+    `${where}: option 'worker': expected true, false or a number from 1 to ${kMostWorkers}, found ${describe(worker)}`,
+  );
 }
 
 /** What structured cloning takes of a model argument. */
@@ -141,7 +143,12 @@ export class RemoteEngine implements AnyEngine {
     this.members = Array.from({ length: count }, () => new Member(() => this.dispatch()));
   }
 
-  static async load(where: string, model: ModelSpecifier | undefined | null, count: number, options: LoadOptions): Promise<RemoteEngine> {
+  static async load(
+    where: string,
+    model: ModelSpecifier | undefined | null,
+    count: number,
+    options: LoadOptions,
+  ): Promise<RemoteEngine> {
     const { progress_callback, signal, worker: _worker, ...rest } = options;
     throwIfAborted(signal ?? undefined);
     const settings = toWorkerEnv(where);
@@ -216,7 +223,8 @@ export class RemoteEngine implements AnyEngine {
     const { signal, ...rest } = options;
     const output = await this.ask({ type: 'forward', inputs, options: rest }, { signal: signal ?? undefined });
     const revive = ({ type, data, dims }: Tensor) => new Tensor(type, data, dims);
-    for (const [key, value] of Object.entries(output)) output[key] = Array.isArray(value) ? value.map(revive) : revive(value as Tensor);
+    for (const [key, value] of Object.entries(output))
+      output[key] = Array.isArray(value) ? value.map(revive) : revive(value as Tensor);
     return output;
   }
 
@@ -292,7 +300,11 @@ function jobEnds(texts: readonly string[]): number[] {
 }
 
 /** A model where the options want it: here, or in workers. */
-export async function loadEngine(where: string, model: ModelSpecifier | undefined | null, options: LoadOptions = {}): Promise<Engine | RemoteEngine> {
+export async function loadEngine(
+  where: string,
+  model: ModelSpecifier | undefined | null,
+  options: LoadOptions = {},
+): Promise<Engine | RemoteEngine> {
   checkOptions(where, options, kRules);
   const { worker, ...rest } = options;
   const count = toCount(where, worker);

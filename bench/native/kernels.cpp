@@ -77,7 +77,8 @@ void bench_shape(const Kernels& kernels, std::int64_t m, std::int64_t n, std::in
     F32 s0 = sum[0], s1 = sum[1], s2 = sum[2], s3 = sum[3], s4 = sum[4], s5 = sum[5], s6 = sum[6], s7 = sum[7], s8 = sum[8],
         s9 = sum[9], s10 = sum[10], s11 = sum[11];
     for (int i = 0; i < kSteps; ++i) {
-      for (F32* s : {&s0, &s1, &s2, &s3, &s4, &s5, &s6, &s7, &s8, &s9, &s10, &s11}) *s = __builtin_wasm_relaxed_madd_f32x4(a, *s, a);
+      for (F32* s : {&s0, &s1, &s2, &s3, &s4, &s5, &s6, &s7, &s8, &s9, &s10, &s11})
+        *s = __builtin_wasm_relaxed_madd_f32x4(a, *s, a);
     }
     const F32 out[] = {s0, s1, s2, s3, s4, s5, s6, s7, s8, s9, s10, s11};
     std::copy(out, out + kChains, sum);

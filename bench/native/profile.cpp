@@ -1,5 +1,6 @@
 // Where the time of a forward pass goes: an encoder of all-MiniLM-L6-v2's shape with made-up weights, run with a kernel
-// table whose every entry is timed. Milliseconds a kernel in the best run, for each number format and batch; "rest" is what no kernel does.
+// table whose every entry is timed. Milliseconds a kernel in the best run, for each number format and batch; "rest" is what no
+// kernel does.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
@@ -104,7 +105,8 @@ void profile(const Encoder& encoder, const char* name, const char* dtype, std::i
 }  // namespace
 
 int main() {
-  const std::pair<WeightType, const char*> types[] = {{WeightType::kF32, "f32"}, {WeightType::kQ16, "q16"}, {WeightType::kQ8, "q8"}};
+  const std::pair<WeightType, const char*> types[] = {
+      {WeightType::kF32, "f32"}, {WeightType::kQ16, "q16"}, {WeightType::kQ8, "q8"}};
   for (const auto& [type, name] : types) {
     for (const Kernels* kernels : {&exact_kernels(), &fast_kernels()}) {
       const Kernels clocked = with_clocks(*kernels);

@@ -51,7 +51,13 @@ function makeTexts(count) {
   });
 }
 
-const kTypes = { '.html': 'text/html', '.js': 'text/javascript', '.mjs': 'text/javascript', '.json': 'application/json', '.wasm': 'application/wasm' };
+const kTypes = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.json': 'application/json',
+  '.wasm': 'application/wasm',
+};
 const kFolders = [
   ['/wattn/', join(root, 'dist')],
   ['/model/', checkpoint],
@@ -112,7 +118,10 @@ async function inPage({ texts, rounds }) {
 
 const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
 const texts = makeTexts(256);
-const browser = await chromium.launch({ executablePath: process.env.CHROME || '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu'] });
+const browser = await chromium.launch({
+  executablePath: process.env.CHROME || '/usr/bin/chromium',
+  args: ['--no-sandbox', '--disable-gpu'],
+});
 const version = browser.version();
 const page = await browser.newPage();
 page.on('console', (message) => message.type() === 'error' && console.error(message.text()));
@@ -160,7 +169,10 @@ for (let round = 0; round < rounds; ++round) {
     const begun = Date.now();
     const source = `${program}
       function report() { console.log(Date.now() - ${begun}); }
-      function peak() { console.log(process.resourceUsage().maxRSS / 1024); process.exit(0); }`.replace('texts', JSON.stringify(texts));
+      function peak() { console.log(process.resourceUsage().maxRSS / 1024); process.exit(0); }`.replace(
+      'texts',
+      JSON.stringify(texts),
+    );
     const file = join(rivals, 'program.mjs');
     writeFileSync(file, source);
     const [first, peak] = execFileSync(process.execPath, [file], { cwd: rivals, encoding: 'utf8' }).trim().split('\n').map(Number);

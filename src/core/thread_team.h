@@ -24,8 +24,9 @@ class ThreadTeam {
       for (std::int64_t i = 0; i < count; ++i) task(i, 0);
       return;
     }
-    dispatch(static_cast<std::uint32_t>(count), [](const void* f, std::int64_t i, int thread) { (*static_cast<const F*>(f))(i, thread); },
-             &task);
+    dispatch(
+        static_cast<std::uint32_t>(count),
+        [](const void* f, std::int64_t i, int thread) { (*static_cast<const F*>(f))(i, thread); }, &task);
   }
 
   // While one lives, helpers wait for tasks busily, which takes no time to wake them; without one they sleep, and run() is

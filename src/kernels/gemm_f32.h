@@ -72,9 +72,7 @@ void for_each_tile(std::int64_t m, std::int64_t n, const F& f) {
     for (std::int64_t col = 0; col < n; col += kPanelWidth) {
       for (std::int64_t row = block; row < block_end;) {
         const std::int64_t left = block_end - row;
-        const std::int64_t rows = left >= 2 * kMostRows || left == kMostRows ? kMostRows
-                                  : left > kMostRows                         ? (left + 1) / 2
-                                                                             : left;
+        const std::int64_t rows = left >= 2 * kMostRows || left == kMostRows ? kMostRows : left > kMostRows ? (left + 1) / 2 : left;
         unrolled<kMostRows>([&](auto i) {
           if (rows == i + 1) f.template operator()<i + 1>(row, col);
         });

@@ -27,7 +27,8 @@ struct PairDot {
   }
   static typename V::I16 activations(const std::int16_t* p) { return V::splat_pair(p); }
   static typename V::I32 dot(typename V::I16 w, typename V::I16 a, typename V::I32 sum) { return V::dot(w, a, sum); }
-  // What a group's sums of four columns begin with; the numbers say where b_sum and a.zero have theirs. Here z was taken off the activations already.
+  // What a group's sums of four columns begin with; the numbers say where b_sum and a.zero have theirs. Here z was taken off the
+  // activations already.
   static typename V::I32 first(const GemmQuant&, std::ptrdiff_t, std::ptrdiff_t) { return V::zero_i32(); }
 };
 

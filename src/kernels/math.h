@@ -18,12 +18,11 @@ inline const float* opaque(const float* p) {
 template <class V>
 typename V::F32 exp_vec(typename V::F32 x) {
   using F32 = typename V::F32;
-  static constexpr float kConstants[] = {
-      88.0f,          1.44269504f,                                              // 1 / ln 2
-      12582912.0f,                                                              // 1.5 * 2^23 rounds to whole
-      0.693359375f,   -2.12194440e-4f,                                          // ln 2 in two parts; n times the first is exact
-      0.00138146104f, 0.00836871006f,  0.0416683890f, 0.166665211f, 0.499999940f,  // q
-      1.0f,           -87.3f};
+  static constexpr float kConstants[] = {88.0f,          1.44269504f,      // 1 / ln 2
+                                         12582912.0f,                      // 1.5 * 2^23 rounds to whole
+                                         0.693359375f,   -2.12194440e-4f,  // ln 2 in two parts; n times the first is exact
+                                         0.00138146104f, 0.00836871006f,  0.0416683890f, 0.166665211f, 0.499999940f,  // q
+                                         1.0f,           -87.3f};
   const float* c = opaque(kConstants);
   const F32 bounded = V::min(x, V::splat_at(c));
   const F32 biased = V::add(V::mul(bounded, V::splat_at(c + 1)), V::splat_at(c + 2));
@@ -44,9 +43,9 @@ typename V::F32 exp_vec(typename V::F32 x) {
 template <class V>
 typename V::F32 erf_vec(typename V::F32 x) {
   using F32 = typename V::F32;
-  static constexpr float kConstants[] = {
-      3.95f,          -3.95f,         2.01173976e-6f, 2.87601695e-4f, 3.91735183e-3f, 5.32071628e-2f, 0.194036439f, 1.12837899f,
-      3.78397381e-5f, 1.19820971e-3f, 1.52707688e-2f, 0.115591064f,   0.505291820f,   1.0f};
+  static constexpr float kConstants[] = {3.95f,        -3.95f,      2.01173976e-6f, 2.87601695e-4f, 3.91735183e-3f, 5.32071628e-2f,
+                                         0.194036439f, 1.12837899f, 3.78397381e-5f, 1.19820971e-3f, 1.52707688e-2f, 0.115591064f,
+                                         0.505291820f, 1.0f};
   const float* c = opaque(kConstants);
   const F32 z = V::max(V::min(x, V::splat_at(c)), V::splat_at(c + 1));
   const F32 u = V::mul(z, z);

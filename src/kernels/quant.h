@@ -45,8 +45,8 @@ float weight_scale(const float* group, std::int64_t count) {
     sum += std::abs(group[i]);
   }
   if (sizeof(T) == 1) return largest / 127;
-  // Rounding may add half a step to each of the group's weights.
-  return std::max(largest / 32767, sum / (kLargestSum - kQuantGroup<T> / 2));
+  constexpr float kRounding = 0.5f * kQuantGroup<T>;  // half a step for each of the group's weights
+  return std::max(largest / 32767, sum / (kLargestSum - kRounding));
 }
 
 // A quantised matrix [n, k] in its packed form.

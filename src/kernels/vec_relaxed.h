@@ -22,8 +22,8 @@ enum class ByteDotForm : std::uint8_t {
 
 inline ByteDotForm byte_dot_form() {
   volatile int second_byte = 200;  // wasm-opt of binaryen 120 aborts over a relaxed dot it can compute
-  const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(wasm_i8x16_splat(-127), wasm_i8x16_splat(static_cast<std::int8_t>(second_byte)),
-                                                            wasm_i32x4_const_splat(0));
+  const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(
+      wasm_i8x16_splat(-127), wasm_i8x16_splat(static_cast<std::int8_t>(second_byte)), wasm_i32x4_const_splat(0));
   switch (wasm_i32x4_extract_lane(dot, 0)) {
     case 4 * -127 * 200:
       return ByteDotForm::kUnsigned;

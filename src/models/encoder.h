@@ -62,7 +62,8 @@ struct EncoderLayer {
 
 class Encoder {
  public:
-  // Takes the memory of all weights, laid out for kernels: zeros until the slots are filled. type: how matrices and tables are held.
+  // Takes the memory of all weights, laid out for kernels: zeros until the slots are filled. type: how matrices and tables are
+  // held.
   static Result<Encoder> with_config(const EncoderConfig& config, const Kernels& kernels, WeightType type);
 
   // One slot for each tensor of the checkpoint. They write into this Encoder's memory, which stays where it is when the

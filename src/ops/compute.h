@@ -21,9 +21,8 @@ void for_parts(const Compute& compute, std::int64_t count, std::int64_t step, st
   const std::int64_t threads = compute.team.threads();
   const std::int64_t parts = threads == 1 ? 1 : std::clamp<std::int64_t>(count / least, 1, 2 * threads);
   const std::int64_t size = ((count + parts - 1) / parts + step - 1) / step * step;
-  compute.team.run((count + size - 1) / std::max<std::int64_t>(size, 1), [&](std::int64_t i, int) {
-    part(i * size, std::min(count, (i + 1) * size));
-  });
+  compute.team.run((count + size - 1) / std::max<std::int64_t>(size, 1),
+                   [&](std::int64_t i, int) { part(i * size, std::min(count, (i + 1) * size)); });
 }
 
 }  // namespace wattn

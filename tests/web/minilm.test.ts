@@ -109,7 +109,7 @@ const withSentences = existsSync(join(place, 'model.safetensors')) && existsSync
 function ranks(values: readonly number[]): number[] {
   const order = values.map((value, i) => ({ value, i })).sort((a, b) => a.value - b.value);
   const out = new Array<number>(values.length);
-  for (let begin = 0; begin < order.length; ) {
+  for (let begin = 0; begin < order.length;) {
     let end = begin;
     while (end < order.length && order[end]?.value === order[begin]?.value) ++end;
     for (const { i } of order.slice(begin, end)) out[i] = (begin + end - 1) / 2;
@@ -130,7 +130,9 @@ function spearman(a: readonly number[], b: readonly number[]): number {
 
 withSentences(`number formats on real sentences (of ${stsb.slice(root.length)})`, () => {
   const rows = existsSync(stsb) ? readFileSync(stsb, 'utf8').trim().split('\n') : [];
-  const pairs = rows.map((row) => row.split('\t')).map((cells) => ({ score: Number(cells[4]), texts: [cells[5], cells[6]] as string[] }));
+  const pairs = rows
+    .map((row) => row.split('\t'))
+    .map((cells) => ({ score: Number(cells[4]), texts: [cells[5], cells[6]] as string[] }));
   const sentences = [...new Set(pairs.flatMap(({ texts }) => texts))];
   const number = new Map(sentences.map((sentence, i) => [sentence, i]));
 

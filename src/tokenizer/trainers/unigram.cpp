@@ -54,7 +54,8 @@ class UnigramTrainer : public Trainer {
       for (std::size_t iteration = 0; iteration < options_.n_sub_iterations; ++iteration) {
         begin_expectation();
         for (std::size_t word = 0, slice = 0; word < words_.size(); ++word) {
-          if ((slice += expect(word)) < kSliceChars) continue;
+          slice += expect(word);
+          if (slice < kSliceChars) continue;
           slice = 0;
           co_yield {"pieces", std::min(round, rounds - 1), rounds};
         }
@@ -64,7 +65,8 @@ class UnigramTrainer : public Trainer {
       frequencies_.assign(pieces_.size(), 0);
       unk_frequency_ = 0;
       for (std::size_t word = 0, slice = 0; word < words_.size(); ++word) {
-        if ((slice += count_best(word)) < kSliceChars) continue;
+        slice += count_best(word);
+        if (slice < kSliceChars) continue;
         slice = 0;
         co_yield {"pieces", std::min(round, rounds - 1), rounds};
       }
