@@ -3,7 +3,6 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { createServer } from 'vite';
 import { fail, root } from './lib/shell.mjs';
 
 const folder = process.argv[2];
@@ -12,6 +11,7 @@ if (folder) process.env.WATTN_DEMO_MODEL = resolve(folder);
 
 const built = spawnSync(process.execPath, [join(root, 'tools/run.mjs'), 'build'], { stdio: 'inherit' });
 if (built.status !== 0) process.exit(1);
+const { createServer } = await import('vite'); // a fresh clone has it only now
 const server = await createServer({
   root: join(root, 'demo'),
   configFile: join(root, 'demo/vite.config.ts'),
