@@ -20,6 +20,13 @@ std::optional<std::vector<PoolingMode>> to_pooling(const val& names) {
   return modes;
 }
 
+// Whether a GGUF file's beginning holds its header; true also of bytes that begin() will refuse.
+bool gguf_header_is_whole(val bytes) {
+  std::string header;
+  copy_bytes(bytes, header);
+  return EngineLoader::gguf_header_is_whole(header);
+}
+
 // One model, from its first byte to dispose(). Calls in this order: begin, begin_weight_file and push for each of
 // weight_files, finish, then any of the others. web/engine.ts keeps to it.
 class EngineHandle {
@@ -201,6 +208,7 @@ class EngineHandle {
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(engine) {
+  emscripten::function("gguf_header_is_whole", &gguf_header_is_whole);
   emscripten::class_<EngineHandle>("Engine")
       .constructor()
       .function("begin", &EngineHandle::begin)

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "io/gguf.h"
+#include "models/gguf_config.h"
 #include "tokenizer/formats/formats.h"
 
 namespace wattn {
@@ -13,6 +15,10 @@ class Documents {
   explicit Documents(const std::vector<NamedFile>& files) : files_(files) {}
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  const std::string* name_ending_in(std::string_view ending) const {
+    const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name.ends_with(ending); });
+    return at == files_.end() ? nullptr : &at->name;
+  }
   std::vector<TokenizerFile> for_tokenizer() const {
     std::vector<TokenizerFile> out;
     out.reserve(files_.size());
@@ -95,8 +101,25 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, const SentenceConfi
   return Tokenizer::from_json(tokenizer.value().root(), config.value().root());
 }
 
+// What a GGUF file among the files says, beside them.
+Result<std::vector<NamedFile>> with_gguf_documents(const std::vector<NamedFile>& files) {
+  std::vector<NamedFile> out = files;
+  for (const NamedFile& file : files) {
+    if (!file.name.ends_with(".gguf")) continue;
+    auto documents = gguf_documents(file.bytes, file.name);
+    if (!documents.ok()) return documents.error();
+    out.push_back({"config.json", std::move(documents.value().config)});
+    if (documents.value().modules.empty()) break;
+    out.push_back({"modules.json", std::move(documents.value().modules)});
+    out.push_back({"1_Pooling/config.json", std::move(documents.value().pooling)});
+    break;
+  }
+  return out;
+}
+
 // One file, or the shards that model.safetensors.index.json lists.
 Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
+  if (const std::string* gguf = documents.name_ending_in(".gguf")) return std::vector<std::string>{*gguf};
   constexpr const char* kIndex = "model.safetensors.index.json";
   if (!documents.has(kIndex)) return std::vector<std::string>{"model.safetensors"};
   auto index = documents.read(kIndex);
@@ -151,7 +174,9 @@ Result<const float*> Engine::run(const Batch& batch, Taps* taps) {
 }
 
 Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<NamedFile>& files, const LoadOptions& options) {
-  const Documents documents(files);
+  auto all = with_gguf_documents(files);
+  if (!all.ok()) return all.error();
+  const Documents documents(all.value());
   auto config = documents.read("config.json");
   if (!config.ok()) return config.error();
   const auto arch = find_arch(config.value().root());
@@ -175,10 +200,18 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   engine.arch_ = arch.value();
   engine.max_length_ = choose_max_length(engine.sentence_, engine.tokenizer_, encoder_config.value().max_position_embeddings);
   loader->weight_files_ = std::move(weight_files).value();
+  const bool is_gguf = loader->weight_files_.front().ends_with(".gguf");
   loader->weights_.emplace(engine.encoder_.weight_slots(arch.value()->names),
                            std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
-                           [arch = arch.value()](std::string_view name) { return canonical_weight_name(*arch, name); });
+                           [arch = arch.value(), is_gguf](std::string_view name) {
+                             return is_gguf ? canonical_gguf_name(*arch, name) : canonical_weight_name(*arch, name);
+                           });
   return loader;
+}
+
+bool EngineLoader::gguf_header_is_whole(std::string_view beginning) {
+  const auto header = parse_gguf_header(beginning, UINT64_MAX / 2, "model.gguf");
+  return !header.ok() || !header.value().is_cut_off;
 }
 
 Result<void> EngineLoader::begin_weight_file(std::string_view name, std::uint64_t bytes) {

@@ -72,8 +72,12 @@ class Engine {
 class EngineLoader {
  public:
   // files: config.json and tokenizer.json, and of tokenizer_config.json, modules.json, the pooling's config.json,
-  // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json those there are.
+  // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json those there are. Or the
+  // beginning of one .gguf file, with its whole header.
   static Result<std::unique_ptr<EngineLoader>> begin(const std::vector<NamedFile>& files, const LoadOptions& options);
+
+  // Whether a GGUF file's beginning holds its header; true also of bytes that begin() will refuse.
+  static bool gguf_header_is_whole(std::string_view beginning);
 
   // The weight files to stream, in this order.
   const std::vector<std::string>& weight_files() const { return weight_files_; }

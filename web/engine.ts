@@ -1,5 +1,6 @@
 // A loaded model: its wasm instance, the texts and tokens that go in, the vectors that come out.
 import { UnsupportedError } from './errors.js';
+import { openGguf, openGgufModel } from './gguf_file.js';
 import { openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
@@ -99,13 +100,19 @@ export class Engine implements AnyEngine {
     checkOptions(where, options, kLoadRules);
     const signal = options.signal ?? undefined;
     throwIfAborted(signal);
-    const source = openModel(model, options);
+    const gguf = openGguf(model, options);
+    const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
     const progress = new Progress(source, options.progress_callback ?? undefined);
     const scope = new TaskScope(signal);
     let host: SeamHost<SeamEngineHandle> | undefined;
     let endHelpers = () => {};
     try {
-      const work = Promise.all([makeInstance(options.threads ?? undefined), openModelFiles(source, progress, scope.signal)]);
+      const making = makeInstance(options.threads ?? undefined);
+      const hasHeader = async (bytes: Uint8Array) => (await making).instance.seam.gguf_header_is_whole(bytes);
+      const opening = gguf
+        ? openGgufModel(gguf, progress, scope.signal, hasHeader)
+        : openModelFiles(source, progress, scope.signal);
+      const work = Promise.all([making, opening]);
       const [{ compiled, instance, ...plan }, { files, single }] = await abortable(work, scope.signal);
       const loading = new SeamHost('this model', instance, new instance.seam.Engine());
       host = loading;

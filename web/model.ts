@@ -221,7 +221,7 @@ function readConfig(engine: AnyEngine): Record<string, unknown> {
 /** Encoders by themselves: token ids in, hidden states and attentions out. */
 export const AutoModel = {
   /** Loads a model. model: see `ModelSpecifier`. */
-  async from_pretrained(model: ModelSpecifier, options?: LoadOptions): Promise<Model> {
+  async from_pretrained(model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> {
     const engine = await loadEngine('AutoModel.from_pretrained', model, options ?? {});
     const call = async (inputs: ModelInputs, forwardOptions?: ForwardOptions | null) =>
       engine instanceof RemoteEngine

@@ -136,7 +136,7 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
  * `'feature-extraction'`: sentence vectors, from what the model's repository says of pooling, unit length, prompts and the
  * longest text. Other tasks are not there yet (`UnsupportedError`).
  *
- * @param model where the model is; see `ModelSpecifier`. The bundled default model is not there yet (`UnsupportedError`).
+ * @param model where the model is; see `ModelSpecifier`; without one, the small model that ships in the package.
  */
 export function pipeline(
   task: 'feature-extraction',

@@ -135,5 +135,6 @@ export interface SeamModule {
   Engine: new () => SeamEngineHandle;
   Tokenizer: new () => SeamTokenizerHandle;
   Training: new () => SeamTrainingHandle;
+  gguf_header_is_whole(bytes: Uint8Array): boolean;
   build_id(): string;
 }

@@ -11,6 +11,28 @@ std::string canonical_weight_name(const Arch& arch, std::string_view name) {
   return std::string(name);
 }
 
+std::string canonical_gguf_name(const Arch& arch, std::string_view name) {
+  const std::size_t dot = name.rfind('.');
+  if (dot == std::string_view::npos) return std::string(name);
+  const std::string_view stem = name.substr(0, dot), ending = name.substr(dot);
+  for (const GgufName& row : arch.gguf_names) {
+    const std::string_view pattern = row.gguf, canonical = row.canonical;
+    const std::size_t hole = pattern.find("{}");
+    if (hole == std::string_view::npos) {
+      if (stem == pattern) return std::string(canonical) + std::string(ending);
+      continue;
+    }
+    const std::string_view before = pattern.substr(0, hole), after = pattern.substr(hole + 2);
+    if (stem.size() <= before.size() + after.size() || !stem.starts_with(before) || !stem.ends_with(after)) continue;
+    const std::string_view layer = stem.substr(before.size(), stem.size() - before.size() - after.size());
+    if (layer.find_first_not_of("0123456789") != std::string_view::npos) continue;
+    const std::size_t into = canonical.find("{}");
+    return std::string(canonical.substr(0, into)) + std::string(layer) + std::string(canonical.substr(into + 2)) +
+           std::string(ending);
+  }
+  return std::string(name);
+}
+
 Result<std::int64_t> config_size(JsonRef config, std::string_view key, std::int64_t limit) {
   const JsonRef value = config[key];
   const auto size = value.as_int();

@@ -11,12 +11,19 @@
 
 namespace wattn {
 
+// A weight's name in GGUF files and in the checkpoint; a "{}" in both stands for the layer's number.
+struct GgufName {
+  const char* gguf;
+  const char* canonical;
+};
+
 struct Arch {
   const char* model_type;   // of config.json
   const char* base_prefix;  // that task checkpoints put before the encoder's names: "bert."
   Result<EncoderConfig> (*parse_config)(JsonRef config);
   EncoderNames names;
   std::span<const char* const> ignored;  // tensors that may be there and are not the encoder's: heads, buffers; '*' ends a prefix
+  std::span<const GgufName> gguf_names{};
 };
 
 // The architecture of a config.json, by its model_type; an UnsupportedError names the ones there are.
@@ -25,6 +32,9 @@ Result<const Arch*> find_arch(JsonRef config);
 // One name for each tensor: without base_prefix, and ".gamma"/".beta" (checkpoints that came from TensorFlow) as
 // ".weight"/".bias".
 std::string canonical_weight_name(const Arch& arch, std::string_view name);
+
+// The canonical name of a GGUF file's tensor; a name that is in no table as it is.
+std::string canonical_gguf_name(const Arch& arch, std::string_view name);
 
 // Helpers for parse_config.
 // A size in [1, limit].

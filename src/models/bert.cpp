@@ -54,6 +54,24 @@ constexpr const char* kIgnored[] = {
     "qa_outputs.*",
 };
 
+// llama.cpp's names (gguf-py/gguf/tensor_mapping.py).
+constexpr GgufName kGgufNames[] = {
+    {"token_embd", "embeddings.word_embeddings"},
+    {"position_embd", "embeddings.position_embeddings"},
+    {"token_types", "embeddings.token_type_embeddings"},
+    {"token_embd_norm", "embeddings.LayerNorm"},
+    {"blk.{}.attn_q", "encoder.layer.{}.attention.self.query"},
+    {"blk.{}.attn_k", "encoder.layer.{}.attention.self.key"},
+    {"blk.{}.attn_v", "encoder.layer.{}.attention.self.value"},
+    {"blk.{}.attn_output", "encoder.layer.{}.attention.output.dense"},
+    {"blk.{}.attn_output_norm", "encoder.layer.{}.attention.output.LayerNorm"},
+    {"blk.{}.ffn_up", "encoder.layer.{}.intermediate.dense"},
+    {"blk.{}.ffn_down", "encoder.layer.{}.output.dense"},
+    {"blk.{}.layer_output_norm", "encoder.layer.{}.output.LayerNorm"},
+    {"cls", "pooler.dense"},
+    {"cls.output", "classifier"},
+};
+
 }  // namespace
 
 extern const Arch kBert;
@@ -75,6 +93,7 @@ const Arch kBert = {
               .output_norm = "encoder.layer.{}.output.LayerNorm",
               .pooler = "pooler.dense"},
     .ignored = kIgnored,
+    .gguf_names = kGgufNames,
 };
 
 }  // namespace wattn
