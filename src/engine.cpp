@@ -195,6 +195,7 @@ Result<std::unique_ptr<Engine>> EngineLoader::finish() {
     return input_error("weight files: expected " + weight_files_[files_begun_] + ", found no further file");
   }
   if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
+  if (!engine_->encoder_.config().pooler) return std::move(engine_);
   const std::string pooler = std::string(engine_->arch_->names.pooler) + ".weight";
   const auto& slots = weights_->slots();
   engine_->encoder_.set_has_pooler(

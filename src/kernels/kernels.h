@@ -8,7 +8,7 @@
 
 namespace wattn {
 
-enum class Activation : std::uint8_t { kNone, kGelu, kRelu, kTanh };
+enum class Activation : std::uint8_t { kNone, kGelu, kRelu, kTanh, kGeluTanh, kSilu };
 
 // c[i, j] = activation(scale * (sum over k, in rising order, of a[i, k] * b[j, k]) + bias[j]), 0 <= i < m, 0 <= j < n.
 struct GemmF32 {
@@ -64,6 +64,12 @@ struct Kernels {
   // of squared differences. All [rows, cols] without gaps; residual may be null; out may be x or residual.
   void (*layer_norm_rows)(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon, float* out,
                           std::int64_t rows, std::int64_t cols);
+
+  // out[i, j] = activation(x[i, j]) * x[i, cols + j]; x is [rows, 2 * cols], out [rows, cols], both without gaps.
+  void (*gate_rows)(Activation activation, const float* x, float* out, std::int64_t rows, std::int64_t cols);
+
+  // Turns the pairs (x[j], x[half + j]) by the angles whose cosines and sines are given, [half], in place: j in [0, half).
+  void (*rotate)(float* x, const float* cos, const float* sin, std::int64_t half);
 
   // out[j] += scale * x[j]. out must not overlap x.
   void (*axpy)(float scale, const float* x, float* out, std::int64_t n);

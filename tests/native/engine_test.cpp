@@ -96,7 +96,9 @@ TEST_F(Loading, EveryTruncatedPrefixOfAJsonFileIsAnError) {
 
 TEST_F(Loading, NamesAnUnknownArchitecture) {
   file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"squid\"");
-  expect_error(ErrorCode::kUnsupported, "config.json: model_type: expected one of \"bert\", found \"squid\"");
+  expect_error(ErrorCode::kUnsupported, "config.json: model_type: expected one of \"albert\", \"bert\", \"camembert\", "
+                                        "\"deberta-v2\", \"distilbert\", \"electra\", \"modernbert\", \"mpnet\", \"gte\", "
+                                        "\"new\", \"nomic_bert\", \"roberta\", \"xlm-roberta\", found \"squid\"");
 }
 
 TEST_F(Loading, NamesASwitchItDoesNotHave) {
@@ -105,8 +107,9 @@ TEST_F(Loading, NamesASwitchItDoesNotHave) {
 }
 
 TEST_F(Loading, NamesAnActivationItDoesNotHave) {
-  file("config.json") = replaced(file("config.json"), "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"swish\"");
-  expect_error(ErrorCode::kUnsupported, "config.json: hidden_act: expected \"gelu\" or \"relu\", found \"swish\"");
+  file("config.json") = replaced(file("config.json"), "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"mish\"");
+  expect_error(ErrorCode::kUnsupported,
+               "config.json: hidden_act: expected \"gelu\", \"gelu_new\", \"relu\" or \"silu\", found \"mish\"");
 }
 
 TEST_F(Loading, NamesASizeThatCannotBe) {
