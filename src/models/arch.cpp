@@ -88,7 +88,8 @@ Result<double> read_theta(JsonRef rope, JsonRef config, std::string_view key, do
   if (!part.ok()) return part.error();
   if (part.value() != 1) return expect_absent(rope, "partial_rotary_factor").error();
   constexpr double kMost = 1e12;
-  return rope["rope_theta"].is_null() ? config_number(config, key, fallback, kMost) : config_number(rope, "rope_theta", fallback, kMost);
+  return rope["rope_theta"].is_null() ? config_number(config, key, fallback, kMost)
+                                      : config_number(rope, "rope_theta", fallback, kMost);
 }
 
 Result<void> expect_int(JsonRef config, std::string_view key, std::int64_t only) {
@@ -135,9 +136,14 @@ Result<Activation> config_activation(JsonRef config, std::string_view key) {
   constexpr struct {
     std::string_view name;
     Activation activation;
-  } kNames[] = {{"gelu", Activation::kGelu},         {"gelu_python", Activation::kGelu},           {"relu", Activation::kRelu},
-                {"gelu_new", Activation::kGeluTanh}, {"gelu_pytorch_tanh", Activation::kGeluTanh}, {"gelu_fast", Activation::kGeluTanh},
-                {"silu", Activation::kSilu},         {"swish", Activation::kSilu}};
+  } kNames[] = {{"gelu", Activation::kGelu},
+                {"gelu_python", Activation::kGelu},
+                {"relu", Activation::kRelu},
+                {"gelu_new", Activation::kGeluTanh},
+                {"gelu_pytorch_tanh", Activation::kGeluTanh},
+                {"gelu_fast", Activation::kGeluTanh},
+                {"silu", Activation::kSilu},
+                {"swish", Activation::kSilu}};
   for (const auto& row : kNames) {
     if (row.name == name.value()) return row.activation;
   }

@@ -15,7 +15,8 @@ Result<void> expect_both_ways(JsonRef types) {
     joined += std::string(type.value()) + "|";
   }
   if (types.is_string()) joined = types.as_string().value();
-  if (joined.find("c2p") != std::string::npos && joined.find("p2c") != std::string::npos && joined.find("p2p") == std::string::npos) {
+  if (joined.find("c2p") != std::string::npos && joined.find("p2c") != std::string::npos &&
+      joined.find("p2p") == std::string::npos) {
     return {};
   }
   return unsupported_error(types.where() + ": expected \"p2c|c2p\", found " + types.describe());
@@ -69,8 +70,14 @@ Result<EncoderConfig> parse_config(JsonRef config) {
 }
 
 constexpr const char* kIgnored[] = {
-    "embeddings.position_embeddings.*", "embeddings.position_ids", "cls.*",      "lm_predictions.*",
-    "mask_predictions.*",               "pooler.*",                "classifier.*", "qa_outputs.*",
+    "embeddings.position_embeddings.*",
+    "embeddings.position_ids",
+    "cls.*",
+    "lm_predictions.*",
+    "mask_predictions.*",
+    "pooler.*",
+    "classifier.*",
+    "qa_outputs.*",
 };
 
 }  // namespace

@@ -8,12 +8,9 @@ namespace {
 
 Result<EncoderConfig> parse_config(JsonRef config) {
   constexpr ConfigSize kSizes[] = {
-      {"vocab_size", &EncoderConfig::vocab_size},
-      {"dim", &EncoderConfig::hidden_size},
-      {"n_layers", &EncoderConfig::num_hidden_layers},
-      {"n_heads", &EncoderConfig::num_attention_heads},
-      {"hidden_dim", &EncoderConfig::intermediate_size},
-      {"max_position_embeddings", &EncoderConfig::max_position_embeddings},
+      {"vocab_size", &EncoderConfig::vocab_size},        {"dim", &EncoderConfig::hidden_size},
+      {"n_layers", &EncoderConfig::num_hidden_layers},   {"n_heads", &EncoderConfig::num_attention_heads},
+      {"hidden_dim", &EncoderConfig::intermediate_size}, {"max_position_embeddings", &EncoderConfig::max_position_embeddings},
   };
   EncoderConfig encoder;
   if (auto e = refuse_switches(config); !e.ok()) return e.error();

@@ -20,8 +20,12 @@ Result<EncoderConfig> parse_config(JsonRef config) {
 }
 
 constexpr const char* kIgnored[] = {
-    "embeddings.position_ids",   "discriminator_predictions.*", "generator_predictions.*",
-    "generator_lm_head.*",       "classifier.*",                "qa_outputs.*",
+    "embeddings.position_ids",
+    "discriminator_predictions.*",
+    "generator_predictions.*",
+    "generator_lm_head.*",
+    "classifier.*",
+    "qa_outputs.*",
 };
 
 }  // namespace

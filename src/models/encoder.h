@@ -188,7 +188,9 @@ class Encoder {
   void forward_layer(const Pass& pass, int layer, float* hidden) const;
   void attention(const Pass& pass, int layer, const float* x, float* out) const;
   void feed_forward(const Pass& pass, int layer, const float* x, float* out) const;
-  const EncoderLayer& layer_at(std::int64_t i) const { return layers_[config_.one_layer_for_all ? 0 : static_cast<std::size_t>(i)]; }
+  const EncoderLayer& layer_at(std::int64_t i) const {
+    return layers_[config_.one_layer_for_all ? 0 : static_cast<std::size_t>(i)];
+  }
 
   EncoderConfig config_;
   const Kernels* kernels_ = nullptr;

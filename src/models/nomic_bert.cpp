@@ -21,24 +21,23 @@ Result<void> refuse_first_switches(JsonRef config) {
   const auto fraction = config["rotary_emb_fraction"].as_number_or(1);
   if (!fraction.ok()) return fraction.error();
   if (fraction.value() == 1) return {};
-  return unsupported_error(config["rotary_emb_fraction"].where() + ": expected 1, found " + config["rotary_emb_fraction"].describe());
+  return unsupported_error(config["rotary_emb_fraction"].where() + ": expected 1, found " +
+                           config["rotary_emb_fraction"].describe());
 }
 
 Result<EncoderConfig> parse_config(JsonRef config) {
   constexpr ConfigSize kFirstSizes[] = {
-      {"vocab_size", &EncoderConfig::vocab_size},
-      {"n_embd", &EncoderConfig::hidden_size},
-      {"n_layer", &EncoderConfig::num_hidden_layers},
-      {"n_head", &EncoderConfig::num_attention_heads},
-      {"n_inner", &EncoderConfig::intermediate_size},
-      {"n_positions", &EncoderConfig::max_position_embeddings},
+      {"vocab_size", &EncoderConfig::vocab_size},     {"n_embd", &EncoderConfig::hidden_size},
+      {"n_layer", &EncoderConfig::num_hidden_layers}, {"n_head", &EncoderConfig::num_attention_heads},
+      {"n_inner", &EncoderConfig::intermediate_size}, {"n_positions", &EncoderConfig::max_position_embeddings},
   };
   const bool first = config["n_embd"].exists();
   EncoderConfig encoder;
   encoder.hidden_act = Activation::kSilu;
   if (auto e = refuse_switches(config); !e.ok()) return e.error();
   if (auto e = refuse_first_switches(config); !e.ok()) return e.error();
-  if (auto e = read_sizes(config, first ? std::span<const ConfigSize>(kFirstSizes) : kUsualSizes, encoder); !e.ok()) return e.error();
+  if (auto e = read_sizes(config, first ? std::span<const ConfigSize>(kFirstSizes) : kUsualSizes, encoder); !e.ok())
+    return e.error();
   if (auto e = read_epsilon(config, first ? "layer_norm_epsilon" : "layer_norm_eps", 1e-12, encoder); !e.ok()) return e.error();
   if (auto e = read_type_vocab_size(config, encoder); !e.ok()) return e.error();
   if (!first) {

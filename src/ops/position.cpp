@@ -139,7 +139,8 @@ std::int64_t log_bucket(std::int64_t distance, std::int64_t num_buckets, std::in
   const std::int64_t n = distance < 0 ? -distance : distance;
   if (n <= middle) return distance;
   const auto mid = static_cast<double>(middle);
-  const double steps = natural_log(static_cast<double>(n) / mid) / natural_log((static_cast<double>(max_distance) - 1) / mid) * (mid - 1);
+  const double steps =
+      natural_log(static_cast<double>(n) / mid) / natural_log((static_cast<double>(max_distance) - 1) / mid) * (mid - 1);
   // 1e-9: as in t5_bucket, for a bucket that rounds up.
   const std::int64_t bucket = middle + static_cast<std::int64_t>(std::ceil(steps - 1e-9));
   return distance < 0 ? -bucket : bucket;

@@ -43,7 +43,8 @@ class Summary {
     norm(names_.embeddings_norm, width, config_.biases.norms);
     if (config_.embedding_size > 0) linear(names_.embeddings_projection, width, config_.hidden_size, seq_, true);
     if (config_.distances == Distances::kT5Buckets) {
-      rows.push_back({names_.distance_bias, "Embedding", {32, config_.num_attention_heads}, {}, 32 * config_.num_attention_heads, 0});
+      rows.push_back(
+          {names_.distance_bias, "Embedding", {32, config_.num_attention_heads}, {}, 32 * config_.num_attention_heads, 0});
     }
     if (config_.distances != Distances::kDisentangled) return;
     embedding(names_.relative_embeddings, config_.relative_rows(), config_.hidden_size);

@@ -96,9 +96,10 @@ TEST_F(Loading, EveryTruncatedPrefixOfAJsonFileIsAnError) {
 
 TEST_F(Loading, NamesAnUnknownArchitecture) {
   file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"squid\"");
-  expect_error(ErrorCode::kUnsupported, "config.json: model_type: expected one of \"albert\", \"bert\", \"camembert\", "
-                                        "\"deberta-v2\", \"distilbert\", \"electra\", \"modernbert\", \"mpnet\", \"gte\", "
-                                        "\"new\", \"nomic_bert\", \"roberta\", \"xlm-roberta\", found \"squid\"");
+  expect_error(ErrorCode::kUnsupported,
+               "config.json: model_type: expected one of \"albert\", \"bert\", \"camembert\", "
+               "\"deberta-v2\", \"distilbert\", \"electra\", \"modernbert\", \"mpnet\", \"gte\", "
+               "\"new\", \"nomic_bert\", \"roberta\", \"xlm-roberta\", found \"squid\"");
 }
 
 TEST_F(Loading, NamesASwitchItDoesNotHave) {

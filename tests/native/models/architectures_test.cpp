@@ -71,8 +71,8 @@ std::vector<float> run(const Encoder& encoder, ThreadTeam& team, const Batch& ba
 }
 
 // What the goldens call the taps.
-std::map<std::string, std::vector<float>> named_as_torch(const Encoder& encoder, const Batch& batch, const std::vector<float>& hidden,
-                                                         Seen& seen) {
+std::map<std::string, std::vector<float>> named_as_torch(const Encoder& encoder, const Batch& batch,
+                                                         const std::vector<float>& hidden, Seen& seen) {
   std::map<std::string, std::vector<float>> out;
   const std::int64_t layers = encoder.config().num_hidden_layers;
   out["hidden_states.0"] = seen.tensors["embeddings.output"];
@@ -133,9 +133,11 @@ TEST(Architectures, EveryTensorIsTorchs) {
           const auto at = got.find(std::string(tensor));
           ASSERT_NE(at, got.end()) << tensor;
           std::size_t count = 1;
-          for (std::size_t d = 0; d < about["shape"].size(); ++d) count *= static_cast<std::size_t>(about["shape"][d].as_int().value());
+          for (std::size_t d = 0; d < about["shape"].size(); ++d)
+            count *= static_cast<std::size_t>(about["shape"][d].as_int().value());
           ASSERT_EQ(at->second.size(), count) << tensor;
-          EXPECT_LE(worst_difference(about, all, at->second), bound(tensors, std::string(tensor))) << "input " << i << ", " << tensor;
+          EXPECT_LE(worst_difference(about, all, at->second), bound(tensors, std::string(tensor)))
+              << "input " << i << ", " << tensor;
         }
       }
     }
@@ -188,9 +190,10 @@ double relative_error(const std::vector<float>& got, const std::vector<float>& e
   return std::sqrt(difference / size);
 }
 
-// A product's operands are rounded to steps of 1/127 of their group's largest (q8), 1/8191 and 1/16383 (q16): 2^-7 / sqrt(12) = 0.0023
-// and 0.00004 of the largest, some 0.007 and 0.0001 of a typical value. Each layer adds four such products one behind the other to
-// values that it hands on, and these models' sharp attentions multiply a change by as much again: 0.007 * sqrt(12) * 4 = 0.1.
+// A product's operands are rounded to steps of 1/127 of their group's largest (q8), 1/8191 and 1/16383 (q16): 2^-7 / sqrt(12) =
+// 0.0023 and 0.00004 of the largest, some 0.007 and 0.0001 of a typical value. Each layer adds four such products one behind the
+// other to values that it hands on, and these models' sharp attentions multiply a change by as much again: 0.007 * sqrt(12) * 4 =
+// 0.1.
 TEST(Architectures, WholeNumbersStayNearF32) {
   ThreadTeam team;
   for (const std::string& name : cases()) {

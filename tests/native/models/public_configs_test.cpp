@@ -14,7 +14,7 @@ struct PublicConfig {
   const char* refusal = nullptr;  // part of the message
 };
 
-#define USUAL                                                                                                      \
+#define USUAL                                                                                                         \
   R"("vocab_size":30522,"hidden_size":768,"num_hidden_layers":12,"num_attention_heads":12,"intermediate_size":3072,)" \
   R"("hidden_act":"gelu","layer_norm_eps":1e-12)"
 
@@ -39,10 +39,13 @@ const PublicConfig kConfigs[] = {
       "n_layers":6,"vocab_size":30522,"sinusoidal_pos_embds":false,"tie_weights_":true})",
      512},
     {"roberta-base",
-     R"({"model_type":"roberta","max_position_embeddings":514,"type_vocab_size":1,"pad_token_id":1,"bos_token_id":0,)" USUAL "}", 512},
-    {"bge-m3", R"({"model_type":"xlm-roberta","max_position_embeddings":8194,"type_vocab_size":1,"pad_token_id":1,)" USUAL "}", 8192},
+     R"({"model_type":"roberta","max_position_embeddings":514,"type_vocab_size":1,"pad_token_id":1,"bos_token_id":0,)" USUAL "}",
+     512},
+    {"bge-m3", R"({"model_type":"xlm-roberta","max_position_embeddings":8194,"type_vocab_size":1,"pad_token_id":1,)" USUAL "}",
+     8192},
     {"jina-embeddings-v3",
-     R"({"model_type":"xlm-roberta","max_position_embeddings":8194,"type_vocab_size":1,"position_embedding_type":"rotary",)" USUAL "}",
+     R"({"model_type":"xlm-roberta","max_position_embeddings":8194,"type_vocab_size":1,"position_embedding_type":"rotary",)" USUAL
+     "}",
      0, "position_embedding_type"},
     {"camembert-base", R"({"model_type":"camembert","max_position_embeddings":514,"type_vocab_size":1,"pad_token_id":1,)" USUAL "}",
      512},
@@ -129,7 +132,8 @@ const PublicConfig kConfigs[] = {
     {"mobilebert-uncased", R"({"model_type":"mobilebert"})", 0, "model_type"},
     {"a sentence-transformers CLIP", R"({"architectures":["CLIPModel"]})", 0, "model_type"},
     {"unknown activation", R"({"model_type":"bert","max_position_embeddings":512,"type_vocab_size":2,"vocab_size":9,"hidden_size":8,
-      "num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,"hidden_act":"quick_gelu"})", 0, "quick_gelu"},
+      "num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,"hidden_act":"quick_gelu"})",
+     0, "quick_gelu"},
 };
 
 TEST(PublicConfigs, AreSupportedOrRefusedByName) {
