@@ -127,6 +127,30 @@ void max_into_body(const float* x, float* out, std::int64_t n) {
 }
 
 template <class V>
+void activate_body(Activation activation, const float* x, float* out, std::int64_t n) {
+  for_each_step<V>(n, [&](std::int64_t j, int count) {
+    store_step<V>(out + j, activate_vec<V>(activation, load_step<V>(x + j, count)), count);
+  });
+}
+
+template <class V>
+float dot_body(const float* x, const float* y, std::int64_t n) {
+  typename V::F32 sum = V::splat(0.0f);
+  for_each_step<V>(n, [&](std::int64_t j, int count) { sum = V::madd(load_step<V>(x + j, count), load_step<V>(y + j, count), sum); });
+  return V::sum(sum);
+}
+
+template <class V>
+void pair_step_body(float scale, const float* x, float* y, float* x_step, std::int64_t n) {
+  const typename V::F32 scale_vec = V::splat(scale);
+  for_each_step<V>(n, [&](std::int64_t j, int count) {
+    const typename V::F32 v = load_step<V>(y + j, count);
+    store_step<V>(x_step + j, V::madd(scale_vec, v, load_step<V>(x_step + j, count)), count);
+    store_step<V>(y + j, V::madd(scale_vec, load_step<V>(x + j, count), v), count);
+  });
+}
+
+template <class V>
 void l2_normalize_body(float* x, float epsilon, std::int64_t n) {
   using F32 = typename V::F32;
   F32 squares = V::splat(0.0f);

@@ -1,84 +1,25 @@
 #include "ops/position.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 
+#include "core/real_math.h"
+
 namespace wattn {
-namespace {
-
-constexpr double kLn2 = 0.693147180559945309417;
-
-// x > 0, normal. x = m 2^e with m in [0.7, 1.42); ln m = 2 atanh((m - 1) / (m + 1)); error below 1e-15 of the largest term.
-double natural_log(double x) {
-  int exponent = 0;
-  double mantissa = std::frexp(x, &exponent);
-  if (mantissa < 0.707106781186547524) {
-    mantissa *= 2;
-    --exponent;
-  }
-  const double s = (mantissa - 1) / (mantissa + 1);
-  const double square = s * s;
-  double sum = 0;
-  for (int k = 23; k >= 1; k -= 2) sum = sum * square + 1.0 / k;
-  return 2 * s * sum + exponent * kLn2;
-}
-
-double exponential(double x) {
-  const double n = std::floor(x / kLn2 + 0.5);
-  const double r = x - n * kLn2;
-  double sum = 1;
-  for (int k = 16; k >= 1; --k) sum = 1 + sum * r / k;
-  return std::ldexp(sum, static_cast<int>(n));
-}
-
-double power(double base, double exponent) { return exponential(exponent * natural_log(base)); }
-
-struct Turn {
-  double cos;
-  double sin;
-};
-
-// |angle| up to 2^24: the nearest quarter turn is taken off in two parts, then Taylor's series; error below 1e-13.
-Turn turn(double angle) {
-  constexpr double kQuarter = 1.57079632673412561417;  // 33 bits of pi / 2, so that n times it is exact
-  constexpr double kQuarterRest = 6.07710050650619224932e-11;
-  const double n = std::floor(angle / (kQuarter + kQuarterRest) + 0.5);
-  const double r = (angle - n * kQuarter) - n * kQuarterRest;
-  const double square = r * r;
-  double cos = 1;
-  double sin = 1;
-  for (int k = 18; k >= 2; k -= 2) {
-    cos = 1 - cos * square / (k * (k - 1));
-    sin = 1 - sin * square / (k * (k + 1));
-  }
-  sin *= r;
-  switch (static_cast<std::int64_t>(n) & 3) {
-    case 0:
-      return {cos, sin};
-    case 1:
-      return {-sin, cos};
-    case 2:
-      return {-cos, -sin};
-    default:
-      return {sin, -cos};
-  }
-}
-
-}  // namespace
-
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, double theta, double ntk_factor) {
   Rotary rotary{head_dim / 2, nullptr, nullptr};
   rotary.cos = arena.take<float>(positions * rotary.half);
   rotary.sin = arena.take<float>(positions * rotary.half);
   if (arena.measuring()) return rotary;
-  const auto scale = static_cast<float>(power(ntk_factor, 2.0 / static_cast<double>(head_dim)));
+  const auto scale = static_cast<float>(pow64(ntk_factor, 2.0 / static_cast<double>(head_dim)));
   for (std::int64_t j = 0; j < rotary.half; ++j) {
     const float exponent = static_cast<float>(2 * j) / static_cast<float>(head_dim);
-    const float frequency = 1.0f / static_cast<float>(power(theta * ntk_factor, exponent)) / scale;
+    const float frequency = 1.0f / static_cast<float>(pow64(theta * ntk_factor, exponent)) / scale;
     for (std::int64_t p = 0; p < positions; ++p) {
-      const Turn at = turn(static_cast<float>(p) * frequency);
-      rotary.cos[p * rotary.half + j] = static_cast<float>(at.cos);
-      rotary.sin[p * rotary.half + j] = static_cast<float>(at.sin);
+      const double angle = static_cast<float>(p) * frequency;
+      rotary.cos[p * rotary.half + j] = static_cast<float>(cos64(angle));
+      rotary.sin[p * rotary.half + j] = static_cast<float>(sin64(angle));
     }
   }
   return rotary;
@@ -108,7 +49,7 @@ void set_alibi(DistanceBias& bias, std::int64_t heads) {
     const double exponent = head < power_of_two
                                 ? static_cast<double>(head + 1) / static_cast<double>(power_of_two)
                                 : static_cast<double>(2 * (head - power_of_two) + 1) / static_cast<double>(2 * power_of_two);
-    const auto slope = static_cast<float>(power(2, -8 * exponent));
+    const auto slope = static_cast<float>(pow64(2, -8 * exponent));
     for (std::int64_t d = 1 - bias.span; d < bias.span; ++d) bias.at(head)[d] = -slope * static_cast<float>(d < 0 ? -d : d);
   }
 }
@@ -120,8 +61,8 @@ std::int64_t t5_bucket(std::int64_t distance, std::int64_t num_buckets, std::int
   const std::int64_t n = distance < 0 ? -distance : distance;
   if (n < exact) return first + n;
   // 1e-9: a distance that is a whole step away belongs to the higher bucket, whatever the last bit of the logarithm.
-  const double steps = natural_log(static_cast<double>(n) / static_cast<double>(exact)) /
-                       natural_log(static_cast<double>(max_distance) / static_cast<double>(exact)) *
+  const double steps = log64(static_cast<double>(n) / static_cast<double>(exact)) /
+                       log64(static_cast<double>(max_distance) / static_cast<double>(exact)) *
                        static_cast<double>(one_way - exact);
   return first + std::min(exact + static_cast<std::int64_t>(steps + 1e-9), one_way - 1);
 }
@@ -140,7 +81,7 @@ std::int64_t log_bucket(std::int64_t distance, std::int64_t num_buckets, std::in
   if (n <= middle) return distance;
   const auto mid = static_cast<double>(middle);
   const double steps =
-      natural_log(static_cast<double>(n) / mid) / natural_log((static_cast<double>(max_distance) - 1) / mid) * (mid - 1);
+      log64(static_cast<double>(n) / mid) / log64((static_cast<double>(max_distance) - 1) / mid) * (mid - 1);
   // 1e-9: as in t5_bucket, for a bucket that rounds up.
   const std::int64_t bucket = middle + static_cast<std::int64_t>(std::ceil(steps - 1e-9));
   return distance < 0 ? -bucket : bucket;
