@@ -111,14 +111,24 @@ class EngineHandle {
   }
 
   // The batch packed: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1].
-  // Answer: last_hidden_state, pooler_output, hidden_states, attentions as ForwardResult has them.
-  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, bool hidden_states, bool attentions) {
+  // options: {hidden_states, attentions, qkv, head_mask, patches: [[tap, Float32Array], ...]}.
+  // Answer: last_hidden_state, pooler_output, hidden_states, attentions, queries, keys, values as ForwardResult has them.
+  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
     Batch batch;
     batch.input_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(input_ids);
     batch.token_type_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(token_type_ids);
     batch.position_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(position_ids);
     batch.seq_start = emscripten::convertJSArrayToNumberVector<std::int32_t>(seq_start);
-    const auto result = wattn::forward(*engine_, batch, {.output_hidden_states = hidden_states, .output_attentions = attentions});
+    ForwardOptions forward_options{.output_hidden_states = optional_field<bool>(options, "hidden_states").value_or(false),
+                                   .output_attentions = optional_field<bool>(options, "attentions").value_or(false),
+                                   .output_qkv = optional_field<bool>(options, "qkv").value_or(false)};
+    const auto floats = [](const val& array) { return emscripten::convertJSArrayToNumberVector<float>(array); };
+    if (const val mask = options["head_mask"]; !mask.isUndefined()) forward_options.head_mask = floats(mask);
+    const val patches = options["patches"];
+    for (std::size_t i = 0; !patches.isUndefined() && i < patches["length"].as<std::size_t>(); ++i) {
+      forward_options.patches.push_back({patches[i][0].as<std::string>(), floats(patches[i][1])});
+    }
+    const auto result = wattn::forward(*engine_, batch, forward_options);
     if (!result.ok()) return answer(result.error());
     const auto arrays = [](const std::vector<std::vector<float>>& layers) {
       val out = val::array();
@@ -130,6 +140,9 @@ class EngineHandle {
     out.set("pooler_output", to_typed_array(result.value().pooler_output));
     out.set("hidden_states", arrays(result.value().hidden_states));
     out.set("attentions", arrays(result.value().attentions));
+    out.set("queries", arrays(result.value().qkv[0]));
+    out.set("keys", arrays(result.value().qkv[1]));
+    out.set("values", arrays(result.value().qkv[2]));
     return out;
   }
 

@@ -62,6 +62,14 @@ export interface SeamEmbedOptions {
   first_text?: number; // number of the first text, for messages
 }
 
+export interface SeamForwardOptions {
+  hidden_states?: boolean;
+  attentions?: boolean;
+  qkv?: boolean;
+  head_mask?: Float32Array | undefined; // [layers, heads]
+  patches?: [tap: string, values: Float32Array][]; // [tokens, width]
+}
+
 /** Room for helper threads: addresses inside the memory. */
 export interface Helpers {
   team: number;
@@ -86,13 +94,15 @@ export interface SeamEngineHandle extends SeamTokenizer {
     tokenTypeIds: Int32Array,
     positionIds: Int32Array,
     seqStart: Int32Array,
-    hiddenStates: boolean,
-    attentions: boolean,
+    options: SeamForwardOptions,
   ): Answer & {
     last_hidden_state: Float32Array; // [tokens, hidden]
     pooler_output: Float32Array; // [batch, hidden], or empty
     hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
     attentions: Float32Array[]; // [layers], sequence after sequence [heads, seq, seq]
+    queries: Float32Array[]; // [layers] of [tokens, hidden], or empty
+    keys: Float32Array[];
+    values: Float32Array[];
   };
   describe_tokenizer(): Answer & { vocab_size: number; model_max_length?: number };
   info(): Answer & {

@@ -12,23 +12,30 @@ std::int64_t relative_buckets(const EncoderConfig& config, std::int64_t max_seq)
   return config.distances == Distances::kDisentangled ? std::min(config.relative_rows(), 2 * max_seq) : 0;
 }
 
-// Shows the packed rows of one layer to the taps; does nothing without taps.
+// Shows the packed rows of one layer to the taps, which may change them; does nothing without taps.
 struct LayerTaps {
   Taps* taps;
   int layer;
   std::int64_t tokens;
 
-  void rows(const char* name, const float* data, std::int64_t width) const {
+  void rows(const char* name, float* data, std::int64_t width) const {
     if (!taps) return;
-    const std::int64_t dims[] = {tokens, width};
-    taps->on_tensor({name, layer}, {data, dims});
+    taps->patch({name, layer}, data, width, width);
+    show(name, data, width);
   }
   // Columns first .. first + width of rows stride wide.
-  void columns(const char* name, const float* data, std::int64_t stride, std::int64_t first, std::int64_t width) const {
+  void columns(const char* name, float* data, std::int64_t stride, std::int64_t first, std::int64_t width) const {
     if (!taps) return;
+    taps->patch({name, layer}, data + first, width, stride);
     std::vector<float> copy(static_cast<std::size_t>(tokens * width));
     for (std::int64_t i = 0; i < tokens; ++i) std::copy_n(data + i * stride + first, width, copy.begin() + i * width);
-    rows(name, copy.data(), width);
+    show(name, copy.data(), width);
+  }
+
+ private:
+  void show(const char* name, const float* data, std::int64_t width) const {
+    const std::int64_t dims[] = {tokens, width};
+    taps->on_tensor({name, layer}, {data, dims});
   }
 };
 
@@ -187,6 +194,7 @@ void Encoder::attention(const Pass& pass, int index, const float* x, float* out)
   tap.columns("attention.key", work.qkv, 3 * hidden, hidden, hidden);
   tap.columns("attention.value", work.qkv, 3 * hidden, 2 * hidden, hidden);
   AttentionTerms terms;
+  if (taps) terms.head_mask = taps->head_mask(index);
   if (local) terms.window = config_.local_window;
   if (distance_bias_.values) terms.bias = &distance_bias_;
   if (config_.distances == Distances::kDisentangled) {

@@ -174,6 +174,40 @@ def save_case(folder, kind, config, extra):
     common.write_bytes(folder / "expected.f32", b"".join(data))
 
 
+def run_changed(model, dtype, mask, patch):
+    """The last hidden state with heads scaled by mask [layers, heads], or with the first layer's output replaced by patch."""
+    model = model.to(dtype).eval()
+    layers = model.layers if hasattr(model, "layers") else model.encoder.layer
+    hooks = []
+    for layer, scales in zip(layers, mask if mask is not None else []):
+        columns = torch.tensor(scales, dtype=dtype).repeat_interleave(HIDDEN // HEADS)
+        out = layer.attn.Wo if hasattr(layer, "attn") else layer.attention.output.dense
+        hooks.append(out.register_forward_pre_hook(lambda _module, inputs, columns=columns: (inputs[0] * columns,)))
+    if patch is not None:
+        change = lambda _module, _inputs, output: (patch.to(dtype),) if isinstance(output, tuple) else patch.to(dtype)
+        hooks.append(layers[0].register_forward_hook(change))
+    with torch.no_grad():
+        out = model(input_ids=torch.tensor([INPUTS[0][0]])).last_hidden_state[0]
+    for hook in hooks:
+        hook.remove()
+    return out
+
+
+def save_changes(folder):
+    """changes.json: what ablation of heads and patching of activations do."""
+    floats = lambda x: [float(str(v)) for v in x.to(torch.float32).flatten().numpy()]
+    cases = []
+    for name in ("roberta", "modernbert"):
+        model = transformers.AutoModel.from_pretrained(folder / name, attn_implementation="eager")
+        mask = [[0, 1, 0.5], [1, 0, 1], [1, 1, 0]][:model.config.num_hidden_layers]
+        patch = torch.sin(torch.arange(len(INPUTS[0][0]) * HIDDEN)).view(1, -1, HIDDEN)
+        for kind, change in (("head_mask", (mask, None)), ("layer.0.output", (None, patch))):
+            exact, single = run_changed(model, torch.float64, *change), run_changed(model, torch.float32, *change)
+            cases.append({"case": name, "change": kind, "numbers": mask if kind == "head_mask" else floats(patch),
+                          "f32_diff": float(f"{float((exact - single.double()).abs().max()):.3g}"), "last_hidden_state": floats(exact)})
+    common.write_json(folder / "changes.json", {"input_ids": INPUTS[0][0], "cases": cases}, depth=3)
+
+
 def make(_options):
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -185,4 +219,5 @@ def make(_options):
     for name, (kind, config, *extra) in CASES.items():
         save_case(folder / name, kind, config, extra[0] if extra else {})
     common.write_json(folder / "cases.json", list(CASES))
+    save_changes(folder)
     common.update_manifest("architectures", common.versions("torch", "transformers", "safetensors", "numpy"))
