@@ -20,7 +20,7 @@ function checkPair() {
 
 /** Entries of web/ and the platform each is for. */
 const entries = [
-  { name: 'index', platform: 'browser' },
+  { name: 'index', platform: 'browser', splitting: true },
   { name: 'worker', platform: 'browser' },
   { name: 'thread', platform: 'browser' },
   { name: 'node', platform: 'node' },
@@ -32,10 +32,12 @@ const entries = [
 ];
 
 async function bundle(buildId, memoryFlags) {
-  for (const { name, platform, external = [] } of entries) {
+  for (const { name, platform, external = [], splitting = false } of entries) {
     await build({
       entryPoints: [join(root, 'web', `${name}.ts`)],
-      outfile: join(dist, `${name}.js`),
+      outdir: dist,
+      splitting,
+      chunkNames: 'chunk-[name]-[hash]', // beside the entry: what a page loads only when it asks for it
       bundle: true,
       format: 'esm',
       platform,
