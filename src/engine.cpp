@@ -224,8 +224,7 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
     add_head_slots(engine.head_->weight_slots(), slots);
   }
   loader->weight_files_ = std::move(weight_files).value();
-  loader->weights_.emplace(std::move(slots),
-                           std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
+  loader->weights_.emplace(std::move(slots), std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
                            [arch = arch.value()](std::string_view name) { return canonical_weight_name(*arch, name); });
   return loader;
 }

@@ -2,7 +2,7 @@
 // Needs the two wasm builds (npm run build does them first).
 import { build } from 'esbuild';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
 
@@ -62,7 +62,11 @@ function emitTypes() {
     const text = readFileSync(join(dist, file), 'utf8');
     for (const [, name] of text.matchAll(/['"]\.\/([\w/]+)\.js['"]/g)) kept.add(`${name}.d.ts`);
   }
-  for (const file of readdirSync(dist)) if (file.endsWith('.d.ts') && !kept.has(file)) rmSync(join(dist, file));
+  for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    if (entry.isFile() && path.endsWith('.d.ts') && !kept.has(relative(dist, path))) rmSync(path);
+  }
+  rmSync(join(dist, 'tasks'), { recursive: true, force: true }); // empty now
 }
 
 function brotliSize(file) {

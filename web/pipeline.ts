@@ -144,7 +144,8 @@ export async function pipeline<Task extends keyof Pipelines>(
   model?: ModelSpecifier | null,
   options?: LoadOptions,
 ): Promise<Pipelines[Task]> {
-  if (task === 'feature-extraction') return featureExtraction(await loadEngine('pipeline', model, options ?? {})) as Pipelines[Task];
+  if (task === 'feature-extraction')
+    return featureExtraction(await loadEngine('pipeline', model, options ?? {})) as Pipelines[Task];
   const known = ['feature-extraction', ...kTaskNames];
   if (known.includes(task)) return (await loadTaskPipeline(task, model, options ?? {})) as unknown as Pipelines[Task];
   if (kLaterTasks.includes(task)) {

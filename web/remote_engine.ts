@@ -222,12 +222,7 @@ export class RemoteEngine implements AnyEngine {
     return { data, dim, pooled, tokens, truncated: parts.flatMap((part) => part.truncated) };
   }
 
-  async run(
-    task: string,
-    items: readonly unknown[],
-    options: unknown,
-    signal: AbortSignalLike | undefined,
-  ): Promise<unknown[]> {
+  async run(task: string, items: readonly unknown[], options: unknown, signal: AbortSignalLike | undefined): Promise<unknown[]> {
     const ends = jobEnds(items.map(sizeOf));
     const urgent = ends.length === 1;
     const jobs = ends.map((end, i) => {

@@ -169,7 +169,11 @@ type AnswerOf<O> = O extends { top_k: 1 } ? Answer : O extends { top_k: number }
 /** With `top_k` 1 (default) one answer, or null when the context has none; else a list. */
 export interface QuestionAnsweringPipeline extends TaskPipeline {
   <const O extends QuestionAnsweringOptions>(question: string, context: string, options?: O): Promise<AnswerOf<O>>;
-  <const O extends QuestionAnsweringOptions>(questions: readonly string[], context: string | readonly string[], options?: O): Promise<AnswerOf<O>[]>;
+  <const O extends QuestionAnsweringOptions>(
+    questions: readonly string[],
+    context: string | readonly string[],
+    options?: O,
+  ): Promise<AnswerOf<O>[]>;
   <const O extends QuestionAnsweringOptions>(input: QuestionContext, options?: O): Promise<AnswerOf<O>>;
   <const O extends QuestionAnsweringOptions>(inputs: readonly QuestionContext[], options?: O): Promise<AnswerOf<O>[]>;
   readonly task: 'question-answering';

@@ -26,11 +26,11 @@ enum class HeadKind : std::uint8_t {
 
 // One head of one family. Tensor names are without ".weight" and ".bias".
 struct HeadLayers {
-  const char* dense = nullptr;           // [hidden, hidden], before the output; null: none
+  const char* dense = nullptr;                // [hidden, hidden], before the output; null: none
   Activation activation = Activation::kNone;  // after dense
-  const char* activation_key = nullptr;  // of config.json, in place of activation where it is there
-  const char* norm = nullptr;            // LayerNorm after that; null: none
-  const char* output = nullptr;          // null: this family has no such head here
+  const char* activation_key = nullptr;       // of config.json, in place of activation where it is there
+  const char* norm = nullptr;                 // LayerNorm after that; null: none
+  const char* output = nullptr;               // null: this family has no such head here
   // The output is [vocab, hidden] times the word embeddings; output names its bias alone, in full.
   bool tied = false;
 };

@@ -19,8 +19,8 @@ Result<void> encode_all(const Engine& engine, std::span<const std::u16string_vie
   }
   if (!options.max_length) options.max_length = static_cast<std::int32_t>(engine.max_length());
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    auto encoding = pairs.empty() ? engine.tokenizer().encode(texts[i], options)
-                                  : engine.tokenizer().encode_pair(texts[i], pairs[i], options);
+    auto encoding =
+        pairs.empty() ? engine.tokenizer().encode(texts[i], options) : engine.tokenizer().encode_pair(texts[i], pairs[i], options);
     if (!encoding.ok()) return encoding.error();
     std::vector<Encoding> windows = std::move(encoding.value().overflowing);
     result.encodings.push_back(std::move(encoding).value());

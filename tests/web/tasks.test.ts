@@ -1,6 +1,6 @@
 // The tasks against transformers' pipelines, over tiny models (tests/goldens/README.md, tasks/).
-import { pipeline } from '../../dist/node.js';
-import { expectError, headFiles, mixedTexts, readJson } from './support';
+import { pipeline } from 'wattn';
+import { expectError, headFiles, mixedTexts, readJson } from './support.js';
 
 const cases = readJson('tasks', 'cases.json');
 
@@ -84,7 +84,11 @@ describe('text-classification', () => {
     await expectError(classify('a', { top_k: 0 }), 'InputError', /top_k/);
     await expectError(classify('a', { functions: 'softmax' } as never), 'InputError', /unknown option 'functions'/);
     await expectError(classify('a', { max_length: 99 }), 'InputError', /max_length: expected a whole number from 1 to 64/);
-    await expectError(classify(['a', 'the '.repeat(90)], { on_overflow: 'error' }), 'InputError', /text 1: expected at most 48 tokens, found 92/);
+    await expectError(
+      classify(['a', 'the '.repeat(90)], { on_overflow: 'error' }),
+      'InputError',
+      /text 1: expected at most 48 tokens, found 92/,
+    );
     await expectError(classify('a', { signal: AbortSignal.abort() }), 'AbortError');
     await classify.dispose();
     await expectError(classify('a'), 'StateError', /disposed/);
@@ -94,7 +98,11 @@ describe('text-classification', () => {
 describe('a checkpoint without the head that a task needs', () => {
   it('is refused by name', async () => {
     const load = (files: Map<string, Uint8Array>) => pipeline('text-classification', files);
-    await expectError(load(headFiles('token')), 'UnsupportedError', /architectures: expected a model that ends in ForSequenceClassification/);
+    await expectError(
+      load(headFiles('token')),
+      'UnsupportedError',
+      /architectures: expected a model that ends in ForSequenceClassification/,
+    );
     await expectError(
       load(headFiles('sequence', { architectures: null }, 'token')),
       'ModelFormatError',
@@ -165,7 +173,13 @@ describe('question-answering', () => {
       expectAnswer(got, toUtf16(context, one.answer), bound(one), JSON.stringify([question, context, options]));
       for (const { start, end, answer: text } of [got].flat()) expect(context.slice(start, end)).toBe(text);
     }
-    const both = await answer([{ question: 'Who?', context: 'The birds.' }, { question: 'What?', context: '' }], { top_k: 2 });
+    const both = await answer(
+      [
+        { question: 'Who?', context: 'The birds.' },
+        { question: 'What?', context: '' },
+      ],
+      { top_k: 2 },
+    );
     expect(both[1]).toEqual([]);
     await expectError(answer('Who?' as never), 'InputError', /expected a question and a context/);
     await answer.dispose();
@@ -193,7 +207,10 @@ describe('text-ranking', () => {
     expect(ranked.map(({ score }) => score)).toEqual([...scores].sort((a, b) => b - a));
     for (const { corpus_id, score, text } of ranked) expect([scores[corpus_id], documents[corpus_id]]).toEqual([score, text]);
     expect(await rank('Who sings?', documents, { top_k: 3 })).toHaveLength(3);
-    const raw = await pipeline('text-ranking', headFiles('ranker', { sentence_transformers: { activation_fn: 'torch.nn.modules.linear.Identity' } }));
+    const raw = await pipeline(
+      'text-ranking',
+      headFiles('ranker', { sentence_transformers: { activation_fn: 'torch.nn.modules.linear.Identity' } }),
+    );
     const [best] = await raw('Who sings?', documents);
     expect(1 / (1 + Math.exp(-(best?.score as number)))).toBeCloseTo(ranked[0]?.score as number, 12);
     const other = await pipeline('text-ranking', headFiles('sequence'));

@@ -56,7 +56,12 @@ function targetIds(engine: TaskEngine, targets: readonly string[]): number[] {
   return [...new Set(ids)];
 }
 
-function fillingsOf(window: Window, vocabulary: Vocabulary, options: Options, targets: readonly number[] | undefined): MaskFilling[][] {
+function fillingsOf(
+  window: Window,
+  vocabulary: Vocabulary,
+  options: Options,
+  targets: readonly number[] | undefined,
+): MaskFilling[][] {
   const masks = [...window.ids.keys()].filter((i) => window.ids[i] === vocabulary.mask_id);
   return masks.map((mask, row) => {
     const all = softmax(window.logits.subarray(row * window.labels, (row + 1) * window.labels));

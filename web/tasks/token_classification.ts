@@ -59,9 +59,7 @@ function tokensOf(engine: TaskEngine, text: string, window: Window): ScoredToken
     const [start, end] = [window.offsets[2 * index] as number, window.offsets[2 * index + 1] as number];
     const written = text.slice(start, end);
     const word = words[index] as string;
-    const goesOn = marked
-      ? codePoints(word) !== codePoints(written)
-      : start > 0 && !text.slice(start - 1, start + 1).includes(' ');
+    const goesOn = marked ? codePoints(word) !== codePoints(written) : start > 0 && !text.slice(start - 1, start + 1).includes(' ');
     const isUnknown = id === unknown;
     tokens.push({
       word: isUnknown ? written : word,

@@ -70,13 +70,7 @@ export const zeroShotClassification: Task<string, Options, ZeroShotResult> = {
     const { candidate_labels: labels, hypothesis_template } = options;
     const hypotheses = labels.map((label) => hypothesis_template.split('{}').join(label));
     const pairs = items.flatMap((text) => hypotheses.map((text_pair) => ({ text, text_pair })));
-    const runs = await predict(
-      engine,
-      pairs,
-      toSeamOptions(options, { strategy: 'only_first' }),
-      context,
-      options.on_overflow,
-    );
+    const runs = await predict(engine, pairs, toSeamOptions(options, { strategy: 'only_first' }), context, options.on_overflow);
     const entailment = entailmentOf(readConfig(engine), runs[0]?.[0]?.labels ?? 1);
     return items.map((sequence, i) => {
       const own = runs.slice(i * labels.length, (i + 1) * labels.length);
