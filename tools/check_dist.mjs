@@ -29,7 +29,10 @@ function withImports(file, seen = new Set()) {
   if (seen.has(file)) return seen;
   seen.add(file);
   if (!file.endsWith('.js')) return seen;
-  for (const [, next] of read(file).toString().matchAll(/(?:\bfrom|\bimport) ?["']\.\/([\w.-]+)["']/g)) withImports(next, seen);
+  for (const [, next] of read(file)
+    .toString()
+    .matchAll(/(?:\bfrom|\bimport) ?["']\.\/([\w.-]+)["']/g))
+    withImports(next, seen);
   return seen;
 }
 

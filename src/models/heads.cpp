@@ -41,7 +41,7 @@ Result<void> check_class(HeadKind kind, JsonRef config) {
     }
   }
   return unsupported_error(classes.where() + ": expected a model that ends in " + std::string(endings.front()) +
-                           ", which this task needs, found " + classes.describe());
+                           ", which this task needs, found " + classes.to_text().substr(0, 200));
 }
 
 WeightSlot vector_slot(std::string name, float* values, std::int64_t size) {
