@@ -7,6 +7,7 @@
 #include "tasks/embed.h"
 #include "tasks/forward.h"
 #include "tasks/inspect.h"
+#include "tasks/predict.h"
 
 namespace wattn {
 namespace {
@@ -25,8 +26,8 @@ std::optional<std::vector<PoolingMode>> to_pooling(const val& names) {
 class EngineHandle {
  public:
   // files: [[name, Uint8Array], ...]. Answer: weight_files.
-  // dtype: "f32", "q16" or "q8"; web/ checked both words.
-  val begin(val files, std::string precision, std::string dtype) {
+  // dtype: "f32", "q16" or "q8"; head: "none", "sequence", "token", "answer" or "masked_lm"; web/ checked all words.
+  val begin(val files, std::string precision, std::string dtype, std::string head) {
     std::vector<NamedFile> named(files["length"].as<std::size_t>());
     for (std::size_t i = 0; i < named.size(); ++i) {
       named[i].name = files[i][0].as<std::string>();
@@ -37,6 +38,11 @@ class EngineHandle {
         .dtype = dtype == "q16"  ? WeightType::kQ16
                  : dtype == "q8" ? WeightType::kQ8
                                  : WeightType::kF32,
+        .head = head == "sequence"    ? HeadKind::kSequence
+                : head == "token"     ? HeadKind::kToken
+                : head == "answer"    ? HeadKind::kAnswer
+                : head == "masked_lm" ? HeadKind::kMaskedLm
+                                      : HeadKind::kNone,
     };
     auto loader = EngineLoader::begin(named, options);
     if (!loader.ok()) return answer(loader.error());
@@ -110,6 +116,29 @@ class EngineHandle {
     return out;
   }
 
+  // options: those of encode() and at_token. pairs: the second texts, joined alike, or null. Answer: as encode()'s, and
+  // logits [sum of rows, labels], rows [encodings], labels.
+  val predict(val text, val lengths, val pair_text, val pair_lengths, val options) {
+    const Texts texts(text, lengths);
+    std::optional<Texts> pairs;
+    if (!pair_text.isNull()) pairs.emplace(pair_text, pair_lengths);
+    const PredictOptions predict_options{.encode = to_encode_options(options),
+                                         .at_token = optional_field<std::string>(options, "at_token").value_or("")};
+    const auto result = wattn::predict(
+        *engine_, texts.views, pairs ? std::span<const std::u16string_view>(pairs->views) : std::span<const std::u16string_view>(),
+        predict_options);
+    if (!result.ok()) return answer(result.error());
+    FlatEncodings flat;
+    for (std::size_t i = 0; i < result.value().encodings.size(); ++i) {
+      flat.add(result.value().encodings[i], result.value().text[i]);
+    }
+    val out = flat.to_answer();
+    out.set("logits", to_typed_array(result.value().logits));
+    out.set("rows", to_typed_array(result.value().rows));
+    out.set("labels", static_cast<double>(result.value().labels));
+    return out;
+  }
+
   // The batch packed: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1].
   // options: {hidden_states, attentions, qkv, head_mask, patches: [[tap, Float32Array], ...]}.
   // Answer: last_hidden_state, pooler_output, hidden_states, attentions, queries, keys, values as ForwardResult has them.
@@ -152,6 +181,18 @@ class EngineHandle {
   val count(val text, val lengths, val options) const { return wattn::count(engine_->tokenizer(), text, lengths, options); }
   val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
     return wattn::decode(engine_->tokenizer(), ids, skip_special_tokens, clean_up_spaces);
+  }
+  // tokens: an array of strings. Answer: text.
+  val tokens_to_string(val tokens) const {
+    val out = answer();
+    out.set("text", val(engine_->tokenizer().tokens_to_string(emscripten::vecFromJSArray<std::string>(tokens))));
+    return out;
+  }
+  // Answer: id, -1 for a string that is no token.
+  val token_to_id(std::string token) const {
+    val out = answer();
+    out.set("id", engine_->tokenizer().token_to_id(token).value_or(-1));
+    return out;
   }
   val ids_to_tokens(val ids) const { return wattn::ids_to_tokens(engine_->tokenizer(), ids); }
   val describe_tokenizer() const { return wattn::describe(engine_->tokenizer()); }
@@ -223,10 +264,13 @@ EMSCRIPTEN_BINDINGS(engine) {
       .function("use_helpers", &EngineHandle::use_helpers)
       .function("finish", &EngineHandle::finish)
       .function("embed", &EngineHandle::embed)
+      .function("predict", &EngineHandle::predict)
       .function("forward", &EngineHandle::forward)
       .function("encode", &EngineHandle::encode)
       .function("count", &EngineHandle::count)
       .function("decode", &EngineHandle::decode)
+      .function("tokens_to_string", &EngineHandle::tokens_to_string)
+      .function("token_to_id", &EngineHandle::token_to_id)
       .function("ids_to_tokens", &EngineHandle::ids_to_tokens)
       .function("describe_tokenizer", &EngineHandle::describe_tokenizer)
       .function("info", &EngineHandle::info)

@@ -124,6 +124,40 @@ std::int64_t choose_max_length(const SentenceConfig& sentence, const Tokenizer& 
   return positions;
 }
 
+Result<Head> make_head(HeadKind kind, JsonRef config, const Encoder& encoder) {
+  const auto layers = Head::find_layers(kind, config);
+  if (!layers.ok()) return layers.error();
+  HeadShape shape{.hidden = encoder.config().hidden_size,
+                  .width = encoder.config().hidden_size,
+                  .labels = 2,  // start and end
+                  .norm_eps = encoder.config().layer_norm_eps};
+  if (kind == HeadKind::kMaskedLm) {
+    shape.width = encoder.word_embeddings().hidden;
+    shape.labels = encoder.word_embeddings().rows;
+  } else if (kind != HeadKind::kAnswer) {
+    const auto labels = Head::num_labels(config);
+    if (!labels.ok()) return labels.error();
+    shape.labels = labels.value();
+  }
+  return Head::with_layers(kind, layers.value(), shape, encoder.kernels());
+}
+
+// A head may want a tensor that the encoder has a slot for too (the pooler): one slot then fills both, and must be filled.
+void add_head_slots(std::vector<WeightSlot> of_head, std::vector<WeightSlot>& slots) {
+  for (WeightSlot& more : of_head) {
+    const auto at = std::find_if(slots.begin(), slots.end(), [&](const WeightSlot& slot) { return slot.name == more.name; });
+    if (at == slots.end() || at->shape != more.shape) {
+      slots.push_back(std::move(more));
+      continue;
+    }
+    at->required = true;
+    at->write_row = [first = std::move(at->write_row), second = std::move(more.write_row)](std::int64_t row, const float* values) {
+      first(row, values);
+      second(row, values);
+    };
+  }
+}
+
 }  // namespace
 
 std::uint64_t Engine::arena_bytes() const {
@@ -150,6 +184,14 @@ Result<const float*> Engine::run(const Batch& batch, Taps* taps) {
   return static_cast<const float*>(hidden);
 }
 
+void Engine::run_head(const float* hidden, std::span<const std::int32_t> tokens, float* logits) {
+  const std::int64_t size = encoder_.config().hidden_size;
+  std::vector<float> rows(tokens.size() * static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < tokens.size(); ++i) std::copy_n(hidden + tokens[i] * size, size, rows.data() + i * size);
+  const ThreadTeam::Awake awake(team_);
+  head_->run({kernels(), team_}, encoder_.word_embeddings(), rows.data(), static_cast<std::int64_t>(tokens.size()), logits);
+}
+
 Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<NamedFile>& files, const LoadOptions& options) {
   const Documents documents(files);
   auto config = documents.read("config.json");
@@ -174,9 +216,15 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   engine.sentence_ = std::move(sentence).value();
   engine.arch_ = arch.value();
   engine.max_length_ = choose_max_length(engine.sentence_, engine.tokenizer_, encoder_config.value().max_position_embeddings);
+  std::vector<WeightSlot> slots = engine.encoder_.weight_slots(arch.value()->names);
+  if (options.head != HeadKind::kNone) {
+    auto head = make_head(options.head, config.value().root(), engine.encoder_);
+    if (!head.ok()) return head.error();
+    engine.head_ = std::move(head).value();
+    add_head_slots(engine.head_->weight_slots(), slots);
+  }
   loader->weight_files_ = std::move(weight_files).value();
-  loader->weights_.emplace(engine.encoder_.weight_slots(arch.value()->names),
-                           std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
+  loader->weights_.emplace(std::move(slots), std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
                            [arch = arch.value()](std::string_view name) { return canonical_weight_name(*arch, name); });
   return loader;
 }

@@ -141,6 +141,7 @@ class Encoder {
   const Kernels& kernels() const { return *kernels_; }
   WeightType weight_type() const { return type_; }
   bool has_pooler() const { return has_pooler_; }
+  const Embedding& word_embeddings() const { return word_embeddings_; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
 
   // Bytes forward() takes from its arena for micro-batches within these limits.
