@@ -87,14 +87,16 @@ class EngineHandle {
     return answer();
   }
 
-  // options: {pooling, normalize, prompt, prompt_name, max_length, truncate, split_special_tokens,
-  // first_text}. Answer: data, dim, pooled, tokens, untruncated.
+  // options: {pooling, normalize, truncate_dim, prompt, prompt_name, max_length, overflow (as in Overflow), overlap, split_special_tokens,
+  // first_text}. Answer: data, dim, pooled, tokens, untruncated, windows.
   val embed(val text, val lengths, val options) {
     EmbedOptions embed_options;
     embed_options.pooling = to_pooling(options["pooling"]);
     embed_options.normalize = optional_field<bool>(options, "normalize");
     embed_options.max_length = optional_field<std::int32_t>(options, "max_length");
-    embed_options.truncate = optional_field<bool>(options, "truncate").value_or(true);
+    embed_options.truncate_dim = optional_field<std::int32_t>(options, "truncate_dim");
+    embed_options.overlap = optional_field<std::int32_t>(options, "overlap").value_or(0);
+    embed_options.overflow = static_cast<Overflow>(optional_field<int>(options, "overflow").value_or(0));
     embed_options.split_special_tokens = optional_field<bool>(options, "split_special_tokens").value_or(false);
     embed_options.first_text = optional_field<std::int32_t>(options, "first_text").value_or(0);
     if (auto prompt = optional_field<std::string>(options, "prompt")) {
@@ -113,6 +115,7 @@ class EngineHandle {
     out.set("pooled", result.value().pooled);
     out.set("tokens", to_typed_array(result.value().tokens));
     out.set("untruncated", to_typed_array(result.value().tokens_untruncated));
+    out.set("windows", to_typed_array(result.value().windows));
     return out;
   }
 

@@ -47,6 +47,15 @@ Result<SentenceConfig> read_sentence_config(const Documents& documents) {
       if (!pooling.ok()) return pooling.error();
       if (auto e = parse_pooling(pooling.value().root(), sentence); !e.ok()) return e.error();
     }
+    for (const std::string& path : list.value().dense_paths) {
+      auto dense = documents.read(path + "/config.json");
+      if (!dense.ok()) return dense.error();
+      if (auto e = parse_dense(dense.value().root(), path, sentence); !e.ok()) return e.error();
+      const std::size_t count = sentence.dense.size();
+      if (count > 1 && sentence.dense[count - 2].out != sentence.dense[count - 1].in) {
+        return dense.value().root()["in_features"].mismatch("the module before's " + std::to_string(sentence.dense[count - 2].out));
+      }
+    }
   }
   using Parse = Result<void> (*)(JsonRef, SentenceConfig&);
   const std::pair<const char*, Parse> optional[] = {{"sentence_bert_config.json", parse_sentence_bert},
@@ -124,6 +133,34 @@ std::int64_t choose_max_length(const SentenceConfig& sentence, const Tokenizer& 
   return positions;
 }
 
+// The Dense modules' memory and slots, one file each after the encoder's.
+Result<Arena> take_dense(const SentenceConfig& sentence, const Kernels& kernels, std::vector<Linear>& layers) {
+  const auto take = [&](Arena& arena) {
+    layers.clear();
+    for (const DenseConfig& dense : sentence.dense) {
+      layers.push_back(take_linear(arena, kernels, WeightType::kF32, dense.in, dense.out, dense.bias));
+    }
+  };
+  Arena measure;
+  take(measure);
+  auto arena = Arena::with_bytes(measure.used(), "weights of Dense");
+  if (arena.ok()) take(arena.value());
+  return arena;
+}
+
+void add_dense_slots(const SentenceConfig& sentence, const std::vector<Linear>& layers, std::vector<WeightSlot>& slots) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Linear& layer = layers[i];
+    slots.push_back({sentence.dense[i].path + "/linear.weight", {layer.out, layer.in}, true, [layer](std::int64_t j, const float* row) {
+                       set_weight_row(layer, j, row);
+                     }});
+    if (!layer.bias) continue;
+    slots.push_back({sentence.dense[i].path + "/linear.bias", {layer.out}, true, [layer](std::int64_t, const float* row) {
+                       std::copy_n(row, layer.out, layer.bias);
+                     }});
+  }
+}
+
 Result<Head> make_head(HeadKind kind, JsonRef config, const Encoder& encoder) {
   const auto layers = Head::find_layers(kind, config);
   if (!layers.ok()) return layers.error();
@@ -184,6 +221,17 @@ Result<const float*> Engine::run(const Batch& batch, Taps* taps) {
   return static_cast<const float*>(hidden);
 }
 
+void Engine::run_dense(const float* pooled, std::int64_t count, std::vector<float>& out) {
+  const std::int64_t in = dense_.empty() ? 0 : dense_.front().in;
+  out.assign(pooled, pooled + count * in);
+  for (std::size_t i = 0; i < dense_.size(); ++i) {
+    std::vector<float> next(static_cast<std::size_t>(count * dense_[i].out));
+    const ThreadTeam::Awake awake(team_);
+    linear({kernels(), team_}, dense_[i], out.data(), count, sentence_.dense[i].activation, {}, next.data());
+    out = std::move(next);
+  }
+}
+
 void Engine::run_head(const float* hidden, std::span<const std::int32_t> tokens, float* logits) {
   const std::int64_t size = encoder_.config().hidden_size;
   std::vector<float> rows(tokens.size() * static_cast<std::size_t>(size));
@@ -223,9 +271,26 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
     engine.head_ = std::move(head).value();
     add_head_slots(engine.head_->weight_slots(), slots);
   }
+  const std::int64_t pooled = encoder_config.value().hidden_size * static_cast<std::int64_t>(engine.sentence_.pooling.size());
+  if (!engine.sentence_.dense.empty() && engine.sentence_.dense.front().in != pooled) {
+    const DenseConfig& first = engine.sentence_.dense.front();
+    return model_format_error(first.path + "/config.json: in_features: expected the pooled vector's " + std::to_string(pooled) +
+                              ", found " + std::to_string(first.in));
+  }
+  auto dense_weights = take_dense(engine.sentence_, kernels, engine.dense_);
+  if (!dense_weights.ok()) return dense_weights.error();
+  engine.dense_weights_ = std::move(dense_weights).value();
+  add_dense_slots(engine.sentence_, engine.dense_, slots);
   loader->weight_files_ = std::move(weight_files).value();
-  loader->weights_.emplace(std::move(slots), std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
-                           [arch = arch.value()](std::string_view name) { return canonical_weight_name(*arch, name); });
+  for (const DenseConfig& dense : engine.sentence_.dense) loader->weight_files_.push_back(dense.path + "/model.safetensors");
+  loader->weights_.emplace(std::move(slots),
+                           std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
+                           [loader = loader.get(), arch = arch.value()](std::string_view name) {
+                             // A module's tensors carry its folder.
+                             const std::string& file = loader->weight_files_[loader->files_begun_ - 1];
+                             const std::size_t folder = file.rfind('/') + 1;
+                             return folder > 0 ? file.substr(0, folder) + std::string(name) : canonical_weight_name(*arch, name);
+                           });
   return loader;
 }
 

@@ -134,10 +134,10 @@ TEST_F(Loading, RefusesSizesWhoseMemoryIsNotToBeHad) {
 TEST_F(Loading, NamesAModuleItDoesNotHave) {
   file("modules.json") = R"([{"idx":0,"path":"","type":"sentence_transformers.models.Transformer"},
     {"idx":1,"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},
-    {"idx":2,"path":"2_Dense","type":"sentence_transformers.models.Dense"}])";
+    {"idx":2,"path":"2_CNN","type":"sentence_transformers.models.CNN"}])";
   expect_error(ErrorCode::kUnsupported,
-               "modules.json: [2].type: expected Transformer, Pooling, Normalize in this order, found "
-               "\"sentence_transformers.models.Dense\"");
+               "modules.json: [2].type: expected Transformer, Pooling, Dense, Normalize in this order, found "
+               "\"sentence_transformers.models.CNN\"");
 }
 
 TEST_F(Loading, NamesAPoolingItDoesNotHave) {
