@@ -7,6 +7,7 @@
 #include "tasks/embed.h"
 #include "tasks/forward.h"
 #include "tasks/inspect.h"
+#include "tasks/predict.h"
 
 namespace wattn {
 namespace {
@@ -32,8 +33,8 @@ bool gguf_header_is_whole(val bytes) {
 class EngineHandle {
  public:
   // files: [[name, Uint8Array], ...]. Answer: weight_files.
-  // dtype: "f32", "q16" or "q8"; web/ checked both words.
-  val begin(val files, std::string precision, std::string dtype) {
+  // dtype: "f32", "q16" or "q8"; head: "none", "sequence", "token", "answer" or "masked_lm"; web/ checked all words.
+  val begin(val files, std::string precision, std::string dtype, std::string head) {
     std::vector<NamedFile> named(files["length"].as<std::size_t>());
     for (std::size_t i = 0; i < named.size(); ++i) {
       named[i].name = files[i][0].as<std::string>();
@@ -44,6 +45,11 @@ class EngineHandle {
         .dtype = dtype == "q16"  ? WeightType::kQ16
                  : dtype == "q8" ? WeightType::kQ8
                                  : WeightType::kF32,
+        .head = head == "sequence"    ? HeadKind::kSequence
+                : head == "token"     ? HeadKind::kToken
+                : head == "answer"    ? HeadKind::kAnswer
+                : head == "masked_lm" ? HeadKind::kMaskedLm
+                                      : HeadKind::kNone,
     };
     auto loader = EngineLoader::begin(named, options);
     if (!loader.ok()) return answer(loader.error());
@@ -88,14 +94,16 @@ class EngineHandle {
     return answer();
   }
 
-  // options: {pooling, normalize, prompt, prompt_name, max_length, truncate, split_special_tokens,
-  // first_text}. Answer: data, dim, pooled, tokens, untruncated.
+  // options: {pooling, normalize, truncate_dim, prompt, prompt_name, max_length, overflow (as in Overflow), overlap, split_special_tokens,
+  // first_text}. Answer: data, dim, pooled, tokens, untruncated, windows.
   val embed(val text, val lengths, val options) {
     EmbedOptions embed_options;
     embed_options.pooling = to_pooling(options["pooling"]);
     embed_options.normalize = optional_field<bool>(options, "normalize");
     embed_options.max_length = optional_field<std::int32_t>(options, "max_length");
-    embed_options.truncate = optional_field<bool>(options, "truncate").value_or(true);
+    embed_options.truncate_dim = optional_field<std::int32_t>(options, "truncate_dim");
+    embed_options.overlap = optional_field<std::int32_t>(options, "overlap").value_or(0);
+    embed_options.overflow = static_cast<Overflow>(optional_field<int>(options, "overflow").value_or(0));
     embed_options.split_special_tokens = optional_field<bool>(options, "split_special_tokens").value_or(false);
     embed_options.first_text = optional_field<std::int32_t>(options, "first_text").value_or(0);
     if (auto prompt = optional_field<std::string>(options, "prompt")) {
@@ -114,18 +122,52 @@ class EngineHandle {
     out.set("pooled", result.value().pooled);
     out.set("tokens", to_typed_array(result.value().tokens));
     out.set("untruncated", to_typed_array(result.value().tokens_untruncated));
+    out.set("windows", to_typed_array(result.value().windows));
+    return out;
+  }
+
+  // options: those of encode() and at_token. pairs: the second texts, joined alike, or null. Answer: as encode()'s, and
+  // logits [sum of rows, labels], rows [encodings], labels.
+  val predict(val text, val lengths, val pair_text, val pair_lengths, val options) {
+    const Texts texts(text, lengths);
+    std::optional<Texts> pairs;
+    if (!pair_text.isNull()) pairs.emplace(pair_text, pair_lengths);
+    const PredictOptions predict_options{.encode = to_encode_options(options),
+                                         .at_token = optional_field<std::string>(options, "at_token").value_or("")};
+    const auto result = wattn::predict(
+        *engine_, texts.views, pairs ? std::span<const std::u16string_view>(pairs->views) : std::span<const std::u16string_view>(),
+        predict_options);
+    if (!result.ok()) return answer(result.error());
+    FlatEncodings flat;
+    for (std::size_t i = 0; i < result.value().encodings.size(); ++i) {
+      flat.add(result.value().encodings[i], result.value().text[i]);
+    }
+    val out = flat.to_answer();
+    out.set("logits", to_typed_array(result.value().logits));
+    out.set("rows", to_typed_array(result.value().rows));
+    out.set("labels", static_cast<double>(result.value().labels));
     return out;
   }
 
   // The batch packed: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1].
-  // Answer: last_hidden_state, pooler_output, hidden_states, attentions as ForwardResult has them.
-  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, bool hidden_states, bool attentions) {
+  // options: {hidden_states, attentions, qkv, head_mask, patches: [[tap, Float32Array], ...]}.
+  // Answer: last_hidden_state, pooler_output, hidden_states, attentions, queries, keys, values as ForwardResult has them.
+  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
     Batch batch;
     batch.input_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(input_ids);
     batch.token_type_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(token_type_ids);
     batch.position_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(position_ids);
     batch.seq_start = emscripten::convertJSArrayToNumberVector<std::int32_t>(seq_start);
-    const auto result = wattn::forward(*engine_, batch, {.output_hidden_states = hidden_states, .output_attentions = attentions});
+    ForwardOptions forward_options{.output_hidden_states = optional_field<bool>(options, "hidden_states").value_or(false),
+                                   .output_attentions = optional_field<bool>(options, "attentions").value_or(false),
+                                   .output_qkv = optional_field<bool>(options, "qkv").value_or(false)};
+    const auto floats = [](const val& array) { return emscripten::convertJSArrayToNumberVector<float>(array); };
+    if (const val mask = options["head_mask"]; !mask.isUndefined()) forward_options.head_mask = floats(mask);
+    const val patches = options["patches"];
+    for (std::size_t i = 0; !patches.isUndefined() && i < patches["length"].as<std::size_t>(); ++i) {
+      forward_options.patches.push_back({patches[i][0].as<std::string>(), floats(patches[i][1])});
+    }
+    const auto result = wattn::forward(*engine_, batch, forward_options);
     if (!result.ok()) return answer(result.error());
     const auto arrays = [](const std::vector<std::vector<float>>& layers) {
       val out = val::array();
@@ -137,6 +179,9 @@ class EngineHandle {
     out.set("pooler_output", to_typed_array(result.value().pooler_output));
     out.set("hidden_states", arrays(result.value().hidden_states));
     out.set("attentions", arrays(result.value().attentions));
+    out.set("queries", arrays(result.value().qkv[0]));
+    out.set("keys", arrays(result.value().qkv[1]));
+    out.set("values", arrays(result.value().qkv[2]));
     return out;
   }
 
@@ -146,6 +191,18 @@ class EngineHandle {
   val count(val text, val lengths, val options) const { return wattn::count(engine_->tokenizer(), text, lengths, options); }
   val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
     return wattn::decode(engine_->tokenizer(), ids, skip_special_tokens, clean_up_spaces);
+  }
+  // tokens: an array of strings. Answer: text.
+  val tokens_to_string(val tokens) const {
+    val out = answer();
+    out.set("text", val(engine_->tokenizer().tokens_to_string(emscripten::vecFromJSArray<std::string>(tokens))));
+    return out;
+  }
+  // Answer: id, -1 for a string that is no token.
+  val token_to_id(std::string token) const {
+    val out = answer();
+    out.set("id", engine_->tokenizer().token_to_id(token).value_or(-1));
+    return out;
   }
   val ids_to_tokens(val ids) const { return wattn::ids_to_tokens(engine_->tokenizer(), ids); }
   val describe_tokenizer() const { return wattn::describe(engine_->tokenizer()); }
@@ -218,10 +275,13 @@ EMSCRIPTEN_BINDINGS(engine) {
       .function("use_helpers", &EngineHandle::use_helpers)
       .function("finish", &EngineHandle::finish)
       .function("embed", &EngineHandle::embed)
+      .function("predict", &EngineHandle::predict)
       .function("forward", &EngineHandle::forward)
       .function("encode", &EngineHandle::encode)
       .function("count", &EngineHandle::count)
       .function("decode", &EngineHandle::decode)
+      .function("tokens_to_string", &EngineHandle::tokens_to_string)
+      .function("token_to_id", &EngineHandle::token_to_id)
       .function("ids_to_tokens", &EngineHandle::ids_to_tokens)
       .function("describe_tokenizer", &EngineHandle::describe_tokenizer)
       .function("info", &EngineHandle::info)

@@ -6,8 +6,6 @@
 #include "tokenizer/formats/formats.h"
 
 namespace wattn {
-namespace {
-
 EncodeOptions to_encode_options(const val& options) {
   EncodeOptions out;
   out.add_special_tokens = optional_field<bool>(options, "add_special_tokens").value_or(true);
@@ -24,40 +22,32 @@ EncodeOptions to_encode_options(const val& options) {
   return out;
 }
 
-// Flat arrays over many encodings.
-struct Flat {
-  std::vector<std::int32_t> ids, type_ids, offsets, word_ids, sequence_ids, lengths, untruncated, text;
-  std::vector<std::uint8_t> special_tokens_mask;
+void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
+  const auto append = [](auto& out, const auto& values) { out.insert(out.end(), values.begin(), values.end()); };
+  append(ids, encoding.ids);
+  append(type_ids, encoding.type_ids);
+  append(word_ids, encoding.word_ids);
+  append(sequence_ids, encoding.sequence_ids);
+  append(special_tokens_mask, encoding.special_tokens_mask);
+  for (const TextSpan& span : encoding.offsets) append(offsets, std::initializer_list<std::int32_t>{span.begin, span.end});
+  lengths.push_back(static_cast<std::int32_t>(encoding.size()));
+  untruncated.push_back(encoding.num_tokens_untruncated);
+  text.push_back(text_index);
+}
 
-  void add(const Encoding& encoding, std::int32_t text_index) {
-    const auto append = [](auto& out, const auto& values) { out.insert(out.end(), values.begin(), values.end()); };
-    append(ids, encoding.ids);
-    append(type_ids, encoding.type_ids);
-    append(word_ids, encoding.word_ids);
-    append(sequence_ids, encoding.sequence_ids);
-    append(special_tokens_mask, encoding.special_tokens_mask);
-    for (const TextSpan& span : encoding.offsets) append(offsets, std::initializer_list<std::int32_t>{span.begin, span.end});
-    lengths.push_back(static_cast<std::int32_t>(encoding.size()));
-    untruncated.push_back(encoding.num_tokens_untruncated);
-    text.push_back(text_index);
-  }
-
-  val to_answer() const {
-    val out = answer();
-    out.set("ids", to_typed_array(ids));
-    out.set("type_ids", to_typed_array(type_ids));
-    out.set("offsets", to_typed_array(offsets));
-    out.set("special_tokens_mask", to_typed_array(special_tokens_mask));
-    out.set("word_ids", to_typed_array(word_ids));
-    out.set("sequence_ids", to_typed_array(sequence_ids));
-    out.set("lengths", to_typed_array(lengths));
-    out.set("untruncated", to_typed_array(untruncated));
-    out.set("text", to_typed_array(text));
-    return out;
-  }
-};
-
-}  // namespace
+val FlatEncodings::to_answer() const {
+  val out = answer();
+  out.set("ids", to_typed_array(ids));
+  out.set("type_ids", to_typed_array(type_ids));
+  out.set("offsets", to_typed_array(offsets));
+  out.set("special_tokens_mask", to_typed_array(special_tokens_mask));
+  out.set("word_ids", to_typed_array(word_ids));
+  out.set("sequence_ids", to_typed_array(sequence_ids));
+  out.set("lengths", to_typed_array(lengths));
+  out.set("untruncated", to_typed_array(untruncated));
+  out.set("text", to_typed_array(text));
+  return out;
+}
 
 val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
            const val& options) {
@@ -65,7 +55,7 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
   const Texts texts(text, lengths);
   std::optional<Texts> pairs;
   if (!pair_text.isNull()) pairs.emplace(pair_text, pair_lengths);
-  Flat flat;
+  FlatEncodings flat;
   for (std::size_t i = 0; i < texts.views.size(); ++i) {
     const auto encoding = pairs ? tokenizer.encode_pair(texts.views[i], pairs->views[i], encode_options)
                                 : tokenizer.encode(texts.views[i], encode_options);

@@ -6,6 +6,18 @@
 
 namespace wattn {
 
+// Flat arrays over many encodings, as encode() answers them.
+struct FlatEncodings {
+  std::vector<std::int32_t> ids, type_ids, offsets, word_ids, sequence_ids, lengths, untruncated, text;
+  std::vector<std::uint8_t> special_tokens_mask;
+
+  void add(const Encoding& encoding, std::int32_t text_index);
+  val to_answer() const;
+};
+
+// The options of encode().
+EncodeOptions to_encode_options(const val& options);
+
 // options: {add_special_tokens, split_special_tokens, max_length, strategy, truncation_side, overlap, return_overflowing}.
 // pairs: the second texts, joined alike, or null. Answer: flat arrays over all encodings, text after text, each followed
 // by its overflow windows: ids, type_ids, offsets (two numbers a token), special_tokens_mask, word_ids, sequence_ids; and

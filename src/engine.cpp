@@ -53,6 +53,15 @@ Result<SentenceConfig> read_sentence_config(const Documents& documents) {
       if (!pooling.ok()) return pooling.error();
       if (auto e = parse_pooling(pooling.value().root(), sentence); !e.ok()) return e.error();
     }
+    for (const std::string& path : list.value().dense_paths) {
+      auto dense = documents.read(path + "/config.json");
+      if (!dense.ok()) return dense.error();
+      if (auto e = parse_dense(dense.value().root(), path, sentence); !e.ok()) return e.error();
+      const std::size_t count = sentence.dense.size();
+      if (count > 1 && sentence.dense[count - 2].out != sentence.dense[count - 1].in) {
+        return dense.value().root()["in_features"].mismatch("the module before's " + std::to_string(sentence.dense[count - 2].out));
+      }
+    }
   }
   using Parse = Result<void> (*)(JsonRef, SentenceConfig&);
   const std::pair<const char*, Parse> optional[] = {{"sentence_bert_config.json", parse_sentence_bert},
@@ -147,6 +156,68 @@ std::int64_t choose_max_length(const SentenceConfig& sentence, const Tokenizer& 
   return positions;
 }
 
+// The Dense modules' memory and slots, one file each after the encoder's.
+Result<Arena> take_dense(const SentenceConfig& sentence, const Kernels& kernels, std::vector<Linear>& layers) {
+  const auto take = [&](Arena& arena) {
+    layers.clear();
+    for (const DenseConfig& dense : sentence.dense) {
+      layers.push_back(take_linear(arena, kernels, WeightType::kF32, dense.in, dense.out, dense.bias));
+    }
+  };
+  Arena measure;
+  take(measure);
+  auto arena = Arena::with_bytes(measure.used(), "weights of Dense");
+  if (arena.ok()) take(arena.value());
+  return arena;
+}
+
+void add_dense_slots(const SentenceConfig& sentence, const std::vector<Linear>& layers, std::vector<WeightSlot>& slots) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Linear& layer = layers[i];
+    slots.push_back({sentence.dense[i].path + "/linear.weight", {layer.out, layer.in}, true, [layer](std::int64_t j, const float* row) {
+                       set_weight_row(layer, j, row);
+                     }});
+    if (!layer.bias) continue;
+    slots.push_back({sentence.dense[i].path + "/linear.bias", {layer.out}, true, [layer](std::int64_t, const float* row) {
+                       std::copy_n(row, layer.out, layer.bias);
+                     }});
+  }
+}
+
+Result<Head> make_head(HeadKind kind, JsonRef config, const Encoder& encoder) {
+  const auto layers = Head::find_layers(kind, config);
+  if (!layers.ok()) return layers.error();
+  HeadShape shape{.hidden = encoder.config().hidden_size,
+                  .width = encoder.config().hidden_size,
+                  .labels = 2,  // start and end
+                  .norm_eps = encoder.config().layer_norm_eps};
+  if (kind == HeadKind::kMaskedLm) {
+    shape.width = encoder.word_embeddings().hidden;
+    shape.labels = encoder.word_embeddings().rows;
+  } else if (kind != HeadKind::kAnswer) {
+    const auto labels = Head::num_labels(config);
+    if (!labels.ok()) return labels.error();
+    shape.labels = labels.value();
+  }
+  return Head::with_layers(kind, layers.value(), shape, encoder.kernels());
+}
+
+// A head may want a tensor that the encoder has a slot for too (the pooler): one slot then fills both, and must be filled.
+void add_head_slots(std::vector<WeightSlot> of_head, std::vector<WeightSlot>& slots) {
+  for (WeightSlot& more : of_head) {
+    const auto at = std::find_if(slots.begin(), slots.end(), [&](const WeightSlot& slot) { return slot.name == more.name; });
+    if (at == slots.end() || at->shape != more.shape) {
+      slots.push_back(std::move(more));
+      continue;
+    }
+    at->required = true;
+    at->write_row = [first = std::move(at->write_row), second = std::move(more.write_row)](std::int64_t row, const float* values) {
+      first(row, values);
+      second(row, values);
+    };
+  }
+}
+
 }  // namespace
 
 std::uint64_t Engine::arena_bytes() const {
@@ -171,6 +242,25 @@ Result<const float*> Engine::run(const Batch& batch, Taps* taps) {
   float* hidden = arena_.take<float>(token_budget() * encoder_.config().hidden_size);
   encoder_.forward(team_, batch, arena_, hidden, taps);
   return static_cast<const float*>(hidden);
+}
+
+void Engine::run_dense(const float* pooled, std::int64_t count, std::vector<float>& out) {
+  const std::int64_t in = dense_.empty() ? 0 : dense_.front().in;
+  out.assign(pooled, pooled + count * in);
+  for (std::size_t i = 0; i < dense_.size(); ++i) {
+    std::vector<float> next(static_cast<std::size_t>(count * dense_[i].out));
+    const ThreadTeam::Awake awake(team_);
+    linear({kernels(), team_}, dense_[i], out.data(), count, sentence_.dense[i].activation, {}, next.data());
+    out = std::move(next);
+  }
+}
+
+void Engine::run_head(const float* hidden, std::span<const std::int32_t> tokens, float* logits) {
+  const std::int64_t size = encoder_.config().hidden_size;
+  std::vector<float> rows(tokens.size() * static_cast<std::size_t>(size));
+  for (std::size_t i = 0; i < tokens.size(); ++i) std::copy_n(hidden + tokens[i] * size, size, rows.data() + i * size);
+  const ThreadTeam::Awake awake(team_);
+  head_->run({kernels(), team_}, encoder_.word_embeddings(), rows.data(), static_cast<std::int64_t>(tokens.size()), logits);
 }
 
 Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<NamedFile>& files, const LoadOptions& options) {
@@ -199,12 +289,33 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   engine.sentence_ = std::move(sentence).value();
   engine.arch_ = arch.value();
   engine.max_length_ = choose_max_length(engine.sentence_, engine.tokenizer_, encoder_config.value().max_position_embeddings);
+  std::vector<WeightSlot> slots = engine.encoder_.weight_slots(arch.value()->names);
+  if (options.head != HeadKind::kNone) {
+    auto head = make_head(options.head, config.value().root(), engine.encoder_);
+    if (!head.ok()) return head.error();
+    engine.head_ = std::move(head).value();
+    add_head_slots(engine.head_->weight_slots(), slots);
+  }
+  const std::int64_t pooled = encoder_config.value().hidden_size * static_cast<std::int64_t>(engine.sentence_.pooling.size());
+  if (!engine.sentence_.dense.empty() && engine.sentence_.dense.front().in != pooled) {
+    const DenseConfig& first = engine.sentence_.dense.front();
+    return model_format_error(first.path + "/config.json: in_features: expected the pooled vector's " + std::to_string(pooled) +
+                              ", found " + std::to_string(first.in));
+  }
+  auto dense_weights = take_dense(engine.sentence_, kernels, engine.dense_);
+  if (!dense_weights.ok()) return dense_weights.error();
+  engine.dense_weights_ = std::move(dense_weights).value();
+  add_dense_slots(engine.sentence_, engine.dense_, slots);
   loader->weight_files_ = std::move(weight_files).value();
-  const bool is_gguf = loader->weight_files_.front().ends_with(".gguf");
-  loader->weights_.emplace(engine.encoder_.weight_slots(arch.value()->names),
+  for (const DenseConfig& dense : engine.sentence_.dense) loader->weight_files_.push_back(dense.path + "/model.safetensors");
+  loader->weights_.emplace(std::move(slots),
                            std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
-                           [arch = arch.value(), is_gguf](std::string_view name) {
-                             return is_gguf ? canonical_gguf_name(*arch, name) : canonical_weight_name(*arch, name);
+                           [loader = loader.get(), arch = arch.value()](std::string_view name) {
+                             const std::string& file = loader->weight_files_[loader->files_begun_ - 1];
+                             if (file.ends_with(".gguf")) return canonical_gguf_name(*arch, name);
+                             // A module's tensors carry its folder.
+                             const std::size_t folder = file.rfind('/') + 1;
+                             return folder > 0 ? file.substr(0, folder) + std::string(name) : canonical_weight_name(*arch, name);
                            });
   return loader;
 }
@@ -228,6 +339,7 @@ Result<std::unique_ptr<Engine>> EngineLoader::finish() {
     return input_error("weight files: expected " + weight_files_[files_begun_] + ", found no further file");
   }
   if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
+  if (!engine_->encoder_.config().pooler) return std::move(engine_);
   const std::string pooler = std::string(engine_->arch_->names.pooler) + ".weight";
   const auto& slots = weights_->slots();
   engine_->encoder_.set_has_pooler(

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -15,6 +16,7 @@
 #include "io/weight_loader.h"
 #include "models/arch.h"
 #include "models/encoder.h"
+#include "models/heads.h"
 #include "models/sentence_config.h"
 #include "tokenizer/tokenizer.h"
 
@@ -30,12 +32,15 @@ enum class Precision : std::uint8_t { kExact, kFast };
 struct LoadOptions {
   Precision precision = Precision::kExact;
   WeightType dtype = WeightType::kF32;
+  HeadKind head = HeadKind::kNone;  // the head that the checkpoint must bring; tensors of others are passed over
 };
 
 class Engine {
  public:
   const Tokenizer& tokenizer() const { return tokenizer_; }
   const Encoder& encoder() const { return encoder_; }
+  // The head it was loaded with, or null.
+  const Head* head() const { return head_ ? &*head_ : nullptr; }
   const SentenceConfig& sentence() const { return sentence_; }
   const Kernels& kernels() const { return encoder_.kernels(); }
   // Helpers are set before the first run, if there are any.
@@ -48,11 +53,15 @@ class Engine {
   std::int64_t token_budget() const { return std::max<std::int64_t>(kTokenBudget, encoder_.config().max_position_embeddings); }
 
   // Bytes one engine holds: weights, and the arena that every run works in.
-  std::uint64_t weight_bytes() const { return encoder_.weight_bytes(); }
+  std::uint64_t weight_bytes() const { return encoder_.weight_bytes() + dense_weights_.used() + (head_ ? head_->weight_bytes() : 0); }
   std::uint64_t arena_bytes() const;
 
   // Runs the encoder over at most token_budget() tokens. The result, [tokens, hidden], is valid until the next run.
   Result<const float*> run(const Batch& batch, Taps* taps);
+  // The repository's Dense modules over pooled vectors, [count, sentence().dense.front().in]. out: [count, dense.back().out].
+  void run_dense(const float* pooled, std::int64_t count, std::vector<float>& out);
+  // The head over some rows of what run() gave. logits: [tokens.size(), head()->labels()].
+  void run_head(const float* hidden, std::span<const std::int32_t> tokens, float* logits);
 
  private:
   friend class EngineLoader;
@@ -62,7 +71,10 @@ class Engine {
 
   Tokenizer tokenizer_;
   Encoder encoder_;
+  std::optional<Head> head_;
   SentenceConfig sentence_;
+  Arena dense_weights_;
+  std::vector<Linear> dense_;
   const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;
   Arena arena_;  // made at the first run

@@ -2,7 +2,7 @@
 // Needs the two wasm builds (npm run build does them first).
 import { build } from 'esbuild';
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
 
@@ -20,7 +20,7 @@ function checkPair() {
 
 /** Entries of web/ and the platform each is for. */
 const entries = [
-  { name: 'index', platform: 'browser' },
+  { name: 'index', platform: 'browser', splitting: true },
   { name: 'worker', platform: 'browser' },
   { name: 'thread', platform: 'browser' },
   { name: 'node', platform: 'node' },
@@ -32,10 +32,12 @@ const entries = [
 ];
 
 async function bundle(buildId, memoryFlags) {
-  for (const { name, platform, external = [] } of entries) {
+  for (const { name, platform, external = [], splitting = false } of entries) {
     await build({
       entryPoints: [join(root, 'web', `${name}.ts`)],
-      outfile: join(dist, `${name}.js`),
+      outdir: dist,
+      splitting,
+      chunkNames: 'chunk-[name]-[hash]', // beside the entry: what a page loads only when it asks for it
       bundle: true,
       format: 'esm',
       platform,
@@ -60,7 +62,11 @@ function emitTypes() {
     const text = readFileSync(join(dist, file), 'utf8');
     for (const [, name] of text.matchAll(/['"]\.\/([\w/]+)\.js['"]/g)) kept.add(`${name}.d.ts`);
   }
-  for (const file of readdirSync(dist)) if (file.endsWith('.d.ts') && !kept.has(file)) rmSync(join(dist, file));
+  for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+    const path = join(entry.parentPath ?? entry.path, entry.name);
+    if (entry.isFile() && path.endsWith('.d.ts') && !kept.has(relative(dist, path))) rmSync(path);
+  }
+  rmSync(join(dist, 'tasks'), { recursive: true, force: true }); // empty now
 }
 
 function brotliSize(file) {

@@ -3,8 +3,10 @@
 import { readFileSync } from 'node:fs';
 import {
   choice,
+  computeOptions,
   count,
   flag,
+  given,
   kCommands,
   kHelp,
   kLaterCommands,
@@ -15,21 +17,13 @@ import {
   type Values,
 } from './cli_args.js';
 import { report } from './cli_inspect.js';
+import { classify, rank, run } from './cli_tasks.js';
 import { train } from './cli_train.js';
 import { floatsText, items, toLine, write, type Item } from './cli_lines.js';
-import { AutoTokenizer, InputError, inspectModel, pipeline, UnsupportedError, type Embeddings, type LoadOptions } from './node.js';
+import { AutoTokenizer, InputError, inspectModel, pipeline, UnsupportedError, type Embeddings } from './node.js';
 import type { EmbedOptions, TokenizeOptions } from './node.js';
 
 type Command = (values: Values, positionals: string[]) => Promise<void>;
-
-/** values without the undefined ones. */
-function given<T extends object>(options: T): T {
-  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as T;
-}
-
-function computeOptions(values: Values): LoadOptions {
-  return given({ ...loadOptions(values), dtype: text(values, 'dtype'), precision: text(values, 'precision') }) as LoadOptions;
-}
 
 function embedOptions(values: Values): EmbedOptions {
   if (flag(values, 'normalize') && flag(values, 'no-normalize'))
@@ -56,10 +50,10 @@ function embeddingText(out: Embeddings, i: number): string {
 
 const embed: Command = async (values, positionals) => {
   const options = embedOptions(values);
-  const run = await pipeline('feature-extraction', modelOf(values), computeOptions(values));
+  const pipe = await pipeline('feature-extraction', modelOf(values), computeOptions(values));
   for await (const portion of items(values, positionals)) {
     const texts = portion.map((item) => item.text);
-    const out = await run(texts, options);
+    const out = await pipe(texts, options);
     const line = (item: Item, i: number) =>
       toLine(item, {
         embedding: embeddingText(out, i),
@@ -99,7 +93,7 @@ const inspect: Command = async (values, positionals) => {
   await write(flag(values, 'json') ? `${JSON.stringify(inspection)}\n` : report(modelOf(values) ?? 'the bundled model', inspection));
 };
 
-const commands: Record<string, Command> = { embed, tokenize, inspect };
+const commands: Record<string, Command> = { embed, classify, rank, run, tokenize, inspect };
 
 async function main([name = '', ...args]: string[]): Promise<void> {
   if (name === '' || name === '--help' || name === '-h' || name === 'help') return write(kHelp[''] as string);

@@ -34,6 +34,36 @@ export const kCommands: Record<string, Options> = {
     'prompt-name': { type: 'string' },
     'on-overflow': { type: 'string' },
   },
+  classify: {
+    ...kModel,
+    ...kCompute,
+    ...kTexts,
+    'on-overflow': { type: 'string' },
+    'top-k': { type: 'string' },
+    function: { type: 'string' },
+    labels: { type: 'string' },
+    'multi-label': { type: 'boolean' },
+    hypothesis: { type: 'string' },
+  },
+  rank: {
+    ...kModel,
+    ...kCompute,
+    ...kTexts,
+    'on-overflow': { type: 'string' },
+    query: { type: 'string' },
+    'top-k': { type: 'string' },
+    stream: { type: 'boolean' },
+  },
+  run: {
+    ...kModel,
+    ...kCompute,
+    ...kTexts,
+    'on-overflow': { type: 'string' },
+    task: { type: 'string' },
+    options: { type: 'string' },
+    labels: { type: 'string' },
+    question: { type: 'string' },
+  },
   tokenize: {
     ...kModel,
     ...kTexts,
@@ -49,7 +79,7 @@ export const kCommands: Record<string, Options> = {
   inspect: { ...kModel, ...kCompute, json: { type: 'boolean' }, seq: { type: 'string' } },
 };
 
-export const kLaterCommands = ['classify', 'pack', 'bench'];
+export const kLaterCommands = ['generate', 'pack', 'bench'];
 
 const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a URL, or a hub id (org/name)
   --revision NAME       branch, tag or commit of a hub id (default main)
@@ -71,6 +101,9 @@ export const kHelp: Record<string, string> = {
   '': `Usage: wattn COMMAND --model DIR [options] [TEXT...]
 
   embed      {"text": .., "embedding": [..]} a line
+  classify   {"text": .., "labels": [{"label": .., "score": ..}, ..]} a line
+  rank       {"text": .., "score": ..} a line, best first
+  run        any other task: {"text": .., "result": ..} a line
   tokenize   {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} a line
   inspect    layers, shapes, parameters, mult-adds, bytes, memory
 
@@ -91,6 +124,36 @@ ${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_s
                         unit length or not (default: the model's own)
   --prompt TEXT         put before every text
   --prompt-name NAME    one of the model's own prompts
+  --on-overflow MODE    truncate (default) or error
+${kTextsHelp}`,
+  classify: `Usage: wattn classify --model DIR [options] [TEXT...]
+
+Writes {"text": .., "labels": [{"label": .., "score": ..}, ..]} a line, best label first. A JSON object may have a second text, "text_pair".
+
+${kModelHelp}${kComputeHelp}  --top-k N             labels a text (all)
+  --function NAME       softmax, sigmoid or none (default: as Python's pipeline chooses)
+  --labels A,B,C        labels of your own, by a model of natural-language inference (zero-shot)
+  --multi-label         each of those by itself
+  --hypothesis TEXT     made from each of those, which {} stands for ("This example is {}.")
+  --on-overflow MODE    truncate (default) or error
+${kTextsHelp}`,
+  rank: `Usage: wattn rank --model DIR --query TEXT [options] [DOCUMENT...]
+
+Writes {"text": .., "corpus_id": .., "score": ..} a line, the document that answers the query best first.
+
+${kModelHelp}${kComputeHelp}  --query TEXT          what the documents are ranked for
+  --top-k N             documents (all)
+  --stream              each document as it comes, in its place, with its score
+  --on-overflow MODE    truncate (default) or error
+${kTextsHelp}`,
+  run: `Usage: wattn run --task TASK --model DIR [options] [TEXT...]
+
+Writes {"text": .., "result": ..} a line; the result is what pipeline(TASK) gives.
+
+${kModelHelp}${kComputeHelp}  --task TASK           token-classification (ner), question-answering, fill-mask, text-classification, zero-shot-classification
+  --options JSON        options of the pipeline's call: {"aggregation_strategy": "simple", "stride": 32}
+  --question TEXT       question-answering: asked of every text (default: the JSON object's own "question")
+  --labels A,B,C        zero-shot-classification: the labels
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
   tokenize: `Usage: wattn tokenize --model DIR [options] [TEXT...]
@@ -179,4 +242,13 @@ export function loadOptions(values: Values): Pick<LoadOptions, 'revision' | 'loc
     ...(flag(values, 'local-files-only') && { local_files_only: true }),
     ...(shown && { progress_callback: show }),
   };
+}
+
+/** options without the undefined ones. */
+export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
+}
+
+export function computeOptions(values: Values): LoadOptions {
+  return given({ ...loadOptions(values), dtype: text(values, 'dtype'), precision: text(values, 'precision') }) as LoadOptions;
 }

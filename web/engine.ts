@@ -4,9 +4,10 @@ import { openGguf, openGgufModel } from './gguf_file.js';
 import { openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
-import type { SeamEmbedOptions, SeamEngineHandle } from './seam.js';
+import type { HeadKind, SeamEmbedOptions, SeamEngineHandle } from './seam.js';
 import { SeamHost } from './seam_host.js';
 import { abortable, Breather, TaskScope, throwIfAborted } from './signal.js';
+import { runTask } from './tasks/tasks.js';
 import type { AbortSignalLike, LoadOptions, MemoryInfo, ModelInfo, ModelSpecifier } from './types.js';
 import { joinTexts } from './texts.js';
 import { planThreads, startHelpers } from './threads.js';
@@ -39,6 +40,8 @@ export interface AnyEngine {
   /** The small files, for those who need a field that stays in JS. */
   readonly files: readonly NamedBytes[];
   embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult>;
+  /** A task over items, one result each; tasks/task.ts. */
+  run(task: string, items: readonly unknown[], options: unknown, signal: AbortSignalLike | undefined): Promise<unknown[]>;
   warmup(): Promise<void>;
   dispose(): void;
 }
@@ -90,11 +93,12 @@ export class Engine implements AnyEngine {
     private readonly endHelpers: () => void,
   ) {}
 
-  /** onChunk: sees the bytes of the weight files as they pass. */
+  /** head: what the checkpoint must bring beside the encoder. onChunk: sees the bytes of the weight files as they pass. */
   static async load(
     where: string,
     model: ModelSpecifier | undefined | null,
     options: LoadOptions = {},
+    head: HeadKind = 'none',
     onChunk?: (file: string, chunk: Uint8Array) => void,
   ): Promise<Engine> {
     checkOptions(where, options, kLoadRules);
@@ -118,7 +122,7 @@ export class Engine implements AnyEngine {
       host = loading;
       const precision = options.precision ?? 'exact';
       const dtype = toDtype(where, options.dtype);
-      const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype));
+      const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype, head));
       const starting =
         plan.threads > 1
           ? startHelpers(
@@ -196,6 +200,10 @@ export class Engine implements AnyEngine {
       best = Math.min(best, took);
       await breather.breathe(undefined);
     }
+  }
+
+  run(task: string, items: readonly unknown[], options: unknown, signal: AbortSignalLike | undefined): Promise<unknown[]> {
+    return runTask(this, task, items, options, { first: 0, signal });
   }
 
   /** Vectors of texts, over as many crossings as it takes. */

@@ -4,7 +4,8 @@ import { WattnError } from './errors.js';
 import { env } from './env.js';
 import { runForward } from './model.js';
 import type { AbortSignalLike, ForwardOptions, LoadOptions, ModelInputs, ModelOutput, ModelSpecifier } from './types.js';
-import type { SeamEmbedOptions } from './seam.js';
+import type { HeadKind, SeamEmbedOptions } from './seam.js';
+import { runTask } from './tasks/tasks.js';
 import type { Tensor } from './tensor.js';
 import { wasmFiles } from './wasm_files.js';
 import { useWasm } from './wasm_loader.js';
@@ -14,8 +15,17 @@ useWasm(wasmFiles);
 
 /** What a worker is asked; each has a number that its answer carries. */
 export type Request =
-  | { type: 'load'; where: string; model: ModelSpecifier; options: LoadOptions; env: Partial<typeof env>; progress: boolean }
+  | {
+      type: 'load';
+      where: string;
+      model: ModelSpecifier;
+      options: LoadOptions;
+      head: HeadKind;
+      env: Partial<typeof env>;
+      progress: boolean;
+    }
   | { type: 'embed'; texts: string[]; options: SeamEmbedOptions }
+  | { type: 'task'; task: string; items: unknown[]; options: unknown; first: number }
   | { type: 'warmup' }
   | { type: 'forward'; inputs: ModelInputs; options: ForwardOptions };
 
@@ -49,12 +59,17 @@ export function serveEngine(port: WorkerPort): void {
     if (request.type === 'load') {
       Object.assign(env, request.env);
       const progress_callback = request.progress ? (info: unknown) => port.post({ id, progress: info }) : undefined;
-      engine = await Engine.load(request.where, request.model, { ...request.options, progress_callback, signal });
+      const options = { ...request.options, progress_callback, signal };
+      engine = await Engine.load(request.where, request.model, options, request.head);
       return [{ info: engine.info, memory: engine.memory, files: engine.files }, []];
     }
     if (request.type === 'embed') {
       const result = await (engine as Engine).embed(request.texts, request.options, signal);
       return [result, [result.data.buffer as ArrayBuffer, result.tokens.buffer as ArrayBuffer]];
+    }
+    if (request.type === 'task') {
+      const { task, items, options, first } = request;
+      return [await runTask(engine as Engine, task, items, options, { first, signal }), []];
     }
     if (request.type === 'warmup') return [await (engine as Engine).warmup(), []];
     const output = await runForward(engine as Engine, request.inputs, { ...request.options, signal });

@@ -68,7 +68,7 @@ export async function inspectModel(
 ): Promise<Inspection> {
   checkOptions('inspect', { seq }, { seq: 'count' });
   const readers = new Map<string, HeaderReader>();
-  const engine = await Engine.load('inspect', model, options, (file, chunk) => {
+  const engine = await Engine.load('inspect', model, options, 'none', (file, chunk) => {
     const reader = readers.get(file) ?? new HeaderReader();
     readers.set(file, reader);
     reader.push(chunk);

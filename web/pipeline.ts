@@ -5,6 +5,8 @@ import { describe, InputError, UnsupportedError } from './errors.js';
 import { checkOptions, type Rules } from './options.js';
 import type { SeamEmbedOptions, SeamEngineHandle } from './seam.js';
 import { Tensor } from './tensor.js';
+import { kAliases, kTaskNames, loadTask } from './tasks/tasks.js';
+import type { Pipelines } from './task_types.js';
 import { checkTexts } from './texts.js';
 import { makeTokenizer } from './tokenizer.js';
 import type { Embeddings, EmbedOptions, FeatureExtractionPipeline, LoadOptions, ModelSpecifier, PoolingMode } from './types.js';
@@ -33,20 +35,7 @@ const kEmbedRules: Rules = {
   signal: 'signal',
 };
 
-const kLaterTasks = [
-  'text-classification',
-  'sentiment-analysis',
-  'zero-shot-classification',
-  'token-classification',
-  'ner',
-  'question-answering',
-  'fill-mask',
-  'text-ranking',
-  'text-generation',
-  'text2text-generation',
-  'translation',
-  'summarization',
-];
+const kLaterTasks = ['text-generation', 'text2text-generation', 'translation', 'summarization'];
 
 function toModes(pooling: EmbedOptions['pooling'] | null): string[] | undefined {
   if (pooling === undefined || pooling === null) return undefined;
@@ -103,14 +92,14 @@ async function embed(engine: AnyEngine, texts: unknown, options: EmbedOptions | 
   return Object.assign(tensor, { tokens, truncated });
 }
 
+/** What every pipeline has beside its call. */
+function withEngine<F extends object>(pipe: F, task: string, engine: AnyEngine) {
+  const rest = { task, info: () => engine.info, memory: () => engine.memory, warmup: () => engine.warmup() };
+  return disposable(Object.assign(pipe, rest), () => engine.dispose());
+}
+
 function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
   const pipe = (texts: string | readonly string[], options?: EmbedOptions) => embed(engine, texts, options);
-  const rest = {
-    task: 'feature-extraction' as const,
-    info: () => engine.info,
-    memory: () => engine.memory,
-    warmup: () => engine.warmup(),
-  };
   const tokenizer =
     engine instanceof Engine
       ? makeTokenizer<SeamEngineHandle>(
@@ -127,31 +116,40 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
       );
     },
   });
-  return disposable(Object.assign(pipe, rest) as unknown as FeatureExtractionPipeline, () => engine.dispose());
+  return withEngine(pipe, 'feature-extraction', engine) as unknown as FeatureExtractionPipeline;
+}
+
+async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: LoadOptions) {
+  const { head, prepare } = await loadTask(task);
+  const engine = await loadEngine('pipeline', model, options, head);
+  const pipe = async (...args: unknown[]) => {
+    const { items, options: own, signal, finish } = prepare(args);
+    return finish(await engine.run(task, items, own, signal));
+  };
+  return withEngine(pipe, kAliases[task] ?? task, engine);
 }
 
 /**
  * Loads a model for a task.
  *
  * `'feature-extraction'`: sentence vectors, from what the model's repository says of pooling, unit length, prompts and the
- * longest text. Other tasks are not there yet (`UnsupportedError`).
+ * longest text. The other tasks need a checkpoint that was trained for them: `'text-classification'` (`'sentiment-analysis'`),
+ * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'question-answering'`, `'fill-mask'`, `'text-ranking'`.
+ * Those that generate text are not there yet (`UnsupportedError`).
  *
  * @param model where the model is; see `ModelSpecifier`; without one, the small model that ships in the package.
  */
-export function pipeline(
-  task: 'feature-extraction',
+export async function pipeline<Task extends keyof Pipelines>(
+  task: Task,
   model?: ModelSpecifier | null,
   options?: LoadOptions,
-): Promise<FeatureExtractionPipeline>;
-export async function pipeline(
-  task: string,
-  model?: ModelSpecifier | null,
-  options?: LoadOptions,
-): Promise<FeatureExtractionPipeline> {
-  if (task !== 'feature-extraction') {
-    if (kLaterTasks.includes(task))
-      throw new UnsupportedError(`pipeline: task '${task}' is not there yet; there is 'feature-extraction'`);
-    throw new InputError(`pipeline: expected a task of 'feature-extraction', ${kLaterTasks.join(', ')}, found ${describe(task)}`);
+): Promise<Pipelines[Task]> {
+  if (task === 'feature-extraction')
+    return featureExtraction(await loadEngine('pipeline', model, options ?? {})) as Pipelines[Task];
+  const known = ['feature-extraction', ...kTaskNames];
+  if (known.includes(task)) return (await loadTaskPipeline(task, model, options ?? {})) as unknown as Pipelines[Task];
+  if (kLaterTasks.includes(task)) {
+    throw new UnsupportedError(`pipeline: task '${task}' is not there yet; there are ${known.join(', ')}`);
   }
-  return featureExtraction(await loadEngine('pipeline', model, options ?? {}));
+  throw new InputError(`pipeline: expected a task of ${[...known, ...kLaterTasks].join(', ')}, found ${describe(task)}`);
 }

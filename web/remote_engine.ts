@@ -8,8 +8,9 @@ import { describe, InputError, StateError, WattnError } from './errors.js';
 import { kSourceRules } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
 import { platform } from './platform.js';
-import type { SeamEmbedOptions } from './seam.js';
+import type { HeadKind, SeamEmbedOptions } from './seam.js';
 import { abortable, abortError, throwIfAborted } from './signal.js';
+import { sizeOf } from './tasks/task.js';
 import { Tensor } from './tensor.js';
 import type {
   AbortSignalLike,
@@ -148,6 +149,7 @@ export class RemoteEngine implements AnyEngine {
     model: ModelSpecifier | undefined | null,
     count: number,
     options: LoadOptions,
+    head: HeadKind = 'none',
   ): Promise<RemoteEngine> {
     const { progress_callback, signal, worker: _worker, ...rest } = options;
     throwIfAborted(signal ?? undefined);
@@ -159,6 +161,7 @@ export class RemoteEngine implements AnyEngine {
           type: 'load',
           where,
           model: toCloneable(model),
+          head,
           options: { threads: count > 1 ? 1 : undefined, ...rest } as LoadOptions,
           env: settings,
           progress: onProgress !== undefined,
@@ -196,7 +199,7 @@ export class RemoteEngine implements AnyEngine {
 
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
     const jobs: Promise<EmbedResult>[] = [];
-    const ends = jobEnds(texts);
+    const ends = jobEnds(texts.map(sizeOf));
     const urgent = ends.length === 1;
     let begin = 0;
     for (const end of ends) {
@@ -217,6 +220,16 @@ export class RemoteEngine implements AnyEngine {
       text += part.tokens.length;
     }
     return { data, dim, pooled, tokens, truncated: parts.flatMap((part) => part.truncated) };
+  }
+
+  async run(task: string, items: readonly unknown[], options: unknown, signal: AbortSignalLike | undefined): Promise<unknown[]> {
+    const ends = jobEnds(items.map(sizeOf));
+    const urgent = ends.length === 1;
+    const jobs = ends.map((end, i) => {
+      const first = ends[i - 1] ?? 0;
+      return this.ask({ type: 'task', task, items: items.slice(first, end), options, first }, { urgent, signal });
+    });
+    return (await Promise.all(jobs)).flat();
   }
 
   async forward(inputs: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
@@ -284,19 +297,19 @@ export class RemoteEngine implements AnyEngine {
 }
 
 /** Where the jobs of a call end; one job at least. */
-function jobEnds(texts: readonly string[]): number[] {
+function jobEnds(sizes: readonly number[]): number[] {
   const ends: number[] = [];
   let chars = 0;
   let begin = 0;
-  texts.forEach((text, i) => {
-    chars += text.length;
+  sizes.forEach((size, i) => {
+    chars += size;
     if (i > begin && (i - begin === kJobTexts || chars > kJobChars)) {
       ends.push(i);
       begin = i;
-      chars = text.length;
+      chars = size;
     }
   });
-  return [...ends, texts.length];
+  return [...ends, sizes.length];
 }
 
 /** A model where the options want it: here, or in workers. */
@@ -304,9 +317,10 @@ export async function loadEngine(
   where: string,
   model: ModelSpecifier | undefined | null,
   options: LoadOptions = {},
+  head: HeadKind = 'none',
 ): Promise<Engine | RemoteEngine> {
   checkOptions(where, options, kRules);
   const { worker, ...rest } = options;
   const count = toCount(where, worker);
-  return count === 0 ? Engine.load(where, model, rest) : RemoteEngine.load(where, model, count, rest);
+  return count === 0 ? Engine.load(where, model, rest, head) : RemoteEngine.load(where, model, count, rest, head);
 }

@@ -62,6 +62,26 @@ export interface SeamEmbedOptions {
   first_text?: number; // number of the first text, for messages
 }
 
+export interface SeamForwardOptions {
+  hidden_states?: boolean;
+  attentions?: boolean;
+  qkv?: boolean;
+  head_mask?: Float32Array | undefined; // [layers, heads]
+  patches?: [tap: string, values: Float32Array][]; // [tokens, width]
+}
+
+/** Of encode; the model's own max_length when there is none. */
+export interface SeamPredictOptions extends SeamEncodeOptions {
+  /** Logits only of the tokens of this name. */
+  at_token?: string;
+}
+
+export interface PredictAnswer extends EncodeAnswer {
+  logits: Float32Array; // [sum of rows, labels]
+  rows: Int32Array; // [encodings]: 1 for a sequence head, else tokens
+  labels: number;
+}
+
 /** Room for helper threads: addresses inside the memory. */
 export interface Helpers {
   team: number;
@@ -69,8 +89,11 @@ export interface Helpers {
   stack_bytes: number;
 }
 
+/** The head of the checkpoint that is wanted. */
+export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm';
+
 export interface SeamEngineHandle extends SeamTokenizer {
-  begin(files: [string, Uint8Array][], precision: string, dtype: string): Answer & { weight_files: string[] };
+  begin(files: [string, Uint8Array][], precision: string, dtype: string, head: HeadKind): Answer & { weight_files: string[] };
   begin_weight_file(name: string, bytes: number): Answer;
   push(chunk: Uint8Array): Answer;
   make_room_for_helpers(count: number): Answer & Helpers;
@@ -81,19 +104,30 @@ export interface SeamEngineHandle extends SeamTokenizer {
     lengths: Int32Array,
     options: SeamEmbedOptions,
   ): Answer & { data: Float32Array; dim: number; pooled: boolean; tokens: Int32Array; untruncated: Int32Array };
+  predict(
+    text: string,
+    lengths: Int32Array,
+    pairText: string | null,
+    pairLengths: Int32Array | null,
+    options: SeamPredictOptions,
+  ): PredictAnswer;
   forward(
     inputIds: Int32Array,
     tokenTypeIds: Int32Array,
     positionIds: Int32Array,
     seqStart: Int32Array,
-    hiddenStates: boolean,
-    attentions: boolean,
+    options: SeamForwardOptions,
   ): Answer & {
     last_hidden_state: Float32Array; // [tokens, hidden]
     pooler_output: Float32Array; // [batch, hidden], or empty
     hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
     attentions: Float32Array[]; // [layers], sequence after sequence [heads, seq, seq]
+    queries: Float32Array[]; // [layers] of [tokens, hidden], or empty
+    keys: Float32Array[];
+    values: Float32Array[];
   };
+  tokens_to_string(tokens: string[]): Answer & { text: string };
+  token_to_id(token: string): Answer & { id: number }; // -1: none
   describe_tokenizer(): Answer & { vocab_size: number; model_max_length?: number };
   info(): Answer & {
     model_type: string;

@@ -305,6 +305,17 @@ export interface ForwardOptions {
   output_attentions?: boolean;
   /** Adds `hidden_states`. Default `false`, which costs nothing. */
   output_hidden_states?: boolean;
+  /** Adds `queries`, `keys` and `values`. Default `false`, which costs nothing. */
+  output_qkv?: boolean;
+  /** What each head's attentions are multiplied by, `[layers, heads]`, or `[heads]` for all layers: 0 takes a head out. */
+  head_mask?: Tensor | readonly number[] | readonly (readonly number[])[];
+  /**
+   * Activation patching: numbers put in place of the model's own, and the rest of the pass computed from them. Names:
+   * `'embeddings.output'`, `'layer.N.attention.query'` (`key`, `value`, `context`, `output`), `'layer.N.intermediate'`,
+   * `'layer.N.output'`; each a float32 Tensor `[batch, seq, width]`, such as another call's `hidden_states[N + 1]`. An unknown name or
+   * another shape is an `InputError`.
+   */
+  patch?: { readonly [tap: string]: Tensor };
   /** Ends the call with an `AbortError`, between two runs. */
   signal?: AbortSignalLike | undefined;
 }
@@ -318,6 +329,10 @@ export interface ModelOutput {
   hidden_states?: Tensor<'float32'>[];
   /** `[layers]` of `[batch, heads, seq, seq]`, after softmax; the last index is the token that is looked at. */
   attentions?: Tensor<'float32'>[];
+  /** `[layers]` of `[batch, heads, seq, head_dim]`, as the scores are made of them (turned, with rotary positions). */
+  queries?: Tensor<'float32'>[];
+  keys?: Tensor<'float32'>[];
+  values?: Tensor<'float32'>[];
 }
 
 /** `await model({ input_ids, attention_mask }, options)`. */

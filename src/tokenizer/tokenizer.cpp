@@ -232,13 +232,18 @@ std::string Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_sp
     if (added && added->special) continue;
     tokens.emplace_back(*token);
   }
+  std::string text = tokens_to_string(std::move(tokens));
+  if (clean_up_spaces) clean_up_tokenization(text);
+  return text;
+}
+
+std::string Tokenizer::tokens_to_string(std::vector<std::string> tokens) const {
   if (parts_->decoder) parts_->decoder->decode(tokens);
   std::string text;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (i > 0 && !parts_->decoder) text += ' ';
     text += tokens[i];
   }
-  if (clean_up_spaces) clean_up_tokenization(text);
   return text;
 }
 

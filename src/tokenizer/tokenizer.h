@@ -47,6 +47,9 @@ class Tokenizer {
   // Ids that no token has are left out. clean_up_spaces is transformers' clean_up_tokenization_spaces.
   std::string decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const;
 
+  // Token strings (or what stands for them) to text: transformers' convert_tokens_to_string.
+  std::string tokens_to_string(std::vector<std::string> tokens) const;
+
   std::int32_t vocab_size() const;  // tokens, added ones included
   std::int32_t num_ids() const;     // 1 + the greatest id; more than vocab_size() when ids have gaps
   std::optional<std::int32_t> token_to_id(std::string_view token) const;

@@ -4,34 +4,8 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'wattn';
+import { cli, linesOf, wattn } from './cli_support.js';
 import { root, tiny } from './support.js';
-
-const cli = join(root, 'dist/cli.js');
-
-interface Said {
-  code: number;
-  out: string;
-  error: string;
-}
-
-async function wattn(args: string[], input?: string | Uint8Array, cwd = root): Promise<Said> {
-  const child = spawn(process.execPath, [cli, ...args], { cwd });
-  const said: Said = { code: -1, out: '', error: '' };
-  child.stdout.setEncoding('utf8').on('data', (text) => (said.out += text));
-  child.stderr.setEncoding('utf8').on('data', (text) => (said.error += text));
-  child.stdin.on('error', () => {});
-  if (input !== undefined) child.stdin.end(input);
-  [said.code] = await once(child, 'close');
-  return said;
-}
-
-const linesOf = (said: Said) => {
-  expect(said).toMatchObject({ code: 0, error: '' });
-  return said.out
-    .trimEnd()
-    .split('\n')
-    .map((line) => JSON.parse(line));
-};
 
 describe('wattn embed', () => {
   it('writes the vectors of texts, the very numbers of the library', async () => {
@@ -197,8 +171,8 @@ describe('wattn', () => {
 
   it('ends with 2 and one clear line on bad input', async () => {
     const cases: [string[], string | undefined, RegExp][] = [
-      [['nope'], undefined, /unknown command 'nope'; there are embed, tokenize, inspect/],
-      [['classify', '--model', tiny], undefined, /'wattn classify' is not there yet/],
+      [['nope'], undefined, /unknown command 'nope'; there are embed, classify, rank, run, tokenize, inspect/],
+      [['generate', '--model', tiny], undefined, /'wattn generate' is not there yet/],
       [['embed', 'the'], undefined, /--model: expected a model, found none/],
       [['embed', '--modell', tiny], undefined, /Unknown option '--modell'/],
       [['embed', '--model'], undefined, /--model/],

@@ -140,3 +140,22 @@ export async function expectError(work: Promise<unknown> | (() => unknown), name
   expect(error.name).toBe(name);
   return error;
 }
+
+/**
+ * The tiny encoder with a head of tests/goldens/tasks, in shards. config: members of its config.json to replace. head: whose head, when
+ * not its own; null for none.
+ */
+export function headFiles(kind: string, config: Record<string, unknown> = {}, head: string | null = kind): Files {
+  const files = tinyFiles({ 'modules.json': null, '1_Pooling/config.json': null });
+  const encode = (json: unknown) => new TextEncoder().encode(JSON.stringify(json));
+  files.set('config.json', encode({ ...readJson('tasks', kind, 'config.json'), ...config }));
+  files.set('encoder.safetensors', files.get('model.safetensors') as Uint8Array);
+  files.delete('model.safetensors');
+  const shards: Record<string, string> = { encoder: 'encoder.safetensors' };
+  if (head !== null) {
+    shards['head'] = 'head.safetensors';
+    files.set('head.safetensors', new Uint8Array(readFileSync(join(goldens, 'tasks', head, 'head.safetensors'))));
+  }
+  files.set('model.safetensors.index.json', encode({ weight_map: shards }));
+  return files;
+}

@@ -221,7 +221,7 @@ TEST(Embed, SaysWhatIsWrongWithItsOptions) {
   for (int i = 0; i < 100; ++i) words += u"the ";
   const std::u16string_view texts[] = {words};
   EmbedOptions refuse;
-  refuse.truncate = false;
+  refuse.overflow = Overflow::kError;
   auto result = embed(*engine.value(), texts, refuse);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "text 0: expected at most 48 tokens, found 102 (on_overflow is 'error')");

@@ -1,0 +1,98 @@
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { pipeline } from 'wattn';
+import { linesOf, wattn } from './cli_support.js';
+import { headFiles } from './support.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'wattn-cli-tasks-'));
+afterAll(() => rmSync(folder, { recursive: true, force: true }));
+
+function modelFolder(kind: string): string {
+  for (const [name, bytes] of headFiles(kind)) {
+    mkdirSync(dirname(join(folder, kind, name)), { recursive: true });
+    writeFileSync(join(folder, kind, name), bytes);
+  }
+  return join(folder, kind);
+}
+
+describe('wattn classify', () => {
+  it('writes the labels of texts and pairs, the very numbers of the library', async () => {
+    const model = modelFolder('sequence');
+    const classify = await pipeline('text-classification', model);
+    const input = '{"id": 1, "text": "the river", "text_pair": "a bridge"}\nthe bird\n';
+    const [pair, bird] = linesOf(await wattn(['classify', '--model', model], input));
+    const inputs = [{ text: 'the river', text_pair: 'a bridge' }, 'the bird'];
+    const all = await classify(inputs, { top_k: null });
+    expect(pair).toEqual({ id: 1, text: 'the river', text_pair: 'a bridge', labels: all[0] });
+    expect(bird.labels).toEqual(all[1]);
+    const [best] = linesOf(await wattn(['classify', '--model', model, '--top-k', '1', '--function', 'none', 'the bird']));
+    expect(best.labels).toEqual([...(await classify('the bird', { function_to_apply: 'none' }))]);
+    const [cut] = linesOf(await wattn(['classify', '--model', model, 'the '.repeat(99)]));
+    expect([cut.truncated, cut.tokens]).toEqual([true, 48]);
+    await classify.dispose();
+  });
+
+  it('takes labels of the caller', async () => {
+    const model = modelFolder('sequence');
+    const classify = await pipeline('zero-shot-classification', model);
+    const options = ['--labels', 'birds, boats', '--multi-label', '--hypothesis', 'It is of {}.'];
+    const [line] = linesOf(await wattn(['classify', '--model', model, ...options, 'the river']));
+    const { labels, scores } = await classify('the river', ['birds', 'boats'], {
+      multi_label: true,
+      hypothesis_template: 'It is of {}.',
+    });
+    expect(line.labels).toEqual(labels.map((label, i) => ({ label, score: scores[i] })));
+    await classify.dispose();
+  });
+
+  it('ends with one line and status 2 on what is wrong', async () => {
+    const model = modelFolder('sequence');
+    const wrong: [string[], string | undefined, RegExp][] = [
+      [['classify', '--model', modelFolder('token'), 'a'], undefined, /expected a model that ends in ForSequenceClassification/],
+      [['classify', '--model', model], '{"text": "a", "text_pair": 3}', /"text_pair"/],
+      [['classify', '--model', model, '--function', 'x', 'a'], undefined, /--function: expected softmax or sigmoid or none/],
+      [['rank', '--model', model, 'a'], undefined, /--query/],
+      [['rank', '--model', model, '--query', 'q', 'a'], undefined, /one label/],
+      [['run', '--model', model, 'a'], undefined, /--task: expected one of/],
+      [['run', '--model', model, '--task', 'ner', '--options', '{', 'a'], undefined, /--options/],
+    ];
+    for (const [args, input, message] of wrong) {
+      const { code, out, error } = await wattn(args, input);
+      expect([args, code, out]).toEqual([args, 2, '']);
+      expect(error).toMatch(message);
+      expect(error.trimEnd().split('\n')).toHaveLength(1);
+    }
+  });
+});
+
+describe('wattn rank', () => {
+  it('writes the best documents first, or each as it comes', async () => {
+    const model = modelFolder('ranker');
+    const documents = ['the river', 'a boat', 'birds sing', 'an old bridge'];
+    const rank = await pipeline('text-ranking', model);
+    const expected = await rank('Who sings?', documents);
+    const query = ['--model', model, '--query', 'Who sings?'];
+    const lines = linesOf(await wattn(['rank', ...query, '--top-k', '3'], documents.join('\n')));
+    expect(lines).toEqual(expected.slice(0, 3).map(({ corpus_id, score }) => ({ text: documents[corpus_id], corpus_id, score })));
+    const stream = linesOf(await wattn(['rank', ...query, '--stream', ...documents]));
+    expect(stream.map(({ text }) => text)).toEqual(documents);
+    await rank.dispose();
+  });
+});
+
+describe('wattn run', () => {
+  it('writes what a pipeline gives', async () => {
+    const find = await pipeline('ner', modelFolder('token'));
+    const options = { aggregation_strategy: 'first', ignore_labels: [] } as const;
+    const text = 'the bird reads 42 letters';
+    const args = ['run', '--task', 'ner', '--model', modelFolder('token'), '--options', JSON.stringify(options), text];
+    expect(linesOf(await wattn(args))).toEqual([{ text, result: [...(await find(text, options))] }]);
+    await find.dispose();
+    const answer = await pipeline('question-answering', modelFolder('answer'));
+    const line = '{"text": "the birds sing", "question": "Who?"}';
+    const [said] = linesOf(await wattn(['run', '--task', 'question-answering', '--model', modelFolder('answer')], line));
+    expect(said.result).toEqual(await answer('Who?', 'the birds sing'));
+    await answer.dispose();
+  });
+});

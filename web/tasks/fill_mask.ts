@@ -1,0 +1,129 @@
+// fill-mask: what could stand in place of a mask.
+import { InputError, UnsupportedError } from '../errors.js';
+import type { Rules } from '../options.js';
+import { checkTexts } from '../texts.js';
+import type { FillMaskOptions, MaskFilling } from '../task_types.js';
+import { readTokenizerConfig } from '../tokenizer_config.js';
+import { readJson } from './labels.js';
+import { predict, wasTruncated, type Window } from './predict.js';
+import { softmax, topIndices } from './scores.js';
+import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from './task.js';
+
+const kRules: Rules = { top_k: 'any', targets: 'any' };
+
+interface Options extends TextOptions {
+  top_k: number;
+  targets?: string[];
+}
+
+interface Result {
+  fillings: MaskFilling[][]; // of each mask
+  truncated: boolean;
+}
+
+interface Vocabulary {
+  mask: string;
+  mask_id: number;
+  pad_id: number;
+  decode(ids: Int32Array, skipSpecialTokens: boolean): string;
+}
+
+function vocabularyOf(engine: TaskEngine): Vocabulary {
+  const token = readJson(engine, 'tokenizer_config.json')?.mask_token as { content?: unknown } | string | undefined;
+  const mask = (typeof token === 'object' ? token?.content : token) ?? '[MASK]';
+  const idOf = (text: string | undefined) => (text === undefined ? -1 : engine.call((handle) => handle.token_to_id(text)).id);
+  const mask_id = typeof mask === 'string' ? idOf(mask) : -1;
+  if (mask_id < 0) throw new UnsupportedError(`fill-mask: expected a tokenizer with a mask token, found none`);
+  const { pad_token, clean_up_tokenization_spaces: cleans } = readTokenizerConfig(engine.files as never);
+  return {
+    mask: mask as string,
+    mask_id,
+    pad_id: idOf(pad_token),
+    decode: (ids, skip) => engine.call((handle) => handle.decode(ids, skip, cleans)).text,
+  };
+}
+
+/** The ids of targets: of a token itself, else of the first token of a text. */
+function targetIds(engine: TaskEngine, targets: readonly string[]): number[] {
+  const ids = targets.map((target) => {
+    const { id } = engine.call((handle) => handle.token_to_id(target));
+    if (id >= 0) return id;
+    const lengths = Int32Array.of(target.length);
+    const answer = engine.call((handle) => handle.encode(target, lengths, null, null, { add_special_tokens: false }));
+    if (answer.ids.length > 0) return answer.ids[0] as number;
+    throw new InputError(`fill-mask: option 'targets': expected texts with tokens, found '${target}'`);
+  });
+  return [...new Set(ids)];
+}
+
+function fillingsOf(
+  window: Window,
+  vocabulary: Vocabulary,
+  options: Options,
+  targets: readonly number[] | undefined,
+): MaskFilling[][] {
+  const masks = [...window.ids.keys()].filter((i) => window.ids[i] === vocabulary.mask_id);
+  return masks.map((mask, row) => {
+    const all = softmax(window.logits.subarray(row * window.labels, (row + 1) * window.labels));
+    const scores = targets ? targets.map((id) => all[id] as number) : all;
+    return topIndices(scores, options.top_k).map((i) => {
+      const token = targets ? (targets[i] as number) : i;
+      const filled = window.ids.slice();
+      filled[mask] = token;
+      return {
+        score: scores[i] as number,
+        token,
+        token_str: vocabulary.decode(Int32Array.of(token), false),
+        sequence: vocabulary.decode(
+          filled.filter((id) => id !== vocabulary.pad_id),
+          masks.length === 1,
+        ),
+      };
+    });
+  });
+}
+
+export const fillMask: Task<string, Options, Result> = {
+  head: 'masked_lm',
+
+  prepare([texts, given]) {
+    const where = 'fill-mask';
+    const { options, signal } = takeOptions<FillMaskOptions>(where, given, kRules);
+    checkTexts(where, texts);
+    const { targets, ...rest } = options;
+    if (targets !== undefined) checkTexts(`${where}: option 'targets'`, targets);
+    if (targets?.length === 0) throw new InputError(`${where}: option 'targets': expected one target at least, found none`);
+    return {
+      items: typeof texts === 'string' ? [texts] : [...texts],
+      options: {
+        ...(rest as TextOptions),
+        top_k: takeTopK(where, given, 5),
+        ...(targets !== undefined && { targets: [targets].flat() as string[] }),
+      },
+      signal,
+      finish: (results) => {
+        const shaped = results.map(({ fillings, truncated }) =>
+          Object.assign((fillings.length === 1 ? fillings[0] : fillings) as MaskFilling[], { truncated }),
+        );
+        return typeof texts === 'string' ? shaped[0] : shaped;
+      },
+    };
+  },
+
+  async run(engine, items, options, context) {
+    const vocabulary = vocabularyOf(engine);
+    const targets = options.targets && targetIds(engine, options.targets);
+    const seam = toSeamOptions(options, { at_token: vocabulary.mask });
+    const out: Result[] = [];
+    for (const [i, text] of items.entries()) {
+      const own = { ...context, first: context.first + i };
+      const [windows] = await predict(engine, [{ text }], seam, own, options.on_overflow);
+      const window = windows?.[0] as Window;
+      if (window.rows === 0) {
+        throw new InputError(`fill-mask: text ${own.first}: expected the mask token ${vocabulary.mask} in it, found none`);
+      }
+      out.push({ fillings: fillingsOf(window, vocabulary, options, targets), truncated: wasTruncated([window]) });
+    }
+    return out;
+  },
+};

@@ -1,0 +1,111 @@
+// Texts to the logits of the model's head, over as many crossings as it takes.
+import { InputError } from '../errors.js';
+import type { PredictAnswer, SeamPredictOptions } from '../seam.js';
+import { Breather, throwIfAborted } from '../signal.js';
+import { joinTexts } from '../texts.js';
+import type { Context, TaskEngine } from './task.js';
+
+export interface Input {
+  text: string;
+  text_pair?: string | undefined;
+}
+
+/** One run over a text, or over one window of it. */
+export interface Window {
+  ids: Int32Array; // [tokens], as are the next ones
+  offsets: Int32Array; // two numbers a token, UTF-16 units of its text
+  special_tokens_mask: Uint8Array;
+  word_ids: Int32Array; // -1: none
+  sequence_ids: Int32Array; // -1: none
+  logits: Float32Array; // [rows, labels]
+  rows: number;
+  labels: number;
+  /** Tokens there would have been. */
+  untruncated: number;
+}
+
+// A crossing takes about this long, so that a page stays alive and a signal is seen.
+const kCrossingMs = 150;
+const kMostTexts = 1024;
+const kMostChars = 1 << 20;
+
+function cut(answer: PredictAnswer, count: number): Window[][] {
+  const out: Window[][] = Array.from({ length: count }, () => []);
+  let token = 0;
+  let value = 0;
+  answer.lengths.forEach((length, i) => {
+    const end = token + length;
+    const rows = answer.rows[i] as number;
+    out[answer.text[i] as number]?.push({
+      ids: answer.ids.subarray(token, end),
+      offsets: answer.offsets.subarray(2 * token, 2 * end),
+      special_tokens_mask: answer.special_tokens_mask.subarray(token, end),
+      word_ids: answer.word_ids.subarray(token, end),
+      sequence_ids: answer.sequence_ids.subarray(token, end),
+      logits: answer.logits.subarray(value, value + rows * answer.labels),
+      rows,
+      labels: answer.labels,
+      untruncated: answer.untruncated[i] as number,
+    });
+    token = end;
+    value += rows * answer.labels;
+  });
+  return out;
+}
+
+/** Where a crossing ends: all its texts have a second text, or none. */
+function crossingEnd(inputs: readonly Input[], begin: number, count: number): number {
+  const isPair = inputs[begin]?.text_pair !== undefined;
+  let chars = 0;
+  let end = begin;
+  for (; end < inputs.length && end < begin + count; ++end) {
+    const { text, text_pair } = inputs[end] as Input;
+    chars += text.length + (text_pair?.length ?? 0);
+    if (end > begin && (chars > kMostChars || (text_pair !== undefined) !== isPair)) break;
+  }
+  return end;
+}
+
+export function wasTruncated(windows: readonly Window[]): boolean {
+  const [only] = windows;
+  return windows.length === 1 && only !== undefined && only.untruncated > only.ids.length;
+}
+
+/** For each input its windows; one, unless options ask for overflow. whenOver: what to do with a text that was cut. */
+export async function predict(
+  engine: TaskEngine,
+  inputs: readonly Input[],
+  options: SeamPredictOptions,
+  { first, signal }: Context,
+  whenOver: 'truncate' | 'error' = 'truncate',
+): Promise<Window[][]> {
+  const breather = new Breather();
+  const out: Window[][] = [];
+  let count = 16;
+  while (out.length < inputs.length) {
+    if (out.length > 0) await breather.breathe(signal);
+    throwIfAborted(signal);
+    const begin = out.length;
+    const end = crossingEnd(inputs, begin, count);
+    const slice = inputs.slice(begin, end);
+    const texts = joinTexts(slice.map(({ text }) => text));
+    const isPair = slice[0]?.text_pair !== undefined;
+    const pairs = isPair ? joinTexts(slice.map(({ text_pair }) => text_pair as string)) : undefined;
+    const start = performance.now();
+    const answer = engine.call((handle) =>
+      handle.predict(texts.text, texts.lengths, pairs?.text ?? null, pairs?.lengths ?? null, options),
+    );
+    const elapsed = performance.now() - start;
+    for (const windows of cut(answer, end - begin)) {
+      if (whenOver === 'error' && wasTruncated(windows)) {
+        const { ids, untruncated } = windows[0] as Window;
+        throw new InputError(
+          `text ${first + out.length}: expected at most ${ids.length} tokens, found ${untruncated} (on_overflow is 'error')`,
+        );
+      }
+      out.push(windows);
+    }
+    count = Math.max(1, Math.min(kMostTexts, Math.round(((end - begin) * kCrossingMs) / Math.max(elapsed, 1))));
+  }
+  return out;
+}

@@ -1,0 +1,29 @@
+// The tasks there are; each one's own code is loaded when it is first asked for.
+import type { Context, Task, TaskEngine } from './task.js';
+
+const kTasks: Record<string, () => Promise<Task>> = {
+  'text-classification': async () => (await import('./text_classification.js')).textClassification,
+  'zero-shot-classification': async () => (await import('./zero_shot_classification.js')).zeroShotClassification,
+  'token-classification': async () => (await import('./token_classification.js')).tokenClassification,
+  'question-answering': async () => (await import('./question_answering.js')).questionAnswering,
+  'fill-mask': async () => (await import('./fill_mask.js')).fillMask,
+  'text-ranking': async () => (await import('./text_ranking.js')).textRanking,
+};
+
+export const kAliases: Record<string, string> = { 'sentiment-analysis': 'text-classification', ner: 'token-classification' };
+
+export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.keys(kAliases)];
+
+export async function loadTask(name: string): Promise<Task> {
+  return (kTasks[kAliases[name] ?? name] as () => Promise<Task>)();
+}
+
+export async function runTask(
+  engine: TaskEngine,
+  name: string,
+  items: readonly unknown[],
+  options: unknown,
+  context: Context,
+): Promise<unknown[]> {
+  return (await loadTask(name)).run(engine, items, options, context);
+}

@@ -1,0 +1,85 @@
+// text-classification: the labels of texts or of pairs of texts.
+import { describe, InputError, ModelFormatError } from '../errors.js';
+import type { Rules } from '../options.js';
+import type { ClassificationFunction, LabelScore, TextClassificationOptions, TextPair } from '../task_types.js';
+import { readConfig, readLabels, type Config } from './labels.js';
+import { predict, wasTruncated, type Input } from './predict.js';
+import { sigmoid, softmax, topIndices } from './scores.js';
+import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from './task.js';
+
+const kFunctions = ['softmax', 'sigmoid', 'none'] as const;
+const kProblems = ['regression', 'single_label_classification', 'multi_label_classification'];
+const kRules: Rules = { top_k: 'any', function_to_apply: kFunctions };
+
+interface Options extends TextOptions {
+  top_k: number;
+  function_to_apply?: ClassificationFunction;
+}
+
+interface Result {
+  labels: LabelScore[];
+  tokens: number;
+  truncated: boolean;
+}
+
+export function toInput(where: string, value: unknown, index: number): Input {
+  if (typeof value === 'string') return { text: value };
+  const { text, text_pair } = (value ?? {}) as Partial<TextPair>;
+  if (typeof text === 'string' && typeof text_pair === 'string') return { text, text_pair };
+  throw new InputError(`${where}: expected a string or { text, text_pair } at index ${index}, found ${describe(value)}`);
+}
+
+/** What Python's pipeline applies when it is not told. */
+function ownFunction(config: Config, labels: number): ClassificationFunction {
+  const { problem_type } = config;
+  if (problem_type !== undefined && problem_type !== null && !kProblems.includes(problem_type)) {
+    throw new ModelFormatError(
+      `config.json: problem_type: expected one of ${kProblems.join(', ')}, found ${JSON.stringify(problem_type)}`,
+    );
+  }
+  if (problem_type === 'regression') return 'none';
+  return problem_type === 'multi_label_classification' || labels === 1 ? 'sigmoid' : 'softmax';
+}
+
+export function toScores(logits: Float32Array, apply: ClassificationFunction): Float64Array {
+  if (apply === 'softmax') return softmax(logits);
+  const values = Float64Array.from(logits);
+  return apply === 'sigmoid' ? values.map(sigmoid) : values;
+}
+
+export const textClassification: Task<Input, Options, Result> = {
+  head: 'sequence',
+
+  prepare([inputs, given]) {
+    const where = 'text-classification';
+    const { options, signal } = takeOptions<TextClassificationOptions>(where, given, kRules);
+    const top_k = takeTopK(where, given, 1);
+    const list: readonly unknown[] = Array.isArray(inputs) ? inputs : [inputs];
+    const items = list.map((value, i) => toInput(where, value, i));
+    const flat = !Array.isArray(inputs) || top_k === 1; // transformers.js's shapes
+    return {
+      items,
+      options: { ...(options as TextOptions), top_k },
+      signal,
+      finish: (results) =>
+        Object.assign(flat ? results.flatMap(({ labels }) => labels) : results.map(({ labels }) => labels), {
+          tokens: results.map(({ tokens }) => tokens),
+          truncated: results.map(({ truncated }) => truncated),
+        }),
+    };
+  },
+
+  async run(engine, items, options, context) {
+    const config = readConfig(engine);
+    const runs = await predict(engine, items, toSeamOptions(options), context, options.on_overflow);
+    const count = runs[0]?.[0]?.labels ?? 0;
+    const names = readLabels(config, count);
+    const apply = options.function_to_apply ?? ownFunction(config, count);
+    return runs.map((windows) => {
+      const [window] = windows;
+      const scores = toScores(window?.logits ?? new Float32Array(), apply);
+      const labels = topIndices(scores, options.top_k).map((i) => ({ label: names[i] as string, score: scores[i] as number }));
+      return { labels, tokens: window?.ids.length ?? 0, truncated: wasTruncated(windows) };
+    });
+  },
+};

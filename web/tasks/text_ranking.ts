@@ -1,0 +1,68 @@
+// text-ranking: documents by how well they answer a query, by a cross-encoder; as sentence-transformers' CrossEncoder.rank.
+import { describe, InputError, UnsupportedError } from '../errors.js';
+import type { Rules } from '../options.js';
+import { checkTexts } from '../texts.js';
+import type { ClassificationFunction, RankedDocument, TextRankingOptions } from '../task_types.js';
+import { readConfig, type Config } from './labels.js';
+import { predict, wasTruncated, type Input } from './predict.js';
+import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from './task.js';
+import { toScores } from './text_classification.js';
+import { topIndices } from './scores.js';
+
+const kRules: Rules = { top_k: 'any', return_documents: 'boolean', function_to_apply: ['sigmoid', 'none'] };
+
+interface Options extends TextOptions {
+  function_to_apply?: ClassificationFunction;
+}
+
+interface Result {
+  score: number;
+  truncated: boolean;
+}
+
+/** What the repository says, in its new words or its old ones; else a sigmoid. */
+function ownFunction(config: Config): ClassificationFunction {
+  const now = (config.sentence_transformers as { activation_fn?: unknown } | undefined)?.activation_fn;
+  const name = now ?? config.sbert_ce_default_activation_function ?? 'Sigmoid';
+  if (/(^|\.)Identity$/.test(String(name))) return 'none';
+  if (/(^|\.)Sigmoid$/.test(String(name))) return 'sigmoid';
+  throw new UnsupportedError(`config.json: expected Identity or Sigmoid for the cross-encoder's activation, found ${String(name)}`);
+}
+
+export const textRanking: Task<Input, Options, Result> = {
+  head: 'sequence',
+
+  prepare([query, documents, given]) {
+    const where = 'text-ranking';
+    const { options, signal } = takeOptions<TextRankingOptions>(where, given, kRules);
+    if (typeof query !== 'string') throw new InputError(`${where}: expected a query, a string, found ${describe(query)}`);
+    checkTexts(`${where}: documents`, documents);
+    const list = typeof documents === 'string' ? [documents] : documents;
+    const top_k = takeTopK(where, given, Infinity);
+    const { return_documents, top_k: _top_k, ...rest } = options;
+    return {
+      items: list.map((text_pair) => ({ text: query, text_pair })),
+      options: rest as Options,
+      signal,
+      finish: (results) =>
+        topIndices(
+          results.map(({ score }) => score),
+          top_k,
+        ).map((corpus_id): RankedDocument => {
+          const { score, truncated } = results[corpus_id] as Result;
+          return { corpus_id, score, ...(return_documents && { text: list[corpus_id] as string }), truncated };
+        }),
+    };
+  },
+
+  async run(engine, items, options, context) {
+    const apply = options.function_to_apply ?? ownFunction(readConfig(engine));
+    const runs = await predict(engine, items, toSeamOptions(options), context, options.on_overflow);
+    const labels = runs[0]?.[0]?.labels ?? 1;
+    if (labels !== 1) throw new UnsupportedError(`text-ranking: expected a model with one label, a cross-encoder; found ${labels}`);
+    return runs.map((windows) => ({
+      score: toScores(windows[0]?.logits ?? new Float32Array(1), apply)[0] as number,
+      truncated: wasTruncated(windows),
+    }));
+  },
+};

@@ -1,0 +1,119 @@
+// token-classification (ner): the entities in a text, and where they are.
+import { InputError } from '../errors.js';
+import type { Rules } from '../options.js';
+import { checkTexts } from '../texts.js';
+import type { AggregationStrategy, Entity, EntityGroup, TokenClassificationOptions } from '../task_types.js';
+import { aggregate, mergeOverlapping, type ScoredToken, type Words } from './entities.js';
+import { readConfig, readJson, readLabels } from './labels.js';
+import { predict, wasTruncated, type Window } from './predict.js';
+import { softmax } from './scores.js';
+import { takeOptions, toSeamOptions, type Task, type TaskEngine, type TextOptions } from './task.js';
+
+const kRules: Rules = {
+  aggregation_strategy: ['none', 'simple', 'first', 'average', 'max'],
+  ignore_labels: 'any',
+  stride: 'index',
+};
+
+interface Options extends TextOptions {
+  aggregation_strategy: AggregationStrategy;
+  ignore_labels: string[];
+  stride?: number;
+}
+
+interface Result {
+  entities: (Entity | EntityGroup)[];
+  truncated: boolean;
+}
+
+/** What the engine's files say of words. */
+interface WordRules {
+  /** Whether tokens inside a word carry a mark of their own ("##"), as Python asks the tokenizer's model. */
+  marked: boolean;
+  unknown: number; // id of the unknown token; -1: none
+}
+
+const known = new WeakMap<TaskEngine, WordRules>();
+
+function wordRules(engine: TaskEngine): WordRules {
+  const found = known.get(engine);
+  if (found) return found;
+  const model = readJson(engine, 'tokenizer.json')?.model as Record<string, unknown> | undefined;
+  const prefix = model ? model.continuing_subword_prefix : engine.files.some(([name]) => name === 'vocab.txt') ? '##' : '';
+  const special = readJson(engine, 'tokenizer_config.json')?.unk_token as { content?: unknown } | string | undefined;
+  const token = (typeof special === 'object' ? special?.content : special) ?? model?.unk_token;
+  const unknown = typeof token === 'string' ? engine.call((handle) => handle.token_to_id(token)).id : -1;
+  const rules = { marked: typeof prefix === 'string' && prefix !== '', unknown };
+  known.set(engine, rules);
+  return rules;
+}
+
+const codePoints = (text: string) => [...text].length;
+
+function tokensOf(engine: TaskEngine, text: string, window: Window): ScoredToken[] {
+  const { marked, unknown } = wordRules(engine);
+  const words = engine.call((handle) => handle.ids_to_tokens(window.ids)).tokens;
+  const tokens: ScoredToken[] = [];
+  window.ids.forEach((id, index) => {
+    if (window.special_tokens_mask[index]) return;
+    const [start, end] = [window.offsets[2 * index] as number, window.offsets[2 * index + 1] as number];
+    const written = text.slice(start, end);
+    const word = words[index] as string;
+    const goesOn = marked ? codePoints(word) !== codePoints(written) : start > 0 && !text.slice(start - 1, start + 1).includes(' ');
+    const isUnknown = id === unknown;
+    tokens.push({
+      word: isUnknown ? written : word,
+      scores: softmax(window.logits.subarray(index * window.labels, (index + 1) * window.labels)),
+      start,
+      end,
+      index,
+      is_subword: !isUnknown && goesOn,
+    });
+  });
+  return tokens;
+}
+
+export const tokenClassification: Task<string, Options, Result> = {
+  head: 'token',
+
+  prepare([texts, given]) {
+    const where = 'token-classification';
+    const { options, signal } = takeOptions<TokenClassificationOptions>(where, given, kRules);
+    checkTexts(where, texts);
+    const { ignore_labels = ['O'], aggregation_strategy = 'none', ...rest } = options;
+    checkTexts(`${where}: option 'ignore_labels'`, ignore_labels);
+    if (rest.stride !== undefined && aggregation_strategy === 'none') {
+      throw new InputError(`${where}: option 'stride': expected an aggregation_strategy beside it, found none`);
+    }
+    return {
+      items: typeof texts === 'string' ? [texts] : [...texts],
+      options: { ...(rest as TextOptions), aggregation_strategy, ignore_labels: [ignore_labels].flat() as string[] },
+      signal,
+      finish: (results) => {
+        const lists = results.map(({ entities, truncated }) => Object.assign(entities, { truncated }));
+        return typeof texts === 'string' ? lists[0] : lists;
+      },
+    };
+  },
+
+  async run(engine, items, options, context) {
+    const { stride, aggregation_strategy, ignore_labels } = options;
+    const seam = toSeamOptions(options, stride === undefined ? {} : { overlap: stride, return_overflowing: true });
+    const inputs = items.map((text) => ({ text }));
+    const runs = await predict(engine, inputs, seam, context, options.on_overflow);
+    const words: Words = {
+      labels: readLabels(readConfig(engine), runs[0]?.[0]?.labels ?? 0),
+      toText: (tokens) => engine.call((handle) => handle.tokens_to_string(tokens)).text,
+    };
+    return items.map((text, i) => {
+      const windows = runs[i] as Window[];
+      const entities = windows
+        .flatMap((window) => aggregate(tokensOf(engine, text, window), aggregation_strategy, words))
+        .filter((entity) => !ignore_labels.includes('entity' in entity ? entity.entity : entity.entity_group));
+      return {
+        entities: windows.length > 1 ? mergeOverlapping(entities) : entities,
+        truncated: stride === undefined && wasTruncated(windows),
+      };
+    });
+  },
+};

@@ -1,0 +1,88 @@
+// zero-shot-classification: which of the caller's own labels a text entails, by a model of natural-language inference.
+import { describe, InputError } from '../errors.js';
+import type { Rules } from '../options.js';
+import { checkTexts } from '../texts.js';
+import type { ZeroShotOptions, ZeroShotResult } from '../task_types.js';
+import { readConfig, type Config } from './labels.js';
+import { predict, wasTruncated, type Window } from './predict.js';
+import { softmax, topIndices } from './scores.js';
+import { takeOptions, toSeamOptions, type Task, type TextOptions } from './task.js';
+
+const kRules: Rules = { hypothesis_template: 'string', multi_label: 'boolean' };
+
+interface Options extends TextOptions {
+  candidate_labels: string[];
+  hypothesis_template: string;
+  multi_label: boolean;
+}
+
+function takeLabels(where: string, labels: unknown): string[] {
+  checkTexts(`${where}: candidate_labels`, labels);
+  const list =
+    typeof labels === 'string'
+      ? labels
+          .split(',')
+          .map((label) => label.trim())
+          .filter((label) => label !== '')
+      : [...labels];
+  if (list.length === 0) throw new InputError(`${where}: candidate_labels: expected one label at least, found ${describe(labels)}`);
+  return list;
+}
+
+/** As Python: the first label that begins with "entail", else the last. */
+function entailmentOf({ label2id }: Config, labels: number): number {
+  const found = Object.entries(label2id ?? {}).find(([label]) => label.toLowerCase().startsWith('entail'))?.[1];
+  return Number.isInteger(found) && (found as number) >= 0 && (found as number) < labels ? (found as number) : labels - 1;
+}
+
+function scoresOf(windows: readonly Window[], entailment: number, each: boolean): number[] {
+  const entails = windows.map(({ logits }) => logits[entailment] as number);
+  if (!each) return [...softmax(entails)];
+  return windows.map(({ logits }, i) => {
+    const contradiction = logits[entailment === 0 ? logits.length - 1 : 0] as number;
+    return softmax([contradiction, entails[i] as number])[1] as number;
+  });
+}
+
+export const zeroShotClassification: Task<string, Options, ZeroShotResult> = {
+  head: 'sequence',
+
+  prepare([texts, labels, given]) {
+    const where = 'zero-shot-classification';
+    const { options, signal } = takeOptions<ZeroShotOptions>(where, given, kRules);
+    checkTexts(where, texts);
+    const hypothesis_template = options.hypothesis_template ?? 'This example is {}.';
+    if (hypothesis_template.split('{}').length !== 2) {
+      throw new InputError(
+        `${where}: option 'hypothesis_template': expected a text with {} once, found ${describe(hypothesis_template)}`,
+      );
+    }
+    const candidate_labels = takeLabels(where, labels);
+    return {
+      items: typeof texts === 'string' ? [texts] : [...texts],
+      options: { ...(options as TextOptions), candidate_labels, hypothesis_template, multi_label: options.multi_label === true },
+      signal,
+      finish: (results) => (typeof texts === 'string' ? results[0] : results),
+    };
+  },
+
+  async run(engine, items, options, context) {
+    const { candidate_labels: labels, hypothesis_template } = options;
+    const hypotheses = labels.map((label) => hypothesis_template.split('{}').join(label));
+    const pairs = items.flatMap((text) => hypotheses.map((text_pair) => ({ text, text_pair })));
+    const runs = await predict(engine, pairs, toSeamOptions(options, { strategy: 'only_first' }), context, options.on_overflow);
+    const entailment = entailmentOf(readConfig(engine), runs[0]?.[0]?.labels ?? 1);
+    return items.map((sequence, i) => {
+      const own = runs.slice(i * labels.length, (i + 1) * labels.length);
+      const windows = own.map(([window]) => window as Window);
+      const scores = scoresOf(windows, entailment, options.multi_label || labels.length === 1);
+      const order = topIndices(scores, Infinity);
+      return {
+        sequence,
+        labels: order.map((j) => labels[j] as string),
+        scores: order.map((j) => scores[j] as number),
+        truncated: own.some(wasTruncated),
+      };
+    });
+  },
+};
