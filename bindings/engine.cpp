@@ -21,17 +21,29 @@ std::optional<std::vector<PoolingMode>> to_pooling(const val& names) {
   return modes;
 }
 
-// Whether a GGUF file's beginning holds its header; true also of bytes that begin() will refuse.
-bool gguf_header_is_whole(val bytes) {
-  std::string header;
-  copy_bytes(bytes, header);
-  return EngineLoader::gguf_header_is_whole(header);
-}
-
 // One model, from its first byte to dispose(). Calls in this order: begin, begin_weight_file and push for each of
 // weight_files, finish, then any of the others. web/engine.ts keeps to it.
 class EngineHandle {
  public:
+  // Answer: is_cut_off, or files [[name, Uint8Array], ...] (engine.h).
+  val gguf_files(val bytes) {
+    std::string beginning;
+    copy_bytes(bytes, beginning);
+    bool is_cut_off = false;
+    const auto found = EngineLoader::gguf_files(beginning, is_cut_off);
+    if (!found.ok()) return answer(found.error());
+    val files = val::array();
+    for (const NamedFile& file : found.value()) {
+      val pair = val::array();
+      pair.call<void>("push", val(file.name));
+      pair.call<void>("push", to_typed_array(std::vector<std::uint8_t>(file.bytes.begin(), file.bytes.end())));
+      files.call<void>("push", pair);
+    }
+    val out = answer();
+    out.set("is_cut_off", is_cut_off);
+    out.set("files", files);
+    return out;
+  }
   // files: [[name, Uint8Array], ...]. Answer: weight_files.
   // dtype: "f32", "q16" or "q8"; head: "none", "sequence", "token", "answer" or "masked_lm"; web/ checked all words.
   val begin(val files, std::string precision, std::string dtype, std::string head) {
@@ -265,9 +277,9 @@ class EngineHandle {
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(engine) {
-  emscripten::function("gguf_header_is_whole", &gguf_header_is_whole);
   emscripten::class_<EngineHandle>("Engine")
       .constructor()
+      .function("gguf_files", &EngineHandle::gguf_files)
       .function("begin", &EngineHandle::begin)
       .function("begin_weight_file", &EngineHandle::begin_weight_file)
       .function("push", &EngineHandle::push)

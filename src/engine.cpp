@@ -117,10 +117,7 @@ Result<std::vector<NamedFile>> with_gguf_documents(const std::vector<NamedFile>&
     if (!file.name.ends_with(".gguf")) continue;
     auto documents = gguf_documents(file.bytes, file.name);
     if (!documents.ok()) return documents.error();
-    out.push_back({"config.json", std::move(documents.value().config)});
-    if (documents.value().modules.empty()) break;
-    out.push_back({"modules.json", std::move(documents.value().modules)});
-    out.push_back({"1_Pooling/config.json", std::move(documents.value().pooling)});
+    for (auto& [name, bytes] : documents.value()) out.push_back({std::move(name), std::move(bytes)});
     break;
   }
   return out;
@@ -307,12 +304,15 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   engine.dense_weights_ = std::move(dense_weights).value();
   add_dense_slots(engine.sentence_, engine.dense_, slots);
   loader->weight_files_ = std::move(weight_files).value();
-  for (const DenseConfig& dense : engine.sentence_.dense) loader->weight_files_.push_back(dense.path + "/model.safetensors");
+  const bool is_gguf = loader->weight_files_.front().ends_with(".gguf");  // holds the modules' tensors too
+  for (const DenseConfig& dense : engine.sentence_.dense) {
+    if (!is_gguf) loader->weight_files_.push_back(dense.path + "/model.safetensors");
+  }
   loader->weights_.emplace(std::move(slots),
                            std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
                            [loader = loader.get(), arch = arch.value()](std::string_view name) {
                              const std::string& file = loader->weight_files_[loader->files_begun_ - 1];
-                             if (file.ends_with(".gguf")) return canonical_gguf_name(*arch, name);
+                             if (file.ends_with(".gguf")) return canonical_weight_name(*arch, canonical_gguf_name(*arch, name));
                              // A module's tensors carry its folder.
                              const std::size_t folder = file.rfind('/') + 1;
                              return folder > 0 ? file.substr(0, folder) + std::string(name) : canonical_weight_name(*arch, name);
@@ -320,9 +320,14 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   return loader;
 }
 
-bool EngineLoader::gguf_header_is_whole(std::string_view beginning) {
+Result<std::vector<NamedFile>> EngineLoader::gguf_files(std::string_view beginning, bool& is_cut_off) {
   const auto header = parse_gguf_header(beginning, UINT64_MAX / 2, "model.gguf");
-  return !header.ok() || !header.value().is_cut_off;
+  if (!header.ok()) return header.error();
+  is_cut_off = header.value().is_cut_off;
+  if (is_cut_off) return std::vector<NamedFile>();
+  auto all = with_gguf_documents({{"model.gguf", std::string(beginning)}});
+  if (all.ok()) all.value().erase(all.value().begin());
+  return all;
 }
 
 Result<void> EngineLoader::begin_weight_file(std::string_view name, std::uint64_t bytes) {

@@ -88,8 +88,8 @@ class EngineLoader {
   // beginning of one .gguf file, with its whole header.
   static Result<std::unique_ptr<EngineLoader>> begin(const std::vector<NamedFile>& files, const LoadOptions& options);
 
-  // Whether a GGUF file's beginning holds its header; true also of bytes that begin() will refuse.
-  static bool gguf_header_is_whole(std::string_view beginning);
+  // The small files that a GGUF file's beginning stands for. is_cut_off: its header goes on after these bytes.
+  static Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_cut_off);
 
   // The weight files to stream, in this order.
   const std::vector<std::string>& weight_files() const { return weight_files_; }

@@ -1,7 +1,7 @@
 // Makes dist/, what the package ships: bundles web/ with esbuild, copies the wasm files, emits the types.
 // Needs the two wasm builds (npm run build does them first).
 import { build } from 'esbuild';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
@@ -123,6 +123,7 @@ const memoryFlags = {
   relaxed: copyUnshared('relaxed', 'wattn.wasm', 'wattn-relaxed.wasm'),
 };
 copyUnshared('simd', 'wattn-tokenizer.wasm', 'wattn-tokenizer.wasm');
+copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
 await bundle(buildId, memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 emitTypes();
 console.log(

@@ -111,15 +111,22 @@ export class Engine implements AnyEngine {
     let host: SeamHost<SeamEngineHandle> | undefined;
     let endHelpers = () => {};
     try {
-      const making = makeInstance(options.threads ?? undefined);
-      const hasHeader = async (bytes: Uint8Array) => (await making).instance.seam.gguf_header_is_whole(bytes);
+      const making = makeInstance(options.threads ?? undefined).then((made) => {
+        const loading = new SeamHost('this model', made.instance, new made.instance.seam.Engine());
+        host = loading;
+        return { ...made, loading };
+      });
+      const readHeader = async (bytes: Uint8Array) => {
+        const { is_cut_off, files } = (await making).loading.call((handle) => handle.gguf_files(bytes));
+        return is_cut_off ? undefined : files;
+      };
       const opening = gguf
-        ? openGgufModel(gguf, progress, scope.signal, hasHeader)
+        ? openGgufModel(gguf, progress, scope.signal, readHeader)
         : openModelFiles(source, progress, scope.signal);
-      const work = Promise.all([making, opening]);
-      const [{ compiled, instance, ...plan }, { files, single }] = await abortable(work, scope.signal);
-      const loading = new SeamHost('this model', instance, new instance.seam.Engine());
-      host = loading;
+      const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(
+        Promise.all([making, opening]),
+        scope.signal,
+      );
       const precision = options.precision ?? 'exact';
       const dtype = toDtype(where, options.dtype);
       const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype, head));

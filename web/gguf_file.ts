@@ -1,7 +1,7 @@
 // Models in one GGUF file: its header is read first, whole, then everything as a stream. The bundled model is one.
 import { bundledModel } from './bundled_model.js';
-import { InputError } from './errors.js';
-import { missingFile, type ModelFiles, type Progress } from './model_files.js';
+import { InputError, ModelFormatError } from './errors.js';
+import { missingFile, type ModelFiles, type NamedBytes, type Progress } from './model_files.js';
 import { openModel, type ModelSource, type OpenFile } from './model_source.js';
 import type { ModelSpecifier, SourceOptions } from './types.js';
 
@@ -88,18 +88,24 @@ export async function readGgufMetadata(
   progress.done(place.file);
 }
 
-/** The header as the only small file, and the whole file opened as the weights. isWhole: of the header. */
+/**
+ * The header and the small files that it stands for; and the whole file opened as the weights. readHeader: those files;
+ * undefined when the header is cut off.
+ */
 export async function openGgufModel(
   place: GgufPlace,
   progress: Progress,
   signal: AbortSignal,
-  isWhole: (header: Uint8Array) => Promise<boolean>,
+  readHeader: (beginning: Uint8Array) => Promise<NamedBytes[] | undefined>,
 ): Promise<ModelFiles> {
-  const { open, bytes, rest } = await readBeginning(place, progress, signal, isWhole);
+  let documents: NamedBytes[] | undefined;
+  const accept = async (beginning: Uint8Array) => (documents = await readHeader(beginning)) !== undefined;
+  const { open, bytes, rest } = await readBeginning(place, progress, signal, accept);
+  const file = place.file.replace(/gguf$/i, 'gguf');
+  if (!documents) throw new ModelFormatError(`${file}: expected a whole GGUF header, found a file that ends in it`);
   async function* chunks(): AsyncGenerator<Uint8Array> {
     yield bytes;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
-  const file = place.file.replace(/gguf$/i, 'gguf');
-  return { files: [[file, bytes]], single: { size: open.size, chunks } };
+  return { files: [[file, bytes], ...documents], single: { size: open.size, chunks } };
 }

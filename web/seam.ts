@@ -93,6 +93,7 @@ export interface Helpers {
 export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm';
 
 export interface SeamEngineHandle extends SeamTokenizer {
+  gguf_files(beginning: Uint8Array): Answer & { is_cut_off: boolean; files: [string, Uint8Array][] };
   begin(files: [string, Uint8Array][], precision: string, dtype: string, head: HeadKind): Answer & { weight_files: string[] };
   begin_weight_file(name: string, bytes: number): Answer;
   push(chunk: Uint8Array): Answer;
@@ -169,6 +170,5 @@ export interface SeamModule {
   Engine: new () => SeamEngineHandle;
   Tokenizer: new () => SeamTokenizerHandle;
   Training: new () => SeamTrainingHandle;
-  gguf_header_is_whole(bytes: Uint8Array): boolean;
   build_id(): string;
 }

@@ -131,4 +131,11 @@ std::string_view GgufMetadata::bytes(std::string_view key) const {
   return entry && entry->is_array && entry->type < 2 ? entry->data : std::string_view();
 }
 
+std::vector<std::pair<std::string_view, std::string_view>> GgufMetadata::packed_files() const {
+  const std::vector<std::string_view> names = strings("wattn.files"), contents = strings("wattn.contents");
+  std::vector<std::pair<std::string_view, std::string_view>> out;
+  for (std::size_t i = 0; i < names.size() && i < contents.size(); ++i) out.emplace_back(names[i], contents[i]);
+  return out;
+}
+
 }  // namespace wattn

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -26,6 +27,9 @@ class GgufMetadata {
   std::vector<std::string_view> strings(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;
   std::string_view bytes(std::string_view key) const;  // of an array of bytes
+
+  // Files of the repository that a packed model carries: names in wattn.files, their bytes in wattn.contents.
+  std::vector<std::pair<std::string_view, std::string_view>> packed_files() const;
 
  private:
   struct Entry {

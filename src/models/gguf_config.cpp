@@ -60,21 +60,22 @@ std::optional<std::string_view> pooling_name(int type) {
 
 }  // namespace
 
-Result<GgufDocuments> gguf_documents(std::string_view header, std::string_view file) {
+Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::string_view header, std::string_view file) {
   const auto read = GgufMetadata::read(header);
   if (!read.ok()) return read.error();
   const GgufMetadata& metadata = read.value();
   const auto parsed = parse_gguf_header(header, UINT64_MAX / 2, file);
   if (!parsed.ok()) return parsed.error();
   const std::string name(file);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (const auto& [packed, bytes] : metadata.packed_files()) out.emplace_back(packed, bytes);
+  if (!out.empty()) return out;
   const auto architecture = metadata.string("general.architecture");
   if (architecture != "bert") {
     return unsupported_error(name + ": general.architecture: expected \"bert\", found " +
                              (architecture ? json_text(*architecture) : "nothing"));
   }
-  GgufDocuments out;
-  std::string& config = out.config;
-  config = R"({"model_type": "bert", "hidden_act": "gelu")";
+  std::string config = R"({"model_type": "bert", "hidden_act": "gelu")";
   for (const auto& [field, suffix] : kBertFields) {
     const std::string key = std::string(*architecture) + "." + suffix;
     const auto value = metadata.number(key);
@@ -90,11 +91,13 @@ Result<GgufDocuments> gguf_documents(std::string_view header, std::string_view f
   }
   if (!labels.empty()) config += ", \"architectures\": [\"BertForSequenceClassification\"], \"id2label\": " + label_map(labels);
   config += "}";
+  out.emplace_back("config.json", config);
   const auto pooling = pooling_name(static_cast<int>(metadata.number(std::string(*architecture) + ".pooling_type").value_or(0)));
   if (pooling) {
-    out.modules = R"([{"type": "models.Transformer", "path": ""}, {"type": "models.Pooling", "path": "1_Pooling"},)"
-                  R"( {"type": "models.Normalize", "path": "2_Normalize"}])";
-    out.pooling = "{\"pooling_mode\": " + json_text(*pooling) + "}";
+    out.emplace_back("modules.json",
+                     R"([{"type": "models.Transformer", "path": ""}, {"type": "models.Pooling", "path": "1_Pooling"},)"
+                     R"( {"type": "models.Normalize", "path": "2_Normalize"}])");
+    out.emplace_back("1_Pooling/config.json", "{\"pooling_mode\": " + json_text(*pooling) + "}");
   }
   return out;
 }

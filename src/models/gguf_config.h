@@ -4,19 +4,16 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "core/result.h"
 
 namespace wattn {
 
-struct GgufDocuments {
-  std::string config;   // config.json
-  std::string modules;  // modules.json; empty when the file names no pooling
-  std::string pooling;  // 1_Pooling/config.json
-};
-
-// header: the file's beginning with all of its metadata and tensor list. Keys: ggml's docs/gguf.md and llama.cpp's llama-arch.cpp.
-// A file that pools is for sentence vectors, which llama.cpp gives unit length; so do these documents.
-Result<GgufDocuments> gguf_documents(std::string_view header, std::string_view file);
+// Names and contents. header: the file's beginning with all of its metadata and tensor list. A model that wattn packed carries
+// its repository's own files; of others they are made from ggml's keys (docs/gguf.md there, llama.cpp's llama-arch.cpp). A file
+// that pools is for sentence vectors, which llama.cpp gives unit length; so do these documents.
+Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::string_view header, std::string_view file);
 
 }  // namespace wattn
