@@ -15,8 +15,10 @@ export {
   UnsupportedError,
   WattnError,
 } from './errors.js';
+export { attention_rollout, to_bertviz } from './attention.js';
 export { AutoModel } from './model.js';
 export { pipeline } from './pipeline.js';
+export { quantize_embeddings } from './quantize.js';
 export { cos_sim, dot_score, semantic_search } from './similarity.js';
 export { Tensor, type TensorType } from './tensor.js';
 export { AutoTokenizer } from './tokenizer.js';

@@ -118,21 +118,61 @@ export interface EmbedOptions {
   prompt_name?: string;
   /** Tokens, specials included. Default: the model's own limit. Beyond the model's positions: an `InputError`. */
   max_length?: number;
-  /** A text beyond `max_length`: `'truncate'` (default; the result says so in `truncated`) or `'error'` (an `InputError`). */
-  on_overflow?: 'truncate' | 'error';
+  /**
+   * The first so many components (of a model trained for it, Matryoshka). As in Python, the model's own unit length comes before it;
+   * `normalize: true` makes unit length of what is left. Beyond the vector: an `InputError`.
+   */
+  truncate_dim?: number;
+  /** `'float32'` (default), or fewer bits: see `quantize_embeddings`; `'int8'` and `'uint8'` find their ranges in this call's texts. */
+  precision?: OutputPrecision;
+  /**
+   * A text beyond `max_length`: `'truncate'` (default; the result says so in `truncated`), `'error'` (an `InputError`), or `'window'`: it
+   * runs in windows of `max_length` tokens. A prompt stands before the text, so in its first window.
+   */
+  on_overflow?: 'truncate' | 'error' | 'window';
+  /** Of `on_overflow: 'window'`: a text's vector is the mean of its windows' (default), or each window has its own. */
+  windows?: 'mean' | 'each';
+  /** Of `on_overflow: 'window'`: tokens that neighbouring windows share. Default 0. */
+  overlap?: number;
   /** `true`: strings like `[SEP]` inside a text are ordinary text. Default `false`, as in Python: they are special tokens. */
   split_special_tokens?: boolean;
   /** Ends the call with an `AbortError`, between two micro-batches. */
   signal?: AbortSignalLike | undefined;
 }
 
-/** Pooled: `[texts, dim]`. With `pooling: 'none'`: `[texts, longest, hidden]`, zeros behind the shorter texts. */
-export interface Embeddings extends Tensor<'float32'> {
-  /** `[texts]`: tokens that ran for each text, special ones and the prompt's included. */
+export type OutputPrecision = 'float32' | 'int8' | 'uint8' | 'binary' | 'ubinary';
+
+export interface QuantizeOptions {
+  /** Least and most of each component, `[2][dim]`. */
+  ranges?: readonly ArrayLike<number>[];
+  /** Embeddings to find them in. Default: those that are quantised. */
+  calibration_embeddings?: Tensor<'float32'>;
+}
+
+/** What BertViz draws. */
+export interface BertvizData {
+  /** attn: `[layers][heads][seq][seq]`. */
+  attention: { name: null; attn: number[][][][]; left_text: string[]; right_text: string[] }[];
+  default_filter: string;
+  include_layers: number[];
+  include_heads: number[];
+  total_heads: number;
+}
+
+/** Of each text, beside the vectors. */
+export interface TextCounts {
+  /** `[texts]`: tokens that ran for each text, special ones and the prompt's included; of all its windows. */
   tokens: Int32Array;
   /** `[texts]`: whether the text was longer than that and cut. */
   truncated: boolean[];
+  /** `[texts]`: windows that each text ran in; 1 without `on_overflow: 'window'`. */
+  windows: Int32Array;
 }
+
+export type QuantizedEmbeddings = Tensor<'int8' | 'uint8'> & TextCounts;
+
+/** Pooled: `[texts, dim]`, with `windows: 'each'` `[windows, dim]`. With `pooling: 'none'`: `[texts, longest, hidden]`, zeros behind the shorter texts. */
+export interface Embeddings extends Tensor<'float32'>, TextCounts {}
 
 /** What a model is. Names that config.json has are config.json's. */
 export interface ModelInfo {
@@ -186,7 +226,11 @@ interface Disposable_ {
 
 /** `await embed(text | texts, options)`. */
 export interface FeatureExtractionPipeline extends Disposable_ {
+  (texts: string | readonly string[], options: EmbedOptions & { precision: Exclude<OutputPrecision, 'float32'> }): Promise<QuantizedEmbeddings>; // prettier-ignore
   (texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  /** As sentence-transformers': with the model's prompt named `'query'` (`'document'`), or none, where options say nothing of prompts. */
+  encode_query(texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  encode_document(texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   readonly task: 'feature-extraction';
   /** The model's tokenizer. It belongs to this pipeline: its own `dispose()` does nothing. With `worker`: an `UnsupportedError`. */
   readonly tokenizer: Tokenizer;
