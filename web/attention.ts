@@ -1,7 +1,7 @@
 // What people do with attentions: rollout, and the data of BertViz.
 import { InputError } from './errors.js';
 import { Tensor } from './tensor.js';
-import type { BertvizData } from './types.js';
+import type { BertvizData } from './embedding_types.js';
 
 function checkLayers(where: string, attentions: readonly Tensor<'float32'>[]): [batch: number, heads: number, seq: number] {
   const [first] = attentions;

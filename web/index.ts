@@ -23,5 +23,6 @@ export { cos_sim, dot_score, semantic_search } from './similarity.js';
 export { Tensor, type TensorType } from './tensor.js';
 export { AutoTokenizer } from './tokenizer.js';
 export type * from './task_types.js';
+export type * from './embedding_types.js';
 export type * from './training_types.js';
 export type * from './types.js';

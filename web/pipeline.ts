@@ -10,15 +10,8 @@ import type { Pipelines } from './task_types.js';
 import { checkTexts } from './texts.js';
 import { makeTokenizer } from './tokenizer.js';
 import { kPrecisions, quantize_embeddings } from './quantize.js';
-import type {
-  Embeddings,
-  EmbedOptions,
-  FeatureExtractionPipeline,
-  LoadOptions,
-  ModelSpecifier,
-  PoolingMode,
-  QuantizedEmbeddings,
-} from './types.js';
+import type { Embeddings, QuantizedEmbeddings } from './embedding_types.js';
+import type { EmbedOptions, FeatureExtractionPipeline, LoadOptions, ModelSpecifier, PoolingMode } from './types.js';
 
 /** The seam's name of each pooling mode. */
 const kPooling: Record<PoolingMode, string> = {

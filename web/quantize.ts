@@ -2,7 +2,7 @@
 import { describe, InputError } from './errors.js';
 import { checkOptions } from './options.js';
 import { Tensor } from './tensor.js';
-import type { OutputPrecision, QuantizeOptions } from './types.js';
+import type { OutputPrecision, QuantizeOptions } from './embedding_types.js';
 
 export const kPrecisions = ['float32', 'int8', 'uint8', 'binary', 'ubinary'] as const;
 
