@@ -31,6 +31,7 @@ export interface EmbedResult {
   pooled: boolean;
   tokens: Int32Array; // [texts]
   truncated: boolean[]; // [texts]
+  windows: Int32Array; // [texts]
 }
 
 /** A loaded model, here or in workers (remote_engine.ts). */
@@ -219,6 +220,7 @@ export class Engine implements AnyEngine {
     const parts: Float32Array[] = [];
     const tokens = new Int32Array(texts.length);
     const truncated: boolean[] = [];
+    const windows = new Int32Array(texts.length);
     let last: { dim: number; pooled: boolean } | undefined;
     let begin = 0;
     let count = 64;
@@ -233,11 +235,12 @@ export class Engine implements AnyEngine {
       count = Math.max(8, Math.min(kMostTexts, Math.round(((end - begin) * kCrossingMs) / Math.max(elapsed, 1))));
       parts.push(answer.data);
       tokens.set(answer.tokens, begin);
+      windows.set(answer.windows, begin);
       answer.tokens.forEach((ran, i) => truncated.push((answer.untruncated[i] as number) > ran));
       last = answer;
       begin = end;
     } while (begin < texts.length);
-    return { data: joinFloats(parts), dim: last.dim, pooled: last.pooled, tokens, truncated };
+    return { data: joinFloats(parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows };
   }
 }
 

@@ -15,11 +15,14 @@ export {
   UnsupportedError,
   WattnError,
 } from './errors.js';
+export { attention_rollout, to_bertviz } from './attention.js';
 export { AutoModel } from './model.js';
 export { pipeline } from './pipeline.js';
+export { quantize_embeddings } from './quantize.js';
 export { cos_sim, dot_score, semantic_search } from './similarity.js';
 export { Tensor, type TensorType } from './tensor.js';
 export { AutoTokenizer } from './tokenizer.js';
 export type * from './task_types.js';
+export type * from './embedding_types.js';
 export type * from './training_types.js';
 export type * from './types.js';

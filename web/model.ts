@@ -124,7 +124,9 @@ function toHeadMask(mask: ForwardOptions['head_mask'] | null, layers: number, he
   const dims = isList ? (Array.isArray(mask[0]) ? [mask.length, mask[0].length] : [mask.length]) : (tensor.dims ?? []);
   const fits = dims.at(-1) === heads && (dims.length === 1 || (dims.length === 2 && dims[0] === layers));
   if (!fits || flat.length !== dims.reduce((a, b) => a * b, 1) || !flat.every(Number.isFinite)) {
-    throw new InputError(`model: option 'head_mask': expected finite numbers [${layers}, ${heads}] or [${heads}], found ${describe(mask)} [${dims}]`);
+    throw new InputError(
+      `model: option 'head_mask': expected finite numbers [${layers}, ${heads}] or [${heads}], found ${describe(mask)} [${dims}]`,
+    );
   }
   return Float32Array.from({ length: layers * heads }, (_, i) => flat[i % flat.length]);
 }
@@ -155,12 +157,7 @@ function gatherTokens({ data, dims }: Tensor, rows: readonly number[], { ids, ke
   return out;
 }
 
-function runRows(
-  engine: Engine,
-  { ids, types, kept }: Inputs,
-  rows: readonly number[],
-  options: SeamForwardOptions,
-): SeamOutput {
+function runRows(engine: Engine, { ids, types, kept }: Inputs, rows: readonly number[], options: SeamForwardOptions): SeamOutput {
   const starts = new Int32Array(rows.length + 1);
   rows.forEach((row, i) => (starts[i + 1] = (starts[i] as number) + (kept[row] as Int32Array).length));
   const tokens = starts[rows.length] as number;

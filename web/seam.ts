@@ -57,7 +57,9 @@ export interface SeamEmbedOptions {
   prompt?: string;
   prompt_name?: string;
   max_length?: number;
-  truncate?: boolean;
+  truncate_dim?: number;
+  overflow?: 0 | 1 | 2 | 3; // truncate, error, the mean of windows, windows
+  overlap?: number;
   split_special_tokens?: boolean;
   first_text?: number; // number of the first text, for messages
 }
@@ -104,7 +106,14 @@ export interface SeamEngineHandle extends SeamTokenizer {
     text: string,
     lengths: Int32Array,
     options: SeamEmbedOptions,
-  ): Answer & { data: Float32Array; dim: number; pooled: boolean; tokens: Int32Array; untruncated: Int32Array };
+  ): Answer & {
+    data: Float32Array;
+    dim: number;
+    pooled: boolean;
+    tokens: Int32Array;
+    untruncated: Int32Array;
+    windows: Int32Array;
+  };
   predict(
     text: string,
     lengths: Int32Array,

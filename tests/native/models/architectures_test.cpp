@@ -179,6 +179,22 @@ TEST(Architectures, ASequenceInABatchHasTheBitsItHasAlone) {
   }
 }
 
+// As Embed.HasTheSameBitsInEveryBuild: one number for native and wasm, with SIMD and without. FNV-1a over all hidden states.
+TEST(Architectures, HaveTheSameBitsInEveryBuild) {
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  ThreadTeam team;
+  for (const std::string& name : cases()) {
+    for (const WeightType type : kWeightTypes) {
+      const Encoder encoder = std::move(load(name, exact_kernels(), type)).value();
+      std::vector<Batch> alone;
+      const std::vector<float> hidden = run(encoder, team, ragged_batch(encoder.config(), alone));
+      const auto* bytes = reinterpret_cast<const unsigned char*>(hidden.data());
+      for (std::size_t i = 0; i < hidden.size() * sizeof(float); ++i) hash = (hash ^ bytes[i]) * 0x100000001B3u;
+    }
+  }
+  EXPECT_EQ(hash, 0xee48633aa4a692cfu);
+}
+
 // Root mean square of the difference to f32, against that of f32's own values.
 double relative_error(const std::vector<float>& got, const std::vector<float>& exact) {
   double difference = 0;
