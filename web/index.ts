@@ -16,6 +16,7 @@ export {
   WattnError,
 } from './errors.js';
 export { AutoModel } from './model.js';
+export * as nn from './nn.js';
 export { pipeline } from './pipeline.js';
 export { cos_sim, dot_score, semantic_search } from './similarity.js';
 export { Tensor, type TensorType } from './tensor.js';

@@ -296,7 +296,7 @@ Result<Outputs> call_function(std::string_view name, const Inputs& inputs, Optio
 
 Result<Outputs> call_module(const Module& module, const Inputs& inputs, Options options, KeyValueCache* cache, Observer* observer) {
   const auto known = inputs.check(module.where(), {"input", "key", "value", "memory", "attn_mask", "key_padding_mask", "memory_mask",
-                                                   "memory_key_padding_mask", "src_mask"});
+                                                   "memory_key_padding_mask", "src_mask", "src_key_padding_mask"});
   if (!known.ok()) return known.error();
   Arguments arguments;
   arguments.input = inputs.find("input");
@@ -308,6 +308,7 @@ Result<Outputs> call_module(const Module& module, const Inputs& inputs, Options 
   arguments.memory_mask = inputs.find("memory_mask");
   arguments.memory_key_padding_mask = inputs.find("memory_key_padding_mask");
   arguments.src_mask = inputs.find("src_mask");
+  arguments.src_key_padding_mask = inputs.find("src_key_padding_mask");
   arguments.is_causal = options.yes("is_causal", false);
   arguments.need_weights = options.yes("need_weights", false);
   arguments.average_attn_weights = options.yes("average_attn_weights", true);

@@ -80,6 +80,7 @@ struct Arguments {
   const Tensor* memory_mask = nullptr;
   const Tensor* memory_key_padding_mask = nullptr;  // [batch, memory]
   const Tensor* src_mask = nullptr;                 // of an encoder beside a decoder
+  const Tensor* src_key_padding_mask = nullptr;
   bool is_causal = false;
   bool need_weights = false;
   bool average_attn_weights = true;

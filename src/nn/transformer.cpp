@@ -182,7 +182,7 @@ Result<Outputs> Transformer::run(const Arguments& arguments) const {
   Arguments source = arguments.only(*arguments.key);
   source.cache = nullptr;
   source.attn_mask = arguments.src_mask;
-  source.key_padding_mask = arguments.memory_key_padding_mask;
+  source.key_padding_mask = arguments.src_key_padding_mask;
   auto memory = output_of(call(*encoder_, "encoder", source));
   if (!memory.ok()) return memory.error();
   Arguments target = arguments;

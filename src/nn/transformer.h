@@ -66,7 +66,7 @@ class TransformerStack : public Module {
   std::shared_ptr<Norm> norm_;
 };
 
-// Encoder and decoder: input is the target, key the source; src_mask and memory_key_padding_mask are the source's.
+// Encoder and decoder: input is the target, key the source; src_mask and src_key_padding_mask are the source's.
 class Transformer : public Module {
  public:
   Transformer(const LayerOptions& options, std::int64_t num_encoder_layers, std::int64_t num_decoder_layers);
