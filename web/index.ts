@@ -23,3 +23,5 @@ export { Tensor, type TensorType } from './tensor.js';
 export { AutoTokenizer } from './tokenizer.js';
 export type * from './training_types.js';
 export type * from './types.js';
+export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from './word2vec.js';
+export { WordVectors, type MostSimilarOptions, type Neighbour, type ReadOptions, type WriteOptions } from './word_vectors.js';

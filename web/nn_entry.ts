@@ -12,3 +12,5 @@ export {
 } from './errors.js';
 export * as nn from './nn.js';
 export { Tensor, type TensorType } from './tensor.js';
+export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from './word2vec.js';
+export { WordVectors, type MostSimilarOptions, type Neighbour, type ReadOptions, type WriteOptions } from './word_vectors.js';

@@ -48,12 +48,10 @@ export interface SeamCache {
 }
 
 export interface SeamWord2Vec {
-  begin(options: SeamOptions): Answer;
-  feed(text: string, lengths: Int32Array): Answer & { words: number };
-  count_done(): Answer & { vocabulary: number };
-  feed_training(text: string, lengths: Int32Array): Answer;
-  step(): Answer & { more: boolean; done: number; total: number; loss: number };
-  result(): Answer & { words: string; lengths: Int32Array; counts: Float64Array; vectors: Float32Array };
+  make(options: object, counts: Float64Array): Answer;
+  feed(words: Int32Array, lengths: Int32Array): Answer;
+  step(): Answer & { more: boolean; done: number; total: number };
+  vectors(): Answer & { vectors: Float32Array };
   delete(): void;
 }
 

@@ -12,7 +12,7 @@
 
 #include "core/arena.h"
 #include "nn/options.h"
-#include "nn/random.h"
+#include "core/random.h"
 #include "nn/tensor.h"
 
 namespace wattn::nn {
@@ -128,7 +128,7 @@ class Module {
 
   // Sets one parameter; its shape has to be what it is.
   Result<void> load(std::string_view name, Tensor value) const;
-  // Draws all parameters anew, in the order of state(), from SplitMix64 (nn/random.h): each as torch would (uniform in
+  // Draws all parameters anew, in the order of state(), from SplitMix64 (core/random.h): each as torch would (uniform in
   // +-1 / sqrt(in) for Linear, Xavier for attention, normal for Embedding), so that a seed says all.
   void draw(std::uint64_t seed) const;
 
