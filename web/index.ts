@@ -17,6 +17,7 @@ export {
 } from './errors.js';
 export { attention_rollout, to_bertviz } from './attention.js';
 export { AutoModel } from './model.js';
+export * as nn from './nn.js';
 export { pipeline } from './pipeline.js';
 export { quantize_embeddings } from './quantize.js';
 export { cos_sim, dot_score, semantic_search } from './similarity.js';
@@ -26,3 +27,5 @@ export type * from './task_types.js';
 export type * from './embedding_types.js';
 export type * from './training_types.js';
 export type * from './types.js';
+export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from './word2vec.js';
+export { WordVectors, type MostSimilarOptions, type Neighbour, type ReadOptions, type WriteOptions } from './word_vectors.js';

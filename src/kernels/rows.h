@@ -133,11 +133,23 @@ void activate_body(Activation activation, const float* x, float* out, std::int64
   });
 }
 
+// Four chains, so that one addition need not wait for the other: step i of four belongs to chain i mod 4 while there are four
+// steps, to the first after that; ((0 + 1) + (2 + 3)).
 template <class V>
 float dot_body(const float* x, const float* y, std::int64_t n) {
-  typename V::F32 sum = V::splat(0.0f);
-  for_each_step<V>(n, [&](std::int64_t j, int count) { sum = V::madd(load_step<V>(x + j, count), load_step<V>(y + j, count), sum); });
-  return V::sum(sum);
+  using F32 = typename V::F32;
+  F32 sum0 = V::splat(0.0f), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  std::int64_t j = 0;
+  for (; j + 16 <= n; j += 16) {
+    sum0 = V::madd(V::load(x + j), V::load(y + j), sum0);
+    sum1 = V::madd(V::load(x + j + 4), V::load(y + j + 4), sum1);
+    sum2 = V::madd(V::load(x + j + 8), V::load(y + j + 8), sum2);
+    sum3 = V::madd(V::load(x + j + 12), V::load(y + j + 12), sum3);
+  }
+  for_each_step<V>(n - j, [&](std::int64_t at, int count) {
+    sum0 = V::madd(load_step<V>(x + j + at, count), load_step<V>(y + j + at, count), sum0);
+  });
+  return V::sum(V::add(V::add(sum0, sum1), V::add(sum2, sum3)));
 }
 
 template <class V>

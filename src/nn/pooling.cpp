@@ -44,6 +44,21 @@ Result<Tensor> over_windows(std::string_view where, const Tensor& x, const Windo
 
 }  // namespace
 
+Window read_window(Options& options) {
+  const auto pair = [&](std::string_view name, std::array<std::int64_t, 2> fallback, std::int64_t least) {
+    if (!options.has(name)) return fallback;
+    const auto numbers = options.wholes(name, least);
+    if (numbers.empty() || numbers.size() > 2) options.fail("option '" + std::string(name) + "': expected one or two whole numbers");
+    return numbers.empty() ? fallback : std::array<std::int64_t, 2>{numbers.front(), numbers.back()};
+  };
+  if (!options.has("kernel_size")) options.fail("option 'kernel_size' is missing: expected one or two whole numbers");
+  Window window;
+  window.kernel = pair("kernel_size", {1, 1}, 1);
+  window.stride = pair("stride", window.kernel, 1);
+  window.padding = pair("padding", {0, 0}, 0);
+  return window;
+}
+
 Result<Tensor> avg_pool2d(const Tensor& x, const Window& window) {
   const double count = static_cast<double>(window.kernel[0] * window.kernel[1]);
   return over_windows("nn.avg_pool2d", x, window, [&](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {

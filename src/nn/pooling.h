@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "nn/options.h"
 #include "nn/tensor.h"
 
 namespace wattn::nn {
@@ -14,6 +15,9 @@ struct Window {
   std::array<std::int64_t, 2> stride{1, 1};
   std::array<std::int64_t, 2> padding{0, 0};  // at most half the kernel
 };
+
+// kernel_size, stride (the kernel's where none is given), padding: one number, or height and width.
+Window read_window(Options& options);
 
 // x [..., height, width] -> [..., (height + 2 padding - kernel) / stride + 1, likewise]. Padding counts as zeros (average) or as
 // nothing (max).

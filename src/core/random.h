@@ -6,7 +6,7 @@
 
 #include "core/real_math.h"
 
-namespace wattn::nn {
+namespace wattn {
 
 class Generator {
  public:
@@ -31,4 +31,4 @@ class Generator {
   std::uint64_t state_;
 };
 
-}  // namespace wattn::nn
+}  // namespace wattn
