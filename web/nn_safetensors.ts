@@ -81,7 +81,7 @@ export function load_safetensors(bytes: Uint8Array | ArrayBuffer): Record<string
 
 /** Tensors (a state dict) as the bytes of a safetensors file. */
 export function save_safetensors(tensors: Record<string, Tensor>, { metadata }: { metadata?: Record<string, string> } = {}): Uint8Array {
-  const kTypes: Record<TensorType, string> = { float32: 'F32', int32: 'I32', int64: 'I64', uint8: 'U8', bool: 'BOOL' };
+  const kTypes: Record<TensorType, string> = { float32: 'F32', int32: 'I32', int64: 'I64', int8: 'I8', uint8: 'U8', bool: 'BOOL' };
   const header: Record<string, unknown> = metadata ? { __metadata__: metadata } : {};
   let end = 0;
   const entries = Object.entries(tensors);
