@@ -31,6 +31,7 @@ const kReaders: Record<string, Read> = {
   BF16: [2, 'float32', (view, at) => bfloatToFloat(view.getUint16(at, true))],
   I64: [8, 'int64', (view, at) => view.getBigInt64(at, true)],
   I32: [4, 'int32', (view, at) => view.getInt32(at, true)],
+  I8: [1, 'int8', (view, at) => view.getInt8(at)],
   U8: [1, 'uint8', (view, at) => view.getUint8(at)],
   BOOL: [1, 'bool', (view, at) => view.getUint8(at)],
 };
