@@ -4,6 +4,7 @@ import { wasmFiles } from './wasm_files.js';
 
 useWasm(wasmFiles);
 
+export { Classifier } from './classifier.js';
 export { env } from './env.js';
 export {
   AbortError,
@@ -20,6 +21,7 @@ export { pipeline } from './pipeline.js';
 export { cos_sim, dot_score, semantic_search } from './similarity.js';
 export { Tensor, type TensorType } from './tensor.js';
 export { AutoTokenizer } from './tokenizer.js';
+export type * from './classifier_types.js';
 export type * from './task_types.js';
 export type * from './training_types.js';
 export type * from './types.js';
