@@ -11,7 +11,7 @@ const [minilm = join(root, '.models/all-MiniLM-L6-v2'), data = join(root, '../sh
 const { trec_accuracy } = JSON.parse(readFileSync(join(root, 'tests/goldens/classifier/cases.json'), 'utf8'));
 
 const lines = (file, encoding = 'utf8') => readFileSync(join(data, file), encoding).trimEnd().split('\n');
-const trec = (file) =>
+const trec = (name, file = `trec/${name}`) =>
   lines(file, 'latin1').map((line) => ({ label: line.slice(0, line.indexOf(':')), text: line.slice(line.indexOf(' ') + 1) }));
 const hwu = lines('hwu64/kfold1.train.csv').map((line) => ({
   label: line.slice(line.lastIndexOf(',') + 1).trim(),
@@ -27,7 +27,7 @@ function firstOf(examples, per) {
   });
 }
 
-const embed = await pipeline('feature-extraction', minilm);
+const embed = await pipeline('feature-extraction', minilm, { threads: 1 });
 const vectorsOf = (examples) => embed(examples.map(({ text }) => text));
 const labelsOf = (examples) => examples.map(({ label }) => label);
 

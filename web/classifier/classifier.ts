@@ -7,7 +7,7 @@ import { findTemperature, makeReport, type Judged } from './report.js';
 import { trainLogistic } from './logistic.js';
 import { trainMlp } from './mlp.js';
 import { logitsOf, type Data, type Layer, type Tick } from './network.js';
-import { makeRandom, shuffle } from './random.js';
+import { makeRandom, shuffle } from '../random.js';
 import { makeTextClassifier } from './text_classifier.js';
 import { embedAll, type Vectors } from './vectors.js';
 

@@ -1,5 +1,5 @@
 // A small perceptron: one hidden layer with ReLU, by Adam (arXiv 1412.6980) over shuffled batches.
-import { makeRandom, shuffle } from './random.js';
+import { makeRandom, shuffle } from '../random.js';
 import { addScaled, applyLayer, softmaxInPlace, type Data, type Layer, type Tick } from './network.js';
 
 export interface MlpOptions {
