@@ -107,7 +107,8 @@ function lloyd(rows: readonly Float64Array[], centres: Float64Array[], iteration
     if (!moved) break;
     centres.forEach((centre, j) => {
       const own = rows.filter((_, i) => labels[i] === j);
-      if (own.length > 0) centre.forEach((_, d) => (centre[d] = own.reduce((sum, row) => sum + (row[d] as number), 0) / own.length));
+      if (own.length > 0)
+        centre.forEach((_, d) => (centre[d] = own.reduce((sum, row) => sum + (row[d] as number), 0) / own.length));
     });
   }
   return { labels, centres, inertia };

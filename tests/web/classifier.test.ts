@@ -192,25 +192,29 @@ describe('Classifier', () => {
   });
 
   // bench/web/classifier.mjs does it with 64 and 256 a label too, and all of the test set.
-  (existsSync(trec) && existsSync(minilm) ? it : it.skip)("is as accurate as scikit-learn's on TREC, by MiniLM's vectors", async () => {
-    const read = (name: string) =>
-      readFileSync(join(trec, name), 'latin1')
-        .trimEnd()
-        .split('\n')
-        .map((line) => ({ label: line.slice(0, line.indexOf(':')), text: line.slice(line.indexOf(' ') + 1) }));
-    const train = read('TREC.train.all');
-    const names = [...new Set(train.map(({ label }) => label))].sort();
-    const some = names.flatMap((name) => train.filter(({ label }) => label === name).slice(0, 16));
-    const test = read('TREC.test.all').slice(0, 100);
-    const embed = await pipeline('feature-extraction', minilm, { threads: 1 });
-    const validation = { texts: test.map(({ text }) => text), labels: test.map(({ label }) => label) };
-    const { report } = await Classifier.fit(
-      embed,
-      some.map(({ text }) => text),
-      some.map(({ label }) => label),
-      { validation },
-    );
-    expect(Math.abs(report!.accuracy - trec_accuracy_16_first_100)).toBeLessThanOrEqual(0.01);
-    await embed.dispose();
-  }, 120_000);
+  (existsSync(trec) && existsSync(minilm) ? it : it.skip)(
+    "is as accurate as scikit-learn's on TREC, by MiniLM's vectors",
+    async () => {
+      const read = (name: string) =>
+        readFileSync(join(trec, name), 'latin1')
+          .trimEnd()
+          .split('\n')
+          .map((line) => ({ label: line.slice(0, line.indexOf(':')), text: line.slice(line.indexOf(' ') + 1) }));
+      const train = read('TREC.train.all');
+      const names = [...new Set(train.map(({ label }) => label))].sort();
+      const some = names.flatMap((name) => train.filter(({ label }) => label === name).slice(0, 16));
+      const test = read('TREC.test.all').slice(0, 100);
+      const embed = await pipeline('feature-extraction', minilm, { threads: 1 });
+      const validation = { texts: test.map(({ text }) => text), labels: test.map(({ label }) => label) };
+      const { report } = await Classifier.fit(
+        embed,
+        some.map(({ text }) => text),
+        some.map(({ label }) => label),
+        { validation },
+      );
+      expect(Math.abs(report!.accuracy - trec_accuracy_16_first_100)).toBeLessThanOrEqual(0.01);
+      await embed.dispose();
+    },
+    120_000,
+  );
 });

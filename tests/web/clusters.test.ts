@@ -29,7 +29,8 @@ describe('k_means', () => {
       const found = k_means(tensor, Number(count), { n_init: 20 });
       expect(found.inertia).toBeLessThanOrEqual(expected * 1.0001 + 1e-9);
       expect(found.centroids.dims).toEqual([Number(count), 5]);
-      const distance = (row: number[], centre: ArrayLike<number>) => row.reduce((sum, x, d) => sum + (x - (centre[d] as number)) ** 2, 0);
+      const distance = (row: number[], centre: ArrayLike<number>) =>
+        row.reduce((sum, x, d) => sum + (x - (centre[d] as number)) ** 2, 0);
       vectors.forEach((row: number[], i: number) => {
         const distances = found.centroids.tolist().map((centre: any) => distance(row, centre));
         expect(distances[found.labels[i] as number]).toBeLessThanOrEqual(Math.min(...distances) + 1e-5); // centroids are float32
