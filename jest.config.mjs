@@ -9,7 +9,11 @@ export default {
   transform: { '\\.tsx?$': '<rootDir>/tools/lib/jest_esbuild.mjs' },
   resolver: '<rootDir>/tools/lib/jest_resolver.cjs',
   // What ships, not its sources.
-  moduleNameMapper: { '^wattn$': '<rootDir>/dist/node.js', '^wattn/tokenizer$': '<rootDir>/dist/tokenizer_entry_node.js' },
+  moduleNameMapper: {
+    '^wattn$': '<rootDir>/dist/node.js',
+    '^wattn/tokenizer$': '<rootDir>/dist/tokenizer_entry_node.js',
+    '^wattn/nn$': '<rootDir>/dist/nn_entry_node.js',
+  },
   globals: { __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none' },
   testTimeout: 60_000, // two shared cores
 };

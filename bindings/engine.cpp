@@ -25,6 +25,25 @@ std::optional<std::vector<PoolingMode>> to_pooling(const val& names) {
 // weight_files, finish, then any of the others. web/engine.ts keeps to it.
 class EngineHandle {
  public:
+  // Answer: is_cut_off, or files [[name, Uint8Array], ...] (engine.h).
+  val gguf_files(val bytes) {
+    std::string beginning;
+    copy_bytes(bytes, beginning);
+    bool is_cut_off = false;
+    const auto found = EngineLoader::gguf_files(beginning, is_cut_off);
+    if (!found.ok()) return answer(found.error());
+    val files = val::array();
+    for (const NamedFile& file : found.value()) {
+      val pair = val::array();
+      pair.call<void>("push", val(file.name));
+      pair.call<void>("push", to_typed_array(std::vector<std::uint8_t>(file.bytes.begin(), file.bytes.end())));
+      files.call<void>("push", pair);
+    }
+    val out = answer();
+    out.set("is_cut_off", is_cut_off);
+    out.set("files", files);
+    return out;
+  }
   // files: [[name, Uint8Array], ...]. Answer: weight_files.
   // dtype: "f32", "q16" or "q8"; head: "none", "sequence", "token", "answer" or "masked_lm"; web/ checked all words.
   val begin(val files, std::string precision, std::string dtype, std::string head) {
@@ -87,14 +106,16 @@ class EngineHandle {
     return answer();
   }
 
-  // options: {pooling, normalize, prompt, prompt_name, max_length, truncate, split_special_tokens,
-  // first_text}. Answer: data, dim, pooled, tokens, untruncated.
+  // options: {pooling, normalize, truncate_dim, prompt, prompt_name, max_length, overflow (as in Overflow), overlap, split_special_tokens,
+  // first_text}. Answer: data, dim, pooled, tokens, untruncated, windows.
   val embed(val text, val lengths, val options) {
     EmbedOptions embed_options;
     embed_options.pooling = to_pooling(options["pooling"]);
     embed_options.normalize = optional_field<bool>(options, "normalize");
     embed_options.max_length = optional_field<std::int32_t>(options, "max_length");
-    embed_options.truncate = optional_field<bool>(options, "truncate").value_or(true);
+    embed_options.truncate_dim = optional_field<std::int32_t>(options, "truncate_dim");
+    embed_options.overlap = optional_field<std::int32_t>(options, "overlap").value_or(0);
+    embed_options.overflow = static_cast<Overflow>(optional_field<int>(options, "overflow").value_or(0));
     embed_options.split_special_tokens = optional_field<bool>(options, "split_special_tokens").value_or(false);
     embed_options.first_text = optional_field<std::int32_t>(options, "first_text").value_or(0);
     if (auto prompt = optional_field<std::string>(options, "prompt")) {
@@ -113,6 +134,7 @@ class EngineHandle {
     out.set("pooled", result.value().pooled);
     out.set("tokens", to_typed_array(result.value().tokens));
     out.set("untruncated", to_typed_array(result.value().tokens_untruncated));
+    out.set("windows", to_typed_array(result.value().windows));
     return out;
   }
 
@@ -140,14 +162,24 @@ class EngineHandle {
   }
 
   // The batch packed: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1].
-  // Answer: last_hidden_state, pooler_output, hidden_states, attentions as ForwardResult has them.
-  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, bool hidden_states, bool attentions) {
+  // options: {hidden_states, attentions, qkv, head_mask, patches: [[tap, Float32Array], ...]}.
+  // Answer: last_hidden_state, pooler_output, hidden_states, attentions, queries, keys, values as ForwardResult has them.
+  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
     Batch batch;
     batch.input_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(input_ids);
     batch.token_type_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(token_type_ids);
     batch.position_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(position_ids);
     batch.seq_start = emscripten::convertJSArrayToNumberVector<std::int32_t>(seq_start);
-    const auto result = wattn::forward(*engine_, batch, {.output_hidden_states = hidden_states, .output_attentions = attentions});
+    ForwardOptions forward_options{.output_hidden_states = optional_field<bool>(options, "hidden_states").value_or(false),
+                                   .output_attentions = optional_field<bool>(options, "attentions").value_or(false),
+                                   .output_qkv = optional_field<bool>(options, "qkv").value_or(false)};
+    const auto floats = [](const val& array) { return emscripten::convertJSArrayToNumberVector<float>(array); };
+    if (const val mask = options["head_mask"]; !mask.isUndefined()) forward_options.head_mask = floats(mask);
+    const val patches = options["patches"];
+    for (std::size_t i = 0; !patches.isUndefined() && i < patches["length"].as<std::size_t>(); ++i) {
+      forward_options.patches.push_back({patches[i][0].as<std::string>(), floats(patches[i][1])});
+    }
+    const auto result = wattn::forward(*engine_, batch, forward_options);
     if (!result.ok()) return answer(result.error());
     const auto arrays = [](const std::vector<std::vector<float>>& layers) {
       val out = val::array();
@@ -159,6 +191,9 @@ class EngineHandle {
     out.set("pooler_output", to_typed_array(result.value().pooler_output));
     out.set("hidden_states", arrays(result.value().hidden_states));
     out.set("attentions", arrays(result.value().attentions));
+    out.set("queries", arrays(result.value().qkv[0]));
+    out.set("keys", arrays(result.value().qkv[1]));
+    out.set("values", arrays(result.value().qkv[2]));
     return out;
   }
 
@@ -244,6 +279,7 @@ class EngineHandle {
 EMSCRIPTEN_BINDINGS(engine) {
   emscripten::class_<EngineHandle>("Engine")
       .constructor()
+      .function("gguf_files", &EngineHandle::gguf_files)
       .function("begin", &EngineHandle::begin)
       .function("begin_weight_file", &EngineHandle::begin_weight_file)
       .function("push", &EngineHandle::push)

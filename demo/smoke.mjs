@@ -21,6 +21,7 @@ const kTypes = {
   '.css': 'text/css',
   '.svg': 'image/svg+xml',
   '.wasm': 'application/wasm',
+  '.gguf': 'application/octet-stream',
 };
 
 const counts = { passed: 0, failed: 0, skipped: 0 };
@@ -73,7 +74,7 @@ function codeSize(folder) {
   const files = readdirSync(folder, { recursive: true }).filter((name) => statSync(join(folder, name)).isFile());
   const sizes = files.map((name) => ({ name, size: brotliCompressSync(readFileSync(join(folder, name))).length }));
   const wasm = sizes.filter(({ name }) => name.endsWith('.wasm')).map(({ size }) => size);
-  const rest = sizes.filter(({ name }) => !name.endsWith('.wasm')).reduce((sum, { size }) => sum + size, 0);
+  const rest = sizes.filter(({ name }) => !/\.(wasm|gguf)$/.test(name)).reduce((sum, { size }) => sum + size, 0);
   const total = rest + Math.max(...wasm);
   if (wasm.length === 0 || total > kBudget)
     throw new Error(`${total} bytes after brotli (budget ${kBudget}), ${wasm.length} wasm files`);
@@ -226,6 +227,14 @@ async function cancel(page) {
   expect('errors', await page.locator('.error').count(), 0);
 }
 
+async function bundled(page) {
+  await page.getByRole('button', { name: 'Use it' }).click();
+  await matrixShown(page);
+  expect('the name', await page.locator('#model-title').innerText(), 'The model in the package');
+  await page.getByRole('button', { name: 'Change model' }).click();
+  await page.waitForSelector('#address');
+}
+
 async function folder(page) {
   await page.locator('input[type=file]').setInputFiles(kModel);
   await matrixShown(page);
@@ -271,6 +280,7 @@ async function onStaticHost(browser, url) {
   await check('a model that is not there: the error of the library', () => noSuchModel(page));
   await check('loading can be cancelled', () => cancel(page));
   await check('light, without a model: axe-core', () => accessible(page));
+  await check('the model in the package', () => bundled(page));
   await check('a model from a folder of this machine', () => folder(page));
   await check('a folder dropped anywhere on the page', () => dropped(page));
   const unexpected = () => said.filter((line) => !line.includes('/nothing/'));

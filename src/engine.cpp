@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "io/gguf.h"
+#include "models/gguf_config.h"
 #include "tokenizer/formats/formats.h"
 
 namespace wattn {
@@ -13,6 +15,10 @@ class Documents {
   explicit Documents(const std::vector<NamedFile>& files) : files_(files) {}
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
+  const std::string* name_ending_in(std::string_view ending) const {
+    const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name.ends_with(ending); });
+    return at == files_.end() ? nullptr : &at->name;
+  }
   std::vector<TokenizerFile> for_tokenizer() const {
     std::vector<TokenizerFile> out;
     out.reserve(files_.size());
@@ -46,6 +52,15 @@ Result<SentenceConfig> read_sentence_config(const Documents& documents) {
       auto pooling = documents.read((path.empty() ? path : path + "/") + "config.json");
       if (!pooling.ok()) return pooling.error();
       if (auto e = parse_pooling(pooling.value().root(), sentence); !e.ok()) return e.error();
+    }
+    for (const std::string& path : list.value().dense_paths) {
+      auto dense = documents.read(path + "/config.json");
+      if (!dense.ok()) return dense.error();
+      if (auto e = parse_dense(dense.value().root(), path, sentence); !e.ok()) return e.error();
+      const std::size_t count = sentence.dense.size();
+      if (count > 1 && sentence.dense[count - 2].out != sentence.dense[count - 1].in) {
+        return dense.value().root()["in_features"].mismatch("the module before's " + std::to_string(sentence.dense[count - 2].out));
+      }
     }
   }
   using Parse = Result<void> (*)(JsonRef, SentenceConfig&);
@@ -95,8 +110,22 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, const SentenceConfi
   return Tokenizer::from_json(tokenizer.value().root(), config.value().root());
 }
 
+// What a GGUF file among the files says, beside them.
+Result<std::vector<NamedFile>> with_gguf_documents(const std::vector<NamedFile>& files) {
+  std::vector<NamedFile> out = files;
+  for (const NamedFile& file : files) {
+    if (!file.name.ends_with(".gguf")) continue;
+    auto documents = gguf_documents(file.bytes, file.name);
+    if (!documents.ok()) return documents.error();
+    for (auto& [name, bytes] : documents.value()) out.push_back({std::move(name), std::move(bytes)});
+    break;
+  }
+  return out;
+}
+
 // One file, or the shards that model.safetensors.index.json lists.
 Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
+  if (const std::string* gguf = documents.name_ending_in(".gguf")) return std::vector<std::string>{*gguf};
   constexpr const char* kIndex = "model.safetensors.index.json";
   if (!documents.has(kIndex)) return std::vector<std::string>{"model.safetensors"};
   auto index = documents.read(kIndex);
@@ -122,6 +151,34 @@ std::int64_t choose_max_length(const SentenceConfig& sentence, const Tokenizer& 
   if (sentence.max_seq_length) return std::min(*sentence.max_seq_length, positions);
   if (const auto limit = tokenizer.model_max_length()) return std::min<std::int64_t>(*limit, positions);
   return positions;
+}
+
+// The Dense modules' memory and slots, one file each after the encoder's.
+Result<Arena> take_dense(const SentenceConfig& sentence, const Kernels& kernels, std::vector<Linear>& layers) {
+  const auto take = [&](Arena& arena) {
+    layers.clear();
+    for (const DenseConfig& dense : sentence.dense) {
+      layers.push_back(take_linear(arena, kernels, WeightType::kF32, dense.in, dense.out, dense.bias));
+    }
+  };
+  Arena measure;
+  take(measure);
+  auto arena = Arena::with_bytes(measure.used(), "weights of Dense");
+  if (arena.ok()) take(arena.value());
+  return arena;
+}
+
+void add_dense_slots(const SentenceConfig& sentence, const std::vector<Linear>& layers, std::vector<WeightSlot>& slots) {
+  for (std::size_t i = 0; i < layers.size(); ++i) {
+    const Linear& layer = layers[i];
+    slots.push_back({sentence.dense[i].path + "/linear.weight", {layer.out, layer.in}, true, [layer](std::int64_t j, const float* row) {
+                       set_weight_row(layer, j, row);
+                     }});
+    if (!layer.bias) continue;
+    slots.push_back({sentence.dense[i].path + "/linear.bias", {layer.out}, true, [layer](std::int64_t, const float* row) {
+                       std::copy_n(row, layer.out, layer.bias);
+                     }});
+  }
 }
 
 Result<Head> make_head(HeadKind kind, JsonRef config, const Encoder& encoder) {
@@ -184,6 +241,17 @@ Result<const float*> Engine::run(const Batch& batch, Taps* taps) {
   return static_cast<const float*>(hidden);
 }
 
+void Engine::run_dense(const float* pooled, std::int64_t count, std::vector<float>& out) {
+  const std::int64_t in = dense_.empty() ? 0 : dense_.front().in;
+  out.assign(pooled, pooled + count * in);
+  for (std::size_t i = 0; i < dense_.size(); ++i) {
+    std::vector<float> next(static_cast<std::size_t>(count * dense_[i].out));
+    const ThreadTeam::Awake awake(team_);
+    linear({kernels(), team_}, dense_[i], out.data(), count, sentence_.dense[i].activation, {}, next.data());
+    out = std::move(next);
+  }
+}
+
 void Engine::run_head(const float* hidden, std::span<const std::int32_t> tokens, float* logits) {
   const std::int64_t size = encoder_.config().hidden_size;
   std::vector<float> rows(tokens.size() * static_cast<std::size_t>(size));
@@ -193,7 +261,9 @@ void Engine::run_head(const float* hidden, std::span<const std::int32_t> tokens,
 }
 
 Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<NamedFile>& files, const LoadOptions& options) {
-  const Documents documents(files);
+  auto all = with_gguf_documents(files);
+  if (!all.ok()) return all.error();
+  const Documents documents(all.value());
   auto config = documents.read("config.json");
   if (!config.ok()) return config.error();
   const auto arch = find_arch(config.value().root());
@@ -223,10 +293,41 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
     engine.head_ = std::move(head).value();
     add_head_slots(engine.head_->weight_slots(), slots);
   }
+  const std::int64_t pooled = encoder_config.value().hidden_size * static_cast<std::int64_t>(engine.sentence_.pooling.size());
+  if (!engine.sentence_.dense.empty() && engine.sentence_.dense.front().in != pooled) {
+    const DenseConfig& first = engine.sentence_.dense.front();
+    return model_format_error(first.path + "/config.json: in_features: expected the pooled vector's " + std::to_string(pooled) +
+                              ", found " + std::to_string(first.in));
+  }
+  auto dense_weights = take_dense(engine.sentence_, kernels, engine.dense_);
+  if (!dense_weights.ok()) return dense_weights.error();
+  engine.dense_weights_ = std::move(dense_weights).value();
+  add_dense_slots(engine.sentence_, engine.dense_, slots);
   loader->weight_files_ = std::move(weight_files).value();
-  loader->weights_.emplace(std::move(slots), std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
-                           [arch = arch.value()](std::string_view name) { return canonical_weight_name(*arch, name); });
+  const bool is_gguf = loader->weight_files_.front().ends_with(".gguf");  // holds the modules' tensors too
+  for (const DenseConfig& dense : engine.sentence_.dense) {
+    if (!is_gguf) loader->weight_files_.push_back(dense.path + "/model.safetensors");
+  }
+  loader->weights_.emplace(std::move(slots),
+                           std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
+                           [loader = loader.get(), arch = arch.value()](std::string_view name) {
+                             const std::string& file = loader->weight_files_[loader->files_begun_ - 1];
+                             if (file.ends_with(".gguf")) return canonical_weight_name(*arch, canonical_gguf_name(*arch, name));
+                             // A module's tensors carry its folder.
+                             const std::size_t folder = file.rfind('/') + 1;
+                             return folder > 0 ? file.substr(0, folder) + std::string(name) : canonical_weight_name(*arch, name);
+                           });
   return loader;
+}
+
+Result<std::vector<NamedFile>> EngineLoader::gguf_files(std::string_view beginning, bool& is_cut_off) {
+  const auto header = parse_gguf_header(beginning, UINT64_MAX / 2, "model.gguf");
+  if (!header.ok()) return header.error();
+  is_cut_off = header.value().is_cut_off;
+  if (is_cut_off) return std::vector<NamedFile>();
+  auto all = with_gguf_documents({{"model.gguf", std::string(beginning)}});
+  if (all.ok()) all.value().erase(all.value().begin());
+  return all;
 }
 
 Result<void> EngineLoader::begin_weight_file(std::string_view name, std::uint64_t bytes) {
@@ -243,6 +344,7 @@ Result<std::unique_ptr<Engine>> EngineLoader::finish() {
     return input_error("weight files: expected " + weight_files_[files_begun_] + ", found no further file");
   }
   if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
+  if (!engine_->encoder_.config().pooler) return std::move(engine_);
   const std::string pooler = std::string(engine_->arch_->names.pooler) + ".weight";
   const auto& slots = weights_->slots();
   engine_->encoder_.set_has_pooler(

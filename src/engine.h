@@ -53,11 +53,13 @@ class Engine {
   std::int64_t token_budget() const { return std::max<std::int64_t>(kTokenBudget, encoder_.config().max_position_embeddings); }
 
   // Bytes one engine holds: weights, and the arena that every run works in.
-  std::uint64_t weight_bytes() const { return encoder_.weight_bytes() + (head_ ? head_->weight_bytes() : 0); }
+  std::uint64_t weight_bytes() const { return encoder_.weight_bytes() + dense_weights_.used() + (head_ ? head_->weight_bytes() : 0); }
   std::uint64_t arena_bytes() const;
 
   // Runs the encoder over at most token_budget() tokens. The result, [tokens, hidden], is valid until the next run.
   Result<const float*> run(const Batch& batch, Taps* taps);
+  // The repository's Dense modules over pooled vectors, [count, sentence().dense.front().in]. out: [count, dense.back().out].
+  void run_dense(const float* pooled, std::int64_t count, std::vector<float>& out);
   // The head over some rows of what run() gave. logits: [tokens.size(), head()->labels()].
   void run_head(const float* hidden, std::span<const std::int32_t> tokens, float* logits);
 
@@ -71,6 +73,8 @@ class Engine {
   Encoder encoder_;
   std::optional<Head> head_;
   SentenceConfig sentence_;
+  Arena dense_weights_;
+  std::vector<Linear> dense_;
   const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;
   Arena arena_;  // made at the first run
@@ -80,8 +84,12 @@ class Engine {
 class EngineLoader {
  public:
   // files: config.json and tokenizer.json, and of tokenizer_config.json, modules.json, the pooling's config.json,
-  // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json those there are.
+  // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json those there are. Or the
+  // beginning of one .gguf file, with its whole header.
   static Result<std::unique_ptr<EngineLoader>> begin(const std::vector<NamedFile>& files, const LoadOptions& options);
+
+  // The small files that a GGUF file's beginning stands for. is_cut_off: its header goes on after these bytes.
+  static Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_cut_off);
 
   // The weight files to stream, in this order.
   const std::vector<std::string>& weight_files() const { return weight_files_; }

@@ -1,7 +1,7 @@
 // Makes dist/, what the package ships: bundles web/ with esbuild, copies the wasm files, emits the types.
 // Needs the two wasm builds (npm run build does them first).
 import { build } from 'esbuild';
-import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
@@ -18,25 +18,28 @@ function checkPair() {
   return readFileSync(built('simd', 'build_id.h'), 'utf8').split('"')[1];
 }
 
-/** Entries of web/ and the platform each is for. */
+/**
+ * Entries of web/ and the platform each is for. Several names: entries that share what they have in common, in files of their own;
+ * `base` only says what that is (web/base.ts) and goes.
+ */
 const entries = [
-  { name: 'index', platform: 'browser', splitting: true },
-  { name: 'worker', platform: 'browser' },
-  { name: 'thread', platform: 'browser' },
-  { name: 'node', platform: 'node' },
-  { name: 'tokenizer_entry', platform: 'browser' },
-  { name: 'tokenizer_entry_node', platform: 'node' },
-  { name: 'node_worker', platform: 'node' },
-  { name: 'node_thread', platform: 'node' },
-  { name: 'cli', platform: 'node', external: ['./node.js'] }, // the library beside it, not a second copy
+  { names: ['index', 'nn_entry', 'base'], platform: 'browser' },
+  { names: ['worker'], platform: 'browser' },
+  { names: ['thread'], platform: 'browser' },
+  { names: ['node', 'nn_entry_node', 'base_node'], platform: 'node' },
+  { names: ['tokenizer_entry'], platform: 'browser' },
+  { names: ['tokenizer_entry_node'], platform: 'node' },
+  { names: ['node_worker'], platform: 'node' },
+  { names: ['node_thread'], platform: 'node' },
+  { names: ['cli'], platform: 'node', external: ['./node.js'] }, // the library beside it, not a second copy
 ];
 
 async function bundle(buildId, memoryFlags) {
-  for (const { name, platform, external = [], splitting = false } of entries) {
+  for (const { names, platform, external = [] } of entries) {
     await build({
-      entryPoints: [join(root, 'web', `${name}.ts`)],
+      entryPoints: names.map((name) => join(root, 'web', `${name}.ts`)),
       outdir: dist,
-      splitting,
+      splitting: names.length > 1,
       chunkNames: 'chunk-[name]-[hash]', // beside the entry: what a page loads only when it asks for it
       bundle: true,
       format: 'esm',
@@ -51,13 +54,14 @@ async function bundle(buildId, memoryFlags) {
       logLevel: 'warning',
     });
   }
+  for (const base of ['base.js', 'base_node.js']) rmSync(join(dist, base));
   if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755);
 }
 
 /** tsc writes a file for each module; only those that the entries lead to are part of what a user sees. */
 function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
-  const kept = new Set(['index.d.ts', 'tokenizer_entry.d.ts']);
+  const kept = new Set(['index.d.ts', 'tokenizer_entry.d.ts', 'nn_entry.d.ts']);
   for (const file of kept) {
     const text = readFileSync(join(dist, file), 'utf8');
     for (const [, name] of text.matchAll(/['"]\.\/([\w/]+)\.js['"]/g)) kept.add(`${name}.d.ts`);
@@ -126,8 +130,10 @@ const memoryFlags = {
   relaxed: copyUnshared('relaxed', 'wattn.wasm', 'wattn-relaxed.wasm'),
 };
 copyUnshared('simd', 'wattn-tokenizer.wasm', 'wattn-tokenizer.wasm');
+copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
+copyUnshared('simd', 'wattn-nn.wasm', 'wattn-nn.wasm');
 await bundle(buildId, memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 emitTypes();
 console.log(
-  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm'].map(brotliSize).join(', ')}`,
+  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm'].map(brotliSize).join(', ')}`,
 );

@@ -1,21 +1,33 @@
 // What must hold for the files in dist/: their size, and what must not be in them. Prints the numbers.
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { parse } from 'acorn';
+import { build } from 'esbuild';
 import { brotliCompressSync } from 'node:zlib';
 import { root } from './lib/shell.mjs';
 
-// What a page downloads, brotli-compressed at the highest level.
+// What a page downloads, brotli-compressed at the highest level. Scripts of entries that share files with others: what a bundler
+// makes of taking one thing from them.
+const kImports = {
+  pipeline: { from: 'index.js', budget: 40_000 },
+  nn: { from: 'nn_entry.js', budget: 32_000 },
+  Word2Vec: { from: 'nn_entry.js', budget: 32_000 },
+};
 const kBudgets = {
-  'index.js': 40_000,
   'wattn-simd.wasm': 300_000,
   'wattn-relaxed.wasm': 300_000,
   'tokenizer_entry.js': 28_000,
   'wattn-tokenizer.wasm': 200_000,
+  'wattn-nn.wasm': 120_000,
 };
 
 // What runs in pages, with the .wasm files that it finds.
-const kPages = { 'index.js': ['simd', 'relaxed'], 'worker.js': ['simd', 'relaxed'], 'tokenizer_entry.js': ['tokenizer'] };
+const kPages = {
+  'index.js': ['simd', 'relaxed', 'nn'],
+  'worker.js': ['simd', 'relaxed'],
+  'tokenizer_entry.js': ['tokenizer'],
+  'nn_entry.js': ['nn'],
+};
 
 // The one host that may be named: the hub that a model id without a host means (web/env.ts).
 const kHub = /const kHub\w* *= *'([^']+)'|remoteHost\w*\s*[:=]\s*'([^']+)'/;
@@ -44,11 +56,43 @@ for (const [file, budget] of Object.entries(kBudgets)) {
   if (size > budget) errors.push(`dist/${file} is ${size} bytes after brotli, over the budget of ${budget}`);
 }
 
+/** `import { name } from 'wattn'` as a page has it after a bundler, what it loads only later left aside. */
+async function bundled(name, from) {
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: `export { ${name} } from './dist/${from}'`, resolveDir: root },
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    minify: true,
+    write: false,
+    metafile: true,
+    outdir: join(root, 'dist/bundled'),
+    absWorkingDir: root,
+  });
+  const [entry] = Object.keys(metafile.outputs).filter((output) => metafile.outputs[output].entryPoint === '<stdin>');
+  const atOnce = new Set([entry]);
+  for (const output of atOnce) {
+    for (const { path, kind } of metafile.outputs[output].imports) if (kind === 'import-statement') atOnce.add(path);
+  }
+  return outputFiles.filter(({ path }) => atOnce.has(relative(root, path))).map(({ text }) => text);
+}
+
+for (const [name, { from, budget }] of Object.entries(kImports)) {
+  const texts = await bundled(name, from);
+  const text = texts.join('\n');
+  const size = texts.reduce((sum, part) => sum + brotliCompressSync(part).length, 0);
+  sizes.push(`${name} of ${from} ${size} of ${budget}`);
+  if (size > budget) errors.push(`${name} of dist/${from} is ${size} bytes after a bundler and brotli, over the budget of ${budget}`);
+  const files = [...text.matchAll(/wattn-\w+\.wasm/g)].map(([file]) => file);
+  if (files.includes('wattn-nn.wasm') !== (name !== 'pipeline')) errors.push(`${name} of dist/${from} names ${files}`);
+}
+
 const env = readFileSync(join(root, 'web/env.ts'), 'utf8');
 const hub = (kHub.exec(env) ?? []).slice(1).find(Boolean)?.replace(/\/$/, '');
 
 function checkPage(file, modules) {
-  const page = read(file).toString();
+  const parts = [...withImports(file)];
+  const page = parts.map((part) => read(part).toString()).join('\n');
   const forbid = (pattern, why) => {
     for (const match of page.matchAll(pattern)) {
       const around = page.slice(Math.max(0, match.index - 60), match.index + 60).replace(/\n/g, ' ');
@@ -59,10 +103,12 @@ function checkPage(file, modules) {
   forbid(/\bimport\((?!["']\.\/chunk-[\w-]+\.js["']\))/g, 'nothing is loaded but parts of the package that the caller asked for');
   forbid(/\bfrom ?["'](?!\.)|\bimport ?["'](?!\.)|\brequire\(/g, 'the page needs no other package');
   forbid(/\bnode:/g, 'a page has no Node');
-  try {
-    parse(page, { ecmaVersion: 2022, sourceType: 'module', allowAwaitOutsideFunction: false });
-  } catch (error) {
-    errors.push(`dist/${file}: top-level await, or no valid module: ${error.message}`);
+  for (const part of parts) {
+    try {
+      parse(read(part).toString(), { ecmaVersion: 2022, sourceType: 'module', allowAwaitOutsideFunction: false });
+    } catch (error) {
+      errors.push(`dist/${part}: top-level await, or no valid module: ${error.message}`);
+    }
   }
   for (const match of page.matchAll(/https?:\/\/[^\s"'`)]*/g)) {
     if (!hub || match[0].replace(/\/$/, '') !== hub) errors.push(`dist/${file} names ${match[0]}`);
@@ -74,13 +120,15 @@ function checkPage(file, modules) {
   if (found.sort().join() !== [...modules].sort().join()) {
     errors.push(`dist/${file} has new URL('./wattn-..wasm', import.meta.url) for ${found}, expected for ${modules}`);
   }
-  if (!modules.includes('simd'))
+  if (modules.includes('tokenizer'))
     forbid(/last_hidden_state|feature-extraction|new \w+\.Engine/g, 'the tokenizer alone knows no models');
 }
 
 for (const [file, modules] of Object.entries(kPages)) checkPage(file, modules);
+// Of the parts, those that pages load later; what an entry imports was checked with it.
 const chunks = readdirSync(join(root, 'dist')).filter((file) => file.startsWith('chunk-'));
-for (const file of chunks) checkPage(file, ['simd']);
+const pages = new Set([...withImports('index.js'), ...withImports('nn_entry.js')]);
+for (const file of chunks) if (!pages.has(file)) checkPage(file, ['simd']);
 for (const file of ['index.js', 'worker.js']) {
   for (const script of file === 'index.js' ? ['thread', 'worker'] : ['thread']) {
     const form = new RegExp(

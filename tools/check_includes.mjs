@@ -15,7 +15,7 @@ const kMayInclude = {
   models: ['core', 'io', 'ops'],
   engine: ['core', 'io', 'tokenizer', 'models', 'nn', 'learn'],
   tasks: ['core', 'io', 'tokenizer', 'models', 'nn', 'learn', 'engine', 'ops'],
-  bindings: ['core', 'tokenizer', 'engine', 'tasks'],
+  bindings: ['core', 'tokenizer', 'nn', 'learn', 'engine', 'tasks'],
 };
 
 // A pattern that may appear only where `allowed` says.

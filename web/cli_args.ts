@@ -213,10 +213,9 @@ export function flag(values: Values, name: string): boolean | undefined {
 }
 
 /** The model argument. A word that could be a hub id or a folder that is there is neither taken for the one nor the other. */
-export function modelOf(values: Values): string {
+export function modelOf(values: Values): string | undefined {
   const model = text(values, 'model');
-  if (model === undefined)
-    throw new InputError('--model: expected a model, found none (the bundled default model is not there yet)');
+  if (model === undefined) return undefined; // the bundled model
   if (isHubId(model) && existsSync(join(model, 'config.json'))) {
     throw new InputError(
       `--model: '${model}' has the form of a hub id, and there is a folder of that name: write ./${model} for the folder`,

@@ -1,5 +1,6 @@
 // A loaded model: its wasm instance, the texts and tokens that go in, the vectors that come out.
 import { UnsupportedError } from './errors.js';
+import { openGguf, openGgufModel } from './gguf_file.js';
 import { openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
@@ -30,6 +31,7 @@ export interface EmbedResult {
   pooled: boolean;
   tokens: Int32Array; // [texts]
   truncated: boolean[]; // [texts]
+  windows: Int32Array; // [texts]
 }
 
 /** A loaded model, here or in workers (remote_engine.ts). */
@@ -103,16 +105,29 @@ export class Engine implements AnyEngine {
     checkOptions(where, options, kLoadRules);
     const signal = options.signal ?? undefined;
     throwIfAborted(signal);
-    const source = openModel(model, options);
+    const gguf = openGguf(model, options);
+    const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
     const progress = new Progress(source, options.progress_callback ?? undefined);
     const scope = new TaskScope(signal);
     let host: SeamHost<SeamEngineHandle> | undefined;
     let endHelpers = () => {};
     try {
-      const work = Promise.all([makeInstance(options.threads ?? undefined), openModelFiles(source, progress, scope.signal)]);
-      const [{ compiled, instance, ...plan }, { files, single }] = await abortable(work, scope.signal);
-      const loading = new SeamHost('this model', instance, new instance.seam.Engine());
-      host = loading;
+      const making = makeInstance(options.threads ?? undefined).then((made) => {
+        const loading = new SeamHost('this model', made.instance, new made.instance.seam.Engine());
+        host = loading;
+        return { ...made, loading };
+      });
+      const readHeader = async (bytes: Uint8Array) => {
+        const { is_cut_off, files } = (await making).loading.call((handle) => handle.gguf_files(bytes));
+        return is_cut_off ? undefined : files;
+      };
+      const opening = gguf
+        ? openGgufModel(gguf, progress, scope.signal, readHeader)
+        : openModelFiles(source, progress, scope.signal);
+      const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(
+        Promise.all([making, opening]),
+        scope.signal,
+      );
       const precision = options.precision ?? 'exact';
       const dtype = toDtype(where, options.dtype);
       const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype, head));
@@ -205,6 +220,7 @@ export class Engine implements AnyEngine {
     const parts: Float32Array[] = [];
     const tokens = new Int32Array(texts.length);
     const truncated: boolean[] = [];
+    const windows = new Int32Array(texts.length);
     let last: { dim: number; pooled: boolean } | undefined;
     let begin = 0;
     let count = 64;
@@ -219,11 +235,12 @@ export class Engine implements AnyEngine {
       count = Math.max(8, Math.min(kMostTexts, Math.round(((end - begin) * kCrossingMs) / Math.max(elapsed, 1))));
       parts.push(answer.data);
       tokens.set(answer.tokens, begin);
+      windows.set(answer.windows, begin);
       answer.tokens.forEach((ran, i) => truncated.push((answer.untruncated[i] as number) > ran));
       last = answer;
       begin = end;
     } while (begin < texts.length);
-    return { data: joinFloats(parts), dim: last.dim, pooled: last.pooled, tokens, truncated };
+    return { data: joinFloats(parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows };
   }
 }
 

@@ -11,3 +11,6 @@ declare module '*/wattn.mjs' {
 declare module '*/wattn-tokenizer.mjs' {
   export default function createModule(wishes: object): Promise<import('./seam.js').SeamModule>;
 }
+declare module '*/wattn-nn.mjs' {
+  export default function createModule(wishes: object): Promise<import('./seam.js').SeamModule>;
+}

@@ -17,13 +17,19 @@ export {
   UnsupportedError,
   WattnError,
 } from './errors.js';
+export { attention_rollout, to_bertviz } from './attention.js';
 export { AutoModel } from './model.js';
+export * as nn from './nn.js';
 export { pipeline } from './pipeline.js';
+export { quantize_embeddings } from './quantize.js';
 export { cos_sim, dot_score, semantic_search } from './similarity.js';
 export { Tensor, type TensorType } from './tensor.js';
 export { AutoTokenizer } from './tokenizer.js';
 export type * from './classifier_types.js';
 export type * from './clusters_types.js';
 export type * from './task_types.js';
+export type * from './embedding_types.js';
 export type * from './training_types.js';
 export type * from './types.js';
+export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from './word2vec.js';
+export { WordVectors, type MostSimilarOptions, type Neighbour, type ReadOptions, type WriteOptions } from './word_vectors.js';

@@ -4,12 +4,19 @@ import { Engine, type AnyEngine } from './engine.js';
 import { RemoteEngine, loadEngine } from './remote_engine.js';
 import { describe, InputError, ModelFormatError, OutOfMemoryError } from './errors.js';
 import { checkOptions, type Rules } from './options.js';
-import type { SeamEngineHandle } from './seam.js';
+import type { SeamEngineHandle, SeamForwardOptions } from './seam.js';
 import { Breather } from './signal.js';
 import { Tensor } from './tensor.js';
 import type { ForwardOptions, LoadOptions, Model, ModelInputs, ModelOutput, ModelSpecifier } from './types.js';
 
-const kForwardRules: Rules = { output_attentions: 'boolean', output_hidden_states: 'boolean', signal: 'signal' };
+const kForwardRules: Rules = {
+  output_attentions: 'boolean',
+  output_hidden_states: 'boolean',
+  output_qkv: 'boolean',
+  head_mask: 'any',
+  patch: 'any',
+  signal: 'signal',
+};
 
 // What a tokenizer's answer has beside the inputs: of no use here, and no mistake either.
 const kInputRules: Rules = {
@@ -108,13 +115,49 @@ function cutRuns(kept: readonly Int32Array[], budget: number): number[][] {
 
 type SeamOutput = ReturnType<SeamEngineHandle['forward']>;
 
-function runRows(
-  engine: Engine,
-  { ids, types, kept }: Inputs,
-  rows: readonly number[],
-  hiddenStates: boolean,
-  attentions: boolean,
-): SeamOutput {
+/** Of `[layers, heads]` or `[heads]`: the former, flat. */
+function toHeadMask(mask: ForwardOptions['head_mask'] | null, layers: number, heads: number): Float32Array | undefined {
+  if (mask === undefined || mask === null) return undefined;
+  const tensor = mask as Partial<Tensor>;
+  const isList = Array.isArray(mask);
+  const flat = isList ? mask.flat() : Array.from((tensor.data ?? []) as ArrayLike<number>, Number);
+  const dims = isList ? (Array.isArray(mask[0]) ? [mask.length, mask[0].length] : [mask.length]) : (tensor.dims ?? []);
+  const fits = dims.at(-1) === heads && (dims.length === 1 || (dims.length === 2 && dims[0] === layers));
+  if (!fits || flat.length !== dims.reduce((a, b) => a * b, 1) || !flat.every(Number.isFinite)) {
+    throw new InputError(
+      `model: option 'head_mask': expected finite numbers [${layers}, ${heads}] or [${heads}], found ${describe(mask)} [${dims}]`,
+    );
+  }
+  return Float32Array.from({ length: layers * heads }, (_, i) => flat[i % flat.length]);
+}
+
+type Patches = [tap: string, tensor: Tensor][];
+
+function toPatches(patch: ForwardOptions['patch'] | null, { ids }: Inputs): Patches {
+  if (patch === undefined || patch === null) return [];
+  if (typeof patch !== 'object' || Array.isArray(patch)) {
+    throw new InputError(`model: option 'patch': expected an object of tap names and Tensors, found ${describe(patch)}`);
+  }
+  return Object.entries(patch).map(([tap, tensor]) => {
+    const { dims, type } = (tensor ?? {}) as Partial<Tensor>;
+    if (type === 'float32' && dims?.length === 3 && dims[0] === ids.rows && dims[1] === ids.columns) return [tap, tensor];
+    const found = dims ? `${type} [${dims}]` : describe(tensor);
+    throw new InputError(
+      `model: option 'patch': '${tap}': expected a float32 Tensor [${ids.rows},${ids.columns},width], found ${found}`,
+    );
+  });
+}
+
+/** The rows that run, packed: [tokens, width]. */
+function gatherTokens({ data, dims }: Tensor, rows: readonly number[], { ids, kept }: Inputs): Float32Array {
+  const width = dims[2] as number;
+  const places = rows.flatMap((row) => Array.from(kept[row] as Int32Array, (column) => row * ids.columns + column));
+  const out = new Float32Array(places.length * width);
+  places.forEach((place, i) => out.set((data as Float32Array).subarray(place * width, (place + 1) * width), i * width));
+  return out;
+}
+
+function runRows(engine: Engine, { ids, types, kept }: Inputs, rows: readonly number[], options: SeamForwardOptions): SeamOutput {
   const starts = new Int32Array(rows.length + 1);
   rows.forEach((row, i) => (starts[i + 1] = (starts[i] as number) + (kept[row] as Int32Array).length));
   const tokens = starts[rows.length] as number;
@@ -127,7 +170,7 @@ function runRows(
       positions[at] = column;
     }),
   );
-  return engine.call((handle) => handle.forward(inputIds, typeIds, positions, starts, hiddenStates, attentions));
+  return engine.call((handle) => handle.forward(inputIds, typeIds, positions, starts, options));
 }
 
 /** The packed rows of one run, [tokens, hidden], to their places in out, [batch, seq, hidden]. */
@@ -168,6 +211,26 @@ function scatterAttentions(
   }
 }
 
+/** The packed rows of one run, [tokens, heads * head_dim], to their places in out, [batch, heads, seq, head_dim]. */
+function scatterHeads(
+  out: Float32Array,
+  packed: Float32Array,
+  rows: readonly number[],
+  { ids, kept }: Inputs,
+  heads: number,
+  hidden: number,
+): void {
+  const size = hidden / heads;
+  let from = 0;
+  for (const row of rows) {
+    for (const column of kept[row] as Int32Array) {
+      for (let head = 0; head < heads; ++head, from += size) {
+        out.set(packed.subarray(from, from + size), ((row * heads + head) * ids.columns + column) * size);
+      }
+    }
+  }
+}
+
 function zeros(what: string, count: number): Float32Array {
   try {
     return new Float32Array(count);
@@ -187,13 +250,29 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
   const last = zeros('last_hidden_state', batch * seq * hidden);
   const states = Array.from({ length: wantStates ? layers + 1 : 0 }, () => zeros('hidden_states', batch * seq * hidden));
   const attentions = Array.from({ length: wantAttentions ? layers : 0 }, () => zeros('attentions', batch * heads * seq * seq));
+  const perHead = { queries: [], keys: [], values: [] } as { [name in 'queries' | 'keys' | 'values']: Float32Array[] };
+  if (options.output_qkv) {
+    for (const [name, list] of Object.entries(perHead))
+      for (let i = 0; i < layers; ++i) list.push(zeros(name, batch * seq * hidden));
+  }
+  const headMask = toHeadMask(options.head_mask, layers, heads);
+  const patches = toPatches(options.patch, inputs);
   let pooler: Float32Array | undefined;
   const breather = new Breather();
   for (const rows of cutRuns(inputs.kept, token_budget)) {
     await breather.breathe(options.signal ?? undefined);
-    const output = runRows(engine, inputs, rows, wantStates, wantAttentions);
+    const output = runRows(engine, inputs, rows, {
+      hidden_states: wantStates,
+      attentions: wantAttentions,
+      qkv: options.output_qkv ?? false,
+      head_mask: headMask,
+      patches: patches.map(([tap, tensor]) => [tap, gatherTokens(tensor, rows, inputs)]),
+    });
     scatterTokens(last, output.last_hidden_state, rows, inputs, hidden);
     states.forEach((state, i) => scatterTokens(state, output.hidden_states[i] as Float32Array, rows, inputs, hidden));
+    for (const name of ['queries', 'keys', 'values'] as const) {
+      perHead[name].forEach((layer, i) => scatterHeads(layer, output[name][i] as Float32Array, rows, inputs, heads, hidden));
+    }
     attentions.forEach((layer, i) => scatterAttentions(layer, output.attentions[i] as Float32Array, rows, inputs, heads));
     if (output.pooler_output.length > 0) {
       pooler ??= new Float32Array(batch * hidden);
@@ -205,6 +284,12 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
   const out: ModelOutput = { last_hidden_state: new Tensor('float32', last, [batch, seq, hidden]) };
   if (pooler) out.pooler_output = new Tensor('float32', pooler, [batch, hidden]);
   if (wantStates) out.hidden_states = states.map((state) => new Tensor('float32', state, [batch, seq, hidden]));
+  if (options.output_qkv) {
+    const dims = [batch, heads, seq, hidden / heads];
+    for (const name of ['queries', 'keys', 'values'] as const) {
+      out[name] = perHead[name].map((layer) => new Tensor('float32', layer, dims));
+    }
+  }
   if (wantAttentions) out.attentions = attentions.map((layer) => new Tensor('float32', layer, [batch, heads, seq, seq]));
   return out;
 }
@@ -221,7 +306,7 @@ function readConfig(engine: AnyEngine): Record<string, unknown> {
 /** Encoders by themselves: token ids in, hidden states and attentions out. */
 export const AutoModel = {
   /** Loads a model. model: see `ModelSpecifier`. */
-  async from_pretrained(model: ModelSpecifier, options?: LoadOptions): Promise<Model> {
+  async from_pretrained(model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> {
     const engine = await loadEngine('AutoModel.from_pretrained', model, options ?? {});
     const call = async (inputs: ModelInputs, forwardOptions?: ForwardOptions | null) =>
       engine instanceof RemoteEngine

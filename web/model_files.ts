@@ -126,28 +126,27 @@ export async function readOptional(
   return bytes ? [[file, bytes]] : [];
 }
 
-/** The config.json that modules.json names for its Pooling module. What is wrong with modules.json itself, the engine says. */
-function poolingConfig(modulesJson: Uint8Array): string | undefined {
+/** The config.json of each Pooling and Dense module that modules.json names. What is wrong with modules.json itself, the engine says. */
+function moduleConfigs(modulesJson: Uint8Array): string[] {
   let modules: unknown;
   try {
     modules = JSON.parse(new TextDecoder().decode(modulesJson));
   } catch {
-    return undefined;
+    return [];
   }
-  if (!Array.isArray(modules)) return undefined;
-  const pooling = modules.find((module) => /(^|\.)Pooling$/.test(String(module?.type)));
-  if (pooling === undefined) return undefined;
-  const path = String(pooling.path ?? '').replace(/\/+$/, '');
-  if (path.split(/[/\\]/).includes('..') || /^[/\\]|:/.test(path)) {
-    throw new ModelFormatError(`modules.json: expected a path inside the model, found '${path}'`);
-  }
-  return path === '' ? undefined : `${path}/config.json`;
+  if (!Array.isArray(modules)) return [];
+  const paths = modules
+    .filter((module) => /(^|\.)(Pooling|Dense)$/.test(String(module?.type)))
+    .map((module) => String(module.path ?? '').replace(/\/+$/, ''));
+  const outside = paths.find((path) => path.split(/[/\\]/).includes('..') || /^[/\\]|:/.test(path));
+  if (outside !== undefined) throw new ModelFormatError(`modules.json: expected a path inside the model, found '${outside}'`);
+  return paths.filter((path) => path !== '').map((path) => `${path}/config.json`);
 }
 
 async function readModules(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const modules = await readOptional(source, 'modules.json', progress, signal);
-  const pooling = modules[0] && poolingConfig(modules[0][1]);
-  return pooling === undefined ? modules : [...modules, await readRequired(source, pooling, progress, signal)];
+  const configs = modules[0] ? moduleConfigs(modules[0][1]) : [];
+  return [...modules, ...(await Promise.all(configs.map((file) => readRequired(source, file, progress, signal))))];
 }
 
 /** Each alternative is complete by itself; of several, the first. */
@@ -212,12 +211,12 @@ export async function streamWeights(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
-  const sizes = single ? [single.size] : await Promise.all(names.map((name) => source.size(name, signal)));
+  const sizes = await Promise.all(names.map((name) => (name === kWeights && single ? single.size : source.size(name, signal))));
   const total = sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
   progress.expect(total);
   const breather = new Breather();
   for (const [i, name] of names.entries()) {
-    const open = single ?? (await source.open(name, signal));
+    const open = name === kWeights && single ? single : await source.open(name, signal);
     if (!open) throw missingFile(source, name);
     progress.initiate(name);
     const held = open.size === undefined ? await readPieces(open, signal) : undefined;

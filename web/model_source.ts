@@ -1,6 +1,6 @@
 // Where a model's files come from: one small interface, and the choice among its kinds by the form of the model argument.
 import { env } from './env.js';
-import { describe, InputError, UnsupportedError } from './errors.js';
+import { describe, InputError } from './errors.js';
 import { bytesSource } from './bytes_source.js';
 import { hubSource, urlSource } from './fetch_source.js';
 import { platform } from './platform.js';
@@ -49,7 +49,6 @@ function parseUrl(href: string): URL {
 }
 
 function fromString(text: string, options: SourceOptions, local: boolean): ModelSource {
-  if (/\.gguf$/i.test(text)) throw new UnsupportedError(`model: '${text}': GGUF files are not there yet; pass a safetensors model`);
   if (/^https?:/i.test(text)) return urlSource(parseUrl(text), text, local);
   if (isPlace(text)) return platform().openPlace(text, local);
   if (!isHubId(text)) throw new InputError(`model: expected ${kForms}, found ${describe(text)}`);
@@ -73,11 +72,8 @@ function entriesOf(model: object): [string, FileBytes][] {
 }
 
 /** The source for a model argument. What it is, is decided by its form; nothing is looked up. */
-export function openModel(model: ModelSpecifier | undefined | null, options: SourceOptions): ModelSource {
+export function openModel(model: ModelSpecifier, options: SourceOptions): ModelSource {
   const local = options.local_files_only === true || !env.allowRemoteModels;
-  if (model === undefined || model === null) {
-    throw new UnsupportedError(`the bundled default model is not there yet: pass a model (${kForms})`);
-  }
   const hub = typeof model === 'string' && !isPlace(model) && isHubId(model);
   if (options.revision !== undefined && options.revision !== null && !hub) {
     throw new InputError(`option 'revision': only a hub id has revisions, and the model is ${describe(model)}`);

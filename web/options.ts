@@ -2,7 +2,7 @@
 import { describe, InputError, UnsupportedError } from './errors.js';
 
 /** What an option must be. A list: one of these strings. Absent, undefined and null mean "not given" for all of them. */
-type Rule = 'string' | 'boolean' | 'count' | 'index' | 'function' | 'signal' | 'any' | readonly string[] | Later;
+type Rule = 'string' | 'boolean' | 'number' | 'count' | 'index' | 'function' | 'signal' | 'any' | readonly string[] | Later;
 
 interface Later {
   later: string;

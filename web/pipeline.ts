@@ -9,7 +9,9 @@ import { kAliases, kTaskNames, loadTask } from './tasks/tasks.js';
 import type { Pipelines } from './task_types.js';
 import { checkTexts } from './texts.js';
 import { makeTokenizer } from './tokenizer.js';
-import type { Embeddings, EmbedOptions, FeatureExtractionPipeline, LoadOptions, ModelSpecifier, PoolingMode } from './types.js';
+import { kPrecisions, quantize_embeddings } from './quantize.js';
+import type { Embeddings, QuantizedEmbeddings } from './embedding_types.js';
+import type { EmbedOptions, FeatureExtractionPipeline, LoadOptions, ModelSpecifier, PoolingMode } from './types.js';
 
 /** The seam's name of each pooling mode. */
 const kPooling: Record<PoolingMode, string> = {
@@ -30,7 +32,11 @@ const kEmbedRules: Rules = {
   prompt: 'string',
   prompt_name: 'string',
   max_length: 'count',
-  on_overflow: 'any',
+  truncate_dim: 'count',
+  precision: kPrecisions,
+  on_overflow: ['truncate', 'error', 'window'],
+  windows: ['mean', 'each'],
+  overlap: 'index',
   split_special_tokens: 'boolean',
   signal: 'signal',
 };
@@ -50,11 +56,12 @@ function toModes(pooling: EmbedOptions['pooling'] | null): string[] | undefined 
   });
 }
 
-function toTruncate(overflow: unknown): boolean {
-  if (overflow === undefined || overflow === null || overflow === 'truncate') return true;
-  if (overflow === 'error') return false;
-  if (overflow === 'window') throw new UnsupportedError("embed: option 'on_overflow': 'window' is not there yet");
-  throw new InputError(`embed: option 'on_overflow': expected 'truncate' or 'error', found ${describe(overflow)}`);
+function toOverflow({ on_overflow, windows, overlap }: EmbedOptions): 0 | 1 | 2 | 3 {
+  if (on_overflow === 'window') return windows === 'each' ? 3 : 2;
+  const beside = windows ? 'windows' : overlap ? 'overlap' : undefined;
+  if (beside)
+    throw new InputError(`embed: option '${beside}': expected on_overflow 'window' beside it, found ${describe(on_overflow)}`);
+  return on_overflow === 'error' ? 1 : 0;
 }
 
 function toSeamOptions(options: EmbedOptions): SeamEmbedOptions {
@@ -65,8 +72,9 @@ function toSeamOptions(options: EmbedOptions): SeamEmbedOptions {
   }
   const pooling = toModes(options.pooling);
   const normalize = options.normalize ?? (pooling?.length === 0 ? false : undefined);
-  const truncate = toTruncate(options.on_overflow);
-  return { pooling, normalize, prompt, prompt_name, max_length, truncate, split_special_tokens: options.split_special_tokens };
+  const { truncate_dim, overlap, split_special_tokens } = options;
+  const overflow = toOverflow(options);
+  return { pooling, normalize, truncate_dim, prompt, prompt_name, max_length, overflow, overlap, split_special_tokens };
 }
 
 /** [sum of tokens, dim] to [texts, longest, dim], zeros behind the shorter ones. */
@@ -83,13 +91,29 @@ function padRows(data: Float32Array, tokens: Int32Array, dim: number): Tensor<'f
   return new Tensor('float32', out, dims);
 }
 
-async function embed(engine: AnyEngine, texts: unknown, options: EmbedOptions | null = {}): Promise<Embeddings> {
+async function embed(
+  engine: AnyEngine,
+  texts: unknown,
+  options: EmbedOptions | null = {},
+): Promise<Embeddings | QuantizedEmbeddings> {
   checkTexts('embed', texts);
   const list = typeof texts === 'string' ? [texts] : texts;
   const seamOptions = toSeamOptions(options ?? {});
-  const { data, dim, pooled, tokens, truncated } = await engine.embed(list, seamOptions, options?.signal ?? undefined);
-  const tensor = pooled ? new Tensor('float32', data, [list.length, dim]) : padRows(data, tokens, dim);
-  return Object.assign(tensor, { tokens, truncated });
+  const { precision } = options ?? {};
+  if (precision && precision !== 'float32' && seamOptions.pooling?.length === 0) {
+    throw new InputError(`embed: option 'precision': expected a pooling beside '${precision}', found 'none'`);
+  }
+  const { data, dim, pooled, tokens, truncated, windows } = await engine.embed(list, seamOptions, options?.signal ?? undefined);
+  const tensor = pooled ? new Tensor('float32', data, [data.length / dim, dim]) : padRows(data, tokens, dim);
+  const out = precision ? quantize_embeddings(tensor, precision) : tensor;
+  return Object.assign(out, { tokens, truncated, windows }) as Embeddings | QuantizedEmbeddings;
+}
+
+/** As sentence-transformers' encode_query and encode_document: the prompt of that name where there is one, else none. */
+function embedAs(engine: AnyEngine, name: 'query' | 'document', texts: unknown, options: EmbedOptions | null | undefined) {
+  const { prompt, prompt_name } = options ?? {};
+  const own = prompt === undefined && prompt_name === undefined ? { prompt: engine.info.prompts[name] ?? '' } : {};
+  return embed(engine, texts, { ...options, ...own });
 }
 
 /** What every pipeline has beside its call. */
@@ -116,6 +140,10 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
       );
     },
   });
+  Object.assign(pipe, {
+    encode_query: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'query', texts, options),
+    encode_document: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'document', texts, options),
+  });
   return withEngine(pipe, 'feature-extraction', engine) as unknown as FeatureExtractionPipeline;
 }
 
@@ -137,7 +165,7 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'question-answering'`, `'fill-mask'`, `'text-ranking'`.
  * Those that generate text are not there yet (`UnsupportedError`).
  *
- * @param model where the model is; see `ModelSpecifier`. The bundled default model is not there yet (`UnsupportedError`).
+ * @param model where the model is; see `ModelSpecifier`; without one, the small model that ships in the package.
  */
 export async function pipeline<Task extends keyof Pipelines>(
   task: Task,

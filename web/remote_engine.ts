@@ -211,15 +211,17 @@ export class RemoteEngine implements AnyEngine {
     const { dim, pooled } = parts[0] as EmbedResult;
     const data = new Float32Array(parts.reduce((size, part) => size + part.data.length, 0));
     const tokens = new Int32Array(texts.length);
+    const windows = new Int32Array(texts.length);
     let at = 0;
     let text = 0;
     for (const part of parts) {
       data.set(part.data, at);
       tokens.set(part.tokens, text);
+      windows.set(part.windows, text);
       at += part.data.length;
       text += part.tokens.length;
     }
-    return { data, dim, pooled, tokens, truncated: parts.flatMap((part) => part.truncated) };
+    return { data, dim, pooled, tokens, windows, truncated: parts.flatMap((part) => part.truncated) };
   }
 
   async run(task: string, items: readonly unknown[], options: unknown, signal: AbortSignalLike | undefined): Promise<unknown[]> {

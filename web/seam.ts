@@ -57,9 +57,19 @@ export interface SeamEmbedOptions {
   prompt?: string;
   prompt_name?: string;
   max_length?: number;
-  truncate?: boolean;
+  truncate_dim?: number;
+  overflow?: 0 | 1 | 2 | 3; // truncate, error, the mean of windows, windows
+  overlap?: number;
   split_special_tokens?: boolean;
   first_text?: number; // number of the first text, for messages
+}
+
+export interface SeamForwardOptions {
+  hidden_states?: boolean;
+  attentions?: boolean;
+  qkv?: boolean;
+  head_mask?: Float32Array | undefined; // [layers, heads]
+  patches?: [tap: string, values: Float32Array][]; // [tokens, width]
 }
 
 /** Of encode; the model's own max_length when there is none. */
@@ -85,6 +95,7 @@ export interface Helpers {
 export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm';
 
 export interface SeamEngineHandle extends SeamTokenizer {
+  gguf_files(beginning: Uint8Array): Answer & { is_cut_off: boolean; files: [string, Uint8Array][] };
   begin(files: [string, Uint8Array][], precision: string, dtype: string, head: HeadKind): Answer & { weight_files: string[] };
   begin_weight_file(name: string, bytes: number): Answer;
   push(chunk: Uint8Array): Answer;
@@ -95,7 +106,14 @@ export interface SeamEngineHandle extends SeamTokenizer {
     text: string,
     lengths: Int32Array,
     options: SeamEmbedOptions,
-  ): Answer & { data: Float32Array; dim: number; pooled: boolean; tokens: Int32Array; untruncated: Int32Array };
+  ): Answer & {
+    data: Float32Array;
+    dim: number;
+    pooled: boolean;
+    tokens: Int32Array;
+    untruncated: Int32Array;
+    windows: Int32Array;
+  };
   predict(
     text: string,
     lengths: Int32Array,
@@ -108,13 +126,15 @@ export interface SeamEngineHandle extends SeamTokenizer {
     tokenTypeIds: Int32Array,
     positionIds: Int32Array,
     seqStart: Int32Array,
-    hiddenStates: boolean,
-    attentions: boolean,
+    options: SeamForwardOptions,
   ): Answer & {
     last_hidden_state: Float32Array; // [tokens, hidden]
     pooler_output: Float32Array; // [batch, hidden], or empty
     hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
     attentions: Float32Array[]; // [layers], sequence after sequence [heads, seq, seq]
+    queries: Float32Array[]; // [layers] of [tokens, hidden], or empty
+    keys: Float32Array[];
+    values: Float32Array[];
   };
   tokens_to_string(tokens: string[]): Answer & { text: string };
   token_to_id(token: string): Answer & { id: number }; // -1: none

@@ -16,6 +16,10 @@ export class SeamHost<Handle extends { delete(): void }> {
     this.inside = { instance, handle };
   }
 
+  get isBroken(): boolean {
+    return this.broken !== undefined;
+  }
+
   /** What run answers, when it is well. Otherwise throws the error that the code stands for. */
   call<A extends Answer>(run: (handle: Handle) => A): A {
     if (!this.inside) throw new StateError(`${this.what} was disposed`);

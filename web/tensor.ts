@@ -4,6 +4,7 @@ interface TensorData {
   float32: Float32Array;
   int32: Int32Array;
   int64: BigInt64Array;
+  int8: Int8Array;
   uint8: Uint8Array;
   bool: Uint8Array;
 }
@@ -15,6 +16,7 @@ const kTags: Record<TensorType, string> = {
   float32: 'Float32Array',
   int32: 'Int32Array',
   int64: 'BigInt64Array',
+  int8: 'Int8Array',
   uint8: 'Uint8Array',
   bool: 'Uint8Array',
 };
@@ -28,6 +30,8 @@ function toData(type: TensorType, values: ArrayLike<number> | ArrayLike<bigint>)
       return Int32Array.from(numbers, Number);
     case 'int64':
       return BigInt64Array.from(Array.from(values as ArrayLike<number | bigint>, BigInt));
+    case 'int8':
+      return Int8Array.from(numbers, Number);
     case 'uint8':
       return Uint8Array.from(numbers, Number);
     case 'bool':

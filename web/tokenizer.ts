@@ -289,14 +289,15 @@ async function startTokenizer(
 export const AutoTokenizer = {
   /**
    * Loads tokenizer.json (without one: vocab.json and merges.txt, vocab.txt, or a SentencePiece .model), and
-   * tokenizer_config.json where there is one; or the tokenizer inside a .gguf file. model: see `ModelSpecifier`.
+   * tokenizer_config.json where there is one; or the tokenizer inside a .gguf file. model: see `ModelSpecifier`; without one,
+   * the bundled model's.
    */
-  async from_pretrained(model: ModelSpecifier, options?: SourceOptions): Promise<Tokenizer> {
+  async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Tokenizer> {
     checkOptions('AutoTokenizer.from_pretrained', options, kSourceOnly);
     const signal = options?.signal ?? undefined;
     throwIfAborted(signal);
     const gguf = openGguf(model, options ?? {});
-    const source = gguf?.source ?? openModel(model, options ?? {});
+    const source = gguf?.source ?? openModel(model as ModelSpecifier, options ?? {});
     const progress = new Progress(source, options?.progress_callback ?? undefined);
     const scope = new TaskScope(signal);
     try {

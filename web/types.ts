@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The public types, by hand: unit, default and error of every field. Nothing here needs the DOM's or Node's own types.
+import type { Embeddings, OutputPrecision, QuantizedEmbeddings } from './embedding_types.js';
 import type { Tensor } from './tensor.js';
 import type { TokenizerHelpers } from './training_types.js';
 
@@ -118,20 +119,26 @@ export interface EmbedOptions {
   prompt_name?: string;
   /** Tokens, specials included. Default: the model's own limit. Beyond the model's positions: an `InputError`. */
   max_length?: number;
-  /** A text beyond `max_length`: `'truncate'` (default; the result says so in `truncated`) or `'error'` (an `InputError`). */
-  on_overflow?: 'truncate' | 'error';
+  /**
+   * The first so many components (of a model trained for it, Matryoshka). As in Python, the model's own unit length comes before it;
+   * `normalize: true` makes unit length of what is left. Beyond the vector: an `InputError`.
+   */
+  truncate_dim?: number;
+  /** `'float32'` (default), or fewer bits: see `quantize_embeddings`; `'int8'` and `'uint8'` find their ranges in this call's texts. */
+  precision?: OutputPrecision;
+  /**
+   * A text beyond `max_length`: `'truncate'` (default; the result says so in `truncated`), `'error'` (an `InputError`), or `'window'`: it
+   * runs in windows of `max_length` tokens. A prompt stands before the text, so in its first window.
+   */
+  on_overflow?: 'truncate' | 'error' | 'window';
+  /** Of `on_overflow: 'window'`: a text's vector is the mean of its windows' (default), or each window has its own. */
+  windows?: 'mean' | 'each';
+  /** Of `on_overflow: 'window'`: tokens that neighbouring windows share. Default 0. */
+  overlap?: number;
   /** `true`: strings like `[SEP]` inside a text are ordinary text. Default `false`, as in Python: they are special tokens. */
   split_special_tokens?: boolean;
   /** Ends the call with an `AbortError`, between two micro-batches. */
   signal?: AbortSignalLike | undefined;
-}
-
-/** Pooled: `[texts, dim]`. With `pooling: 'none'`: `[texts, longest, hidden]`, zeros behind the shorter texts. */
-export interface Embeddings extends Tensor<'float32'> {
-  /** `[texts]`: tokens that ran for each text, special ones and the prompt's included. */
-  tokens: Int32Array;
-  /** `[texts]`: whether the text was longer than that and cut. */
-  truncated: boolean[];
 }
 
 /** What a model is. Names that config.json has are config.json's. */
@@ -186,7 +193,11 @@ interface Disposable_ {
 
 /** `await embed(text | texts, options)`. */
 export interface FeatureExtractionPipeline extends Disposable_ {
+  (texts: string | readonly string[], options: EmbedOptions & { precision: Exclude<OutputPrecision, 'float32'> }): Promise<QuantizedEmbeddings>; // prettier-ignore
   (texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  /** As sentence-transformers': with the model's prompt named `'query'` (`'document'`), or none, where options say nothing of prompts. */
+  encode_query(texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  encode_document(texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   readonly task: 'feature-extraction';
   /** The model's tokenizer. It belongs to this pipeline: its own `dispose()` does nothing. With `worker`: an `UnsupportedError`. */
   readonly tokenizer: Tokenizer;
@@ -305,6 +316,17 @@ export interface ForwardOptions {
   output_attentions?: boolean;
   /** Adds `hidden_states`. Default `false`, which costs nothing. */
   output_hidden_states?: boolean;
+  /** Adds `queries`, `keys` and `values`. Default `false`, which costs nothing. */
+  output_qkv?: boolean;
+  /** What each head's attentions are multiplied by, `[layers, heads]`, or `[heads]` for all layers: 0 takes a head out. */
+  head_mask?: Tensor | readonly number[] | readonly (readonly number[])[];
+  /**
+   * Activation patching: numbers put in place of the model's own, and the rest of the pass computed from them. Names:
+   * `'embeddings.output'`, `'layer.N.attention.query'` (`key`, `value`, `context`, `output`), `'layer.N.intermediate'`,
+   * `'layer.N.output'`; each a float32 Tensor `[batch, seq, width]`, such as another call's `hidden_states[N + 1]`. An unknown name or
+   * another shape is an `InputError`.
+   */
+  patch?: { readonly [tap: string]: Tensor };
   /** Ends the call with an `AbortError`, between two runs. */
   signal?: AbortSignalLike | undefined;
 }
@@ -318,6 +340,10 @@ export interface ModelOutput {
   hidden_states?: Tensor<'float32'>[];
   /** `[layers]` of `[batch, heads, seq, seq]`, after softmax; the last index is the token that is looked at. */
   attentions?: Tensor<'float32'>[];
+  /** `[layers]` of `[batch, heads, seq, head_dim]`, as the scores are made of them (turned, with rotary positions). */
+  queries?: Tensor<'float32'>[];
+  keys?: Tensor<'float32'>[];
+  values?: Tensor<'float32'>[];
 }
 
 /** `await model({ input_ids, attention_mask }, options)`. */

@@ -4,7 +4,7 @@ import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedErro
 import { isHtml, request } from './fetch_source.js';
 import { platform } from './platform.js';
 import type { SeamModule } from './seam.js';
-import type { ModelInfo } from './types.js';
+import type { Env, ModelInfo } from './types.js';
 
 /** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
 declare const __WATTN_BUILD_ID__: string;
@@ -16,12 +16,14 @@ const kSimdProbe = [
   0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b,
 ];
 
-/** What an entry of the package is linked with: wasm_files.ts, or wasm_files_tokenizer.ts. */
+/** What an entry of the package is linked with: wasm_files.ts, wasm_files_tokenizer.ts, and beside them wasm_files_nn.ts. */
 export interface WasmFiles {
   /** The glue. */
   createModule: (wishes: object) => Promise<SeamModule>;
   /** The best of its .wasm files for this engine. */
   choose(): { kind: ModelInfo['wasm']; url: () => URL };
+  /** What the caller gives in its place; without this function: env.wasm. */
+  given?: () => Env['wasm'];
 }
 
 let files: WasmFiles;
@@ -111,14 +113,14 @@ function ownUrl(url: () => URL): URL {
 }
 
 /** What to compile: key is equal for equal wishes. A file that was given is taken as it is, without shared memory. */
-function wish(shared: boolean): {
+function wish(files: WasmFiles, shared: boolean): {
   key: unknown;
   kind: ModelInfo['wasm'];
   from: string;
   shared?: boolean;
   compile: () => Promise<WebAssembly.Module>;
 } {
-  const { module, binary, url } = env.wasm;
+  const { module, binary, url } = files.given?.() ?? env.wasm;
   if (module !== undefined) {
     if (Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
       throw new InputError(`env.wasm.module: expected a WebAssembly.Module, found ${describe(module)}`);
@@ -147,25 +149,25 @@ function wish(shared: boolean): {
   return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
 }
 
-let last: { key: unknown; compiled: Promise<Compiled> } | undefined;
+const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Compiled> }>();
 
 /** Whether env.wasm says which file to take. */
 export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
 
 /** The compiled module: compiled at the first call, and again only after a failure or for another wish. */
-export async function compileWasm(withSharedMemory = false): Promise<Compiled> {
+export async function compileWasm(withSharedMemory = false, of = files): Promise<Compiled> {
   if (typeof WebAssembly !== 'object' || !WebAssembly.validate(new Uint8Array(kSimdProbe))) {
     throw new UnsupportedError('wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node 16.4 have it)');
   }
-  const { key, kind, from, shared = false, compile } = wish(withSharedMemory);
-  if (last?.key !== key) {
+  const { key, kind, from, shared = false, compile } = wish(of, withSharedMemory);
+  if (last.get(of)?.key !== key) {
     const entry = { key, compiled: compile().then((module) => ({ module, kind, from, shared })) };
     entry.compiled.catch(() => {
-      if (last === entry) last = undefined;
+      if (last.get(of) === entry) last.delete(of);
     });
-    last = entry;
+    last.set(of, entry);
   }
-  return last!.compiled;
+  return last.get(of)!.compiled;
 }
 
 /** An instance with its memory. */
@@ -211,7 +213,7 @@ function instantiateError(from: string, cause: unknown): Error {
 }
 
 /** A fresh instance: one for each model, so that dispose() can give all its memory back. */
-export async function instantiateWasm({ module, from, shared }: Compiled): Promise<Instance> {
+export async function instantiateWasm({ module, from, shared }: Compiled, of = files): Promise<Instance> {
   const growth = { refused: false };
   const memory = makeMemory(shared, growth);
   const ready = new Promise<SeamModule>((resolve, reject) => {
@@ -224,7 +226,7 @@ export async function instantiateWasm({ module, from, shared }: Compiled): Promi
         return {};
       },
     };
-    files.createModule(wishes).then(resolve, reject);
+    of.createModule(wishes).then(resolve, reject);
   });
   let seam: SeamModule;
   try {

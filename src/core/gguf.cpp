@@ -60,9 +60,9 @@ Result<GgufMetadata> GgufMetadata::read(std::string_view bytes) {
   if (in.take(4) != "GGUF") return model_format_error("GGUF: expected a file that begins with \"GGUF\"");
   const std::uint64_t version = in.number(4);
   if (version != 2 && version != 3) return unsupported_error("GGUF: expected version 2 or 3, found " + std::to_string(version));
-  in.number(8);  // tensors
-  const std::uint64_t count = in.number(8);
   GgufMetadata out;
+  out.tensor_count_ = in.number(8);
+  const std::uint64_t count = in.number(8);
   for (std::uint64_t i = 0; i < count && !in.cut_off; ++i) {
     Entry entry{in.string(), static_cast<std::uint32_t>(in.number(4)), 1, false, {}};
     if (entry.type == kArray) {
@@ -85,6 +85,7 @@ Result<GgufMetadata> GgufMetadata::read(std::string_view bytes) {
     if (!in.cut_off) out.entries_.push_back(entry);
   }
   out.is_cut_off_ = in.cut_off;
+  out.rest_ = in.rest;
   return out;
 }
 
@@ -128,6 +129,13 @@ std::vector<double> GgufMetadata::numbers(std::string_view key) const {
 std::string_view GgufMetadata::bytes(std::string_view key) const {
   const Entry* entry = find(key);
   return entry && entry->is_array && entry->type < 2 ? entry->data : std::string_view();
+}
+
+std::vector<std::pair<std::string_view, std::string_view>> GgufMetadata::packed_files() const {
+  const std::vector<std::string_view> names = strings("wattn.files"), contents = strings("wattn.contents");
+  std::vector<std::pair<std::string_view, std::string_view>> out;
+  for (std::size_t i = 0; i < names.size() && i < contents.size(); ++i) out.emplace_back(names[i], contents[i]);
+  return out;
 }
 
 }  // namespace wattn

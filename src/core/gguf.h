@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "core/result.h"
@@ -17,12 +18,18 @@ class GgufMetadata {
   static Result<GgufMetadata> read(std::string_view bytes);
   bool is_cut_off() const { return is_cut_off_; }
 
+  std::uint64_t tensor_count() const { return tensor_count_; }
+  std::string_view rest() const { return rest_; }  // the bytes after the metadata: the list of tensors comes first
+
   // Values by key; none when there is no such key or its value is of another type.
   std::optional<std::string_view> string(std::string_view key) const;
   std::optional<double> number(std::string_view key) const;  // of any type, true is 1
   std::vector<std::string_view> strings(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;
   std::string_view bytes(std::string_view key) const;  // of an array of bytes
+
+  // Files of the repository that a packed model carries: names in wattn.files, their bytes in wattn.contents.
+  std::vector<std::pair<std::string_view, std::string_view>> packed_files() const;
 
  private:
   struct Entry {
@@ -36,6 +43,8 @@ class GgufMetadata {
   const Entry* find(std::string_view key) const;
 
   std::vector<Entry> entries_;
+  std::uint64_t tensor_count_ = 0;
+  std::string_view rest_;
   bool is_cut_off_ = false;
 };
 

@@ -1,4 +1,4 @@
-// Taps: the one way to see tensors inside a model. Passed as a pointer; null is off and costs one comparison.
+// Taps: the one way to see and to change what is inside a model. Passed as a pointer; null is off and costs one comparison.
 #pragma once
 
 #include <string>
@@ -19,6 +19,10 @@ class Taps {
   virtual ~Taps() = default;
   // The view is valid during the call only.
   virtual void on_tensor(const TapPoint& point, const TensorView& tensor) = 0;
+  // Before on_tensor, for tensors of packed tokens: rows [tokens, width], stride apart, whose numbers may be replaced.
+  virtual void patch(const TapPoint&, float* /*rows*/, std::int64_t /*width*/, std::int64_t /*stride*/) {}
+  // What a layer's attention probabilities are multiplied by, [heads]; null for nothing.
+  virtual const float* head_mask(int /*layer*/) { return nullptr; }
 };
 
 // "layer.3.attention.probs", "embeddings.output".

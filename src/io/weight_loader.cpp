@@ -7,7 +7,11 @@
 namespace wattn {
 namespace {
 
-bool is_float(DType dtype) { return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64; }
+constexpr std::uint64_t kFirstGgufBytes = 1 << 16;
+
+bool is_float(DType dtype) {
+  return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64 || dtype_block(dtype) > 1;
+}
 
 // Widens count elements at bytes (any alignment) to f32. f64 is rounded.
 void widen(DType dtype, const char* bytes, std::int64_t count, float* out) {
@@ -26,13 +30,20 @@ void widen(DType dtype, const char* bytes, std::int64_t count, float* out) {
     case DType::kBF16:
       for (std::int64_t i = 0; i < count; ++i) out[i] = bfloat_to_float(read(std::uint16_t{}, i));
       break;
-    default:
+    case DType::kF64:
       for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(read(double{}, i));
+      break;
+    default:
+      widen_blocks(dtype, bytes, count, out);
       break;
   }
 }
 
 std::int64_t row_length(const Shape& shape) { return shape.empty() ? 1 : shape.back(); }
+
+std::uint64_t row_bytes(const TensorInfo& tensor) {
+  return static_cast<std::uint64_t>(row_length(tensor.shape) / dtype_block(tensor.dtype) * dtype_bytes(tensor.dtype));
+}
 
 }  // namespace
 
@@ -54,13 +65,15 @@ Result<void> WeightLoader::begin_file(std::string file, std::uint64_t file_bytes
   }
   file_ = std::move(file);
   file_bytes_ = file_bytes;
-  taken_ = header_bytes_ = 0;
-  header_open_ = true;
+  taken_ = header_bytes_ = gap_ = 0;
   tensors_.clear();
   tensor_ = 0;
   row_ = 0;
   pending_.clear();
-  if (file_bytes < kSafetensorsPrefixBytes) return safetensors_header_bytes({}, file_bytes, file_).error();
+  is_gguf_ = file_.ends_with(".gguf");
+  wanted_ = is_gguf_ ? std::min(file_bytes, kFirstGgufBytes) : kSafetensorsPrefixBytes;
+  if (is_gguf_ && file_bytes == 0) return model_format_error(file_ + ": expected a GGUF file, found no bytes");
+  if (!is_gguf_ && file_bytes < kSafetensorsPrefixBytes) return safetensors_header_bytes({}, file_bytes, file_).error();
   return {};
 }
 
@@ -91,23 +104,40 @@ Result<void> WeightLoader::match_tensors() {
   return {};
 }
 
-Result<void> WeightLoader::open_header() {
+Result<void> WeightLoader::begin_tensors(std::vector<TensorInfo> tensors, std::uint64_t header_bytes) {
+  tensors_ = std::move(tensors);
+  header_bytes_ = header_bytes;
+  wanted_ = 0;
+  gap_ = tensors_.empty() ? 0 : tensors_[0].begin;
+  return match_tensors();
+}
+
+Result<void> WeightLoader::open_safetensors() {
   if (header_bytes_ == 0) {
-    if (pending_.size() < kSafetensorsPrefixBytes) return {};
     auto length = safetensors_header_bytes(pending_, file_bytes_, file_);
     if (!length.ok()) return length.error();
     header_bytes_ = length.value();
-    pending_.clear();
+    wanted_ = kSafetensorsPrefixBytes + header_bytes_;
     return {};
   }
-  if (pending_.size() < header_bytes_) return {};
-  auto tensors = parse_safetensors_header(pending_, file_bytes_, file_);
+  auto tensors = parse_safetensors_header(std::string_view(pending_).substr(kSafetensorsPrefixBytes), file_bytes_, file_);
   if (!tensors.ok()) return tensors.error();
-  tensors_ = std::move(tensors).value();
-  pending_.clear();
-  pending_.shrink_to_fit();
-  header_open_ = false;
-  return match_tensors();
+  return begin_tensors(std::move(tensors).value(), wanted_);
+}
+
+Result<void> WeightLoader::open_gguf() {
+  auto header = parse_gguf_header(pending_, file_bytes_, file_);
+  if (!header.ok()) return header.error();
+  const std::uint64_t wanted = header.value().is_cut_off ? 2 * wanted_ : header.value().header_bytes;
+  if (header.value().is_cut_off || wanted > pending_.size()) {
+    if (pending_.size() == file_bytes_) {
+      return model_format_error(file_ + ": expected a whole header, found a file of " + std::to_string(file_bytes_) +
+                                " bytes that ends in it");
+    }
+    wanted_ = std::min(wanted, file_bytes_);
+    return {};
+  }
+  return begin_tensors(std::move(header.value().tensors), wanted);
 }
 
 Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row) {
@@ -130,21 +160,32 @@ Result<void> WeightLoader::push(std::string_view bytes) {
     return model_format_error(file_ + ": expected " + std::to_string(file_bytes_) + " bytes, found more");
   }
   taken_ += bytes.size();
-  while (header_open_) {
-    const std::uint64_t wanted = (header_bytes_ ? header_bytes_ : kSafetensorsPrefixBytes) - pending_.size();
-    const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(wanted, bytes.size()));
+  std::string after_header;
+  while (wanted_ > 0) {
+    const std::uint64_t missing = wanted_ - pending_.size();
+    const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(missing, bytes.size()));
     pending_.append(bytes.substr(0, count));
     bytes.remove_prefix(count);
-    if (count < wanted) return {};
-    if (auto opened = open_header(); !opened.ok()) return opened;
+    if (count < missing) return {};
+    if (auto opened = is_gguf_ ? open_gguf() : open_safetensors(); !opened.ok()) return opened;
+    if (wanted_ > 0) continue;
+    after_header.assign(pending_, static_cast<std::size_t>(header_bytes_));
+    after_header.append(bytes);
+    bytes = after_header;
+    pending_.clear();
+    pending_.shrink_to_fit();
   }
   while (tensor_ < tensors_.size()) {
+    const std::size_t passed = static_cast<std::size_t>(std::min<std::uint64_t>(gap_, bytes.size()));
+    bytes.remove_prefix(passed);
+    gap_ -= passed;
     const TensorInfo& tensor = tensors_[tensor_];
     const std::uint64_t tensor_bytes = tensor.end - tensor.begin;
-    const std::uint64_t row_bytes = static_cast<std::uint64_t>(row_length(tensor.shape) * dtype_bytes(tensor.dtype));
+    const std::uint64_t row_bytes = wattn::row_bytes(tensor);
     if (row_bytes == 0 || static_cast<std::uint64_t>(row_) * row_bytes == tensor_bytes) {
       ++tensor_;
       row_ = 0;
+      if (tensor_ < tensors_.size()) gap_ = tensors_[tensor_].begin - tensor.end;
       continue;
     }
     if (bytes.empty()) break;

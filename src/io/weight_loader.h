@@ -1,4 +1,4 @@
-// WeightLoader: takes the bytes of one or more checkpoint files as they arrive, in pieces of any size, and hands every
+// WeightLoader: takes the bytes of one or more checkpoint files (safetensors, or GGUF by their ending) as they arrive, in pieces of any size, and hands every
 // tensor row by row, widened to f32, to the slot the model made for it. Nothing is kept but one row.
 #pragma once
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "io/gguf.h"
 #include "io/safetensors.h"
 
 namespace wattn {
@@ -40,7 +41,10 @@ class WeightLoader {
   const std::vector<WeightSlot>& slots() const { return slots_; }
 
  private:
-  Result<void> open_header();
+  // Both look for a header in pending_; while more bytes are wanted, wanted_ says how many there must be.
+  Result<void> open_safetensors();
+  Result<void> open_gguf();
+  Result<void> begin_tensors(std::vector<TensorInfo> tensors, std::uint64_t header_bytes);
   Result<void> match_tensors();
   Result<void> take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row);
 
@@ -50,14 +54,16 @@ class WeightLoader {
   std::unordered_map<std::string, std::size_t> slot_by_name_;
 
   std::string file_;
+  bool is_gguf_ = false;
   std::uint64_t file_bytes_ = 0;
   std::uint64_t taken_ = 0;         // bytes of the file consumed so far
-  std::uint64_t header_bytes_ = 0;  // 0 until known
-  bool header_open_ = true;
+  std::uint64_t wanted_ = 0;        // bytes of pending_ at which to look for the header again; 0 when it was read
+  std::uint64_t header_bytes_ = 0;  // before the tensors; 0 until known
   std::vector<TensorInfo> tensors_;
   std::vector<int> tensor_slots_;  // [tensors] index into slots_, -1 for ignored
   std::size_t tensor_ = 0;         // the one whose bytes come now
   std::int64_t row_ = 0;           // of that tensor
+  std::uint64_t gap_ = 0;          // bytes to pass over before it (GGUF aligns its tensors)
   std::string pending_;            // bytes that wait for the rest of their header, prefix or row
   std::vector<float> values_;      // one row widened
 };

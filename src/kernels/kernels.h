@@ -8,7 +8,7 @@
 
 namespace wattn {
 
-enum class Activation : std::uint8_t { kNone, kGelu, kRelu, kTanh };
+enum class Activation : std::uint8_t { kNone, kGelu, kRelu, kTanh, kGeluTanh, kSilu, kSigmoid };
 
 // c[i, j] = activation(scale * (sum over k, in rising order, of a[i, k] * b[j, k]) + bias[j]), 0 <= i < m, 0 <= j < n.
 struct GemmF32 {
@@ -65,11 +65,26 @@ struct Kernels {
   void (*layer_norm_rows)(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon, float* out,
                           std::int64_t rows, std::int64_t cols);
 
+  // out[i, j] = activation(x[i, j]) * x[i, cols + j]; x is [rows, 2 * cols], out [rows, cols], both without gaps.
+  void (*gate_rows)(Activation activation, const float* x, float* out, std::int64_t rows, std::int64_t cols);
+
+  // Turns the pairs (x[j], x[half + j]) by the angles whose cosines and sines are given, [half], in place: j in [0, half).
+  void (*rotate)(float* x, const float* cos, const float* sin, std::int64_t half);
+
   // out[j] += scale * x[j]. out must not overlap x.
   void (*axpy)(float scale, const float* x, float* out, std::int64_t n);
 
   // out[j] = max(out[j], x[j]).
   void (*max_into)(const float* x, float* out, std::int64_t n);
+
+  // out[j] = activation(x[j]); out may be x.
+  void (*activate)(Activation activation, const float* x, float* out, std::int64_t n);
+
+  // sum of x[j] * y[j].
+  float (*dot)(const float* x, const float* y, std::int64_t n);
+
+  // x_step[j] += scale * y[j], then y[j] += scale * x[j]: both sides of one step of logistic regression. No overlaps.
+  void (*pair_step)(float scale, const float* x, float* y, float* x_step, std::int64_t n);
 
   // x = x / max(||x||, epsilon), the Euclidean norm, in place (torch.nn.functional.normalize).
   void (*l2_normalize)(float* x, float epsilon, std::int64_t n);

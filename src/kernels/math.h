@@ -73,6 +73,21 @@ typename V::F32 tanh_vec(typename V::F32 x) {
   return V::sub(V::splat(1.0f), V::div(V::splat(2.0f), V::add(e_2x, V::splat(1.0f))));
 }
 
+// 1 / (1 + e^-x); relative error about 2e-7.
+template <class V>
+typename V::F32 sigmoid_vec(typename V::F32 x) {
+  const typename V::F32 one = V::splat(1.0f);
+  return V::div(one, V::add(one, exp_vec<V>(V::sub(V::splat(0.0f), x))));
+}
+
+// x / 2 * (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3))), the other form of arXiv 1606.08415.
+template <class V>
+typename V::F32 gelu_tanh_vec(typename V::F32 x) {
+  const typename V::F32 cube = V::mul(V::mul(x, x), x);
+  const typename V::F32 z = V::mul(V::splat(0.797884561f), V::madd(V::splat(0.044715f), cube, x));
+  return V::mul(V::mul(V::splat(0.5f), x), V::add(V::splat(1.0f), tanh_vec<V>(z)));
+}
+
 template <class V>
 typename V::F32 activate_vec(Activation activation, typename V::F32 x) {
   switch (activation) {
@@ -84,6 +99,12 @@ typename V::F32 activate_vec(Activation activation, typename V::F32 x) {
       return V::max(x, V::splat(0.0f));
     case Activation::kTanh:
       return tanh_vec<V>(x);
+    case Activation::kGeluTanh:
+      return gelu_tanh_vec<V>(x);
+    case Activation::kSilu:
+      return V::mul(x, sigmoid_vec<V>(x));
+    case Activation::kSigmoid:
+      return sigmoid_vec<V>(x);
   }
   return x;
 }

@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "kernels/kernels.h"
 #include "kernels/math.h"
@@ -90,6 +91,27 @@ void layer_norm_rows_body(const float* x, const float* residual, const float* ga
 }
 
 template <class V>
+void gate_rows_body(Activation activation, const float* x, float* out, std::int64_t rows, std::int64_t cols) {
+  for (std::int64_t i = 0; i < rows; ++i, x += 2 * cols, out += cols) {
+    for_each_step<V>(cols, [&](std::int64_t j, int count) {
+      const auto active = activate_vec<V>(activation, load_step<V>(x + j, count));
+      store_step<V>(out + j, V::mul(active, load_step<V>(x + cols + j, count)), count);
+    });
+  }
+}
+
+// arXiv 2104.09864, the pairs half a head apart as in GPT-NeoX. Two products and a sum, each rounded, in every variant.
+template <class V>
+void rotate_body(float* x, const float* cos, const float* sin, std::int64_t half) {
+  for_each_step<V>(half, [&](std::int64_t j, int count) {
+    const auto [a, b] = std::pair(load_step<V>(x + j, count), load_step<V>(x + half + j, count));
+    const auto [c, s] = std::pair(load_step<V>(cos + j, count), load_step<V>(sin + j, count));
+    store_step<V>(x + j, V::sub(V::mul(a, c), V::mul(b, s)), count);
+    store_step<V>(x + half + j, V::add(V::mul(b, c), V::mul(a, s)), count);
+  });
+}
+
+template <class V>
 void axpy_body(float scale, const float* x, float* out, std::int64_t n) {
   const typename V::F32 scale_vec = V::splat(scale);
   for_each_step<V>(n, [&](std::int64_t j, int count) {
@@ -101,6 +123,42 @@ template <class V>
 void max_into_body(const float* x, float* out, std::int64_t n) {
   for_each_step<V>(n, [&](std::int64_t j, int count) {
     store_step<V>(out + j, V::max(load_step<V>(out + j, count), load_step<V>(x + j, count)), count);
+  });
+}
+
+template <class V>
+void activate_body(Activation activation, const float* x, float* out, std::int64_t n) {
+  for_each_step<V>(n, [&](std::int64_t j, int count) {
+    store_step<V>(out + j, activate_vec<V>(activation, load_step<V>(x + j, count)), count);
+  });
+}
+
+// Four chains, so that one addition need not wait for the other: step i of four belongs to chain i mod 4 while there are four
+// steps, to the first after that; ((0 + 1) + (2 + 3)).
+template <class V>
+float dot_body(const float* x, const float* y, std::int64_t n) {
+  using F32 = typename V::F32;
+  F32 sum0 = V::splat(0.0f), sum1 = sum0, sum2 = sum0, sum3 = sum0;
+  std::int64_t j = 0;
+  for (; j + 16 <= n; j += 16) {
+    sum0 = V::madd(V::load(x + j), V::load(y + j), sum0);
+    sum1 = V::madd(V::load(x + j + 4), V::load(y + j + 4), sum1);
+    sum2 = V::madd(V::load(x + j + 8), V::load(y + j + 8), sum2);
+    sum3 = V::madd(V::load(x + j + 12), V::load(y + j + 12), sum3);
+  }
+  for_each_step<V>(n - j, [&](std::int64_t at, int count) {
+    sum0 = V::madd(load_step<V>(x + j + at, count), load_step<V>(y + j + at, count), sum0);
+  });
+  return V::sum(V::add(V::add(sum0, sum1), V::add(sum2, sum3)));
+}
+
+template <class V>
+void pair_step_body(float scale, const float* x, float* y, float* x_step, std::int64_t n) {
+  const typename V::F32 scale_vec = V::splat(scale);
+  for_each_step<V>(n, [&](std::int64_t j, int count) {
+    const typename V::F32 v = load_step<V>(y + j, count);
+    store_step<V>(x_step + j, V::madd(scale_vec, v, load_step<V>(x_step + j, count)), count);
+    store_step<V>(y + j, V::madd(scale_vec, load_step<V>(x + j, count), v), count);
   });
 }
 

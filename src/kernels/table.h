@@ -26,8 +26,13 @@ constexpr Kernels kernels_on(const char* name) {
                   .q8_step = 0,
                   .softmax_rows = softmax_rows_body<V>,
                   .layer_norm_rows = layer_norm_rows_body<V>,
+                  .gate_rows = gate_rows_body<V>,
+                  .rotate = rotate_body<V>,
                   .axpy = axpy_body<V>,
                   .max_into = max_into_body<V>,
+                  .activate = activate_body<V>,
+                  .dot = dot_body<V>,
+                  .pair_step = pair_step_body<V>,
                   .l2_normalize = l2_normalize_body<V>};
   use_q8<V, PairDot<V, std::int8_t>>(kernels);
   return kernels;

@@ -5,54 +5,37 @@
 namespace wattn {
 namespace {
 
-AttentionShape attention_shape(const EncoderConfig& config) {
-  return {config.num_attention_heads, config.hidden_size / config.num_attention_heads};
+AttentionShape attention_shape(const EncoderConfig& config) { return {config.num_attention_heads, config.head_dim()}; }
+
+// Rows of the relative embeddings that sequences of at most max_seq tokens need.
+std::int64_t relative_buckets(const EncoderConfig& config, std::int64_t max_seq) {
+  return config.distances == Distances::kDisentangled ? std::min(config.relative_rows(), 2 * max_seq) : 0;
 }
 
-// Collects the slots of one Encoder.
-struct SlotList {
-  std::vector<WeightSlot> slots;
-
-  void vector(std::string name, float* values, std::int64_t size, bool required = true) {
-    slots.push_back({std::move(name), {size}, required, [values, size](std::int64_t, const float* row) {
-                       std::copy(row, row + size, values);
-                     }});
-  }
-  void table(const std::string& name, const Embedding& embedding) {
-    slots.push_back({name + ".weight", {embedding.rows, embedding.hidden}, true, [embedding](std::int64_t i, const float* row) {
-                       set_row(embedding, i, row);
-                     }});
-  }
-  void norm(const std::string& name, const LayerNorm& norm) {
-    vector(name + ".weight", norm.gamma, norm.hidden);
-    vector(name + ".bias", norm.beta, norm.hidden);
-  }
-  // Rows first .. first + out of a Linear that may hold several of the checkpoint's.
-  void linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool required = true) {
-    slots.push_back({name + ".weight", {out, layer.in}, required, [layer, first](std::int64_t i, const float* row) {
-                       set_weight_row(layer, first + i, row);
-                     }});
-    vector(name + ".bias", layer.bias + first, out, required);
-  }
-};
-
-// Shows the packed rows of one layer to the taps; does nothing without taps.
+// Shows the packed rows of one layer to the taps, which may change them; does nothing without taps.
 struct LayerTaps {
   Taps* taps;
   int layer;
   std::int64_t tokens;
 
-  void rows(const char* name, const float* data, std::int64_t width) const {
+  void rows(const char* name, float* data, std::int64_t width) const {
     if (!taps) return;
-    const std::int64_t dims[] = {tokens, width};
-    taps->on_tensor({name, layer}, {data, dims});
+    taps->patch({name, layer}, data, width, width);
+    show(name, data, width);
   }
   // Columns first .. first + width of rows stride wide.
-  void columns(const char* name, const float* data, std::int64_t stride, std::int64_t first, std::int64_t width) const {
+  void columns(const char* name, float* data, std::int64_t stride, std::int64_t first, std::int64_t width) const {
     if (!taps) return;
+    taps->patch({name, layer}, data + first, width, stride);
     std::vector<float> copy(static_cast<std::size_t>(tokens * width));
     for (std::int64_t i = 0; i < tokens; ++i) std::copy_n(data + i * stride + first, width, copy.begin() + i * width);
-    rows(name, copy.data(), width);
+    show(name, copy.data(), width);
+  }
+
+ private:
+  void show(const char* name, const float* data, std::int64_t width) const {
+    const std::int64_t dims[] = {tokens, width};
+    taps->on_tensor({name, layer}, {data, dims});
   }
 };
 
@@ -65,69 +48,6 @@ Result<void> check_range(std::span<const std::int32_t> values, std::int64_t limi
 
 }  // namespace
 
-std::string layer_name(const char* pattern, std::size_t layer) {
-  std::string name = pattern;
-  const std::size_t at = name.find("{}");
-  return at == std::string::npos ? name : name.replace(at, 2, std::to_string(layer));
-}
-
-Result<Encoder> Encoder::with_config(const EncoderConfig& config, const Kernels& kernels, WeightType type) {
-  Encoder encoder;
-  encoder.config_ = config;
-  encoder.kernels_ = &kernels;
-  encoder.type_ = type;
-  encoder.take_weights(encoder.weights_, kernels);  // measures
-  auto weights = Arena::with_bytes(encoder.weights_.used(), "weights");
-  if (!weights.ok()) return weights.error();
-  encoder.weights_ = std::move(weights).value();
-  encoder.take_weights(encoder.weights_, kernels);
-  return encoder;
-}
-
-void Encoder::take_weights(Arena& arena, const Kernels& kernels) {
-  const std::int64_t hidden = config_.hidden_size;
-  const std::int64_t ffn = config_.intermediate_size;
-  const auto matrix = [&](std::int64_t in, std::int64_t out) { return take_linear(arena, kernels, type_, in, out, true); };
-  word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, hidden);
-  // Small, and part of every token: int8 would cost more accuracy than it saves memory.
-  const WeightType finer = type_ == WeightType::kQ8 ? WeightType::kQ16 : type_;
-  position_embeddings_ = take_embedding(arena, finer, config_.max_position_embeddings, hidden);
-  token_type_embeddings_ = take_embedding(arena, finer, config_.type_vocab_size, hidden);
-  embeddings_norm_ = take_layer_norm(arena, hidden, config_.layer_norm_eps);
-  layers_.resize(static_cast<std::size_t>(config_.num_hidden_layers));
-  for (EncoderLayer& layer : layers_) {
-    layer.qkv = matrix(hidden, 3 * hidden);
-    layer.attention_output = matrix(hidden, hidden);
-    layer.attention_norm = take_layer_norm(arena, hidden, config_.layer_norm_eps);
-    layer.intermediate = matrix(hidden, ffn);
-    layer.output = matrix(ffn, hidden);
-    layer.output_norm = take_layer_norm(arena, hidden, config_.layer_norm_eps);
-  }
-  pooler_ = take_linear(arena, kernels, WeightType::kF32, hidden, hidden, true);  // small, and run once a sequence
-}
-
-std::vector<WeightSlot> Encoder::weight_slots(const EncoderNames& names) const {
-  const std::int64_t hidden = config_.hidden_size;
-  SlotList list;
-  list.table(names.word_embeddings, word_embeddings_);
-  list.table(names.position_embeddings, position_embeddings_);
-  list.table(names.token_type_embeddings, token_type_embeddings_);
-  list.norm(names.embeddings_norm, embeddings_norm_);
-  for (std::size_t i = 0; i < layers_.size(); ++i) {
-    const EncoderLayer& layer = layers_[i];
-    list.linear(layer_name(names.query, i), layer.qkv, 0, hidden);
-    list.linear(layer_name(names.key, i), layer.qkv, hidden, hidden);
-    list.linear(layer_name(names.value, i), layer.qkv, 2 * hidden, hidden);
-    list.linear(layer_name(names.attention_output, i), layer.attention_output, 0, hidden);
-    list.norm(layer_name(names.attention_norm, i), layer.attention_norm);
-    list.linear(layer_name(names.intermediate, i), layer.intermediate, 0, config_.intermediate_size);
-    list.linear(layer_name(names.output, i), layer.output, 0, hidden);
-    list.norm(layer_name(names.output_norm, i), layer.output_norm);
-  }
-  list.linear(names.pooler, pooler_, 0, hidden, false);
-  return std::move(list.slots);
-}
-
 std::uint64_t Encoder::forward_bytes(std::int64_t max_tokens, std::int64_t max_seq, int threads) const {
   Arena measure;
   take_workspace(measure, max_tokens, max_seq, threads);
@@ -135,20 +55,31 @@ std::uint64_t Encoder::forward_bytes(std::int64_t max_tokens, std::int64_t max_s
 }
 
 Encoder::Workspace Encoder::take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t max_seq, int threads) const {
+  const std::int64_t hidden = config_.hidden_size;
+  const std::int64_t ffn = config_.intermediate_size;
+  const std::int64_t buckets = relative_buckets(config_, max_seq);
   Workspace work;
-  work.qkv = arena.take<float>(max_tokens * 3 * config_.hidden_size);
-  work.context = arena.take<float>(max_tokens * config_.hidden_size);
-  work.projected = arena.take<float>(max_tokens * config_.hidden_size);
-  work.intermediate = arena.take<float>(max_tokens * config_.intermediate_size);
-  work.linear = take_linear_scratch(arena, type_, max_tokens, std::max(config_.hidden_size, config_.intermediate_size));
-  for (int i = 0; i < threads; ++i) work.attention[i] = take_attention_scratch(arena, attention_shape(config_), max_seq);
+  if (config_.embedding_size > 0) work.embedded = arena.take<float>(max_tokens * config_.embedding_size);
+  work.qkv = arena.take<float>(max_tokens * 3 * hidden);
+  work.context = arena.take<float>(max_tokens * hidden);
+  work.projected = arena.take<float>(max_tokens * hidden);
+  work.intermediate = arena.take<float>(max_tokens * (config_.gated() ? 2 * ffn : ffn));
+  if (config_.gated()) work.gated = arena.take<float>(max_tokens * ffn);
+  if (buckets > 0) work.relative = arena.take<float>(buckets * hidden);
+  if (buckets > 0) work.relative_qk = arena.take<float>(buckets * 2 * hidden);
+  const std::int64_t widest = std::max({hidden, ffn, config_.embedding_width()});
+  work.linear = take_linear_scratch(arena, type_, std::max(max_tokens, buckets), widest);
+  for (int i = 0; i < threads; ++i) {
+    work.attention[i] = take_attention_scratch(arena, attention_shape(config_), max_seq, buckets);
+  }
   return work;
 }
 
 Result<void> Encoder::check(const Batch& batch) const {
   if (auto ids = check_range(batch.input_ids, config_.vocab_size, "input_ids", "vocab_size"); !ids.ok()) return ids;
-  if (auto types = check_range(batch.token_type_ids, config_.type_vocab_size, "token_type_ids", "type_vocab_size"); !types.ok()) {
-    return types;
+  if (config_.type_vocab_size > 0) {
+    auto types = check_range(batch.token_type_ids, config_.type_vocab_size, "token_type_ids", "type_vocab_size");
+    if (!types.ok()) return types;
   }
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
     const std::int64_t seq = batch.seq_start[i + 1] - batch.seq_start[i];
@@ -157,6 +88,7 @@ Result<void> Encoder::check(const Batch& batch) const {
                          std::to_string(config_.max_position_embeddings) + " tokens, found " + std::to_string(seq));
     }
   }
+  if (config_.positions != Positions::kLearned && config_.distances != Distances::kRotary) return {};
   return check_range(batch.position_ids, config_.max_position_embeddings, "position_ids", "max_position_embeddings");
 }
 
@@ -166,44 +98,133 @@ void Encoder::forward(ThreadTeam& team, const Batch& batch, Arena& arena, float*
     max_seq = std::max<std::int64_t>(max_seq, batch.seq_start[i + 1] - batch.seq_start[i]);
   }
   const ThreadTeam::Awake awake(team);
-  const Compute compute{*kernels_, team};
-  const Workspace work = take_workspace(arena, batch.tokens(), max_seq, team.threads());
-  embed_tokens(compute, batch, hidden);
+  Pass pass{{*kernels_, team}, batch, take_workspace(arena, batch.tokens(), max_seq, team.threads()), taps};
+  if (config_.distances == Distances::kDisentangled && max_seq > 0) prepare_relative_embeddings(pass, max_seq);
+  embed_tokens(pass, hidden);
   LayerTaps{taps, -1, batch.tokens()}.rows("embeddings.output", hidden, config_.hidden_size);
-  for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(compute, batch, layer, work, hidden, taps);
+  for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(pass, layer, hidden);
+  if (config_.norms == NormPlacement::kPost) return;
+  layer_norm(pass.compute, final_norm_, hidden, nullptr, batch.tokens(), hidden);
+  LayerTaps{taps, -1, batch.tokens()}.rows("final_norm.output", hidden, config_.hidden_size);
 }
 
-void Encoder::embed_tokens(const Compute& compute, const Batch& batch, float* hidden) const {
-  std::fill(hidden, hidden + batch.tokens() * config_.hidden_size, 0.0f);
-  add_embedding_rows(word_embeddings_, batch.input_ids, hidden);
-  add_embedding_rows(token_type_embeddings_, batch.token_type_ids, hidden);
-  add_embedding_rows(position_embeddings_, batch.position_ids, hidden);
-  layer_norm(compute, embeddings_norm_, hidden, nullptr, batch.tokens(), hidden);
+void Encoder::embed_tokens(const Pass& pass, float* hidden) const {
+  const std::int64_t tokens = pass.batch.tokens();
+  float* out = config_.embedding_size > 0 ? pass.work.embedded : hidden;
+  std::fill(out, out + tokens * config_.embedding_width(), 0.0f);
+  add_embedding_rows(word_embeddings_, pass.batch.input_ids, out);
+  if (config_.type_vocab_size > 0) add_embedding_rows(token_type_embeddings_, pass.batch.token_type_ids, out);
+  if (config_.positions == Positions::kLearned) add_embedding_rows(position_embeddings_, pass.batch.position_ids, out);
+  if (config_.positions == Positions::kAfterPadding) add_positions_after_padding(pass.batch, out);
+  layer_norm(pass.compute, embeddings_norm_, out, nullptr, tokens, out);
+  if (config_.embedding_size > 0) {
+    linear(pass.compute, embeddings_projection_, out, tokens, Activation::kNone, pass.work.linear, hidden);
+  }
 }
 
-// Post-norm: x = LayerNorm(x + attention(x)); x = LayerNorm(x + feed_forward(x)).
-void Encoder::forward_layer(const Compute& compute, const Batch& batch, int index, const Workspace& work, float* x,
-                            Taps* taps) const {
-  const EncoderLayer& layer = layers_[index];
+void Encoder::add_positions_after_padding(const Batch& batch, float* out) const {
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    auto last = static_cast<std::int32_t>(config_.padding_idx);
+    for (std::int32_t token = batch.seq_start[i]; token < batch.seq_start[i + 1]; ++token) {
+      const bool padding = batch.input_ids[token] == config_.padding_idx;
+      const std::int32_t position = padding ? static_cast<std::int32_t>(config_.padding_idx) : ++last;
+      add_embedding_rows(position_embeddings_, {&position, 1}, out + token * config_.embedding_width());
+    }
+  }
+}
+
+void Encoder::prepare_relative_embeddings(Pass& pass, std::int64_t max_seq) const {
+  Disentangled& terms = pass.work.disentangled;
+  terms.distances = &distance_buckets_;
+  terms.first = distance_buckets_.of(1 - max_seq);
+  terms.count = distance_buckets_.of(max_seq - 1) + 1 - terms.first;
+  terms.queries_and_keys = pass.work.relative_qk;
+  const std::int64_t size = terms.count * config_.hidden_size;
+  std::fill(pass.work.relative, pass.work.relative + size, 0.0f);
+  for (std::int64_t i = 0; i < terms.count; ++i) {
+    const auto row = static_cast<std::int32_t>(terms.first + i);
+    add_embedding_rows(relative_embeddings_, {&row, 1}, pass.work.relative + i * config_.hidden_size);
+  }
+  if (config_.relative.norm) layer_norm(pass.compute, relative_norm_, pass.work.relative, nullptr, terms.count, pass.work.relative);
+}
+
+void Encoder::forward_layer(const Pass& pass, int index, float* x) const {
+  const EncoderLayer& layer = layer_at(index);
+  const std::int64_t tokens = pass.batch.tokens();
+  const std::int64_t hidden = config_.hidden_size;
+  const LayerTaps tap{pass.taps, index, tokens};
+  float* projected = pass.work.projected;
+  if (config_.norms == NormPlacement::kPost) {
+    attention(pass, index, x, projected);
+    layer_norm(pass.compute, layer.attention_norm, projected, x, tokens, x);
+    tap.rows("attention.output", x, hidden);
+    feed_forward(pass, index, x, projected);
+    layer_norm(pass.compute, layer.output_norm, projected, x, tokens, x);
+  } else {
+    const float* normed = x;
+    if (index > 0 || config_.norms_first_attention) {
+      layer_norm(pass.compute, layer.attention_norm, x, nullptr, tokens, projected);
+      normed = projected;
+    }
+    attention(pass, index, normed, projected);
+    pass.compute.kernels.axpy(1.0f, projected, x, tokens * hidden);
+    tap.rows("attention.output", x, hidden);
+    layer_norm(pass.compute, layer.output_norm, x, nullptr, tokens, projected);
+    feed_forward(pass, index, projected, projected);
+    pass.compute.kernels.axpy(1.0f, projected, x, tokens * hidden);
+  }
+  tap.rows("output", x, hidden);
+}
+
+// out may be x.
+void Encoder::attention(const Pass& pass, int index, const float* x, float* out) const {
+  const EncoderLayer& layer = layer_at(index);
+  const auto& [compute, batch, work, taps] = pass;
   const std::int64_t tokens = batch.tokens();
   const std::int64_t hidden = config_.hidden_size;
   const LayerTaps tap{taps, index, tokens};
+  const bool local = config_.is_local(index);
 
   linear(compute, layer.qkv, x, tokens, Activation::kNone, work.linear, work.qkv);
+  if (config_.distances == Distances::kRotary) {
+    const Rotary& rotary = local ? local_rotary_ : rotary_;
+    rotate_queries_and_keys(compute, rotary, batch.position_ids, config_.num_attention_heads, work.qkv);
+  }
   tap.columns("attention.query", work.qkv, 3 * hidden, 0, hidden);
   tap.columns("attention.key", work.qkv, 3 * hidden, hidden, hidden);
   tap.columns("attention.value", work.qkv, 3 * hidden, 2 * hidden, hidden);
-  self_attention(compute, attention_shape(config_), work.qkv, batch.seq_start, work.attention, work.context, taps, index);
+  AttentionTerms terms;
+  if (taps) terms.head_mask = taps->head_mask(index);
+  if (local) terms.window = config_.local_window;
+  if (distance_bias_.values) terms.bias = &distance_bias_;
+  if (config_.distances == Distances::kDisentangled) {
+    Linear queries_and_keys = layer.qkv;
+    queries_and_keys.out = 2 * hidden;
+    linear(compute, queries_and_keys, work.relative, work.disentangled.count, Activation::kNone, work.linear, work.relative_qk);
+    terms.relative = &work.disentangled;
+  }
+  self_attention(compute, attention_shape(config_), terms, work.qkv, batch.seq_start, work.attention, work.context, taps, index);
   tap.rows("attention.context", work.context, hidden);
-  linear(compute, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, work.projected);
-  layer_norm(compute, layer.attention_norm, work.projected, x, tokens, x);
-  tap.rows("attention.output", x, hidden);
+  linear(compute, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, out);
+}
 
-  linear(compute, layer.intermediate, x, tokens, config_.hidden_act, work.linear, work.intermediate);
-  tap.rows("intermediate", work.intermediate, config_.intermediate_size);
-  linear(compute, layer.output, work.intermediate, tokens, Activation::kNone, work.linear, work.projected);
-  layer_norm(compute, layer.output_norm, work.projected, x, tokens, x);
-  tap.rows("output", x, hidden);
+// out may be x.
+void Encoder::feed_forward(const Pass& pass, int index, const float* x, float* out) const {
+  const EncoderLayer& layer = layer_at(index);
+  const auto& [compute, batch, work, taps] = pass;
+  const std::int64_t ffn = config_.intermediate_size;
+  const Activation activation = config_.gated() ? Activation::kNone : config_.hidden_act;
+  linear(compute, layer.intermediate, x, batch.tokens(), activation, work.linear, work.intermediate);
+  float* intermediate = work.intermediate;
+  if (config_.gated()) {
+    intermediate = work.gated;
+    for_parts(compute, batch.tokens(), 1, 32, [&](std::int64_t begin, std::int64_t end) {
+      const float* rows = work.intermediate + begin * 2 * ffn;
+      compute.kernels.gate_rows(config_.hidden_act, rows, work.gated + begin * ffn, end - begin, ffn);
+    });
+  }
+  LayerTaps{taps, index, batch.tokens()}.rows("intermediate", intermediate, ffn);
+  linear(compute, layer.output, intermediate, batch.tokens(), Activation::kNone, work.linear, out);
 }
 
 void Encoder::pooler(const Batch& batch, const float* hidden, float* pooled) const {

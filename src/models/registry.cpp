@@ -3,11 +3,25 @@
 
 namespace wattn {
 
+extern const Arch kAlbert;
 extern const Arch kBert;
+extern const Arch kCamembert;
+extern const Arch kDebertaV2;
+extern const Arch kDistilBert;
+extern const Arch kElectra;
+extern const Arch kGte;
+extern const Arch kJinaBert;
+extern const Arch kModernBert;
+extern const Arch kMpnet;
+extern const Arch kNewGte;
+extern const Arch kNomicBert;
+extern const Arch kRoberta;
+extern const Arch kXlmRoberta;
 
 namespace {
 
-const Arch* const kArchs[] = {&kBert};
+const Arch* const kArchs[] = {&kAlbert,     &kJinaBert, &kBert, &kCamembert, &kDebertaV2, &kDistilBert, &kElectra,
+                              &kModernBert, &kMpnet,    &kGte,  &kNewGte,    &kNomicBert, &kRoberta,    &kXlmRoberta};
 
 }  // namespace
 
@@ -17,6 +31,10 @@ Result<const Arch*> find_arch(JsonRef config) {
   if (!model_type.ok()) return model_type.error();
   std::string known;
   for (const Arch* arch : kArchs) {
+    if (arch->only_key) {
+      const JsonRef value = config[arch->only_key];
+      if (!value.is_string() || value.as_string().value() != arch->only_value) continue;
+    }
     if (model_type.value() == arch->model_type) return arch;
     known += (known.empty() ? "\"" : ", \"") + std::string(arch->model_type) + "\"";
   }

@@ -45,10 +45,12 @@ Result<ModuleList> parse_modules(JsonRef modules) {
     } else if (i == 1 && name == "Pooling") {
       list.pooling = true;
       list.pooling_path = path.value();
+    } else if (list.pooling && !list.normalize && name == "Dense" && !path.value().empty()) {
+      list.dense_paths.emplace_back(path.value());
     } else if (i > 0 && !list.normalize && name == "Normalize") {
       list.normalize = true;
     } else {
-      return unsupported_error(type.where() + ": expected Transformer, Pooling, Normalize in this order, found " + type.describe());
+      return unsupported_error(type.where() + ": expected Transformer, Pooling, Dense, Normalize in this order, found " + type.describe());
     }
   }
   if (modules.size() == 0) return modules.mismatch("at least one module");
@@ -80,6 +82,44 @@ Result<void> parse_pooling(JsonRef config, SentenceConfig& out) {
   if (!include_prompt.ok()) return include_prompt.error();
   out.include_prompt = include_prompt.value();
   return {};
+}
+
+Result<void> parse_dense(JsonRef config, std::string_view path, SentenceConfig& out) {
+  if (!config.is_object()) return config.mismatch("an object");
+  DenseConfig dense;
+  dense.path = path;
+  for (const auto& [key, size] : {std::pair{"in_features", &dense.in}, std::pair{"out_features", &dense.out}}) {
+    const auto found = config[key].as_int();
+    if (!found.ok()) return found.error();
+    if (found.value() < 1 || found.value() > 1 << 20) return config[key].mismatch("a whole number from 1 to 1048576");
+    *size = found.value();
+  }
+  const auto bias = config["bias"].as_bool_or(true);
+  if (!bias.ok()) return bias.error();
+  dense.bias = bias.value();
+  for (const char* key : {"module_input_name", "module_output_name"}) {
+    const auto name = config[key].as_string_or("sentence_embedding");
+    if (!name.ok()) return name.error();
+    if (name.value() == "sentence_embedding") continue;
+    return unsupported_error(config[key].where() + ": expected \"sentence_embedding\", found " + config[key].describe());
+  }
+  const auto residual = config["use_residual"].as_bool_or(false);
+  if (!residual.ok()) return residual.error();
+  if (residual.value()) return unsupported_error(config["use_residual"].where() + ": expected false, found true");
+  const JsonRef function = config["activation_function"];
+  const auto name = function.as_string_or("Tanh");
+  if (!name.ok()) return name.error();
+  constexpr std::pair<std::string_view, Activation> kFunctions[] = {{"Identity", Activation::kNone}, {"Tanh", Activation::kTanh},
+                                                                    {"ReLU", Activation::kRelu},     {"GELU", Activation::kGelu},
+                                                                    {"SiLU", Activation::kSilu},     {"Sigmoid", Activation::kSigmoid}};
+  for (const auto& [word, activation] : kFunctions) {
+    if (name.value().substr(name.value().rfind('.') + 1) != word) continue;
+    dense.activation = activation;
+    out.dense.push_back(std::move(dense));
+    return {};
+  }
+  return unsupported_error(function.where() + ": expected torch's Identity, Tanh, ReLU, GELU, SiLU or Sigmoid, found " +
+                           function.describe());
 }
 
 Result<void> parse_sentence_bert(JsonRef config, SentenceConfig& out) {

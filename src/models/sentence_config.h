@@ -10,12 +10,23 @@
 #include <vector>
 
 #include "core/json.h"
+#include "kernels/kernels.h"
 #include "ops/pooling.h"
 
 namespace wattn {
 
+// A Dense module: activation(x W^T + b) over the pooled vector; its weights lie in path + "/model.safetensors".
+struct DenseConfig {
+  std::string path;  // "2_Dense"
+  std::int64_t in = 0;
+  std::int64_t out = 0;
+  bool bias = true;
+  Activation activation = Activation::kTanh;
+};
+
 struct SentenceConfig {
   std::vector<PoolingMode> pooling;            // empty: the repository names none
+  std::vector<DenseConfig> dense;              // in their order, between pooling and normalize
   bool include_prompt = true;                  // false: the prompt's tokens do not pool
   bool normalize = false;                      // a Normalize module follows
   std::optional<std::int64_t> max_seq_length;  // tokens, specials included
@@ -24,16 +35,18 @@ struct SentenceConfig {
   std::string default_prompt_name;  // empty: none
 };
 
-// modules.json: the pipeline must be Transformer, then Pooling, then Normalize (the last two optional); an
-// UnsupportedError names any other module. pooling_path: where the pooling's config.json is, "" when there is none.
+// modules.json: the pipeline must be Transformer, then Pooling, then any number of Dense, then Normalize (all but the first
+// optional); an UnsupportedError names any other module. pooling_path: where the pooling's config.json is, "" when there is none.
 struct ModuleList {
   bool pooling = false;
   std::string pooling_path;
+  std::vector<std::string> dense_paths;
   bool normalize = false;
 };
 Result<ModuleList> parse_modules(JsonRef modules);
 
 Result<void> parse_pooling(JsonRef pooling_config, SentenceConfig& out);
+Result<void> parse_dense(JsonRef dense_config, std::string_view path, SentenceConfig& out);
 Result<void> parse_sentence_bert(JsonRef sentence_bert_config, SentenceConfig& out);
 Result<void> parse_prompts(JsonRef config_sentence_transformers, SentenceConfig& out);
 

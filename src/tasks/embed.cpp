@@ -10,10 +10,16 @@ namespace {
 // torch.nn.functional.normalize's eps, which sentence-transformers' Normalize uses.
 constexpr float kNormEpsilon = 1e-12f;
 
+bool windows(const EmbedOptions& options) {
+  return options.overflow == Overflow::kWindowMean || options.overflow == Overflow::kWindows;
+}
+
 EncodeOptions encode_options(const Engine& engine, const EmbedOptions& options) {
   EncodeOptions encode;
   encode.max_length = static_cast<std::int32_t>(options.max_length.value_or(engine.max_length()));
   encode.split_special_tokens = options.split_special_tokens;
+  encode.return_overflowing = windows(options);
+  encode.overlap = static_cast<std::int32_t>(options.overlap);
   return encode;
 }
 
@@ -22,7 +28,7 @@ Result<Encoding> tokenize_one(const Engine& engine, std::size_t index, std::u16s
   std::u16string prompted;
   if (!prompt.empty()) text = prompted.append(prompt).append(text);
   auto encoding = engine.tokenizer().encode(text, encode_options(engine, options));
-  if (encoding.ok() && encoding.value().truncated() && !options.truncate) {
+  if (encoding.ok() && encoding.value().truncated() && options.overflow == Overflow::kError) {
     return input_error("text " + std::to_string(options.first_text + static_cast<std::int64_t>(index)) + ": expected at most " +
                        std::to_string(encoding.value().size()) + " tokens, found " +
                        std::to_string(encoding.value().num_tokens_untruncated) + " (on_overflow is 'error')");
@@ -40,26 +46,89 @@ Result<std::int64_t> prompt_tokens(const Engine& engine, std::u16string_view pro
   return static_cast<std::int64_t>(special.size()) - (!special.empty() && special.back() ? 1 : 0);
 }
 
-// Runs one micro-batch and appends its vectors.
-Result<void> run_batch(Engine& engine, const Batch& batch, std::span<const PoolingMode> pooling, bool normalize, std::int64_t skip,
-                       EmbedResult& result) {
-  const auto hidden = engine.run(batch, nullptr);
-  if (!hidden.ok()) return hidden.error();
-  const std::int64_t size = engine.encoder().config().hidden_size;
-  const std::size_t begin = result.data.size();
-  if (pooling.empty()) {
-    result.data.insert(result.data.end(), hidden.value(), hidden.value() + batch.tokens() * size);
-  } else {
-    result.data.resize(begin + static_cast<std::size_t>(batch.batch() * result.dim));
-    for (std::int64_t i = 0; i < batch.batch(); ++i) {
-      const std::int64_t first = batch.seq_start[i];
-      pool(engine.kernels(), pooling, hidden.value() + first * size, batch.seq_start[i + 1] - first, size, skip,
-           result.data.data() + begin + i * result.dim);
+// Sequences that wait for their micro-batch, and what comes of them.
+struct Run {
+  Engine& engine;
+  std::span<const PoolingMode> pooling;
+  EmbedResult result{};
+  Batch batch{};
+  std::vector<std::int64_t> skip{};  // [batch] first tokens that do not pool
+
+  Result<void> add(const Encoding& encoding, std::int64_t skipped) {
+    if (batch.tokens() + static_cast<std::int64_t>(encoding.size()) > engine.token_budget()) {
+      if (auto ran = flush(); !ran.ok()) return ran;
     }
+    batch.add_sequence(encoding.ids, encoding.type_ids);
+    skip.push_back(skipped);
+    return {};
   }
-  for (std::size_t i = begin; normalize && i < result.data.size(); i += static_cast<std::size_t>(result.dim)) {
-    engine.kernels().l2_normalize(result.data.data() + i, kNormEpsilon, result.dim);
+
+  // Runs the micro-batch and appends its vectors.
+  Result<void> flush() {
+    const auto hidden = engine.run(batch, nullptr);
+    if (!hidden.ok()) return hidden.error();
+    const std::int64_t size = engine.encoder().config().hidden_size;
+    if (pooling.empty()) {
+      result.data.insert(result.data.end(), hidden.value(), hidden.value() + batch.tokens() * size);
+    } else {
+      const std::int64_t width = size * static_cast<std::int64_t>(pooling.size());
+      std::vector<float> pooled(static_cast<std::size_t>(batch.batch() * width));
+      for (std::int64_t i = 0; i < batch.batch(); ++i) {
+        const std::int64_t first = batch.seq_start[i];
+        pool(engine.kernels(), pooling, hidden.value() + first * size, batch.seq_start[i + 1] - first, size, skip[i],
+             pooled.data() + i * width);
+      }
+      if (!engine.sentence().dense.empty()) {
+        std::vector<float> dense;
+        engine.run_dense(pooled.data(), batch.batch(), dense);
+        pooled = std::move(dense);
+      }
+      result.data.insert(result.data.end(), pooled.begin(), pooled.end());
+    }
+    batch = Batch();
+    skip.clear();
+    return {};
   }
+};
+
+// The vectors of each text's windows become their mean.
+void join_windows(const Kernels& kernels, EmbedResult& result) {
+  std::vector<float> joined(result.windows.size() * static_cast<std::size_t>(result.dim), 0.0f);
+  const float* vector = result.data.data();
+  for (std::size_t i = 0; i < result.windows.size(); ++i) {
+    float* mean = joined.data() + static_cast<std::int64_t>(i) * result.dim;
+    for (std::int32_t w = 0; w < result.windows[i]; ++w, vector += result.dim) kernels.axpy(1.0f, vector, mean, result.dim);
+    for (std::int64_t j = 0; j < result.dim; ++j) mean[j] /= static_cast<float>(result.windows[i]);
+  }
+  result.data = std::move(joined);
+}
+
+void normalize_rows(const Kernels& kernels, EmbedResult& result) {
+  const std::size_t step = static_cast<std::size_t>(result.dim);
+  for (std::size_t i = 0; i < result.data.size(); i += step) kernels.l2_normalize(result.data.data() + i, kNormEpsilon, result.dim);
+}
+
+void truncate_rows(std::int64_t dim, EmbedResult& result) {
+  float* out = result.data.data();
+  for (std::size_t i = 0; i < result.data.size(); i += static_cast<std::size_t>(result.dim)) {
+    out = std::copy_n(result.data.data() + i, dim, out);
+  }
+  result.data.resize(static_cast<std::size_t>(out - result.data.data()));
+  result.dim = dim;
+}
+
+// Numbers of components and tokens inside what the model has. width: of a vector as the model gives it.
+Result<void> check_options(const Engine& engine, const EmbedOptions& options, bool pooled, std::int64_t width) {
+  const std::int64_t limit = engine.encoder().config().max_position_embeddings;
+  if (options.max_length && (*options.max_length < 1 || *options.max_length > limit)) {
+    return input_error("max_length: expected a whole number from 1 to " + std::to_string(limit) +
+                       " (the model's positions), found " + std::to_string(*options.max_length));
+  }
+  if (options.truncate_dim && (*options.truncate_dim < 1 || *options.truncate_dim > width)) {
+    return input_error("truncate_dim: expected a whole number from 1 to " + std::to_string(width) +
+                       " (the vector's components), found " + std::to_string(*options.truncate_dim));
+  }
+  if (windows(options) && !pooled) return input_error("on_overflow: expected a pooling beside 'window', found none");
   return {};
 }
 
@@ -76,35 +145,48 @@ Result<std::string> find_prompt(const SentenceConfig& sentence, std::string_view
 }
 
 Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> texts, const EmbedOptions& options) {
-  const std::vector<PoolingMode>& pooling = options.pooling ? *options.pooling : engine.sentence().pooling;
-  const bool normalize = options.normalize.value_or(engine.sentence().normalize);
+  const SentenceConfig& sentence = engine.sentence();
+  const std::vector<PoolingMode>& pooling = options.pooling ? *options.pooling : sentence.pooling;
+  const auto modes = static_cast<std::int64_t>(pooling.size());
+  const bool pooled = modes > 0;
+  std::int64_t width = engine.encoder().config().hidden_size * std::max<std::int64_t>(1, modes);
+  if (pooled && !sentence.dense.empty()) {
+    if (sentence.dense.front().in != width) {
+      return input_error("pooling: expected " + std::to_string(sentence.dense.front().in) + " components for the model's Dense, found " +
+                         std::to_string(width));
+    }
+    width = sentence.dense.back().out;
+  }
+  if (auto checked = check_options(engine, options, pooled, width); !checked.ok()) return checked.error();
   const std::u16string prompt = to_utf16(options.prompt);
   const auto skip = prompt_tokens(engine, prompt, options);
   if (!skip.ok()) return skip.error();
-  const std::int64_t limit = engine.encoder().config().max_position_embeddings;
-  if (options.max_length && (*options.max_length < 1 || *options.max_length > limit)) {
-    return input_error("max_length: expected a whole number from 1 to " + std::to_string(limit) +
-                       " (the model's positions), found " + std::to_string(*options.max_length));
-  }
 
-  EmbedResult result;
-  result.pooled = !pooling.empty();
-  result.dim = engine.encoder().config().hidden_size * std::max<std::int64_t>(1, static_cast<std::int64_t>(pooling.size()));
-  Batch batch;
+  Run run{engine, pooling};
   for (std::size_t i = 0; i < texts.size(); ++i) {
     const auto encoding = tokenize_one(engine, i, texts[i], prompt, options);
     if (!encoding.ok()) return encoding.error();
-    const auto size = static_cast<std::int64_t>(encoding.value().size());
-    if (batch.tokens() + size > engine.token_budget()) {
-      if (auto ran = run_batch(engine, batch, pooling, normalize, skip.value(), result); !ran.ok()) return ran.error();
-      batch = Batch();
+    if (auto added = run.add(encoding.value(), skip.value()); !added.ok()) return added.error();
+    std::int64_t tokens = static_cast<std::int64_t>(encoding.value().size());
+    for (const Encoding& window : encoding.value().overflowing) {
+      if (auto added = run.add(window, 0); !added.ok()) return added.error();
+      tokens += static_cast<std::int64_t>(window.size());
     }
-    batch.add_sequence(encoding.value().ids, encoding.value().type_ids);
-    result.tokens.push_back(static_cast<std::int32_t>(size));
-    result.tokens_untruncated.push_back(encoding.value().num_tokens_untruncated);
+    run.result.tokens.push_back(static_cast<std::int32_t>(tokens));
+    run.result.tokens_untruncated.push_back(encoding.value().num_tokens_untruncated);
+    run.result.windows.push_back(static_cast<std::int32_t>(1 + encoding.value().overflowing.size()));
   }
-  if (auto ran = run_batch(engine, batch, pooling, normalize, skip.value(), result); !ran.ok()) return ran.error();
-  return result;
+  if (auto ran = run.flush(); !ran.ok()) return ran.error();
+  EmbedResult& result = run.result;
+  result.pooled = pooled;
+  result.dim = width;
+  if (options.overflow == Overflow::kWindowMean) join_windows(engine.kernels(), result);
+  // sentence-transformers' order: the repository's Normalize, truncation, then the caller's.
+  const bool normalize = options.normalize.value_or(sentence.normalize);
+  if (normalize && (sentence.normalize || !options.truncate_dim)) normalize_rows(engine.kernels(), result);
+  if (options.truncate_dim) truncate_rows(*options.truncate_dim, result);
+  if (options.truncate_dim && options.normalize.value_or(false)) normalize_rows(engine.kernels(), result);
+  return std::move(result);
 }
 
 }  // namespace wattn

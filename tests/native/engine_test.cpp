@@ -96,7 +96,10 @@ TEST_F(Loading, EveryTruncatedPrefixOfAJsonFileIsAnError) {
 
 TEST_F(Loading, NamesAnUnknownArchitecture) {
   file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"squid\"");
-  expect_error(ErrorCode::kUnsupported, "config.json: model_type: expected one of \"bert\", found \"squid\"");
+  expect_error(ErrorCode::kUnsupported,
+               "config.json: model_type: expected one of \"albert\", \"bert\", \"camembert\", "
+               "\"deberta-v2\", \"distilbert\", \"electra\", \"modernbert\", \"mpnet\", \"gte\", "
+               "\"new\", \"nomic_bert\", \"roberta\", \"xlm-roberta\", found \"squid\"");
 }
 
 TEST_F(Loading, NamesASwitchItDoesNotHave) {
@@ -105,8 +108,9 @@ TEST_F(Loading, NamesASwitchItDoesNotHave) {
 }
 
 TEST_F(Loading, NamesAnActivationItDoesNotHave) {
-  file("config.json") = replaced(file("config.json"), "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"swish\"");
-  expect_error(ErrorCode::kUnsupported, "config.json: hidden_act: expected \"gelu\" or \"relu\", found \"swish\"");
+  file("config.json") = replaced(file("config.json"), "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"mish\"");
+  expect_error(ErrorCode::kUnsupported,
+               "config.json: hidden_act: expected \"gelu\", \"gelu_new\", \"relu\" or \"silu\", found \"mish\"");
 }
 
 TEST_F(Loading, NamesASizeThatCannotBe) {
@@ -130,10 +134,10 @@ TEST_F(Loading, RefusesSizesWhoseMemoryIsNotToBeHad) {
 TEST_F(Loading, NamesAModuleItDoesNotHave) {
   file("modules.json") = R"([{"idx":0,"path":"","type":"sentence_transformers.models.Transformer"},
     {"idx":1,"path":"1_Pooling","type":"sentence_transformers.models.Pooling"},
-    {"idx":2,"path":"2_Dense","type":"sentence_transformers.models.Dense"}])";
+    {"idx":2,"path":"2_CNN","type":"sentence_transformers.models.CNN"}])";
   expect_error(ErrorCode::kUnsupported,
-               "modules.json: [2].type: expected Transformer, Pooling, Normalize in this order, found "
-               "\"sentence_transformers.models.Dense\"");
+               "modules.json: [2].type: expected Transformer, Pooling, Dense, Normalize in this order, found "
+               "\"sentence_transformers.models.CNN\"");
 }
 
 TEST_F(Loading, NamesAPoolingItDoesNotHave) {

@@ -1,7 +1,7 @@
-// The ways to choose a model: a folder on this machine, an id on the hub, a URL.
+// The ways to choose a model: the one in the package, a folder on this machine, an id on the hub, a URL.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { filesOfDrop, filesOfPicker, nameOf, type ModelFiles } from './files_of.js';
-import type { ModelControl } from './use_model.js';
+import { kBundled, type ModelControl } from './use_model.js';
 
 export const kExample = 'sentence-transformers/all-MiniLM-L6-v2';
 const kCanPickFolders = 'webkitdirectory' in HTMLInputElement.prototype;
@@ -24,11 +24,24 @@ export function ModelPicker({ control, error, address, onAddress }: PickerProps)
         </div>
       )}
       <div class="ways">
+        <BundledWay control={control} />
         <FolderWay control={control} />
         <AddressWay control={control} address={address} onAddress={onAddress} />
       </div>
       <NeededFiles />
     </>
+  );
+}
+
+function BundledWay({ control }: { control: ModelControl }) {
+  return (
+    <section class="way" aria-labelledby="way-bundled">
+      <h3 id="way-bundled">{kBundled}</h3>
+      <p>Small (4 MB), English, there at once.</p>
+      <button type="button" onClick={() => control.load(null, kBundled)}>
+        Use it
+      </button>
+    </section>
   );
 }
 
@@ -139,7 +152,7 @@ function NeededFiles() {
       <p>
         Take them as the model's authors published them: nothing is exported or converted. Where a repository also says how to pool
         the token vectors (<code>modules.json</code>, <code>1_Pooling/config.json</code>), how long a text may be or which prompts
-        to use, that is followed. A good first one is <code>{kExample}</code> (91 MB, English). A hub id is downloaded from
+        to use, that is followed. A good one to go on with is <code>{kExample}</code> (91 MB, English). A hub id is downloaded from
         huggingface.co; only the model's name goes there, never your text.
       </p>
     </details>

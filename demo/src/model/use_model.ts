@@ -19,7 +19,8 @@ export type ModelState =
 
 export interface ModelControl {
   state: ModelState;
-  load(model: ModelSpecifier, name: string): void;
+  /** null: the model in the package. */
+  load(model: ModelSpecifier | null, name: string): void;
   cancel(): void;
   /** Shows an error of choosing a model, such as a folder that could not be read. */
   fail(error: Error): void;
@@ -31,6 +32,9 @@ function servedModel(): { url: string; name: string } | undefined {
   const meta = document.querySelector<HTMLMetaElement>('meta[name="wattn-model"]');
   return meta ? { url: meta.content, name: meta.dataset.name ?? meta.content } : undefined;
 }
+
+/** What the page calls the model in the package. */
+export const kBundled = 'The model in the package';
 
 let lastSerial = 0;
 
@@ -45,7 +49,7 @@ export function useModel(): ModelControl {
     loaded.current = undefined;
   }, []);
 
-  const load = useCallback(async (model: ModelSpecifier, name: string) => {
+  const load = useCallback(async (model: ModelSpecifier | null, name: string) => {
     release();
     const { signal } = (controller.current = new AbortController());
     const show = (next: ModelState) => {
@@ -67,7 +71,7 @@ export function useModel(): ModelControl {
 
   useEffect(() => {
     const served = servedModel();
-    if (served) void load(served.url, served.name);
+    void load(served?.url ?? null, served?.name ?? kBundled);
     return release;
   }, []);
 

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "core/json.h"
+#include "core/gguf.h"
 #include "tokenizer/formats/converters.h"
 
 namespace wattn {
@@ -45,6 +46,14 @@ Result<std::string> convert(const Files& files, JsonRef config) {
 }  // namespace
 
 Result<Tokenizer> load_tokenizer(const std::vector<TokenizerFile>& given) {
+  if (const TokenizerFile* gguf = Files(given).ending(".gguf")) {
+    const auto metadata = GgufMetadata::read(gguf->bytes);
+    std::vector<TokenizerFile> packed;
+    if (metadata.ok() && !metadata.value().is_cut_off()) {
+      for (const auto& [name, bytes] : metadata.value().packed_files()) packed.push_back({name, bytes});
+    }
+    if (!packed.empty()) return load_tokenizer(packed);
+  }
   const Files files(given);
   std::optional<Json> config;
   if (const TokenizerFile* file = files.named("tokenizer_config.json")) {

@@ -148,6 +148,44 @@ TEST(Axpy, AddsScaledValuesAndNothingElse) {
   }
 }
 
+TEST(GateRows, MultipliesWhatIsActivated) {
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t n : kLengths) {
+      const std::vector<float> x = random_floats(3 * 2 * n, 21, 4);
+      Guarded got(std::vector<float>(static_cast<std::size_t>(3 * n)));
+      kernels->gate_rows(Activation::kSilu, x.data(), got.data(), 3, n);
+      got.expect_guards(kernels->name);
+      for (std::int64_t i = 0; i < 3 * n; ++i) {
+        const float* row = x.data() + i / n * 2 * n;
+        const double active = row[i % n] / (1 + std::exp(-double(row[i % n])));
+        const double exact = active * row[n + i % n];
+        ASSERT_NEAR(got.data()[i], exact, std::abs(exact) * 6 * 0x1p-24) << kernels->name << " n " << n;  // exp's and four roundings
+      }
+    }
+  }
+}
+
+TEST(Rotate, TurnsPairs) {
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t half : kLengths) {
+      const std::vector<float> x = random_floats(2 * half, 22), angles = random_floats(half, 23, 7);
+      std::vector<float> cos, sin;
+      for (const float angle : angles) {
+        cos.push_back(std::cos(angle));
+        sin.push_back(std::sin(angle));
+      }
+      Guarded got(x);
+      kernels->rotate(got.data(), cos.data(), sin.data(), half);
+      got.expect_guards(kernels->name);
+      for (std::int64_t j = 0; j < half; ++j) {
+        const double a = x[j], b = x[half + j];
+        ASSERT_NEAR(got.data()[j], a * cos[j] - b * sin[j], 3 * 0x1p-24) << kernels->name << " half " << half;
+        ASSERT_NEAR(got.data()[half + j], b * cos[j] + a * sin[j], 3 * 0x1p-24) << kernels->name << " half " << half;
+      }
+    }
+  }
+}
+
 TEST(MaxInto, KeepsTheLarger) {
   for (const Kernels* kernels : kernel_variants()) {
     for (const std::int64_t n : kLengths) {
@@ -179,6 +217,83 @@ TEST(L2Normalize, GivesLengthOneAndLeavesZeros) {
   }
 }
 
+double exact_activation(Activation activation, double x) {
+  const double sigmoid = 1 / (1 + std::exp(-x));
+  switch (activation) {
+    case Activation::kNone:
+      return x;
+    case Activation::kGelu:
+      return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
+    case Activation::kRelu:
+      return std::max(x, 0.0);
+    case Activation::kTanh:
+      return std::tanh(x);
+    case Activation::kGeluTanh:
+      return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
+    case Activation::kSilu:
+      return x * sigmoid;
+    case Activation::kSigmoid:
+      return sigmoid;
+  }
+  return 0;
+}
+
+TEST(Activate, IsEachFunctionWithinItsStatedError) {
+  for (const Kernels* kernels : kernel_variants()) {
+    for (int i = 0; i <= int(Activation::kSigmoid); ++i) {
+      for (const std::int64_t n : kLengths) {
+        const auto activation = static_cast<Activation>(i);
+        const std::vector<float> x = random_floats(n, 21, 12);
+        Guarded got(x);  // in place
+        kernels->activate(activation, got.data(), got.data(), n);
+        got.expect_guards(kernels->name);
+        for (std::int64_t j = 0; j < n; ++j) {
+          // tanh and erf are within 4.1e-7; the argument of tanh, up to 8 before it is flat, carries 4 roundings of 2^-24.
+          const double bound = 1e-6 * (1 + std::abs(x[j]));
+          ASSERT_NEAR(got.data()[j], exact_activation(activation, x[j]), bound) << kernels->name << " " << i << " at " << x[j];
+        }
+      }
+    }
+    float far[] = {-1e30f, 1e30f, -200, 200};
+    kernels->activate(Activation::kSilu, far, far, 4);
+    EXPECT_NEAR(far[0], 0, 1e-7) << kernels->name;
+    EXPECT_EQ(far[1], 1e30f) << kernels->name;
+    EXPECT_NEAR(far[2], 0, 1e-30) << kernels->name;
+    EXPECT_EQ(far[3], 200) << kernels->name;
+  }
+}
+
+TEST(Dot, IsTheDoublePrecisionSum) {
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t n : kLengths) {
+      const std::vector<float> x = random_floats(n, 22), y = random_floats(n, 23);
+      Guarded a(x), b(y);
+      double exact = 0, sizes = 0;
+      for (std::int64_t j = 0; j < n; ++j) {
+        exact += double(x[j]) * y[j];
+        sizes += std::abs(double(x[j]) * y[j]);
+      }
+      ASSERT_NEAR(kernels->dot(a.data(), b.data(), n), exact, (double(n) / 4 + 4) * 0x1p-24 * sizes) << kernels->name << " n " << n;
+    }
+  }
+}
+
+TEST(PairStep, MovesBothSidesFromWhatTheyWere) {
+  for (const Kernels* kernels : kernel_variants()) {
+    for (const std::int64_t n : kLengths) {
+      const std::vector<float> x = random_floats(n, 24), y = random_floats(n, 25), step = random_floats(n, 26);
+      Guarded y_got(y), step_got(step);
+      kernels->pair_step(-0.7f, x.data(), y_got.data(), step_got.data(), n);
+      y_got.expect_guards(kernels->name);
+      step_got.expect_guards(kernels->name);
+      for (std::int64_t j = 0; j < n; ++j) {
+        ASSERT_NEAR(y_got.data()[j], y[j] + double(-0.7f) * x[j], 4 * 0x1p-24) << kernels->name;
+        ASSERT_NEAR(step_got.data()[j], step[j] + double(-0.7f) * y[j], 4 * 0x1p-24) << kernels->name;
+      }
+    }
+  }
+}
+
 TEST(Rows, ExactVariantsHaveTheScalarBits) {
   const Kernels& scalar = *kernel_variants()[0];
   for (const Kernels* kernels : kernel_variants()) {
@@ -194,6 +309,20 @@ TEST(Rows, ExactVariantsHaveTheScalarBits) {
       };
       expect_same([&](const Kernels& k, std::vector<float>& v) { k.softmax_rows(v.data(), 1, n, n); });
       expect_same([&](const Kernels& k, std::vector<float>& v) { k.l2_normalize(v.data(), 1e-12f, n); });
+      expect_same([&](const Kernels& k, std::vector<float>& v) { v[0] = k.dot(v.data(), gamma.data(), n); });
+      expect_same([&](const Kernels& k, std::vector<float>& v) {
+        std::vector<float> y = gamma;
+        k.pair_step(0.7f, beta.data(), y.data(), v.data(), n);
+        k.axpy(1.0f, y.data(), v.data(), n);
+      });
+      for (int i = 0; i <= int(Activation::kSigmoid); ++i) {
+        expect_same([&](const Kernels& k, std::vector<float>& v) { k.activate(static_cast<Activation>(i), v.data(), v.data(), n); });
+      }
+      expect_same([&](const Kernels& k, std::vector<float>& v) {
+        const std::vector<float> both = random_floats(2 * n, 24);
+        k.gate_rows(Activation::kGeluTanh, both.data(), v.data(), 1, n);
+      });
+      expect_same([&](const Kernels& k, std::vector<float>& v) { k.rotate(v.data(), gamma.data(), beta.data(), n / 2); });
       expect_same([&](const Kernels& k, std::vector<float>& v) { k.axpy(0.7f, gamma.data(), v.data(), n); });
       expect_same([&](const Kernels& k, std::vector<float>& v) {
         k.layer_norm_rows(v.data(), gamma.data(), gamma.data(), beta.data(), 1e-12f, v.data(), 1, n);

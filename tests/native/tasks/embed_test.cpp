@@ -173,6 +173,22 @@ TEST(Embed, HasTheSameBitsInEveryBuild) {
   EXPECT_EQ(hash_of(result.value().data), 0x4d13d9601d051f46u);
 }
 
+TEST(Embed, HasTheSameBitsFromAGgufFileOfTheSameWeights) {
+  const std::vector<NamedFile> header = {{"f32.gguf", test::read_file(golden("gguf/f32.gguf"))}};
+  const auto gguf = load_engine(header, golden("gguf"));
+  ASSERT_TRUE(gguf.ok()) << gguf.error().message;
+  const auto engine = load_engine(golden("bert-tiny/model"));
+  ASSERT_TRUE(engine.ok());
+  const std::vector<std::u16string> texts = mixed_texts();
+  const std::vector<std::u16string_view> views(texts.begin(), texts.end());
+  EmbedOptions options;
+  options.max_length = 48;  // sentence_bert_config.json's, which GGUF has no key for
+  const auto ours = embed(*gguf.value(), views, options);
+  const auto theirs = embed(*engine.value(), views, options);
+  ASSERT_TRUE(ours.ok() && theirs.ok());
+  EXPECT_EQ(ours.value().data, theirs.value().data);
+}
+
 TEST(Embed, HasTheSameBitsInEveryBuildOnTheRealMiniLm) {
   const std::string folder = test::real_model("all-MiniLM-L6-v2");
   if (!test::has_file(folder + "/model.safetensors"))
@@ -205,7 +221,7 @@ TEST(Embed, SaysWhatIsWrongWithItsOptions) {
   for (int i = 0; i < 100; ++i) words += u"the ";
   const std::u16string_view texts[] = {words};
   EmbedOptions refuse;
-  refuse.truncate = false;
+  refuse.overflow = Overflow::kError;
   auto result = embed(*engine.value(), texts, refuse);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "text 0: expected at most 48 tokens, found 102 (on_overflow is 'error')");

@@ -1,0 +1,185 @@
+// The Encoder's weights: their memory, and which tensor of a checkpoint goes where.
+#include <algorithm>
+
+#include "models/encoder.h"
+
+namespace wattn {
+namespace {
+
+constexpr std::int64_t kT5Buckets = 32;
+constexpr std::int64_t kT5MaxDistance = 128;
+
+// Collects the slots of one Encoder.
+struct SlotList {
+  std::vector<WeightSlot> slots;
+
+  void vector(std::string name, float* values, std::int64_t size, bool required = true) {
+    slots.push_back({std::move(name), {size}, required, [values, size](std::int64_t, const float* row) {
+                       std::copy(row, row + size, values);
+                     }});
+  }
+  void table(const std::string& name, const Embedding& embedding) {
+    slots.push_back({name + ".weight", {embedding.rows, embedding.hidden}, true, [embedding](std::int64_t i, const float* row) {
+                       set_row(embedding, i, row);
+                     }});
+  }
+  void norm(const std::string& name, const LayerNorm& norm, bool bias) {
+    vector(name + ".weight", norm.gamma, norm.hidden);
+    if (bias) vector(name + ".bias", norm.beta, norm.hidden);
+  }
+  // Rows first .. first + out of a Linear that may hold several of the checkpoint's.
+  void linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias = true,
+              bool required = true) {
+    slots.push_back({name + ".weight", {out, layer.in}, required, [layer, first](std::int64_t i, const float* row) {
+                       set_weight_row(layer, first + i, row);
+                     }});
+    if (bias) vector(name + ".bias", layer.bias + first, out, required);
+  }
+  // A whole Linear whose halves come in the other order.
+  void swapped_linear(const std::string& name, const Linear& layer, bool bias) {
+    const std::int64_t half = layer.out / 2;
+    slots.push_back({name + ".weight", {layer.out, layer.in}, true, [layer, half](std::int64_t i, const float* row) {
+                       set_weight_row(layer, i < half ? i + half : i - half, row);
+                     }});
+    if (!bias) return;
+    slots.push_back({name + ".bias", {layer.out}, true, [layer, half](std::int64_t, const float* row) {
+                       std::copy_n(row, half, layer.bias + half);
+                       std::copy_n(row + half, half, layer.bias);
+                     }});
+  }
+};
+
+}  // namespace
+
+std::string layer_name(const char* pattern, std::size_t layer) {
+  std::string name = pattern;
+  const std::size_t at = name.find("{}");
+  return at == std::string::npos ? name : name.replace(at, 2, std::to_string(layer));
+}
+
+Result<Encoder> Encoder::with_config(const EncoderConfig& config, const Kernels& kernels, WeightType type) {
+  if (config.distances == Distances::kRotary && config.head_dim() % 2 != 0) {
+    return unsupported_error("config.json: expected an even number of dimensions a head for rotary positions, found " +
+                             std::to_string(config.head_dim()));
+  }
+  Encoder encoder;
+  encoder.config_ = config;
+  encoder.kernels_ = &kernels;
+  encoder.type_ = type;
+  encoder.take_weights(encoder.weights_, kernels);  // measures
+  auto weights = Arena::with_bytes(encoder.weights_.used(), "weights");
+  if (!weights.ok()) return weights.error();
+  encoder.weights_ = std::move(weights).value();
+  encoder.take_weights(encoder.weights_, kernels);
+  return encoder;
+}
+
+void Encoder::take_weights(Arena& arena, const Kernels& kernels) {
+  const std::int64_t hidden = config_.hidden_size;
+  const std::int64_t width = config_.embedding_width();
+  const std::int64_t ffn = config_.intermediate_size;
+  const auto matrix = [&](std::int64_t in, std::int64_t out) { return take_linear(arena, kernels, type_, in, out, true); };
+  const auto norm = [&](std::int64_t size) { return take_layer_norm(arena, size, config_.layer_norm_eps); };
+  word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, width);
+  take_position_weights(arena);
+  embeddings_norm_ = norm(width);
+  if (config_.embedding_size > 0) embeddings_projection_ = matrix(width, hidden);
+  layers_.resize(config_.one_layer_for_all ? 1 : static_cast<std::size_t>(config_.num_hidden_layers));
+  for (EncoderLayer& layer : layers_) {
+    layer.qkv = matrix(hidden, 3 * hidden);
+    layer.attention_output = matrix(hidden, hidden);
+    layer.attention_norm = norm(hidden);
+    layer.intermediate = matrix(hidden, config_.gated() ? 2 * ffn : ffn);
+    layer.output = matrix(ffn, hidden);
+    layer.output_norm = norm(hidden);
+  }
+  if (config_.norms == NormPlacement::kPre) final_norm_ = norm(hidden);
+  // Small, and run once a sequence.
+  if (config_.pooler) pooler_ = take_linear(arena, kernels, WeightType::kF32, hidden, hidden, true);
+}
+
+void Encoder::take_position_weights(Arena& arena) {
+  const std::int64_t width = config_.embedding_width();
+  const std::int64_t positions = config_.max_position_embeddings;
+  const std::int64_t heads = config_.num_attention_heads;
+  // Small, and part of every token: int8 would cost more accuracy than it saves memory.
+  const WeightType finer = type_ == WeightType::kQ8 ? WeightType::kQ16 : type_;
+  const std::int64_t before = config_.positions == Positions::kAfterPadding ? config_.padding_idx + 1 : 0;
+  if (config_.positions != Positions::kNone) position_embeddings_ = take_embedding(arena, finer, before + positions, width);
+  if (config_.type_vocab_size > 0) token_type_embeddings_ = take_embedding(arena, finer, config_.type_vocab_size, width);
+  switch (config_.distances) {
+    case Distances::kNone:
+      break;
+    case Distances::kRotary:
+      rotary_ = take_rotary(arena, positions, config_.head_dim(), config_.rotary.theta, config_.rotary.ntk_factor);
+      if (config_.local_layers.empty()) break;
+      local_rotary_ = take_rotary(arena, positions, config_.head_dim(), config_.rotary.local_theta, config_.rotary.ntk_factor);
+      break;
+    case Distances::kAlibi:
+      distance_bias_ = take_distance_bias(arena, heads, positions);
+      if (!arena.measuring()) set_alibi(distance_bias_, heads);
+      break;
+    case Distances::kT5Buckets:
+      distance_bias_ = take_distance_bias(arena, heads, positions);
+      break;
+    case Distances::kDisentangled:
+      distance_buckets_ = take_distance_buckets(arena, positions, config_.relative.buckets, config_.relative.max_distance);
+      relative_embeddings_ = take_embedding(arena, finer, config_.relative_rows(), config_.hidden_size);
+      relative_norm_ = take_layer_norm(arena, config_.hidden_size, config_.layer_norm_eps);
+      break;
+  }
+}
+
+std::vector<WeightSlot> Encoder::weight_slots(const EncoderNames& names) const {
+  const std::int64_t hidden = config_.hidden_size;
+  const std::int64_t ffn = config_.intermediate_size;
+  const auto& biases = config_.biases;
+  SlotList list;
+  list.table(names.word_embeddings, word_embeddings_);
+  if (config_.positions != Positions::kNone) list.table(names.position_embeddings, position_embeddings_);
+  if (config_.type_vocab_size > 0) list.table(names.token_type_embeddings, token_type_embeddings_);
+  list.norm(names.embeddings_norm, embeddings_norm_, biases.norms);
+  if (config_.embedding_size > 0) list.linear(names.embeddings_projection, embeddings_projection_, 0, hidden);
+  if (config_.distances == Distances::kT5Buckets) {
+    list.slots.push_back({std::string(names.distance_bias) + ".weight",
+                          {kT5Buckets, config_.num_attention_heads},
+                          true,
+                          [bias = distance_bias_, heads = config_.num_attention_heads](std::int64_t i, const float* row) mutable {
+                            set_t5_bucket(bias, heads, i, kT5Buckets, kT5MaxDistance, row);
+                          }});
+  }
+  if (config_.distances == Distances::kDisentangled) {
+    list.table(names.relative_embeddings, relative_embeddings_);
+    if (config_.relative.norm) list.norm(names.relative_norm, relative_norm_, true);
+  }
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const EncoderLayer& layer = layers_[i];
+    if (names.key) {
+      list.linear(layer_name(names.query, i), layer.qkv, 0, hidden, biases.qkv);
+      list.linear(layer_name(names.key, i), layer.qkv, hidden, hidden, biases.qkv);
+      list.linear(layer_name(names.value, i), layer.qkv, 2 * hidden, hidden, biases.qkv);
+    } else {
+      list.linear(layer_name(names.query, i), layer.qkv, 0, 3 * hidden, biases.qkv);
+    }
+    list.linear(layer_name(names.attention_output, i), layer.attention_output, 0, hidden, biases.attention_output);
+    if (i > 0 || config_.norms_first_attention) {
+      list.norm(layer_name(names.attention_norm, i), layer.attention_norm, biases.norms);
+    }
+    const std::string intermediate = layer_name(names.intermediate, i);
+    if (names.multiplied || !config_.gated()) {
+      list.linear(intermediate, layer.intermediate, 0, ffn, biases.intermediate);
+      if (names.multiplied) list.linear(layer_name(names.multiplied, i), layer.intermediate, ffn, ffn, biases.intermediate);
+    } else if (config_.feed_forward == FeedForward::kGatedAfter) {
+      list.swapped_linear(intermediate, layer.intermediate, biases.intermediate);
+    } else {
+      list.linear(intermediate, layer.intermediate, 0, 2 * ffn, biases.intermediate);
+    }
+    list.linear(layer_name(names.output, i), layer.output, 0, hidden, biases.output);
+    list.norm(layer_name(names.output_norm, i), layer.output_norm, biases.norms);
+  }
+  if (config_.norms == NormPlacement::kPre) list.norm(names.final_norm, final_norm_, biases.norms);
+  if (config_.pooler) list.linear(names.pooler, pooler_, 0, hidden, true, false);
+  return std::move(list.slots);
+}
+
+}  // namespace wattn

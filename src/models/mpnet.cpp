@@ -1,0 +1,47 @@
+// MPNet, arXiv 2004.09297; transformers/models/mpnet/modeling_mpnet.py (v5.23.0). Against BERT:
+// - no token types; positions counted as in RoBERTa, with 1 for the padding whatever the config says;
+// - T5's buckets of distances beside them, one table for all layers.
+#include "models/arch.h"
+
+namespace wattn {
+namespace {
+
+Result<EncoderConfig> parse_config(JsonRef config) {
+  auto parsed = parse_usual_config(config);
+  if (!parsed.ok()) return parsed;
+  EncoderConfig& encoder = parsed.value();
+  if (auto e = expect_int(config, "relative_attention_num_buckets", 32); !e.ok()) return e.error();
+  if (encoder.max_position_embeddings < 3) return config["max_position_embeddings"].mismatch("a whole number from 3 on");
+  encoder.positions = Positions::kAfterPadding;
+  encoder.padding_idx = 1;
+  encoder.max_position_embeddings -= 2;
+  encoder.distances = Distances::kT5Buckets;
+  return parsed;
+}
+
+constexpr const char* kIgnored[] = {"embeddings.position_ids", "lm_head.*", "classifier.*", "qa_outputs.*"};
+
+}  // namespace
+
+extern const Arch kMpnet;
+const Arch kMpnet = {
+    .model_type = "mpnet",
+    .base_prefix = "mpnet.",
+    .parse_config = parse_config,
+    .names = {.word_embeddings = "embeddings.word_embeddings",
+              .position_embeddings = "embeddings.position_embeddings",
+              .embeddings_norm = "embeddings.LayerNorm",
+              .query = "encoder.layer.{}.attention.attn.q",
+              .key = "encoder.layer.{}.attention.attn.k",
+              .value = "encoder.layer.{}.attention.attn.v",
+              .attention_output = "encoder.layer.{}.attention.attn.o",
+              .attention_norm = "encoder.layer.{}.attention.LayerNorm",
+              .intermediate = "encoder.layer.{}.intermediate.dense",
+              .output = "encoder.layer.{}.output.dense",
+              .output_norm = "encoder.layer.{}.output.LayerNorm",
+              .distance_bias = "encoder.relative_attention_bias",
+              .pooler = "pooler.dense"},
+    .ignored = kIgnored,
+};
+
+}  // namespace wattn

@@ -1,0 +1,297 @@
+#include "nn/attention_modules.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace wattn::nn {
+namespace {
+
+// `earlier` and then `x` along seq; [batch, seq, width] each.
+Result<Tensor> append(const Tensor& earlier, const Tensor& x) {
+  if (earlier.dims.empty()) return x;
+  if (earlier.dim(0) != x.dim(0)) {
+    return wrong_shape("nn: a step with a cache", "a batch", "[" + std::to_string(earlier.dim(0)) + ", ...]", x.dims);
+  }
+  auto out = Tensor::zeros({x.dim(0), earlier.dim(1) + x.dim(1), x.dim(2)});
+  if (!out.ok()) return out;
+  float* to = out.value().at(0);
+  for (std::int64_t b = 0; b < x.dim(0); ++b) {
+    for (const Tensor* part : {&earlier, &x}) to = std::copy_n(part->at(b * part->dim(1) * part->dim(2)), part->dim(1) * part->dim(2), to);
+  }
+  return out;
+}
+
+struct KeysAndValues {
+  Tensor keys, values;
+  std::int64_t past = 0;  // tokens before this call's
+};
+
+// Keys and values of this call, and with a cache those of the calls before. A decoder's memory is mapped once.
+template <class MapKeys, class MapValues>
+Result<KeysAndValues> keys_and_values(const Module& module, const Arguments& arguments, bool own, std::int64_t batch, const MapKeys& map_keys,
+                                      const MapValues& map_values) {
+  KeyValueCache::Entry* entry = arguments.cache ? &arguments.cache->entries[&module] : nullptr;
+  if (entry && !own && !entry->keys.dims.empty()) {
+    if (entry->keys.dim(0) != batch) {
+      return input_error(module.where() + ": the cache is of a batch of " + std::to_string(entry->keys.dim(0)) + ", found one of " +
+                         std::to_string(batch));
+    }
+    return KeysAndValues{entry->keys, entry->values, 0};
+  }
+  auto keys = map_keys();
+  if (!keys.ok()) return keys.error();
+  auto values = map_values();
+  if (!values.ok()) return values.error();
+  KeysAndValues out{std::move(keys).value(), std::move(values).value()};
+  if (!entry) return out;
+  if (own) {
+    out.past = entry->keys.dims.empty() ? 0 : entry->keys.dim(1);
+    auto all_keys = append(entry->keys, out.keys);
+    if (!all_keys.ok()) return all_keys.error();
+    auto all_values = append(entry->values, out.values);
+    if (!all_values.ok()) return all_values.error();
+    out.keys = std::move(all_keys).value();
+    out.values = std::move(all_values).value();
+  }
+  entry->keys = out.keys;
+  entry->values = out.values;
+  return out;
+}
+
+// The masks of a call as score changes; owns what it made of them.
+struct Masks {
+  Tensor by_head, padding;
+  ScoreChanges changes;
+
+  Result<void> read(const Module& module, const Arguments& arguments, std::int64_t batch, std::int64_t heads, std::int64_t keys) {
+    changes.causal = arguments.is_causal;
+    if (const Tensor* mask = arguments.attn_mask) {
+      by_head = *mask;
+      if (mask->rank() == 3 && mask->dim(0) == batch * heads) by_head.dims = {batch, heads, mask->dim(1), mask->dim(2)};
+      changes.add.push_back(&by_head);
+    }
+    if (const Tensor* mask = arguments.key_padding_mask) {
+      if (mask->dims != Shape{batch, keys} && !(batch == 1 && mask->dims == Shape{keys})) {
+        return wrong_shape(module.where(), "key_padding_mask", to_string(Shape{batch, keys}), mask->dims);
+      }
+      padding = *mask;
+      padding.dims = {batch, 1, 1, keys};
+      changes.add.push_back(&padding);
+    }
+    return {};
+  }
+};
+
+Tensor batched(const Tensor& x) {
+  Tensor out = x;
+  if (out.rank() == 2) out.dims.insert(out.dims.begin(), 1);
+  return out;
+}
+
+Result<void> check_sequences(const Module& module, std::string_view what, const Tensor& x, std::int64_t width) {
+  if ((x.rank() == 2 || x.rank() == 3) && x.dim(-1) == width) return {};
+  return wrong_shape(module.where(), what, "[batch, seq, " + std::to_string(width) + "]", x.dims);
+}
+
+// weights [batch, heads, queries, keys] -> their mean over the heads.
+Tensor mean_over_heads(const Tensor& weights) {
+  const std::int64_t batch = weights.dim(0), heads = weights.dim(1), size = weights.dim(2) * weights.dim(3);
+  Tensor out = Tensor::of({batch, weights.dim(2), weights.dim(3)}, std::vector<float>(static_cast<std::size_t>(batch * size)));
+  for (std::int64_t i = 0; i < batch * heads; ++i) {
+    compute().kernels.axpy(1.0f / static_cast<float>(heads), weights.at(i * size), out.at(i / heads * size), size);
+  }
+  return out;
+}
+
+Outputs without_batch(Outputs outputs, bool wanted) {
+  if (!wanted) return outputs;
+  outputs.output.dims.erase(outputs.output.dims.begin());
+  if (!outputs.weights.dims.empty()) outputs.weights.dims.erase(outputs.weights.dims.begin());
+  return outputs;
+}
+
+}  // namespace
+
+Result<AttentionOptions> read_attention_options(Options& options, bool cross) {
+  AttentionOptions out;
+  out.hidden = options.needed_whole("k");
+  out.context = cross ? options.whole("k_context", out.hidden, 1) : out.hidden;
+  out.heads = options.whole("heads", 1, 1);
+  const bool has_mode = options.has("mode");
+  out.wide = options.choice("mode", {"narrow", "wide"}) == 1;
+  out.unify = options.yes("unify", has_mode || out.heads > 1);
+  out.bias = options.yes("bias", false);
+  out.d_q = options.whole("d_q", out.hidden, 1);
+  out.d_v = options.whole("d_v", out.hidden, 1);
+  out.scaled = options.yes("scaled", true);
+  out.causal = options.yes("causal", false);
+  out.relative = static_cast<Relative>(options.choice("relative", {"none", "bias", "multiply", "vector", "t5", "alibi", "rotary"}));
+  out.max_distance = options.whole("max_distance", 128, 1);
+  out.t5.num_buckets = options.whole("num_buckets", 32, 4);
+  out.t5.bidirectional = options.yes("bidirectional", !out.causal);
+  out.t5.max_distance = out.max_distance;
+  out.rotary.base = options.number("base", 10000);
+  out.rotary.interleaved = options.yes("interleaved", false);
+  for (const auto& [name, width] : {std::pair{"d_q", out.d_q}, std::pair{"d_v", out.d_v}}) {
+    if (!out.wide && width % out.heads != 0) {
+      options.fail(std::string(name) + " = " + std::to_string(width) + " does not divide among " + std::to_string(out.heads) + " heads");
+    }
+  }
+  const std::int64_t d_head = out.wide ? out.d_q : out.d_q / out.heads;
+  if (out.relative == Relative::kRotary && d_head % 2 != 0) options.fail("rotary positions need an even width of a head");
+  if (!(out.rotary.base > 0)) options.fail("option 'base': expected a number above 0");
+  if (const auto end = options.finish(); !end.ok()) return end.error();
+  return out;
+}
+
+SelfAttention::SelfAttention(std::string type, const AttentionOptions& options)
+    : Module(std::move(type)), options_(options), d_head_(options.wide ? options.d_q : options.d_q / options.heads) {
+  const std::int64_t times = options.wide ? options.heads : 1;
+  query_ = add_child("W_q", std::make_shared<Linear>(options.hidden, times * options.d_q, options.bias));
+  key_ = add_child("W_k", std::make_shared<Linear>(options.context, times * options.d_q, options.bias));
+  value_ = add_child("W_v", std::make_shared<Linear>(options.context, times * options.d_v, options.bias));
+  if (options.unify) unify_ = add_child("unify", std::make_shared<Linear>(times * options.d_v, options.hidden, true));
+  const std::int64_t rows = 2 * options.max_distance - 1;
+  const Draw normal{Draw::Kind::kNormal, 1 / std::sqrt(static_cast<double>(d_head_))};
+  if (options.relative == Relative::kBias) relative_ = add_parameter("relative", {rows, options.heads}, {});
+  if (options.relative == Relative::kMultiply) relative_ = add_parameter("relative", {rows, options.heads}, {Draw::Kind::kConstant, 1});
+  if (options.relative == Relative::kVector) relative_ = add_parameter("relative", {rows, d_head_}, normal);
+  if (options.relative == Relative::kT5) relative_ = add_parameter("relative", {options.t5.num_buckets, options.heads}, normal);
+}
+
+// [heads, queries, keys], or [batch, heads, queries, keys] for vectors; empty for none.
+Result<Tensor> SelfAttention::relative_of(const Tensor& q, std::int64_t keys, std::int64_t past, float scale) const {
+  const std::int64_t queries = q.dim(1), heads = options_.heads;
+  switch (options_.relative) {
+    case Relative::kBias:
+    case Relative::kMultiply:
+      return relative_bias(relative_->value(), queries, keys, past);
+    case Relative::kT5:
+      return t5_bias(relative_->value(), queries, keys, options_.t5, past);
+    case Relative::kAlibi:
+      return alibi_bias(heads, queries, keys, past);
+    case Relative::kVector: {
+      auto out = Tensor::zeros({q.dim(0), heads, queries, keys});
+      if (!out.ok()) return out;
+      const Tensor& table = relative_->value();
+      for (std::int64_t i = 0; i < out.value().size(); ++i) {
+        const std::int64_t query = i / keys % queries, head = i / (keys * queries) % heads, b = i / (keys * queries * heads);
+        const float* row = q.at(((b * queries + query) * heads + head) * d_head_);
+        const std::int64_t offset = i % keys - (query + past);
+        *out.value().at(i) = scale * compute().kernels.dot(row, table.at(relative_row(offset, table.dim(0)) * d_head_), d_head_);
+      }
+      return out;
+    }
+    case Relative::kNone:
+    case Relative::kRotary:
+      break;
+  }
+  return Tensor{};
+}
+
+Result<Outputs> SelfAttention::run(const Arguments& arguments) const {
+  const Tensor& from = arguments.key ? *arguments.key : *arguments.input;
+  if (const auto fits = check_sequences(*this, "the input", *arguments.input, options_.hidden); !fits.ok()) return fits.error();
+  if (const auto fits = check_sequences(*this, "the context", from, options_.context); !fits.ok()) return fits.error();
+  const Tensor x = batched(*arguments.input), context = batched(from);
+  if (context.dim(0) != x.dim(0)) return wrong_shape(where(), "the context", "[" + std::to_string(x.dim(0)) + ", keys, ...]", from.dims);
+  const auto map = [&](const Linear& linear, std::string_view name, const Tensor& of) -> Result<Tensor> {
+    auto mapped = call(linear, name, arguments.only(of));
+    if (!mapped.ok()) return mapped.error();
+    return std::move(mapped.value().output);
+  };
+  auto q = map(*query_, "W_q", x);
+  if (!q.ok()) return q.error();
+  Rotary rotary = options_.rotary;
+  const bool turns = options_.relative == Relative::kRotary;
+  if (arguments.cache && arguments.cache->entries.contains(this)) {
+    const Tensor& seen = arguments.cache->entries[this].keys;
+    rotary.first = seen.dims.empty() || arguments.key ? 0 : seen.dim(1);
+  }
+  const auto map_keys = [&]() -> Result<Tensor> {
+    auto k = map(*key_, "W_k", context);
+    if (k.ok() && turns) rotate_heads(k.value(), options_.heads, rotary);
+    return k;
+  };
+  auto kv = keys_and_values(*this, arguments, !arguments.key, x.dim(0), map_keys, [&] { return map(*value_, "W_v", context); });
+  if (!kv.ok()) return kv.error();
+  const auto& [keys, values, past] = kv.value();
+  if (turns) rotate_heads(q.value(), options_.heads, rotary);
+  const float scale = options_.scaled ? 1.0f / std::sqrt(static_cast<float>(d_head_)) : 1.0f;
+  Masks masks;
+  if (const auto read = masks.read(*this, arguments, x.dim(0), options_.heads, keys.dim(1)); !read.ok()) return read.error();
+  masks.changes.causal = masks.changes.causal || options_.causal;
+  masks.changes.past = past;
+  const auto relative = relative_of(q.value(), keys.dim(1), past, scale);
+  if (!relative.ok()) return relative.error();
+  if (!relative.value().dims.empty()) {
+    (options_.relative == Relative::kMultiply ? masks.changes.multiply : masks.changes.add).push_back(&relative.value());
+  }
+  auto attention = multi_head(q.value(), keys, values, options_.heads, masks.changes, scale, arguments.need_weights);
+  if (!attention.ok()) return attention.error();
+  Outputs out{std::move(attention.value().output), std::move(attention.value().weights)};
+  if (unify_) {
+    auto unified = map(*unify_, "unify", out.output);
+    if (!unified.ok()) return unified.error();
+    out.output = std::move(unified).value();
+  }
+  return without_batch(std::move(out), arguments.input->rank() == 2);
+}
+
+MultiheadAttention::MultiheadAttention(std::int64_t embed_dim, std::int64_t heads, bool bias, std::int64_t kdim, std::int64_t vdim)
+    : Module("MultiheadAttention"), dim_(embed_dim), heads_(heads) {
+  const auto xavier = [](std::int64_t in, std::int64_t out) {
+    return Draw{Draw::Kind::kUniform, std::sqrt(6.0 / static_cast<double>(in + out))};
+  };
+  if ((kdim == 0 || kdim == embed_dim) && (vdim == 0 || vdim == embed_dim)) {
+    in_weight_ = add_parameter("in_proj_weight", {3 * embed_dim, embed_dim}, xavier(embed_dim, 3 * embed_dim));
+  } else {
+    const std::int64_t k = kdim == 0 ? embed_dim : kdim, v = vdim == 0 ? embed_dim : vdim;
+    q_weight_ = add_parameter("q_proj_weight", {embed_dim, embed_dim}, xavier(embed_dim, embed_dim));
+    k_weight_ = add_parameter("k_proj_weight", {embed_dim, k}, xavier(k, embed_dim));
+    v_weight_ = add_parameter("v_proj_weight", {embed_dim, v}, xavier(v, embed_dim));
+  }
+  if (bias) in_bias_ = add_parameter("in_proj_bias", {3 * embed_dim}, {});
+  out_proj_ = add_child("out_proj", std::make_shared<Linear>(embed_dim, embed_dim, bias));
+}
+
+Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
+  const Tensor& from = arguments.key ? *arguments.key : *arguments.input;
+  const Tensor& also = arguments.value ? *arguments.value : from;
+  if (const auto fits = check_sequences(*this, "query", *arguments.input, dim_); !fits.ok()) return fits.error();
+  const Tensor x = batched(*arguments.input), key = batched(from), value = batched(also);
+  for (const Tensor* other : {&key, &value}) {
+    if (other->rank() != 3 || other->dim(0) != x.dim(0) || other->dim(1) != key.dim(1)) {
+      return wrong_shape(where(), "key and value", "[" + std::to_string(x.dim(0)) + ", " + std::to_string(key.rank() == 3 ? key.dim(1) : 0) + ", ...]", other->dims);
+    }
+  }
+  // Part 0, 1, 2 of the joint map, or a map of its own.
+  const auto map = [&](const PackedLinear& packed, const ParameterPtr& own, std::int64_t part, const Tensor& of) -> Result<Tensor> {
+    const Parameter& weight = own ? *own : *in_weight_;
+    auto mapped = packed.apply(of, weight, nullptr, own ? 0 : part * dim_, dim_);
+    if (!mapped.ok() || !in_bias_) return mapped;
+    const float* bias = in_bias_->value().at(part * dim_);
+    for (std::int64_t i = 0; i < mapped.value().rows(); ++i) compute().kernels.axpy(1.0f, bias, mapped.value().at(i * dim_), dim_);
+    return mapped;
+  };
+  auto q = map(q_packed_, q_weight_, 0, x);
+  if (!q.ok()) return q.error();
+  auto kv = keys_and_values(
+      *this, arguments, !arguments.key, x.dim(0), [&] { return map(k_packed_, k_weight_, 1, key); },
+      [&] { return map(v_packed_, v_weight_, 2, value); });
+  if (!kv.ok()) return kv.error();
+  const auto& [keys, values, past] = kv.value();
+  Masks masks;
+  if (const auto read = masks.read(*this, arguments, x.dim(0), heads_, keys.dim(1)); !read.ok()) return read.error();
+  masks.changes.past = past;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(dim_ / heads_));
+  auto attention = multi_head(q.value(), keys, values, heads_, masks.changes, scale, arguments.need_weights);
+  if (!attention.ok()) return attention.error();
+  auto out = out_proj_->apply(attention.value().output);
+  if (!out.ok()) return out.error();
+  Tensor weights = std::move(attention.value().weights);
+  if (arguments.need_weights && arguments.average_attn_weights) weights = mean_over_heads(weights);
+  return without_batch({std::move(out).value(), std::move(weights)}, arguments.input->rank() == 2);
+}
+
+}  // namespace wattn::nn

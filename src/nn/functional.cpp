@@ -1,0 +1,249 @@
+#include "nn/functional.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "core/real_math.h"
+#include "ops/matmul.h"
+
+namespace wattn::nn {
+namespace {
+
+// Along one dimension: `outer` blocks of `count` elements `inner` apart.
+struct Slices {
+  std::int64_t outer = 1, count = 1, inner = 1;
+  Slices(const Shape& dims, int dim) {
+    for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
+      (i < dim ? outer : i == dim ? count : inner) *= dims[static_cast<std::size_t>(i)];
+    }
+  }
+};
+
+// Calls f(row, count) with each slice along dim as one run of memory.
+template <class F>
+Result<Tensor> over_slices(std::string_view where, const Tensor& x, std::int64_t dim, const F& f) {
+  const auto at = checked_dim(where, dim, x.rank());
+  if (!at.ok()) return at.error();
+  const Slices slices(x.dims, at.value());
+  Tensor out = x;
+  std::vector<float> row(static_cast<std::size_t>(slices.count));
+  for (std::int64_t o = 0; o < slices.outer; ++o) {
+    for (std::int64_t i = 0; i < slices.inner; ++i) {
+      float* first = out.at(o * slices.count * slices.inner + i);
+      for (std::int64_t j = 0; j < slices.count; ++j) row[static_cast<std::size_t>(j)] = first[j * slices.inner];
+      f(row.data(), slices.count);
+      for (std::int64_t j = 0; j < slices.count; ++j) first[j * slices.inner] = row[static_cast<std::size_t>(j)];
+    }
+  }
+  return out;
+}
+
+bool nothing_but_minus_infinity(const float* row, std::int64_t count) {
+  return std::all_of(row, row + count, [](float x) { return x == -std::numeric_limits<float>::infinity(); });
+}
+
+// a [m, k] and b [k, n], or b [n, k] where it is not transposed, for every pair of matrices of two broadcast stacks.
+Result<Tensor> stacked_matmul(std::string_view where, const Tensor& a, const Tensor& b, bool b_is_transposed) {
+  const std::int64_t m = a.dim(-2), k = a.dim(-1), n = b.dim(b_is_transposed ? -1 : -2);
+  if (b.dim(b_is_transposed ? -2 : -1) != k) {
+    return input_error(std::string(where) + ": the inner sizes of " + to_string(a.dims) + " and " + to_string(b.dims) + " differ");
+  }
+  const auto stack = broadcast(where, Shape(a.dims.begin(), a.dims.end() - 2), Shape(b.dims.begin(), b.dims.end() - 2));
+  if (!stack.ok()) return stack.error();
+  Shape dims = stack.value();
+  const std::int64_t count = *num_elements(dims);
+  const auto a_strides = broadcast_strides(Shape(a.dims.begin(), a.dims.end() - 2), dims);
+  const auto b_strides = broadcast_strides(Shape(b.dims.begin(), b.dims.end() - 2), dims);
+  const Shape stack_dims = dims;
+  dims.push_back(m);
+  dims.push_back(n);
+  auto out = Tensor::zeros(dims);
+  auto scratch = Tensor::zeros({matmul_scratch_size(n, k)});
+  if (!out.ok()) return out;
+  if (!scratch.ok()) return scratch;
+  for (std::int64_t i = 0; i < count; ++i) {
+    wattn::matmul(compute(),
+                  {.a = a.at(broadcast_offset(i, stack_dims, a_strides) * m * k),
+                   .a_stride = k,
+                   .b = b.at(broadcast_offset(i, stack_dims, b_strides) * n * k),
+                   .b_stride = b_is_transposed ? n : k,
+                   .b_is_transposed = b_is_transposed,
+                   .c = out.value().at(i * m * n),
+                   .c_stride = n,
+                   .m = m,
+                   .n = n,
+                   .k = k},
+                  scratch.value().at(0));
+  }
+  return out;
+}
+
+template <class F>
+Result<Tensor> elementwise(std::string_view where, const Tensor& a, const Tensor& b, const F& f) {
+  const auto dims = broadcast(where, a.dims, b.dims);
+  if (!dims.ok()) return dims.error();
+  auto out = Tensor::zeros(dims.value());
+  if (!out.ok()) return out;
+  const bool same = a.dims == b.dims;
+  const auto a_strides = broadcast_strides(a.dims, dims.value());
+  const auto b_strides = broadcast_strides(b.dims, dims.value());
+  for (std::int64_t i = 0; i < out.value().size(); ++i) {
+    *out.value().at(i) = f(*a.at(same ? i : broadcast_offset(i, dims.value(), a_strides)),
+                           *b.at(same ? i : broadcast_offset(i, dims.value(), b_strides)));
+  }
+  return out;
+}
+
+// The id at i, or -1 when it is no whole number in [0, count).
+std::int64_t id_at(const Tensor& ids, std::int64_t i, std::int64_t count) {
+  const float id = *ids.at(i);
+  return id >= 0 && id < static_cast<float>(count) && id == std::floor(id) ? static_cast<std::int64_t>(id) : -1;
+}
+
+Error bad_id(std::string_view where, const Tensor& ids, std::int64_t i, std::int64_t count) {
+  return input_error(std::string(where) + ": expected ids that are whole numbers below " + std::to_string(count) + ", found " +
+                     std::to_string(*ids.at(i)) + " at place " + std::to_string(i));
+}
+
+}  // namespace
+
+Result<Tensor> softmax(const Tensor& x, std::int64_t dim) {
+  return over_slices("nn.softmax", x, dim, [](float* row, std::int64_t count) {
+    if (nothing_but_minus_infinity(row, count)) {
+      std::fill(row, row + count, 0.0f);
+    } else {
+      compute().kernels.softmax_rows(row, 1, count, count);
+    }
+  });
+}
+
+Result<Tensor> log_softmax(const Tensor& x, std::int64_t dim) {
+  return over_slices("nn.log_softmax", x, dim, [](float* row, std::int64_t count) {
+    const double most = *std::max_element(row, row + count);
+    double sum = 0;
+    for (std::int64_t j = 0; j < count; ++j) sum += exp64(row[j] - most);
+    const double whole = most + log64(sum);
+    for (std::int64_t j = 0; j < count; ++j) row[j] = static_cast<float>(row[j] - whole);
+  });
+}
+
+Result<Tensor> matmul(const Tensor& a, const Tensor& b) {
+  if (a.rank() == 0 || b.rank() == 0) return input_error("nn.matmul: expected tensors of one dimension at least");
+  Tensor left = a, right = b;
+  if (a.rank() == 1) left.dims.insert(left.dims.begin(), 1);
+  if (b.rank() == 1) right.dims.push_back(1);
+  auto out = stacked_matmul("nn.matmul", left, right, true);
+  if (!out.ok()) return out;
+  Shape& dims = out.value().dims;
+  if (a.rank() == 1) dims.erase(dims.end() - 2);
+  if (b.rank() == 1) dims.pop_back();
+  return out;
+}
+
+Result<Tensor> bmm(const Tensor& a, const Tensor& b) {
+  if (a.rank() != 3) return wrong_shape("nn.bmm", "the first tensor", "[batch, m, k]", a.dims);
+  if (b.rank() != 3 || b.dim(0) != a.dim(0)) return wrong_shape("nn.bmm", "the second tensor", "[batch, k, n]", b.dims);
+  return stacked_matmul("nn.bmm", a, b, true);
+}
+
+Result<Tensor> linear(const Tensor& x, const Tensor& weight, const Tensor* bias) {
+  if (weight.rank() != 2) return wrong_shape("nn.linear", "weight", "[out, in]", weight.dims);
+  if (x.rank() == 0 || x.dim(-1) != weight.dim(1)) {
+    return wrong_shape("nn.linear", "the input", "[..., " + std::to_string(weight.dim(1)) + "]", x.dims);
+  }
+  if (bias && bias->dims != Shape{weight.dim(0)}) {
+    return wrong_shape("nn.linear", "bias", "[" + std::to_string(weight.dim(0)) + "]", bias->dims);
+  }
+  Tensor flat = x;
+  flat.dims = {x.rows(), x.dim(-1)};
+  auto out = stacked_matmul("nn.linear", flat, weight, false);
+  if (!out.ok()) return out;
+  out.value().dims = x.dims;
+  out.value().dims.back() = weight.dim(0);
+  return bias ? add(out.value(), *bias) : std::move(out);
+}
+
+Result<Tensor> dot_product_similarity(const Tensor& x, const Tensor& y) {
+  if (x.rank() < 2) return wrong_shape("nn.dot_product_similarity", "the input", "[..., seq, hidden]", x.dims);
+  if (y.rank() < 2) return wrong_shape("nn.dot_product_similarity", "the other", "[..., seq, hidden]", y.dims);
+  return stacked_matmul("nn.dot_product_similarity", x, y, false);
+}
+
+Result<Activation> activation_from_name(std::string_view where, std::string_view name) {
+  struct Row {
+    std::string_view name;
+    Activation activation;
+  };
+  constexpr Row kRows[] = {{"relu", Activation::kRelu}, {"gelu", Activation::kGelu},       {"gelu_tanh", Activation::kGeluTanh},
+                           {"silu", Activation::kSilu}, {"tanh", Activation::kTanh},       {"sigmoid", Activation::kSigmoid},
+                           {"identity", Activation::kNone}};
+  for (const Row& row : kRows) {
+    if (row.name == name) return row.activation;
+  }
+  return input_error(std::string(where) + ": expected an activation of relu, gelu, gelu_tanh, silu, tanh, sigmoid, identity, found '" +
+                     std::string(name) + "'");
+}
+
+Tensor activate(const Tensor& x, Activation activation) {
+  Tensor out = x;
+  compute().kernels.activate(activation, x.at(0), out.at(0), x.size());
+  return out;
+}
+
+Result<Tensor> add(const Tensor& a, const Tensor& b) {
+  return elementwise("nn.add", a, b, [](float x, float y) { return x + y; });
+}
+
+Result<Tensor> mul(const Tensor& a, const Tensor& b) {
+  return elementwise("nn.mul", a, b, [](float x, float y) { return x * y; });
+}
+
+Result<Tensor> embedding(const Tensor& ids, const Tensor& weight) {
+  if (weight.rank() != 2) return wrong_shape("nn.embedding", "weight", "[rows, hidden]", weight.dims);
+  Shape dims = ids.dims;
+  dims.push_back(weight.dim(1));
+  auto out = Tensor::zeros(std::move(dims));
+  if (!out.ok()) return out;
+  for (std::int64_t i = 0; i < ids.size(); ++i) {
+    const std::int64_t id = id_at(ids, i, weight.dim(0));
+    if (id < 0) return bad_id("nn.embedding", ids, i, weight.dim(0));
+    std::copy_n(weight.at(id * weight.dim(1)), weight.dim(1), out.value().at(i * weight.dim(1)));
+  }
+  return out;
+}
+
+Result<Tensor> one_hot(const Tensor& ids, std::int64_t classes) {
+  if (classes == 0) {
+    for (std::int64_t i = 0; i < ids.size(); ++i) {
+      const std::int64_t id = id_at(ids, i, 1 << 24);
+      if (id < 0) return bad_id("nn.one_hot", ids, i, 1 << 24);
+      classes = std::max(classes, id + 1);
+    }
+  }
+  Shape dims = ids.dims;
+  dims.push_back(classes);
+  auto out = Tensor::zeros(std::move(dims));
+  if (!out.ok()) return out;
+  for (std::int64_t i = 0; i < ids.size(); ++i) {
+    const std::int64_t id = id_at(ids, i, classes);
+    if (id < 0) return bad_id("nn.one_hot", ids, i, classes);
+    *out.value().at(i * classes + id) = 1;
+  }
+  return out;
+}
+
+Result<Tensor> permute_rows(const Tensor& x, const Tensor& order) {
+  if (x.rank() < 2) return wrong_shape("nn.permute_rows", "the input", "[..., seq, hidden]", x.dims);
+  const std::int64_t seq = x.dim(-2), hidden = x.dim(-1);
+  if (order.dims != Shape{seq}) return wrong_shape("nn.permute_rows", "order", "[" + std::to_string(seq) + "]", order.dims);
+  Tensor out = x;
+  for (std::int64_t i = 0; i < x.rows(); ++i) {
+    const std::int64_t from = id_at(order, i % seq, seq);
+    if (from < 0) return bad_id("nn.permute_rows", order, i % seq, seq);
+    std::copy_n(x.at((i - i % seq + from) * hidden), hidden, out.at(i * hidden));
+  }
+  return out;
+}
+
+}  // namespace wattn::nn

@@ -1,0 +1,153 @@
+#include "nn/layers.h"
+
+#include <cmath>
+
+#include "nn/functional.h"
+
+namespace wattn::nn {
+namespace {
+
+Result<Outputs> outputs(Result<Tensor> tensor) {
+  if (!tensor.ok()) return tensor.error();
+  return Outputs{std::move(tensor).value(), {}};
+}
+
+Draw uniform(double bound) { return {Draw::Kind::kUniform, bound}; }
+Draw constant(double value) { return {Draw::Kind::kConstant, value}; }
+
+}  // namespace
+
+Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Draw draw) : Module("Linear"), out_(out) {
+  const Draw usual = uniform(1 / std::sqrt(static_cast<double>(in)));
+  weight = add_parameter("weight", {out, in}, draw.kind == Draw::Kind::kConstant ? usual : draw);
+  if (with_bias) bias = add_parameter("bias", {out}, draw.kind == Draw::Kind::kConstant ? usual : constant(0));
+}
+
+void Linear::tie(const ParameterPtr& other) {
+  weight = other;
+  replace_own("weight", other);
+}
+
+Result<Outputs> Linear::run(const Arguments& arguments) const { return outputs(apply(*arguments.input)); }
+
+Embedding::Embedding(std::int64_t count, std::int64_t dim) : Module("Embedding") {
+  weight = add_parameter("weight", {count, dim}, {Draw::Kind::kNormal, 1});
+}
+
+Result<Outputs> Embedding::run(const Arguments& arguments) const { return outputs(embedding(*arguments.input, weight->value())); }
+
+Norm::Norm(std::string type, NormKind kind, Shape shape, float eps, bool affine, bool with_bias, EpsilonForm form, int rank)
+    : Module(std::move(type)), kind_(kind), shape_(std::move(shape)), eps_(eps), form_(form), rank_(rank) {
+  if (affine) weight = add_parameter("weight", shape_, constant(1));
+  if (affine && with_bias && kind != NormKind::kRms) bias = add_parameter("bias", shape_, constant(0));
+  if (kind != NormKind::kBatch) return;
+  mean = add_parameter("running_mean", shape_, constant(0), true);
+  variance = add_parameter("running_var", shape_, constant(1), true);
+}
+
+Result<Outputs> Norm::run(const Arguments& arguments) const {
+  const Tensor& x = *arguments.input;
+  const Tensor* w = weight ? &weight->value() : nullptr;
+  const Tensor* b = bias ? &bias->value() : nullptr;
+  if (rank_ != 0 && x.rank() != rank_ && !(rank_ == 3 && x.rank() == 2 && kind_ == NormKind::kBatch)) {
+    return wrong_shape(where(), "the input", "of " + std::to_string(rank_) + " dimensions", x.dims);
+  }
+  switch (kind_) {
+    case NormKind::kLayer:
+      return outputs(layer_norm(x, shape_, w, b, eps_, form_));
+    case NormKind::kRms:
+      return outputs(rms_norm(x, shape_, w, eps_));
+    case NormKind::kBatch:
+      return outputs(batch_norm(x, mean->value(), variance->value(), w, b, eps_));
+    case NormKind::kInstance:
+      if (x.rank() < 2 || x.dim(1) != shape_[0]) return wrong_shape(where(), "the input", "[batch, " + std::to_string(shape_[0]) + ", ...]", x.dims);
+      return outputs(instance_norm(x, w, b, eps_));
+  }
+  return input_error(where() + ": unknown kind");
+}
+
+std::shared_ptr<Norm> layer_norm_module(std::int64_t dim, float eps, bool bias) {
+  return std::make_shared<Norm>("LayerNorm", NormKind::kLayer, Shape{dim}, eps, true, bias);
+}
+
+Result<Outputs> Function::run(const Arguments& arguments) const { return outputs(f_(arguments)); }
+
+std::shared_ptr<Function> activation_module(Activation activation) {
+  const auto type = [&] {
+    switch (activation) {
+      case Activation::kRelu:
+        return "ReLU";
+      case Activation::kGelu:
+      case Activation::kGeluTanh:
+        return "GELU";
+      case Activation::kSilu:
+        return "SiLU";
+      case Activation::kTanh:
+        return "Tanh";
+      case Activation::kSigmoid:
+        return "Sigmoid";
+      case Activation::kNone:
+        break;
+    }
+    return "Identity";
+  };
+  return std::make_shared<Function>(type(), [=](const Arguments& a) -> Result<Tensor> { return activate(*a.input, activation); });
+}
+
+PositionalEncoding::PositionalEncoding(Positions kind, std::int64_t max_len, std::int64_t dim, double base)
+    : Module("PositionalEncoding") {
+  if (kind == Positions::kLearned) {
+    weight = add_parameter("weight", {max_len, dim}, {Draw::Kind::kNormal, 1});
+    return;
+  }
+  auto table = sinusoidal(max_len, dim, kind == Positions::kNotes ? SinusoidalForm::kNotes : SinusoidalForm::kVaswani, base);
+  weight = std::make_shared<Parameter>(table.ok() ? std::move(table).value() : Tensor{});  // no parameter: nothing is learned
+}
+
+Result<Outputs> PositionalEncoding::run(const Arguments& arguments) const {
+  const Tensor& table = weight->value();
+  const Tensor& x = *arguments.input;
+  if (x.rank() < 2 || table.rank() != 2 || x.dim(-1) != table.dim(1)) return wrong_shape(where(), "the input", "[..., seq, " + to_string(table.dims) + "'s last]", x.dims);
+  const std::int64_t first = arguments.cache ? arguments.cache->length : 0;
+  const std::int64_t seq = x.dim(-2), dim = x.dim(-1);
+  if (first + seq > table.dim(0)) {
+    return input_error(where() + ": expected at most max_len = " + std::to_string(table.dim(0)) + " positions, found " +
+                       std::to_string(first + seq));
+  }
+  Tensor out = x;
+  for (std::int64_t i = 0; i < x.rows(); ++i) compute().kernels.axpy(1.0f, table.at((first + i % seq) * dim), out.at(i * dim), dim);
+  return Outputs{std::move(out), {}};
+}
+
+Sequential::Sequential(const std::vector<ModulePtr>& parts) : Module("Sequential") {
+  for (const ModulePtr& part : parts) add_child(std::to_string(children().size()), part);
+}
+
+Result<Outputs> Sequential::run(const Arguments& arguments) const {
+  Outputs out{*arguments.input, {}};
+  for (const Child& child : children()) {
+    Arguments next = arguments;
+    const Tensor x = std::move(out.output);
+    next.input = &x;
+    auto result = call(*child.module, child.name, next);
+    if (!result.ok()) return result;
+    out = std::move(result).value();
+  }
+  return out;
+}
+
+FeedForward::FeedForward(std::int64_t dim, std::int64_t width, Activation activation, bool bias) : Module("FeedForward") {
+  linear1_ = add_child("linear1", std::make_shared<Linear>(dim, width, bias));
+  activation_ = add_child("activation", activation_module(activation));
+  linear2_ = add_child("linear2", std::make_shared<Linear>(width, dim, bias));
+}
+
+Result<Outputs> FeedForward::run(const Arguments& arguments) const {
+  auto out = call(*linear1_, "linear1", arguments.only(*arguments.input));
+  if (!out.ok()) return out;
+  auto active = call(*activation_, "activation", arguments.only(out.value().output));
+  if (!active.ok()) return active;
+  return call(*linear2_, "linear2", arguments.only(active.value().output));
+}
+
+}  // namespace wattn::nn

@@ -1,0 +1,176 @@
+// Module: a block with parameters, as torch.nn.Module: named parameters, named children, one forward.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/arena.h"
+#include "nn/options.h"
+#include "core/random.h"
+#include "nn/tensor.h"
+
+namespace wattn::nn {
+
+class Generative;
+class Module;
+using ModulePtr = std::shared_ptr<Module>;
+
+// Shared where weights are tied. Change value by set() only, so that what was packed from it is packed again.
+class Parameter {
+ public:
+  explicit Parameter(Tensor value) : value_(std::move(value)) {}
+  const Tensor& value() const { return value_; }
+  std::int64_t version() const { return version_; }
+  void set(Tensor value) {
+    value_ = std::move(value);
+    ++version_;
+  }
+
+ private:
+  Tensor value_;
+  std::int64_t version_ = 0;
+};
+using ParameterPtr = std::shared_ptr<Parameter>;
+
+// How a parameter is drawn: uniform in [-bound, bound], normal, or one value everywhere.
+struct Draw {
+  enum class Kind : std::uint8_t { kUniform, kNormal, kConstant } kind = Kind::kConstant;
+  double size = 0;
+};
+
+// Keys and values that attention modules have seen so far, for decoding one token at a time.
+struct KeyValueCache {
+  struct Entry {
+    Tensor keys, values;  // [batch, seq, width]
+  };
+  std::map<const Module*, Entry> entries;
+  std::int64_t length = 0;  // tokens that went through the whole model
+  // Example i goes on from what example order[i] had.
+  Result<void> reorder(const std::vector<std::int64_t>& order);
+};
+
+struct Outputs {
+  Tensor output;
+  Tensor weights;  // of attention, where asked for
+};
+
+// Hears of each forward: when it begins, and how it ended. Modules inside one another come inside one another.
+class Observer {
+ public:
+  virtual ~Observer() = default;
+  virtual void before(const Module& module, std::string_view name, const Tensor& input) = 0;
+  virtual void after(const Module& module, const Outputs& outputs) = 0;
+};
+
+// What a forward takes; each module says which parts it looks at. Pointers are valid during the call.
+struct Arguments {
+  const Tensor* input = nullptr;   // query, src or tgt
+  const Tensor* key = nullptr;     // null: input
+  const Tensor* value = nullptr;   // null: key
+  const Tensor* memory = nullptr;  // what a decoder looks at
+  // Added to the scores, -inf for "not looked at".
+  const Tensor* attn_mask = nullptr;                // [queries, keys] or broadcast to [batch, heads, queries, keys]
+  const Tensor* key_padding_mask = nullptr;         // [batch, keys]
+  const Tensor* memory_mask = nullptr;
+  const Tensor* memory_key_padding_mask = nullptr;  // [batch, memory]
+  const Tensor* src_mask = nullptr;                 // of an encoder beside a decoder
+  const Tensor* src_key_padding_mask = nullptr;
+  bool is_causal = false;
+  bool need_weights = false;
+  bool average_attn_weights = true;
+  KeyValueCache* cache = nullptr;
+  Observer* observer = nullptr;
+
+  // The same cache and observer, nothing else.
+  Arguments only(const Tensor& x) const {
+    Arguments out;
+    out.input = &x;
+    out.cache = cache;
+    out.observer = observer;
+    return out;
+  }
+};
+
+class Module {
+ public:
+  virtual ~Module() = default;
+  Module(const Module&) = delete;
+  Module& operator=(const Module&) = delete;
+
+  Result<Outputs> forward(const Arguments& arguments, std::string_view name = "") const;
+  Result<Tensor> operator()(const Tensor& x) const;
+
+  const std::string& type() const { return type_; }  // "Linear"
+  std::string where() const { return "nn." + type_; }
+  virtual const Generative* generative() const { return nullptr; }  // this, where it is one (language.h)
+  virtual Shape kernel_shape() const;  // for summaries: that of `weight`, or of a window
+
+  // Own ones, then those of children, in PyTorch's order, by PyTorch's names. Tied ones come under each of their names.
+  struct Named {
+    std::string name;
+    ParameterPtr parameter;
+    Draw draw;
+    bool is_buffer = false;
+  };
+  std::vector<Named> state() const;
+  struct Child {
+    std::string name;
+    ModulePtr module;
+  };
+  const std::vector<Named>& own() const { return own_; }
+  const std::vector<Child>& children() const { return children_; }
+
+  // Sets one parameter; its shape has to be what it is.
+  Result<void> load(std::string_view name, Tensor value) const;
+  // Draws all parameters anew, in the order of state(), from SplitMix64 (core/random.h): each as torch would (uniform in
+  // +-1 / sqrt(in) for Linear, Xavier for attention, normal for Embedding), so that a seed says all.
+  void draw(std::uint64_t seed) const;
+
+ protected:
+  explicit Module(std::string type) : type_(std::move(type)) {}
+  virtual Result<Outputs> run(const Arguments& arguments) const = 0;
+
+  ParameterPtr add_parameter(std::string name, const Shape& dims, Draw draw, bool is_buffer = false);
+  template <class M>
+  std::shared_ptr<M> add_child(std::string name, std::shared_ptr<M> module) {
+    children_.push_back({std::move(name), module});
+    return module;
+  }
+  void replace_own(std::string_view name, const ParameterPtr& parameter);
+  // Child `name` goes through with these arguments.
+  static Result<Outputs> call(const Module& child, std::string_view name, const Arguments& arguments) {
+    return child.forward(arguments, name);
+  }
+
+ private:
+  void collect(const std::string& prefix, std::vector<Named>& out) const;
+
+  std::string type_;
+  std::vector<Named> own_;
+  std::vector<Child> children_;
+};
+
+// A weight as the kernels want it, kept until its parameter changes: rows [begin, begin + count) of weight [out, in].
+class PackedLinear {
+ public:
+  // y = activation(x W^T + bias); x [..., in] -> [..., count]. bias: rows begin .. of it, or null.
+  Result<Tensor> apply(const Tensor& x, const Parameter& weight, const Parameter* bias, std::int64_t begin, std::int64_t count,
+                       Activation activation = Activation::kNone) const;
+
+ private:
+  mutable std::optional<Arena> arena_;
+  mutable void* packed_ = nullptr;
+  mutable const Parameter* of_ = nullptr;
+  mutable std::int64_t version_ = -1;
+};
+
+// Makes a module by its type ("Linear") from options by PyTorch's names; parts: for "Sequential" and the like.
+Result<ModulePtr> make_module(std::string_view type, Options options, std::vector<ModulePtr> parts = {});
+
+}  // namespace wattn::nn

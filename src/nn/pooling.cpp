@@ -1,0 +1,108 @@
+#include "nn/pooling.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+
+#include "ops/pooling.h"
+
+namespace wattn::nn {
+namespace {
+
+// Calls f(first, rows, row_stride, columns, out) for each window, cut to what lies inside the image.
+template <class F>
+Result<Tensor> over_windows(std::string_view where, const Tensor& x, const Window& window, const F& f) {
+  if (x.rank() < 2) return wrong_shape(where, "the input", "[..., height, width]", x.dims);
+  Shape dims = x.dims;
+  for (std::size_t i = 0; i < 2; ++i) {
+    std::int64_t& dim = dims[dims.size() - 2 + i];
+    if (window.kernel[i] < 1 || window.stride[i] < 1) return input_error(std::string(where) + ": a kernel and a stride are 1 at least");
+    if (window.padding[i] < 0 || 2 * window.padding[i] > window.kernel[i]) {
+      return input_error(std::string(where) + ": expected a padding of at most half the kernel, found " +
+                         std::to_string(window.padding[i]) + " for " + std::to_string(window.kernel[i]));
+    }
+    if (dim + 2 * window.padding[i] < window.kernel[i]) {
+      return input_error(std::string(where) + ": the kernel of " + std::to_string(window.kernel[i]) + " is larger than the image's " +
+                         std::to_string(dim));
+    }
+    dim = (dim + 2 * window.padding[i] - window.kernel[i]) / window.stride[i] + 1;
+  }
+  auto out = Tensor::zeros(dims);
+  if (!out.ok()) return out;
+  const std::int64_t height = x.dim(-2), width = x.dim(-1);
+  const std::int64_t rows = dims[dims.size() - 2], columns = dims.back();
+  for (std::int64_t i = 0; i < out.value().size(); ++i) {
+    const std::int64_t image = i / (rows * columns);
+    const std::int64_t top = i / columns % rows * window.stride[0] - window.padding[0];
+    const std::int64_t left = i % columns * window.stride[1] - window.padding[1];
+    const std::int64_t y0 = std::max<std::int64_t>(top, 0), y1 = std::min(top + window.kernel[0], height);
+    const std::int64_t x0 = std::max<std::int64_t>(left, 0), x1 = std::min(left + window.kernel[1], width);
+    *out.value().at(i) = f(x.at((image * height + y0) * width + x0), y1 - y0, width, x1 - x0);
+  }
+  return out;
+}
+
+}  // namespace
+
+Window read_window(Options& options) {
+  const auto pair = [&](std::string_view name, std::array<std::int64_t, 2> fallback, std::int64_t least) {
+    if (!options.has(name)) return fallback;
+    const auto numbers = options.wholes(name, least);
+    if (numbers.empty() || numbers.size() > 2) options.fail("option '" + std::string(name) + "': expected one or two whole numbers");
+    return numbers.empty() ? fallback : std::array<std::int64_t, 2>{numbers.front(), numbers.back()};
+  };
+  if (!options.has("kernel_size")) options.fail("option 'kernel_size' is missing: expected one or two whole numbers");
+  Window window;
+  window.kernel = pair("kernel_size", {1, 1}, 1);
+  window.stride = pair("stride", window.kernel, 1);
+  window.padding = pair("padding", {0, 0}, 0);
+  return window;
+}
+
+Result<Tensor> avg_pool2d(const Tensor& x, const Window& window) {
+  const double count = static_cast<double>(window.kernel[0] * window.kernel[1]);
+  return over_windows("nn.avg_pool2d", x, window, [&](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
+    double sum = 0;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) sum += first[i * stride + j];
+    }
+    return static_cast<float>(sum / count);
+  });
+}
+
+Result<Tensor> max_pool2d(const Tensor& x, const Window& window) {
+  return over_windows("nn.max_pool2d", x, window, [](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
+    float most = -std::numeric_limits<float>::infinity();
+    for (std::int64_t i = 0; i < rows; ++i) {
+      // A NaN stays, as in torch.
+      for (std::int64_t j = 0; j < columns; ++j) most = first[i * stride + j] <= most ? most : first[i * stride + j];
+    }
+    return most;
+  });
+}
+
+Result<Tensor> pool_sequence(const Tensor& x, std::string_view mode, const Tensor* mask) {
+  if (x.rank() != 3) return wrong_shape("nn.pool_sequence", "the input", "[batch, seq, hidden]", x.dims);
+  const auto pooling = pooling_mode_from_name(mode == "last" ? "last_token" : mode);
+  if (!pooling) {
+    return input_error("nn.pool_sequence: expected a mode of mean, max, cls, last, mean_sqrt_len_tokens, weightedmean, found '" +
+                       std::string(mode) + "'");
+  }
+  const std::int64_t batch = x.dim(0), seq = x.dim(1), hidden = x.dim(2);
+  if (mask && mask->dims != Shape{batch, seq}) return wrong_shape("nn.pool_sequence", "mask", to_string(Shape{batch, seq}), mask->dims);
+  auto out = Tensor::zeros({batch, hidden});
+  if (!out.ok()) return out;
+  std::vector<float> kept(static_cast<std::size_t>(seq * hidden));
+  for (std::int64_t b = 0; b < batch; ++b) {
+    std::int64_t tokens = 0;
+    for (std::int64_t i = 0; i < seq; ++i) {
+      if (mask && *mask->at(b * seq + i) == 0) continue;
+      std::copy_n(x.at((b * seq + i) * hidden), hidden, kept.data() + tokens++ * hidden);
+    }
+    const PoolingMode modes[] = {*pooling};
+    pool(compute().kernels, modes, kept.data(), tokens, hidden, 0, out.value().at(b * hidden));
+  }
+  return out;
+}
+
+}  // namespace wattn::nn

@@ -1,0 +1,226 @@
+#include "nn/transformer.h"
+
+namespace wattn::nn {
+namespace {
+
+Result<void> add_into(Tensor& x, const Tensor& y) {
+  if (x.dims != y.dims) return wrong_shape("nn: a residual connection", "both sides", to_string(x.dims), y.dims);
+  compute().kernels.axpy(1.0f, y.at(0), x.at(0), x.size());
+  return {};
+}
+
+// x = x + part(norm(x)), or norm(x + part(x)). Each of part and norm takes a tensor and answers Result<Tensor>.
+template <class Part, class NormOf>
+Result<void> residual(Tensor& x, bool norm_first, const Part& part, const NormOf& norm) {
+  if (norm_first) {
+    auto normal = norm(x);
+    if (!normal.ok()) return normal.error();
+    auto out = part(normal.value());
+    if (!out.ok()) return out.error();
+    return add_into(x, out.value());
+  }
+  auto out = part(x);
+  if (!out.ok()) return out.error();
+  if (const auto added = add_into(x, out.value()); !added.ok()) return added;
+  auto normal = norm(x);
+  if (!normal.ok()) return normal.error();
+  x = std::move(normal).value();
+  return {};
+}
+
+Result<Tensor> output_of(Result<Outputs> outputs) {
+  if (!outputs.ok()) return outputs.error();
+  return std::move(outputs.value().output);
+}
+
+Error not_d_model(const Module& module, std::int64_t d_model, const Shape& found) {
+  return wrong_shape(module.where(), "the input", "[batch, seq, " + std::to_string(d_model) + "]", found);
+}
+
+}  // namespace
+
+LayerOptions read_layer_options(Options& options) {
+  LayerOptions out;
+  out.d_model = options.needed_whole("d_model");
+  out.nhead = options.needed_whole("nhead");
+  out.dim_feedforward = options.whole("dim_feedforward", 2048, 1);
+  constexpr Activation kActivations[] = {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh, Activation::kSilu};
+  out.activation = kActivations[options.choice("activation", {"relu", "gelu", "gelu_tanh", "silu"})];
+  out.layer_norm_eps = static_cast<float>(options.number("layer_norm_eps", 1e-5));
+  out.norm_first = options.yes("norm_first", false);
+  out.bias = options.yes("bias", true);
+  options.number("dropout", 0);  // nothing is dropped at inference
+  if (!options.yes("batch_first", true)) options.fail("tensors are [batch, seq, hidden] here: batch_first: false is not supported");
+  if (out.d_model % out.nhead != 0) {
+    options.fail("d_model = " + std::to_string(out.d_model) + " does not divide among " + std::to_string(out.nhead) + " heads");
+  }
+  return out;
+}
+
+TransformerEncoderLayer::TransformerEncoderLayer(const LayerOptions& o) : Module("TransformerEncoderLayer"), options_(o) {
+  self_attn_ = add_child("self_attn", std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias));
+  linear1_ = add_child("linear1", std::make_shared<Linear>(o.d_model, o.dim_feedforward, o.bias));
+  linear2_ = add_child("linear2", std::make_shared<Linear>(o.dim_feedforward, o.d_model, o.bias));
+  norm1_ = add_child("norm1", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
+  norm2_ = add_child("norm2", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
+}
+
+Result<Outputs> TransformerEncoderLayer::run(const Arguments& arguments) const {
+  Tensor x = *arguments.input;
+  if (x.rank() < 2 || x.dim(-1) != options_.d_model) return not_d_model(*this, options_.d_model, x.dims);
+  Tensor weights;
+  const auto attend = [&](const Tensor& of) -> Result<Tensor> {
+    Arguments next = arguments;
+    next.input = &of;
+    next.key = next.value = nullptr;
+    auto out = call(*self_attn_, "self_attn", next);
+    if (out.ok()) weights = std::move(out.value().weights);
+    return output_of(std::move(out));
+  };
+  const auto feed = [&](const Tensor& of) -> Result<Tensor> {
+    auto wide = call(*linear1_, "linear1", arguments.only(of));
+    if (!wide.ok()) return wide.error();
+    Tensor& inside = wide.value().output;
+    compute().kernels.activate(options_.activation, inside.at(0), inside.at(0), inside.size());
+    return output_of(call(*linear2_, "linear2", arguments.only(inside)));
+  };
+  const auto norm1 = [&](const Tensor& of) { return output_of(call(*norm1_, "norm1", arguments.only(of))); };
+  const auto norm2 = [&](const Tensor& of) { return output_of(call(*norm2_, "norm2", arguments.only(of))); };
+  if (const auto done = residual(x, options_.norm_first, attend, norm1); !done.ok()) return done.error();
+  if (const auto done = residual(x, options_.norm_first, feed, norm2); !done.ok()) return done.error();
+  return Outputs{std::move(x), std::move(weights)};
+}
+
+TransformerDecoderLayer::TransformerDecoderLayer(const LayerOptions& o) : Module("TransformerDecoderLayer"), options_(o) {
+  self_attn_ = add_child("self_attn", std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias));
+  multihead_attn_ = add_child("multihead_attn", std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias));
+  linear1_ = add_child("linear1", std::make_shared<Linear>(o.d_model, o.dim_feedforward, o.bias));
+  linear2_ = add_child("linear2", std::make_shared<Linear>(o.dim_feedforward, o.d_model, o.bias));
+  norm1_ = add_child("norm1", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
+  norm2_ = add_child("norm2", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
+  norm3_ = add_child("norm3", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
+}
+
+Result<Outputs> TransformerDecoderLayer::run(const Arguments& arguments) const {
+  Tensor x = *arguments.input;
+  if (x.rank() < 2 || x.dim(-1) != options_.d_model) return not_d_model(*this, options_.d_model, x.dims);
+  if (!arguments.memory) return input_error(where() + ": expected memory, what the encoder gave; found none");
+  Tensor weights;
+  const auto attend_self = [&](const Tensor& of) -> Result<Tensor> {
+    Arguments next = arguments;
+    next.input = &of;
+    next.key = next.value = nullptr;
+    next.need_weights = false;
+    return output_of(call(*self_attn_, "self_attn", next));
+  };
+  const auto attend_memory = [&](const Tensor& of) -> Result<Tensor> {
+    Arguments next = arguments.only(of);
+    next.key = arguments.memory;
+    next.attn_mask = arguments.memory_mask;
+    next.key_padding_mask = arguments.memory_key_padding_mask;
+    next.need_weights = arguments.need_weights;
+    next.average_attn_weights = arguments.average_attn_weights;
+    auto out = call(*multihead_attn_, "multihead_attn", next);
+    if (out.ok()) weights = std::move(out.value().weights);
+    return output_of(std::move(out));
+  };
+  const auto feed = [&](const Tensor& of) -> Result<Tensor> {
+    auto wide = call(*linear1_, "linear1", arguments.only(of));
+    if (!wide.ok()) return wide.error();
+    Tensor& inside = wide.value().output;
+    compute().kernels.activate(options_.activation, inside.at(0), inside.at(0), inside.size());
+    return output_of(call(*linear2_, "linear2", arguments.only(inside)));
+  };
+  const auto norm = [&](const Norm& layer, std::string_view name) {
+    return [&layer, name, &arguments](const Tensor& of) { return output_of(call(layer, name, arguments.only(of))); };
+  };
+  if (const auto done = residual(x, options_.norm_first, attend_self, norm(*norm1_, "norm1")); !done.ok()) return done.error();
+  if (const auto done = residual(x, options_.norm_first, attend_memory, norm(*norm2_, "norm2")); !done.ok()) return done.error();
+  if (const auto done = residual(x, options_.norm_first, feed, norm(*norm3_, "norm3")); !done.ok()) return done.error();
+  return Outputs{std::move(x), std::move(weights)};
+}
+
+TransformerStack::TransformerStack(std::string type, bool decoder, const LayerOptions& options, std::int64_t num_layers, bool norm)
+    : Module(std::move(type)) {
+  for (std::int64_t i = 0; i < num_layers; ++i) {
+    ModulePtr layer;
+    if (decoder) {
+      layer = std::make_shared<TransformerDecoderLayer>(options);
+    } else {
+      layer = std::make_shared<TransformerEncoderLayer>(options);
+    }
+    layers_.push_back(add_child("layers." + std::to_string(i), std::move(layer)));
+  }
+  if (norm) norm_ = add_child("norm", layer_norm_module(options.d_model, options.layer_norm_eps, options.bias));
+}
+
+Result<Outputs> TransformerStack::run(const Arguments& arguments) const {
+  Outputs out{*arguments.input, {}};
+  for (std::size_t i = 0; i < layers_.size(); ++i) {
+    const Tensor x = std::move(out.output);
+    Arguments next = arguments;
+    next.input = &x;
+    auto layer = call(*layers_[i], children()[i].name, next);
+    if (!layer.ok()) return layer;
+    out = std::move(layer).value();
+  }
+  if (!norm_) return out;
+  auto normal = output_of(call(*norm_, "norm", arguments.only(out.output)));
+  if (!normal.ok()) return normal.error();
+  out.output = std::move(normal).value();
+  return out;
+}
+
+Transformer::Transformer(const LayerOptions& options, std::int64_t num_encoder_layers, std::int64_t num_decoder_layers)
+    : Module("Transformer") {
+  encoder_ = add_child("encoder", std::make_shared<TransformerStack>("TransformerEncoder", false, options, num_encoder_layers, true));
+  decoder_ = add_child("decoder", std::make_shared<TransformerStack>("TransformerDecoder", true, options, num_decoder_layers, true));
+}
+
+Result<Outputs> Transformer::run(const Arguments& arguments) const {
+  if (!arguments.key) return input_error(where() + ": expected a source beside the target, found none");
+  Arguments source = arguments.only(*arguments.key);
+  source.cache = nullptr;
+  source.attn_mask = arguments.src_mask;
+  source.key_padding_mask = arguments.src_key_padding_mask;
+  auto memory = output_of(call(*encoder_, "encoder", source));
+  if (!memory.ok()) return memory.error();
+  Arguments target = arguments;
+  target.key = nullptr;
+  target.memory = &memory.value();
+  return call(*decoder_, "decoder", target);
+}
+
+TransformerBlock::TransformerBlock(const AttentionOptions& attention, std::int64_t width, Activation activation, bool pre_norm,
+                                   bool rms, float eps)
+    : Module("TransformerBlock"), pre_norm_(pre_norm) {
+  const auto norm = [&] {
+    if (!rms) return layer_norm_module(attention.hidden, eps);
+    return std::make_shared<Norm>("RMSNorm", NormKind::kRms, Shape{attention.hidden}, eps);
+  };
+  attention_ = add_child("attention", std::make_shared<SelfAttention>("SelfAttention", attention));
+  norm1_ = add_child("norm1", norm());
+  feed_forward_ = add_child("feed_forward", std::make_shared<FeedForward>(attention.hidden, width, activation));
+  norm2_ = add_child("norm2", norm());
+}
+
+Result<Outputs> TransformerBlock::run(const Arguments& arguments) const {
+  Tensor x = *arguments.input;
+  Tensor weights;
+  const auto attend = [&](const Tensor& of) -> Result<Tensor> {
+    Arguments next = arguments;
+    next.input = &of;
+    next.key = nullptr;
+    auto out = call(*attention_, "attention", next);
+    if (out.ok()) weights = std::move(out.value().weights);
+    return output_of(std::move(out));
+  };
+  const auto feed = [&](const Tensor& of) { return output_of(call(*feed_forward_, "feed_forward", arguments.only(of))); };
+  const auto norm1 = [&](const Tensor& of) { return output_of(call(*norm1_, "norm1", arguments.only(of))); };
+  const auto norm2 = [&](const Tensor& of) { return output_of(call(*norm2_, "norm2", arguments.only(of))); };
+  if (const auto done = residual(x, pre_norm_, attend, norm1); !done.ok()) return done.error();
+  if (const auto done = residual(x, pre_norm_, feed, norm2); !done.ok()) return done.error();
+  return Outputs{std::move(x), std::move(weights)};
+}
+
+}  // namespace wattn::nn

@@ -1,0 +1,55 @@
+// Disentangled attention of DeBERTa, arXiv 2006.03654 and 2111.09543: to the score of query i and key j come
+// scale * (q_i . pk[b] + k_j . pq[b]), b the bucket of the distance i - j, and pk, pq the vectors of the buckets seen through
+// the layer's key and query matrices.
+#pragma once
+
+#include <cstdint>
+
+#include "core/arena.h"
+#include "ops/compute.h"
+
+namespace wattn {
+
+// The bucket of each distance i - j, a row of the table of relative embeddings, which has 2 * rows.
+struct DistanceBuckets {
+  std::int64_t span = 0;  // positions: |i - j| < span
+  std::int32_t* buckets = nullptr;
+  std::int64_t of(std::int64_t distance) const { return buckets[distance + span - 1]; }
+};
+// num_buckets: position_buckets; below 1: a bucket for each distance. max_distance: max_relative_positions.
+DistanceBuckets take_distance_buckets(Arena& arena, std::int64_t span, std::int64_t num_buckets, std::int64_t max_distance);
+
+// Buckets first .. first + count: those that the sequences of a batch need.
+struct Disentangled {
+  const DistanceBuckets* distances = nullptr;
+  std::int64_t first = 0;
+  std::int64_t count = 0;
+  const float* queries_and_keys = nullptr;  // [count, 2 * hidden], each row pq and pk, heads side by side
+};
+
+struct DisentangledScratch {
+  float* packed = nullptr;    // pq, then pk: [ceil(buckets / 8)][head_dim][8]
+  float* by_key = nullptr;    // [max_seq, buckets] k . pq
+  float* by_query = nullptr;  // [query block, buckets] q . pk
+};
+DisentangledScratch take_disentangled_scratch(Arena& arena, std::int64_t head_dim, std::int64_t max_seq, std::int64_t buckets,
+                                              std::int64_t query_block);
+
+// One head of one sequence.
+struct RelativeHead {
+  const Disentangled* terms;
+  const DisentangledScratch& scratch;
+  std::int64_t seq;
+  std::int64_t head;
+  std::int64_t head_dim;
+  std::int64_t hidden;
+  float scale;
+};
+
+// Once for the sequence. keys: its first, rows stride apart.
+void prepare_relative(const Kernels& kernels, const RelativeHead& at, const float* keys, std::int64_t stride);
+// For the queries row .. row + rows: scores [rows, seq].
+void add_relative(const Kernels& kernels, const RelativeHead& at, const float* queries, std::int64_t stride, std::int64_t row,
+                  std::int64_t rows, float* scores);
+
+}  // namespace wattn

@@ -1,0 +1,90 @@
+#include "ops/position.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "core/real_math.h"
+
+namespace wattn {
+Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, double theta, double ntk_factor) {
+  Rotary rotary{head_dim / 2, nullptr, nullptr};
+  rotary.cos = arena.take<float>(positions * rotary.half);
+  rotary.sin = arena.take<float>(positions * rotary.half);
+  if (arena.measuring()) return rotary;
+  const auto scale = static_cast<float>(pow64(ntk_factor, 2.0 / static_cast<double>(head_dim)));
+  for (std::int64_t j = 0; j < rotary.half; ++j) {
+    const float exponent = static_cast<float>(2 * j) / static_cast<float>(head_dim);
+    const float frequency = 1.0f / static_cast<float>(pow64(theta * ntk_factor, exponent)) / scale;
+    for (std::int64_t p = 0; p < positions; ++p) {
+      const double angle = static_cast<float>(p) * frequency;
+      rotary.cos[p * rotary.half + j] = static_cast<float>(cos64(angle));
+      rotary.sin[p * rotary.half + j] = static_cast<float>(sin64(angle));
+    }
+  }
+  return rotary;
+}
+
+void rotate_queries_and_keys(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,
+                             std::int64_t heads, float* qkv) {
+  const std::int64_t stride = 3 * heads * 2 * rotary.half;
+  for_parts(compute, static_cast<std::int64_t>(position_ids.size()), 1, 32, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const std::int64_t at = position_ids[i] * rotary.half;
+      for (std::int64_t head = 0; head < 2 * heads; ++head) {  // of the queries, then of the keys
+        compute.kernels.rotate(qkv + i * stride + head * 2 * rotary.half, rotary.cos + at, rotary.sin + at, rotary.half);
+      }
+    }
+  });
+}
+
+DistanceBias take_distance_bias(Arena& arena, std::int64_t heads, std::int64_t span) {
+  return {span, arena.take<float>(heads * (2 * span - 1))};
+}
+
+void set_alibi(DistanceBias& bias, std::int64_t heads) {
+  // Slopes 2^(-8 i / n), i from 1, for n a power of two; the heads beyond take every other slope of 2n.
+  const auto power_of_two = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
+  for (std::int64_t head = 0; head < heads; ++head) {
+    const double exponent = head < power_of_two
+                                ? static_cast<double>(head + 1) / static_cast<double>(power_of_two)
+                                : static_cast<double>(2 * (head - power_of_two) + 1) / static_cast<double>(2 * power_of_two);
+    const auto slope = static_cast<float>(pow64(2, -8 * exponent));
+    for (std::int64_t d = 1 - bias.span; d < bias.span; ++d) bias.at(head)[d] = -slope * static_cast<float>(d < 0 ? -d : d);
+  }
+}
+
+std::int64_t t5_bucket(std::int64_t distance, std::int64_t num_buckets, std::int64_t max_distance) {
+  const std::int64_t one_way = num_buckets / 2;
+  const std::int64_t exact = one_way / 2;
+  const std::int64_t first = distance > 0 ? one_way : 0;
+  const std::int64_t n = distance < 0 ? -distance : distance;
+  if (n < exact) return first + n;
+  // 1e-9: a distance that is a whole step away belongs to the higher bucket, whatever the last bit of the logarithm.
+  const double steps = log64(static_cast<double>(n) / static_cast<double>(exact)) /
+                       log64(static_cast<double>(max_distance) / static_cast<double>(exact)) *
+                       static_cast<double>(one_way - exact);
+  return first + std::min(exact + static_cast<std::int64_t>(steps + 1e-9), one_way - 1);
+}
+
+void set_t5_bucket(DistanceBias& bias, std::int64_t heads, std::int64_t bucket, std::int64_t num_buckets, std::int64_t max_distance,
+                   const float* of_heads) {
+  for (std::int64_t d = 1 - bias.span; d < bias.span; ++d) {
+    if (t5_bucket(d, num_buckets, max_distance) != bucket) continue;
+    for (std::int64_t head = 0; head < heads; ++head) bias.at(head)[d] = of_heads[head];
+  }
+}
+
+std::int64_t log_bucket(std::int64_t distance, std::int64_t num_buckets, std::int64_t max_distance) {
+  const std::int64_t middle = num_buckets / 2;
+  const std::int64_t n = distance < 0 ? -distance : distance;
+  if (n <= middle) return distance;
+  const auto mid = static_cast<double>(middle);
+  const double steps =
+      log64(static_cast<double>(n) / mid) / log64((static_cast<double>(max_distance) - 1) / mid) * (mid - 1);
+  // 1e-9: as in t5_bucket, for a bucket that rounds up.
+  const std::int64_t bucket = middle + static_cast<std::int64_t>(std::ceil(steps - 1e-9));
+  return distance < 0 ? -bucket : bucket;
+}
+
+}  // namespace wattn

@@ -1,0 +1,52 @@
+// Where a token stands, said by turning queries and keys (rotary) or by adding to scores what depends on the distance only
+// (ALiBi, T5's buckets). The tables are made while loading, with functions of our own: the same bits in every build.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "core/arena.h"
+#include "ops/compute.h"
+
+namespace wattn {
+
+// Rotary positions, arXiv 2104.09864: pair j of a head at position p turns by p * theta^(-2j / head_dim).
+struct Rotary {
+  std::int64_t half = 0;  // head_dim / 2
+  float* cos = nullptr;   // [positions, half]
+  float* sin = nullptr;
+};
+
+// theta: rope_theta. ntk_factor: theta is multiplied by it, and every frequency divided by its power 2 / head_dim
+// (the fixed NTK scaling of https://kexue.fm/archives/9706); 1 for none.
+// Frequencies and angles are rounded to f32 where PyTorch's are.
+Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, double theta, double ntk_factor);
+
+// Turns the queries and keys of qkv, [tokens, 3 * heads * head_dim], in place; position_ids: [tokens].
+void rotate_queries_and_keys(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,
+                             std::int64_t heads, float* qkv);
+
+// What is added to the score of a query at position i and a key at position j: at(head)[j - i].
+struct DistanceBias {
+  std::int64_t span = 0;    // positions: |j - i| < span
+  float* values = nullptr;  // [heads, 2 * span - 1], or null for none
+  const float* at(std::int64_t head) const { return values + head * (2 * span - 1) + span - 1; }
+  float* at(std::int64_t head) { return values + head * (2 * span - 1) + span - 1; }
+};
+
+DistanceBias take_distance_bias(Arena& arena, std::int64_t heads, std::int64_t span);
+
+// ALiBi, arXiv 2108.12409, both ways: -slope(head) * |j - i|.
+void set_alibi(DistanceBias& bias, std::int64_t heads);
+
+// T5's buckets (arXiv 1910.10683), both ways: half of num_buckets for each direction, of which the first half one distance
+// each, the rest in equal steps of the logarithm up to max_distance.
+std::int64_t t5_bucket(std::int64_t distance, std::int64_t num_buckets, std::int64_t max_distance);
+// Sets every distance of this bucket to the values of the heads, [heads].
+void set_t5_bucket(DistanceBias& bias, std::int64_t heads, std::int64_t bucket, std::int64_t num_buckets, std::int64_t max_distance,
+                   const float* of_heads);
+
+// DeBERTa's buckets (arXiv 2006.03654): distances up to num_buckets / 2 themselves, farther ones by the logarithm, with the sign.
+std::int64_t log_bucket(std::int64_t distance, std::int64_t num_buckets, std::int64_t max_distance);
+
+}  // namespace wattn

@@ -1,0 +1,93 @@
+// GGUF: every block type against gguf-py; every truncated prefix an error; nothing read beyond the bytes.
+#include "io/gguf.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+
+#include "io/weight_loader.h"
+#include "native/support/files.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::read_file;
+
+constexpr const char* kTypes[] = {"f32", "f16", "bf16", "q4_0", "q8_0", "q4_k", "q6_k"};
+constexpr std::int64_t kRows = 2, kColumns = 256;
+
+struct Loaded {
+  std::vector<float> values = std::vector<float>(std::size(kTypes) * kRows * kColumns);
+  Result<void> result;
+};
+
+Loaded load_types(const std::string& bytes, std::size_t chunk, std::uint64_t file_bytes) {
+  Loaded out;
+  std::vector<WeightSlot> slots;
+  for (std::size_t type = 0; type < std::size(kTypes); ++type) {
+    float* to = out.values.data() + static_cast<std::int64_t>(type) * kRows * kColumns;
+    slots.push_back({.name = std::string(kTypes[type]) + ".weight", .shape = {kRows, kColumns},
+                     .write_row = [to](std::int64_t row, const float* values) {
+                       std::memcpy(to + row * kColumns, values, kColumns * sizeof(float));
+                     }});
+  }
+  WeightLoader loader(std::move(slots), {}, [](std::string_view name) { return std::string(name); });
+  out.result = loader.begin_file("types.gguf", file_bytes);
+  for (std::size_t at = 0; at < bytes.size() && out.result.ok(); at += chunk) {
+    out.result = loader.push(std::string_view(bytes).substr(at, chunk));
+  }
+  if (out.result.ok()) out.result = loader.finish();
+  return out;
+}
+
+TEST(Gguf, WidensEveryTypeAsGgufPyDoes) {
+  const std::string bytes = read_file(golden("gguf/types.gguf"));
+  const std::string expected = read_file(golden("gguf/types.f32"));
+  for (const std::size_t chunk : {bytes.size(), std::size_t{1}, std::size_t{100}}) {
+    const Loaded loaded = load_types(bytes, chunk, bytes.size());
+    ASSERT_TRUE(loaded.result.ok()) << loaded.result.error().message;
+    ASSERT_EQ(expected.size(), loaded.values.size() * sizeof(float));
+    for (std::size_t i = 0; i < loaded.values.size(); ++i) {
+      float value;
+      std::memcpy(&value, expected.data() + i * sizeof(float), sizeof(float));
+      ASSERT_EQ(loaded.values[i], value) << kTypes[i / (kRows * kColumns)] << " element " << i % (kRows * kColumns);
+    }
+  }
+}
+
+TEST(Gguf, EveryTruncatedPrefixIsAnError) {
+  const std::string bytes = read_file(golden("gguf/types.gguf"));
+  for (std::size_t size = 0; size < bytes.size(); size += size < 600 ? 1 : 97) {
+    EXPECT_FALSE(load_types(bytes.substr(0, size), 4096, size).result.ok()) << size;          // a short file
+    EXPECT_FALSE(load_types(bytes.substr(0, size), 4096, bytes.size()).result.ok()) << size;  // a cut-off one
+  }
+}
+
+TEST(Gguf, FlippedHeaderBytesNeverReadOutside) {
+  const std::string bytes = read_file(golden("gguf/types.gguf"));
+  for (std::size_t at = 4; at < 700; ++at) {
+    for (const int flip : {0x01, 0x80, 0xFF}) {
+      std::string broken = bytes;
+      broken[at] = static_cast<char>(broken[at] ^ flip);
+      static_cast<void>(load_types(broken, broken.size(), broken.size()));  // the sanitizers watch
+    }
+  }
+}
+
+TEST(Gguf, RefusalsNameTheTensor) {
+  std::string bytes = read_file(golden("gguf/types.gguf"));
+  const std::size_t at = bytes.find("q8_0.weight") + std::strlen("q8_0.weight");
+  std::string odd = bytes;
+  odd[at + 4] = 100;  // the row: 100 columns are no whole blocks
+  odd[at + 5] = 0;
+  EXPECT_EQ(load_types(odd, 4096, odd.size()).result.error().message,
+            "types.gguf: tensor 'q8_0.weight': expected rows of whole Q8_0 blocks, found shape [2, 100]");
+  std::string unknown = bytes;
+  unknown[at + 4 + 16] = 23;
+  EXPECT_EQ(load_types(unknown, 4096, unknown.size()).result.error().message,
+            "types.gguf: tensor 'q8_0.weight': expected F32, F16, BF16, Q8_0, Q4_0, Q4_K or Q6_K, found ggml type 23");
+}
+
+}  // namespace
+}  // namespace wattn

@@ -1,0 +1,157 @@
+// Configs of public checkpoints, with the keys that matter: supported, or refused with a word that says why.
+#include <gtest/gtest.h>
+
+#include "core/json.h"
+#include "models/arch.h"
+
+namespace wattn {
+namespace {
+
+struct PublicConfig {
+  const char* name;
+  const char* config;
+  std::int64_t tokens = 0;        // that a text may have; 0: refused
+  const char* refusal = nullptr;  // part of the message
+};
+
+#define USUAL                                                                                                         \
+  R"("vocab_size":30522,"hidden_size":768,"num_hidden_layers":12,"num_attention_heads":12,"intermediate_size":3072,)" \
+  R"("hidden_act":"gelu","layer_norm_eps":1e-12)"
+
+const PublicConfig kConfigs[] = {
+    {"bert-base-uncased", R"({"model_type":"bert","max_position_embeddings":512,"type_vocab_size":2,)" USUAL "}", 512},
+    {"all-MiniLM-L6-v2",
+     R"({"model_type":"bert","vocab_size":30522,"hidden_size":384,"num_hidden_layers":6,"num_attention_heads":12,
+      "intermediate_size":1536,"hidden_act":"gelu","max_position_embeddings":512,"type_vocab_size":2,
+      "position_embedding_type":"absolute","use_cache":true,"gradient_checkpointing":false})",
+     512},
+    {"bert with relative keys",
+     R"({"model_type":"bert","max_position_embeddings":512,"type_vocab_size":2,"position_embedding_type":"relative_key_query",)" USUAL
+     "}",
+     0, "position_embedding_type"},
+    {"bert as decoder", R"({"model_type":"bert","max_position_embeddings":512,"type_vocab_size":2,"is_decoder":true,)" USUAL "}", 0,
+     "is_decoder"},
+    {"bert quantised",
+     R"({"model_type":"bert","max_position_embeddings":512,"type_vocab_size":2,"quantization_config":{"bits":4},)" USUAL "}", 0,
+     "quantization_config"},
+    {"distilbert-base-uncased",
+     R"({"model_type":"distilbert","activation":"gelu","dim":768,"hidden_dim":3072,"max_position_embeddings":512,"n_heads":12,
+      "n_layers":6,"vocab_size":30522,"sinusoidal_pos_embds":false,"tie_weights_":true})",
+     512},
+    {"roberta-base",
+     R"({"model_type":"roberta","max_position_embeddings":514,"type_vocab_size":1,"pad_token_id":1,"bos_token_id":0,)" USUAL "}",
+     512},
+    {"bge-m3", R"({"model_type":"xlm-roberta","max_position_embeddings":8194,"type_vocab_size":1,"pad_token_id":1,)" USUAL "}",
+     8192},
+    {"jina-embeddings-v3",
+     R"({"model_type":"xlm-roberta","max_position_embeddings":8194,"type_vocab_size":1,"position_embedding_type":"rotary",)" USUAL
+     "}",
+     0, "position_embedding_type"},
+    {"camembert-base", R"({"model_type":"camembert","max_position_embeddings":514,"type_vocab_size":1,"pad_token_id":1,)" USUAL "}",
+     512},
+    {"all-mpnet-base-v2",
+     R"({"model_type":"mpnet","max_position_embeddings":514,"relative_attention_num_buckets":32,"pad_token_id":1,)" USUAL "}", 512},
+    {"electra-small-discriminator",
+     R"({"model_type":"electra","embedding_size":128,"hidden_act":"gelu","hidden_size":256,"intermediate_size":1024,
+      "max_position_embeddings":512,"num_attention_heads":4,"num_hidden_layers":12,"type_vocab_size":2,"vocab_size":30522,
+      "summary_type":"first"})",
+     512},
+    {"albert-base-v2",
+     R"({"model_type":"albert","embedding_size":128,"hidden_act":"gelu_new","hidden_size":768,"inner_group_num":1,
+      "intermediate_size":3072,"max_position_embeddings":512,"num_attention_heads":12,"num_hidden_groups":1,"num_hidden_layers":12,
+      "type_vocab_size":2,"vocab_size":30000,"net_structure_type":0,"gap_size":0})",
+     512},
+    {"albert in two groups",
+     R"({"model_type":"albert","num_hidden_groups":2,"embedding_size":128,"max_position_embeddings":512,)" USUAL "}", 0,
+     "num_hidden_groups"},
+    {"deberta-v3-base",
+     R"({"model_type":"deberta-v2","relative_attention":true,"position_buckets":256,"norm_rel_ebd":"layer_norm","share_att_key":true,
+      "pos_att_type":"p2c|c2p","max_relative_positions":-1,"max_position_embeddings":512,"position_biased_input":false,
+      "type_vocab_size":0,)" USUAL "}",
+     512},
+    {"deberta-v2-xlarge",
+     R"({"model_type":"deberta-v2","attention_head_size":64,"conv_kernel_size":3,"conv_act":"gelu","relative_attention":true,
+      "position_buckets":256,"norm_rel_ebd":"layer_norm","share_att_key":true,"pos_att_type":"p2c|c2p","max_position_embeddings":512,
+      "position_biased_input":false,"type_vocab_size":0,)" USUAL "}",
+     0, "conv_kernel_size"},
+    {"deberta-base", R"({"model_type":"deberta","max_position_embeddings":512,)" USUAL "}", 0, "model_type"},
+    {"ModernBERT-base",
+     R"({"model_type":"modernbert","attention_bias":false,"global_attn_every_n_layers":3,"global_rope_theta":160000.0,
+      "hidden_activation":"gelu","hidden_size":768,"intermediate_size":1152,"local_attention":128,"local_rope_theta":10000.0,
+      "max_position_embeddings":8192,"mlp_bias":false,"norm_bias":false,"norm_eps":1e-05,"num_attention_heads":12,
+      "num_hidden_layers":22,"vocab_size":50368,"position_embedding_type":"absolute","reference_compile":null})",
+     8192},
+    {"ModernBERT stretched",
+     R"({"model_type":"modernbert","hidden_activation":"gelu","rope_parameters":{"full_attention":{"rope_type":"yarn","factor":4}},
+      "max_position_embeddings":8192,)" USUAL "}",
+     0, "rope_type"},
+    {"nomic-embed-text-v1.5",
+     R"({"model_type":"nomic_bert","activation_function":"swiglu","causal":false,"layer_norm_epsilon":1e-12,"mlp_fc1_bias":false,
+      "mlp_fc2_bias":false,"n_embd":768,"n_head":12,"n_inner":3072,"n_layer":12,"n_positions":8192,"parallel_block":false,
+      "prenorm":false,"qkv_proj_bias":false,"rotary_emb_base":1000,"rotary_emb_fraction":1.0,"rotary_emb_interleaved":false,
+      "rotary_emb_scale_base":null,"rotary_scaling_factor":null,"type_vocab_size":2,"use_rms_norm":false,"vocab_size":30528})",
+     8192},
+    {"nomic-embed-text-v1",
+     R"({"model_type":"nomic_bert","activation_function":"swiglu","n_embd":768,"n_head":12,"n_inner":3072,"n_layer":12,
+      "n_positions":8192,"rotary_emb_base":1000,"rotary_emb_fraction":1.0,"rotary_scaling_factor":2,"max_trained_positions":2048,
+      "type_vocab_size":2,"vocab_size":30528})",
+     2048},
+    {"nomic-embed-text-v2-moe",
+     R"({"model_type":"nomic_bert","activation_function":"gelu","n_embd":768,"n_head":12,"n_inner":3072,"n_layer":12,"num_experts":8,
+      "n_positions":2048,"vocab_size":250048,"mlp_fc1_bias":true})",
+     0, "mlp_fc1_bias"},
+    {"gte-base-en-v1.5",
+     R"({"model_type":"new","pack_attention_bias":true,"max_position_embeddings":8192,"type_vocab_size":0,"layer_norm_type":"layer_norm",
+      "position_embedding_type":"rope","rope_theta":500000,"rope_scaling":{"factor":2.0,"type":"ntk"},"pack_qkv":true,
+      "logn_attention_scale":false,"unpad_inputs":false,"use_memory_efficient_attention":false,)" USUAL "}",
+     8192},
+    {"gte-multilingual-base",
+     R"({"model_type":"new","max_position_embeddings":8192,"type_vocab_size":1,"position_embedding_type":"rope","rope_theta":20000,
+      "rope_scaling":{"factor":8.0,"type":"ntk"},)" USUAL "}",
+     8192},
+    {"gte with another scaling",
+     R"({"model_type":"new","max_position_embeddings":8192,"rope_scaling":{"factor":8.0,"type":"linear"},)" USUAL "}", 0,
+     "rope_scaling.type"},
+    {"jina-embeddings-v2-base-en",
+     R"({"model_type":"bert","feed_forward_type":"geglu","emb_pooler":"mean","position_embedding_type":"alibi",
+      "max_position_embeddings":8192,"type_vocab_size":2,)" USUAL "}",
+     8192},
+    {"jina with a plain feed-forward",
+     R"({"model_type":"bert","feed_forward_type":"original","position_embedding_type":"alibi","max_position_embeddings":8192,)" USUAL
+     "}",
+     0, "feed_forward_type"},
+    {"gpt2", R"({"model_type":"gpt2","n_embd":768})", 0, "model_type"},
+    {"Llama-3.2-1B", R"({"model_type":"llama"})", 0, "model_type"},
+    {"Qwen3-Embedding-0.6B", R"({"model_type":"qwen3"})", 0, "model_type"},
+    {"t5-small", R"({"model_type":"t5"})", 0, "model_type"},
+    {"bart-base", R"({"model_type":"bart"})", 0, "model_type"},
+    {"opus-mt-en-de", R"({"model_type":"marian"})", 0, "model_type"},
+    {"longformer-base-4096", R"({"model_type":"longformer"})", 0, "model_type"},
+    {"roformer", R"({"model_type":"roformer"})", 0, "model_type"},
+    {"xlnet-base-cased", R"({"model_type":"xlnet"})", 0, "model_type"},
+    {"mobilebert-uncased", R"({"model_type":"mobilebert"})", 0, "model_type"},
+    {"a sentence-transformers CLIP", R"({"architectures":["CLIPModel"]})", 0, "model_type"},
+    {"unknown activation", R"({"model_type":"bert","max_position_embeddings":512,"type_vocab_size":2,"vocab_size":9,"hidden_size":8,
+      "num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,"hidden_act":"quick_gelu"})",
+     0, "quick_gelu"},
+};
+
+TEST(PublicConfigs, AreSupportedOrRefusedByName) {
+  for (const PublicConfig& one : kConfigs) {
+    SCOPED_TRACE(one.name);
+    const auto json = Json::parse(one.config, "config.json");
+    ASSERT_TRUE(json.ok()) << json.error().message;
+    const auto arch = find_arch(json.value().root());
+    const auto config = arch.ok() ? arch.value()->parse_config(json.value().root()) : Result<EncoderConfig>(arch.error());
+    if (one.tokens > 0) {
+      ASSERT_TRUE(config.ok()) << config.error().message;
+      EXPECT_EQ(config.value().max_position_embeddings, one.tokens);
+      continue;
+    }
+    ASSERT_FALSE(config.ok());
+    EXPECT_NE(config.error().message.find(one.refusal), std::string::npos) << config.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace wattn

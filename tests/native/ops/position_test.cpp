@@ -1,0 +1,74 @@
+// Tables of positions against their formulas in double precision.
+#include "ops/position.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <vector>
+
+namespace wattn {
+namespace {
+
+TEST(Rotary, HoldsTheTurnsOfEachPosition) {
+  constexpr std::int64_t kPositions = 300, kHeadDim = 10;
+  Arena arena = Arena::with_bytes(1 << 20, "test").value();
+  for (const double ntk : {1.0, 2.0}) {
+    arena.reset();
+    const Rotary rotary = take_rotary(arena, kPositions, kHeadDim, 10000, ntk);
+    for (std::int64_t p = 0; p < kPositions; ++p) {
+      for (std::int64_t j = 0; j < kHeadDim / 2; ++j) {
+        const double exponent = 2.0 * double(j) / double(kHeadDim);
+        const double angle = double(p) * std::pow(10000 * ntk, -exponent) / std::pow(ntk, 2.0 / kHeadDim);
+        // The angle is rounded five times on its way (exponent, power, 1 / power, scale, times p), as PyTorch's; the rounding of
+        // the exponent counts by ln(theta) < 10.
+        const double bound = angle * 15 * 0x1p-24 + 0x1p-24;
+        ASSERT_NEAR(rotary.cos[p * kHeadDim / 2 + j], std::cos(angle), bound) << p << ", " << j;
+        ASSERT_NEAR(rotary.sin[p * kHeadDim / 2 + j], std::sin(angle), bound) << p << ", " << j;
+      }
+    }
+  }
+}
+
+TEST(DistanceBias, IsAlibisForAnyNumberOfHeads) {
+  // From the paper's rule: for 12 heads those of 8, then every other of 16.
+  const std::vector<double> twelve = {0.5,     0.25,     0.125,          0.0625,        0.03125,         0.015625,
+                                      0.0078125, 0.00390625, std::pow(2, -0.5), std::pow(2, -1.5), std::pow(2, -2.5), std::pow(2, -3.5)};
+  Arena arena = Arena::with_bytes(1 << 20, "test").value();
+  DistanceBias bias = take_distance_bias(arena, 12, 100);
+  set_alibi(bias, 12);
+  for (std::int64_t head = 0; head < 12; ++head) {
+    for (std::int64_t d = -99; d < 100; ++d) {
+      const double exact = -twelve[static_cast<std::size_t>(head)] * std::abs(double(d));
+      ASSERT_NEAR(bias.at(head)[d], exact, std::abs(exact) * 0x1p-23) << head << ", " << d;
+    }
+  }
+}
+
+TEST(T5Bucket, IsTransformers) {
+  for (std::int64_t d = -1000; d <= 1000; ++d) {
+    const std::int64_t n = std::abs(d);
+    std::int64_t expected = d > 0 ? 16 : 0;
+    if (n < 8) {
+      expected += n;
+    } else {
+      // The steps of 16^(1/8) between 8 and 128 in whole numbers: n^2 >= 64 * 2^k.
+      std::int64_t k = 0;
+      while (k < 7 && n * n >= (std::int64_t{64} << (k + 1))) ++k;
+      expected += 8 + k;
+    }
+    ASSERT_EQ(t5_bucket(d, 32, 128), expected) << d;
+  }
+}
+
+TEST(LogBucket, IsDebertas) {
+  for (std::int64_t d = 1; d < 512; ++d) {
+    std::int64_t expected = d;
+    if (d > 128) expected = static_cast<std::int64_t>(std::ceil(std::log(double(d) / 128) / std::log(511.0 / 128) * 127 - 1e-9)) + 128;
+    ASSERT_EQ(log_bucket(d, 256, 512), expected) << d;
+    ASSERT_EQ(log_bucket(-d, 256, 512), -expected) << d;
+  }
+  EXPECT_EQ(log_bucket(0, 256, 512), 0);
+}
+
+}  // namespace
+}  // namespace wattn

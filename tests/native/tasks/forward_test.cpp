@@ -1,0 +1,104 @@
+// Ablated heads and patched activations against torch, and what a pass shows of itself.
+#include "tasks/forward.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "native/support/engines.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::load_engine;
+using test::read_file;
+
+std::unique_ptr<Engine> load(const std::string& name) {
+  const std::string folder = golden("architectures/") + name;
+  const std::vector<NamedFile> files = {{"config.json", read_file(folder + "/config.json")},
+                                        {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))}};
+  return std::move(load_engine(files, folder)).value();
+}
+
+void append_numbers(JsonRef value, std::vector<float>& out) {
+  if (value.is_number()) out.push_back(static_cast<float>(value.as_number().value()));
+  for (std::size_t i = 0; i < value.size(); ++i) append_numbers(value[i], out);
+}
+std::vector<float> numbers(JsonRef value) {
+  std::vector<float> out;
+  append_numbers(value, out);
+  return out;
+}
+
+Batch first_input(JsonRef ids) {
+  std::vector<std::int32_t> row;
+  for (std::size_t i = 0; i < ids.size(); ++i) row.push_back(static_cast<std::int32_t>(ids[i].as_int().value()));
+  Batch batch;
+  batch.add_sequence(row, std::vector<std::int32_t>(row.size(), 0));
+  return batch;
+}
+
+TEST(Forward, AblatesAndPatchesAsTorchDoes) {
+  const auto json = Json::parse(read_file(golden("architectures/changes.json")), "changes.json");
+  const JsonRef root = json.value().root();
+  const Batch batch = first_input(root["input_ids"]);
+  for (std::size_t i = 0; i < root["cases"].size(); ++i) {
+    const JsonRef one = root["cases"][i];
+    SCOPED_TRACE("case " + std::to_string(i));
+    const auto engine = load(std::string(one["case"].as_string().value()));
+    const std::string change(one["change"].as_string().value());
+    ForwardOptions options{.output_hidden_states = true};
+    if (change == "head_mask") {
+      options.head_mask = numbers(one["numbers"]);
+    } else {
+      options.patches = {{change, numbers(one["numbers"])}};
+    }
+    const auto result = forward(*engine, batch, options);
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    const std::vector<float> expected = numbers(one["last_hidden_state"]);
+    const double bound = 4 * std::max(one["f32_diff"].as_number().value(), 4 * 0x1p-23);  // as in bert_test.cpp
+    ASSERT_EQ(result.value().last_hidden_state.size(), expected.size());
+    for (std::size_t j = 0; j < expected.size(); ++j) ASSERT_NEAR(result.value().last_hidden_state[j], expected[j], bound) << j;
+    EXPECT_EQ(result.value().hidden_states.back(), result.value().last_hidden_state);
+    if (change == "head_mask") continue;
+    EXPECT_EQ(result.value().hidden_states[1], options.patches[0].values);
+  }
+}
+
+TEST(Forward, PatchingWhatWasThereChangesNoBit) {
+  const auto engine = load("nomic-bert");
+  Batch batch;
+  batch.add_sequence(std::vector<std::int32_t>{2, 9, 4, 3}, std::vector<std::int32_t>{0, 0, 1, 1});
+  batch.add_sequence(std::vector<std::int32_t>{2, 3}, std::vector<std::int32_t>{0, 0});
+  const auto plain = forward(*engine, batch, {.output_hidden_states = true, .output_qkv = true});
+  ASSERT_TRUE(plain.ok());
+  const ForwardResult& seen = plain.value();
+  ForwardOptions options;
+  options.patches = {{"embeddings.output", seen.hidden_states[0]}, {"layer.0.attention.query", seen.qkv[0][0]},
+                     {"layer.1.attention.key", seen.qkv[1][1]},    {"layer.1.attention.value", seen.qkv[2][1]},
+                     {"layer.0.output", seen.hidden_states[1]}};
+  options.head_mask.assign(6, 1.0f);
+  EXPECT_EQ(forward(*engine, batch, options).value().last_hidden_state, seen.last_hidden_state);
+  options.patches[2].values[3] += 1;
+  EXPECT_NE(forward(*engine, batch, options).value().last_hidden_state, seen.last_hidden_state);
+}
+
+TEST(Forward, RefusesPatchesAndMasksThatDoNotFit) {
+  const auto engine = load("roberta");
+  Batch batch;
+  batch.add_sequence(std::vector<std::int32_t>{2, 3}, std::vector<std::int32_t>{0, 0});
+  const auto message = [&](const ForwardOptions& options) {
+    const auto result = forward(*engine, batch, options);
+    return result.ok() ? "ok" : result.error().message;
+  };
+  EXPECT_EQ(message({.head_mask = {1, 2, 3}}), "head_mask: expected [2, 3] numbers, found 3");
+  EXPECT_EQ(message({.patches = {{"layer.1.intermediate", {1, 2}}}}),
+            "patch: 'layer.1.intermediate': expected 40 numbers for each of 2 tokens, found 2 in all");
+  for (const char* tap : {"layer.2.output", "layer.0.attention.probs", "final_norm.output", "", "layer.0."}) {
+    EXPECT_TRUE(message({.patches = {{tap, {}}}}).ends_with(std::string("found '") + tap + "'")) << tap;
+  }
+}
+
+}  // namespace
+}  // namespace wattn

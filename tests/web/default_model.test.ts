@@ -1,0 +1,125 @@
+// The model in the package: the file that its card speaks of, its scores on texts that training never saw, and what users do with it.
+import { createHash } from 'node:crypto';
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AutoModel, AutoTokenizer, cos_sim, env, pipeline, semantic_search } from 'wattn';
+import { failure, root } from './support.js';
+
+const report = JSON.parse(readFileSync(join(root, 'models/default/wattn-default.json'), 'utf8'));
+const data = join(root, '../shared/data');
+const withData = existsSync(data) ? it : it.skip;
+const why = existsSync(data) ? '' : ` (skipped: no data sets at ${data})`;
+
+const lines = (name: string) => readFileSync(join(data, name), 'utf8').trimEnd().split('\n');
+
+/** Ranks from 0, equal values sharing their average. */
+function ranks(values: readonly number[]): number[] {
+  const order = values.map((_, i) => i).sort((a, b) => (values[a] as number) - (values[b] as number));
+  const out: number[] = [];
+  for (let i = 0; i < order.length; ) {
+    let end = i;
+    while (end < order.length && values[order[end] as number] === values[order[i] as number]) ++end;
+    for (let k = i; k < end; ++k) out[order[k] as number] = (i + end - 1) / 2;
+    i = end;
+  }
+  return out;
+}
+
+function spearman(a: readonly number[], b: readonly number[]): number {
+  const [x, y] = [ranks(a), ranks(b)];
+  const mean = (x.length - 1) / 2;
+  let xy = 0;
+  let xx = 0;
+  let yy = 0;
+  x.forEach((value, i) => {
+    const other = (y[i] as number) - mean;
+    xy += (value - mean) * other;
+    xx += (value - mean) ** 2;
+    yy += other ** 2;
+  });
+  return xy / Math.sqrt(xx * yy);
+}
+
+describe('the default model', () => {
+  it('is the file that its card speaks of, within 4 MB', () => {
+    const bytes = readFileSync(join(root, 'dist/wattn-default.gguf'));
+    expect(createHash('sha256').update(bytes).digest('hex')).toBe(report.sha256);
+    expect(readFileSync(join(root, 'models/default/CARD.md'), 'utf8')).toContain(report.sha256);
+    expect(bytes.length).toBeLessThan(4_000_000);
+  });
+
+  it("gives PyTorch's vectors, with no network", async () => {
+    const { fetch } = env;
+    env.fetch = () => Promise.reject(new Error('the network was asked'));
+    try {
+      const embed = await pipeline('feature-extraction');
+      const rows = (await embed(report.vectors.texts)).tolist() as number[][];
+      // Components to six digits in the report; f32 sums of 256 terms in two orders differ by some 1e-6.
+      report.vectors.first_8.forEach((expected: number[], i: number) =>
+        expected.forEach((value, k) => expect(Math.abs((rows[i]?.[k] as number) - value)).toBeLessThan(5e-6)),
+      );
+      expect(embed.info().max_length).toBe(256);
+      await embed.dispose();
+    } finally {
+      env.fetch = fetch;
+    }
+  });
+
+  it('finds what a query is about', async () => {
+    const embed = await pipeline('feature-extraction');
+    const corpus = await embed(['The bakery opens at six.', 'Trains leave every hour.', 'He plays the guitar in a band.']);
+    const hits = semantic_search(await embed(['When can I buy bread?', 'rail timetable', 'music']), corpus, { top_k: 1 });
+    expect(hits.map(([best]) => best?.corpus_id)).toEqual([0, 1, 2]);
+    await embed.dispose();
+  });
+
+  it('runs in a worker, and gives the same bits there', async () => {
+    const [here, there] = [await pipeline('feature-extraction'), await pipeline('feature-extraction', null, { worker: true })];
+    const texts = ['one text', 'and another one, a little longer'];
+    expect([...(await there(texts)).data]).toEqual([...(await here(texts)).data]);
+    await Promise.all([here.dispose(), there.dispose()]);
+  });
+
+  it('tells praise from blame', async () => {
+    const classify = await pipeline('sentiment-analysis');
+    const [good, bad] = await classify(['I love this film, it is wonderful.', 'A boring, terrible waste of time.']);
+    expect([good, bad]).toMatchObject([{ label: 'POSITIVE' }, { label: 'NEGATIVE' }]);
+    await classify.dispose();
+  });
+
+  it('has a tokenizer and attentions of its own', async () => {
+    const tokenizer = await AutoTokenizer.from_pretrained();
+    const model = await AutoModel.from_pretrained();
+    const { attentions } = await model(tokenizer('Look inside.'), { output_attentions: true });
+    expect(attentions?.length).toBe(2);
+    await model.dispose();
+  });
+
+  it('says by name what it has no head for', async () => {
+    const error = await failure(pipeline('question-answering'));
+    expect(error.name).toBe('UnsupportedError');
+  });
+
+  withData(`keeps its score on STS-B test${why}`, async () => {
+    const embed = await pipeline('feature-extraction');
+    const pairs = lines('pairs/stsb/sts-test.csv').map((line) => line.split('\t'));
+    const a = (await embed(pairs.map((row) => row[5] as string))).tolist() as number[][];
+    const b = (await embed(pairs.map((row) => row[6] as string))).tolist() as number[][];
+    const score = spearman(
+      a.map((row, i) => cos_sim(row, b[i] as number[])),
+      pairs.map((row) => Number(row[4])),
+    );
+    // The report's was computed by PyTorch and rounded to four digits; pairs that all but tie may swap.
+    expect(Math.abs(score - report.scores.default.stsb_test)).toBeLessThan(2e-4);
+    await embed.dispose();
+  });
+
+  withData(`keeps its score on SST-2 dev${why}`, async () => {
+    const classify = await pipeline('sentiment-analysis');
+    const rows = lines('classification/sst2-glue-alps/test.tsv').slice(1).map((line) => line.split('\t'));
+    const found = await classify(rows.map((row) => (row[0] as string).trim()));
+    const right = found.filter((one, i) => (one as { label: string }).label === (rows[i]?.[1] === '1' ? 'POSITIVE' : 'NEGATIVE')).length;
+    expect(Math.abs(right / rows.length - report.scores.default.sst2_dev)).toBeLessThan(2.5 / rows.length); // logits that all but tie
+    await classify.dispose();
+  });
+});

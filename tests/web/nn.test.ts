@@ -1,0 +1,293 @@
+import { nn, Tensor } from 'wattn';
+import { nn as alone, Tensor as AloneTensor } from 'wattn/nn';
+import { expectError, readJson } from './support.js';
+
+/** {"$": [type, dims, data]} -> Tensor, anywhere inside. */
+function decode(value: any): any {
+  if (Array.isArray(value)) return value.map(decode);
+  if (value === null || typeof value !== 'object') return value;
+  if (value.$) {
+    const [type, dims, data] = value.$;
+    return new Tensor(
+      type,
+      data.map((x: any) => (x === '-inf' ? -Infinity : x)),
+      dims,
+    );
+  }
+  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, decode(each)]));
+}
+
+/** The numbers that tools/goldens/nn.py drew. */
+function drawState(seed: number, shapes: Record<string, number[]>, scale = 0.6): Record<string, Tensor> {
+  let x = seed;
+  const next = () => {
+    x = (x * 48271) % 2147483647;
+    return Math.floor(((x / 2147483647) * 2 - 1) * scale * 1000 + 0.5) / 1000;
+  };
+  return Object.fromEntries(
+    Object.entries(shapes).map(([name, dims]) => {
+      const values = Array.from({ length: dims.reduce((a, b) => a * b, 1) }, next);
+      const above = name.endsWith('running_var') ? values.map((value) => Math.fround(Math.abs(Math.fround(value)) + 0.5)) : values;
+      return [name, new Tensor('float32', above, dims)];
+    }),
+  );
+}
+
+const resolve = (path: string) => path.split('.').reduce((at: any, name) => at[name], nn) as any;
+
+function expectClose(name: string, got: Tensor, { value, diff, max }: any): void {
+  const want = decode(value) as Tensor;
+  expect([name, got.dims]).toEqual([name, want.dims]);
+  // Ours and torch's float32 both round some 10 to 30 sums in a row; ours may be off by 8 times what torch is off here, and by a few
+  // units in the last place of the largest number where torch happens to be exact.
+  const bound = 8 * Math.max(diff, max * 2 ** -22, 2 ** -24);
+  got.data.forEach((x: any, i: number) => {
+    const difference = Math.abs(Number(x) - Number(want.data[i]));
+    if (!(difference <= bound)) throw new Error(`${name} at ${i}: ${x}, expected ${want.data[i]} within ${bound}`);
+  });
+}
+
+beforeAll(() => nn.ready());
+
+describe('nn against PyTorch', () => {
+  const cases = readJson('nn/cases.json') as any[];
+
+  it.each(cases.filter((each) => each.function).map((each) => [each.name, each]))('%s', (name, { function: path, args, outputs }) => {
+    const out = resolve(path)(...decode(args));
+    [out].flat().forEach((tensor: Tensor, i: number) => expectClose(name, tensor, outputs[i]));
+  });
+
+  it.each(cases.filter((each) => each.module).map((each) => [each.name, each]))(
+    '%s',
+    (name, { module, make, seed, shapes, args, outputs }) => {
+      const block = new (resolve(module))(...make);
+      expect(Object.fromEntries(Object.entries(block.shapes()).map(([key, { dims }]: any) => [key, dims]))).toEqual(shapes);
+      block.load_state_dict(drawState(seed, shapes));
+      const out = block.forward(...decode(args));
+      [out].flat().forEach((tensor: Tensor, i: number) => outputs[i] && expectClose(name, tensor, outputs[i]));
+      block.dispose();
+    },
+  );
+});
+
+describe('generation against transformers', () => {
+  const golden = readJson('nn/generation.json');
+
+  it('gives the logits of GPT-2, whole and one token at a time', () => {
+    const model = new nn.LanguageModel(golden.make[0]);
+    model.load_state_dict(decode(golden.state));
+    const ids = new Tensor('int64', golden.prompt.map(BigInt), [1, golden.prompt.length]);
+    const whole = model.forward(ids);
+    expectClose('logits', whole, { value: golden.logits, diff: 0, max: golden.max });
+    const cache = new nn.KeyValueCache();
+    golden.prompt.forEach((id: number, i: number) => {
+      const row = model.forward(new Tensor('int32', [id], [1, 1]), { cache });
+      expect([...row.data]).toEqual([...whole.slice(0, i).data]); // the same bits
+    });
+    expect(cache.length).toBe(golden.prompt.length);
+  });
+
+  it('is greedy and searches by beams as the reference does, with and without a cache', () => {
+    const model = new nn.LanguageModel(golden.make[0]);
+    model.load_state_dict(decode(golden.state));
+    for (const { options, ids } of golden.answers) {
+      for (const use_cache of [true, false]) {
+        expect([options, model.generate(golden.prompt, { ...options, use_cache })]).toEqual([options, ids]);
+      }
+    }
+  });
+
+  it('draws from the reference’s probabilities', () => {
+    for (const { options, probabilities } of golden.warpers) {
+      const got = nn.functional.sampling_probabilities(decode(golden.row), options);
+      expectClose(JSON.stringify(options), got, { value: probabilities, diff: 0, max: 1 });
+    }
+    const model = new nn.LanguageModel(golden.make[0]);
+    model.load_state_dict(decode(golden.state));
+    const draw = (seed: number) => model.generate(golden.prompt, { do_sample: true, seed, max_new_tokens: 30 });
+    expect(draw(1)).toEqual(draw(1));
+    expect(draw(1)).not.toEqual(draw(2));
+    // The first token of 2000 draws: each share within five standard errors.
+    const want = decode(golden.warpers[0].probabilities).data as Float32Array;
+    const counts = new Float64Array(want.length);
+    const draws = 2000;
+    for (let seed = 0; seed < draws; ++seed) {
+      const token = model.generate(golden.prompt, { do_sample: true, seed, max_new_tokens: 1 }).at(-1) as number;
+      counts[token] = (counts[token] as number) + 1;
+    }
+    want.forEach((p, i) => expect(Math.abs((counts[i] as number) / draws - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / draws) + 1e-9));
+  });
+});
+
+describe('nn', () => {
+  const x = new Tensor('float32', [0.4581, 0.4829, 0.3125, 0.615, 0.2139, 0.4118], [2, 3]);
+
+  it('is one class with what wattn/nn gives', () => {
+    expect(alone.Linear).toBe(nn.Linear);
+    expect(AloneTensor).toBe(Tensor);
+  });
+
+  it('has the parameter counts of the notes', () => {
+    expect(new nn.SelfAttention({ k: 6 }).num_parameters()).toBe(108);
+    expect(new nn.SelfAttention({ k: 6, heads: 8, mode: 'wide' }).num_parameters()).toBe(1158);
+  });
+
+  it('has the dictionary of the notes', () => {
+    const corpus = 'Saarbrücken is situated in Saarland. It has a University called Saarland University.';
+    const dictionary = nn.Dictionary.from_corpus(corpus);
+    expect(dictionary.encode('Saarland University is in Saarbrücken.')).toEqual([2, 3, 8, 7, 1]);
+    const special = nn.Dictionary.from_corpus(corpus, { specials: ['<unk>', '<pad>', '<s>', '</s>'], lowercase: true });
+    expect(special.encode('Is Paris', { bos: true, eos: true })).toEqual([2, special.encode('is')[0], 0, 3]);
+    expect(special.encode_batch(['is', 'it is'])[0]?.[1]).toBe(1);
+    expect(special.decode(special.encode('it is situated', { eos: true }))).toBe('it is situated');
+    const letters = nn.Dictionary.from_corpus('abba', { level: 'character' });
+    expect([letters.tokens, letters.encode('ba'), letters.decode([1, 0])]).toEqual([['a', 'b'], [1, 0], 'ba']);
+    expect(() => dictionary.encode('Paris')).toThrow(/'Paris' is not in the dictionary, and there is no <unk>/);
+    expect(() => dictionary.decode([99])).toThrow(/no id 99/);
+  });
+
+  it('draws the same parameters from a seed, in every build', () => {
+    const [a, b, c] = [7, 7, 8].map((seed) => new nn.Linear(4, 3, { seed }).state_dict().weight!.tolist());
+    expect(a).toEqual(b);
+    expect(a).not.toEqual(c);
+    expect(Math.max(...(a as number[][]).flat().map(Math.abs))).toBeLessThanOrEqual(0.5);
+    nn.manual_seed(5);
+    const first = new nn.Linear(4, 3).state_dict();
+    expect(new nn.Linear(4, 3, { seed: 5 }).state_dict()).toEqual(first);
+  });
+
+  it('goes through safetensors and back', () => {
+    const model = new nn.TransformerEncoderLayer(8, 2, { dim_feedforward: 16 });
+    const bytes = nn.save_safetensors(model.state_dict(), { metadata: { format: 'pt' } });
+    const again = new nn.TransformerEncoderLayer(8, 2, { dim_feedforward: 16 });
+    again.load_state_dict(nn.load_safetensors(bytes));
+    expect(again.state_dict()).toEqual(model.state_dict());
+    for (let length = 0; length < bytes.length; length += 97) {
+      expect(() => nn.load_safetensors(bytes.slice(0, length))).toThrow(expect.objectContaining({ name: 'ModelFormatError' }));
+    }
+  });
+
+  it('has parts of one’s own', () => {
+    class Net extends nn.Module {
+      first = new nn.Linear(3, 4);
+      rest = [new nn.ReLU(), new nn.Linear(4, 2)];
+      override forward(input: Tensor): Tensor {
+        return this.rest.reduce((at: Tensor, part) => part.forward(at), this.first.forward(input));
+      }
+    }
+    const net = new Net();
+    expect(Object.keys(net.state_dict())).toEqual(['first.weight', 'first.bias', 'rest.1.weight', 'rest.1.bias']);
+    const sequential = new nn.Sequential(net.first, ...net.rest);
+    expect(sequential.forward(x).tolist()).toEqual(net.forward(x).tolist());
+    expect(net.num_parameters()).toBe(3 * 4 + 4 + 4 * 2 + 2);
+    const zeros = Object.fromEntries(Object.entries(net.state_dict()).map(([k, v]) => [k, new Tensor('float32', new Float32Array(v.size), v.dims)]));
+    net.load_state_dict(zeros);
+    expect(net.forward(x).tolist()).toEqual([
+      [0, 0],
+      [0, 0],
+    ]);
+    expect(nn.summary(net, [2, 3]).rows.map((row) => row.type)).toEqual(['Net', 'Linear', 'ReLU', 'Linear']);
+    net.dispose();
+    expect(() => net.forward(x)).toThrow(/disposed/);
+  });
+
+  it('prints what torchinfo prints', () => {
+    const mlp = new nn.Sequential(
+      new nn.Linear(16, 64),
+      new nn.ReLU(),
+      new nn.LayerNorm(64),
+      new nn.Sequential(new nn.Linear(64, 32, { bias: false }), new nn.GELU()),
+      new nn.Linear(32, 3),
+    );
+    const embedding = new nn.Sequential(new nn.Embedding(1000, 300), new nn.Linear(300, 1000));
+    const columns = ['input', 'output', 'parameters', 'mult_adds'] as const;
+    const [first, second, third] = readJson('nn/summaries.json');
+    expect(nn.summary(mlp, first.shape).toString({ columns })).toBe(first.text);
+    // An id is 8 bytes in torch's example and 4 here; nothing else differs.
+    const text = nn.summary(embedding, second.shape).toString({ columns });
+    expect(text.replace(/0\.00$/m, '')).toBe(second.text.replace(/0\.00$/m, ''));
+    const layer = nn.summary(new nn.TransformerEncoderLayer(64, 4, { dim_feedforward: 128 }), third.shape);
+    // torchinfo passes over the maps of attention, as it never sees out_proj run; here they count, for each token.
+    const attention = 2 * 9 * (4 * 64 * 64 + 4 * 64);
+    expect([layer.total_params, layer.total_mult_adds]).toEqual([third.total_params, third.total_mult_adds + attention]);
+    expect(String(layer)).toMatch(/Kernel Shape/);
+  });
+
+  it('lets one look inside', () => {
+    const layer = new nn.TransformerEncoder(new nn.TransformerEncoderLayer(8, 2, { dim_feedforward: 16 }), 2);
+    const input = new Tensor('float32', Float32Array.from({ length: 40 }, (_, i) => Math.sin(i)), [1, 5, 8]);
+    const { output, rows } = nn.trace(layer, input, { need_weights: true, average_attn_weights: false });
+    const attention = rows.filter((row) => row.type === 'MultiheadAttention');
+    expect(attention.map((row) => row.weights?.dims)).toEqual([
+      [1, 2, 5, 5],
+      [1, 2, 5, 5],
+    ]);
+    expect(rows[0]?.tensor?.tolist()).toEqual((output as Tensor[])[0]?.tolist());
+  });
+
+  it('shows what permuting the input does', () => {
+    const input = new Tensor('float32', Float32Array.from({ length: 2 * 6 * 8 }, (_, i) => Math.sin(3 * i)), [2, 6, 8]);
+    const attention = new nn.SelfAttention({ k: 8, heads: 2 });
+    const positions = new nn.PositionalEncoding(8);
+    const near = 1e-6; // sums of six terms of size 1, in another order
+    const plain = nn.equivariance((x) => attention.forward(x), input);
+    expect(plain.equivariant).toBeLessThan(near);
+    expect(plain.invariant).toBeGreaterThan(0.01);
+    const pooled = nn.equivariance((x) => nn.functional.pool_sequence(attention.forward(x), { mode: 'mean' }), input);
+    expect(pooled.invariant).toBeLessThan(near);
+    const placed = nn.equivariance((x) => attention.forward(positions.forward(x)), input);
+    expect(placed.equivariant).toBeGreaterThan(0.01);
+    expect(placed.invariant).toBeGreaterThan(0.01);
+  });
+
+  it('takes steps with a cache that equal the whole', () => {
+    const step = (i: number, of: Tensor) => of.slice(null, [i, i + 1], null);
+    const input = new Tensor('float32', Float32Array.from({ length: 6 * 8 }, (_, i) => Math.cos(i)), [1, 6, 8]);
+    const memory = new Tensor('float32', Float32Array.from({ length: 4 * 8 }, (_, i) => Math.sin(i)), [1, 4, 8]);
+    const decoder = new nn.TransformerDecoder(new nn.TransformerDecoderLayer(8, 2, { dim_feedforward: 16 }), 2);
+    const whole = decoder.forward(input, memory, { tgt_is_causal: true });
+    const cache = new nn.KeyValueCache();
+    for (let i = 0; i < 6; ++i) {
+      const row = decoder.forward(step(i, input), memory, { tgt_is_causal: true, cache });
+      expect([...row.data]).toEqual([...step(i, whole).data]);
+    }
+    for (const relative of ['bias', 'vector', 't5', 'alibi', 'rotary'] as const) {
+      const attention = new nn.SelfAttention({ k: 8, heads: 2, relative, causal: true, max_distance: 20, num_buckets: 8 });
+      const all = attention.forward(input);
+      const seen = new nn.KeyValueCache();
+      for (let i = 0; i < 6; ++i) {
+        const row = attention.forward(step(i, input), { cache: seen });
+        expect([relative, ...row.data]).toEqual([relative, ...step(i, all).data]);
+      }
+    }
+    expect(() => decoder.forward(new Tensor('float32', new Float32Array(16), [2, 1, 8]), memory, { cache })).toThrow(/batch/);
+  });
+
+  it('names what is wrong', async () => {
+    const linear = new nn.Linear(3, 2);
+    const cases: [() => unknown, RegExp][] = [
+      [() => new nn.Linear(0, 2), /nn\.Linear: option 'in_features': expected a whole number from 1 on, found 0/],
+      [() => new nn.Linear(2.5, 2), /found 2\.5/],
+      [() => new nn.Linear(2, 2, { biass: true } as any), /nn\.Linear: unknown option 'biass'/],
+      [() => new nn.MultiheadAttention(10, 3), /embed_dim = 10 does not divide among 3 heads/],
+      [() => new nn.MultiheadAttention(8, 2, { batch_first: false } as any), /batch_first: false is not supported/],
+      [() => new nn.SelfAttention({ k: 8, mode: 'broad' as any }), /'mode': expected one of 'narrow', 'wide', found 'broad'/],
+      [() => linear.forward(new Tensor('float32', [1, 2], [2])), /nn\.Linear: expected the input of shape \[\.\.\., 3\], found \[2\]/],
+      [() => linear.forward([1, 2, 3] as any), /expected a Tensor as 'input', found an array/],
+      [() => linear.load_state_dict({}), /'weight' \[2,3\] is missing/],
+      [() => linear.load_state_dict({ weight: x, bias: x }), /expected 'bias' of shape \[2\], found \[2,3\]/],
+      [() => new nn.Embedding(3, 2).forward(new Tensor('int64', [3n], [1])), /whole numbers below 3, found 3/],
+      [() => nn.functional.softmax(x, { dim: 2 }), /expected dim in -2 \.\. 1, found 2/],
+      [() => nn.functional.matmul(x, x), /inner sizes of \[2, 3\] and \[2, 3\] differ/],
+      [() => nn.functional.scaled_dot_product_attention(x, x, x, { attn_mask: new Tensor('bool', [1, 1, 1], [3]) }), /mask or bias/],
+      [() => nn.functional.max_pool2d(x, [5, 5]), /larger than the image/],
+      [() => new nn.TransformerDecoderLayer(4, 1).forward(new Tensor('float32', new Float32Array(4), [1, 1, 4]), null as any), /expected memory/],
+      [() => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1, max_len: 4 }).generate([1, 2, 3], { max_new_tokens: 9 }), /max_len = 4/],
+      [() => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1 }).generate([7]), /whole numbers below 5, found 7/],
+      [() => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1 }).generate([]), /prompt of one token/],
+    ];
+    for (const [run, message] of cases) await expectError(run, 'InputError', message);
+    await expectError(() => new nn.Embedding(2 ** 30, 2 ** 10), 'OutOfMemoryError', /no memory for the parameter 'weight'/);
+    expect(linear.forward(x).dims).toEqual([2, 2]);
+  });
+});

@@ -1,0 +1,270 @@
+"""Gathers the text the default model learns from, and takes out what the evaluation sets share with it.
+
+Every source may be used in a model that ships; card.py prints the table below. Evaluation text (STS-B, STS 2012-16, SST-2 dev and
+test, XQuAD) never enters: a text goes when, letters and digits alone, it equals an evaluation text or shares 40 letters in a row.
+"""
+
+import bz2
+import csv
+import json
+import random
+import re
+import subprocess
+import zipfile
+from collections import namedtuple
+from pathlib import Path
+
+Source = namedtuple("Source", "name licence origin most read")  # most: texts taken, drawn by seed
+LEAST, MOST = 12, 600  # characters of a text
+
+NLTK = "nltk/nltk_data@5db857e6f7df11eabb5e5665836db9ec8df07e28:packages/corpora/"
+
+
+def sentences(text):
+    """Plain prose in sentences; rough is enough here."""
+    text = re.sub(r"\s+", " ", text)
+    return re.split(r"(?<=[.!?])[\"')]* (?=[\"'(]?[A-Z0-9])", text)
+
+
+def windows(parts, rng):
+    """Sentences alone, and runs of two to five: paragraphs are embedded too."""
+    yield from parts
+    at = 0
+    while at + 1 < len(parts):
+        n = rng.randint(2, 5)
+        yield " ".join(parts[at : at + n])[:MOST]
+        at += n
+
+
+def wikitext(text):
+    for marked, plain in ((" @-@ ", "-"), (" @,@ ", ","), (" @.@ ", "."), (" 's", "'s"), ("( ", "("), (" )", ")")):
+        text = text.replace(marked, plain)
+    return re.sub(r" ([.,;:!?])", r"\1", text)
+
+
+class Reader:
+    def __init__(self, data, nltk):
+        self.data, self.nltk, self.rng = Path(data), Path(nltk), random.Random(1)
+
+    def lines(self, *names):
+        for name in names:
+            yield from (self.data / name).read_text("utf-8", "replace").splitlines()
+
+    def zipped(self, package, ends=""):
+        with zipfile.ZipFile(self.nltk / f"{package}.zip") as z:
+            for name in sorted(z.namelist()):
+                if not name.endswith("/") and name.endswith(ends) and "README" not in name:
+                    yield name, z.read(name).decode("utf-8", "replace")
+
+    def prose(self, text):
+        for paragraph in re.split(r"\n\s*\n", text):
+            yield from windows([s.strip() for s in sentences(paragraph) if s.strip()], self.rng)
+
+    # one function a source
+    def tatoeba(self):
+        for path in sorted((self.data / "pairs/tatoeba").glob("*-eng.eng")):
+            yield from path.read_text("utf-8").splitlines()
+
+    def snli(self):
+        for line in self.lines("pairs/snli/dev.txt", "pairs/snli/test.txt"):
+            yield from line.split("\t")[:2]
+
+    def wikipedia(self):
+        for name in ("valid", "test"):
+            for line in self.lines(f"text/wikitext2/wiki.{name}.raw"):
+                if line.strip() and not line.startswith(" ="):
+                    yield from windows(sentences(wikitext(line.strip())), self.rng)
+        import gensim
+
+        sample = Path(gensim.__file__).parent / "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+        from gensim.corpora.wikicorpus import filter_wiki
+
+        for _, body in re.findall(r"<text([^>]*)>(.*?)</text>", bz2.open(sample, "rt", encoding="utf-8").read(), re.S):
+            for paragraph in filter_wiki(body).split("\n"):
+                if len(paragraph) > 80 and not re.match(r"[\s*#|=!:;{]", paragraph):
+                    yield from windows(sentences(paragraph.replace("'''", "").replace("''", "")), self.rng)
+
+    def wordnet(self):
+        for part in ("noun", "verb", "adj", "adv"):
+            for line in open(f"/usr/share/wordnet/data.{part}", encoding="utf-8"):
+                if line.startswith("  "):
+                    continue
+                head, gloss = line.split("|", 1)
+                fields = head.split()
+                words = [w.replace("_", " ").split("(")[0] for w in fields[4 : 4 + 2 * int(fields[3], 16) : 2]]
+                examples = re.findall(r'"([^"]+)"', gloss)
+                meaning = gloss.split('; "')[0].strip()
+                yield f"{words[0]}: {meaning}"
+                yield meaning
+                if len(words) > 1:
+                    yield ", ".join(words)
+                yield from examples
+
+    def reviews(self):
+        for name, text in self.zipped("movie_reviews", ".txt"):
+            yield from windows([line.strip() for line in text.splitlines() if line.strip()], self.rng)
+
+    def polarity(self):
+        for package in ("sentence_polarity", "subjectivity"):
+            for _, text in self.zipped(package):
+                yield from text.splitlines()
+
+    def products(self):
+        for _, text in self.zipped("pros_cons", ".txt"):
+            yield from re.findall(r"<(?:Pros|Cons)>(.*?)</", text)
+        for package in ("product_reviews_1", "product_reviews_2", "comparative_sentences"):
+            for _, text in self.zipped(package, ".txt"):
+                for line in text.splitlines():
+                    if "##" in line:
+                        yield line.split("##", 1)[1]
+
+    def masc(self):
+        for _, text in self.zipped("masc_tagged", ".txt"):
+            plain = re.sub(r"(\S+)_[A-Z.,:()'`$#\"-]+(?=\s|$)", r"\1", text)
+            yield from self.prose(re.sub(r" ([.,;:!?]|'\w+|n't)", r"\1", plain))
+
+    def speeches(self):
+        for package in ("state_union", "inaugural"):
+            if package == "inaugural":
+                with zipfile.ZipFile(self.data / "text/inaugural.zip") as z:
+                    texts = [z.read(n).decode("latin-1") for n in sorted(z.namelist()) if n.endswith(".txt")]
+            else:
+                texts = [text for _, text in self.zipped(package, ".txt")]
+            for text in texts:
+                yield from self.prose(text)
+
+    def books(self):
+        for name in ("darwin", "bronte", "shakespeare"):
+            yield from self.prose((self.data / f"text/{name}.txt").read_text("utf-8", "replace"))
+
+    def requests(self):
+        for path in sorted((self.data / "classification/snips").glob("train_*.json")):
+            for item in next(iter(json.loads(path.read_bytes().decode("utf-8", "replace")).values())):
+                yield "".join(part["text"] for part in item["data"])
+        for row in csv.reader(self.lines("classification/hwu64/kfold1.train.csv")):
+            yield row[0]
+
+    def messages(self):
+        for line in self.lines("classification/sms-spam/SMSSpamCollection.tsv"):
+            yield line.split("\t")[-1]
+        for path in sorted((self.data / "ner").rglob("*")):
+            if path.is_file() and path.suffix in (".conll", ".txt", ".tsv", ".json", ".bio", ""):
+                words = []
+                for line in path.read_text("utf-8", "replace").splitlines():
+                    fields = line.split()
+                    if len(fields) >= 2:
+                        words.append(fields[0])
+                    elif words:
+                        yield " ".join(words)
+                        words = []
+
+    def packages(self):
+        listing = subprocess.run(["apt-cache", "search", "."], capture_output=True, text=True).stdout.splitlines()
+        for line in sorted(listing)[::2]:
+            yield line.split(" - ", 1)[-1]
+
+
+def sources(data, nltk):
+    r = Reader(data, nltk)
+    return [
+        Source("Tatoeba, English side", "CC BY 2.0 FR", "facebookresearch/LASER data/tatoeba/v1", None, r.tatoeba),
+        Source("SNLI dev and test", "CC BY-SA 4.0", "nlp.stanford.edu/projects/snli", None, r.snli),
+        Source("Wikipedia: WikiText-2 valid and test, gensim's sample of articles", "CC BY-SA 3.0", "WikiText-2; gensim test data", 35000, r.wikipedia),
+        Source("WordNet 3.0 glosses and examples", "WordNet licence", "Debian wordnet-base", 60000, r.wordnet),
+        Source("Movie reviews 2.0", "CC BY 4.0", NLTK + "movie_reviews", 30000, r.reviews),
+        Source("Sentence polarity 1.0, subjectivity 1.0", "CC BY 4.0", NLTK + "sentence_polarity, subjectivity", None, r.polarity),
+        Source("Product reviews, pros and cons, comparative sentences", "CC BY 4.0", NLTK + "pros_cons, product_reviews_*, ...", 20000, r.products),
+        Source("MASC", "free for any use", NLTK + "masc_tagged", 15000, r.masc),
+        Source("State of the Union, inaugural addresses", "public domain", NLTK + "state_union, inaugural", 6000, r.speeches),
+        Source("Darwin, Bronte, Shakespeare", "public domain", "Project Gutenberg", 10000, r.books),
+        Source("SNIPS, HWU64 (train)", "CC0, CC BY 4.0", "sonos/nlu-benchmark, xliuhw/NLU-Evaluation-Data", None, r.requests),
+        Source("SMS spam, WNUT-17, Broad Twitter Corpus", "CC BY 4.0", "UCI; the corpora's repositories", None, r.messages),
+        Source("Debian package descriptions, every second", "DFSG-free", "apt-cache search .", 8000, r.packages),
+    ]
+
+
+# What training must not see
+
+SHARED = 40  # letters and digits in a row
+STRIDE = 8  # evaluation texts keep a part of SHARED - STRIDE + 1 letters at every place, others are asked at every STRIDE-th
+PART = SHARED - STRIDE + 1
+
+
+def letters(text):
+    return re.sub(r"[^a-z0-9]", "", text.lower())
+
+
+def evaluation_texts(data):
+    data = Path(data)
+    for part in ("dev", "test"):
+        for line in (data / f"pairs/stsb/sts-{part}.csv").read_text("utf-8").splitlines():
+            yield from line.split("\t")[5:7]
+    for path in sorted((data / "pairs/sts2012-16").rglob("*.test.tsv")):
+        for line in path.read_text("utf-8", "replace").splitlines():
+            yield from line.split("\t")[:3]
+    for name in ("sst2-glue-alps/test", "sst2-sentences/dev", "sst2-sentences/test"):
+        for line in (data / f"classification/{name}.tsv").read_text("utf-8").splitlines()[1 if "alps" in name else 0 :]:
+            yield line.split("\t")[0]
+    for article in json.loads((data / "qa/xquad/xquad.en.json").read_text("utf-8"))["data"]:
+        for paragraph in article["paragraphs"]:
+            yield paragraph["context"]
+            yield from (qa["question"] for qa in paragraph["qas"])
+
+
+class Overlap:
+    """Says whether a text shares SHARED letters in a row, or all its letters, with an evaluation text."""
+
+    def __init__(self, data):
+        self.whole, self.parts = set(), set()
+        for text in evaluation_texts(data):
+            key = letters(text)
+            self.whole.add(key)
+            self.parts.update(hash(key[i : i + PART]) for i in range(len(key) - PART + 1))
+
+    def __call__(self, text):
+        key = letters(text)
+        if key in self.whole:
+            return True
+        return any(hash(key[i : i + PART]) in self.parts for i in range(0, len(key) - PART + 1, STRIDE))
+
+
+def clean(text):
+    return re.sub(r"\s+", " ", text).strip()[:MOST]
+
+
+def gather(data, nltk, out):
+    """Writes corpus.txt (one text a line) and corpus.json (what came from where); says what it does."""
+    overlap, seen, texts, table = Overlap(data), set(), [], []
+    for source in sources(data, nltk):
+        kept = dropped = 0
+        candidates = [clean(text) for text in source.read()]
+        random.Random(1).shuffle(candidates)
+        for text in candidates:
+            if kept == source.most:
+                break
+            key = letters(text)
+            if len(text) < LEAST or len(key) < 8 or key in seen:
+                continue
+            seen.add(key)
+            if overlap(text):
+                dropped += 1
+                continue
+            texts.append(text)
+            kept += 1
+        table.append({"name": source.name, "licence": source.licence, "origin": source.origin, "texts": kept, "shared_with_evaluation": dropped})
+        print(f"{kept:8d} texts, {dropped:6d} taken out as evaluation text: {source.name}", flush=True)
+    random.Random(1).shuffle(texts)
+    (out / "corpus.txt").write_text("\n".join(texts) + "\n", "utf-8")
+    (out / "corpus.json").write_text(json.dumps(table, indent=1), "utf-8")
+
+
+if __name__ == "__main__":
+    import argparse
+
+    p = argparse.ArgumentParser()
+    p.add_argument("--data", required=True, help="the folder of data sets (classification/, pairs/, text/, ...)")
+    p.add_argument("--nltk", required=True, help="a folder with the .zip files of nltk_data's packages/corpora")
+    p.add_argument("--out", required=True)
+    a = p.parse_args()
+    Path(a.out).mkdir(parents=True, exist_ok=True)
+    gather(a.data, a.nltk, Path(a.out))

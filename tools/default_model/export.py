@@ -1,0 +1,137 @@
+"""Writes the trained model as one GGUF file (q8_0: blocks of 32 int8 with an f16 scale), scores what was written, and its card.
+
+Names and keys are llama.cpp's for "bert"; the sentiment head is its cls.output with classifier.output_labels.
+"""
+
+import argparse
+import hashlib
+import json
+import platform
+from pathlib import Path
+
+import gguf
+import numpy as np
+import tokenizers
+import torch
+import transformers
+from tokenizers import Tokenizer
+
+import evaluate
+from teacher import Teacher
+from train import HEADS, HIDDEN, LABELS, POSITIONS, embedder, make_student, sentiment_accuracy
+
+NAMES = {
+    "bert.embeddings.word_embeddings": "token_embd",
+    "bert.embeddings.position_embeddings": "position_embd",
+    "bert.embeddings.token_type_embeddings": "token_types",
+    "bert.embeddings.LayerNorm": "token_embd_norm",
+    "attention.self.query": "attn_q",
+    "attention.self.key": "attn_k",
+    "attention.self.value": "attn_v",
+    "attention.output.dense": "attn_output",
+    "attention.output.LayerNorm": "attn_output_norm",
+    "intermediate.dense": "ffn_up",
+    "output.dense": "ffn_down",
+    "output.LayerNorm": "layer_output_norm",
+    "bert.pooler.dense": "cls",
+    "classifier": "cls.output",
+}
+
+
+def gguf_name(name):
+    stem, ending = name.rsplit(".", 1)
+    layer = "bert.encoder.layer."
+    if stem.startswith(layer):
+        number, role = stem[len(layer) :].split(".", 1)
+        return f"blk.{number}.{NAMES[role]}.{ending}"
+    return f"{NAMES[stem]}.{ending}"
+
+
+def write(model, tokenizer, path):
+    """The file; and the model's weights become what was written."""
+    config = model.config
+    w = gguf.GGUFWriter(path, "bert")
+    w.add_name("wattn-default")
+    w.add_description("Small sentence encoder with a sentiment head, distilled from all-MiniLM-L6-v2")
+    w.add_license("Apache-2.0")
+    w.add_block_count(config.num_hidden_layers)
+    w.add_context_length(POSITIONS)
+    w.add_embedding_length(HIDDEN)
+    w.add_feed_forward_length(config.intermediate_size)
+    w.add_head_count(HEADS)
+    w.add_layer_norm_eps(config.layer_norm_eps)
+    w.add_causal_attention(False)
+    w.add_pooling_type(gguf.PoolingType.MEAN)
+    w.add_file_type(gguf.LlamaFileType.MOSTLY_Q8_0)
+    w.add_classifier_output_labels([LABELS[i] for i in sorted(LABELS)])
+    tokens = [t for t, _ in sorted(tokenizer.get_vocab().items(), key=lambda x: x[1])]
+    special = [t.startswith("[") and t.endswith("]") and len(t) > 2 for t in tokens]
+    w.add_tokenizer_model("bert")
+    marked = [t if s else t.removeprefix("##") if t.startswith("##") and len(t) > 2 else "\u2581" + t for t, s in zip(tokens, special)]
+    w.add_token_list(marked)
+    w.add_token_types([gguf.TokenType.CONTROL if s else gguf.TokenType.NORMAL for s in special])
+    w.add_token_type_count(2)
+    for key, token in (("bos", "[CLS]"), ("eos", "[SEP]"), ("cls", "[CLS]"), ("sep", "[SEP]"), ("pad", "[PAD]"), ("unk", "[UNK]"), ("mask", "[MASK]")):
+        getattr(w, f"add_{key}_token_id")(tokens.index(token))
+    with torch.no_grad():
+        for name, tensor in model.state_dict().items():
+            values = tensor.numpy()
+            if values.ndim == 2:
+                blocks = gguf.quants.quantize(values, gguf.GGMLQuantizationType.Q8_0)
+                tensor.copy_(torch.from_numpy(gguf.quants.dequantize(blocks, gguf.GGMLQuantizationType.Q8_0)))
+                w.add_tensor(gguf_name(name), blocks, raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+            else:
+                w.add_tensor(gguf_name(name), values)
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--data", required=True)
+    p.add_argument("--teacher", required=True)
+    p.add_argument("--out", required=True, help="the folder that train.py wrote")
+    p.add_argument("--model", required=True, help="the .gguf to write; the card, the scores and some vectors beside it")
+    a = p.parse_args()
+    out, target = Path(a.out), Path(a.model)
+    tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
+    model = make_student(tokenizer.get_vocab_size(), np.load(out / "first_vectors.npy"), 1)
+    saved = torch.load(out / "checkpoint.pt")
+    model.load_state_dict(saved["model"])
+    model.eval()
+    write(model, tokenizer, target)
+
+    embed = embedder(model, tokenizer)
+    teacher = Teacher(a.teacher)
+    first = np.load(out / "first_vectors.npy")
+
+    def word_average(texts):
+        """What the training began with: the mean of static token vectors."""
+        rows = np.stack([first[e.ids[1:-1] or [1]].mean(0) for e in tokenizer.encode_batch(list(texts))])
+        return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+    scores = {
+        "default": evaluate.scores(embed, a.data) | {"sst2_dev": round(sentiment_accuracy(model, tokenizer, evaluate.sst2(a.data)), 4)},
+        "word_average": evaluate.scores(word_average, a.data),
+        "teacher": evaluate.scores(teacher.embed, a.data),
+    }
+    texts = ["The bakery opens at six.", "When can I buy fresh bread?", "Trains leave every hour.", "a charming and often affecting journey"]
+    report = {
+        "sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
+        "bytes": target.stat().st_size,
+        "steps": saved["step"],
+        "parameters": sum(p.numel() for p in model.parameters()),
+        "corpus": json.loads((out / "corpus.json").read_text()),
+        "texts_used": json.loads((out / "teacher.json").read_text())["done"],
+        "scores": scores,
+        "vectors": {"texts": texts, "first_8": [[round(float(x), 6) for x in row[:8]] for row in embed(texts)]},
+        "versions": {"python": platform.python_version(), "torch": torch.__version__, "transformers": transformers.__version__, "tokenizers": tokenizers.__version__},
+    }
+    target.with_suffix(".json").write_text(json.dumps(report, indent=1) + "\n", "utf-8")
+    print(json.dumps({k: report[k] for k in ("sha256", "bytes", "scores")}, indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,38 @@
+"""All steps in order; each goes on where an earlier run stopped."""
+
+import argparse
+import subprocess
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parent.parent
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--data", required=True)
+    p.add_argument("--nltk", required=True)
+    p.add_argument("--teacher", required=True)
+    p.add_argument("--out", required=True)
+    p.add_argument("--steps", type=int, default=12000)
+    a = p.parse_args()
+    out, model = Path(a.out), ROOT / "models/default/wattn-default.gguf"
+
+    def python(script, *args):
+        print(f"== {script}", flush=True)
+        subprocess.run([sys.executable, HERE / script, *args], check=True)
+
+    if not (out / "corpus.txt").exists():
+        python("corpus.py", "--data", a.data, "--nltk", a.nltk, "--out", a.out)
+    if not (out / "tokenizer.json").exists():
+        train = ["tokenize", "--train", "wordpiece", "--vocab-size", "8192", "--out", out / "tokenizer.json", out / "corpus.txt"]
+        subprocess.run(["node", ROOT / "dist/cli.js", *train], check=True)
+    python("teacher.py", "--teacher", a.teacher, "--out", a.out)
+    python("train.py", "--data", a.data, "--nltk", a.nltk, "--teacher", a.teacher, "--out", a.out, "--steps", str(a.steps))
+    python("export.py", "--data", a.data, "--teacher", a.teacher, "--out", a.out, "--model", str(model))
+    python("card.py", "--model", str(model))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,248 @@
+"""Trains the default model: a small BERT that gives the teacher's vectors (turned into fewer dimensions), and a sentiment head.
+
+Loss: 1 - cos to the teacher's vector, plus the squared difference of all cosines within the batch (relational distillation, Park et al.
+2019, arXiv 1904.05068), plus cross-entropy of the sentiment head. Token embeddings begin as the teacher's vectors of the tokens'
+own strings (as model2vec does), positions at zero, so that the model begins as an average of word vectors.
+
+Seeded; checkpoint.pt holds everything a stopped run needs to go on.
+"""
+
+import argparse
+import json
+import math
+import random
+import re
+import time
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer
+from transformers import BertConfig, BertForSequenceClassification
+
+import evaluate
+from corpus import Overlap, clean
+from teacher import Teacher
+
+HIDDEN, LAYERS, HEADS, FFN, POSITIONS = 256, 2, 4, 512, 256
+MOST_TOKENS = 96  # of a training text
+BATCH, SENTIMENT_BATCH = 128, 32
+LABELS = {0: "NEGATIVE", 1: "POSITIVE"}
+
+
+def rotation(vectors):
+    """[384, HIDDEN]: the directions that keep most of the teacher's cosines (uncentred principal components)."""
+    sample = vectors[:50000].astype(np.float32)
+    _, directions = np.linalg.eigh(sample.T @ sample)
+    return np.ascontiguousarray(directions[:, ::-1][:, :HIDDEN])
+
+
+def make_student(vocab, first_vectors, seed):
+    torch.manual_seed(seed)
+    config = BertConfig(
+        vocab_size=vocab, hidden_size=HIDDEN, num_hidden_layers=LAYERS, num_attention_heads=HEADS, intermediate_size=FFN,
+        max_position_embeddings=POSITIONS, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, pad_token_id=0,
+        id2label=LABELS, label2id={v: k for k, v in LABELS.items()}, num_labels=2,
+    )  # fmt: skip
+    model = BertForSequenceClassification(config)
+    with torch.no_grad():
+        table = model.bert.embeddings.word_embeddings.weight
+        table[:] = torch.from_numpy(first_vectors) * 4  # beside positions and the layers' outputs
+        table[0] = 0
+        model.bert.embeddings.position_embeddings.weight.zero_()
+        model.bert.embeddings.token_type_embeddings.weight.zero_()
+    return model
+
+
+def pad(ids):
+    longest = max(map(len, ids))
+    batch = torch.zeros(len(ids), longest, dtype=torch.long)
+    mask = torch.zeros(len(ids), longest)
+    for row, one in enumerate(ids):
+        batch[row, : len(one)] = torch.tensor(one)
+        mask[row, : len(one)] = 1
+    return batch, mask
+
+
+def forward(model, ids):
+    """Unit vectors [batch, HIDDEN] by mean pooling, and the head's logits [batch, 2]."""
+    batch, mask = pad(ids)
+    out = model.bert(batch, attention_mask=mask)
+    mean = (out.last_hidden_state.float() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
+    return F.normalize(mean, dim=1), model.classifier(out.pooler_output)
+
+
+def embedder(model, tokenizer):
+    """An encoder for evaluate.py."""
+
+    @torch.inference_mode()
+    def embed(texts):
+        model.eval()
+        ids = [e.ids[: POSITIONS - 1] + [e.ids[-1]] if len(e.ids) > POSITIONS else e.ids for e in tokenizer.encode_batch(list(texts))]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        out = np.empty((len(ids), HIDDEN), np.float32)
+        for at in range(0, len(order), 64):
+            part = order[at : at + 64]
+            out[part] = forward(model, [ids[i] for i in part])[0].numpy()
+        model.train()
+        return out
+
+    return embed
+
+
+@torch.inference_mode()
+def sentiment_accuracy(model, tokenizer, rows):
+    model.eval()
+    right = 0
+    for at in range(0, len(rows), 64):
+        part = rows[at : at + 64]
+        _, logits = forward(model, [e.ids for e in tokenizer.encode_batch([r[0] for r in part])])
+        right += int((logits.argmax(1) == torch.tensor([r[1] for r in part])).sum())
+    model.train()
+    return right / len(rows)
+
+
+def sentiment_texts(nltk, data):
+    """{kind: [(text, label)]} from sets whose licence (CC BY 4.0) allows a shipped model; evaluation text taken out."""
+    overlap, out = Overlap(data), {"sentences": [], "phrases": [], "words": [], "reviews": []}
+
+    def archive(name):
+        with zipfile.ZipFile(Path(nltk) / f"{name}.zip") as z:
+            for path in sorted(z.namelist()):
+                if not path.endswith("/") and "README" not in path:
+                    yield path, z.read(path).decode("utf-8", "replace")
+
+    for path, text in archive("sentence_polarity"):
+        out["sentences"] += [(line, int(path.endswith(".pos"))) for line in text.splitlines()]
+    for name in ("product_reviews_1", "product_reviews_2"):
+        for _, text in archive(name):
+            for line in text.splitlines():
+                marks, _, sentence = line.partition("##")
+                total = sum(int(n) for n in re.findall(r"\[([+-]\d)\]", marks))
+                if total:
+                    out["sentences"].append((sentence, int(total > 0)))
+    for path, text in archive("pros_cons"):
+        out["phrases"] += [(t, int("Pros" in path)) for t in re.findall(r"<(?:Pros|Cons)>(.*?)</", text)]
+    for path, text in archive("opinion_lexicon"):
+        out["words"] += [(w, int("positive" in path)) for w in text.splitlines() if w and not w.startswith(";")]
+    for path, text in archive("movie_reviews"):
+        if path.endswith(".txt"):
+            out["reviews"] += [(line, int("/pos/" in path)) for line in text.splitlines()[-6:]]  # a review ends with its verdict
+    kept = {}
+    for kind, rows in out.items():
+        rows = [(clean(text), label) for text, label in rows]
+        kept[kind] = [(t, y) for t, y in dict(rows).items() if len(t) > 2 and not overlap(t)]
+        print(f"{len(kept[kind]):8d} texts with a sentiment: {kind}", flush=True)
+    return kept
+
+
+class Batches:
+    """Which texts a step sees: a function of the step and the seed alone, so that a resumed run sees the same."""
+
+    MIX = {"sentences": 0.55, "phrases": 0.15, "words": 0.1, "reviews": 0.2}
+
+    def __init__(self, ids, sentiment, seed):
+        self.ids, self.sentiment, self.seed = ids, sentiment, seed
+        self.lengths = np.array([len(i) for i in ids])
+        self.per_epoch = len(ids) // BATCH
+
+    def texts(self, step):
+        """Texts of like length (less padding), from a new shuffling each epoch."""
+        epoch, at = divmod(step, self.per_epoch)
+        if getattr(self, "epoch", None) != epoch:
+            rng = np.random.default_rng((self.seed, epoch))
+            order = rng.permutation(len(self.ids))
+            blocks = [b[np.argsort(self.lengths[b], kind="stable")] for b in np.array_split(order, max(1, len(order) // (BATCH * 64)))]
+            rows = [b[i : i + BATCH] for b in blocks for i in range(0, len(b) - BATCH + 1, BATCH)]
+            rng.shuffle(rows)
+            self.epoch, self.rows = epoch, rows
+        return self.rows[at % len(self.rows)]
+
+    def feelings(self, step):
+        rng = random.Random(self.seed * 1000003 + step)
+        kinds = rng.choices(list(self.MIX), list(self.MIX.values()), k=SENTIMENT_BATCH)
+        return [rng.choice(self.sentiment[kind]) for kind in kinds]
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("--data", required=True)
+    p.add_argument("--nltk", required=True)
+    p.add_argument("--teacher", required=True)
+    p.add_argument("--out", required=True)
+    p.add_argument("--steps", type=int, default=12000)
+    p.add_argument("--rate", type=float, default=1e-3)
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--bf16", action="store_true", help="products in bfloat16: faster where the CPU has them")
+    p.add_argument("--threads", type=int, default=torch.get_num_threads(), help="on a machine with other work, one is faster than two")
+    a = p.parse_args()
+    torch.set_num_threads(a.threads)
+    out = Path(a.out)
+
+    tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
+    done = json.loads((out / "teacher.json").read_text())["done"]
+    texts = (out / "corpus.txt").read_text("utf-8").splitlines()[:done]
+    vectors = np.load(out / "teacher.npy", mmap_mode="r")[:done]
+    turn = rotation(vectors)
+    sentiment = sentiment_texts(a.nltk, a.data)
+    cut = lambda e: e.ids[: MOST_TOKENS - 1] + [e.ids[-1]] if len(e.ids) > MOST_TOKENS else e.ids
+    ids = [cut(e) for e in tokenizer.encode_batch(texts)]
+    feelings = {k: [(cut(e), y) for e, (_, y) in zip(tokenizer.encode_batch([t for t, _ in v]), v)] for k, v in sentiment.items()}
+    batches = Batches(ids, feelings, a.seed)
+
+    vocab = [t for t, _ in sorted(tokenizer.get_vocab().items(), key=lambda x: x[1])]
+    first = out / "first_vectors.npy"
+    if not first.exists():
+        np.save(first, Teacher(a.teacher).embed([t.removeprefix("##") for t in vocab]) @ turn)
+    model = make_student(len(vocab), np.load(first), a.seed)
+    slow = [p for n, p in model.named_parameters() if p.ndim < 2 or "embeddings" in n]
+    fast = [p for n, p in model.named_parameters() if p.ndim >= 2 and "embeddings" not in n]
+    optimizer = torch.optim.AdamW([{"params": fast, "weight_decay": 0.01}, {"params": slow, "weight_decay": 0.0}], lr=a.rate, betas=(0.9, 0.98), fused=True)
+    warm = 200
+    rate = lambda step: min(1.0, (step + 1) / warm) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(1.0, step / a.steps))))
+
+    begin, checkpoint = 0, out / "checkpoint.pt"
+    if checkpoint.exists():
+        saved = torch.load(checkpoint)
+        model.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+        begin = saved["step"]
+    dev, other_sst = evaluate.sts_pairs(a.data, "dev"), evaluate.sst2(a.data, "sst2-sentences/test")
+    model.train()
+    sums, since = np.zeros(3), time.time()
+    for step in range(begin, a.steps + 1):
+        if step % 500 == 0 or step == a.steps:
+            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, checkpoint)
+            embed = embedder(model, tokenizer)
+            print(
+                f"step {step}: distance {sums[0] / 500:.4f}, relations {sums[1] / 500:.5f}, sentiment {sums[2] / 500:.4f}; "
+                f"STS-B dev {evaluate.spearman(embed, dev):.4f}, SST-2 {sentiment_accuracy(model, tokenizer, other_sst):.4f}; "
+                f"{time.time() - since:.0f} s",
+                flush=True,
+            )
+            sums, since = np.zeros(3), time.time()
+        if step == a.steps:
+            break
+        for group in optimizer.param_groups:
+            group["lr"] = a.rate * rate(step)
+        rows = batches.texts(step)
+        goal = F.normalize(torch.from_numpy(vectors[rows].astype(np.float32) @ turn), dim=1)
+        part = batches.feelings(step)
+        with torch.autocast("cpu", torch.bfloat16, enabled=a.bf16):
+            mine, logits = forward(model, [ids[r] for r in rows] + [t for t, _ in part])
+        mine, logits = mine[: len(rows)], logits[len(rows) :]
+        distance = (1 - (mine * goal).sum(1)).mean()
+        relations = ((mine @ mine.T - goal @ goal.T) ** 2).mean()
+        feeling = F.cross_entropy(logits.float(), torch.tensor([y for _, y in part]), label_smoothing=0.05)
+        loss = distance + 5 * relations + 0.1 * feeling
+        optimizer.zero_grad(set_to_none=True)
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+        sums += [distance.item(), relations.item(), feeling.item()]
+
+
+if __name__ == "__main__":
+    main()

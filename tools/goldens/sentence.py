@@ -1,0 +1,69 @@
+"""sentence/: the tiny BERT with a Dense module behind its pooling, truncated vectors, named prompts, fewer bits."""
+import json
+import shutil
+import tempfile
+import pathlib
+
+import numpy
+import torch
+import transformers
+from sentence_transformers import SentenceTransformer, quantize_embeddings
+from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
+
+from . import common
+
+HIDDEN, DIM, CUT = 32, 13, 5
+TEXTS = ["The bakery opens at six.", "Trains leave every hour!", "Bread", "one two three four five six seven"]
+PROMPTS = {"query": "query: ", "passage": "text: "}
+
+
+def floats(array):
+    return [[float(str(x)) for x in row] for row in numpy.asarray(array).astype(numpy.float32)]
+
+
+def load(folder, dtype):
+    return SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": dtype}).to(dtype).eval()
+
+
+def encode(model, how, **options):
+    encoder = getattr(model, how)
+    return numpy.concatenate([encoder([text], show_progress_bar=False, **options) for text in TEXTS]).astype(numpy.float64)
+
+
+def save_model(folder):
+    """Lays the modules over bert-tiny/model and keeps only what differs from it."""
+    body = common.OUT / "bert-tiny" / "model"
+    torch.manual_seed(3)
+    model = SentenceTransformer(modules=[Transformer(str(body), max_seq_length=48), Pooling(HIDDEN, "mean"),
+                                         Dense(HIDDEN, DIM, activation_function=torch.nn.Tanh()), Normalize()], prompts=PROMPTS, device="cpu")
+    with tempfile.TemporaryDirectory() as whole:
+        model.save_pretrained(whole, create_model_card=False)
+        for name in ("modules.json", "config_sentence_transformers.json", "2_Dense/config.json", "2_Dense/model.safetensors"):
+            common.write_bytes(folder / name, (pathlib.Path(whole) / name).read_bytes())
+
+
+def make(_options):
+    torch.set_num_threads(1)
+    transformers.utils.logging.disable_progress_bar()
+    folder = common.OUT / "sentence"
+    if folder.exists():
+        shutil.rmtree(folder)
+    save_model(folder / "model")
+    cases = [("encode", {}), ("encode", {"truncate_dim": CUT}), ("encode", {"truncate_dim": CUT, "normalize_embeddings": True}),
+             ("encode_query", {}), ("encode_document", {}), ("encode_document", {"prompt_name": "passage"})]
+    with tempfile.TemporaryDirectory() as both:
+        shutil.copytree(common.OUT / "bert-tiny" / "model", both, dirs_exist_ok=True)
+        shutil.copytree(folder / "model", both, dirs_exist_ok=True)
+        exact, single = load(both, torch.float64), load(both, torch.float32)
+        rows = []
+        for how, options in cases:
+            vectors = encode(exact, how, **options)
+            diff = float(numpy.abs(vectors - encode(single, how, **options)).max())
+            rows.append({"how": how, "options": options, "f32_diff": float(f"{diff:.3g}"), "vectors": floats(vectors)})
+    vectors = numpy.asarray(rows[0]["vectors"], dtype=numpy.float32)
+    ranges = numpy.stack([vectors.min(axis=0) - 0.01, vectors.max(axis=0) * 0.5])
+    quantized = [{"precision": precision, "values": quantize_embeddings(vectors, precision=precision).tolist(),
+                  "with_ranges": quantize_embeddings(vectors, precision=precision, ranges=ranges).tolist()}
+                 for precision in ("int8", "uint8", "binary", "ubinary")]
+    common.write_json(folder / "expected.json", {"texts": TEXTS, "cases": rows, "ranges": floats(ranges), "quantized": quantized}, depth=3)
+    common.update_manifest("sentence", common.versions("torch", "transformers", "sentence-transformers", "numpy"))

@@ -1,0 +1,96 @@
+"""Writes tests/goldens/gguf: bert-tiny as GGUF files, and blocks of every type with what gguf-py makes of them.
+
+Run after make_goldens.py, with `pip install gguf numpy safetensors`. f32.gguf holds the very weights of bert-tiny/model, so that its
+vectors are the same bits; types.gguf holds one [2, 256] tensor a type, types.f32 their values in the order of types.json.
+"""
+
+import json
+from pathlib import Path
+
+import gguf
+import numpy as np
+from safetensors.numpy import load_file
+
+ROOT = Path(__file__).resolve().parent.parent / "tests/goldens"
+MODEL = ROOT / "bert-tiny/model"
+OUT = ROOT / "gguf"
+NAMES = [
+    ("embeddings.word_embeddings", "token_embd"),
+    ("embeddings.position_embeddings", "position_embd"),
+    ("embeddings.token_type_embeddings", "token_types"),
+    ("embeddings.LayerNorm", "token_embd_norm"),
+    ("attention.self.query", "attn_q"),
+    ("attention.self.key", "attn_k"),
+    ("attention.self.value", "attn_v"),
+    ("attention.output.dense", "attn_output"),
+    ("attention.output.LayerNorm", "attn_output_norm"),
+    ("intermediate.dense", "ffn_up"),
+    ("output.dense", "ffn_down"),
+    ("output.LayerNorm", "layer_output_norm"),
+    ("pooler.dense", "cls"),
+]
+Type = gguf.GGMLQuantizationType
+
+
+def gguf_name(name):
+    stem, ending = name.rsplit(".", 1)
+    parts = stem.split(".")
+    layer = f"blk.{parts[2]}." if stem.startswith("encoder.layer.") else ""
+    role = ".".join(parts[3:]) if layer else stem
+    return layer + dict(NAMES)[role] + "." + ending
+
+
+def bert(path):
+    config = json.loads((MODEL / "config.json").read_text())
+    tokenizer = json.loads((MODEL / "tokenizer.json").read_text())
+    w = gguf.GGUFWriter(path, "bert")
+    w.add_block_count(config["num_hidden_layers"])
+    w.add_context_length(config["max_position_embeddings"])
+    w.add_embedding_length(config["hidden_size"])
+    w.add_feed_forward_length(config["intermediate_size"])
+    w.add_head_count(config["num_attention_heads"])
+    w.add_layer_norm_eps(config["layer_norm_eps"])
+    w.add_pooling_type(gguf.PoolingType.MEAN)
+    w.add_tokenizer_model("bert")
+    tokens = sorted(tokenizer["model"]["vocab"], key=tokenizer["model"]["vocab"].get)
+    special = {t["content"] for t in tokenizer["added_tokens"]}
+    w.add_token_list([t if t in special else t[2:] if t.startswith("##") and len(t) > 2 else "\u2581" + t for t in tokens])
+    w.add_token_types([gguf.TokenType.CONTROL if t in special else gguf.TokenType.NORMAL for t in tokens])
+    for name, values in sorted(load_file(MODEL / "model.safetensors").items()):
+        w.add_tensor(gguf_name(name), values.astype(np.float32))
+    finish(w)
+
+
+def finish(w):
+    w.write_header_to_file()
+    w.write_kv_data_to_file()
+    w.write_tensors_to_file()
+    w.close()
+
+
+def types(path):
+    rng = np.random.default_rng(7)
+    w = gguf.GGUFWriter(path, "types")
+    values, listing = [], []
+    for kind in (Type.F32, Type.F16, Type.BF16, Type.Q4_0, Type.Q8_0, Type.Q4_K, Type.Q6_K):
+        block, size = gguf.GGML_QUANT_SIZES[kind]
+        if kind in (Type.Q4_K, Type.Q6_K):  # gguf-py reads these and does not write them: random bytes with sane scales
+            data = rng.integers(0, 256, (2 * 256 // block, size), dtype=np.uint8)
+            halves = slice(0, 4) if kind == Type.Q4_K else slice(208, 210)
+            data[:, halves] = rng.normal(0, 0.01, (len(data), (halves.stop - halves.start) // 2)).astype(np.float16).view(np.uint8)
+            data = data.reshape(2, -1)
+        else:
+            data = gguf.quants.quantize(rng.normal(0, 1, (2, 256)).astype(np.float32), kind)
+        w.add_tensor(kind.name.lower() + ".weight", data, raw_dtype=kind)
+        values.append(gguf.quants.dequantize(data, kind).astype(np.float32))
+        listing.append(kind.name)
+    finish(w)
+    np.concatenate([v.ravel() for v in values]).astype("<f4").tofile(OUT / "types.f32")
+    import importlib.metadata
+
+    (OUT / "types.json").write_text(json.dumps({"types": listing, "gguf": importlib.metadata.version("gguf")}) + "\n")
+
+
+OUT.mkdir(exist_ok=True)
+bert(OUT / "f32.gguf")
+types(OUT / "types.gguf")

@@ -1,0 +1,36 @@
+// The public types of what embed() gives, and of attentions put to use: unit and meaning of every field.
+import type { Tensor } from './tensor.js';
+
+export type OutputPrecision = 'float32' | 'int8' | 'uint8' | 'binary' | 'ubinary';
+
+export interface QuantizeOptions {
+  /** Least and most of each component, `[2][dim]`. */
+  ranges?: readonly ArrayLike<number>[];
+  /** Embeddings to find them in. Default: those that are quantised. */
+  calibration_embeddings?: Tensor<'float32'>;
+}
+
+/** What BertViz draws. */
+export interface BertvizData {
+  /** attn: `[layers][heads][seq][seq]`. */
+  attention: { name: null; attn: number[][][][]; left_text: string[]; right_text: string[] }[];
+  default_filter: string;
+  include_layers: number[];
+  include_heads: number[];
+  total_heads: number;
+}
+
+/** Of each text, beside the vectors. */
+export interface TextCounts {
+  /** `[texts]`: tokens that ran for each text, special ones and the prompt's included; of all its windows. */
+  tokens: Int32Array;
+  /** `[texts]`: whether the text was longer than that and cut. */
+  truncated: boolean[];
+  /** `[texts]`: windows that each text ran in; 1 without `on_overflow: 'window'`. */
+  windows: Int32Array;
+}
+
+export type QuantizedEmbeddings = Tensor<'int8' | 'uint8'> & TextCounts;
+
+/** Pooled: `[texts, dim]`, with `windows: 'each'` `[windows, dim]`. With `pooling: 'none'`: `[texts, longest, hidden]`, zeros behind the shorter texts. */
+export interface Embeddings extends Tensor<'float32'>, TextCounts {}
