@@ -97,6 +97,10 @@ function dealFolds({ labels }: Data, folds: number, seed: number): Int32Array {
   return out;
 }
 
+/** As it is saved: what is loaded has the same bits. */
+const toSingle = (network: Layer[]) =>
+  network.map(({ weight, bias }) => ({ weight: weight.map(Math.fround), bias: bias.map(Math.fround) }));
+
 type Train = (data: Data, tick: Tick) => Promise<Layer[]>;
 
 async function crossValidate(data: Data, folds: number, seed: number, train: Train, tick: (fold: number) => Tick): Promise<Judged> {
@@ -167,7 +171,7 @@ export async function fitClassifier(embed: Embedder, texts: Examples, labels: re
   const data = toData(vectors, labels, names, options.class_weight === 'balanced');
   let judged =
     folds > 0 ? await crossValidate(data, folds, options.seed ?? 0, train, (f) => ticker('validate', f, folds)) : undefined;
-  const network = await train(data, ticker('train'));
+  const network = toSingle(await train(data, ticker('train')));
   if (typeof validation === 'object' && validation !== null) {
     checkLabels(validation.texts, validation.labels);
     const held = await embedAll(embed, validation.texts, { ...embedding, dim: data.dim });

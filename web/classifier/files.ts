@@ -2,9 +2,10 @@
 import { ModelFormatError, UnsupportedError } from '../errors.js';
 import { Progress, readRequired } from '../model_files.js';
 import { kSourceRules, openModel } from '../model_source.js';
+import { load_safetensors, save_safetensors } from '../nn_safetensors.js';
 import { checkOptions } from '../options.js';
-import { readTensor, writeSafetensors, type Doubles } from '../safetensors.js';
 import { TaskScope, throwIfAborted } from '../signal.js';
+import { Tensor } from '../tensor.js';
 import type { ClassifierReport, Embedder, TextClassifier } from '../classifier_types.js';
 import type { ModelSpecifier, SourceOptions } from '../types.js';
 import type { Fitted } from './classifier.js';
@@ -19,12 +20,12 @@ const kMostSize = 1 << 20;
 export function saveClassifier({ network, ...about }: Fitted): ReturnType<TextClassifier['save']> {
   const sizes = network.map(({ bias }) => bias.length);
   const json = { wattn_classifier: kVersion, ...about, sizes };
-  const tensors: Record<string, Doubles> = {};
+  const tensors: Record<string, Tensor> = {};
   network.forEach(({ weight, bias }, i) => {
-    tensors[`${i}.weight`] = { shape: [bias.length, weight.length / bias.length], data: weight };
-    tensors[`${i}.bias`] = { shape: [bias.length], data: bias };
+    tensors[`${i}.weight`] = new Tensor('float32', Float32Array.from(weight), [bias.length, weight.length / bias.length]);
+    tensors[`${i}.bias`] = new Tensor('float32', Float32Array.from(bias), [bias.length]);
   });
-  return { [kJson]: new TextEncoder().encode(JSON.stringify(json, undefined, 1)), [kWeights]: writeSafetensors(tensors) };
+  return { [kJson]: new TextEncoder().encode(JSON.stringify(json, undefined, 1)), [kWeights]: save_safetensors(tensors) };
 }
 
 const isSize = (value: unknown): value is number =>
@@ -40,6 +41,19 @@ function parse(bytes: Uint8Array): Record<string, unknown> {
     throw new ModelFormatError(`${kJson}: ${(cause as Error).message}`, { cause });
   }
   throw new ModelFormatError(`${kJson}: expected an object`);
+}
+
+/** The tensor of that name and shape; finite. */
+function take(tensors: Record<string, Tensor>, name: string, shape: readonly number[]): Float64Array {
+  const tensor = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
+  if (tensor?.type !== 'float32' || tensor.dims.join() !== shape.join()) {
+    const found = tensor ? `${tensor.type} [${tensor.dims}]` : 'none';
+    throw new ModelFormatError(`${kWeights}: tensor '${name}': expected float32 [${shape}], found ${found}`);
+  }
+  const data = Float64Array.from(tensor.data as Float32Array);
+  const bad = data.findIndex((value) => !Number.isFinite(value));
+  if (bad >= 0) throw new ModelFormatError(`${kWeights}: tensor '${name}': expected finite numbers, found ${data[bad]} at ${bad}`);
+  return data;
 }
 
 export function readClassifier(json: Uint8Array, weights: Uint8Array): Fitted {
@@ -65,11 +79,12 @@ export function readClassifier(json: Uint8Array, weights: Uint8Array): Fitted {
   )
     throw wrong('sizes', `${kind === 'mlp' ? 'two sizes' : 'one size'}, the last one of ${labels.length}`);
   if (embed_options !== undefined && !isObject(embed_options)) throw wrong('embed_options', 'an object');
+  const tensors = load_safetensors(weights);
   const network = (sizes as number[]).map((size, i): Layer => {
     const input = i === 0 ? dim : (sizes[i - 1] as number);
     return {
-      weight: readTensor(kWeights, weights, `${i}.weight`, [size, input]),
-      bias: readTensor(kWeights, weights, `${i}.bias`, [size]),
+      weight: take(tensors, `${i}.weight`, [size, input]),
+      bias: take(tensors, `${i}.bias`, [size]),
     };
   });
   return {
