@@ -70,7 +70,10 @@ function emitTypes() {
     const path = join(entry.parentPath ?? entry.path, entry.name);
     if (entry.isFile() && path.endsWith('.d.ts') && !kept.has(relative(dist, path))) rmSync(path);
   }
-  rmSync(join(dist, 'tasks'), { recursive: true, force: true }); // empty now
+  for (const entry of readdirSync(dist, { withFileTypes: true })) {
+    const isWanted = [...kept].some((file) => file.startsWith(`${entry.name}/`));
+    if (entry.isDirectory() && !isWanted) rmSync(join(dist, entry.name), { recursive: true }); // empty now
+  }
 }
 
 function brotliSize(file) {

@@ -5,6 +5,8 @@ import { wasmFiles } from './wasm_files.js';
 useWasm(wasmFiles);
 
 export { cache } from './cache.js';
+export { Classifier } from './classifier.js';
+export { community_detection, k_means, paraphrase_mining } from './clusters.js';
 export { env } from './env.js';
 export {
   AbortError,
@@ -25,6 +27,8 @@ export { quantize_embeddings } from './quantize.js';
 export { cos_sim, dot_score, semantic_search } from './similarity.js';
 export { Tensor, type TensorType } from './tensor.js';
 export { AutoTokenizer } from './tokenizer.js';
+export type * from './classifier_types.js';
+export type * from './clusters_types.js';
 export type * from './task_types.js';
 export type * from './embedding_types.js';
 export type * from './training_types.js';

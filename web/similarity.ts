@@ -26,7 +26,7 @@ function toVector(where: string, value: unknown): Float64Array {
 }
 
 /** Rows; a single vector is one row. */
-function toVectors(where: string, value: unknown): Float64Array[] {
+export function toVectors(where: string, value: unknown): Float64Array[] {
   if (isTensor(value) && value.dims.length === 2) {
     const [rows, dim] = value.dims as [number, number];
     const data = Float64Array.from(value.data as Float32Array, Number);
@@ -38,11 +38,11 @@ function toVectors(where: string, value: unknown): Float64Array[] {
   return [toVector(where, value)];
 }
 
-function checkLengths(where: string, a: Float64Array, b: Float64Array): void {
+export function checkLengths(where: string, a: Float64Array, b: Float64Array): void {
   if (a.length !== b.length) throw new InputError(`${where}: expected vectors of one length, found ${a.length} and ${b.length}`);
 }
 
-function dot(a: Float64Array, b: Float64Array): number {
+export function dot(a: Float64Array, b: Float64Array): number {
   let sum = 0;
   for (let i = 0; i < a.length; ++i) sum += (a[i] as number) * (b[i] as number);
   return sum;
@@ -67,13 +67,13 @@ export function dot_score(a: Vector, b: Vector): number {
   return dot(first, second);
 }
 
-const toUnit = (vector: Float64Array) => {
+export const toUnit = (vector: Float64Array) => {
   const norm = Math.sqrt(dot(vector, vector));
   return norm === 0 ? vector : vector.map((x) => x / norm);
 };
 
 /** The best hits, best first; of equal ones the earlier row first. */
-function best(scores: Float64Array, count: number): SearchHit[] {
+export function best(scores: Float64Array, count: number): SearchHit[] {
   const hits: SearchHit[] = [];
   scores.forEach((score, corpus_id) => {
     if (hits.length === count && score <= (hits[count - 1] as SearchHit).score) return;

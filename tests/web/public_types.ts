@@ -1,5 +1,5 @@
 // Compiled by `npm run check`, never run: what the public types must allow, and what they must refuse.
-import { AutoModel, AutoTokenizer, env, NetworkError, pipeline, semantic_search, WattnError } from 'wattn';
+import { AutoModel, AutoTokenizer, Classifier, env, NetworkError, pipeline, semantic_search, WattnError } from 'wattn';
 import type { Embeddings, ModelSpecifier, Span, Tensor } from 'wattn';
 
 export async function models(
@@ -24,6 +24,20 @@ export async function models(
     url: new URL('https://example.org/'),
     binary: new ArrayBuffer(3),
   };
+  const classify = await pipeline('sentiment-analysis', model, { worker: true });
+  const [first] = await classify('a');
+  const score: number | undefined = first?.score;
+  const lists: { label: string }[][] = await classify(['a', { text: 'b', text_pair: 'c' }], { top_k: null });
+  const ner = await pipeline('ner', model);
+  const index: number | undefined = (await ner('a'))[0]?.index;
+  const group: string | undefined = (await ner(['a'], { aggregation_strategy: 'max', stride: 3 }))[0]?.[0]?.entity_group;
+  const answer = await pipeline('question-answering', model);
+  const start: number = (await answer('a', 'b', { max_answer_len: 3 })).start;
+  const answers: number = (await answer({ question: 'a', context: 'b' }, { top_k: 3 })).length;
+  const classifier = await Classifier.fit(await pipeline('feature-extraction', model), ['a', 'b'], ['x', 'y'], { validation: 2 });
+  void [score, lists, index, group, start, answers, classifier.report?.accuracy];
+  // @ts-expect-error: no such strategy
+  await ner('a', { aggregation_strategy: 'most' });
   // @ts-expect-error: no such task
   await pipeline('feature-extracting', model);
   // @ts-expect-error: no such precision

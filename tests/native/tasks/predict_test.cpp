@@ -1,0 +1,105 @@
+// predict: the logits of texts, pairs and windows (what they mean is tested on the other side of the seam).
+#include "tasks/predict.h"
+
+#include <gtest/gtest.h>
+
+#include "native/support/engines.h"
+
+namespace wattn {
+namespace {
+
+// The tiny encoder with a head of tests/goldens/tasks, in two shards.
+Result<std::unique_ptr<Engine>> load(const std::string& kind, HeadKind head) {
+  std::vector<NamedFile> files;
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) {
+    files.push_back({name, test::read_file(test::golden("bert-tiny/model/") + name)});
+  }
+  files.push_back({"config.json", test::read_file(test::golden("tasks/" + kind + "/config.json"))});
+  files.push_back({"model.safetensors.index.json", R"({"weight_map": {"a": "body.safetensors", "b": "head.safetensors"}})"});
+  auto loader = EngineLoader::begin(files, {.head = head});
+  if (!loader.ok()) return loader.error();
+  const std::pair<const char*, std::string> shards[] = {
+      {"body.safetensors", test::read_file(test::golden("bert-tiny/model/model.safetensors"))},
+      {"head.safetensors", test::read_file(test::golden("tasks/" + kind + "/head.safetensors"))}};
+  for (const auto& [name, bytes] : shards) {
+    if (auto begun = loader.value()->begin_weight_file(name, bytes.size()); !begun.ok()) return begun.error();
+    if (auto pushed = loader.value()->push(bytes); !pushed.ok()) return pushed.error();
+  }
+  return loader.value()->finish();
+}
+
+const std::vector<std::u16string_view> kTexts = {u"the river", u"", u"A small boat waits below the old bridge.",
+                                                 u"how do they find their way home in the dark, and who taught them to sing?"};
+
+TEST(Predict, HasTheSameBitsAloneAndInABatch) {
+  for (const auto& [kind, head] : {std::pair{"sequence", HeadKind::kSequence}, std::pair{"token", HeadKind::kToken},
+                                   std::pair{"masked_lm", HeadKind::kMaskedLm}}) {
+    SCOPED_TRACE(kind);
+    const auto engine = load(kind, head);
+    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    std::vector<std::u16string_view> many;  // several micro-batches
+    for (int i = 0; i < 20; ++i) many.insert(many.end(), kTexts.begin(), kTexts.end());
+    const auto all = predict(*engine.value(), many, {}, {});
+    ASSERT_TRUE(all.ok());
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < many.size(); ++i) {
+      const auto alone = predict(*engine.value(), {&many[i], 1}, {}, {});
+      ASSERT_TRUE(alone.ok());
+      ASSERT_EQ(alone.value().rows[0], all.value().rows[i]);
+      ASSERT_EQ(alone.value().rows[0],
+                head == HeadKind::kSequence ? 1 : static_cast<std::int32_t>(all.value().encodings[i].size()));
+      for (const float value : alone.value().logits) ASSERT_EQ(value, all.value().logits[at++]) << i;
+    }
+    EXPECT_EQ(at, all.value().logits.size());
+  }
+}
+
+TEST(Predict, GivesEachWindowItsOwnLogits) {
+  const auto engine = load("token", HeadKind::kToken);
+  ASSERT_TRUE(engine.ok());
+  PredictOptions options;
+  options.encode.max_length = 10;
+  options.encode.overlap = 3;
+  options.encode.return_overflowing = true;
+  const auto all = predict(*engine.value(), kTexts, {}, options);
+  ASSERT_TRUE(all.ok());
+  const std::vector<Encoding>& encodings = all.value().encodings;
+  ASSERT_GT(encodings.size(), kTexts.size());
+  std::int64_t rows = 0;
+  for (std::size_t i = 0; i < encodings.size(); ++i) {
+    EXPECT_EQ(all.value().rows[i], static_cast<std::int32_t>(encodings[i].size()));
+    if (i > 0) {
+      EXPECT_GE(all.value().text[i], all.value().text[i - 1]);
+    }
+    rows += all.value().rows[i];
+  }
+  EXPECT_EQ(all.value().logits.size(), static_cast<std::size_t>(rows * all.value().labels));
+}
+
+TEST(Predict, SpeaksOnlyOfTheTokensAskedFor) {
+  const auto engine = load("masked_lm", HeadKind::kMaskedLm);
+  ASSERT_TRUE(engine.ok());
+  const std::vector<std::u16string_view> texts = {u"[MASK] and [MASK]", u"none", u"the [MASK]"};
+  const auto found = predict(*engine.value(), texts, {}, {.at_token = "[MASK]"});
+  ASSERT_TRUE(found.ok());
+  EXPECT_EQ(found.value().rows, (std::vector<std::int32_t>{2, 0, 1}));
+  EXPECT_EQ(found.value().logits.size(), static_cast<std::size_t>(3 * found.value().labels));
+  EXPECT_FALSE(predict(*engine.value(), texts, {}, {.at_token = "[NOBODY]"}).ok());
+}
+
+TEST(Predict, RefusesWhatCannotBe) {
+  const auto bare = load("sequence", HeadKind::kNone);
+  ASSERT_TRUE(bare.ok()) << bare.error().message;  // a checkpoint with a head serves without it too
+  EXPECT_FALSE(predict(*bare.value(), kTexts, {}, {}).ok());
+  const auto engine = load("sequence", HeadKind::kSequence);
+  ASSERT_TRUE(engine.ok());
+  EXPECT_GT(engine.value()->weight_bytes(), bare.value()->weight_bytes());
+  PredictOptions options;
+  options.encode.max_length = 65;
+  EXPECT_FALSE(predict(*engine.value(), kTexts, {}, options).ok());
+  EXPECT_TRUE(predict(*engine.value(), {}, {}, {}).ok());
+  EXPECT_EQ(load("token", HeadKind::kSequence).error().code, ErrorCode::kUnsupported);
+}
+
+}  // namespace
+}  // namespace wattn
