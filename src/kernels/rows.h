@@ -136,7 +136,8 @@ void activate_body(Activation activation, const float* x, float* out, std::int64
 template <class V>
 float dot_body(const float* x, const float* y, std::int64_t n) {
   typename V::F32 sum = V::splat(0.0f);
-  for_each_step<V>(n, [&](std::int64_t j, int count) { sum = V::madd(load_step<V>(x + j, count), load_step<V>(y + j, count), sum); });
+  for_each_step<V>(n,
+                   [&](std::int64_t j, int count) { sum = V::madd(load_step<V>(x + j, count), load_step<V>(y + j, count), sum); });
   return V::sum(sum);
 }
 
