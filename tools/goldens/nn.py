@@ -482,6 +482,24 @@ def summaries():
     return out
 
 
+def word_vectors():
+    """gensim's answers about vectors of three decimals."""
+    from gensim.models import KeyedVectors
+    words = [f"w{i}" for i in range(40)]
+    vectors = Lehmer(11).draw((40, 6), 1.0).numpy()
+    kv = KeyedVectors(6)
+    kv.add_vectors(words, vectors)
+    out = {"seed": 11, "size": 6, "count": 40, "most_similar": [], "cosmul": [], "doesnt_match": []}
+    row = lambda found: [[word, float(f"{score:.7g}")] for word, score in found]
+    for positive, negative in [(["w0"], []), (["w3", "w5"], ["w9"]), (["w1", "w2"], ["w3", "w4"]), ([], ["w7"])]:
+        out["most_similar"].append({"positive": positive, "negative": negative, "answer": row(kv.most_similar(positive=positive, negative=negative, topn=6))})
+        if positive:
+            out["cosmul"].append({"positive": positive, "negative": negative, "answer": row(kv.most_similar_cosmul(positive=positive, negative=negative, topn=6))})
+    for group in (["w0", "w1", "w2", "w3"], ["w10", "w20", "w30"], ["w5", "w6", "w7", "w8", "w9"]):
+        out["doesnt_match"].append({"words": group, "answer": kv.doesnt_match(group)})
+    return out
+
+
 def make(_options):
     torch.manual_seed(0)
     torch.set_num_threads(1)
@@ -494,5 +512,6 @@ def make(_options):
     common.write_json(folder / "cases.json", CASES)
     common.write_json(folder / "generation.json", generation())
     common.write_json(folder / "summaries.json", summaries())
-    common.update_manifest("nn", common.versions("torch", "transformers", "torchinfo", "numpy"), {})
+    common.write_json(folder / "word_vectors.json", word_vectors())
+    common.update_manifest("nn", common.versions("torch", "transformers", "torchinfo", "numpy", "gensim"), {})
     print(f"nn: {len(CASES)} cases", file=sys.stderr)
