@@ -227,10 +227,7 @@ type Weighed = [output: F32, weights: F32];
 
 abstract class Attending extends Native {
   /** @internal */
-  protected attend(
-    tensors: TensorsByName,
-    { attn_mask, key_padding_mask, cache, ...options }: AttendOptions,
-  ): F32 | Weighed {
+  protected attend(tensors: TensorsByName, { attn_mask, key_padding_mask, cache, ...options }: AttendOptions): F32 | Weighed {
     const masks = { attn_mask: toMask(attn_mask, false), key_padding_mask: toMask(key_padding_mask, false) };
     const { output, weights } = this.run({ tensors: { ...tensors, ...masks }, options: { ...options }, cache });
     return options.need_weights ? [output, weights as F32] : output;

@@ -137,7 +137,8 @@ Result<void> Word2Vec::feed(std::span<const std::int32_t> words, std::span<const
   if (words_.size() + words.size() > 0x7FFFFFFF) return out_of_memory_error("Word2Vec.train: more than 2^31 words of text");
   std::size_t at = 0;
   for (const std::int32_t length : lengths) {
-    if (length < 0 || static_cast<std::size_t>(length) > words.size() - at) return input_error("Word2Vec: sentences and words do not fit");
+    if (length < 0 || static_cast<std::size_t>(length) > words.size() - at)
+      return input_error("Word2Vec: sentences and words do not fit");
     for (const std::int32_t word : words.subspan(at, static_cast<std::size_t>(length))) {
       if (word < 0 || word >= num_words_) return input_error("Word2Vec: no word has the number " + std::to_string(word));
       words_.push_back(word);
@@ -192,7 +193,8 @@ void Word2Vec::train_sentence(std::span<const std::int32_t> kept, float alpha) {
 }
 
 // CBOW: the context's mean (or sum) is the input; every vector of it moves by the step (divided among them for a sum).
-void Word2Vec::context_to_input(std::span<const std::int32_t> kept, std::size_t begin, std::size_t center, std::size_t end, float alpha) {
+void Word2Vec::context_to_input(std::span<const std::int32_t> kept, std::size_t begin, std::size_t center, std::size_t end,
+                                float alpha) {
   const std::int64_t size = options_.vector_size;
   const float share = 1.0f / static_cast<float>(end - begin - 1);
   std::fill(context_.begin(), context_.end(), 0.0f);

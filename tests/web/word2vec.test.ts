@@ -28,7 +28,10 @@ describe('WordVectors', () => {
     // 3CosMul by hand, for queen.
     const cos = (a: string, b: string) => (1 + vectors.similarity(a, b)) / 2;
     const by_hand = (cos('queen', 'king') * cos('queen', 'woman')) / (cos('queen', 'man') + 1e-6);
-    expect(vectors.most_similar_cosmul({ positive: ['king', 'woman'], negative: ['man'], topn: 1 })[0]?.[1]).toBeCloseTo(by_hand, 5);
+    expect(vectors.most_similar_cosmul({ positive: ['king', 'woman'], negative: ['man'], topn: 1 })[0]?.[1]).toBeCloseTo(
+      by_hand,
+      5,
+    );
     expect(vectors.most_similar({ positive: [[0, 0, 2]], topn: 1 })[0]?.[0]).toBe('boat');
     expect(vectors.most_similar({ positive: 'boat', topn: 2, restrict_vocab: 4 }).map(([word]) => word)).toEqual(['man', 'woman']);
     expect(vectors.similarity('boat', 'boat')).toBeCloseTo(1, 6);

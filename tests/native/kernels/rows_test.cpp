@@ -278,7 +278,8 @@ TEST(Rows, ExactVariantsHaveTheScalarBits) {
         k.axpy(1.0f, y.data(), v.data(), n);
       });
       for (int i = 0; i <= int(Activation::kSigmoid); ++i) {
-        expect_same([&](const Kernels& k, std::vector<float>& v) { k.activate(static_cast<Activation>(i), v.data(), v.data(), n); });
+        expect_same(
+            [&](const Kernels& k, std::vector<float>& v) { k.activate(static_cast<Activation>(i), v.data(), v.data(), n); });
       }
       expect_same([&](const Kernels& k, std::vector<float>& v) { k.axpy(0.7f, gamma.data(), v.data(), n); });
       expect_same([&](const Kernels& k, std::vector<float>& v) {
