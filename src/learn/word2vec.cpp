@@ -111,12 +111,14 @@ Result<Word2Vec> Word2Vec::make(const Word2VecOptions& options, std::vector<doub
   double total = 0;
   for (const double count : counts) total += count;
   const double threshold = options.sample * total;
+  model.keep_.reserve(counts.size());
   for (const double count : counts) {
     model.keep_.push_back(options.sample > 0 ? (std::sqrt(count / threshold) + 1) * threshold / count : 1);
   }
   if (options.negative > 0) {
     model.outputs_.resize(model.vectors_.size());
     std::vector<double> weights;
+    weights.reserve(counts.size());
     for (const double count : counts) weights.push_back(pow64(count, options.ns_exponent));
     model.noise_ = AliasTable(weights);
   }
@@ -124,6 +126,7 @@ Result<Word2Vec> Word2Vec::make(const Word2VecOptions& options, std::vector<doub
     model.nodes_.resize(model.vectors_.size());
     model.codes_ = huffman_codes(counts);
   }
+  model.sigmoids_.reserve(static_cast<std::size_t>(kSigmoids));
   for (std::int64_t i = 0; i < kSigmoids; ++i) {
     const double x = (2.0 * (static_cast<double>(i) + 0.5) / kSigmoids - 1) * kLargestExponent;
     model.sigmoids_.push_back(static_cast<float>(1 / (1 + exp64(-x))));

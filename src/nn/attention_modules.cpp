@@ -290,7 +290,8 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
   Masks masks;
   if (const auto read = masks.read(*this, arguments, x.dim(0), heads_, keys.dim(1)); !read.ok()) return read.error();
   masks.changes.past = past;
-  const float scale = 1.0f / std::sqrt(static_cast<float>(dim_ / heads_));
+  const std::int64_t d_head = dim_ / heads_;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(d_head));
   auto attention = multi_head(q.value(), keys, values, heads_, masks.changes, scale, arguments.need_weights);
   if (!attention.ok()) return attention.error();
   auto out = out_proj_->apply(attention.value().output);

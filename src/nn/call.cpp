@@ -281,9 +281,10 @@ const Tensor* Inputs::find(std::string_view name) const {
 }
 
 Result<void> Inputs::check(const std::string& where, const std::vector<std::string_view>& known) const {
-  for (const auto& [key, tensor] : tensors_) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) return input_error(where + ": it takes no tensor '" + key + "'");
-  }
+  const auto unknown = std::find_if(tensors_.begin(), tensors_.end(), [&](const auto& named) {
+    return std::find(known.begin(), known.end(), named.first) == known.end();
+  });
+  if (unknown != tensors_.end()) return input_error(where + ": it takes no tensor '" + unknown->first + "'");
   return {};
 }
 

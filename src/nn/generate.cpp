@@ -46,6 +46,7 @@ class Stepper {
   // Sequence i goes on from sequence order[i] with tokens[i].
   Result<void> grow(const std::vector<std::int64_t>& order, const std::vector<std::int64_t>& tokens) {
     std::vector<std::vector<std::int64_t>> next;
+    next.reserve(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       next.push_back(sequences_[static_cast<std::size_t>(order[i])]);
       next.back().push_back(tokens[i]);
@@ -106,6 +107,7 @@ Result<std::vector<Candidate>> candidates_of(const Tensor& logits, const std::ve
   if (!logs.ok()) return logs.error();
   const std::int64_t vocab = logits.dim(1);
   std::vector<Candidate> all;
+  all.reserve(logits.data.size());
   for (std::int64_t i = 0; i < logits.size(); ++i) {
     all.push_back({scores[static_cast<std::size_t>(i / vocab)] + *logs.value().at(i), i / vocab, i % vocab});
   }
