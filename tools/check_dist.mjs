@@ -82,7 +82,8 @@ for (const [name, { from, budget }] of Object.entries(kImports)) {
   const text = texts.join('\n');
   const size = texts.reduce((sum, part) => sum + brotliCompressSync(part).length, 0);
   sizes.push(`${name} of ${from} ${size} of ${budget}`);
-  if (size > budget) errors.push(`${name} of dist/${from} is ${size} bytes after a bundler and brotli, over the budget of ${budget}`);
+  if (size > budget)
+    errors.push(`${name} of dist/${from} is ${size} bytes after a bundler and brotli, over the budget of ${budget}`);
   const files = [...text.matchAll(/wattn-\w+\.wasm/g)].map(([file]) => file);
   if (files.includes('wattn-nn.wasm') !== (name !== 'pipeline')) errors.push(`${name} of dist/${from} names ${files}`);
 }

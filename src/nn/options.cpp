@@ -92,7 +92,7 @@ int Options::choice(std::string_view name, const std::vector<std::string_view>& 
     if (option->is_word && option->word == words[i]) return static_cast<int>(i);
   }
   std::string expected;
-  for (const std::string_view word : words) expected += (expected.empty() ? "'" : ", '") + std::string(word) + "'";
+  for (const std::string_view word : words) expected.append(expected.empty() ? "'" : ", '").append(word).append("'");
   fail("option '" + std::string(name) + "': expected one of " + expected + ", found " +
        (option->is_word ? "'" + option->word + "'" : "a number"));
   return fallback;

@@ -49,7 +49,8 @@ Window read_window(Options& options) {
   const auto pair = [&](std::string_view name, std::array<std::int64_t, 2> fallback, std::int64_t least) {
     if (!options.has(name)) return fallback;
     const auto numbers = options.wholes(name, least);
-    if (numbers.empty() || numbers.size() > 2) options.fail("option '" + std::string(name) + "': expected one or two whole numbers");
+    if (numbers.empty() || numbers.size() > 2)
+      options.fail("option '" + std::string(name) + "': expected one or two whole numbers");
     return numbers.empty() ? fallback : std::array<std::int64_t, 2>{numbers.front(), numbers.back()};
   };
   if (!options.has("kernel_size")) options.fail("option 'kernel_size' is missing: expected one or two whole numbers");

@@ -39,6 +39,8 @@ std::int64_t t5_bucket(std::int64_t offset, const T5Buckets& t5, float log_ratio
 struct Turns {
   std::vector<float> cos, sin;
   Turns(std::int64_t seq, std::int64_t pairs, const Rotary& rotary) {
+    cos.reserve(static_cast<std::size_t>(seq * pairs));
+    sin.reserve(static_cast<std::size_t>(seq * pairs));
     for (std::int64_t p = 0; p < seq; ++p) {
       for (std::int64_t i = 0; i < pairs; ++i) {
         const auto frequency =
