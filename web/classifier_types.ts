@@ -28,6 +28,8 @@ export interface ClassifierOptions {
   C?: number;
   /** Logistic: steps at most. Default 200. */
   max_iterations?: number;
+  /** Logistic: it ends when no part of the gradient of the mean loss is over this (scikit-learn: 1e-4). Default 1e-5. */
+  tolerance?: number;
   /** MLP: width of the hidden layer. Default 64. */
   hidden_size?: number;
   /** MLP: times that all examples are seen. Default 40. */

@@ -35,7 +35,7 @@ function someBlobs(count: number, dim: number, labels: number) {
 describe('Classifier', () => {
   it("finds scikit-learn's optimum", async () => {
     for (const { C, class_weight, dim, vectors, labels, probe, scores } of made_up) {
-      const options = { C, ...(class_weight && { class_weight }) };
+      const options = { C, tolerance: 1e-7, max_iterations: 1000, ...(class_weight && { class_weight }) };
       const classifier = await Classifier.fit(none, rows(vectors, dim), labels.map(String), options);
       const found = await classifier(rows(probe, dim), { top_k: null });
       // No component of the gradient is over 1e-7, and the curvature is at least 1 / (C n): so far are the weights at most, and so

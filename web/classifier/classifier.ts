@@ -25,6 +25,7 @@ const kRules: Rules = {
   kind: ['logistic', 'mlp'],
   C: 'any',
   max_iterations: 'count',
+  tolerance: 'any',
   hidden_size: 'count',
   epochs: 'count',
   learning_rate: 'any',
@@ -40,7 +41,11 @@ const kRules: Rules = {
 
 const where = 'Classifier.fit';
 
-function positive(name: 'C' | 'learning_rate' | 'weight_decay', options: ClassifierOptions, fallback: number): number {
+function positive(
+  name: 'C' | 'tolerance' | 'learning_rate' | 'weight_decay',
+  options: ClassifierOptions,
+  fallback: number,
+): number {
   const value = options[name] ?? fallback;
   const fits = typeof value === 'number' && Number.isFinite(value) && (name === 'weight_decay' ? value >= 0 : value > 0);
   if (!fits) throw new InputError(`${where}: option '${name}': expected a number above 0, found ${describe(value)}`);
@@ -145,7 +150,11 @@ function makeTrainer(options: ClassifierOptions): Train {
     };
     return (data, tick) => trainMlp(data, mlp, tick);
   }
-  const logistic = { C: positive('C', options, 1), max_iterations: options.max_iterations ?? 200 };
+  const logistic = {
+    C: positive('C', options, 1),
+    max_iterations: options.max_iterations ?? 200,
+    tolerance: positive('tolerance', options, 1e-5),
+  };
   return (data, tick) => trainLogistic(data, logistic, tick);
 }
 

@@ -2,6 +2,12 @@
 
 const kLn2High = 0.6931471803691238; // ln 2 with its last 21 bits zero, so that k * kLn2High is exact
 const kLn2Low = 1.9082149292705877e-10;
+/** 1 / 14!, ..., 1 / 1!, 1 / 0! */
+const kSeries = Float64Array.from({ length: 15 }, (_, i) => {
+  let factorial = 1;
+  for (let n = 2; n <= 14 - i; ++n) factorial *= n;
+  return 1 / factorial;
+});
 const bits = new DataView(new ArrayBuffer(8));
 
 /** e^x, within a few units of the last place: e^r by its series for |r| <= ln 2 / 2, times a power of two. */
@@ -11,8 +17,8 @@ export function exp(x: number): number {
   if (x < -708) return 0;
   const k = Math.round(x * Math.LOG2E);
   const r = x - k * kLn2High - k * kLn2Low;
-  let sum = 1;
-  for (let n = 14; n >= 1; --n) sum = 1 + (r / n) * sum;
+  let sum = 0;
+  for (let n = 0; n < kSeries.length; ++n) sum = sum * r + (kSeries[n] as number);
   bits.setUint32(0, (k + 1023) << 20);
   return sum * bits.getFloat64(0);
 }
