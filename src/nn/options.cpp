@@ -40,7 +40,7 @@ bool Options::has(std::string_view name) const {
   return std::any_of(options_.begin(), options_.end(), [&](const Option& option) { return option.name == name; });
 }
 
-void Options::fail(std::string message) {
+void Options::fail(const std::string& message) {
   if (error_.empty()) error_ = where_ + ": " + message;
 }
 

@@ -31,7 +31,7 @@ class Options {
   int choice(std::string_view name, const std::vector<std::string_view>& words, int fallback = 0);
 
   bool has(std::string_view name) const;
-  void fail(std::string message);  // "where: message"
+  void fail(const std::string& message);  // "where: message"
   // The first thing that went wrong; an option that nobody read counts.
   Result<void> finish() const;
   const std::string& where() const { return where_; }
