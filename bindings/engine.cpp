@@ -106,8 +106,8 @@ class EngineHandle {
     return answer();
   }
 
-  // options: {pooling, normalize, truncate_dim, prompt, prompt_name, max_length, overflow (as in Overflow), overlap, split_special_tokens,
-  // first_text}. Answer: data, dim, pooled, tokens, untruncated, windows.
+  // options: {pooling, normalize, truncate_dim, prompt, prompt_name, max_length, overflow (as in Overflow), overlap,
+  // split_special_tokens, first_text}. Answer: data, dim, pooled, tokens, untruncated, windows.
   val embed(val text, val lengths, val options) {
     EmbedOptions embed_options;
     embed_options.pooling = to_pooling(options["pooling"]);

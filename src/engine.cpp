@@ -171,9 +171,10 @@ Result<Arena> take_dense(const SentenceConfig& sentence, const Kernels& kernels,
 void add_dense_slots(const SentenceConfig& sentence, const std::vector<Linear>& layers, std::vector<WeightSlot>& slots) {
   for (std::size_t i = 0; i < layers.size(); ++i) {
     const Linear& layer = layers[i];
-    slots.push_back({sentence.dense[i].path + "/linear.weight", {layer.out, layer.in}, true, [layer](std::int64_t j, const float* row) {
-                       set_weight_row(layer, j, row);
-                     }});
+    slots.push_back(
+        {sentence.dense[i].path + "/linear.weight", {layer.out, layer.in}, true, [layer](std::int64_t j, const float* row) {
+           set_weight_row(layer, j, row);
+         }});
     if (!layer.bias) continue;
     slots.push_back({sentence.dense[i].path + "/linear.bias", {layer.out}, true, [layer](std::int64_t, const float* row) {
                        std::copy_n(row, layer.out, layer.bias);
@@ -222,6 +223,12 @@ std::uint64_t Engine::arena_bytes() const {
   Arena measure;
   measure.take<float>(tokens * encoder_.config().hidden_size);
   return measure.used() + encoder_.forward_bytes(tokens, encoder_.config().max_position_embeddings, team_.threads());
+}
+
+void Engine::add_text(const Encoding& encoding, Batch& batch) const {
+  batch.add_sequence(encoding.ids, encoding.type_ids);
+  const auto added = static_cast<std::ptrdiff_t>(encoding.size());
+  if (encoder_.config().type_vocab_size == 1) std::fill(batch.token_type_ids.end() - added, batch.token_type_ids.end(), 0);
 }
 
 Result<const float*> Engine::run(const Batch& batch, Taps* taps) {

@@ -53,8 +53,14 @@ class Engine {
   std::int64_t token_budget() const { return std::max<std::int64_t>(kTokenBudget, encoder_.config().max_position_embeddings); }
 
   // Bytes one engine holds: weights, and the arena that every run works in.
-  std::uint64_t weight_bytes() const { return encoder_.weight_bytes() + dense_weights_.used() + (head_ ? head_->weight_bytes() : 0); }
+  std::uint64_t weight_bytes() const {
+    return encoder_.weight_bytes() + dense_weights_.used() + (head_ ? head_->weight_bytes() : 0);
+  }
   std::uint64_t arena_bytes() const;
+
+  // Appends a text's tokens. Where there is one token type only, all have it, whatever the tokenizer counts: Python's tokenizers of
+  // such models give none.
+  void add_text(const Encoding& encoding, Batch& batch) const;
 
   // Runs the encoder over at most token_budget() tokens. The result, [tokens, hidden], is valid until the next run.
   Result<const float*> run(const Batch& batch, Taps* taps);

@@ -1,7 +1,7 @@
 """Writes tests/goldens/gguf: bert-tiny as GGUF files, and blocks of every type with what gguf-py makes of them.
 
 Run after make_goldens.py, with `pip install gguf numpy safetensors`. f32.gguf holds the very weights of bert-tiny/model, so that its
-vectors are the same bits; types.gguf holds one [2, 256] tensor a type, types.f32 their values in the order of types.json.
+vectors are the same bits; q8_0.gguf and q4_0.gguf what gguf-py quantizes of them; types.gguf holds one [2, 256] tensor a type, types.f32 their values in the order of types.json.
 """
 
 import json
@@ -40,7 +40,7 @@ def gguf_name(name):
     return layer + dict(NAMES)[role] + "." + ending
 
 
-def bert(path):
+def bert(path, kind):
     config = json.loads((MODEL / "config.json").read_text())
     tokenizer = json.loads((MODEL / "tokenizer.json").read_text())
     w = gguf.GGUFWriter(path, "bert")
@@ -57,7 +57,11 @@ def bert(path):
     w.add_token_list([t if t in special else t[2:] if t.startswith("##") and len(t) > 2 else "\u2581" + t for t in tokens])
     w.add_token_types([gguf.TokenType.CONTROL if t in special else gguf.TokenType.NORMAL for t in tokens])
     for name, values in sorted(load_file(MODEL / "model.safetensors").items()):
-        w.add_tensor(gguf_name(name), values.astype(np.float32))
+        values = values.astype(np.float32)
+        if values.ndim == 2 and kind != Type.F32:
+            w.add_tensor(gguf_name(name), gguf.quants.quantize(values, kind), raw_dtype=kind)
+        else:
+            w.add_tensor(gguf_name(name), values)
     finish(w)
 
 
@@ -92,5 +96,6 @@ def types(path):
 
 
 OUT.mkdir(exist_ok=True)
-bert(OUT / "f32.gguf")
+for kind in (Type.F32, Type.Q8_0, Type.Q4_0):
+    bert(OUT / f"{kind.name.lower()}.gguf", kind)
 types(OUT / "types.gguf")

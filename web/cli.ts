@@ -17,6 +17,7 @@ import {
   type Values,
 } from './cli_args.js';
 import { report } from './cli_inspect.js';
+import { pack } from './cli_pack.js';
 import { classify, rank, run } from './cli_tasks.js';
 import { train } from './cli_train.js';
 import { floatsText, items, toLine, write, type Item } from './cli_lines.js';
@@ -93,7 +94,7 @@ const inspect: Command = async (values, positionals) => {
   await write(flag(values, 'json') ? `${JSON.stringify(inspection)}\n` : report(modelOf(values) ?? 'the bundled model', inspection));
 };
 
-const commands: Record<string, Command> = { embed, classify, rank, run, tokenize, inspect };
+const commands: Record<string, Command> = { embed, classify, rank, run, tokenize, inspect, pack };
 
 async function main([name = '', ...args]: string[]): Promise<void> {
   if (name === '' || name === '--help' || name === '-h' || name === 'help') return write(kHelp[''] as string);

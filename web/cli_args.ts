@@ -11,6 +11,7 @@ const kModel: Options = {
   model: { type: 'string' },
   revision: { type: 'string' },
   'local-files-only': { type: 'boolean' },
+  'cache-dir': { type: 'string' },
   progress: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 };
@@ -77,13 +78,15 @@ export const kCommands: Record<string, Options> = {
     options: { type: 'string' },
   },
   inspect: { ...kModel, ...kCompute, json: { type: 'boolean' }, seq: { type: 'string' } },
+  pack: { ...kModel, dtype: { type: 'string' }, out: { type: 'string' } },
 };
 
-export const kLaterCommands = ['generate', 'pack', 'bench'];
+export const kLaterCommands = ['generate', 'bench'];
 
 const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a URL, or a hub id (org/name)
   --revision NAME       branch, tag or commit of a hub id (default main)
-  --local-files-only    never use the network
+  --local-files-only    never use the network: a hub id comes from the cache
+  --cache-dir DIR       where downloads from hubs are kept (default: wattn in the user's folder for caches)
   --progress            progress to standard error even when that is no terminal
 `;
 const kComputeHelp = `  --dtype f32|q16|q8    how weights are held and multiplied (f32)
@@ -106,6 +109,7 @@ export const kHelp: Record<string, string> = {
   run        any other task: {"text": .., "result": ..} a line
   tokenize   {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} a line
   inspect    layers, shapes, parameters, mult-adds, bytes, memory
+  pack       the model as one .gguf file
 
   wattn COMMAND --help  the options of a command
   wattn --version
@@ -178,6 +182,11 @@ Training makes a tokenizer.json out of the lines of FILEs (or of standard input)
 ${kModelHelp}${kComputeHelp}  --seq N               tokens of the sequence that shapes and mult-adds are for (default: the model's longest)
   --json                one JSON object instead of a table
 `,
+  pack: `Usage: wattn pack --model DIR [--dtype q8] --out FILE.gguf
+
+${kModelHelp}  --dtype f32|q8|q4      how matrices are written (q8: 8.5 bits a weight; q4: 4.5, at a cost in accuracy)
+  --out FILE            the file to write; its size and SHA-256 go to standard output
+`,
 };
 
 export function parse(command: string, args: string[]): { values: Values; positionals: string[] } {
@@ -225,7 +234,7 @@ export function modelOf(values: Values): string | undefined {
 }
 
 /** Options of loading, with the progress line on standard error. */
-export function loadOptions(values: Values): Pick<LoadOptions, 'revision' | 'local_files_only' | 'progress_callback'> {
+export function loadOptions(values: Values): Pick<LoadOptions, 'revision' | 'local_files_only' | 'cache_dir' | 'progress_callback'> {
   const { stderr } = process;
   const shown = stderr.isTTY || values['progress'] === true;
   let percent = -1;
@@ -240,6 +249,7 @@ export function loadOptions(values: Values): Pick<LoadOptions, 'revision' | 'loc
   return {
     ...(text(values, 'revision') !== undefined && { revision: text(values, 'revision') as string }),
     ...(flag(values, 'local-files-only') && { local_files_only: true }),
+    ...(text(values, 'cache-dir') !== undefined && { cache_dir: text(values, 'cache-dir') as string }),
     ...(shown && { progress_callback: show }),
   };
 }

@@ -6,5 +6,7 @@ export const env: Env = {
   remotePathTemplate: '{model}/resolve/{revision}/',
   allowRemoteModels: true,
   fetch: undefined,
+  useCache: true,
+  cacheDir: undefined,
   wasm: {},
 };

@@ -29,46 +29,77 @@ function sizeOf(response: Response): number | undefined {
   return encoding === 'identity' && /^\d+$/.test(length) ? Number(length) : undefined;
 }
 
+/** A source whose files can be had from a place inside them. */
+export interface RangeSource extends ModelSource {
+  /** from: asked for; in the answer, where its bytes begin (a server without ranges begins at 0). */
+  openFrom(file: string, from: number, signal: AbortSignal): Promise<RangedFile | undefined>;
+}
+
+export interface RangedFile extends OpenFile {
+  from: number;
+  /** The server's name for this very content; empty without one. */
+  etag: string;
+  chunks(): AsyncGenerator<Uint8Array>;
+}
+
+/** The whole length, from `content-range: bytes 5-9/10`. */
+function rangeOf(response: Response): { from: number; size: number | undefined } | undefined {
+  const [, from, size] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get('content-range') ?? '') ?? [];
+  return from === undefined ? undefined : { from: Number(from), size: size === '*' ? undefined : Number(size) };
+}
+
 /** Files under a directory's URL. Its query, if any, goes with every request. */
-export function fetchSource(directory: URL, name: string): ModelSource {
+export function fetchSource(directory: URL, name: string): RangeSource {
   const base = new URL(directory.pathname.endsWith('/') ? directory.href : directory.href.replace(/^[^?#]*/, '$&/'));
   const urlOf = (file: string) => {
     const url = new URL(file.split('/').map(encodeURIComponent).join('/'), base);
     url.search = base.search;
     return url.href;
   };
-  const ask = async (file: string, signal: AbortSignal, method: 'GET' | 'HEAD') => {
+  const ask = async (file: string, signal: AbortSignal, method: 'GET' | 'HEAD', from = 0) => {
     const url = urlOf(file);
     // Not */*: development servers answer that with their start page where there is no such file.
     const accept = file.endsWith('.json') ? 'application/json' : 'application/octet-stream';
-    const response = await request(file, url, { method, signal, headers: { accept } });
+    const headers: Record<string, string> = from > 0 ? { accept, range: `bytes=${from}-` } : { accept };
+    const response = await request(file, url, { method, signal, headers });
     return { url, response };
+  };
+  const openFrom = async (file: string, wanted: number, signal: AbortSignal): Promise<RangedFile | undefined> => {
+    const { url, response } = await ask(file, signal, 'GET', wanted);
+    if (response.status === 404) {
+      await response.body?.cancel().catch(() => {});
+      return undefined;
+    }
+    if (response.status === 416) return openFrom(file, 0, signal); // it is shorter than what was kept
+    if (!response.ok) {
+      const hint = response.status === 401 ? ' (a hub says so of what is private, and of what is not there)' : '';
+      throw new NetworkError(`${file}: status ${response.status} from ${url}${hint}`, url, response.status);
+    }
+    if (isHtml(response)) throw htmlError(file, url);
+    const range = response.status === 206 ? rangeOf(response) : undefined;
+    const from = range?.from ?? 0;
+    const size = range ? range.size : sizeOf(response);
+    // Other origins may hide that they compress, and then announce another length. Of JSON its syntax shows the end.
+    const expected = file.endsWith('.json') || size === undefined ? undefined : size - from;
+    const body = new ResponseBody(file, url, response, expected, signal);
+    return { size, from, etag: response.headers.get('etag') ?? '', chunks: () => body.chunks() };
   };
   return {
     name,
     phase: 'download',
-    async open(file, signal): Promise<OpenFile | undefined> {
-      const { url, response } = await ask(file, signal, 'GET');
-      if (response.status === 404) {
-        await response.body?.cancel().catch(() => {});
-        return undefined;
-      }
-      if (!response.ok) {
-        const hint = response.status === 401 ? ' (a hub says so of what is private, and of what is not there)' : '';
-        throw new NetworkError(`${file}: status ${response.status} from ${url}${hint}`, url, response.status);
-      }
-      if (isHtml(response)) throw htmlError(file, url);
-      const size = sizeOf(response);
-      // Other origins may hide that they compress, and then announce another length. Of JSON its syntax shows the end.
-      const body = new ResponseBody(file, url, response, file.endsWith('.json') ? undefined : size, signal);
-      return { size, chunks: () => body.chunks() };
-    },
+    open: (file, signal) => openFrom(file, 0, signal),
+    openFrom,
     async size(file, signal) {
       const { response } = await ask(file, signal, 'HEAD');
       return response.ok && !isHtml(response) ? sizeOf(response) : undefined;
     },
     place: urlOf,
   };
+}
+
+export function looksLikeHtml(bytes: Uint8Array): boolean {
+  const text = new TextDecoder('latin1').decode(bytes.subarray(0, 64));
+  return /^(\xef\xbb\xbf)?\s*<(!doctype|html|head|\?xml)/i.test(text);
 }
 
 export function htmlError(file: string, place: string): ModelFormatError {
@@ -89,7 +120,7 @@ export function urlSource(url: URL, name: string, local: boolean): ModelSource {
 }
 
 /** A repository by its hub id. */
-export function hubSource(id: string, revision: string): ModelSource {
+export function hubSource(id: string, revision: string): RangeSource {
   const path = env.remotePathTemplate.replaceAll('{model}', id).replaceAll('{revision}', encodeURIComponent(revision));
   let base: URL;
   try {

@@ -4,6 +4,7 @@ import { wasmFiles } from './wasm_files.js';
 
 useWasm(wasmFiles);
 
+export { cache } from './cache.js';
 export { Classifier } from './classifier.js';
 export { community_detection, k_means, paraphrase_mining } from './clusters.js';
 export { env } from './env.js';
@@ -20,6 +21,7 @@ export {
 export { attention_rollout, to_bertviz } from './attention.js';
 export { AutoModel } from './model.js';
 export * as nn from './nn.js';
+export { packModel, type PackOptions } from './pack.js';
 export { pipeline } from './pipeline.js';
 export { quantize_embeddings } from './quantize.js';
 export { cos_sim, dot_score, semantic_search } from './similarity.js';

@@ -1,6 +1,6 @@
 // Reading a model's files in order: the small ones whole and at once, the weights as a stream; with one progress over all.
 import { ModelFormatError } from './errors.js';
-import { htmlError } from './fetch_source.js';
+import { htmlError, looksLikeHtml } from './fetch_source.js';
 import type { ModelSource, OpenFile } from './model_source.js';
 import { Breather } from './signal.js';
 import type { ProgressInfo } from './types.js';
@@ -53,11 +53,6 @@ export class Progress {
     const { name, phase } = this.source;
     this.callback?.({ status: 'progress', name, file, phase, loaded, total, progress: (100 * loaded) / total });
   }
-}
-
-function looksLikeHtml(bytes: Uint8Array): boolean {
-  const text = new TextDecoder('latin1').decode(bytes.subarray(0, 64));
-  return /^(\xef\xbb\xbf)?\s*<(!doctype|html|head|\?xml)/i.test(text);
 }
 
 /** All bytes of a file, in the pieces they came in. */
@@ -181,7 +176,7 @@ async function openWeights(source: ModelSource, progress: Progress, signal: Abor
 export interface ModelFiles {
   /** The small files that there are. */
   files: NamedBytes[];
-  /** model.safetensors, opened and not read; undefined for a model in shards. */
+  /** The first weight file, opened and not read: model.safetensors, or the .gguf. undefined for a model in shards. */
   single: OpenFile | undefined;
 }
 
@@ -211,12 +206,12 @@ export async function streamWeights(
   progress: Progress,
   signal: AbortSignal,
 ): Promise<void> {
-  const sizes = await Promise.all(names.map((name) => (name === kWeights && single ? single.size : source.size(name, signal))));
+  const sizes = await Promise.all(names.map((name, i) => (i === 0 && single ? single.size : source.size(name, signal))));
   const total = sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
   progress.expect(total);
   const breather = new Breather();
   for (const [i, name] of names.entries()) {
-    const open = name === kWeights && single ? single : await source.open(name, signal);
+    const open = i === 0 && single ? single : await source.open(name, signal);
     if (!open) throw missingFile(source, name);
     progress.initiate(name);
     const held = open.size === undefined ? await readPieces(open, signal) : undefined;

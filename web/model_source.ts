@@ -2,7 +2,8 @@
 import { env } from './env.js';
 import { describe, InputError } from './errors.js';
 import { bytesSource } from './bytes_source.js';
-import { hubSource, urlSource } from './fetch_source.js';
+import { cachedHubSource } from './cache.js';
+import { urlSource } from './fetch_source.js';
 import { platform } from './platform.js';
 import type { FileBytes, ModelSpecifier, SourceOptions, UrlLike } from './types.js';
 
@@ -30,7 +31,7 @@ export const kSourceRules = {
   signal: 'signal',
   revision: 'string',
   local_files_only: 'boolean',
-  cache_dir: { later: 'the download cache is not there yet; pass the path of a directory instead of a hub id' },
+  cache_dir: 'string',
 } as const;
 
 const kForms = "a hub id ('org/name'), a URL, a path ('./dir', '/dir'), Files of a directory, or a map of file names to bytes";
@@ -52,12 +53,7 @@ function fromString(text: string, options: SourceOptions, local: boolean): Model
   if (/^https?:/i.test(text)) return urlSource(parseUrl(text), text, local);
   if (isPlace(text)) return platform().openPlace(text, local);
   if (!isHubId(text)) throw new InputError(`model: expected ${kForms}, found ${describe(text)}`);
-  if (local) {
-    throw new InputError(
-      `model: '${text}' is a hub id, and local_files_only (or env.allowRemoteModels = false) forbids the network`,
-    );
-  }
-  return hubSource(text, options.revision ?? 'main');
+  return cachedHubSource(text, options, local);
 }
 
 function entriesOf(model: object): [string, FileBytes][] {

@@ -9,7 +9,8 @@ type Sizes = number | readonly number[];
 const list = (sizes: Sizes) => (typeof sizes === 'number' ? [sizes] : [...sizes]);
 
 /** `exp(x_i) / sum_j exp(x_j)` along `dim` (default: the last). A row of nothing but -infinity becomes zeros. */
-export const softmax = (input: Tensor, { dim = -1 }: { dim?: number } = {}): F32 => callFunction('softmax', { input }, { dim }).output;
+export const softmax = (input: Tensor, { dim = -1 }: { dim?: number } = {}): F32 =>
+  callFunction('softmax', { input }, { dim }).output;
 /** `x_i - log(sum_j exp(x_j))` along `dim`. */
 export const log_softmax = (input: Tensor, { dim = -1 }: { dim?: number } = {}): F32 =>
   callFunction('log_softmax', { input }, { dim }).output;
@@ -98,10 +99,8 @@ export const max_pool2d = (input: Tensor, kernel_size: Sizes, options: PoolOptio
 
 export type SequencePoolingMode = 'mean' | 'max' | 'cls' | 'last' | 'mean_sqrt_len_tokens' | 'weightedmean';
 /** `[batch, seq, hidden]` -> `[batch, hidden]`. `mask [batch, seq]`: tokens with 0 are left out. */
-export const pool_sequence = (
-  input: Tensor,
-  { mode = 'mean', mask }: { mode?: SequencePoolingMode; mask?: Maybe } = {},
-): F32 => callFunction('pool_sequence', { input, mask }, { mode }).output;
+export const pool_sequence = (input: Tensor, { mode = 'mean', mask }: { mode?: SequencePoolingMode; mask?: Maybe } = {}): F32 =>
+  callFunction('pool_sequence', { input, mask }, { mode }).output;
 
 export interface AttentionOptions {
   /** Broadcast to `[..., queries, keys]`: bool (true may be looked at) or float (added to the scores). */

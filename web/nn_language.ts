@@ -1,7 +1,8 @@
 // Whole small models over token ids, and generation.
 import { InputError } from './errors.js';
 import { Native, type KeyValueCache } from './nn_module.js';
-import type { AttendOptions, DecoderForward, Drawn, EncoderForward, PositionKind, TransformerLayerOptions } from './nn_modules.js';
+import type { AttendOptions, Drawn, PositionKind } from './nn_modules.js';
+import type { EncoderForward, TransformerLayerOptions } from './nn_transformers.js';
 import type { SequencePoolingMode } from './nn_functional.js';
 import { toMask } from './nn_seam.js';
 import { Tensor } from './tensor.js';
@@ -91,11 +92,7 @@ export class EncoderDecoder extends Native {
   ) {
     super('EncoderDecoder', { ...options });
   }
-  override forward(
-    src: Tensor,
-    tgt: Tensor,
-    { src_key_padding_mask }: Pick<EncoderForward, 'src_key_padding_mask'> & Pick<DecoderForward, never> = {},
-  ): F32 {
+  override forward(src: Tensor, tgt: Tensor, { src_key_padding_mask }: Pick<EncoderForward, 'src_key_padding_mask'> = {}): F32 {
     const memory_key_padding_mask = toMask(src_key_padding_mask, false);
     return this.run({ tensors: { input: tgt, key: src, memory_key_padding_mask } }).output;
   }

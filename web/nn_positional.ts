@@ -25,7 +25,8 @@ export const sinusoidal = (options: { length: number; dim: number; form?: 'vaswa
 /** Key - query for each pair: `[queries, keys]`. */
 export const relative_offsets = (options: Lengths): F32 => callFunction('relative_offsets', {}, { ...options }).output;
 /** One number for each offset from `table [2r - 1]` (or `[2r - 1, heads]`), to add to the scores or multiply them with; arXiv 1803.02155. */
-export const relative_bias = (table: Tensor, options: Lengths): F32 => callFunction('relative_bias', { table }, { ...options }).output;
+export const relative_bias = (table: Tensor, options: Lengths): F32 =>
+  callFunction('relative_bias', { table }, { ...options }).output;
 /** The second part of `q (k + pi)`: `[..., queries, d]`, table `[2r - 1, d]` -> `[..., queries, keys]`, not scaled; arXiv 1803.02155. */
 export const relative_scores = (query: Tensor, table: Tensor, options: { keys?: number; past?: number } = {}): F32 =>
   callFunction('relative_scores', { query, table }, options).output;

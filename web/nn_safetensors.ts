@@ -31,6 +31,7 @@ const kReaders: Record<string, Read> = {
   BF16: [2, 'float32', (view, at) => bfloatToFloat(view.getUint16(at, true))],
   I64: [8, 'int64', (view, at) => view.getBigInt64(at, true)],
   I32: [4, 'int32', (view, at) => view.getInt32(at, true)],
+  I8: [1, 'int8', (view, at) => view.getInt8(at)],
   U8: [1, 'uint8', (view, at) => view.getUint8(at)],
   BOOL: [1, 'bool', (view, at) => view.getUint8(at)],
 };
@@ -53,7 +54,9 @@ function parseHeader(bytes: Uint8Array): { entries: [string, Entry][]; begin: nu
 
 /** The tensors of a safetensors file by name; f64, f16 and bf16 become f32. */
 export function load_safetensors(bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> {
-  const whole = ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
+  const whole = ArrayBuffer.isView(bytes)
+    ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+    : new Uint8Array(bytes);
   const { entries, begin } = parseHeader(whole);
   const out: [string, Tensor][] = entries.map(([name, entry]) => {
     const reader = Object.hasOwn(kReaders, entry?.dtype) ? kReaders[entry.dtype] : undefined;
@@ -62,7 +65,9 @@ export function load_safetensors(bytes: Uint8Array | ArrayBuffer): Record<string
     const whole_numbers = (list: unknown): list is number[] =>
       Array.isArray(list) && list.every((each) => Number.isSafeInteger(each) && each >= 0);
     if (!whole_numbers(shape) || !whole_numbers(data_offsets) || data_offsets.length !== 2) {
-      throw new ModelFormatError(`safetensors: '${name}': expected a shape and two offsets, found ${JSON.stringify(entry)?.slice(0, 80)}`);
+      throw new ModelFormatError(
+        `safetensors: '${name}': expected a shape and two offsets, found ${JSON.stringify(entry)?.slice(0, 80)}`,
+      );
     }
     const [size, type, read] = reader;
     const count = shape.reduce((product, dim) => product * dim, 1);
@@ -80,13 +85,17 @@ export function load_safetensors(bytes: Uint8Array | ArrayBuffer): Record<string
 }
 
 /** Tensors (a state dict) as the bytes of a safetensors file. */
-export function save_safetensors(tensors: Record<string, Tensor>, { metadata }: { metadata?: Record<string, string> } = {}): Uint8Array {
+export function save_safetensors(
+  tensors: Record<string, Tensor>,
+  { metadata }: { metadata?: Record<string, string> } = {},
+): Uint8Array {
   const kTypes: Record<TensorType, string> = { float32: 'F32', int32: 'I32', int64: 'I64', int8: 'I8', uint8: 'U8', bool: 'BOOL' };
   const header: Record<string, unknown> = metadata ? { __metadata__: metadata } : {};
   let end = 0;
   const entries = Object.entries(tensors);
   for (const [name, tensor] of entries) {
-    if (!(tensor instanceof Tensor)) throw new InputError(`nn.save_safetensors: expected a Tensor as '${name}', found ${describe(tensor)}`);
+    if (!(tensor instanceof Tensor))
+      throw new InputError(`nn.save_safetensors: expected a Tensor as '${name}', found ${describe(tensor)}`);
     const begin = end;
     end += tensor.data.byteLength;
     header[name] = { dtype: kTypes[tensor.type as TensorType], shape: tensor.dims, data_offsets: [begin, end] };

@@ -121,7 +121,8 @@ export function toOptions(where: string, options: OptionValues): SeamOptions {
 /** A tensor of any type as f32. */
 export function toSeam(where: string, name: string, tensor: unknown): SeamTensor {
   if (!(tensor instanceof Tensor)) throw new InputError(`${where}: expected a Tensor as '${name}', found ${describe(tensor)}`);
-  const data = tensor.type === 'float32' ? (tensor.data as Float32Array) : Float32Array.from(tensor.data as ArrayLike<number>, Number);
+  const data =
+    tensor.type === 'float32' ? (tensor.data as Float32Array) : Float32Array.from(tensor.data as ArrayLike<number>, Number);
   return { dims: Int32Array.from(tensor.dims), data };
 }
 

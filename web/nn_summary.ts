@@ -60,9 +60,7 @@ function cell(row: TraceRow, column: SummaryColumn): string {
 function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColumn[]): string {
   const seen: number[] = [];
   const names = summary.rows.map((row) => nameOf(row, (seen[row.depth] = (seen[row.depth] ?? 0) + 1)));
-  const longest = Math.max(
-    ...summary.rows.map((row) => row.depth * 5 + 1 + `${row.type}: ${row.depth}-${seen[row.depth]}`.length),
-  );
+  const longest = Math.max(...summary.rows.map((row) => row.depth * 5 + 1 + `${row.type}: ${row.depth}-${seen[row.depth]}`.length));
   const nameWidth = longest >= kNameWidth ? Math.ceil(longest / 5) * 5 : kNameWidth;
   const line = (name: string, cells: readonly string[]) =>
     [name.padEnd(nameWidth), ...cells.map((each) => each.padEnd(kColumnWidth))].join(' ').trimEnd();

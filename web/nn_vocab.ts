@@ -14,7 +14,13 @@ export interface DictionaryOptions {
   lowercase?: boolean;
 }
 
-const kRules: Rules = { level: ['word', 'character'], specials: 'any', sorted: 'boolean', min_frequency: 'count', lowercase: 'boolean' };
+const kRules: Rules = {
+  level: ['word', 'character'],
+  specials: 'any',
+  sorted: 'boolean',
+  min_frequency: 'count',
+  lowercase: 'boolean',
+};
 
 const kWord = /[\p{L}\p{M}\p{N}_]+(?:['’-][\p{L}\p{M}\p{N}_]+)*/gu;
 

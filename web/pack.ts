@@ -188,6 +188,13 @@ function writeTensors(header: Bytes, tensors: readonly Tensor[], dtype: keyof ty
   return header.joined();
 }
 
+/** The weight files of the Dense modules. */
+function denseWeights(files: readonly [string, Uint8Array][]): string[] {
+  const bytes = files.find(([name]) => name === 'modules.json')?.[1];
+  const modules = (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : []) as { type: string; path: string }[];
+  return modules.filter(({ type }) => /(^|\.)Dense$/.test(type)).map(({ path }) => `${path}/model.safetensors`);
+}
+
 /**
  * A model as one GGUF file, which loads as the model did: the small files are inside, so that nothing is lost. The whole
  * model is held in memory meanwhile.
@@ -202,12 +209,14 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
     const { files, single } = await openModelFiles(source, progress, scope.signal);
     const index = files.find(([name]) => name === 'model.safetensors.index.json')?.[1];
     const shards = index ? Object.values((JSON.parse(new TextDecoder().decode(index)) as { weight_map: Record<string, string> }).weight_map) : [];
-    const names = single ? ['model.safetensors'] : [...new Set(shards)].sort();
+    const names = [...(single ? ['model.safetensors'] : [...new Set(shards)].sort()), ...denseWeights(files)];
     const tensors: Tensor[] = [];
     let held = new Bytes();
     let current = '';
     const close = () => {
-      if (current !== '') tensors.push(...parseSafetensors(current, held.joined()));
+      const folder = current.slice(0, current.lastIndexOf('/') + 1); // a module's tensors carry its folder
+      const found = current === '' ? [] : parseSafetensors(current, held.joined());
+      tensors.push(...found.map((tensor) => ({ ...tensor, name: folder + tensor.name })));
       held = new Bytes();
     };
     const sink = {

@@ -1,8 +1,12 @@
 // Node's way: models in directories, and wattn's own files read from disk.
-import { open, readFile, stat } from 'node:fs/promises';
+import { createHash, randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { InputError, NetworkError } from './errors.js';
+import type { PieceStore } from './cache.js';
 import type { ModelSource } from './model_source.js';
 import type { Platform } from './platform.js';
 
@@ -74,6 +78,48 @@ function directorySource(directory: string, name: string): ModelSource {
   };
 }
 
+function defaultCacheFolder(): string {
+  const { LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
+  if (process.platform === 'win32' && LOCALAPPDATA) return join(LOCALAPPDATA, 'wattn');
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'wattn');
+  return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattn');
+}
+
+/** A folder for each file, named by the hash of its URL, with its parts; `url` says which. */
+function folderStore(root: string): PieceStore {
+  const folderOf = (key: string) => join(root, createHash('sha256').update(key).digest('hex').slice(0, 32));
+  const readPart = (folder: string, part: string) =>
+    readFile(join(folder, part)).catch((cause) => {
+      if (codeOf(cause) === 'ENOENT') return undefined;
+      throw cause;
+    });
+  async function put(folder: string, part: string, bytes: Uint8Array): Promise<void> {
+    const made = join(folder, `${part}.${process.pid}.${randomUUID()}`);
+    await writeFile(made, bytes);
+    await rename(made, join(folder, part)); // whole or not at all, whoever else writes
+  }
+  return {
+    async get(key, part) {
+      const bytes = await readPart(folderOf(key), part);
+      return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+    },
+    async put(key, part, bytes) {
+      const folder = folderOf(key);
+      if (!existsSync(join(folder, 'url'))) {
+        await mkdir(folder, { recursive: true });
+        await put(folder, 'url', new TextEncoder().encode(key));
+      }
+      await put(folder, part, bytes);
+    },
+    delete: (key) => rm(folderOf(key), { recursive: true, force: true }),
+    async keys() {
+      const folders = await readdir(root).catch(() => []);
+      const urls = await Promise.all(folders.map((name) => readPart(join(root, name), 'url').catch(() => undefined)));
+      return urls.flatMap((url) => (url ? [url.toString()] : []));
+    },
+  };
+}
+
 export const nodePlatform: Platform = {
   openPlace: (place) => directorySource(pathOf(place), place),
   async readFileUrl(url) {
@@ -83,5 +129,6 @@ export const nodePlatform: Platform = {
       throw new NetworkError(`wasm: cannot read ${fileURLToPath(url)}: ${codeOf(cause)}`, url.href, undefined, { cause });
     }
   },
+  store: (folder) => folderStore(folder ?? defaultCacheFolder()),
   base: () => pathToFileURL(`${process.cwd()}/`).href,
 };

@@ -77,9 +77,9 @@ export interface SourceOptions {
   signal?: AbortSignalLike | undefined;
   /** Branch, tag or commit of a hub id. Default `'main'`; an `InputError` with any other kind of model. */
   revision?: string;
-  /** `true`: an `InputError` for a model that would need the network. Default `false`. */
+  /** `true`: an `InputError` for a model that would need the network; a hub id comes from the cache. Default `false`. */
   local_files_only?: boolean;
-  /** Not there yet: an `UnsupportedError`. */
+  /** Where downloads from hubs are kept. Default `env.cacheDir`. */
   cache_dir?: string;
 }
 
@@ -399,5 +399,23 @@ export interface Env {
   allowRemoteModels: boolean;
   /** In place of the global `fetch`, for files of models and of WebAssembly: to add headers, or to answer from a store. */
   fetch: ((url: string, init?: any) => Promise<any>) | undefined;
+  /** Whether downloads from hubs are kept. Default `true`. */
+  useCache: boolean;
+  /**
+   * Where: in Node a folder, by default `wattn` in the user's own folder for caches; in a page the name of a store of the browser's
+   * Cache API, by default `'wattn'`.
+   */
+  cacheDir: string | undefined;
   wasm: WasmOverride;
+}
+
+/** A file of the cache. */
+export interface CachedFile {
+  /** The hub id. */
+  model: string;
+  file: string;
+  url: string;
+  bytes: number;
+  /** `false`: loading was ended in the middle, and will go on there. */
+  complete: boolean;
 }

@@ -113,7 +113,10 @@ function ownUrl(url: () => URL): URL {
 }
 
 /** What to compile: key is equal for equal wishes. A file that was given is taken as it is, without shared memory. */
-function wish(files: WasmFiles, shared: boolean): {
+function wish(
+  files: WasmFiles,
+  shared: boolean,
+): {
   key: unknown;
   kind: ModelInfo['wasm'];
   from: string;

@@ -145,7 +145,9 @@ const split = (text: string) => text.split(/\s+/u).filter((word) => word !== '')
 function toWords(sentence: unknown, number: number, lowercase: boolean): readonly string[] {
   const words = typeof sentence === 'string' ? split(sentence) : sentence;
   if (!Array.isArray(words) || !words.every((word) => typeof word === 'string')) {
-    throw new InputError(`Word2Vec.train: expected a string or an array of strings as sentence ${number}, found ${describe(sentence)}`);
+    throw new InputError(
+      `Word2Vec.train: expected a string or an array of strings as sentence ${number}, found ${describe(sentence)}`,
+    );
   }
   return lowercase ? words.map((word: string) => word.toLowerCase()) : words;
 }

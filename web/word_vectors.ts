@@ -133,9 +133,16 @@ export class WordVectors {
     checkOptions(where, options, kSimilarRules);
     const positive = asList(options.positive);
     const negative = asList(options.negative);
-    if (positive.length + negative.length === 0) throw new InputError(`${where}: expected words in 'positive' or 'negative', found none`);
+    if (positive.length + negative.length === 0)
+      throw new InputError(`${where}: expected words in 'positive' or 'negative', found none`);
     const without = new Set([...positive, ...negative].filter((each) => typeof each === 'string').map((word) => this.idOf(word)));
-    return { positive, negative, without, topn: options.topn ?? 10, count: Math.min(options.restrict_vocab ?? this.size, this.size) };
+    return {
+      positive,
+      negative,
+      without,
+      topn: options.topn ?? 10,
+      count: Math.min(options.restrict_vocab ?? this.size, this.size),
+    };
   }
 
   /** Words by their cosine with the mean of the positive directions and the negative ones turned round: a word's neighbours, or analogies. */
@@ -194,7 +201,8 @@ export class WordVectors {
     const { format = 'word2vec', binary = false } = options;
     if (format === 'glove' && binary) throw new InputError("WordVectors.save: format 'glove' has no binary form");
     const bad = this.words.find((word) => /[\s]/u.test(word) || word === '');
-    if (bad !== undefined) throw new InputError(`WordVectors.save: the word ${describe(bad)} has white space, which ends a word in these files`);
+    if (bad !== undefined)
+      throw new InputError(`WordVectors.save: the word ${describe(bad)} has white space, which ends a word in these files`);
     const encoder = new TextEncoder();
     const parts: Uint8Array[] = format === 'glove' ? [] : [encoder.encode(`${this.size} ${this.vector_size}\n`)];
     this.words.forEach((word, i) => {
@@ -219,7 +227,9 @@ export class WordVectors {
     checkOptions('WordVectors.load', options, kReadRules);
     const { format = 'word2vec', binary = false, limit = Infinity } = options;
     if (typeof bytes === 'string') return readText(bytes, format, limit);
-    const whole = ArrayBuffer.isView(bytes) ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength) : new Uint8Array(bytes);
+    const whole = ArrayBuffer.isView(bytes)
+      ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+      : new Uint8Array(bytes);
     return binary ? readBinary(whole, limit) : readText(new TextDecoder().decode(whole), format, limit);
   }
 }
@@ -237,7 +247,9 @@ function readHeader(line: string): { count: number; size: number } {
   const found = /^(\d+) (\d+)\s*$/.exec(line);
   const [count, size] = [Number(found?.[1]), Number(found?.[2])];
   if (!found || !(size > 0)) {
-    throw new ModelFormatError(`word vectors: expected a first line 'words size', found ${describe(line.slice(0, 40))} (a GloVe file? format: 'glove')`);
+    throw new ModelFormatError(
+      `word vectors: expected a first line 'words size', found ${describe(line.slice(0, 40))} (a GloVe file? format: 'glove')`,
+    );
   }
   return { count, size };
 }
@@ -257,13 +269,17 @@ function readText(text: string, format: 'word2vec' | 'glove', limit: number): Wo
   for (let i = 0; i < count; ++i) {
     const parts = (lines[i] as string).trimEnd().split(' ');
     if (parts.length !== size + 1) {
-      throw new ModelFormatError(`word vectors: line ${i + (header ? 2 : 1)}: expected a word and ${size} numbers, found ${parts.length - 1}`);
+      throw new ModelFormatError(
+        `word vectors: line ${i + (header ? 2 : 1)}: expected a word and ${size} numbers, found ${parts.length - 1}`,
+      );
     }
     words.push(parts[0] as string);
     for (let j = 0; j < size; ++j) {
       const value = Number(parts[j + 1]);
       if (parts[j + 1] === '' || Number.isNaN(value)) {
-        throw new ModelFormatError(`word vectors: line ${i + (header ? 2 : 1)}: expected a number, found ${describe(parts[j + 1])}`);
+        throw new ModelFormatError(
+          `word vectors: line ${i + (header ? 2 : 1)}: expected a number, found ${describe(parts[j + 1])}`,
+        );
       }
       vectors[i * size + j] = value;
     }

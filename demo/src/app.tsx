@@ -2,8 +2,10 @@
 import { useMemo, useRef, useState } from 'preact/hooks';
 import { ModelPanel } from './model/model_panel.js';
 import { useModel, type ModelState, type ReadyModel } from './model/use_model.js';
+import { AttentionPanel } from './panels/attention.js';
 import { SearchPanel } from './panels/search.js';
 import { SentencesPanel } from './panels/sentences.js';
+import { SentimentPanel } from './panels/sentiment.js';
 import { SimilarityPanel } from './panels/similarity.js';
 import { Preview } from './preview.js';
 import { exampleSentences, isEmpty, type Entry, type Sentence } from './sentences.js';
@@ -47,7 +49,7 @@ function Header() {
           </svg>
           wattn
         </h1>
-        <p>Sentence embeddings from the original checkpoint, computed in this page.</p>
+        <p>Small transformers from the original checkpoint, computed in this page: see inside them.</p>
       </div>
       <ThemeButton />
     </header>
@@ -83,7 +85,9 @@ function Workbench({ model, sentences, onChange }: WorkbenchProps) {
       <div class="side">
         <SimilarityPanel entries={entries} embedded={embedded} pair={pair} onPair={setPair} assumed={options.pooling} />
         <SearchPanel embed={embed} entries={entries} options={options} />
+        <SentimentPanel source={model.source} />
       </div>
+      <AttentionPanel source={model.source} />
     </div>
   );
 }

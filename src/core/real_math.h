@@ -4,10 +4,10 @@
 
 namespace wattn {
 
-double exp64(double x);                 // 0 below -708, as for 709 above it
-double log64(double x);                 // x > 0
+double exp64(double x);                   // 0 below -708, as for 709 above it
+double log64(double x);                   // x > 0
 double pow64(double base, double power);  // base > 0; relative error 2^-52 * (2 + |power * log(base)|)
-double sin64(double x);                 // |x| < 2^20; absolute error within 2^-52
+double sin64(double x);                   // |x| < 2^20; absolute error within 2^-52
 double cos64(double x);
 
 }  // namespace wattn

@@ -111,12 +111,14 @@ Result<Word2Vec> Word2Vec::make(const Word2VecOptions& options, std::vector<doub
   double total = 0;
   for (const double count : counts) total += count;
   const double threshold = options.sample * total;
+  model.keep_.reserve(counts.size());
   for (const double count : counts) {
     model.keep_.push_back(options.sample > 0 ? (std::sqrt(count / threshold) + 1) * threshold / count : 1);
   }
   if (options.negative > 0) {
     model.outputs_.resize(model.vectors_.size());
     std::vector<double> weights;
+    weights.reserve(counts.size());
     for (const double count : counts) weights.push_back(pow64(count, options.ns_exponent));
     model.noise_ = AliasTable(weights);
   }
@@ -124,6 +126,7 @@ Result<Word2Vec> Word2Vec::make(const Word2VecOptions& options, std::vector<doub
     model.nodes_.resize(model.vectors_.size());
     model.codes_ = huffman_codes(counts);
   }
+  model.sigmoids_.reserve(static_cast<std::size_t>(kSigmoids));
   for (std::int64_t i = 0; i < kSigmoids; ++i) {
     const double x = (2.0 * (static_cast<double>(i) + 0.5) / kSigmoids - 1) * kLargestExponent;
     model.sigmoids_.push_back(static_cast<float>(1 / (1 + exp64(-x))));
@@ -137,7 +140,8 @@ Result<void> Word2Vec::feed(std::span<const std::int32_t> words, std::span<const
   if (words_.size() + words.size() > 0x7FFFFFFF) return out_of_memory_error("Word2Vec.train: more than 2^31 words of text");
   std::size_t at = 0;
   for (const std::int32_t length : lengths) {
-    if (length < 0 || static_cast<std::size_t>(length) > words.size() - at) return input_error("Word2Vec: sentences and words do not fit");
+    if (length < 0 || static_cast<std::size_t>(length) > words.size() - at)
+      return input_error("Word2Vec: sentences and words do not fit");
     for (const std::int32_t word : words.subspan(at, static_cast<std::size_t>(length))) {
       if (word < 0 || word >= num_words_) return input_error("Word2Vec: no word has the number " + std::to_string(word));
       words_.push_back(word);
@@ -192,7 +196,8 @@ void Word2Vec::train_sentence(std::span<const std::int32_t> kept, float alpha) {
 }
 
 // CBOW: the context's mean (or sum) is the input; every vector of it moves by the step (divided among them for a sum).
-void Word2Vec::context_to_input(std::span<const std::int32_t> kept, std::size_t begin, std::size_t center, std::size_t end, float alpha) {
+void Word2Vec::context_to_input(std::span<const std::int32_t> kept, std::size_t begin, std::size_t center, std::size_t end,
+                                float alpha) {
   const std::int64_t size = options_.vector_size;
   const float share = 1.0f / static_cast<float>(end - begin - 1);
   std::fill(context_.begin(), context_.end(), 0.0f);

@@ -23,9 +23,9 @@ struct Word2VecOptions {
   std::int64_t epochs = 5;
   double alpha = 0.025;
   double min_alpha = 0.0001;
-  bool cbow_mean = true;      // else the sum of the context
+  bool cbow_mean = true;  // else the sum of the context
   double ns_exponent = 0.75;
-  bool shrink_windows = true; // each word's window is drawn from 1 .. window
+  bool shrink_windows = true;  // each word's window is drawn from 1 .. window
   std::uint64_t seed = 1;
 };
 
@@ -59,7 +59,9 @@ class Word2Vec {
   // Some 10,000 words more; false when all epochs are over.
   bool step();
 
-  double words_done() const { return static_cast<double>(epoch_) * static_cast<double>(words_.size()) + static_cast<double>(position_); }
+  double words_done() const {
+    return static_cast<double>(epoch_) * static_cast<double>(words_.size()) + static_cast<double>(position_);
+  }
   double words_total() const { return static_cast<double>(options_.epochs) * static_cast<double>(words_.size()); }
   const std::vector<float>& vectors() const { return vectors_; }  // [words, vector_size]
 
@@ -80,7 +82,7 @@ class Word2Vec {
   AliasTable noise_;
   HuffmanCodes codes_;
   std::vector<float> sigmoids_;
-  std::vector<float> context_, step_;  // [vector_size]: CBOW's input, what the input moves by
+  std::vector<float> context_, step_;       // [vector_size]: CBOW's input, what the input moves by
   std::vector<std::int32_t> words_, ends_;  // sentences end to end, and where each ends
   std::size_t position_ = 0, sentence_ = 0;
   std::int64_t epoch_ = 0;

@@ -152,7 +152,8 @@ class Encoder {
 
   // hidden: [tokens, hidden]. The batch was checked; arena has forward_bytes() free. Taps seen: "embeddings.output",
   // "layer.N.attention.{query,key,value,scores,probs,context,output}", "layer.N.intermediate", "layer.N.output", and for
-  // pre-norm "final_norm.output"; all but scores and probs may be patched, and what follows is computed from the new numbers. "attention.output" is x after the attention's residual (and norm, when that comes after).
+  // pre-norm "final_norm.output"; all but scores and probs may be patched, and what follows is computed from the new numbers.
+  // "attention.output" is x after the attention's residual (and norm, when that comes after).
   void forward(ThreadTeam& team, const Batch& batch, Arena& arena, float* hidden, Taps* taps) const;
 
   // pooled: [batch, hidden] = tanh(W h_0 + b), h_0 the first token of each sequence. Needs has_pooler().

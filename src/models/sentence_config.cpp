@@ -50,7 +50,8 @@ Result<ModuleList> parse_modules(JsonRef modules) {
     } else if (i > 0 && !list.normalize && name == "Normalize") {
       list.normalize = true;
     } else {
-      return unsupported_error(type.where() + ": expected Transformer, Pooling, Dense, Normalize in this order, found " + type.describe());
+      return unsupported_error(type.where() + ": expected Transformer, Pooling, Dense, Normalize in this order, found " +
+                               type.describe());
     }
   }
   if (modules.size() == 0) return modules.mismatch("at least one module");
@@ -109,9 +110,9 @@ Result<void> parse_dense(JsonRef config, std::string_view path, SentenceConfig& 
   const JsonRef function = config["activation_function"];
   const auto name = function.as_string_or("Tanh");
   if (!name.ok()) return name.error();
-  constexpr std::pair<std::string_view, Activation> kFunctions[] = {{"Identity", Activation::kNone}, {"Tanh", Activation::kTanh},
-                                                                    {"ReLU", Activation::kRelu},     {"GELU", Activation::kGelu},
-                                                                    {"SiLU", Activation::kSilu},     {"Sigmoid", Activation::kSigmoid}};
+  constexpr std::pair<std::string_view, Activation> kFunctions[] = {
+      {"Identity", Activation::kNone}, {"Tanh", Activation::kTanh}, {"ReLU", Activation::kRelu},
+      {"GELU", Activation::kGelu},     {"SiLU", Activation::kSilu}, {"Sigmoid", Activation::kSigmoid}};
   for (const auto& [word, activation] : kFunctions) {
     if (name.value().substr(name.value().rfind('.') + 1) != word) continue;
     dense.activation = activation;

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/json.h"
-#include "kernels/kernels.h"
 #include "ops/pooling.h"
 
 namespace wattn {

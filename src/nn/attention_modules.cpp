@@ -16,7 +16,8 @@ Result<Tensor> append(const Tensor& earlier, const Tensor& x) {
   if (!out.ok()) return out;
   float* to = out.value().at(0);
   for (std::int64_t b = 0; b < x.dim(0); ++b) {
-    for (const Tensor* part : {&earlier, &x}) to = std::copy_n(part->at(b * part->dim(1) * part->dim(2)), part->dim(1) * part->dim(2), to);
+    for (const Tensor* part : {&earlier, &x})
+      to = std::copy_n(part->at(b * part->dim(1) * part->dim(2)), part->dim(1) * part->dim(2), to);
   }
   return out;
 }
@@ -28,8 +29,8 @@ struct KeysAndValues {
 
 // Keys and values of this call, and with a cache those of the calls before. A decoder's memory is mapped once.
 template <class MapKeys, class MapValues>
-Result<KeysAndValues> keys_and_values(const Module& module, const Arguments& arguments, bool own, std::int64_t batch, const MapKeys& map_keys,
-                                      const MapValues& map_values) {
+Result<KeysAndValues> keys_and_values(const Module& module, const Arguments& arguments, bool own, std::int64_t batch,
+                                      const MapKeys& map_keys, const MapValues& map_values) {
   KeyValueCache::Entry* entry = arguments.cache ? &arguments.cache->entries[&module] : nullptr;
   if (entry && !own && !entry->keys.dims.empty()) {
     if (entry->keys.dim(0) != batch) {
@@ -134,7 +135,8 @@ Result<AttentionOptions> read_attention_options(Options& options, bool cross) {
   out.rotary.interleaved = options.yes("interleaved", false);
   for (const auto& [name, width] : {std::pair{"d_q", out.d_q}, std::pair{"d_v", out.d_v}}) {
     if (!out.wide && width % out.heads != 0) {
-      options.fail(std::string(name) + " = " + std::to_string(width) + " does not divide among " + std::to_string(out.heads) + " heads");
+      options.fail(std::string(name) + " = " + std::to_string(width) + " does not divide among " + std::to_string(out.heads) +
+                   " heads");
     }
   }
   const std::int64_t d_head = out.wide ? out.d_q : out.d_q / out.heads;
@@ -154,7 +156,8 @@ SelfAttention::SelfAttention(std::string type, const AttentionOptions& options)
   const std::int64_t rows = 2 * options.max_distance - 1;
   const Draw normal{Draw::Kind::kNormal, 1 / std::sqrt(static_cast<double>(d_head_))};
   if (options.relative == Relative::kBias) relative_ = add_parameter("relative", {rows, options.heads}, {});
-  if (options.relative == Relative::kMultiply) relative_ = add_parameter("relative", {rows, options.heads}, {Draw::Kind::kConstant, 1});
+  if (options.relative == Relative::kMultiply)
+    relative_ = add_parameter("relative", {rows, options.heads}, {Draw::Kind::kConstant, 1});
   if (options.relative == Relative::kVector) relative_ = add_parameter("relative", {rows, d_head_}, normal);
   if (options.relative == Relative::kT5) relative_ = add_parameter("relative", {options.t5.num_buckets, options.heads}, normal);
 }
@@ -194,7 +197,8 @@ Result<Outputs> SelfAttention::run(const Arguments& arguments) const {
   if (const auto fits = check_sequences(*this, "the input", *arguments.input, options_.hidden); !fits.ok()) return fits.error();
   if (const auto fits = check_sequences(*this, "the context", from, options_.context); !fits.ok()) return fits.error();
   const Tensor x = batched(*arguments.input), context = batched(from);
-  if (context.dim(0) != x.dim(0)) return wrong_shape(where(), "the context", "[" + std::to_string(x.dim(0)) + ", keys, ...]", from.dims);
+  if (context.dim(0) != x.dim(0))
+    return wrong_shape(where(), "the context", "[" + std::to_string(x.dim(0)) + ", keys, ...]", from.dims);
   const auto map = [&](const Linear& linear, std::string_view name, const Tensor& of) -> Result<Tensor> {
     auto mapped = call(linear, name, arguments.only(of));
     if (!mapped.ok()) return mapped.error();
@@ -262,7 +266,9 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
   const Tensor x = batched(*arguments.input), key = batched(from), value = batched(also);
   for (const Tensor* other : {&key, &value}) {
     if (other->rank() != 3 || other->dim(0) != x.dim(0) || other->dim(1) != key.dim(1)) {
-      return wrong_shape(where(), "key and value", "[" + std::to_string(x.dim(0)) + ", " + std::to_string(key.rank() == 3 ? key.dim(1) : 0) + ", ...]", other->dims);
+      return wrong_shape(where(), "key and value",
+                         "[" + std::to_string(x.dim(0)) + ", " + std::to_string(key.rank() == 3 ? key.dim(1) : 0) + ", ...]",
+                         other->dims);
     }
   }
   // Part 0, 1, 2 of the joint map, or a map of its own.
@@ -284,7 +290,8 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
   Masks masks;
   if (const auto read = masks.read(*this, arguments, x.dim(0), heads_, keys.dim(1)); !read.ok()) return read.error();
   masks.changes.past = past;
-  const float scale = 1.0f / std::sqrt(static_cast<float>(dim_ / heads_));
+  const std::int64_t d_head = dim_ / heads_;
+  const float scale = 1.0f / std::sqrt(static_cast<float>(d_head));
   auto attention = multi_head(q.value(), keys, values, heads_, masks.changes, scale, arguments.need_weights);
   if (!attention.ok()) return attention.error();
   auto out = out_proj_->apply(attention.value().output);

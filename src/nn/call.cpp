@@ -40,7 +40,8 @@ Result<Outputs> when_read(Call& call, const F& run) {
   return Outputs{std::move(out).value(), {}};
 }
 
-Result<Outputs> two(Call& call, std::string_view first, std::string_view second, Result<Tensor> (*f)(const Tensor&, const Tensor&)) {
+Result<Outputs> two(Call& call, std::string_view first, std::string_view second,
+                    Result<Tensor> (*f)(const Tensor&, const Tensor&)) {
   const Tensor& a = call.need(first);
   const Tensor& b = call.need(second);
   return when_read(call, [&] { return f(a, b); });
@@ -224,7 +225,8 @@ Result<Outputs> f_sampling_probabilities(Call& call) {
   const Tensor& logits = call.need("input");
   const auto options = read_generate_options(call.options);
   if (!options.ok()) return options.error();
-  if (logits.rank() != 1 || logits.size() == 0) return wrong_shape("nn.sampling_probabilities", "the input", "[vocab]", logits.dims);
+  if (logits.rank() != 1 || logits.size() == 0)
+    return wrong_shape("nn.sampling_probabilities", "the input", "[vocab]", logits.dims);
   return when_read(call, [&]() -> Result<Tensor> {
     return Tensor::of(logits.dims, sampling_probabilities(logits.at(0), logits.size(), options.value()));
   });
@@ -279,9 +281,10 @@ const Tensor* Inputs::find(std::string_view name) const {
 }
 
 Result<void> Inputs::check(const std::string& where, const std::vector<std::string_view>& known) const {
-  for (const auto& [key, tensor] : tensors_) {
-    if (std::find(known.begin(), known.end(), key) == known.end()) return input_error(where + ": it takes no tensor '" + key + "'");
-  }
+  const auto unknown = std::find_if(tensors_.begin(), tensors_.end(), [&](const auto& named) {
+    return std::find(known.begin(), known.end(), named.first) == known.end();
+  });
+  if (unknown != tensors_.end()) return input_error(where + ": it takes no tensor '" + unknown->first + "'");
   return {};
 }
 
@@ -295,8 +298,8 @@ Result<Outputs> call_function(std::string_view name, const Inputs& inputs, Optio
 }
 
 Result<Outputs> call_module(const Module& module, const Inputs& inputs, Options options, KeyValueCache* cache, Observer* observer) {
-  const auto known = inputs.check(module.where(), {"input", "key", "value", "memory", "attn_mask", "key_padding_mask", "memory_mask",
-                                                   "memory_key_padding_mask", "src_mask", "src_key_padding_mask"});
+  const auto known = inputs.check(module.where(), {"input", "key", "value", "memory", "attn_mask", "key_padding_mask",
+                                                   "memory_mask", "memory_key_padding_mask", "src_mask", "src_key_padding_mask"});
   if (!known.ok()) return known.error();
   Arguments arguments;
   arguments.input = inputs.find("input");

@@ -175,13 +175,14 @@ Result<Activation> activation_from_name(std::string_view where, std::string_view
     std::string_view name;
     Activation activation;
   };
-  constexpr Row kRows[] = {{"relu", Activation::kRelu}, {"gelu", Activation::kGelu},       {"gelu_tanh", Activation::kGeluTanh},
-                           {"silu", Activation::kSilu}, {"tanh", Activation::kTanh},       {"sigmoid", Activation::kSigmoid},
+  constexpr Row kRows[] = {{"relu", Activation::kRelu},    {"gelu", Activation::kGelu}, {"gelu_tanh", Activation::kGeluTanh},
+                           {"silu", Activation::kSilu},    {"tanh", Activation::kTanh}, {"sigmoid", Activation::kSigmoid},
                            {"identity", Activation::kNone}};
   for (const Row& row : kRows) {
     if (row.name == name) return row.activation;
   }
-  return input_error(std::string(where) + ": expected an activation of relu, gelu, gelu_tanh, silu, tanh, sigmoid, identity, found '" +
+  return input_error(std::string(where) +
+                     ": expected an activation of relu, gelu, gelu_tanh, silu, tanh, sigmoid, identity, found '" +
                      std::string(name) + "'");
 }
 

@@ -1,4 +1,5 @@
-// torch.nn.functional: functions of tensors without state. Names, shapes and defaults are torch's; `where` of messages is "nn.<name>".
+// torch.nn.functional: functions of tensors without state. Names, shapes and defaults are torch's; `where` of messages is
+// "nn.<name>".
 #pragma once
 
 #include <cstdint>

@@ -32,7 +32,8 @@ class Stepper {
     const auto batch = static_cast<std::int64_t>(sequences_.size());
     const auto length = static_cast<std::int64_t>(sequences_[0].size() - seen);
     Tensor ids{{batch, length}, {}};
-    for (const auto& sequence : sequences_) ids.data.insert(ids.data.end(), sequence.begin() + static_cast<std::ptrdiff_t>(seen), sequence.end());
+    for (const auto& sequence : sequences_)
+      ids.data.insert(ids.data.end(), sequence.begin() + static_cast<std::ptrdiff_t>(seen), sequence.end());
     Tensor memory = memory_;
     if (!memory.dims.empty()) {
       memory.dims[0] = batch;
@@ -45,6 +46,7 @@ class Stepper {
   // Sequence i goes on from sequence order[i] with tokens[i].
   Result<void> grow(const std::vector<std::int64_t>& order, const std::vector<std::int64_t>& tokens) {
     std::vector<std::vector<std::int64_t>> next;
+    next.reserve(order.size());
     for (std::size_t i = 0; i < order.size(); ++i) {
       next.push_back(sequences_[static_cast<std::size_t>(order[i])]);
       next.back().push_back(tokens[i]);
@@ -105,13 +107,15 @@ Result<std::vector<Candidate>> candidates_of(const Tensor& logits, const std::ve
   if (!logs.ok()) return logs.error();
   const std::int64_t vocab = logits.dim(1);
   std::vector<Candidate> all;
+  all.reserve(logits.data.size());
   for (std::int64_t i = 0; i < logits.size(); ++i) {
     all.push_back({scores[static_cast<std::size_t>(i / vocab)] + *logs.value().at(i), i / vocab, i % vocab});
   }
   const auto kept = std::min<std::size_t>(all.size(), static_cast<std::size_t>(2 * num_beams));
-  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(), [](const Candidate& a, const Candidate& b) {
-    return a.score != b.score ? a.score > b.score : std::pair(a.beam, a.token) < std::pair(b.beam, b.token);
-  });
+  std::partial_sort(all.begin(), all.begin() + static_cast<std::ptrdiff_t>(kept), all.end(),
+                    [](const Candidate& a, const Candidate& b) {
+                      return a.score != b.score ? a.score > b.score : std::pair(a.beam, a.token) < std::pair(b.beam, b.token);
+                    });
   all.resize(kept);
   return all;
 }
@@ -173,20 +177,23 @@ class BeamSearch {
   std::vector<Finished> finished_;
 };
 
-Result<void> check(const Generative& model, const std::vector<std::int64_t>& ids, const Tensor* source, const GenerateOptions& options) {
+Result<void> check(const Generative& model, const std::vector<std::int64_t>& ids, const Tensor* source,
+                   const GenerateOptions& options) {
   const auto wrong = [](const std::string& what) { return input_error("nn.generate: " + what); };
   if (ids.empty()) return wrong("expected a prompt of one token at least, found none");
   if (model.has_encoder() != (source != nullptr)) {
     return wrong(model.has_encoder() ? "this model wants a source" : "this model takes no source");
   }
   if (source && (source->rank() != 2 || source->dim(0) != 1)) return wrong_shape("nn.generate", "source", "[1, seq]", source->dims);
-  if (options.num_beams < 1 || options.num_beams > 1024) return wrong("expected num_beams in 1 .. 1024, found " + std::to_string(options.num_beams));
+  if (options.num_beams < 1 || options.num_beams > 1024)
+    return wrong("expected num_beams in 1 .. 1024, found " + std::to_string(options.num_beams));
   if (options.do_sample && options.num_beams > 1) return wrong("do_sample and num_beams exclude each other");
   if (!(options.temperature > 0)) return wrong("expected a temperature above 0, found " + std::to_string(options.temperature));
   if (!(options.top_p > 0 && options.top_p <= 1)) return wrong("expected top_p in (0, 1], found " + std::to_string(options.top_p));
   const std::int64_t length = static_cast<std::int64_t>(ids.size()) + options.max_new_tokens;
   if (length > model.max_len() + 1) {
-    return wrong("prompt and max_new_tokens are " + std::to_string(length) + " tokens, the model takes max_len = " + std::to_string(model.max_len()));
+    return wrong("prompt and max_new_tokens are " + std::to_string(length) +
+                 " tokens, the model takes max_len = " + std::to_string(model.max_len()));
   }
   return {};
 }

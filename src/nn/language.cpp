@@ -29,7 +29,7 @@ Tensor last_tokens(const Tensor& x) {
 
 // Embedding, scale, positions.
 Result<Tensor> embed(const Module& embedding, std::string_view name, const Module& positions, double scale, const Tensor& ids,
-                            const Arguments& arguments) {
+                     const Arguments& arguments) {
   auto x = output_of(embedding.forward(arguments.only(ids), name));
   if (!x.ok()) return x;
   if (scale != 1) {
@@ -51,7 +51,8 @@ std::shared_ptr<PositionalEncoding> positions_of(const LanguageOptions& options)
 SequenceClassifier::SequenceClassifier(const LanguageOptions& o) : Module("SequenceClassifier"), options_(o) {
   embedding_ = add_child("embedding", std::make_shared<Embedding>(o.vocab_size, o.layer.d_model));
   positions_ = add_child("positions", positions_of(o));
-  encoder_ = add_child("encoder", std::make_shared<TransformerStack>("TransformerEncoder", false, o.layer, o.num_layers, o.final_norm));
+  encoder_ =
+      add_child("encoder", std::make_shared<TransformerStack>("TransformerEncoder", false, o.layer, o.num_layers, o.final_norm));
   classifier_ = add_child("classifier", std::make_shared<Linear>(o.layer.d_model, o.num_classes));
 }
 
@@ -78,7 +79,8 @@ Result<Outputs> SequenceClassifier::run(const Arguments& arguments) const {
 LanguageModel::LanguageModel(const LanguageOptions& o) : Generative("LanguageModel"), options_(o) {
   embedding_ = add_child("embedding", std::make_shared<Embedding>(o.vocab_size, o.layer.d_model));
   positions_ = add_child("positions", positions_of(o));
-  layers_ = add_child("decoder", std::make_shared<TransformerStack>("TransformerEncoder", false, o.layer, o.num_layers, o.final_norm));
+  layers_ =
+      add_child("decoder", std::make_shared<TransformerStack>("TransformerEncoder", false, o.layer, o.num_layers, o.final_norm));
   head_ = add_child("head", std::make_shared<Linear>(o.layer.d_model, o.vocab_size, false));
   if (o.tie_weights) head_->tie(embedding_->weight);
 }

@@ -9,7 +9,7 @@ namespace wattn::nn {
 
 struct LanguageOptions {
   LayerOptions layer;
-  std::int64_t vocab_size = 0;      // of the source, where there are two
+  std::int64_t vocab_size = 0;  // of the source, where there are two
   std::int64_t tgt_vocab_size = 0;
   std::int64_t num_layers = 0;
   std::int64_t num_decoder_layers = 0;
@@ -17,7 +17,7 @@ struct LanguageOptions {
   Positions positions = Positions::kLearned;
   bool final_norm = false;
   bool tie_weights = true;
-  bool scale_embedding = false;     // embeddings times sqrt(d_model), arXiv 1706.03762 3.4
+  bool scale_embedding = false;  // embeddings times sqrt(d_model), arXiv 1706.03762 3.4
   std::int64_t num_classes = 0;
   std::string pooling = "mean";
 };
@@ -27,7 +27,8 @@ class Generative : public Module {
  public:
   const Generative* generative() const override { return this; }
   // ids [batch, new tokens], after what the cache has; memory [batch, source, d] or null -> logits [batch, vocab] of the last one.
-  virtual Result<Tensor> next_logits(const Tensor& ids, const Tensor* memory, const Tensor* memory_padding, KeyValueCache& cache) const = 0;
+  virtual Result<Tensor> next_logits(const Tensor& ids, const Tensor* memory, const Tensor* memory_padding,
+                                     KeyValueCache& cache) const = 0;
   // The source as the decoder sees it; empty for a model without an encoder.
   virtual Result<Tensor> encode(const Tensor& source, const Tensor* padding) const = 0;
   virtual bool has_encoder() const = 0;
@@ -58,7 +59,8 @@ class SequenceClassifier : public Module {
 class LanguageModel : public Generative {
  public:
   explicit LanguageModel(const LanguageOptions& options);
-  Result<Tensor> next_logits(const Tensor& ids, const Tensor* memory, const Tensor* memory_padding, KeyValueCache& cache) const override;
+  Result<Tensor> next_logits(const Tensor& ids, const Tensor* memory, const Tensor* memory_padding,
+                             KeyValueCache& cache) const override;
   Result<Tensor> encode(const Tensor& source, const Tensor* padding) const override;
   bool has_encoder() const override { return false; }
   std::int64_t max_len() const override { return options_.max_len; }
@@ -78,7 +80,8 @@ class LanguageModel : public Generative {
 class EncoderDecoder : public Generative {
  public:
   explicit EncoderDecoder(const LanguageOptions& options);
-  Result<Tensor> next_logits(const Tensor& ids, const Tensor* memory, const Tensor* memory_padding, KeyValueCache& cache) const override;
+  Result<Tensor> next_logits(const Tensor& ids, const Tensor* memory, const Tensor* memory_padding,
+                             KeyValueCache& cache) const override;
   Result<Tensor> encode(const Tensor& source, const Tensor* padding) const override;
   bool has_encoder() const override { return true; }
   std::int64_t max_len() const override { return options_.max_len; }

@@ -60,7 +60,8 @@ Result<Outputs> Norm::run(const Arguments& arguments) const {
     case NormKind::kBatch:
       return outputs(batch_norm(x, mean->value(), variance->value(), w, b, eps_));
     case NormKind::kInstance:
-      if (x.rank() < 2 || x.dim(1) != shape_[0]) return wrong_shape(where(), "the input", "[batch, " + std::to_string(shape_[0]) + ", ...]", x.dims);
+      if (x.rank() < 2 || x.dim(1) != shape_[0])
+        return wrong_shape(where(), "the input", "[batch, " + std::to_string(shape_[0]) + ", ...]", x.dims);
       return outputs(instance_norm(x, w, b, eps_));
   }
   return input_error(where() + ": unknown kind");
@@ -107,7 +108,8 @@ PositionalEncoding::PositionalEncoding(Positions kind, std::int64_t max_len, std
 Result<Outputs> PositionalEncoding::run(const Arguments& arguments) const {
   const Tensor& table = weight->value();
   const Tensor& x = *arguments.input;
-  if (x.rank() < 2 || table.rank() != 2 || x.dim(-1) != table.dim(1)) return wrong_shape(where(), "the input", "[..., seq, " + to_string(table.dims) + "'s last]", x.dims);
+  if (x.rank() < 2 || table.rank() != 2 || x.dim(-1) != table.dim(1))
+    return wrong_shape(where(), "the input", "[..., seq, " + to_string(table.dims) + "'s last]", x.dims);
   const std::int64_t first = arguments.cache ? arguments.cache->length : 0;
   const std::int64_t seq = x.dim(-2), dim = x.dim(-1);
   if (first + seq > table.dim(0)) {

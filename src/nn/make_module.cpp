@@ -93,8 +93,8 @@ Made flatten(Request& r) {
 Made pool2d(Request& r) {
   const Window window = read_window(r.options);
   const auto pool = r.type == "AvgPool2d" ? avg_pool2d : max_pool2d;
-  return made<Function>(r.options, r.type, [=](const Arguments& a) { return pool(*a.input, window); },
-                        Shape{window.kernel[0], window.kernel[1]});
+  return made<Function>(
+      r.options, r.type, [=](const Arguments& a) { return pool(*a.input, window); }, Shape{window.kernel[0], window.kernel[1]});
 }
 
 constexpr const char* kPoolings[] = {"mean", "max", "cls", "last", "mean_sqrt_len_tokens", "weightedmean"};
@@ -147,8 +147,10 @@ Made multihead_attention(Request& r) {
   const std::int64_t kdim = r.options.whole("kdim", dim, 1), vdim = r.options.whole("vdim", dim, 1);
   const bool bias = r.options.yes("bias", true);
   r.options.number("dropout", 0);
-  if (!r.options.yes("batch_first", true)) r.options.fail("tensors are [batch, seq, hidden] here: batch_first: false is not supported");
-  if (dim % heads != 0) r.options.fail("embed_dim = " + std::to_string(dim) + " does not divide among " + std::to_string(heads) + " heads");
+  if (!r.options.yes("batch_first", true))
+    r.options.fail("tensors are [batch, seq, hidden] here: batch_first: false is not supported");
+  if (dim % heads != 0)
+    r.options.fail("embed_dim = " + std::to_string(dim) + " does not divide among " + std::to_string(heads) + " heads");
   return made<MultiheadAttention>(r.options, dim, heads, bias, kdim, vdim);
 }
 
@@ -160,7 +162,8 @@ Made transformer_layer(Request& r) {
 
 std::int64_t read_layers(Options& options, std::string_view name, std::int64_t fallback) {
   const std::int64_t layers = options.whole(name, fallback, 1);
-  if (layers > kMostLayers) options.fail("option '" + std::string(name) + "': expected at most " + std::to_string(kMostLayers) + " layers");
+  if (layers > kMostLayers)
+    options.fail("option '" + std::string(name) + "': expected at most " + std::to_string(kMostLayers) + " layers");
   return std::min(layers, kMostLayers);
 }
 
@@ -187,7 +190,8 @@ Made transformer_block(Request& r) {
   auto attention = read_attention_options(r.options, false);
   if (!attention.ok()) return attention.error();
   if (!attention.value().unify && attention.value().d_v != attention.value().hidden) {
-    return input_error("nn.TransformerBlock: expected d_v = k, or unify: true, found d_v = " + std::to_string(attention.value().d_v));
+    return input_error("nn.TransformerBlock: expected d_v = k, or unify: true, found d_v = " +
+                       std::to_string(attention.value().d_v));
   }
   return made<TransformerBlock>(r.options, attention.value(), n_mlp * attention.value().hidden, activation, pre_norm, rms, eps);
 }

@@ -16,7 +16,8 @@ Result<void> KeyValueCache::reorder(const std::vector<std::int64_t>& order) {
       auto out = Tensor::zeros(dims);
       if (!out.ok()) return out.error();
       for (std::size_t i = 0; i < order.size(); ++i) {
-        if (order[i] < 0 || order[i] >= batch) return input_error("nn: a cache of " + std::to_string(batch) + " examples has no such one");
+        if (order[i] < 0 || order[i] >= batch)
+          return input_error("nn: a cache of " + std::to_string(batch) + " examples has no such one");
         std::copy_n(tensor->at(order[i] * size), size, out.value().at(static_cast<std::int64_t>(i) * size));
       }
       *tensor = std::move(out).value();
@@ -63,7 +64,8 @@ Result<void> Module::load(std::string_view name, Tensor value) const {
   for (const Named& named : state()) {
     if (named.name != name) continue;
     if (value.dims != named.parameter->value().dims) {
-      return wrong_shape(where() + ".load_state_dict", "'" + named.name + "'", to_string(named.parameter->value().dims), value.dims);
+      return wrong_shape(where() + ".load_state_dict", "'" + named.name + "'", to_string(named.parameter->value().dims),
+                         value.dims);
     }
     named.parameter->set(std::move(value));
     return {};

@@ -11,8 +11,8 @@
 #include <vector>
 
 #include "core/arena.h"
-#include "nn/options.h"
 #include "core/random.h"
+#include "nn/options.h"
 #include "nn/tensor.h"
 
 namespace wattn::nn {
@@ -75,8 +75,8 @@ struct Arguments {
   const Tensor* value = nullptr;   // null: key
   const Tensor* memory = nullptr;  // what a decoder looks at
   // Added to the scores, -inf for "not looked at".
-  const Tensor* attn_mask = nullptr;                // [queries, keys] or broadcast to [batch, heads, queries, keys]
-  const Tensor* key_padding_mask = nullptr;         // [batch, keys]
+  const Tensor* attn_mask = nullptr;         // [queries, keys] or broadcast to [batch, heads, queries, keys]
+  const Tensor* key_padding_mask = nullptr;  // [batch, keys]
   const Tensor* memory_mask = nullptr;
   const Tensor* memory_key_padding_mask = nullptr;  // [batch, memory]
   const Tensor* src_mask = nullptr;                 // of an encoder beside a decoder
@@ -109,7 +109,7 @@ class Module {
   const std::string& type() const { return type_; }  // "Linear"
   std::string where() const { return "nn." + type_; }
   virtual const Generative* generative() const { return nullptr; }  // this, where it is one (language.h)
-  virtual Shape kernel_shape() const;  // for summaries: that of `weight`, or of a window
+  virtual Shape kernel_shape() const;                               // for summaries: that of `weight`, or of a window
 
   // Own ones, then those of children, in PyTorch's order, by PyTorch's names. Tied ones come under each of their names.
   struct Named {

@@ -11,7 +11,8 @@ namespace wattn::nn {
 namespace {
 
 // How many numbers the last dimensions `shape` of x hold; weight and bias, where given, are of that shape.
-Result<std::int64_t> checked_norm(std::string_view where, const Tensor& x, const Shape& shape, const Tensor* weight, const Tensor* bias) {
+Result<std::int64_t> checked_norm(std::string_view where, const Tensor& x, const Shape& shape, const Tensor* weight,
+                                  const Tensor* bias) {
   const bool fits = !shape.empty() && shape.size() <= x.dims.size() && std::equal(shape.rbegin(), shape.rend(), x.dims.rbegin());
   if (!fits) return wrong_shape(where, "the input", "that ends in " + to_string(shape), x.dims);
   if (weight && weight->dims != shape) return wrong_shape(where, "weight", to_string(shape), weight->dims);
@@ -82,8 +83,8 @@ Result<Tensor> layer_norm(const Tensor& x, const Shape& normalized_shape, const 
   if (form == EpsilonForm::kInsideRoot) {
     std::vector<float> ones(weight ? 0 : static_cast<std::size_t>(n.value()), 1.0f);
     std::vector<float> zeros(bias ? 0 : static_cast<std::size_t>(n.value()), 0.0f);
-    compute().kernels.layer_norm_rows(x.at(0), nullptr, weight ? weight->at(0) : ones.data(), bias ? bias->at(0) : zeros.data(), eps,
-                                      out.at(0), rows, n.value());
+    compute().kernels.layer_norm_rows(x.at(0), nullptr, weight ? weight->at(0) : ones.data(), bias ? bias->at(0) : zeros.data(),
+                                      eps, out.at(0), rows, n.value());
     return out;
   }
   for (std::int64_t i = 0; i < rows; ++i) {
@@ -114,7 +115,8 @@ Result<Tensor> rms_norm(const Tensor& x, const Shape& normalized_shape, const Te
 
 Result<Tensor> batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor* weight,
                           const Tensor* bias, float eps) {
-  if (const auto fits = checked_channels("nn.batch_norm", x, {&running_mean, &running_var, weight, bias}); !fits.ok()) return fits.error();
+  if (const auto fits = checked_channels("nn.batch_norm", x, {&running_mean, &running_var, weight, bias}); !fits.ok())
+    return fits.error();
   Tensor out = x;
   const std::int64_t channels = x.dim(1);
   if (x.size() == 0) return out;

@@ -10,9 +10,10 @@ namespace wattn::nn {
 // Where epsilon goes: 1 / sqrt(variance + epsilon), or 1 / (sigma + epsilon).
 enum class EpsilonForm : std::uint8_t { kInsideRoot, kBesideSigma };
 
-// (x - mean) / sqrt(variance + eps) * weight + bias over the last `over` dimensions; arXiv 1607.06450. variance is the mean of squares.
-Result<Tensor> layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor* weight, const Tensor* bias, float eps = 1e-5f,
-                          EpsilonForm form = EpsilonForm::kInsideRoot);
+// (x - mean) / sqrt(variance + eps) * weight + bias over the last `over` dimensions; arXiv 1607.06450. variance is the mean of
+// squares.
+Result<Tensor> layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor* weight, const Tensor* bias,
+                          float eps = 1e-5f, EpsilonForm form = EpsilonForm::kInsideRoot);
 // x / sqrt(mean(x^2) + eps) * weight; arXiv 1910.07467. eps below 0: torch's default, f32's 2^-23.
 Result<Tensor> rms_norm(const Tensor& x, const Shape& normalized_shape, const Tensor* weight, float eps = -1);
 // Per channel, with the statistics of training: x [batch, channels, ...], all others [channels]; arXiv 1502.03167.

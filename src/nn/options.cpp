@@ -56,13 +56,16 @@ double Options::number(std::string_view name, double fallback) {
 std::int64_t Options::whole(std::string_view name, std::int64_t fallback, std::int64_t least) {
   if (!has(name)) return fallback;
   const double value = number(name, static_cast<double>(fallback));
-  if (value == std::floor(value) && value >= static_cast<double>(least) && value < 2147483648.0) return static_cast<std::int64_t>(value);
-  fail("option '" + std::string(name) + "': expected a whole number from " + std::to_string(least) + " on, found " + text_of(value));
+  if (value == std::floor(value) && value >= static_cast<double>(least) && value < 2147483648.0)
+    return static_cast<std::int64_t>(value);
+  fail("option '" + std::string(name) + "': expected a whole number from " + std::to_string(least) + " on, found " +
+       text_of(value));
   return fallback;
 }
 
 std::int64_t Options::needed_whole(std::string_view name, std::int64_t least) {
-  if (!has(name)) fail("option '" + std::string(name) + "' is missing: expected a whole number from " + std::to_string(least) + " on");
+  if (!has(name))
+    fail("option '" + std::string(name) + "' is missing: expected a whole number from " + std::to_string(least) + " on");
   return whole(name, least, least);
 }
 
@@ -73,7 +76,8 @@ std::vector<std::int64_t> Options::wholes(std::string_view name, std::int64_t le
   std::vector<std::int64_t> out;
   for (const double value : option->numbers) {
     if (!(value == std::floor(value) && value >= static_cast<double>(least) && value < 2147483648.0)) {
-      fail("option '" + std::string(name) + "': expected whole numbers from " + std::to_string(least) + " on, found " + text_of(value));
+      fail("option '" + std::string(name) + "': expected whole numbers from " + std::to_string(least) + " on, found " +
+           text_of(value));
       return {};
     }
     out.push_back(static_cast<std::int64_t>(value));
@@ -88,7 +92,7 @@ int Options::choice(std::string_view name, const std::vector<std::string_view>& 
     if (option->is_word && option->word == words[i]) return static_cast<int>(i);
   }
   std::string expected;
-  for (const std::string_view word : words) expected += (expected.empty() ? "'" : ", '") + std::string(word) + "'";
+  for (const std::string_view word : words) expected.append(expected.empty() ? "'" : ", '").append(word).append("'");
   fail("option '" + std::string(name) + "': expected one of " + expected + ", found " +
        (option->is_word ? "'" + option->word + "'" : "a number"));
   return fallback;

@@ -16,14 +16,15 @@ Result<Tensor> over_windows(std::string_view where, const Tensor& x, const Windo
   Shape dims = x.dims;
   for (std::size_t i = 0; i < 2; ++i) {
     std::int64_t& dim = dims[dims.size() - 2 + i];
-    if (window.kernel[i] < 1 || window.stride[i] < 1) return input_error(std::string(where) + ": a kernel and a stride are 1 at least");
+    if (window.kernel[i] < 1 || window.stride[i] < 1)
+      return input_error(std::string(where) + ": a kernel and a stride are 1 at least");
     if (window.padding[i] < 0 || 2 * window.padding[i] > window.kernel[i]) {
       return input_error(std::string(where) + ": expected a padding of at most half the kernel, found " +
                          std::to_string(window.padding[i]) + " for " + std::to_string(window.kernel[i]));
     }
     if (dim + 2 * window.padding[i] < window.kernel[i]) {
-      return input_error(std::string(where) + ": the kernel of " + std::to_string(window.kernel[i]) + " is larger than the image's " +
-                         std::to_string(dim));
+      return input_error(std::string(where) + ": the kernel of " + std::to_string(window.kernel[i]) +
+                         " is larger than the image's " + std::to_string(dim));
     }
     dim = (dim + 2 * window.padding[i] - window.kernel[i]) / window.stride[i] + 1;
   }
@@ -48,7 +49,8 @@ Window read_window(Options& options) {
   const auto pair = [&](std::string_view name, std::array<std::int64_t, 2> fallback, std::int64_t least) {
     if (!options.has(name)) return fallback;
     const auto numbers = options.wholes(name, least);
-    if (numbers.empty() || numbers.size() > 2) options.fail("option '" + std::string(name) + "': expected one or two whole numbers");
+    if (numbers.empty() || numbers.size() > 2)
+      options.fail("option '" + std::string(name) + "': expected one or two whole numbers");
     return numbers.empty() ? fallback : std::array<std::int64_t, 2>{numbers.front(), numbers.back()};
   };
   if (!options.has("kernel_size")) options.fail("option 'kernel_size' is missing: expected one or two whole numbers");
@@ -61,24 +63,27 @@ Window read_window(Options& options) {
 
 Result<Tensor> avg_pool2d(const Tensor& x, const Window& window) {
   const double count = static_cast<double>(window.kernel[0] * window.kernel[1]);
-  return over_windows("nn.avg_pool2d", x, window, [&](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
-    double sum = 0;
-    for (std::int64_t i = 0; i < rows; ++i) {
-      for (std::int64_t j = 0; j < columns; ++j) sum += first[i * stride + j];
-    }
-    return static_cast<float>(sum / count);
-  });
+  return over_windows("nn.avg_pool2d", x, window,
+                      [&](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
+                        double sum = 0;
+                        for (std::int64_t i = 0; i < rows; ++i) {
+                          for (std::int64_t j = 0; j < columns; ++j) sum += first[i * stride + j];
+                        }
+                        return static_cast<float>(sum / count);
+                      });
 }
 
 Result<Tensor> max_pool2d(const Tensor& x, const Window& window) {
-  return over_windows("nn.max_pool2d", x, window, [](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
-    float most = -std::numeric_limits<float>::infinity();
-    for (std::int64_t i = 0; i < rows; ++i) {
-      // A NaN stays, as in torch.
-      for (std::int64_t j = 0; j < columns; ++j) most = first[i * stride + j] <= most ? most : first[i * stride + j];
-    }
-    return most;
-  });
+  return over_windows("nn.max_pool2d", x, window,
+                      [](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
+                        float most = -std::numeric_limits<float>::infinity();
+                        for (std::int64_t i = 0; i < rows; ++i) {
+                          // A NaN stays, as in torch.
+                          for (std::int64_t j = 0; j < columns; ++j)
+                            most = first[i * stride + j] <= most ? most : first[i * stride + j];
+                        }
+                        return most;
+                      });
 }
 
 Result<Tensor> pool_sequence(const Tensor& x, std::string_view mode, const Tensor* mask) {
@@ -89,7 +94,8 @@ Result<Tensor> pool_sequence(const Tensor& x, std::string_view mode, const Tenso
                        std::string(mode) + "'");
   }
   const std::int64_t batch = x.dim(0), seq = x.dim(1), hidden = x.dim(2);
-  if (mask && mask->dims != Shape{batch, seq}) return wrong_shape("nn.pool_sequence", "mask", to_string(Shape{batch, seq}), mask->dims);
+  if (mask && mask->dims != Shape{batch, seq})
+    return wrong_shape("nn.pool_sequence", "mask", to_string(Shape{batch, seq}), mask->dims);
   auto out = Tensor::zeros({batch, hidden});
   if (!out.ok()) return out;
   std::vector<float> kept(static_cast<std::size_t>(seq * hidden));

@@ -11,7 +11,7 @@
 namespace wattn::nn {
 
 struct Window {
-  std::array<std::int64_t, 2> kernel{1, 1};   // height, width
+  std::array<std::int64_t, 2> kernel{1, 1};  // height, width
   std::array<std::int64_t, 2> stride{1, 1};
   std::array<std::int64_t, 2> padding{0, 0};  // at most half the kernel
 };

@@ -39,9 +39,12 @@ std::int64_t t5_bucket(std::int64_t offset, const T5Buckets& t5, float log_ratio
 struct Turns {
   std::vector<float> cos, sin;
   Turns(std::int64_t seq, std::int64_t pairs, const Rotary& rotary) {
+    cos.reserve(static_cast<std::size_t>(seq * pairs));
+    sin.reserve(static_cast<std::size_t>(seq * pairs));
     for (std::int64_t p = 0; p < seq; ++p) {
       for (std::int64_t i = 0; i < pairs; ++i) {
-        const auto frequency = static_cast<float>(1 / pow64(rotary.base, static_cast<double>(2 * i) / static_cast<double>(2 * pairs)));
+        const auto frequency =
+            static_cast<float>(1 / pow64(rotary.base, static_cast<double>(2 * i) / static_cast<double>(2 * pairs)));
         const float angle = static_cast<float>(rotary.first + p) * frequency;
         cos.push_back(static_cast<float>(cos64(angle)));
         sin.push_back(static_cast<float>(sin64(angle)));
@@ -115,13 +118,13 @@ Result<Tensor> relative_scores(const Tensor& q, const Tensor& table, std::int64_
 Result<Tensor> t5_buckets(std::int64_t queries, std::int64_t keys, const T5Buckets& buckets, std::int64_t past) {
   const std::int64_t exact = buckets.num_buckets / (buckets.bidirectional ? 4 : 2);
   if (exact < 1 || buckets.max_distance <= exact) {
-    return input_error("nn.positional.t5_buckets: expected max_distance above a quarter of num_buckets (half, in one direction), found " +
-                       std::to_string(buckets.max_distance) + " for " + std::to_string(buckets.num_buckets) + " buckets");
+    return input_error(
+        "nn.positional.t5_buckets: expected max_distance above a quarter of num_buckets (half, in one direction), found " +
+        std::to_string(buckets.max_distance) + " for " + std::to_string(buckets.num_buckets) + " buckets");
   }
   const auto log_ratio = static_cast<float>(log64(static_cast<double>(buckets.max_distance) / static_cast<double>(exact)));
-  return over_offsets(0, queries, keys, past, [&](std::int64_t, std::int64_t offset) {
-    return static_cast<float>(t5_bucket(offset, buckets, log_ratio));
-  });
+  return over_offsets(0, queries, keys, past,
+                      [&](std::int64_t, std::int64_t offset) { return static_cast<float>(t5_bucket(offset, buckets, log_ratio)); });
 }
 
 Result<Tensor> t5_bias(const Tensor& table, std::int64_t queries, std::int64_t keys, const T5Buckets& buckets, std::int64_t past) {

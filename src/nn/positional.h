@@ -13,7 +13,8 @@ enum class SinusoidalForm : std::uint8_t {
   kNotes,    // for even column i: sin(p / 10000^(2i / d)) in column i, cos(p / 10000^(2(i + 1) / d)) in column i + 1
 };
 // [length, dim]
-Result<Tensor> sinusoidal(std::int64_t length, std::int64_t dim, SinusoidalForm form = SinusoidalForm::kVaswani, double base = 10000);
+Result<Tensor> sinusoidal(std::int64_t length, std::int64_t dim, SinusoidalForm form = SinusoidalForm::kVaswani,
+                          double base = 10000);
 
 // Offsets key - query for queries that follow `past` earlier ones: [queries, keys].
 Result<Tensor> relative_offsets(std::int64_t queries, std::int64_t keys, std::int64_t past = 0);
@@ -33,7 +34,8 @@ struct T5Buckets {
 // Bucket of each offset, [queries, keys]; arXiv 1910.10683, with the roundings of transformers' T5Attention.
 Result<Tensor> t5_buckets(std::int64_t queries, std::int64_t keys, const T5Buckets& buckets, std::int64_t past = 0);
 // table [num_buckets, heads] -> [heads, queries, keys], to add to the scores.
-Result<Tensor> t5_bias(const Tensor& table, std::int64_t queries, std::int64_t keys, const T5Buckets& buckets, std::int64_t past = 0);
+Result<Tensor> t5_bias(const Tensor& table, std::int64_t queries, std::int64_t keys, const T5Buckets& buckets,
+                       std::int64_t past = 0);
 
 // Slope of each head, [heads]; arXiv 2108.12409.
 Result<Tensor> alibi_slopes(std::int64_t heads);
@@ -42,8 +44,8 @@ Result<Tensor> alibi_bias(std::int64_t heads, std::int64_t queries, std::int64_t
 
 struct Rotary {
   double base = 10000;
-  bool interleaved = false;      // pairs (2i, 2i + 1), as in the paper; else (i, i + d / 2), as in most checkpoints
-  std::int64_t first = 0;        // position of the first row
+  bool interleaved = false;  // pairs (2i, 2i + 1), as in the paper; else (i, i + d / 2), as in most checkpoints
+  std::int64_t first = 0;    // position of the first row
 };
 // Turns each pair of x [..., seq, d] by position * base^(-2i / d); arXiv 2104.09864. d is even.
 Result<Tensor> rotary(const Tensor& x, const Rotary& rotary);

@@ -17,7 +17,7 @@ struct TraceRow {
   std::int64_t own_parameters = 0;  // not of children
   std::int64_t mult_adds = 0;       // torchinfo's: parameters times the batch (times seq for those of attention); 0 above others
   bool is_leaf = true;
-  Outputs outputs;                  // where kept
+  Outputs outputs;  // where kept
 };
 
 class Tracer : public Observer {

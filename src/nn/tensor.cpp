@@ -8,7 +8,8 @@ Result<Tensor> Tensor::zeros(Shape dims) {
   constexpr std::int64_t kMost = std::int64_t{1} << 29;
   const auto count = num_elements(dims);
   if (!count) return input_error("nn: a tensor cannot have the shape " + to_string(dims));
-  if (*count >= kMost) return out_of_memory_error("nn: a tensor of shape " + to_string(dims) + " is more than the 2 GiB there can be");
+  if (*count >= kMost)
+    return out_of_memory_error("nn: a tensor of shape " + to_string(dims) + " is more than the 2 GiB there can be");
   std::vector<float> data(static_cast<std::size_t>(*count));
   return Tensor{std::move(dims), std::move(data)};
 }

@@ -173,8 +173,10 @@ Result<Outputs> TransformerStack::run(const Arguments& arguments) const {
 
 Transformer::Transformer(const LayerOptions& options, std::int64_t num_encoder_layers, std::int64_t num_decoder_layers)
     : Module("Transformer") {
-  encoder_ = add_child("encoder", std::make_shared<TransformerStack>("TransformerEncoder", false, options, num_encoder_layers, true));
-  decoder_ = add_child("decoder", std::make_shared<TransformerStack>("TransformerDecoder", true, options, num_decoder_layers, true));
+  encoder_ =
+      add_child("encoder", std::make_shared<TransformerStack>("TransformerEncoder", false, options, num_encoder_layers, true));
+  decoder_ =
+      add_child("decoder", std::make_shared<TransformerStack>("TransformerDecoder", true, options, num_decoder_layers, true));
 }
 
 Result<Outputs> Transformer::run(const Arguments& arguments) const {

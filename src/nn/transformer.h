@@ -84,7 +84,8 @@ class Transformer : public Module {
 // attention, norm1, feed_forward, norm2.
 class TransformerBlock : public Module {
  public:
-  TransformerBlock(const AttentionOptions& attention, std::int64_t width, Activation activation, bool pre_norm, bool rms, float eps);
+  TransformerBlock(const AttentionOptions& attention, std::int64_t width, Activation activation, bool pre_norm, bool rms,
+                   float eps);
 
  protected:
   Result<Outputs> run(const Arguments& arguments) const override;

@@ -62,8 +62,7 @@ std::int64_t t5_bucket(std::int64_t distance, std::int64_t num_buckets, std::int
   if (n < exact) return first + n;
   // 1e-9: a distance that is a whole step away belongs to the higher bucket, whatever the last bit of the logarithm.
   const double steps = log64(static_cast<double>(n) / static_cast<double>(exact)) /
-                       log64(static_cast<double>(max_distance) / static_cast<double>(exact)) *
-                       static_cast<double>(one_way - exact);
+                       log64(static_cast<double>(max_distance) / static_cast<double>(exact)) * static_cast<double>(one_way - exact);
   return first + std::min(exact + static_cast<std::int64_t>(steps + 1e-9), one_way - 1);
 }
 
@@ -80,8 +79,7 @@ std::int64_t log_bucket(std::int64_t distance, std::int64_t num_buckets, std::in
   const std::int64_t n = distance < 0 ? -distance : distance;
   if (n <= middle) return distance;
   const auto mid = static_cast<double>(middle);
-  const double steps =
-      log64(static_cast<double>(n) / mid) / log64((static_cast<double>(max_distance) - 1) / mid) * (mid - 1);
+  const double steps = log64(static_cast<double>(n) / mid) / log64((static_cast<double>(max_distance) - 1) / mid) * (mid - 1);
   // 1e-9: as in t5_bucket, for a bucket that rounds up.
   const std::int64_t bucket = middle + static_cast<std::int64_t>(std::ceil(steps - 1e-9));
   return distance < 0 ? -bucket : bucket;

@@ -58,7 +58,7 @@ struct Run {
     if (batch.tokens() + static_cast<std::int64_t>(encoding.size()) > engine.token_budget()) {
       if (auto ran = flush(); !ran.ok()) return ran;
     }
-    batch.add_sequence(encoding.ids, encoding.type_ids);
+    engine.add_text(encoding, batch);
     skip.push_back(skipped);
     return {};
   }
@@ -152,8 +152,8 @@ Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> t
   std::int64_t width = engine.encoder().config().hidden_size * std::max<std::int64_t>(1, modes);
   if (pooled && !sentence.dense.empty()) {
     if (sentence.dense.front().in != width) {
-      return input_error("pooling: expected " + std::to_string(sentence.dense.front().in) + " components for the model's Dense, found " +
-                         std::to_string(width));
+      return input_error("pooling: expected " + std::to_string(sentence.dense.front().in) +
+                         " components for the model's Dense, found " + std::to_string(width));
     }
     width = sentence.dense.back().out;
   }

@@ -31,9 +31,10 @@ Result<void> check_options(const EncoderConfig& config, std::int64_t tokens, con
   for (const Patch& patch : options.patches) {
     const std::int64_t width = patch_width(config, patch.tap);
     if (width == 0) {
-      return input_error("patch: expected embeddings.output, layer.N.attention.query, .key, .value, .context, .output, "
-                         "layer.N.intermediate or layer.N.output with N below " +
-                         std::to_string(config.num_hidden_layers) + ", found '" + patch.tap + "'");
+      return input_error(
+          "patch: expected embeddings.output, layer.N.attention.query, .key, .value, .context, .output, "
+          "layer.N.intermediate or layer.N.output with N below " +
+          std::to_string(config.num_hidden_layers) + ", found '" + patch.tap + "'");
     }
     if (static_cast<std::int64_t>(patch.values.size()) != tokens * width) {
       return input_error("patch: '" + patch.tap + "': expected " + std::to_string(width) + " numbers for each of " +
@@ -71,7 +72,8 @@ class Collector : public Taps {
     const std::string name = to_string(point);
     for (const Patch& patch : options_.patches) {
       if (patch.tap != name) continue;
-      for (auto from = patch.values.begin(); from != patch.values.end(); from += width, rows += stride) std::copy_n(from, width, rows);
+      for (auto from = patch.values.begin(); from != patch.values.end(); from += width, rows += stride)
+        std::copy_n(from, width, rows);
       return;
     }
   }

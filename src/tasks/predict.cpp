@@ -81,7 +81,7 @@ Result<PredictResult> predict(Engine& engine, std::span<const std::u16string_vie
       if (auto ran = run_batch(engine, batch, at_id, result); !ran.ok()) return ran.error();
       batch = Batch();
     }
-    batch.add_sequence(encoding.ids, encoding.type_ids);
+    engine.add_text(encoding, batch);
   }
   if (auto ran = run_batch(engine, batch, at_id, result); !ran.ok()) return ran.error();
   return result;

@@ -231,7 +231,6 @@ describe('pipeline', () => {
     const wrong: [Record<string, unknown>, string, RegExp][] = [
       [{ dtype: 'q4' }, 'UnsupportedError', /option 'dtype': 'q4' is not there yet/],
       [{ worker: 'yes' }, 'InputError', /option 'worker'/],
-      [{ cache_dir: '/tmp' }, 'UnsupportedError', /download cache is not there yet/],
       [{ precision: 'sloppy' }, 'InputError', /expected one of 'exact', 'fast', found 'sloppy'/],
       [{ device: 'webgpu' }, 'InputError', /unknown option 'device'; there are progress_callback, signal/],
       [{ revision: 'main' }, 'InputError', /only a hub id has revisions/],

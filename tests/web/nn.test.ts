@@ -52,10 +52,13 @@ beforeAll(() => nn.ready());
 describe('nn against PyTorch', () => {
   const cases = readJson('nn/cases.json') as any[];
 
-  it.each(cases.filter((each) => each.function).map((each) => [each.name, each]))('%s', (name, { function: path, args, outputs }) => {
-    const out = resolve(path)(...decode(args));
-    [out].flat().forEach((tensor: Tensor, i: number) => expectClose(name, tensor, outputs[i]));
-  });
+  it.each(cases.filter((each) => each.function).map((each) => [each.name, each]))(
+    '%s',
+    (name, { function: path, args, outputs }) => {
+      const out = resolve(path)(...decode(args));
+      [out].flat().forEach((tensor: Tensor, i: number) => expectClose(name, tensor, outputs[i]));
+    },
+  );
 
   it.each(cases.filter((each) => each.module).map((each) => [each.name, each]))(
     '%s',
@@ -115,7 +118,9 @@ describe('generation against transformers', () => {
       const token = model.generate(golden.prompt, { do_sample: true, seed, max_new_tokens: 1 }).at(-1) as number;
       counts[token] = (counts[token] as number) + 1;
     }
-    want.forEach((p, i) => expect(Math.abs((counts[i] as number) / draws - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / draws) + 1e-9));
+    want.forEach((p, i) =>
+      expect(Math.abs((counts[i] as number) / draws - p)).toBeLessThan(5 * Math.sqrt((p * (1 - p)) / draws) + 1e-9),
+    );
   });
 });
 
@@ -180,7 +185,9 @@ describe('nn', () => {
     const sequential = new nn.Sequential(net.first, ...net.rest);
     expect(sequential.forward(x).tolist()).toEqual(net.forward(x).tolist());
     expect(net.num_parameters()).toBe(3 * 4 + 4 + 4 * 2 + 2);
-    const zeros = Object.fromEntries(Object.entries(net.state_dict()).map(([k, v]) => [k, new Tensor('float32', new Float32Array(v.size), v.dims)]));
+    const zeros = Object.fromEntries(
+      Object.entries(net.state_dict()).map(([k, v]) => [k, new Tensor('float32', new Float32Array(v.size), v.dims)]),
+    );
     net.load_state_dict(zeros);
     expect(net.forward(x).tolist()).toEqual([
       [0, 0],
@@ -215,7 +222,11 @@ describe('nn', () => {
 
   it('lets one look inside', () => {
     const layer = new nn.TransformerEncoder(new nn.TransformerEncoderLayer(8, 2, { dim_feedforward: 16 }), 2);
-    const input = new Tensor('float32', Float32Array.from({ length: 40 }, (_, i) => Math.sin(i)), [1, 5, 8]);
+    const input = new Tensor(
+      'float32',
+      Float32Array.from({ length: 40 }, (_, i) => Math.sin(i)),
+      [1, 5, 8],
+    );
     const { output, rows } = nn.trace(layer, input, { need_weights: true, average_attn_weights: false });
     const attention = rows.filter((row) => row.type === 'MultiheadAttention');
     expect(attention.map((row) => row.weights?.dims)).toEqual([
@@ -226,7 +237,11 @@ describe('nn', () => {
   });
 
   it('shows what permuting the input does', () => {
-    const input = new Tensor('float32', Float32Array.from({ length: 2 * 6 * 8 }, (_, i) => Math.sin(3 * i)), [2, 6, 8]);
+    const input = new Tensor(
+      'float32',
+      Float32Array.from({ length: 2 * 6 * 8 }, (_, i) => Math.sin(3 * i)),
+      [2, 6, 8],
+    );
     const attention = new nn.SelfAttention({ k: 8, heads: 2 });
     const positions = new nn.PositionalEncoding(8);
     const near = 1e-6; // sums of six terms of size 1, in another order
@@ -242,8 +257,16 @@ describe('nn', () => {
 
   it('takes steps with a cache that equal the whole', () => {
     const step = (i: number, of: Tensor) => of.slice(null, [i, i + 1], null);
-    const input = new Tensor('float32', Float32Array.from({ length: 6 * 8 }, (_, i) => Math.cos(i)), [1, 6, 8]);
-    const memory = new Tensor('float32', Float32Array.from({ length: 4 * 8 }, (_, i) => Math.sin(i)), [1, 4, 8]);
+    const input = new Tensor(
+      'float32',
+      Float32Array.from({ length: 6 * 8 }, (_, i) => Math.cos(i)),
+      [1, 6, 8],
+    );
+    const memory = new Tensor(
+      'float32',
+      Float32Array.from({ length: 4 * 8 }, (_, i) => Math.sin(i)),
+      [1, 4, 8],
+    );
     const decoder = new nn.TransformerDecoder(new nn.TransformerDecoderLayer(8, 2, { dim_feedforward: 16 }), 2);
     const whole = decoder.forward(input, memory, { tgt_is_causal: true });
     const cache = new nn.KeyValueCache();
@@ -272,17 +295,29 @@ describe('nn', () => {
       [() => new nn.MultiheadAttention(10, 3), /embed_dim = 10 does not divide among 3 heads/],
       [() => new nn.MultiheadAttention(8, 2, { batch_first: false } as any), /batch_first: false is not supported/],
       [() => new nn.SelfAttention({ k: 8, mode: 'broad' as any }), /'mode': expected one of 'narrow', 'wide', found 'broad'/],
-      [() => linear.forward(new Tensor('float32', [1, 2], [2])), /nn\.Linear: expected the input of shape \[\.\.\., 3\], found \[2\]/],
+      [
+        () => linear.forward(new Tensor('float32', [1, 2], [2])),
+        /nn\.Linear: expected the input of shape \[\.\.\., 3\], found \[2\]/,
+      ],
       [() => linear.forward([1, 2, 3] as any), /expected a Tensor as 'input', found an array/],
       [() => linear.load_state_dict({}), /'weight' \[2,3\] is missing/],
       [() => linear.load_state_dict({ weight: x, bias: x }), /expected 'bias' of shape \[2\], found \[2,3\]/],
       [() => new nn.Embedding(3, 2).forward(new Tensor('int64', [3n], [1])), /whole numbers below 3, found 3/],
       [() => nn.functional.softmax(x, { dim: 2 }), /expected dim in -2 \.\. 1, found 2/],
       [() => nn.functional.matmul(x, x), /inner sizes of \[2, 3\] and \[2, 3\] differ/],
-      [() => nn.functional.scaled_dot_product_attention(x, x, x, { attn_mask: new Tensor('bool', [1, 1, 1], [3]) }), /mask or bias/],
+      [
+        () => nn.functional.scaled_dot_product_attention(x, x, x, { attn_mask: new Tensor('bool', [1, 1, 1], [3]) }),
+        /mask or bias/,
+      ],
       [() => nn.functional.max_pool2d(x, [5, 5]), /larger than the image/],
-      [() => new nn.TransformerDecoderLayer(4, 1).forward(new Tensor('float32', new Float32Array(4), [1, 1, 4]), null as any), /expected memory/],
-      [() => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1, max_len: 4 }).generate([1, 2, 3], { max_new_tokens: 9 }), /max_len = 4/],
+      [
+        () => new nn.TransformerDecoderLayer(4, 1).forward(new Tensor('float32', new Float32Array(4), [1, 1, 4]), null as any),
+        /expected memory/,
+      ],
+      [
+        () => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1, max_len: 4 }).generate([1, 2, 3], { max_new_tokens: 9 }),
+        /max_len = 4/,
+      ],
       [() => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1 }).generate([7]), /whole numbers below 5, found 7/],
       [() => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1 }).generate([]), /prompt of one token/],
     ];

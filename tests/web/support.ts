@@ -4,6 +4,10 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { env } from 'wattn';
+
+// What a test downloads is not kept, unless it is about that (cache.test.ts).
+env.useCache = false;
 
 export const root = fileURLToPath(new URL('../../', import.meta.url));
 export const goldens = join(root, 'tests/goldens');

@@ -71,7 +71,7 @@ def write(model, tokenizer, path):
     w.add_token_list(marked)
     w.add_token_types([gguf.TokenType.CONTROL if s else gguf.TokenType.NORMAL for s in special])
     w.add_token_type_count(2)
-    for key, token in (("bos", "[CLS]"), ("eos", "[SEP]"), ("cls", "[CLS]"), ("sep", "[SEP]"), ("pad", "[PAD]"), ("unk", "[UNK]"), ("mask", "[MASK]")):
+    for key, token in (("bos", "[CLS]"), ("eos", "[SEP]"), ("sep", "[SEP]"), ("pad", "[PAD]"), ("unk", "[UNK]"), ("mask", "[MASK]")):
         getattr(w, f"add_{key}_token_id")(tokens.index(token))
     with torch.no_grad():
         for name, tensor in model.state_dict().items():

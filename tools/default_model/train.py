@@ -236,7 +236,7 @@ def main():
         distance = (1 - (mine * goal).sum(1)).mean()
         relations = ((mine @ mine.T - goal @ goal.T) ** 2).mean()
         feeling = F.cross_entropy(logits.float(), torch.tensor([y for _, y in part]), label_smoothing=0.05)
-        loss = distance + 5 * relations + 0.1 * feeling
+        loss = distance + 5 * relations + (0.1 + 0.4 * step / a.steps) * feeling
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

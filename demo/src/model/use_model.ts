@@ -8,6 +8,8 @@ export interface ReadyModel {
   serial: number;
   name: string;
   embed: FeatureExtractionPipeline;
+  /** What it was loaded from, for a second door to it. */
+  source: ModelSpecifier | null;
   /** From the choice to the last weight in place. */
   loadMs: number;
 }
@@ -63,7 +65,7 @@ export function useModel(): ModelControl {
         progress_callback: (info) => info.status === 'progress' && show({ kind: 'loading', name, progress: info }),
       });
       loaded.current = embed;
-      show({ kind: 'ready', serial: ++lastSerial, name, embed, loadMs: performance.now() - start });
+      show({ kind: 'ready', serial: ++lastSerial, name, embed, source: model, loadMs: performance.now() - start });
     } catch (error) {
       show(error instanceof AbortError ? { kind: 'none', cancelled: true } : { kind: 'none', error: error as Error });
     }

@@ -159,7 +159,8 @@ TEST(GateRows, MultipliesWhatIsActivated) {
         const float* row = x.data() + i / n * 2 * n;
         const double active = row[i % n] / (1 + std::exp(-double(row[i % n])));
         const double exact = active * row[n + i % n];
-        ASSERT_NEAR(got.data()[i], exact, std::abs(exact) * 6 * 0x1p-24) << kernels->name << " n " << n;  // exp's and four roundings
+        ASSERT_NEAR(got.data()[i], exact, std::abs(exact) * 6 * 0x1p-24)
+            << kernels->name << " n " << n;  // exp's and four roundings
       }
     }
   }
@@ -316,7 +317,8 @@ TEST(Rows, ExactVariantsHaveTheScalarBits) {
         k.axpy(1.0f, y.data(), v.data(), n);
       });
       for (int i = 0; i <= int(Activation::kSigmoid); ++i) {
-        expect_same([&](const Kernels& k, std::vector<float>& v) { k.activate(static_cast<Activation>(i), v.data(), v.data(), n); });
+        expect_same(
+            [&](const Kernels& k, std::vector<float>& v) { k.activate(static_cast<Activation>(i), v.data(), v.data(), n); });
       }
       expect_same([&](const Kernels& k, std::vector<float>& v) {
         const std::vector<float> both = random_floats(2 * n, 24);

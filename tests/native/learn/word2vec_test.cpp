@@ -43,7 +43,8 @@ TEST(HuffmanCodes, AreShortestAndNoneBeginsAnother) {
   // By hand: joining 1+1, 2+4, 5+6, 9+11, 20+20, 20+40, 40+60: the sum of all inner nodes' counts.
   EXPECT_EQ(bits, 2 + 6 + 11 + 20 + 40 + 60 + 100);
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    for (std::size_t j = 0; j < texts.size(); ++j) EXPECT_TRUE(i == j || !texts[j].starts_with(texts[i])) << texts[i] << " " << texts[j];
+    for (std::size_t j = 0; j < texts.size(); ++j)
+      EXPECT_TRUE(i == j || !texts[j].starts_with(texts[i])) << texts[i] << " " << texts[j];
   }
 }
 

@@ -29,7 +29,8 @@ TEST(Notes, SelfAttentionWithoutParameters) {
   expect_near(dot_product_similarity(x, x), {2, 2}, {0.5406f, 0.5137f, 0.5137f, 0.5936f}, products(1.26f, 1.26f));
   const auto attention = self_attention(x, true);
   ASSERT_TRUE(attention.ok());
-  expect_near(attention.value().weights, {2, 2}, {0.5067f, 0.4933f, 0.4800f, 0.5200f}, products(0.63f, 0.63f));  // a weight moves by a quarter of the scores' difference;
+  expect_near(attention.value().weights, {2, 2}, {0.5067f, 0.4933f, 0.4800f, 0.5200f},
+              products(0.63f, 0.63f));  // a weight moves by a quarter of the scores' difference;
 }
 
 TEST(Notes, QueriesKeysAndValues) {

@@ -21,7 +21,9 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 class Shapes {
  public:
   explicit Shapes(std::uint64_t seed) : generator_(seed) {}
-  std::int64_t size(std::int64_t most) { return 1 + static_cast<std::int64_t>(generator_.next() % static_cast<std::uint64_t>(most)); }
+  std::int64_t size(std::int64_t most) {
+    return 1 + static_cast<std::int64_t>(generator_.next() % static_cast<std::uint64_t>(most));
+  }
   bool coin() { return generator_.next() % 2 == 0; }
   Tensor tensor(const Shape& dims) {
     Tensor out = std::move(Tensor::zeros(dims)).value();
@@ -56,7 +58,8 @@ void softmax_row(std::vector<double>& row) {
 TEST(RandomShapes, AttentionWithMasks) {
   Shapes shapes(1);
   for (int round = 0; round < 200; ++round) {
-    const std::int64_t batch = shapes.size(3), queries = shapes.size(11), keys = shapes.size(19), d = shapes.size(21), d_v = shapes.size(13);
+    const std::int64_t batch = shapes.size(3), queries = shapes.size(11), keys = shapes.size(19), d = shapes.size(21),
+                       d_v = shapes.size(13);
     const Tensor q = shapes.tensor({batch, queries, d}), k = shapes.tensor({batch, keys, d}), v = shapes.tensor({batch, keys, d_v});
     Tensor mask = shapes.tensor({queries, keys});
     for (float& x : mask.data) {
@@ -79,9 +82,11 @@ TEST(RandomShapes, AttentionWithMasks) {
         scores.push_back(sum);
       }
       softmax_row(scores);
-      // Scores of at most d products below 1 carry d roundings, softmax and the sum over keys one each and a few more; values are below 1.
+      // Scores of at most d products below 1 carry d roundings, softmax and the sum over keys one each and a few more; values are
+      // below 1.
       const double bound = (std::sqrt(double(d)) * 4 + 2 * double(keys) + 16) * 0x1p-24;
-      for (std::int64_t j = 0; j < keys; ++j) ASSERT_NEAR(*got.value().weights.at(i * keys + j), scores[j], bound) << "round " << round;
+      for (std::int64_t j = 0; j < keys; ++j)
+        ASSERT_NEAR(*got.value().weights.at(i * keys + j), scores[j], bound) << "round " << round;
       for (std::int64_t c = 0; c < d_v; ++c) {
         double sum = 0;
         for (std::int64_t j = 0; j < keys; ++j) sum += scores[j] * *v.at((i / queries * keys + j) * d_v + c);
@@ -113,7 +118,8 @@ TEST(RandomShapes, SelfAttentionInBothModes) {
     const auto got = (*module.value())(x);
     ASSERT_TRUE(got.ok()) << got.error().message;
     const std::int64_t q_head = wide ? d_q : d_q / heads, v_head = wide ? d_v : d_v / heads;
-    const Tensor wq = parameter("W_q.weight"), wk = parameter("W_k.weight"), wv = parameter("W_v.weight"), wu = parameter("unify.weight");
+    const Tensor wq = parameter("W_q.weight"), wk = parameter("W_k.weight"), wv = parameter("W_v.weight"),
+                 wu = parameter("unify.weight");
     const Tensor bq = parameter("W_q.bias"), bk = parameter("W_k.bias"), bv = parameter("W_v.bias"), bu = parameter("unify.bias");
     for (std::int64_t i = 0; i < batch * seq; ++i) {
       std::vector<float> joined;
@@ -137,7 +143,8 @@ TEST(RandomShapes, SelfAttentionInBothModes) {
       const auto want = affine(wu, 0, hidden, &bu, joined.data());
       // Weights are below 1 / sqrt(hidden) <= 1, so queries and keys below sqrt(17) + 1 and each score's error below
       // 3 * 5.2 * 17 * 2^-24 of up to 5.2; the unify map adds its own 20 roundings.
-      for (std::int64_t c = 0; c < hidden; ++c) ASSERT_NEAR(*got.value().at(i * hidden + c), want[c], 2000 * 0x1p-24) << "round " << round;
+      for (std::int64_t c = 0; c < hidden; ++c)
+        ASSERT_NEAR(*got.value().at(i * hidden + c), want[c], 2000 * 0x1p-24) << "round " << round;
     }
   }
 }
@@ -182,12 +189,49 @@ TEST(RandomShapes, ProductsNormsAndPools) {
 // Whatever the options say, a module is made or an error says why; what is made runs or says why.
 TEST(RandomShapes, AnyOptionsAndShapesEndWell) {
   Shapes shapes(4);
-  const char* const kTypes[] = {"Linear", "SelfAttention", "CrossAttention", "MultiheadAttention", "TransformerBlock", "LanguageModel",
-                                "TransformerEncoderLayer", "TransformerDecoder", "LayerNorm", "BatchNorm1d", "SequenceClassifier",
-                                "EncoderDecoder", "PositionalEncoding", "AvgPool2d", "Transformer", "InstanceNorm2d", "RMSNorm", "Embedding"};
-  const char* const kNames[] = {"k", "heads", "d_q", "d_v", "embed_dim", "num_heads", "d_model", "nhead", "in_features", "out_features",
-                                "dim_feedforward", "vocab_size", "num_classes", "max_len", "num_layers", "normalized_shape", "kernel_size",
-                                "num_features", "n_mlp", "src_vocab_size", "k_context", "num_embeddings", "embedding_dim", "unify", "num_encoder_layers"};
+  const char* const kTypes[] = {"Linear",
+                                "SelfAttention",
+                                "CrossAttention",
+                                "MultiheadAttention",
+                                "TransformerBlock",
+                                "LanguageModel",
+                                "TransformerEncoderLayer",
+                                "TransformerDecoder",
+                                "LayerNorm",
+                                "BatchNorm1d",
+                                "SequenceClassifier",
+                                "EncoderDecoder",
+                                "PositionalEncoding",
+                                "AvgPool2d",
+                                "Transformer",
+                                "InstanceNorm2d",
+                                "RMSNorm",
+                                "Embedding"};
+  const char* const kNames[] = {"k",
+                                "heads",
+                                "d_q",
+                                "d_v",
+                                "embed_dim",
+                                "num_heads",
+                                "d_model",
+                                "nhead",
+                                "in_features",
+                                "out_features",
+                                "dim_feedforward",
+                                "vocab_size",
+                                "num_classes",
+                                "max_len",
+                                "num_layers",
+                                "normalized_shape",
+                                "kernel_size",
+                                "num_features",
+                                "n_mlp",
+                                "src_vocab_size",
+                                "k_context",
+                                "num_embeddings",
+                                "embedding_dim",
+                                "unify",
+                                "num_encoder_layers"};
   int made = 0, ran = 0;
   for (int round = 0; round < 20000; ++round) {
     const char* const type = kTypes[shapes.size(std::size(kTypes)) - 1];

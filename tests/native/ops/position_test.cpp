@@ -31,8 +31,18 @@ TEST(Rotary, HoldsTheTurnsOfEachPosition) {
 
 TEST(DistanceBias, IsAlibisForAnyNumberOfHeads) {
   // From the paper's rule: for 12 heads those of 8, then every other of 16.
-  const std::vector<double> twelve = {0.5,     0.25,     0.125,          0.0625,        0.03125,         0.015625,
-                                      0.0078125, 0.00390625, std::pow(2, -0.5), std::pow(2, -1.5), std::pow(2, -2.5), std::pow(2, -3.5)};
+  const std::vector<double> twelve = {0.5,
+                                      0.25,
+                                      0.125,
+                                      0.0625,
+                                      0.03125,
+                                      0.015625,
+                                      0.0078125,
+                                      0.00390625,
+                                      std::pow(2, -0.5),
+                                      std::pow(2, -1.5),
+                                      std::pow(2, -2.5),
+                                      std::pow(2, -3.5)};
   Arena arena = Arena::with_bytes(1 << 20, "test").value();
   DistanceBias bias = take_distance_bias(arena, 12, 100);
   set_alibi(bias, 12);
@@ -63,7 +73,8 @@ TEST(T5Bucket, IsTransformers) {
 TEST(LogBucket, IsDebertas) {
   for (std::int64_t d = 1; d < 512; ++d) {
     std::int64_t expected = d;
-    if (d > 128) expected = static_cast<std::int64_t>(std::ceil(std::log(double(d) / 128) / std::log(511.0 / 128) * 127 - 1e-9)) + 128;
+    if (d > 128)
+      expected = static_cast<std::int64_t>(std::ceil(std::log(double(d) / 128) / std::log(511.0 / 128) * 127 - 1e-9)) + 128;
     ASSERT_EQ(log_bucket(d, 256, 512), expected) << d;
     ASSERT_EQ(log_bucket(-d, 256, 512), -expected) << d;
   }

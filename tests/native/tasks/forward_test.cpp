@@ -75,8 +75,10 @@ TEST(Forward, PatchingWhatWasThereChangesNoBit) {
   ASSERT_TRUE(plain.ok());
   const ForwardResult& seen = plain.value();
   ForwardOptions options;
-  options.patches = {{"embeddings.output", seen.hidden_states[0]}, {"layer.0.attention.query", seen.qkv[0][0]},
-                     {"layer.1.attention.key", seen.qkv[1][1]},    {"layer.1.attention.value", seen.qkv[2][1]},
+  options.patches = {{"embeddings.output", seen.hidden_states[0]},
+                     {"layer.0.attention.query", seen.qkv[0][0]},
+                     {"layer.1.attention.key", seen.qkv[1][1]},
+                     {"layer.1.attention.value", seen.qkv[2][1]},
                      {"layer.0.output", seen.hidden_states[1]}};
   options.head_mask.assign(6, 1.0f);
   EXPECT_EQ(forward(*engine, batch, options).value().last_hidden_state, seen.last_hidden_state);

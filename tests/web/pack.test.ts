@@ -1,0 +1,62 @@
+// GGUF models: what `packModel` writes loads as the model did; its blocks are gguf-py's; llama.cpp's names are read.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AutoModel, AutoTokenizer, packModel, pipeline } from 'wattn';
+import { failure, filesOf, goldens, largestDifference, tiny } from './support.js';
+
+const texts = ['the old bridge', 'a river, and its bank', ''];
+const vectors = async (model: Parameters<typeof pipeline>[1], options = {}) => {
+  const embed = await pipeline('feature-extraction', model, options);
+  const out = await embed(texts, { max_length: 40 });
+  await embed.dispose();
+  return [...out.data];
+};
+const named = (bytes: Uint8Array) => ({ 'model.gguf': bytes });
+
+describe('packModel', () => {
+  it('keeps every bit as f32', async () => {
+    expect(await vectors(named(await packModel(tiny, { dtype: 'f32' })))).toEqual(await vectors(tiny));
+  });
+
+  it.each(['q8', 'q4'] as const)('writes the blocks of gguf-py as %s', async (dtype) => {
+    const packed = await packModel(tiny, { dtype });
+    expect(await vectors(named(packed))).toEqual(await vectors(join(goldens, `gguf/${dtype}_0.gguf`)));
+  });
+
+  it('carries the tokenizer, the prompts, and the Dense modules', async () => {
+    const folder = join(goldens, 'bert-tiny/model');
+    const files = new Map([...filesOf(folder), ...filesOf(join(goldens, 'sentence/model'))]);
+    const packed = await packModel(files, { dtype: 'f32' });
+    expect(await vectors(named(packed))).toEqual(await vectors(files));
+    const [a, b] = await Promise.all([AutoTokenizer.from_pretrained(named(packed)), AutoTokenizer.from_pretrained(files)]);
+    expect(a(texts, { return_tensor: false })).toEqual(b(texts, { return_tensor: false }));
+  });
+
+  it('is read from one file by every door: a path, bytes, a worker', async () => {
+    const expected = await vectors(tiny);
+    const path = join(goldens, 'gguf/f32.gguf');
+    expect(await vectors(path)).toEqual(expected);
+    expect(await vectors(named(readFileSync(path)))).toEqual(expected);
+    expect(await vectors(path, { worker: true })).toEqual(expected);
+    const model = await AutoModel.from_pretrained(path);
+    expect(model.config).toMatchObject({ model_type: 'bert', num_hidden_layers: 2 });
+    await model.dispose();
+  });
+
+  it('costs q8 little accuracy and a quarter of the size', async () => {
+    const [whole, packed] = [await packModel(tiny, { dtype: 'f32' }), await packModel(tiny, { dtype: 'q8' })];
+    expect(packed.length).toBeLessThan(0.6 * whole.length); // of a tiny model the tokenizer is a good part
+    const [a, b] = [await vectors(tiny), await vectors(named(packed))];
+    expect(largestDifference(a, b)).toBeLessThan(0.02); // unit vectors of 32: weights off by at most 1/254 of their block's largest
+    expect(a).not.toEqual(b);
+  });
+
+  it('refuses what is no model, by name', async () => {
+    const packed = await packModel(tiny, { dtype: 'q8' });
+    expect((await failure(packModel(named(packed)))).message).toMatch(/found a GGUF file/);
+    for (const size of [0, 3, 100, 5000, packed.length - 1]) {
+      const error = await failure(pipeline('feature-extraction', named(packed.slice(0, size))));
+      expect(error.name).toBe('ModelFormatError');
+    }
+  });
+});
