@@ -1,5 +1,5 @@
 // What must hold for the files in dist/: their size, and what must not be in them. Prints the numbers.
-import { readdirSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parse } from 'acorn';
 import { build } from 'esbuild';
@@ -37,14 +37,14 @@ const errors = [];
 const sizes = [];
 
 /** The file and what it imports at once; what it imports later is loaded by those who ask for it. */
-function withImports(file, seen = new Set()) {
+function withImports(file, seen = new Set(), later = false) {
   if (seen.has(file)) return seen;
   seen.add(file);
   if (!file.endsWith('.js')) return seen;
   for (const [, next] of read(file)
     .toString()
-    .matchAll(/(?:\bfrom|\bimport) ?["']\.\/([\w.-]+)["']/g))
-    withImports(next, seen);
+    .matchAll(later ? /(?:\bfrom|\bimport) ?\(?["']\.\/([\w.-]+)["']/g : /(?:\bfrom|\bimport) ?["']\.\/([\w.-]+)["']/g))
+    withImports(next, seen, later);
   return seen;
 }
 
@@ -127,7 +127,8 @@ function checkPage(file, modules) {
 
 for (const [file, modules] of Object.entries(kPages)) checkPage(file, modules);
 // Of the parts, those that pages load later; what an entry imports was checked with it.
-const chunks = readdirSync(join(root, 'dist')).filter((file) => file.startsWith('chunk-'));
+// Of pages alone: Node's entries have chunks of their own.
+const chunks = [...withImports('index.js', new Set(), true)].filter((file) => file.startsWith('chunk-'));
 const pages = new Set([...withImports('index.js'), ...withImports('nn_entry.js')]);
 for (const file of chunks) if (!pages.has(file)) checkPage(file, ['simd']);
 for (const file of ['index.js', 'worker.js']) {

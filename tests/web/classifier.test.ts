@@ -216,6 +216,6 @@ describe('Classifier', () => {
       expect(Math.abs(report!.accuracy - trec_accuracy_16_first_100)).toBeLessThanOrEqual(0.01);
       await embed.dispose();
     },
-    120_000,
+    600_000,
   );
 });
