@@ -315,8 +315,7 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   for (const DenseConfig& dense : engine.sentence_.dense) {
     if (!is_gguf) loader->weight_files_.push_back(dense.path + "/model.safetensors");
   }
-  loader->weights_.emplace(std::move(slots),
-                           std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
+  loader->weights_.emplace(std::move(slots), std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
                            [loader = loader.get(), arch = arch.value()](std::string_view name) {
                              const std::string& file = loader->weight_files_[loader->files_begun_ - 1];
                              if (file.ends_with(".gguf")) return canonical_weight_name(*arch, canonical_gguf_name(*arch, name));

@@ -36,7 +36,8 @@ async function sha256(bytes: Uint8Array): Promise<string> {
   return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-const isWhole = ({ missing, size, pieces }: Entry) => !missing && size !== undefined && pieces.length === Math.ceil(size / kPieceBytes);
+const isWhole = ({ missing, size, pieces }: Entry) =>
+  !missing && size !== undefined && pieces.length === Math.ceil(size / kPieceBytes);
 
 async function readEntry(store: PieceStore, key: string): Promise<Entry | undefined> {
   try {
@@ -71,7 +72,7 @@ class Writer {
   ) {}
 
   async write(chunk: Uint8Array): Promise<void> {
-    for (let at = 0; at < chunk.length; ) {
+    for (let at = 0; at < chunk.length;) {
       const some = chunk.subarray(at, at + kPieceBytes - this.filled);
       this.piece.set(some, this.filled);
       this.filled += some.length;
@@ -222,7 +223,10 @@ export function cachedHubSource(id: string, options: SourceOptions, local: boole
   throw new InputError(`model: '${id}' is a hub id, and local_files_only (or env.allowRemoteModels = false) forbids the network`);
 }
 
-async function entriesOf(model: string | undefined, options: SourceOptions): Promise<{ store: PieceStore; found: [string, Entry][] }> {
+async function entriesOf(
+  model: string | undefined,
+  options: SourceOptions,
+): Promise<{ store: PieceStore; found: [string, Entry][] }> {
   const store = storeOf(options);
   if (!store) throw new InputError('cache: there is none here (env.useCache is false, or this page may not store)');
   const prefix = model === undefined ? '' : hubSource(model, options.revision ?? 'main').place('');

@@ -91,7 +91,9 @@ const tokenize: Command = async (values, positionals) => {
 const inspect: Command = async (values, positionals) => {
   if (positionals.length > 0) throw new InputError(`expected options only, found '${positionals[0]}'`);
   const inspection = await inspectModel(modelOf(values), { ...computeOptions(values), seq: count(values, 'seq') });
-  await write(flag(values, 'json') ? `${JSON.stringify(inspection)}\n` : report(modelOf(values) ?? 'the bundled model', inspection));
+  await write(
+    flag(values, 'json') ? `${JSON.stringify(inspection)}\n` : report(modelOf(values) ?? 'the bundled model', inspection),
+  );
 };
 
 const commands: Record<string, Command> = { embed, classify, rank, run, tokenize, inspect, pack };

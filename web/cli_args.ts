@@ -234,7 +234,9 @@ export function modelOf(values: Values): string | undefined {
 }
 
 /** Options of loading, with the progress line on standard error. */
-export function loadOptions(values: Values): Pick<LoadOptions, 'revision' | 'local_files_only' | 'cache_dir' | 'progress_callback'> {
+export function loadOptions(
+  values: Values,
+): Pick<LoadOptions, 'revision' | 'local_files_only' | 'cache_dir' | 'progress_callback'> {
   const { stderr } = process;
   const shown = stderr.isTTY || values['progress'] === true;
   let percent = -1;

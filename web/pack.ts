@@ -29,7 +29,8 @@ const kMostHeader = 100_000_000;
 function parseSafetensors(file: string, bytes: Uint8Array): Tensor[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = bytes.length < 8 ? Infinity : Number(view.getBigUint64(0, true));
-  if (length > Math.min(bytes.length - 8, kMostHeader)) throw new ModelFormatError(`${file}: expected a safetensors file, found other bytes`);
+  if (length > Math.min(bytes.length - 8, kMostHeader))
+    throw new ModelFormatError(`${file}: expected a safetensors file, found other bytes`);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length))) as Record<string, unknown>;
   const data = bytes.subarray(8 + length);
   return Object.entries(header).flatMap(([name, value]) => {
@@ -208,7 +209,9 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
     const progress = new Progress(source, options.progress_callback ?? undefined);
     const { files, single } = await openModelFiles(source, progress, scope.signal);
     const index = files.find(([name]) => name === 'model.safetensors.index.json')?.[1];
-    const shards = index ? Object.values((JSON.parse(new TextDecoder().decode(index)) as { weight_map: Record<string, string> }).weight_map) : [];
+    const shards = index
+      ? Object.values((JSON.parse(new TextDecoder().decode(index)) as { weight_map: Record<string, string> }).weight_map)
+      : [];
     const names = [...(single ? ['model.safetensors'] : [...new Set(shards)].sort()), ...denseWeights(files)];
     const tensors: Tensor[] = [];
     let held = new Bytes();

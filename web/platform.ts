@@ -25,7 +25,8 @@ function browserStore(name: string): PieceStore {
       const found = await (await caches.open(name)).match(urlOf(key, part));
       return found && new Uint8Array(await found.arrayBuffer());
     },
-    put: async (key, part, bytes) => (await caches.open(name)).put(urlOf(key, part), new Response(bytes as Uint8Array<ArrayBuffer>)),
+    put: async (key, part, bytes) =>
+      (await caches.open(name)).put(urlOf(key, part), new Response(bytes as Uint8Array<ArrayBuffer>)),
     async delete(key) {
       const store = await caches.open(name);
       for (const request of await store.keys()) if (keyOf(request) === key) await store.delete(request);

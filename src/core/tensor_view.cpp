@@ -11,8 +11,8 @@ struct DTypeRow {
   std::int64_t block;
 };
 // In the order of the enum.
-constexpr DTypeRow kDTypes[] = {{"F64", 8, 1},   {"F32", 4, 1},    {"F16", 2, 1},     {"BF16", 2, 1},   {"I64", 8, 1},
-                                {"I32", 4, 1},   {"I16", 2, 1},    {"I8", 1, 1},      {"U8", 1, 1},     {"BOOL", 1, 1},
+constexpr DTypeRow kDTypes[] = {{"F64", 8, 1},    {"F32", 4, 1},    {"F16", 2, 1},      {"BF16", 2, 1},    {"I64", 8, 1},
+                                {"I32", 4, 1},    {"I16", 2, 1},    {"I8", 1, 1},       {"U8", 1, 1},      {"BOOL", 1, 1},
                                 {"Q4_0", 18, 32}, {"Q8_0", 34, 32}, {"Q4_K", 144, 256}, {"Q6_K", 210, 256}};
 
 }  // namespace

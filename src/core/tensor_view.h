@@ -12,11 +12,11 @@
 namespace wattn {
 
 // Those of safetensors, and the block types of GGUF (weights in blocks along a row that share scales).
-enum class DType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool, kQ4_0, kQ8_0, kQ4_K, kQ6_K };
+enum class DType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool, kQ40, kQ80, kQ4K, kQ6K };
 
-std::int64_t dtype_block(DType dtype);     // elements of a block; 1 for plain numbers
-std::int64_t dtype_bytes(DType dtype);     // of a block
-std::string_view dtype_name(DType dtype);  // as safetensors and GGUF spell it: "F32", "Q8_0"
+std::int64_t dtype_block(DType dtype);                        // elements of a block; 1 for plain numbers
+std::int64_t dtype_bytes(DType dtype);                        // of a block
+std::string_view dtype_name(DType dtype);                     // as safetensors and GGUF spell it: "F32", "Q8_0"
 std::optional<DType> dtype_from_name(std::string_view name);  // of safetensors
 
 using Shape = std::vector<std::int64_t>;

@@ -20,13 +20,13 @@ std::optional<DType> dtype_from_ggml(std::uint64_t type) {
     case 1:
       return DType::kF16;
     case 2:
-      return DType::kQ4_0;
+      return DType::kQ40;
     case 8:
-      return DType::kQ8_0;
+      return DType::kQ80;
     case 12:
-      return DType::kQ4_K;
+      return DType::kQ4K;
     case 14:
-      return DType::kQ6_K;
+      return DType::kQ6K;
     case 30:
       return DType::kBF16;
     default:
@@ -191,10 +191,10 @@ void widen_blocks(DType dtype, const char* blocks, std::int64_t count, float* ou
   for (std::int64_t i = 0; i < count / block; ++i) {
     const char* from = blocks + i * bytes;
     float* to = out + i * block;
-    if (dtype == DType::kQ8_0) widen_q8_0(from, to);
-    if (dtype == DType::kQ4_0) widen_q4_0(from, to);
-    if (dtype == DType::kQ4_K) widen_q4_k(from, to);
-    if (dtype == DType::kQ6_K) widen_q6_k(from, to);
+    if (dtype == DType::kQ80) widen_q8_0(from, to);
+    if (dtype == DType::kQ40) widen_q4_0(from, to);
+    if (dtype == DType::kQ4K) widen_q4_k(from, to);
+    if (dtype == DType::kQ6K) widen_q6_k(from, to);
   }
 }
 

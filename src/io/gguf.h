@@ -12,8 +12,8 @@
 namespace wattn {
 
 struct GgufHeader {
-  bool is_cut_off = false;         // the header goes on after these bytes; nothing else is set
-  std::uint64_t header_bytes = 0;  // where the tensors' bytes begin in the file
+  bool is_cut_off = false;            // the header goes on after these bytes; nothing else is set
+  std::uint64_t header_bytes = 0;     // where the tensors' bytes begin in the file
   std::vector<TensorInfo> tensors{};  // in the order of their bytes; shapes as torch has them (GGUF writes the row first)
 };
 

@@ -1,5 +1,5 @@
-// WeightLoader: takes the bytes of one or more checkpoint files (safetensors, or GGUF by their ending) as they arrive, in pieces of any size, and hands every
-// tensor row by row, widened to f32, to the slot the model made for it. Nothing is kept but one row.
+// WeightLoader: takes the bytes of one or more checkpoint files (safetensors, or GGUF by their ending) as they arrive, in pieces of
+// any size, and hands every tensor row by row, widened to f32, to the slot the model made for it. Nothing is kept but one row.
 #pragma once
 
 #include <cstdint>

@@ -17,9 +17,12 @@ struct Field {
   const char* key;
 };
 constexpr Field kBertFields[] = {
-    {"hidden_size", "embedding_length"},       {"num_hidden_layers", "block_count"},
-    {"num_attention_heads", "attention.head_count"}, {"intermediate_size", "feed_forward_length"},
-    {"max_position_embeddings", "context_length"},   {"layer_norm_eps", "attention.layer_norm_epsilon"},
+    {"hidden_size", "embedding_length"},
+    {"num_hidden_layers", "block_count"},
+    {"num_attention_heads", "attention.head_count"},
+    {"intermediate_size", "feed_forward_length"},
+    {"max_position_embeddings", "context_length"},
+    {"layer_norm_eps", "attention.layer_norm_epsilon"},
 };
 
 // As config.json writes it: sizes without a point.
@@ -80,7 +83,8 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
     const std::string key = std::string(*architecture) + "." + suffix;
     const auto value = metadata.number(key);
     if (!value) return model_format_error(name + ": expected the key " + key + ", found no such number");
-    if (!(*value > -1e15 && *value < 1e15)) return model_format_error(name + ": " + key + ": expected a size, found another number");
+    if (!(*value > -1e15 && *value < 1e15))
+      return model_format_error(name + ": " + key + ": expected a size, found another number");
     config += std::string(", \"") + field + "\": " + number_text(*value);
   }
   config += ", \"vocab_size\": " + std::to_string(rows_of(parsed.value(), "token_embd.weight"));

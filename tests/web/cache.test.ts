@@ -83,7 +83,9 @@ describe('the cache', () => {
     return [...out.data];
   };
   const weightsFolder = () =>
-    readdirSync(folder).map((name) => join(folder, name)).find((path) => readFileSync(join(path, 'url'), 'utf8').endsWith('.safetensors')) as string;
+    readdirSync(folder)
+      .map((name) => join(folder, name))
+      .find((path) => readFileSync(join(path, 'url'), 'utf8').endsWith('.safetensors')) as string;
 
   beforeAll(async () => {
     const embed = await pipeline('feature-extraction', tiny);
@@ -143,7 +145,11 @@ describe('the cache', () => {
     const path = weightsFolder();
     const piece = readFileSync(join(path, '0'));
     for (const damage of [
-      () => writeFileSync(join(path, '0'), piece.map((byte, i) => (i === 5000 ? byte ^ 1 : byte))),
+      () =>
+        writeFileSync(
+          join(path, '0'),
+          piece.map((byte, i) => (i === 5000 ? byte ^ 1 : byte)),
+        ),
       () => writeFileSync(join(path, '0'), piece.subarray(0, 100)),
       () => rmSync(join(path, '1')),
       () => writeFileSync(join(path, 'entry.json'), '{"pieces": [1, 2'),

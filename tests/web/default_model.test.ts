@@ -16,7 +16,7 @@ const lines = (name: string) => readFileSync(join(data, name), 'utf8').trimEnd()
 function ranks(values: readonly number[]): number[] {
   const order = values.map((_, i) => i).sort((a, b) => (values[a] as number) - (values[b] as number));
   const out: number[] = [];
-  for (let i = 0; i < order.length; ) {
+  for (let i = 0; i < order.length;) {
     let end = i;
     while (end < order.length && values[order[end] as number] === values[order[i] as number]) ++end;
     for (let k = i; k < end; ++k) out[order[k] as number] = (i + end - 1) / 2;
@@ -116,9 +116,13 @@ describe('the default model', () => {
 
   withData(`keeps its score on SST-2 dev${why}`, async () => {
     const classify = await pipeline('sentiment-analysis');
-    const rows = lines('classification/sst2-glue-alps/test.tsv').slice(1).map((line) => line.split('\t'));
+    const rows = lines('classification/sst2-glue-alps/test.tsv')
+      .slice(1)
+      .map((line) => line.split('\t'));
     const found = await classify(rows.map((row) => (row[0] as string).trim()));
-    const right = found.filter((one, i) => (one as { label: string }).label === (rows[i]?.[1] === '1' ? 'POSITIVE' : 'NEGATIVE')).length;
+    const right = found.filter(
+      (one, i) => (one as { label: string }).label === (rows[i]?.[1] === '1' ? 'POSITIVE' : 'NEGATIVE'),
+    ).length;
     expect(Math.abs(right / rows.length - report.scores.default.sst2_dev)).toBeLessThan(2.5 / rows.length); // logits that all but tie
     await classify.dispose();
   });

@@ -137,7 +137,14 @@ function HeadView({ inside, picked, token, onToken }: HeadProps) {
           tokens.map((_, k) => {
             const weight = weights[i * seq + k] ?? 0;
             if (weight < 0.02) return null;
-            return <path key={`${i} ${k}`} d={`M${kLeft} ${y(i)}L${kWidth - kLeft} ${y(k)}`} stroke-opacity={weight} stroke-width={0.5 + 5 * weight} />;
+            return (
+              <path
+                key={`${i} ${k}`}
+                d={`M${kLeft} ${y(i)}L${kWidth - kLeft} ${y(k)}`}
+                stroke-opacity={weight}
+                stroke-width={0.5 + 5 * weight}
+              />
+            );
           }),
         )}
         {tokens.map((text, i) => (

@@ -24,8 +24,7 @@ export function SentimentPanel({ source }: { source: ModelSpecifier | null }) {
   }, [source]);
   useEffect(() => {
     let stale = false;
-    if (classify && text.trim() !== '')
-      void classify(text, { top_k: null }).then((found) => !stale && setScores(found as Scores));
+    if (classify && text.trim() !== '') void classify(text, { top_k: null }).then((found) => !stale && setScores(found as Scores));
     return () => void (stale = true);
   }, [classify, text]);
   if (hidden) return null;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <optional>
 
-#include "core/json.h"
 #include "core/gguf.h"
+#include "core/json.h"
 #include "tokenizer/formats/converters.h"
 
 namespace wattn {

@@ -27,7 +27,8 @@ Loaded load_types(const std::string& bytes, std::size_t chunk, std::uint64_t fil
   std::vector<WeightSlot> slots;
   for (std::size_t type = 0; type < std::size(kTypes); ++type) {
     float* to = out.values.data() + static_cast<std::int64_t>(type) * kRows * kColumns;
-    slots.push_back({.name = std::string(kTypes[type]) + ".weight", .shape = {kRows, kColumns},
+    slots.push_back({.name = std::string(kTypes[type]) + ".weight",
+                     .shape = {kRows, kColumns},
                      .write_row = [to](std::int64_t row, const float* values) {
                        std::memcpy(to + row * kColumns, values, kColumns * sizeof(float));
                      }});
