@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "kernels/kernels.h"
+#include "ops/linear.h"
 #include "ops/pooling.h"
 
 namespace wattn {
