@@ -119,10 +119,7 @@ export interface EmbedOptions {
   prompt_name?: string;
   /** Tokens, specials included. Default: the model's own limit. Beyond the model's positions: an `InputError`. */
   max_length?: number;
-  /**
-   * The first so many components (of a model trained for it, Matryoshka). As in Python, the model's own unit length comes before it;
-   * `normalize: true` makes unit length of what is left. Beyond the vector: an `InputError`.
-   */
+  /** The first so many components (Matryoshka); the model's own unit length comes before it, `normalize: true` after it. */
   truncate_dim?: number;
   /** `'float32'` (default), or fewer bits: see `quantize_embeddings`; `'int8'` and `'uint8'` find their ranges in this call's texts. */
   precision?: OutputPrecision;

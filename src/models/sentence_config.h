@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "ops/linear.h"
 #include "ops/pooling.h"
 
 namespace wattn {
