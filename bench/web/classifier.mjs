@@ -12,7 +12,7 @@ const { trec_accuracy } = JSON.parse(readFileSync(join(root, 'tests/goldens/clas
 
 const lines = (file, encoding = 'utf8') => readFileSync(join(data, file), encoding).trimEnd().split('\n');
 const trec = (name, file = `trec/${name}`) =>
-  lines(file, 'latin1').map((line) => ({ label: line.slice(0, line.indexOf(':')), text: line.slice(line.indexOf(' ') + 1) }));
+  lines(file, 'latin1').map((line) => ({ label: line.slice(0, line.indexOf(' ')), text: line.slice(line.indexOf(' ') + 1) }));
 const hwu = lines('hwu64/kfold1.train.csv').map((line) => ({
   label: line.slice(line.lastIndexOf(',') + 1).trim(),
   text: line.slice(0, line.lastIndexOf(',')),

@@ -200,7 +200,7 @@ describe('Classifier', () => {
         readFileSync(join(trec, name), 'latin1')
           .trimEnd()
           .split('\n')
-          .map((line) => ({ label: line.slice(0, line.indexOf(':')), text: line.slice(line.indexOf(' ') + 1) }));
+          .map((line) => ({ label: line.slice(0, line.indexOf(' ')), text: line.slice(line.indexOf(' ') + 1) }));
       const train = read('TREC.train.all');
       const names = [...new Set(train.map(({ label }) => label))].sort();
       const some = names.flatMap((name) => train.filter(({ label }) => label === name).slice(0, 16));

@@ -174,12 +174,8 @@ describe('a path', () => {
 
 describe('what a model argument is', () => {
   it('is decided by its form', async () => {
-    await expectError(
-      load(undefined as any),
-      'UnsupportedError',
-      /bundled default model is not there yet: pass a model \(a hub id/,
-    );
-    await expectError(load('./model.gguf'), 'UnsupportedError', /GGUF files are not there yet/);
+    await expectError(load('model.gguf'), 'InputError', /expected a path \('\.\/model\.gguf'\)/);
+    await expectError(load('./model.gguf'), 'ModelFormatError', /model\.gguf/);
     for (const text of ['', 'a b', '~/model', 'a..b', 'blob:x', 'org/a?b'])
       await expectError(load(text), 'InputError', /model: expected a hub id/);
     await expectError(load(3 as any), 'InputError', /found 3/);
