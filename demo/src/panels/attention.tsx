@@ -136,12 +136,12 @@ function HeadView({ inside, picked, token, onToken }: HeadProps) {
         {rows.flatMap((i) =>
           tokens.map((_, k) => {
             const weight = weights[i * seq + k] ?? 0;
-            if (weight < 0.02) return null;
+            if (weight < 0.03) return null;
             return (
               <path
                 key={`${i} ${k}`}
                 d={`M${kLeft} ${y(i)}L${kWidth - kLeft} ${y(k)}`}
-                stroke-opacity={weight}
+                stroke-opacity={Math.sqrt(weight)}
                 stroke-width={0.5 + 5 * weight}
               />
             );

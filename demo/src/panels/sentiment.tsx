@@ -7,7 +7,7 @@ type Classify = Pipelines['text-classification'];
 type Scores = { label: string; score: number }[];
 
 export function SentimentPanel({ source }: { source: ModelSpecifier | null }) {
-  const [text, setText] = useState('A charming film, and never a dull minute.');
+  const [text, setText] = useState('A warm, funny and beautifully acted film.');
   const [classify, setClassify] = useState<Classify>();
   const [scores, setScores] = useState<Scores>([]);
   const [hidden, setHidden] = useState(false);
