@@ -159,7 +159,7 @@ class Reader:
                         words = []
 
     def packages(self):
-        listing = subprocess.run(["apt-cache", "search", "."], capture_output=True, text=True).stdout.splitlines()
+        listing = subprocess.run(["apt-cache", "search", "--names-only", "."], capture_output=True, text=True).stdout.splitlines()
         for line in sorted(listing)[::2]:
             yield line.split(" - ", 1)[-1]
 
@@ -179,7 +179,7 @@ def sources(data, nltk):
         Source("Darwin, Bronte, Shakespeare", "public domain", "Project Gutenberg", 10000, r.books),
         Source("SNIPS, HWU64 (train)", "CC0, CC BY 4.0", "sonos/nlu-benchmark, xliuhw/NLU-Evaluation-Data", None, r.requests),
         Source("SMS spam, WNUT-17, Broad Twitter Corpus", "CC BY 4.0", "UCI; the corpora's repositories", None, r.messages),
-        Source("Debian package descriptions, every second", "DFSG-free", "apt-cache search .", 8000, r.packages),
+        Source("Debian package descriptions, every second", "DFSG-free", "apt-cache search --names-only .", 8000, r.packages),
     ]
 
 
