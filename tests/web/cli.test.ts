@@ -173,7 +173,7 @@ describe('wattn', () => {
     const cases: [string[], string | undefined, RegExp][] = [
       [['nope'], undefined, /unknown command 'nope'; there are embed, classify, rank, run, tokenize, inspect/],
       [['generate', '--model', tiny], undefined, /'wattn generate' is not there yet/],
-      [['embed', 'the'], undefined, /--model: expected a model, found none/],
+      [['pack'], undefined, /--out: expected the file to write, found none/],
       [['embed', '--modell', tiny], undefined, /Unknown option '--modell'/],
       [['embed', '--model'], undefined, /--model/],
       [['embed', '--model', './nowhere', 'the'], undefined, /expected a directory at .*nowhere, found nothing/],
