@@ -51,7 +51,7 @@ struct Cursor {
   T number() {
     T value = 0;  // GGUF is little-endian, as every machine this runs on
     const std::string_view taken = take(sizeof(T));
-    if (!taken.empty()) std::memcpy(&value, taken.data(), sizeof(T));
+    taken.copy(reinterpret_cast<char*>(&value), sizeof(T));
     return value;
   }
 };
@@ -142,7 +142,8 @@ void widen_q6_k(const char* block, float* out) {
       for (int i = 0; i < 32; ++i) {
         const int bits = quarter < 2 ? low[32 * quarter + i] & 15 : low[32 * (quarter - 2) + i] >> 4;
         const int weight = (bits | ((high[i] >> (2 * quarter)) & 3) << 4) - 32;
-        out[128 * half + 32 * quarter + i] = scale * static_cast<float>(scales[2 * quarter + i / 16]) * static_cast<float>(weight);
+        const int group = 2 * quarter + i / 16;
+        out[128 * half + 32 * quarter + i] = scale * static_cast<float>(scales[group]) * static_cast<float>(weight);
       }
     }
   }

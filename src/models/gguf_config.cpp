@@ -78,13 +78,13 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
     return unsupported_error(name + ": general.architecture: expected \"bert\", found " +
                              (architecture ? json_text(*architecture) : "nothing"));
   }
+  const auto wrong = [&](const std::string& key, const char* what) { return model_format_error(name + ": " + key + what); };
   std::string config = R"({"model_type": "bert", "hidden_act": "gelu")";
   for (const auto& [field, suffix] : kBertFields) {
     const std::string key = std::string(*architecture) + "." + suffix;
     const auto value = metadata.number(key);
-    if (!value) return model_format_error(name + ": expected the key " + key + ", found no such number");
-    if (!(*value > -1e15 && *value < 1e15))
-      return model_format_error(name + ": " + key + ": expected a size, found another number");
+    if (!value) return wrong(key, ": expected a number, found none");
+    if (!(*value > -1e15 && *value < 1e15)) return wrong(key, ": expected a size, found another number");
     config += std::string(", \"") + field + "\": " + number_text(*value);
   }
   config += ", \"vocab_size\": " + std::to_string(rows_of(parsed.value(), "token_embd.weight"));
