@@ -224,7 +224,7 @@ export interface AttendOptions {
 }
 export type Weighed = [output: F32, weights: F32];
 
-/** @internal */
+/** What the notes' attentions share: with `need_weights` they answer `[output, weights]`. */
 export abstract class Attending extends Native {
   /** @internal */
   protected attend(tensors: TensorsByName, { attn_mask, key_padding_mask, cache, ...options }: AttendOptions): F32 | Weighed {
