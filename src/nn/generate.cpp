@@ -161,8 +161,9 @@ class BeamSearch {
     add(candidate.score, length, std::move(ids));
   }
   void add(double score, std::int64_t length, std::vector<std::int64_t> ids) {
-    finished_.push_back({score / std::pow(static_cast<double>(length), options_.length_penalty), std::move(ids)});
-    std::stable_sort(finished_.begin(), finished_.end(), [](const Finished& a, const Finished& b) { return a.score > b.score; });
+    Finished made{score / std::pow(static_cast<double>(length), options_.length_penalty), std::move(ids)};
+    const auto better = [](const Finished& a, const Finished& b) { return a.score > b.score; };
+    finished_.insert(std::upper_bound(finished_.begin(), finished_.end(), made, better), std::move(made));
     if (static_cast<std::int64_t>(finished_.size()) > options_.num_beams) finished_.pop_back();
   }
   // Enough have ended, and no running one can be better.
@@ -207,7 +208,10 @@ std::vector<float> sampling_probabilities(const float* logits, std::int64_t voca
   std::vector<std::int64_t> order(out.size());
   std::iota(order.begin(), order.end(), 0);
   const auto value = [&](std::int64_t i) { return out[static_cast<std::size_t>(i)]; };
-  std::stable_sort(order.begin(), order.end(), [&](std::int64_t a, std::int64_t b) { return value(a) > value(b); });
+  // A heap stays in bounds whatever it is asked to sort, NaN too.
+  const auto better = [&](std::int64_t a, std::int64_t b) { return value(a) > value(b) || (value(a) == value(b) && a < b); };
+  std::make_heap(order.begin(), order.end(), better);
+  std::sort_heap(order.begin(), order.end(), better);
   if (options.top_k > 0 && options.top_k < vocab) {
     const float least = value(order[static_cast<std::size_t>(options.top_k - 1)]);  // those equal to it stay
     for (float& x : out) x = x < least ? kOut : x;
