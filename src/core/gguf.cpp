@@ -10,30 +10,6 @@ namespace {
 constexpr std::uint32_t kString = 8, kArray = 9;
 constexpr std::size_t kSizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};  // [type] bytes; strings and arrays say theirs
 
-// Reads off the front; after the first thing that is not there, nothing is.
-struct Reader {
-  std::string_view rest;
-  bool cut_off = false;
-
-  std::string_view take(std::uint64_t count) {
-    if (cut_off || count > rest.size()) {
-      cut_off = true;
-      return {};
-    }
-    const std::string_view taken = rest.substr(0, static_cast<std::size_t>(count));
-    rest.remove_prefix(taken.size());
-    return taken;
-  }
-  std::uint64_t number(std::size_t bytes) {
-    std::uint64_t value = 0;
-    const std::string_view taken = take(bytes);
-    for (std::size_t i = 0; i < taken.size(); ++i)
-      value |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(taken[i])) << (8 * i);
-    return value;
-  }
-  std::string_view string() { return take(number(8)); }
-};
-
 double to_number(std::uint32_t type, std::uint64_t bits) {
   switch (type) {
     case 1:
@@ -56,7 +32,7 @@ double to_number(std::uint32_t type, std::uint64_t bits) {
 }  // namespace
 
 Result<GgufMetadata> GgufMetadata::read(std::string_view bytes) {
-  Reader in{bytes};
+  GgufReader in{bytes};
   if (in.take(4) != "GGUF") return model_format_error("GGUF: expected a file that begins with \"GGUF\"");
   const std::uint64_t version = in.number(4);
   if (version != 2 && version != 3) return unsupported_error("GGUF: expected version 2 or 3, found " + std::to_string(version));
@@ -99,20 +75,20 @@ const GgufMetadata::Entry* GgufMetadata::find(std::string_view key) const {
 std::optional<std::string_view> GgufMetadata::string(std::string_view key) const {
   const Entry* entry = find(key);
   if (!entry || entry->is_array || entry->type != kString) return std::nullopt;
-  return Reader{entry->data}.string();
+  return GgufReader{entry->data}.string();
 }
 
 std::optional<double> GgufMetadata::number(std::string_view key) const {
   const Entry* entry = find(key);
   if (!entry || entry->is_array || entry->type == kString) return std::nullopt;
-  return to_number(entry->type, Reader{entry->data}.number(kSizes[entry->type]));
+  return to_number(entry->type, GgufReader{entry->data}.number(kSizes[entry->type]));
 }
 
 std::vector<std::string_view> GgufMetadata::strings(std::string_view key) const {
   std::vector<std::string_view> out;
   const Entry* entry = find(key);
   if (!entry || !entry->is_array || entry->type != kString) return out;
-  Reader in{entry->data};
+  GgufReader in{entry->data};
   for (std::uint64_t i = 0; i < entry->count; ++i) out.push_back(in.string());
   return out;
 }
@@ -121,7 +97,7 @@ std::vector<double> GgufMetadata::numbers(std::string_view key) const {
   std::vector<double> out;
   const Entry* entry = find(key);
   if (!entry || !entry->is_array || entry->type == kString) return out;
-  Reader in{entry->data};
+  GgufReader in{entry->data};
   for (std::uint64_t i = 0; i < entry->count; ++i) out.push_back(to_number(entry->type, in.number(kSizes[entry->type])));
   return out;
 }

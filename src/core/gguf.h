@@ -12,6 +12,30 @@
 
 namespace wattn {
 
+// Reads off the front; after the first thing that is not there, nothing is.
+struct GgufReader {
+  std::string_view rest;
+  bool cut_off = false;
+
+  std::string_view take(std::uint64_t count) {
+    if (cut_off || count > rest.size()) {
+      cut_off = true;
+      return {};
+    }
+    const std::string_view taken = rest.substr(0, static_cast<std::size_t>(count));
+    rest.remove_prefix(taken.size());
+    return taken;
+  }
+  std::uint64_t number(std::size_t bytes) {
+    std::uint64_t value = 0;
+    const std::string_view taken = take(bytes);
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      value |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(taken[i])) << (8 * i);
+    return value;
+  }
+  std::string_view string() { return take(number(8)); }
+};
+
 class GgufMetadata {
  public:
   // bytes: a whole file, or its beginning. is_cut_off(): the metadata goes on after these bytes; more of the file would help.

@@ -34,41 +34,19 @@ std::optional<DType> dtype_from_ggml(std::uint64_t type) {
   }
 }
 
-struct Cursor {
-  std::string_view rest;
-  bool cut_off = false;
-
-  std::string_view take(std::uint64_t count) {
-    if (cut_off || count > rest.size()) {
-      cut_off = true;
-      return {};
-    }
-    const std::string_view taken = rest.substr(0, static_cast<std::size_t>(count));
-    rest.remove_prefix(taken.size());
-    return taken;
-  }
-  template <class T>
-  T number() {
-    T value = 0;  // GGUF is little-endian, as every machine this runs on
-    const std::string_view taken = take(sizeof(T));
-    taken.copy(reinterpret_cast<char*>(&value), sizeof(T));
-    return value;
-  }
-};
-
-Result<TensorInfo> read_tensor(Cursor& in, std::uint64_t alignment, std::string_view file) {
+Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::string_view file) {
   TensorInfo tensor;
-  tensor.name = std::string(in.take(in.number<std::uint64_t>()));
+  tensor.name = std::string(in.string());
   const std::string where = std::string(file) + ": tensor '" + tensor.name + "': ";
-  const auto dims = in.number<std::uint32_t>();
+  const auto dims = in.number(4);
   if (dims > kMostDims) return model_format_error(where + "expected at most 4 dimensions, found " + std::to_string(dims));
-  for (std::uint32_t i = 0; i < dims; ++i) {
-    const auto dim = in.number<std::uint64_t>();
+  for (std::uint64_t i = 0; i < dims; ++i) {
+    const auto dim = in.number(8);
     if (dim > std::uint64_t{1} << 40) return model_format_error(where + "expected a size below 2^40, found " + std::to_string(dim));
     tensor.shape.insert(tensor.shape.begin(), static_cast<std::int64_t>(dim));
   }
-  const auto type = in.number<std::uint32_t>();
-  tensor.begin = in.number<std::uint64_t>();
+  const auto type = in.number(4);
+  tensor.begin = in.number(8);
   if (in.cut_off) return tensor;
   const auto dtype = dtype_from_ggml(type);
   if (!dtype) {
@@ -155,7 +133,7 @@ Result<GgufHeader> parse_gguf_header(std::string_view bytes, std::uint64_t file_
   const auto metadata = GgufMetadata::read(bytes);
   if (!metadata.ok()) return metadata.error();
   GgufHeader header;
-  Cursor in{metadata.value().rest(), metadata.value().is_cut_off()};
+  GgufReader in{metadata.value().rest(), metadata.value().is_cut_off()};
   const std::uint64_t count = metadata.value().tensor_count();
   if (count > kMostTensors) {
     return model_format_error(std::string(file) + ": expected at most 2^20 tensors, found " + std::to_string(count));
