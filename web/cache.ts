@@ -82,10 +82,9 @@ class Writer {
   }
 
   async end(): Promise<void> {
-    const size = this.entry.pieces.length * kPieceBytes + this.filled;
-    if (this.filled > 0) await this.flush();
-    this.entry.size = size;
-    await this.save();
+    // The size goes with the last piece: an entry that has one without the other would be asked for bytes past the end.
+    this.entry.size = this.entry.pieces.length * kPieceBytes + this.filled;
+    await (this.filled > 0 ? this.flush() : this.save());
   }
 
   private async flush(): Promise<void> {

@@ -27,6 +27,7 @@ class RangeHub {
       const bytes = this.files.get(name);
       if (!bytes) return response.writeHead(404).end('none');
       const from = this.ranges ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
+      if (from > 0 && from >= bytes.length) return response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
       const head = { etag: this.etag, 'content-length': bytes.length - from, 'content-type': 'application/octet-stream' };
       if (from > 0) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
       else response.writeHead(200, head);
@@ -184,6 +185,16 @@ describe('the cache', () => {
     writeFileSync(file, '');
     expect(await vectors({ cache_dir: file })).toEqual(expected); // a file is no folder
     expect(statSync(file).size).toBe(0);
+  });
+
+  it('begins again where it is not known how long the file is, though all of it is kept', async () => {
+    await vectors();
+    const entry = join(weightsFolder(), 'entry.json');
+    const { size, ...rest } = JSON.parse(readFileSync(entry, 'utf8'));
+    expect(rest.pieces.length * kPiece).toBeGreaterThan(size); // so that the server has nothing there
+    writeFileSync(entry, JSON.stringify(rest));
+    expect(await vectors()).toEqual(expected);
+    expect(JSON.parse(readFileSync(entry, 'utf8'))).toEqual({ ...rest, size });
   });
 
   it('serves two loads at once', async () => {
