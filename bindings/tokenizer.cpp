@@ -29,7 +29,10 @@ void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
   append(word_ids, encoding.word_ids);
   append(sequence_ids, encoding.sequence_ids);
   append(special_tokens_mask, encoding.special_tokens_mask);
-  for (const TextSpan& span : encoding.offsets) append(offsets, std::initializer_list<std::int32_t>{span.begin, span.end});
+  for (const TextSpan& span : encoding.offsets) {
+    offsets.push_back(span.begin);
+    offsets.push_back(span.end);
+  }
   lengths.push_back(static_cast<std::int32_t>(encoding.size()));
   untruncated.push_back(encoding.num_tokens_untruncated);
   text.push_back(text_index);

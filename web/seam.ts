@@ -29,16 +29,16 @@ export interface SeamEncodeOptions {
   return_overflowing?: boolean;
 }
 
-/** Several texts come joined in one string, with their lengths in UTF-16 units. */
+/** Several texts come joined, in UTF-16 units, with their lengths. */
 export interface SeamTokenizer {
   encode(
-    text: string,
+    text: Uint16Array,
     lengths: Int32Array,
-    pairText: string | null,
+    pairText: Uint16Array | null,
     pairLengths: Int32Array | null,
     options: SeamEncodeOptions,
   ): EncodeAnswer;
-  count(text: string, lengths: Int32Array, options: SeamEncodeOptions): Answer & { counts: Int32Array };
+  count(text: Uint16Array, lengths: Int32Array, options: SeamEncodeOptions): Answer & { counts: Int32Array };
   decode(ids: Int32Array, skipSpecialTokens: boolean, cleanUpSpaces: boolean): Answer & { text: string };
   ids_to_tokens(ids: Int32Array): Answer & { tokens: string[] };
   delete(): void;
@@ -103,7 +103,7 @@ export interface SeamEngineHandle extends SeamTokenizer {
   use_helpers(count: number): Answer;
   finish(): Answer;
   embed(
-    text: string,
+    text: Uint16Array,
     lengths: Int32Array,
     options: SeamEmbedOptions,
   ): Answer & {
@@ -115,9 +115,9 @@ export interface SeamEngineHandle extends SeamTokenizer {
     windows: Int32Array;
   };
   predict(
-    text: string,
+    text: Uint16Array,
     lengths: Int32Array,
-    pairText: string | null,
+    pairText: Uint16Array | null,
     pairLengths: Int32Array | null,
     options: SeamPredictOptions,
   ): PredictAnswer;
@@ -168,7 +168,7 @@ export interface SeamEngineHandle extends SeamTokenizer {
 
 export interface SeamTrainingHandle {
   load(description: Uint8Array): Answer; // tokenizer/training.h says of what
-  feed(text: string, lengths: Int32Array): Answer & { words: number };
+  feed(text: Uint16Array, lengths: Int32Array): Answer & { words: number };
   step(): Answer & { more: boolean; stage?: string; done?: number; total?: number };
   result(): Answer & { tokenizer_json: Uint8Array };
   delete(): void;

@@ -1,43 +1,219 @@
+// JSON as a flat tree: nlohmann's parser tells what it reads, and all nodes and all strings go into two buffers. A vocabulary of a
+// hundred thousand tokens costs no allocation of its own for any of them.
 #include "core/json.h"
 
+#include <bit>
+#include <functional>
 #include <nlohmann/json.hpp>
 
 namespace wattn {
 
-using Node = nlohmann::json;
+namespace {
+
+using Scalar = nlohmann::json;
+
+struct Node {
+  enum class Kind : std::uint8_t { kNull, kBool, kInteger, kUnsigned, kNumber, kString, kArray, kObject };
+
+  Kind kind = Kind::kNull;
+  std::uint32_t size = 0;  // elements, members, or bytes of a string
+  union {
+    std::int64_t integer = 0;
+    std::uint64_t natural;  // kUnsigned: what no int64 holds
+    double number;
+    bool yes;
+    std::size_t begin;  // where its children or its bytes begin; an object's children are key, value, key, value
+  };
+
+  static Node of(Kind kind, std::size_t size = 0) {
+    Node node;
+    node.kind = kind;
+    node.size = static_cast<std::uint32_t>(size);
+    return node;
+  }
+  bool is(Kind other) const { return kind == other; }
+  bool is_number() const { return is(Kind::kInteger) || is(Kind::kUnsigned) || is(Kind::kNumber); }
+};
+
+}  // namespace
 
 struct JsonDocument {
   std::string file_name;
+  std::string bytes;           // of all strings
+  std::vector<Node> children;  // of all arrays and objects, each one's together
   Node root;
+
+  std::string_view text_of(const Node& node) const { return std::string_view(bytes).substr(node.begin, node.size); }
+  const Node* children_of(const Node& node) const { return children.data() + node.begin; }
 };
 
 namespace {
 
 const Node* node_of(const void* pointer) { return static_cast<const Node*>(pointer); }
 
+// What nlohmann's parser calls. The open containers' children wait on a stack until their number is known.
+class Builder : public nlohmann::json_sax<Scalar> {
+ public:
+  explicit Builder(JsonDocument& document) : document_(document) {}
+
+  bool null() override { return put({}); }
+  bool boolean(bool value) override {
+    Node node = Node::of(Node::Kind::kBool);
+    node.yes = value;
+    return put(node);
+  }
+  bool number_integer(std::int64_t value) override {
+    Node node = Node::of(Node::Kind::kInteger);
+    node.integer = value;
+    return put(node);
+  }
+  bool number_unsigned(std::uint64_t value) override {
+    if (value <= static_cast<std::uint64_t>(INT64_MAX)) return number_integer(static_cast<std::int64_t>(value));
+    Node node = Node::of(Node::Kind::kUnsigned);
+    node.natural = value;
+    return put(node);
+  }
+  bool number_float(double value, const std::string&) override {
+    Node node = Node::of(Node::Kind::kNumber);
+    node.number = value;
+    return put(node);
+  }
+  bool string(std::string& value) override {
+    if (value.size() > UINT32_MAX) return false;
+    Node node = Node::of(Node::Kind::kString, value.size());
+    node.begin = document_.bytes.size();
+    document_.bytes += value;
+    return put(node);
+  }
+  bool key(std::string& value) override { return string(value); }
+  bool binary(Scalar::binary_t&) override { return false; }
+  bool start_object(std::size_t) override { return open(); }
+  bool start_array(std::size_t) override { return open(); }
+  bool end_object() override {
+    keep_last_of_each_key();
+    return close(Node::Kind::kObject, 2);
+  }
+  bool end_array() override { return close(Node::Kind::kArray, 1); }
+  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+
+ private:
+  bool put(Node node) {
+    waiting_.push_back(node);
+    if (open_.empty()) document_.root = node;
+    return true;
+  }
+  bool open() {
+    open_.push_back(waiting_.size());
+    return true;
+  }
+  bool close(Node::Kind kind, std::size_t nodes_each) {
+    const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(open_.back());
+    const std::size_t size = static_cast<std::size_t>(waiting_.end() - begin) / nodes_each;
+    if (size > UINT32_MAX) return false;
+    Node node = Node::of(kind, size);
+    node.begin = document_.children.size();
+    document_.children.insert(document_.children.end(), begin, waiting_.end());
+    waiting_.erase(begin, waiting_.end());
+    open_.pop_back();
+    return put(node);
+  }
+
+  // Of a key that comes twice the last value counts, as in every JSON reader that people know.
+  void keep_last_of_each_key() {
+    const std::size_t begin = open_.back(), size = (waiting_.size() - begin) / 2;
+    const auto key = [&](std::size_t i) { return document_.text_of(waiting_[begin + 2 * i]); };
+    std::vector<std::uint32_t> slots(std::bit_ceil(2 * size + 1), 0);  // 1 + index of a member
+    std::vector<bool> goes(size, false);
+    for (std::size_t i = 0; i < size; ++i) {
+      std::size_t slot = std::hash<std::string_view>()(key(i)) & (slots.size() - 1);
+      while (slots[slot] != 0 && key(slots[slot] - 1) != key(i)) slot = (slot + 1) & (slots.size() - 1);
+      if (slots[slot] != 0) goes[slots[slot] - 1] = true;
+      slots[slot] = static_cast<std::uint32_t>(i + 1);
+    }
+    std::size_t kept = begin;
+    for (std::size_t i = 0; i < size; ++i) {
+      if (goes[i]) continue;
+      waiting_[kept++] = waiting_[begin + 2 * i];
+      waiting_[kept++] = waiting_[begin + 2 * i + 1];
+    }
+    waiting_.resize(kept);
+  }
+
+  JsonDocument& document_;
+  std::vector<Node> waiting_;
+  std::vector<std::size_t> open_;  // where the children of each open container begin in waiting_
+};
+
 // Paths are found by address when a message needs one, so that reading carries no cost for them.
-bool find_path(const Node& from, const void* target, int depth, std::string& path) {
+bool find_path(const JsonDocument& document, const Node& from, const void* target, int depth, std::string& path) {
   constexpr int kDeepest = 64;  // deeper values are still read, only named less exactly
   if (&from == target) return true;
-  if (depth == kDeepest || !from.is_structured()) return false;
+  const bool is_object = from.is(Node::Kind::kObject);
+  if (depth == kDeepest || (!is_object && !from.is(Node::Kind::kArray))) return false;
   const std::size_t length = path.size();
-  std::size_t index = 0;
-  for (auto it = from.begin(); it != from.end(); ++it, ++index) {
-    if (from.is_object()) {
-      path += (path.empty() ? "" : ".") + it.key();
+  const Node* child = document.children_of(from);
+  for (std::size_t i = 0; i < from.size; ++i) {
+    if (is_object) {
+      path += (path.empty() ? "" : ".") + std::string(document.text_of(*child++));
     } else {
-      path += "[" + std::to_string(index) + "]";
+      path += "[" + std::to_string(i) + "]";
     }
-    if (find_path(*it, target, depth + 1, path)) return true;
+    if (find_path(document, *child++, target, depth + 1, path)) return true;
     path.resize(length);
   }
   return false;
 }
 
+std::string scalar_text(const JsonDocument& document, const Node& node, bool ascii) {
+  Scalar value;
+  switch (node.kind) {
+    case Node::Kind::kBool:
+      value = node.yes;
+      break;
+    case Node::Kind::kInteger:
+      value = node.integer;
+      break;
+    case Node::Kind::kUnsigned:
+      value = node.natural;
+      break;
+    case Node::Kind::kNumber:
+      value = node.number;
+      break;
+    case Node::Kind::kString:
+      value = document.text_of(node);
+      break;
+    default:
+      break;
+  }
+  return value.dump(-1, ' ', ascii, Scalar::error_handler_t::replace);
+}
+
+// Text of a node; null in place of what lies deeper than any file of ours does.
+void append_text(const JsonDocument& document, const Node& node, int depth, std::string& out) {
+  constexpr int kDeepest = 500;
+  const bool is_object = node.is(Node::Kind::kObject);
+  if (!is_object && !node.is(Node::Kind::kArray)) {
+    out += scalar_text(document, node, false);
+    return;
+  }
+  if (depth == kDeepest) {
+    out += "null";
+    return;
+  }
+  out += is_object ? '{' : '[';
+  const Node* child = document.children_of(node);
+  for (std::size_t i = 0; i < node.size; ++i) {
+    if (i > 0) out += ',';
+    if (is_object) out += scalar_text(document, *child++, false) + ":";
+    append_text(document, *child++, depth + 1, out);
+  }
+  out += is_object ? '}' : ']';
+}
+
 }  // namespace
 
-std::string json_text(std::string_view text) { return Node(text).dump(-1, ' ', false, Node::error_handler_t::replace); }
-std::string json_text(double number) { return Node(number).dump(); }
+std::string json_text(std::string_view text) { return Scalar(text).dump(-1, ' ', false, Scalar::error_handler_t::replace); }
+std::string json_text(double number) { return Scalar(number).dump(); }
 
 Json::Json(std::unique_ptr<JsonDocument> document) : document_(std::move(document)) {}
 Json::Json(Json&&) noexcept = default;
@@ -48,8 +224,8 @@ Result<Json> Json::parse(std::string_view text, std::string_view file_name) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, as editors leave it
   auto document = std::make_unique<JsonDocument>();
   document->file_name = file_name;
-  document->root = Node::parse(text.begin(), text.end(), nullptr, false);
-  if (document->root.is_discarded()) {
+  Builder builder(*document);
+  if (!Scalar::sax_parse(text.begin(), text.end(), &builder)) {
     const std::size_t start = text.find_first_not_of(" \t\r\n");
     const bool html = start != std::string_view::npos && text[start] == '<';
     return model_format_error(document->file_name + ": expected JSON, found " +
@@ -63,11 +239,11 @@ Result<Json> Json::parse(std::string_view text, std::string_view file_name) {
 
 JsonRef Json::root() const { return JsonRef(document_.get(), &document_->root); }
 
-bool JsonRef::is_null() const { return !node_ || node_of(node_)->is_null(); }
-bool JsonRef::is_object() const { return node_ && node_of(node_)->is_object(); }
-bool JsonRef::is_array() const { return node_ && node_of(node_)->is_array(); }
-bool JsonRef::is_string() const { return node_ && node_of(node_)->is_string(); }
-bool JsonRef::is_bool() const { return node_ && node_of(node_)->is_boolean(); }
+bool JsonRef::is_null() const { return !node_ || node_of(node_)->is(Node::Kind::kNull); }
+bool JsonRef::is_object() const { return node_ && node_of(node_)->is(Node::Kind::kObject); }
+bool JsonRef::is_array() const { return node_ && node_of(node_)->is(Node::Kind::kArray); }
+bool JsonRef::is_string() const { return node_ && node_of(node_)->is(Node::Kind::kString); }
+bool JsonRef::is_bool() const { return node_ && node_of(node_)->is(Node::Kind::kBool); }
 bool JsonRef::is_number() const { return node_ && node_of(node_)->is_number(); }
 
 JsonRef JsonRef::operator[](std::string_view key) const {
@@ -76,8 +252,10 @@ JsonRef JsonRef::operator[](std::string_view key) const {
   member.missing_key_ = node_ ? key : missing_key_;  // of a chain of absent keys, the first is the one to name
   if (!is_object()) return member;
   const Node& object = *node_of(node_);
-  const auto it = object.find(key);
-  if (it != object.end()) member.node_ = &*it;
+  const Node* child = document_->children_of(object);
+  for (std::size_t i = 0; i < object.size && !member.node_; ++i, child += 2) {
+    if (document_->text_of(*child) == key) member.node_ = child + 1;
+  }
   return member;
 }
 
@@ -85,34 +263,34 @@ JsonRef JsonRef::operator[](std::size_t index) const {
   JsonRef element(document_, nullptr);
   element.parent_ = node_ ? node_ : parent_;
   element.missing_key_ = missing_key_;
-  if (is_array() && index < node_of(node_)->size()) element.node_ = &(*node_of(node_))[index];
+  if (is_array() && index < size()) element.node_ = document_->children_of(*node_of(node_)) + index;
   return element;
 }
 
-std::size_t JsonRef::size() const { return is_array() || is_object() ? node_of(node_)->size() : 0; }
+std::size_t JsonRef::size() const { return is_array() || is_object() ? node_of(node_)->size : 0; }
 
 Result<std::string_view> JsonRef::as_string() const {
   if (!is_string()) return mismatch("a string");
-  return std::string_view(*node_of(node_)->get_ptr<const std::string*>());
+  return document_->text_of(*node_of(node_));
 }
 
 Result<std::int64_t> JsonRef::as_int() const {
-  if (node_ && node_of(node_)->is_number_unsigned() &&
-      *node_of(node_)->get_ptr<const std::uint64_t*>() > static_cast<std::uint64_t>(INT64_MAX)) {
-    return mismatch("an integer below 2^63");
-  }
-  if (!node_ || !node_of(node_)->is_number_integer()) return mismatch("an integer");
-  return node_of(node_)->get<std::int64_t>();
+  if (node_ && node_of(node_)->is(Node::Kind::kUnsigned)) return mismatch("an integer below 2^63");
+  if (!node_ || !node_of(node_)->is(Node::Kind::kInteger)) return mismatch("an integer");
+  return node_of(node_)->integer;
 }
 
 Result<double> JsonRef::as_number() const {
   if (!is_number()) return mismatch("a number");
-  return node_of(node_)->get<double>();
+  const Node& node = *node_of(node_);
+  return node.is(Node::Kind::kNumber)    ? node.number
+         : node.is(Node::Kind::kInteger) ? static_cast<double>(node.integer)
+                                         : static_cast<double>(node.natural);
 }
 
 Result<bool> JsonRef::as_bool() const {
   if (!is_bool()) return mismatch("true or false");
-  return node_of(node_)->get<bool>();
+  return node_of(node_)->yes;
 }
 
 Result<std::string_view> JsonRef::as_string_or(std::string_view fallback) const {
@@ -128,16 +306,15 @@ std::vector<std::pair<std::string_view, JsonRef>> JsonRef::members() const {
   std::vector<std::pair<std::string_view, JsonRef>> out;
   if (!is_object()) return out;
   out.reserve(size());
-  for (auto it = node_of(node_)->begin(); it != node_of(node_)->end(); ++it) {
-    out.emplace_back(std::string_view(it.key()), JsonRef(document_, &*it));
-  }
+  const Node* child = document_->children_of(*node_of(node_));
+  for (std::size_t i = 0; i < size(); ++i, child += 2) out.emplace_back(document_->text_of(*child), JsonRef(document_, child + 1));
   return out;
 }
 
 std::string JsonRef::where() const {
   if (!document_) return "JSON";
   std::string path;
-  find_path(document_->root, node_ ? node_ : parent_, 0, path);
+  find_path(*document_, document_->root, node_ ? node_ : parent_, 0, path);
   if (!node_ && !missing_key_.empty()) path += (path.empty() ? "" : ".") + std::string(missing_key_);
   return document_->file_name + (path.empty() ? "" : ": " + path);
 }
@@ -147,13 +324,16 @@ std::string JsonRef::describe() const {
   if (!node_) return "nothing";
   if (is_object()) return "an object";
   if (is_array()) return "an array of " + std::to_string(size());
-  std::string text = node_of(node_)->dump(-1, ' ', true, Node::error_handler_t::replace);
+  std::string text = scalar_text(*document_, *node_of(node_), true);
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return text;
 }
 
 std::string JsonRef::to_text() const {
-  return node_ ? node_of(node_)->dump(-1, ' ', false, Node::error_handler_t::replace) : "null";
+  if (!node_) return "null";
+  std::string out;
+  append_text(*document_, *node_of(node_), 0, out);
+  return out;
 }
 
 Error JsonRef::mismatch(std::string_view expected) const {

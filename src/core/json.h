@@ -48,7 +48,7 @@ class JsonRef {
   Result<double> as_number_or(double fallback) const;
   Result<bool> as_bool_or(bool fallback) const;
 
-  // Members of an object, sorted by key; empty for anything else. Views live as long as the document.
+  // Members of an object as the file has them (of a repeated key the last). Views live as long as the document.
   std::vector<std::pair<std::string_view, JsonRef>> members() const;
 
   // "tokenizer.json: model.vocab" for messages; costs a walk over the document.
@@ -57,7 +57,7 @@ class JsonRef {
   Error mismatch(std::string_view expected) const;
   // A short picture of the value for messages, at most about 60 characters.
   std::string describe() const;
-  // The value as JSON, keys sorted; "null" when this refers to nothing.
+  // The value as JSON; "null" when this refers to nothing.
   std::string to_text() const;
 
  private:
@@ -65,7 +65,7 @@ class JsonRef {
   JsonRef(const JsonDocument* document, const void* node) : document_(document), node_(node) {}
 
   const JsonDocument* document_ = nullptr;
-  const void* node_ = nullptr;      // a nlohmann value, which only json.cpp sees
+  const void* node_ = nullptr;      // a Node, which only json.cpp sees
   const void* parent_ = nullptr;    // for the message when node_ is absent: where the missing key was looked for
   std::string_view missing_key_{};  // the key that was not there
 };

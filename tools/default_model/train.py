@@ -1,7 +1,7 @@
 """Trains the default model: a small BERT that gives the teacher's vectors (turned into fewer dimensions), and a sentiment head.
 
 Loss: 1 - cos to the teacher's vector, plus the squared difference of all cosines within the batch (relational distillation, Park et al.
-2019, arXiv 1904.05068), plus cross-entropy of the sentiment head. Token embeddings begin as the teacher's vectors of the tokens'
+2019, arXiv 1904.05068), plus cross-entropy of the sentiment head to what sentiment.py's judge says. Token embeddings begin as the teacher's vectors of the tokens'
 own strings (as model2vec does), positions at zero, so that the model begins as an average of word vectors.
 
 Seeded; checkpoint.pt holds everything a stopped run needs to go on.
@@ -10,10 +10,7 @@ Seeded; checkpoint.pt holds everything a stopped run needs to go on.
 import argparse
 import json
 import math
-import random
-import re
 import time
-import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -23,12 +20,11 @@ from tokenizers import Tokenizer
 from transformers import BertConfig, BertForSequenceClassification
 
 import evaluate
-from corpus import Overlap, clean
 from teacher import Teacher
 
 HIDDEN, LAYERS, HEADS, FFN, POSITIONS = 256, 2, 4, 512, 256
 MOST_TOKENS = 96  # of a training text
-BATCH, SENTIMENT_BATCH = 128, 32
+BATCH, SENTIMENT_BATCH = 128, 64
 LABELS = {0: "NEGATIVE", 1: "POSITIVE"}
 
 
@@ -104,47 +100,12 @@ def sentiment_accuracy(model, tokenizer, rows):
     return right / len(rows)
 
 
-def sentiment_texts(nltk, data):
-    """{kind: [(text, label)]} from sets whose licence (CC BY 4.0) allows a shipped model; evaluation text taken out."""
-    overlap, out = Overlap(data), {"sentences": [], "phrases": [], "words": [], "reviews": []}
-
-    def archive(name):
-        with zipfile.ZipFile(Path(nltk) / f"{name}.zip") as z:
-            for path in sorted(z.namelist()):
-                if not path.endswith("/") and "README" not in path:
-                    yield path, z.read(path).decode("utf-8", "replace")
-
-    for path, text in archive("sentence_polarity"):
-        out["sentences"] += [(line, int(path.endswith(".pos"))) for line in text.splitlines()]
-    for name in ("product_reviews_1", "product_reviews_2"):
-        for _, text in archive(name):
-            for line in text.splitlines():
-                marks, _, sentence = line.partition("##")
-                total = sum(int(n) for n in re.findall(r"\[([+-]\d)\]", marks))
-                if total:
-                    out["sentences"].append((sentence, int(total > 0)))
-    for path, text in archive("pros_cons"):
-        out["phrases"] += [(t, int("Pros" in path)) for t in re.findall(r"<(?:Pros|Cons)>(.*?)</", text)]
-    for path, text in archive("opinion_lexicon"):
-        out["words"] += [(w, int("positive" in path)) for w in text.splitlines() if w and not w.startswith(";")]
-    for path, text in archive("movie_reviews"):
-        if path.endswith(".txt"):
-            out["reviews"] += [(line, int("/pos/" in path)) for line in text.splitlines()[-6:]]  # a review ends with its verdict
-    kept = {}
-    for kind, rows in out.items():
-        rows = [(clean(text), label) for text, label in rows]
-        kept[kind] = [(t, y) for t, y in dict(rows).items() if len(t) > 2 and not overlap(t)]
-        print(f"{len(kept[kind]):8d} texts with a sentiment: {kind}", flush=True)
-    return kept
-
-
 class Batches:
     """Which texts a step sees: a function of the step and the seed alone, so that a resumed run sees the same."""
 
-    MIX = {"sentences": 0.55, "phrases": 0.15, "words": 0.1, "reviews": 0.2}
-
-    def __init__(self, ids, sentiment, seed):
-        self.ids, self.sentiment, self.seed = ids, sentiment, seed
+    def __init__(self, ids, feelings, seed):
+        self.ids, self.seed = ids, seed
+        self.by_length = np.argsort([len(i) for i in feelings], kind="stable")
         self.lengths = np.array([len(i) for i in ids])
         self.per_epoch = len(ids) // BATCH
 
@@ -161,18 +122,18 @@ class Batches:
         return self.rows[at % len(self.rows)]
 
     def feelings(self, step):
-        rng = random.Random(self.seed * 1000003 + step)
-        kinds = rng.choices(list(self.MIX), list(self.MIX.values()), k=SENTIMENT_BATCH)
-        return [rng.choice(self.sentiment[kind]) for kind in kinds]
+        """Of the texts with a sentiment, SENTIMENT_BATCH of like length: drawn from one eighth of them in order of length."""
+        rng = np.random.default_rng((self.seed, step, 1))
+        parts = np.array_split(self.by_length, 8)
+        return rng.choice(parts[rng.integers(8)], SENTIMENT_BATCH)
 
 
 def main():
     p = argparse.ArgumentParser()
     p.add_argument("--data", required=True)
-    p.add_argument("--nltk", required=True)
     p.add_argument("--teacher", required=True)
     p.add_argument("--out", required=True)
-    p.add_argument("--steps", type=int, default=12000)
+    p.add_argument("--steps", type=int, default=7000)
     p.add_argument("--rate", type=float, default=1e-3)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--bf16", action="store_true", help="products in bfloat16: faster where the CPU has them")
@@ -186,10 +147,10 @@ def main():
     texts = (out / "corpus.txt").read_text("utf-8").splitlines()[:done]
     vectors = np.load(out / "teacher.npy", mmap_mode="r")[:done]
     turn = rotation(vectors)
-    sentiment = sentiment_texts(a.nltk, a.data)
     cut = lambda e: e.ids[: MOST_TOKENS - 1] + [e.ids[-1]] if len(e.ids) > MOST_TOKENS else e.ids
     ids = [cut(e) for e in tokenizer.encode_batch(texts)]
-    feelings = {k: [(cut(e), y) for e, (_, y) in zip(tokenizer.encode_batch([t for t, _ in v]), v)] for k, v in sentiment.items()}
+    feelings = [cut(e) for e in tokenizer.encode_batch((out / "feelings.txt").read_text("utf-8").splitlines())]
+    positive = torch.from_numpy(np.load(out / "feelings.npy"))
     batches = Batches(ids, feelings, a.seed)
 
     vocab = [t for t, _ in sorted(tokenizer.get_vocab().items(), key=lambda x: x[1])]
@@ -231,12 +192,13 @@ def main():
         goal = F.normalize(torch.from_numpy(vectors[rows].astype(np.float32) @ turn), dim=1)
         part = batches.feelings(step)
         with torch.autocast("cpu", torch.bfloat16, enabled=a.bf16):
-            mine, logits = forward(model, [ids[r] for r in rows] + [t for t, _ in part])
-        mine, logits = mine[: len(rows)], logits[len(rows) :]
+            mine, _ = forward(model, [ids[r] for r in rows])
+            _, logits = forward(model, [feelings[r] for r in part])
         distance = (1 - (mine * goal).sum(1)).mean()
         relations = ((mine @ mine.T - goal @ goal.T) ** 2).mean()
-        feeling = F.cross_entropy(logits.float(), torch.tensor([y for _, y in part]), label_smoothing=0.05)
-        loss = distance + 5 * relations + (0.1 + 0.4 * step / a.steps) * feeling
+        wanted = positive[torch.from_numpy(part)]
+        feeling = F.cross_entropy(logits.float(), torch.stack([1 - wanted, wanted], 1))
+        loss = distance + 5 * relations + (0.2 + 0.3 * step / a.steps) * feeling
         optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)

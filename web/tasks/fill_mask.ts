@@ -1,7 +1,7 @@
 // fill-mask: what could stand in place of a mask.
 import { InputError, UnsupportedError } from '../errors.js';
 import type { Rules } from '../options.js';
-import { checkTexts } from '../texts.js';
+import { checkTexts, joinTexts } from '../texts.js';
 import type { FillMaskOptions, MaskFilling } from '../task_types.js';
 import { readTokenizerConfig } from '../tokenizer_config.js';
 import { readJson } from './labels.js';
@@ -48,8 +48,8 @@ function targetIds(engine: TaskEngine, targets: readonly string[]): number[] {
   const ids = targets.map((target) => {
     const { id } = engine.call((handle) => handle.token_to_id(target));
     if (id >= 0) return id;
-    const lengths = Int32Array.of(target.length);
-    const answer = engine.call((handle) => handle.encode(target, lengths, null, null, { add_special_tokens: false }));
+    const { text, lengths } = joinTexts([target]);
+    const answer = engine.call((handle) => handle.encode(text, lengths, null, null, { add_special_tokens: false }));
     if (answer.ids.length > 0) return answer.ids[0] as number;
     throw new InputError(`fill-mask: option 'targets': expected texts with tokens, found '${target}'`);
   });

@@ -27,7 +27,7 @@ class WordPiece : public VocabularyModel {
 
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
     const std::size_t out_begin = out.size();
-    if (word.size() <= max_input_chars_ && cover(word, out)) return true;
+    if (word.size() <= max_input_chars_ && (is_token(word, out) || cover(word, out))) return true;
     out.resize(out_begin);
     out.push_back({unk_id_, 0, static_cast<std::uint32_t>(word.size())});
     return true;
@@ -38,6 +38,29 @@ class WordPiece : public VocabularyModel {
     std::int32_t id = Vocabulary::kAbsent;
     std::size_t length = 0;  // characters
   };
+
+  // Most words are tokens as they are, and then no prefix of theirs needs a look.
+  bool is_token(std::u32string_view word, std::vector<Token>& out) const {
+    std::array<char, kMostTokenBytes + 4> bytes;
+    std::size_t num_bytes = 0;
+    Vocabulary::Hash hash = Vocabulary::kEmptyHash;
+    for (const char32_t c : word) {
+      if (num_bytes >= vocabulary().longest_token()) return false;
+      const std::size_t from = num_bytes;
+      num_bytes += put_utf8(c, bytes.data() + num_bytes);
+      for (std::size_t i = from; i < num_bytes; ++i) hash = Vocabulary::extend(hash, bytes[i]);
+    }
+    const std::int32_t id = vocabulary().find(hash, {}, {bytes.data(), num_bytes});
+    if (id == Vocabulary::kAbsent) return false;
+    out.push_back({id, 0, static_cast<std::uint32_t>(word.size())});
+    return true;
+  }
+
+  static std::size_t put_utf8(char32_t c, char* out) {
+    if (c >= 0x80) return write_utf8(c, out);
+    *out = static_cast<char>(c);
+    return 1;
+  }
 
   bool cover(std::u32string_view word, std::vector<Token>& out) const {
     for (std::size_t begin = 0; begin < word.size();) {
@@ -59,7 +82,7 @@ class WordPiece : public VocabularyModel {
     std::size_t num_chars = 0;
     for (std::size_t num_bytes = 0; num_chars < rest.size() && num_bytes < vocabulary().longest_token(); ++num_chars) {
       const std::size_t from = num_bytes;
-      num_bytes += write_utf8(rest[num_chars], bytes.data() + num_bytes);
+      num_bytes += put_utf8(rest[num_chars], bytes.data() + num_bytes);
       for (std::size_t i = from; i < num_bytes; ++i) hash = Vocabulary::extend(hash, bytes[i]);
       if (!prefixes_.may_begin_token(hash)) break;
       ends[num_chars] = static_cast<std::uint16_t>(num_bytes);

@@ -39,11 +39,13 @@ TEST(Json, ReadsTypedValues) {
   EXPECT_EQ(root["text"].size(), 0u);
 }
 
-TEST(Json, MembersComeSortedByKey) {
-  const Json json = parse(R"({"b": 1, "a": 2, "": 3})");
+TEST(Json, MembersComeInTheOrderOfTheFileAndOfAKeyTheLast) {
+  const Json json = parse(R"({"b": 1, "x": 9, "a": 2, "x": [0], "": 3, "x": 4})");
   std::string keys;
   for (const auto& [key, value] : json.root().members()) keys += std::string(key) + std::to_string(value.as_int().value()) + " ";
-  EXPECT_EQ(keys, "3 a2 b1 ");
+  EXPECT_EQ(keys, "b1 a2 3 x4 ");
+  EXPECT_EQ(json.root()["x"].as_int().value(), 4);
+  EXPECT_EQ(json.root().size(), 4u);
   EXPECT_TRUE(json.root()["a"].members().empty());
 }
 
@@ -103,6 +105,12 @@ TEST(Json, DepthIsNoStack) {
   EXPECT_TRUE(json.root().is_array());
   expect_error(json.root().as_int(), {"an integer"});
   EXPECT_FALSE(Json::parse(std::string(kDepth, '['), "file.json").ok());
+}
+
+TEST(Json, TextOfAValueReadsTheSame) {
+  const std::string text = R"({"a":[1,-2,2.5,1e+300,true,null,"\"\\é\u0000"],"b":{},"c":[],"d":{"e":18446744073709551615}})";
+  EXPECT_EQ(parse(text).root().to_text(), text);
+  EXPECT_EQ(JsonRef().to_text(), "null");
 }
 
 TEST(Json, LongValuesAreShownShort) {
