@@ -1,5 +1,5 @@
 // A hub with ranges and etags, and with the faults of real ones.
-import { createServer, type Server, type ServerResponse } from 'node:http';
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { env } from 'wattn';
 import { delay, tinyFiles, type Files } from './support.js';
@@ -12,6 +12,7 @@ export class RangeHub {
   requests: string[] = [];
   cut = Infinity;
   etag = '"one"';
+  type = 'application/octet-stream';
   ranges = true;
   refusals = 0;
   pauseMs = 0;
@@ -20,26 +21,34 @@ export class RangeHub {
   constructor(readonly files: Files) {}
 
   async start(): Promise<void> {
-    this.server = createServer((request, response) => {
-      this.requests.push(`${request.method} ${request.url}${request.headers.range ? ` ${request.headers.range}` : ''}`);
-      if (this.refusals-- > 0) return request.socket.destroy();
-      const name = decodeURIComponent((request.url ?? '').replace(`/${id}/resolve/main/`, ''));
-      const bytes = this.files.get(name);
-      if (!bytes) return response.writeHead(404).end('none');
-      const from = this.ranges ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
-      if (from >= bytes.length && from > 0) return response.writeHead(416).end();
-      const head = { etag: this.etag, 'content-length': bytes.length - from, 'content-type': 'application/octet-stream' };
-      if (from > 0) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
-      else response.writeHead(200, head);
-      if (request.method === 'HEAD') return response.end();
-      const end = name.endsWith('.safetensors') ? this.cut : Infinity;
-      const part = bytes.subarray(from, Math.min(bytes.length, end));
-      if (this.pauseMs > 0) return this.drip(response, part);
-      if (from + part.length === bytes.length) return response.end(part);
-      return response.write(part, () => setTimeout(() => response.destroy(), 30));
-    });
+    this.server = createServer((request, response) => void (this.answer(request, response) || response.writeHead(404).end('none')));
     await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
     env.remoteHost = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** Whether the request was for this hub, and then it is answered. */
+  answer(request: IncomingMessage, response: ServerResponse): boolean {
+    const [path] = (request.url ?? '').split('?') as [string];
+    if (!path.startsWith(`/${id}/`)) return false;
+    this.requests.push(`${request.method} ${path}${request.headers.range ? ` ${request.headers.range}` : ''}`);
+    this.respond(request, response, decodeURIComponent(path.replace(`/${id}/resolve/main/`, '')));
+    return true;
+  }
+
+  private respond(request: IncomingMessage, response: ServerResponse, name: string): void {
+    if (this.refusals-- > 0) return void request.socket.destroy();
+    const bytes = this.files.get(name);
+    if (!bytes) return void response.writeHead(404).end('none');
+    const from = this.ranges ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
+    if (from >= bytes.length && from > 0) return void response.writeHead(416).end();
+    const head = { etag: this.etag, 'content-length': bytes.length - from, 'content-type': this.type };
+    if (from > 0) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
+    else response.writeHead(200, head);
+    if (request.method === 'HEAD') return void response.end();
+    const part = bytes.subarray(from, Math.min(bytes.length, name.endsWith('.safetensors') ? this.cut : Infinity));
+    if (this.pauseMs > 0) return void this.drip(response, part);
+    if (from + part.length === bytes.length) return void response.end(part);
+    response.write(part, () => setTimeout(() => response.destroy(), 30));
   }
 
   private async drip(response: ServerResponse, bytes: Uint8Array): Promise<void> {

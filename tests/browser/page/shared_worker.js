@@ -1,0 +1,3 @@
+import { answer } from './answer.js';
+
+self.onconnect = ({ ports: [port] }) => (port.onmessage = answer);
