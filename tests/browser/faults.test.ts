@@ -46,8 +46,9 @@ inBrowsers('faults', (browser) => {
     expect(hub.requests).toEqual([]);
   });
 
-  it('heals after a download killed at each tenth', async () => {
-    for (let tenth = 1; tenth <= 10; ++tenth) {
+  it('heals after a download killed on its way', async () => {
+    for (const tenth of [1, 4, 7, 10]) {
+      // each of them in Node: tests/web/cache.test.ts
       await page.call('emptied');
       hub.cut = Math.floor((tenth * total()) / 10) - 1;
       expect(await page.call('fromHubFailing')).toMatch(/^NetworkError: model\.safetensors: the connection broke after \d+ of \d+/);
@@ -142,10 +143,10 @@ inBrowsers('faults', (browser) => {
     const embed = await pipeline('feature-extraction', tiny);
     const data = Array.from((await embed(texts)).data);
     await embed.dispose();
-    expect(await page.call('inSharedWorker', texts)).toMatchObject({ data });
+    expect(await page.call('inSharedWorker', texts)).toMatchObject({ data, label: 'POSITIVE' });
     const alone = await servePages({ hub: (request, response) => hub.answer(request, response) });
     const first = await browser.page(alone.url);
-    expect(await first.call('inServiceWorker', texts)).toMatchObject({ data });
+    expect(await first.call('inServiceWorker', texts)).toMatchObject({ data, label: 'POSITIVE' });
     await first.close();
     const second = await browser.page(alone.url); // all of it passes the service worker now
     expect(await second.call('fromHub')).toEqual(expected);

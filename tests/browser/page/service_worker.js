@@ -1,5 +1,8 @@
 // Keeps all that the page loads from its server, but for models, and answers from that when the server is gone.
-import { answer } from './answer.js';
+import * as wattn from '/dist/inline.js';
+import { answerWith } from './answer.js';
+
+const answer = answerWith(wattn);
 
 self.addEventListener('install', () => self.skipWaiting());
 self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim()));

@@ -1,3 +1,4 @@
-import { answer } from './answer.js';
+import * as wattn from '/dist/index.js';
+import { answerWith } from './answer.js';
 
-self.onconnect = ({ ports: [port] }) => (port.onmessage = answer);
+self.onconnect = ({ ports: [port] }) => (port.onmessage = answerWith(wattn));
