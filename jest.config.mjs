@@ -12,6 +12,7 @@ export default {
   moduleNameMapper: {
     '^wattn$': '<rootDir>/dist/node.js',
     '^wattn/tokenizer$': '<rootDir>/dist/tokenizer_entry_node.js',
+    '^wattn/inline$': '<rootDir>/dist/inline_node.js',
     '^wattn/nn$': '<rootDir>/dist/nn_entry_node.js',
   },
   globals: { __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none' },

@@ -3,7 +3,7 @@
 import { build } from 'esbuild';
 import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
 
 const dist = join(root, 'dist');
@@ -17,6 +17,30 @@ function checkPair() {
   }
   return readFileSync(built('simd', 'build_id.h'), 'utf8').split('"')[1];
 }
+
+/** Files in place of others: the WebAssembly inside, where it is a file beside. */
+const inline = {
+  external: ['./inline_wasm.js'],
+  plugins: [
+    {
+      name: 'inline',
+      setup({ onResolve }) {
+        onResolve({ filter: /\/wasm_files(_nn)?\.js$/ }, ({ path }) => ({
+          path: join(root, 'web', path.replace('.js', '_inline.ts')),
+        }));
+      },
+    },
+  ],
+};
+
+/** For Jest, which cannot require() a module, as Node can since 20.19; it serves the smaller entries as well. */
+const commonJs = {
+  format: 'cjs',
+  outExtension: { '.js': '.cjs' },
+  banner: { js: "const __wattn_url = require('node:url').pathToFileURL(__filename).href;" },
+  define: { 'import.meta.url': '__wattn_url' },
+  inject: [join(root, 'web/cjs_globals.ts')],
+};
 
 /**
  * Entries of web/ and the platform each is for. Several names: entries that share what they have in common, in files of their own;
@@ -32,10 +56,13 @@ const entries = [
   { names: ['node_worker'], platform: 'node' },
   { names: ['node_thread'], platform: 'node' },
   { names: ['cli'], platform: 'node', external: ['./node.js'] }, // the library beside it, not a second copy
+  { names: ['inline'], platform: 'browser', ...inline },
+  { names: ['inline_node'], platform: 'node', ...inline },
+  { names: ['node'], platform: 'node', ...commonJs },
 ];
 
 async function bundle(buildId, memoryFlags) {
-  for (const { names, platform, external = [] } of entries) {
+  for (const { names, platform, define = {}, inject = [], ...others } of entries) {
     await build({
       entryPoints: names.map((name) => join(root, 'web', `${name}.ts`)),
       outdir: dist,
@@ -48,20 +75,26 @@ async function bundle(buildId, memoryFlags) {
       minify: true,
       legalComments: 'none',
       charset: 'utf8',
-      external,
-      define: { __WATTN_BUILD_ID__: JSON.stringify(buildId), __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags) },
-      inject: [join(root, 'web/shared_array_buffer.ts')],
+      define: { __WATTN_BUILD_ID__: JSON.stringify(buildId), __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags), ...define },
+      inject: [join(root, 'web/shared_array_buffer.ts'), ...inject],
       logLevel: 'warning',
+      ...others,
     });
   }
   for (const base of ['base.js', 'base_node.js']) rmSync(join(dist, base));
   if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755);
 }
 
+function writeInlineWasm() {
+  const packed = (file) => gzipSync(readFileSync(join(dist, file)), { level: 9 }).toString('base64');
+  const text = `export const models = '${packed('wattn-simd.wasm')}';\nexport const nn = '${packed('wattn-nn.wasm')}';\n`;
+  writeFileSync(join(dist, 'inline_wasm.js'), text);
+}
+
 /** tsc writes a file for each module; only those that the entries lead to are part of what a user sees. */
 function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
-  const kept = new Set(['index.d.ts', 'tokenizer_entry.d.ts', 'nn_entry.d.ts']);
+  const kept = new Set(['index.d.ts', 'tokenizer_entry.d.ts', 'nn_entry.d.ts', 'inline.d.ts']);
   for (const file of kept) {
     const text = readFileSync(join(dist, file), 'utf8');
     for (const [, name] of text.matchAll(/['"]\.\/([\w/]+)\.js['"]/g)) kept.add(`${name}.d.ts`);
@@ -73,6 +106,11 @@ function emitTypes() {
   for (const entry of readdirSync(dist, { withFileTypes: true })) {
     const isWanted = [...kept].some((file) => file.startsWith(`${entry.name}/`));
     if (entry.isDirectory() && !isWanted) rmSync(join(dist, entry.name), { recursive: true }); // empty now
+  }
+  // The same for CommonJS, whose types must not say that they are of modules.
+  for (const file of kept) {
+    const text = readFileSync(join(dist, file), 'utf8').replace(/(['"]\.\/[\w/]+)\.js(?=['"])/g, '$1.cjs');
+    writeFileSync(join(dist, file.replace(/\.ts$/, '.cts')), text);
   }
 }
 
@@ -132,6 +170,7 @@ const memoryFlags = {
 copyUnshared('simd', 'wattn-tokenizer.wasm', 'wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
 copyUnshared('simd', 'wattn-nn.wasm', 'wattn-nn.wasm');
+writeInlineWasm();
 await bundle(buildId, memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 emitTypes();
 console.log(

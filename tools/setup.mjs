@@ -28,6 +28,7 @@ const checkNeeds = [
   { package: 'clang-19', there: () => which('clang++-19') },
   { package: 'libclang-rt-19-dev', there: () => existsSync('/usr/lib/llvm-19/lib/clang/19/lib') }, // libFuzzer
   { package: 'clang-format-19', there: () => which('clang-format-19') },
+  { package: 'firefox-esr', there: () => findFirefox() },
   { package: 'clang-tidy-19', there: () => which('clang-tidy-19') },
 ];
 
@@ -39,6 +40,13 @@ export function findChromium() {
   const named = process.env.CHROME;
   if (named) return existsSync(named) ? named : undefined;
   return ['chromium', 'chromium-browser', 'google-chrome-stable', 'google-chrome'].map(which).find(Boolean);
+}
+
+/** A Firefox for the same tests; the FIREFOX environment variable wins. */
+export function findFirefox() {
+  const named = process.env.FIREFOX;
+  if (named) return existsSync(named) ? named : undefined;
+  return ['firefox-esr', 'firefox'].map(which).find(Boolean);
 }
 
 function installNpmDependencies() {

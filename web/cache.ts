@@ -5,7 +5,7 @@ import { InputError, NetworkError } from './errors.js';
 import { htmlError, hubSource, looksLikeHtml, type RangeSource } from './fetch_source.js';
 import type { ModelSource, OpenFile } from './model_source.js';
 import { platform } from './platform.js';
-import { abortError } from './signal.js';
+import { abortError, pause } from './signal.js';
 import type { AbortSignalLike, CachedFile, SourceOptions } from './types.js';
 
 /** Bytes under a key and a part of it. A put is there whole or not at all. */
@@ -14,10 +14,14 @@ export interface PieceStore {
   put(key: string, part: string, bytes: Uint8Array): Promise<void>;
   delete(key: string): Promise<void>;
   keys(): Promise<string[]>;
+  /** The lock of a key, held by one in all tabs or processes, and what lets go of it; undefined: another has it. Optional. */
+  tryLock?(key: string): Promise<(() => void) | undefined>;
 }
 
 const kPieceBytes = 4 << 20;
 const kEntry = 'entry.json';
+const kPollMs = 100;
+const kPatienceMs = 30_000;
 
 /** What is known of one file. */
 interface Entry {
@@ -82,9 +86,10 @@ class Writer {
   }
 
   async end(): Promise<void> {
-    // The size goes with the last piece: an entry that has one without the other would be asked for bytes past the end.
     this.entry.size = this.entry.pieces.length * kPieceBytes + this.filled;
-    await (this.filled > 0 ? this.flush() : this.save());
+    // Size and last piece are saved together: without the size, a short piece would pass for a full one.
+    if (this.filled > 0) await this.flush();
+    else await this.save();
   }
 
   private async flush(): Promise<void> {
@@ -108,6 +113,25 @@ class Writer {
     } catch {
       this.refused = true;
     }
+  }
+}
+
+/**
+ * The right to write a key's pieces, and what gives it back. Waits while another has it and gets on. The lock only saves downloads: two
+ * writers do no harm, as a piece is there whole or not at all, and is used only if it is the one that its entry names.
+ */
+async function turnAt(store: PieceStore, key: string, signal: AbortSignal): Promise<() => void> {
+  const none = () => {};
+  let seen = -1;
+  let since = 0;
+  for (;;) {
+    const release = store.tryLock ? await store.tryLock(key).catch(() => none) : none;
+    if (release) return release;
+    const pieces = (await readEntry(store, key))?.pieces.length ?? 0;
+    if (pieces !== seen) since = performance.now();
+    if (performance.now() - since > kPatienceMs) return none;
+    seen = pieces;
+    await pause(kPollMs, signal);
   }
 }
 
@@ -135,9 +159,30 @@ class CachedSource implements ModelSource {
   }
 
   async open(file: string, signal: AbortSignal): Promise<OpenFile | undefined> {
-    const entry = await readEntry(this.store, this.place(file));
-    if (entry && isWhole(entry)) return { size: entry.size, chunks: () => this.chunks(file, entry, undefined, signal) };
-    if (this.offline) return this.absent(file, entry);
+    const key = this.place(file);
+    const kept = async () => {
+      const entry = await readEntry(this.store, key);
+      const whole =
+        entry && isWhole(entry) ? { size: entry.size, chunks: () => this.chunks(file, entry, undefined, signal) } : undefined;
+      return { entry, whole };
+    };
+    const before = await kept();
+    if (before.whole) return before.whole;
+    if (this.offline) return this.absent(file, before.entry);
+    const release = await turnAt(this.store, key, signal);
+    signal.addEventListener('abort', release, { once: true });
+    try {
+      const { entry, whole } = await kept(); // another may have brought it meanwhile
+      const opened = whole ?? (await this.download(file, entry, signal));
+      if (!opened || whole) release();
+      return opened && { ...opened, chunks: () => finallyDo(opened.chunks(), release) };
+    } catch (error) {
+      release();
+      throw error;
+    }
+  }
+
+  private async download(file: string, entry: Entry | undefined, signal: AbortSignal): Promise<OpenFile | undefined> {
     const kept = entry && !entry.missing && entry.etag !== '' ? entry.pieces.length : 0;
     let answer;
     try {
@@ -208,6 +253,14 @@ class CachedSource implements ModelSource {
       if (fresh.length > 0) yield fresh;
     }
     await writer.end();
+  }
+}
+
+async function* finallyDo<T>(items: AsyncIterable<T>, end: () => void): AsyncGenerator<T> {
+  try {
+    yield* items;
+  } finally {
+    end();
   }
 }
 

@@ -3,19 +3,35 @@ import { env } from './env.js';
 import { InputError, ModelFormatError, NetworkError, UnsupportedError } from './errors.js';
 import type { ModelSource, OpenFile } from './model_source.js';
 import { ResponseBody } from './response_body.js';
-import { abortError } from './signal.js';
+import { abortError, pause } from './signal.js';
 
 const messageOf = (error: unknown) => String((error as { message?: unknown })?.message ?? error);
 
-/** fetch, with its failures typed. what: for messages. */
+// A connection that failed before any answer is tried again after so long: a server that ended a kept connection just as it was used
+// again, a line that dropped. What is asked for here is only read, so asking twice changes nothing.
+const kRetryMs = [100, 400];
+
+/** Whether the next try would fail as well: nobody listens there, no such host, no network at all. */
+function isHopeless(error: unknown): boolean {
+  const code = (error as { cause?: { code?: unknown } })?.cause?.code;
+  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || (globalThis.navigator as { onLine?: boolean })?.onLine === false;
+}
+
+/** fetch (GET or HEAD), with its failures typed. what: for messages. */
 export async function request(what: string, url: string, init: RequestInit): Promise<Response> {
   const ask = env.fetch ?? globalThis.fetch;
   if (typeof ask !== 'function') throw new UnsupportedError(`${what}: there is no fetch here; set env.fetch`);
-  try {
-    return (await ask(url, init)) as Response;
-  } catch (cause) {
-    if (init.signal?.aborted) throw abortError(init.signal);
-    throw new NetworkError(`${what}: no answer from ${url}: ${messageOf(cause)}`, url, undefined, { cause });
+  for (let tries = 0; ; ++tries) {
+    try {
+      return (await ask(url, init)) as Response;
+    } catch (cause) {
+      if (init.signal?.aborted) throw abortError(init.signal);
+      const wait = isHopeless(cause) ? undefined : kRetryMs[tries];
+      if (wait === undefined) {
+        throw new NetworkError(`${what}: no answer from ${url}: ${messageOf(cause)}`, url, undefined, { cause });
+      }
+      await pause(wait, init.signal ?? undefined);
+    }
   }
 }
 

@@ -20,6 +20,7 @@ function browserStore(name: string): PieceStore {
   const urlOf = (key: string, part: string) => `${key}?wattn=${part}`;
   const keyOf = ({ url }: Request) => url.replace(/\?wattn=.*/, '');
   const requests = async () => (await caches.open(name)).keys();
+  const locks = globalThis.navigator?.locks;
   return {
     async get(key, part) {
       const found = await (await caches.open(name)).match(urlOf(key, part));
@@ -32,6 +33,12 @@ function browserStore(name: string): PieceStore {
       for (const request of await store.keys()) if (keyOf(request) === key) await store.delete(request);
     },
     keys: async () => [...new Set((await requests()).map(keyOf))],
+    tryLock: (key) =>
+      new Promise((resolve, reject) => {
+        if (!locks) return resolve(() => {});
+        const hold = (lock: unknown) => (lock ? new Promise<void>((release) => resolve(release)) : resolve(undefined));
+        return locks.request(`${name} ${key}`, { ifAvailable: true }, hold).catch(reject);
+      }),
   };
 }
 

@@ -1,7 +1,7 @@
 // Node's way: models in directories, and wattn's own files read from disk.
 import { createHash, randomUUID } from 'node:crypto';
-import { existsSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { existsSync, rmSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -85,6 +85,41 @@ function defaultCacheFolder(): string {
   return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattn');
 }
 
+// Of a lock file: its holder touches it so often, and one untouched for so long is nobody's (its machine is gone; of this machine the
+// process that wrote its number into it tells sooner).
+const kTouchMs = 2000;
+const kStaleMs = 10_000;
+
+async function isStale(path: string): Promise<boolean> {
+  try {
+    const [{ mtimeMs }, holder] = await Promise.all([stat(path), readFile(path, 'utf8')]);
+    if (Date.now() - mtimeMs > kStaleMs) return true;
+    if (/^\d+$/.test(holder)) process.kill(Number(holder), 0); // only asks
+    return false;
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' || codeOf(error) === 'ESRCH';
+  }
+}
+
+/** A lock as a file that only one can make. Undefined: another has it. */
+async function tryLockFile(path: string): Promise<(() => void) | undefined> {
+  try {
+    await writeFile(path, String(process.pid), { flag: 'wx' });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    if (await isStale(path)) await rm(path, { force: true }); // taken at the next try
+    return undefined;
+  }
+  const touching = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => {}), kTouchMs);
+  touching.unref();
+  let held = true;
+  return () => {
+    clearInterval(touching);
+    if (held) rmSync(path, { force: true });
+    held = false;
+  };
+}
+
 /** A folder for each file, named by the hash of its URL, with its parts; `url` says which. */
 function folderStore(root: string): PieceStore {
   const folderOf = (key: string) => join(root, createHash('sha256').update(key).digest('hex').slice(0, 32));
@@ -116,6 +151,10 @@ function folderStore(root: string): PieceStore {
       const folders = await readdir(root).catch(() => []);
       const urls = await Promise.all(folders.map((name) => readPart(join(root, name), 'url').catch(() => undefined)));
       return urls.flatMap((url) => (url ? [url.toString()] : []));
+    },
+    async tryLock(key) {
+      await mkdir(root, { recursive: true });
+      return tryLockFile(`${folderOf(key)}.lock`);
     },
   };
 }

@@ -23,6 +23,7 @@ import type {
   ModelSpecifier,
   ProgressInfo,
 } from './types.js';
+import { compileWasm, wasmIsGiven, wasmIsInside } from './wasm_loader.js';
 import type { WorkerHandle } from './worker_port.js';
 import { workers } from './workers.js';
 
@@ -125,10 +126,11 @@ function toCloneable(model: ModelSpecifier | undefined | null): ModelSpecifier {
   return base === undefined || base.startsWith('file:') ? model : new URL(model, base).href;
 }
 
-function toWorkerEnv(where: string): Partial<typeof env> {
+async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
   const { fetch, wasm, ...rest } = env;
   if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this page, which a worker cannot call`);
   const { url } = wasm;
+  if (wasmIsInside() && !wasmIsGiven()) return { ...rest, wasm: { module: (await compileWasm()).module } };
   const absolute = url === undefined ? {} : { url: new URL(typeof url === 'string' ? url : url.href, platform().base()).href };
   return { ...rest, wasm: { ...wasm, ...absolute } };
 }
@@ -153,7 +155,7 @@ export class RemoteEngine implements AnyEngine {
   ): Promise<RemoteEngine> {
     const { progress_callback, signal, worker: _worker, ...rest } = options;
     throwIfAborted(signal ?? undefined);
-    const settings = toWorkerEnv(where);
+    const settings = await toWorkerEnv(where);
     const engine = new RemoteEngine(count);
     const load = (member: Member, onProgress: ((info: ProgressInfo) => void) | undefined) =>
       engine.ask(

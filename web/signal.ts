@@ -26,6 +26,9 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignalLike | unde
   });
 }
 
+export const pause = (ms: number, signal: AbortSignalLike | undefined): Promise<void> =>
+  abortable(new Promise((resolve) => setTimeout(resolve, ms)), signal);
+
 /** A task of its own under the caller's signal: stop() ends what it started, released() lets go of the caller's signal. */
 export class TaskScope {
   private readonly controller = new AbortController();

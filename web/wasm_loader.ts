@@ -16,12 +16,15 @@ const kSimdProbe = [
   0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b,
 ];
 
-/** What an entry of the package is linked with: wasm_files.ts, wasm_files_tokenizer.ts, and beside them wasm_files_nn.ts. */
+/**
+ * What an entry of the package is linked with: wasm_files.ts, wasm_files_tokenizer.ts, and beside them wasm_files_nn.ts; in wattn/inline
+ * their namesakes that end in _inline.
+ */
 export interface WasmFiles {
   /** The glue. */
   createModule: (wishes: object) => Promise<SeamModule>;
   /** The best of its .wasm files for this engine. */
-  choose(): { kind: ModelInfo['wasm']; url: () => URL };
+  choose(): { kind: ModelInfo['wasm']; url: () => URL } | { kind: ModelInfo['wasm']; bytes: () => Promise<Uint8Array> };
   /** What the caller gives in its place; without this function: env.wasm. */
   given?: () => Env['wasm'];
 }
@@ -67,8 +70,10 @@ function compileError(from: string, cause: unknown): UnsupportedError {
   return new UnsupportedError(`wasm: this engine could not compile ${from}: ${messageOf(cause)}${hint}`, { cause });
 }
 
-async function compileBytes(bytes: Uint8Array, from: string, came = ''): Promise<WebAssembly.Module> {
+/** With shared memory: the same bytes but for one, at flagAt. The module as it is: no flagAt. */
+async function compileBytes(bytes: Uint8Array, from: string, came = '', flagAt?: number): Promise<WebAssembly.Module> {
   checkMagic(bytes, from, came);
+  if (flagAt !== undefined && bytes[flagAt] === kUnshared) bytes[flagAt] = kShared; // else of another build, which is found out
   try {
     return await WebAssembly.compile(bytes as Uint8Array<ArrayBuffer>);
   } catch (cause) {
@@ -76,12 +81,8 @@ async function compileBytes(bytes: Uint8Array, from: string, came = ''): Promise
   }
 }
 
-/** With shared memory: the same file but for one byte, at flagAt. The module as it is: no flagAt. */
 async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module> {
-  const compile = (bytes: Uint8Array, came?: string) => {
-    if (flagAt !== undefined && bytes[flagAt] === kUnshared) bytes[flagAt] = kShared; // else of another build, which is found out
-    return compileBytes(bytes, url.href, came);
-  };
+  const compile = (bytes: Uint8Array, came?: string) => compileBytes(bytes, url.href, came, flagAt);
   const { readFileUrl } = platform();
   if (readFileUrl && url.protocol === 'file:') return compile(await readFileUrl(url));
   const response = await request('wasm', url.href, {});
@@ -146,9 +147,15 @@ function wish(
     }
     return { key: full.href, kind: 'given', from: full.href, compile: () => compileUrl(full) };
   }
-  const { kind, url: urlOf } = files.choose();
-  const own = ownUrl(urlOf);
+  const inside = files.choose();
+  const { kind } = inside;
   const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind as 'simd' | 'relaxed'] : undefined;
+  if ('bytes' in inside) {
+    const from = 'the WebAssembly inside wattn/inline';
+    const compile = async () => compileBytes(await inside.bytes(), from, '', flagAt);
+    return { key: `inline ${shared}`, kind, from, shared, compile };
+  }
+  const own = ownUrl(inside.url);
   return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
 }
 
@@ -156,6 +163,9 @@ const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Compiled> }>()
 
 /** Whether env.wasm says which file to take. */
 export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
+
+/** Whether the entry carries its WebAssembly, so that a worker of its must be given it. */
+export const wasmIsInside = () => 'bytes' in files.choose();
 
 /** The compiled module: compiled at the first call, and again only after a failure or for another wish. */
 export async function compileWasm(withSharedMemory = false, of = files): Promise<Compiled> {

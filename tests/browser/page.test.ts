@@ -1,83 +1,28 @@
-// The built package in real Chromium, under a strict Content-Security-Policy.
-import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
-import { extname, join, normalize } from 'node:path';
-import { chromium, type BrowserContext, type Page } from 'playwright-core';
+// The built package in real browsers, under a strict Content-Security-Policy.
 import { pipeline } from 'wattn';
-import { expectNear, mixedTexts, readJson, root, tiny } from '../web/support.js';
+import { expectNear, mixedTexts, readJson, tiny } from '../web/support.js';
+import { inBrowsers, servePages, type OpenPage, type PageServer } from './support.js';
 
-const chrome = process.env.CHROME || '/usr/bin/chromium';
-const there = existsSync(chrome);
-const inBrowser = there ? describe : describe.skip;
-
-const kTypes: Record<string, string> = {
-  '.html': 'text/html; charset=utf-8',
-  '.js': 'text/javascript',
-  '.json': 'application/json',
-  '.wasm': 'application/wasm',
-};
-const kPolicy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
-const kFlags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']; // prettier-ignore
-
-/** The page, dist/ and the tiny model; /slow/ never ends; /app/ answers everything with the page, as some servers do. */
-async function serve(isolated = false): Promise<Server> {
-  const folders: [string, string][] = [
-    ['/dist/', join(root, 'dist')],
-    ['/model/', tiny],
-    ['/', join(root, 'tests/browser/page')],
-  ];
-  const server = createServer((request, response) => {
-    const path = normalize(new URL(request.url ?? '/', 'http://localhost').pathname);
-    response.setHeader('content-security-policy', kPolicy);
-    if (isolated) {
-      response.setHeader('cross-origin-opener-policy', 'same-origin');
-      response.setHeader('cross-origin-embedder-policy', 'require-corp');
-    }
-    if (path.startsWith('/slow/')) return response.writeHead(200, { 'content-length': 1000 }).write('{');
-    const [prefix, folder] = folders.find(([start]) => path.startsWith(start)) as [string, string];
-    const file = join(folder, path === '/' || path.startsWith('/app/') ? 'index.html' : path.slice(prefix.length));
-    if (!existsSync(file)) return response.writeHead(404).end();
-    const body = readFileSync(file);
-    return response
-      .writeHead(200, { 'content-type': kTypes[extname(file)] ?? 'application/octet-stream', 'content-length': body.length })
-      .end(body);
-  });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return server;
-}
-
-inBrowser(`a page${there ? '' : ` (skipped: no Chromium at ${chrome}; set CHROME)`}`, () => {
+inBrowsers('a page', (browser) => {
   const texts = mixedTexts(100);
-  const said: string[] = [];
-  let server: Server;
-  let profile: string;
-  let context: BrowserContext;
-  let page: Page;
+  const { said } = browser;
+  let server: PageServer;
+  let page: OpenPage;
   let expected: number[];
 
-  const call = (name: string, ...args: unknown[]) =>
-    page.evaluate(([name, args]: any) => (globalThis as any)[name](...args), [name, args]);
+  const call = (name: string, ...args: unknown[]) => page.call(name, ...args);
 
   beforeAll(async () => {
     const embed = await pipeline('feature-extraction', tiny);
     expected = Array.from((await embed(texts)).data);
     await embed.dispose();
-    server = await serve();
-    profile = mkdtempSync(join(tmpdir(), 'wattn-chromium-'));
-    context = await chromium.launchPersistentContext(profile, { executablePath: chrome, headless: true, args: kFlags });
-    page = await context.newPage();
-    page.on('console', (message) => said.push(message.text()));
-    page.on('pageerror', (error) => said.push(String(error)));
-    await page.goto(`http://127.0.0.1:${(server.address() as AddressInfo).port}/`);
-    await page.waitForFunction('globalThis.ready');
+    server = await servePages();
+    await browser.open();
+    page = await browser.page(server.url);
   });
   afterAll(async () => {
-    await context?.close();
-    server?.closeAllConnections();
+    await browser.close();
     server?.close();
-    if (profile) rmSync(profile, { recursive: true, force: true });
   });
 
   for (const kind of ['url', 'place', 'near', 'bytes', 'blobs']) {
@@ -92,8 +37,9 @@ inBrowser(`a page${there ? '' : ` (skipped: no Chromium at ${chrome}; set CHROME
     });
   }
 
-  it('gives the bits of Node from Files of a picked directory', async () => {
-    await page.setInputFiles('#directory', tiny);
+  // No driver picks directories in Firefox.
+  (browser.isChromium ? it : it.skip)('gives the bits of Node from Files of a picked directory', async () => {
+    await page.pick('#directory', tiny);
     expect((await call('embed', 'files', texts)).data).toEqual(expected);
   });
 
@@ -102,6 +48,15 @@ inBrowser(`a page${there ? '' : ` (skipped: no Chromium at ${chrome}; set CHROME
     const out = await call('embed', 'url', rows.map((row: any) => row.text)); // prettier-ignore
     expectNear(out.data, rows.flatMap((row: any) => row.vector), torch_f32_to_exact); // prettier-ignore
   });
+
+  for (const dtype of ['f32', 'q16', 'q8'] as const) {
+    it(`gives the bits of Node in ${dtype}`, async () => {
+      const embed = await pipeline('feature-extraction', tiny, { dtype });
+      const { data } = await embed(texts);
+      await embed.dispose();
+      expect((await call('inMode', { dtype }, texts)).data).toEqual(Array.from(data));
+    });
+  }
 
   it('gives the bits of Node from a module worker', async () => {
     expect(await call('inWorker', texts)).toEqual({ data: expected, dims: [100, 32] });
@@ -139,22 +94,15 @@ inBrowser(`a page${there ? '' : ` (skipped: no Chromium at ${chrome}; set CHROME
   });
 
   it('has threads when it is isolated, on its own thread and in a worker, and the same bits', async () => {
-    const isolated = await serve(true);
-    const other = await context.newPage();
-    other.on('console', (message) => said.push(message.text()));
-    await other.goto(`http://127.0.0.1:${(isolated.address() as AddressInfo).port}/`);
-    await other.waitForFunction('globalThis.ready');
+    const isolated = await servePages({ isolated: true });
+    const other = await browser.page(isolated.url);
     for (const options of [{ threads: 2 }, { threads: 3, dtype: 'f32' }, { threads: 2, worker: true }]) {
-      const { info, data } = (await other.evaluate(
-        ([options, texts]: any) => (globalThis as any).inMode(options, texts),
-        [options, texts],
-      )) as any;
+      const { info, data } = await other.call('inMode', options, texts);
       expect(info.threads_reason).toBeUndefined();
       expect(info.threads).toBe(options.threads);
       expect(data).toEqual(expected);
     }
     await other.close();
-    isolated.closeAllConnections();
     isolated.close();
   });
 

@@ -1,75 +1,11 @@
 // The cache of downloads: a second load asks for nothing, a broken one goes on, a damaged one heals, a refusing one is no obstacle.
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync, statSync, utimesSync, writeFileSync } from 'node:fs'; // prettier-ignore
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cache, env, pipeline } from 'wattn';
-import { createServer, type Server } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { expectError, filesOf, tiny, tinyFiles, type Files } from './support.js';
-
-const id = 'org/tiny';
-const kPiece = 4 << 20;
-
-/** A hub with ranges and etags. cut: ends the answer for the weights after so many bytes. */
-class RangeHub {
-  requests: string[] = [];
-  cut = Infinity;
-  etag = '"one"';
-  ranges = true;
-  private server!: Server;
-
-  constructor(readonly files: Files) {}
-
-  async start(): Promise<void> {
-    this.server = createServer((request, response) => {
-      this.requests.push(`${request.method} ${request.url}${request.headers.range ? ` ${request.headers.range}` : ''}`);
-      const name = decodeURIComponent((request.url ?? '').replace(`/${id}/resolve/main/`, ''));
-      const bytes = this.files.get(name);
-      if (!bytes) return response.writeHead(404).end('none');
-      const from = this.ranges ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
-      if (from > 0 && from >= bytes.length) return response.writeHead(416, { 'content-range': `bytes */${bytes.length}` }).end();
-      const head = { etag: this.etag, 'content-length': bytes.length - from, 'content-type': 'application/octet-stream' };
-      if (from > 0) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
-      else response.writeHead(200, head);
-      if (request.method === 'HEAD') return response.end();
-      const end = name.endsWith('.safetensors') ? this.cut : Infinity;
-      const part = bytes.subarray(from, Math.min(bytes.length, end));
-      if (from + part.length === bytes.length) return response.end(part);
-      return response.write(part, () => setTimeout(() => response.destroy(), 30));
-    });
-    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
-    env.remoteHost = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
-  }
-
-  stop(): Promise<void> {
-    this.server.closeAllConnections();
-    return new Promise((resolve) => this.server.close(() => resolve()));
-  }
-
-  weights(): string[] {
-    return this.requests.filter((line) => line.startsWith('GET') && line.includes('safetensors'));
-  }
-}
-
-/** The tiny model with weights of several pieces: a tensor that is ignored makes them long. */
-function longFiles(): Files {
-  const files = tinyFiles();
-  const bytes = files.get('model.safetensors') as Uint8Array;
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
-  const length = Number(view.getBigUint64(0, true));
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
-  const data = bytes.subarray(8 + length);
-  const more = 2 * kPiece;
-  header['cls.predictions.bias'] = { dtype: 'F32', shape: [more / 4], data_offsets: [data.length, data.length + more] };
-  const text = new TextEncoder().encode(JSON.stringify(header));
-  const padded = Math.ceil(text.length / 8) * 8;
-  const out = new Uint8Array(8 + padded + data.length + more).fill(32, 8, 8 + padded);
-  new DataView(out.buffer).setBigUint64(0, BigInt(padded), true);
-  out.set(text, 8);
-  out.set(data, 8 + padded);
-  files.set('model.safetensors', out);
-  return files;
-}
+import { id, kPiece, longFiles, RangeHub } from './range_hub.js';
+import { delay, expectError, filesOf, tiny } from './support.js';
 
 describe('the cache', () => {
   const before = { ...env };
@@ -83,10 +19,13 @@ describe('the cache', () => {
     await embed.dispose();
     return [...out.data];
   };
-  const weightsFolder = () =>
+  const named = (pattern: RegExp) =>
     readdirSync(folder)
-      .map((name) => join(folder, name))
-      .find((path) => readFileSync(join(path, 'url'), 'utf8').endsWith('.safetensors')) as string;
+      .filter((name) => pattern.test(name))
+      .map((name) => join(folder, name));
+  const folders = () => named(/^\w+$/);
+  const locks = () => named(/\.lock$/);
+  const weightsFolder = () => folders().find((path) => readFileSync(join(path, 'url'), 'utf8').endsWith('.safetensors')) as string;
 
   beforeAll(async () => {
     const embed = await pipeline('feature-extraction', tiny);
@@ -187,21 +126,114 @@ describe('the cache', () => {
     expect(statSync(file).size).toBe(0);
   });
 
-  it('begins again where it is not known how long the file is, though all of it is kept', async () => {
-    await vectors();
-    const entry = join(weightsFolder(), 'entry.json');
-    const { size, ...rest } = JSON.parse(readFileSync(entry, 'utf8'));
-    expect(rest.pieces.length * kPiece).toBeGreaterThan(size); // so that the server has nothing there
-    writeFileSync(entry, JSON.stringify(rest));
-    expect(await vectors()).toEqual(expected);
-    expect(JSON.parse(readFileSync(entry, 'utf8'))).toEqual({ ...rest, size });
-  });
-
-  it('serves two loads at once', async () => {
+  it('serves loads at once, here and in a worker, with one download', async () => {
     expect(await Promise.all([vectors(), vectors(), vectors({ worker: true })])).toEqual([expected, expected, expected]);
+    expect(hub.weights().length).toBe(1);
     hub.requests = [];
     expect(await vectors()).toEqual(expected);
     expect(hub.weights()).toEqual([]);
+    expect(locks()).toEqual([]);
+  });
+
+  it('goes on from an entry that was saved before its size was', async () => {
+    await vectors();
+    for (const path of folders()) {
+      const { size: _size, ...entry } = JSON.parse(readFileSync(join(path, 'entry.json'), 'utf8'));
+      writeFileSync(join(path, 'entry.json'), JSON.stringify(entry));
+    }
+    expect(await vectors({ worker: true })).toEqual(expected);
+    expect(await cache.has(id, { cache_dir: folder })).toBe(true);
+  });
+
+  it('never shows an entry with a short piece and no size, whenever one looks', async () => {
+    let looks = 0;
+    let loading = true;
+    const watching = (async () => {
+      for (; loading; await delay(0)) {
+        for (const path of folders()) {
+          const text = existsSync(join(path, 'entry.json')) ? readFileSync(join(path, 'entry.json'), 'utf8') : '{}';
+          const { pieces = [], size } = JSON.parse(text);
+          if (size !== undefined || pieces.length === 0) continue;
+          looks += 1;
+          expect(statSync(join(path, String(pieces.length - 1))).size).toBe(kPiece);
+        }
+      }
+    })();
+    hub.pauseMs = 20; // between the pieces
+    expect(await vectors()).toEqual(expected);
+    loading = false;
+    await watching;
+    expect(looks).toBeGreaterThan(0);
+  });
+
+  it('takes over from a process that ended in the middle, and from one whose machine did', async () => {
+    await vectors();
+    const lock = `${weightsFolder()}.lock`;
+    const { pid } = spawnSync(process.execPath, ['--version']);
+    const longAgo = new Date(Date.now() - 60_000);
+    for (const [holder, touched] of [
+      [String(pid), new Date()],
+      ['', longAgo],
+    ] as const) {
+      rmSync(weightsFolder(), { recursive: true });
+      writeFileSync(lock, holder);
+      utimesSync(lock, touched, touched);
+      expect(await vectors()).toEqual(expected);
+      expect(existsSync(lock)).toBe(false);
+    }
+  });
+
+  it('waits for another process, no longer than its signal lets it, and then uses what that one brought', async () => {
+    await vectors();
+    const path = weightsFolder();
+    renameSync(path, `${path}.away`);
+    writeFileSync(`${path}.lock`, String(process.pid));
+    hub.requests = [];
+    await expectError(vectors({ signal: AbortSignal.timeout(300) }), 'AbortError');
+    const waiting = vectors();
+    await delay(300);
+    renameSync(`${path}.away`, path);
+    rmSync(`${path}.lock`);
+    expect(await waiting).toEqual(expected);
+    expect(hub.weights()).toEqual([]);
+  });
+
+  it('lets go of a file when its load is given up, at once', async () => {
+    hub.pauseMs = 5000;
+    const controller = new AbortController();
+    const given = vectors({ signal: controller.signal });
+    while (hub.weights().length === 0) await delay(5);
+    await delay(50);
+    expect(locks().length).toBeGreaterThan(0);
+    controller.abort();
+    await expectError(given, 'AbortError');
+    expect(locks()).toEqual([]);
+    hub.pauseMs = 0;
+    expect(await vectors()).toEqual(expected);
+  });
+
+  it('heals after a download killed at each tenth', async () => {
+    const total = (hub.files.get('model.safetensors') as Uint8Array).length;
+    for (let tenth = 1; tenth <= 10; ++tenth) {
+      await cache.delete(id, { cache_dir: folder });
+      hub.cut = Math.floor((tenth * total) / 10) - 1;
+      await expectError(vectors(), 'NetworkError', /model\.safetensors: the connection broke after \d+ of \d+ bytes/);
+      hub.cut = Infinity;
+      hub.requests = [];
+      expect(await vectors()).toEqual(expected);
+      const kept = Math.floor(Math.floor((tenth * total) / 10 - 1) / kPiece) * kPiece;
+      expect(hub.weights().map((line) => Number(/bytes=(\d+)/.exec(line)?.[1] ?? 0))).toEqual([kept]);
+    }
+  });
+
+  it('asks again where the connection ended before any answer, and not for ever', async () => {
+    hub.refusals = 2;
+    expect(await vectors()).toEqual(expected);
+    await cache.delete(id, { cache_dir: folder });
+    hub.refusals = Infinity;
+    hub.requests = [];
+    await expectError(vectors(), 'NetworkError', /no answer from/);
+    expect(hub.weights().length).toBeLessThanOrEqual(3);
   });
 
   it('lists, and deletes', async () => {

@@ -2,7 +2,7 @@
 // { passed, failed, skipped, note, output }; output is shown only when something failed.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { findChromium } from '../setup.mjs';
+import { findChromium, findFirefox } from '../setup.mjs';
 import { modelsDir } from './models.mjs';
 import { root, start } from './shell.mjs';
 
@@ -64,7 +64,7 @@ export function ctest(preset) {
   };
 }
 
-/** Runs the Jest tests of one folder: tests/web in Node, tests/browser in Chromium. */
+/** Runs the Jest tests of one folder: tests/web in Node, tests/browser in Chromium and Firefox. */
 export function jest(folder) {
   return {
     name: folder === 'web' ? 'jest' : 'browser',
@@ -76,7 +76,13 @@ export function jest(folder) {
         process.execPath,
         ['--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js'), ...args],
         {
-          env: { ...process.env, NODE_NO_WARNINGS: '1', CHROME: findChromium() ?? '', WATTN_MODELS_DIR: modelsDir },
+          env: {
+            ...process.env,
+            NODE_NO_WARNINGS: '1',
+            CHROME: findChromium() ?? '',
+            FIREFOX: findFirefox() ?? '',
+            WATTN_MODELS_DIR: modelsDir,
+          },
         },
       );
       if (!existsSync(results)) return { failed: 1, output };

@@ -67,4 +67,81 @@ globalThis.aborted = async () => {
   );
 };
 
+const kTexts = ['the river', 'a boat'];
+
+/** Vectors of a hub's model, as a first and as a second visit get them. The hub is this server. */
+globalThis.fromHub = async (options) => {
+  wattn.env.remoteHost = location.origin;
+  const embed = await wattn.pipeline('feature-extraction', 'org/tiny', options);
+  const { data } = await embed(kTexts);
+  await embed.dispose();
+  return Array.from(data);
+};
+
+globalThis.fromHubFailing = (options) =>
+  globalThis.fromHub(options).then(
+    () => undefined,
+    ({ name, message }) => `${name}: ${message}`,
+  );
+
+/** What React's strict mode does: an effect begins, is given up, and begins again. */
+globalThis.begunTwice = async (options) => {
+  const first = new AbortController();
+  const given = globalThis.fromHubFailing({ ...options, signal: first.signal });
+  const again = globalThis.fromHub(options);
+  await new Promise((resolve) => setTimeout(resolve, 30));
+  first.abort();
+  return { given: await given, data: await again };
+};
+
+/** A model let go of while it runs, and a call after that. */
+globalThis.disposedWhileRunning = async (options) => {
+  const embed = await wattn.pipeline('feature-extraction', '/model/', options);
+  const running = embed(Array.from({ length: 20000 }, (_, i) => `the river of boat ${i}`)).then(
+    () => 'it ran to its end',
+    ({ name, message }) => `${name}: ${message}`,
+  );
+  await new Promise((resolve) => setTimeout(resolve, 50));
+  await embed.dispose();
+  const after = await embed('the river').catch(({ name, message }) => `${name}: ${message}`);
+  return { running: await running, after };
+};
+
+globalThis.listed = async () => (await wattn.cache.list()).map(({ file, complete }) => ({ file, complete }));
+globalThis.emptied = () => wattn.cache.delete();
+
+/** Changes or removes a piece of the weights behind the library's back. */
+globalThis.damaged = async (how) => {
+  const store = await caches.open('wattn');
+  const [piece] = (await store.keys()).filter(({ url }) => /safetensors\?wattn=1$/.test(url));
+  if (how === 'removed') return store.delete(piece);
+  const bytes = new Uint8Array(await (await store.match(piece)).arrayBuffer());
+  bytes[100] ^= 1;
+  return store.put(piece, new Response(how === 'cut' ? bytes.subarray(0, 1000) : bytes));
+};
+
+/** From now on the browser's store refuses, as a full one does. */
+globalThis.full = () => {
+  Cache.prototype.put = () => Promise.reject(new DOMException('full', 'QuotaExceededError'));
+};
+
+const answerOf = (port, message) =>
+  new Promise((resolve) => {
+    const { port1, port2 } = new MessageChannel();
+    port1.onmessage = ({ data }) => resolve(data);
+    port.postMessage(message, [port2]);
+  });
+
+globalThis.inSharedWorker = (texts) => {
+  const { port } = new SharedWorker('./shared_worker.js', { type: 'module' });
+  return answerOf(port, { model: new URL('/model/', location.href).href, texts });
+};
+
+/** The page kept for a visit without a network by its own service worker, which holds a model as well. */
+globalThis.inServiceWorker = async (texts) => {
+  await navigator.serviceWorker.register('./service_worker.js', { type: 'module' });
+  const { active } = await navigator.serviceWorker.ready;
+  return answerOf(active, { model: new URL('/model/', location.href).href, texts });
+};
+
 globalThis.ready = true;

@@ -1,0 +1,159 @@
+// Downloads and stores with their faults, and models begun twice or let go too early, in real browsers.
+import { pipeline } from 'wattn';
+import { kPiece, longFiles, RangeHub } from '../web/range_hub.js';
+import { delay, filesOf, mixedTexts, tiny } from '../web/support.js';
+import { inBrowsers, servePages, type OpenPage, type PageServer } from './support.js';
+
+inBrowsers('faults', (browser) => {
+  let hub: RangeHub;
+  let server: PageServer;
+  let page: OpenPage;
+  let expected: number[];
+  const total = () => (hub.files.get('model.safetensors') as Uint8Array).length;
+
+  beforeAll(async () => {
+    const embed = await pipeline('feature-extraction', tiny);
+    expected = Array.from((await embed(['the river', 'a boat'])).data);
+    await embed.dispose();
+    server = await servePages({ hub: (request, response) => hub.answer(request, response) });
+    await browser.open();
+  });
+  afterAll(async () => {
+    await browser.close();
+    server?.close();
+  });
+  beforeEach(async () => {
+    hub = new RangeHub(longFiles());
+    page = await browser.page(server.url);
+    await page.call('emptied');
+  });
+  afterEach(async () => {
+    await page.close();
+    browser.said.splice(0); // each broken connection, in the browser's own words
+  });
+
+  it('keeps what it downloads, and needs no network for it again', async () => {
+    expect(await page.call('fromHub')).toEqual(expected);
+    expect(hub.weights().length).toBe(1);
+    expect((await page.call('listed')).every(({ complete }: any) => complete)).toBe(true);
+    hub.requests = [];
+    hub.refusals = Infinity;
+    expect(await page.call('fromHub')).toEqual(expected);
+    expect(await page.call('fromHub', { worker: true })).toEqual(expected);
+    expect(hub.weights()).toEqual([]);
+    hub.requests = [];
+    expect(await page.call('fromHub', { local_files_only: true })).toEqual(expected);
+    expect(hub.requests).toEqual([]);
+  });
+
+  it('heals after a download killed on its way', async () => {
+    for (const tenth of [1, 4, 7, 10]) {
+      // each of them in Node: tests/web/cache.test.ts
+      await page.call('emptied');
+      hub.cut = Math.floor((tenth * total()) / 10) - 1;
+      expect(await page.call('fromHubFailing')).toMatch(/^NetworkError: model\.safetensors: the connection broke after \d+ of \d+/);
+      const kept = Math.floor(hub.cut / kPiece) * kPiece;
+      hub.cut = Infinity;
+      hub.requests = [];
+      expect(await page.call('fromHub')).toEqual(expected);
+      const own = hub.weights().filter((line) => !/bytes=\d+-\d+$/.test(line)); // Chromium's own cache probes what it has
+      expect(own.length).toBe(1);
+      expect(Number(/bytes=(\d+)/.exec(own[0] as string)?.[1] ?? 0)).toBeLessThanOrEqual(kept); // what reached the page may be less
+    }
+  });
+
+  it('heals a piece that was changed, cut or removed', async () => {
+    await page.call('fromHub');
+    for (const how of ['changed', 'cut', 'removed']) {
+      await page.call('damaged', how);
+      expect(await page.call('fromHub')).toEqual(expected);
+      hub.requests = [];
+      expect(await page.call('fromHub')).toEqual(expected);
+      expect(hub.weights()).toEqual([]);
+    }
+  });
+
+  it('keeps nothing of HTML and of files that are not there', async () => {
+    hub.files.set('config.json', new TextEncoder().encode('<!doctype html><title>Log in</title>'));
+    expect(await page.call('fromHubFailing')).toMatch(/^ModelFormatError: config\.json: HTML came in place/);
+    hub.files.delete('config.json');
+    expect(await page.call('fromHubFailing')).toMatch(/^ModelFormatError: config\.json: expected this file/);
+    hub.files.set('config.json', filesOf(tiny).get('config.json') as Uint8Array);
+    expect(await page.call('fromHub')).toEqual(expected);
+  });
+
+  it('loads where nothing more can be kept', async () => {
+    if (browser.isChromium) {
+      const client = await page.inside.createCDPSession();
+      await client.send('Storage.overrideQuotaForOrigin', { origin: server.url, quotaSize: 2_000_000 });
+      expect(await page.call('fromHub')).toEqual(expected);
+      expect(await page.call('listed')).not.toContainEqual({ file: 'model.safetensors', complete: true });
+      await client.send('Storage.overrideQuotaForOrigin', { origin: server.url });
+    }
+    await page.call('emptied');
+    await page.call('full');
+    expect(await page.call('fromHub')).toEqual(expected);
+    expect(await page.call('listed')).toEqual([]);
+  });
+
+  it('downloads once for two tabs, and the second goes on when the first is closed', async () => {
+    const other = await browser.page(server.url);
+    hub.pauseMs = 100;
+    expect(await Promise.all([page.call('fromHub'), other.call('fromHub'), page.call('fromHub', { worker: true })])).toEqual([
+      expected,
+      expected,
+      expected,
+    ]);
+    expect(hub.weights().length).toBe(1);
+    await other.call('emptied');
+    hub.requests = [];
+    hub.pauseMs = 1000;
+    const left = page.call('fromHub').catch(() => 'closed');
+    while (hub.weights().length === 0) await delay(10);
+    await delay(300);
+    const stays = other.call('fromHub');
+    await delay(300);
+    hub.pauseMs = 0;
+    await page.close();
+    expect(await left).toBe('closed');
+    expect(await stays).toEqual(expected);
+    await other.close();
+    page = await browser.page(server.url);
+  });
+
+  it('is begun twice, as by the strict mode of React', async () => {
+    hub.pauseMs = 50;
+    for (const options of [{}, { worker: true }]) {
+      await page.call('emptied');
+      const { given, data } = await page.call('begunTwice', options);
+      expect(given).toMatch(/^AbortError/);
+      expect(data).toEqual(expected);
+    }
+  });
+
+  it('ends a call whose model is let go of, by name', async () => {
+    for (const options of [{}, { worker: true }]) {
+      const { running, after } = await page.call('disposedWhileRunning', options);
+      expect([running, after]).toEqual(['StateError: this model was disposed', 'StateError: this model was disposed']);
+    }
+  });
+
+  it('embeds in a shared worker and in a service worker, and after that without any server', async () => {
+    const texts = mixedTexts(20);
+    const embed = await pipeline('feature-extraction', tiny);
+    const data = Array.from((await embed(texts)).data);
+    await embed.dispose();
+    expect(await page.call('inSharedWorker', texts)).toMatchObject({ data, label: 'POSITIVE' });
+    const alone = await servePages({ hub: (request, response) => hub.answer(request, response) });
+    const first = await browser.page(alone.url);
+    expect(await first.call('inServiceWorker', texts)).toMatchObject({ data, label: 'POSITIVE' });
+    await first.close();
+    const second = await browser.page(alone.url); // all of it passes the service worker now
+    expect(await second.call('fromHub')).toEqual(expected);
+    alone.close();
+    await second.close();
+    const third = await browser.page(alone.url);
+    expect(await third.call('fromHub')).toEqual(expected);
+    await third.close();
+  });
+});

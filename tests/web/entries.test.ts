@@ -1,0 +1,89 @@
+// The entries of the package as files: what importing them does (nothing), and which of them need files beside them.
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { env as inlineEnv, nn, pipeline as inlinePipeline } from 'wattn/inline';
+import { pipeline } from 'wattn';
+import { expectError, root, tiny } from './support.js';
+
+const texts = ['the river', 'a boat'];
+
+function node(folder: string, script: string) {
+  const { status, stdout, stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], {
+    cwd: folder,
+    encoding: 'utf8',
+  });
+  return { status, stdout: stdout.trim(), stderr };
+}
+
+describe('importing', () => {
+  const entries = [
+    'index',
+    'nn_entry',
+    'tokenizer_entry',
+    'inline',
+    'node',
+    'nn_entry_node',
+    'tokenizer_entry_node',
+    'inline_node',
+  ];
+
+  it('fetches, starts, defines and says nothing, as a server that renders pages wants it', () => {
+    const script = `
+      for (const name of ['fetch', 'Worker', 'WebSocket', 'setTimeout', 'setInterval'])
+        globalThis[name] = () => { throw new Error('called ' + name); };
+      for (const name of ['compile', 'instantiate', 'compileStreaming', 'Memory'])
+        WebAssembly[name] = () => { throw new Error('called WebAssembly.' + name); };
+      const before = Object.getOwnPropertyNames(globalThis).length;
+      for (const entry of ${JSON.stringify(entries)})
+        await import(${JSON.stringify(pathToFileURL(`${join(root, 'dist')}/`).href)} + entry + '.js');
+      process.stdout.write(String(Object.getOwnPropertyNames(globalThis).length - before));`;
+    expect(node(root, script)).toEqual({ status: 0, stdout: '0', stderr: '' });
+  });
+});
+
+describe('wattn/inline', () => {
+  afterEach(() => {
+    inlineEnv.wasm = {};
+  });
+
+  const vectors = async (load: typeof pipeline, options = {}) => {
+    const embed = await load('feature-extraction', tiny, options);
+    const { data } = await embed(texts);
+    const { wasm, threads, workers } = embed.info();
+    await embed.dispose();
+    return { data, wasm, threads, workers };
+  };
+
+  it('gives the same bits, here, in threads and in a worker', async () => {
+    const { data } = await vectors(pipeline);
+    expect(await vectors(inlinePipeline, { threads: 1 })).toMatchObject({ data, wasm: 'simd', threads: 1 });
+    expect(await vectors(inlinePipeline, { threads: 2 })).toMatchObject({ data, threads: 2 });
+    expect(await vectors(inlinePipeline, { worker: true })).toMatchObject({ data, workers: 1 });
+    await nn.ready();
+    expect(String(nn.summary(new nn.Linear(2, 3), [1, 2]))).toMatch(/Linear/);
+  });
+
+  it('takes other WebAssembly all the same, and refuses that of another build', async () => {
+    const simd = new Uint8Array(readFileSync(join(root, 'dist/wattn-simd.wasm')));
+    inlineEnv.wasm = { binary: simd };
+    expect((await vectors(inlinePipeline)).wasm).toBe('given');
+    const id = /BUILD_ID "(\w+)"/.exec(readFileSync(join(root, 'build/wasm-simd/build_id.h'), 'utf8'))?.[1] as string;
+    simd.set(new TextEncoder().encode('0123456789abcdef'), Buffer.from(simd).indexOf(id));
+    inlineEnv.wasm = { binary: simd.slice() };
+    await expectError(vectors(inlinePipeline), 'StateError', /is of build 0123456789abcdef/);
+  });
+
+  it('needs no file beside its two', () => {
+    const folder = mkdtempSync(join(tmpdir(), 'wattn-inline-'));
+    for (const file of ['inline_node.js', 'inline_wasm.js']) copyFileSync(join(root, 'dist', file), join(folder, file));
+    const script = `
+      import { pipeline } from './inline_node.js';
+      const embed = await pipeline('feature-extraction', ${JSON.stringify(tiny)}, { threads: 1 });
+      process.stdout.write(String((await embed(['the river'])).dims));`;
+    expect(node(folder, script)).toEqual({ status: 0, stdout: '1,32', stderr: '' });
+    rmSync(folder, { recursive: true });
+  });
+});

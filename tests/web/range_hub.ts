@@ -1,0 +1,90 @@
+// A hub with ranges and etags, and with the faults of real ones.
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { env } from 'wattn';
+import { delay, tinyFiles, type Files } from './support.js';
+
+export const id = 'org/tiny';
+export const kPiece = 4 << 20;
+
+/** cut: ends the answer for the weights after so many bytes. refusals: so many requests have their connection closed first. pauseMs: between the pieces. */
+export class RangeHub {
+  requests: string[] = [];
+  cut = Infinity;
+  etag = '"one"';
+  type = 'application/octet-stream';
+  ranges = true;
+  refusals = 0;
+  pauseMs = 0;
+  private server!: Server;
+
+  constructor(readonly files: Files) {}
+
+  async start(): Promise<void> {
+    this.server = createServer((request, response) => void (this.answer(request, response) || response.writeHead(404).end('none')));
+    await new Promise<void>((resolve) => this.server.listen(0, '127.0.0.1', resolve));
+    env.remoteHost = `http://127.0.0.1:${(this.server.address() as AddressInfo).port}`;
+  }
+
+  /** Whether the request was for this hub, and then it is answered. */
+  answer(request: IncomingMessage, response: ServerResponse): boolean {
+    const [path] = (request.url ?? '').split('?') as [string];
+    if (!path.startsWith(`/${id}/`)) return false;
+    this.requests.push(`${request.method} ${path}${request.headers.range ? ` ${request.headers.range}` : ''}`);
+    this.respond(request, response, decodeURIComponent(path.replace(`/${id}/resolve/main/`, '')));
+    return true;
+  }
+
+  private respond(request: IncomingMessage, response: ServerResponse, name: string): void {
+    if (this.refusals-- > 0) return void request.socket.destroy();
+    const bytes = this.files.get(name);
+    if (!bytes) return void response.writeHead(404).end('none');
+    const from = this.ranges ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
+    if (from >= bytes.length && from > 0) return void response.writeHead(416).end();
+    const head = { etag: this.etag, 'content-length': bytes.length - from, 'content-type': this.type };
+    if (from > 0) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
+    else response.writeHead(200, head);
+    if (request.method === 'HEAD') return void response.end();
+    const part = bytes.subarray(from, Math.min(bytes.length, name.endsWith('.safetensors') ? this.cut : Infinity));
+    if (this.pauseMs > 0) return void this.drip(response, part);
+    if (from + part.length === bytes.length) return void response.end(part);
+    response.write(part, () => setTimeout(() => response.destroy(), 30));
+  }
+
+  private async drip(response: ServerResponse, bytes: Uint8Array): Promise<void> {
+    for (let at = 0; at < bytes.length; at += kPiece) {
+      response.write(bytes.subarray(at, at + kPiece));
+      await delay(this.pauseMs);
+    }
+    response.end();
+  }
+
+  stop(): Promise<void> {
+    this.server.closeAllConnections();
+    return new Promise((resolve) => this.server.close(() => resolve()));
+  }
+
+  weights(): string[] {
+    return this.requests.filter((line) => line.startsWith('GET') && line.includes('safetensors'));
+  }
+}
+
+/** The tiny model with weights of several pieces: a tensor that is ignored makes them long. */
+export function longFiles(): Files {
+  const files = tinyFiles();
+  const bytes = files.get('model.safetensors') as Uint8Array;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const length = Number(view.getBigUint64(0, true));
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length)));
+  const data = bytes.subarray(8 + length);
+  const more = 2 * kPiece;
+  header['cls.predictions.bias'] = { dtype: 'F32', shape: [more / 4], data_offsets: [data.length, data.length + more] };
+  const text = new TextEncoder().encode(JSON.stringify(header));
+  const padded = Math.ceil(text.length / 8) * 8;
+  const out = new Uint8Array(8 + padded + data.length + more).fill(32, 8, 8 + padded);
+  new DataView(out.buffer).setBigUint64(0, BigInt(padded), true);
+  out.set(text, 8);
+  out.set(data, 8 + padded);
+  files.set('model.safetensors', out);
+  return files;
+}
