@@ -1,12 +1,12 @@
 // Panel: which token looks at which, head by head; and what the sentence's vector loses without a head.
 import './attention.css';
-import type { ModelSpecifier } from 'wattn';
+import type { PanelProps } from "../panel.js";
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatScore, plural } from '../ui/format.js';
 import { stepInRow } from '../ui/roving.js';
 import { useInside, type Inside } from './use_inside.js';
 
-export function AttentionPanel({ source }: { source: ModelSpecifier | null }) {
+export function AttentionPanel({ model: { source } }: PanelProps) {
   const [text, setText] = useState('The cat sat on the mat because it was tired.');
   const [picked, setPicked] = useState<readonly [number, number]>([0, 0]);
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());

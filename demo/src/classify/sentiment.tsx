@@ -1,47 +1,32 @@
-// Panel: praise or blame, for models with such a head (the one in the package has it).
-import './sentiment.css';
-import { pipeline, UnsupportedError, type ModelSpecifier, type Pipelines } from 'wattn';
-import { useEffect, useState } from 'preact/hooks';
+// Card: the labels that the model was trained for; the model in the package tells praise from blame.
+import { UnsupportedError, type ModelSpecifier } from 'wattn';
+import { useKept } from '../ui/kept.js';
+import { Problem } from '../ui/lazy.js';
+import { Labels } from './labels.js';
+import { useAnswer, useTask } from './use_task.js';
 
-type Classify = Pipelines['text-classification'];
-type Scores = { label: string; score: number }[];
-
-export function SentimentPanel({ source }: { source: ModelSpecifier | null }) {
-  const [text, setText] = useState('A warm, funny and beautifully acted film.');
-  const [classify, setClassify] = useState<Classify>();
-  const [scores, setScores] = useState<Scores>([]);
-  const [hidden, setHidden] = useState(false);
-  useEffect(() => {
-    let gone = false;
-    const loading = pipeline('text-classification', source);
-    loading
-      .then((loaded) => !gone && setClassify(() => loaded))
-      .catch((error) => setHidden(error instanceof UnsupportedError || error.name === 'ModelFormatError'));
-    return () => {
-      gone = true;
-      void loading.then((loaded) => loaded.dispose()).catch(() => {});
-    };
-  }, [source]);
-  useEffect(() => {
-    let stale = false;
-    if (classify && text.trim() !== '') void classify(text, { top_k: null }).then((found) => !stale && setScores(found as Scores));
-    return () => void (stale = true);
-  }, [classify, text]);
-  if (hidden) return null;
+export function SentimentCard({ source }: { source: ModelSpecifier | null }) {
+  const [text, setText] = useKept('classify.sentiment', () => 'A warm, funny and beautifully acted film.');
+  const own = useTask('text-classification', source);
+  const isUnsupported = own.error instanceof UnsupportedError;
+  // A model without labels of its own: the one in the package answers, and the card says so.
+  const bundled = useTask('text-classification', isUnsupported ? null : undefined);
+  const { pipe, error } = isUnsupported ? bundled : own;
+  const isEmpty = text.trim() === '';
+  const answer = useAnswer(pipe && !isEmpty ? () => pipe(text, { top_k: null }) : undefined, [pipe, text]);
+  const shown = error ?? answer.error;
   return (
     <article class="panel" aria-labelledby="sentiment-title">
-      <h2 id="sentiment-title">Classify</h2>
+      <h2 id="sentiment-title">Sentiment, or whatever the model has labels for</h2>
       <label for="sentiment-text">How does this text sound?</label>
       <input id="sentiment-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
-      <ul class="labels" aria-label="Labels, best first">
-        {scores.map(({ label, score }) => (
-          <li key={label}>
-            <span>{label.toLowerCase()}</span>
-            <span class="label-bar" style={{ '--share': `${Math.round(100 * score)}%` }} aria-hidden="true" />
-            <span class="label-score">{(100 * score).toFixed(1)} %</span>
-          </li>
-        ))}
-      </ul>
+      {shown ? <Problem error={shown} /> : <Labels scores={isEmpty ? [] : lowercase(answer.value ?? [])} />}
+      {isUnsupported && (
+        <p class="hint">The loaded model has no labels of its own, so the small model in the package answers here.</p>
+      )}
     </article>
   );
 }
+
+const lowercase = (scores: readonly { label: string; score: number }[]) =>
+  scores.map(({ label, score }) => ({ label: label.toLowerCase(), score }));

@@ -1,7 +1,7 @@
 // Tokens as chips in a row: one tab stop, arrow keys inside it.
 import { useRef } from 'preact/hooks';
 import { stepInRow } from '../ui/roving.js';
-import type { ShownToken } from './tokens.js';
+import type { ShownToken } from './read_tokens.js';
 
 interface ChipsProps {
   tokens: ShownToken[];
