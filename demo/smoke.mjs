@@ -7,13 +7,16 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import { findChromium } from '../tools/setup.mjs';
+import * as about from './smoke/about.mjs';
+import * as classify from './smoke/classify.mjs';
 import * as compare from './smoke/compare.mjs';
 import * as search from './smoke/search.mjs';
+import * as tokens from './smoke/tokens.mjs';
 import { accessible, check, counts, expect, finish, kModel, narrow, open, serve } from './smoke/support.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kConfig = here('vite.config.ts');
-const kPanels = { search };
+const kPanels = { search, classify, tokens, about };
 const kBudget = 500_000; // bytes of code after brotli
 
 /** Bytes that a visitor downloads, model aside: one of the wasm files, and everything else. */

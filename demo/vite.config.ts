@@ -56,7 +56,7 @@ export default defineConfig({
       { find: /^wattn\/nn$/, replacement: here('../dist/nn_entry.js') },
     ],
   },
-  worker: { format: 'es' },
+  worker: { format: 'es', rolldownOptions: { checks: { pluginTimings: false } } },
   define: { __WATTN_VERSION__: JSON.stringify(version) },
   server: { fs: { allow: [here('.'), here('../dist'), here('../node_modules')] } },
   preview: { headers: { 'content-security-policy': kPolicy, 'x-content-type-options': 'nosniff' } },

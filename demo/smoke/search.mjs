@@ -1,10 +1,9 @@
 // The panel Search: an index is built, searched, shown, cancelled, kept and found again, and the page never waits.
-import { accessible, check, expect, kModel } from './support.mjs';
+import { accessible, check, expect, kModel, nodeEntry, written } from './support.mjs';
 
 const kPieces = 2000;
 const kLongest = 50; // ms that nothing may keep the page
 
-const nodeEntry = () => import(new URL('../../dist/node.js', import.meta.url));
 const built = (page) => page.waitForSelector('[data-index]');
 
 async function hitsOf(page) {
@@ -20,7 +19,7 @@ async function hitsOfNode(texts, size, query, count) {
   const pieces = texts.flatMap((text) => embed.tokenizer.chunk(text, { max_tokens: size }).map((piece) => piece.text));
   const [hits] = semantic_search(await embed.encode_query(query), await embed.encode_document(pieces), { top_k: count });
   await embed.dispose();
-  return hits.map(({ corpus_id, score }) => [pieces[corpus_id], score.toFixed(2).replace('-', '−')]);
+  return hits.map(({ corpus_id, score }) => [pieces[corpus_id], written(score)]);
 }
 
 const ask = async (page, query) => {

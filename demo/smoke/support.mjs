@@ -1,6 +1,7 @@
 // What the browser tests of the page share: a static host, a page with an ear on its console, and counting.
-import { createReadStream, existsSync, readFileSync, statSync } from 'node:fs';
+import { cpSync, createReadStream, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -94,3 +95,29 @@ export async function narrow(page) {
   expect('the width', await page.evaluate(() => document.documentElement.scrollWidth), 390);
 }
 
+
+/** The package's own entry for Node, to compare with. */
+export const nodeEntry = () => import(new URL('../../dist/node.js', import.meta.url));
+
+/** A number as the page writes it. */
+export const written = (number, digits = 2) => number.toFixed(digits).replace('-', '−');
+
+/** A folder with the tiny encoder and a head of tests/goldens/tasks: 'sequence' (of inference) or 'token'. */
+export function headFolder(kind) {
+  const folder = mkdtempSync(join(tmpdir(), 'wattn-demo-'));
+  const golden = (file) => here(`../../tests/goldens/tasks/${kind}/${file}`);
+  cpSync(kModel, folder, { recursive: true });
+  for (const file of ['modules.json', '1_Pooling', '2_Normalize']) rmSync(join(folder, file), { recursive: true });
+  renameSync(join(folder, 'model.safetensors'), join(folder, 'encoder.safetensors'));
+  for (const file of ['config.json', 'head.safetensors']) cpSync(golden(file), join(folder, file));
+  const shards = { encoder: 'encoder.safetensors', head: 'head.safetensors' };
+  writeFileSync(join(folder, 'model.safetensors.index.json'), JSON.stringify({ weight_map: shards }));
+  return { folder, remove: () => rmSync(folder, { recursive: true }) };
+}
+
+/** Another model for the page, from a folder of this machine. */
+export async function loadFolder(page, folder, panel) {
+  await page.getByRole('button', { name: 'Change model' }).click();
+  await page.locator('.model-panel input[type=file]').setInputFiles(folder);
+  await page.waitForSelector(`[data-panel="${panel}"]`);
+}

@@ -1,183 +1,111 @@
-// Panel: which token looks at which, head by head; and what the sentence's vector loses without a head.
+// Panel: which token looks at which: all heads at a glance, one head as lines, as numbers, and step by step.
 import './attention.css';
-import type { PanelProps } from "../panel.js";
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
+import type { PanelProps } from '../panel.js';
 import { formatScore, plural } from '../ui/format.js';
-import { stepInRow } from '../ui/roving.js';
+import { useKept } from '../ui/kept.js';
+import { Problem } from '../ui/lazy.js';
+import { Choice } from '../ui/choice.js';
+import { Lines } from './lines.js';
+import { Matrix } from './matrix.js';
+import { Overview } from './overview.js';
+import { Steps } from './steps.js';
 import { useInside, type Inside } from './use_inside.js';
 
+const kViews = [
+  ['lines', 'Lines'],
+  ['matrix', 'Numbers'],
+  ['steps', 'Step by step'],
+] as const;
+
+export type Head = readonly [layer: number, head: number];
+
+export interface ViewProps {
+  inside: Inside;
+  head: Head;
+}
+
 export function AttentionPanel({ model: { source } }: PanelProps) {
-  const [text, setText] = useState('The cat sat on the mat because it was tired.');
-  const [picked, setPicked] = useState<readonly [number, number]>([0, 0]);
+  const [text, setText] = useKept('attention.text', () => 'The cat sat on the mat because it was tired.');
+  const [pair, setPair] = useKept('attention.pair', () => '');
+  const [view, setView] = useState<(typeof kViews)[number][0]>('lines');
+  const [head, setHead] = useState<Head>([0, 0]);
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
-  const [token, setToken] = useState<number>();
-  const { inside, error } = useInside(source, text, off);
-  const name = picked.join(' ');
-  const toggle = () => {
-    const next = new Set(off);
-    if (!next.delete(name)) next.add(name);
-    setOff(next);
-  };
+  const { inside, error } = useInside(source, { text, pair, off });
   return (
     <article class="panel attention-panel" aria-labelledby="attention-title">
       <h2 id="attention-title">Attention</h2>
-      <label for="attention-text">What does each token of this text look at?</label>
-      <input id="attention-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
-      {error && (
-        <p class="error" role="alert">
-          {error.message}
-        </p>
-      )}
-      {inside ? (
-        <div class="attention">
-          <Overview inside={inside} picked={picked} off={off} onPick={setPicked} />
-          <HeadView inside={inside} picked={picked} token={token} onToken={setToken} />
+      <div class="attention-texts">
+        <div>
+          <label for="attention-text">What does each token of this text look at?</label>
+          <input id="attention-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
         </div>
-      ) : (
-        !error && <p class="hint">Opening the model…</p>
-      )}
+        <div>
+          <label for="attention-pair">A second text beside it, if you like</label>
+          <input id="attention-pair" value={pair} autocomplete="off" onInput={(event) => setPair(event.currentTarget.value)} />
+        </div>
+      </div>
+      {error && <Problem error={error} />}
+      {!inside && !error && <p class="hint">Opening the model…</p>}
       {inside && (
-        <div class="attention-line">
-          <button type="button" class="secondary outline small" aria-pressed={off.has(name)} onClick={toggle}>
-            Turn layer {picked[0] + 1}, head {picked[1] + 1} {off.has(name) ? 'on' : 'off'}
-          </button>
-          <p class="timing" role="status">
-            {off.size === 0
-              ? 'Every head is on.'
-              : `${plural(off.size, 'head')} off: the sentence's vector keeps a cosine of ${formatScore(inside.kept)} to the whole model's.`}
-          </p>
+        <div class="attention">
+          <div>
+            <h3>All heads</h3>
+            <p class="hint">A row a layer; in each picture, a row what one token looks at. Choose a head.</p>
+            <Overview inside={inside} head={head} off={off} onHead={setHead} />
+            <Switches inside={inside} head={head} off={off} onOff={setOff} />
+          </div>
+          <div>
+            <div class="panel-head">
+              <h3>
+                Layer {head[0] + 1}, head {head[1] + 1}
+              </h3>
+              <Choice label="View of the head" value={view} options={kViews} onChange={setView} />
+            </div>
+            {inside.cut && <p class="warning">The text goes on; its first {inside.tokens.length} tokens are shown.</p>}
+            {view === 'lines' && <Lines inside={inside} head={head} />}
+            {view === 'matrix' && <Matrix inside={inside} head={head} />}
+            {view === 'steps' && <Steps inside={inside} head={head} />}
+          </div>
         </div>
       )}
     </article>
   );
 }
 
-interface OverviewProps {
-  inside: Inside;
-  picked: readonly [number, number];
+interface SwitchesProps extends ViewProps {
   off: ReadonlySet<string>;
-  onPick: (picked: readonly [number, number]) => void;
+  onOff: (off: ReadonlySet<string>) => void;
 }
 
-/** Every head as a small picture: a row a layer. */
-function Overview({ inside, picked, off, onPick }: OverviewProps) {
-  const grid = useRef<HTMLDivElement>(null);
-  const heads = inside.attentions[0]?.length ?? 0;
-  const move = (event: KeyboardEvent) => {
-    const at = picked[0] * heads + picked[1];
-    const down = { ArrowDown: heads, ArrowUp: -heads }[event.key];
-    const next = down ? at + down : stepInRow(event.key, at, inside.attentions.length * heads);
-    if (next === undefined || next < 0 || next >= inside.attentions.length * heads) return;
-    event.preventDefault();
-    onPick([Math.floor(next / heads), next % heads]);
-    grid.current?.querySelectorAll<HTMLElement>('button')[next]?.focus();
+/** Turns heads off, and says what the text's vector loses. */
+function Switches({ inside, head, off, onOff }: SwitchesProps) {
+  const [layer, one] = head;
+  const toggle = (names: readonly string[]) => {
+    const next = new Set(off);
+    const isOff = names.every((name) => next.has(name));
+    for (const name of names) {
+      if (isOff) next.delete(name);
+      else next.add(name);
+    }
+    onOff(next);
   };
+  const name = `${layer} ${one}`;
+  const row = (inside.attentions[layer] ?? []).map((_, i) => `${layer} ${i}`);
+  const isRowOff = row.every((other) => off.has(other));
   return (
-    <div class="heads" role="group" aria-label="Layers and heads" ref={grid} style={{ '--columns': heads }} onKeyDown={move}>
-      {inside.attentions.flatMap((layer, l) =>
-        layer.map((weights, h) => {
-          const on = picked[0] === l && picked[1] === h;
-          const isOff = off.has(`${l} ${h}`);
-          return (
-            <button
-              key={`${l} ${h}`}
-              type="button"
-              class={`head${on ? ' is-on' : ''}${isOff ? ' is-off' : ''}`}
-              tabIndex={on ? 0 : -1}
-              aria-pressed={on}
-              aria-label={`Layer ${l + 1}, head ${h + 1}${isOff ? ', off' : ''}`}
-              title={`layer ${l + 1}, head ${h + 1}`}
-              onClick={() => onPick([l, h])}
-            >
-              <Picture weights={weights} seq={inside.tokens.length} />
-            </button>
-          );
-        }),
-      )}
+    <div class="attention-line">
+      <button type="button" class="secondary outline small" aria-pressed={off.has(name)} onClick={() => toggle([name])}>
+        Turn layer {layer + 1}, head {one + 1} {off.has(name) ? 'on' : 'off'}
+      </button>
+      <button type="button" class="secondary outline small" aria-pressed={isRowOff} onClick={() => toggle(row)}>
+        Turn all of layer {layer + 1} {isRowOff ? 'on' : 'off'}
+      </button>
+      <p class="timing" role="status">
+        {off.size === 0
+          ? 'Every head is on.'
+          : `${plural(off.size, 'head')} off: the text's mean vector keeps a cosine of ${formatScore(inside.kept)} to the whole model's.`}
+      </p>
     </div>
   );
-}
-
-/** A matrix of weights, a pixel each: darker is more. */
-function Picture({ weights, seq }: { weights: Float32Array; seq: number }) {
-  const canvas = useRef<HTMLCanvasElement>(null);
-  useEffect(() => {
-    const context = canvas.current?.getContext('2d');
-    if (!context) return;
-    const image = context.createImageData(seq, seq);
-    weights.forEach((weight, i) => image.data.set([124, 112, 240, Math.round(255 * Math.sqrt(weight))], 4 * i));
-    context.putImageData(image, 0, 0);
-  }, [weights, seq]);
-  return <canvas ref={canvas} width={seq} height={seq} aria-hidden="true" />;
-}
-
-interface HeadProps {
-  inside: Inside;
-  picked: readonly [number, number];
-  token: number | undefined;
-  onToken: (token: number | undefined) => void;
-}
-
-const kRow = 26;
-const kWidth = 420;
-const kLeft = 130;
-
-/** Lines from each token (left) to those that it looks at (right), as wide as the weight. */
-function HeadView({ inside, picked, token, onToken }: HeadProps) {
-  const { tokens, attentions } = inside;
-  const weights = attentions[picked[0]]?.[picked[1]] ?? new Float32Array();
-  const seq = tokens.length;
-  const shown = token !== undefined && token < seq ? token : undefined;
-  const rows = shown === undefined ? tokens.map((_, i) => i) : [shown];
-  const y = (i: number) => kRow * i + kRow / 2;
-  return (
-    <div class="head-view">
-      <svg viewBox={`0 0 ${kWidth} ${kRow * seq}`} role="img" aria-label={`Layer ${picked[0] + 1}, head ${picked[1] + 1}`}>
-        {rows.flatMap((i) =>
-          tokens.map((_, k) => {
-            const weight = weights[i * seq + k] ?? 0;
-            if (weight < 0.03) return null;
-            return (
-              <path
-                key={`${i} ${k}`}
-                d={`M${kLeft} ${y(i)}L${kWidth - kLeft} ${y(k)}`}
-                stroke-opacity={Math.sqrt(weight)}
-                stroke-width={0.5 + 5 * weight}
-              />
-            );
-          }),
-        )}
-        {tokens.map((text, i) => (
-          <g key={i}>
-            <text
-              x={kLeft - 8}
-              y={y(i)}
-              text-anchor="end"
-              class={shown === i ? 'is-on' : undefined}
-              tabIndex={0}
-              aria-label={sentenceOf(tokens, weights, i)}
-              onMouseEnter={() => onToken(i)}
-              onMouseLeave={() => onToken(undefined)}
-              onFocus={() => onToken(i)}
-              onBlur={() => onToken(undefined)}
-            >
-              {text}
-            </text>
-            <text x={kWidth - kLeft + 8} y={y(i)} aria-hidden="true">
-              {text}
-              {shown !== undefined && <tspan class="weight"> {(weights[shown * seq + i] ?? 0).toFixed(2)}</tspan>}
-            </text>
-          </g>
-        ))}
-      </svg>
-    </div>
-  );
-}
-
-/** In words, what one token looks at most. */
-function sentenceOf(tokens: readonly string[], weights: Float32Array, i: number): string {
-  const seq = tokens.length;
-  const order = tokens.map((_, k) => k).sort((a, b) => (weights[i * seq + b] ?? 0) - (weights[i * seq + a] ?? 0));
-  const most = order.slice(0, 3).map((k) => `${tokens[k]} ${(weights[i * seq + k] ?? 0).toFixed(2)}`);
-  return `${tokens[i]} looks at ${most.join(', ')}`;
 }

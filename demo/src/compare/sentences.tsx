@@ -87,7 +87,7 @@ interface RowProps {
 function SentenceRow({ embed, sentence, number, marked, onText, onRemove }: RowProps) {
   const { id, text } = sentence;
   const [active, setActive] = useState<number>();
-  const tokenized = useMemo(() => readTokens(embed, text), [embed, text]);
+  const tokenized = useMemo(() => readTokens(embed.tokenizer, text, embed.info().max_length), [embed, text]);
   const token = active === undefined ? undefined : tokenized.tokens[active];
   return (
     <li class={marked ? 'sentence is-marked' : 'sentence'} data-id={id}>
