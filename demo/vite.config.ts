@@ -49,9 +49,16 @@ export default defineConfig({
   base: './',
   appType: 'mpa', // a file that is not there is a 404, never the start page
   plugins: [preact(), strictPolicy, ...(model ? [demoModel(model)] : [])],
-  resolve: { alias: { wattn: here('../dist/index.js') } }, // what ships, not its sources
+  resolve: {
+    // What ships, not its sources.
+    alias: [
+      { find: /^wattn$/, replacement: here('../dist/index.js') },
+      { find: /^wattn\/nn$/, replacement: here('../dist/nn_entry.js') },
+    ],
+  },
+  worker: { format: 'es', rolldownOptions: { checks: { pluginTimings: false } } },
   define: { __WATTN_VERSION__: JSON.stringify(version) },
   server: { fs: { allow: [here('.'), here('../dist'), here('../node_modules')] } },
   preview: { headers: { 'content-security-policy': kPolicy, 'x-content-type-options': 'nosniff' } },
-  build: { outDir: here('dist'), emptyOutDir: true, target: 'es2022' },
+  build: { outDir: here('dist'), emptyOutDir: true, target: 'es2022', rolldownOptions: { checks: { pluginTimings: false } } },
 });

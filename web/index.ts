@@ -18,6 +18,7 @@ export {
   UnsupportedError,
   WattnError,
 } from './errors.js';
+export { inspectModel, type InspectedLayer, type Inspection } from './inspect.js';
 export { attention_rollout, to_bertviz } from './attention.js';
 export { AutoModel } from './model.js';
 export * as nn from './nn.js';

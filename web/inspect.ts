@@ -3,7 +3,7 @@ import { Engine } from './engine.js';
 import { checkOptions } from './options.js';
 import type { LoadOptions, MemoryInfo, ModelSpecifier } from './types.js';
 
-export interface Layer {
+export interface InspectedLayer {
   /** The checkpoint's words. */
   name: string;
   type: string;
@@ -19,10 +19,10 @@ export interface Inspection {
   model_type: string;
   /** Tokens of the sequence that output shapes and mult_adds are for. */
   seq: number;
-  layers: Layer[];
+  layers: InspectedLayer[];
   parameters: number;
   mult_adds: number;
-  /** Bytes of tensors by dtype: as the files have them, and as they are held. */
+  /** Bytes by dtype: of the files' tensors (of a GGUF file, whose blocks mix types, the whole file), and as they are held. */
   bytes: { stored: Record<string, number>; held: Record<string, number> };
   /** Bytes of the weight files. */
   files: Record<string, number>;
@@ -31,6 +31,8 @@ export interface Inspection {
 
 const kPrefixBytes = 8;
 
+const isGguf = (file: string) => /\.gguf$/i.test(file);
+
 /** Keeps the header of a safetensors file as its bytes pass. */
 class HeaderReader {
   private head: number[] = [];
@@ -38,8 +40,11 @@ class HeaderReader {
   private filled = 0;
   bytes = 0;
 
+  constructor(private readonly file: string) {}
+
   push(chunk: Uint8Array): void {
     this.bytes += chunk.length;
+    if (isGguf(this.file)) return; // its header is another
     let at = 0;
     while (at < chunk.length && this.head.length < kPrefixBytes) this.head.push(chunk[at++] as number);
     if (this.head.length < kPrefixBytes) return;
@@ -51,6 +56,10 @@ class HeaderReader {
 
   /** Bytes by dtype. The engine has checked the header by the time this is asked. */
   *dtypes(): Generator<[dtype: string, bytes: number]> {
+    if (isGguf(this.file)) {
+      yield ['GGUF', this.bytes];
+      return;
+    }
     const tensors = JSON.parse(new TextDecoder().decode(this.header)) as Record<
       string,
       { dtype: string; data_offsets: [number, number] }
@@ -63,13 +72,13 @@ class HeaderReader {
 
 /** Loads a model and tells what it is made of. seq: tokens of the sequence to reckon with; default: the model's max_length. */
 export async function inspectModel(
-  model: ModelSpecifier | undefined,
+  model?: ModelSpecifier | null,
   { seq, ...options }: LoadOptions & { seq?: number | undefined } = {},
 ): Promise<Inspection> {
   checkOptions('inspect', { seq }, { seq: 'count' });
   const readers = new Map<string, HeaderReader>();
   const engine = await Engine.load('inspect', model, options, 'none', (file, chunk) => {
-    const reader = readers.get(file) ?? new HeaderReader();
+    const reader = readers.get(file) ?? new HeaderReader(file);
     readers.set(file, reader);
     reader.push(chunk);
   });

@@ -10,5 +10,4 @@ useWorkers(nodeWorkers);
 export * from './index.js';
 
 // For cli.ts alone, which shares this file with the programs that import it.
-export { inspectModel, type Inspection } from './inspect.js';
 export { isHubId } from './model_source.js';

@@ -1,21 +1,15 @@
 // The page's shell: what is above and below the panels, and which of them are there.
-import { useMemo, useRef, useState } from 'preact/hooks';
+import type { EmbedOptions } from 'wattn';
+import { useMemo } from 'preact/hooks';
 import { ModelPanel } from './model/model_panel.js';
 import { useModel, type ModelState, type ReadyModel } from './model/use_model.js';
-import { AttentionPanel } from './panels/attention.js';
-import { SearchPanel } from './panels/search.js';
-import { SentencesPanel } from './panels/sentences.js';
-import { SentimentPanel } from './panels/sentiment.js';
-import { SimilarityPanel } from './panels/similarity.js';
 import { Preview } from './preview.js';
-import { exampleSentences, isEmpty, type Entry, type Sentence } from './sentences.js';
+import { Tabs } from './tabs.js';
 import { ThemeButton } from './ui/theme.js';
-import { useEmbeddings } from './use_embeddings.js';
 
 export function App() {
   const control = useModel();
   const { state } = control;
-  const [sentences, setSentences] = useState(exampleSentences);
   return (
     <>
       <a class="skip" href="#main">
@@ -25,7 +19,7 @@ export function App() {
       <main id="main" class="container">
         <ModelPanel control={control} />
         {state.kind === 'ready' ? (
-          <Workbench key={state.serial} model={state} sentences={sentences} onChange={setSentences} />
+          <Workbench key={state.serial} model={state} />
         ) : (
           <Preview />
         )}
@@ -64,46 +58,14 @@ function announce(state: ModelState): string {
   return quarter === 0 ? `Loading the model ${state.name}.` : `Loaded ${quarter} %.`;
 }
 
-interface WorkbenchProps {
-  model: ReadyModel;
-  sentences: Sentence[];
-  onChange: (sentences: Sentence[]) => void;
-}
-
-/** The panels that need a model. */
-function Workbench({ model, sentences, onChange }: WorkbenchProps) {
-  const { embed } = model;
-  const [pair, setPair] = useState<readonly number[]>([]);
+/** The panels, which need a model. */
+function Workbench({ model }: { model: ReadyModel }) {
   // Where the repository does not say how to pool, this page takes the mean (and says so).
-  const options = useMemo(() => (embed.info().pooled ? {} : ({ pooling: 'mean', normalize: true } as const)), [embed]);
-  const texts = sentences.filter((sentence) => !isEmpty(sentence)).map(({ text }) => text);
-  const embedded = useEmbeddings(embed, texts, options);
-  const entries = useEntries(sentences, embedded.vectors);
-  return (
-    <div class="workbench">
-      <SentencesPanel embed={embed} sentences={sentences} onChange={onChange} marked={pair} />
-      <div class="side">
-        <SimilarityPanel entries={entries} embedded={embedded} pair={pair} onPair={setPair} assumed={options.pooling} />
-        <SearchPanel embed={embed} entries={entries} options={options} />
-        <SentimentPanel source={model.source} />
-      </div>
-      <AttentionPanel source={model.source} />
-    </div>
+  const options = useMemo<EmbedOptions>(
+    () => (model.embed.info().pooled ? {} : { pooling: 'mean', normalize: true }),
+    [model.serial],
   );
-}
-
-/** Sentences with their vectors. One that is being edited keeps the vector it had until the new one is there. */
-function useEntries(sentences: readonly Sentence[], vectors: ReadonlyMap<string, Float32Array>): Entry[] {
-  const last = useRef(new Map<number, Float32Array>());
-  return useMemo(() => {
-    const entries = sentences.flatMap((sentence, index) => {
-      const { id, text } = sentence;
-      const vector = vectors.get(text) ?? last.current.get(id);
-      return vector && !isEmpty(sentence) ? [{ id, index, text, vector }] : [];
-    });
-    last.current = new Map(entries.map(({ id, vector }) => [id, vector]));
-    return entries;
-  }, [sentences, vectors]);
+  return <Tabs model={model} options={options} />;
 }
 
 function Footer({ state }: { state: ModelState }) {

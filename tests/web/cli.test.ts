@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'wattn';
@@ -156,6 +156,12 @@ describe('wattn inspect', () => {
     });
     expect(json.layers.length).toBe(23);
     expect(json.memory.total).toBe(json.memory.weights + json.memory.activations);
+  });
+
+  it('takes a GGUF file, as the model in the package is', async () => {
+    const [json] = linesOf(await wattn(['inspect', '--json']));
+    const size = statSync(join(root, 'models/default/wattn-default.gguf')).size;
+    expect(json).toMatchObject({ parameters: 3283712, bytes: { stored: { GGUF: size } }, files: { 'wattn-default.gguf': size } });
   });
 });
 

@@ -2,7 +2,7 @@
 import './model.css';
 import type { RefObject } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { formatBytes, formatCount, formatTime } from '../ui/format.js';
+import { formatBytes, formatCount, formatTime, plural } from '../ui/format.js';
 import { kExample, ModelPicker } from './model_picker.js';
 import type { LoadProgress, ModelControl, ReadyModel } from './use_model.js';
 
@@ -55,8 +55,6 @@ function Loading({ progress, onCancel }: { progress: LoadProgress | undefined; o
   );
 }
 
-const kWasm = { relaxed: 'relaxed SIMD', simd: 'SIMD', given: 'given by the page' };
-
 interface FactsProps {
   model: ReadyModel;
   onChange: () => void;
@@ -65,38 +63,26 @@ interface FactsProps {
 
 function ModelFacts({ model, onChange, heading }: FactsProps) {
   const info = model.embed.info();
-  const memory = model.embed.memory();
-  const facts: [string, string, string?][] = [
-    ['Type', info.model_type],
-    ['Layers', formatCount(info.num_hidden_layers), `${info.num_attention_heads} heads each`],
-    ['Vector', formatCount(info.hidden_size), 'numbers a text'],
-    ['Longest text', formatCount(info.max_length), 'tokens'],
-    ['Weights', formatBytes(memory.weights), info.dtype],
-    ['Working memory', formatBytes(memory.activations), 'and never more'],
-    ['WebAssembly', kWasm[info.wasm], `${info.kernels} kernels, ${info.precision}`],
-    ['Loaded in', formatTime(model.loadMs)],
+  const facts = [
+    info.model_type,
+    plural(info.num_hidden_layers, 'layer'),
+    `${formatCount(info.hidden_size)} numbers a token`,
+    `${formatBytes(model.embed.memory().weights)} of weights`,
+    `loaded in ${formatTime(model.loadMs)}`,
   ];
   return (
     <>
-      <div class="panel-head">
-        <h2 id="model-title" tabIndex={-1} ref={heading}>
-          {model.name}
-        </h2>
+      <div class="model-line">
+        <div>
+          <h2 id="model-title" tabIndex={-1} ref={heading}>
+            {model.name}
+          </h2>
+          <p class="hint">{facts.join(' · ')}</p>
+        </div>
         <button type="button" class="secondary outline small" onClick={onChange}>
           Change model
         </button>
       </div>
-      <dl class="facts">
-        {facts.map(([name, value, note]) => (
-          <div key={name}>
-            <dt>{name}</dt>
-            <dd>
-              {value}
-              {note && <small>{note}</small>}
-            </dd>
-          </div>
-        ))}
-      </dl>
     </>
   );
 }

@@ -40,6 +40,10 @@ export const kBundled = 'The model in the package';
 
 let lastSerial = 0;
 
+/** Places relative to the page become addresses that mean the same in every worker. */
+const absolute = (model: ModelSpecifier | null): ModelSpecifier | null =>
+  typeof model === 'string' && /^\.{0,2}\//.test(model) ? new URL(model, document.baseURI).href : model;
+
 export function useModel(): ModelControl {
   const [state, setState] = useState<ModelState>({ kind: 'none' });
   const controller = useRef<AbortController | undefined>(undefined);
@@ -51,7 +55,8 @@ export function useModel(): ModelControl {
     loaded.current = undefined;
   }, []);
 
-  const load = useCallback(async (model: ModelSpecifier | null, name: string) => {
+  const load = useCallback(async (chosen: ModelSpecifier | null, name: string) => {
+    const model = absolute(chosen);
     release();
     const { signal } = (controller.current = new AbortController());
     const show = (next: ModelState) => {

@@ -1,5 +1,5 @@
-// The tokens of one text, as the model will see them.
-import type { FeatureExtractionPipeline } from 'wattn';
+// The tokens of one text, as a tokenizer cuts it.
+import type { Tokenizer } from 'wattn';
 
 export interface ShownToken {
   token: string;
@@ -20,12 +20,13 @@ export interface TokenizedText {
   error?: Error;
 }
 
-export function readTokens(embed: FeatureExtractionPipeline, text: string): TokenizedText {
+const isInWord = (text: string, at: number) => at > 0 && /^[\p{L}\p{N}]{2}$/u.test(text.slice(at - 1, at + 1));
+
+/** maxLength: where a model stops reading; without it, all of the text. */
+export function readTokens(tokenizer: Tokenizer, text: string, maxLength?: number): TokenizedText {
   try {
-    const { tokenizer } = embed;
     const encoding = tokenizer(text, {
-      truncation: true,
-      max_length: embed.info().max_length,
+      ...(maxLength !== undefined && { truncation: true, max_length: maxLength }),
       return_offsets_mapping: true,
       return_special_tokens_mask: true,
       return_tensor: false,
@@ -35,7 +36,8 @@ export function readTokens(embed: FeatureExtractionPipeline, text: string): Toke
     const tokens = ids.map((id, i): ShownToken => {
       const token = names[i] as string;
       const special = encoding.special_tokens_mask?.[i] === 1;
-      return { token, id, special, joined: token.startsWith('##'), span: encoding.offset_mapping?.[i] ?? [0, 0] };
+      const span = encoding.offset_mapping?.[i] ?? [0, 0];
+      return { token, id, special, joined: !special && isInWord(text, span[0]), span };
     });
     const truncated = encoding.truncated[0] === true;
     const readUpTo = truncated ? Math.max(0, ...tokens.map(({ span }) => span[1])) : undefined;

@@ -2,10 +2,10 @@
 import './sentences.css';
 import type { FeatureExtractionPipeline } from 'wattn';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
-import { exampleSentences, makeSentence, splitLines, type Sentence } from '../sentences.js';
+import { exampleSentences, makeSentence, splitLines, type Sentence } from './sentence.js';
 import { plural } from '../ui/format.js';
-import { TokenChips } from './token_chips.js';
-import { readTokens, type TokenizedText } from './tokens.js';
+import { TokenChips } from '../tokens/token_chips.js';
+import { readTokens, type TokenizedText } from '../tokens/read_tokens.js';
 
 interface PanelProps {
   embed: FeatureExtractionPipeline;
@@ -87,7 +87,7 @@ interface RowProps {
 function SentenceRow({ embed, sentence, number, marked, onText, onRemove }: RowProps) {
   const { id, text } = sentence;
   const [active, setActive] = useState<number>();
-  const tokenized = useMemo(() => readTokens(embed, text), [embed, text]);
+  const tokenized = useMemo(() => readTokens(embed.tokenizer, text, embed.info().max_length), [embed, text]);
   const token = active === undefined ? undefined : tokenized.tokens[active];
   return (
     <li class={marked ? 'sentence is-marked' : 'sentence'} data-id={id}>

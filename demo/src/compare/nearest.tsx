@@ -1,10 +1,10 @@
 // Panel: the sentences, ranked by how near they are to a query.
-import './search.css';
+import './nearest.css';
 import { semantic_search, type EmbedOptions, type FeatureExtractionPipeline } from 'wattn';
 import { useMemo, useState } from 'preact/hooks';
-import type { Entry } from '../sentences.js';
+import type { Entry } from './sentence.js';
 import { formatScore, formatTime } from '../ui/format.js';
-import { useEmbeddings } from '../use_embeddings.js';
+import { useEmbeddings } from './use_embeddings.js';
 
 interface PanelProps {
   embed: FeatureExtractionPipeline;
@@ -16,7 +16,7 @@ interface Hit extends Entry {
   score: number;
 }
 
-export function SearchPanel({ embed, entries, options }: PanelProps) {
+export function NearestPanel({ embed, entries, options }: PanelProps) {
   const [query, setQuery] = useState('a pet taking a nap');
   const prompt = embed.info().prompts.query;
   // As sentence-transformers does: a model that has a prompt for queries gets it.
@@ -26,8 +26,8 @@ export function SearchPanel({ embed, entries, options }: PanelProps) {
   // While a changed query is on its way, the answer to the one before stays.
   const hits = useMemo(() => rank([...vectors.values()][0], entries), [vectors, entries]);
   return (
-    <article class="panel" aria-labelledby="search-title">
-      <h2 id="search-title">Search</h2>
+    <article class="panel" aria-labelledby="nearest-title">
+      <h2 id="nearest-title">Nearest</h2>
       <label for="query">Rank the sentences by their nearness to</label>
       <input
         id="query"

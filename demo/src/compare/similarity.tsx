@@ -2,10 +2,10 @@
 import './similarity.css';
 import { cos_sim } from 'wattn';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { Entry } from '../sentences.js';
+import type { Entry } from './sentence.js';
 import { formatCount, formatScore, formatTime, plural, shorten } from '../ui/format.js';
 import { stepInSquare } from '../ui/roving.js';
-import type { EmbeddedTexts, Run } from '../use_embeddings.js';
+import type { EmbeddedTexts, Run } from './use_embeddings.js';
 
 interface PanelProps {
   entries: readonly Entry[];

@@ -1,21 +1,28 @@
 // Tokens as chips in a row: one tab stop, arrow keys inside it.
+import './token_chips.css';
 import { useRef } from 'preact/hooks';
 import { stepInRow } from '../ui/roving.js';
-import type { ShownToken } from './tokens.js';
+import type { ShownToken } from './read_tokens.js';
 
 interface ChipsProps {
   tokens: ShownToken[];
   label: string;
   active: number | undefined;
   onActive: (index: number | undefined) => void;
+  /** Stretch of the text that is pointed at elsewhere: tokens that share a letter with it are marked. */
+  linked?: readonly [number, number] | undefined;
 }
 
-const classOf = ({ special, joined }: ShownToken) => `chip${special ? ' is-special' : ''}${joined ? ' is-joined' : ''}`;
+const overlaps = ({ special, span }: ShownToken, linked: ChipsProps['linked']) =>
+  linked !== undefined && !special && span[0] < linked[1] && linked[0] < span[1];
+
+const classOf = ({ special, joined }: ShownToken, isLinked: boolean) =>
+  `chip${special ? ' is-special' : ''}${joined ? ' is-joined' : ''}${isLinked ? ' is-linked' : ''}`;
 
 const describe = ({ token, id, special, span }: ShownToken) =>
   `${token}, id ${id}, ${special ? 'special token' : `characters ${span[0]} to ${span[1]}`}`;
 
-export function TokenChips({ tokens, label, active, onActive }: ChipsProps) {
+export function TokenChips({ tokens, label, active, onActive, linked }: ChipsProps) {
   const row = useRef<HTMLDivElement>(null);
   const last = useRef(0); // where the focus was, and comes back to
   const stop = Math.min(last.current, tokens.length - 1);
@@ -32,7 +39,7 @@ export function TokenChips({ tokens, label, active, onActive }: ChipsProps) {
         <span
           key={i}
           role="option"
-          class={classOf(token)}
+          class={classOf(token, overlaps(token, linked))}
           tabIndex={i === stop ? 0 : -1}
           aria-selected={i === active}
           aria-label={describe(token)}

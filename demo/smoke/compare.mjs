@@ -1,0 +1,156 @@
+// The panel Compare, and the choice of a model.
+import { expect, kModel } from './support.mjs';
+
+const cellTexts = (page) => page.locator('.matrix .cell').allTextContents();
+const sentences = (page) => page.locator('.sentence textarea').evaluateAll((areas) => areas.map((area) => area.value));
+
+export async function matrixShown(page) {
+  await page.waitForSelector('.sentence textarea');
+  const count = (await sentences(page)).length;
+  await page.waitForFunction((cells) => document.querySelectorAll('.matrix .cell').length === cells, count * count);
+  await page.waitForSelector('.hits li');
+}
+
+/** The same numbers from the package's own entry for Node. */
+export async function matrixOfNode(texts) {
+  const { cos_sim, pipeline } = await import(new URL('../../dist/node.js', import.meta.url));
+  const embed = await pipeline('feature-extraction', kModel);
+  const vectors = (await embed(texts)).tolist();
+  await embed.dispose();
+  const score = (a, b) => cos_sim(a, b).toFixed(2).replace('-', '−');
+  return vectors.flatMap((a) => vectors.map((b) => score(a, b)));
+}
+
+export async function servedModel(page) {
+  await matrixShown(page);
+  expect('the matrix', await cellTexts(page), await matrixOfNode(await sentences(page)));
+  return page
+    .locator('.best')
+    .innerText()
+    .then((text) => text.replace(/\s+/g, ' '));
+}
+
+export async function tokens(page) {
+  const row = page.locator('.sentence').first();
+  const chip = row.locator('.chip').nth(2);
+  await chip.hover();
+  const [mark, token] = [await row.locator('mark').textContent(), await chip.textContent()];
+  expect('the marked text', mark.toLowerCase(), token.replace(/^##/, ''));
+  const detail = await row.locator('.detail').innerText();
+  if (!/id \d+ · characters \d+ to \d+/.test(detail)) throw new Error(`below the tokens stands '${detail}'`);
+  await page.locator('h1').hover();
+  const last = await row.locator('.chip').count();
+  await row.locator('.chip[tabindex="0"]').focus();
+  await page.keyboard.press('End');
+  expect(
+    'the focus',
+    await row
+      .locator('.chip')
+      .nth(last - 1)
+      .evaluate((end) => end === document.activeElement),
+    true,
+  );
+}
+
+export async function typing(page) {
+  const before = await cellTexts(page);
+  await page.locator('.sentence textarea').first().fill('the river and the river and the bank');
+  await page.waitForFunction(() => /^1 sentence with /.test(document.querySelector('.timing').textContent));
+  const after = await cellTexts(page);
+  const size = Math.sqrt(after.length);
+  const changed = after.flatMap((text, i) => (text === before[i] ? [] : [i]));
+  if (changed.length === 0) throw new Error('the matrix stayed as it was');
+  if (changed.some((i) => i >= size && i % size !== 0)) throw new Error('a cell of two other sentences changed');
+}
+
+export async function longText(page) {
+  await page.locator('.sentence textarea').last().fill('on and '.repeat(200));
+  await page.waitForSelector('.sentence:last-child .detail .warning');
+  expect(
+    'what is struck out and what is read',
+    await page
+      .locator('.sentence')
+      .last()
+      .locator('.mirror')
+      .evaluate((mirror) => {
+        return mirror.querySelector('s').textContent.length > 1000 && mirror.textContent.length === 1401;
+      }),
+    true,
+  );
+}
+
+export async function lines(page) {
+  const before = (await sentences(page)).length;
+  await page.locator('.sentence textarea').last().press('Enter');
+  await page.locator('.sentence textarea').nth(before).fill('one more');
+  await matrixShown(page);
+  await page.getByRole('button', { name: `Remove sentence ${before + 1}` }).click();
+  await matrixShown(page);
+  expect('the number of sentences', (await sentences(page)).length, before);
+}
+
+export async function search(page) {
+  await page.getByRole('searchbox').fill('the boats on the river');
+  await page.waitForFunction(() => /^Nearest: sentence /.test(document.querySelectorAll('.timing')[1].textContent));
+  const scores = (await page.locator('.hit-score').allTextContents()).map((text) => Number(text.replace('−', '-')));
+  expect(
+    'the order',
+    scores,
+    [...scores].sort((a, b) => b - a),
+  );
+  expect('the number of hits', scores.length, (await sentences(page)).length);
+}
+
+export async function keyboard(page) {
+  await page.locator('.cell[tabindex="0"]').focus();
+  await page.keyboard.press('ArrowRight');
+  await page.keyboard.press('ArrowDown');
+  await page.keyboard.press('ArrowRight');
+  expect('the focused cell', await page.evaluate(() => document.activeElement.dataset.cell), '1 2');
+  expect('marked sentences', await page.locator('.sentence.is-marked').count(), 2);
+}
+
+export async function noSuchModel(page) {
+  await page.getByRole('button', { name: 'Change model' }).click();
+  await page.locator('#address').fill('./nothing/');
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  const text = await page.getByRole('alert').innerText();
+  if (!/ModelFormatError/.test(text) || !/config\.json.*nothing/.test(text)) throw new Error(`the page says '${text}'`);
+  expect('the field', await page.locator('#address').inputValue(), './nothing/');
+}
+
+export async function cancel(page) {
+  await page.locator('#address').fill('./stuck/');
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  await page.waitForSelector('progress[value]');
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.waitForSelector('#address');
+  await page.getByText('Loading was cancelled').waitFor({ state: 'attached' });
+  expect('errors', await page.locator('.error').count(), 0);
+}
+
+export async function bundled(page) {
+  await page.getByRole('button', { name: 'Use it' }).click();
+  await matrixShown(page);
+  expect('the name', await page.locator('#model-title').innerText(), 'The model in the package');
+  await page.getByRole('button', { name: 'Change model' }).click();
+  await page.waitForSelector('#address');
+}
+
+export async function folder(page) {
+  await page.locator('input[type=file]').setInputFiles(kModel);
+  await matrixShown(page);
+  expect('the name', await page.locator('#model-title').innerText(), 'model');
+}
+
+/** Beside the zone that is drawn for it: the whole page takes it. */
+export async function dropped(page) {
+  await page.getByRole('button', { name: 'Change model' }).click();
+  await page.waitForSelector('#address');
+  const session = await page.context().newCDPSession(page);
+  const data = { items: [], files: [kModel], dragOperationsMask: 1 };
+  for (const type of ['dragEnter', 'dragOver', 'drop'])
+    await session.send('Input.dispatchDragEvent', { type, x: 600, y: 800, data });
+  await matrixShown(page);
+}
+

@@ -1,0 +1,123 @@
+// What the browser tests of the page share: a static host, a page with an ear on its console, and counting.
+import { cpSync, createReadStream, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const here = (path) => fileURLToPath(new URL(path, import.meta.url));
+export const kModel = here('../../tests/goldens/bert-tiny/model');
+const kPolicy =
+  "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self' https:";
+const kTypes = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.css': 'text/css',
+  '.svg': 'image/svg+xml',
+  '.wasm': 'application/wasm',
+  '.gguf': 'application/octet-stream',
+};
+
+export const counts = { passed: 0, failed: 0, skipped: 0 };
+
+export async function check(name, run) {
+  try {
+    const note = await run();
+    counts.passed += 1;
+    console.log(`ok ${name}${typeof note === 'string' ? `: ${note}` : ''}`);
+  } catch (error) {
+    counts.failed += 1;
+    console.log(`FAIL ${name}: ${error.message}`);
+  }
+}
+
+export function finish() {
+  const { passed, failed, skipped } = counts;
+  console.log(`${passed} passed, ${failed} failed${skipped > 0 ? `, ${skipped} skipped` : ''}`);
+  process.exit(failed > 0 ? 1 : 0);
+}
+
+export function expect(what, found, expected) {
+  if (JSON.stringify(found) !== JSON.stringify(expected)) {
+    throw new Error(`${what}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(found)}`);
+  }
+}
+
+/** A static host: the page under /some/folder/, the model under its model/, and under stuck/ a model whose weights never end. */
+export async function serve(folder) {
+  const server = createServer((request, response) => {
+    const path = new URL(request.url, 'http://localhost').pathname.replace(/^\/some\/folder\//, '') || 'index.html';
+    const inModel = /^(model|stuck)\/(.*)/.exec(path);
+    const file = inModel ? join(kModel, inModel[2]) : join(folder, path);
+    if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404, { 'content-type': 'text/plain' }).end('none');
+    const type = kTypes[extname(file)] ?? 'application/octet-stream';
+    response.writeHead(200, { 'content-type': type, 'content-length': statSync(file).size, 'content-security-policy': kPolicy });
+    if (inModel?.[1] === 'stuck' && file.endsWith('.safetensors')) return response.write(readFileSync(file).subarray(0, 50_000));
+    return createReadStream(file).pipe(response);
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const close = () => {
+    server.closeAllConnections();
+    server.close();
+  };
+  return { url: `http://127.0.0.1:${server.address().port}/some/folder/`, close };
+}
+
+/** Opens the page; `said` collects what a console would show, violations of the policy included. */
+export async function open(browser, url, options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  await context.addInitScript(() => {
+    addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
+  });
+  const page = await context.newPage();
+  page.setDefaultTimeout(30_000);
+  const said = [];
+  page.on(
+    'console',
+    (message) => ['error', 'warning'].includes(message.type()) && said.push(`${message.text()} (${message.location().url})`),
+  );
+  page.on('pageerror', (error) => said.push(error.message));
+  await page.goto(url);
+  return { page, said, close: () => context.close() };
+}
+
+/** Findings of axe-core that are serious or critical. */
+export async function accessible(page) {
+  await page.evaluate(readFileSync(here('../../node_modules/axe-core/axe.min.js'), 'utf8'));
+  const { violations, passes } = await page.evaluate(() => globalThis.axe.run());
+  const bad = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
+  const lines = bad.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} at ${target}: ${failureSummary}`));
+  if (bad.length > 0) throw new Error(lines.join('\n'));
+  return `${passes.length} rules passed, ${violations.length} minor findings`;
+}
+
+export async function narrow(page) {
+  expect('the width', await page.evaluate(() => document.documentElement.scrollWidth), 390);
+}
+
+
+/** The package's own entry for Node, to compare with. */
+export const nodeEntry = () => import(new URL('../../dist/node.js', import.meta.url));
+
+/** A number as the page writes it. */
+export const written = (number, digits = 2) => number.toFixed(digits).replace('-', '−');
+
+/** A folder with the tiny encoder and a head of tests/goldens/tasks: 'sequence' (of inference) or 'token'. */
+export function headFolder(kind) {
+  const folder = mkdtempSync(join(tmpdir(), 'wattn-demo-'));
+  const golden = (file) => here(`../../tests/goldens/tasks/${kind}/${file}`);
+  cpSync(kModel, folder, { recursive: true });
+  for (const file of ['modules.json', '1_Pooling', '2_Normalize']) rmSync(join(folder, file), { recursive: true });
+  renameSync(join(folder, 'model.safetensors'), join(folder, 'encoder.safetensors'));
+  for (const file of ['config.json', 'head.safetensors']) cpSync(golden(file), join(folder, file));
+  const shards = { encoder: 'encoder.safetensors', head: 'head.safetensors' };
+  writeFileSync(join(folder, 'model.safetensors.index.json'), JSON.stringify({ weight_map: shards }));
+  return { folder, remove: () => rmSync(folder, { recursive: true }) };
+}
+
+/** Another model for the page, from a folder of this machine. */
+export async function loadFolder(page, folder, panel) {
+  await page.getByRole('button', { name: 'Change model' }).click();
+  await page.locator('.model-panel input[type=file]').setInputFiles(folder);
+  await page.waitForSelector(`[data-panel="${panel}"]`);
+}

@@ -1,0 +1,99 @@
+// A small bench: the library's own variants against each other, on this machine, in workers, so that the page stays free.
+import { pipeline, type EmbedOptions, type LoadOptions, type ModelSpecifier } from 'wattn';
+import { exampleDocs } from '../search/example.js';
+
+export interface Variant {
+  name: string;
+  what: string;
+  options: LoadOptions;
+}
+
+export interface Measured {
+  variant: string;
+  /** Texts a second: the best round. */
+  speed: number;
+  tokensPerSecond: number;
+  /** One text alone, the median of some; ms. */
+  latency: number;
+  loadMs: number;
+  bytes: number;
+  /** Smallest cosine of a text's vector to that of the first variant. */
+  agreement: number;
+}
+
+const kRounds = 4;
+const kAlone = 9;
+
+const worker = { worker: true, threads: 1 } as const;
+
+export function variantsHere(): Variant[] {
+  const cores = navigator.hardwareConcurrency ?? 1;
+  return [
+    { name: 'f32', what: "Python's numbers", options: { ...worker, dtype: 'f32' } },
+    { name: 'f32, fast', what: 'fused multiply-add where the engine has it', options: { ...worker, dtype: 'f32', precision: 'fast' } },
+    { name: 'q16', what: 'half the memory', options: { ...worker, dtype: 'q16' } },
+    { name: 'q8', what: 'a quarter of the memory', options: { ...worker, dtype: 'q8' } },
+    ...(globalThis.crossOriginIsolated && cores > 1
+      ? [{ name: 'f32, threads', what: `${Math.min(4, cores)} threads over one memory`, options: { worker: true, threads: Math.min(4, cores) } }]
+      : []),
+    ...(cores > 1 ? [{ name: 'q8, 2 workers', what: 'two copies share each call', options: { worker: 2, dtype: 'q8' } as const }] : []),
+  ];
+}
+
+/** Sentences of all lengths, four times each. */
+export const benchTexts = () => {
+  const lines = exampleDocs.flatMap(({ text }) => text.split('\n\n'));
+  return [...lines, ...lines, ...lines, ...lines];
+};
+
+const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
+
+function leastCosine(a: Float32Array, b: Float32Array, dim: number): number {
+  let least = 1;
+  for (let at = 0; at < a.length; at += dim) {
+    let [ab, aa, bb] = [0, 0, 0];
+    for (let k = at; k < at + dim; ++k) {
+      const [x, y] = [a[k] as number, b[k] as number];
+      [ab, aa, bb] = [ab + x * y, aa + x * x, bb + y * y];
+    }
+    least = Math.min(least, ab / Math.sqrt(aa * bb));
+  }
+  return least;
+}
+
+async function timed<T>(run: () => Promise<T>): Promise<[result: T, ms: number]> {
+  const start = performance.now();
+  const result = await run();
+  return [result, performance.now() - start];
+}
+
+/** first: the vectors of the variant that the others are compared with. */
+export async function measure(
+  variant: Variant,
+  source: ModelSpecifier | null,
+  options: EmbedOptions & { signal: AbortSignal },
+  first: Float32Array | undefined,
+): Promise<{ row: Measured; vectors: Float32Array }> {
+  const texts = benchTexts();
+  const [embed, loadMs] = await timed(() => pipeline('feature-extraction', source, { ...variant.options, signal: options.signal }));
+  try {
+    const { data, dims, tokens } = await embed(texts, options); // also lets the engine compile what is busy
+    const rounds = [];
+    for (let round = 0; round < kRounds; ++round) rounds.push((await timed(() => embed(texts, options)))[1]);
+    const alone = [];
+    for (let i = 0; i < kAlone; ++i) alone.push((await timed(() => embed(texts[i] as string, options)))[1]);
+    const seconds = Math.min(...rounds) / 1000;
+    const row: Measured = {
+      variant: variant.name,
+      speed: texts.length / seconds,
+      tokensPerSecond: tokens.reduce((sum, count) => sum + count, 0) / seconds,
+      latency: median(alone),
+      loadMs,
+      bytes: embed.memory().total,
+      agreement: first ? leastCosine(data, first, dims[1] as number) : 1,
+    };
+    return { row, vectors: data };
+  } finally {
+    void embed.dispose();
+  }
+}

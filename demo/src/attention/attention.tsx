@@ -1,0 +1,111 @@
+// Panel: which token looks at which: all heads at a glance, one head as lines, as numbers, and step by step.
+import './attention.css';
+import { useState } from 'preact/hooks';
+import type { PanelProps } from '../panel.js';
+import { formatScore, plural } from '../ui/format.js';
+import { useKept } from '../ui/kept.js';
+import { Problem } from '../ui/lazy.js';
+import { Choice } from '../ui/choice.js';
+import { Lines } from './lines.js';
+import { Matrix } from './matrix.js';
+import { Overview } from './overview.js';
+import { Steps } from './steps.js';
+import { useInside, type Inside } from './use_inside.js';
+
+const kViews = [
+  ['lines', 'Lines'],
+  ['matrix', 'Numbers'],
+  ['steps', 'Step by step'],
+] as const;
+
+export type Head = readonly [layer: number, head: number];
+
+export interface ViewProps {
+  inside: Inside;
+  head: Head;
+}
+
+export function AttentionPanel({ model: { source } }: PanelProps) {
+  const [text, setText] = useKept('attention.text', () => 'The cat sat on the mat because it was tired.');
+  const [pair, setPair] = useKept('attention.pair', () => '');
+  const [view, setView] = useState<(typeof kViews)[number][0]>('lines');
+  const [head, setHead] = useState<Head>([0, 0]);
+  const [off, setOff] = useState<ReadonlySet<string>>(new Set());
+  const { inside, error } = useInside(source, { text, pair, off });
+  return (
+    <article class="panel attention-panel" aria-labelledby="attention-title">
+      <h2 id="attention-title">Attention</h2>
+      <div class="attention-texts">
+        <div>
+          <label for="attention-text">What does each token of this text look at?</label>
+          <input id="attention-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
+        </div>
+        <div>
+          <label for="attention-pair">A second text beside it, if you like</label>
+          <input id="attention-pair" value={pair} autocomplete="off" onInput={(event) => setPair(event.currentTarget.value)} />
+        </div>
+      </div>
+      {error && <Problem error={error} />}
+      {!inside && !error && <p class="hint">Opening the model…</p>}
+      {inside && (
+        <div class="attention">
+          <div>
+            <h3>All heads</h3>
+            <p class="hint">A row a layer; in each picture, a row what one token looks at. Choose a head.</p>
+            <Overview inside={inside} head={head} off={off} onHead={setHead} />
+            <Switches inside={inside} head={head} off={off} onOff={setOff} />
+          </div>
+          <div>
+            <div class="panel-head">
+              <h3>
+                Layer {head[0] + 1}, head {head[1] + 1}
+              </h3>
+              <Choice label="View of the head" value={view} options={kViews} onChange={setView} />
+            </div>
+            {inside.cut && <p class="warning">The text goes on; its first {inside.tokens.length} tokens are shown.</p>}
+            {view === 'lines' && <Lines inside={inside} head={head} />}
+            {view === 'matrix' && <Matrix inside={inside} head={head} />}
+            {view === 'steps' && <Steps inside={inside} head={head} />}
+          </div>
+        </div>
+      )}
+    </article>
+  );
+}
+
+interface SwitchesProps extends ViewProps {
+  off: ReadonlySet<string>;
+  onOff: (off: ReadonlySet<string>) => void;
+}
+
+/** Turns heads off, and says what the text's vector loses. */
+function Switches({ inside, head, off, onOff }: SwitchesProps) {
+  const [layer, one] = head;
+  const toggle = (names: readonly string[]) => {
+    const next = new Set(off);
+    const isOff = names.every((name) => next.has(name));
+    for (const name of names) {
+      if (isOff) next.delete(name);
+      else next.add(name);
+    }
+    onOff(next);
+  };
+  const name = `${layer} ${one}`;
+  const row = (inside.attentions[layer] ?? []).map((_, i) => `${layer} ${i}`);
+  const isRowOff = row.every((other) => off.has(other));
+  return (
+    <div class="attention-line">
+      <button type="button" class="secondary outline small" aria-pressed={off.has(name)} onClick={() => toggle([name])}>
+        Turn layer {layer + 1}, head {one + 1} {off.has(name) ? 'on' : 'off'}
+      </button>
+      <button type="button" class="secondary outline small" aria-pressed={isRowOff} onClick={() => toggle(row)}>
+        Turn all of layer {layer + 1} {isRowOff ? 'on' : 'off'}
+      </button>
+      <p class="timing" role="status">
+        {off.size === 0
+          ? 'Every head is on.'
+          : `${plural(off.size, 'head')} off: the text's mean vector keeps a cosine of ${formatScore(inside.kept)} to the whole model's.`}
+      </p>
+    </div>
+  );
+}

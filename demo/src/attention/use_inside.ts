@@ -1,0 +1,126 @@
+// A second door to the page's model: its tokens, what is inside each head, and what becomes of the text when heads are turned off.
+import { AutoModel, AutoTokenizer, cos_sim, type ModelSpecifier, type Tensor } from 'wattn';
+import { useEffect, useState } from 'preact/hooks';
+
+export interface Inside {
+  tokens: string[];
+  /** Whether the text went on beyond the tokens that are shown. */
+  cut: boolean;
+  headDim: number;
+  hiddenSize: number;
+  /** [layers][heads], each [seq * seq]: row i is what token i looks at. */
+  attentions: Float32Array[][];
+  /** [layers][heads], each [seq * headDim]. */
+  queries: Float32Array[][];
+  keys: Float32Array[][];
+  values: Float32Array[][];
+  /** [layers], each [seq * hiddenSize]: what a layer is given. */
+  inputs: Float32Array[];
+  /** Cosine of the mean vector to the one with every head on. */
+  kept: number;
+}
+
+export interface Asked {
+  text: string;
+  /** A second text beside it, or ''. */
+  pair: string;
+  /** Heads that are turned off, as 'layer head'. */
+  off: ReadonlySet<string>;
+}
+
+interface Door {
+  run(asked: Asked): Promise<Inside>;
+  dispose(): void;
+}
+
+const kMostTokens = 48;
+
+function meanOf(data: Float32Array, seq: number): Float32Array {
+  const size = data.length / seq;
+  const mean = new Float32Array(size);
+  data.forEach((value, i) => (mean[i % size] = (mean[i % size] as number) + value / seq));
+  return mean;
+}
+
+/** Tensors of [1, heads, ..] for each layer, cut into heads. */
+const byHead = (layers: Tensor<'float32'>[] | undefined, heads: number): Float32Array[][] =>
+  (layers ?? []).map(({ data }) => {
+    const size = data.length / heads;
+    return Array.from({ length: heads }, (_, head) => data.slice(head * size, (head + 1) * size));
+  });
+
+async function openDoor(source: ModelSpecifier | null): Promise<Door> {
+  const [tokenizer, model] = await Promise.all([AutoTokenizer.from_pretrained(source), AutoModel.from_pretrained(source)]);
+  const { num_hidden_layers: layers, num_attention_heads: heads, hidden_size: hiddenSize, max_length } = model.info();
+  return {
+    async run({ text, pair, off }) {
+      const inputs = tokenizer(text, {
+        ...(pair.trim() !== '' && { text_pair: pair }),
+        truncation: true,
+        max_length: Math.min(kMostTokens, max_length),
+      });
+      const tokens = tokenizer.convert_ids_to_tokens(Array.from(inputs.input_ids.data, Number));
+      const head_mask = Array.from({ length: layers }, (_, layer) =>
+        Array.from({ length: heads }, (_, head) => (off.has(`${layer} ${head}`) ? 0 : 1)),
+      );
+      const isWhole = off.size === 0;
+      const out = await model(inputs, {
+        output_attentions: true,
+        output_qkv: true,
+        output_hidden_states: true,
+        ...(!isWhole && { head_mask }),
+      });
+      const whole = isWhole ? out : await model(inputs);
+      const [queries, keys, values] = [out.queries, out.keys, out.values].map((tensors) => byHead(tensors, heads)) as [
+        Float32Array[][],
+        Float32Array[][],
+        Float32Array[][],
+      ];
+      return {
+        tokens,
+        cut: inputs.truncated[0] === true,
+        headDim: (queries[0]?.[0]?.length ?? 0) / tokens.length,
+        hiddenSize,
+        attentions: byHead(out.attentions, heads),
+        queries,
+        keys,
+        values,
+        inputs: (out.hidden_states ?? []).map(({ data }) => data),
+        kept: cos_sim(meanOf(out.last_hidden_state.data, tokens.length), meanOf(whole.last_hidden_state.data, tokens.length)),
+      };
+    },
+    dispose() {
+      void model.dispose();
+      void tokenizer.dispose();
+    },
+  };
+}
+
+export function useInside(source: ModelSpecifier | null, { text, pair, off }: Asked) {
+  const [door, setDoor] = useState<Door>();
+  const [inside, setInside] = useState<Inside>();
+  const [error, setError] = useState<Error>();
+  useEffect(() => {
+    let gone = false;
+    const opening = openDoor(source);
+    opening.then((opened) => !gone && setDoor(opened)).catch((reason: Error) => !gone && setError(reason));
+    return () => {
+      gone = true;
+      void opening.then((opened) => opened.dispose()).catch(() => {});
+    };
+  }, [source]);
+  useEffect(() => {
+    let stale = false;
+    if (door && text.trim() !== '')
+      door
+        .run({ text, pair, off })
+        .then((found) => {
+          if (stale) return;
+          setInside(found);
+          setError(undefined);
+        })
+        .catch((reason: Error) => !stale && setError(reason));
+    return () => void (stale = true);
+  }, [door, text, pair, off]);
+  return { inside, error };
+}

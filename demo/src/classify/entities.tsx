@@ -1,0 +1,59 @@
+// Card: names in a text, marked where they stand.
+import type { EntityGroup, ModelSpecifier } from 'wattn';
+import { useKept } from '../ui/kept.js';
+import { Problem } from '../ui/lazy.js';
+import { percent } from './labels.js';
+import { useAnswer, useTask } from './use_task.js';
+
+export function EntitiesCard({ source }: { source: ModelSpecifier | null }) {
+  const [text, setText] = useKept('classify.entities', () => 'Ada Lovelace met Charles Babbage in London and wrote to him from Surrey.');
+  const { pipe, error } = useTask('token-classification', source);
+  const isEmpty = text.trim() === '';
+  const answer = useAnswer(pipe && !isEmpty ? () => pipe(text, { aggregation_strategy: 'simple' }) : undefined, [pipe, text]);
+  return (
+    <article class="panel" aria-labelledby="entities-title">
+      <h2 id="entities-title">Entities</h2>
+      {error ? (
+        <>
+          <p class="hint">
+            The loaded model does not mark entities: it was not trained to. Choose one that ends in ForTokenClassification, such as{' '}
+            <code>dslim/bert-base-NER</code>, with “Change model” above.
+          </p>
+          <details>
+            <summary>What the library says</summary>
+            <p class="hint">{error.message}</p>
+          </details>
+        </>
+      ) : (
+        <>
+          <label for="entities-text">Who and what is named here?</label>
+          <textarea id="entities-text" rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
+          {answer.error && <Problem error={answer.error} />}
+          <Marked text={text} entities={isEmpty ? [] : (answer.value ?? [])} />
+        </>
+      )}
+    </article>
+  );
+}
+
+/** The text, its entities in order with their kinds. */
+function Marked({ text, entities }: { text: string; entities: readonly EntityGroup[] }) {
+  const parts = [];
+  let at = 0;
+  for (const { start, end, entity_group, score } of [...entities].sort((a, b) => a.start - b.start)) {
+    if (start < at || end > text.length) continue; // of the text before the last key
+    parts.push(text.slice(at, start));
+    parts.push(
+      <mark key={start} class="entity" title={percent(score)}>
+        {text.slice(start, end)} <small>{entity_group}</small>
+      </mark>,
+    );
+    at = end;
+  }
+  return (
+    <p class="entities" role="status">
+      {parts}
+      {text.slice(at)}
+    </p>
+  );
+}

@@ -1,0 +1,42 @@
+// Which words speak for a label: each on a ground as strong as what the score loses without it.
+import type { Explanation } from 'wattn';
+
+const kMostNamed = 3;
+
+export function Explained({ text, explanation }: { text: string; explanation: Explanation }) {
+  const { words, label } = explanation;
+  const most = Math.max(0.05, ...words.map(({ weight }) => Math.abs(weight)));
+  const parts = [];
+  let at = 0;
+  for (const { start, end, weight } of words) {
+    if (end > text.length) continue; // of the text before the last key
+    parts.push(text.slice(at, start));
+    parts.push(
+      <span
+        key={start}
+        class={weight < 0 ? 'word is-against' : 'word'}
+        style={{ '--share': `${Math.round((100 * Math.abs(weight)) / most)}%` }}
+        title={`${weight < 0 ? '−' : '+'}${Math.abs(weight).toFixed(2)}`}
+      >
+        {text.slice(start, end)}
+      </span>,
+    );
+    at = end;
+  }
+  const named = words
+    .filter(({ weight }) => weight > 0)
+    .sort((a, b) => b.weight - a.weight)
+    .slice(0, kMostNamed)
+    .map(({ word, weight }) => `“${word}” +${weight.toFixed(2)}`);
+  return (
+    <div class="explained">
+      <p class="explained-text">
+        {parts}
+        {text.slice(at)}
+      </p>
+      <p class="hint">
+        {named.length > 0 ? `For ${label} speak ${named.join(', ')}: what the score loses without the word.` : `No single word speaks for ${label}.`}
+      </p>
+    </div>
+  );
+}

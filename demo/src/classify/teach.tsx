@@ -1,0 +1,148 @@
+// Card: a classifier of one's own, from a few examples of each class.
+import type { TextClassifier } from 'wattn';
+import { useEffect, useState } from 'preact/hooks';
+import type { PanelProps } from '../panel.js';
+import { formatTime, plural } from '../ui/format.js';
+import { useKept } from '../ui/kept.js';
+import { Problem } from '../ui/lazy.js';
+import { Classes, exampleClasses } from './classes.js';
+import { Explained } from './explained.js';
+import { Labels, percent } from './labels.js';
+import { useAnswer } from './use_task.js';
+import { useClassifier, type ClassifierState } from './use_classifier.js';
+
+export function TeachCard({ model, options }: PanelProps) {
+  const [classes, setClasses] = useKept('classify.classes', exampleClasses);
+  const [text, setText] = useKept('classify.teach.text', () => 'When will the box with my shoes get here?');
+  const taught = useClassifier(model.embed, classes, options);
+  const { classifier } = taught;
+  const isEmpty = text.trim() === '';
+  const answer = useAnswer(
+    classifier && !isEmpty
+      ? async () => ({ scores: await classifier(text, { top_k: null }), explanation: await classifier.explain(text) })
+      : undefined,
+    [classifier, text],
+  );
+  return (
+    <article class="panel teach" aria-labelledby="teach-title">
+      <h2 id="teach-title">Teach your own</h2>
+      <p class="hint">A few examples of each class, one a line. It learns in this page, anew at each change.</p>
+      <div class="teach-columns">
+        <Classes classes={classes} onChange={setClasses} />
+        <div>
+          <Validation taught={taught} />
+          <label for="teach-text">Try it on another text</label>
+          <input id="teach-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
+          {answer.error && <Problem error={answer.error} />}
+          {classifier && !isEmpty && answer.value && (
+            <>
+              <Labels scores={answer.value.scores} />
+              <Explained text={text} explanation={answer.value.explanation} />
+            </>
+          )}
+          <Files classifier={classifier} onLoad={(files) => void taught.load(files)} />
+        </div>
+      </div>
+    </article>
+  );
+}
+
+function Validation({ taught }: { taught: ClassifierState }) {
+  const { classifier, missing, error, ms, isLoaded } = taught;
+  if (error) return <Problem error={error} />;
+  if (missing) return <p class="warning">{missing}</p>;
+  if (!classifier) return <p class="hint">Learning…</p>;
+  const { report } = classifier;
+  return (
+    <div class="validation" role="status" data-loaded={isLoaded}>
+      {isLoaded && <p class="hint">Loaded from files, with {plural(classifier.labels.length, 'label')}. Change an example to learn anew.</p>}
+      {report && (
+        <>
+          <p>
+            <strong>{percent(report.accuracy)}</strong> right on examples it had not seen
+          </p>
+          <p class="hint">
+            Cross-validated in {report.folds} folds of {plural(report.examples, 'example')}; macro F1 {report.macro_f1.toFixed(2)}
+            {ms !== undefined && `; learned in ${formatTime(ms)}`}.
+          </p>
+          <Confusion classifier={classifier} />
+        </>
+      )}
+    </div>
+  );
+}
+
+/** Rows: what is right; columns: what it said. */
+function Confusion({ classifier: { labels, report } }: { classifier: TextClassifier }) {
+  if (!report) return null;
+  const most = Math.max(1, ...report.confusion.flat());
+  return (
+    <div class="matrix-scroll">
+      <table class="confusion">
+        <caption>How often each class (row) was taken for which (column)</caption>
+        <thead>
+          <tr>
+            <td />
+            {labels.map((label) => (
+              <th key={label} scope="col">
+                {label}
+              </th>
+            ))}
+          </tr>
+        </thead>
+        <tbody>
+          {report.confusion.map((row, i) => (
+            <tr key={labels[i]}>
+              <th scope="row">{labels[i]}</th>
+              {row.map((count, k) => (
+                <td key={k} class={i === k ? 'is-right' : 'is-wrong'} style={{ '--share': `${Math.round((100 * count) / most)}%` }}>
+                  {count}
+                </td>
+              ))}
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
+  );
+}
+
+const kFiles = ['classifier.json', 'classifier.safetensors'] as const;
+
+function Files({ classifier, onLoad }: { classifier: TextClassifier | undefined; onLoad: (files: File[]) => void }) {
+  const [links, setLinks] = useState<string[]>([]);
+  useEffect(() => {
+    const saved = classifier?.save();
+    const made = saved ? kFiles.map((name) => URL.createObjectURL(new Blob([saved[name] as Uint8Array<ArrayBuffer>]))) : [];
+    setLinks(made);
+    return () => made.forEach((link) => URL.revokeObjectURL(link));
+  }, [classifier]);
+  return (
+    <div class="teach-files">
+      {links.length > 0 && (
+        <span>
+          Save it:{' '}
+          {kFiles.map((name, i) => (
+            <a key={name} href={links[i]} download={name}>
+              {name}
+            </a>
+          ))}
+        </span>
+      )}
+      <label class="file-button">
+        Load both files…
+        <input
+          type="file"
+          class="visually-hidden"
+          multiple
+          aria-label="Files of a classifier"
+          onChange={(event) => {
+            const { files } = event.currentTarget;
+            if (files?.length) onLoad([...files]);
+            event.currentTarget.value = '';
+          }}
+        />
+      </label>
+    </div>
+  );
+}

@@ -1,0 +1,9 @@
+// What every panel is given.
+import type { EmbedOptions } from 'wattn';
+import type { ReadyModel } from './model/use_model.js';
+
+export interface PanelProps {
+  model: ReadyModel;
+  /** How texts become vectors here; the same object as long as the model is. */
+  options: EmbedOptions;
+}

@@ -1,0 +1,146 @@
+// The texts of the index: pasted, dropped, picked or the examples; and building it.
+import { useState } from 'preact/hooks';
+import { formatCount, formatTime, plural } from '../ui/format.js';
+import { useKept } from '../ui/kept.js';
+import { Problem } from '../ui/lazy.js';
+import { exampleDocs } from './example.js';
+import type { Doc } from './protocol.js';
+import { docsOfDrop, docsOfFiles } from './text_files.js';
+import type { BuildProgress, IndexControl } from './use_index.js';
+
+const kSizes = [16, 32, 64, 128, 256];
+
+export function Library({ index, maxLength }: { index: IndexControl; maxLength: number }) {
+  const [pasted, setPasted] = useKept('search.pasted', () => '');
+  const [files, setFiles] = useKept<Doc[]>('search.files', () => []);
+  const [size, setSize] = useKept('search.size', () => Math.min(32, maxLength));
+  const [error, setError] = useState<Error>();
+  const [over, setOver] = useState(false);
+  const docs = [...(pasted.trim() === '' ? [] : [{ name: 'Pasted', text: pasted }]), ...files];
+  const sizes = [...new Set(kSizes.map((some) => Math.min(some, maxLength)))];
+  const take = async (found: Promise<Doc[]>) => {
+    setError(undefined);
+    try {
+      setFiles([...files, ...(await found)]);
+    } catch (reason) {
+      setError(reason as Error);
+    }
+  };
+  return (
+    <article
+      class={over ? 'panel library is-over' : 'panel library'}
+      aria-labelledby="library-title"
+      onDragOver={(event) => {
+        event.preventDefault();
+        setOver(true);
+      }}
+      onDragLeave={() => setOver(false)}
+      onDrop={(event) => {
+        event.preventDefault();
+        setOver(false);
+        if (event.dataTransfer) void take(docsOfDrop(event.dataTransfer));
+      }}
+    >
+      <h2 id="library-title">Texts</h2>
+      <label for="pasted">Paste a text, or drop text files here</label>
+      <textarea id="pasted" rows={4} value={pasted} onInput={(event) => setPasted(event.currentTarget.value)} />
+      <FileList docs={files} onPick={(list) => void take(docsOfFiles(list))} onClear={() => setFiles([])} />
+      <div class="library-line">
+        <label>
+          Tokens of a piece, at most{' '}
+          <select value={Math.min(size, maxLength)} onChange={(event) => setSize(Number(event.currentTarget.value))}>
+            {sizes.map((some) => (
+              <option key={some} value={some}>
+                {some}
+              </option>
+            ))}
+          </select>
+        </label>
+        <button type="button" disabled={index.opening || !!index.building} onClick={() => index.build(docs.length ? docs : exampleDocs, size)}>
+          {docs.length > 0 ? `Build the index of ${plural(docs.length, 'text')}` : 'Build it of the examples'}
+        </button>
+      </div>
+      {error && <Problem error={error} />}
+      {index.error && <Problem error={index.error} />}
+      {index.building ? <Building progress={index.building} onCancel={index.cancel} /> : <Facts index={index} />}
+    </article>
+  );
+}
+
+interface FileListProps {
+  docs: readonly Doc[];
+  onPick: (files: FileList) => void;
+  onClear: () => void;
+}
+
+function FileList({ docs, onPick, onClear }: FileListProps) {
+  const letters = docs.reduce((sum, { text }) => sum + text.length, 0);
+  return (
+    <div class="library-files">
+      <label class="file-button">
+        Pick text files…
+        <input
+          type="file"
+          class="visually-hidden"
+          multiple
+          aria-label="Text files"
+          onChange={(event) => {
+            const { files } = event.currentTarget;
+            if (files?.length) onPick(files);
+            event.currentTarget.value = '';
+          }}
+        />
+      </label>
+      {docs.length > 0 && (
+        <>
+          <span class="hint">
+            {docs.length === 1 ? docs[0]?.name : plural(docs.length, 'file')}, {formatCount(letters)} letters
+          </span>
+          <button type="button" class="secondary outline small" onClick={onClear}>
+            Remove
+          </button>
+        </>
+      )}
+    </div>
+  );
+}
+
+function Building({ progress, onCancel }: { progress: BuildProgress; onCancel: () => void }) {
+  const { stage, done, total, rate } = progress;
+  const left = rate && done > 0 ? ` About ${formatTime((1000 * (total - done)) / rate)} to go.` : '';
+  const says = {
+    cut: `Cutting the texts: ${done} of ${total}.`,
+    embed: `${formatCount(done)} of ${formatCount(total)} pieces are vectors.${left}`,
+    arrange: 'Arranging the map…',
+  };
+  return (
+    <div class="loading">
+      <progress aria-label="Building the index" {...(stage === 'embed' ? { value: done, max: total } : {})} />
+      <div class="loading-line">
+        <span>{says[stage]}</span>
+        {stage !== 'arrange' && (
+          <button type="button" class="secondary outline small" onClick={onCancel}>
+            Cancel
+          </button>
+        )}
+      </div>
+    </div>
+  );
+}
+
+function Facts({ index }: { index: IndexControl }) {
+  const { facts, restored, ms } = index;
+  if (!facts) return null;
+  const from = restored ? `Found in this browser, built ${new Date(facts.built).toLocaleString()}` : `Built in ${formatTime(ms ?? 0)}`;
+  return (
+    <div class="library-line">
+      <p class="hint" role="status" data-index={restored ? 'restored' : 'built'}>
+        {plural(facts.docs.length, 'text')} in {plural(facts.pieces.length, 'piece')}. {from}
+        {facts.unkept ? `; not kept: ${facts.unkept}` : restored ? '.' : ', and kept in this browser for your next visit.'}
+      </p>
+      <button type="button" class="secondary outline small" onClick={index.forget}>
+        Forget it
+      </button>
+    </div>
+  );
+}

@@ -1,0 +1,201 @@
+// The pieces as points on a canvas: hover, select by mouse or keyboard, coloured by cluster, hits ringed.
+import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { shorten } from '../ui/format.js';
+import { textOf } from './hits.js';
+import type { Hit, IndexFacts } from './protocol.js';
+
+interface MapProps {
+  facts: IndexFacts;
+  hits: readonly Hit[];
+  /** Where the query lies. */
+  query: [number, number] | undefined;
+  selected: number | undefined;
+  onSelect: (piece: number | undefined) => void;
+  hovered: number | undefined;
+  onHover: (piece: number | undefined) => void;
+}
+
+const kEdge = 24; // room around the outermost points
+const kReach = 14; // how near the mouse must be
+const kHeight = 380;
+
+/** Places on the canvas, [pieces, 2], and how to come there. */
+function layOut({ picture: { points } }: IndexFacts, query: [number, number] | undefined, width: number) {
+  let [left, right, top, bottom] = [Infinity, -Infinity, Infinity, -Infinity];
+  const take = (x: number, y: number) => {
+    [left, right, top, bottom] = [Math.min(left, x), Math.max(right, x), Math.min(top, y), Math.max(bottom, y)];
+  };
+  for (let i = 0; i < points.length; i += 2) take(points[i] as number, points[i + 1] as number);
+  if (query) take(...query);
+  const scale = (from: number, to: number, size: number) => (to > from ? (size - 2 * kEdge) / (to - from) : 0);
+  const [sx, sy] = [scale(left, right, width), scale(top, bottom, kHeight)];
+  const place = (x: number, y: number): [number, number] => [kEdge + (x - left) * sx, kEdge + (y - top) * sy];
+  const places = new Float32Array(points.length);
+  for (let i = 0; i < points.length; i += 2) places.set(place(points[i] as number, points[i + 1] as number), i);
+  return { places, place };
+}
+
+function nearest(places: Float32Array, x: number, y: number, reach: number, accept = (_dx: number, _dy: number) => true) {
+  let [best, least] = [undefined as number | undefined, reach * reach];
+  for (let i = 0; 2 * i < places.length; ++i) {
+    const [dx, dy] = [(places[2 * i] as number) - x, (places[2 * i + 1] as number) - y];
+    const far = dx * dx + dy * dy;
+    if (far < least && accept(dx, dy)) [best, least] = [i, far];
+  }
+  return best;
+}
+
+/** From a point to its nearest neighbour in a key's direction. */
+function stepTo(key: string, places: Float32Array, from: number): number | undefined {
+  const [x, y] = [places[2 * from] as number, places[2 * from + 1] as number];
+  const ways: Record<string, (dx: number, dy: number) => boolean> = {
+    ArrowRight: (dx, dy) => dx > 0 && Math.abs(dy) <= dx,
+    ArrowLeft: (dx, dy) => dx < 0 && Math.abs(dy) <= -dx,
+    ArrowDown: (dx, dy) => dy > 0 && Math.abs(dx) <= dy,
+    ArrowUp: (dx, dy) => dy < 0 && Math.abs(dx) <= -dy,
+  };
+  const way = ways[key];
+  return way && (nearest(places, x, y, Infinity, way) ?? from);
+}
+
+function useWidth() {
+  const frame = useRef<HTMLDivElement>(null);
+  const [width, setWidth] = useState(0);
+  useEffect(() => {
+    const observer = new ResizeObserver(([entry]) => entry && setWidth(Math.round(entry.contentRect.width)));
+    observer.observe(frame.current as HTMLDivElement);
+    return () => observer.disconnect();
+  }, []);
+  return [frame, width] as const;
+}
+
+/** Another number whenever light turns to dark. */
+function useTheme(): number {
+  const [turn, setTurn] = useState(0);
+  useEffect(() => {
+    const observer = new MutationObserver(() => setTurn((before) => before + 1));
+    observer.observe(document.documentElement, { attributeFilter: ['data-theme'] });
+    return () => observer.disconnect();
+  }, []);
+  return turn;
+}
+
+export function PieceMap(props: MapProps) {
+  const { facts, hits, query, selected, onSelect, hovered, onHover } = props;
+  const [frame, width] = useWidth();
+  const canvas = useRef<HTMLCanvasElement>(null);
+  const theme = useTheme();
+  const { places, place } = useMemo(() => layOut(facts, query, width), [facts, query, width]);
+  useEffect(() => {
+    if (canvas.current && width > 0) draw(canvas.current, { ...props, places, width, at: query && place(...query) });
+  }, [facts, hits, query, selected, hovered, places, width, theme]);
+  const at = ({ offsetX, offsetY }: MouseEvent) => nearest(places, offsetX, offsetY, kReach);
+  const onKeyDown = (event: KeyboardEvent) => {
+    if (event.key === 'Escape') return onSelect(undefined);
+    const next = stepTo(event.key, places, selected ?? hits[0]?.piece ?? 0);
+    if (next === undefined) return;
+    event.preventDefault();
+    onSelect(next);
+  };
+  const shown = hovered ?? selected;
+  return (
+    <div class="piece-map" ref={frame}>
+      <canvas
+        ref={canvas}
+        tabIndex={0}
+        role="img"
+        aria-label={`Map of ${facts.pieces.length} pieces in ${facts.picture.terms.length} clusters. Arrow keys go from piece to piece.`}
+        style={{ height: `${kHeight}px` }}
+        onMouseMove={(event) => onHover(at(event))}
+        onMouseLeave={() => onHover(undefined)}
+        onClick={(event) => onSelect(at(event))}
+        onKeyDown={onKeyDown}
+      />
+      <Legend facts={facts} />
+      <Shown facts={facts} piece={shown} />
+    </div>
+  );
+}
+
+function Legend({ facts }: { facts: IndexFacts }) {
+  return (
+    <ul class="legend" aria-label="Clusters, by their most telling words">
+      {facts.picture.terms.map((terms, cluster) => (
+        <li key={cluster}>
+          <span class="dot" data-cluster={cluster} aria-hidden="true" /> {terms.join(', ') || '…'}
+        </li>
+      ))}
+    </ul>
+  );
+}
+
+/** The piece that is pointed at or selected, whole. */
+function Shown({ facts, piece: at }: { facts: IndexFacts; piece: number | undefined }) {
+  const piece = at === undefined ? undefined : facts.pieces[at];
+  if (!piece || at === undefined) return <p class="shown-piece hint">Select a point to read it.</p>;
+  return (
+    <p class="shown-piece" role="status">
+      <span class="dot" data-cluster={facts.picture.labels[at]} aria-hidden="true" />{' '}
+      <b>{facts.docs[piece.doc]?.name}</b>, letters {piece.start} to {piece.end}: {shorten(textOf(facts, piece), 600)}
+    </p>
+  );
+}
+
+interface Drawing extends MapProps {
+  places: Float32Array;
+  width: number;
+  /** Where the query lies, on the canvas. */
+  at: [number, number] | undefined;
+}
+
+function draw(canvas: HTMLCanvasElement, drawing: Drawing): void {
+  const { facts, hits, places, width, at, hovered, selected } = drawing;
+  const context = canvas.getContext('2d');
+  if (!context) return;
+  const ratio = devicePixelRatio;
+  [canvas.width, canvas.height] = [width * ratio, kHeight * ratio];
+  context.scale(ratio, ratio);
+  const style = getComputedStyle(canvas);
+  const colour = (name: string) => style.getPropertyValue(name).trim();
+  const colours = facts.picture.terms.map((_, cluster) => colour(`--cluster-${cluster}`));
+  const radius = facts.pieces.length > 800 ? 2.5 : facts.pieces.length > 200 ? 3.5 : 5;
+  const circle = (i: number, size: number) => {
+    context.beginPath();
+    context.arc(places[2 * i] as number, places[2 * i + 1] as number, size, 0, 2 * Math.PI);
+  };
+  const near = new Set(hits.map(({ piece }) => piece));
+  const dot = (i: number, size: number) => {
+    context.fillStyle = colours[facts.picture.labels[i] as number] ?? '#888';
+    circle(i, size);
+    context.fill();
+  };
+  context.globalAlpha = hits.length > 0 ? 0.45 : 0.85;
+  facts.pieces.forEach((_, i) => near.has(i) || dot(i, radius));
+  context.globalAlpha = 1;
+  context.lineWidth = 2;
+  context.strokeStyle = colour('--ink');
+  for (const i of near) dot(i, radius + 2);
+  for (const i of new Set([hovered, selected])) {
+    if (i === undefined) continue;
+    dot(i, radius + 2);
+    circle(i, radius + 4);
+    context.stroke();
+  }
+  if (at) cross(context, at, colour('--ink'));
+}
+
+/** The query's own mark. */
+function cross(context: CanvasRenderingContext2D, [x, y]: [number, number], ink: string): void {
+  context.strokeStyle = ink;
+  context.fillStyle = ink;
+  context.lineWidth = 2.5;
+  context.beginPath();
+  for (const [dx, dy] of [[7, 0], [0, 7]] as const) {
+    context.moveTo(x - dx, y - dy);
+    context.lineTo(x + dx, y + dy);
+  }
+  context.stroke();
+  context.font = '12px system-ui, sans-serif';
+  context.textAlign = x > 80 ? 'end' : 'start';
+  context.fillText('your query', x > 80 ? x - 10 : x + 10, y + 4);
+}

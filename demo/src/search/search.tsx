@@ -1,0 +1,132 @@
+// Panel: search by meaning in texts of one's own, and how their pieces lie to each other.
+import './search.css';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { PanelProps } from '../panel.js';
+import { formatCount, formatTime, plural } from '../ui/format.js';
+import { useKept } from '../ui/kept.js';
+import { Problem } from '../ui/lazy.js';
+import { exampleDocs } from './example.js';
+import { Hits } from './hits.js';
+import { Library } from './library.js';
+import { PieceMap } from './piece_map.js';
+import type { Hit, IndexFacts } from './protocol.js';
+import { useIndex, type IndexControl } from './use_index.js';
+
+const kMostHits = 8;
+const kTypingMs = 80;
+
+export function SearchPanel(props: PanelProps) {
+  const index = useIndex(props);
+  const { facts } = index;
+  const begun = useRef(false);
+  useEffect(() => {
+    if (index.opening || begun.current) return;
+    begun.current = true;
+    if (!facts && !index.error) index.build(exampleDocs, 32);
+  }, [index.opening]);
+  const [selected, setSelected] = useState<number>();
+  const [hovered, setHovered] = useState<number>();
+  useEffect(() => {
+    setSelected(undefined);
+    setHovered(undefined);
+  }, [facts]);
+  return (
+    <div class="search-bench">
+      <Library index={index} maxLength={props.model.embed.info().max_length} />
+      {facts ? (
+        <Results
+          index={index}
+          facts={facts}
+          selected={selected}
+          onSelect={setSelected}
+          hovered={hovered}
+          onHover={setHovered}
+          prompt={props.model.embed.info().prompts.query}
+        />
+      ) : (
+        <article class="panel" aria-labelledby="find-title">
+          <h2 id="find-title">Find</h2>
+          <p class="hint">{index.opening ? 'Starting the model in a worker…' : 'Build an index first: then you can search as you type.'}</p>
+        </article>
+      )}
+    </div>
+  );
+}
+
+interface ResultsProps {
+  index: IndexControl;
+  facts: IndexFacts;
+  selected: number | undefined;
+  onSelect: (piece: number | undefined) => void;
+  hovered: number | undefined;
+  onHover: (piece: number | undefined) => void;
+  prompt: string | undefined;
+}
+
+interface Found {
+  hits: Hit[];
+  at?: [number, number];
+  ms?: number;
+  error?: Error;
+}
+
+/** The nearest pieces to what is being typed; the answer before stays until the next is there. */
+function useFound(index: IndexControl, query: string): Found {
+  const [found, setFound] = useState<Found>({ hits: [] });
+  const asking = useRef(0);
+  useEffect(() => {
+    const turn = ++asking.current;
+    if (query.trim() === '') return setFound({ hits: [] });
+    const ask = async () => {
+      const answer = await index.search(query, kMostHits).catch((error: Error) => ({ hits: [], error }));
+      if (turn === asking.current) setFound(answer);
+    };
+    const timer = setTimeout(ask, kTypingMs);
+    return () => clearTimeout(timer);
+  }, [query, index.facts]);
+  return found;
+}
+
+function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }: ResultsProps) {
+  const [query, setQuery] = useKept('search.query', () => 'tips for a good night of sleep');
+  const found = useFound(index, query);
+  return (
+    <>
+      <article class="panel find" aria-labelledby="find-title">
+        <h2 id="find-title">Find</h2>
+        <label for="find">A question, or anything: no word needs to be the same</label>
+        <input
+          id="find"
+          type="search"
+          value={query}
+          autocomplete="off"
+          onInput={(event) => setQuery(event.currentTarget.value)}
+        />
+        {found.error && <Problem error={found.error} />}
+        <Hits facts={facts} hits={found.hits} marked={hovered ?? selected} onHover={onHover} onSelect={onSelect} />
+        <p class="timing" role="status">
+          {found.ms === undefined
+            ? 'Type something to search for.'
+            : `${formatCount(facts.pieces.length)} pieces ranked in ${formatTime(found.ms)}, the query's vector included.`}
+        </p>
+        {prompt && <p class="hint">The query runs with the model's own prompt for queries: “{prompt}”.</p>}
+      </article>
+      <article class="panel map-panel" aria-labelledby="map-title">
+        <h2 id="map-title">Map</h2>
+        <p class="hint">
+          {plural(facts.pieces.length, 'piece')} on the plane on which their vectors differ most; it shows{' '}
+          {Math.round(100 * facts.picture.share)} % of how they differ. Point at one, or use the arrow keys.
+        </p>
+        <PieceMap
+          facts={facts}
+          hits={found.hits}
+          query={found.at}
+          selected={selected}
+          onSelect={onSelect}
+          hovered={hovered}
+          onHover={onHover}
+        />
+      </article>
+    </>
+  );
+}

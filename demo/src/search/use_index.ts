@@ -1,0 +1,145 @@
+// The index of the search panel: found again in the browser's database, or built with progress and a way to cancel.
+import { pipeline, type EmbedOptions, type FeatureExtractionPipeline } from 'wattn';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { PanelProps } from '../panel.js';
+import { fingerprintOf } from './fingerprint.js';
+import { startIndexWorker, type IndexClient } from './index_client.js';
+import type { Doc, Hit, IndexFacts, Piece } from './protocol.js';
+
+export interface BuildProgress {
+  stage: 'cut' | 'embed' | 'arrange';
+  done: number;
+  total: number;
+  /** Pieces a second, once there is something to count. */
+  rate?: number;
+}
+
+export interface IndexState {
+  /** Until it is known whether there is an index. */
+  opening: boolean;
+  building?: BuildProgress;
+  facts?: IndexFacts;
+  /** Whether it was found rather than built now. */
+  restored: boolean;
+  /** How long building took. */
+  ms?: number;
+  error?: Error;
+}
+
+export interface IndexControl extends IndexState {
+  build(docs: Doc[], size: number): void;
+  cancel(): void;
+  forget(): void;
+  search(query: string, count: number): Promise<{ hits: Hit[]; at: [number, number]; ms: number }>;
+}
+
+const kBatch = 64; // pieces a call: what progress is told by
+
+/** The worker of the model, the worker of the index, and whose index it is. */
+interface Tools {
+  embed: FeatureExtractionPipeline;
+  client: IndexClient;
+  fingerprint: string;
+}
+
+async function openTools({ model, options }: PanelProps, client: IndexClient): Promise<Tools> {
+  const embed = await pipeline('feature-extraction', model.source, { worker: true });
+  return { embed, client, fingerprint: await fingerprintOf(embed, options) };
+}
+
+async function embedPieces(
+  embed: FeatureExtractionPipeline,
+  texts: readonly string[],
+  options: EmbedOptions,
+  report: (done: number) => void,
+): Promise<Float32Array> {
+  let vectors = new Float32Array();
+  for (let at = 0; at < texts.length; at += kBatch) {
+    const { data, dims } = await embed.encode_document(texts.slice(at, at + kBatch), options);
+    const dim = dims[1] as number;
+    if (at === 0) vectors = new Float32Array(texts.length * dim);
+    vectors.set(data, at * dim);
+    report(Math.min(at + kBatch, texts.length));
+  }
+  return vectors;
+}
+
+export function useIndex(props: PanelProps): IndexControl {
+  const { model, options } = props;
+  const [state, setState] = useState<IndexState>({ opening: true, restored: false });
+  const tools = useRef<Promise<Tools> | undefined>(undefined);
+  const controller = useRef<AbortController | undefined>(undefined);
+
+  useEffect(() => {
+    let gone = false;
+    const client = startIndexWorker();
+    const opening = (tools.current = openTools(props, client));
+    opening
+      .then(async ({ fingerprint }) => {
+        // Where the browser keeps nothing (a private window, for one) there is no index yet.
+        const facts = await client.restore(fingerprint).catch(() => undefined);
+        if (!gone) setState({ opening: false, restored: facts !== undefined, ...(facts && { facts }) });
+      })
+      .catch((error: Error) => !gone && setState({ opening: false, restored: false, error }));
+    return () => {
+      gone = true;
+      controller.current?.abort();
+      client.end();
+      void opening.then(({ embed }) => embed.dispose()).catch(() => {});
+    };
+  }, []);
+
+  const build = async (docs: Doc[], size: number) => {
+    const { signal } = (controller.current = new AbortController());
+    const start = performance.now();
+    const show = (building: BuildProgress) => {
+      if (!signal.aborted) setState((before) => ({ opening: false, restored: false, building, ...keepFacts(before) }));
+    };
+    show({ stage: 'cut', done: 0, total: docs.length });
+    try {
+      const { embed, client, fingerprint } = (await tools.current) as Tools;
+      const pieces: Piece[] = [];
+      for (const [doc, { text }] of docs.entries()) {
+        for (const piece of await client.chunk(model.source, text, size)) pieces.push({ doc, ...piece });
+        signal.throwIfAborted();
+        show({ stage: 'cut', done: doc + 1, total: docs.length });
+      }
+      if (pieces.length === 0) throw new Error('There is no text in what was given.');
+      const texts = pieces.map(({ doc, start: from, end }) => (docs[doc] as Doc).text.slice(from, end));
+      const begun = performance.now();
+      const report = (done: number) =>
+        show({ stage: 'embed', done, total: texts.length, rate: (1000 * done) / (performance.now() - begun) });
+      report(0);
+      const vectors = await embedPieces(embed, texts, { ...options, signal }, report);
+      show({ stage: 'arrange', done: 0, total: 0 });
+      const facts = await client.build(fingerprint, { docs, pieces, size }, model.name, vectors);
+      if (!signal.aborted) setState({ opening: false, restored: false, facts, ms: performance.now() - start });
+    } catch (error) {
+      if (signal.aborted) return;
+      setState((before) => ({ opening: false, restored: false, error: error as Error, ...keepFacts(before) }));
+    }
+  };
+
+  return {
+    ...state,
+    build: (docs, size) => void build(docs, size),
+    cancel: () => {
+      controller.current?.abort();
+      setState((before) => ({ opening: false, restored: false, ...keepFacts(before) }));
+    },
+    forget: () => {
+      setState({ opening: false, restored: false });
+      void tools.current?.then(({ client, fingerprint }) => client.forget(fingerprint)).catch(() => {});
+    },
+    async search(query, count) {
+      const { embed, client } = (await tools.current) as Tools;
+      const start = performance.now();
+      const { data } = await embed.encode_query(query, options);
+      const found = await client.search(data, count);
+      return { ...found, ms: performance.now() - start };
+    },
+  };
+}
+
+/** The index that was there stays until another has taken its place. */
+const keepFacts = ({ facts }: IndexState) => (facts ? { facts } : {});
