@@ -15,7 +15,7 @@ def main():
     p.add_argument("--nltk", required=True)
     p.add_argument("--teacher", required=True)
     p.add_argument("--out", required=True)
-    p.add_argument("--steps", type=int, default=7000)
+    p.add_argument("--steps", type=int, default=5000)
     a = p.parse_args()
     out, model = Path(a.out), ROOT / "models/default/wattn-default.gguf"
 

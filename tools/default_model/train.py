@@ -133,7 +133,7 @@ def main():
     p.add_argument("--data", required=True)
     p.add_argument("--teacher", required=True)
     p.add_argument("--out", required=True)
-    p.add_argument("--steps", type=int, default=7000)
+    p.add_argument("--steps", type=int, default=5000)
     p.add_argument("--rate", type=float, default=1e-3)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--bf16", action="store_true", help="products in bfloat16: faster where the CPU has them")
