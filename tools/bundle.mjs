@@ -18,14 +18,14 @@ function checkPair() {
   return readFileSync(built('simd', 'build_id.h'), 'utf8').split('"')[1];
 }
 
-/** Files in place of others: the WebAssembly inside, where it is a file beside. */
+/** Modules in place of others: with what is a file beside the script elsewhere inside it. */
 const inline = {
-  external: ['./inline_wasm.js'],
+  external: ['./inline_files.js'],
   plugins: [
     {
       name: 'inline',
       setup({ onResolve }) {
-        onResolve({ filter: /\/wasm_files(_nn)?\.js$/ }, ({ path }) => ({
+        onResolve({ filter: /\/(wasm_files|wasm_files_nn|worker_scripts)\.js$/ }, ({ path }) => ({
           path: join(root, 'web', path.replace('.js', '_inline.ts')),
         }));
       },
@@ -85,10 +85,14 @@ async function bundle(buildId, memoryFlags) {
   if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755);
 }
 
-function writeInlineWasm() {
+function writeInlineFiles() {
   const packed = (file) => gzipSync(readFileSync(join(dist, file)), { level: 9 }).toString('base64');
-  const text = `export const models = '${packed('wattn-simd.wasm')}';\nexport const nn = '${packed('wattn-nn.wasm')}';\n`;
-  writeFileSync(join(dist, 'inline_wasm.js'), text);
+  const scripts = { engine: 'worker.js', thread: 'thread.js' };
+  for (const kind in scripts) scripts[kind] = readFileSync(join(dist, scripts[kind]), 'utf8');
+  const text = `export const models = '${packed('wattn-simd.wasm')}';
+export const nn = '${packed('wattn-nn.wasm')}';
+export const scripts = ${JSON.stringify(scripts)};\n`;
+  writeFileSync(join(dist, 'inline_files.js'), text);
 }
 
 /** tsc writes a file for each module; only those that the entries lead to are part of what a user sees. */
@@ -170,8 +174,8 @@ const memoryFlags = {
 copyUnshared('simd', 'wattn-tokenizer.wasm', 'wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
 copyUnshared('simd', 'wattn-nn.wasm', 'wattn-nn.wasm');
-writeInlineWasm();
 await bundle(buildId, memoryFlags).catch(() => process.exit(1)); // esbuild has said why
+writeInlineFiles();
 emitTypes();
 console.log(
   `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm'].map(brotliSize).join(', ')}`,

@@ -1,23 +1,15 @@
-// Packs the tarball, installs it into empty projects (tests/fixtures/consumers) outside the checkout and uses it there:
-// in Node, in strict TypeScript, in a page that Vite built and Chromium shows under a strict Content-Security-Policy.
-import { cpSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
-import { createServer } from 'node:http';
-import { tmpdir } from 'node:os';
-import { extname, join } from 'node:path';
-import { chromium } from 'playwright-core';
-import { build } from 'vite';
+// Packs the tarball, installs it into empty projects (tests/fixtures/consumers) outside the checkout and uses it there, with tools that
+// this checkout has: in Node as a module and as CommonJS, in strict TypeScript, in pages plain and built, which Chromium shows under a
+// strict Content-Security-Policy. The tools it has not: check_fixtures.mjs.
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { build as esbuild } from 'esbuild';
+import { build, createServer } from 'vite';
+import { checklist, checkPage, inPage, install, model, pack, same } from './lib/consumers.mjs';
 import { root, run } from './lib/shell.mjs';
 
-const model = join(root, 'tests/goldens/bert-tiny/model');
-const work = mkdtempSync(join(tmpdir(), 'wattn-consumers-'));
-const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', work], { cwd: root }));
-
-function install(name) {
-  const folder = join(work, name);
-  cpSync(join(root, 'tests/fixtures/consumers', name), folder, { recursive: true });
-  run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(work, packed.filename)], { cwd: folder });
-  return folder;
-}
+const packing = pack();
+const { packed } = packing;
 
 /** What ships, and nothing else. */
 function checkContents() {
@@ -31,77 +23,77 @@ function checkContents() {
   return `${packed.files.length} files, ${(packed.size / 1000).toFixed(0)} kB packed, ${(packed.unpackedSize / 1000).toFixed(0)} kB installed`;
 }
 
-function nodeProgram() {
-  return JSON.parse(run(process.execPath, ['index.mjs', model], { cwd: install('node-esm') }));
+const nodeProgram = () => JSON.parse(run(process.execPath, ['index.mjs', model], { cwd: install(packing, 'node-esm') }));
+
+/** require(), which Node turns into an import; and the CommonJS file, which Jest takes. */
+function commonJs(expected) {
+  const cwd = install(packing, 'node-cjs');
+  const file = join(cwd, 'node_modules/wattn/dist/node.cjs');
+  const own = readFileSync(join(cwd, 'index.cjs'), 'utf8').replaceAll(
+    /require\('wattn[^']*'\)/g,
+    `require(${JSON.stringify(file)})`,
+  );
+  writeFileSync(join(cwd, 'own.cjs'), own);
+  for (const args of [['index.cjs'], ['index.cjs', 'worker'], ['own.cjs', 'worker']]) {
+    same(JSON.parse(run(process.execPath, args.toSpliced(1, 0, model), { cwd })), expected, args[0]);
+  }
 }
 
 function strictTypes() {
-  run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], { cwd: install('typescript-strict') });
+  run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], { cwd: install(packing, 'typescript-strict') });
 }
 
 function commandLine() {
-  const said = run('npx', ['--offline', 'wattn', 'tokenize', '--model', model, 'one text'], { cwd: install('node-esm') });
+  const cwd = install(packing, 'node-esm');
+  const said = run('npx', ['--offline', 'wattn', 'tokenize', '--model', model, 'one text'], { cwd });
   if (!Array.isArray(JSON.parse(said.trim()).ids)) throw new Error(`wattn tokenize printed ${said}`);
 }
 
-async function vitePage(expected) {
-  const folder = install('vite-page');
-  cpSync(model, join(folder, 'public/model'), { recursive: true });
+async function viteBuild(expected) {
+  const folder = install(packing, 'vite-page', { shared: 'page' });
   await build({ root: folder, logLevel: 'error', base: './' });
-  const { server, url } = await serve(join(folder, 'dist'));
-  const browser = await chromium.launch({ executablePath: process.env.CHROME, args: ['--no-sandbox'] });
+  await checkPage(join(folder, 'dist'), expected);
+}
+
+/** The development server, which hands out modules one by one and its own idea of dependencies. */
+async function viteDev(expected) {
+  const folder = install(packing, 'vite-page', { shared: 'page' });
+  cpSync(model, join(folder, 'public/model'), { recursive: true });
+  const server = await createServer({ root: folder, logLevel: 'error', server: { host: '127.0.0.1', port: 0, hmr: false } });
   try {
-    const page = await browser.newPage();
-    const said = [];
-    page.on('console', (message) => said.push(message.text()));
-    page.on('pageerror', (error) => said.push(error.message));
-    await page.goto(url);
-    const vector = JSON.parse(await page.evaluate(() => globalThis.answer));
-    if (JSON.stringify(vector) !== JSON.stringify(expected)) throw new Error('the page and Node give different bits');
-    if (said.length > 0) throw new Error(`the page said: ${said.join('; ')}`);
+    await server.listen();
+    const { port } = server.httpServer.address();
+    // It may load the page anew when it finds a dependency that it did not foresee.
+    const vector = await inPage(`http://127.0.0.1:${port}/`, async (page) => {
+      await page.waitForFunction('globalThis.answer');
+      return page.evaluate(() => globalThis.answer);
+    });
+    same(JSON.parse(vector), expected, 'the page');
   } finally {
-    await browser.close();
-    server.close();
+    await server.close();
   }
 }
 
-async function serve(folder) {
-  const types = { '.html': 'text/html', '.js': 'text/javascript', '.wasm': 'application/wasm', '.json': 'application/json' };
-  const server = createServer((request, response) => {
-    const path = new URL(request.url, 'http://localhost').pathname;
-    try {
-      const body = readFileSync(join(folder, path === '/' ? 'index.html' : path));
-      const csp = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
-      response.writeHead(200, {
-        'content-type': types[extname(path) || '.html'] ?? 'application/octet-stream',
-        'content-security-policy': csp,
-      });
-      response.end(body);
-    } catch {
-      response.writeHead(path === '/favicon.ico' ? 204 : 404).end();
-    }
-  });
-  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
-  return { server, url: `http://127.0.0.1:${server.address().port}/` };
+async function esbuildPage(expected) {
+  const folder = install(packing, 'esbuild-page', { shared: 'inline-page' });
+  const options = { bundle: true, format: 'esm', minify: true, outdir: join(folder, 'dist') };
+  await esbuild({ ...options, entryPoints: [join(folder, 'main.js')], logLevel: 'error' });
+  await checkPage(
+    folder,
+    expected,
+    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src blob:; connect-src 'self'",
+  );
 }
 
-let failed = 0;
-async function check(name, work) {
-  try {
-    const answer = await work();
-    console.log(`ok ${name}${typeof answer === 'string' ? `: ${answer}` : ''}`);
-    return answer;
-  } catch (error) {
-    failed += 1;
-    console.log(`FAIL ${name}: ${error.stack}`);
-    return undefined;
-  }
-}
-
+const { check, end } = checklist();
 await check('contents', checkContents);
 const vector = await check('node-esm', nodeProgram);
+await check('node-cjs', () => commonJs(vector));
 await check('npx wattn', commandLine);
 await check('typescript-strict', strictTypes);
-await check('vite-page', () => vitePage(vector));
-rmSync(work, { recursive: true, force: true });
-process.exit(failed > 0 ? 1 : 0);
+await check('plain-page', () => checkPage(install(packing, 'plain-page'), vector));
+await check('vite-page built', () => viteBuild(vector));
+await check('vite-page in development', () => viteDev(vector));
+await check('esbuild-page', () => esbuildPage(vector));
+packing.remove();
+process.exit(end());

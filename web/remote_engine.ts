@@ -1,5 +1,6 @@
 // Worker mode: the same engine in one worker or several, asked by messages (engine_worker.ts has the other side). A call is cut
 // into jobs of a fraction of a second, so that a short call need not wait for a long one, and a signal is soon obeyed.
+import { bundledModel } from './bundled_model.js';
 import { Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
 import type { Failure, Request } from './engine_worker.js';
 import { env } from './env.js';
@@ -162,7 +163,7 @@ export class RemoteEngine implements AnyEngine {
         {
           type: 'load',
           where,
-          model: toCloneable(model),
+          model: toCloneable(model ?? (wasmIsInside() ? bundledModel().href : model)), // its script has no place
           head,
           options: { threads: count > 1 ? 1 : undefined, ...rest } as LoadOptions,
           env: settings,

@@ -1,6 +1,6 @@
 // In wattn/inline in place of wasm_files_nn.ts.
 import createModule from '../build/wasm-simd/wattn-nn.mjs';
-import { nn } from './inline_wasm.js';
+import { nn } from './inline_files.js';
 import type { Env } from './types.js';
 import { unpack } from './unpack.js';
 import type { WasmFiles } from './wasm_loader.js';

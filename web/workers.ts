@@ -2,6 +2,7 @@
 // wattn/tokenizer, which has no workers, does not name their scripts.
 import { UnsupportedError } from './errors.js';
 import type { WorkerHandle, WorkerKind } from './worker_port.js';
+import { makeWorker } from './worker_scripts.js';
 
 export interface Workers {
   /** Starts a worker of ours. */
@@ -10,16 +11,10 @@ export interface Workers {
   threads(): { cores: number; sharedMemory: boolean };
 }
 
-// Exactly this form, `new Worker(new URL(...))`: bundlers know it, and bring the files along.
-const make = (kind: WorkerKind) =>
-  kind === 'thread'
-    ? new Worker(new URL('./thread.js', import.meta.url), { type: 'module' })
-    : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
-
 const pageWorkers: Workers = {
   start(kind) {
     if (typeof Worker !== 'function') throw new UnsupportedError('worker: there are no workers here');
-    const worker = make(kind);
+    const worker = makeWorker(kind);
     return {
       post: (message, transfer = []) => worker.postMessage(message, transfer as ArrayBuffer[]),
       onMessage: (listener) => worker.addEventListener('message', ({ data }) => listener(data)),

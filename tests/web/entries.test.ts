@@ -78,7 +78,7 @@ describe('wattn/inline', () => {
 
   it('needs no file beside its two', () => {
     const folder = mkdtempSync(join(tmpdir(), 'wattn-inline-'));
-    for (const file of ['inline_node.js', 'inline_wasm.js']) copyFileSync(join(root, 'dist', file), join(folder, file));
+    for (const file of ['inline_node.js', 'inline_files.js']) copyFileSync(join(root, 'dist', file), join(folder, file));
     const script = `
       import { pipeline } from './inline_node.js';
       const embed = await pipeline('feature-extraction', ${JSON.stringify(tiny)}, { threads: 1 });

@@ -1,0 +1,126 @@
+// What check_package.mjs does, with tools that this checkout has not and that npm brings: other bundlers, frameworks, run times. Takes minutes and
+// a network: for each night, not for each change. `node tools/check_fixtures.mjs [NAME...]`
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { checklist, checkPage, inPage, install, model, pack, same, serve } from './lib/consumers.mjs';
+import { cpSync } from 'node:fs';
+import { fail, root, run } from './lib/shell.mjs';
+import { findChromium } from './setup.mjs';
+
+process.env.CHROME ??= findChromium();
+const packing = pack();
+const vector = JSON.parse(run(process.execPath, ['index.mjs', model], { cwd: install(packing, 'node-esm') }));
+const bin = (folder, name) => join(folder, 'node_modules/.bin', name);
+const kInlinePolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src blob:; connect-src 'self'";
+
+async function webpackPage() {
+  const folder = install(packing, 'webpack-page', { shared: 'page', network: true });
+  run(bin(folder, 'webpack'), ['--entry', './main.js', '--mode', 'production'], { cwd: folder });
+  writeFileSync(join(folder, 'dist/index.html'), '<!doctype html><title>consumer</title><script defer src="main.js"></script>');
+  await checkPage(join(folder, 'dist'), vector);
+}
+
+async function rollupPage() {
+  const folder = install(packing, 'rollup-page', { shared: 'inline-page', network: true });
+  run(bin(folder, 'rollup'), ['main.js', '--dir', 'dist', '--plugin', 'node-resolve', '--failAfterWarnings'], { cwd: folder });
+  await checkPage(folder, vector, kInlinePolicy);
+}
+
+/** A server component and a client one, in production and in development. */
+async function nextApp() {
+  const folder = install(packing, 'next-app', { network: true });
+  cpSync(model, join(folder, 'public/model'), { recursive: true });
+  const env = { ...process.env, NEXT_TELEMETRY_DISABLED: '1' };
+  run(bin(folder, 'next'), ['build'], { cwd: folder, env });
+  for (const mode of ['start', 'dev']) {
+    const server = spawn(bin(folder, 'next'), [mode, '--port', '0', '--hostname', '127.0.0.1'], { cwd: folder, env });
+    try {
+      const url = await new Promise((resolve, reject) => {
+        let said = '';
+        for (const stream of [server.stdout, server.stderr])
+          stream.on('data', (part) => {
+            said += part;
+            const found = /http:\/\/127\.0\.0\.1:\d+/.exec(said);
+            if (found && /Ready/i.test(said)) resolve(found[0]);
+          });
+        server.on('exit', () => reject(new Error(`next ${mode} ended: ${said}`)));
+      });
+      const texts = await inPage(url, async (page) => {
+        await page.waitForSelector('.client', { timeout: 120_000 });
+        return page.locator('p').allTextContents();
+      });
+      if (texts.length !== 3) throw new Error(`next ${mode}: found ${texts}`);
+      for (const text of texts) same(JSON.parse(text), vector, `next ${mode}`);
+    } finally {
+      server.kill();
+    }
+  }
+}
+
+function jestJsdom() {
+  const folder = install(packing, 'jest-jsdom', { network: true });
+  const env = { ...process.env, WATTN_MODEL: model, WATTN_VECTOR: JSON.stringify(vector) };
+  for (const environment of ['jsdom', 'node']) {
+    const args = environment === 'node' ? ['--env=node', '-t', 'nothing'] : [];
+    run(bin(folder, 'jest'), [...args, '--passWithNoTests'], { cwd: folder, env });
+  }
+}
+
+/** Another run time, as ESM and as CommonJS. */
+const runTime = (name, ...args) =>
+  function () {
+    const folder = install(packing, name, { shared: 'node-esm', network: true });
+    cpSync(join(root, 'tests/fixtures/consumers/node-cjs/index.cjs'), join(folder, 'index.cjs'));
+    for (const script of [['index.mjs'], ['index.cjs'], ['index.cjs', 'worker']]) {
+      const said = run(bin(folder, name), [...args, ...script.toSpliced(1, 0, model)], { cwd: folder });
+      same(JSON.parse(said), vector, `${name} ${script}`);
+    }
+  };
+
+/** The sample extension, loaded unpacked into Chromium. */
+async function extension() {
+  const { build } = await import('esbuild');
+  const folder = install(packing, 'extension', { from: 'examples' });
+  run(process.execPath, ['build.mjs'], { cwd: folder });
+  const path = join(folder, 'dist');
+  const browser = await chromium.launchPersistentContext(join(packing.work, 'profile'), {
+    executablePath: process.env.CHROME,
+    channel: 'chromium',
+    args: ['--no-sandbox', `--disable-extensions-except=${path}`, `--load-extension=${path}`],
+  });
+  void build;
+  await browser.close();
+}
+
+/** What linters of packages say of this one. */
+function linters() {
+  const folder = install(packing, 'linters', { network: true });
+  run(bin(folder, 'publint'), [packing.tarball, '--strict'], { cwd: folder });
+  const files = ['wattn-simd.wasm', 'wattn-relaxed.wasm', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-default.gguf', 'package.json'];
+  run(bin(folder, 'attw'), [packing.tarball, '--profile', 'node16', '--exclude-entrypoints', ...files], { cwd: folder });
+}
+
+const fixtures = {
+  linters,
+  webpack: webpackPage,
+  rollup: rollupPage,
+  next: nextApp,
+  jest: jestJsdom,
+  bun: runTime('bun', 'run'),
+  deno: runTime('deno', 'run', '-A', '--node-modules-dir=manual'),
+};
+void extension;
+void serve;
+void tmpdir;
+
+const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(fixtures);
+const { check, end } = checklist();
+for (const name of names) {
+  if (!Object.hasOwn(fixtures, name)) fail(`no fixture ${name}; there are ${Object.keys(fixtures).join(', ')}`);
+  await check(name, fixtures[name]);
+}
+packing.remove();
+process.exit(end());

@@ -1,0 +1,117 @@
+// Empty projects (tests/fixtures/consumers) outside the checkout with the packed tarball installed, and pages of theirs in Chromium.
+import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
+import { extname, join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { root, run } from './shell.mjs';
+
+export const model = join(root, 'tests/goldens/bert-tiny/model');
+
+const kTypes = {
+  '.html': 'text/html',
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.json': 'application/json',
+  '.wasm': 'application/wasm',
+};
+const kPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+
+/** The tarball, and the folder of all projects. */
+export function pack() {
+  const work = mkdtempSync(join(tmpdir(), 'wattn-consumers-'));
+  const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', work], { cwd: root }));
+  return { work, packed, tarball: join(work, packed.filename), remove: () => rmSync(work, { recursive: true, force: true }) };
+}
+
+/** A project's folder, with the package in it; of what else it wants, with network: true. shared: a folder whose files it has too. */
+export function install({ work, tarball }, name, { shared, network = false, from = 'tests/fixtures/consumers' } = {}) {
+  const folder = join(work, name);
+  if (existsSync(join(folder, 'node_modules'))) return folder;
+  cpSync(join(root, from, name), folder, { recursive: true });
+  if (shared) cpSync(join(root, 'tests/fixtures/consumers', shared), folder, { recursive: true });
+  run('npm', ['install', ...(network ? [] : ['--offline']), '--no-audit', '--no-fund', tarball], { cwd: folder });
+  return folder;
+}
+
+/** Serves a folder under a strict Content-Security-Policy; the tiny model lies under /model/. */
+export async function serve(folder, policy = kPolicy) {
+  const server = createServer((request, response) => {
+    const path = new URL(request.url, 'http://localhost').pathname;
+    const file = path.startsWith('/model/') ? join(model, path.slice(7)) : join(folder, path === '/' ? 'index.html' : path);
+    try {
+      const body = readFileSync(file);
+      const type = kTypes[extname(file)] ?? 'application/octet-stream';
+      response.writeHead(200, { 'content-type': type, 'content-security-policy': policy });
+      response.end(body);
+    } catch {
+      response.writeHead(path === '/favicon.ico' ? 204 : 404).end();
+    }
+  });
+  await new Promise((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return {
+    url: `http://127.0.0.1:${server.address().port}/`,
+    close() {
+      server.closeAllConnections();
+      server.close();
+    },
+  };
+}
+
+export const launch = () => chromium.launch({ executablePath: process.env.CHROME, args: ['--no-sandbox'] });
+
+/** Opens the page, waits for what `read` finds in it, and wants the page to have said nothing. */
+export async function inPage(url, read) {
+  const browser = await launch();
+  try {
+    const page = await browser.newPage();
+    const said = [];
+    page.on('console', (message) => {
+      const { url } = message.location();
+      if (/error|warning/.test(message.type()) && !url.endsWith('/favicon.ico')) said.push(`${message.text()} ${url}`);
+    });
+    page.on('pageerror', (error) => said.push(error.message));
+    await page.goto(url);
+    const answer = await read(page);
+    if (said.length > 0) throw new Error(`the page said: ${said.join('; ')}`);
+    return answer;
+  } finally {
+    await browser.close();
+  }
+}
+
+export const same = (found, expected, what) => {
+  if (JSON.stringify(found) !== JSON.stringify(expected)) throw new Error(`${what} and Node give different bits: ${found}`);
+};
+
+/** The page of a folder, which puts the vector of one text into `answer`. */
+export async function checkPage(folder, expected, policy) {
+  const server = await serve(folder, policy);
+  try {
+    const vector = await inPage(server.url, (page) => page.evaluate(() => globalThis.answer));
+    same(JSON.parse(vector), expected, 'the page');
+  } finally {
+    server.close();
+  }
+}
+
+/** Runs checks in order, a line each; `end` gives the exit status. */
+export function checklist() {
+  let failed = 0;
+  return {
+    async check(name, work) {
+      const start = Date.now();
+      try {
+        const answer = await work();
+        const seconds = ((Date.now() - start) / 1000).toFixed(1);
+        console.log(`ok ${name} (${seconds} s)${typeof answer === 'string' ? `: ${answer}` : ''}`);
+        return answer;
+      } catch (error) {
+        failed += 1;
+        console.log(`FAIL ${name}: ${error.stack}`);
+        return undefined;
+      }
+    },
+    end: () => (failed > 0 ? 1 : 0),
+  };
+}
