@@ -13,6 +13,7 @@
 #include "core/arena.h"
 #include "core/result.h"
 #include "core/taps.h"
+#include "engine/documents.h"
 #include "io/weight_loader.h"
 #include "models/arch.h"
 #include "models/encoder.h"
@@ -21,11 +22,6 @@
 #include "tokenizer/tokenizer.h"
 
 namespace wattn {
-
-struct NamedFile {
-  std::string name;  // path inside the repository: "1_Pooling/config.json"
-  std::string bytes;
-};
 
 enum class Precision : std::uint8_t { kExact, kFast };
 

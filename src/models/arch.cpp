@@ -11,11 +11,11 @@ std::string canonical_weight_name(const Arch& arch, std::string_view name) {
   return std::string(name);
 }
 
-std::string canonical_gguf_name(const Arch& arch, std::string_view name) {
+std::string canonical_gguf_name(std::span<const GgufName> names, std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return std::string(name);
   const std::string_view stem = name.substr(0, dot), ending = name.substr(dot);
-  for (const GgufName& row : arch.gguf_names) {
+  for (const GgufName& row : names) {
     const std::string_view pattern = row.gguf, canonical = row.canonical;
     const std::size_t hole = pattern.find("{}");
     if (hole == std::string_view::npos) {

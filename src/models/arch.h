@@ -37,7 +37,7 @@ Result<const Arch*> find_arch(JsonRef config);
 std::string canonical_weight_name(const Arch& arch, std::string_view name);
 
 // The canonical name of a GGUF file's tensor; a name that is in no table as it is.
-std::string canonical_gguf_name(const Arch& arch, std::string_view name);
+std::string canonical_gguf_name(std::span<const GgufName> names, std::string_view name);
 
 // Helpers for parse_config.
 // Where one size of an EncoderConfig stands in the config. fallback: what an absent key means; 0: it must be there.

@@ -42,6 +42,10 @@ Rotary take_scaled_rotary(Arena& arena, std::int64_t positions, std::int64_t hea
 void rotate_queries_and_keys(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,
                              std::int64_t heads, float* qkv);
 
+// Turns the first heads heads of each row of x, rows stride apart.
+void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
+                  std::int64_t stride, float* x);
+
 // What is added to the score of a query at position i and a key at position j: at(head)[j - i].
 struct DistanceBias {
   std::int64_t span = 0;    // positions: |j - i| < span
