@@ -3,12 +3,11 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
-#include <string_view>
 #include <vector>
 
-#include "core/random.h"
 #include "core/result.h"
 #include "generation/options.h"
 #include "ops/compute.h"
@@ -18,12 +17,12 @@ namespace wattn {
 enum class FinishReason : std::uint8_t { kNone, kEos, kStop, kLength };
 
 struct Generated {
-  std::vector<std::int32_t> tokens;  // new ones, with the one that ended it
+  std::vector<std::int32_t> tokens{};  // the new ones, with the one that ended it
   FinishReason reason = FinishReason::kNone;
-  double score = 0;  // beams: what they are ranked by
+  float score = 0;  // of beams: what they are ranked by
 };
 
-// One running sequence goes on: from a sequence of the step before, with one token.
+// A sequence of the next step: one of the step before, by its row of logits, and one token more.
 struct Continuation {
   std::int32_t from = 0;
   std::int32_t token = 0;
@@ -31,32 +30,30 @@ struct Continuation {
 
 class Search {
  public:
-  // prompt: all tokens before the first new one. vocab: width of a row of logits.
-  Search(const GenerateOptions& options, std::span<const std::int32_t> prompt, std::int64_t vocab, const Kernels& kernels);
-  ~Search();
-  Search(Search&&) noexcept;
+  // Whether the last of these tokens (prompt and new ones) completes a stop string.
+  using Stops = std::function<bool(std::span<const std::int32_t> tokens)>;
 
-  // Says what is wrong with the options, by name.
+  // What is wrong with the options, by name; vocab: the model's.
   static Result<void> check(const GenerateOptions& options, std::int64_t vocab);
-  // Running sequences there can be at once, and are from the start: all begin with the prompt.
-  static std::int64_t width(const GenerateOptions& options);
+  // prompt: all tokens before the first new one, one at least. The options were checked.
+  static std::unique_ptr<Search> make(const GenerateOptions& options, std::span<const std::int32_t> prompt, std::int64_t vocab,
+                                      const Kernels& kernels, Stops stops);
+  // Sequences that may run at once.
+  static std::int64_t width(const GenerateOptions& options) {
+    return options.num_beams > 1 ? options.num_beams : options.num_return_sequences;
+  }
+  virtual ~Search() = default;
 
-  // logits: [running sequences, vocab], which are changed. The first time, running is 1 row: the prompt's.
-  void take(float* logits);
-  // Of the sequences that go on after take(): empty when all is done.
-  std::span<const Continuation> next() const;
-  bool done() const { return next().empty(); }
-  // The new tokens of running sequence i so far (the newest included).
-  std::span<const std::int32_t> running(std::int64_t i) const;
-  // Ends running sequence i (a stop string was found in its text); it is gone from next(). Not for beams, where only stop_beam is.
-  void stop(std::int64_t i);
+  // logits: a row [vocab] for each sequence of next(), which is changed; the first time one row, what follows the prompt. A
+  // ModelFormatError for logits that are no numbers.
+  virtual Result<void> take(float* logits) = 0;
+  // Those that go on, in the order of the rows that take() wants; none when all has ended.
+  std::span<const Continuation> next() const { return next_; }
+  // num_return_sequences of them, the best first; before the end: as far as they are.
+  virtual std::vector<Generated> results() const = 0;
 
-  // num_return_sequences of them, best first; what still runs is as far as it is.
-  std::vector<Generated> results() const;
-
- private:
-  struct State;
-  std::unique_ptr<State> state_;
+ protected:
+  std::vector<Continuation> next_;
 };
 
 }  // namespace wattn
