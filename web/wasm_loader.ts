@@ -22,8 +22,8 @@ export interface WasmFiles {
   createModule: (wishes: object) => Promise<SeamModule>;
   /** The best of its .wasm files for this engine. */
   choose(): { kind: ModelInfo['wasm']; url: () => URL };
-  /** What the caller gives in its place; without this function: env.wasm. */
-  given?: () => Env['wasm'];
+  /** What the caller gives in its place. Nothing: env.wasm, which speaks of the file that the entry is linked with. */
+  given?: () => Env['wasm'] | undefined;
 }
 
 let files: WasmFiles;
@@ -114,7 +114,7 @@ function ownUrl(url: () => URL): URL {
 
 /** What to compile: key is equal for equal wishes. A file that was given is taken as it is, without shared memory. */
 function wish(
-  files: WasmFiles,
+  of: WasmFiles,
   shared: boolean,
 ): {
   key: unknown;
@@ -123,7 +123,7 @@ function wish(
   shared?: boolean;
   compile: () => Promise<WebAssembly.Module>;
 } {
-  const { module, binary, url } = files.given?.() ?? env.wasm;
+  const { module, binary, url } = of.given?.() ?? (of === files ? env.wasm : {});
   if (module !== undefined) {
     if (Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
       throw new InputError(`env.wasm.module: expected a WebAssembly.Module, found ${describe(module)}`);
@@ -146,7 +146,7 @@ function wish(
     }
     return { key: full.href, kind: 'given', from: full.href, compile: () => compileUrl(full) };
   }
-  const { kind, url: urlOf } = files.choose();
+  const { kind, url: urlOf } = of.choose();
   const own = ownUrl(urlOf);
   const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind as 'simd' | 'relaxed'] : undefined;
   return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
