@@ -9,6 +9,9 @@
 namespace wattn {
 namespace {
 
+// Bytes of logits that one call may answer with: a masked-language head gives a whole vocabulary for each token.
+constexpr std::uint64_t kMostLogitBytes = 1ull << 30;
+
 Result<SentenceConfig> read_sentence_config(const Documents& documents) {
   SentenceConfig sentence;
   if (documents.has("modules.json")) {
@@ -158,12 +161,31 @@ void Engine::run_dense(const float* pooled, std::int64_t count, std::vector<floa
   }
 }
 
-void Engine::run_head(const float* hidden, std::span<const std::int32_t> tokens, float* logits) {
+Result<void> Engine::run_head(const float* hidden, const Batch& batch, std::span<const std::int32_t> tokens,
+                              std::vector<float>& logits) {
+  const std::size_t at = logits.size();
+  const std::size_t more = tokens.size() * static_cast<std::size_t>(head_->labels());
+  if ((at + more) * sizeof(float) > kMostLogitBytes) {
+    return input_error("logits: expected at most " + std::to_string(kMostLogitBytes / sizeof(float) / head_->labels()) +
+                       " tokens of " + std::to_string(head_->labels()) + " logits in one call, found more");
+  }
   const std::int64_t size = encoder_.config().hidden_size;
   std::vector<float> rows(tokens.size() * static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < tokens.size(); ++i) std::copy_n(hidden + tokens[i] * size, size, rows.data() + i * size);
+  constexpr PoolingMode kMean[] = {PoolingMode::kMean};
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const float* row = hidden + tokens[i] * size;
+    float* out = rows.data() + i * static_cast<std::size_t>(size);
+    if (head_->of_mean()) {
+      pool(kernels(), kMean, row, batch.seq_start[i + 1] - tokens[i], size, 0, out);
+    } else {
+      std::copy_n(row, size, out);
+    }
+  }
+  logits.resize(at + more);
   const ThreadTeam::Awake awake(team_);
-  head_->run({kernels(), team_}, encoder_.word_embeddings(), rows.data(), static_cast<std::int64_t>(tokens.size()), logits);
+  head_->run({kernels(), team_}, encoder_.word_embeddings(), rows.data(), static_cast<std::int64_t>(tokens.size()),
+             logits.data() + at);
+  return {};
 }
 
 Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<NamedFile>& files, const LoadOptions& options) {

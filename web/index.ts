@@ -19,7 +19,13 @@ export {
   WattnError,
 } from './errors.js';
 export { attention_rollout, to_bertviz } from './attention.js';
-export { AutoModel } from './model.js';
+export {
+  AutoModel,
+  AutoModelForMaskedLM,
+  AutoModelForQuestionAnswering,
+  AutoModelForSequenceClassification,
+  AutoModelForTokenClassification,
+} from './model.js';
 export * as nn from './nn.js';
 export { packModel, type PackOptions } from './pack.js';
 export { pipeline } from './pipeline.js';
