@@ -163,7 +163,7 @@ class EngineHandle {
 
   // The batch packed: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1].
   // options: {hidden_states, attentions, qkv, head_mask, patches: [[tap, Float32Array], ...]}.
-  // Answer: last_hidden_state, pooler_output, hidden_states, attentions, queries, keys, values as ForwardResult has them.
+  // Answer: last_hidden_state, pooler_output, logits, hidden_states, attentions, queries, keys, values as ForwardResult has them.
   val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
     Batch batch;
     batch.input_ids = emscripten::convertJSArrayToNumberVector<std::int32_t>(input_ids);
@@ -189,6 +189,7 @@ class EngineHandle {
     val out = answer();
     out.set("last_hidden_state", to_typed_array(result.value().last_hidden_state));
     out.set("pooler_output", to_typed_array(result.value().pooler_output));
+    out.set("logits", to_typed_array(result.value().logits));
     out.set("hidden_states", arrays(result.value().hidden_states));
     out.set("attentions", arrays(result.value().attentions));
     out.set("queries", arrays(result.value().qkv[0]));

@@ -2,42 +2,15 @@
 
 #include <algorithm>
 
+#include "engine/documents.h"
 #include "io/gguf.h"
 #include "models/gguf_config.h"
-#include "tokenizer/formats/formats.h"
 
 namespace wattn {
 namespace {
 
-// The documents of a repository, by name.
-class Documents {
- public:
-  explicit Documents(const std::vector<NamedFile>& files) : files_(files) {}
-
-  bool has(std::string_view name) const { return find(name) != nullptr; }
-  const std::string* name_ending_in(std::string_view ending) const {
-    const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name.ends_with(ending); });
-    return at == files_.end() ? nullptr : &at->name;
-  }
-  std::vector<TokenizerFile> for_tokenizer() const {
-    std::vector<TokenizerFile> out;
-    out.reserve(files_.size());
-    for (const NamedFile& file : files_) out.push_back({file.name, file.bytes});
-    return out;
-  }
-  Result<Json> read(std::string_view name) const {
-    const NamedFile* file = find(name);
-    if (!file) return model_format_error(std::string(name) + ": expected this file in the model, found none");
-    return Json::parse(file->bytes, name);
-  }
-
- private:
-  const NamedFile* find(std::string_view name) const {
-    const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name == name; });
-    return at == files_.end() ? nullptr : &*at;
-  }
-  const std::vector<NamedFile>& files_;
-};
+// Bytes of logits that one call may answer with: a masked-language head gives a whole vocabulary for each token.
+constexpr std::uint64_t kMostLogitBytes = 1ull << 30;
 
 Result<SentenceConfig> read_sentence_config(const Documents& documents) {
   SentenceConfig sentence;
@@ -73,77 +46,6 @@ Result<SentenceConfig> read_sentence_config(const Documents& documents) {
     if (auto e = parse(json.value().root(), sentence); !e.ok()) return e.error();
   }
   return sentence;
-}
-
-bool lowercases(JsonRef normalizer) {
-  const auto type = normalizer["type"].as_string_or("");
-  if (!type.ok()) return false;
-  if (type.value() == "Lowercase") return true;
-  if (type.value() == "BertNormalizer") {
-    const auto lowercase = normalizer["lowercase"].as_bool_or(false);
-    return lowercase.ok() && lowercase.value();
-  }
-  const JsonRef parts = normalizer["normalizers"];
-  for (std::size_t i = 0; i < parts.size(); ++i) {
-    if (lowercases(parts[i])) return true;
-  }
-  return false;
-}
-
-Result<Tokenizer> read_tokenizer(const Documents& documents, const SentenceConfig& sentence) {
-  if (!documents.has("tokenizer.json")) {
-    if (sentence.lowercase) {
-      return unsupported_error(
-          "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
-    }
-    return load_tokenizer(documents.for_tokenizer());
-  }
-  auto tokenizer = documents.read("tokenizer.json");
-  if (!tokenizer.ok()) return tokenizer.error();
-  if (sentence.lowercase && !lowercases(tokenizer.value().root()["normalizer"])) {
-    return unsupported_error(
-        "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
-  }
-  if (!documents.has("tokenizer_config.json")) return Tokenizer::from_json(tokenizer.value().root(), JsonRef());
-  auto config = documents.read("tokenizer_config.json");
-  if (!config.ok()) return config.error();
-  return Tokenizer::from_json(tokenizer.value().root(), config.value().root());
-}
-
-// What a GGUF file among the files says, beside them.
-Result<std::vector<NamedFile>> with_gguf_documents(const std::vector<NamedFile>& files) {
-  std::vector<NamedFile> out = files;
-  for (const NamedFile& file : files) {
-    if (!file.name.ends_with(".gguf")) continue;
-    auto documents = gguf_documents(file.bytes, file.name);
-    if (!documents.ok()) return documents.error();
-    for (auto& [name, bytes] : documents.value()) out.push_back({std::move(name), std::move(bytes)});
-    break;
-  }
-  return out;
-}
-
-// One file, or the shards that model.safetensors.index.json lists.
-Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
-  if (const std::string* gguf = documents.name_ending_in(".gguf")) return std::vector<std::string>{*gguf};
-  constexpr const char* kIndex = "model.safetensors.index.json";
-  if (!documents.has(kIndex)) return std::vector<std::string>{"model.safetensors"};
-  auto index = documents.read(kIndex);
-  if (!index.ok()) return index.error();
-  const JsonRef map = index.value().root()["weight_map"];
-  if (!map.is_object() || map.size() == 0) return map.mismatch("an object of tensor names and shard files");
-  std::vector<std::string> shards;
-  for (const auto& [tensor, shard] : map.members()) {
-    const auto name = shard.as_string();
-    if (!name.ok()) return name.error();
-    const bool plain = !name.value().empty() && name.value().find_first_of("/\\:") == std::string_view::npos;
-    if (!plain || !name.value().ends_with(".safetensors"))
-      return shard.mismatch("the name of a .safetensors file beside the index");
-    shards.emplace_back(name.value());
-  }
-  std::sort(shards.begin(), shards.end());
-  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
-  return shards;
 }
 
 // sentence_bert_config.json rules where it speaks; else the tokenizer's own limit; never more than the positions.
@@ -259,16 +161,35 @@ void Engine::run_dense(const float* pooled, std::int64_t count, std::vector<floa
   }
 }
 
-void Engine::run_head(const float* hidden, std::span<const std::int32_t> tokens, float* logits) {
+Result<void> Engine::run_head(const float* hidden, const Batch& batch, std::span<const std::int32_t> tokens,
+                              std::vector<float>& logits) {
+  const std::size_t at = logits.size();
+  const std::size_t more = tokens.size() * static_cast<std::size_t>(head_->labels());
+  if ((at + more) * sizeof(float) > kMostLogitBytes) {
+    return input_error("logits: expected at most " + std::to_string(kMostLogitBytes / sizeof(float) / head_->labels()) +
+                       " tokens of " + std::to_string(head_->labels()) + " logits in one call, found more");
+  }
   const std::int64_t size = encoder_.config().hidden_size;
   std::vector<float> rows(tokens.size() * static_cast<std::size_t>(size));
-  for (std::size_t i = 0; i < tokens.size(); ++i) std::copy_n(hidden + tokens[i] * size, size, rows.data() + i * size);
+  constexpr PoolingMode kMean[] = {PoolingMode::kMean};
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    const float* row = hidden + tokens[i] * size;
+    float* out = rows.data() + i * static_cast<std::size_t>(size);
+    if (head_->of_mean()) {
+      pool(kernels(), kMean, row, batch.seq_start[i + 1] - tokens[i], size, 0, out);
+    } else {
+      std::copy_n(row, size, out);
+    }
+  }
+  logits.resize(at + more);
   const ThreadTeam::Awake awake(team_);
-  head_->run({kernels(), team_}, encoder_.word_embeddings(), rows.data(), static_cast<std::int64_t>(tokens.size()), logits);
+  head_->run({kernels(), team_}, encoder_.word_embeddings(), rows.data(), static_cast<std::int64_t>(tokens.size()),
+             logits.data() + at);
+  return {};
 }
 
 Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<NamedFile>& files, const LoadOptions& options) {
-  auto all = with_gguf_documents(files);
+  auto all = with_gguf_documents(files, gguf_documents);
   if (!all.ok()) return all.error();
   const Documents documents(all.value());
   auto config = documents.read("config.json");
@@ -279,7 +200,7 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   if (!encoder_config.ok()) return encoder_config.error();
   auto sentence = read_sentence_config(documents);
   if (!sentence.ok()) return sentence.error();
-  auto tokenizer = read_tokenizer(documents, sentence.value());
+  auto tokenizer = read_tokenizer(documents, sentence.value().lowercase);
   if (!tokenizer.ok()) return tokenizer.error();
   auto weight_files = read_weight_files(documents);
   if (!weight_files.ok()) return weight_files.error();
@@ -318,7 +239,7 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   loader->weights_.emplace(std::move(slots), std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
                            [loader = loader.get(), arch = arch.value()](std::string_view name) {
                              const std::string& file = loader->weight_files_[loader->files_begun_ - 1];
-                             if (file.ends_with(".gguf")) return canonical_weight_name(*arch, canonical_gguf_name(*arch, name));
+                             if (file.ends_with(".gguf")) return canonical_weight_name(*arch, canonical_gguf_name(arch->gguf_names, name));
                              // A module's tensors carry its folder.
                              const std::size_t folder = file.rfind('/') + 1;
                              return folder > 0 ? file.substr(0, folder) + std::string(name) : canonical_weight_name(*arch, name);
@@ -327,20 +248,11 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
 }
 
 Result<std::vector<NamedFile>> EngineLoader::gguf_files(std::string_view beginning, bool& is_cut_off) {
-  const auto header = parse_gguf_header(beginning, UINT64_MAX / 2, "model.gguf");
-  if (!header.ok()) return header.error();
-  is_cut_off = header.value().is_cut_off;
-  if (is_cut_off) return std::vector<NamedFile>();
-  auto all = with_gguf_documents({{"model.gguf", std::string(beginning)}});
-  if (all.ok()) all.value().erase(all.value().begin());
-  return all;
+  return gguf_beginning(beginning, gguf_documents, is_cut_off);
 }
 
 Result<void> EngineLoader::begin_weight_file(std::string_view name, std::uint64_t bytes) {
-  if (files_begun_ == weight_files_.size() || weight_files_[files_begun_] != name) {
-    const std::string expected = files_begun_ == weight_files_.size() ? "no further file" : weight_files_[files_begun_];
-    return input_error("weight files: expected " + expected + ", found " + std::string(name));
-  }
+  if (auto e = expect_weight_file(weight_files_, files_begun_, name); !e.ok()) return e;
   ++files_begun_;
   return weights_->begin_file(std::string(name), bytes);
 }

@@ -13,6 +13,7 @@
 #include "core/arena.h"
 #include "core/result.h"
 #include "core/taps.h"
+#include "engine/documents.h"
 #include "io/weight_loader.h"
 #include "models/arch.h"
 #include "models/encoder.h"
@@ -21,11 +22,6 @@
 #include "tokenizer/tokenizer.h"
 
 namespace wattn {
-
-struct NamedFile {
-  std::string name;  // path inside the repository: "1_Pooling/config.json"
-  std::string bytes;
-};
 
 enum class Precision : std::uint8_t { kExact, kFast };
 
@@ -66,8 +62,9 @@ class Engine {
   Result<const float*> run(const Batch& batch, Taps* taps);
   // The repository's Dense modules over pooled vectors, [count, sentence().dense.front().in]. out: [count, dense.back().out].
   void run_dense(const float* pooled, std::int64_t count, std::vector<float>& out);
-  // The head over some rows of what run() gave. logits: [tokens.size(), head()->labels()].
-  void run_head(const float* hidden, std::span<const std::int32_t> tokens, float* logits);
+  // The head over tokens of what run() gave for the batch: of a sequence head the first of each sequence, else any. Appends
+  // [tokens.size(), head()->labels()] to logits; an InputError when they become too many.
+  Result<void> run_head(const float* hidden, const Batch& batch, std::span<const std::int32_t> tokens, std::vector<float>& logits);
 
  private:
   friend class EngineLoader;

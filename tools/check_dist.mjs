@@ -133,6 +133,9 @@ for (const [file, modules] of Object.entries(kPages)) checkPage(file, modules);
 const chunks = [...withImports('index.js', new Set(), true)].filter((file) => file.startsWith('chunk-'));
 const pages = new Set([...withImports('index.js'), ...withImports('nn_entry.js')]);
 for (const file of chunks) if (!pages.has(file)) checkPage(file, ['simd']);
+// Training is of the tokenizer's own wasm file, which the page finds when it trains.
+if (!chunks.some((file) => /new URL\(["'`]\.\/wattn-tokenizer\.wasm["'`], ?import\.meta\.url\)/.test(read(file).toString())))
+  errors.push("no chunk of dist/index.js has new URL('./wattn-tokenizer.wasm', import.meta.url)");
 for (const file of ['index.js', 'worker.js']) {
   for (const script of file === 'index.js' ? ['thread', 'worker'] : ['thread']) {
     const form = new RegExp(

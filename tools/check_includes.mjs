@@ -12,10 +12,11 @@ const kMayInclude = {
   ops: ['core', 'kernels'],
   nn: ['core', 'ops'],
   learn: ['core', 'ops'],
+  generation: ['core', 'ops'],
   models: ['core', 'io', 'ops'],
-  engine: ['core', 'io', 'tokenizer', 'models', 'nn', 'learn'],
-  tasks: ['core', 'io', 'tokenizer', 'models', 'nn', 'learn', 'engine', 'ops'],
-  bindings: ['core', 'tokenizer', 'nn', 'learn', 'engine', 'tasks'],
+  engine: ['core', 'io', 'tokenizer', 'models', 'nn', 'learn', 'generation'],
+  tasks: ['core', 'io', 'tokenizer', 'models', 'nn', 'learn', 'generation', 'engine', 'ops'],
+  bindings: ['core', 'tokenizer', 'nn', 'learn', 'generation', 'engine', 'tasks'],
 };
 
 // A pattern that may appear only where `allowed` says.

@@ -15,7 +15,7 @@ const kModel: Options = {
   progress: { type: 'boolean' },
   help: { type: 'boolean', short: 'h' },
 };
-const kCompute: Options = { dtype: { type: 'string' }, precision: { type: 'string' } };
+const kCompute: Options = { dtype: { type: 'string' }, precision: { type: 'string' }, threads: { type: 'string' } };
 const kTexts: Options = {
   file: { type: 'string', multiple: true },
   input: { type: 'string' },
@@ -91,6 +91,7 @@ const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a U
 `;
 const kComputeHelp = `  --dtype f32|q16|q8    how weights are held and multiplied (f32)
   --precision exact     exact: the same bits on every machine; fast: may use fused multiply-add
+  --threads N           how many compute (default: as many as are of use; the numbers do not depend on it)
 `;
 const kTextsHelp = `  --file FILE           read texts from FILE, one a line (- is standard input; may be repeated)
   --input auto          auto: a line that begins with { is a JSON object with "text", whose other members are carried over,
@@ -262,5 +263,10 @@ export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T
 }
 
 export function computeOptions(values: Values): LoadOptions {
-  return given({ ...loadOptions(values), dtype: text(values, 'dtype'), precision: text(values, 'precision') }) as LoadOptions;
+  return given({
+    ...loadOptions(values),
+    dtype: text(values, 'dtype'),
+    precision: text(values, 'precision'),
+    threads: count(values, 'threads'),
+  }) as LoadOptions;
 }

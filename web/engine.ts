@@ -92,6 +92,7 @@ export class Engine implements AnyEngine {
     private readonly about: ModelInfo & { weight_bytes: number; arena_bytes: number },
     readonly files: readonly NamedBytes[],
     private readonly endHelpers: () => void,
+    readonly head: HeadKind,
   ) {}
 
   /** head: what the checkpoint must bring beside the encoder. onChunk: sees the bytes of the weight files as they pass. */
@@ -166,7 +167,7 @@ export class Engine implements AnyEngine {
       const about = { ...info, dtype, precision, wasm: compiled.kind, threads: plan.threads, ...why, workers: 0, build_id };
       progress.ready();
       throwIfAborted(signal);
-      return new Engine(loading, about, files, endHelpers);
+      return new Engine(loading, about, files, endHelpers, head);
     } catch (error) {
       endHelpers();
       host?.release();

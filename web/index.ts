@@ -20,7 +20,13 @@ export {
 } from './errors.js';
 export { inspectModel, type InspectedLayer, type Inspection } from './inspect.js';
 export { attention_rollout, to_bertviz } from './attention.js';
-export { AutoModel } from './model.js';
+export {
+  AutoModel,
+  AutoModelForMaskedLM,
+  AutoModelForQuestionAnswering,
+  AutoModelForSequenceClassification,
+  AutoModelForTokenClassification,
+} from './model.js';
 export * as nn from './nn.js';
 export { packModel, type PackOptions } from './pack.js';
 export { pipeline } from './pipeline.js';

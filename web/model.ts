@@ -4,7 +4,7 @@ import { Engine, type AnyEngine } from './engine.js';
 import { RemoteEngine, loadEngine } from './remote_engine.js';
 import { describe, InputError, ModelFormatError, OutOfMemoryError } from './errors.js';
 import { checkOptions, type Rules } from './options.js';
-import type { SeamEngineHandle, SeamForwardOptions } from './seam.js';
+import type { HeadKind, SeamEngineHandle, SeamForwardOptions } from './seam.js';
 import { Breather } from './signal.js';
 import { Tensor } from './tensor.js';
 import type { ForwardOptions, LoadOptions, Model, ModelInputs, ModelOutput, ModelSpecifier } from './types.js';
@@ -239,6 +239,15 @@ function zeros(what: string, count: number): Float32Array {
   }
 }
 
+/** Of [batch, seq, labels] the logits of one label, [batch, seq]. */
+function column({ data, dims: [batch = 0, seq = 0, labels = 0] }: Tensor<'float32'>, label: number): Tensor<'float32'> {
+  return new Tensor(
+    'float32',
+    Float32Array.from({ length: batch * seq }, (_, i) => data[i * labels + label] as number),
+    [batch, seq],
+  );
+}
+
 /** One forward pass of an engine that is here. */
 export async function runForward(engine: Engine, modelInputs: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
   checkOptions('model', options, kForwardRules);
@@ -258,6 +267,7 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
   const headMask = toHeadMask(options.head_mask, layers, heads);
   const patches = toPatches(options.patch, inputs);
   let pooler: Float32Array | undefined;
+  let logits: Tensor<'float32'> | undefined;
   const breather = new Breather();
   for (const rows of cutRuns(inputs.kept, token_budget)) {
     await breather.breathe(options.signal ?? undefined);
@@ -274,6 +284,16 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
       perHead[name].forEach((layer, i) => scatterHeads(layer, output[name][i] as Float32Array, rows, inputs, heads, hidden));
     }
     attentions.forEach((layer, i) => scatterAttentions(layer, output.attentions[i] as Float32Array, rows, inputs, heads));
+    if (output.logits.length > 0) {
+      // One row of labels a sequence or a token.
+      const tokens = output.last_hidden_state.length / hidden;
+      const perToken = engine.head !== 'sequence';
+      const labels = output.logits.length / (perToken ? tokens : rows.length);
+      const dims = perToken ? [batch, seq, labels] : [batch, labels];
+      logits ??= new Tensor('float32', zeros('logits', dims.reduce((a, b) => a * b)), dims); // prettier-ignore
+      if (perToken) scatterTokens(logits.data, output.logits, rows, inputs, labels);
+      else rows.forEach((row, i) => logits?.data.set(output.logits.subarray(i * labels, (i + 1) * labels), row * labels));
+    }
     if (output.pooler_output.length > 0) {
       pooler ??= new Float32Array(batch * hidden);
       for (const [i, row] of rows.entries()) {
@@ -282,6 +302,8 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
     }
   }
   const out: ModelOutput = { last_hidden_state: new Tensor('float32', last, [batch, seq, hidden]) };
+  if (logits && engine.head === 'answer') [out.start_logits, out.end_logits] = [0, 1].map((i) => column(logits, i));
+  else if (logits) out.logits = logits;
   if (pooler) out.pooler_output = new Tensor('float32', pooler, [batch, hidden]);
   if (wantStates) out.hidden_states = states.map((state) => new Tensor('float32', state, [batch, seq, hidden]));
   if (options.output_qkv) {
@@ -303,21 +325,39 @@ function readConfig(engine: AnyEngine): Record<string, unknown> {
   }
 }
 
-/** Encoders by themselves: token ids in, hidden states and attentions out. */
-export const AutoModel = {
+async function loadModel(
+  where: string,
+  model: ModelSpecifier | undefined | null,
+  options: LoadOptions = {},
+  head?: HeadKind,
+): Promise<Model> {
+  const engine = await loadEngine(where, model, options ?? {}, head);
+  const call = async (inputs: ModelInputs, forwardOptions?: ForwardOptions | null) =>
+    engine instanceof RemoteEngine
+      ? engine.forward(inputs, forwardOptions ?? {})
+      : runForward(engine, inputs, forwardOptions ?? {});
+  const rest = {
+    config: readConfig(engine),
+    info: () => engine.info,
+    memory: () => engine.memory,
+    warmup: () => engine.warmup(),
+  };
+  return disposable(Object.assign(call, rest), () => engine.dispose());
+}
+
+const modelClass = (name: string, head?: HeadKind) => ({
   /** Loads a model. model: see `ModelSpecifier`. */
-  async from_pretrained(model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> {
-    const engine = await loadEngine('AutoModel.from_pretrained', model, options ?? {});
-    const call = async (inputs: ModelInputs, forwardOptions?: ForwardOptions | null) =>
-      engine instanceof RemoteEngine
-        ? engine.forward(inputs, forwardOptions ?? {})
-        : runForward(engine, inputs, forwardOptions ?? {});
-    const rest = {
-      config: readConfig(engine),
-      info: () => engine.info,
-      memory: () => engine.memory,
-      warmup: () => engine.warmup(),
-    };
-    return disposable(Object.assign(call, rest), () => engine.dispose());
-  },
-};
+  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+    loadModel(`${name}.from_pretrained`, model, options, head),
+});
+
+/** Encoders by themselves: token ids in, hidden states and attentions out. */
+export const AutoModel = modelClass('AutoModel');
+/** With the checkpoint's own head: `logits` `[batch, labels]`. */
+export const AutoModelForSequenceClassification = modelClass('AutoModelForSequenceClassification', 'sequence');
+/** `logits` `[batch, seq, labels]`. */
+export const AutoModelForTokenClassification = modelClass('AutoModelForTokenClassification', 'token');
+/** `start_logits` and `end_logits`, `[batch, seq]`. */
+export const AutoModelForQuestionAnswering = modelClass('AutoModelForQuestionAnswering', 'answer');
+/** `logits` `[batch, seq, vocab]`. */
+export const AutoModelForMaskedLM = modelClass('AutoModelForMaskedLM', 'masked_lm');

@@ -130,6 +130,7 @@ export interface SeamEngineHandle extends SeamTokenizer {
   ): Answer & {
     last_hidden_state: Float32Array; // [tokens, hidden]
     pooler_output: Float32Array; // [batch, hidden], or empty
+    logits: Float32Array; // of the head: [batch or tokens, labels], or empty
     hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
     attentions: Float32Array[]; // [layers], sequence after sequence [heads, seq, seq]
     queries: Float32Array[]; // [layers] of [tokens, hidden], or empty

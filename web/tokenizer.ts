@@ -13,7 +13,6 @@ import { checkTexts, joinTexts } from './texts.js';
 import { cutText } from './tokenizer_chunk.js';
 import { readTokenizerConfig, type TokenizerConfig } from './tokenizer_config.js';
 import { layOut } from './tokenizer_layout.js';
-import { trainTokenizer } from './tokenizer_training.js';
 import type {
   Chunk,
   ChunkOptions,
@@ -321,7 +320,8 @@ export const AutoTokenizer = {
   },
 
   /** Makes a tokenizer from texts: vocabulary and merges as Hugging Face's trainers make them. */
-  train(texts: TrainingTexts, options: TrainOptions): Promise<TrainedTokenizer> {
+  async train(texts: TrainingTexts, options: TrainOptions): Promise<TrainedTokenizer> {
+    const { trainTokenizer } = await import('./tokenizer_training.js'); // code and wasm that few pages need
     return trainTokenizer(texts, options, (json, config) =>
       startTokenizer(
         [config],

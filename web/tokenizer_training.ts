@@ -8,6 +8,7 @@ import { abortable, Breather, throwIfAborted } from './signal.js';
 import { joinTexts } from './texts.js';
 import type { TrainedTokenizer, TrainingTexts, TrainOptions } from './training_types.js';
 import type { AbortSignalLike, Tokenizer } from './types.js';
+import { giveWasm, wasmFiles } from './wasm_files_tokenizer.js';
 import { compileWasm, instantiateWasm } from './wasm_loader.js';
 
 const kModels = ['wordpiece', 'bpe', 'unigram', 'word', 'char'] as const;
@@ -37,6 +38,7 @@ const kRules: Rules = {
   ...Object.fromEntries(kStages.map((stage) => [stage, 'any'])),
   progress_callback: 'function',
   signal: 'signal',
+  wasm: 'any',
 };
 
 type Defaults = Partial<Record<(typeof kStages)[number], object>> & {
@@ -196,7 +198,9 @@ export async function trainTokenizer(texts: TrainingTexts, options: TrainOptions
   }
   const signal = options.signal ?? undefined;
   throwIfAborted(signal);
-  const instance = await abortable(instantiateWasm(await abortable(compileWasm(), signal)), signal);
+  if (options.wasm) giveWasm(options.wasm);
+  const compiled = await abortable(compileWasm(false, wasmFiles), signal);
+  const instance = await abortable(instantiateWasm(compiled, wasmFiles), signal);
   const host = new SeamHost('this training', instance, new instance.seam.Training());
   let json: Uint8Array;
   try {

@@ -1,5 +1,5 @@
 // The public types of what tokenizers can do beside tokenizing: being trained, cutting texts to size, decoding as tokens come.
-import type { AbortSignalLike, DecodeOptions, TokenIds, Tokenizer } from './types.js';
+import type { AbortSignalLike, DecodeOptions, TokenIds, Tokenizer, WasmOverride } from './types.js';
 
 /** A component as tokenizer.json has it, such as `{ type: 'Whitespace' }`; `null` for none. */
 export type TokenizerComponent = { readonly type: string; readonly [field: string]: any } | null;
@@ -68,6 +68,8 @@ export interface TrainOptions {
   progress_callback?: ((info: TrainingProgress) => void) | undefined;
   /** Ends the training with an `AbortError`, within milliseconds. */
   signal?: AbortSignalLike | undefined;
+  /** Where `wattn-tokenizer.wasm`, which trains, is, when it is not beside this script; said once. */
+  wasm?: WasmOverride | undefined;
 }
 
 /** One text a sequence. A string is one text. What cannot be held at once comes from an (async) iterator. */

@@ -333,6 +333,11 @@ export interface ModelOutput {
   last_hidden_state: Tensor<'float32'>;
   /** `[batch, hidden]`, of each row's first token that runs; absent when the checkpoint has no pooler. */
   pooler_output?: Tensor<'float32'>;
+  /** Of models with a head (`AutoModelFor..`): `[batch, labels]`, `[batch, seq, labels]` or `[batch, seq, vocab]`. */
+  logits?: Tensor<'float32'>;
+  /** Of `AutoModelForQuestionAnswering`: `[batch, seq]`. */
+  start_logits?: Tensor<'float32'>;
+  end_logits?: Tensor<'float32'>;
   /** `[layers + 1]` of `[batch, seq, hidden]`: the embeddings, then each layer's output. */
   hidden_states?: Tensor<'float32'>[];
   /** `[layers]` of `[batch, heads, seq, seq]`, after softmax; the last index is the token that is looked at. */

@@ -3,7 +3,7 @@ import createModule from '../build/wasm-simd/wattn-nn.mjs';
 import type { Env } from './types.js';
 import type { WasmFiles } from './wasm_loader.js';
 
-let wanted: Env['wasm'] = {};
+let wanted: Env['wasm'] | undefined;
 
 /** Another place for the file, as env.wasm says it for the models' file. */
 export function giveWasm(given: Env['wasm']): void {

@@ -25,8 +25,8 @@ export interface WasmFiles {
   createModule: (wishes: object) => Promise<SeamModule>;
   /** The best of its .wasm files for this engine. */
   choose(): { kind: ModelInfo['wasm']; url: () => URL } | { kind: ModelInfo['wasm']; bytes: () => Promise<Uint8Array> };
-  /** What the caller gives in its place; without this function: env.wasm. */
-  given?: () => Env['wasm'];
+  /** What the caller gives in its place. Without this function: env.wasm, which speaks of the file that the entry is linked with. */
+  given?: () => Env['wasm'] | undefined;
 }
 
 let files: WasmFiles;
@@ -115,7 +115,7 @@ function ownUrl(url: () => URL): URL {
 
 /** What to compile: key is equal for equal wishes. A file that was given is taken as it is, without shared memory. */
 function wish(
-  files: WasmFiles,
+  of: WasmFiles,
   shared: boolean,
 ): {
   key: unknown;
@@ -124,7 +124,7 @@ function wish(
   shared?: boolean;
   compile: () => Promise<WebAssembly.Module>;
 } {
-  const { module, binary, url } = files.given?.() ?? env.wasm;
+  const { module, binary, url } = of.given?.() ?? (of === files ? env.wasm : {});
   if (module !== undefined) {
     if (Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
       throw new InputError(`env.wasm.module: expected a WebAssembly.Module, found ${describe(module)}`);
@@ -147,7 +147,7 @@ function wish(
     }
     return { key: full.href, kind: 'given', from: full.href, compile: () => compileUrl(full) };
   }
-  const inside = files.choose();
+  const inside = of.choose();
   const { kind } = inside;
   const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind as 'simd' | 'relaxed'] : undefined;
   if ('bytes' in inside) {

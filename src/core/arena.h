@@ -31,6 +31,8 @@ class Arena {
   }
 
   void reset() { used_ = 0; }
+  // Takes back all that was taken since used() was this.
+  void rewind(std::uint64_t used) { used_ = used; }
   std::uint64_t used() const { return used_; }
   std::uint64_t bytes() const { return bytes_; }
   bool measuring() const { return !block_; }

@@ -3,7 +3,12 @@
 namespace wattn {
 
 std::string canonical_weight_name(const Arch& arch, std::string_view name) {
-  if (name.starts_with(arch.base_prefix)) name.remove_prefix(std::string_view(arch.base_prefix).size());
+  const std::string own_prefix = std::string(arch.model_type) + ".";
+  for (const std::string_view prefix : {std::string_view(arch.base_prefix), std::string_view(own_prefix)}) {
+    if (!name.starts_with(prefix)) continue;
+    name.remove_prefix(prefix.size());
+    break;
+  }
   constexpr std::string_view kGamma = ".gamma";
   constexpr std::string_view kBeta = ".beta";
   if (name.ends_with(kGamma)) return std::string(name.substr(0, name.size() - kGamma.size())) + ".weight";
@@ -11,11 +16,11 @@ std::string canonical_weight_name(const Arch& arch, std::string_view name) {
   return std::string(name);
 }
 
-std::string canonical_gguf_name(const Arch& arch, std::string_view name) {
+std::string canonical_gguf_name(std::span<const GgufName> names, std::string_view name) {
   const std::size_t dot = name.rfind('.');
   if (dot == std::string_view::npos) return std::string(name);
   const std::string_view stem = name.substr(0, dot), ending = name.substr(dot);
-  for (const GgufName& row : arch.gguf_names) {
+  for (const GgufName& row : names) {
     const std::string_view pattern = row.gguf, canonical = row.canonical;
     const std::size_t hole = pattern.find("{}");
     if (hole == std::string_view::npos) {

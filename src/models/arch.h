@@ -19,7 +19,7 @@ struct GgufName {
 
 struct Arch {
   const char* model_type;   // of config.json
-  const char* base_prefix;  // that task checkpoints put before the encoder's names: "bert."
+  const char* base_prefix;  // that task checkpoints put before the encoder's names: "bert."; or model_type and a dot
   Result<EncoderConfig> (*parse_config)(JsonRef config);
   EncoderNames names;
   std::span<const char* const> ignored;  // tensors that may be there and are not the encoder's: heads, buffers; '*' ends a prefix
@@ -32,12 +32,12 @@ struct Arch {
 // The architecture of a config.json, by its model_type; an UnsupportedError names the ones there are.
 Result<const Arch*> find_arch(JsonRef config);
 
-// One name for each tensor: without base_prefix, and ".gamma"/".beta" (checkpoints that came from TensorFlow) as
+// One name for each tensor: without a prefix, and ".gamma"/".beta" (checkpoints that came from TensorFlow) as
 // ".weight"/".bias".
 std::string canonical_weight_name(const Arch& arch, std::string_view name);
 
 // The canonical name of a GGUF file's tensor; a name that is in no table as it is.
-std::string canonical_gguf_name(const Arch& arch, std::string_view name);
+std::string canonical_gguf_name(std::span<const GgufName> names, std::string_view name);
 
 // Helpers for parse_config.
 // Where one size of an EncoderConfig stands in the config. fallback: what an absent key means; 0: it must be there.

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "models/layer_taps.h"
+
 namespace wattn {
 namespace {
 
@@ -11,33 +13,6 @@ AttentionShape attention_shape(const EncoderConfig& config) { return {config.num
 std::int64_t relative_buckets(const EncoderConfig& config, std::int64_t max_seq) {
   return config.distances == Distances::kDisentangled ? std::min(config.relative_rows(), 2 * max_seq) : 0;
 }
-
-// Shows the packed rows of one layer to the taps, which may change them; does nothing without taps.
-struct LayerTaps {
-  Taps* taps;
-  int layer;
-  std::int64_t tokens;
-
-  void rows(const char* name, float* data, std::int64_t width) const {
-    if (!taps) return;
-    taps->patch({name, layer}, data, width, width);
-    show(name, data, width);
-  }
-  // Columns first .. first + width of rows stride wide.
-  void columns(const char* name, float* data, std::int64_t stride, std::int64_t first, std::int64_t width) const {
-    if (!taps) return;
-    taps->patch({name, layer}, data + first, width, stride);
-    std::vector<float> copy(static_cast<std::size_t>(tokens * width));
-    for (std::int64_t i = 0; i < tokens; ++i) std::copy_n(data + i * stride + first, width, copy.begin() + i * width);
-    show(name, copy.data(), width);
-  }
-
- private:
-  void show(const char* name, const float* data, std::int64_t width) const {
-    const std::int64_t dims[] = {tokens, width};
-    taps->on_tensor({name, layer}, {data, dims});
-  }
-};
 
 Result<void> check_range(std::span<const std::int32_t> values, std::int64_t limit, const char* what, const char* limit_name) {
   const auto bad = std::find_if(values.begin(), values.end(), [&](std::int32_t v) { return v < 0 || v >= limit; });

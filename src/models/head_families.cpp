@@ -73,7 +73,59 @@ constexpr HeadFamily kDebertaV2 = {
                  .output = "classifier"},
     .token = {.output = "classifier"},
     .answer = {.output = "qa_outputs"},
-    .masked_lm = {},
+    .masked_lm = kBert.masked_lm,
+};
+
+constexpr HeadLayers kModernBertOutput = {.dense = "head.dense",
+                                          .activation = Activation::kGelu,
+                                          .activation_key = "classifier_activation",
+                                          .dense_bias_key = "classifier_bias",
+                                          .norm = "head.norm",
+                                          .norm_bias_key = "norm_bias",
+                                          .output = "classifier"};
+
+constexpr HeadLayers with_pooling(HeadLayers layers, const char* key) {
+  layers.pooling_key = key;
+  return layers;
+}
+
+constexpr HeadLayers with_tied(HeadLayers layers, const char* bias) {
+  layers.output = bias;
+  layers.tied = true;
+  return layers;
+}
+
+constexpr HeadFamily kModernBert = {
+    .model_type = "modernbert",
+    .sequence = with_pooling(kModernBertOutput, "classifier_pooling"),
+    .token = kModernBertOutput,
+    .answer = kModernBertOutput,
+    .masked_lm = with_tied(kModernBertOutput, "decoder.bias"),
+};
+
+constexpr HeadFamily kNomicBert = {
+    .model_type = "nomic_bert",
+    .sequence = kBert.sequence,
+    .token = kBert.token,
+    .answer = {},
+    .masked_lm = {.dense = "cls.predictions.transform.dense",
+                  .activation = Activation::kSilu,
+                  .activation_key = "hidden_act",
+                  .norm = "cls.predictions.transform.layer_norm",
+                  .output = "cls.predictions.bias",
+                  .tied = true},
+};
+
+constexpr HeadFamily kGte = {
+    .model_type = "gte",
+    .sequence = kBert.sequence,
+    .token = kBert.token,
+    .answer = kBert.answer,
+    .masked_lm = {.dense = "lm_head.dense",
+                  .activation = Activation::kGelu,
+                  .norm = "lm_head.norm",
+                  .output = "lm_head.decoder.bias",
+                  .tied = true},
 };
 
 // The same head under another model_type.
@@ -92,6 +144,10 @@ constexpr HeadFamily kFamilies[] = {
     kElectra,
     kAlbert,
     kDebertaV2,
+    kModernBert,
+    kNomicBert,
+    kGte,
+    alias("new", kGte),
 };
 
 }  // namespace

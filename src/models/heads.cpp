@@ -52,7 +52,7 @@ void add_linear(std::vector<WeightSlot>& slots, const std::string& name, const L
   slots.push_back({name + ".weight", {layer.out, layer.in}, true, [layer](std::int64_t i, const float* row) {
                      set_weight_row(layer, i, row);
                    }});
-  slots.push_back(vector_slot(name + ".bias", layer.bias, layer.out));
+  if (layer.bias) slots.push_back(vector_slot(name + ".bias", layer.bias, layer.out));
 }
 
 // logits [count, vocab] = x [count, width] times the table's rows, plus bias. A row of the table is widened once for all of x;
@@ -78,6 +78,26 @@ void tied_logits(const Compute& compute, const Embedding& words, const float* bi
   });
 }
 
+// The layers with what config.json says of them.
+Result<HeadLayers> with_switches(HeadLayers layers, JsonRef config) {
+  const std::pair<const char*, bool*> switches[] = {{layers.dense_bias_key, &layers.dense_bias},
+                                                    {layers.norm_bias_key, &layers.norm_bias}};
+  for (const auto& [key, value] : switches) {
+    if (!key) continue;
+    const auto has = config[key].as_bool_or(false);
+    if (!has.ok()) return has.error();
+    *value = has.value();
+  }
+  if (layers.pooling_key) {
+    const JsonRef pooling = config[layers.pooling_key];
+    const auto name = pooling.as_string_or("cls");
+    if (!name.ok()) return name.error();
+    if (name.value() != "cls" && name.value() != "mean") return pooling.mismatch("\"cls\" or \"mean\"");
+    layers.mean = name.value() == "mean";
+  }
+  return layers;
+}
+
 }  // namespace
 
 Result<HeadLayers> Head::find_layers(HeadKind kind, JsonRef config) {
@@ -96,13 +116,14 @@ Result<HeadLayers> Head::find_layers(HeadKind kind, JsonRef config) {
   }
   if (layers.tied) {
     if (auto e = expect_bool(config, "tie_word_embeddings", true); !e.ok()) return e.error();
+    if (auto e = expect_bool(config, "decoder_bias", true); !e.ok()) return e.error();
   }
   if (layers.activation_key && !config[layers.activation_key].is_null()) {
     const auto activation = config_activation(config, layers.activation_key);
     if (!activation.ok()) return activation.error();
     layers.activation = activation.value();
   }
-  return layers;
+  return with_switches(layers, config);
 }
 
 Result<std::int64_t> Head::num_labels(JsonRef config) {
@@ -131,7 +152,7 @@ Result<Head> Head::with_layers(HeadKind kind, const HeadLayers& layers, const He
 // In f32 whatever the encoder's: small, and the last word on every score.
 void Head::take_weights(Arena& arena, const Kernels& kernels) {
   const std::int64_t width = layers_.dense ? shape_.width : shape_.hidden;
-  if (layers_.dense) dense_ = take_linear(arena, kernels, WeightType::kF32, shape_.hidden, width, true);
+  if (layers_.dense) dense_ = take_linear(arena, kernels, WeightType::kF32, shape_.hidden, width, layers_.dense_bias);
   if (layers_.norm) norm_ = take_layer_norm(arena, width, shape_.norm_eps);
   if (layers_.tied) {
     bias_ = arena.take<float>(shape_.labels);
@@ -145,7 +166,7 @@ std::vector<WeightSlot> Head::weight_slots() const {
   if (layers_.dense) add_linear(slots, layers_.dense, dense_);
   if (layers_.norm) {
     slots.push_back(vector_slot(std::string(layers_.norm) + ".weight", norm_.gamma, norm_.hidden));
-    slots.push_back(vector_slot(std::string(layers_.norm) + ".bias", norm_.beta, norm_.hidden));
+    if (layers_.norm_bias) slots.push_back(vector_slot(std::string(layers_.norm) + ".bias", norm_.beta, norm_.hidden));
   }
   if (layers_.tied) {
     slots.push_back(vector_slot(layers_.output, bias_, shape_.labels));

@@ -18,7 +18,7 @@ namespace wattn {
 
 enum class HeadKind : std::uint8_t {
   kNone,
-  kSequence,  // logits [labels] of a text, from its first token
+  kSequence,  // logits [labels] of a text, from its first token or the mean of all
   kToken,     // logits [labels] of each token
   kAnswer,    // logits {start, end} of each token
   kMaskedLm,  // logits [vocab] of a token
@@ -29,10 +29,17 @@ struct HeadLayers {
   const char* dense = nullptr;                // [hidden, hidden], before the output; null: none
   Activation activation = Activation::kNone;  // after dense
   const char* activation_key = nullptr;       // of config.json, in place of activation where it is there
+  const char* dense_bias_key = nullptr;       // of config.json: whether dense has a bias, false where it is not there
   const char* norm = nullptr;                 // LayerNorm after that; null: none
+  const char* norm_bias_key = nullptr;        // the same of norm
+  const char* pooling_key = nullptr;          // of config.json: what of a text a sequence head sees, "cls" or "mean"
   const char* output = nullptr;               // null: this family has no such head here
   // The output is [vocab, hidden] times the word embeddings; output names its bias alone, in full.
   bool tied = false;
+
+  bool dense_bias = true;
+  bool norm_bias = true;
+  bool mean = false;  // a sequence head sees the mean of all tokens, not the first
 };
 
 struct HeadFamily {
@@ -63,6 +70,8 @@ class Head {
   std::vector<WeightSlot> weight_slots() const;
 
   HeadKind kind() const { return kind_; }
+  // A sequence head's row is the mean of the text's tokens.
+  bool of_mean() const { return layers_.mean; }
   std::int64_t labels() const { return shape_.labels; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
 

@@ -76,6 +76,37 @@ void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
   }
 }
 
+namespace {
+
+template <class T>
+void get_quantized_row(const Linear& layer, std::int64_t j, float* values) {
+  const std::int64_t groups = padded_depth<T>(layer.in) / kQuantGroup<T>;
+  const T* panel = static_cast<const T*>(layer.weight) + j / kPanelWidth * kPanelWidth * groups * kQuantGroup<T>;
+  const float* scales = layer.scale + j / kPanelWidth * kPanelWidth * groups + j % kPanelWidth;
+  for (std::int64_t i = 0; i < layer.in; ++i) {
+    const T q = panel[(i / layer.step * kPanelWidth + j % kPanelWidth) * layer.step + i % layer.step];
+    values[i] = static_cast<float>(q) * scales[i / kQuantGroup<T> * kPanelWidth];
+  }
+}
+
+}  // namespace
+
+void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
+  switch (layer.type) {
+    case WeightType::kF32: {
+      const float* column = static_cast<const float*>(layer.weight) + j / kPanelWidth * kPanelWidth * layer.in + j % kPanelWidth;
+      for (std::int64_t i = 0; i < layer.in; ++i) values[i] = column[i * kPanelWidth];
+      break;
+    }
+    case WeightType::kQ16:
+      get_quantized_row<std::int16_t>(layer, j, values);
+      break;
+    case WeightType::kQ8:
+      get_quantized_row<std::int8_t>(layer, j, values);
+      break;
+  }
+}
+
 void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y) {
   // Threads share the columns: each reads its own weights, and only those. 16 floats are a line of the cache.

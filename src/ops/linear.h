@@ -39,6 +39,9 @@ LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t ma
 // Sets row j of W from values [in].
 void set_weight_row(const Linear& linear, std::int64_t j, const float* values);
 
+// Row j of W as it is held, [in].
+void get_weight_row(const Linear& linear, std::int64_t j, float* values);
+
 // x: [tokens, in], y: [tokens, out], both without gaps; y must not overlap x.
 void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y);

@@ -1,6 +1,7 @@
-// LayerNorm as torch.nn.LayerNorm over the last dimension, with the residual added first (post-norm blocks).
+// LayerNorm as torch.nn.LayerNorm over the last dimension, with the residual added first (post-norm blocks), and RMSNorm.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
 
 #include "core/arena.h"
@@ -26,6 +27,19 @@ inline void layer_norm(const Compute& compute, const LayerNorm& norm, const floa
     const std::int64_t at = begin * norm.hidden;
     compute.kernels.layer_norm_rows(x + at, residual ? residual + at : nullptr, norm.gamma, norm.beta, norm.epsilon, y + at,
                                     end - begin, norm.hidden);
+  });
+}
+
+// x / sqrt(mean(x^2) + epsilon) * gamma, arXiv 1910.07467; beta is not looked at. y may be x.
+inline void rms_norm(const Compute& compute, const LayerNorm& norm, const float* x, std::int64_t rows, float* y) {
+  for_parts(compute, rows, 1, 32, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const float* from = x + i * norm.hidden;
+      float* to = y + i * norm.hidden;
+      const float squares = compute.kernels.dot(from, from, norm.hidden);
+      const float scale = 1.0f / std::sqrt(squares / static_cast<float>(norm.hidden) + norm.epsilon);
+      for (std::int64_t j = 0; j < norm.hidden; ++j) to[j] = from[j] * scale * norm.gamma[j];
+    }
   });
 }
 

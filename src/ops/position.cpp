@@ -7,17 +7,19 @@
 #include "core/real_math.h"
 
 namespace wattn {
-Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, double theta, double ntk_factor) {
+namespace {
+
+// frequency(j): of pair j, rounded to f32 where PyTorch rounds.
+template <class F>
+Rotary take_rotary_of(Arena& arena, std::int64_t positions, std::int64_t head_dim, const F& frequency) {
   Rotary rotary{head_dim / 2, nullptr, nullptr};
   rotary.cos = arena.take<float>(positions * rotary.half);
   rotary.sin = arena.take<float>(positions * rotary.half);
   if (arena.measuring()) return rotary;
-  const auto scale = static_cast<float>(pow64(ntk_factor, 2.0 / static_cast<double>(head_dim)));
   for (std::int64_t j = 0; j < rotary.half; ++j) {
-    const float exponent = static_cast<float>(2 * j) / static_cast<float>(head_dim);
-    const float frequency = 1.0f / static_cast<float>(pow64(theta * ntk_factor, exponent)) / scale;
+    const float of_pair = frequency(j);
     for (std::int64_t p = 0; p < positions; ++p) {
-      const double angle = static_cast<float>(p) * frequency;
+      const double angle = static_cast<float>(p) * of_pair;
       rotary.cos[p * rotary.half + j] = static_cast<float>(cos64(angle));
       rotary.sin[p * rotary.half + j] = static_cast<float>(sin64(angle));
     }
@@ -25,14 +27,51 @@ Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, 
   return rotary;
 }
 
+float usual_frequency(std::int64_t j, std::int64_t head_dim, double theta) {
+  const float exponent = static_cast<float>(2 * j) / static_cast<float>(head_dim);
+  return 1.0f / static_cast<float>(pow64(theta, exponent));
+}
+
+// transformers' _compute_llama3_parameters.
+float llama3_frequency(float frequency, const RopeScaling& scaling) {
+  constexpr double kTwoPi = 6.283185307179586;
+  const float wave = static_cast<float>(kTwoPi) / frequency;
+  const double old = scaling.original_max_position_embeddings;
+  if (wave > old / scaling.low_freq_factor) return frequency / static_cast<float>(scaling.factor);
+  if (wave < old / scaling.high_freq_factor) return frequency;
+  const float smooth = (static_cast<float>(old) / wave - static_cast<float>(scaling.low_freq_factor)) /
+                       static_cast<float>(scaling.high_freq_factor - scaling.low_freq_factor);
+  return (1.0f - smooth) * frequency / static_cast<float>(scaling.factor) + smooth * frequency;
+}
+
+}  // namespace
+
+Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, double theta, double ntk_factor) {
+  const auto scale = static_cast<float>(pow64(ntk_factor, 2.0 / static_cast<double>(head_dim)));
+  return take_rotary_of(arena, positions, head_dim,
+                        [&](std::int64_t j) { return usual_frequency(j, head_dim, theta * ntk_factor) / scale; });
+}
+
+Rotary take_scaled_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling) {
+  return take_rotary_of(arena, positions, head_dim, [&](std::int64_t j) {
+    const float frequency = usual_frequency(j, head_dim, scaling.theta);
+    if (scaling.type == RopeScaling::Type::kLinear) return frequency / static_cast<float>(scaling.factor);
+    return scaling.type == RopeScaling::Type::kLlama3 ? llama3_frequency(frequency, scaling) : frequency;
+  });
+}
+
 void rotate_queries_and_keys(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,
                              std::int64_t heads, float* qkv) {
-  const std::int64_t stride = 3 * heads * 2 * rotary.half;
+  rotate_heads(compute, rotary, position_ids, 2 * heads, 3 * heads * 2 * rotary.half, qkv);
+}
+
+void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
+                  std::int64_t stride, float* x) {
   for_parts(compute, static_cast<std::int64_t>(position_ids.size()), 1, 32, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t at = position_ids[i] * rotary.half;
-      for (std::int64_t head = 0; head < 2 * heads; ++head) {  // of the queries, then of the keys
-        compute.kernels.rotate(qkv + i * stride + head * 2 * rotary.half, rotary.cos + at, rotary.sin + at, rotary.half);
+      for (std::int64_t head = 0; head < heads; ++head) {
+        compute.kernels.rotate(x + i * stride + head * 2 * rotary.half, rotary.cos + at, rotary.sin + at, rotary.half);
       }
     }
   });

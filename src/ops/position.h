@@ -22,9 +22,29 @@ struct Rotary {
 // Frequencies and angles are rounded to f32 where PyTorch's are.
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, double theta, double ntk_factor);
 
+// How decoders stretch rotary positions beyond what they were trained on; names are config.json's.
+struct RopeScaling {
+  enum class Type : std::uint8_t {
+    kDefault,
+    kLinear,  // every frequency divided by factor
+    kLlama3,  // slow frequencies divided by factor, fast ones as they are, between the two mixed
+  };
+  Type type = Type::kDefault;
+  double theta = 10000;
+  double factor = 1;
+  double low_freq_factor = 1;
+  double high_freq_factor = 4;
+  double original_max_position_embeddings = 8192;
+};
+Rotary take_scaled_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);
+
 // Turns the queries and keys of qkv, [tokens, 3 * heads * head_dim], in place; position_ids: [tokens].
 void rotate_queries_and_keys(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,
                              std::int64_t heads, float* qkv);
+
+// Turns the first heads heads of each row of x, rows stride apart.
+void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
+                  std::int64_t stride, float* x);
 
 // What is added to the score of a query at position i and a key at position j: at(head)[j - i].
 struct DistanceBias {

@@ -1,6 +1,7 @@
 #include "tasks/forward.h"
 
 #include <algorithm>
+#include <numeric>
 #include <optional>
 
 namespace wattn {
@@ -107,6 +108,13 @@ Result<ForwardResult> forward(Engine& engine, const Batch& batch, const ForwardO
     result.pooler_output.resize(static_cast<std::size_t>(batch.batch() * config.hidden_size));
     encoder.pooler(batch, hidden.value(), result.pooler_output.data());
   }
+  if (!engine.head()) return result;
+  std::vector<std::int32_t> tokens(batch.seq_start.begin(), batch.seq_start.end() - 1);
+  if (engine.head()->kind() != HeadKind::kSequence) {
+    tokens.resize(static_cast<std::size_t>(batch.tokens()));
+    std::iota(tokens.begin(), tokens.end(), 0);
+  }
+  if (auto ran = engine.run_head(hidden.value(), batch, tokens, result.logits); !ran.ok()) return ran.error();
   return result;
 }
 

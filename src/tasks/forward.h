@@ -26,6 +26,7 @@ struct ForwardOptions {
 // All packed: sequences end to end, see Batch.
 struct ForwardResult {
   std::vector<float> last_hidden_state;           // [tokens, hidden]
+  std::vector<float> logits;                      // of the head: [batch or tokens, labels]; empty without one
   std::vector<float> pooler_output;               // [batch, hidden]; empty when the checkpoint has no pooler
   std::vector<std::vector<float>> hidden_states;  // [layers + 1] of [tokens, hidden]: the embeddings, then each layer
   std::vector<std::vector<float>> attentions;     // [layers], each sequence after sequence [heads, seq, seq]

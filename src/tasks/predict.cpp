@@ -7,9 +7,6 @@
 namespace wattn {
 namespace {
 
-// Bytes of logits that one call may answer with: a masked-language head gives a whole vocabulary for each mask.
-constexpr std::uint64_t kMostLogitBytes = 1ull << 30;
-
 Result<void> encode_all(const Engine& engine, std::span<const std::u16string_view> texts,
                         std::span<const std::u16string_view> pairs, EncodeOptions options, PredictResult& result) {
   const std::int64_t limit = engine.encoder().config().max_position_embeddings;
@@ -51,15 +48,7 @@ Result<void> run_batch(Engine& engine, const Batch& batch, std::optional<std::in
     const auto end = std::lower_bound(tokens.begin(), tokens.end(), batch.seq_start[i + 1]);
     result.rows.push_back(static_cast<std::int32_t>(end - begin));
   }
-  const std::size_t at = result.logits.size();
-  const std::size_t more = tokens.size() * static_cast<std::size_t>(result.labels);
-  if ((at + more) * sizeof(float) > kMostLogitBytes) {
-    return input_error("predict: expected at most " + std::to_string(kMostLogitBytes / sizeof(float) / result.labels) +
-                       " tokens of " + std::to_string(result.labels) + " logits in one call, found more");
-  }
-  result.logits.resize(at + more);
-  engine.run_head(hidden.value(), tokens, result.logits.data() + at);
-  return {};
+  return engine.run_head(hidden.value(), batch, tokens, result.logits);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 """tests/goldens/heads/heads.json: what the heads of each family of architectures make of given rows, alone, without an encoder."""
 import json
+import shutil
 
 import numpy
 import torch
@@ -19,6 +20,14 @@ FAMILIES = {  # prefix of the class names -> config
     "MPNet": transformers.MPNetConfig(**SMALL),
     "DebertaV2": transformers.DebertaV2Config(**SMALL),
 }
+# Later cases, so that the random numbers of the earlier ones stay: family, config, kind.
+ROPED = {**SMALL, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+MORE = [("DebertaV2", FAMILIES["DebertaV2"], ["masked_lm"]),
+        ("ModernBert", transformers.ModernBertConfig(**ROPED), ["sequence", "token", "answer", "masked_lm"]),
+        ("ModernBert", transformers.ModernBertConfig(**ROPED, classifier_pooling="mean", classifier_bias=True, norm_bias=True,
+                                                     classifier_activation="silu"), ["sequence"]),
+        ("NomicBert", transformers.NomicBertConfig(**SMALL), ["sequence", "token", "masked_lm"]),
+        ("Gte", transformers.GteConfig(**SMALL), ["sequence", "token", "masked_lm"])]
 KINDS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "answer": "ForQuestionAnswering", "masked_lm": "ForMaskedLM"}
 
 
@@ -35,11 +44,12 @@ def make_case(family, config, kind, rng):
     with torch.no_grad():
         for key, value in sorted(model.state_dict().items()):
             short = key.removeprefix(f"{model.base_model_prefix}.")
-            if short != key and not short.startswith("pooler") or "decoder" in key or "position_ids" in key or "vocab_projector.weight" in key or "lm_head.weight" in key:
+            own_bias = family in ("ModernBert", "Gte") and key.endswith("decoder.bias")
+            if short != key and not short.startswith("pooler") or "decoder" in key and not own_bias or "position_ids" in key or "vocab_projector.weight" in key or "lm_head.weight" in key:
                 continue
             noise = rng.standard_normal(tuple(value.shape))
             value.copy_(torch.from_numpy((1 + 0.3 * noise if "orm.weight" in key else 0.6 * noise).astype(numpy.float32)))
-            head[short] = {"shape": list(value.shape), "values": floats(value)}
+            head[short.replace("lm_head.layer_norm", "lm_head.norm") if family == "Gte" else short] = {"shape": list(value.shape), "values": floats(value)}
         words = model.get_input_embeddings().weight
         words.copy_(torch.from_numpy(rng.standard_normal(tuple(words.shape)).astype(numpy.float32)))
     rows = torch.from_numpy(rng.standard_normal((ROWS, HIDDEN)).astype(numpy.float32))
@@ -55,14 +65,42 @@ def make_case(family, config, kind, rng):
         logits[dtype] = torch.stack([out.start_logits[0], out.end_logits[0]], -1) if kind == "answer" else out.logits[0]
     exact, single = logits[torch.float64], logits[torch.float32].double()
     return {"kind": kind, "config": {key: value for key, value in json.loads(config.to_json_string(use_diff=False)).items()
-                                     if key in ("model_type", "architectures", "hidden_act", "activation", "pooler_hidden_act", "tie_word_embeddings", "id2label")},
-            "norm_eps": getattr(config, "layer_norm_eps", 1e-12), "tensors": head, "words": {"shape": list(words.shape), "values": floats(words)} if kind == "masked_lm" else None,
+                                     if key in ("model_type", "architectures", "hidden_act", "activation", "pooler_hidden_act", "tie_word_embeddings", "id2label", "classifier_pooling", "classifier_bias",
+                                                    "classifier_activation", "norm_bias", "decoder_bias")},
+            "norm_eps": getattr(config, "layer_norm_eps", getattr(config, "norm_eps", 1e-12)), "tensors": head, "words": {"shape": list(words.shape), "values": floats(words)} if kind == "masked_lm" else None,
             "rows": floats(rows), "logits": floats(exact), "labels": exact.shape[-1], "f32_diff": float(f"{float((exact - single).abs().max()):.3g}")}
+
+
+def save_mean_model(folder):
+    """A whole ModernBERT whose sequence head sees the mean of a text's tokens, with its logits for some token ids."""
+    config = transformers.ModernBertConfig(**{**ROPED, "vocab_size": 140, "num_hidden_layers": 2}, classifier_pooling="mean", num_labels=3,
+                                           architectures=["ModernBertForSequenceClassification"], local_attention=8)
+    config._attn_implementation = "eager"
+    torch.manual_seed(11)
+    model = transformers.ModernBertForSequenceClassification(config).eval()
+    with torch.no_grad():
+        for name, weight in model.named_parameters():
+            weight.copy_(torch.randn(weight.shape) * (0.2 if weight.dim() == 1 else 0.6) + (1 if "norm" in name else 0))
+    if folder.exists():
+        shutil.rmtree(folder)
+    model.save_pretrained(folder)
+    common.write_json(folder / "config.json", json.loads((folder / "config.json").read_text()))
+    inputs = [[2, 9, 17, 30, 3], [2, 5, 101, 44, 8, 99, 12, 71, 3, 6, 60]]
+    logits = {}
+    for dtype in (torch.float64, torch.float32):
+        model.to(dtype)
+        with torch.no_grad():
+            logits[dtype] = [model(input_ids=torch.tensor([ids])).logits[0].double() for ids in inputs]
+    apart = max(float((a - b).abs().max()) for a, b in zip(*logits.values()))
+    common.write_json(folder / "expected.json", {"input_ids": inputs, "logits": [floats(x) for x in logits[torch.float64]],
+                                                 "f32_diff": float(f"{apart:.3g}")}, depth=2)
 
 
 def make(_options):
     transformers.logging.set_verbosity_error()
     rng = numpy.random.default_rng(5)
     cases = [make_case(family, config, kind, rng) for family, config in FAMILIES.items() for kind in KINDS if (family, kind) != ("DebertaV2", "masked_lm")]
+    cases += [make_case(family, config, kind, rng) for family, config, kinds in MORE for kind in kinds]
     common.write_json(common.OUT / "heads" / "heads.json", cases, depth=2)
+    save_mean_model(common.OUT / "heads" / "modernbert")
     common.update_manifest("heads", common.versions("torch", "transformers", "numpy"))

@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "native/support/engines.h"
+#include "tasks/forward.h"
 
 namespace wattn {
 namespace {
@@ -99,6 +102,42 @@ TEST(Predict, RefusesWhatCannotBe) {
   EXPECT_FALSE(predict(*engine.value(), kTexts, {}, options).ok());
   EXPECT_TRUE(predict(*engine.value(), {}, {}, {}).ok());
   EXPECT_EQ(load("token", HeadKind::kSequence).error().code, ErrorCode::kUnsupported);
+}
+
+// tests/goldens/heads/modernbert: a sequence head over the mean of the tokens; a text at a time and packed.
+TEST(Forward, GivesTheLogitsOfAHeadOverTheMean) {
+  std::vector<NamedFile> files;
+  for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) {
+    files.push_back({name, test::read_file(test::golden("bert-tiny/model/") + name)});
+  }
+  files.push_back({"config.json", test::read_file(test::golden("heads/modernbert/config.json"))});
+  auto loader = EngineLoader::begin(files, {.head = HeadKind::kSequence});
+  ASSERT_TRUE(loader.ok()) << loader.error().message;
+  const std::string bytes = test::read_file(test::golden("heads/modernbert/model.safetensors"));
+  ASSERT_TRUE(loader.value()->begin_weight_file("model.safetensors", bytes.size()).ok());
+  ASSERT_TRUE(loader.value()->push(bytes).ok());
+  const auto engine = loader.value()->finish();
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto json = Json::parse(test::read_file(test::golden("heads/modernbert/expected.json")), "expected.json");
+  const JsonRef expected = json.value().root();
+  Batch batch;
+  for (std::size_t i = 0; i < expected["input_ids"].size(); ++i) {
+    std::vector<std::int32_t> ids;
+    for (std::size_t j = 0; j < expected["input_ids"][i].size(); ++j) {
+      ids.push_back(static_cast<std::int32_t>(expected["input_ids"][i][j].as_int().value()));
+    }
+    batch.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
+  }
+  const auto result = forward(*engine.value(), batch, {});
+  ASSERT_TRUE(result.ok()) << result.error().message;
+  ASSERT_EQ(result.value().logits.size(), 6u);
+  float largest = 0;
+  for (const float logit : result.value().logits) largest = std::max(largest, std::abs(logit));
+  // As in bert_test.cpp: four times what torch's own float32 is off, at least one unit in the last place of the largest.
+  const double bound = 4 * std::max(expected["f32_diff"].as_number().value(), largest * 0x1p-23);
+  for (std::size_t i = 0; i < 6; ++i) {
+    EXPECT_NEAR(result.value().logits[i], expected["logits"][i / 3][i % 3].as_number().value(), bound) << i;
+  }
 }
 
 }  // namespace

@@ -1,0 +1,95 @@
+#include "engine/documents.h"
+
+#include "io/gguf.h"
+
+namespace wattn {
+namespace {
+
+bool makes_lowercase(JsonRef normalizer) {
+  const auto type = normalizer["type"].as_string_or("");
+  if (!type.ok()) return false;
+  if (type.value() == "Lowercase") return true;
+  if (type.value() == "BertNormalizer") {
+    const auto lowercase = normalizer["lowercase"].as_bool_or(false);
+    return lowercase.ok() && lowercase.value();
+  }
+  const JsonRef parts = normalizer["normalizers"];
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (makes_lowercase(parts[i])) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases) {
+  if (!documents.has("tokenizer.json")) {
+    if (lowercases) {
+      return unsupported_error(
+          "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
+    }
+    return load_tokenizer(documents.for_tokenizer());
+  }
+  auto tokenizer = documents.read("tokenizer.json");
+  if (!tokenizer.ok()) return tokenizer.error();
+  if (lowercases && !makes_lowercase(tokenizer.value().root()["normalizer"])) {
+    return unsupported_error(
+        "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
+  }
+  if (!documents.has("tokenizer_config.json")) return Tokenizer::from_json(tokenizer.value().root(), JsonRef());
+  auto config = documents.read("tokenizer_config.json");
+  if (!config.ok()) return config.error();
+  return Tokenizer::from_json(tokenizer.value().root(), config.value().root());
+}
+
+Result<std::vector<NamedFile>> with_gguf_documents(const std::vector<NamedFile>& files, GgufDocuments gguf_documents) {
+  std::vector<NamedFile> out = files;
+  for (const NamedFile& file : files) {
+    if (!file.name.ends_with(".gguf")) continue;
+    auto documents = gguf_documents(file.bytes, file.name);
+    if (!documents.ok()) return documents.error();
+    for (auto& [name, bytes] : documents.value()) out.push_back({std::move(name), std::move(bytes)});
+    break;
+  }
+  return out;
+}
+
+Result<std::vector<NamedFile>> gguf_beginning(std::string_view beginning, GgufDocuments documents, bool& is_cut_off) {
+  const auto header = parse_gguf_header(beginning, UINT64_MAX / 2, "model.gguf");
+  if (!header.ok()) return header.error();
+  is_cut_off = header.value().is_cut_off;
+  if (is_cut_off) return std::vector<NamedFile>();
+  auto all = with_gguf_documents({{"model.gguf", std::string(beginning)}}, documents);
+  if (all.ok()) all.value().erase(all.value().begin());
+  return all;
+}
+
+Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
+  if (const std::string* gguf = documents.name_ending_in(".gguf")) return std::vector<std::string>{*gguf};
+  constexpr const char* kIndex = "model.safetensors.index.json";
+  if (!documents.has(kIndex)) return std::vector<std::string>{"model.safetensors"};
+  auto index = documents.read(kIndex);
+  if (!index.ok()) return index.error();
+  const JsonRef map = index.value().root()["weight_map"];
+  if (!map.is_object() || map.size() == 0) return map.mismatch("an object of tensor names and shard files");
+  std::vector<std::string> shards;
+  for (const auto& [tensor, shard] : map.members()) {
+    const auto name = shard.as_string();
+    if (!name.ok()) return name.error();
+    const bool plain = !name.value().empty() && name.value().find_first_of("/\\:") == std::string_view::npos;
+    if (!plain || !name.value().ends_with(".safetensors"))
+      return shard.mismatch("the name of a .safetensors file beside the index");
+    shards.emplace_back(name.value());
+  }
+  std::sort(shards.begin(), shards.end());
+  shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
+  return shards;
+}
+
+Result<void> expect_weight_file(const std::vector<std::string>& files, std::size_t begun, std::string_view name) {
+  if (begun < files.size() && files[begun] == name) return {};
+  const std::string expected = begun == files.size() ? "no further file" : files[begun];
+  return input_error("weight files: expected " + expected + ", found " + std::string(name));
+}
+
+}  // namespace wattn

@@ -1,0 +1,156 @@
+#include "engine/generator.h"
+
+#include <algorithm>
+
+#include "models/decoder_gguf.h"
+
+namespace wattn {
+namespace {
+
+Result<std::int64_t> choose_context(std::int64_t wanted, std::int64_t positions) {
+  if (wanted == 0) return std::min(positions, Generator::kUsualContext);
+  if (wanted >= 1 && wanted <= positions) return wanted;
+  return input_error("context_length: expected a whole number from 1 to the model's " + std::to_string(positions) +
+                     " positions, found " + std::to_string(wanted));
+}
+
+// "{}" stands for each layer's number.
+std::vector<std::string> ignored_names(const DecoderArch& arch, const DecoderConfig& config) {
+  std::vector<std::string> out;
+  for (const char* pattern : arch.ignored) {
+    for (std::int64_t i = 0; i < config.num_hidden_layers; ++i) out.push_back(layer_name(pattern, static_cast<std::size_t>(i)));
+  }
+  if (config.tie_word_embeddings) out.push_back(std::string(arch.names.head) + ".weight");
+  return out;
+}
+
+}  // namespace
+
+void Generator::take_room(Arena& arena, std::int64_t places, std::int64_t length) {
+  const DecoderConfig& config = decoder_.config();
+  cache_ = decoder_.take_cache(arena, places, length);
+  hidden_ = arena.take<float>(token_budget() * config.hidden_size);
+  rows_ = arena.take<float>(places * config.hidden_size);
+  logits_ = arena.take<float>(places * config.vocab_size);
+  room_ = arena.used();
+}
+
+std::uint64_t Generator::run_bytes(std::int64_t places, std::int64_t length) const {
+  const DecoderConfig& config = decoder_.config();
+  Arena arena;
+  const Cache cache = decoder_.take_cache(arena, places, length);
+  arena.take<float>(token_budget() * config.hidden_size);
+  arena.take<float>(places * config.hidden_size);
+  arena.take<float>(places * config.vocab_size);
+  return arena.used() + std::max(decoder_.forward_bytes(token_budget(), cache.length, team_.threads()), decoder_.head_bytes(places));
+}
+
+Result<void> Generator::make_room(std::int64_t places, std::int64_t length) {
+  const std::uint64_t bytes = run_bytes(places, length);
+  if (bytes > arena_.bytes()) {
+    arena_ = Arena();  // first: two do not fit where one does
+    auto arena = Arena::with_bytes(
+        bytes, "the cache of " + std::to_string(places) + " sequences of " + std::to_string(length) + " tokens");
+    if (!arena.ok()) return arena.error();
+    arena_ = std::move(arena).value();
+  }
+  arena_.reset();
+  take_room(arena_, places, length);
+  return {};
+}
+
+Result<const float*> Generator::run(const DecoderBatch& batch, Taps* taps) {
+  const DecoderConfig& config = decoder_.config();
+  if (batch.tokens() > token_budget()) {
+    return input_error("input_ids: expected at most " + std::to_string(token_budget()) + " tokens in one run, found " +
+                       std::to_string(batch.tokens()));
+  }
+  for (const std::int32_t id : batch.input_ids) {
+    if (id < 0 || id >= config.vocab_size) {
+      return input_error("input_ids: expected numbers from 0 to " + std::to_string(config.vocab_size - 1) +
+                         " (vocab_size - 1), found " + std::to_string(id));
+    }
+  }
+  const std::int64_t limit = std::min(cache_.length, context_length());
+  for (const std::int32_t position : batch.position_ids) {
+    if (position >= 0 && position < limit) continue;
+    return input_error("expected at most " + std::to_string(limit) + " tokens (context_length), found one at position " +
+                       std::to_string(position));
+  }
+  for (const std::int32_t place : batch.places) {
+    if (place < 0 || place >= cache_.places) return input_error("places: found " + std::to_string(place));
+  }
+  arena_.rewind(room_);
+  decoder_.forward(team_, batch, cache_, arena_, hidden_, taps);
+  return static_cast<const float*>(hidden_);
+}
+
+float* Generator::run_head(const float* hidden, std::span<const std::int64_t> rows) {
+  const std::int64_t width = decoder_.config().hidden_size;
+  for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(hidden + rows[i] * width, width, rows_ + i * width);
+  arena_.rewind(room_);
+  decoder_.head(team_, rows_, static_cast<std::int64_t>(rows.size()), arena_, logits_);
+  return logits_;
+}
+
+float* Generator::look_through_head(const float* hidden) {
+  std::copy_n(hidden, decoder_.config().hidden_size, rows_);
+  decoder_.final_norm(team_, rows_, 1);
+  arena_.rewind(room_);
+  decoder_.head(team_, rows_, 1, arena_, logits_);
+  return logits_;
+}
+
+Result<std::unique_ptr<GeneratorLoader>> GeneratorLoader::begin(const std::vector<NamedFile>& files,
+                                                                const GeneratorOptions& options) {
+  auto all = with_gguf_documents(files, gguf_decoder_documents);
+  if (!all.ok()) return all.error();
+  const Documents documents(all.value());
+  auto config = documents.read("config.json");
+  if (!config.ok()) return config.error();
+  const auto arch = find_decoder_arch(config.value().root());
+  if (!arch.ok()) return arch.error();
+  const auto decoder_config = arch.value()->parse_config(config.value().root());
+  if (!decoder_config.ok()) return decoder_config.error();
+  const auto context = choose_context(options.context_length, decoder_config.value().max_position_embeddings);
+  if (!context.ok()) return context.error();
+  auto tokenizer = read_tokenizer(documents, false);
+  if (!tokenizer.ok()) return tokenizer.error();
+  auto weight_files = read_weight_files(documents);
+  if (!weight_files.ok()) return weight_files.error();
+  const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
+  auto decoder = Decoder::with_config(decoder_config.value(), context.value(), kernels, options.dtype);
+  if (!decoder.ok()) return decoder.error();
+
+  std::unique_ptr<GeneratorLoader> loader(new GeneratorLoader);
+  loader->generator_.reset(new Generator(std::move(tokenizer).value(), std::move(decoder).value()));
+  Generator& generator = *loader->generator_;
+  generator.arch_ = arch.value();
+  loader->weight_files_ = std::move(weight_files).value();
+  // A model packed by wattn keeps the checkpoint's own names in its GGUF file, and their order.
+  const bool is_gguf = loader->weight_files_.front().ends_with(".gguf") && !documents.has("tokenizer.json");
+  loader->weights_.emplace(
+      generator.decoder_.weight_slots(arch.value()->names, is_gguf), ignored_names(*arch.value(), decoder_config.value()),
+      [arch = arch.value(), is_gguf](std::string_view name) { return canonical_decoder_name(*arch, name, is_gguf); });
+  return loader;
+}
+
+Result<std::vector<NamedFile>> GeneratorLoader::gguf_files(std::string_view beginning, bool& is_cut_off) {
+  return gguf_beginning(beginning, gguf_decoder_documents, is_cut_off);
+}
+
+Result<void> GeneratorLoader::begin_weight_file(std::string_view name, std::uint64_t bytes) {
+  if (auto e = expect_weight_file(weight_files_, files_begun_, name); !e.ok()) return e;
+  ++files_begun_;
+  return weights_->begin_file(std::string(name), bytes);
+}
+
+Result<std::unique_ptr<Generator>> GeneratorLoader::finish() {
+  if (files_begun_ != weight_files_.size()) {
+    return input_error("weight files: expected " + weight_files_[files_begun_] + ", found no further file");
+  }
+  if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
+  return std::move(generator_);
+}
+
+}  // namespace wattn

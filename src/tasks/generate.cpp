@@ -1,0 +1,200 @@
+#include "tasks/generate.h"
+
+#include <algorithm>
+
+namespace wattn {
+namespace {
+
+// Decodes enough of the end to hold any stop string, and compares with the text before the last token came.
+Search::Stops make_stops(const Tokenizer& tokenizer, const std::vector<std::string>& strings) {
+  if (strings.empty()) return {};
+  std::size_t longest = 0;
+  for (const std::string& string : strings) longest = std::max(longest, string.size());
+  return [&tokenizer, strings, longest](std::span<const std::int32_t> tokens) {
+    const std::size_t count = std::min(tokens.size(), longest + 2);  // a token is a byte at least, or nothing
+    std::vector<std::int32_t> end(tokens.end() - static_cast<std::ptrdiff_t>(count), tokens.end());
+    const std::string text = tokenizer.decode(end, false, false);
+    end.pop_back();
+    const std::string before = tokenizer.decode(end, false, false);
+    return std::any_of(strings.begin(), strings.end(), [&](const std::string& stop) {
+      const std::size_t from = before.size() + 1 > stop.size() ? before.size() + 1 - stop.size() : 0;
+      return text.find(stop, from) != std::string::npos;
+    });
+  };
+}
+
+// The options of one prompt: how many tokens may come.
+Result<GenerateOptions> options_for(const GenerateRequest& request, std::size_t index, std::int64_t prompt, std::int64_t context) {
+  GenerateOptions options = request.options;
+  const std::string which = "prompt " + std::to_string(index) + ": ";
+  if (prompt == 0) return input_error(which + "expected one token at least, found none");
+  const std::int64_t room = context - prompt;
+  if (room < 1) {
+    return input_error(which + "expected fewer tokens than context_length = " + std::to_string(context) + ", found " +
+                       std::to_string(prompt));
+  }
+  if (request.max_new_tokens) {
+    options.max_new_tokens = *request.max_new_tokens;
+  } else if (request.max_length) {
+    options.max_new_tokens = *request.max_length - prompt;
+    if (options.max_new_tokens < 1) {
+      return input_error(which + "expected fewer tokens than max_length = " + std::to_string(*request.max_length) + ", found " +
+                         std::to_string(prompt));
+    }
+  } else {
+    options.max_new_tokens = std::min(Generation::kUsualTokens, room);
+  }
+  if (options.max_new_tokens > room) {
+    return input_error(which + std::to_string(prompt) + " tokens and max_new_tokens = " + std::to_string(options.max_new_tokens) +
+                       ": expected at most context_length = " + std::to_string(context) + " together");
+  }
+  options.min_new_tokens = std::max(options.min_new_tokens, std::min(request.min_length - prompt, options.max_new_tokens));
+  return options;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Generation>> Generation::begin(Generator& generator, const std::vector<std::vector<std::int32_t>>& prompts,
+                                                      const GenerateRequest& request) {
+  const std::int64_t vocab = generator.decoder().config().vocab_size;
+  std::unique_ptr<Generation> out(new Generation(generator));
+  const std::int64_t width = Search::width(request.options);
+  std::int64_t longest = 0;
+  for (std::size_t i = 0; i < prompts.size(); ++i) {
+    const auto size = static_cast<std::int64_t>(prompts[i].size());
+    const auto options = options_for(request, i, size, generator.context_length());
+    if (!options.ok()) return options.error();
+    if (auto e = Search::check(options.value(), vocab); !e.ok()) return e.error();
+    for (const std::int32_t id : prompts[i]) {
+      if (id >= 0 && id < vocab) continue;
+      return input_error("prompt " + std::to_string(i) + ": expected ids below vocab_size " + std::to_string(vocab) + ", found " +
+                         std::to_string(id));
+    }
+    longest = std::max(longest, size + options.value().max_new_tokens);
+    Prompt& prompt = out->prompts_.emplace_back();
+    prompt.search = Search::make(options.value(), prompts[i], vocab, generator.decoder().kernels(),
+                                 make_stops(generator.tokenizer(), request.stop_strings));
+    prompt.tokens = prompts[i];
+    for (std::int64_t j = 0; j < width; ++j) {
+      prompt.places.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(i) * width + j));
+    }
+    prompt.spare.reserve(static_cast<std::size_t>(width));
+  }
+  const std::int64_t places = width * static_cast<std::int64_t>(prompts.size());
+  if (places > generator.token_budget()) {
+    return input_error("generate: expected at most " + std::to_string(generator.token_budget()) + " sequences at once, found " +
+                       std::to_string(places));
+  }
+  if (prompts.empty()) return out;
+  if (auto e = generator.make_room(places, longest); !e.ok()) return e.error();
+  if (auto e = out->read_prompts(); !e.ok()) return e.error();
+  return out;
+}
+
+Result<void> Generation::read_prompts() {
+  const std::int64_t budget = generator_.token_budget();
+  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // prompts whose last token is in the batch, and its row
+  for (std::size_t i = 0; i < prompts_.size(); ++i) {
+    Prompt& prompt = prompts_[i];
+    const auto size = static_cast<std::int64_t>(prompt.tokens.size());
+    while (prompt.read < size) {
+      if (batch_.tokens() == budget) {
+        if (auto e = read_batch(ends); !e.ok()) return e;
+        ends.clear();
+      }
+      const std::int64_t count = std::min(size - prompt.read, budget - batch_.tokens());
+      const auto piece = std::span<const std::int32_t>(prompt.tokens).subspan(static_cast<std::size_t>(prompt.read));
+      batch_.add(prompt.places[0], static_cast<std::int32_t>(prompt.read), piece.first(static_cast<std::size_t>(count)));
+      prompt.read += count;
+    }
+    ends.emplace_back(i, batch_.tokens() - 1);
+  }
+  return read_batch(ends);
+}
+
+Result<void> Generation::read_batch(const std::vector<std::pair<std::size_t, std::int64_t>>& ends) {
+  const auto hidden = generator_.run(batch_, nullptr);
+  if (!hidden.ok()) return hidden.error();
+  batch_.clear();
+  if (ends.empty()) return {};
+  rows_.clear();
+  for (const auto& [index, row] : ends) rows_.push_back(row);
+  float* logits = generator_.run_head(hidden.value(), rows_);
+  for (const auto& [index, row] : ends) {
+    if (auto e = prompts_[index].search->take(logits); !e.ok()) return e;
+    logits += generator_.decoder().config().vocab_size;
+    change_places(prompts_[index]);
+  }
+  return {};
+}
+
+// A sequence keeps its place for the first that goes on from it; for the others it is copied to places that are free.
+void Generation::change_places(Prompt& prompt) {
+  const auto next = prompt.search->next();
+  prompt.spare.assign(next.size(), -1);
+  std::vector<std::int32_t>& places = prompt.places;
+  for (std::int64_t from = 0; from < prompt.running; ++from) {
+    const auto first = std::find_if(next.begin(), next.end(), [&](const Continuation& one) { return one.from == from; });
+    if (first != next.end()) prompt.spare[static_cast<std::size_t>(first - next.begin())] = places[from];
+  }
+  std::int64_t free = 0;  // looks for places that nobody kept
+  for (std::size_t i = 0; i < next.size(); ++i) {
+    if (prompt.spare[i] >= 0) continue;
+    while (std::find(prompt.spare.begin(), prompt.spare.end(), places[free]) != prompt.spare.end()) ++free;
+    prompt.spare[i] = places[free];
+    generator_.copy_place(places[next[i].from], places[free], prompt.read);
+  }
+  // Those that run in front, the free ones behind.
+  for (const std::int32_t place : places) {
+    if (std::find(prompt.spare.begin(), prompt.spare.end(), place) == prompt.spare.end()) prompt.spare.push_back(place);
+  }
+  places = prompt.spare;
+  prompt.running = static_cast<std::int64_t>(next.size());
+}
+
+bool Generation::done() const {
+  return std::all_of(prompts_.begin(), prompts_.end(), [](const Prompt& prompt) { return prompt.running == 0; });
+}
+
+Result<bool> Generation::step() {
+  batch_.clear();
+  for (Prompt& prompt : prompts_) {
+    const auto next = prompt.search->next();
+    for (std::size_t i = 0; i < next.size(); ++i) {
+      batch_.add(prompt.places[i], static_cast<std::int32_t>(prompt.read), {&next[i].token, 1});
+    }
+  }
+  if (batch_.batch() == 0) return false;
+  const auto hidden = generator_.run(batch_, nullptr);
+  if (!hidden.ok()) return hidden.error();
+  rows_.clear();
+  for (std::int64_t i = 0; i < batch_.batch(); ++i) rows_.push_back(i);
+  float* logits = generator_.run_head(hidden.value(), rows_);
+  for (Prompt& prompt : prompts_) {
+    if (prompt.running == 0) continue;
+    ++prompt.read;
+    if (auto e = prompt.search->take(logits); !e.ok()) return e.error();
+    logits += prompt.running * generator_.decoder().config().vocab_size;
+    change_places(prompt);
+  }
+  return !done();
+}
+
+std::vector<std::vector<Generated>> Generation::results() const {
+  std::vector<std::vector<Generated>> out;
+  out.reserve(prompts_.size());
+  for (const Prompt& prompt : prompts_) out.push_back(prompt.search->results());
+  return out;
+}
+
+std::vector<std::int32_t> Generation::take_new(std::size_t i) {
+  Prompt& prompt = prompts_[i];
+  const auto results = prompt.search->results();
+  if (results.size() != 1) return {};
+  const auto& tokens = results[0].tokens;
+  std::vector<std::int32_t> out(tokens.begin() + static_cast<std::ptrdiff_t>(std::min(prompt.shown, tokens.size())), tokens.end());
+  prompt.shown = tokens.size();
+  return out;
+}
+
+}  // namespace wattn

@@ -1,0 +1,64 @@
+// Text generation: prompts in, new tokens out, a step at a time. All sequences of all prompts take a step together; what each gets
+// does not depend on the others.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "engine/generator.h"
+#include "generation/search.h"
+
+namespace wattn {
+
+struct GenerateRequest {
+  GenerateOptions options{};                      // max_new_tokens is set from the next two
+  std::optional<std::int64_t> max_new_tokens{};   // of neither: kUsualTokens, or as many as there is room for
+  std::optional<std::int64_t> max_length{};       // the prompt's tokens counted
+  std::int64_t min_length = 0;                    // the prompt's tokens counted
+  std::vector<std::string> stop_strings{};        // text that ends a sequence; it stays in the text
+};
+
+class Generation {
+ public:
+  static constexpr std::int64_t kUsualTokens = 256;
+
+  // Makes room and reads the prompts, each of one token at least. The Generator has one Generation at a time.
+  static Result<std::unique_ptr<Generation>> begin(Generator& generator, const std::vector<std::vector<std::int32_t>>& prompts,
+                                                   const GenerateRequest& request);
+  // One token more for every sequence that runs. False: there is none any more.
+  Result<bool> step();
+  bool done() const;
+
+  // [prompts], each as Search::results().
+  std::vector<std::vector<Generated>> results() const;
+  // Of prompt i, while it has one sequence: the tokens that came since this was last asked.
+  std::vector<std::int32_t> take_new(std::size_t i);
+
+ private:
+  explicit Generation(Generator& generator) : generator_(generator) {}
+
+  struct Prompt {
+    std::unique_ptr<Search> search;
+    std::vector<std::int32_t> tokens{};   // the prompt
+    std::vector<std::int32_t> places{};   // [width] the running sequences' first, then the free ones
+    std::vector<std::int32_t> spare{};    // [width] for changing places
+    std::int64_t running = 1;             // sequences at the last step
+    std::int64_t read = 0;                // tokens in each running place
+    std::size_t shown = 0;                // by take_new
+  };
+
+  Result<void> read_prompts();
+  Result<void> read_batch(const std::vector<std::pair<std::size_t, std::int64_t>>& ends);
+  void change_places(Prompt& prompt);
+
+  Generator& generator_;
+  std::vector<Prompt> prompts_;
+  DecoderBatch batch_;
+  std::vector<std::int64_t> rows_;
+};
+
+}  // namespace wattn

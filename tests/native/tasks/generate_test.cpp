@@ -1,0 +1,271 @@
+// Decoders against torch and transformers: logits, hidden states, attentions, and what generate() makes; and that nothing depends on
+// company, pieces or steps.
+#include "tasks/generate.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "core/json.h"
+#include "native/support/generators.h"
+#include "tasks/causal_forward.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::load_generator;
+using test::read_file;
+using test::read_floats;
+using Ids = std::vector<std::int32_t>;
+
+const std::string kFolder = "decoders/";
+
+Json read_json(const std::string& path) { return std::move(Json::parse(read_file(golden(path)), path)).value(); }
+
+std::vector<std::string> cases() {
+  const Json list = read_json(kFolder + "cases.json");
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < list.root().size(); ++i) out.emplace_back(list.root()[i].as_string().value());
+  return out;
+}
+
+Ids to_ids(JsonRef array) {
+  Ids out;
+  for (std::size_t i = 0; i < array.size(); ++i) out.push_back(static_cast<std::int32_t>(array[i].as_int().value()));
+  return out;
+}
+
+std::unique_ptr<Generator> load(const std::string& name, const GeneratorOptions& options = {}) {
+  auto loaded = load_generator(golden(kFolder + name), options);
+  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+  return loaded.ok() ? std::move(loaded).value() : nullptr;
+}
+
+GenerateRequest to_request(JsonRef options, std::int64_t max_new_tokens) {
+  GenerateRequest request;
+  request.max_new_tokens = max_new_tokens;
+  request.options.eos_token_ids = options["eos_token_id"].is_null() ? Ids{2} : to_ids(options["eos_token_id"]);
+  const auto count = [&](const char* key, std::int64_t& out) { out = options[key].as_int_or(out).value(); };
+  count("num_beams", request.options.num_beams);
+  count("num_return_sequences", request.options.num_return_sequences);
+  count("min_new_tokens", request.options.min_new_tokens);
+  count("no_repeat_ngram_size", request.options.no_repeat_ngram_size);
+  request.options.repetition_penalty = options["repetition_penalty"].as_number_or(1).value();
+  request.options.length_penalty = options["length_penalty"].as_number_or(1).value();
+  const JsonRef early = options["early_stopping"];
+  if (early.is_bool()) request.options.early_stopping = GenerateOptions::EarlyStopping::kYes;
+  if (early.is_string()) request.options.early_stopping = GenerateOptions::EarlyStopping::kNever;
+  for (std::size_t i = 0; i < options["bad_words_ids"].size(); ++i) {
+    request.options.bad_words.push_back(to_ids(options["bad_words_ids"][i]));
+  }
+  if (!options["forced_eos_token_id"].is_null()) request.options.forced_eos_token_id = 2;
+  return request;
+}
+
+std::vector<std::vector<Generated>> generate(Generator& generator, const std::vector<Ids>& prompts, const GenerateRequest& request) {
+  auto generation = Generation::begin(generator, prompts, request);
+  EXPECT_TRUE(generation.ok()) << generation.error().message;
+  if (!generation.ok()) return {};
+  while (true) {
+    const auto more = generation.value()->step();
+    EXPECT_TRUE(more.ok()) << more.error().message;
+    if (!more.ok() || !more.value()) break;
+  }
+  return generation.value()->results();
+}
+
+CausalForwardResult look(Generator& generator, const Ids& ids, CausalForwardOptions options = {}) {
+  auto result = causal_forward(generator, ids, options);
+  EXPECT_TRUE(result.ok()) << result.error().message;
+  return result.ok() ? std::move(result).value() : CausalForwardResult();
+}
+
+// As in architectures_test.cpp: the rounding of torch's own f32 against f64, of the worst tensor of the kind.
+double bound(JsonRef tensors, std::string_view name) {
+  const std::string_view kind = name.substr(0, name.find('.'));
+  double torch = 0, largest = 0;
+  for (const auto& [other, tensor] : tensors.members()) {
+    if (!other.starts_with(kind)) continue;
+    torch = std::max(torch, tensor["f32_diff"].as_number().value());
+    largest = std::max(largest, tensor["max_abs"].as_number().value());
+  }
+  return 4 * std::max(torch, largest * 0x1p-23);
+}
+
+TEST(CausalForward, EveryTensorIsTorchs) {
+  for (const std::string& name : cases()) {
+    const auto generator = load(name);
+    ASSERT_TRUE(generator);
+    const Json expected = read_json(kFolder + name + "/expected.json");
+    const std::vector<float> all = read_floats(golden(kFolder + name + "/expected.f32"));
+    for (std::size_t i = 0; i < expected.root()["inputs"].size(); ++i) {
+      const JsonRef input = expected.root()["inputs"][i];
+      const auto result =
+          look(*generator, to_ids(input["input_ids"]), {.output_hidden_states = true, .output_attentions = true});
+      std::map<std::string, std::vector<float>> got{{"logits", result.logits}};
+      for (std::size_t l = 0; l < result.hidden_states.size(); ++l) got["hidden_states." + std::to_string(l)] = result.hidden_states[l];
+      for (std::size_t l = 0; l < result.attentions.size(); ++l) got["attentions." + std::to_string(l)] = result.attentions[l];
+      for (const auto& [tensor, about] : input["tensors"].members()) {
+        const auto at = got.find(std::string(tensor));
+        ASSERT_NE(at, got.end()) << name << " " << tensor;
+        const auto offset = static_cast<std::size_t>(about["offset"].as_int().value());
+        double worst = 0;
+        for (std::size_t j = 0; j < at->second.size(); ++j) worst = std::max<double>(worst, std::abs(at->second[j] - all[offset + j]));
+        EXPECT_LE(worst, bound(input["tensors"], tensor)) << name << ", input " << i << ", " << tensor;
+      }
+      EXPECT_EQ(got.size(), input["tensors"].size());
+    }
+  }
+}
+
+TEST(Generate, MakesTheTokensOfTransformers) {
+  for (const std::string& name : cases()) {
+    const auto generator = load(name);
+    ASSERT_TRUE(generator);
+    const Json expected = read_json(kFolder + name + "/expected.json");
+    for (std::size_t i = 0; i < expected.root()["searches"].size(); ++i) {
+      const JsonRef row = expected.root()["searches"][i];
+      SCOPED_TRACE(name + ": " + row["options"].to_text());
+      const auto made = generate(*generator, {to_ids(row["input_ids"])}, to_request(row["options"], 24));
+      ASSERT_EQ(made.size(), 1U);
+      ASSERT_EQ(made[0].size(), row["tokens"].size());
+      for (std::size_t j = 0; j < made[0].size(); ++j) EXPECT_EQ(made[0][j].tokens, to_ids(row["tokens"][j]));
+    }
+  }
+}
+
+TEST(Generate, StepsPiecesAndCompanyChangeNoBit) {
+  for (const std::string& name : cases()) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
+      const auto generator = load(name, {.dtype = type});
+      ASSERT_TRUE(generator);
+      const Ids ids = to_ids(read_json(kFolder + name + "/expected.json").root()["inputs"][1]["input_ids"]);
+      const auto whole = look(*generator, ids);
+      const std::int64_t vocab = generator->decoder().config().vocab_size;
+      const std::int64_t hidden = generator->decoder().config().hidden_size;
+      // Token by token in place 1, beside another sequence that is read in pieces in place 0.
+      ASSERT_TRUE(generator->make_room(2, 96).ok());
+      DecoderBatch batch;
+      const std::span<const std::int32_t> all(ids);
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        batch.clear();
+        if (i % 3 == 0 && i + 3 <= ids.size()) batch.add(0, static_cast<std::int32_t>(i), all.subspan(i, 3));
+        batch.add(1, static_cast<std::int32_t>(i), all.subspan(i, 1));
+        const auto out = generator->run(batch, nullptr);
+        ASSERT_TRUE(out.ok());
+        const std::int64_t row = batch.tokens() - 1;
+        const std::vector<float> last(out.value() + row * hidden, out.value() + (row + 1) * hidden);
+        const float* expected = whole.last_hidden_state.data() + static_cast<std::int64_t>(i) * hidden;
+        ASSERT_EQ(last, std::vector<float>(expected, expected + hidden)) << name << ", token " << i;
+        const float* logits = generator->run_head(out.value(), {&row, 1});
+        const float* expected_logits = whole.logits.data() + static_cast<std::int64_t>(i) * vocab;
+        ASSERT_EQ(std::vector<float>(logits, logits + vocab), std::vector<float>(expected_logits, expected_logits + vocab));
+      }
+    }
+  }
+}
+
+TEST(Generate, ManyPromptsGiveWhatEachGivesAlone) {
+  const auto generator = load("llama");
+  ASSERT_TRUE(generator);
+  const std::vector<Ids> prompts{{1, 7, 19}, {1}, {1, 30, 11, 12, 5, 6, 40, 9, 9}, {1, 7, 19}};
+  GenerateRequest greedy, beams, drawn;
+  greedy.max_new_tokens = beams.max_new_tokens = drawn.max_new_tokens = 20;
+  beams.options.num_beams = 3;
+  beams.options.eos_token_ids = {2, 11};
+  drawn.options = {.do_sample = true, .temperature = 1.5, .top_k = 20, .top_p = 0.9, .num_return_sequences = 2, .seed = 7};
+  for (const GenerateRequest& request : {greedy, beams, drawn}) {
+    const auto together = generate(*generator, prompts, request);
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const auto alone = generate(*generator, {prompts[i]}, request);
+      ASSERT_EQ(together[i].size(), alone[0].size());
+      for (std::size_t j = 0; j < alone[0].size(); ++j) EXPECT_EQ(together[i][j].tokens, alone[0][j].tokens);
+    }
+  }
+  const auto twice = generate(*generator, prompts, drawn);
+  EXPECT_NE(twice[0][0].tokens, twice[0][1].tokens);  // each drawn by itself
+  drawn.options.seed = 8;
+  EXPECT_NE(generate(*generator, prompts, drawn)[0][0].tokens, twice[0][0].tokens);
+}
+
+TEST(Generate, StopStringsEndASequence) {
+  const auto generator = load("llama");
+  ASSERT_TRUE(generator);
+  GenerateRequest request;
+  request.max_new_tokens = 24;
+  const Ids tokens = generate(*generator, {{1, 7, 19}}, request)[0][0].tokens;
+  ASSERT_EQ(tokens.size(), 24U);
+  const std::string text = generator->tokenizer().decode({tokens.begin() + 3, tokens.begin() + 6}, false, false);
+  request.stop_strings = {"never", text};
+  const auto made = generate(*generator, {{1, 7, 19}}, request)[0][0];
+  EXPECT_EQ(made.reason, FinishReason::kStop);
+  EXPECT_LE(made.tokens.size(), 6U);
+  const std::string found = generator->tokenizer().decode(made.tokens, false, false);
+  EXPECT_TRUE(found.ends_with(text)) << found;
+}
+
+TEST(Generate, RefusesWhatCannotBe) {
+  const auto generator = load("llama", {.context_length = 12});
+  ASSERT_TRUE(generator);
+  const auto error = [&](const std::vector<Ids>& prompts, const GenerateRequest& request) {
+    const auto begun = Generation::begin(*generator, prompts, request);
+    return begun.ok() ? std::string("none") : begun.error().message;
+  };
+  const auto with = [](auto change) {
+    GenerateRequest request;
+    request.max_new_tokens = 4;
+    change(request.options);
+    return request;
+  };
+  const GenerateRequest usual = with([](GenerateOptions&) {});
+  EXPECT_EQ(error({{1, 2}}, usual), "none");
+  EXPECT_NE(error({{}}, usual).find("found none"), std::string::npos);
+  EXPECT_NE(error({Ids(12, 5)}, usual).find("context_length = 12"), std::string::npos);
+  EXPECT_NE(error({Ids(9, 5)}, usual).find("context_length = 12"), std::string::npos);
+  EXPECT_NE(error({{1, 59}}, usual).find("vocab_size"), std::string::npos);
+  EXPECT_NE(error({{1, -1}}, usual).find("vocab_size"), std::string::npos);
+  GenerateRequest none = usual;
+  none.max_new_tokens = 0;
+  EXPECT_NE(error({{1}}, none).find("max_new_tokens"), std::string::npos);
+  const auto refused = [&](auto change, const char* name) {
+    EXPECT_NE(error({{1}}, with(change)).find(name), std::string::npos) << name;
+  };
+  refused([](auto& o) { o.temperature = 0; }, "temperature");
+  refused([](auto& o) { o.temperature = std::nan(""); }, "temperature");
+  refused([](auto& o) { o.top_p = 0; }, "top_p");
+  refused([](auto& o) { o.min_p = 2; }, "min_p");
+  refused([](auto& o) { o.top_k = -1; }, "top_k");
+  refused([](auto& o) { o.num_beams = 0; }, "num_beams");
+  refused([](auto& o) { o.num_beams = 1000; }, "num_beams");
+  refused([](auto& o) { o.num_return_sequences = 2; }, "num_return_sequences");
+  refused([](auto& o) { o.repetition_penalty = 0; }, "repetition_penalty");
+  refused([](auto& o) { o.eos_token_ids = {77}; }, "eos_token_id");
+  refused([](auto& o) { o.bad_words = {{}}; }, "bad_words_ids");
+  refused([](auto& o) { o.do_sample = true, o.num_beams = 2; }, "num_beams");
+  // Without an end the length ends it; a prompt that leaves room for one token gets one.
+  EXPECT_EQ(generate(*generator, {{1, 2}}, usual)[0][0].reason, FinishReason::kLength);
+  GenerateRequest open;
+  EXPECT_EQ(generate(*generator, {Ids(11, 5)}, open)[0][0].tokens.size(), 1U);
+}
+
+TEST(CausalForward, TheLensSeesTheLastLayerAsTheLogitsAre) {
+  const auto generator = load("qwen3");
+  ASSERT_TRUE(generator);
+  const Ids ids{1, 7, 19, 4};
+  const auto seen = look(*generator, ids, {.logit_lens = 3});
+  const std::size_t layers = 3, tokens = ids.size();
+  ASSERT_EQ(seen.lens_ids.size(), layers * tokens * 3);
+  for (std::size_t t = 0; t < tokens; ++t) {
+    const auto row = seen.logits.begin() + static_cast<std::ptrdiff_t>(t * 59);
+    const auto best = std::max_element(row, row + 59);
+    const std::size_t at = ((layers - 1) * tokens + t) * 3;
+    EXPECT_EQ(seen.lens_ids[at], best - row);
+    EXPECT_EQ(seen.lens_logits[at], *best);
+    EXPECT_GE(seen.lens_logits[at], seen.lens_logits[at + 1]);
+  }
+}
+
+}  // namespace
+}  // namespace wattn

@@ -1,0 +1,127 @@
+"""decoders/: a tiny random model of every decoder architecture: logits, hidden states, attentions, and what generate() makes."""
+import json
+import shutil
+
+import torch
+import transformers
+from tokenizers import Tokenizer, decoders, models, processors
+from transformers import LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
+
+from . import common
+
+LETTERS = " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLM0123456789.,!?\n\u00e9"
+VOCAB = 3 + len(LETTERS)
+BOS, EOS = 1, 2
+USUAL = dict(vocab_size=VOCAB, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2,
+             intermediate_size=40, max_position_embeddings=96, bos_token_id=BOS, eos_token_id=EOS, pad_token_id=0)
+LLAMA3 = dict(rope_type="llama3", rope_theta=500.0, factor=8.0, low_freq_factor=1.0, high_freq_factor=4.0,
+              original_max_position_embeddings=32)
+LLAMA, QWEN2, QWEN3 = transformers.LlamaForCausalLM, transformers.Qwen2ForCausalLM, transformers.Qwen3ForCausalLM
+CASES = {
+    "gpt2": (transformers.GPT2LMHeadModel, transformers.GPT2Config(vocab_size=VOCAB, n_embd=24, n_layer=2, n_head=4, n_positions=96,
+                                                                   bos_token_id=BOS, eos_token_id=EOS)),
+    "llama": (LLAMA, LlamaConfig(**USUAL, rope_parameters=LLAMA3, attention_bias=True, mlp_bias=True)),
+    "llama-linear": (LLAMA, LlamaConfig(**{**USUAL, "num_key_value_heads": 1},
+                                        rope_parameters=dict(rope_type="linear", rope_theta=1000.0, factor=2.0))),
+    "smollm": (LLAMA, LlamaConfig(**{**USUAL, "num_attention_heads": 3, "num_key_value_heads": 3}, tie_word_embeddings=True)),
+    "qwen2": (QWEN2, Qwen2Config(**USUAL, tie_word_embeddings=True, use_sliding_window=True, sliding_window=7, max_window_layers=1)),
+    "qwen3": (QWEN3, Qwen3Config(**USUAL, head_dim=10)),
+    "mistral": (transformers.MistralForCausalLM, MistralConfig(**USUAL, sliding_window=5)),
+}
+INPUTS = [[BOS, 7, 19, 4, 30, 11], [BOS] + [(7 * i * i + 3 * i) % 53 + 4 for i in range(29)] + [3]]
+# Options of generate(), each beside max_new_tokens.
+SEARCHES = [dict(), dict(repetition_penalty=1.3), dict(no_repeat_ngram_size=2), dict(min_new_tokens=18),
+            dict(num_beams=4), dict(num_beams=3, num_return_sequences=3, length_penalty=2.0),
+            dict(num_beams=3, early_stopping=True), dict(num_beams=3, early_stopping="never", length_penalty=-0.5),
+            dict(num_beams=2, no_repeat_ngram_size=2, repetition_penalty=1.2), dict(bad_words_ids=[[9], [5, 8]]),
+            dict(num_beams=3, eos_token_id=[2, 9, 20]), dict(forced_eos_token_id=2)]
+TEMPLATE = ("{% for message in messages %}{{ message['role'] }}: {{ message['content'] }}\n{% endfor %}"
+            "{% if add_generation_prompt %}assistant: {% endif %}")
+
+
+def make_tokenizer(folder):
+    """Characters, each a token."""
+    words = ["<unk>", "<s>", "</s>"] + list(LETTERS)
+    tokenizer = Tokenizer(models.BPE(vocab={word: i for i, word in enumerate(words)}, merges=[], unk_token="<unk>"))
+    tokenizer.add_special_tokens(words[:3])
+    tokenizer.decoder = decoders.Fuse()
+    tokenizer.post_processor = processors.TemplateProcessing(single="<s> $A", special_tokens=[("<s>", BOS)])
+    tokenizer.save(str(folder / "tokenizer.json"))
+    common.write_json(folder / "tokenizer_config.json", {"tokenizer_class": "PreTrainedTokenizerFast", "bos_token": "<s>",
+                                                         "eos_token": "</s>", "chat_template": TEMPLATE})
+
+
+def run(model, dtype, ids):
+    model = model.to(dtype).eval()
+    with torch.no_grad():
+        out = model(input_ids=torch.tensor([ids]), output_hidden_states=True, output_attentions=True)
+    tensors = {"logits": out.logits[0]}
+    tensors.update({f"hidden_states.{i}": x[0] for i, x in enumerate(out.hidden_states)})
+    tensors.update({f"attentions.{i}": x[0] for i, x in enumerate(out.attentions)})
+    return tensors
+
+
+def searches(model):
+    """What generate() makes, as far as rounding does not decide it: f32 and f64 agree."""
+    rows = []
+    for ids in INPUTS:
+        for options in SEARCHES:
+            made = []
+            for dtype in (torch.float64, torch.float32):
+                with torch.no_grad():
+                    out = model.to(dtype).generate(torch.tensor([ids]), do_sample=False, max_new_tokens=24,
+                                                   **{"eos_token_id": EOS, "pad_token_id": 0, **options})
+                ends = options.get("eos_token_id", EOS)
+                ends = ends if isinstance(ends, list) else [ends]
+                rows_made = [row[len(ids):] for row in out.tolist()]
+                # What follows the end of a sequence only fills the table.
+                made.append([row[:min([row.index(end) + 1 for end in ends if end in row], default=None)] for row in rows_made])
+            if made[0] == made[1]:
+                rows.append({"input_ids": ids, "options": options, "tokens": made[1]})
+    return rows
+
+
+def save_case(folder, kind, config):
+    config._attn_implementation = "eager"
+    model = kind(config)
+    for name, weight in model.named_parameters():
+        # Far from uniform, so that tokens are chosen clearly and sequences end now and then.
+        spread = 0.3 if weight.dim() > 1 else 0.2
+        torch.nn.init.normal_(weight, mean=1.0 if "norm" in name or ".ln_" in name and name.endswith("weight") else 0.0, std=spread)
+    model.get_input_embeddings().weight.data *= 3
+    folder.mkdir(parents=True)
+    model.generation_config = transformers.GenerationConfig(bos_token_id=BOS, eos_token_id=EOS, pad_token_id=0)
+    model.save_pretrained(folder)
+    words = json.loads((folder / "config.json").read_text())
+    common.write_json(folder / "config.json", words)
+    make_tokenizer(folder)
+    data, inputs, offset = [], [], 0
+    for ids in INPUTS:
+        exact, single = run(model, torch.float64, ids), run(model, torch.float32, ids)
+        tensors = {}
+        for name, value in exact.items():
+            diff = float((value.double() - single[name].double()).abs().max())
+            tensors[name] = {"offset": offset, "shape": list(value.shape), "max_abs": round(float(value.abs().max()), 4),
+                             "f32_diff": float(f"{diff:.3g}")}
+            data.append(value.to(torch.float32).contiguous().numpy().astype("<f4").tobytes())
+            offset += value.numel()
+        inputs.append({"input_ids": ids, "tensors": tensors})
+    rows = searches(model)
+    print(folder.name, len(rows), "of", len(INPUTS) * len(SEARCHES), "searches,",
+          sum(len(tokens) < 24 for row in rows for tokens in row["tokens"]), "sequences that end early")
+    common.write_json(folder / "expected.json", {"inputs": inputs, "searches": rows}, depth=4)
+    common.write_bytes(folder / "expected.f32", b"".join(data))
+
+
+def make(_options):
+    torch.set_num_threads(1)
+    torch.manual_seed(0)
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    folder = common.OUT / "decoders"
+    if folder.exists():
+        shutil.rmtree(folder)
+    for name, (kind, config) in CASES.items():
+        save_case(folder / name, kind, config)
+    common.write_json(folder / "cases.json", list(CASES))
+    common.update_manifest("decoders", common.versions("torch", "transformers", "safetensors", "numpy", "tokenizers"))
