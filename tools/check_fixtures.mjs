@@ -99,7 +99,14 @@ async function extension() {
 function linters() {
   const folder = install(packing, 'linters', { network: true });
   run(bin(folder, 'publint'), [packing.tarball, '--strict'], { cwd: folder });
-  const files = ['wattn-simd.wasm', 'wattn-relaxed.wasm', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-default.gguf', 'package.json'];
+  const files = [
+    'wattn-simd.wasm',
+    'wattn-relaxed.wasm',
+    'wattn-tokenizer.wasm',
+    'wattn-nn.wasm',
+    'wattn-default.gguf',
+    'package.json',
+  ];
   run(bin(folder, 'attw'), [packing.tarball, '--profile', 'node16', '--exclude-entrypoints', ...files], { cwd: folder });
 }
 

@@ -1,0 +1,9 @@
+import { StrictMode } from 'react';
+import { createRoot } from 'react-dom/client';
+import { Similarity } from './Similarity.jsx';
+
+createRoot(document.getElementById('root')).render(
+  <StrictMode>
+    <Similarity />
+  </StrictMode>,
+);

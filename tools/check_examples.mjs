@@ -1,0 +1,178 @@
+// The examples (examples/), each installed outside the checkout from the packed tarball and used as a person would. Takes minutes and a
+// network: for each night. `node tools/check_examples.mjs [NAME...]`
+import { spawn } from 'node:child_process';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { chromium } from 'playwright-core';
+import { createServer } from 'vite';
+import { cos_sim, pipeline } from '../dist/node.js';
+import { checklist, inPage, install, pack, serve } from './lib/consumers.mjs';
+import { capture, fail, run } from './lib/shell.mjs';
+import { findChromium } from './setup.mjs';
+
+process.env.CHROME ??= findChromium();
+const packing = pack();
+const open = (name) => install(packing, name, { from: 'examples', network: true });
+
+const kTexts = ['The bakery opens at six.', 'Trains leave every hour.', 'Bread is sold until noon.'];
+const kQuestion = 'When can I buy rolls?';
+const embed = await pipeline('feature-extraction');
+const vectors = (await embed([...kTexts, kQuestion])).tolist();
+await embed.dispose();
+const asked = vectors[kTexts.length];
+/** What each example has to find: texts and their cosines, nearest first. */
+const expected = kTexts.map((text, i) => ({ text, score: cos_sim(vectors[i], asked) })).sort((a, b) => b.score - a.score);
+
+const equal = (found, wanted, what) => {
+  if (JSON.stringify(found) !== JSON.stringify(wanted)) {
+    throw new Error(`${what}: expected ${JSON.stringify(wanted)}, found ${JSON.stringify(found)}`);
+  }
+};
+
+const asLines = expected.map(({ text, score }) => `${score.toFixed(3)}  ${text}`);
+
+function embedFile() {
+  const cwd = open('embed-file');
+  writeFileSync(join(cwd, 'notes.txt'), `${kTexts.join('\n\n')}\n`);
+  const node = (...args) =>
+    run(process.execPath, ['embed.mjs', ...args], { cwd })
+      .trim()
+      .split('\n');
+  const rows = node('notes.txt').map((line) => JSON.parse(line));
+  equal(rows, kTexts.map((text, i) => ({ text, embedding: vectors[i] })), 'embed.mjs'); // prettier-ignore
+  equal(node('notes.txt', '--find', kQuestion), asLines, '--find');
+  equal(capture(process.execPath, ['embed.mjs'], { cwd }).status, 2, 'the status without a file');
+}
+
+/** In PGlite, and through PostgreSQL's protocol: against DATABASE_URL, or against PGlite behind a socket. */
+async function searchNode() {
+  const cwd = open('search-node');
+  const use = (env) => {
+    const node = (...args) => run(process.execPath, ['search.mjs', ...args], { cwd, env: { ...process.env, ...env } }).trim();
+    equal(node('add', kTexts[0]), 'added 1', 'add');
+    equal(node('add', ...kTexts.slice(1)), 'added 2', 'add');
+    equal(node('find', kQuestion).split('\n'), asLines, 'find');
+  };
+  use({ DATABASE_URL: '' });
+  if (process.env.DATABASE_URL) return use({});
+  run('npm', ['install', '--no-save', '--no-audit', '--no-fund', `@electric-sql/pglite-socket@${kSocketVersion}`], { cwd });
+  const script = `
+    import { PGlite } from '@electric-sql/pglite';
+    import { PGLiteSocketServer } from '@electric-sql/pglite-socket';
+    import { vector } from '@electric-sql/pglite-pgvector';
+    const db = await PGlite.create({ extensions: { vector } });
+    const server = new PGLiteSocketServer({ db, port: 0, host: '127.0.0.1' });
+    server.addEventListener('listening', ({ detail }) => console.log('port', detail.port));
+    await server.start();`;
+  writeFileSync(join(cwd, 'server.mjs'), script);
+  const server = spawn(process.execPath, ['server.mjs'], { cwd, stdio: ['ignore', 'pipe', 'inherit'] });
+  try {
+    const port = await new Promise((resolve, reject) => {
+      server.stdout.on('data', (part) => resolve(/port (\d+)/.exec(part)?.[1]));
+      server.on('exit', () => reject(new Error('the database server ended')));
+    });
+    use({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable` });
+  } finally {
+    server.kill();
+  }
+}
+const kSocketVersion = '0.2.17';
+
+async function searchPage() {
+  const folder = open('search-page');
+  run('npm', ['run', 'build'], { cwd: folder });
+  const server = await serve(join(folder, 'dist'), "default-src 'self' data: blob: 'unsafe-inline' 'unsafe-eval'"); // PGlite's needs
+  const wanted = expected.map(({ text, score }) => `${text} (${score.toFixed(2)})`);
+  const search = async (page) => {
+    await page.fill('#question', kQuestion);
+    await page.waitForSelector('#found li');
+    equal(await page.locator('#found li').allTextContents(), wanted, 'the page');
+  };
+  try {
+    await inPage(server.url, async (page) => {
+      await page.waitForFunction(() => document.querySelector('#status').textContent === '0 notes', { timeout: 120_000 });
+      await page.click('button');
+      await page.waitForFunction(() => document.querySelector('#status').textContent === '3 notes');
+      await search(page);
+      await page.reload();
+      await page.waitForFunction(() => document.querySelector('#status').textContent === '3 notes', { timeout: 120_000 });
+      await search(page);
+    });
+  } finally {
+    server.close();
+  }
+}
+
+/** Built, and in development, where StrictMode begins everything twice. */
+async function react() {
+  const folder = open('react');
+  run('npm', ['run', 'build'], { cwd: folder });
+  const texts = ['A man is eating food.', 'Someone has lunch.'];
+  const model = await pipeline('feature-extraction');
+  const score = async () => {
+    const [a, b] = (await model(texts)).tolist();
+    return cos_sim(a, b).toFixed(3);
+  };
+  const use = async (page) => {
+    const shown = async () => {
+      const wanted = await score();
+      await page.waitForFunction((wanted) => document.querySelector('output')?.textContent === wanted, wanted, { timeout: 60_000 });
+    };
+    await shown();
+    texts[1] = 'The train is late.';
+    await page.fill('input >> nth=1', texts[1]);
+    await shown();
+  };
+  const built = await serve(join(folder, 'dist'));
+  const server = await createServer({ root: folder, logLevel: 'error', server: { host: '127.0.0.1', port: 0, hmr: false } });
+  try {
+    await inPage(built.url, use);
+    await server.listen();
+    await inPage(`http://127.0.0.1:${server.httpServer.address().port}/`, use);
+  } finally {
+    built.close();
+    await server.close();
+    await model.dispose();
+  }
+}
+
+/** Loaded unpacked into Chromium: three tabs, and the popup asked in a tab of its own. */
+async function extension() {
+  const folder = open('extension');
+  run('npm', ['run', 'build'], { cwd: folder });
+  const path = join(folder, 'dist');
+  const context = await chromium.launchPersistentContext(join(packing.work, 'profile'), {
+    executablePath: process.env.CHROME,
+    headless: false,
+    args: ['--headless=new', '--no-sandbox', `--disable-extensions-except=${path}`, `--load-extension=${path}`],
+  });
+  try {
+    const [worker = await context.waitForEvent('serviceworker')] = context.serviceWorkers();
+    for (const text of kTexts) {
+      const tab = await context.newPage();
+      await tab.goto(`data:text/html,<title>${text}</title>`);
+    }
+    const popup = await context.newPage();
+    await popup.goto(new URL('popup.html', worker.url()).href);
+    await popup.fill('#question', kQuestion);
+    await popup.press('#question', 'Enter');
+    await popup.waitForSelector('#found li, #error:not(:empty)', { timeout: 60_000 });
+    equal(await popup.textContent('#error'), '', 'the popup');
+    const found = (await popup.locator('#found li').allTextContents()).filter((text) =>
+      kTexts.some((known) => text.startsWith(known)),
+    );
+    equal(found, expected.map(({ text, score }) => `${text} (${score.toFixed(2)})`), 'the popup'); // prettier-ignore
+  } finally {
+    await context.close();
+  }
+}
+
+const examples = { 'embed-file': embedFile, 'search-node': searchNode, 'search-page': searchPage, react, extension };
+const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(examples);
+const { check, end } = checklist();
+for (const name of names) {
+  if (!Object.hasOwn(examples, name)) fail(`no example ${name}; there are ${Object.keys(examples).join(', ')}`);
+  await check(name, examples[name]);
+}
+packing.remove();
+process.exit(end());
