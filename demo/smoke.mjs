@@ -1,39 +1,43 @@
 // The demo page, built and then driven in Chromium as a person would, on the tiny model: `node demo/smoke.mjs [PANEL]`
 // after `npm run build`. Served as plain static files from a folder of a host, under the strict policy; then by the development
 // server. Last line: N passed, N failed[, N skipped].
-import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { brotliCompressSync } from 'node:zlib';
 import { findChromium } from '../tools/setup.mjs';
 import * as about from './smoke/about.mjs';
+import * as attention from './smoke/attention.mjs';
 import * as classify from './smoke/classify.mjs';
 import * as compare from './smoke/compare.mjs';
+import * as offline from './smoke/offline.mjs';
+import * as positions from './smoke/positions.mjs';
 import * as search from './smoke/search.mjs';
 import * as tokens from './smoke/tokens.mjs';
 import { accessible, check, counts, expect, finish, kModel, narrow, open, serve } from './smoke/support.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kConfig = here('vite.config.ts');
-const kPanels = { search, classify, tokens, about };
+const kPanels = { search, classify, attention, positions, tokens, about };
 const kBudget = 500_000; // bytes of code after brotli
 
-/** Bytes that a visitor downloads, model aside: one of the wasm files, and everything else. */
-function codeSize(folder) {
-  const files = readdirSync(folder, { recursive: true }).filter((name) => statSync(join(folder, name)).isFile());
-  const sizes = files.map((name) => ({ name, size: brotliCompressSync(readFileSync(join(folder, name))).length }));
-  const wasm = sizes.filter(({ name }) => name.endsWith('.wasm')).map(({ size }) => size);
-  const rest = sizes.filter(({ name }) => !/\.(wasm|gguf)$/.test(name)).reduce((sum, { size }) => sum + size, 0);
-  const total = rest + Math.max(...wasm);
-  if (wasm.length === 0 || total > kBudget)
-    throw new Error(`${total} bytes after brotli (budget ${kBudget}), ${wasm.length} wasm files`);
-  return `${(total / 1000).toFixed(0)} kB after brotli, ${(Math.max(...wasm) / 1000).toFixed(0)} kB of it wasm`;
+const brotliSize = (path) => brotliCompressSync(readFileSync(path)).length;
+const sizeOf = (paths) => paths.reduce((sum, path) => sum + brotliSize(path), 0);
+
+/** Bytes after brotli of what the first visit fetched, model aside. */
+function firstVisit(asked) {
+  const code = [...asked].filter((path) => !path.endsWith('.gguf'));
+  const total = sizeOf(code);
+  if (!code.some((path) => path.endsWith('.wasm')) || total > kBudget)
+    throw new Error(`${total} bytes, of ${kBudget}: ${code.join(', ')}`);
+  return `${(total / 1000).toFixed(0)} kB after brotli, in ${code.length} files`;
 }
 
-async function onStaticHost(browser, url) {
+async function onStaticHost(browser, { url, asked }) {
   const { page, said, close } = await open(browser, url);
   await check('the page loads the model it was served with; the matrix equals what Node computes', () => compare.servedModel(page));
+  await check('the first visit fetches little', () => firstVisit(asked));
   await check('light, with a model: axe-core', () => accessible(page));
   await check('a token shows its id and its stretch of the text, by mouse and by keyboard', () => compare.tokens(page));
   await check('typing computes only the changed sentence', () => compare.typing(page));
@@ -60,7 +64,7 @@ async function onPanels(browser, url, only) {
     const at = `${url}#${name}`;
     const { page, said, close } = await open(browser, at);
     await page.waitForSelector(`[data-panel="${name}"]`);
-    await drive(page, at);
+    await drive(page);
     await check(`${name}: nothing on the console`, () => expect('messages', said, []));
     await close();
     const phone = await open(browser, at, { colorScheme: 'dark', viewport: { width: 390, height: 844 } });
@@ -114,7 +118,6 @@ const vite = await import('vite');
 const { chromium } = await import('playwright-core');
 const out = mkdtempSync(join(tmpdir(), 'wattn-demo-'));
 await vite.build({ configFile: kConfig, logLevel: 'warn', build: { outDir: out } });
-await check('the code is small', () => codeSize(out));
 const host = await serve(out);
 const args = [
   '--no-sandbox',
@@ -128,12 +131,13 @@ const args = [
 const browser = await chromium.launch({ executablePath: chrome, args });
 try {
   const [only] = process.argv.slice(2); // a panel's name: that one alone
-  await onPanels(browser, host.url, only);
   if (!only) {
-    await onStaticHost(browser, host.url);
+    await onStaticHost(browser, host);
     await onDarkPhone(browser, host.url);
     await onDevelopmentServer(browser, vite);
   }
+  await onPanels(browser, host.url, only);
+  if (!only || only === 'offline') await offline.drive(browser, out, Object.keys(kPanels));
 } catch (error) {
   await check('the run', () => Promise.reject(error));
 } finally {

@@ -2,6 +2,7 @@
 // WATTN_DEMO_MODEL: a checkpoint's folder. It is served under model/, and the page loads it at once. A build made with it
 // expects that folder beside its index.html; the folder itself is not copied.
 import preact from '@preact/preset-vite';
+import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -23,6 +24,9 @@ const kPolicy = [
   "form-action 'none'",
 ].join('; ');
 
+// Memory that threads share needs these two. A host that does not send them serves the page as well, with one thread.
+const kIsolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
+
 /** Only in what is built: the development server sends styles inside scripts. */
 const strictPolicy: Plugin = {
   name: 'wattn-demo-policy',
@@ -30,6 +34,25 @@ const strictPolicy: Plugin = {
   transformIndexHtml: (): HtmlTagDescriptor[] => [
     { tag: 'meta', attrs: { 'http-equiv': 'Content-Security-Policy', content: kPolicy }, injectTo: 'head-prepend' },
   ],
+};
+
+/** service_worker.js with the list of what was built, and a version that is another when any of it is. */
+const offline: Plugin = {
+  name: 'wattn-demo-offline',
+  apply: 'build',
+  enforce: 'post',
+  generateBundle(_, bundle) {
+    const files = Object.keys(bundle).filter((name) => !name.endsWith('.map'));
+    const hash = createHash('sha256');
+    for (const name of files.sort()) {
+      const output = bundle[name];
+      hash.update(name).update(output?.type === 'asset' ? output.source : (output?.code ?? ''));
+    }
+    const source = readFileSync(here('service_worker.js'), 'utf8')
+      .replace('__FILES__', JSON.stringify(['./', './favicon.svg', ...files.map((name) => `./${name}`)]))
+      .replace('__VERSION__', JSON.stringify(hash.digest('hex').slice(0, 16)));
+    this.emitFile({ type: 'asset', fileName: 'service_worker.js', source });
+  },
 };
 
 /** Serves the model's folder, and tells the page so. */
@@ -48,7 +71,7 @@ export default defineConfig({
   root: here('.'),
   base: './',
   appType: 'mpa', // a file that is not there is a 404, never the start page
-  plugins: [preact(), strictPolicy, ...(model ? [demoModel(model)] : [])],
+  plugins: [preact(), strictPolicy, offline, ...(model ? [demoModel(model)] : [])],
   resolve: {
     // What ships, not its sources.
     alias: [
@@ -58,7 +81,7 @@ export default defineConfig({
   },
   worker: { format: 'es', rolldownOptions: { checks: { pluginTimings: false } } },
   define: { __WATTN_VERSION__: JSON.stringify(version) },
-  server: { fs: { allow: [here('.'), here('../dist'), here('../node_modules')] } },
-  preview: { headers: { 'content-security-policy': kPolicy, 'x-content-type-options': 'nosniff' } },
+  server: { headers: kIsolated, fs: { allow: [here('.'), here('../dist'), here('../node_modules')] } },
+  preview: { headers: { ...kIsolated, 'content-security-policy': kPolicy, 'x-content-type-options': 'nosniff' } },
   build: { outDir: here('dist'), emptyOutDir: true, target: 'es2022', rolldownOptions: { checks: { pluginTimings: false } } },
 });

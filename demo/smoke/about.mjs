@@ -12,7 +12,11 @@ async function layers(page) {
   );
   expect('mult-adds', await total.textContent(), mult_adds.toLocaleString('en-GB'));
   expect('parameters', await page.locator('.layer-table tfoot td').first().textContent(), parameters.toLocaleString('en-GB'));
-  expect('names', await page.locator('.layer-table tbody th').allTextContents(), expected.map(({ name }) => name));
+  expect(
+    'names',
+    await page.locator('.layer-table tbody th').allTextContents(),
+    expected.map(({ name }) => name),
+  );
 }
 
 async function memory(page) {
@@ -26,9 +30,13 @@ async function memory(page) {
 async function bench(page) {
   await page.getByRole('button', { name: 'Measure', exact: true }).click();
   await page.getByRole('button', { name: 'Measure again' }).waitFor({ timeout: 120_000 });
-  const names = await page.locator('.bench-table tbody th').evaluateAll((all) => all.map(({ firstChild }) => firstChild.textContent));
+  const names = await page
+    .locator('.bench-table tbody th')
+    .evaluateAll((all) => all.map(({ firstChild }) => firstChild.textContent));
   expect('the first variants', names.slice(0, 4), ['f32', 'f32, fast', 'q16', 'q8']);
-  const cells = await page.locator('.bench-table tbody tr').evaluateAll((rows) => rows.map((one) => [...one.cells].map(({ innerText }) => innerText)));
+  const cells = await page
+    .locator('.bench-table tbody tr')
+    .evaluateAll((rows) => rows.map((one) => [...one.cells].map(({ innerText }) => innerText)));
   for (const [name, speed, , , , cosine] of cells) {
     if (!(Number(/^[\d,]+/.exec(speed.trim())[0].replaceAll(',', '')) > 0)) throw new Error(`${name}: ${speed} texts a second`);
     if (!/^(1|1 − .*|0\.9\d+)$/.test(cosine)) throw new Error(`${name}: a cosine of ${cosine} to f32`);

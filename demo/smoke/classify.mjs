@@ -52,7 +52,11 @@ async function zeroShot(page) {
   await card(page, 'zero-title').getByText('no probabilities').waitFor();
 }
 
-const kClasses = { up: ['one', 'the boat', 'a river'], down: ['bridge of stone', 'a house', 'two and three'], side: ['old', 'new', 'the light'] };
+const kClasses = {
+  up: ['one', 'the boat', 'a river'],
+  down: ['bridge of stone', 'a house', 'two and three'],
+  side: ['old', 'new', 'the light'],
+};
 const kTry = 'the boat below the bridge';
 
 async function teach(page) {
@@ -68,12 +72,22 @@ async function teach(page) {
   const classifier = await Classifier.fit(embed, texts, labels, { validation: 3, class_weight: 'balanced' });
   const expected = (await classifier(kTry, { top_k: null })).map(({ label, score }) => [label, percent(score)]);
   await becomes(page, 'teach-title', expected);
-  expect('the accuracy', await card(page, 'teach-title').locator('.validation strong').textContent(), percent(classifier.report.accuracy));
+  expect(
+    'the accuracy',
+    await card(page, 'teach-title').locator('.validation strong').textContent(),
+    percent(classifier.report.accuracy),
+  );
   const cells = await card(page, 'teach-title').locator('.confusion td[class]').allTextContents();
   expect('the confusion', cells.map(Number), classifier.report.confusion.flat());
   const { words } = await classifier.explain(kTry);
-  const shown = await card(page, 'teach-title').locator('.word').evaluateAll((all) => all.map(({ textContent, title }) => [textContent, title]));
-  expect('the words', shown, words.map(({ word, weight }) => [word, `${weight < 0 ? '−' : '+'}${Math.abs(weight).toFixed(2)}`]));
+  const shown = await card(page, 'teach-title')
+    .locator('.word')
+    .evaluateAll((all) => all.map(({ textContent, title }) => [textContent, title]));
+  expect(
+    'the words',
+    shown,
+    words.map(({ word, weight }) => [word, `${weight < 0 ? '−' : '+'}${Math.abs(weight).toFixed(2)}`]),
+  );
   await embed.dispose();
   return expected;
 }

@@ -153,4 +153,3 @@ export async function dropped(page) {
     await session.send('Input.dispatchDragEvent', { type, x: 600, y: 800, data });
   await matrixShown(page);
 }
-

@@ -29,7 +29,10 @@ const ask = async (page, query) => {
 };
 
 async function ownText(page) {
-  const text = Array.from({ length: 12 }, (_, i) => `Paragraph ${i} is about the number ${i * i} and the letter ${'abcdefghijkl'[i]}.`).join('\n\n');
+  const text = Array.from(
+    { length: 12 },
+    (_, i) => `Paragraph ${i} is about the number ${i * i} and the letter ${'abcdefghijkl'[i]}.`,
+  ).join('\n\n');
   await page.locator('#pasted').fill(text);
   await page.getByRole('button', { name: /^Build the index of 1 text/ }).click();
   await page.getByText(/^1 text in /).waitFor();
@@ -58,7 +61,9 @@ async function map(page) {
 
 /** Words at random, but always the same ones. */
 function bigText() {
-  const words = 'river stone bread window garden letter number light winter music paper engine ocean market doctor silver'.split(' ');
+  const words = 'river stone bread window garden letter number light winter music paper engine ocean market doctor silver'.split(
+    ' ',
+  );
   let state = 1;
   const next = () => words[(state = (state * 48271) % 0x7fffffff) % words.length];
   return Array.from({ length: kPieces }, (_, i) => `Line ${i}: ${next()} ${next()} ${next()}.`).join('\n\n');
@@ -111,26 +116,21 @@ async function cancelled(page) {
 }
 
 async function notText(page) {
-  await page.getByLabel('Text files', { exact: true }).setInputFiles({ name: 'a.bin', mimeType: 'text/plain', buffer: Buffer.from([65, 0, 66]) });
+  await page
+    .getByLabel('Text files', { exact: true })
+    .setInputFiles({ name: 'a.bin', mimeType: 'text/plain', buffer: Buffer.from([65, 0, 66]) });
   await page.getByText('a.bin is not a text').waitFor();
 }
 
-async function foundAgain(page, { url, offline }) {
+async function foundAgain(page) {
   const expected = await hitsOf(page);
-  if (offline) {
-    await page.waitForFunction(() => navigator.serviceWorker.controller !== null || navigator.serviceWorker.ready.then(() => true));
-    await page.waitForFunction(async () => (await caches.keys()).some((name) => name.startsWith('wattn-demo')));
-    await page.context().setOffline(true);
-  }
-  await page.goto(url);
   await page.reload();
   await page.waitForSelector('[data-index="restored"]');
   await ask(page, 'Line 17');
   expect('hits', await hitsOf(page), expected);
-  if (offline) await page.context().setOffline(false);
 }
 
-export async function drive(page, url) {
+export async function drive(page) {
   await check('search: an index of the examples is there at once', () => built(page));
   await check('search: light, axe-core', () => accessible(page));
   await check("search: hits and scores of one's own text are Node's", () => ownText(page));
@@ -138,5 +138,5 @@ export async function drive(page, url) {
   await check(`search: the page never waits ${kLongest} ms while ${kPieces} pieces become an index`, () => manyPieces(page));
   await check('search: building can be cancelled; the index before stays', () => cancelled(page));
   await check('search: a file that is no text is refused', () => notText(page));
-  await check('search: the index is found again after a reload', () => foundAgain(page, { url, offline: false }));
+  await check('search: the index is found again after a reload', () => foundAgain(page));
 }

@@ -1,5 +1,15 @@
 // What the browser tests of the page share: a static host, a page with an ear on its console, and counting.
-import { cpSync, createReadStream, existsSync, mkdtempSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  createReadStream,
+  existsSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
@@ -43,14 +53,23 @@ export function expect(what, found, expected) {
   }
 }
 
-/** A static host: the page under /some/folder/, the model under its model/, and under stuck/ a model whose weights never end. */
-export async function serve(folder) {
+/**
+ * A static host: the page under /some/folder/, the model under its model/, and under stuck/ a model whose weights never end. asked:
+ * the files of the page that were fetched. withModel: whether the page is told of the model.
+ */
+export async function serve(folder, { withModel = true } = {}) {
+  const asked = new Set();
   const server = createServer((request, response) => {
     const path = new URL(request.url, 'http://localhost').pathname.replace(/^\/some\/folder\//, '') || 'index.html';
     const inModel = /^(model|stuck)\/(.*)/.exec(path);
     const file = inModel ? join(kModel, inModel[2]) : join(folder, path);
     if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404, { 'content-type': 'text/plain' }).end('none');
+    if (!inModel) asked.add(file);
     const type = kTypes[extname(file)] ?? 'application/octet-stream';
+    if (!withModel && file.endsWith('index.html')) {
+      const page = readFileSync(file, 'utf8').replace(/<meta name="wattn-model"[^>]*>/, '');
+      return response.writeHead(200, { 'content-type': type, 'content-security-policy': kPolicy }).end(page);
+    }
     response.writeHead(200, { 'content-type': type, 'content-length': statSync(file).size, 'content-security-policy': kPolicy });
     if (inModel?.[1] === 'stuck' && file.endsWith('.safetensors')) return response.write(readFileSync(file).subarray(0, 50_000));
     return createReadStream(file).pipe(response);
@@ -60,12 +79,16 @@ export async function serve(folder) {
     server.closeAllConnections();
     server.close();
   };
-  return { url: `http://127.0.0.1:${server.address().port}/some/folder/`, close };
+  return { url: `http://127.0.0.1:${server.address().port}/some/folder/`, asked, close };
 }
 
 /** Opens the page; `said` collects what a console would show, violations of the policy included. */
 export async function open(browser, url, options = {}) {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options });
+  const context = await browser.newContext({
+    viewport: { width: 1280, height: 900 },
+    serviceWorkers: 'block', // but where a test is about it
+    ...options,
+  });
   await context.addInitScript(() => {
     addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
@@ -74,7 +97,10 @@ export async function open(browser, url, options = {}) {
   const said = [];
   page.on(
     'console',
-    (message) => ['error', 'warning'].includes(message.type()) && said.push(`${message.text()} (${message.location().url})`),
+    (message) =>
+      ['error', 'warning'].includes(message.type()) &&
+      !/Service Worker registration blocked/.test(message.text()) &&
+      said.push(`${message.text()} (${message.location().url})`),
   );
   page.on('pageerror', (error) => said.push(error.message));
   await page.goto(url);
@@ -94,7 +120,6 @@ export async function accessible(page) {
 export async function narrow(page) {
   expect('the width', await page.evaluate(() => document.documentElement.scrollWidth), 390);
 }
-
 
 /** The package's own entry for Node, to compare with. */
 export const nodeEntry = () => import(new URL('../../dist/node.js', import.meta.url));

@@ -29,7 +29,9 @@ async function linked(page) {
   const chip = row(page, 'The package’s').locator('.chip', { hasText: 'boat' }).first();
   await chip.hover();
   expect('the letters', await page.locator('.letters mark').textContent(), 'boat');
-  const marked = await page.locator('.tokenizer').evaluateAll((rows) => rows.map((one) => one.querySelectorAll('.is-linked').length));
+  const marked = await page
+    .locator('.tokenizer')
+    .evaluateAll((rows) => rows.map((one) => one.querySelectorAll('.is-linked').length));
   if (marked.some((count) => count === 0)) throw new Error(`marked in each row: ${marked}`);
   const detail = await row(page, 'The package’s').locator('.detail').innerText();
   if (!/letters 4 to 8: “boat”/.test(detail)) throw new Error(detail);
@@ -57,7 +59,9 @@ async function trained(page) {
 }
 
 async function notOne(page) {
-  await page.getByLabel('Files of a tokenizer').setInputFiles({ name: 'bad.json', mimeType: 'application/json', buffer: Buffer.from('{"a": 1') });
+  await page
+    .getByLabel('Files of a tokenizer')
+    .setInputFiles({ name: 'bad.json', mimeType: 'application/json', buffer: Buffer.from('{"a": 1') });
   const text = await page.getByRole('alert').innerText();
   if (!/ModelFormatError/.test(text) || !/tokenizer\.json/.test(text)) throw new Error(`the page says '${text}'`);
 }

@@ -1,8 +1,9 @@
 // The page's shell: what is above and below the panels, and which of them are there.
 import type { EmbedOptions } from 'wattn';
-import { useMemo } from 'preact/hooks';
+import { useEffect, useMemo } from 'preact/hooks';
 import { ModelPanel } from './model/model_panel.js';
 import { useModel, type ModelState, type ReadyModel } from './model/use_model.js';
+import { keepForOffline } from './offline.js';
 import { Preview } from './preview.js';
 import { Tabs } from './tabs.js';
 import { ThemeButton } from './ui/theme.js';
@@ -10,6 +11,9 @@ import { ThemeButton } from './ui/theme.js';
 export function App() {
   const control = useModel();
   const { state } = control;
+  useEffect(() => {
+    if (state.kind === 'ready') keepForOffline();
+  }, [state.kind]);
   return (
     <>
       <a class="skip" href="#main">
@@ -18,11 +22,7 @@ export function App() {
       <Header />
       <main id="main" class="container">
         <ModelPanel control={control} />
-        {state.kind === 'ready' ? (
-          <Workbench key={state.serial} model={state} />
-        ) : (
-          <Preview />
-        )}
+        {state.kind === 'ready' ? <Workbench key={state.serial} model={state} /> : <Preview />}
       </main>
       <Footer state={state} />
       <p class="visually-hidden" role="status">

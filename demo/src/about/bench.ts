@@ -30,13 +30,25 @@ export function variantsHere(): Variant[] {
   const cores = navigator.hardwareConcurrency ?? 1;
   return [
     { name: 'f32', what: "Python's numbers", options: { ...worker, dtype: 'f32' } },
-    { name: 'f32, fast', what: 'fused multiply-add where the engine has it', options: { ...worker, dtype: 'f32', precision: 'fast' } },
+    {
+      name: 'f32, fast',
+      what: 'fused multiply-add where the engine has it',
+      options: { ...worker, dtype: 'f32', precision: 'fast' },
+    },
     { name: 'q16', what: 'half the memory', options: { ...worker, dtype: 'q16' } },
     { name: 'q8', what: 'a quarter of the memory', options: { ...worker, dtype: 'q8' } },
     ...(globalThis.crossOriginIsolated && cores > 1
-      ? [{ name: 'f32, threads', what: `${Math.min(4, cores)} threads over one memory`, options: { worker: true, threads: Math.min(4, cores) } }]
+      ? [
+          {
+            name: 'f32, threads',
+            what: `${Math.min(4, cores)} threads over one memory`,
+            options: { worker: true, threads: Math.min(4, cores) },
+          },
+        ]
       : []),
-    ...(cores > 1 ? [{ name: 'q8, 2 workers', what: 'two copies share each call', options: { worker: 2, dtype: 'q8' } as const }] : []),
+    ...(cores > 1
+      ? [{ name: 'q8, 2 workers', what: 'two copies share each call', options: { worker: 2, dtype: 'q8' } as const }]
+      : []),
   ];
 }
 

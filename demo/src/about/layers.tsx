@@ -37,11 +37,14 @@ export function LayersCard({ model }: { model: ReadyModel }) {
         <label class="seq">
           Shapes and work for a text of{' '}
           <select value={seq} onChange={(event) => setSeq(Number(event.currentTarget.value))}>
-            {[8, 32, 128, 512].filter((some) => some < most).concat(most).map((some) => (
-              <option key={some} value={some}>
-                {some} tokens
-              </option>
-            ))}
+            {[8, 32, 128, 512]
+              .filter((some) => some < most)
+              .concat(most)
+              .map((some) => (
+                <option key={some} value={some}>
+                  {some} tokens
+                </option>
+              ))}
           </select>
         </label>
       </div>
@@ -64,7 +67,8 @@ function Layers({ inspection }: { inspection: Inspection }) {
   return (
     <>
       <p class="hint">
-        {formatCount(parameters)} parameters; {formatCount(mult_adds)} multiply-adds for such a text; in its files {stored.join(', ')}.
+        {formatCount(parameters)} parameters; {formatCount(mult_adds)} multiply-adds for such a text; in its files{' '}
+        {stored.join(', ')}.
       </p>
       <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Table of layers">
         <table class="layer-table">

@@ -28,7 +28,12 @@ export function Matrix({ inside, head }: ViewProps) {
           : 'Each row adds up to 1. Point at a number, or move with the arrow keys.'}
       </p>
       <div class="matrix-scroll">
-        <table class="weights" role="grid" aria-label="Attention of each token (row) to each (column)" onMouseLeave={() => setPointed(undefined)}>
+        <table
+          class="weights"
+          role="grid"
+          aria-label="Attention of each token (row) to each (column)"
+          onMouseLeave={() => setPointed(undefined)}
+        >
           <thead>
             <tr>
               <td />

@@ -9,11 +9,28 @@ const kClose = 1e-4; // between these weights and the model's: float32 over some
 
 const kSteps: readonly [name: string, what: (token: string, dim: number) => ComponentChildren][] = [
   ['The vectors', (token) => <>Each token comes to this layer as a vector. We follow “{token}”.</>],
-  ['Query and keys', (token) => <>“{token}” asks with its query q; every token answers with its key k. Both are the vector times a matrix that was learned.</>],
+  [
+    'Query and keys',
+    (token) => (
+      <>“{token}” asks with its query q; every token answers with its key k. Both are the vector times a matrix that was learned.</>
+    ),
+  ],
   ['Scores', () => <>How well does each key answer? The dot product q · k: large where both point the same way.</>],
-  ['Scaling', (_, dim) => <>Divided by √{dim} = {Math.sqrt(dim).toFixed(2)}, so that longer vectors do not make softmax sharper.</>],
+  [
+    'Scaling',
+    (_, dim) => (
+      <>
+        Divided by √{dim} = {Math.sqrt(dim).toFixed(2)}, so that longer vectors do not make softmax sharper.
+      </>
+    ),
+  ],
   ['Softmax', () => <>exp of each, divided by their sum: all positive, together 1. This is the attention.</>],
-  ['Weighted sum', (token) => <>Each token has a value v; “{token}” takes of each as much as its attention says. The sum is what this head passes on.</>],
+  [
+    'Weighted sum',
+    (token) => (
+      <>Each token has a value v; “{token}” takes of each as much as its attention says. The sum is what this head passes on.</>
+    ),
+  ],
 ];
 
 const number = (value: number) => value.toFixed(2).replace('-', '−');
@@ -55,7 +72,12 @@ export function Steps({ inside, head }: ViewProps) {
       <ol class="steps-names" aria-label="Steps">
         {kSteps.map(([title], i) => (
           <li key={title}>
-            <button type="button" class={i === step ? 'is-on' : i < step ? 'is-done' : ''} aria-current={i === step ? 'step' : undefined} onClick={() => setStep(i)}>
+            <button
+              type="button"
+              class={i === step ? 'is-on' : i < step ? 'is-done' : ''}
+              aria-current={i === step ? 'step' : undefined}
+              onClick={() => setStep(i)}
+            >
               {i + 1}. {title}
             </button>
           </li>
@@ -94,7 +116,12 @@ function StepTable({ inside, layer, steps, step, token }: TableProps) {
   const vectors = inside.inputs[layer] ?? new Float32Array();
   // From which step on a column is there, and what it holds for token i.
   const columns: [name: string, from: number, to: number, cell: (i: number) => ComponentChildren][] = [
-    ['vector', 0, 0, (i) => <Strip vector={vectors.slice(i * hiddenSize, (i + 1) * hiddenSize)} label={`Vector of ${tokens[i]}`} />],
+    [
+      'vector',
+      0,
+      0,
+      (i) => <Strip vector={vectors.slice(i * hiddenSize, (i + 1) * hiddenSize)} label={`Vector of ${tokens[i]}`} />,
+    ],
     ['k', 1, 2, (i) => <Strip vector={steps.keys[i] ?? []} label={`Key of ${tokens[i]}`} />],
     ['q · k', 2, 4, (i) => number(steps.scores[i] as number)],
     ['scaled', 3, 4, (i) => number(steps.scaled[i] as number)],
@@ -144,8 +171,8 @@ function Gap({ steps: { gap } }: { steps: HeadSteps }) {
     <p class="hint">The model's own attention is the same, to within {gap.toExponential(0).replace('-', '−')}.</p>
   ) : (
     <p class="warning">
-      The model's own attention differs by up to {gap.toFixed(3)}: its scores have a term more than q · k, such as one for positions (as in
-      MPNet, DeBERTa or Jina), or a window, or the head is turned off.
+      The model's own attention differs by up to {gap.toFixed(3)}: its scores have a term more than q · k, such as one for positions
+      (as in MPNet, DeBERTa or Jina), or a window, or the head is turned off.
     </p>
   );
 }

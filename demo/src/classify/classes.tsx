@@ -35,7 +35,8 @@ export const exampleClasses = (): Taught[] =>
 const kMost = 8;
 
 export function Classes({ classes, onChange }: { classes: Taught[]; onChange: (classes: Taught[]) => void }) {
-  const change = (at: number, part: Partial<Taught>) => onChange(classes.map((taught, i) => (i === at ? { ...taught, ...part } : taught)));
+  const change = (at: number, part: Partial<Taught>) =>
+    onChange(classes.map((taught, i) => (i === at ? { ...taught, ...part } : taught)));
   return (
     <div class="classes">
       {classes.map((taught, i) => (

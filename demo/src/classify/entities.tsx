@@ -6,7 +6,10 @@ import { percent } from './labels.js';
 import { useAnswer, useTask } from './use_task.js';
 
 export function EntitiesCard({ source }: { source: ModelSpecifier | null }) {
-  const [text, setText] = useKept('classify.entities', () => 'Ada Lovelace met Charles Babbage in London and wrote to him from Surrey.');
+  const [text, setText] = useKept(
+    'classify.entities',
+    () => 'Ada Lovelace met Charles Babbage in London and wrote to him from Surrey.',
+  );
   const { pipe, error } = useTask('token-classification', source);
   const isEmpty = text.trim() === '';
   const answer = useAnswer(pipe && !isEmpty ? () => pipe(text, { aggregation_strategy: 'simple' }) : undefined, [pipe, text]);

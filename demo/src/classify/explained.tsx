@@ -35,7 +35,9 @@ export function Explained({ text, explanation }: { text: string; explanation: Ex
         {text.slice(at)}
       </p>
       <p class="hint">
-        {named.length > 0 ? `For ${label} speak ${named.join(', ')}: what the score loses without the word.` : `No single word speaks for ${label}.`}
+        {named.length > 0
+          ? `For ${label} speak ${named.join(', ')}: what the score loses without the word.`
+          : `No single word speaks for ${label}.`}
       </p>
     </div>
   );

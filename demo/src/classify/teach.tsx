@@ -55,7 +55,9 @@ function Validation({ taught }: { taught: ClassifierState }) {
   const { report } = classifier;
   return (
     <div class="validation" role="status" data-loaded={isLoaded}>
-      {isLoaded && <p class="hint">Loaded from files, with {plural(classifier.labels.length, 'label')}. Change an example to learn anew.</p>}
+      {isLoaded && (
+        <p class="hint">Loaded from files, with {plural(classifier.labels.length, 'label')}. Change an example to learn anew.</p>
+      )}
       {report && (
         <>
           <p>

@@ -22,7 +22,11 @@ export interface ClassifierState {
 
 const kMostFolds = 5;
 
-export const linesOf = ({ examples }: Taught) => examples.split('\n').map((line) => line.trim()).filter(Boolean);
+export const linesOf = ({ examples }: Taught) =>
+  examples
+    .split('\n')
+    .map((line) => line.trim())
+    .filter(Boolean);
 
 /** Why these classes cannot be told apart yet. */
 function missingOf(classes: readonly Taught[]): string | undefined {
@@ -33,7 +37,12 @@ function missingOf(classes: readonly Taught[]): string | undefined {
   return few && `“${few.name}” needs two examples at least.`;
 }
 
-async function fit(embed: FeatureExtractionPipeline, classes: readonly Taught[], vectors: ReadonlyMap<string, Float32Array>, options: EmbedOptions) {
+async function fit(
+  embed: FeatureExtractionPipeline,
+  classes: readonly Taught[],
+  vectors: ReadonlyMap<string, Float32Array>,
+  options: EmbedOptions,
+) {
   const examples = classes.flatMap((taught) => linesOf(taught).map((text) => ({ text, label: taught.name.trim() })));
   const rows = examples.map(({ text }) => vectors.get(text) as Float32Array);
   const dim = rows[0]?.length ?? 0;

@@ -34,7 +34,14 @@ export function ZeroShotCard({ model, options }: PanelProps) {
   const [list, setList] = useKept('classify.zero.labels', () => 'sports, politics, cooking, science');
   const isNli = useIsNli(model.source);
   const nli = useTask('zero-shot-classification', isNli ? model.source : undefined);
-  const labels = [...new Set(list.split(',').map((label) => label.trim()).filter(Boolean))];
+  const labels = [
+    ...new Set(
+      list
+        .split(',')
+        .map((label) => label.trim())
+        .filter(Boolean),
+    ),
+  ];
   const isReady = text.trim() !== '' && labels.length > 0 && (isNli ? nli.pipe : isNli === false);
   const ask = async (): Promise<LabelScore[]> => {
     if (!nli.pipe) return byNearness(model.embed, text, labels, options);

@@ -56,7 +56,11 @@ export function Library({ index, maxLength }: { index: IndexControl; maxLength: 
             ))}
           </select>
         </label>
-        <button type="button" disabled={index.opening || !!index.building} onClick={() => index.build(docs.length ? docs : exampleDocs, size)}>
+        <button
+          type="button"
+          disabled={index.opening || !!index.building}
+          onClick={() => index.build(docs.length ? docs : exampleDocs, size)}
+        >
           {docs.length > 0 ? `Build the index of ${plural(docs.length, 'text')}` : 'Build it of the examples'}
         </button>
       </div>
@@ -131,7 +135,9 @@ function Building({ progress, onCancel }: { progress: BuildProgress; onCancel: (
 function Facts({ index }: { index: IndexControl }) {
   const { facts, restored, ms } = index;
   if (!facts) return null;
-  const from = restored ? `Found in this browser, built ${new Date(facts.built).toLocaleString()}` : `Built in ${formatTime(ms ?? 0)}`;
+  const from = restored
+    ? `Found in this browser, built ${new Date(facts.built).toLocaleString()}`
+    : `Built in ${formatTime(ms ?? 0)}`;
   return (
     <div class="library-line">
       <p class="hint" role="status" data-index={restored ? 'restored' : 'built'}>

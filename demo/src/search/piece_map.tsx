@@ -135,8 +135,8 @@ function Shown({ facts, piece: at }: { facts: IndexFacts; piece: number | undefi
   if (!piece || at === undefined) return <p class="shown-piece hint">Select a point to read it.</p>;
   return (
     <p class="shown-piece" role="status">
-      <span class="dot" data-cluster={facts.picture.labels[at]} aria-hidden="true" />{' '}
-      <b>{facts.docs[piece.doc]?.name}</b>, letters {piece.start} to {piece.end}: {shorten(textOf(facts, piece), 600)}
+      <span class="dot" data-cluster={facts.picture.labels[at]} aria-hidden="true" /> <b>{facts.docs[piece.doc]?.name}</b>, letters{' '}
+      {piece.start} to {piece.end}: {shorten(textOf(facts, piece), 600)}
     </p>
   );
 }
@@ -190,7 +190,10 @@ function cross(context: CanvasRenderingContext2D, [x, y]: [number, number], ink:
   context.fillStyle = ink;
   context.lineWidth = 2.5;
   context.beginPath();
-  for (const [dx, dy] of [[7, 0], [0, 7]] as const) {
+  for (const [dx, dy] of [
+    [7, 0],
+    [0, 7],
+  ] as const) {
     context.moveTo(x - dx, y - dy);
     context.lineTo(x + dx, y + dy);
   }

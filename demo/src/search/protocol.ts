@@ -46,7 +46,12 @@ export interface Hit {
 /** What the worker does. fingerprint: of the model whose vectors they are. */
 export interface IndexCalls {
   chunk(model: ModelSpecifier | null, text: string, size: number): Promise<Omit<Piece, 'doc'>[]>;
-  build(fingerprint: string, index: Omit<IndexFacts, 'picture' | 'built'>, name: string, vectors: Float32Array): Promise<IndexFacts>;
+  build(
+    fingerprint: string,
+    index: Omit<IndexFacts, 'picture' | 'built'>,
+    name: string,
+    vectors: Float32Array,
+  ): Promise<IndexFacts>;
   /** The kept index of a model; undefined: there is none. */
   restore(fingerprint: string): Promise<IndexFacts | undefined>;
   /** Takes the index out of the browser's database. */

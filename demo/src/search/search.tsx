@@ -46,7 +46,9 @@ export function SearchPanel(props: PanelProps) {
       ) : (
         <article class="panel" aria-labelledby="find-title">
           <h2 id="find-title">Find</h2>
-          <p class="hint">{index.opening ? 'Starting the model in a worker…' : 'Build an index first: then you can search as you type.'}</p>
+          <p class="hint">
+            {index.opening ? 'Starting the model in a worker…' : 'Build an index first: then you can search as you type.'}
+          </p>
         </article>
       )}
     </div>
@@ -95,13 +97,7 @@ function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }:
       <article class="panel find" aria-labelledby="find-title">
         <h2 id="find-title">Find</h2>
         <label for="find">A question, or anything: no word needs to be the same</label>
-        <input
-          id="find"
-          type="search"
-          value={query}
-          autocomplete="off"
-          onInput={(event) => setQuery(event.currentTarget.value)}
-        />
+        <input id="find" type="search" value={query} autocomplete="off" onInput={(event) => setQuery(event.currentTarget.value)} />
         {found.error && <Problem error={found.error} />}
         <Hits facts={facts} hits={found.hits} marked={hovered ?? selected} onHover={onHover} onSelect={onSelect} />
         <p class="timing" role="status">

@@ -5,7 +5,8 @@ const kMostBytes = 20_000_000; // of one file; a book has one million
 const kMostFiles = 500;
 
 async function toDoc(file: File): Promise<Doc> {
-  if (file.size > kMostBytes) throw new Error(`${file.name} has ${file.size} bytes; ${kMostBytes} are the most that this page takes.`);
+  if (file.size > kMostBytes)
+    throw new Error(`${file.name} has ${file.size} bytes; ${kMostBytes} are the most that this page takes.`);
   const text = await file.text();
   if (text.includes('\0')) throw new Error(`${file.name} is not a text: it holds zero bytes. Take plain text, Markdown, CSV, ...`);
   return { name: file.name, text };

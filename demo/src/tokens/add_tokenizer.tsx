@@ -46,8 +46,8 @@ export function AddTokenizer({ onAdd, onTrain, busy }: AddProps) {
       <div class="add-ways">
         <div>
           <p class="hint">
-            Drop its files here, or pick them: <code>tokenizer.json</code>, <code>vocab.txt</code>, a SentencePiece <code>.model</code>, a{' '}
-            <code>.gguf</code>.
+            Drop its files here, or pick them: <code>tokenizer.json</code>, <code>vocab.txt</code>, a SentencePiece{' '}
+            <code>.model</code>, a <code>.gguf</code>.
           </p>
           <label class="file-button">
             Pick files…
@@ -80,7 +80,13 @@ function HubForm({ onAdd }: Pick<AddProps, 'onAdd'>) {
       }}
     >
       <label for="tokenizer-id">From the hub, by its id</label>
-      <input id="tokenizer-id" value={id} autocomplete="off" spellcheck={false} onInput={(event) => setId(event.currentTarget.value)} />
+      <input
+        id="tokenizer-id"
+        value={id}
+        autocomplete="off"
+        spellcheck={false}
+        onInput={(event) => setId(event.currentTarget.value)}
+      />
       <button type="submit" class="secondary outline small">
         Fetch it
       </button>

@@ -32,7 +32,14 @@ export function TokensPanel({ model }: PanelProps) {
         <textarea id="tokens-text" rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
         <Letters text={text} span={pointed?.span} />
         {list.map((named) => (
-          <Row key={named.key} named={named} text={text} pointed={pointed} onPoint={setPointed} onRemove={() => remove(named.key)} />
+          <Row
+            key={named.key}
+            named={named}
+            text={text}
+            pointed={pointed}
+            onPoint={setPointed}
+            onRemove={() => remove(named.key)}
+          />
         ))}
       </article>
       <AddTokenizer onAdd={add} onTrain={(kind, size) => train(kind, size, text)} busy={busy} />
@@ -95,7 +102,9 @@ function Row({ named, text, pointed, onPoint, onRemove }: RowProps) {
         {token ? (
           <>
             <code>{token.token}</code> id <b>{token.id}</b> ·{' '}
-            {token.special ? 'added by the tokenizer' : `letters ${token.span[0]} to ${token.span[1]}: “${text.slice(...token.span)}”`}
+            {token.special
+              ? 'added by the tokenizer'
+              : `letters ${token.span[0]} to ${token.span[1]}: “${text.slice(...token.span)}”`}
           </>
         ) : (
           tokens.length > kMostShown && `The first ${kMostShown} are shown.`

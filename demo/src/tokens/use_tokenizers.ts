@@ -42,7 +42,10 @@ export function useTokenizers(model: ReadyModel) {
   useEffect(() => {
     const begin = async () => {
       if (model.source !== null) await put('The package’s', AutoTokenizer.from_pretrained());
-      await put('BPE, trained just now on the texts of Search', AutoTokenizer.train(exampleTexts(), { model: 'bpe', vocab_size: kTrainedSize }));
+      await put(
+        'BPE, trained just now on the texts of Search',
+        AutoTokenizer.train(exampleTexts(), { model: 'bpe', vocab_size: kTrainedSize }),
+      );
     };
     void begin();
     return () => {

@@ -1,0 +1,62 @@
+// Attention over words that are drawn at random (the same word, the same vector), with one way or another to tell positions.
+import { nn, Tensor } from 'wattn/nn';
+
+export const kKinds = [
+  ['none', 'No positions'],
+  ['sinusoidal', 'Sinusoidal'],
+  ['rotary', 'Rotary'],
+  ['alibi', 'ALiBi'],
+] as const;
+
+export type Kind = (typeof kKinds)[number][0];
+
+const kDim = 32;
+const kWords = 64;
+const kSize = 0.5; // of a component: larger ones make softmax so sharp that each word sees only itself
+
+const { functional, positional } = nn;
+
+/** [words, dim]: vectors that depend on nothing but the word. */
+export function vectorsOf(words: readonly string[]): Tensor<'float32'> {
+  const known = [...new Set(words.map((word) => word.toLowerCase()))];
+  nn.manual_seed(7);
+  const table = new nn.Embedding(kWords, kDim);
+  const ids = words.map((word) => known.indexOf(word.toLowerCase()) % kWords);
+  return functional.mul(table.forward(new Tensor('int32', ids, [words.length])), new Tensor('float32', [kSize], [1]));
+}
+
+/** Output [seq, dim] and weights [seq, seq] of attention of x to itself. Positions are those of the order that x has now. */
+export function attend(x: Tensor, kind: Kind): [output: Tensor<'float32'>, weights: Tensor<'float32'>] {
+  const [seq, dim] = x.dims as [number, number];
+  const run = (queries: Tensor, keys: Tensor, values: Tensor, attn_mask?: Tensor) =>
+    functional.scaled_dot_product_attention(queries, keys, values, { need_weights: true, ...(attn_mask && { attn_mask }) });
+  if (kind === 'sinusoidal') {
+    const placed = functional.add(x, positional.sinusoidal({ length: seq, dim }));
+    return run(placed, placed, placed);
+  }
+  if (kind === 'rotary') {
+    const turned = positional.rotary(x);
+    return run(turned, turned, x);
+  }
+  if (kind === 'alibi') return run(x, x, x, positional.alibi_bias(1, { queries: seq }).reshape(seq, seq));
+  return run(x, x, x);
+}
+
+export interface Moved {
+  /** Of the words as they were written; and of those in the other order, [seq, seq] each. */
+  before: Tensor<'float32'>;
+  after: Tensor<'float32'>;
+  /** Largest |f(P x) - P f(x)|: how much the words' vectors change when only their order does. */
+  change: number;
+}
+
+/** order[i]: which word stands at place i. */
+export function move(words: readonly string[], order: readonly number[], kind: Kind): Moved {
+  const x = vectorsOf(words);
+  const moved = nn.permute(x, order);
+  const [output, before] = attend(x, kind);
+  const [outputAfter, after] = attend(moved, kind);
+  const expected = nn.permute(output, order).data;
+  const change = outputAfter.data.reduce((most, value, i) => Math.max(most, Math.abs(value - (expected[i] as number))), 0);
+  return { before, after, change };
+}

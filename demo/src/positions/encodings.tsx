@@ -1,0 +1,148 @@
+// Card: ways to tell positions, as pictures, with their knobs.
+import { nn, Tensor } from 'wattn/nn';
+import { useMemo, useState } from 'preact/hooks';
+import { Choice } from '../ui/choice.js';
+import { Heatmap } from './heatmap.js';
+
+const { functional, positional } = nn;
+
+interface Knobs {
+  length: number;
+  dim: number;
+  /** log10 of the base of the wave lengths. */
+  base: number;
+  head: number;
+}
+
+interface Picture {
+  title: string;
+  values: Float32Array;
+  rows: number;
+  columns: number;
+  rowName: string;
+  columnName: string;
+}
+
+interface Encoding {
+  id: string;
+  name: string;
+  what: string;
+  /** Which knobs matter. */
+  knobs: readonly (keyof Knobs)[];
+  draw: (knobs: Knobs) => Picture[];
+}
+
+const kHeads = 8;
+
+const square = (title: string, { data }: { data: Float32Array }, length: number): Picture => ({
+  title,
+  values: data,
+  rows: length,
+  columns: length,
+  rowName: 'query',
+  columnName: 'key',
+});
+
+const kEncodings = [
+  {
+    id: 'sinusoidal',
+    name: 'Sinusoidal',
+    what: 'Each position is a row of sines and cosines of ever longer waves, added to the token. Near positions have alike rows: the second picture is the dot product of each two.',
+    knobs: ['length', 'dim', 'base'],
+    draw({ length, dim, base }) {
+      const rows = positional.sinusoidal({ length, dim, base: 10 ** base });
+      return [
+        { title: 'The encoding', values: rows.data, rows: length, columns: dim, rowName: 'position', columnName: 'component' },
+        square('Position times position', functional.dot_product_similarity(rows), length),
+      ];
+    },
+  },
+  {
+    id: 'rotary',
+    name: 'Rotary',
+    what: 'Queries and keys are turned by an angle that grows with the position, each pair of components at its own speed. What is left of the dot product depends on the distance alone.',
+    knobs: ['length', 'dim', 'base'],
+    draw({ length, dim, base }) {
+      const ones = new Tensor('float32', new Float32Array(length * dim).fill(1 / Math.sqrt(dim)), [length, dim]);
+      const turned = positional.rotary(ones, { base: 10 ** base });
+      return [
+        {
+          title: 'A vector of ones, turned',
+          values: turned.data,
+          rows: length,
+          columns: dim,
+          rowName: 'position',
+          columnName: 'component',
+        },
+        square('The same vector against itself, by place', functional.dot_product_similarity(turned), length),
+      ];
+    },
+  },
+  {
+    id: 'alibi',
+    name: 'ALiBi',
+    what: 'Nothing is added to the tokens: each score loses a little for each step of distance, and every head has its own slope.',
+    knobs: ['length', 'head'],
+    draw({ length, head }) {
+      const { data } = positional.alibi_bias(kHeads, { queries: length });
+      const size = length * length;
+      return [square(`What head ${head} of ${kHeads} takes off`, { data: data.slice((head - 1) * size, head * size) }, length)];
+    },
+  },
+  {
+    id: 't5',
+    name: 'T5 buckets',
+    what: 'Distances fall into buckets, fine ones near and coarse ones far; each bucket has a learned number, which is added to the score.',
+    knobs: ['length'],
+    draw({ length }) {
+      return [square('Bucket of each distance', positional.t5_buckets({ queries: length }), length)];
+    },
+  },
+] as const satisfies readonly Encoding[];
+
+type Id = (typeof kEncodings)[number]['id'];
+
+const kKnobs: Record<keyof Knobs, { name: string; min: number; max: number; step: number; show: (value: number) => string }> = {
+  length: { name: 'Positions', min: 8, max: 128, step: 8, show: String },
+  dim: { name: 'Components', min: 4, max: 128, step: 4, show: String },
+  base: { name: 'Base of the waves', min: 1, max: 6, step: 0.5, show: (value) => Math.round(10 ** value).toLocaleString('en-GB') },
+  head: { name: 'Head', min: 1, max: kHeads, step: 1, show: String },
+};
+
+export function Encodings() {
+  const [id, setId] = useState<Id>('sinusoidal');
+  const [knobs, setKnobs] = useState<Knobs>({ length: 48, dim: 64, base: 4, head: 3 });
+  const encoding: Encoding = kEncodings.find((one) => one.id === id) ?? kEncodings[0];
+  const pictures = useMemo(() => encoding.draw(knobs), [encoding, knobs]);
+  return (
+    <article class="panel" aria-labelledby="encodings-title">
+      <h2 id="encodings-title">Ways to tell positions</h2>
+      <Choice label="Encoding" value={id} options={kEncodings.map((one) => [one.id, one.name] as const)} onChange={setId} />
+      <p class="hint encoding-what">{encoding.what}</p>
+      <div class="knobs">
+        {encoding.knobs.map((knob) => {
+          const { name, min, max, step, show } = kKnobs[knob];
+          return (
+            <label key={knob}>
+              {name}: <b>{show(knobs[knob])}</b>
+              <input
+                type="range"
+                min={min}
+                max={max}
+                step={step}
+                value={knobs[knob]}
+                aria-valuetext={show(knobs[knob])}
+                onInput={(event) => setKnobs({ ...knobs, [knob]: Number(event.currentTarget.value) })}
+              />
+            </label>
+          );
+        })}
+      </div>
+      <div class="order-pictures">
+        {pictures.map((picture) => (
+          <Heatmap key={picture.title} {...picture} />
+        ))}
+      </div>
+    </article>
+  );
+}

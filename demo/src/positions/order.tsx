@@ -1,0 +1,75 @@
+// Card: shuffle the words, and see whether attention notices.
+import { nn } from 'wattn/nn';
+import { useMemo, useState } from 'preact/hooks';
+import { Choice } from '../ui/choice.js';
+import { useKept } from '../ui/kept.js';
+import { kKinds, move, type Kind } from './attend.js';
+import { Heatmap } from './heatmap.js';
+
+const kMostWords = 16;
+const kRounding = 1e-5; // of float32 sums in another order
+
+const wordsOf = (text: string) => text.trim().split(/\s+/).filter(Boolean).slice(0, kMostWords);
+const inOrder = (count: number) => Array.from({ length: count }, (_, i) => i);
+
+export function OrderCard() {
+  const [text, setText] = useKept('positions.text', () => 'the dog bites the man');
+  const [kind, setKind] = useState<Kind>('none');
+  const [seed, setSeed] = useState(1);
+  const [order, setOrder] = useState<readonly number[]>(() => nn.permutation(wordsOf(text).length, 1));
+  const words = wordsOf(text);
+  const places = order.length === words.length ? order : inOrder(words.length);
+  const moved = useMemo(() => (words.length > 0 ? move(words, places, kind) : undefined), [text, places.join(), kind]);
+  const shuffle = () => {
+    setOrder(nn.permutation(words.length, seed + 1));
+    setSeed(seed + 1);
+  };
+  const names = places.map((i) => words[i] as string);
+  return (
+    <article class="panel" aria-labelledby="order-title">
+      <h2 id="order-title">Does attention know the order?</h2>
+      <p class="hint">Each word is a vector drawn at random, the same word always the same one. The same words in two orders:</p>
+      <input value={text} aria-label="Words" autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
+      <div class="order-line">
+        <Choice label="How positions are told" value={kind} options={kKinds} onChange={setKind} />
+        <div class="steps-buttons">
+          <button type="button" class="secondary outline small" onClick={shuffle}>
+            Shuffle
+          </button>
+          <button type="button" class="secondary outline small" onClick={() => setOrder(inOrder(words.length).reverse())}>
+            Reverse
+          </button>
+          <button type="button" class="secondary outline small" onClick={() => setOrder(inOrder(words.length))}>
+            As written
+          </button>
+        </div>
+      </div>
+      {moved && (
+        <>
+          <div class="order-pictures">
+            <Heatmap title="As written" rows={words.length} columns={words.length} values={moved.before.data} names={words} />
+            <Heatmap
+              title={`Now: ${names.join(' ')}`}
+              rows={words.length}
+              columns={words.length}
+              values={moved.after.data}
+              names={names}
+            />
+          </div>
+          <p role="status" class="verdict" data-change={moved.change}>
+            {moved.change <= kRounding ? (
+              <>
+                <strong>It does not notice.</strong> Every word gets the very vector it had before, only at its new place (largest
+                difference {moved.change.toExponential(0).replace('-', '−')}).
+              </>
+            ) : (
+              <>
+                <strong>It notices.</strong> The words' new vectors differ from those before by up to {moved.change.toFixed(3)}.
+              </>
+            )}
+          </p>
+        </>
+      )}
+    </article>
+  );
+}
