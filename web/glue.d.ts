@@ -14,3 +14,6 @@ declare module '*/wattn-tokenizer.mjs' {
 declare module '*/wattn-nn.mjs' {
   export default function createModule(wishes: object): Promise<import('./seam.js').SeamModule>;
 }
+declare module '*/wattn-generate.mjs' {
+  export default function createModule(wishes: object): Promise<import('./seam.js').SeamModule>;
+}

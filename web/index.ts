@@ -20,6 +20,7 @@ export {
 } from './errors.js';
 export { attention_rollout, to_bertviz } from './attention.js';
 export { AutoModel } from './model.js';
+export { AutoModelForCausalLM } from './causal_model.js';
 export * as nn from './nn.js';
 export { packModel, type PackOptions } from './pack.js';
 export { pipeline } from './pipeline.js';
@@ -31,6 +32,8 @@ export type * from './classifier_types.js';
 export type * from './clusters_types.js';
 export type * from './task_types.js';
 export type * from './embedding_types.js';
+export type * from './generation_types.js';
+export type * from './causal_types.js';
 export type * from './training_types.js';
 export type * from './types.js';
 export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from './word2vec.js';

@@ -9,7 +9,7 @@ import type { Env, ModelInfo } from './types.js';
 /** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
 declare const __WATTN_BUILD_ID__: string;
 /** Set by tools/bundle.mjs: where in each wasm file the byte lies that says whether its memory is shared. */
-declare const __WATTN_MEMORY_FLAG__: Record<'simd' | 'relaxed', number>;
+declare const __WATTN_MEMORY_FLAG__: Record<'simd' | 'relaxed' | 'generate', number>;
 
 // One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
 const kSimdProbe = [
@@ -24,6 +24,8 @@ export interface WasmFiles {
   choose(): { kind: ModelInfo['wasm']; url: () => URL };
   /** What the caller gives in its place; without this function: env.wasm. */
   given?: () => Env['wasm'];
+  /** Its name in __WATTN_MEMORY_FLAG__; without one, its kind. */
+  memoryFlag?: 'generate';
 }
 
 let files: WasmFiles;
@@ -148,14 +150,14 @@ function wish(
   }
   const { kind, url: urlOf } = files.choose();
   const own = ownUrl(urlOf);
-  const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind as 'simd' | 'relaxed'] : undefined;
+  const flagAt = shared ? __WATTN_MEMORY_FLAG__[files.memoryFlag ?? (kind as 'simd' | 'relaxed')] : undefined;
   return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
 }
 
 const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Compiled> }>();
 
-/** Whether env.wasm says which file to take. */
-export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
+/** Whether the caller says which file to take. */
+export const wasmIsGiven = (of = files) => Object.values(of.given?.() ?? env.wasm).some((wanted) => wanted !== undefined);
 
 /** The compiled module: compiled at the first call, and again only after a failure or for another wish. */
 export async function compileWasm(withSharedMemory = false, of = files): Promise<Compiled> {
