@@ -3,6 +3,7 @@
 #include <emscripten/bind.h>
 #include <emscripten/emscripten.h>
 
+#include "bindings/loading.h"
 #include "bindings/tokenizer.h"
 #include "tasks/embed.h"
 #include "tasks/forward.h"
@@ -25,86 +26,26 @@ std::optional<std::vector<PoolingMode>> to_pooling(const val& names) {
 // weight_files, finish, then any of the others. web/engine.ts keeps to it.
 class EngineHandle {
  public:
-  // Answer: is_cut_off, or files [[name, Uint8Array], ...] (engine.h).
-  val gguf_files(val bytes) {
-    std::string beginning;
-    copy_bytes(bytes, beginning);
-    bool is_cut_off = false;
-    const auto found = EngineLoader::gguf_files(beginning, is_cut_off);
-    if (!found.ok()) return answer(found.error());
-    val files = val::array();
-    for (const NamedFile& file : found.value()) {
-      val pair = val::array();
-      pair.call<void>("push", val(file.name));
-      pair.call<void>("push", to_typed_array(std::vector<std::uint8_t>(file.bytes.begin(), file.bytes.end())));
-      files.call<void>("push", pair);
-    }
-    val out = answer();
-    out.set("is_cut_off", is_cut_off);
-    out.set("files", files);
-    return out;
-  }
+  val gguf_files(val bytes) { return Loading<EngineLoader>::gguf_files(bytes); }
   // files: [[name, Uint8Array], ...]. Answer: weight_files.
   // dtype: "f32", "q16" or "q8"; head: "none", "sequence", "token", "answer" or "masked_lm"; web/ checked all words.
   val begin(val files, std::string precision, std::string dtype, std::string head) {
-    std::vector<NamedFile> named(files["length"].as<std::size_t>());
-    for (std::size_t i = 0; i < named.size(); ++i) {
-      named[i].name = files[i][0].as<std::string>();
-      copy_bytes(files[i][1], named[i].bytes);
-    }
     const LoadOptions options{
-        .precision = precision == "fast" ? Precision::kFast : Precision::kExact,
-        .dtype = dtype == "q16"  ? WeightType::kQ16
-                 : dtype == "q8" ? WeightType::kQ8
-                                 : WeightType::kF32,
+        .precision = to_precision(precision),
+        .dtype = to_weight_type(dtype),
         .head = head == "sequence"    ? HeadKind::kSequence
                 : head == "token"     ? HeadKind::kToken
                 : head == "answer"    ? HeadKind::kAnswer
                 : head == "masked_lm" ? HeadKind::kMaskedLm
                                       : HeadKind::kNone,
     };
-    auto loader = EngineLoader::begin(named, options);
-    if (!loader.ok()) return answer(loader.error());
-    loader_ = std::move(loader).value();
-    val names = val::array();
-    for (const std::string& name : loader_->weight_files()) names.call<void>("push", val(name));
-    val out = answer();
-    out.set("weight_files", names);
-    return out;
+    return loading_.begin(EngineLoader::begin(to_files(files), options));
   }
-  val begin_weight_file(std::string name, double bytes) {
-    return answer(loader_->begin_weight_file(name, static_cast<std::uint64_t>(bytes)));
-  }
-  val push(val chunk) {
-    copy_bytes(chunk, chunk_);
-    return answer(loader_->push(chunk_));
-  }
-  // Room for helper threads, after begin. Answer: team and stacks (addresses), stack_bytes.
-  val make_room_for_helpers(int count) {
-    val stacks = val::array();
-    for (int i = 0; i < count; ++i) {
-      stacks_.push_back(std::make_unique<Stack>());
-      stacks.call<void>("push", reinterpret_cast<std::uintptr_t>(stacks_.back().get()));
-    }
-    val out = answer();
-    out.set("team", reinterpret_cast<std::uintptr_t>(&loader_->team()));
-    out.set("stacks", stacks);
-    out.set("stack_bytes", sizeof(Stack));
-    return out;
-  }
-  // How many of them serve; before finish.
-  val use_helpers(int count) {
-    loader_->team().set_helpers(count);
-    return answer();
-  }
-  val finish() {
-    auto engine = loader_->finish();
-    if (!engine.ok()) return answer(engine.error());
-    engine_ = std::move(engine).value();
-    loader_.reset();
-    chunk_ = std::string();
-    return answer();
-  }
+  val begin_weight_file(std::string name, double bytes) { return loading_.begin_weight_file(name, bytes); }
+  val push(val chunk) { return loading_.push(chunk); }
+  val make_room_for_helpers(int count) { return loading_.make_room_for_helpers(count); }
+  val use_helpers(int count) { return loading_.use_helpers(count); }
+  val finish() { return loading_.finish(engine_); }
 
   // options: {pooling, normalize, truncate_dim, prompt, prompt_name, max_length, overflow (as in Overflow), overlap,
   // split_special_tokens, first_text}. Answer: data, dim, pooled, tokens, untruncated, windows.
@@ -266,13 +207,8 @@ class EngineHandle {
   }
 
  private:
-  std::unique_ptr<EngineLoader> loader_;
+  Loading<EngineLoader> loading_;
   std::unique_ptr<Engine> engine_;
-  struct alignas(16) Stack {
-    std::byte bytes[256 << 10];
-  };
-  std::vector<std::unique_ptr<Stack>> stacks_;  // of the helpers
-  std::string chunk_;                           // the bytes that push() hands on; kept so that loading does not allocate for each
 };
 
 }  // namespace
@@ -302,6 +238,3 @@ EMSCRIPTEN_BINDINGS(engine) {
 }
 
 }  // namespace wattn
-
-// What a helper thread runs in its own instance (web/thread.ts), until it is ended from outside.
-extern "C" EMSCRIPTEN_KEEPALIVE void wattn_serve(wattn::ThreadTeam* team, int thread) { team->serve(thread); }

@@ -1,5 +1,6 @@
 # The WebAssembly modules that ship, glue and wasm: the models (wattn-simd or wattn-relaxed), and beside wattn-simd a tokenizer
-# without models, which can be trained (wattn-tokenizer), and the building blocks with word2vec (wattn-nn). Each has the files of bindings/ that suit it.
+# without models, which can be trained (wattn-tokenizer), the building blocks with word2vec (wattn-nn), and decoders (wattn-generate).
+# Each has the files of bindings/ that suit it.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/*.cpp)
 if(NOT sources)
   return()
@@ -41,13 +42,16 @@ function(wattn_module module file_name)
 endfunction()
 
 set(blocks ${sources})
-list(FILTER sources EXCLUDE REGEX "/(nn|word2vec)\\.cpp$")
+set(generating ${sources})
+list(FILTER sources EXCLUDE REGEX "/(nn|word2vec|generator)\\.cpp$")
 set(tokenizers ${sources})
 list(FILTER sources EXCLUDE REGEX "/training\\.cpp$")
 wattn_module(wattn-${WATTN_WASM} wattn tasks SOURCES ${sources})
 if(WATTN_WASM STREQUAL "simd")
-  list(FILTER tokenizers EXCLUDE REGEX "/engine\\.cpp$")
+  list(FILTER tokenizers EXCLUDE REGEX "/(engine|serve)\\.cpp$")
   wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES ${tokenizers})
   list(FILTER blocks INCLUDE REGEX "/(nn|word2vec|build_id)\\.cpp$")
   wattn_module(wattn-nn wattn-nn nn learn SOURCES ${blocks})
+  list(FILTER generating INCLUDE REGEX "/(generator|serve|tokenizer|build_id)\\.cpp$")
+  wattn_module(wattn-generate wattn-generate tasks SOURCES ${generating})
 endif()

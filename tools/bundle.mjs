@@ -171,6 +171,7 @@ const memoryFlags = {
   simd: copyUnshared('simd', 'wattn.wasm', 'wattn-simd.wasm'),
   relaxed: copyUnshared('relaxed', 'wattn.wasm', 'wattn-relaxed.wasm'),
 };
+memoryFlags.generate = copyUnshared('simd', 'wattn-generate.wasm', 'wattn-generate.wasm');
 copyUnshared('simd', 'wattn-tokenizer.wasm', 'wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
 copyUnshared('simd', 'wattn-nn.wasm', 'wattn-nn.wasm');
@@ -178,5 +179,5 @@ await bundle(buildId, memoryFlags).catch(() => process.exit(1)); // esbuild has 
 writeInlineFiles();
 emitTypes();
 console.log(
-  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm'].map(brotliSize).join(', ')}`,
+  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-generate.wasm'].map(brotliSize).join(', ')}`,
 );

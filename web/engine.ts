@@ -1,23 +1,25 @@
 // A loaded model: its wasm instance, the texts and tokens that go in, the vectors that come out.
-import { UnsupportedError } from './errors.js';
+import { InputError, UnsupportedError } from './errors.js';
 import { openGguf, openGgufModel } from './gguf_file.js';
-import { openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
+import { kGenerationFiles, openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
 import type { HeadKind, SeamEmbedOptions, SeamEngineHandle } from './seam.js';
 import { SeamHost } from './seam_host.js';
 import { abortable, Breather, TaskScope, throwIfAborted } from './signal.js';
+import type { OnPiece } from './tasks/task.js';
 import { runTask } from './tasks/tasks.js';
 import type { AbortSignalLike, LoadOptions, MemoryInfo, ModelInfo, ModelSpecifier } from './types.js';
 import { joinTexts } from './texts.js';
 import { planThreads, startHelpers } from './threads.js';
-import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance } from './wasm_loader.js';
+import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance, type WasmFiles } from './wasm_loader.js';
 
 export const kLoadRules: Rules = {
   ...kSourceRules,
   dtype: ['f32', 'fp32', 'q16', 'q8', 'q4'],
   precision: ['exact', 'fast'],
   threads: 'count',
+  context_length: 'count',
 };
 
 function toDtype(where: string, dtype: string | undefined | null): ModelInfo['dtype'] {
@@ -42,7 +44,13 @@ export interface AnyEngine {
   readonly files: readonly NamedBytes[];
   embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult>;
   /** A task over items, one result each; tasks/task.ts. */
-  run(task: string, items: readonly unknown[], options: unknown, signal: AbortSignalLike | undefined): Promise<unknown[]>;
+  run(
+    task: string,
+    items: readonly unknown[],
+    options: unknown,
+    signal: AbortSignalLike | undefined,
+    onPiece?: OnPiece,
+  ): Promise<unknown[]>;
   warmup(): Promise<void>;
   dispose(): void;
 }
@@ -68,22 +76,23 @@ function joinFloats(parts: readonly Float32Array[]): Float32Array {
   return out;
 }
 
-/** An instance of its own, with the threads it can have. */
+/** An instance of its own, with the threads it can have. of: the files of a head that has its own. */
 async function makeInstance(
   wanted: number | undefined,
+  of: WasmFiles | undefined,
 ): Promise<{ compiled: Compiled; instance: Instance; threads: number; reason: string | undefined }> {
-  const plan = wasmIsGiven() ? { threads: 1, reason: 'env.wasm names the WebAssembly' } : planThreads(wanted);
+  const plan = wasmIsGiven(of) ? { threads: 1, reason: 'env.wasm names the WebAssembly' } : planThreads(wanted);
   if (plan.threads > 1) {
     try {
-      const compiled = await compileWasm(true);
-      return { compiled, instance: await instantiateWasm(compiled), ...plan };
+      const compiled = await compileWasm(true, of);
+      return { compiled, instance: await instantiateWasm(compiled, of), ...plan };
     } catch (error) {
       plan.threads = 1;
       plan.reason = `shared memory: ${(error as Error).message}`;
     }
   }
-  const compiled = await compileWasm();
-  return { compiled, instance: await instantiateWasm(compiled), ...plan };
+  const compiled = await compileWasm(false, of);
+  return { compiled, instance: await instantiateWasm(compiled, of), ...plan };
 }
 
 export class Engine implements AnyEngine {
@@ -106,6 +115,10 @@ export class Engine implements AnyEngine {
     checkOptions(where, options, kLoadRules);
     const signal = options.signal ?? undefined;
     throwIfAborted(signal);
+    const generates = head === 'causal_lm';
+    const { context_length } = options;
+    if (context_length && !generates) throw new InputError(`${where}: option 'context_length': this model generates no text`);
+    const wasm = generates ? (await import('./wasm_files_generate.js')).wasmFiles : undefined;
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
     const progress = new Progress(source, options.progress_callback ?? undefined);
@@ -113,7 +126,7 @@ export class Engine implements AnyEngine {
     let host: SeamHost<SeamEngineHandle> | undefined;
     let endHelpers = () => {};
     try {
-      const making = makeInstance(options.threads ?? undefined).then((made) => {
+      const making = makeInstance(options.threads ?? undefined, wasm).then((made) => {
         const loading = new SeamHost('this model', made.instance, new made.instance.seam.Engine());
         host = loading;
         return { ...made, loading };
@@ -124,13 +137,14 @@ export class Engine implements AnyEngine {
       };
       const opening = gguf
         ? openGgufModel(gguf, progress, scope.signal, readHeader)
-        : openModelFiles(source, progress, scope.signal);
+        : openModelFiles(source, progress, scope.signal, generates ? kGenerationFiles : []);
       const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(
         Promise.all([making, opening]),
         scope.signal,
       );
       const precision = options.precision ?? 'exact';
       const dtype = toDtype(where, options.dtype);
+      if (context_length) loading.call((handle) => handle.use_context_length!(context_length));
       const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype, head));
       const starting =
         plan.threads > 1
@@ -211,8 +225,14 @@ export class Engine implements AnyEngine {
     }
   }
 
-  run(task: string, items: readonly unknown[], options: unknown, signal: AbortSignalLike | undefined): Promise<unknown[]> {
-    return runTask(this, task, items, options, { first: 0, signal });
+  run(
+    task: string,
+    items: readonly unknown[],
+    options: unknown,
+    signal: AbortSignalLike | undefined,
+    onPiece?: OnPiece,
+  ): Promise<unknown[]> {
+    return runTask(this, task, items, options, { first: 0, signal, onPiece });
   }
 
   /** Vectors of texts, over as many crossings as it takes. */

@@ -25,7 +25,7 @@ export type Request =
       progress: boolean;
     }
   | { type: 'embed'; texts: string[]; options: SeamEmbedOptions }
-  | { type: 'task'; task: string; items: unknown[]; options: unknown; first: number }
+  | { type: 'task'; task: string; items: unknown[]; options: unknown; first: number; pieces: boolean }
   | { type: 'warmup' }
   | { type: 'forward'; inputs: ModelInputs; options: ForwardOptions };
 
@@ -68,8 +68,9 @@ export function serveEngine(port: WorkerPort): void {
       return [result, [result.data.buffer as ArrayBuffer, result.tokens.buffer as ArrayBuffer]];
     }
     if (request.type === 'task') {
-      const { task, items, options, first } = request;
-      return [await runTask(engine as Engine, task, items, options, { first, signal }), []];
+      const { task, items, options, first, pieces } = request;
+      const onPiece = pieces ? (piece: unknown) => port.post({ id, progress: piece }) : undefined;
+      return [await runTask(engine as Engine, task, items, options, { first, signal, onPiece }), []];
     }
     if (request.type === 'warmup') return [await (engine as Engine).warmup(), []];
     const output = await runForward(engine as Engine, request.inputs, { ...request.options, signal });

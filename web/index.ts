@@ -20,6 +20,7 @@ export {
 } from './errors.js';
 export { inspectModel, type InspectedLayer, type Inspection } from './inspect.js';
 export { attention_rollout, to_bertviz } from './attention.js';
+export { AutoModelForCausalLM } from './causal_model.js';
 export {
   AutoModel,
   AutoModelForMaskedLM,
@@ -38,6 +39,8 @@ export type * from './classifier_types.js';
 export type * from './clusters_types.js';
 export type * from './task_types.js';
 export type * from './embedding_types.js';
+export type * from './generation_types.js';
+export type * from './causal_types.js';
 export type * from './training_types.js';
 export type * from './types.js';
 export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from './word2vec.js';

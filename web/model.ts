@@ -66,14 +66,16 @@ function toTable(name: string, value: unknown): Table {
   return { rows, columns, data };
 }
 
-interface Inputs {
+/** @internal */
+export interface Inputs {
   ids: Table;
   types: Table | undefined;
   /** For each row the columns that run. */
   kept: Int32Array[];
 }
 
-function toInputs(inputs: ModelInputs): Inputs {
+/** @internal */
+export function toInputs(inputs: ModelInputs): Inputs {
   if (inputs === null || typeof inputs !== 'object')
     throw new InputError(`model: expected { input_ids, ... }, found ${describe(inputs)}`);
   checkOptions('model', inputs, kInputRules);
@@ -115,8 +117,8 @@ function cutRuns(kept: readonly Int32Array[], budget: number): number[][] {
 
 type SeamOutput = ReturnType<SeamEngineHandle['forward']>;
 
-/** Of `[layers, heads]` or `[heads]`: the former, flat. */
-function toHeadMask(mask: ForwardOptions['head_mask'] | null, layers: number, heads: number): Float32Array | undefined {
+/** @internal Of `[layers, heads]` or `[heads]`: the former, flat. */
+export function toHeadMask(mask: ForwardOptions['head_mask'] | null, layers: number, heads: number): Float32Array | undefined {
   if (mask === undefined || mask === null) return undefined;
   const tensor = mask as Partial<Tensor>;
   const isList = Array.isArray(mask);
@@ -316,7 +318,8 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
   return out;
 }
 
-function readConfig(engine: AnyEngine): Record<string, unknown> {
+/** @internal */
+export function readConfig(engine: AnyEngine): Record<string, unknown> {
   const bytes = engine.files.find(([name]) => name === 'config.json')?.[1];
   try {
     return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;

@@ -180,13 +180,22 @@ export interface ModelFiles {
   single: OpenFile | undefined;
 }
 
-export async function openModelFiles(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<ModelFiles> {
+/** Small files that only decoders have a use for. */
+export const kGenerationFiles = ['generation_config.json', 'chat_template.jinja'];
+
+/** more: names of small files to bring where they are. */
+export async function openModelFiles(
+  source: ModelSource,
+  progress: Progress,
+  signal: AbortSignal,
+  more: readonly string[] = [],
+): Promise<ModelFiles> {
   const [weights, config, tokenizer, modules, ...optional] = await Promise.all([
     openWeights(source, progress, signal),
     readRequired(source, 'config.json', progress, signal),
     readTokenizerFiles(source, progress, signal),
     readModules(source, progress, signal),
-    ...kOptional.map((file) => readOptional(source, file, progress, signal)),
+    ...[...kOptional, ...more].map((file) => readOptional(source, file, progress, signal)),
   ]);
   return { files: [config, ...tokenizer, ...modules, ...optional.flat(), ...weights.index], single: weights.single };
 }

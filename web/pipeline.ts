@@ -41,7 +41,7 @@ const kEmbedRules: Rules = {
   signal: 'signal',
 };
 
-const kLaterTasks = ['text-generation', 'text2text-generation', 'translation', 'summarization'];
+const kLaterTasks = ['text2text-generation', 'translation', 'summarization'];
 
 function toModes(pooling: EmbedOptions['pooling'] | null): string[] | undefined {
   if (pooling === undefined || pooling === null) return undefined;
@@ -148,13 +148,13 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
 }
 
 async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: LoadOptions) {
-  const { head, prepare } = await loadTask(task);
+  const { head, prepare, extend } = await loadTask(task);
   const engine = await loadEngine('pipeline', model, options, head);
   const pipe = async (...args: unknown[]) => {
-    const { items, options: own, signal, finish } = prepare(args);
-    return finish(await engine.run(task, items, own, signal));
+    const { items, options: own, signal, onPiece, finish } = await prepare(args, engine);
+    return finish(await engine.run(task, items, own, signal, onPiece));
   };
-  return withEngine(pipe, kAliases[task] ?? task, engine);
+  return withEngine(Object.assign(pipe, extend?.(pipe)), kAliases[task] ?? task, engine);
 }
 
 /**
@@ -162,8 +162,8 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  *
  * `'feature-extraction'`: sentence vectors, from what the model's repository says of pooling, unit length, prompts and the
  * longest text. The other tasks need a checkpoint that was trained for them: `'text-classification'` (`'sentiment-analysis'`),
- * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'question-answering'`, `'fill-mask'`, `'text-ranking'`.
- * Those that generate text are not there yet (`UnsupportedError`).
+ * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`.
+ * Those that turn a text into another are not there yet (`UnsupportedError`).
  *
  * @param model where the model is; see `ModelSpecifier`; without one, the small model that ships in the package.
  */

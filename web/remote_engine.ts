@@ -11,7 +11,7 @@ import { checkOptions, type Rules } from './options.js';
 import { platform } from './platform.js';
 import type { HeadKind, SeamEmbedOptions } from './seam.js';
 import { abortable, abortError, throwIfAborted } from './signal.js';
-import { sizeOf } from './tasks/task.js';
+import { sizeOf, type OnPiece, type Piece } from './tasks/task.js';
 import { Tensor } from './tensor.js';
 import type {
   AbortSignalLike,
@@ -44,7 +44,7 @@ function toError({ name, message, url, status }: Failure): WattnError {
 interface Job {
   request: Request;
   settle: { resolve: (result: any) => void; reject: (error: Error) => void };
-  onProgress?: ((info: ProgressInfo) => void) | undefined;
+  onProgress?: ((info: any) => void) | undefined;
 }
 
 /** One worker and the job it has. */
@@ -128,7 +128,7 @@ function toCloneable(model: ModelSpecifier | undefined | null): ModelSpecifier {
 }
 
 async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
-  const { fetch, wasm, ...rest } = env;
+  const { fetch, wasm, jinja: _jinja, ...rest } = env;
   if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this page, which a worker cannot call`);
   const { url } = wasm;
   if (wasmIsInside() && !wasmIsGiven()) return { ...rest, wasm: { module: (await compileWasm()).module } };
@@ -227,12 +227,20 @@ export class RemoteEngine implements AnyEngine {
     return { data, dim, pooled, tokens, windows, truncated: parts.flatMap((part) => part.truncated) };
   }
 
-  async run(task: string, items: readonly unknown[], options: unknown, signal: AbortSignalLike | undefined): Promise<unknown[]> {
+  async run(
+    task: string,
+    items: readonly unknown[],
+    options: unknown,
+    signal: AbortSignalLike | undefined,
+    onPiece?: OnPiece,
+  ): Promise<unknown[]> {
     const ends = jobEnds(items.map(sizeOf));
     const urgent = ends.length === 1;
     const jobs = ends.map((end, i) => {
       const first = ends[i - 1] ?? 0;
-      return this.ask({ type: 'task', task, items: items.slice(first, end), options, first }, { urgent, signal });
+      const request: Request = { type: 'task', task, items: items.slice(first, end), options, first, pieces: !!onPiece };
+      const onProgress = onPiece && (({ piece, prompt }: Piece) => onPiece({ piece, prompt: first + prompt }));
+      return this.ask(request, { urgent, signal, onProgress });
     });
     return (await Promise.all(jobs)).flat();
   }
@@ -259,7 +267,7 @@ export class RemoteEngine implements AnyEngine {
     request: Request,
     how: {
       member?: Member;
-      onProgress?: ((info: ProgressInfo) => void) | undefined;
+      onProgress?: ((info: any) => void) | undefined;
       urgent?: boolean;
       signal?: AbortSignalLike | undefined;
     },

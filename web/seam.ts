@@ -91,11 +91,13 @@ export interface Helpers {
   stack_bytes: number;
 }
 
-/** The head of the checkpoint that is wanted. */
-export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm';
+/** The head of the checkpoint that is wanted; 'causal_lm': a decoder, which has a module of its own. */
+export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm';
 
 export interface SeamEngineHandle extends SeamTokenizer {
   gguf_files(beginning: Uint8Array): Answer & { is_cut_off: boolean; files: [string, Uint8Array][] };
+  /** Of decoders; before begin. */
+  use_context_length?(tokens: number): Answer;
   begin(files: [string, Uint8Array][], precision: string, dtype: string, head: HeadKind): Answer & { weight_files: string[] };
   begin_weight_file(name: string, bytes: number): Answer;
   push(chunk: Uint8Array): Answer;

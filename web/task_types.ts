@@ -1,4 +1,5 @@
 // The public types of the tasks beyond feature-extraction: unit, default and error of every field.
+import type { TextGenerationPipeline } from './generation_types.js';
 import type { AbortSignalLike, FeatureExtractionPipeline, MemoryInfo, ModelInfo } from './types.js';
 
 /** What every task can be told. */
@@ -236,4 +237,5 @@ export interface Pipelines {
   'question-answering': QuestionAnsweringPipeline;
   'fill-mask': FillMaskPipeline;
   'text-ranking': TextRankingPipeline;
+  'text-generation': TextGenerationPipeline;
 }

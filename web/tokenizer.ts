@@ -12,6 +12,7 @@ import { Tensor } from './tensor.js';
 import { checkTexts, joinTexts } from './texts.js';
 import { cutText } from './tokenizer_chunk.js';
 import { readTokenizerConfig, type TokenizerConfig } from './tokenizer_config.js';
+import type { Chat, ChatTemplateOptions } from './generation_types.js';
 import { layOut } from './tokenizer_layout.js';
 import type {
   Chunk,
@@ -249,7 +250,16 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     return makeDecodeStream((all) => decode(all, options), ids, cleans);
   };
 
+  /** The text of a chat, or its ids. */
+  const apply_chat_template = async (chat: Chat, options?: ChatTemplateOptions | null) => {
+    const { renderChat } = await import('./chat_template.js');
+    const { tokenize, ...variables } = options ?? {};
+    const text = await renderChat(files, chat, { add_generation_prompt: false, ...variables });
+    return tokenize === false ? text : encode(text, { add_special_tokens: false });
+  };
+
   const rest = {
+    apply_chat_template,
     encode,
     decode,
     count,

@@ -1,6 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 // The public types, by hand: unit, default and error of every field. Nothing here needs the DOM's or Node's own types.
 import type { Embeddings, OutputPrecision, QuantizedEmbeddings } from './embedding_types.js';
+import type { Chat, ChatTemplateOptions } from './generation_types.js';
 import type { Tensor } from './tensor.js';
 import type { TokenizerHelpers } from './training_types.js';
 
@@ -102,6 +103,11 @@ export interface LoadOptions extends SourceOptions {
    * shared (Node, cross-origin isolated pages), else 1; with several workers 1. What came of it and why is in `info()`.
    */
   threads?: number;
+  /**
+   * Of models that generate text: tokens that a sequence may have, prompt and answer, at most the model's own
+   * `max_position_embeddings`. Default: that, at most 4096. The memory of a call grows with what it asks for, not with this.
+   */
+  context_length?: number;
 }
 
 /** sentence-transformers' names, and transformers.js's `'first_token'` (= cls), `'last_token'` and `'eos'` (= lasttoken). */
@@ -287,6 +293,12 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers {
   tokenize(text: string, options?: EncodeOptions): string[];
   decode(ids: TokenIds, options?: DecodeOptions): string;
   batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions): string[];
+  /**
+   * A chat as the model's `chat_template` writes it: its ids, or with `tokenize: false` its text. Needs the package
+   * `@huggingface/jinja` (an `UnsupportedError` without it).
+   */
+  apply_chat_template(chat: Chat, options: ChatTemplateOptions & { tokenize: false }): Promise<string>;
+  apply_chat_template(chat: Chat, options?: ChatTemplateOptions): Promise<number[]>;
   /** Token strings of ids; an id outside the vocabulary is an `InputError`. */
   convert_ids_to_tokens(ids: TokenIds): string[];
   /** Tokens that the model takes, specials included; `Infinity` when the files say nothing. */
@@ -409,6 +421,8 @@ export interface Env {
    */
   cacheDir: string | undefined;
   wasm: WasmOverride;
+  /** The package `@huggingface/jinja`, for chat templates. Default: imported when it is needed, which Node can and bundlers cannot. */
+  jinja?: unknown;
 }
 
 /** A file of the cache. */

@@ -9,7 +9,7 @@ import type { Env, ModelInfo } from './types.js';
 /** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
 declare const __WATTN_BUILD_ID__: string;
 /** Set by tools/bundle.mjs: where in each wasm file the byte lies that says whether its memory is shared. */
-declare const __WATTN_MEMORY_FLAG__: Record<'simd' | 'relaxed', number>;
+declare const __WATTN_MEMORY_FLAG__: Record<'simd' | 'relaxed' | 'generate', number>;
 
 // One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
 const kSimdProbe = [
@@ -27,6 +27,8 @@ export interface WasmFiles {
   choose(): { kind: ModelInfo['wasm']; url: () => URL } | { kind: ModelInfo['wasm']; bytes: () => Promise<Uint8Array> };
   /** What the caller gives in its place. Without this function: env.wasm, which speaks of the file that the entry is linked with. */
   given?: () => Env['wasm'] | undefined;
+  /** Its name in __WATTN_MEMORY_FLAG__; without one, its kind. */
+  memoryFlag?: 'generate';
 }
 
 let files: WasmFiles;
@@ -149,7 +151,7 @@ function wish(
   }
   const inside = of.choose();
   const { kind } = inside;
-  const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind as 'simd' | 'relaxed'] : undefined;
+  const flagAt = shared ? __WATTN_MEMORY_FLAG__[of.memoryFlag ?? (kind as 'simd' | 'relaxed')] : undefined;
   if ('bytes' in inside) {
     const from = 'the WebAssembly inside wattn/inline';
     const compile = async () => compileBytes(await inside.bytes(), from, '', flagAt);
@@ -161,8 +163,8 @@ function wish(
 
 const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Compiled> }>();
 
-/** Whether env.wasm says which file to take. */
-export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
+/** Whether the caller says which file to take. */
+export const wasmIsGiven = (of = files) => Object.values(of.given?.() ?? env.wasm).some((wanted) => wanted !== undefined);
 
 /** Whether the entry carries its WebAssembly, so that a worker of its must be given it. */
 export const wasmIsInside = () => 'bytes' in files.choose();

@@ -4,9 +4,16 @@ import { checkOptions, type Rules } from '../options.js';
 import type { HeadKind, SeamEngineHandle, SeamPredictOptions } from '../seam.js';
 import type { AbortSignalLike } from '../types.js';
 
+/** Text of a prompt as it comes, of tasks that generate. */
+export interface Piece {
+  piece: string;
+  prompt: number;
+}
+export type OnPiece = (piece: Piece) => void;
+
 /** What a task uses of an Engine. */
 export interface TaskEngine {
-  readonly files: readonly (readonly [name: string, bytes: Uint8Array])[];
+  readonly files: readonly [name: string, bytes: Uint8Array][];
   call<A extends { code: number; message: string }>(run: (handle: SeamEngineHandle) => A): A;
 }
 
@@ -14,6 +21,7 @@ export interface Context {
   /** Number of the first item in the caller's list, for messages: a call may be cut into several. */
   first: number;
   signal: AbortSignalLike | undefined;
+  onPiece?: OnPiece | undefined;
 }
 
 /** One call, checked. Items and options cross to workers: plain data. */
@@ -21,14 +29,18 @@ export interface Call<Item, Options, Result> {
   items: Item[];
   options: Options;
   signal: AbortSignalLike | undefined;
+  onPiece?: OnPiece | undefined;
   finish(results: Result[]): unknown;
 }
 
 export interface Task<Item = any, Options = any, Result = any> {
   head: HeadKind;
-  prepare(args: readonly unknown[]): Call<Item, Options, Result>;
+  /** engine: for what its files say; it may be in a worker. */
+  prepare(args: readonly unknown[], engine: Pick<TaskEngine, 'files'>): Call<Item, Options, Result> | Promise<Call<Item, Options, Result>>;
   /** One result an item. */
   run(engine: TaskEngine, items: readonly Item[], options: Options, context: Context): Promise<Result[]>;
+  /** What its pipeline has beside the call. */
+  extend?(pipe: (...args: unknown[]) => Promise<unknown>): object;
 }
 
 /** Options of every task. */

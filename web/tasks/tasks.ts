@@ -7,6 +7,7 @@ const kTasks: Record<string, () => Promise<Task>> = {
   'token-classification': async () => (await import('./token_classification.js')).tokenClassification,
   'question-answering': async () => (await import('./question_answering.js')).questionAnswering,
   'fill-mask': async () => (await import('./fill_mask.js')).fillMask,
+  'text-generation': async () => (await import('./text_generation.js')).textGeneration,
   'text-ranking': async () => (await import('./text_ranking.js')).textRanking,
 };
 
@@ -14,8 +15,13 @@ export const kAliases: Record<string, string> = { 'sentiment-analysis': 'text-cl
 
 export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.keys(kAliases)];
 
+/** What runs beside an engine as tasks do, and is no pipeline. */
+const kInner: typeof kTasks = {
+  'causal-forward': async () => (await import('./causal_forward.js')).causalForward,
+};
+
 export async function loadTask(name: string): Promise<Task> {
-  return (kTasks[kAliases[name] ?? name] as () => Promise<Task>)();
+  return ((kTasks[kAliases[name] ?? name] ?? kInner[name]) as () => Promise<Task>)();
 }
 
 export async function runTask(

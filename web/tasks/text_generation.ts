@@ -1,0 +1,244 @@
+// text-generation: what follows a text or a chat, by a decoder; as transformers' pipeline of that name.
+import { makeDecodeStream } from '../decode_stream.js';
+import { checkChat, renderChat } from '../chat_template.js';
+import { describe, InputError } from '../errors.js';
+import { kGenerateRules, readGenerateOptions } from '../generation_config.js';
+import type { Chat, ChatMessage, GeneratedText, GenerateOptions, TextGenerationOptions } from '../generation_types.js';
+import { alone, callGenerator, type SeamGenerateOptions, type SeamSequence } from '../generate_seam.js';
+import { checkOptions, type Rules } from '../options.js';
+import { Breather } from '../signal.js';
+import type { AbortSignalLike } from '../types.js';
+import { joinTexts } from '../texts.js';
+import { readTokenizerConfig } from '../tokenizer_config.js';
+import { readConfig, readJson } from './labels.js';
+import type { Call, Context, Task, TaskEngine } from './task.js';
+
+const kRules: Rules = {
+  ...kGenerateRules,
+  return_full_text: 'boolean',
+  add_special_tokens: 'boolean',
+  callback: 'function',
+  signal: 'signal',
+};
+
+interface Item {
+  text: string;
+  /** Of a chat: its template wrote the special tokens. */
+  isChat: boolean;
+}
+
+interface Options extends GenerateOptions {
+  return_full_text?: boolean;
+  add_special_tokens?: boolean;
+}
+
+/** What crosses: of each sequence its tokens and its own text. */
+type Result = Omit<GeneratedText, never>[];
+
+/** Sequences of one run: enough to share the reading of the weights, few enough for their caches. */
+const kSequences = 8;
+const kCrossingMs = 60;
+/** Tokens of the prompt that the new text is decoded beside. */
+const kContext = 32;
+
+interface Text {
+  encode(item: Item, options: Options): Int32Array;
+  decode(ids: readonly number[] | Int32Array): string;
+  cleans: boolean;
+}
+
+function textOf(engine: TaskEngine): Text {
+  const { clean_up_tokenization_spaces: cleans } = readTokenizerConfig(engine.files as never);
+  return {
+    cleans,
+    encode({ text, isChat }, options) {
+      const add_special_tokens = options.add_special_tokens ?? !isChat;
+      const joined = joinTexts([text]);
+      const { ids } = callGenerator(engine, (handle) => handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens }));
+      const bos = readJson(engine, 'generation_config.json')?.bos_token_id ?? readConfig(engine).bos_token_id;
+      return ids.length === 0 && Number.isInteger(bos) ? Int32Array.of(bos as number) : ids; // as Python does
+    },
+    decode: (ids) => callGenerator(engine, (handle) => handle.decode(Int32Array.from(ids), true, cleans)).text,
+  };
+}
+
+/** The new text of a sequence: what the prompt's own text leaves of the whole. */
+function newText(text: Text, prompt: Int32Array, tokens: Int32Array): string {
+  const before = prompt.slice(-kContext);
+  return text.decode([...before, ...tokens]).slice(text.decode(before).length);
+}
+
+/** Gives the text of new tokens as they come. */
+function makePieces(engine: TaskEngine, text: Text, prompts: readonly Int32Array[], give: (piece: string, prompt: number) => void) {
+  const streams = prompts.map((prompt) => {
+    const stream = makeDecodeStream(text.decode, (ids) => ids as Iterable<number>, text.cleans);
+    stream.push(Array.from(prompt.slice(-kContext)));
+    return stream;
+  });
+  const tell = (piece: string, i: number) => piece !== '' && give(piece, i);
+  return {
+    step: () =>
+      streams.forEach((stream, i) => {
+        const { tokens } = callGenerator(engine, (handle) => handle.generate_new(i));
+        if (tokens.length > 0) tell(stream.push(Array.from(tokens)), i);
+      }),
+    end: () => streams.forEach((stream, i) => tell(stream.end(), i)),
+  };
+}
+
+/** Some prompts together, to their ends. */
+async function generateTogether(
+  engine: TaskEngine,
+  text: Text,
+  prompts: readonly Int32Array[],
+  options: SeamGenerateOptions,
+  signal: AbortSignalLike | undefined,
+  give: ((piece: string, prompt: number) => void) | undefined,
+): Promise<SeamSequence[][]> {
+  const breather = new Breather();
+  callGenerator(engine, (handle) => handle.generate_begin([...prompts], options));
+  const pieces = give && makePieces(engine, text, prompts, give);
+  pieces?.step();
+  let steps = 1;
+  for (let more = true; more;) {
+    await breather.breathe(signal);
+    const start = performance.now();
+    const answer = callGenerator(engine, (handle) => handle.generate_step(pieces ? 1 : steps));
+    more = answer.more;
+    pieces?.step();
+    await Promise.resolve(); // a reader of pieces may have enough
+    if (answer.steps > 0) {
+      const each = (performance.now() - start) / answer.steps;
+      steps = Math.max(1, Math.min(256, Math.floor(kCrossingMs / Math.max(each, 0.01))));
+    }
+  }
+  pieces?.end();
+  return callGenerator(engine, (handle) => handle.generate_end()).results;
+}
+
+async function run(
+  engine: TaskEngine,
+  items: readonly Item[],
+  options: Options,
+  { signal, onPiece }: Context,
+): Promise<Result[]> {
+  const text = textOf(engine);
+  const seam = readGenerateOptions(engine, options);
+  if (onPiece && ((seam.num_beams ?? 1) > 1 || (seam.num_return_sequences ?? 1) > 1)) {
+    throw new InputError('generate: text as it comes: expected num_beams 1 and num_return_sequences 1');
+  }
+  const prompts = items.map((item) => text.encode(item, options));
+  const width = Math.max(seam.num_beams ?? 1, seam.num_return_sequences ?? 1);
+  const count = Math.max(1, Math.floor(kSequences / width));
+  const out: Result[] = [];
+  for (let begin = 0; begin < prompts.length; begin += count) {
+    const part = prompts.slice(begin, begin + count);
+    const give = onPiece && ((piece: string, i: number) => onPiece({ piece, prompt: begin + i }));
+    const results = await alone(engine, () => generateTogether(engine, text, part, seam, signal, give));
+    results.forEach((sequences, i) => {
+      const prompt = part[i] as Int32Array;
+      out.push(
+        sequences.map(({ tokens, reason }) => ({
+          generated_text: newText(text, prompt, tokens),
+          tokens: Array.from(tokens),
+          finish_reason: reason,
+        })),
+      );
+    });
+  }
+  return out;
+}
+
+type Prompt = string | Chat;
+
+function toPrompts(input: unknown): { prompts: Prompt[]; isList: boolean } {
+  if (typeof input === 'string') return { prompts: [input], isList: false };
+  if (Array.isArray(input) && input.length > 0 && !Array.isArray(input[0]) && typeof input[0] === 'object') {
+    checkChat('generate', input);
+    return { prompts: [input], isList: false };
+  }
+  if (Array.isArray(input)) {
+    input.forEach((each) => typeof each === 'string' || checkChat('generate', each));
+    return { prompts: input as Prompt[], isList: true };
+  }
+  throw new InputError(`generate: expected a text, a list of texts, or messages, found ${describe(input)}`);
+}
+
+function withPrompt(prompt: Prompt, full: boolean, { generated_text, ...rest }: GeneratedText): GeneratedText<string | ChatMessage[]> {
+  if (!full) return { generated_text, ...rest };
+  if (typeof prompt === 'string') return { generated_text: prompt + generated_text, ...rest };
+  return { generated_text: [...prompt, { role: 'assistant', content: generated_text }], ...rest };
+}
+
+export const textGeneration: Task<Item, Options, Result> = {
+  head: 'causal_lm',
+
+  async prepare([input, given], engine): Promise<Call<Item, Options, Result>> {
+    checkOptions('generate', given, kRules);
+    const { prompts, isList } = toPrompts(input);
+    const { signal, callback, return_full_text, ...options } = (given ?? {}) as TextGenerationOptions;
+    const items = await Promise.all(
+      prompts.map(async (prompt) => {
+        if (typeof prompt === 'string') return { text: prompt, isChat: false };
+        return { text: await renderChat(engine.files, prompt, { add_generation_prompt: true }), isChat: true };
+      }),
+    );
+    const full = return_full_text ?? true;
+    return {
+      items,
+      options: options as Options,
+      signal: signal ?? undefined,
+      onPiece: callback ? ({ piece, prompt }) => callback(piece, prompt) : undefined,
+      finish(results) {
+        const lists = results.map((list, i) => list.map((one) => withPrompt(prompts[i] as Prompt, full, one)));
+        return isList ? lists : lists[0];
+      },
+    };
+  },
+
+  run,
+
+  extend: (pipe) => ({ stream: (prompt: unknown, options?: unknown) => stream(pipe, prompt, options) }),
+};
+
+/** The pieces of a call as an async iterator; leaving it ends the call. */
+async function* stream(
+  pipe: (...args: unknown[]) => Promise<unknown>,
+  prompt: unknown,
+  given: unknown,
+): AsyncGenerator<string, void> {
+  const { signal, ...options } = (given ?? {}) as TextGenerationOptions;
+  if (Array.isArray(prompt) && (typeof prompt[0] === 'string' || Array.isArray(prompt[0]))) {
+    throw new InputError('generate.stream: expected one text or one chat, found a list of them');
+  }
+  const controller = new AbortController();
+  const onAbort = () => controller.abort(signal?.reason);
+  if (signal?.aborted) onAbort();
+  signal?.addEventListener('abort', onAbort, { once: true });
+  const ready: string[] = [];
+  let wake = () => {};
+  let ended = false;
+  let failure: { error: unknown } | undefined;
+  const callback = (piece: string) => {
+    ready.push(piece);
+    wake();
+  };
+  const whole = pipe(prompt, { ...options, callback, signal: controller.signal })
+    .catch((error) => (failure = { error }))
+    .finally(() => {
+      ended = true;
+      wake();
+    });
+  try {
+    for (;;) {
+      while (ready.length > 0) yield ready.shift() as string;
+      if (failure) throw failure.error;
+      if (ended) return;
+      await new Promise<void>((resolve) => (wake = resolve));
+    }
+  } finally {
+    signal?.removeEventListener('abort', onAbort);
+    controller.abort();
+    await whole;
+  }
+}
