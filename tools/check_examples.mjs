@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { createServer } from 'vite';
 import { cos_sim, pipeline } from '../dist/node.js';
-import { checklist, inPage, install, pack, serve } from './lib/consumers.mjs';
+import { checklist, inPage, install, kPolicy, pack, serve } from './lib/consumers.mjs';
 import { capture, fail, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
 
@@ -123,7 +123,7 @@ async function react() {
     await page.fill('input >> nth=1', texts[1]);
     await shown();
   };
-  const built = await serve(join(folder, 'dist'));
+  const built = await serve(join(folder, 'dist'), `${kPolicy}; img-src data:`);
   const server = await createServer({ root: folder, logLevel: 'error', server: { host: '127.0.0.1', port: 0, hmr: false } });
   try {
     await inPage(built.url, use);

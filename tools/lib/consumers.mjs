@@ -15,7 +15,7 @@ const kTypes = {
   '.json': 'application/json',
   '.wasm': 'application/wasm',
 };
-const kPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+export const kPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
 
 /** The tarball, and the folder of all projects. */
 export function pack() {
