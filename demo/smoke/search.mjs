@@ -1,5 +1,5 @@
 // The panel Search: an index is built, searched, shown, cancelled, kept and found again, and the page never waits.
-import { accessible, check, expect, kModel, nodeEntry, written } from './support.mjs';
+import { accessible, check, expect, kModel, loadFolder, nodeEntry, written } from './support.mjs';
 
 const kPieces = 2000;
 const kLongest = 50; // ms that no task may keep the page
@@ -33,6 +33,7 @@ async function ownText(page) {
     { length: 12 },
     (_, i) => `Paragraph ${i} is about the number ${i * i} and the letter ${'abcdefghijkl'[i]}.`,
   ).join('\n\n');
+  await page.locator('.library-line select').selectOption('32');
   await page.locator('#pasted').fill(text);
   await page.getByRole('button', { name: /^Build the index of 1 text/ }).click();
   await page.getByText(/^1 text in /).waitFor();
@@ -137,6 +138,13 @@ async function foundAgain(page) {
   expect('hits', await hitsOf(page), expected);
 }
 
+/** A model is known by its vectors: the same one from a folder finds the same index, and can build another. */
+async function sameModel(page) {
+  await loadFolder(page, kModel, 'search');
+  await page.waitForSelector('[data-index="restored"]');
+  await ownText(page);
+}
+
 export async function drive(page) {
   await check('search: an index of the examples is there at once', () => built(page));
   await check('search: light, axe-core', () => accessible(page));
@@ -146,4 +154,5 @@ export async function drive(page) {
   await check('search: building can be cancelled; the index before stays', () => cancelled(page));
   await check('search: a file that is no text is refused', () => notText(page));
   await check('search: the index is found again after a reload', () => foundAgain(page));
+  await check('search: and by the same model from a folder of this machine', () => sameModel(page));
 }
