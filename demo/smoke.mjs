@@ -65,6 +65,7 @@ async function onPanels(browser, url, only) {
     const { page, said, close } = await open(browser, at);
     await page.waitForSelector(`[data-panel="${name}"]`);
     await drive(page);
+    await check(`${name}: nothing is wider than the screen`, () => narrow(page, 1280));
     await check(`${name}: nothing on the console`, () => expect('messages', said, []));
     await close();
     const phone = await open(browser, at, { colorScheme: 'dark', viewport: { width: 390, height: 844 } });

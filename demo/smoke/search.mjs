@@ -1,8 +1,8 @@
 // The panel Search: an index is built, searched, shown, cancelled, kept and found again, and the page never waits.
-import { accessible, check, expect, kModel, nodeEntry, written } from './support.mjs';
+import { accessible, check, expect, kModel, loadFolder, nodeEntry, written } from './support.mjs';
 
 const kPieces = 2000;
-const kLongest = 50; // ms that nothing may keep the page
+const kLongest = 50; // ms that no task may keep the page
 
 const built = (page) => page.waitForSelector('[data-index]');
 
@@ -33,6 +33,7 @@ async function ownText(page) {
     { length: 12 },
     (_, i) => `Paragraph ${i} is about the number ${i * i} and the letter ${'abcdefghijkl'[i]}.`,
   ).join('\n\n');
+  await page.locator('.library-line select').selectOption('32');
   await page.locator('#pasted').fill(text);
   await page.getByRole('button', { name: /^Build the index of 1 text/ }).click();
   await page.getByText(/^1 text in /).waitFor();
@@ -74,35 +75,42 @@ async function pick(page, name, text) {
   await page.getByText(name).first().waitFor();
 }
 
+/**
+ * Tasks of the page's own thread while something runs: the time that the longest computed, in ms, and the long-task entries that the
+ * page saw. Entries count the waiting for a core too, which on a busy machine is most of it; the limit is for what the page itself does.
+ */
+async function tasksDuring(page, run) {
+  const browser = page.context().browser();
+  await page.evaluate(() => {
+    globalThis.longTasks = 0;
+    new PerformanceObserver((list) => (globalThis.longTasks += list.getEntries().length)).observe({ type: 'longtask' });
+  });
+  await browser.startTracing(page, { categories: ['toplevel'] });
+  await run();
+  const { traceEvents } = JSON.parse(await browser.stopTracing());
+  const entries = await page.evaluate(() => globalThis.longTasks);
+  const threads = traceEvents.filter(({ name, args }) => name === 'thread_name' && args.name === 'CrRendererMain');
+  const isPage = ({ pid, tid }) => threads.some((thread) => thread.pid === pid && thread.tid === tid);
+  const tasks = traceEvents.filter((event) => /RunTask$/.test(event.name) && event.tdur !== undefined && isPage(event));
+  if (tasks.length < 100) throw new Error(`the trace has ${tasks.length} tasks of the page`);
+  return { longest: Math.max(...tasks.map(({ tdur }) => tdur)) / 1000, entries };
+}
+
 async function manyPieces(page) {
   await page.locator('#pasted').fill('');
   await page.locator('.library-line select').selectOption('16');
   await pick(page, 'big.txt', bigText());
-  // A machine that does other work may stop the page too; what the page itself does comes in every attempt.
-  let blocked = [];
-  for (let attempt = 0; attempt < 4; ++attempt) {
-    await page.evaluate(() => {
-      globalThis.longTasks = [];
-      globalThis.longObserver = new PerformanceObserver((list) => globalThis.longTasks.push(...list.getEntries()));
-      globalThis.longObserver.observe({ type: 'longtask' });
-    });
-    const start = Date.now();
+  const start = Date.now();
+  const { longest, entries } = await tasksDuring(page, async () => {
     await page.getByRole('button', { name: /^Build the index of 1 text/ }).click();
     await page.waitForSelector('progress[value]');
     await built(page);
-    const ms = Date.now() - start;
-    blocked = await page.evaluate(() => {
-      globalThis.longTasks.push(...globalThis.longObserver.takeRecords());
-      globalThis.longObserver.disconnect();
-      return globalThis.longTasks.map(({ duration }) => Math.round(duration));
-    });
-    if (blocked.every((duration) => duration <= kLongest)) {
-      const [count] = /[\d,]+ piece/.exec(await page.locator('[data-index]').innerText());
-      if (Number(count.replace(/\D/g, '')) < kPieces) throw new Error(`only ${count}s`);
-      return `${count}s in ${ms} ms, attempt ${attempt + 1}`;
-    }
-  }
-  throw new Error(`tasks of ${blocked} ms, over ${kLongest}`);
+    await page.waitForTimeout(500); // the map, and the answer to the query
+  });
+  const [count] = /[\d,]+ piece/.exec(await page.locator('[data-index]').innerText());
+  if (Number(count.replace(/\D/g, '')) < kPieces) throw new Error(`only ${count}s`);
+  if (!(longest <= kLongest)) throw new Error(`a task of ${longest} ms`);
+  return `${count}s in ${Date.now() - start} ms, the longest task ${longest.toFixed(0)} ms, ${entries} long-task entries`;
 }
 
 async function cancelled(page) {
@@ -130,6 +138,13 @@ async function foundAgain(page) {
   expect('hits', await hitsOf(page), expected);
 }
 
+/** A model is known by its vectors: the same one from a folder finds the same index, and can build another. */
+async function sameModel(page) {
+  await loadFolder(page, kModel, 'search');
+  await page.waitForSelector('[data-index="restored"]');
+  await ownText(page);
+}
+
 export async function drive(page) {
   await check('search: an index of the examples is there at once', () => built(page));
   await check('search: light, axe-core', () => accessible(page));
@@ -139,4 +154,5 @@ export async function drive(page) {
   await check('search: building can be cancelled; the index before stays', () => cancelled(page));
   await check('search: a file that is no text is refused', () => notText(page));
   await check('search: the index is found again after a reload', () => foundAgain(page));
+  await check('search: and by the same model from a folder of this machine', () => sameModel(page));
 }

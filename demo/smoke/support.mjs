@@ -117,8 +117,9 @@ export async function accessible(page) {
   return `${passes.length} rules passed, ${violations.length} minor findings`;
 }
 
-export async function narrow(page) {
-  expect('the width', await page.evaluate(() => document.documentElement.scrollWidth), 390);
+export async function narrow(page, width = 390) {
+  const found = await page.evaluate(() => document.documentElement.scrollWidth);
+  if (found > width) throw new Error(`the page is ${found} wide, the screen ${width}`);
 }
 
 /** The package's own entry for Node, to compare with. */

@@ -21,7 +21,7 @@ export function Preview() {
           ))}
         </div>
         <h2>Tokens</h2>
-        <p>How the model cuts your sentences into pieces, with each piece's id and place in the text.</p>
+        <p>How the model, and any other tokenizer beside it, cuts your text into pieces.</p>
       </div>
       <div>
         <div class="picture tiles" aria-hidden="true">
@@ -29,8 +29,8 @@ export function Preview() {
             <span key={i} style={{ '--share': `${score * 100}%` }} />
           ))}
         </div>
-        <h2>Similarity</h2>
-        <p>How near each sentence is to every other in meaning, as you type, and how long that took.</p>
+        <h2>Similarity and attention</h2>
+        <p>How near sentences are in meaning, as you type; which token looks at which, and why.</p>
       </div>
       <div>
         <div class="picture bars" aria-hidden="true">
@@ -38,8 +38,8 @@ export function Preview() {
             <span key={i} class="bar" style={{ '--share': `${score * 100}%` }} />
           ))}
         </div>
-        <h2>Search</h2>
-        <p>Your sentences, ranked by what you ask for, even where no word is the same.</p>
+        <h2>Search and classify</h2>
+        <p>Your own texts by what you ask for, even where no word is the same; and labels that you teach.</p>
       </div>
     </section>
   );

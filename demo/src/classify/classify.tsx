@@ -4,16 +4,18 @@ import type { PanelProps } from '../panel.js';
 import { EntitiesCard } from './entities.js';
 import { SentimentCard } from './sentiment.js';
 import { TeachCard } from './teach.js';
+import { useTask } from './use_task.js';
 import { ZeroShotCard } from './zero_shot.js';
 
 export function ClassifyPanel(props: PanelProps) {
+  const own = useTask('text-classification', props.model.source);
   return (
     <div class="classify-bench">
       <div class="cards">
-        <SentimentCard source={props.model.source} />
+        <SentimentCard own={own} />
         <EntitiesCard source={props.model.source} />
       </div>
-      <ZeroShotCard {...props} />
+      <ZeroShotCard {...props} own={own} />
       <TeachCard {...props} />
     </div>
   );

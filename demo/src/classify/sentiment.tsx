@@ -1,13 +1,13 @@
 // Card: the labels that the model was trained for; the model in the package tells praise from blame.
-import { UnsupportedError, type ModelSpecifier } from 'wattn';
+import { UnsupportedError } from 'wattn';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { Labels } from './labels.js';
-import { useAnswer, useTask } from './use_task.js';
+import { useAnswer, useTask, type OpenTask } from './use_task.js';
 
-export function SentimentCard({ source }: { source: ModelSpecifier | null }) {
+/** own: the loaded model, if it has labels. */
+export function SentimentCard({ own }: { own: OpenTask<'text-classification'> }) {
   const [text, setText] = useKept('classify.sentiment', () => 'A warm, funny and beautifully acted film.');
-  const own = useTask('text-classification', source);
   const isUnsupported = own.error instanceof UnsupportedError;
   // A model without labels of its own: the one in the package answers, and the card says so.
   const bundled = useTask('text-classification', isUnsupported ? null : undefined);

@@ -7,11 +7,10 @@ import { formatScore } from '../ui/format.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { Labels, percent } from './labels.js';
-import { useAnswer, useTask } from './use_task.js';
+import { useAnswer, useTask, type OpenTask } from './use_task.js';
 
 /** Whether a model's own labels are those of inference; undefined: not known yet. */
-function useIsNli(source: PanelProps['model']['source']): boolean | undefined {
-  const { pipe, error } = useTask('text-classification', source);
+function useIsNli({ pipe, error }: OpenTask<'text-classification'>): boolean | undefined {
   const [is, setIs] = useState<boolean>();
   useEffect(() => {
     if (error) setIs(false);
@@ -29,10 +28,10 @@ async function byNearness(embed: FeatureExtractionPipeline, text: string, labels
   return scores.sort((a, b) => b.score - a.score);
 }
 
-export function ZeroShotCard({ model, options }: PanelProps) {
+export function ZeroShotCard({ model, options, own }: PanelProps & { own: OpenTask<'text-classification'> }) {
   const [text, setText] = useKept('classify.zero.text', () => 'Fry the onions in butter until they are soft.');
   const [list, setList] = useKept('classify.zero.labels', () => 'sports, politics, cooking, science');
-  const isNli = useIsNli(model.source);
+  const isNli = useIsNli(own);
   const nli = useTask('zero-shot-classification', isNli ? model.source : undefined);
   const labels = [
     ...new Set(

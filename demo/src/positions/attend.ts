@@ -2,7 +2,7 @@
 import { nn, Tensor } from 'wattn/nn';
 
 export const kKinds = [
-  ['none', 'No positions'],
+  ['none', 'None'],
   ['sinusoidal', 'Sinusoidal'],
   ['rotary', 'Rotary'],
   ['alibi', 'ALiBi'],

@@ -1,5 +1,5 @@
 // Beside the page: cuts texts into pieces, finds their picture, searches, and keeps the index in the browser's database.
-import { AutoTokenizer, k_means, semantic_search, Tensor, type ModelSpecifier, type Tokenizer } from 'wattn';
+import { AutoTokenizer, k_means, semantic_search, Tensor, type Tokenizer } from 'wattn';
 import { principalPlane, project, type Plane } from './pca.js';
 import type { Answer, Call, IndexCalls, IndexFacts, Picture } from './protocol.js';
 import { get, put, remove } from './store.js';
@@ -17,7 +17,7 @@ const kMostClusters = 8;
 const kPiecesOfCluster = 5; // of fewer pieces, fewer clusters
 
 let index: Index | undefined;
-let tokenizer: { of: ModelSpecifier | null; loading: Promise<Tokenizer> } | undefined;
+let tokenizer: Promise<Tokenizer> | undefined; // a worker sees one model only
 
 const dimOf = ({ vectors, pieces }: Pick<Index, 'vectors' | 'pieces'>) => vectors.length / pieces.length;
 const keyOf = (fingerprint: string) => `${kVersion} ${fingerprint}`;
@@ -36,11 +36,7 @@ const factsOf = ({ docs, pieces, size, picture, built }: Index): IndexFacts => (
 
 const calls: IndexCalls = {
   async chunk(model, text, size) {
-    // By its address or id a model is known again; files are other objects in each message.
-    if (tokenizer?.of !== model || typeof model === 'object') {
-      tokenizer = { of: model, loading: AutoTokenizer.from_pretrained(model) };
-    }
-    const cut = await tokenizer.loading;
+    const cut = await (tokenizer ??= AutoTokenizer.from_pretrained(model));
     return cut.chunk(text, { max_tokens: size }).map(({ start, end, tokens }) => ({ start, end, tokens }));
   },
   async build(fingerprint, facts, name, vectors) {
