@@ -90,12 +90,19 @@ async function searchPage() {
   };
   try {
     await inPage(server.url, async (page) => {
-      await page.waitForFunction(() => document.querySelector('#status').textContent === '0 notes', { timeout: 120_000 });
+      const status = async (wanted) => {
+        await page.waitForFunction(() => !/^(Loading|)$/.test(document.querySelector('#status').textContent), undefined, {
+          timeout: 120_000,
+        });
+        if (wanted !== '0 notes') await page.waitForFunction(() => document.querySelector('#status').textContent !== '0 notes');
+        equal(await page.textContent('#status'), wanted, 'the page');
+      };
+      await status('0 notes');
       await page.click('button');
-      await page.waitForFunction(() => document.querySelector('#status').textContent === '3 notes');
+      await status('3 notes');
       await search(page);
       await page.reload();
-      await page.waitForFunction(() => document.querySelector('#status').textContent === '3 notes', { timeout: 120_000 });
+      await status('3 notes');
       await search(page);
     });
   } finally {
@@ -107,21 +114,19 @@ async function searchPage() {
 async function react() {
   const folder = open('react');
   run('npm', ['run', 'build'], { cwd: folder });
-  const texts = ['A man is eating food.', 'Someone has lunch.'];
   const model = await pipeline('feature-extraction');
-  const score = async () => {
+  const score = async (...texts) => {
     const [a, b] = (await model(texts)).tolist();
     return cos_sim(a, b).toFixed(3);
   };
   const use = async (page) => {
-    const shown = async () => {
-      const wanted = await score();
-      await page.waitForFunction((wanted) => document.querySelector('output')?.textContent === wanted, wanted, { timeout: 60_000 });
+    const shown = async (text) => {
+      const wanted = await score('A man is eating food.', text);
+      await page.locator('output', { hasText: wanted }).waitFor({ timeout: 60_000 });
     };
-    await shown();
-    texts[1] = 'The train is late.';
-    await page.fill('input >> nth=1', texts[1]);
-    await shown();
+    await shown('Someone has lunch.');
+    await page.fill('input >> nth=1', 'The train is late.');
+    await shown('The train is late.');
   };
   const built = await serve(join(folder, 'dist'), `${kPolicy}; img-src data:`);
   const server = await createServer({ root: folder, logLevel: 'error', server: { host: '127.0.0.1', port: 0, hmr: false } });

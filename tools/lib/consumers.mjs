@@ -28,8 +28,8 @@ export function pack() {
 export function install({ work, tarball }, name, { shared, network = false, from = 'tests/fixtures/consumers' } = {}) {
   const folder = join(work, name);
   if (existsSync(join(folder, 'node_modules'))) return folder;
-  cpSync(join(root, from, name), folder, { recursive: true });
   if (shared) cpSync(join(root, 'tests/fixtures/consumers', shared), folder, { recursive: true });
+  cpSync(join(root, from, name), folder, { recursive: true });
   run('npm', ['install', ...(network ? [] : ['--offline']), '--no-audit', '--no-fund', tarball], { cwd: folder });
   return folder;
 }
@@ -72,7 +72,10 @@ export async function inPage(url, read) {
     });
     page.on('pageerror', (error) => said.push(error.message));
     await page.goto(url);
-    const answer = await read(page);
+    const answer = await read(page).catch(async (error) => {
+      const shown = await page.textContent('body').catch(() => 'nothing');
+      throw new Error(`${error.message}; the page shows '${shown.trim()}' and said: ${said.join('; ')}`, { cause: error });
+    });
     if (said.length > 0) throw new Error(`the page said: ${said.join('; ')}`);
     return answer;
   } finally {
