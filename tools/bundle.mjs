@@ -75,6 +75,7 @@ async function bundle(buildId, memoryFlags) {
       minify: true,
       legalComments: 'none',
       charset: 'utf8',
+      external: platform === 'node' ? [...external, '@huggingface/jinja'] : external, // asked for by chats alone
       define: { __WATTN_BUILD_ID__: JSON.stringify(buildId), __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags), ...define },
       inject: [join(root, 'web/shared_array_buffer.ts'), ...inject],
       logLevel: 'warning',
