@@ -4,10 +4,10 @@
 #include <emscripten/emscripten.h>
 
 #include "bindings/loading.h"
+#include "bindings/summary.h"
 #include "bindings/tokenizer.h"
 #include "tasks/embed.h"
 #include "tasks/forward.h"
-#include "tasks/inspect.h"
 #include "tasks/predict.h"
 
 namespace wattn {
@@ -184,27 +184,7 @@ class EngineHandle {
   }
 
   // Answer: rows [{name, type, kernel, output, parameters, mult_adds}] for one sequence of seq tokens.
-  val summary(int seq) const {
-    const auto shape = [](const Shape& dims) {
-      val out = val::array();
-      for (const std::int64_t dim : dims) out.call<void>("push", static_cast<double>(dim));
-      return out;
-    };
-    val rows = val::array();
-    for (const SummaryRow& row : inspect(*engine_, seq)) {
-      val out = val::object();
-      out.set("name", val(row.name));
-      out.set("type", val(row.type));
-      out.set("kernel", shape(row.kernel));
-      out.set("output", shape(row.output));
-      out.set("parameters", static_cast<double>(row.parameters));
-      out.set("mult_adds", static_cast<double>(row.mult_adds));
-      rows.call<void>("push", out);
-    }
-    val out = answer();
-    out.set("rows", rows);
-    return out;
-  }
+  val summary(int seq) const { return to_summary(inspect(*engine_, seq)); }
 
  private:
   Loading<EngineLoader> loading_;

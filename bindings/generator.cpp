@@ -5,6 +5,7 @@
 #include <emscripten/bind.h>
 
 #include "bindings/loading.h"
+#include "bindings/summary.h"
 #include "bindings/tokenizer.h"
 #include "tasks/causal_forward.h"
 #include "tasks/generate.h"
@@ -201,6 +202,9 @@ class GeneratorHandle {
     return out;
   }
 
+  // For one sequence of seq tokens.
+  val summary(int seq) const { return to_summary(inspect(*generator_, seq)); }
+
  private:
   std::int64_t context_length_ = 0;
   Loading<GeneratorLoader> loading_;
@@ -231,7 +235,8 @@ EMSCRIPTEN_BINDINGS(generator) {
       .function("decode", &GeneratorHandle::decode)
       .function("ids_to_tokens", &GeneratorHandle::ids_to_tokens)
       .function("describe_tokenizer", &GeneratorHandle::describe_tokenizer)
-      .function("info", &GeneratorHandle::info);
+      .function("info", &GeneratorHandle::info)
+      .function("summary", &GeneratorHandle::summary);
 }
 
 }  // namespace wattn

@@ -25,7 +25,7 @@ const inline = {
     {
       name: 'inline',
       setup({ onResolve }) {
-        onResolve({ filter: /\/(wasm_files|wasm_files_nn|worker_scripts)\.js$/ }, ({ path }) => ({
+        onResolve({ filter: /\/(wasm_files|wasm_files_nn|wasm_files_generate|worker_scripts)\.js$/ }, ({ path }) => ({
           path: join(root, 'web', path.replace('.js', '_inline.ts')),
         }));
       },
@@ -62,7 +62,7 @@ const entries = [
 ];
 
 async function bundle(buildId, memoryFlags) {
-  for (const { names, platform, define = {}, inject = [], ...others } of entries) {
+  for (const { names, platform, external = [], define = {}, inject = [], ...others } of entries) {
     await build({
       entryPoints: names.map((name) => join(root, 'web', `${name}.ts`)),
       outdir: dist,
@@ -75,6 +75,7 @@ async function bundle(buildId, memoryFlags) {
       minify: true,
       legalComments: 'none',
       charset: 'utf8',
+      external: platform === 'node' ? [...external, '@huggingface/jinja'] : external, // asked for by chats alone
       define: { __WATTN_BUILD_ID__: JSON.stringify(buildId), __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags), ...define },
       inject: [join(root, 'web/shared_array_buffer.ts'), ...inject],
       logLevel: 'warning',

@@ -3,23 +3,28 @@ import { env } from './env.js';
 import { describe, InputError, ModelFormatError, UnsupportedError } from './errors.js';
 import type { Chat } from './generation_types.js';
 import type { NamedBytes } from './model_files.js';
+import { platform } from './platform.js';
 
 interface Jinja {
   Template: new (source: string) => { render(values: Record<string, unknown>): string };
 }
 
+// A page names the package itself: bundlers would want it there for everyone, though only chats use it.
+const noJinja = (cause?: unknown) =>
+  new UnsupportedError(
+    "chat template: needs the package @huggingface/jinja: `npm install @huggingface/jinja`, and in a page `env.jinja = await import('@huggingface/jinja')`",
+    { cause },
+  );
+
 async function loadJinja(): Promise<Jinja> {
   if (env.jinja !== undefined) return env.jinja as Jinja;
-  // Not a literal: bundlers would want the package there though only chats use it.
-  const name = '@huggingface/jinja';
   try {
-    return (await import(/* @vite-ignore */ /* webpackIgnore: true */ name)) as Jinja;
+    const found = await platform().jinja?.();
+    if (found) return found as Jinja;
   } catch (cause) {
-    throw new UnsupportedError(
-      "chat template: needs the package @huggingface/jinja: `npm install @huggingface/jinja`, and in a page `env.jinja = await import('@huggingface/jinja')`",
-      { cause },
-    );
+    throw noJinja(cause);
   }
+  throw noJinja();
 }
 
 function parse(file: string, bytes: Uint8Array | undefined): Record<string, unknown> {

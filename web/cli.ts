@@ -17,6 +17,7 @@ import {
   type Values,
 } from './cli_args.js';
 import { report } from './cli_inspect.js';
+import { generate } from './cli_generate.js';
 import { pack } from './cli_pack.js';
 import { classify, rank, run } from './cli_tasks.js';
 import { train } from './cli_train.js';
@@ -96,7 +97,7 @@ const inspect: Command = async (values, positionals) => {
   );
 };
 
-const commands: Record<string, Command> = { embed, classify, rank, run, tokenize, inspect, pack };
+const commands: Record<string, Command> = { embed, classify, rank, run, generate, tokenize, inspect, pack };
 
 async function main([name = '', ...args]: string[]): Promise<void> {
   if (name === '' || name === '--help' || name === '-h' || name === 'help') return write(kHelp[''] as string);

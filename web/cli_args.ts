@@ -65,6 +65,25 @@ export const kCommands: Record<string, Options> = {
     labels: { type: 'string' },
     question: { type: 'string' },
   },
+  generate: {
+    ...kModel,
+    ...kCompute,
+    file: { type: 'string', multiple: true },
+    input: { type: 'string' },
+    'max-new-tokens': { type: 'string' },
+    'context-length': { type: 'string' },
+    'num-beams': { type: 'string' },
+    sample: { type: 'boolean' },
+    temperature: { type: 'string' },
+    'top-k': { type: 'string' },
+    'top-p': { type: 'string' },
+    seed: { type: 'string' },
+    stop: { type: 'string', multiple: true },
+    'full-text': { type: 'boolean' },
+    chat: { type: 'boolean' },
+    stream: { type: 'boolean' },
+    options: { type: 'string' },
+  },
   tokenize: {
     ...kModel,
     ...kTexts,
@@ -81,7 +100,7 @@ export const kCommands: Record<string, Options> = {
   pack: { ...kModel, dtype: { type: 'string' }, out: { type: 'string' } },
 };
 
-export const kLaterCommands = ['generate', 'bench'];
+export const kLaterCommands = ['bench'];
 
 const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a URL, or a hub id (org/name)
   --revision NAME       branch, tag or commit of a hub id (default main)
@@ -108,6 +127,7 @@ export const kHelp: Record<string, string> = {
   classify   {"text": .., "labels": [{"label": .., "score": ..}, ..]} a line
   rank       {"text": .., "score": ..} a line, best first
   run        any other task: {"text": .., "result": ..} a line
+  generate   {"text": .., "generated_text": ..} a line, or the text as it comes
   tokenize   {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} a line
   inspect    layers, shapes, parameters, mult-adds, bytes, memory
   pack       the model as one .gguf file
@@ -161,6 +181,24 @@ ${kModelHelp}${kComputeHelp}  --task TASK           token-classification (ner), 
   --labels A,B,C        zero-shot-classification: the labels
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
+  generate: `Usage: wattn generate --model DIR [options] [TEXT...]
+
+Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" | "stop" | "length"} a line.
+
+${kModelHelp}${kComputeHelp}  --context-length N    tokens that prompt and answer may have together (default: the model's own, at most 4096)
+  --max-new-tokens N    tokens of an answer (default: the model's own, else 256)
+  --temperature T, --top-k N, --top-p P, --seed N
+                        the tokens are drawn, so; without them as the model's generation_config.json says
+  --sample              the tokens are drawn
+  --num-beams N         beam search
+  --stop TEXT           ends an answer (may be repeated)
+  --full-text           the text is in generated_text, too
+  --chat                each text is a user's message: the model's chat template is put around it
+  --stream              no JSON: the new text as it comes
+  --options JSON        more options of the pipeline's call: {"repetition_penalty": 1.2}
+  --file FILE, --input auto
+                        as the other commands have them
+`,
   tokenize: `Usage: wattn tokenize --model DIR [options] [TEXT...]
        wattn tokenize --train MODEL --out FILE [options] [FILE...]
 

@@ -1,5 +1,5 @@
 // The options of generating: what a caller may say, what generation_config.json says, and what is not there.
-import { describe, InputError, UnsupportedError } from './errors.js';
+import { describe, InputError, ModelFormatError, UnsupportedError } from './errors.js';
 import type { GenerateOptions } from './generation_types.js';
 import type { SeamGenerateOptions } from './generate_seam.js';
 import type { Rules } from './options.js';
@@ -79,7 +79,7 @@ function toSeam(where: string, given: Record<string, unknown>): SeamGenerateOpti
     const value = given[name];
     if (value === undefined || value === null) continue;
     if (name === 'eos_token_id') out[name] = ids(where, name, value);
-    else if (name === 'bad_words_ids') out[name] = (value as unknown[]).map((word) => ids(where, name, word));
+    else if (name === 'bad_words_ids' && Array.isArray(value)) out[name] = value.map((word) => ids(where, name, word));
     else if (name === 'stop_strings') out[name] = texts(where, value);
     else if (name === 'early_stopping') out[name] = earlyStopping(where, value);
     else if (typeof value === 'number' || typeof value === 'boolean') out[name] = value;
@@ -92,7 +92,12 @@ function toSeam(where: string, given: Record<string, unknown>): SeamGenerateOpti
 export function readGenerateOptions(engine: TaskEngine, options: GenerateOptions): SeamGenerateOptions {
   const file = 'generation_config.json';
   const config = readConfig(engine);
-  const own = readJson(engine, file) ?? {};
+  let own: Record<string, unknown>;
+  try {
+    own = readJson(engine, file) ?? {};
+  } catch (cause) {
+    throw new ModelFormatError(`${file}: ${(cause as Error).message}`, { cause });
+  }
   for (const [name, off] of Object.entries(kRefused)) {
     const value = own[name];
     const isOff = value === undefined || value === null || (Array.isArray(value) && value.length === 0) || off.includes(value);

@@ -1,6 +1,8 @@
 // What a model is made of: layers, shapes, parameters, work, bytes and memory. The command `wattn inspect` prints it.
 import { Engine } from './engine.js';
+import { UnsupportedError } from './errors.js';
 import { checkOptions } from './options.js';
+import type { HeadKind } from './seam.js';
 import type { LoadOptions, MemoryInfo, ModelSpecifier } from './types.js';
 
 export interface InspectedLayer {
@@ -77,10 +79,18 @@ export async function inspectModel(
 ): Promise<Inspection> {
   checkOptions('inspect', { seq }, { seq: 'count' });
   const readers = new Map<string, HeaderReader>();
-  const engine = await Engine.load('inspect', model, options, 'none', (file, chunk) => {
-    const reader = readers.get(file) ?? new HeaderReader(file);
-    readers.set(file, reader);
-    reader.push(chunk);
+  const load = (head: HeadKind) => {
+    readers.clear();
+    return Engine.load('inspect', model, options, head, (file, chunk) => {
+      const reader = readers.get(file) ?? new HeaderReader(file);
+      readers.set(file, reader);
+      reader.push(chunk);
+    });
+  };
+  // An encoder; what is none may be a decoder, whose module then says what is wrong with it.
+  const engine = await load('none').catch((error: Error) => {
+    if (!(error instanceof UnsupportedError) || !/model_type|general\.architecture/.test(error.message)) throw error;
+    return load('causal_lm');
   });
   try {
     const { model_type, max_length } = engine.info;

@@ -11,6 +11,8 @@ export interface Platform {
   readFileUrl?(url: URL): Promise<Uint8Array>;
   /** Where downloads are kept; undefined where nothing can be kept. name: see `Env.cacheDir`. */
   store(name: string | undefined): PieceStore | undefined;
+  /** The package @huggingface/jinja, where a program can import what it did not name itself. */
+  jinja?(): Promise<unknown>;
   /** What a relative URL is relative to; undefined where there is nothing such. */
   base(): string | undefined;
 }

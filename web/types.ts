@@ -421,7 +421,7 @@ export interface Env {
    */
   cacheDir: string | undefined;
   wasm: WasmOverride;
-  /** The package `@huggingface/jinja`, for chat templates. Default: imported when it is needed, which Node can and bundlers cannot. */
+  /** The package `@huggingface/jinja`, for chat templates. In Node it is imported when it is needed; a page sets it. */
   jinja?: unknown;
 }
 

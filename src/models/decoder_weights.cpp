@@ -120,6 +120,7 @@ std::vector<WeightSlot> Decoder::weight_slots(const DecoderNames& names, bool is
   if (config_.learned_positions) list.table(names.position_embeddings, position_embeddings_);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DecoderLayer& layer = layers_[i];
+    list.norm(layer_name(names.attention_norm, i), layer.attention_norm, biases.norms);
     if (names.key) {
       heads(layer_name(names.query, i), layer.qkv, 0, queries);
       heads(layer_name(names.key, i), layer.qkv, queries, keys);
@@ -132,11 +133,10 @@ std::vector<WeightSlot> Decoder::weight_slots(const DecoderNames& names, bool is
       list.norm(layer_name(names.key_norm, i), layer.key_norm, false);
     }
     matrices.add(layer_name(names.attention_output, i), layer.attention_output, 0, hidden, biases.attention_output);
-    list.norm(layer_name(names.attention_norm, i), layer.attention_norm, biases.norms);
+    list.norm(layer_name(names.feed_forward_norm, i), layer.feed_forward_norm, biases.norms);
     if (config_.gated) matrices.add(layer_name(names.gate, i), layer.up, 0, ffn, biases.feed_forward);
     matrices.add(layer_name(names.up, i), layer.up, config_.gated ? ffn : 0, ffn, biases.feed_forward);
     matrices.add(layer_name(names.down, i), layer.down, 0, hidden, biases.feed_forward);
-    list.norm(layer_name(names.feed_forward_norm, i), layer.feed_forward_norm, biases.norms);
   }
   list.norm(names.final_norm, final_norm_, biases.norms);
   return std::move(list.slots);

@@ -7,6 +7,7 @@
 
 #include "core/tensor_view.h"
 #include "engine.h"
+#include "engine/generator.h"
 
 namespace wattn {
 
@@ -21,5 +22,6 @@ struct SummaryRow {
 
 // Rows in the order of the computation, for one sequence of seq tokens. The pooler is listed when the checkpoint has one.
 std::vector<SummaryRow> inspect(const Engine& engine, std::int64_t seq);
+std::vector<SummaryRow> inspect(const Generator& generator, std::int64_t seq);
 
 }  // namespace wattn

@@ -113,6 +113,28 @@ def save_case(folder, kind, config):
     common.write_bytes(folder / "expected.f32", b"".join(data))
 
 
+REAL_PROMPTS = ["", "Once upon a time", "Lily and Tom went to the park.", "The cat"]
+REAL_SEARCHES = [dict(), dict(num_beams=4), dict(num_beams=3, num_return_sequences=2, no_repeat_ngram_size=3),
+                 dict(repetition_penalty=1.2), dict(num_beams=2, early_stopping=True, length_penalty=0.5)]
+
+
+def save_real(folder):
+    """stories260K.json: what generate() makes with a checkpoint that was really trained (not here; tests skip without it)."""
+    model_folder = common.DATA / "weights" / "stories260K-llama"
+    model = LLAMA.from_pretrained(model_folder).eval()
+    tokenizer = Tokenizer.from_file(str(model_folder / "tokenizer.json"))
+    rows = []
+    for prompt in REAL_PROMPTS:
+        ids = [BOS] + tokenizer.encode(prompt, add_special_tokens=False).ids
+        for options in REAL_SEARCHES:
+            with torch.no_grad():
+                out = model.generate(torch.tensor([ids]), do_sample=False, max_new_tokens=48, eos_token_id=EOS, pad_token_id=0, **options)
+            tokens = [row[len(ids):] for row in out.tolist()]
+            tokens = [row[:row.index(EOS) + 1] if EOS in row else row for row in tokens]
+            rows.append({"prompt": prompt, "input_ids": ids, "options": options, "tokens": tokens})
+    common.write_json(folder / "stories260K.json", rows, depth=1)
+
+
 def make(_options):
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -124,4 +146,6 @@ def make(_options):
     for name, (kind, config) in CASES.items():
         save_case(folder / name, kind, config)
     common.write_json(folder / "cases.json", list(CASES))
+    if (common.DATA / "weights" / "stories260K-llama").exists():
+        save_real(folder)
     common.update_manifest("decoders", common.versions("torch", "transformers", "safetensors", "numpy", "tokenizers"))

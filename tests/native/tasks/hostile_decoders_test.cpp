@@ -1,0 +1,128 @@
+// Decoders that are damaged, or not what they say: a clear error, never a crash.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "native/support/generators.h"
+#include "tasks/causal_forward.h"
+#include "tasks/generate.h"
+
+namespace wattn {
+namespace {
+
+const std::string kLlama = test::golden("decoders/llama");
+
+Result<std::unique_ptr<Generator>> load(const std::vector<NamedFile>& files, std::string_view weights,
+                                        const GeneratorOptions& options = {}) {
+  auto loader = GeneratorLoader::begin(files, options);
+  if (!loader.ok()) return loader.error();
+  if (auto e = loader.value()->begin_weight_file("model.safetensors", weights.size()); !e.ok()) return e.error();
+  if (auto e = loader.value()->push(weights); !e.ok()) return e.error();
+  return loader.value()->finish();
+}
+
+// The files of a model with a word of its config.json changed.
+std::vector<NamedFile> changed(const std::string& folder, const std::string& from, const std::string& to) {
+  auto files = test::small_files(folder);
+  for (NamedFile& file : files) {
+    if (file.name != "config.json") continue;
+    const std::size_t at = file.bytes.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at != std::string::npos) file.bytes.replace(at, from.size(), to);
+  }
+  return files;
+}
+
+std::string refusal(const std::string& name, const std::string& from, const std::string& to) {
+  const auto loader = GeneratorLoader::begin(changed(test::golden("decoders/" + name), from, to), {});
+  return loader.ok() ? "none" : loader.error().message;
+}
+
+TEST(HostileDecoders, ConfigsThatWouldChangeTheNumbersAreRefusedByName) {
+  const struct {
+    const char *model, *from, *to, *named;
+  } cases[] = {
+      {"llama", "\"num_key_value_heads\":2", "\"num_key_value_heads\":3", "num_key_value_heads"},
+      {"llama", "\"num_attention_heads\":4", "\"num_attention_heads\":0", "num_attention_heads"},
+      {"llama", "\"head_dim\":6", "\"head_dim\":5", "even number"},
+      {"llama", "\"head_dim\":6", "\"head_dim\":-6", "head_dim"},
+      {"llama", "\"hidden_size\":24", "\"hidden_size\":99999999", "hidden_size"},
+      {"llama", "\"rope_type\":\"llama3\"", "\"rope_type\":\"yarn\"", "\"yarn\""},
+      {"llama", "\"low_freq_factor\":1.0", "\"low_freq_factor\":null", "low_freq_factor"},
+      {"llama", "\"low_freq_factor\":1.0", "\"low_freq_factor\":9.0", "high_freq_factor"},
+      {"llama", "\"model_type\":\"llama\"", "\"model_type\":\"falcon\"", "\"falcon\""},
+      {"llama", "\"hidden_act\":\"silu\"", "\"hidden_act\":\"xielu\"", "\"xielu\""},
+      {"llama", "\"mlp_bias\":true", "\"mlp_bias\":true,\"attention_multiplier\":2", "attention_multiplier"},
+      {"llama", "\"mlp_bias\":true", "\"mlp_bias\":true,\"quantization_config\":{\"bits\":4}", "quantization_config"},
+      {"llama", "\"vocab_size\":59", "\"vocab_size\":\"many\"", "vocab_size"},
+      {"mistral", "\"sliding_window\":5,", "", "sliding_window"},
+      {"mistral", "\"sliding_window\":5", "\"sliding_window\":0", "sliding_window"},
+      {"gpt2", "\"scale_attn_by_inverse_layer_idx\":false", "\"scale_attn_by_inverse_layer_idx\":true", "scale_attn_by_inverse"},
+      {"gpt2", "\"n_head\":4", "\"n_head\":7", "n_head"},
+      {"gpt2", "\"add_cross_attention\":false", "\"add_cross_attention\":true", "add_cross_attention"},
+  };
+  for (const auto& [model, from, to, named] : cases) {
+    const std::string message = refusal(model, from, to);
+    EXPECT_NE(message.find(named), std::string::npos) << to << ": " << message;
+  }
+  EXPECT_EQ(refusal("llama", "\"vocab_size\":59", "\"vocab_size\":59"), "none");
+}
+
+TEST(HostileDecoders, WeightsThatAreCutOrDoNotFit) {
+  const auto files = test::small_files(kLlama);
+  const std::string weights = test::read_file(kLlama + "/model.safetensors");
+  for (std::size_t size = 0; size < weights.size(); size += 1 + size / 16) {
+    EXPECT_FALSE(load(files, std::string_view(weights).substr(0, size)).ok()) << size;
+  }
+  ASSERT_TRUE(load(files, weights).ok());
+  const auto wider = load(changed(kLlama, "\"intermediate_size\":40", "\"intermediate_size\":48"), weights);
+  ASSERT_FALSE(wider.ok());
+  EXPECT_NE(wider.error().message.find("mlp"), std::string::npos) << wider.error().message;
+  const auto without = load(changed(kLlama, "\"mlp_bias\":true", "\"mlp_bias\":false"), weights);
+  EXPECT_FALSE(without.ok());  // a tensor that nobody wants
+  for (const std::int64_t context : {std::int64_t{-1}, std::int64_t{97}, std::int64_t{1} << 40}) {
+    const auto loaded = load(files, weights, {.context_length = context});
+    ASSERT_FALSE(loaded.ok());
+    EXPECT_NE(loaded.error().message.find("context_length"), std::string::npos);
+  }
+}
+
+TEST(HostileDecoders, WeightsThatAreNoNumbersAreFoundAtTheFirstToken) {
+  const auto files = test::small_files(kLlama);
+  std::string weights = test::read_file(kLlama + "/model.safetensors");
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (std::size_t at = weights.size() - 4; at > weights.size() - 4000; at -= 4) std::memcpy(weights.data() + at, &nan, 4);
+  const auto generator = load(files, weights);
+  ASSERT_TRUE(generator.ok()) << generator.error().message;
+  for (const std::int64_t beams : {1, 3}) {
+    GenerateRequest request;
+    request.options.num_beams = beams;
+    const auto begun = Generation::begin(*generator.value(), {{1, 7, 19}}, request);
+    ASSERT_FALSE(begun.ok());
+    EXPECT_NE(begun.error().message.find("not finite"), std::string::npos) << begun.error().message;
+  }
+  EXPECT_TRUE(causal_forward(*generator.value(), std::vector<std::int32_t>{1, 7}, {.logit_lens = 5}).ok());
+}
+
+TEST(HostileDecoders, GgufHeadersThatAreCutOrOdd) {
+  const std::string kWeights = std::string(WATTN_TEST_DATA) + "/../../shared/data/weights/";
+  if (!test::has_file(kWeights + "vespa-tinyllm.gguf")) GTEST_SKIP() << "no trained Llama in GGUF at " << kWeights;
+  const std::string bytes = test::read_file(kWeights + "vespa-tinyllm.gguf");
+  for (std::size_t size = 0; size < 30000; size += 1 + size / 8) {
+    bool is_cut_off = false;
+    const auto files = GeneratorLoader::gguf_files(std::string_view(bytes).substr(0, size), is_cut_off);
+    EXPECT_TRUE(!files.ok() || is_cut_off || !files.value().empty());
+    EXPECT_FALSE(GeneratorLoader::begin({{"m.gguf", bytes.substr(0, size)}}, {}).ok() && size < 8000);
+  }
+  std::string odd = bytes.substr(0, 60000);
+  const std::size_t at = odd.find("llama", odd.find("general.architecture"));
+  odd.replace(at, 5, "xlama");
+  const auto loader = GeneratorLoader::begin({{"m.gguf", odd}}, {});
+  ASSERT_FALSE(loader.ok());
+  EXPECT_NE(loader.error().message.find("xlama"), std::string::npos) << loader.error().message;
+}
+
+}  // namespace
+}  // namespace wattn
