@@ -76,7 +76,12 @@ async function bundle(buildId, memoryFlags) {
       legalComments: 'none',
       charset: 'utf8',
       external: platform === 'node' ? [...external, '@huggingface/jinja'] : external, // asked for by chats alone
-      define: { __WATTN_BUILD_ID__: JSON.stringify(buildId), __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags), ...define },
+      define: {
+        __WATTN_BUILD_ID__: JSON.stringify(buildId),
+        __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags),
+        __WATTN_IN_WORKER__: String(/worker/.test(names[0])),
+        ...define,
+      },
       inject: [join(root, 'web/shared_array_buffer.ts'), ...inject],
       logLevel: 'warning',
       ...others,
