@@ -5,7 +5,7 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build as esbuild } from 'esbuild';
 import { build, createServer } from 'vite';
-import { checklist, checkPage, inPage, install, model, pack, same } from './lib/consumers.mjs';
+import { checklist, checkPage, inPage, install, kInlinePolicy, model, pack, same } from './lib/consumers.mjs';
 import { root, run } from './lib/shell.mjs';
 
 const packing = pack();
@@ -78,11 +78,7 @@ async function esbuildPage(expected) {
   const folder = install(packing, 'esbuild-page', { shared: 'inline-page' });
   const options = { bundle: true, format: 'esm', minify: true, outdir: join(folder, 'dist') };
   await esbuild({ ...options, entryPoints: [join(folder, 'main.js')], logLevel: 'error' });
-  await checkPage(
-    folder,
-    expected,
-    "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; worker-src blob:; connect-src 'self'",
-  );
+  await checkPage(folder, expected, kInlinePolicy);
 }
 
 const { check, end } = checklist();

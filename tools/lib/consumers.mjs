@@ -16,6 +16,8 @@ const kTypes = {
   '.wasm': 'application/wasm',
 };
 export const kPolicy = "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; connect-src 'self'";
+/** For wattn/inline, whose workers have no file. */
+export const kInlinePolicy = `${kPolicy}; worker-src blob:`;
 
 /** The tarball, and the folder of all projects. */
 export function pack() {
