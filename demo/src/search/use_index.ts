@@ -87,7 +87,10 @@ async function buildIndex(
   report(0);
   const vectors = await embedPieces(embed, texts, { ...options, signal }, report);
   show({ stage: 'arrange', done: 0, total: 0 });
-  return client.build(fingerprint, { docs, pieces, size }, model.name, vectors);
+  const words = [...new Set((await client.arrange({ docs, pieces, size }, vectors)).flat())];
+  const wordVectors = await embedPieces(embed, words, { ...options, signal }, () => {});
+  signal.throwIfAborted();
+  return client.keep(fingerprint, model.name, words, wordVectors);
 }
 
 /** What stays of the state while another index is built, or building it was given up. */
