@@ -42,7 +42,8 @@ const offline: Plugin = {
   apply: 'build',
   enforce: 'post',
   generateBundle(_, bundle) {
-    const files = Object.keys(bundle).filter((name) => !name.endsWith('.map'));
+    // The WebAssembly that generates text belongs to the package, but no panel uses it.
+    const files = Object.keys(bundle).filter((name) => !/\.map$|wattn-generate/.test(name));
     const hash = createHash('sha256');
     for (const name of files.sort()) {
       const output = bundle[name];

@@ -34,16 +34,7 @@ export function Matrix({ inside, head }: ViewProps) {
           aria-label="Attention of each token (row) to each (column)"
           onMouseLeave={() => setPointed(undefined)}
         >
-          <thead>
-            <tr>
-              <td />
-              {tokens.map((token, k) => (
-                <th key={k} scope="col" class={pointed?.[1] === k ? 'is-on' : undefined}>
-                  <span>{token}</span>
-                </th>
-              ))}
-            </tr>
-          </thead>
+          <Columns tokens={tokens} pointed={pointed?.[1]} />
           <tbody ref={body} onKeyDown={move}>
             {tokens.map((token, row) => (
               <tr key={row}>
@@ -74,5 +65,20 @@ export function Matrix({ inside, head }: ViewProps) {
         </table>
       </div>
     </>
+  );
+}
+
+function Columns({ tokens, pointed }: { tokens: readonly string[]; pointed: number | undefined }) {
+  return (
+    <thead>
+      <tr>
+        <td />
+        {tokens.map((token, k) => (
+          <th key={k} scope="col" class={pointed === k ? 'is-on' : undefined}>
+            <span>{token}</span>
+          </th>
+        ))}
+      </tr>
+    </thead>
   );
 }

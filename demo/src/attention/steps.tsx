@@ -69,20 +69,7 @@ export function Steps({ inside, head }: ViewProps) {
           </button>
         </div>
       </div>
-      <ol class="steps-names" aria-label="Steps">
-        {kSteps.map(([title], i) => (
-          <li key={title}>
-            <button
-              type="button"
-              class={i === step ? 'is-on' : i < step ? 'is-done' : ''}
-              aria-current={i === step ? 'step' : undefined}
-              onClick={() => setStep(i)}
-            >
-              {i + 1}. {title}
-            </button>
-          </li>
-        ))}
-      </ol>
+      <StepNames step={step} onStep={setStep} />
       <p role="status">
         <b>{name}.</b> {what(tokens[token] as string, headDim)}
       </p>
@@ -95,6 +82,25 @@ export function Steps({ inside, head }: ViewProps) {
         </p>
       )}
     </div>
+  );
+}
+
+function StepNames({ step, onStep }: { step: number; onStep: (step: number) => void }) {
+  return (
+    <ol class="steps-names" aria-label="Steps">
+      {kSteps.map(([title], i) => (
+        <li key={title}>
+          <button
+            type="button"
+            class={i === step ? 'is-on' : i < step ? 'is-done' : ''}
+            aria-current={i === step ? 'step' : undefined}
+            onClick={() => onStep(i)}
+          >
+            {i + 1}. {title}
+          </button>
+        </li>
+      ))}
+    </ol>
   );
 }
 

@@ -56,20 +56,26 @@ export function OrderCard() {
               names={names}
             />
           </div>
-          <p role="status" class="verdict" data-change={moved.change}>
-            {moved.change <= kRounding ? (
-              <>
-                <strong>It does not notice.</strong> Every word gets the very vector it had before, only at its new place (largest
-                difference {moved.change.toExponential(0).replace('-', '−')}).
-              </>
-            ) : (
-              <>
-                <strong>It notices.</strong> The words' new vectors differ from those before by up to {moved.change.toFixed(3)}.
-              </>
-            )}
-          </p>
+          <Verdict change={moved.change} />
         </>
       )}
     </article>
+  );
+}
+
+function Verdict({ change }: { change: number }) {
+  return (
+    <p role="status" class="verdict" data-change={change}>
+      {change <= kRounding ? (
+        <>
+          <strong>It does not notice.</strong> Every word gets the very vector it had before, only at its new place (largest
+          difference {change.toExponential(0).replace('-', '−')}).
+        </>
+      ) : (
+        <>
+          <strong>It notices.</strong> The words' new vectors differ from those before by up to {change.toFixed(3)}.
+        </>
+      )}
+    </p>
   );
 }

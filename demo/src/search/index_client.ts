@@ -26,7 +26,8 @@ export function startIndexWorker(): IndexClient {
       });
   return {
     chunk: call('chunk'),
-    build: call('build'),
+    arrange: call('arrange'),
+    keep: call('keep'),
     restore: call('restore'),
     forget: call('forget'),
     search: call('search'),

@@ -14,6 +14,7 @@ interface Index extends IndexFacts {
 
 const kVersion = 1; // of what is kept
 const kMostClusters = 8;
+const kNames = 3; // words that name a cluster
 const kPiecesOfCluster = 5; // of fewer pieces, fewer clusters
 
 let index: Index | undefined;
@@ -22,14 +23,40 @@ let tokenizer: Promise<Tokenizer> | undefined; // a worker sees one model only
 const dimOf = ({ vectors, pieces }: Pick<Index, 'vectors' | 'pieces'>) => vectors.length / pieces.length;
 const keyOf = (fingerprint: string) => `${kVersion} ${fingerprint}`;
 
-function pictureOf(facts: Omit<IndexFacts, 'picture' | 'built'>, vectors: Float32Array, plane: Plane): Picture {
+/** An index that lacks its clusters' names, and so is not kept yet. */
+interface Arranged {
+  facts: Omit<IndexFacts, 'picture' | 'built'>;
+  vectors: Float32Array;
+  plane: Plane;
+  labels: Int32Array;
+  /** [clusters, dim] */
+  centroids: Tensor<'float32'>;
+  candidates: string[][];
+}
+
+let arranged: Arranged | undefined;
+
+function arrangeAll(facts: Arranged['facts'], vectors: Float32Array): Arranged {
   const { docs, pieces } = facts;
   const dim = vectors.length / pieces.length;
   const count = Math.max(1, Math.min(kMostClusters, Math.floor(pieces.length / kPiecesOfCluster)));
-  const { labels } = k_means(new Tensor('float32', vectors, [pieces.length, dim]), count, { n_init: 2, max_iterations: 50 });
+  const tensor = new Tensor('float32', vectors, [pieces.length, dim]);
+  const { labels, centroids } = k_means(tensor, count, { n_init: 2, max_iterations: 50 });
   const texts = pieces.map(({ doc, start, end }) => docs[doc]?.text.slice(start, end) ?? '');
-  const [first, second] = plane.shares;
-  return { points: project(vectors, dim, plane), labels, terms: termsOf(texts, labels, count), share: first + second };
+  const candidates = termsOf(texts, labels, count);
+  return { facts, vectors, plane: principalPlane(vectors, dim), labels, centroids, candidates };
+}
+
+/** Of each cluster's candidates the nearest to its middle. */
+function namesOf({ candidates, centroids }: Arranged, words: readonly string[], wordVectors: Float32Array): string[][] {
+  if (words.length === 0) return candidates;
+  const tensor = new Tensor('float32', wordVectors, [words.length, wordVectors.length / words.length]);
+  return semantic_search(centroids, tensor, { top_k: words.length }).map((hits, cluster) =>
+    hits
+      .map(({ corpus_id }) => words[corpus_id] as string)
+      .filter((word) => candidates[cluster]?.includes(word))
+      .slice(0, kNames),
+  );
 }
 
 const factsOf = ({ docs, pieces, size, picture, built }: Index): IndexFacts => ({ docs, pieces, size, picture, built });
@@ -39,10 +66,18 @@ const calls: IndexCalls = {
     const cut = await (tokenizer ??= AutoTokenizer.from_pretrained(model));
     return cut.chunk(text, { max_tokens: size }).map(({ start, end, tokens }) => ({ start, end, tokens }));
   },
-  async build(fingerprint, facts, name, vectors) {
-    const plane = principalPlane(vectors, vectors.length / facts.pieces.length);
-    const picture = pictureOf(facts, vectors, plane);
+  async arrange(facts, vectors) {
+    arranged = arrangeAll(facts, vectors);
+    return arranged.candidates;
+  },
+  async keep(fingerprint, name, words, wordVectors) {
+    if (!arranged) throw new Error('nothing was arranged');
+    const { facts, vectors, plane, labels } = arranged;
+    const [first, second] = plane.shares;
+    const points = project(vectors, vectors.length / facts.pieces.length, plane);
+    const picture: Picture = { points, labels, terms: namesOf(arranged, words, wordVectors), share: first + second };
     index = { ...facts, name, vectors, plane, picture, built: Date.now() };
+    arranged = undefined;
     const kept = await put(keyOf(fingerprint), index).catch((error: Error) => error);
     return { ...factsOf(index), ...(kept instanceof Error && { unkept: kept.message }) };
   },

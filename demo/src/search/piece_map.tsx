@@ -119,7 +119,7 @@ export function PieceMap(props: MapProps) {
 
 function Legend({ facts }: { facts: IndexFacts }) {
   return (
-    <ul class="legend" aria-label="Clusters, by their most telling words">
+    <ul class="legend" aria-label="Clusters, by words near their middles">
       {facts.picture.terms.map((terms, cluster) => (
         <li key={cluster}>
           <span class="dot" data-cluster={cluster} aria-hidden="true" /> {terms.join(', ') || '…'}

@@ -46,12 +46,10 @@ export interface Hit {
 /** What the worker does. fingerprint: of the model whose vectors they are. */
 export interface IndexCalls {
   chunk(model: ModelSpecifier | null, text: string, size: number): Promise<Omit<Piece, 'doc'>[]>;
-  build(
-    fingerprint: string,
-    index: Omit<IndexFacts, 'picture' | 'built'>,
-    name: string,
-    vectors: Float32Array,
-  ): Promise<IndexFacts>;
+  /** Lays the pieces out; answers words that might name each cluster, whose vectors `keep` needs. */
+  arrange(index: Omit<IndexFacts, 'picture' | 'built'>, vectors: Float32Array): Promise<string[][]>;
+  /** Names the clusters by the words nearest to their middles, and keeps the index. name: the model's. */
+  keep(fingerprint: string, name: string, words: string[], wordVectors: Float32Array): Promise<IndexFacts>;
   /** The kept index of a model; undefined: there is none. */
   restore(fingerprint: string): Promise<IndexFacts | undefined>;
   /** Takes the index out of the browser's database. */

@@ -1,4 +1,4 @@
-// Words that tell a group of texts from the others, to name it by.
+// Words that tell a group of texts from the others: candidates to name it by.
 
 // The most frequent words of English, which name nothing.
 const kCommon = new Set(
@@ -10,8 +10,8 @@ const kCommon = new Set(
 
 const wordsOf = (text: string) => (text.toLowerCase().match(/\p{L}{3,}/gu) ?? []).filter((word) => !kCommon.has(word));
 
-/** For each of `count` groups its most telling words. labels: the group of each text. */
-export function termsOf(texts: readonly string[], labels: Int32Array, count: number, most = 3): string[][] {
+/** For each of `count` groups words that are more at home in it than elsewhere, the most telling first. labels: the group of each text. */
+export function termsOf(texts: readonly string[], labels: Int32Array, count: number, most = 20): string[][] {
   const groups = Array.from({ length: count }, () => new Map<string, number>());
   const everywhere = new Map<string, number>();
   texts.forEach((text, i) => {

@@ -64,12 +64,48 @@ async function embedPieces(
   return vectors;
 }
 
-export function useIndex(props: PanelProps): IndexControl {
-  const { model, options } = props;
-  const [state, setState] = useState<IndexState>({ opening: true, restored: false });
-  const tools = useRef<Promise<Tools> | undefined>(undefined);
-  const controller = useRef<AbortController | undefined>(undefined);
+/** From texts to a kept index. show: told how far it is. */
+async function buildIndex(
+  { embed, client, fingerprint }: Tools,
+  { model, options }: PanelProps,
+  docs: Doc[],
+  size: number,
+  signal: AbortSignal,
+  show: (progress: BuildProgress) => void,
+): Promise<IndexFacts> {
+  const pieces: Piece[] = [];
+  for (const [doc, { text }] of docs.entries()) {
+    for (const piece of await client.chunk(model.source, text, size)) pieces.push({ doc, ...piece });
+    signal.throwIfAborted();
+    show({ stage: 'cut', done: doc + 1, total: docs.length });
+  }
+  if (pieces.length === 0) throw new Error('There is no text in what was given.');
+  const texts = pieces.map(({ doc, start, end }) => (docs[doc] as Doc).text.slice(start, end));
+  const begun = performance.now();
+  const report = (done: number) =>
+    show({ stage: 'embed', done, total: texts.length, rate: (1000 * done) / (performance.now() - begun) });
+  report(0);
+  const vectors = await embedPieces(embed, texts, { ...options, signal }, report);
+  show({ stage: 'arrange', done: 0, total: 0 });
+  const words = [...new Set((await client.arrange({ docs, pieces, size }, vectors)).flat())];
+  const wordVectors = await embedPieces(embed, words, { ...options, signal }, () => {});
+  signal.throwIfAborted();
+  return client.keep(fingerprint, model.name, words, wordVectors);
+}
 
+/** What stays of the state while another index is built, or building it was given up. */
+const idle = ({ facts, restored, ms }: IndexState): IndexState => ({
+  opening: false,
+  restored,
+  ...(facts && { facts }),
+  ...(ms !== undefined && { ms }),
+});
+
+const kNone: IndexState = { opening: false, restored: false };
+
+/** The workers, from when the panel is first shown to when it goes; and the index that was kept. */
+function useTools(props: PanelProps, onState: (state: IndexState) => void) {
+  const tools = useRef<Promise<Tools> | undefined>(undefined);
   useEffect(() => {
     let gone = false;
     const client = startIndexWorker();
@@ -78,45 +114,34 @@ export function useIndex(props: PanelProps): IndexControl {
       .then(async ({ fingerprint }) => {
         // Where the browser keeps nothing (a private window, for one) there is no index yet.
         const facts = await client.restore(fingerprint).catch(() => undefined);
-        if (!gone) setState({ opening: false, restored: facts !== undefined, ...(facts && { facts }) });
+        if (!gone) onState(facts ? { opening: false, restored: true, facts } : kNone);
       })
-      .catch((error: Error) => !gone && setState({ opening: false, restored: false, error }));
+      .catch((error: Error) => !gone && onState({ ...kNone, error }));
     return () => {
       gone = true;
-      controller.current?.abort();
       client.end();
       void opening.then(({ embed }) => embed.dispose()).catch(() => {});
     };
   }, []);
+  return async () => (await tools.current) as Tools;
+}
+
+export function useIndex(props: PanelProps): IndexControl {
+  const [state, setState] = useState<IndexState>({ opening: true, restored: false });
+  const controller = useRef<AbortController | undefined>(undefined);
+  const tools = useTools(props, setState);
+  useEffect(() => () => controller.current?.abort(), []);
 
   const build = async (docs: Doc[], size: number) => {
     const { signal } = (controller.current = new AbortController());
     const start = performance.now();
-    const show = (building: BuildProgress) => {
-      if (!signal.aborted) setState((before) => ({ opening: false, restored: false, building, ...keepFacts(before) }));
-    };
+    const show = (building: BuildProgress) => !signal.aborted && setState((before) => ({ ...idle(before), building }));
     show({ stage: 'cut', done: 0, total: docs.length });
     try {
-      const { embed, client, fingerprint } = (await tools.current) as Tools;
-      const pieces: Piece[] = [];
-      for (const [doc, { text }] of docs.entries()) {
-        for (const piece of await client.chunk(model.source, text, size)) pieces.push({ doc, ...piece });
-        signal.throwIfAborted();
-        show({ stage: 'cut', done: doc + 1, total: docs.length });
-      }
-      if (pieces.length === 0) throw new Error('There is no text in what was given.');
-      const texts = pieces.map(({ doc, start: from, end }) => (docs[doc] as Doc).text.slice(from, end));
-      const begun = performance.now();
-      const report = (done: number) =>
-        show({ stage: 'embed', done, total: texts.length, rate: (1000 * done) / (performance.now() - begun) });
-      report(0);
-      const vectors = await embedPieces(embed, texts, { ...options, signal }, report);
-      show({ stage: 'arrange', done: 0, total: 0 });
-      const facts = await client.build(fingerprint, { docs, pieces, size }, model.name, vectors);
-      if (!signal.aborted) setState({ opening: false, restored: false, facts, ms: performance.now() - start });
+      const facts = await buildIndex(await tools(), props, docs, size, signal, show);
+      if (!signal.aborted) setState({ ...kNone, facts, ms: performance.now() - start });
     } catch (error) {
-      if (signal.aborted) return;
-      setState((before) => ({ opening: false, restored: false, error: error as Error, ...keepFacts(before) }));
+      if (!signal.aborted) setState((before) => ({ ...idle(before), error: error as Error }));
     }
   };
 
@@ -125,21 +150,20 @@ export function useIndex(props: PanelProps): IndexControl {
     build: (docs, size) => void build(docs, size),
     cancel: () => {
       controller.current?.abort();
-      setState((before) => ({ opening: false, restored: false, ...keepFacts(before) }));
+      setState(idle);
     },
     forget: () => {
-      setState({ opening: false, restored: false });
-      void tools.current?.then(({ client, fingerprint }) => client.forget(fingerprint)).catch(() => {});
+      setState(kNone);
+      void tools()
+        .then(({ client, fingerprint }) => client.forget(fingerprint))
+        .catch(() => {});
     },
     async search(query, count) {
-      const { embed, client } = (await tools.current) as Tools;
+      const { embed, client } = await tools();
       const start = performance.now();
-      const { data } = await embed.encode_query(query, options);
+      const { data } = await embed.encode_query(query, props.options);
       const found = await client.search(data, count);
       return { ...found, ms: performance.now() - start };
     },
   };
 }
-
-/** The index that was there stays until another has taken its place. */
-const keepFacts = ({ facts }: IndexState) => (facts ? { facts } : {});
