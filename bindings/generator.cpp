@@ -37,7 +37,8 @@ GenerateRequest to_request(const val& options) {
     if (const auto given = optional_field<double>(options, key)) value = static_cast<std::int64_t>(*given);
   };
   const auto number = [&](const char* key, double& value) { value = optional_field<double>(options, key).value_or(value); };
-  if (const auto given = optional_field<double>(options, "max_new_tokens")) request.max_new_tokens = static_cast<std::int64_t>(*given);
+  if (const auto given = optional_field<double>(options, "max_new_tokens"))
+    request.max_new_tokens = static_cast<std::int64_t>(*given);
   if (const auto given = optional_field<double>(options, "max_length")) request.max_length = static_cast<std::int64_t>(*given);
   count("min_length", request.min_length);
   count("min_new_tokens", out.min_new_tokens);
@@ -170,9 +171,7 @@ class GeneratorHandle {
   val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
     return wattn::encode(generator_->tokenizer(), text, lengths, pair_text, pair_lengths, options);
   }
-  val count(val text, val lengths, val options) const {
-    return wattn::count(generator_->tokenizer(), text, lengths, options);
-  }
+  val count(val text, val lengths, val options) const { return wattn::count(generator_->tokenizer(), text, lengths, options); }
   val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
     return wattn::decode(generator_->tokenizer(), ids, skip_special_tokens, clean_up_spaces);
   }

@@ -239,7 +239,8 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
   loader->weights_.emplace(std::move(slots), std::vector<std::string>(arch.value()->ignored.begin(), arch.value()->ignored.end()),
                            [loader = loader.get(), arch = arch.value()](std::string_view name) {
                              const std::string& file = loader->weight_files_[loader->files_begun_ - 1];
-                             if (file.ends_with(".gguf")) return canonical_weight_name(*arch, canonical_gguf_name(arch->gguf_names, name));
+                             if (file.ends_with(".gguf"))
+                               return canonical_weight_name(*arch, canonical_gguf_name(arch->gguf_names, name));
                              // A module's tensors carry its folder.
                              const std::size_t folder = file.rfind('/') + 1;
                              return folder > 0 ? file.substr(0, folder) + std::string(name) : canonical_weight_name(*arch, name);

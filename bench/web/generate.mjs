@@ -43,7 +43,9 @@ function makeModel() {
   const length = Buffer.alloc(8);
   length.writeBigUInt64LE(BigInt(text.length));
   writeFileSync(join(folder, 'model.safetensors'), Buffer.concat([length, text, ...parts]));
-  const words = Array.from({ length: vocab }, (_, i) => (i < 3 ? ['<unk>', '<s>', '</s>'][i] : i < 256 ? String.fromCharCode(i) : `~${i}`));
+  const words = Array.from({ length: vocab }, (_, i) =>
+    i < 3 ? ['<unk>', '<s>', '</s>'][i] : i < 256 ? String.fromCharCode(i) : `~${i}`,
+  );
   const model = { type: 'BPE', unk_token: '<unk>', vocab: Object.fromEntries(words.map((word, i) => [word, i])), merges: [] };
   writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify({ version: '1.0', added_tokens: [], model }));
   writeFileSync(join(folder, 'config.json'), JSON.stringify(config));
@@ -89,5 +91,6 @@ for (const dtype of ['f32', 'q16', 'q8']) {
   const write = (await took(kNew + 1)) - read;
   console.log(`wattn ${dtype}: reads ${(kPrompt / read).toFixed(0)} tokens/s, writes ${(kNew / write).toFixed(1)} tokens/s`);
   await generate.dispose();
-  if (dtype === 'f32' && process.env.WATTN_BENCH_PYTHON) spawnSync(process.env.WATTN_BENCH_PYTHON, ['-c', python], { stdio: ['ignore', 'inherit', 'ignore'] });
+  if (dtype === 'f32' && process.env.WATTN_BENCH_PYTHON)
+    spawnSync(process.env.WATTN_BENCH_PYTHON, ['-c', python], { stdio: ['ignore', 'inherit', 'ignore'] });
 }

@@ -42,15 +42,16 @@ std::uint64_t Generator::run_bytes(std::int64_t places, std::int64_t length) con
   arena.take<float>(token_budget() * config.hidden_size);
   arena.take<float>(places * config.hidden_size);
   arena.take<float>(places * config.vocab_size);
-  return arena.used() + std::max(decoder_.forward_bytes(token_budget(), cache.length, team_.threads()), decoder_.head_bytes(places));
+  return arena.used() +
+         std::max(decoder_.forward_bytes(token_budget(), cache.length, team_.threads()), decoder_.head_bytes(places));
 }
 
 Result<void> Generator::make_room(std::int64_t places, std::int64_t length) {
   const std::uint64_t bytes = run_bytes(places, length);
   if (bytes > arena_.bytes()) {
     arena_ = Arena();  // first: two do not fit where one does
-    auto arena = Arena::with_bytes(
-        bytes, "the cache of " + std::to_string(places) + " sequences of " + std::to_string(length) + " tokens");
+    auto arena =
+        Arena::with_bytes(bytes, "the cache of " + std::to_string(places) + " sequences of " + std::to_string(length) + " tokens");
     if (!arena.ok()) return arena.error();
     arena_ = std::move(arena).value();
   }

@@ -96,9 +96,8 @@ void Processors::keep_top_p(float* scores) {
   std::copy_n(scores, vocab_, scratch_.begin());
   kernels_.softmax_rows(scratch_.data(), 1, vocab_, vocab_);
   std::iota(order_.begin(), order_.end(), 0);
-  std::sort(order_.begin(), order_.end(), [&](std::int32_t a, std::int32_t b) {
-    return scores[a] != scores[b] ? scores[a] < scores[b] : a < b;
-  });
+  std::sort(order_.begin(), order_.end(),
+            [&](std::int32_t a, std::int32_t b) { return scores[a] != scores[b] ? scores[a] < scores[b] : a < b; });
   const double gone = 1 - options_.top_p;
   double sum = 0;
   for (std::size_t i = 0; i + 1 < order_.size(); ++i) {

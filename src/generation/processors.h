@@ -33,9 +33,9 @@ class Processors {
   std::int64_t prompt_;
   std::int64_t vocab_;
   const Kernels& kernels_;
-  std::vector<std::uint8_t> seen_;    // [vocab]
-  std::vector<float> scratch_;        // [vocab]
-  std::vector<std::int32_t> order_;   // [vocab]
+  std::vector<std::uint8_t> seen_;   // [vocab]
+  std::vector<float> scratch_;       // [vocab]
+  std::vector<std::int32_t> order_;  // [vocab]
 };
 
 }  // namespace wattn

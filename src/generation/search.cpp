@@ -11,8 +11,6 @@
 namespace wattn {
 namespace {
 
-
-
 // The place that a draw of [0, 1) falls on.
 std::int32_t draw(const float* probabilities, std::int64_t count, double left) {
   std::int64_t last = 0;
@@ -154,7 +152,8 @@ Result<void> Search::check(const GenerateOptions& options, std::int64_t vocab) {
     return wrong("repetition_penalty", "a number above 0", number(options.repetition_penalty));
   }
   if (!(std::abs(options.length_penalty) < 1e3)) return wrong("length_penalty", "a number", number(options.length_penalty));
-  if (options.do_sample && options.num_beams > 1) return wrong("num_beams", "1 beside do_sample", std::to_string(options.num_beams));
+  if (options.do_sample && options.num_beams > 1)
+    return wrong("num_beams", "1 beside do_sample", std::to_string(options.num_beams));
   if (!options.do_sample && options.num_return_sequences > options.num_beams) {
     return wrong("num_return_sequences", "at most num_beams, or do_sample beside it", std::to_string(options.num_return_sequences));
   }

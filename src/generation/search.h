@@ -1,5 +1,5 @@
-// Search: the tokens of one prompt's continuations, chosen from the logits of each step; greedy, drawn, or by beams, as transformers'
-// generate() has them. It knows no model: whoever owns one runs what next() asks for and gives the logits to take().
+// Search: the tokens of one prompt's continuations, chosen from the logits of each step; greedy, drawn, or by beams, as
+// transformers' generate() has them. It knows no model: whoever owns one runs what next() asks for and gives the logits to take().
 #pragma once
 
 #include <cstdint>

@@ -74,7 +74,7 @@ struct DecoderNames {
   const char* feed_forward_norm = nullptr;
   const char* final_norm = nullptr;
   const char* head = "lm_head";
-  bool transposed = false;  // matrices are [in, out] in safetensors
+  bool transposed = false;      // matrices are [in, out] in safetensors
   bool turned_in_gguf = false;  // llama.cpp keeps the two halves of each query's and key's head in turns
 };
 

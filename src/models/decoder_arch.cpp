@@ -19,8 +19,8 @@ constexpr DecoderSize kSizes[] = {
 
 // Of families that are not here, under model types that are: they change the arithmetic.
 constexpr const char* kForeignKeys[] = {
-    "partial_rotary_factor", "attn_logit_softcapping", "final_logit_softcapping", "logit_scale",     "embedding_multiplier",
-    "residual_multiplier",   "attention_multiplier",   "logits_scaling",          "no_rope_layers",  "num_local_experts",
+    "partial_rotary_factor", "attn_logit_softcapping", "final_logit_softcapping", "logit_scale",    "embedding_multiplier",
+    "residual_multiplier",   "attention_multiplier",   "logits_scaling",          "no_rope_layers", "num_local_experts",
     "num_experts",           "attention_sinks",        "rope_interleaved",        "parallel_attn"};
 
 }  // namespace
@@ -34,7 +34,8 @@ std::string canonical_decoder_name(const DecoderArch& arch, std::string_view nam
 Result<void> check_heads(JsonRef config, const char* key, DecoderConfig& out) {
   constexpr std::int64_t kMost = 1 << 12;
   const JsonRef kv_heads = config["num_key_value_heads"];
-  const auto kv = kv_heads.is_null() ? Result<std::int64_t>(out.num_attention_heads) : config_size(config, "num_key_value_heads", kMost);
+  const auto kv =
+      kv_heads.is_null() ? Result<std::int64_t>(out.num_attention_heads) : config_size(config, "num_key_value_heads", kMost);
   if (!kv.ok()) return kv.error();
   out.num_key_value_heads = kv.value();
   if (out.num_attention_heads % kv.value() != 0) {

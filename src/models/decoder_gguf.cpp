@@ -34,9 +34,9 @@ Result<std::string> rope_text(const GgufMetadata& metadata, const std::string& p
 
 std::string token_ids(const GgufMetadata& metadata) {
   std::string out;
-  for (const auto& [field, key] : {std::pair("bos_token_id", "tokenizer.ggml.bos_token_id"),
-                                   std::pair("eos_token_id", "tokenizer.ggml.eos_token_id"),
-                                   std::pair("pad_token_id", "tokenizer.ggml.padding_token_id")}) {
+  for (const auto& [field, key] :
+       {std::pair("bos_token_id", "tokenizer.ggml.bos_token_id"), std::pair("eos_token_id", "tokenizer.ggml.eos_token_id"),
+        std::pair("pad_token_id", "tokenizer.ggml.padding_token_id")}) {
     const auto id = metadata.number(key);
     if (id && *id >= 0 && *id < 1 << 30) out += std::string(out.empty() ? "\"" : ", \"") + field + "\": " + number_text(*id);
   }

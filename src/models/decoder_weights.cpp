@@ -32,9 +32,8 @@ void turned_linear(SlotList& list, const std::string& name, const Linear& layer,
     const std::int64_t at = i % head_dim;
     return first + i - at + at % 2 * (head_dim / 2) + at / 2;
   };
-  list.slots.push_back({name + ".weight", {out, layer.in}, true, [=](std::int64_t i, const float* row) {
-                          set_weight_row(layer, place(i), row);
-                        }});
+  list.slots.push_back(
+      {name + ".weight", {out, layer.in}, true, [=](std::int64_t i, const float* row) { set_weight_row(layer, place(i), row); }});
   if (!bias) return;
   list.slots.push_back({name + ".bias", {out}, true, [=](std::int64_t, const float* row) {
                           for (std::int64_t i = 0; i < out; ++i) layer.bias[place(i)] = row[i];

@@ -62,12 +62,8 @@ constexpr GgufName kGgufNames[] = {
     {"output", "lm_head"},
 };
 constexpr GgufField kGgufFields[] = {
-    {"n_embd", "embedding_length"},
-    {"n_layer", "block_count"},
-    {"n_head", "attention.head_count"},
-    {"n_inner", "feed_forward_length"},
-    {"n_positions", "context_length"},
-    {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
+    {"n_embd", "embedding_length"},     {"n_layer", "block_count"},        {"n_head", "attention.head_count"},
+    {"n_inner", "feed_forward_length"}, {"n_positions", "context_length"}, {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Qwen3, arXiv 2505.09388; transformers/models/qwen3/modeling_qwen3.py (v5.23.0). Against Llama: queries and keys pass an RMSNorm of
-// each head before their positions; a head's width is its own; upper layers may see a window only.
+// Qwen3, arXiv 2505.09388; transformers/models/qwen3/modeling_qwen3.py (v5.23.0). Against Llama: queries and keys pass an RMSNorm
+// of each head before their positions; a head's width is its own; upper layers may see a window only.
 #include "models/decoder_arch.h"
 
 namespace wattn {

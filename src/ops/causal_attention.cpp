@@ -57,7 +57,8 @@ void score(Head& head, const Queries& queries) {
     float* row = head.scores + i * head.keys;
     const std::int64_t own = queries.position + i * queries.step - head.first;
     std::fill(row + own + 1, row + head.keys, -std::numeric_limits<float>::infinity());
-    if (head.window >= 0 && own >= head.window) std::fill(row, row + own - head.window + 1, -std::numeric_limits<float>::infinity());
+    if (head.window >= 0 && own >= head.window)
+      std::fill(row, row + own - head.window + 1, -std::numeric_limits<float>::infinity());
   }
   head.kernels.softmax_rows(head.scores, queries.rows, head.keys, head.keys);
 }

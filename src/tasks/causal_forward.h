@@ -20,12 +20,13 @@ struct CausalForwardOptions {
 
 // Of one sequence.
 struct CausalForwardResult {
-  std::vector<float> last_hidden_state;           // [tokens, hidden]
-  std::vector<float> logits;                      // [tokens, vocab]
-  std::vector<std::vector<float>> hidden_states;  // [layers + 1] of [tokens, hidden]: the embeddings, each layer, the last after the norm
-  std::vector<std::vector<float>> attentions;     // [layers] of [heads, tokens, tokens]
-  std::vector<std::int32_t> lens_ids;             // [layers + 1, tokens, logit_lens] the likeliest by final norm and head, best first
-  std::vector<float> lens_logits;                 // the same
+  std::vector<float> last_hidden_state;  // [tokens, hidden]
+  std::vector<float> logits;             // [tokens, vocab]
+  std::vector<std::vector<float>>
+      hidden_states;  // [layers + 1] of [tokens, hidden]: the embeddings, each layer, the last after the norm
+  std::vector<std::vector<float>> attentions;  // [layers] of [heads, tokens, tokens]
+  std::vector<std::int32_t> lens_ids;          // [layers + 1, tokens, logit_lens] the likeliest by final norm and head, best first
+  std::vector<float> lens_logits;              // the same
 };
 
 Result<CausalForwardResult> causal_forward(Generator& generator, std::span<const std::int32_t> ids,

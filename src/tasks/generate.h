@@ -15,11 +15,11 @@
 namespace wattn {
 
 struct GenerateRequest {
-  GenerateOptions options{};                      // max_new_tokens is set from the next two
-  std::optional<std::int64_t> max_new_tokens{};   // of neither: kUsualTokens, or as many as there is room for
-  std::optional<std::int64_t> max_length{};       // the prompt's tokens counted
-  std::int64_t min_length = 0;                    // the prompt's tokens counted
-  std::vector<std::string> stop_strings{};        // text that ends a sequence; it stays in the text
+  GenerateOptions options{};                     // max_new_tokens is set from the next two
+  std::optional<std::int64_t> max_new_tokens{};  // of neither: kUsualTokens, or as many as there is room for
+  std::optional<std::int64_t> max_length{};      // the prompt's tokens counted
+  std::int64_t min_length = 0;                   // the prompt's tokens counted
+  std::vector<std::string> stop_strings{};       // text that ends a sequence; it stays in the text
 };
 
 class Generation {
@@ -43,12 +43,12 @@ class Generation {
 
   struct Prompt {
     std::unique_ptr<Search> search;
-    std::vector<std::int32_t> tokens{};   // the prompt
-    std::vector<std::int32_t> places{};   // [width] the running sequences' first, then the free ones
-    std::vector<std::int32_t> spare{};    // [width] for changing places
-    std::int64_t running = 1;             // sequences at the last step
-    std::int64_t read = 0;                // tokens in each running place
-    std::size_t shown = 0;                // by take_new
+    std::vector<std::int32_t> tokens{};  // the prompt
+    std::vector<std::int32_t> places{};  // [width] the running sequences' first, then the free ones
+    std::vector<std::int32_t> spare{};   // [width] for changing places
+    std::int64_t running = 1;            // sequences at the last step
+    std::int64_t read = 0;               // tokens in each running place
+    std::size_t shown = 0;               // by take_new
   };
 
   Result<void> read_prompts();

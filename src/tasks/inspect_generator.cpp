@@ -22,15 +22,19 @@ std::vector<SummaryRow> inspect(const Generator& generator, std::int64_t seq) {
     if (is(slot.name, names.attention_output)) {
       const std::int64_t keys = config.is_local(layer) ? std::min(seq, config.local_window) : seq;
       const std::int64_t pairs = keys * seq - keys * (keys - 1) / 2;  // queries and the keys they see
-      rows.push_back({"softmax(q k^T / sqrt(head_dim)) v", "Attention", {}, {seq, config.query_width()}, 0,
-                      2 * pairs * config.query_width()});
+      rows.push_back(
+          {"softmax(q k^T / sqrt(head_dim)) v", "Attention", {}, {seq, config.query_width()}, 0, 2 * pairs * config.query_width()});
     }
     const std::string name = slot.name.substr(0, slot.name.rfind('.'));
     const bool table = name == names.word_embeddings || (names.position_embeddings && name == names.position_embeddings);
     const bool norm = slot.shape.size() == 1;
     const char* norm_name = config.norm == NormKind::kRms ? "RMSNorm" : "LayerNorm";
     const Shape output = norm ? Shape{seq, size} : Shape{seq, table ? slot.shape[1] : slot.shape[0]};
-    rows.push_back({name, table ? "Embedding" : norm ? norm_name : "Linear", slot.shape, output, size, table || norm ? 0 : seq * size});
+    rows.push_back({name,
+                    table  ? "Embedding"
+                    : norm ? norm_name
+                           : "Linear",
+                    slot.shape, output, size, table || norm ? 0 : seq * size});
     if (is(slot.name, names.down)) ++layer;
   }
   if (config.tie_word_embeddings) {

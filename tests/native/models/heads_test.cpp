@@ -129,8 +129,9 @@ TEST(Heads, AreRefusedByName) {
     EXPECT_NE(message.find(part), std::string::npos) << config << ": " << message;
   }
   EXPECT_NE(error_of(HeadKind::kAnswer, R"({"model_type": "nomic_bert"})").find("ForQuestionAnswering"), std::string::npos);
-  EXPECT_NE(error_of(HeadKind::kSequence, R"({"model_type": "modernbert", "classifier_pooling": "max"})").find("classifier_pooling"),
-            std::string::npos);
+  EXPECT_NE(
+      error_of(HeadKind::kSequence, R"({"model_type": "modernbert", "classifier_pooling": "max"})").find("classifier_pooling"),
+      std::string::npos);
   EXPECT_NE(error_of(HeadKind::kMaskedLm, R"({"model_type": "modernbert", "decoder_bias": false})").find("decoder_bias"),
             std::string::npos);
   EXPECT_NE(error_of(HeadKind::kMaskedLm, R"({"model_type": "bert", "tie_word_embeddings": false})").find("tie_word_embeddings"),

@@ -1,5 +1,5 @@
-// Decoders against torch and transformers: logits, hidden states, attentions, and what generate() makes; and that nothing depends on
-// company, pieces or steps.
+// Decoders against torch and transformers: logits, hidden states, attentions, and what generate() makes; and that nothing depends
+// on company, pieces or steps.
 #include "tasks/generate.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,8 @@ GenerateRequest to_request(JsonRef options, std::int64_t max_new_tokens) {
   return request;
 }
 
-std::vector<std::vector<Generated>> generate(Generator& generator, const std::vector<Ids>& prompts, const GenerateRequest& request) {
+std::vector<std::vector<Generated>> generate(Generator& generator, const std::vector<Ids>& prompts,
+                                             const GenerateRequest& request) {
   auto generation = Generation::begin(generator, prompts, request);
   EXPECT_TRUE(generation.ok()) << generation.error().message;
   if (!generation.ok()) return {};
@@ -102,17 +103,18 @@ TEST(CausalForward, EveryTensorIsTorchs) {
     const std::vector<float> all = read_floats(golden(kFolder + name + "/expected.f32"));
     for (std::size_t i = 0; i < expected.root()["inputs"].size(); ++i) {
       const JsonRef input = expected.root()["inputs"][i];
-      const auto result =
-          look(*generator, to_ids(input["input_ids"]), {.output_hidden_states = true, .output_attentions = true});
+      const auto result = look(*generator, to_ids(input["input_ids"]), {.output_hidden_states = true, .output_attentions = true});
       std::map<std::string, std::vector<float>> got{{"logits", result.logits}};
-      for (std::size_t l = 0; l < result.hidden_states.size(); ++l) got["hidden_states." + std::to_string(l)] = result.hidden_states[l];
+      for (std::size_t l = 0; l < result.hidden_states.size(); ++l)
+        got["hidden_states." + std::to_string(l)] = result.hidden_states[l];
       for (std::size_t l = 0; l < result.attentions.size(); ++l) got["attentions." + std::to_string(l)] = result.attentions[l];
       for (const auto& [tensor, about] : input["tensors"].members()) {
         const auto at = got.find(std::string(tensor));
         ASSERT_NE(at, got.end()) << name << " " << tensor;
         const auto offset = static_cast<std::size_t>(about["offset"].as_int().value());
         double worst = 0;
-        for (std::size_t j = 0; j < at->second.size(); ++j) worst = std::max<double>(worst, std::abs(at->second[j] - all[offset + j]));
+        for (std::size_t j = 0; j < at->second.size(); ++j)
+          worst = std::max<double>(worst, std::abs(at->second[j] - all[offset + j]));
         EXPECT_LE(worst, bound(input["tensors"], tensor)) << name << ", input " << i << ", " << tensor;
       }
       EXPECT_EQ(got.size(), input["tensors"].size());
