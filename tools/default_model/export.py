@@ -124,6 +124,8 @@ def main():
         "steps": saved["step"],
         "parameters": sum(p.numel() for p in model.parameters()),
         "corpus": json.loads((out / "corpus.json").read_text()),
+        "sentiment_texts": len(np.load(out / "feelings.npy", mmap_mode="r")),
+        "judge": float((out / "judge.txt").read_text()),
         "texts_used": json.loads((out / "teacher.json").read_text())["done"],
         "scores": scores,
         "vectors": {"texts": texts, "first_8": [[round(float(x), 6) for x in row[:8]] for row in embed(texts)]},

@@ -129,7 +129,9 @@ def tune(judge, known, steps, saved, held_out):
     for step in range(begin, steps + 1):
         if step % 250 == 0 or step == steps:
             torch.save({"judge": judge.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, saved)
-            print(f"step {step}: SST test {accuracy(judge, held_out):.4f}; {time.time() - since:.0f} s", flush=True)
+            score = accuracy(judge, held_out)
+            saved.with_suffix(".txt").write_text(f"{score:.4f}")
+            print(f"step {step}: SST test {score:.4f}; {time.time() - since:.0f} s", flush=True)
         if step == steps:
             return
         judge.train()
