@@ -12,7 +12,7 @@ export function giveWasm(given: Env['wasm']): void {
 
 const absent = (): never => {
   throw new UnsupportedError(
-    "wattn/inline: the code that trains tokenizers is not in it; import from 'wattn', or say by the option 'wasm' where wattn-tokenizer.wasm is",
+    "wattn/inline: the code that trains tokenizers is not in it; take the entry wattn, or say by the option 'wasm' where wattn-tokenizer.wasm is",
   );
 };
 
