@@ -25,12 +25,21 @@ const inline = {
     {
       name: 'inline',
       setup({ onResolve }) {
-        onResolve({ filter: /\/(wasm_files|wasm_files_nn|wasm_files_generate|worker_scripts)\.js$/ }, ({ path }) => ({
+        onResolve({ filter: /\/(wasm_files(_nn|_tokenizer|_generate)?|worker_scripts)\.js$/ }, ({ path }) => ({
           path: join(root, 'web', path.replace('.js', '_inline.ts')),
         }));
       },
     },
   ],
+};
+
+/**
+ * Node's own files find each other where they lie, also when a bundler made a server of them (Next.js): so they must not have the form by
+ * which bundlers take files along, and which they answer with a place in a page.
+ */
+const besideNode = {
+  banner: { js: 'const __wattn_url = import.meta.url.trim();' }, // a constant would be seen through
+  define: { 'import.meta.url': '__wattn_url' },
 };
 
 /** For Jest, which cannot require() a module, as Node can since 20.19; it serves the smaller entries as well. */
@@ -62,7 +71,8 @@ const entries = [
 ];
 
 async function bundle(buildId, memoryFlags) {
-  for (const { names, platform, external = [], define = {}, inject = [], ...others } of entries) {
+  for (const { names, platform, ...own } of entries) {
+    const { external = [], define = {}, inject = [], ...others } = platform === 'node' ? { ...besideNode, ...own } : own;
     await build({
       entryPoints: names.map((name) => join(root, 'web', `${name}.ts`)),
       outdir: dist,

@@ -142,8 +142,8 @@ for (const file of ['index.js', 'worker.js']) {
     const form = new RegExp(
       `new Worker\\(new URL\\(["'\`]\\./${script}\\.js["'\`], ?import\\.meta\\.url\\), ?\\{ ?type: ?["'\`]module["'\`] ?\\}\\)`,
     );
-    if (!form.test(read(file).toString()))
-      errors.push(`dist/${file} lost new Worker(new URL('./${script}.js', import.meta.url), ..)`);
+    const all = [...withImports(file, new Set(), true)].map((part) => read(part).toString()).join('\n');
+    if (!form.test(all)) errors.push(`dist/${file} lost new Worker(new URL('./${script}.js', import.meta.url), ..)`);
   }
 }
 for (const file of ['worker.js', 'node_worker.js'])

@@ -168,7 +168,7 @@ export const nodePlatform: Platform = {
       throw new NetworkError(`wasm: cannot read ${fileURLToPath(url)}: ${codeOf(cause)}`, url.href, undefined, { cause });
     }
   },
-  jinja: () => import('@huggingface/jinja'),
+  jinja: () => import(/* webpackIgnore: true */ /* turbopackIgnore: true */ '@huggingface/jinja'),
   store: (folder) => folderStore(folder ?? defaultCacheFolder()),
   base: () => pathToFileURL(`${process.cwd()}/`).href,
 };
