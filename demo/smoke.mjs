@@ -1,6 +1,6 @@
-// The demo page, built and then driven in Chromium as a person would, on the tiny model: `node demo/smoke.mjs [PANEL]`
-// after `npm run build`. Served as plain static files from a folder of a host, under the strict policy; then by the development
-// server. Last line: N passed, N failed[, N skipped].
+// The demo page, built and then driven in Chromium as a person would, on the tiny model: `node demo/smoke.mjs` after
+// `npm run build`; with a panel's name, `firefox` or `offline`, that alone. Served as plain static files from a folder of a host,
+// under the strict policy; then by the development server. Last line: N passed, N failed[, N skipped].
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import * as about from './smoke/about.mjs';
 import * as attention from './smoke/attention.mjs';
 import * as classify from './smoke/classify.mjs';
 import * as compare from './smoke/compare.mjs';
+import * as firefox from './smoke/firefox.mjs';
 import * as offline from './smoke/offline.mjs';
 import * as positions from './smoke/positions.mjs';
 import * as search from './smoke/search.mjs';
@@ -138,6 +139,7 @@ try {
     await onDevelopmentServer(browser, vite);
   }
   await onPanels(browser, host.url, only);
+  if (!only || only === 'firefox') await firefox.drive(host.url);
   if (!only || only === 'offline') await offline.drive(browser, out, Object.keys(kPanels));
 } catch (error) {
   await check('the run', () => Promise.reject(error));
