@@ -94,6 +94,11 @@ async function onDevelopmentServer(browser, { createServer: createVite }) {
   const [url] = server.resolvedUrls.local;
   const { page, said, close } = await open(browser, url);
   await check('npm run demo: the page loads the model', () => compare.matrixShown(page));
+  await check('npm run demo: its workers start', async () => {
+    await page.goto(`${url}#search`);
+    await page.waitForSelector('.found-piece');
+    expect('isolated', await page.evaluate(() => crossOriginIsolated), true);
+  });
   await check('npm run demo: nothing on the console', () => expect('messages', said, []));
   await check('npm run demo: only files of the model are served', async () => {
     for (const path of ['model/', 'model/none.json', 'model/%2e%2e/taps.json', 'model/..%2ftaps.json', 'none']) {
