@@ -1,5 +1,6 @@
-// Keeps the page for a visit without a network: every file of this build, fetched once in the background. What is not of the
-// build (a hub's models, which the library keeps itself) passes through. The build puts the two constants in.
+// Keeps the page for later visits without a network: every file of this build, fetched once in the background of the first visit,
+// which it leaves alone. What is not of the build (a hub's models, which the library keeps itself) passes through. The build puts
+// the two constants in.
 const kFiles = __FILES__;
 const kCache = 'wattn-demo-' + __VERSION__;
 
@@ -15,7 +16,6 @@ addEventListener('install', (event) => {
 addEventListener('activate', (event) => {
   const clean = async () => {
     for (const name of await caches.keys()) if (name.startsWith('wattn-demo-') && name !== kCache) await caches.delete(name);
-    await clients.claim();
   };
   event.waitUntil(clean());
 });

@@ -1,6 +1,6 @@
-// The demo page, built and then driven in Chromium as a person would, on the tiny model: `node demo/smoke.mjs [PANEL]`
-// after `npm run build`. Served as plain static files from a folder of a host, under the strict policy; then by the development
-// server. Last line: N passed, N failed[, N skipped].
+// The demo page, built and then driven in Chromium as a person would, on the tiny model: `node demo/smoke.mjs` after
+// `npm run build`; with a panel's name, `firefox` or `offline`, that alone. Served as plain static files from a folder of a host,
+// under the strict policy; then by the development server. Last line: N passed, N failed[, N skipped].
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -11,6 +11,7 @@ import * as about from './smoke/about.mjs';
 import * as attention from './smoke/attention.mjs';
 import * as classify from './smoke/classify.mjs';
 import * as compare from './smoke/compare.mjs';
+import * as firefox from './smoke/firefox.mjs';
 import * as offline from './smoke/offline.mjs';
 import * as positions from './smoke/positions.mjs';
 import * as search from './smoke/search.mjs';
@@ -93,6 +94,11 @@ async function onDevelopmentServer(browser, { createServer: createVite }) {
   const [url] = server.resolvedUrls.local;
   const { page, said, close } = await open(browser, url);
   await check('npm run demo: the page loads the model', () => compare.matrixShown(page));
+  await check('npm run demo: its workers start', async () => {
+    await page.goto(`${url}#search`);
+    await page.waitForSelector('.found-piece');
+    expect('isolated', await page.evaluate(() => crossOriginIsolated), true);
+  });
   await check('npm run demo: nothing on the console', () => expect('messages', said, []));
   await check('npm run demo: only files of the model are served', async () => {
     for (const path of ['model/', 'model/none.json', 'model/%2e%2e/taps.json', 'model/..%2ftaps.json', 'none']) {
@@ -138,6 +144,7 @@ try {
     await onDevelopmentServer(browser, vite);
   }
   await onPanels(browser, host.url, only);
+  if (!only || only === 'firefox') await firefox.drive(host.url);
   if (!only || only === 'offline') await offline.drive(browser, out, Object.keys(kPanels));
 } catch (error) {
   await check('the run', () => Promise.reject(error));

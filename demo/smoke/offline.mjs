@@ -19,7 +19,11 @@ export async function drive(browser, folder, panels) {
     await ask(page, 'something to drink in the evening');
     expected = await hitsOf(page);
     if (expected.length === 0) throw new Error('no hits');
-    await page.waitForFunction(() => navigator.serviceWorker.controller?.state === 'activated', undefined, { timeout: 60_000 });
+    await page.waitForFunction(
+      async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated',
+      undefined,
+      { timeout: 60_000 },
+    );
   });
   host.close();
   await check('offline: the second visit finds page, model and index', async () => {

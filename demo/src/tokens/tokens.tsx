@@ -32,14 +32,7 @@ export function TokensPanel({ model }: PanelProps) {
         <textarea id="tokens-text" rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
         <Letters text={text} span={pointed?.span} />
         {list.map((named) => (
-          <Row
-            key={named.key}
-            named={named}
-            text={text}
-            pointed={pointed}
-            onPoint={setPointed}
-            onRemove={() => remove(named.key)}
-          />
+          <Row key={named.key} named={named} text={text} pointed={pointed} onPoint={setPointed} onRemove={() => remove(named)} />
         ))}
       </article>
       <AddTokenizer onAdd={add} onTrain={(kind, size) => train(kind, size, text)} busy={busy} />

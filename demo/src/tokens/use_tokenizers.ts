@@ -25,6 +25,7 @@ export function useTokenizers(model: ReadyModel) {
   const [busy, setBusy] = useState(false);
   const [error, setError] = useState<Error>();
   const gone = useRef(false);
+  const added = useRef(new Set<Tokenizer>()); // to be given back
 
   const put = async (name: string, loading: Promise<Tokenizer>) => {
     setBusy(true);
@@ -32,6 +33,7 @@ export function useTokenizers(model: ReadyModel) {
     try {
       const tokenizer = await loading;
       if (gone.current) return void tokenizer.dispose();
+      added.current.add(tokenizer);
       setList((before) => [...before, named(name, tokenizer)]);
     } catch (reason) {
       setError(reason as Error);
@@ -50,10 +52,7 @@ export function useTokenizers(model: ReadyModel) {
     void begin();
     return () => {
       gone.current = true;
-      setList((before) => {
-        for (const { tokenizer, isOwn } of before) if (!isOwn) void tokenizer.dispose();
-        return before;
-      });
+      for (const tokenizer of added.current) void tokenizer.dispose();
     };
   }, []);
 
@@ -64,10 +63,10 @@ export function useTokenizers(model: ReadyModel) {
     add: (name: string, source: ModelSpecifier) => void put(name, AutoTokenizer.from_pretrained(source)),
     train: (kind: TrainOptions['model'], size: number, text: string) =>
       void put(`${kind}, trained on this text`, AutoTokenizer.train([text], { model: kind, vocab_size: size })),
-    remove: (key: number) =>
-      setList((before) => {
-        void before.find((one) => one.key === key)?.tokenizer.dispose();
-        return before.filter((one) => one.key !== key);
-      }),
+    remove: ({ key, tokenizer }: NamedTokenizer) => {
+      added.current.delete(tokenizer);
+      void tokenizer.dispose();
+      setList((before) => before.filter((one) => one.key !== key));
+    },
   };
 }
