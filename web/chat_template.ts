@@ -12,7 +12,7 @@ interface Jinja {
 // A page names the package itself: bundlers would want it there for everyone, though only chats use it.
 const noJinja = (cause?: unknown) =>
   new UnsupportedError(
-    'chat template: needs the package @huggingface/jinja: `npm install @huggingface/jinja`, and in a page set env.jinja to what it exports',
+    'chat template: needs the package @huggingface/jinja: `npm install @huggingface/jinja`, and in a page env.jinja set to what that package exports',
     { cause },
   );
 
