@@ -69,6 +69,7 @@ async function bundled(name, from) {
     minify: true,
     write: false,
     metafile: true,
+    logOverride: { 'ignored-bare-import': 'silent' }, // what is shared has no effects of its own
     outdir: join(root, 'dist/bundled'),
     absWorkingDir: root,
   });

@@ -12,7 +12,7 @@ interface Jinja {
 // A page names the package itself: bundlers would want it there for everyone, though only chats use it.
 const noJinja = (cause?: unknown) =>
   new UnsupportedError(
-    "chat template: needs the package @huggingface/jinja: `npm install @huggingface/jinja`, and in a page `env.jinja = await import('@huggingface/jinja')`",
+    'chat template: needs the package @huggingface/jinja: `npm install @huggingface/jinja`, and in a page env.jinja set to what that package exports',
     { cause },
   );
 

@@ -3,7 +3,7 @@ import { UnsupportedError } from './errors.js';
 import type { WasmFiles } from './wasm_loader.js';
 
 const absent = (): never => {
-  throw new UnsupportedError("wattn/inline: there is no text generation in it; import from 'wattn'");
+  throw new UnsupportedError("wattn/inline: there is no text generation in it; the entry 'wattn' has it");
 };
 
 export const wasmFiles: WasmFiles = { createModule: absent, choose: absent };

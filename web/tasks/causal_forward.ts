@@ -2,12 +2,12 @@
 import type { CausalForwardOptions, CausalModel, CausalOutput } from '../causal_types.js';
 import { disposable } from '../disposable.js';
 import { alone, callGenerator } from '../generate_seam.js';
-import { readConfig, toHeadMask, toInputs, type Inputs } from '../model.js';
+import type { AnyEngine } from '../engine.js';
+import { readConfig, toHeadMask, toInputs, type Inputs } from '../model_inputs.js';
 import { checkOptions, type Rules } from '../options.js';
-import { loadEngine } from '../remote_engine.js';
 import { Breather } from '../signal.js';
 import { Tensor } from '../tensor.js';
-import type { LoadOptions, ModelInfo, ModelInputs, ModelSpecifier } from '../types.js';
+import type { ModelInfo, ModelInputs } from '../types.js';
 import type { Task } from './task.js';
 
 const kRules: Rules = {
@@ -77,7 +77,10 @@ function layOut(inputs: Inputs, options: Options, info: ModelInfo & { vocab_size
   const states = Array.from({ length: options.hidden_states ? layers + 1 : 0 }, () => floats(hidden));
   const attentions = Array.from({ length: options.attentions ? layers : 0 }, () => new Float32Array(batch * heads * seq * seq));
   const count = options.logit_lens;
-  const lens = { ids: new Int32Array((layers + 1) * batch * seq * count), logits: new Float32Array((layers + 1) * batch * seq * count) };
+  const lens = {
+    ids: new Int32Array((layers + 1) * batch * seq * count),
+    logits: new Float32Array((layers + 1) * batch * seq * count),
+  };
   results.forEach((result, row) => {
     last.put(row, result.last_hidden_state);
     if (options.logits) logits.put(row, result.logits);
@@ -115,7 +118,11 @@ export const causalForward: Task<Int32Array, Options, Result> = {
     for (const ids of rows) {
       await breather.breathe(signal);
       const row = async () => {
-        const { code: _code, message: _message, ...result } = callGenerator(engine, (handle) => handle.forward(ids, { ...options }));
+        const {
+          code: _code,
+          message: _message,
+          ...result
+        } = callGenerator(engine, (handle) => handle.forward(ids, { ...options }));
         return result;
       };
       out.push(await alone(engine, row));
@@ -124,8 +131,7 @@ export const causalForward: Task<Int32Array, Options, Result> = {
   },
 };
 
-export async function loadCausalModel(model: ModelSpecifier, loadOptions: LoadOptions): Promise<CausalModel> {
-  const engine = await loadEngine('AutoModelForCausalLM.from_pretrained', model, loadOptions, 'causal_lm');
+export function makeCausalModel(engine: AnyEngine): CausalModel {
   const call = async (given: Omit<ModelInputs, 'token_type_ids'>, asked?: CausalForwardOptions | null): Promise<CausalOutput> => {
     checkOptions('model', asked, kRules);
     const inputs = toInputs(given as ModelInputs);
