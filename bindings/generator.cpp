@@ -63,6 +63,7 @@ GenerateRequest to_request(const val& options) {
     const val words = options["bad_words_ids"];
     for (std::size_t i = 0; i < words["length"].as<std::size_t>(); ++i) out.bad_words.push_back(to_ids(words[i]));
   }
+  request.decoder_start_token_id = optional_field<std::int32_t>(options, "decoder_start_token_id");
   out.forced_bos_token_id = optional_field<std::int32_t>(options, "forced_bos_token_id");
   out.forced_eos_token_id = optional_field<std::int32_t>(options, "forced_eos_token_id");
   if (given("stop_strings")) request.stop_strings = emscripten::vecFromJSArray<std::string>(options["stop_strings"]);
@@ -79,10 +80,12 @@ class GeneratorHandle {
     context_length_ = static_cast<std::int64_t>(tokens);
     return answer();
   }
-  // head: "causal_lm". Answer: weight_files.
-  val begin(val files, std::string precision, std::string dtype, std::string /*head*/) {
-    const GeneratorOptions options{
-        .precision = to_precision(precision), .dtype = to_weight_type(dtype), .context_length = context_length_};
+  // head: "causal_lm" or "seq2seq_lm". Answer: weight_files.
+  val begin(val files, std::string precision, std::string dtype, std::string head) {
+    const GeneratorOptions options{.precision = to_precision(precision),
+                                   .dtype = to_weight_type(dtype),
+                                   .reads_source = head == "seq2seq_lm",
+                                   .context_length = context_length_};
     return loading_.begin(GeneratorLoader::begin(to_files(files), options));
   }
   val begin_weight_file(std::string name, double bytes) { return loading_.begin_weight_file(name, bytes); }
@@ -141,7 +144,8 @@ class GeneratorHandle {
     return out;
   }
 
-  // One sequence. options: {hidden_states, attentions, logits, logit_lens, head_mask}. Answer: CausalForwardResult's fields.
+  // One sequence. options: {hidden_states, attentions, logits, logit_lens, head_mask, source}. Answer: CausalForwardResult's
+  // fields, those of an encoder with "encoder_" before them.
   val forward(val ids, val options) {
     generation_.reset();  // the room is the same
     CausalForwardOptions given{.output_hidden_states = optional_field<bool>(options, "hidden_states").value_or(false),
@@ -151,7 +155,9 @@ class GeneratorHandle {
     if (const val mask = options["head_mask"]; !mask.isUndefined()) {
       given.head_mask = emscripten::convertJSArrayToNumberVector<float>(mask);
     }
-    const auto result = causal_forward(*generator_, to_ids(ids), given);
+    std::vector<std::int32_t> source;
+    if (const val given_source = options["source"]; !given_source.isUndefined()) source = to_ids(given_source);
+    const auto result = causal_forward(*generator_, to_ids(ids), given, source);
     if (!result.ok()) return answer(result.error());
     const auto arrays = [](const std::vector<std::vector<float>>& layers) {
       val out = val::array();
@@ -165,6 +171,11 @@ class GeneratorHandle {
     out.set("attentions", arrays(result.value().attentions));
     out.set("lens_ids", to_typed_array(result.value().lens_ids));
     out.set("lens_logits", to_typed_array(result.value().lens_logits));
+    if (!generator_->encoder()) return out;
+    out.set("cross_attentions", arrays(result.value().cross_attentions));
+    out.set("encoder_last_hidden_state", to_typed_array(result.value().source.last_hidden_state));
+    out.set("encoder_hidden_states", arrays(result.value().source.hidden_states));
+    out.set("encoder_attentions", arrays(result.value().source.attentions));
     return out;
   }
 
@@ -196,8 +207,13 @@ class GeneratorHandle {
     out.set("normalize", false);
     out.set("kernels", val(generator_->decoder().kernels().name));
     out.set("weight_bytes", static_cast<double>(generator_->weight_bytes()));
-    out.set("arena_bytes", static_cast<double>(generator_->run_bytes(1, generator_->context_length())));
+    out.set("arena_bytes", static_cast<double>(generator_->run_bytes(longest_room())));
     out.set("prompts", val::object());
+    if (!generator_->encoder()) return out;
+    const EncoderConfig& encoder = generator_->encoder()->config();
+    out.set("encoder_layers", static_cast<double>(encoder.num_hidden_layers));
+    out.set("encoder_attention_heads", static_cast<double>(encoder.num_attention_heads));
+    out.set("max_source_length", static_cast<double>(encoder.max_position_embeddings));
     return out;
   }
 
@@ -205,6 +221,15 @@ class GeneratorHandle {
   val summary(int seq) const { return to_summary(inspect(*generator_, seq)); }
 
  private:
+  // For one sequence as long as can be.
+  Room longest_room() const {
+    Room room{.places = 1, .length = generator_->context_length()};
+    if (!generator_->encoder()) return room;
+    room.sources = 1;
+    room.source_length = generator_->encoder()->config().max_position_embeddings;
+    return room;
+  }
+
   std::int64_t context_length_ = 0;
   Loading<GeneratorLoader> loading_;
   std::unique_ptr<Generator> generator_;

@@ -5,6 +5,7 @@
 #include "engine/documents.h"
 #include "io/gguf.h"
 #include "models/gguf_config.h"
+#include "models/slot_list.h"
 
 namespace wattn {
 namespace {
@@ -100,22 +101,6 @@ Result<Head> make_head(HeadKind kind, JsonRef config, const Encoder& encoder) {
     shape.labels = labels.value();
   }
   return Head::with_layers(kind, layers.value(), shape, encoder.kernels());
-}
-
-// A head may want a tensor that the encoder has a slot for too (the pooler): one slot then fills both, and must be filled.
-void add_head_slots(std::vector<WeightSlot> of_head, std::vector<WeightSlot>& slots) {
-  for (WeightSlot& more : of_head) {
-    const auto at = std::find_if(slots.begin(), slots.end(), [&](const WeightSlot& slot) { return slot.name == more.name; });
-    if (at == slots.end() || at->shape != more.shape) {
-      slots.push_back(std::move(more));
-      continue;
-    }
-    at->required = true;
-    at->write_row = [first = std::move(at->write_row), second = std::move(more.write_row)](std::int64_t row, const float* values) {
-      first(row, values);
-      second(row, values);
-    };
-  }
 }
 
 }  // namespace
@@ -219,7 +204,7 @@ Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<Name
     auto head = make_head(options.head, config.value().root(), engine.encoder_);
     if (!head.ok()) return head.error();
     engine.head_ = std::move(head).value();
-    add_head_slots(engine.head_->weight_slots(), slots);
+    add_slots(engine.head_->weight_slots(), slots);
   }
   const std::int64_t pooled = encoder_config.value().hidden_size * static_cast<std::int64_t>(engine.sentence_.pooling.size());
   if (!engine.sentence_.dense.empty() && engine.sentence_.dense.front().in != pooled) {

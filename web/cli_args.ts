@@ -70,6 +70,7 @@ export const kCommands: Record<string, Options> = {
     ...kCompute,
     file: { type: 'string', multiple: true },
     input: { type: 'string' },
+    task: { type: 'string' },
     'max-new-tokens': { type: 'string' },
     'context-length': { type: 'string' },
     'num-beams': { type: 'string' },
@@ -183,9 +184,11 @@ ${kModelHelp}${kComputeHelp}  --task TASK           token-classification (ner), 
 ${kTextsHelp}`,
   generate: `Usage: wattn generate --model DIR [options] [TEXT...]
 
-Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" | "stop" | "length"} a line.
+Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" | "stop" | "length"} a line; of an encoder-decoder
+(T5, BART, Marian) the text that it makes of the text.
 
 ${kModelHelp}${kComputeHelp}  --context-length N    tokens that prompt and answer may have together (default: the model's own, at most 4096)
+  --task TASK           translation or summarization: with the prefix and the parameters that config.json has for it
   --max-new-tokens N    tokens of an answer (default: the model's own, else 256)
   --temperature T, --top-k N, --top-p P, --seed N
                         the tokens are drawn, so; without them as the model's generation_config.json says

@@ -115,7 +115,7 @@ export class Engine implements AnyEngine {
     checkOptions(where, options, kLoadRules);
     const signal = options.signal ?? undefined;
     throwIfAborted(signal);
-    const generates = head === 'causal_lm';
+    const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
     if (context_length && !generates) throw new InputError(`${where}: option 'context_length': this model generates no text`);
     const wasm = generates ? (await import('./wasm_files_generate.js')).wasmFiles : undefined;

@@ -20,6 +20,7 @@ export interface SeamGenerateOptions {
   early_stopping?: 'no' | 'yes' | 'never';
   eos_token_id?: number[];
   bad_words_ids?: number[][];
+  decoder_start_token_id?: number;
   forced_bos_token_id?: number;
   forced_eos_token_id?: number;
   stop_strings?: string[];
@@ -39,7 +40,14 @@ export interface SeamGenerator extends Omit<SeamEngineHandle, 'forward' | 'embed
   generate_end(): Answer & { results: SeamSequence[][] };
   forward(
     ids: Int32Array,
-    options: { hidden_states?: boolean; attentions?: boolean; logits?: boolean; logit_lens?: number; head_mask?: Float32Array },
+    options: {
+      hidden_states?: boolean;
+      attentions?: boolean;
+      logits?: boolean;
+      logit_lens?: number;
+      head_mask?: Float32Array;
+      source?: Int32Array;
+    },
   ): Answer & {
     last_hidden_state: Float32Array; // [tokens, hidden]
     logits: Float32Array; // [tokens, vocab]
@@ -47,8 +55,13 @@ export interface SeamGenerator extends Omit<SeamEngineHandle, 'forward' | 'embed
     attentions: Float32Array[]; // [layers] of [heads, tokens, tokens]
     lens_ids: Int32Array; // [layers + 1, tokens, logit_lens]
     lens_logits: Float32Array;
+    // Of encoder-decoders:
+    cross_attentions?: Float32Array[]; // [layers] of [heads, tokens, source]
+    encoder_last_hidden_state?: Float32Array; // [source, hidden]
+    encoder_hidden_states?: Float32Array[];
+    encoder_attentions?: Float32Array[]; // [layers] of [heads, source, source]
   };
-  info(): ReturnType<SeamEngineHandle['info']> & { vocab_size: number };
+  info(): ReturnType<SeamEngineHandle['info']> & { vocab_size: number; max_source_length?: number };
 }
 
 /** A call of an engine that was loaded with the head 'causal_lm'. */

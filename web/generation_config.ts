@@ -24,6 +24,7 @@ export const kGenerateRules: Rules = {
   early_stopping: 'any',
   eos_token_id: 'any',
   bad_words_ids: 'any',
+  decoder_start_token_id: 'index',
   forced_bos_token_id: 'index',
   forced_eos_token_id: 'index',
   stop_strings: 'any',
@@ -88,13 +89,20 @@ function toSeam(where: string, given: Record<string, unknown>): SeamGenerateOpti
   return out as SeamGenerateOptions;
 }
 
-/** What transformers' generate() would take: the caller's word, else generation_config.json's, else its own default. */
-export function readGenerateOptions(engine: TaskEngine, options: GenerateOptions): SeamGenerateOptions {
+/**
+ * What transformers' generate() would take: the caller's word, else that of the task (config.json's task_specific_params), else
+ * generation_config.json's, else its own default.
+ */
+export function readGenerateOptions(
+  engine: TaskEngine,
+  options: GenerateOptions,
+  ofTask: Record<string, unknown> = {},
+): SeamGenerateOptions {
   const file = 'generation_config.json';
   const config = readConfig(engine);
   let own: Record<string, unknown>;
   try {
-    own = readJson(engine, file) ?? {};
+    own = { ...(readJson(engine, file) ?? config), ...ofTask }; // older repositories say it in config.json
   } catch (cause) {
     throw new ModelFormatError(`${file}: ${(cause as Error).message}`, { cause });
   }
@@ -111,6 +119,7 @@ export function readGenerateOptions(engine: TaskEngine, options: GenerateOptions
     delete defaults.max_length;
   }
   if (said.max_new_tokens !== undefined) delete said.max_length;
+  defaults.decoder_start_token_id ??= (config.decoder_start_token_id ?? own.bos_token_id) as number;
   const all = { ...defaults, ...said };
   if (all.do_sample && all.seed === undefined) all.seed = Math.floor(Math.random() * 2 ** 31);
   return all;

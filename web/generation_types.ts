@@ -36,6 +36,8 @@ export interface GenerateOptions {
   eos_token_id?: number | readonly number[];
   /** Sequences of ids that must not come. */
   bad_words_ids?: readonly (readonly number[])[];
+  /** Of encoder-decoders: what the new text begins with, and is not part of it. Default: the model's own. */
+  decoder_start_token_id?: number;
   forced_bos_token_id?: number;
   forced_eos_token_id?: number;
   /** Text that ends a sequence; it stays in the text. */
@@ -81,7 +83,10 @@ export interface TextGenerationPipeline {
    * The new text of one prompt as it comes, in whole characters: `for await (const piece of generate.stream(text)) ...`. Leaving the
    * loop ends the generating.
    */
-  stream(prompt: string | Chat, options?: Omit<TextGenerationOptions, 'return_full_text' | 'callback'>): AsyncGenerator<string, void>;
+  stream(
+    prompt: string | Chat,
+    options?: Omit<TextGenerationOptions, 'return_full_text' | 'callback'>,
+  ): AsyncGenerator<string, void>;
   readonly task: 'text-generation';
   info(): ModelInfo;
   memory(): MemoryInfo;
@@ -90,6 +95,47 @@ export interface TextGenerationPipeline {
   [Symbol.dispose](): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
+
+export interface Text2TextOptions extends GenerateOptions {
+  /** What to do with a text longer than the model reads: cut it (`truncated` says so), or an `InputError`. Default `'truncate'`. */
+  on_overflow?: 'truncate' | 'error';
+  /** Called with the text of each step, of the text with that index. Needs `num_return_sequences` 1 and `num_beams` 1. */
+  callback?: (piece: string, text: number) => void;
+  /** Ends the call with an `AbortError`, between two tokens. */
+  signal?: AbortSignalLike | undefined;
+}
+
+export interface TranslationOptions extends Text2TextOptions {
+  /** Of a model that knows several: its `task_specific_params` must have `translation_<src_lang>_to_<tgt_lang>`. */
+  src_lang?: string;
+  tgt_lang?: string;
+}
+
+/** One text that was made of another; `Key` is where it stands. */
+export type Text2Text<Key extends string> = { [name in Key]: string } & {
+  /** The new tokens, with the one that ended it. */
+  tokens: number[];
+  finish_reason: 'eos' | 'stop' | 'length';
+  /** The source was cut. Absent: it was not. */
+  truncated?: true;
+};
+
+/** `await pipe(text | texts, options)`: for each text in turn, `num_return_sequences` results. */
+interface Text2TextPipelineOf<Name extends string, Key extends string, Options> {
+  (texts: string | readonly string[], options?: Options): Promise<Text2Text<Key>[]>;
+  /** The new text of one text as it comes, in whole characters. Leaving the loop ends the generating. */
+  stream(text: string, options?: Omit<Options, 'callback'>): AsyncGenerator<string, void>;
+  readonly task: Name;
+  info(): ModelInfo;
+  memory(): MemoryInfo;
+  warmup(): Promise<void>;
+  dispose(): Promise<void>;
+  [Symbol.dispose](): void;
+  [Symbol.asyncDispose](): Promise<void>;
+}
+export type Text2TextGenerationPipeline = Text2TextPipelineOf<'text2text-generation', 'generated_text', Text2TextOptions>;
+export type TranslationPipeline = Text2TextPipelineOf<'translation', 'translation_text', TranslationOptions>;
+export type SummarizationPipeline = Text2TextPipelineOf<'summarization', 'summary_text', Text2TextOptions>;
 
 export interface ChatTemplateOptions {
   /** Ends with what begins an answer. Default `false`, as in Python. */

@@ -20,7 +20,7 @@ export {
 } from './errors.js';
 export { inspectModel, type InspectedLayer, type Inspection } from './inspect.js';
 export { attention_rollout, to_bertviz } from './attention.js';
-export { AutoModelForCausalLM } from './causal_model.js';
+export { AutoModelForCausalLM, AutoModelForSeq2SeqLM } from './causal_model.js';
 export {
   AutoModel,
   AutoModelForMaskedLM,

@@ -90,7 +90,10 @@ export async function inspectModel(
   // An encoder; what is none may be a decoder, whose module then says what is wrong with it.
   const engine = await load('none').catch((error: Error) => {
     if (!(error instanceof UnsupportedError) || !/model_type|general\.architecture/.test(error.message)) throw error;
-    return load('causal_lm');
+    return load('causal_lm').catch((other: Error) => {
+      if (!(other instanceof UnsupportedError) || !other.message.includes('text2text-generation')) throw other;
+      return load('seq2seq_lm');
+    });
   });
   try {
     const { model_type, max_length } = engine.info;

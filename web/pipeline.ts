@@ -41,8 +41,6 @@ const kEmbedRules: Rules = {
   signal: 'signal',
 };
 
-const kLaterTasks = ['text2text-generation', 'translation', 'summarization'];
-
 function toModes(pooling: EmbedOptions['pooling'] | null): string[] | undefined {
   if (pooling === undefined || pooling === null) return undefined;
   if (pooling === 'none') return [];
@@ -163,7 +161,7 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  * `'feature-extraction'`: sentence vectors, from what the model's repository says of pooling, unit length, prompts and the
  * longest text. The other tasks need a checkpoint that was trained for them: `'text-classification'` (`'sentiment-analysis'`),
  * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`.
- * Those that turn a text into another are not there yet (`UnsupportedError`).
+ * Encoder-decoders turn a text into another: `'text2text-generation'`, `'translation'`, `'summarization'`.
  *
  * @param model where the model is; see `ModelSpecifier`; without one, the small model that ships in the package.
  */
@@ -176,8 +174,5 @@ export async function pipeline<Task extends keyof Pipelines>(
     return featureExtraction(await loadEngine('pipeline', model, options ?? {})) as Pipelines[Task];
   const known = ['feature-extraction', ...kTaskNames];
   if (known.includes(task)) return (await loadTaskPipeline(task, model, options ?? {})) as unknown as Pipelines[Task];
-  if (kLaterTasks.includes(task)) {
-    throw new UnsupportedError(`pipeline: task '${task}' is not there yet; there are ${known.join(', ')}`);
-  }
-  throw new InputError(`pipeline: expected a task of ${[...known, ...kLaterTasks].join(', ')}, found ${describe(task)}`);
+  throw new InputError(`pipeline: expected a task of ${known.join(', ')}, found ${describe(task)}`);
 }

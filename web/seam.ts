@@ -91,8 +91,8 @@ export interface Helpers {
   stack_bytes: number;
 }
 
-/** The head of the checkpoint that is wanted; 'causal_lm': a decoder, which has a module of its own. */
-export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm';
+/** The head of the checkpoint that is wanted; 'causal_lm', 'seq2seq_lm': a decoder, an encoder with one, which have a module of their own. */
+export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm';
 
 export interface SeamEngineHandle extends SeamTokenizer {
   gguf_files(beginning: Uint8Array): Answer & { is_cut_off: boolean; files: [string, Uint8Array][] };

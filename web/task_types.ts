@@ -1,5 +1,10 @@
 // The public types of the tasks beyond feature-extraction: unit, default and error of every field.
-import type { TextGenerationPipeline } from './generation_types.js';
+import type {
+  SummarizationPipeline,
+  Text2TextGenerationPipeline,
+  TextGenerationPipeline,
+  TranslationPipeline,
+} from './generation_types.js';
 import type { AbortSignalLike, FeatureExtractionPipeline, MemoryInfo, ModelInfo } from './types.js';
 
 /** What every task can be told. */
@@ -238,4 +243,7 @@ export interface Pipelines {
   'fill-mask': FillMaskPipeline;
   'text-ranking': TextRankingPipeline;
   'text-generation': TextGenerationPipeline;
+  'text2text-generation': Text2TextGenerationPipeline;
+  translation: TranslationPipeline;
+  summarization: SummarizationPipeline;
 }

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 
+#include "models/batch.h"
 #include "models/decoder_gguf.h"
+#include "models/slot_list.h"
 
 namespace wattn {
 namespace {
@@ -26,38 +28,64 @@ std::vector<std::string> ignored_names(const DecoderArch& arch, const DecoderCon
 
 }  // namespace
 
-void Generator::take_room(Arena& arena, std::int64_t places, std::int64_t length) {
+void Generator::take_room(Arena& arena, const Room& room) {
   const DecoderConfig& config = decoder_.config();
-  cache_ = decoder_.take_cache(arena, places, length);
+  cache_ = decoder_.take_cache(arena, room.places, room.length);
   hidden_ = arena.take<float>(token_budget() * config.hidden_size);
-  rows_ = arena.take<float>(places * config.hidden_size);
-  logits_ = arena.take<float>(places * config.vocab_size);
+  rows_ = arena.take<float>(room.places * config.hidden_size);
+  logits_ = arena.take<float>(room.places * config.vocab_size);
+  if (encoder_) memory_ = decoder_.take_memory(arena, room.sources, room.source_length);
+  if (encoder_) states_ = arena.take<float>(room.source_length * config.hidden_size);
   room_ = arena.used();
 }
 
-std::uint64_t Generator::run_bytes(std::int64_t places, std::int64_t length) const {
+std::uint64_t Generator::run_bytes(const Room& room) const {
   const DecoderConfig& config = decoder_.config();
   Arena arena;
-  const Cache cache = decoder_.take_cache(arena, places, length);
+  const Cache cache = decoder_.take_cache(arena, room.places, room.length);
   arena.take<float>(token_budget() * config.hidden_size);
-  arena.take<float>(places * config.hidden_size);
-  arena.take<float>(places * config.vocab_size);
+  arena.take<float>(room.places * config.hidden_size);
+  arena.take<float>(room.places * config.vocab_size);
+  std::int64_t longest = cache.length;
+  std::uint64_t reading = 0;
+  if (encoder_) {
+    longest = std::max(longest, decoder_.take_memory(arena, room.sources, room.source_length).cache.length);
+    arena.take<float>(room.source_length * config.hidden_size);
+    reading = std::max(encoder_->forward_bytes(room.source_length, room.source_length, team_.threads()),
+                       decoder_.remember_bytes(room.source_length));
+  }
   return arena.used() +
-         std::max(decoder_.forward_bytes(token_budget(), cache.length, team_.threads()), decoder_.head_bytes(places));
+         std::max({decoder_.forward_bytes(token_budget(), longest, team_.threads()), decoder_.head_bytes(room.places), reading});
 }
 
-Result<void> Generator::make_room(std::int64_t places, std::int64_t length) {
-  const std::uint64_t bytes = run_bytes(places, length);
+Result<void> Generator::make_room(const Room& room) {
+  const std::uint64_t bytes = run_bytes(room);
   if (bytes > arena_.bytes()) {
     arena_ = Arena();  // first: two do not fit where one does
-    auto arena =
-        Arena::with_bytes(bytes, "the cache of " + std::to_string(places) + " sequences of " + std::to_string(length) + " tokens");
+    auto arena = Arena::with_bytes(
+        bytes, "the cache of " + std::to_string(room.places) + " sequences of " + std::to_string(room.length) + " tokens");
     if (!arena.ok()) return arena.error();
     arena_ = std::move(arena).value();
   }
   arena_.reset();
-  take_room(arena_, places, length);
+  take_room(arena_, room);
   return {};
+}
+
+Result<const float*> Generator::read_source(std::int64_t place, std::span<const std::int32_t> ids, Taps* taps) {
+  if (ids.empty()) return input_error("source: expected one token at least, found none");
+  Batch batch;
+  batch.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
+  if (auto e = encoder_->check(batch); !e.ok()) return e.error();
+  if (place < 0 || place >= memory_.cache.places || batch.tokens() > memory_.cache.length) {
+    return input_error("source: expected at most " + std::to_string(memory_.cache.length) + " tokens, found " +
+                       std::to_string(batch.tokens()));
+  }
+  arena_.rewind(room_);
+  encoder_->forward(team_, batch, arena_, states_, taps);
+  arena_.rewind(room_);
+  decoder_.remember(team_, states_, batch.tokens(), place, memory_, arena_);
+  return static_cast<const float*>(states_);
 }
 
 Result<const float*> Generator::run(const DecoderBatch& batch, Taps* taps) {
@@ -81,8 +109,14 @@ Result<const float*> Generator::run(const DecoderBatch& batch, Taps* taps) {
   for (const std::int32_t place : batch.places) {
     if (place < 0 || place >= cache_.places) return input_error("places: found " + std::to_string(place));
   }
+  if (encoder_) {
+    for (const std::int32_t source : batch.sources) {
+      if (source < 0 || source >= memory_.cache.places) return input_error("sources: found " + std::to_string(source));
+    }
+    if (batch.sources.size() != batch.places.size()) return input_error("sources: expected one for each sequence");
+  }
   arena_.rewind(room_);
-  decoder_.forward(team_, batch, cache_, arena_, hidden_, taps);
+  decoder_.forward(team_, batch, cache_, encoder_ ? &memory_ : nullptr, arena_, hidden_, taps);
   return static_cast<const float*>(hidden_);
 }
 
@@ -111,6 +145,13 @@ Result<std::unique_ptr<GeneratorLoader>> GeneratorLoader::begin(const std::vecto
   if (!config.ok()) return config.error();
   const auto arch = find_decoder_arch(config.value().root());
   if (!arch.ok()) return arch.error();
+  if ((arch.value()->parse_encoder != nullptr) != options.reads_source) {
+    return unsupported_error(config.value().root()["model_type"].where() + ": expected " +
+                             (options.reads_source
+                                  ? "an encoder-decoder, which this task needs"
+                                  : "a decoder, which this task needs (text2text-generation runs encoder-decoders)") +
+                             ", found " + config.value().root()["model_type"].describe());
+  }
   const auto decoder_config = arch.value()->parse_config(config.value().root());
   if (!decoder_config.ok()) return decoder_config.error();
   const auto context = choose_context(options.context_length, decoder_config.value().max_position_embeddings);
@@ -128,10 +169,20 @@ Result<std::unique_ptr<GeneratorLoader>> GeneratorLoader::begin(const std::vecto
   Generator& generator = *loader->generator_;
   generator.arch_ = arch.value();
   loader->weight_files_ = std::move(weight_files).value();
+  std::vector<WeightSlot> slots;
+  if (arch.value()->parse_encoder) {
+    const auto encoder_config = arch.value()->parse_encoder(config.value().root());
+    if (!encoder_config.ok()) return encoder_config.error();
+    auto encoder = Encoder::with_config(encoder_config.value(), kernels, options.dtype);
+    if (!encoder.ok()) return encoder.error();
+    generator.encoder_ = std::move(encoder).value();
+    slots = generator.encoder_->weight_slots(arch.value()->encoder_names);
+  }
   // A model packed by wattn keeps the checkpoint's own names in its GGUF file, and their order.
   const bool is_gguf = loader->weight_files_.front().ends_with(".gguf") && !documents.has("tokenizer.json");
+  add_slots(generator.decoder_.weight_slots(arch.value()->names, is_gguf), slots);
   loader->weights_.emplace(
-      generator.decoder_.weight_slots(arch.value()->names, is_gguf), ignored_names(*arch.value(), decoder_config.value()),
+      std::move(slots), ignored_names(*arch.value(), decoder_config.value()),
       [arch = arch.value(), is_gguf](std::string_view name) { return canonical_decoder_name(*arch, name, is_gguf); });
   return loader;
 }

@@ -1,4 +1,5 @@
-// Generator: a tokenizer, a decoder and the memory to run them, made from the files of one model repository as an Engine is.
+// Generator: a tokenizer, a decoder, for some an encoder, and the memory to run them, made from the files of one model repository
+// as an Engine is.
 #pragma once
 
 #include <cstdint>
@@ -23,7 +24,16 @@ namespace wattn {
 struct GeneratorOptions {
   Precision precision = Precision::kExact;
   WeightType dtype = WeightType::kF32;
+  bool reads_source = false;        // an encoder-decoder is wanted, else a decoder alone
   std::int64_t context_length = 0;  // tokens a sequence may have; 0: max_position_embeddings, at most kUsualContext
+};
+
+// What is to be held at once.
+struct Room {
+  std::int64_t places = 0;   // sequences
+  std::int64_t length = 0;   // tokens of each
+  std::int64_t sources = 0;  // of an encoder-decoder
+  std::int64_t source_length = 0;
 };
 
 class Generator {
@@ -33,18 +43,23 @@ class Generator {
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
   const Decoder& decoder() const { return decoder_; }
+  const Encoder* encoder() const { return encoder_ ? &*encoder_ : nullptr; }  // null: the decoder alone
   const DecoderArch& arch() const { return *arch_; }
   ThreadTeam& team() { return team_; }
   std::int64_t context_length() const { return decoder_.positions(); }
   // Tokens of one pass: longer prompts are read in pieces.
   std::int64_t token_budget() const { return std::min<std::int64_t>(kTokenBudget, context_length()); }
 
-  std::uint64_t weight_bytes() const { return decoder_.weight_bytes(); }
-  // Of the cache and the activations for so many sequences of up to length tokens.
-  std::uint64_t run_bytes(std::int64_t places, std::int64_t length) const;
+  std::uint64_t weight_bytes() const { return decoder_.weight_bytes() + (encoder_ ? encoder_->weight_bytes() : 0); }
+  // Of the cache and the activations for such a room.
+  std::uint64_t run_bytes(const Room& room) const;
 
-  // Makes room for so many places, before their first run; what they held is gone. An OutOfMemoryError names the bytes.
-  Result<void> make_room(std::int64_t places, std::int64_t length);
+  // Makes room, before the first run in it; what was there is gone. An OutOfMemoryError names the bytes.
+  Result<void> make_room(const Room& room);
+
+  // Has the encoder read a source, whose place it becomes; a batch names it in `sources`. taps may look on. states: [tokens,
+  // hidden], valid until the next call.
+  Result<const float*> read_source(std::int64_t place, std::span<const std::int32_t> ids, Taps* taps);
 
   // Reads at most token_budget() tokens into their places; hidden [tokens, hidden], after the final norm, is valid until the next
   // call. Ids, places and positions are checked.
@@ -61,14 +76,17 @@ class Generator {
 
   static constexpr std::int64_t kTokenBudget = 512;
 
-  void take_room(Arena& arena, std::int64_t places, std::int64_t length);
+  void take_room(Arena& arena, const Room& room);
 
   Tokenizer tokenizer_;
   Decoder decoder_;
+  std::optional<Encoder> encoder_;
   const DecoderArch* arch_ = nullptr;
   ThreadTeam team_;
   Arena arena_;
   Cache cache_;
+  Memory memory_;
+  float* states_ = nullptr;  // [source_length, hidden]
   float* hidden_ = nullptr;  // [token_budget, hidden]
   float* rows_ = nullptr;    // [places, hidden]
   float* logits_ = nullptr;  // [places, vocab]

@@ -37,22 +37,17 @@ Decoder::Workspace Decoder::take_workspace(Arena& arena, std::int64_t max_tokens
   return work;
 }
 
-void Decoder::normalise(const Compute& compute, const LayerNorm& norm, const float* x, std::int64_t rows, float* y) const {
-  if (config_.norm == NormKind::kRms) {
-    rms_norm(compute, norm, x, rows, y);
-  } else {
-    layer_norm(compute, norm, x, nullptr, rows, y);
-  }
-}
-
-void Decoder::forward(ThreadTeam& team, const DecoderBatch& batch, Cache& cache, Arena& arena, float* hidden, Taps* taps) const {
+void Decoder::forward(ThreadTeam& team, const DecoderBatch& batch, Cache& cache, const Memory* memory, Arena& arena, float* hidden,
+                      Taps* taps) const {
   const ThreadTeam::Awake awake(team);
   const std::int64_t tokens = batch.tokens();
-  Pass pass{{*kernels_, team}, batch, cache, take_workspace(arena, tokens, cache.length, team.threads()), taps};
+  const std::int64_t length = memory ? std::max(cache.length, memory->cache.length) : cache.length;
+  Pass pass{{*kernels_, team}, batch, cache, memory, take_workspace(arena, tokens, length, team.threads()), taps};
   embed_tokens(pass, hidden);
   LayerTaps{taps, -1, tokens}.rows("embeddings.output", hidden, config_.hidden_size);
   for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(pass, layer, hidden);
-  normalise(pass.compute, final_norm_, hidden, tokens, hidden);
+  if (config_.norms_after) return;
+  normalise(pass.compute, config_.norm, final_norm_, hidden, tokens, hidden);
   LayerTaps{taps, -1, tokens}.rows("final_norm.output", hidden, config_.hidden_size);
 }
 
@@ -68,29 +63,46 @@ void Decoder::embed_tokens(const Pass& pass, float* hidden) const {
     std::fill(hidden, hidden + pass.batch.tokens() * width, 0.0f);
     add_embedding_rows(word_embeddings_, pass.batch.input_ids, hidden);
   }
-  if (config_.learned_positions) add_embedding_rows(position_embeddings_, pass.batch.position_ids, hidden);
+  if (config_.embedding_scale != 1.0f) {
+    for (std::int64_t i = 0; i < pass.batch.tokens() * width; ++i) hidden[i] *= config_.embedding_scale;
+  }
+  if (config_.positions_by_table()) add_embedding_rows(position_embeddings_, pass.batch.position_ids, hidden);
+  if (config_.embeddings_norm) normalise(pass.compute, config_.norm, embeddings_norm_, hidden, pass.batch.tokens(), hidden);
+}
+
+// run(in, out), where out may be in, with its residual and its norm.
+template <class Run>
+void Decoder::sublayer(const Pass& pass, const LayerNorm& norm, float* x, const Run& run) const {
+  const std::int64_t tokens = pass.batch.tokens();
+  float* projected = pass.work.projected;
+  if (config_.norms_after) {
+    run(x, projected);
+    layer_norm(pass.compute, norm, projected, x, tokens, x);
+  } else {
+    normalise(pass.compute, config_.norm, norm, x, tokens, projected);
+    run(projected, projected);
+    pass.compute.kernels.axpy(1.0f, projected, x, tokens * config_.hidden_size);
+  }
 }
 
 void Decoder::forward_layer(const Pass& pass, int index, float* x) const {
   const DecoderLayer& layer = layers_[static_cast<std::size_t>(index)];
-  const std::int64_t tokens = pass.batch.tokens();
   const std::int64_t hidden = config_.hidden_size;
-  const LayerTaps tap{pass.taps, index, tokens};
-  float* projected = pass.work.projected;
-  normalise(pass.compute, layer.attention_norm, x, tokens, projected);
-  attention(pass, index, projected, projected);
-  pass.compute.kernels.axpy(1.0f, projected, x, tokens * hidden);
+  const LayerTaps tap{pass.taps, index, pass.batch.tokens()};
+  sublayer(pass, layer.attention_norm, x, [&](const float* in, float* out) { attention(pass, index, in, out); });
   tap.rows("attention.output", x, hidden);
-  normalise(pass.compute, layer.feed_forward_norm, x, tokens, projected);
-  feed_forward(pass, index, projected, projected);
-  pass.compute.kernels.axpy(1.0f, projected, x, tokens * hidden);
+  if (config_.cross_attention) {
+    sublayer(pass, layer.cross_norm, x, [&](const float* in, float* out) { cross_attention(pass, index, in, out); });
+    tap.rows("cross_attention.output", x, hidden);
+  }
+  sublayer(pass, layer.feed_forward_norm, x, [&](const float* in, float* out) { feed_forward(pass, index, in, out); });
   tap.rows("output", x, hidden);
 }
 
 // out may be x.
 void Decoder::attention(const Pass& pass, int index, const float* x, float* out) const {
   const DecoderLayer& layer = layers_[static_cast<std::size_t>(index)];
-  const auto& [compute, batch, cache, work, taps] = pass;
+  const auto& [compute, batch, cache, memory, work, taps] = pass;
   const std::int64_t tokens = batch.tokens();
   const std::int64_t queries = config_.query_width(), keys = config_.key_width(), row = config_.qkv_width();
   const LayerTaps tap{taps, index, tokens};
@@ -103,11 +115,13 @@ void Decoder::attention(const Pass& pass, int index, const float* x, float* out)
     }
   }
   const std::int64_t turned = config_.num_attention_heads + config_.num_key_value_heads;
-  if (!config_.learned_positions) rotate_heads(compute, rotary_, batch.position_ids, turned, row, work.qkv);
+  if (config_.positions == TokenPlaces::kRotary) rotate_heads(compute, rotary_, batch.position_ids, turned, row, work.qkv);
   tap.columns("attention.query", work.qkv, row, 0, queries);
   tap.columns("attention.key", work.qkv, row, queries, keys);
   tap.columns("attention.value", work.qkv, row, queries + keys, keys);
   CausalTerms terms;
+  terms.scaled = config_.scaled_scores;
+  if (distance_bias_.values) terms.bias = &distance_bias_;
   if (taps) terms.head_mask = taps->head_mask(index);
   if (config_.is_local(index)) terms.window = config_.local_window;
   const CausalTokens places{batch.seq_start, batch.position_ids, batch.places};
@@ -117,9 +131,48 @@ void Decoder::attention(const Pass& pass, int index, const float* x, float* out)
 }
 
 // out may be x.
+void Decoder::cross_attention(const Pass& pass, int index, const float* x, float* out) const {
+  const DecoderLayer& layer = layers_[static_cast<std::size_t>(index)];
+  const auto& [compute, batch, cache, memory, work, taps] = pass;
+  const std::int64_t tokens = batch.tokens();
+  linear(compute, layer.cross_query, x, tokens, Activation::kNone, work.linear, work.qkv);
+  LayerTaps{taps, index, tokens}.rows("cross_attention.query", work.qkv, config_.query_width());
+  CausalTerms terms;
+  terms.scaled = config_.scaled_scores;
+  const CrossTokens looks{batch.seq_start, batch.sources, memory->lengths};
+  wattn::cross_attention(compute, memory->cache, terms, looks, work.qkv, index, work.attention, work.context, taps);
+  linear(compute, layer.cross_output, work.context, tokens, Activation::kNone, work.linear, out);
+}
+
+Memory Decoder::take_memory(Arena& arena, std::int64_t places, std::int64_t length) const {
+  return {wattn::take_cache(arena, shape_of(config_), config_.num_hidden_layers, places, length),
+          std::vector<std::int32_t>(static_cast<std::size_t>(places))};
+}
+
+std::uint64_t Decoder::remember_bytes(std::int64_t tokens) const {
+  Arena measure;
+  measure.take<float>(tokens * 2 * config_.query_width());
+  take_linear_scratch(measure, type_, tokens, config_.hidden_size);
+  return measure.used();
+}
+
+void Decoder::remember(ThreadTeam& team, const float* states, std::int64_t tokens, std::int64_t place, Memory& memory,
+                       Arena& arena) const {
+  const ThreadTeam::Awake awake(team);
+  float* keys_values = arena.take<float>(tokens * 2 * config_.query_width());
+  const LinearScratch scratch = take_linear_scratch(arena, type_, tokens, config_.hidden_size);
+  for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
+    linear({*kernels_, team}, layers_[static_cast<std::size_t>(i)].cross_keys_values, states, tokens, Activation::kNone, scratch,
+           keys_values);
+    store_source(memory.cache, place, i, keys_values, tokens);
+  }
+  memory.lengths[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(tokens);
+}
+
+// out may be x.
 void Decoder::feed_forward(const Pass& pass, int index, const float* x, float* out) const {
   const DecoderLayer& layer = layers_[static_cast<std::size_t>(index)];
-  const auto& [compute, batch, cache, work, taps] = pass;
+  const auto& [compute, batch, cache, memory, work, taps] = pass;
   const std::int64_t ffn = config_.intermediate_size;
   const std::int64_t tokens = batch.tokens();
   linear(compute, layer.up, x, tokens, config_.gated ? Activation::kNone : config_.hidden_act, work.linear, work.intermediate);
@@ -135,8 +188,11 @@ void Decoder::feed_forward(const Pass& pass, int index, const float* x, float* o
   linear(compute, layer.down, intermediate, tokens, Activation::kNone, work.linear, out);
 }
 
-void Decoder::head(ThreadTeam& team, const float* hidden, std::int64_t rows, Arena& arena, float* logits) const {
+void Decoder::head(ThreadTeam& team, float* hidden, std::int64_t rows, Arena& arena, float* logits) const {
   const ThreadTeam::Awake awake(team);
+  if (config_.head_scale != 1.0f) {
+    for (std::int64_t i = 0; i < rows * config_.hidden_size; ++i) hidden[i] *= config_.head_scale;
+  }
   const LinearScratch scratch = take_linear_scratch(arena, type_, rows, config_.hidden_size);
   linear({*kernels_, team}, head_, hidden, rows, Activation::kNone, scratch, logits);
 }
@@ -148,7 +204,7 @@ std::uint64_t Decoder::head_bytes(std::int64_t rows) const {
 }
 
 void Decoder::final_norm(ThreadTeam& team, float* rows, std::int64_t count) const {
-  normalise({*kernels_, team}, final_norm_, rows, count, rows);
+  if (!config_.norms_after) normalise({*kernels_, team}, config_.norm, final_norm_, rows, count, rows);
 }
 
 }  // namespace wattn

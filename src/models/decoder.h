@@ -13,7 +13,7 @@
 #include "core/result.h"
 #include "core/taps.h"
 #include "io/weight_loader.h"
-#include "ops/causal_attention.h"
+#include "ops/cross_attention.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
@@ -21,7 +21,12 @@
 
 namespace wattn {
 
-enum class NormKind : std::uint8_t { kLayer, kRms };
+enum class TokenPlaces : std::uint8_t {
+  kRotary,
+  kLearned,     // a table
+  kSinusoidal,  // a table of sines, not the checkpoint's
+  kT5Buckets,   // added to the scores by distance, one table for all layers
+};
 
 // Field names are config.json's where it has them.
 struct DecoderConfig {
@@ -43,13 +48,27 @@ struct DecoderConfig {
     bool feed_forward = false;
     bool norms = false;
   } biases;
-  bool query_key_norm = false;     // of each head, before the positions
-  bool learned_positions = false;  // a table; else rotary
+  bool query_key_norm = false;  // of each head, before the positions
+  TokenPlaces positions = TokenPlaces::kRotary;
+  std::int64_t position_offset = 0;  // for kLearned: rows of the checkpoint's table before that of position 0
   bool tie_word_embeddings = false;
   RopeScaling rope;
   std::vector<bool> local_layers{};  // which see the last local_window tokens only; empty: none
   std::int64_t local_window = 0;     // the token itself counted
 
+  bool norms_after = false;      // x = norm(x + f(x)), and no norm after the last layer; else x = x + f(norm(x))
+  bool embeddings_norm = false;  // after words and positions
+  float embedding_scale = 1.0f;  // of the words
+  bool scaled_scores = true;     // attention's, by the root of head_dim
+  struct {
+    std::int64_t buckets = 0;
+    std::int64_t max_distance = 0;
+  } t5;
+  bool cross_attention = false;  // over the states of an encoder, which are hidden_size wide too
+  float head_scale = 1.0f;       // of what the head sees
+  bool head_bias = false;        // [1, vocab], zeros where the checkpoint has none
+
+  bool positions_by_table() const { return positions == TokenPlaces::kLearned || positions == TokenPlaces::kSinusoidal; }
   std::int64_t query_width() const { return num_attention_heads * head_dim; }
   std::int64_t key_width() const { return num_key_value_heads * head_dim; }
   std::int64_t qkv_width() const { return query_width() + 2 * key_width(); }
@@ -70,10 +89,19 @@ struct DecoderNames {
   const char* attention_norm = nullptr;
   const char* gate = nullptr;  // what is activated
   const char* up = nullptr;
+  const char* plain = nullptr;  // in place of up where nothing is gated; null: up
   const char* down = nullptr;
   const char* feed_forward_norm = nullptr;
   const char* final_norm = nullptr;
   const char* head = "lm_head";
+  const char* head_bias = nullptr;  // in full
+  const char* embeddings_norm = nullptr;
+  const char* distance_bias = nullptr;  // [buckets, heads]
+  const char* cross_query = nullptr;
+  const char* cross_key = nullptr;
+  const char* cross_value = nullptr;
+  const char* cross_output = nullptr;
+  const char* cross_norm = nullptr;
   bool transposed = false;      // matrices are [in, out] in safetensors
   bool turned_in_gguf = false;  // llama.cpp keeps the two halves of each query's and key's head in turns
 };
@@ -84,9 +112,19 @@ struct DecoderLayer {
   LayerNorm key_norm;
   Linear attention_output;
   LayerNorm attention_norm;
+  Linear cross_query;        // [query, hidden]
+  Linear cross_keys_values;  // [2 * query, hidden], of an encoder's states
+  Linear cross_output;
+  LayerNorm cross_norm;
   Linear up;  // gated: [2 * ffn, hidden], what is activated first
   Linear down;
   LayerNorm feed_forward_norm;
+};
+
+// Sources that an encoder has read, as each layer's attention over them wants them, in places.
+struct Memory {
+  Cache cache;
+  std::vector<std::int32_t> lengths;  // [places]
 };
 
 // Tokens that go on from where their places are, packed end to end.
@@ -95,6 +133,7 @@ struct DecoderBatch {
   std::vector<std::int32_t> position_ids;  // [tokens]
   std::vector<std::int32_t> seq_start{0};  // [batch + 1]
   std::vector<std::int32_t> places;        // [batch]
+  std::vector<std::int32_t> sources;       // [batch] places in the Memory; empty without one
 
   std::int64_t tokens() const { return seq_start.back(); }
   std::int64_t batch() const { return static_cast<std::int64_t>(places.size()); }
@@ -110,9 +149,12 @@ struct DecoderBatch {
     input_ids.clear();
     position_ids.clear();
     places.clear();
+    sources.clear();
     seq_start.resize(1);
   }
 };
+
+struct SlotList;
 
 class Decoder {
  public:
@@ -132,16 +174,24 @@ class Decoder {
 
   // The cache of so many places, each of up to length tokens.
   Cache take_cache(Arena& arena, std::int64_t places, std::int64_t length) const;
-  // Bytes forward() takes from its arena for batches within these limits.
+  // Room for so many sources of up to length tokens.
+  Memory take_memory(Arena& arena, std::int64_t places, std::int64_t length) const;
+  // Puts an encoder's states, [tokens, hidden], into a place; the arena has remember_bytes() free.
+  void remember(ThreadTeam& team, const float* states, std::int64_t tokens, std::int64_t place, Memory& memory, Arena& arena) const;
+  std::uint64_t remember_bytes(std::int64_t tokens) const;
+  // Bytes forward() takes from its arena for batches within these limits; length: of the cache, or of a longer source.
   std::uint64_t forward_bytes(std::int64_t max_tokens, std::int64_t length, int threads) const;
 
   // hidden: [tokens, hidden], after the final norm. The batch's ids, positions and places were checked; arena has forward_bytes()
-  // free. Taps seen: "embeddings.output", "layer.N.attention.{query,key,value,probs,context,output}", "layer.N.intermediate",
-  // "layer.N.output", "final_norm.output"; all but probs may be patched. Queries and keys are shown with their positions.
-  void forward(ThreadTeam& team, const DecoderBatch& batch, Cache& cache, Arena& arena, float* hidden, Taps* taps) const;
+  // free. memory: what cross attention looks at, null without it; the batch says at which of its places. Taps seen:
+  // "embeddings.output", "layer.N.attention.{query,key,value,probs,context,output}", "layer.N.intermediate", "layer.N.output",
+  // "final_norm.output", and "layer.N.cross_attention.{query,probs,output}"; all but probs may be patched. Queries and keys are
+  // shown with their positions.
+  void forward(ThreadTeam& team, const DecoderBatch& batch, Cache& cache, const Memory* memory, Arena& arena, float* hidden,
+               Taps* taps) const;
 
-  // logits: [rows, vocab] of rows of what forward() gave.
-  void head(ThreadTeam& team, const float* hidden, std::int64_t rows, Arena& arena, float* logits) const;
+  // logits: [rows, vocab] of rows of what forward() gave, which are changed where the head wants them scaled.
+  void head(ThreadTeam& team, float* hidden, std::int64_t rows, Arena& arena, float* logits) const;
   std::uint64_t head_bytes(std::int64_t rows) const;
   // rows of a layer's output as the head wants them; in place.
   void final_norm(ThreadTeam& team, float* rows, std::int64_t count) const;
@@ -160,15 +210,20 @@ class Decoder {
     Compute compute;
     const DecoderBatch& batch;
     Cache& cache;
+    const Memory* memory;
     Workspace work;
     Taps* taps;
   };
 
   void take_weights(Arena& arena, const Kernels& kernels);
+  void take_position_weights(Arena& arena, WeightType type);
+  void add_head_slots(SlotList& list, const DecoderNames& names) const;
   Workspace take_workspace(Arena& arena, std::int64_t max_tokens, std::int64_t length, int threads) const;
-  void normalise(const Compute& compute, const LayerNorm& norm, const float* x, std::int64_t rows, float* y) const;
   void embed_tokens(const Pass& pass, float* hidden) const;
+  template <class Run>
+  void sublayer(const Pass& pass, const LayerNorm& norm, float* x, const Run& run) const;
   void forward_layer(const Pass& pass, int layer, float* hidden) const;
+  void cross_attention(const Pass& pass, int layer, const float* x, float* out) const;
   void attention(const Pass& pass, int layer, const float* x, float* out) const;
   void feed_forward(const Pass& pass, int layer, const float* x, float* out) const;
 
@@ -179,7 +234,9 @@ class Decoder {
   Arena weights_;
   Embedding word_embeddings_;  // none where the head's rows are the same
   Embedding position_embeddings_;
+  LayerNorm embeddings_norm_;
   Rotary rotary_;
+  DistanceBias distance_bias_;
   std::vector<DecoderLayer> layers_;
   LayerNorm final_norm_;
   Linear head_;

@@ -48,7 +48,7 @@ Result<void> check_heads(JsonRef config, const char* key, DecoderConfig& out) {
                                                      : config_size(config, "head_dim", kMost);
   if (!head_dim.ok()) return head_dim.error();
   out.head_dim = head_dim.value();
-  if (!out.learned_positions && out.head_dim % 2 != 0) {
+  if (out.positions == TokenPlaces::kRotary && out.head_dim % 2 != 0) {
     return unsupported_error("config.json: expected an even number of dimensions a head for rotary positions, found " +
                              std::to_string(out.head_dim));
   }

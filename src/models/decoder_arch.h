@@ -25,6 +25,9 @@ struct DecoderArch {
   std::span<const char* const> ignored{};  // tensors that may be there and are not used: buffers; "{}" as in names
   std::span<const GgufName> gguf_names{};
   std::span<const GgufField> gguf_fields{};
+  // Of encoder-decoders: their encoder, under the same base_prefix.
+  Result<EncoderConfig> (*parse_encoder)(JsonRef config) = nullptr;
+  EncoderNames encoder_names{};
   const char* gguf_rest = "";  // more of the config.json that a GGUF file stands for: what is always so
 };
 

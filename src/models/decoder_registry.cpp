@@ -3,15 +3,18 @@
 
 namespace wattn {
 
+extern const DecoderArch kBart;
 extern const DecoderArch kGpt2;
 extern const DecoderArch kLlama;
+extern const DecoderArch kMarian;
 extern const DecoderArch kMistral;
 extern const DecoderArch kQwen2;
 extern const DecoderArch kQwen3;
+extern const DecoderArch kT5;
 
 namespace {
 
-const DecoderArch* const kDecoders[] = {&kGpt2, &kLlama, &kMistral, &kQwen2, &kQwen3};
+const DecoderArch* const kDecoders[] = {&kBart, &kGpt2, &kLlama, &kMarian, &kMistral, &kQwen2, &kQwen3, &kT5};
 
 // The one whose field is name; else what there is, for a message.
 const DecoderArch* find(std::string_view name, const char* DecoderArch::* field, std::string& known) {

@@ -79,11 +79,8 @@ void Decoder::take_weights(Arena& arena, const Kernels& kernels) {
   // Small, and part of every token: int8 would cost more accuracy than it saves memory.
   const WeightType finer = type_ == WeightType::kQ8 ? WeightType::kQ16 : type_;
   if (!config_.tie_word_embeddings) word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, hidden);
-  if (config_.learned_positions) {
-    position_embeddings_ = take_embedding(arena, finer, config_.max_position_embeddings, hidden);
-  } else {
-    rotary_ = take_scaled_rotary(arena, positions_, config_.head_dim, config_.rope);
-  }
+  take_position_weights(arena, finer);
+  if (config_.embeddings_norm) embeddings_norm_ = norm(hidden);
   layers_.resize(static_cast<std::size_t>(config_.num_hidden_layers));
   for (DecoderLayer& layer : layers_) {
     layer.qkv = matrix(hidden, config_.qkv_width(), biases.qkv);
@@ -91,12 +88,53 @@ void Decoder::take_weights(Arena& arena, const Kernels& kernels) {
     if (config_.query_key_norm) layer.key_norm = norm(config_.head_dim);
     layer.attention_output = matrix(config_.query_width(), hidden, biases.attention_output);
     layer.attention_norm = norm(hidden);
+    if (config_.cross_attention) {
+      layer.cross_query = matrix(hidden, config_.query_width(), biases.qkv);
+      layer.cross_keys_values = matrix(hidden, 2 * config_.query_width(), biases.qkv);
+      layer.cross_output = matrix(config_.query_width(), hidden, biases.attention_output);
+      layer.cross_norm = norm(hidden);
+    }
     layer.up = matrix(hidden, config_.gated ? 2 * ffn : ffn, biases.feed_forward);
     layer.down = matrix(ffn, hidden, biases.feed_forward);
     layer.feed_forward_norm = norm(hidden);
   }
-  final_norm_ = norm(hidden);
-  head_ = matrix(hidden, config_.vocab_size, false);
+  if (!config_.norms_after) final_norm_ = norm(hidden);
+  head_ = matrix(hidden, config_.vocab_size, config_.head_bias);
+}
+
+void Decoder::take_position_weights(Arena& arena, WeightType type) {
+  switch (config_.positions) {
+    case TokenPlaces::kRotary:
+      rotary_ = take_scaled_rotary(arena, positions_, config_.head_dim, config_.rope);
+      break;
+    case TokenPlaces::kLearned:
+    case TokenPlaces::kSinusoidal:
+      position_embeddings_ = take_embedding(arena, type, config_.max_position_embeddings, config_.hidden_size);
+      if (config_.positions == TokenPlaces::kSinusoidal && !arena.measuring()) set_sinusoidal(position_embeddings_);
+      break;
+    case TokenPlaces::kT5Buckets:
+      distance_bias_ = take_distance_bias(arena, config_.num_attention_heads, positions_);
+      break;
+  }
+}
+
+// Of an encoder-decoder whose head is its own: transformers takes the words' table for it where the checkpoint has no other.
+void Decoder::add_head_slots(SlotList& list, const DecoderNames& names) const {
+  const auto is_there = std::make_shared<bool>(false);
+  list.slots.push_back({std::string(names.word_embeddings) + ".weight",
+                        {config_.vocab_size, config_.hidden_size},
+                        true,
+                        [=, words = word_embeddings_, head = head_](std::int64_t i, const float* row) {
+                          set_row(words, i, row);
+                          if (!*is_there) set_weight_row(head, i, row);
+                        }});
+  list.slots.push_back({std::string(names.head) + ".weight",
+                        {config_.vocab_size, config_.hidden_size},
+                        false,
+                        [=, head = head_](std::int64_t i, const float* row) {
+                          *is_there = true;
+                          set_weight_row(head, i, row);
+                        }});
 }
 
 std::vector<WeightSlot> Decoder::weight_slots(const DecoderNames& names, bool is_gguf) const {
@@ -112,11 +150,26 @@ std::vector<WeightSlot> Decoder::weight_slots(const DecoderNames& names, bool is
   };
   if (config_.tie_word_embeddings) {
     list.linear(names.word_embeddings, head_, 0, config_.vocab_size, false);
+  } else if (config_.cross_attention) {
+    add_head_slots(list, names);
   } else {
     list.table(names.word_embeddings, word_embeddings_);
     list.linear(names.head, head_, 0, config_.vocab_size, false);
   }
-  if (config_.learned_positions) list.table(names.position_embeddings, position_embeddings_);
+  if (config_.head_bias) {
+    list.slots.push_back({names.head_bias, {1, config_.vocab_size}, false, [head = head_](std::int64_t, const float* row) {
+                            std::copy_n(row, head.out, head.bias);
+                          }});
+  }
+  if (config_.positions == TokenPlaces::kLearned) {
+    list.table(names.position_embeddings, position_embeddings_, config_.position_offset);
+  }
+  if (config_.positions == TokenPlaces::kT5Buckets) {
+    // One way: as if the other had as many buckets.
+    list.distances(names.distance_bias, distance_bias_, config_.num_attention_heads, config_.t5.buckets, 2 * config_.t5.buckets,
+                   config_.t5.max_distance);
+  }
+  if (config_.embeddings_norm) list.norm(names.embeddings_norm, embeddings_norm_, biases.norms);
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const DecoderLayer& layer = layers_[i];
     list.norm(layer_name(names.attention_norm, i), layer.attention_norm, biases.norms);
@@ -132,12 +185,20 @@ std::vector<WeightSlot> Decoder::weight_slots(const DecoderNames& names, bool is
       list.norm(layer_name(names.key_norm, i), layer.key_norm, false);
     }
     matrices.add(layer_name(names.attention_output, i), layer.attention_output, 0, hidden, biases.attention_output);
+    if (config_.cross_attention) {
+      list.linear(layer_name(names.cross_query, i), layer.cross_query, 0, queries, biases.qkv);
+      list.linear(layer_name(names.cross_key, i), layer.cross_keys_values, 0, queries, biases.qkv);
+      list.linear(layer_name(names.cross_value, i), layer.cross_keys_values, queries, queries, biases.qkv);
+      list.linear(layer_name(names.cross_output, i), layer.cross_output, 0, hidden, biases.attention_output);
+      list.norm(layer_name(names.cross_norm, i), layer.cross_norm, biases.norms);
+    }
     list.norm(layer_name(names.feed_forward_norm, i), layer.feed_forward_norm, biases.norms);
     if (config_.gated) matrices.add(layer_name(names.gate, i), layer.up, 0, ffn, biases.feed_forward);
-    matrices.add(layer_name(names.up, i), layer.up, config_.gated ? ffn : 0, ffn, biases.feed_forward);
+    const char* up = config_.gated || !names.plain ? names.up : names.plain;
+    matrices.add(layer_name(up, i), layer.up, config_.gated ? ffn : 0, ffn, biases.feed_forward);
     matrices.add(layer_name(names.down, i), layer.down, 0, hidden, biases.feed_forward);
   }
-  list.norm(names.final_norm, final_norm_, biases.norms);
+  if (!config_.norms_after) list.norm(names.final_norm, final_norm_, biases.norms);
   return std::move(list.slots);
 }
 

@@ -35,14 +35,14 @@ Encoder::Workspace Encoder::take_workspace(Arena& arena, std::int64_t max_tokens
   const std::int64_t buckets = relative_buckets(config_, max_seq);
   Workspace work;
   if (config_.embedding_size > 0) work.embedded = arena.take<float>(max_tokens * config_.embedding_size);
-  work.qkv = arena.take<float>(max_tokens * 3 * hidden);
-  work.context = arena.take<float>(max_tokens * hidden);
+  work.qkv = arena.take<float>(max_tokens * 3 * config_.inner_width());
+  work.context = arena.take<float>(max_tokens * config_.inner_width());
   work.projected = arena.take<float>(max_tokens * hidden);
   work.intermediate = arena.take<float>(max_tokens * (config_.gated() ? 2 * ffn : ffn));
   if (config_.gated()) work.gated = arena.take<float>(max_tokens * ffn);
   if (buckets > 0) work.relative = arena.take<float>(buckets * hidden);
   if (buckets > 0) work.relative_qk = arena.take<float>(buckets * 2 * hidden);
-  const std::int64_t widest = std::max({hidden, ffn, config_.embedding_width()});
+  const std::int64_t widest = std::max({hidden, ffn, config_.embedding_width(), config_.inner_width()});
   work.linear = take_linear_scratch(arena, type_, std::max(max_tokens, buckets), widest);
   for (int i = 0; i < threads; ++i) {
     work.attention[i] = take_attention_scratch(arena, attention_shape(config_), max_seq, buckets);
@@ -63,7 +63,7 @@ Result<void> Encoder::check(const Batch& batch) const {
                          std::to_string(config_.max_position_embeddings) + " tokens, found " + std::to_string(seq));
     }
   }
-  if (config_.positions != Positions::kLearned && config_.distances != Distances::kRotary) return {};
+  if (!config_.positions_by_table() && config_.distances != Distances::kRotary) return {};
   return check_range(batch.position_ids, config_.max_position_embeddings, "position_ids", "max_position_embeddings");
 }
 
@@ -79,7 +79,7 @@ void Encoder::forward(ThreadTeam& team, const Batch& batch, Arena& arena, float*
   LayerTaps{taps, -1, batch.tokens()}.rows("embeddings.output", hidden, config_.hidden_size);
   for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(pass, layer, hidden);
   if (config_.norms == NormPlacement::kPost) return;
-  layer_norm(pass.compute, final_norm_, hidden, nullptr, batch.tokens(), hidden);
+  normalise(pass.compute, config_.norm, final_norm_, hidden, batch.tokens(), hidden);
   LayerTaps{taps, -1, batch.tokens()}.rows("final_norm.output", hidden, config_.hidden_size);
 }
 
@@ -88,10 +88,13 @@ void Encoder::embed_tokens(const Pass& pass, float* hidden) const {
   float* out = config_.embedding_size > 0 ? pass.work.embedded : hidden;
   std::fill(out, out + tokens * config_.embedding_width(), 0.0f);
   add_embedding_rows(word_embeddings_, pass.batch.input_ids, out);
+  if (config_.embedding_scale != 1.0f) {
+    for (std::int64_t i = 0; i < tokens * config_.embedding_width(); ++i) out[i] *= config_.embedding_scale;
+  }
   if (config_.type_vocab_size > 0) add_embedding_rows(token_type_embeddings_, pass.batch.token_type_ids, out);
-  if (config_.positions == Positions::kLearned) add_embedding_rows(position_embeddings_, pass.batch.position_ids, out);
+  if (config_.positions_by_table()) add_embedding_rows(position_embeddings_, pass.batch.position_ids, out);
   if (config_.positions == Positions::kAfterPadding) add_positions_after_padding(pass.batch, out);
-  layer_norm(pass.compute, embeddings_norm_, out, nullptr, tokens, out);
+  if (config_.embeddings_norm) layer_norm(pass.compute, embeddings_norm_, out, nullptr, tokens, out);
   if (config_.embedding_size > 0) {
     linear(pass.compute, embeddings_projection_, out, tokens, Activation::kNone, pass.work.linear, hidden);
   }
@@ -138,13 +141,13 @@ void Encoder::forward_layer(const Pass& pass, int index, float* x) const {
   } else {
     const float* normed = x;
     if (index > 0 || config_.norms_first_attention) {
-      layer_norm(pass.compute, layer.attention_norm, x, nullptr, tokens, projected);
+      normalise(pass.compute, config_.norm, layer.attention_norm, x, tokens, projected);
       normed = projected;
     }
     attention(pass, index, normed, projected);
     pass.compute.kernels.axpy(1.0f, projected, x, tokens * hidden);
     tap.rows("attention.output", x, hidden);
-    layer_norm(pass.compute, layer.output_norm, x, nullptr, tokens, projected);
+    normalise(pass.compute, config_.norm, layer.output_norm, x, tokens, projected);
     feed_forward(pass, index, projected, projected);
     pass.compute.kernels.axpy(1.0f, projected, x, tokens * hidden);
   }
@@ -156,7 +159,7 @@ void Encoder::attention(const Pass& pass, int index, const float* x, float* out)
   const EncoderLayer& layer = layer_at(index);
   const auto& [compute, batch, work, taps] = pass;
   const std::int64_t tokens = batch.tokens();
-  const std::int64_t hidden = config_.hidden_size;
+  const std::int64_t inner = config_.inner_width();
   const LayerTaps tap{taps, index, tokens};
   const bool local = config_.is_local(index);
 
@@ -165,21 +168,22 @@ void Encoder::attention(const Pass& pass, int index, const float* x, float* out)
     const Rotary& rotary = local ? local_rotary_ : rotary_;
     rotate_queries_and_keys(compute, rotary, batch.position_ids, config_.num_attention_heads, work.qkv);
   }
-  tap.columns("attention.query", work.qkv, 3 * hidden, 0, hidden);
-  tap.columns("attention.key", work.qkv, 3 * hidden, hidden, hidden);
-  tap.columns("attention.value", work.qkv, 3 * hidden, 2 * hidden, hidden);
+  tap.columns("attention.query", work.qkv, 3 * inner, 0, inner);
+  tap.columns("attention.key", work.qkv, 3 * inner, inner, inner);
+  tap.columns("attention.value", work.qkv, 3 * inner, 2 * inner, inner);
   AttentionTerms terms;
+  terms.scaled = config_.scaled_scores;
   if (taps) terms.head_mask = taps->head_mask(index);
   if (local) terms.window = config_.local_window;
   if (distance_bias_.values) terms.bias = &distance_bias_;
   if (config_.distances == Distances::kDisentangled) {
     Linear queries_and_keys = layer.qkv;
-    queries_and_keys.out = 2 * hidden;
+    queries_and_keys.out = 2 * inner;
     linear(compute, queries_and_keys, work.relative, work.disentangled.count, Activation::kNone, work.linear, work.relative_qk);
     terms.relative = &work.disentangled;
   }
   self_attention(compute, attention_shape(config_), terms, work.qkv, batch.seq_start, work.attention, work.context, taps, index);
-  tap.rows("attention.context", work.context, hidden);
+  tap.rows("attention.context", work.context, inner);
   linear(compute, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, out);
 }
 

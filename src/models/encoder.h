@@ -30,13 +30,14 @@ enum class FeedForward : std::uint8_t {
 enum class Positions : std::uint8_t {
   kNone,
   kLearned,       // a table; row i for position i
+  kSinusoidal,    // a table of sines, not the checkpoint's
   kAfterPadding,  // a table; row padding_idx + i, i counted from 1 over tokens other than padding_idx, which has its own row
 };
 enum class Distances : std::uint8_t {
   kNone,
   kRotary,
   kAlibi,
-  kT5Buckets,     // of 32 buckets up to distance 128, one table for all layers
+  kT5Buckets,     // one table for all layers
   kDisentangled,  // ops/attention_disentangled.h, with the query and key matrices of the layer
 };
 
@@ -50,10 +51,15 @@ struct EncoderConfig {
   std::int64_t max_position_embeddings = 0;  // tokens a sequence may have
   std::int64_t type_vocab_size = 0;          // 0: no token types, and token_type_ids mean nothing
   std::int64_t embedding_size = 0;           // 0: hidden_size, else the tables' width, with a matrix behind them
+  std::int64_t head_size = 0;                // 0: hidden_size / num_attention_heads
   float layer_norm_eps = 0.0f;
   Activation hidden_act = Activation::kGelu;
 
+  NormKind norm = NormKind::kLayer;  // kRms: with pre-norm alone
   NormPlacement norms = NormPlacement::kPost;
+  bool embeddings_norm = true;
+  float embedding_scale = 1.0f;       // of the words
+  bool scaled_scores = true;          // attention's, by the root of head_dim
   bool norms_first_attention = true;  // pre-norm: the first layer has an attention norm
   FeedForward feed_forward = FeedForward::kPlain;
   bool one_layer_for_all = false;
@@ -67,13 +73,18 @@ struct EncoderConfig {
   } biases;
 
   Positions positions = Positions::kLearned;
-  std::int64_t padding_idx = 0;  // for kAfterPadding
+  std::int64_t padding_idx = 0;      // for kAfterPadding
+  std::int64_t position_offset = 0;  // for kLearned: rows of the checkpoint's table before that of position 0
   Distances distances = Distances::kNone;
   struct {
     double theta = 10000;
     double local_theta = 10000;  // of layers with local attention
     double ntk_factor = 1;
   } rotary;
+  struct {
+    std::int64_t buckets = 32;
+    std::int64_t max_distance = 128;
+  } t5;
   struct {
     std::int64_t buckets = 0;       // position_buckets; below 1: none, a row for each distance
     std::int64_t max_distance = 0;  // max_relative_positions
@@ -83,7 +94,9 @@ struct EncoderConfig {
   std::int64_t local_window = 0;     // tokens to each side
 
   std::int64_t embedding_width() const { return embedding_size > 0 ? embedding_size : hidden_size; }
-  std::int64_t head_dim() const { return hidden_size / num_attention_heads; }
+  std::int64_t head_dim() const { return head_size > 0 ? head_size : hidden_size / num_attention_heads; }
+  std::int64_t inner_width() const { return num_attention_heads * head_dim(); }  // of queries, of keys and of values
+  bool positions_by_table() const { return positions == Positions::kLearned || positions == Positions::kSinusoidal; }
   std::int64_t relative_rows() const { return 2 * (relative.buckets > 0 ? relative.buckets : relative.max_distance); }
   bool gated() const { return feed_forward != FeedForward::kPlain; }
   bool is_local(std::int64_t layer) const { return !local_layers.empty() && local_layers[static_cast<std::size_t>(layer)]; }
@@ -104,6 +117,7 @@ struct EncoderNames {
   const char* attention_norm = nullptr;
   const char* intermediate = nullptr;  // gated: what is activated, or both
   const char* multiplied = nullptr;    // gated: the other, where it is a matrix by itself
+  const char* plain = nullptr;         // in place of intermediate where nothing is gated; null: intermediate
   const char* output = nullptr;
   const char* output_norm = nullptr;  // post-norm: after the feed-forward; pre-norm: before it
   const char* final_norm = nullptr;
@@ -117,7 +131,7 @@ struct EncoderNames {
 std::string layer_name(const char* pattern, std::size_t layer);
 
 struct EncoderLayer {
-  Linear qkv;  // [3 * hidden, hidden]: query, key and value one after the other
+  Linear qkv;  // [3 * inner, hidden]: query, key and value one after the other
   Linear attention_output;
   LayerNorm attention_norm;
   Linear intermediate;  // gated: [2 * ffn, hidden], what is activated first
@@ -162,8 +176,8 @@ class Encoder {
  private:
   struct Workspace {
     float* embedded = nullptr;      // [tokens, embedding_size], where a matrix follows
-    float* qkv = nullptr;           // [tokens, 3 * hidden]
-    float* context = nullptr;       // [tokens, hidden]
+    float* qkv = nullptr;           // [tokens, 3 * inner]
+    float* context = nullptr;       // [tokens, inner]
     float* projected = nullptr;     // [tokens, hidden]
     float* intermediate = nullptr;  // [tokens, ffn], gated: [tokens, 2 * ffn]
     float* gated = nullptr;         // [tokens, ffn]

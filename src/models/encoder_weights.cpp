@@ -5,12 +5,6 @@
 #include "models/slot_list.h"
 
 namespace wattn {
-namespace {
-
-constexpr std::int64_t kT5Buckets = 32;
-constexpr std::int64_t kT5MaxDistance = 128;
-
-}  // namespace
 
 std::string layer_name(const char* pattern, std::size_t layer) {
   std::string name = pattern;
@@ -43,12 +37,12 @@ void Encoder::take_weights(Arena& arena, const Kernels& kernels) {
   const auto norm = [&](std::int64_t size) { return take_layer_norm(arena, size, config_.layer_norm_eps); };
   word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, width);
   take_position_weights(arena);
-  embeddings_norm_ = norm(width);
+  if (config_.embeddings_norm) embeddings_norm_ = norm(width);
   if (config_.embedding_size > 0) embeddings_projection_ = matrix(width, hidden);
   layers_.resize(config_.one_layer_for_all ? 1 : static_cast<std::size_t>(config_.num_hidden_layers));
   for (EncoderLayer& layer : layers_) {
-    layer.qkv = matrix(hidden, 3 * hidden);
-    layer.attention_output = matrix(hidden, hidden);
+    layer.qkv = matrix(hidden, 3 * config_.inner_width());
+    layer.attention_output = matrix(config_.inner_width(), hidden);
     layer.attention_norm = norm(hidden);
     layer.intermediate = matrix(hidden, config_.gated() ? 2 * ffn : ffn);
     layer.output = matrix(ffn, hidden);
@@ -67,6 +61,7 @@ void Encoder::take_position_weights(Arena& arena) {
   const WeightType finer = type_ == WeightType::kQ8 ? WeightType::kQ16 : type_;
   const std::int64_t before = config_.positions == Positions::kAfterPadding ? config_.padding_idx + 1 : 0;
   if (config_.positions != Positions::kNone) position_embeddings_ = take_embedding(arena, finer, before + positions, width);
+  if (config_.positions == Positions::kSinusoidal && !arena.measuring()) set_sinusoidal(position_embeddings_);
   if (config_.type_vocab_size > 0) token_type_embeddings_ = take_embedding(arena, finer, config_.type_vocab_size, width);
   switch (config_.distances) {
     case Distances::kNone:
@@ -93,21 +88,20 @@ void Encoder::take_position_weights(Arena& arena) {
 
 std::vector<WeightSlot> Encoder::weight_slots(const EncoderNames& names) const {
   const std::int64_t hidden = config_.hidden_size;
+  const std::int64_t inner = config_.inner_width();
   const std::int64_t ffn = config_.intermediate_size;
   const auto& biases = config_.biases;
   SlotList list;
   list.table(names.word_embeddings, word_embeddings_);
-  if (config_.positions != Positions::kNone) list.table(names.position_embeddings, position_embeddings_);
+  if (names.position_embeddings && config_.positions != Positions::kNone) {
+    list.table(names.position_embeddings, position_embeddings_, config_.position_offset);
+  }
   if (config_.type_vocab_size > 0) list.table(names.token_type_embeddings, token_type_embeddings_);
-  list.norm(names.embeddings_norm, embeddings_norm_, biases.norms);
+  if (config_.embeddings_norm) list.norm(names.embeddings_norm, embeddings_norm_, biases.norms);
   if (config_.embedding_size > 0) list.linear(names.embeddings_projection, embeddings_projection_, 0, hidden);
   if (config_.distances == Distances::kT5Buckets) {
-    list.slots.push_back({std::string(names.distance_bias) + ".weight",
-                          {kT5Buckets, config_.num_attention_heads},
-                          true,
-                          [bias = distance_bias_, heads = config_.num_attention_heads](std::int64_t i, const float* row) mutable {
-                            set_t5_bucket(bias, heads, i, kT5Buckets, kT5MaxDistance, row);
-                          }});
+    list.distances(names.distance_bias, distance_bias_, config_.num_attention_heads, config_.t5.buckets, config_.t5.buckets,
+                   config_.t5.max_distance);
   }
   if (config_.distances == Distances::kDisentangled) {
     list.table(names.relative_embeddings, relative_embeddings_);
@@ -116,20 +110,22 @@ std::vector<WeightSlot> Encoder::weight_slots(const EncoderNames& names) const {
   for (std::size_t i = 0; i < layers_.size(); ++i) {
     const EncoderLayer& layer = layers_[i];
     if (names.key) {
-      list.linear(layer_name(names.query, i), layer.qkv, 0, hidden, biases.qkv);
-      list.linear(layer_name(names.key, i), layer.qkv, hidden, hidden, biases.qkv);
-      list.linear(layer_name(names.value, i), layer.qkv, 2 * hidden, hidden, biases.qkv);
+      list.linear(layer_name(names.query, i), layer.qkv, 0, inner, biases.qkv);
+      list.linear(layer_name(names.key, i), layer.qkv, inner, inner, biases.qkv);
+      list.linear(layer_name(names.value, i), layer.qkv, 2 * inner, inner, biases.qkv);
     } else {
-      list.linear(layer_name(names.query, i), layer.qkv, 0, 3 * hidden, biases.qkv);
+      list.linear(layer_name(names.query, i), layer.qkv, 0, 3 * inner, biases.qkv);
     }
     list.linear(layer_name(names.attention_output, i), layer.attention_output, 0, hidden, biases.attention_output);
     if (i > 0 || config_.norms_first_attention) {
       list.norm(layer_name(names.attention_norm, i), layer.attention_norm, biases.norms);
     }
-    const std::string intermediate = layer_name(names.intermediate, i);
-    if (names.multiplied || !config_.gated()) {
+    const bool plain = !config_.gated();
+    const std::string intermediate = layer_name(plain && names.plain ? names.plain : names.intermediate, i);
+    if (names.multiplied || plain) {
       list.linear(intermediate, layer.intermediate, 0, ffn, biases.intermediate);
-      if (names.multiplied) list.linear(layer_name(names.multiplied, i), layer.intermediate, ffn, ffn, biases.intermediate);
+      if (names.multiplied && !plain)
+        list.linear(layer_name(names.multiplied, i), layer.intermediate, ffn, ffn, biases.intermediate);
     } else if (config_.feed_forward == FeedForward::kGatedAfter) {
       list.swapped_linear(intermediate, layer.intermediate, biases.intermediate);
     } else {

@@ -30,7 +30,7 @@ Result<DecoderConfig> parse_config(JsonRef config) {
     if (!size.ok()) return size.error();
     out.*field = size.value();
   }
-  out.learned_positions = true;
+  out.positions = TokenPlaces::kLearned;
   if (auto e = check_heads(config, "n_head", out); !e.ok()) return e.error();
   const auto epsilon = config_number(config, "layer_norm_epsilon", 1e-5, 1);
   if (!epsilon.ok()) return epsilon.error();

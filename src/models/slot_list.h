@@ -10,6 +10,7 @@
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
+#include "ops/position.h"
 
 namespace wattn {
 
@@ -22,9 +23,21 @@ struct SlotList {
                        std::copy(row, row + size, values);
                      }});
   }
-  void table(const std::string& name, const Embedding& embedding) {
-    slots.push_back({name + ".weight", {embedding.rows, embedding.hidden}, true, [embedding](std::int64_t i, const float* row) {
-                       set_row(embedding, i, row);
+  // The first skipped rows of the checkpoint's table are not ours.
+  void table(const std::string& name, const Embedding& embedding, std::int64_t skipped = 0) {
+    slots.push_back({name + ".weight",
+                     {skipped + embedding.rows, embedding.hidden},
+                     true,
+                     [embedding, skipped](std::int64_t i, const float* row) {
+                       if (i >= skipped) set_row(embedding, i - skipped, row);
+                     }});
+  }
+  // Of a table or a bias of T5's buckets, [buckets, heads]; `buckets` counts both ways.
+  void distances(const std::string& name, const DistanceBias& bias, std::int64_t heads, std::int64_t rows, std::int64_t buckets,
+                 std::int64_t max_distance) {
+    slots.push_back({name + ".weight", {rows, heads}, true, [=](std::int64_t i, const float* row) {
+                       DistanceBias out = bias;
+                       set_t5_bucket(out, heads, i, buckets, max_distance, row);
                      }});
   }
   void norm(const std::string& name, const LayerNorm& norm, bool bias) {
@@ -52,5 +65,22 @@ struct SlotList {
                      }});
   }
 };
+
+// Puts more into slots. A tensor that two parts of a model want (a pooler, a table of words) has one slot, which fills both and
+// must be filled.
+inline void add_slots(std::vector<WeightSlot> more, std::vector<WeightSlot>& slots) {
+  for (WeightSlot& slot : more) {
+    const auto at = std::find_if(slots.begin(), slots.end(), [&](const WeightSlot& one) { return one.name == slot.name; });
+    if (at == slots.end() || at->shape != slot.shape) {
+      slots.push_back(std::move(slot));
+      continue;
+    }
+    at->required = true;
+    at->write_row = [first = std::move(at->write_row), second = std::move(slot.write_row)](std::int64_t row, const float* values) {
+      first(row, values);
+      second(row, values);
+    };
+  }
+}
 
 }  // namespace wattn

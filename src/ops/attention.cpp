@@ -66,7 +66,7 @@ void attend(const Run& run, Range sequence, std::int64_t head, const AttentionSc
   const std::int64_t seq = sequence.size();
   const float* query = run.qkv + sequence.begin * stride + head * head_dim;
   const float products = terms.relative ? 3.0f : 1.0f;  // of which a score is the sum
-  const float scale = 1.0f / std::sqrt(static_cast<float>(head_dim) * products);
+  const float scale = terms.scaled ? 1.0f / std::sqrt(static_cast<float>(head_dim) * products) : 1.0f;
   const RelativeHead relative{terms.relative, scratch.relative, seq, head, head_dim, hidden, scale};
   if (terms.relative) prepare_relative(run.kernels, relative, query + hidden, stride);
   for (std::int64_t row = 0; row < seq; row += kQueryBlock) {

@@ -25,6 +25,7 @@ struct AttentionTerms {
   const DistanceBias* bias = nullptr;      // added to the scores
   const Disentangled* relative = nullptr;  // added to the scores, which it scales too
   const float* head_mask = nullptr;        // [heads], times the probabilities
+  bool scaled = true;                      // scores are divided by the root of head_dim
 };
 
 // What one thread of self_attention needs while it runs, for sequences of at most max_seq tokens.

@@ -33,16 +33,25 @@ struct Head {
   const Kernels& kernels;
   const Cache& cache;
   const float* kept;  // of this head: keys, then values
-  std::int64_t window;
+  const CausalTerms& terms;
   float* scores;
   std::int64_t first = 0, keys = 0;  // those that were scored
 };
 
+// What stands at the distances of each query, of its own head.
+void add_bias(const Head& head, const Queries& queries, std::int64_t first_head) {
+  for (std::int64_t i = 0; i < queries.rows; ++i) {
+    const float* of_row = head.terms.bias->at(first_head + (queries.step == 0 ? i : 0)) - (queries.position + i * queries.step);
+    for (std::int64_t j = 0; j < head.keys; ++j) head.scores[i * head.keys + j] += of_row[head.first + j];
+  }
+}
+
 // scores [rows, keys], softmax over what each query may see, zeros elsewhere.
-void score(Head& head, const Queries& queries) {
+void score(Head& head, const Queries& queries, std::int64_t first_head) {
+  const std::int64_t window = head.terms.window;
   const std::int64_t head_dim = head.cache.shape.head_dim;
   const std::int64_t last = queries.position + queries.step * (queries.rows - 1);
-  head.first = first_key(queries.position, head.window);
+  head.first = first_key(queries.position, window);
   head.keys = last + 1 - head.first;
   head.kernels.gemm_f32({.a = queries.data,
                          .a_stride = queries.stride,
@@ -52,13 +61,13 @@ void score(Head& head, const Queries& queries) {
                          .m = queries.rows,
                          .n = head.keys,
                          .k = head_dim,
-                         .scale = 1.0f / std::sqrt(static_cast<float>(head_dim))});
+                         .scale = head.terms.scaled ? 1.0f / std::sqrt(static_cast<float>(head_dim)) : 1.0f});
+  if (head.terms.bias) add_bias(head, queries, first_head);
   for (std::int64_t i = 0; i < queries.rows; ++i) {
     float* row = head.scores + i * head.keys;
     const std::int64_t own = queries.position + i * queries.step - head.first;
     std::fill(row + own + 1, row + head.keys, -std::numeric_limits<float>::infinity());
-    if (head.window >= 0 && own >= head.window)
-      std::fill(row, row + own - head.window + 1, -std::numeric_limits<float>::infinity());
+    if (window >= 0 && own >= window) std::fill(row, row + own - window + 1, -std::numeric_limits<float>::infinity());
   }
   head.kernels.softmax_rows(head.scores, queries.rows, head.keys, head.keys);
 }
@@ -114,7 +123,7 @@ struct Seen {
 
 void attend_rows(const Run& run, Head& head, const Queries& queries, std::int64_t first_head, std::int64_t first_row,
                  std::int64_t new_tokens, const Seen& seen) {
-  score(head, queries);
+  score(head, queries, first_head);
   const bool by_head = queries.step == 0;
   for (std::int64_t i = 0; i < queries.rows; ++i) {
     float* row = head.scores + i * head.keys;
@@ -135,7 +144,7 @@ void attend(const Run& run, std::int64_t sequence, std::int64_t kv_head, const C
   const std::int64_t count = run.tokens.seq_start[sequence + 1] - begin;
   const std::int64_t width = shape.heads * shape.head_dim;
   const std::int64_t group = shape.group();
-  Head head{run.kernels, run.cache, run.kept(sequence, kv_head), run.terms.window, scratch.scores};
+  Head head{run.kernels, run.cache, run.kept(sequence, kv_head), run.terms, scratch.scores};
   for (std::int64_t at = 0; count > 1 && at < group; ++at) {
     const std::int64_t column = (kv_head * group + at) * shape.head_dim;
     for (std::int64_t row = 0; row < count; row += kQueryBlock) {

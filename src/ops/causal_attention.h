@@ -8,6 +8,7 @@
 #include "core/arena.h"
 #include "core/taps.h"
 #include "ops/compute.h"
+#include "ops/position.h"
 
 namespace wattn {
 
@@ -52,8 +53,10 @@ struct CausalTokens {
 };
 
 struct CausalTerms {
-  std::int64_t window = -1;          // keys: the last so many, the query's own counted; -1: all
-  const float* head_mask = nullptr;  // [heads], times the probabilities
+  std::int64_t window = -1;            // keys: the last so many, the query's own counted; -1: all
+  const float* head_mask = nullptr;    // [heads], times the probabilities
+  const DistanceBias* bias = nullptr;  // added to the scores
+  bool scaled = true;                  // scores are divided by the root of head_dim
 };
 
 // qkv: [tokens, shape.row()]. Its keys and values go into the cache at their positions; context: [tokens, heads * head_dim]. taps

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <vector>
 
+#include "core/real_math.h"
 #include "kernels/quant.h"
 
 namespace wattn {
@@ -58,6 +60,20 @@ void set_row(const Embedding& embedding, std::int64_t i, const float* values) {
     case WeightType::kQ8:
       quantize_row(kLargestInt8, values, embedding.hidden, static_cast<std::int8_t*>(embedding.table) + at, embedding.scale[i]);
       break;
+  }
+}
+
+void set_sinusoidal(const Embedding& embedding) {
+  const std::int64_t half = (embedding.hidden + 1) / 2;
+  std::vector<float> row(static_cast<std::size_t>(embedding.hidden));
+  for (std::int64_t p = 0; p < embedding.rows; ++p) {
+    for (std::int64_t j = 0; j < half; ++j) {
+      const double angle =
+          static_cast<double>(p) / pow64(10000, static_cast<double>(2 * j) / static_cast<double>(embedding.hidden));
+      row[j] = static_cast<float>(sin64(angle));
+      if (half + j < embedding.hidden) row[half + j] = static_cast<float>(cos64(angle));
+    }
+    set_row(embedding, p, row.data());
   }
 }
 

@@ -23,6 +23,10 @@ Embedding take_embedding(Arena& arena, WeightType type, std::int64_t rows, std::
 // Sets row i from values [hidden].
 void set_row(const Embedding& embedding, std::int64_t i, const float* values);
 
+// Sines of the positions in the first half of each row, cosines in the second: row p has the angles p / 10000^(2j / hidden)
+// (arXiv 1706.03762, as Marian lays them out).
+void set_sinusoidal(const Embedding& embedding);
+
 // out[i, :] += table[ids[i], :]; ids were checked to be in [0, rows).
 void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t> ids, float* out);
 

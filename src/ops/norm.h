@@ -43,4 +43,15 @@ inline void rms_norm(const Compute& compute, const LayerNorm& norm, const float*
   });
 }
 
+enum class NormKind : std::uint8_t { kLayer, kRms };
+
+// One or the other, without a residual; y may be x.
+inline void normalise(const Compute& compute, NormKind kind, const LayerNorm& norm, const float* x, std::int64_t rows, float* y) {
+  if (kind == NormKind::kRms) {
+    rms_norm(compute, norm, x, rows, y);
+  } else {
+    layer_norm(compute, norm, x, nullptr, rows, y);
+  }
+}
+
 }  // namespace wattn

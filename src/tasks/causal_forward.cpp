@@ -27,13 +27,14 @@ class Collector : public Taps {
       auto& out = result_.hidden_states[static_cast<std::size_t>(point.layer + 1)];
       out.insert(out.end(), tensor.data, tensor.data + tensor.shape[0] * tensor.shape[1]);
     }
-    if (!options_.output_attentions || point.name != "attention.probs") return;
-    const std::int64_t rows = tensor.shape[1], keys = tensor.shape[2];
-    float* out = result_.attentions[static_cast<std::size_t>(point.layer)].data();
-    for (std::int64_t head = 0; head < config_.num_attention_heads; ++head) {
-      for (std::int64_t row = 0; row < rows; ++row) {
-        std::copy_n(tensor.data + (head * rows + row) * keys, keys, out + (head * tokens_ + first_ + row) * tokens_);
-      }
+    if (!options_.output_attentions) return;
+    const auto layer = static_cast<std::size_t>(point.layer);
+    if (point.name == "attention.probs") put(tensor, tokens_, result_.attentions[layer]);
+    if (point.name == "cross_attention.probs") {
+      const std::int64_t source = tensor.shape[2];
+      result_.cross_attentions.resize(static_cast<std::size_t>(config_.num_hidden_layers));
+      result_.cross_attentions[layer].resize(static_cast<std::size_t>(config_.num_attention_heads * tokens_ * source));
+      put(tensor, source, result_.cross_attentions[layer]);
     }
   }
   const float* head_mask(int layer) override {
@@ -41,6 +42,15 @@ class Collector : public Taps {
   }
 
  private:
+  // [heads, rows, keys] of the piece to its rows of [heads, tokens, width].
+  void put(const TensorView& tensor, std::int64_t width, std::vector<float>& out) const {
+    const std::int64_t rows = tensor.shape[1], keys = tensor.shape[2];
+    for (std::int64_t head = 0; head < config_.num_attention_heads; ++head) {
+      for (std::int64_t row = 0; row < rows; ++row) {
+        std::copy_n(tensor.data + (head * rows + row) * keys, keys, out.data() + (head * tokens_ + first_ + row) * width);
+      }
+    }
+  }
   bool keeps_states() const { return options_.output_hidden_states || options_.logit_lens > 0; }
 
   const CausalForwardOptions& options_;
@@ -49,6 +59,39 @@ class Collector : public Taps {
   std::int64_t first_ = 0;
   CausalForwardResult& result_;
 };
+
+class SourceCollector : public Taps {
+ public:
+  SourceCollector(const CausalForwardOptions& options, std::int64_t layers, SourceResult& result)
+      : options_(options), result_(result) {
+    if (options.output_attentions) result.attentions.resize(static_cast<std::size_t>(layers));
+  }
+  void on_tensor(const TapPoint& point, const TensorView& tensor) override {
+    const std::int64_t count = num_elements({tensor.shape.begin(), tensor.shape.end()}).value_or(0);
+    if (options_.output_hidden_states && (point.name == "embeddings.output" || point.name == "output")) {
+      result_.hidden_states.emplace_back(tensor.data, tensor.data + count);
+    }
+    if (options_.output_attentions && point.name == "attention.probs") {
+      result_.attentions[static_cast<std::size_t>(point.layer)].assign(tensor.data, tensor.data + count);
+    }
+  }
+
+ private:
+  const CausalForwardOptions& options_;
+  SourceResult& result_;
+};
+
+Result<void> read_source(Generator& generator, const CausalForwardOptions& options, std::span<const std::int32_t> source,
+                         SourceResult& out) {
+  const EncoderConfig& config = generator.encoder()->config();
+  SourceCollector collector(options, config.num_hidden_layers, out);
+  const auto states =
+      generator.read_source(0, source, options.output_hidden_states || options.output_attentions ? &collector : nullptr);
+  if (!states.ok()) return states.error();
+  out.last_hidden_state.assign(states.value(), states.value() + static_cast<std::int64_t>(source.size()) * config.hidden_size);
+  if (options.output_hidden_states) out.hidden_states.back() = out.last_hidden_state;
+  return {};
+}
 
 void look_through_lens(Generator& generator, std::int64_t count, CausalForwardResult& result) {
   const DecoderConfig& config = generator.decoder().config();
@@ -83,7 +126,7 @@ Result<void> check_options(const DecoderConfig& config, const CausalForwardOptio
 }  // namespace
 
 Result<CausalForwardResult> causal_forward(Generator& generator, std::span<const std::int32_t> ids,
-                                           const CausalForwardOptions& options) {
+                                           const CausalForwardOptions& options, std::span<const std::int32_t> source) {
   const DecoderConfig& config = generator.decoder().config();
   if (auto e = check_options(config, options); !e.ok()) return e.error();
   const auto tokens = static_cast<std::int64_t>(ids.size());
@@ -93,13 +136,24 @@ Result<CausalForwardResult> causal_forward(Generator& generator, std::span<const
   }
   CausalForwardResult result;
   if (tokens == 0) return result;
-  if (auto e = generator.make_room(1, tokens); !e.ok()) return e.error();
+  Room room{.places = 1, .length = tokens};
+  if (generator.encoder()) room.sources = 1;
+  room.source_length = static_cast<std::int64_t>(source.size());
+  if (generator.encoder() && room.source_length > generator.encoder()->config().max_position_embeddings) {
+    return input_error("input_ids: expected at most " + std::to_string(generator.encoder()->config().max_position_embeddings) +
+                       " tokens (the encoder's positions), found " + std::to_string(room.source_length));
+  }
+  if (auto e = generator.make_room(room); !e.ok()) return e.error();
+  if (generator.encoder()) {
+    if (auto e = read_source(generator, options, source, result.source); !e.ok()) return e.error();
+  }
   Collector collector(options, config, tokens, result);
   DecoderBatch batch;
   for (std::int64_t first = 0; first < tokens; first += generator.token_budget()) {
     const std::int64_t count = std::min(generator.token_budget(), tokens - first);
     batch.clear();
     batch.add(0, static_cast<std::int32_t>(first), ids.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count)));
+    if (generator.encoder()) batch.sources.assign(1, 0);
     collector.begin_at(first);
     const auto hidden = generator.run(batch, collector.is_needed() ? &collector : nullptr);
     if (!hidden.ok()) return hidden.error();

@@ -18,6 +18,13 @@ struct CausalForwardOptions {
   std::vector<float> head_mask{};  // [layers, heads], times the attentions; empty: none
 };
 
+// What the encoder of an encoder-decoder made of the source.
+struct SourceResult {
+  std::vector<float> last_hidden_state;           // [source, hidden]
+  std::vector<std::vector<float>> hidden_states;  // [layers + 1] of [source, hidden]
+  std::vector<std::vector<float>> attentions;     // [layers] of [heads, source, source]
+};
+
 // Of one sequence.
 struct CausalForwardResult {
   std::vector<float> last_hidden_state;  // [tokens, hidden]
@@ -27,9 +34,12 @@ struct CausalForwardResult {
   std::vector<std::vector<float>> attentions;  // [layers] of [heads, tokens, tokens]
   std::vector<std::int32_t> lens_ids;          // [layers + 1, tokens, logit_lens] the likeliest by final norm and head, best first
   std::vector<float> lens_logits;              // the same
+  std::vector<std::vector<float>> cross_attentions;  // [layers] of [heads, tokens, source]; empty without a source
+  SourceResult source;
 };
 
+// source: what an encoder-decoder's encoder reads; empty for a decoder alone.
 Result<CausalForwardResult> causal_forward(Generator& generator, std::span<const std::int32_t> ids,
-                                           const CausalForwardOptions& options);
+                                           const CausalForwardOptions& options, std::span<const std::int32_t> source = {});
 
 }  // namespace wattn

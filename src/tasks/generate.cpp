@@ -52,6 +52,34 @@ Result<GenerateOptions> options_for(const GenerateRequest& request, std::size_t 
   return options;
 }
 
+Result<void> check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab, std::size_t index) {
+  for (const std::int32_t id : ids) {
+    if (id >= 0 && id < vocab) continue;
+    return input_error("prompt " + std::to_string(index) + ": expected ids below vocab_size " + std::to_string(vocab) + ", found " +
+                       std::to_string(id));
+  }
+  return {};
+}
+
+// What the decoder reads first: the prompt, or where that is an encoder's, the token that its sequences begin with.
+Result<std::vector<std::int32_t>> beginning(const Generator& generator, const std::vector<std::int32_t>& prompt,
+                                            const GenerateRequest& request, std::size_t index) {
+  const std::int64_t vocab = generator.decoder().config().vocab_size;
+  if (auto e = check_ids(prompt, vocab, index); !e.ok()) return e.error();
+  if (!generator.encoder()) return prompt;
+  const std::string which = "prompt " + std::to_string(index) + ": ";
+  if (prompt.empty()) return input_error(which + "expected one token at least, found none");
+  const std::int64_t limit = generator.encoder()->config().max_position_embeddings;
+  if (static_cast<std::int64_t>(prompt.size()) > limit) {
+    return input_error(which + "expected at most " + std::to_string(limit) + " tokens (the encoder's positions), found " +
+                       std::to_string(prompt.size()));
+  }
+  const auto start = request.decoder_start_token_id;
+  if (start && *start >= 0 && *start < vocab) return std::vector<std::int32_t>{*start};
+  return input_error("decoder_start_token_id: expected an id below vocab_size " + std::to_string(vocab) + ", found " +
+                     (start ? std::to_string(*start) : std::string("none")));
+}
+
 }  // namespace
 
 Result<std::unique_ptr<Generation>> Generation::begin(Generator& generator, const std::vector<std::vector<std::int32_t>>& prompts,
@@ -61,20 +89,18 @@ Result<std::unique_ptr<Generation>> Generation::begin(Generator& generator, cons
   const std::int64_t width = Search::width(request.options);
   std::int64_t longest = 0;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    const auto size = static_cast<std::int64_t>(prompts[i].size());
+    const auto begun = beginning(generator, prompts[i], request, i);
+    if (!begun.ok()) return begun.error();
+    const std::vector<std::int32_t>& tokens = begun.value();
+    const auto size = static_cast<std::int64_t>(tokens.size());
     const auto options = options_for(request, i, size, generator.context_length());
     if (!options.ok()) return options.error();
     if (auto e = Search::check(options.value(), vocab); !e.ok()) return e.error();
-    for (const std::int32_t id : prompts[i]) {
-      if (id >= 0 && id < vocab) continue;
-      return input_error("prompt " + std::to_string(i) + ": expected ids below vocab_size " + std::to_string(vocab) + ", found " +
-                         std::to_string(id));
-    }
     longest = std::max(longest, size + options.value().max_new_tokens);
     Prompt& prompt = out->prompts_.emplace_back();
-    prompt.search = Search::make(options.value(), prompts[i], vocab, generator.decoder().kernels(),
+    prompt.search = Search::make(options.value(), tokens, vocab, generator.decoder().kernels(),
                                  make_stops(generator.tokenizer(), request.stop_strings));
-    prompt.tokens = prompts[i];
+    prompt.tokens = tokens;
     for (std::int64_t j = 0; j < width; ++j) {
       prompt.places.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(i) * width + j));
     }
@@ -86,9 +112,22 @@ Result<std::unique_ptr<Generation>> Generation::begin(Generator& generator, cons
                        std::to_string(places));
   }
   if (prompts.empty()) return out;
-  if (auto e = generator.make_room(places, longest); !e.ok()) return e.error();
+  Room room{.places = places, .length = longest};
+  if (generator.encoder()) {
+    room.sources = static_cast<std::int64_t>(prompts.size());
+    for (const auto& source : prompts) room.source_length = std::max(room.source_length, static_cast<std::int64_t>(source.size()));
+  }
+  if (auto e = generator.make_room(room); !e.ok()) return e.error();
+  for (std::size_t i = 0; generator.encoder() && i < prompts.size(); ++i) {
+    if (auto e = generator.read_source(static_cast<std::int64_t>(i), prompts[i], nullptr); !e.ok()) return e.error();
+  }
   if (auto e = out->read_prompts(); !e.ok()) return e.error();
   return out;
+}
+
+void Generation::add(std::size_t index, std::int32_t place, std::int64_t position, std::span<const std::int32_t> ids) {
+  batch_.add(place, static_cast<std::int32_t>(position), ids);
+  if (generator_.encoder()) batch_.sources.push_back(static_cast<std::int32_t>(index));
 }
 
 Result<void> Generation::read_prompts() {
@@ -104,7 +143,7 @@ Result<void> Generation::read_prompts() {
       }
       const std::int64_t count = std::min(size - prompt.read, budget - batch_.tokens());
       const auto piece = std::span<const std::int32_t>(prompt.tokens).subspan(static_cast<std::size_t>(prompt.read));
-      batch_.add(prompt.places[0], static_cast<std::int32_t>(prompt.read), piece.first(static_cast<std::size_t>(count)));
+      add(i, prompt.places[0], prompt.read, piece.first(static_cast<std::size_t>(count)));
       prompt.read += count;
     }
     ends.emplace_back(i, batch_.tokens() - 1);
@@ -158,11 +197,10 @@ bool Generation::done() const {
 
 Result<bool> Generation::step() {
   batch_.clear();
-  for (Prompt& prompt : prompts_) {
+  for (std::size_t index = 0; index < prompts_.size(); ++index) {
+    const Prompt& prompt = prompts_[index];
     const auto next = prompt.search->next();
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      batch_.add(prompt.places[i], static_cast<std::int32_t>(prompt.read), {&next[i].token, 1});
-    }
+    for (std::size_t i = 0; i < next.size(); ++i) add(index, prompt.places[i], prompt.read, {&next[i].token, 1});
   }
   if (batch_.batch() == 0) return false;
   const auto hidden = generator_.run(batch_, nullptr);

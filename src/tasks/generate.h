@@ -15,18 +15,20 @@
 namespace wattn {
 
 struct GenerateRequest {
-  GenerateOptions options{};                     // max_new_tokens is set from the next two
-  std::optional<std::int64_t> max_new_tokens{};  // of neither: kUsualTokens, or as many as there is room for
-  std::optional<std::int64_t> max_length{};      // the prompt's tokens counted
-  std::int64_t min_length = 0;                   // the prompt's tokens counted
-  std::vector<std::string> stop_strings{};       // text that ends a sequence; it stays in the text
+  GenerateOptions options{};                             // max_new_tokens is set from the next two
+  std::optional<std::int64_t> max_new_tokens{};          // of neither: kUsualTokens, or as many as there is room for
+  std::optional<std::int64_t> max_length{};              // the prompt's tokens counted
+  std::int64_t min_length = 0;                           // the prompt's tokens counted
+  std::optional<std::int32_t> decoder_start_token_id{};  // of an encoder-decoder: what its sequences begin with
+  std::vector<std::string> stop_strings{};               // text that ends a sequence; it stays in the text
 };
 
 class Generation {
  public:
   static constexpr std::int64_t kUsualTokens = 256;
 
-  // Makes room and reads the prompts, each of one token at least. The Generator has one Generation at a time.
+  // Makes room and reads the prompts, each of one token at least; an encoder-decoder's are its sources. The Generator has one
+  // Generation at a time.
   static Result<std::unique_ptr<Generation>> begin(Generator& generator, const std::vector<std::vector<std::int32_t>>& prompts,
                                                    const GenerateRequest& request);
   // One token more for every sequence that runs. False: there is none any more.
@@ -52,6 +54,7 @@ class Generation {
   };
 
   Result<void> read_prompts();
+  void add(std::size_t index, std::int32_t place, std::int64_t position, std::span<const std::int32_t> ids);
   Result<void> read_batch(const std::vector<std::pair<std::size_t, std::int64_t>>& ends);
   void change_places(Prompt& prompt);
 

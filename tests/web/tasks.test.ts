@@ -198,6 +198,22 @@ describe('fill-mask', () => {
 });
 
 describe('text-ranking', () => {
+  const { documents, cases } = readJson('ranking', 'ranking.json');
+  const names = [...new Set<string>(cases.map((one: any) => one.name))];
+  it.each(names)("ranks as sentence-transformers' CrossEncoder: %s", async (name) => {
+    const ofName = cases.filter((one: any) => one.name === name);
+    const rank = await pipeline('text-ranking', headFiles('ranker', ofName[0].config));
+    for (const one of ofName) {
+      const ranked = await rank(one.query, documents);
+      expect(ranked.map(({ corpus_id }) => corpus_id)).toEqual(one.ranked.map(([id]: [number]) => id));
+      const most = Math.max(...one.ranked.map(([, score]: [number, number]) => Math.abs(score)));
+      // As in the native tests: four times what torch's own float32 is off, at least one unit in the last place of the largest.
+      const bound = 4 * Math.max(one.f32_diff, most * 2 ** -23);
+      ranked.forEach(({ score }, i) => expect(Math.abs(score - one.ranked[i][1])).toBeLessThanOrEqual(bound));
+    }
+    await rank.dispose();
+  });
+
   it('orders documents as the one-label model scores them', async () => {
     const rank = await pipeline('text-ranking', headFiles('ranker'));
     const classify = await pipeline('text-classification', headFiles('ranker'));

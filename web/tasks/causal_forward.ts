@@ -37,13 +37,13 @@ interface Result {
   lens_logits: Float32Array;
 }
 
-interface RowTable {
+export interface RowTable {
   data: Float32Array;
   put(row: number, from: Float32Array): void;
 }
 
 /** [batch, seq, width], and how the rows of one sequence get into it. */
-function makeTable({ ids, kept }: Inputs, width: number): RowTable {
+export function makeTable({ ids, kept }: Inputs, width: number): RowTable {
   const data = new Float32Array(ids.rows * ids.columns * width);
   return {
     data,
@@ -54,14 +54,20 @@ function makeTable({ ids, kept }: Inputs, width: number): RowTable {
   };
 }
 
-/** Attentions [heads, tokens, tokens]: both sides are columns of the table. */
-function putAttentions(out: Float32Array, { ids, kept }: Inputs, heads: number, row: number, from: Float32Array): void {
-  const columns = kept[row] as Int32Array;
+/** Attentions [heads, tokens, keys]: tokens are columns of one table, keys of another, or of the same. */
+export function putAttentions(
+  out: Float32Array,
+  queries: Inputs,
+  keys: Inputs,
+  heads: number,
+  row: number,
+  from: Float32Array,
+): void {
   let at = 0;
   for (let head = 0; head < heads; ++head) {
-    for (const query of columns) {
-      for (const key of columns) {
-        out[((row * heads + head) * ids.columns + query) * ids.columns + key] = from[at++] as number;
+    for (const query of queries.kept[row] as Int32Array) {
+      for (const key of keys.kept[row] as Int32Array) {
+        out[((row * heads + head) * queries.ids.columns + query) * keys.ids.columns + key] = from[at++] as number;
       }
     }
   }
@@ -85,7 +91,7 @@ function layOut(inputs: Inputs, options: Options, info: ModelInfo & { vocab_size
     last.put(row, result.last_hidden_state);
     if (options.logits) logits.put(row, result.logits);
     states.forEach((state, i) => state.put(row, result.hidden_states[i] as Float32Array));
-    attentions.forEach((layer, i) => putAttentions(layer, inputs, heads, row, result.attentions[i] as Float32Array));
+    attentions.forEach((layer, i) => putAttentions(layer, inputs, inputs, heads, row, result.attentions[i] as Float32Array));
     const columns = inputs.kept[row] as Int32Array;
     for (let layer = 0, at = 0; count > 0 && layer <= layers; ++layer) {
       for (const column of columns) {

@@ -36,7 +36,10 @@ export interface Call<Item, Options, Result> {
 export interface Task<Item = any, Options = any, Result = any> {
   head: HeadKind;
   /** engine: for what its files say; it may be in a worker. */
-  prepare(args: readonly unknown[], engine: Pick<TaskEngine, 'files'>): Call<Item, Options, Result> | Promise<Call<Item, Options, Result>>;
+  prepare(
+    args: readonly unknown[],
+    engine: Pick<TaskEngine, 'files'>,
+  ): Call<Item, Options, Result> | Promise<Call<Item, Options, Result>>;
   /** One result an item. */
   run(engine: TaskEngine, items: readonly Item[], options: Options, context: Context): Promise<Result[]>;
   /** What its pipeline has beside the call. */

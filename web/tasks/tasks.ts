@@ -8,6 +8,9 @@ const kTasks: Record<string, () => Promise<Task>> = {
   'question-answering': async () => (await import('./question_answering.js')).questionAnswering,
   'fill-mask': async () => (await import('./fill_mask.js')).fillMask,
   'text-generation': async () => (await import('./text_generation.js')).textGeneration,
+  'text2text-generation': async () => (await import('./text2text.js')).text2text,
+  translation: async () => (await import('./text2text.js')).translation,
+  summarization: async () => (await import('./text2text.js')).summarization,
   'text-ranking': async () => (await import('./text_ranking.js')).textRanking,
 };
 
@@ -18,6 +21,7 @@ export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.
 /** What runs beside an engine as tasks do, and is no pipeline. */
 const kInner: typeof kTasks = {
   'causal-forward': async () => (await import('./causal_forward.js')).causalForward,
+  'seq2seq-forward': async () => (await import('./seq2seq_forward.js')).seq2seqForward,
 };
 
 export async function loadTask(name: string): Promise<Task> {

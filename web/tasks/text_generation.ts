@@ -41,20 +41,22 @@ const kCrossingMs = 60;
 /** Tokens of the prompt that the new text is decoded beside. */
 const kContext = 32;
 
-interface Text {
+export interface Text {
   encode(item: Item, options: Options): Int32Array;
   decode(ids: readonly number[] | Int32Array): string;
   cleans: boolean;
 }
 
-function textOf(engine: TaskEngine): Text {
+export function textOf(engine: TaskEngine): Text {
   const { clean_up_tokenization_spaces: cleans } = readTokenizerConfig(engine.files as never);
   return {
     cleans,
     encode({ text, isChat }, options) {
       const add_special_tokens = options.add_special_tokens ?? !isChat;
       const joined = joinTexts([text]);
-      const { ids } = callGenerator(engine, (handle) => handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens }));
+      const { ids } = callGenerator(engine, (handle) =>
+        handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens }),
+      );
       const bos = readJson(engine, 'generation_config.json')?.bos_token_id ?? readConfig(engine).bos_token_id;
       return ids.length === 0 && Number.isInteger(bos) ? Int32Array.of(bos as number) : ids; // as Python does
     },
@@ -86,18 +88,19 @@ function makePieces(engine: TaskEngine, text: Text, prompts: readonly Int32Array
   };
 }
 
-/** Some prompts together, to their ends. */
-async function generateTogether(
+/** Some prompts together, to their ends. before: of each, the tokens that its new text follows; none of an encoder-decoder. */
+export async function generateTogether(
   engine: TaskEngine,
   text: Text,
   prompts: readonly Int32Array[],
   options: SeamGenerateOptions,
   signal: AbortSignalLike | undefined,
   give: ((piece: string, prompt: number) => void) | undefined,
+  before = prompts,
 ): Promise<SeamSequence[][]> {
   const breather = new Breather();
   callGenerator(engine, (handle) => handle.generate_begin([...prompts], options));
-  const pieces = give && makePieces(engine, text, prompts, give);
+  const pieces = give && makePieces(engine, text, before, give);
   pieces?.step();
   let steps = 1;
   for (let more = true; more;) {
@@ -116,17 +119,16 @@ async function generateTogether(
   return callGenerator(engine, (handle) => handle.generate_end()).results;
 }
 
-async function run(
-  engine: TaskEngine,
-  items: readonly Item[],
-  options: Options,
-  { signal, onPiece }: Context,
-): Promise<Result[]> {
-  const text = textOf(engine);
-  const seam = readGenerateOptions(engine, options);
-  if (onPiece && ((seam.num_beams ?? 1) > 1 || (seam.num_return_sequences ?? 1) > 1)) {
+export function checkPieces(onPiece: unknown, { num_beams = 1, num_return_sequences = 1 }: SeamGenerateOptions): void {
+  if (onPiece && (num_beams > 1 || num_return_sequences > 1)) {
     throw new InputError('generate: text as it comes: expected num_beams 1 and num_return_sequences 1');
   }
+}
+
+async function run(engine: TaskEngine, items: readonly Item[], options: Options, { signal, onPiece }: Context): Promise<Result[]> {
+  const text = textOf(engine);
+  const seam = readGenerateOptions(engine, options);
+  checkPieces(onPiece, seam);
   const prompts = items.map((item) => text.encode(item, options));
   const width = Math.max(seam.num_beams ?? 1, seam.num_return_sequences ?? 1);
   const count = Math.max(1, Math.floor(kSequences / width));
@@ -164,7 +166,11 @@ function toPrompts(input: unknown): { prompts: Prompt[]; isList: boolean } {
   throw new InputError(`generate: expected a text, a list of texts, or messages, found ${describe(input)}`);
 }
 
-function withPrompt(prompt: Prompt, full: boolean, { generated_text, ...rest }: GeneratedText): GeneratedText<string | ChatMessage[]> {
+function withPrompt(
+  prompt: Prompt,
+  full: boolean,
+  { generated_text, ...rest }: GeneratedText,
+): GeneratedText<string | ChatMessage[]> {
   if (!full) return { generated_text, ...rest };
   if (typeof prompt === 'string') return { generated_text: prompt + generated_text, ...rest };
   return { generated_text: [...prompt, { role: 'assistant', content: generated_text }], ...rest };
@@ -202,7 +208,7 @@ export const textGeneration: Task<Item, Options, Result> = {
 };
 
 /** The pieces of a call as an async iterator; leaving it ends the call. */
-async function* stream(
+export async function* stream(
   pipe: (...args: unknown[]) => Promise<unknown>,
   prompt: unknown,
   given: unknown,

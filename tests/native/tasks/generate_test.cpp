@@ -148,7 +148,7 @@ TEST(Generate, StepsPiecesAndCompanyChangeNoBit) {
       const std::int64_t vocab = generator->decoder().config().vocab_size;
       const std::int64_t hidden = generator->decoder().config().hidden_size;
       // Token by token in place 1, beside another sequence that is read in pieces in place 0.
-      ASSERT_TRUE(generator->make_room(2, 96).ok());
+      ASSERT_TRUE(generator->make_room({.places = 2, .length = 96}).ok());
       DecoderBatch batch;
       const std::span<const std::int32_t> all(ids);
       for (std::size_t i = 0; i < ids.size(); ++i) {

@@ -1,0 +1,86 @@
+// Configs of public encoder-decoders, with the keys that matter: supported, or refused with a word that says why.
+#include <gtest/gtest.h>
+
+#include "core/json.h"
+#include "models/decoder_arch.h"
+
+namespace wattn {
+namespace {
+
+struct PublicConfig {
+  const char* name;
+  const char* config;
+  std::int64_t width = 0;         // of the decoder's queries; 0: refused
+  const char* refusal = nullptr;  // part of the message
+};
+
+#define T5_SIZES \
+  R"("vocab_size":32128,"d_model":512,"d_kv":64,"layer_norm_epsilon":1e-06,"relative_attention_num_buckets":32,"n_positions":512,)"
+#define HALVES                                                                                                               \
+  R"("encoder_layers":6,"decoder_layers":6,"encoder_attention_heads":8,"decoder_attention_heads":8,"encoder_ffn_dim":2048,)" \
+  R"("decoder_ffn_dim":2048,"d_model":512,)"
+
+const PublicConfig kConfigs[] = {
+    {"t5-small", R"({"model_type":"t5","d_ff":2048,"num_heads":8,"num_layers":6,)" T5_SIZES R"("is_encoder_decoder":true})", 512},
+    {"flan-t5-small",
+     R"({"model_type":"t5","d_ff":1024,"num_heads":6,"num_layers":8,"num_decoder_layers":8,"feed_forward_proj":"gated-gelu",
+      "relative_attention_max_distance":128,"tie_word_embeddings":false,"is_gated_act":true,"dense_act_fn":"gelu_new",)" T5_SIZES
+     R"("is_encoder_decoder":true})",
+     384},
+    {"t5 without heads", R"({"model_type":"t5","d_ff":2048,"num_layers":6,)" T5_SIZES R"("is_encoder_decoder":true})", 0,
+     "num_heads"},
+    {"t5 quantised",
+     R"({"model_type":"t5","d_ff":2048,"num_heads":8,"num_layers":6,)" T5_SIZES R"("quantization_config":{"bits":4}})", 0,
+     "quantization_config"},
+    {"bart-base",
+     R"({"model_type":"bart","activation_function":"gelu","add_final_layer_norm":false,"add_bias_logits":false,"normalize_before":false,
+      "normalize_embedding":true,"static_position_embeddings":false,"max_position_embeddings":1024,"scale_embedding":false,)" HALVES
+     R"("vocab_size":50265,"forced_eos_token_id":2})",
+     512},
+    {"opus-mt-en-de",
+     R"({"model_type":"marian","activation_function":"swish","add_final_layer_norm":false,"add_bias_logits":false,
+      "normalize_before":false,"normalize_embedding":false,"static_position_embeddings":true,"max_position_embeddings":512,
+      "share_encoder_decoder_embeddings":true,"decoder_vocab_size":58101,"scale_embedding":true,)" HALVES R"("vocab_size":58101})",
+     512},
+    {"opus-mt-tc-big with two vocabularies",
+     R"({"model_type":"marian","activation_function":"relu","max_position_embeddings":1024,"share_encoder_decoder_embeddings":false,
+      "scale_embedding":true,)" HALVES R"("vocab_size":32001})",
+     0, "share_encoder_decoder_embeddings"},
+    {"bart in an older form",
+     R"({"model_type":"bart","activation_function":"gelu","max_position_embeddings":1024,"add_final_layer_norm":true,)" HALVES
+     R"("vocab_size":50265})",
+     0, "add_final_layer_norm"},
+    {"mbart-large-cc25", R"({"model_type":"mbart","activation_function":"gelu",)" HALVES R"("vocab_size":250027})", 0,
+     "model_type"},
+    {"pegasus-xsum", R"({"model_type":"pegasus","activation_function":"relu",)" HALVES R"("vocab_size":96103})", 0, "model_type"},
+    {"m2m100_418M", R"({"model_type":"m2m_100","activation_function":"relu",)" HALVES R"("vocab_size":128112})", 0, "model_type"},
+    {"umt5-small", R"({"model_type":"umt5","d_ff":1024,"num_heads":6,"num_layers":8,)" T5_SIZES R"("tie_word_embeddings":false})",
+     0, "model_type"},
+};
+
+// Both halves, as a Generator reads them.
+Result<std::int64_t> width(JsonRef config) {
+  const auto arch = find_decoder_arch(config);
+  if (!arch.ok()) return arch.error();
+  if (!arch.value()->parse_encoder) return unsupported_error("no encoder");
+  const auto encoder = arch.value()->parse_encoder(config);
+  if (!encoder.ok()) return encoder.error();
+  const auto decoder = arch.value()->parse_config(config);
+  if (!decoder.ok()) return decoder.error();
+  EXPECT_EQ(encoder.value().hidden_size, decoder.value().hidden_size);
+  return decoder.value().query_width();
+}
+
+TEST(PublicSeq2SeqConfigs, AreSupportedOrRefusedByName) {
+  for (const PublicConfig& one : kConfigs) {
+    const auto json = Json::parse(one.config, "config.json");
+    ASSERT_TRUE(json.ok()) << one.name << ": " << json.error().message;
+    const auto got = width(json.value().root());
+    EXPECT_EQ(got.ok(), one.width > 0) << one.name << ": " << (got.ok() ? "" : got.error().message);
+    if (got.ok()) EXPECT_EQ(got.value(), one.width) << one.name;
+    if (!got.ok() && one.refusal) EXPECT_NE(got.error().message.find(one.refusal), std::string::npos) << got.error().message;
+  }
+}
+
+}  // namespace
+}  // namespace wattn

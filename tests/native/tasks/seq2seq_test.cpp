@@ -1,0 +1,273 @@
+// Encoder-decoders against torch and transformers (tests/goldens/seq2seq): every tensor, and what generate() makes, token for
+// token; and that nothing depends on company or steps.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <map>
+
+#include "core/json.h"
+#include "native/support/generators.h"
+#include "tasks/causal_forward.h"
+#include "tasks/generate.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::load_generator;
+using test::read_file;
+using test::read_floats;
+using Ids = std::vector<std::int32_t>;
+
+const std::string kFolder = "seq2seq/";
+
+Json read_json(const std::string& path) { return std::move(Json::parse(read_file(golden(path)), path)).value(); }
+
+std::vector<std::string> cases() {
+  const Json list = read_json(kFolder + "cases.json");
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < list.root().size(); ++i) out.emplace_back(list.root()[i].as_string().value());
+  return out;
+}
+
+Ids to_ids(JsonRef array) {
+  Ids out;
+  for (std::size_t i = 0; i < array.size(); ++i) out.push_back(static_cast<std::int32_t>(array[i].as_int().value()));
+  return out;
+}
+
+std::unique_ptr<Generator> load(const std::string& name, GeneratorOptions options = {}) {
+  options.reads_source = true;
+  auto loaded = load_generator(golden(kFolder + name), options);
+  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+  return loaded.ok() ? std::move(loaded).value() : nullptr;
+}
+
+// own: generation_config.json; options: of one call.
+GenerateRequest to_request(JsonRef own, JsonRef options) {
+  GenerateRequest request;
+  request.max_new_tokens = options["max_new_tokens"].as_int().value();
+  request.options.eos_token_ids = {static_cast<std::int32_t>(own["eos_token_id"].as_int().value())};
+  const auto id = [&](const char* key, std::optional<std::int32_t>& out) {
+    if (!own[key].is_null()) out = static_cast<std::int32_t>(own[key].as_int().value());
+  };
+  id("decoder_start_token_id", request.decoder_start_token_id);
+  id("forced_bos_token_id", request.options.forced_bos_token_id);
+  id("forced_eos_token_id", request.options.forced_eos_token_id);
+  for (std::size_t i = 0; i < own["bad_words_ids"].size(); ++i)
+    request.options.bad_words.push_back(to_ids(own["bad_words_ids"][i]));
+  const auto count = [&](const char* key, std::int64_t& out) { out = options[key].as_int_or(out).value(); };
+  count("num_beams", request.options.num_beams);
+  count("num_return_sequences", request.options.num_return_sequences);
+  count("min_new_tokens", request.options.min_new_tokens);
+  count("no_repeat_ngram_size", request.options.no_repeat_ngram_size);
+  request.options.repetition_penalty = options["repetition_penalty"].as_number_or(1).value();
+  request.options.length_penalty = options["length_penalty"].as_number_or(1).value();
+  if (options["early_stopping"].is_bool()) request.options.early_stopping = GenerateOptions::EarlyStopping::kYes;
+  return request;
+}
+
+std::vector<std::vector<Generated>> generate(Generator& generator, const std::vector<Ids>& sources,
+                                             const GenerateRequest& request) {
+  auto generation = Generation::begin(generator, sources, request);
+  EXPECT_TRUE(generation.ok()) << generation.error().message;
+  if (!generation.ok()) return {};
+  while (true) {
+    const auto more = generation.value()->step();
+    EXPECT_TRUE(more.ok()) << more.error().message;
+    if (!more.ok() || !more.value()) break;
+  }
+  return generation.value()->results();
+}
+
+// As in architectures_test.cpp: the rounding of torch's own f32 against f64, of the worst tensor of the kind.
+double bound(JsonRef tensors, std::string_view name) {
+  const std::string_view kind = name.substr(0, name.find('.'));
+  double torch = 0, largest = 0;
+  for (const auto& [other, tensor] : tensors.members()) {
+    if (!other.starts_with(kind)) continue;
+    torch = std::max(torch, tensor["f32_diff"].as_number().value());
+    largest = std::max(largest, tensor["max_abs"].as_number().value());
+  }
+  return 4 * std::max(torch, largest * 0x1p-23);
+}
+
+std::map<std::string, std::vector<float>> tensors_of(const CausalForwardResult& result) {
+  std::map<std::string, std::vector<float>> out{{"logits", result.logits},
+                                                {"encoder_last_hidden_state", result.source.last_hidden_state}};
+  const auto add = [&](const std::string& name, const std::vector<std::vector<float>>& layers) {
+    for (std::size_t i = 0; i < layers.size(); ++i) out[name + "." + std::to_string(i)] = layers[i];
+  };
+  add("encoder_hidden_states", result.source.hidden_states);
+  add("encoder_attentions", result.source.attentions);
+  add("decoder_hidden_states", result.hidden_states);
+  add("decoder_attentions", result.attentions);
+  add("cross_attentions", result.cross_attentions);
+  return out;
+}
+
+TEST(Seq2SeqForward, EveryTensorIsTorchs) {
+  for (const std::string& name : cases()) {
+    const auto generator = load(name);
+    ASSERT_TRUE(generator);
+    const Json expected = read_json(kFolder + name + "/expected.json");
+    const std::vector<float> all = read_floats(golden(kFolder + name + "/expected.f32"));
+    for (std::size_t i = 0; i < 2; ++i) {
+      const JsonRef input = expected.root()["inputs"][i];
+      const auto result = causal_forward(*generator, to_ids(input["decoder_input_ids"]),
+                                         {.output_hidden_states = true, .output_attentions = true}, to_ids(input["input_ids"]));
+      ASSERT_TRUE(result.ok()) << result.error().message;
+      const auto got = tensors_of(result.value());
+      for (const auto& [tensor, about] : input["tensors"].members()) {
+        const auto at = got.find(std::string(tensor));
+        ASSERT_NE(at, got.end()) << name << " " << tensor;
+        const auto offset = static_cast<std::size_t>(about["offset"].as_int().value());
+        double worst = 0;
+        for (std::size_t j = 0; j < at->second.size(); ++j)
+          worst = std::max<double>(worst, std::abs(at->second[j] - all[offset + j]));
+        EXPECT_LE(worst, bound(input["tensors"], tensor)) << name << ", input " << i << ", " << tensor;
+      }
+      EXPECT_EQ(got.size(), input["tensors"].size());
+    }
+  }
+}
+
+TEST(Seq2SeqGenerate, MakesTheTokensOfTransformers) {
+  for (const std::string& name : cases()) {
+    const auto generator = load(name);
+    ASSERT_TRUE(generator);
+    const Json expected = read_json(kFolder + name + "/expected.json");
+    const Json own = read_json(kFolder + name + "/generation_config.json");
+    for (const auto& [run, options] : expected.root()["runs"].members()) {
+      SCOPED_TRACE(name + ": " + std::string(run));
+      const GenerateRequest request = to_request(own.root(), options);
+      std::vector<Ids> sources;
+      for (std::size_t i = 0; i < expected.root()["inputs"].size(); ++i) {
+        const JsonRef input = expected.root()["inputs"][i];
+        sources.push_back(to_ids(input["input_ids"]));
+        const JsonRef tokens = input["generated"][run]["tokens"];
+        const auto made = generate(*generator, {sources.back()}, request);
+        ASSERT_EQ(made.size(), 1U);
+        ASSERT_EQ(made[0].size(), tokens.size());
+        for (std::size_t j = 0; j < made[0].size(); ++j) EXPECT_EQ(made[0][j].tokens, to_ids(tokens[j])) << "input " << i;
+      }
+      // In company: the very same, whatever the lengths of the others.
+      const auto together = generate(*generator, sources, request);
+      for (std::size_t i = 0; i < sources.size(); ++i) {
+        const auto alone = generate(*generator, {sources[i]}, request);
+        ASSERT_EQ(together[i].size(), alone[0].size());
+        for (std::size_t j = 0; j < alone[0].size(); ++j) {
+          EXPECT_EQ(together[i][j].tokens, alone[0][j].tokens);
+          EXPECT_EQ(together[i][j].score, alone[0][j].score);
+        }
+      }
+    }
+  }
+}
+
+TEST(Seq2SeqForward, StepsHaveTheBitsOfTheWhole) {
+  for (const std::string& name : cases()) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
+      const auto generator = load(name, {.dtype = type});
+      ASSERT_TRUE(generator);
+      const Json expected = read_json(kFolder + name + "/expected.json");
+      const Ids source = to_ids(expected.root()["inputs"][2]["input_ids"]),
+                other = to_ids(expected.root()["inputs"][1]["input_ids"]);
+      const Ids ids = to_ids(expected.root()["inputs"][2]["decoder_input_ids"]);
+      const auto whole = causal_forward(*generator, ids, {}, source);
+      ASSERT_TRUE(whole.ok());
+      const std::int64_t vocab = generator->decoder().config().vocab_size;
+      Room room{.places = 2, .length = 40, .sources = 2, .source_length = 40};
+      room.source_length = static_cast<std::int64_t>(std::max(source.size(), other.size()));
+      ASSERT_TRUE(generator->make_room(room).ok());
+      ASSERT_TRUE(generator->read_source(0, other, nullptr).ok());
+      ASSERT_TRUE(generator->read_source(1, source, nullptr).ok());
+      DecoderBatch batch;
+      for (std::size_t i = 0; i < ids.size(); ++i) {
+        batch.clear();
+        batch.add(0, static_cast<std::int32_t>(i), {&ids[ids.size() - 1 - i], 1});
+        batch.add(1, static_cast<std::int32_t>(i), {&ids[i], 1});
+        batch.sources = {0, 1};
+        const auto hidden = generator->run(batch, nullptr);
+        ASSERT_TRUE(hidden.ok()) << hidden.error().message;
+        const std::int64_t row = 1;
+        const float* logits = generator->run_head(hidden.value(), {&row, 1});
+        for (std::int64_t j = 0; j < vocab; ++j) {
+          ASSERT_EQ(logits[j], whole.value().logits[static_cast<std::int64_t>(i) * vocab + j]) << name << ", token " << i;
+        }
+      }
+    }
+  }
+}
+
+std::string generate_error(Generator& generator, const std::vector<Ids>& sources, const GenerateRequest& request) {
+  const auto generation = Generation::begin(generator, sources, request);
+  return generation.ok() ? "" : generation.error().message;
+}
+
+TEST(Seq2SeqGenerate, RefusesWhatCannotBe) {
+  const auto generator = load("bart");
+  ASSERT_TRUE(generator);
+  GenerateRequest request;
+  request.max_new_tokens = 4;
+  const auto error = [&](const Ids& source) { return generate_error(*generator, {source}, request); };
+  EXPECT_NE(error({5, 1}).find("decoder_start_token_id"), std::string::npos);
+  request.decoder_start_token_id = 96;
+  EXPECT_NE(error({5, 1}).find("decoder_start_token_id"), std::string::npos);
+  request.decoder_start_token_id = 1;
+  EXPECT_EQ(error({5, 1}), "");
+  EXPECT_NE(error({}).find("one token at least"), std::string::npos);
+  EXPECT_NE(error({96}).find("vocab_size"), std::string::npos);
+  EXPECT_NE(error({-1}).find("vocab_size"), std::string::npos);
+  EXPECT_NE(error(Ids(49, 5)).find("positions"), std::string::npos);
+  request.max_new_tokens = 48;
+  EXPECT_NE(error({5}).find("max_new_tokens"), std::string::npos);
+  EXPECT_FALSE(causal_forward(*generator, Ids{1, 5}, {}).ok());  // no source
+  EXPECT_FALSE(causal_forward(*generator, Ids{1, 5}, {}, Ids(49, 5)).ok());
+}
+
+std::string load_error(const std::string& name, const std::string& from, const std::string& to) {
+  std::string config = read_file(golden(kFolder + name + "/config.json"));
+  const std::size_t at = config.find(from);
+  EXPECT_NE(at, std::string::npos) << from;
+  config.replace(at, from.size(), to);
+  std::vector<NamedFile> files{{"config.json", config}};
+  for (const char* file : {"tokenizer.json", "tokenizer_config.json"})
+    files.push_back({file, read_file(golden(kFolder + name + "/" + file))});
+  const auto loader = GeneratorLoader::begin(files, {.reads_source = true});
+  return loader.ok() ? "" : loader.error().message;
+}
+
+TEST(Seq2SeqConfig, RefusesTheOtherKind) {
+  const auto loaded = load_generator(golden(kFolder + "t5"), {});
+  ASSERT_FALSE(loaded.ok());
+  EXPECT_NE(loaded.error().message.find("text2text-generation"), std::string::npos) << loaded.error().message;
+  EXPECT_FALSE(load_generator(golden("decoders/llama"), {.reads_source = true}).ok());
+}
+
+TEST(Seq2SeqConfig, RefusesByName) {
+  const struct {
+    const char* name;
+    const char* from;
+    const char* to;
+    const char* part;
+  } rows[] = {
+      {"t5", "\"d_kv\":6", "\"d_kv\":0", "d_kv"},
+      {"t5", "\"num_heads\":3", "\"num_heads\":\"3\"", "num_heads"},
+      {"t5", "\"relative_attention_num_buckets\":8", "\"relative_attention_num_buckets\":7", "relative_attention_num_buckets"},
+      {"t5", "\"relative_attention_max_distance\":20", "\"relative_attention_max_distance\":4", "relative_attention_max_distance"},
+      {"flan-t5", "gated-gelu", "gated-mish", "feed_forward_proj"},
+      {"bart", "\"encoder_attention_heads\":3", "\"encoder_attention_heads\":5", "encoder_attention_heads"},
+      {"bart", "\"d_model\":24", "\"d_model\":24,\"normalize_before\":true", "normalize_before"},
+      {"bart", "\"activation_function\":\"gelu\"", "\"activation_function\":\"mish\"", "activation_function"},
+      {"marian", "\"static_position_embeddings\":true", "\"static_position_embeddings\":false", "static_position_embeddings"},
+      {"marian", "\"d_model\":24", "\"d_model\":24,\"share_encoder_decoder_embeddings\":false", "share_encoder_decoder_embeddings"},
+      {"marian", "\"d_model\":24", "\"d_model\":24,\"decoder_vocab_size\":50", "decoder_vocab_size"},
+  };
+  for (const auto& row : rows) {
+    EXPECT_NE(load_error(row.name, row.from, row.to).find(row.part), std::string::npos) << row.to;
+  }
+}
+
+}  // namespace
+}  // namespace wattn

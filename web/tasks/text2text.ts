@@ -1,0 +1,128 @@
+// text2text-generation, translation and summarization: texts made of texts by an encoder-decoder; outputs as transformers.js, with
+// what ended them.
+import { describe, InputError, UnsupportedError } from '../errors.js';
+import { kGenerateRules, readGenerateOptions } from '../generation_config.js';
+import type { GenerateOptions, Text2Text, TranslationOptions } from '../generation_types.js';
+import { alone, callGenerator } from '../generate_seam.js';
+import { checkOptions, type Rules } from '../options.js';
+import { checkTexts, joinTexts } from '../texts.js';
+import { readConfig } from './labels.js';
+import type { Call, Context, Task, TaskEngine } from './task.js';
+import { checkPieces, generateTogether, stream, textOf } from './text_generation.js';
+
+const kRules: Rules = { ...kGenerateRules, on_overflow: ['truncate', 'error'], callback: 'function', signal: 'signal' };
+const kLanguages: Rules = { src_lang: 'string', tgt_lang: 'string' };
+
+/** Sequences of one run: enough to share the reading of the weights, few enough for their caches. */
+const kSequences = 8;
+
+interface Options extends GenerateOptions {
+  on_overflow?: 'truncate' | 'error';
+  /** Of config.json's task_specific_params. */
+  ofTask: Record<string, unknown>;
+}
+
+interface Result {
+  truncated: boolean;
+  made: { text: string; tokens: number[]; finish_reason: 'eos' | 'stop' | 'length' }[];
+}
+
+type Params = Record<string, Record<string, unknown> | undefined>;
+
+/** What the model's config.json says of this task; of translations, of this pair of languages. */
+function paramsOf(task: string, params: Params, { src_lang, tgt_lang }: TranslationOptions): Record<string, unknown> {
+  if (src_lang === undefined && tgt_lang === undefined) return params[task] ?? {};
+  if (src_lang === undefined || tgt_lang === undefined) {
+    throw new InputError(`${task}: expected src_lang and tgt_lang together, found '${src_lang ?? tgt_lang}' alone`);
+  }
+  const own = params[`translation_${src_lang}_to_${tgt_lang}`];
+  if (own) return own;
+  const known = Object.keys(params).filter((name) => name.startsWith('translation_')); // prettier-ignore
+  const there = known.length > 0 ? `this model has ${known.join(', ')}` : 'this model is of one pair, its own: leave them out';
+  throw new UnsupportedError(`${task}: src_lang '${src_lang}', tgt_lang '${tgt_lang}': ${there}`);
+}
+
+/** The ids of a source, cut to what the model reads. */
+function encode(engine: TaskEngine, text: string, options: Options, number: number): { ids: Int32Array; truncated: boolean } {
+  const { max_source_length = Infinity } = callGenerator(engine, (handle) => handle.info());
+  const { model_max_length } = callGenerator(engine, (handle) => handle.describe_tokenizer()) as { model_max_length?: number };
+  const limit = Math.min(max_source_length, model_max_length && model_max_length > 0 ? model_max_length : Infinity);
+  const joined = joinTexts([text]);
+  const { ids, untruncated } = callGenerator(engine, (handle) =>
+    handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens: true, max_length: limit }),
+  );
+  const whole = untruncated[0] as number;
+  const truncated = whole > ids.length;
+  if (truncated && options.on_overflow === 'error') {
+    throw new InputError(`text ${number}: expected at most ${limit} tokens, found ${whole} (on_overflow 'error')`);
+  }
+  return { ids, truncated };
+}
+
+async function run(
+  engine: TaskEngine,
+  items: readonly string[],
+  options: Options,
+  { first, signal, onPiece }: Context,
+): Promise<Result[]> {
+  const { ofTask, on_overflow: _overflow, ...given } = options;
+  const { prefix: _prefix, ...rest } = ofTask;
+  const seam = readGenerateOptions(engine, given, rest);
+  checkPieces(onPiece, seam);
+  const text = textOf(engine);
+  const sources = items.map((text, i) => encode(engine, text, options, first + i));
+  const count = Math.max(1, Math.floor(kSequences / Math.max(seam.num_beams ?? 1, seam.num_return_sequences ?? 1)));
+  const out: Result[] = [];
+  for (let begin = 0; begin < sources.length; begin += count) {
+    const part = sources.slice(begin, begin + count);
+    const ids = part.map((source) => source.ids);
+    const give = onPiece && ((piece: string, i: number) => onPiece({ piece, prompt: begin + i }));
+    const before = ids.map(() => new Int32Array(0));
+    const results = await alone(engine, () => generateTogether(engine, text, ids, seam, signal, give, before));
+    results.forEach((sequences, i) => {
+      const made = sequences.map(({ tokens, reason }) => ({
+        text: text.decode(tokens),
+        tokens: Array.from(tokens),
+        finish_reason: reason,
+      }));
+      out.push({ truncated: part[i]?.truncated ?? false, made });
+    });
+  }
+  return out;
+}
+
+function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}): Task<string, Options, Result> {
+  return {
+    head: 'seq2seq_lm',
+    prepare([texts, given], engine): Call<string, Options, Result> {
+      checkTexts(name, texts);
+      checkOptions(name, given, { ...kRules, ...more });
+      const { signal, callback, src_lang, tgt_lang, ...options } = (given ?? {}) as TranslationOptions;
+      const config = readConfig(engine as TaskEngine);
+      const languages = { ...(src_lang && { src_lang }), ...(tgt_lang && { tgt_lang }) };
+      const ofTask = paramsOf(name, (config.task_specific_params ?? {}) as Params, languages);
+      const prefix = ofTask.prefix ?? config.prefix ?? '';
+      if (typeof prefix !== 'string') throw new InputError(`config.json: prefix: expected a string, found ${describe(prefix)}`);
+      const list = typeof texts === 'string' ? [texts] : (texts as readonly string[]);
+      return {
+        items: list.map((text) => prefix + text),
+        options: { ...options, ofTask },
+        signal: signal ?? undefined,
+        onPiece: callback ? ({ piece, prompt }) => callback(piece, prompt) : undefined,
+        finish: (results) =>
+          results.flatMap(({ truncated, made }) =>
+            made.map(
+              ({ text, ...rest }) => ({ [key]: text, ...rest, ...(truncated && { truncated }) }) as unknown as Text2Text<Key>,
+            ),
+          ),
+      };
+    },
+    run,
+
+    extend: (pipe) => ({ stream: (text: unknown, options?: unknown) => stream(pipe, text, options) }),
+  };
+}
+
+export const text2text = makeTask('text2text-generation', 'generated_text');
+export const translation = makeTask('translation', 'translation_text', kLanguages);
+export const summarization = makeTask('summarization', 'summary_text');
