@@ -1,6 +1,6 @@
 // The demo page, built and then driven in Chromium as a person would, on the tiny model: `node demo/smoke.mjs` after
-// `npm run build`; with a panel's name, `firefox` or `offline`, that alone. Served as plain static files from a folder of a host,
-// under the strict policy; then by the development server. Last line: N passed, N failed[, N skipped].
+// `npm run build`; with `page`, `firefox`, `offline` or a panel's name, that alone. Served as plain static files from a folder of a
+// host, under the strict policy; then by the development server. Last line: N passed, N failed[, N skipped].
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -138,7 +138,7 @@ const args = [
 const browser = await chromium.launch({ executablePath: chrome, args });
 try {
   const [only] = process.argv.slice(2); // a panel's name: that one alone
-  if (!only) {
+  if (!only || only === 'page') {
     await onStaticHost(browser, host);
     await onDarkPhone(browser, host.url);
     await onDevelopmentServer(browser, vite);

@@ -15,11 +15,14 @@ function makeRandom(state = 12345): () => number {
 /** Rows that differ much along two slanted directions, and a little along all. */
 function makeRows(): Float32Array {
   const random = makeRandom();
-  return Float32Array.from({ length: kRows }, random).reduce((rows, _, row) => {
-    const [along, across] = [5 * random(), 2 * random()];
-    for (let k = 0; k < kDim; ++k) rows[row * kDim + k] = 1 + along * (k % 3) + across * ((k + 1) % 2) + 0.3 * random();
-    return rows;
-  }, new Float32Array(kRows * kDim));
+  return Float32Array.from({ length: kRows }, random).reduce(
+    (rows, _, row) => {
+      const [along, across] = [5 * random(), 2 * random()];
+      for (let k = 0; k < kDim; ++k) rows[row * kDim + k] = 1 + along * (k % 3) + across * ((k + 1) % 2) + 0.3 * random();
+      return rows;
+    },
+    new Float32Array(kRows * kDim),
+  );
 }
 
 function covarianceOf(rows: Float32Array, mean: Float64Array): number[][] {
