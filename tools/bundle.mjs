@@ -85,7 +85,7 @@ async function bundle(buildId, memoryFlags) {
       minify: true,
       legalComments: 'none',
       charset: 'utf8',
-      external: platform === 'node' ? [...external, '@huggingface/jinja'] : external, // asked for by chats alone
+      external,
       define: {
         __WATTN_BUILD_ID__: JSON.stringify(buildId),
         __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags),

@@ -2,6 +2,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
@@ -168,7 +169,8 @@ export const nodePlatform: Platform = {
       throw new NetworkError(`wasm: cannot read ${fileURLToPath(url)}: ${codeOf(cause)}`, url.href, undefined, { cause });
     }
   },
-  jinja: () => import(/* webpackIgnore: true */ /* turbopackIgnore: true */ '@huggingface/jinja'),
+  // An optional peer: in a form that bundlers do not look into, as they fail where it is not there.
+  jinja: async () => createRequire(import.meta.url)(['@huggingface', 'jinja'].join('/')),
   store: (folder) => folderStore(folder ?? defaultCacheFolder()),
   base: () => pathToFileURL(`${process.cwd()}/`).href,
 };
