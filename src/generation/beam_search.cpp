@@ -67,13 +67,14 @@ class BeamSearch : public Search {
     can_improve_ = can_improve_ && may_improve();
     const bool all_end = std::all_of(candidates_.begin(), candidates_.end(), has_reason);
     const bool enough = options_.early_stopping == GenerateOptions::EarlyStopping::kYes && is_full();
-    if (!can_improve_ || all_end || enough) next_.clear();
+    if (!can_improve_ || all_end || enough) continuations.clear();
     return {};
   }
 
   std::vector<Generated> results() const override {
     std::vector<Generated> out;
     const auto count = std::min(static_cast<std::size_t>(options_.num_return_sequences), beams_.size());
+    out.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
       const Ended& ended = ended_[i];
       const Beam& beam = beams_[i];
@@ -156,10 +157,10 @@ class BeamSearch : public Search {
     for (Candidate& candidate : running) candidate.score += has_reason(candidate) ? kFar : 0.0f;
     std::stable_sort(running.begin(), running.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
     std::vector<Beam> beams;
-    next_.clear();
+    continuations.clear();
     for (std::size_t i = 0; i < beams_.size() && i < running.size(); ++i) {
       beams.push_back({tokens_of(running[i]), running[i].score});
-      next_.push_back({first ? 0 : running[i].beam, running[i].token});
+      continuations.push_back({first ? 0 : running[i].beam, running[i].token});
     }
     beams_ = std::move(beams);
   }

@@ -41,12 +41,12 @@ class Paths : public Search {
       path.tokens.reserve(prompt.size() + static_cast<std::size_t>(options_.max_new_tokens));
       path.tokens.assign(prompt.begin(), prompt.end());
     }
-    next_.reserve(paths_.size());
+    continuations.reserve(paths_.size());
   }
 
   Result<void> take(float* logits) override {
     const bool first = paths_[0].tokens.size() == prompt_;
-    next_.clear();
+    continuations.clear();
     std::int32_t row = 0;
     for (Path& path : paths_) {
       if (path.reason != FinishReason::kNone) continue;
@@ -60,7 +60,7 @@ class Paths : public Search {
       const std::int32_t token = choose(path, scores);
       path.tokens.push_back(token);
       path.reason = reason_of(path, token);
-      if (path.reason == FinishReason::kNone) next_.push_back({row, token});
+      if (path.reason == FinishReason::kNone) continuations.push_back({row, token});
       if (!first) ++row;
     }
     return {};
@@ -68,6 +68,7 @@ class Paths : public Search {
 
   std::vector<Generated> results() const override {
     std::vector<Generated> out;
+    out.reserve(paths_.size());
     for (const Path& path : paths_) {
       out.push_back({{path.tokens.begin() + static_cast<std::ptrdiff_t>(prompt_), path.tokens.end()}, path.reason, 0});
     }

@@ -48,12 +48,12 @@ class Search {
   // ModelFormatError for logits that are no numbers.
   virtual Result<void> take(float* logits) = 0;
   // Those that go on, in the order of the rows that take() wants; none when all has ended.
-  std::span<const Continuation> next() const { return next_; }
+  std::span<const Continuation> next() const { return continuations; }
   // num_return_sequences of them, the best first; before the end: as far as they are.
   virtual std::vector<Generated> results() const = 0;
 
  protected:
-  std::vector<Continuation> next_;
+  std::vector<Continuation> continuations;
 };
 
 }  // namespace wattn

@@ -1,9 +1,12 @@
 """decoders/: a tiny random model of every decoder architecture: logits, hidden states, attentions, and what generate() makes."""
 import json
+import re
 import shutil
 
+import gguf
 import torch
 import transformers
+from safetensors.torch import load_file
 from tokenizers import Tokenizer, decoders, models, processors
 from transformers import LlamaConfig, MistralConfig, Qwen2Config, Qwen3Config
 
@@ -113,6 +116,58 @@ def save_case(folder, kind, config):
     common.write_bytes(folder / "expected.f32", b"".join(data))
 
 
+GGUF_NAMES = {
+    "gpt2": {"wte": "token_embd", "wpe": "position_embd", "ln_f": "output_norm", "ln_1": "attn_norm", "attn.c_attn": "attn_qkv",
+             "attn.c_proj": "attn_output", "ln_2": "ffn_norm", "mlp.c_fc": "ffn_up", "mlp.c_proj": "ffn_down"},
+    "llama": {"embed_tokens": "token_embd", "norm": "output_norm", "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q",
+              "self_attn.k_proj": "attn_k", "self_attn.v_proj": "attn_v", "self_attn.q_norm": "attn_q_norm",
+              "self_attn.k_norm": "attn_k_norm", "self_attn.o_proj": "attn_output", "post_attention_layernorm": "ffn_norm",
+              "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "lm_head": "output"},
+}
+
+
+def save_gguf(folder, architecture):
+    """model.gguf: the same weights as llama.cpp's converter lays them."""
+    config = json.loads((folder / "config.json").read_text())
+    get = lambda *names: next(config[name] for name in names if config.get(name) is not None)
+    writer = gguf.GGUFWriter(str(folder / "model.gguf"), architecture)
+    heads = get("n_head", "num_attention_heads")
+    writer.add_context_length(get("n_positions", "max_position_embeddings"))
+    writer.add_embedding_length(get("n_embd", "hidden_size"))
+    writer.add_block_count(get("n_layer", "num_hidden_layers"))
+    writer.add_head_count(heads)
+    if architecture == "gpt2":
+        writer.add_feed_forward_length(4 * config["n_embd"])
+        writer.add_layer_norm_eps(config["layer_norm_epsilon"])
+    else:
+        writer.add_feed_forward_length(config["intermediate_size"])
+        writer.add_head_count_kv(config["num_key_value_heads"])
+        writer.add_key_length(config["head_dim"])
+        writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
+        writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
+    writer.add_tokenizer_model("gpt2")
+    writer.add_tokenizer_pre("gpt-2")
+    writer.add_token_list([f"t{i}" for i in range(VOCAB)])
+    writer.add_token_merges([])
+    writer.add_eos_token_id(EOS)
+    names = GGUF_NAMES["gpt2" if architecture == "gpt2" else "llama"]
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        stem, _, ending = name.removeprefix("transformer.").removeprefix("model.").rpartition(".")
+        found = re.fullmatch(r"(?:h|layers)\.(\d+)\.(.*)", stem)
+        stem = f"blk.{found[1]}.{names[found[2]]}" if found else names[stem]
+        value = tensor.numpy()
+        if architecture == "gpt2" and ending == "weight" and re.search("attn_qkv|attn_output|ffn", stem) and value.ndim == 2:
+            value = value.T
+        if architecture == "llama" and re.search(r"attn_[qk]$", stem):
+            count = heads if stem.endswith("q") else config["num_key_value_heads"]
+            value = value.reshape(count, 2, -1, *value.shape[1:]).swapaxes(1, 2).reshape(value.shape)
+        writer.add_tensor(f"{stem}.{ending}", value.copy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 REAL_PROMPTS = ["", "Once upon a time", "Lily and Tom went to the park.", "The cat"]
 REAL_SEARCHES = [dict(), dict(num_beams=4), dict(num_beams=3, num_return_sequences=2, no_repeat_ngram_size=3),
                  dict(repetition_penalty=1.2), dict(num_beams=2, early_stopping=True, length_penalty=0.5)]
@@ -145,7 +200,9 @@ def make(_options):
         shutil.rmtree(folder)
     for name, (kind, config) in CASES.items():
         save_case(folder / name, kind, config)
+    for name, architecture in (("gpt2", "gpt2"), ("smollm", "llama"), ("qwen3", "qwen3")):
+        save_gguf(folder / name, architecture)
     common.write_json(folder / "cases.json", list(CASES))
     if (common.DATA / "weights" / "stories260K-llama").exists():
         save_real(folder)
-    common.update_manifest("decoders", common.versions("torch", "transformers", "safetensors", "numpy", "tokenizers"))
+    common.update_manifest("decoders", common.versions("torch", "transformers", "safetensors", "numpy", "tokenizers", "gguf"))

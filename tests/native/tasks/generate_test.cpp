@@ -138,6 +138,16 @@ TEST(Generate, MakesTheTokensOfTransformers) {
   }
 }
 
+TEST(CausalForward, GgufGivesTheBitsOfSafetensors) {
+  for (const char* name : {"gpt2", "smollm", "qwen3"}) {
+    const auto from_safetensors = load(name);
+    auto from_gguf = test::load_gguf_generator(golden(kFolder + name), "model.gguf");
+    ASSERT_TRUE(from_safetensors && from_gguf.ok()) << name << ": " << from_gguf.error().message;
+    const Ids ids = to_ids(read_json(kFolder + name + "/expected.json").root()["inputs"][1]["input_ids"]);
+    EXPECT_EQ(look(*from_gguf.value(), ids).logits, look(*from_safetensors, ids).logits) << name;
+  }
+}
+
 TEST(Generate, StepsPiecesAndCompanyChangeNoBit) {
   for (const std::string& name : cases()) {
     for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
