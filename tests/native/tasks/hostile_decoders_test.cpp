@@ -89,12 +89,22 @@ TEST(HostileDecoders, WeightsThatAreCutOrDoNotFit) {
   }
 }
 
-TEST(HostileDecoders, WeightsThatOverflowAreFoundAtTheFirstToken) {
-  const auto files = test::small_files(kLlama);
+// The end of the file's weights, all of them this number.
+std::string with_end(float number) {
   std::string weights = test::read_file(kLlama + "/model.safetensors");
-  const float huge = std::numeric_limits<float>::max();
-  for (std::size_t at = weights.size() - 4; at > weights.size() - 4000; at -= 4) std::memcpy(weights.data() + at, &huge, 4);
-  const auto generator = load(files, weights);
+  for (std::size_t at = weights.size() - 4; at > weights.size() - 4000; at -= 4) std::memcpy(weights.data() + at, &number, 4);
+  return weights;
+}
+
+TEST(HostileDecoders, WeightsThatAreNoNumbersAreRefused) {
+  const auto generator = load(test::small_files(kLlama), with_end(std::numeric_limits<float>::quiet_NaN()));
+  ASSERT_FALSE(generator.ok());
+  EXPECT_NE(generator.error().message.find("finite numbers"), std::string::npos) << generator.error().message;
+}
+
+TEST(HostileDecoders, NumbersThatOverflowAreFoundAtTheFirstToken) {
+  const auto files = test::small_files(kLlama);
+  const auto generator = load(files, with_end(std::numeric_limits<float>::max()));
   ASSERT_TRUE(generator.ok()) << generator.error().message;
   for (const std::int64_t beams : {1, 3}) {
     GenerateRequest request;
