@@ -1,6 +1,7 @@
 // What check_package.mjs does, with tools that this checkout has not and that npm brings: other bundlers, frameworks, run times. Takes minutes and
 // a network: for each night, not for each change. `node tools/check_fixtures.mjs [NAME...]`
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { cpSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checklist, checkPage, inPage, install, kInlinePolicy, model, pack, same } from './lib/consumers.mjs';
@@ -52,6 +53,7 @@ async function nextApp() {
       for (const text of texts) same(JSON.parse(text), vector, `next ${mode}`);
     } finally {
       server.kill();
+      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
     }
   }
 }

@@ -23,7 +23,12 @@ export const kInlinePolicy = `${kPolicy}; worker-src blob:`;
 export function pack() {
   const work = mkdtempSync(join(tmpdir(), 'wattn-consumers-'));
   const [packed] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', work], { cwd: root }));
-  return { work, packed, tarball: join(work, packed.filename), remove: () => rmSync(work, { recursive: true, force: true }) };
+  return {
+    work,
+    packed,
+    tarball: join(work, packed.filename),
+    remove: () => rmSync(work, { recursive: true, force: true, maxRetries: 10, retryDelay: 500 }),
+  };
 }
 
 /** A project's folder, with the package in it; of what else it wants, with network: true. shared: a folder whose files it has too. */
