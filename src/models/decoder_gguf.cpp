@@ -61,11 +61,12 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_decoder_documents(
   const std::string prefix = std::string(architecture) + ".";
   std::string config = std::string("{\"model_type\": \"") + arch.value()->model_type + "\", " + arch.value()->gguf_rest;
   for (const auto& [field, suffix, required] : arch.value()->gguf_fields) {
-    const auto value = metadata.number(prefix + suffix);
+    const std::string key = prefix + suffix;
+    const auto value = metadata.number(key);
     if (!value && !required) continue;
-    if (!value) return model_format_error(name + ": " + prefix + suffix + ": expected a number, found none");
+    if (!value) return model_format_error(std::string(file).append(": ").append(key).append(": expected a number, found none"));
     if (!(*value > -1e15 && *value < 1e15)) {
-      return model_format_error(name + ": " + prefix + suffix + ": expected a size, found another number");
+      return model_format_error(std::string(file).append(": ").append(key).append(": expected a size, found another number"));
     }
     config += std::string(", \"") + field + "\": " + number_text(*value);
   }

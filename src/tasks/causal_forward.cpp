@@ -24,7 +24,7 @@ class Collector : public Taps {
 
   void on_tensor(const TapPoint& point, const TensorView& tensor) override {
     if (keeps_states() && (point.name == "embeddings.output" || point.name == "output")) {
-      auto& out = result_.hidden_states[static_cast<std::size_t>(point.layer + 1)];
+      auto& out = result_.hidden_states[static_cast<std::size_t>(point.layer) + 1];
       out.insert(out.end(), tensor.data, tensor.data + tensor.shape[0] * tensor.shape[1]);
     }
     if (!options_.output_attentions) return;
