@@ -2,7 +2,7 @@
 // a network: for each night, not for each change. `node tools/check_fixtures.mjs [NAME...]`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, writeFileSync } from 'node:fs';
+import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { checklist, checkPage, inPage, install, kInlinePolicy, model, pack, same } from './lib/consumers.mjs';
 import { fail, root, run } from './lib/shell.mjs';
@@ -79,14 +79,8 @@ const runTime = (name, ...args) =>
 function linters() {
   const folder = install(packing, 'linters', { network: true });
   run(bin(folder, 'publint'), [packing.tarball, '--strict'], { cwd: folder });
-  const files = [
-    'wattn-simd.wasm',
-    'wattn-relaxed.wasm',
-    'wattn-tokenizer.wasm',
-    'wattn-nn.wasm',
-    'wattn-default.gguf',
-    'package.json',
-  ];
+  const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
+  const files = Object.keys(exports).filter((entry) => /\.(wasm|gguf|json)$/.test(entry)).map((entry) => entry.slice(2)); // prettier-ignore
   run(bin(folder, 'attw'), [packing.tarball, '--profile', 'node16', '--exclude-entrypoints', ...files], { cwd: folder });
 }
 
