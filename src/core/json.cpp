@@ -2,6 +2,7 @@
 // hundred thousand tokens costs no allocation of its own for any of them.
 #include "core/json.h"
 
+#include <algorithm>
 #include <bit>
 #include <functional>
 #include <nlohmann/json.hpp>
@@ -212,7 +213,16 @@ void append_text(const JsonDocument& document, const Node& node, int depth, std:
 
 }  // namespace
 
-std::string json_text(std::string_view text) { return Scalar(text).dump(-1, ' ', false, Scalar::error_handler_t::replace); }
+std::string json_text(std::string_view text) {
+  // Most strings stand for themselves: a vocabulary has a hundred thousand of them.
+  const auto is_plain = [](unsigned char c) { return c >= ' ' && c < 0x7F && c != '"' && c != '\\'; };
+  if (!std::all_of(text.begin(), text.end(), is_plain)) return Scalar(text).dump(-1, ' ', false, Scalar::error_handler_t::replace);
+  std::string out;
+  out.reserve(text.size() + 2);
+  out += '"';
+  out += text;
+  return out += '"';
+}
 std::string json_text(double number) { return Scalar(number).dump(); }
 
 Json::Json(std::unique_ptr<JsonDocument> document) : document_(std::move(document)) {}

@@ -38,7 +38,8 @@ class GgufTokenizer {
   Result<std::string> to_json() const {
     if (tokens_.empty()) return model_format_error("GGUF: expected tokenizer.ggml.tokens, found none");
     for (const std::string_view token : tokens_) {
-      if (replace_invalid_utf8(token) != token)
+      if (std::any_of(token.begin(), token.end(), [](unsigned char c) { return c >= 0x80; }) &&
+          replace_invalid_utf8(token) != token)
         return model_format_error("GGUF: tokenizer.ggml.tokens: expected UTF-8, found other bytes");
     }
     const std::string_view kind = file_.string("tokenizer.ggml.model").value_or("");

@@ -113,6 +113,14 @@ TEST(Json, TextOfAValueReadsTheSame) {
   EXPECT_EQ(JsonRef().to_text(), "null");
 }
 
+TEST(Json, StringsAreWrittenSoThatTheyReadTheSame) {
+  for (const std::string_view text : {std::string_view("plain [words]"), std::string_view(""), std::string_view("\"\\/"),
+                                      std::string_view("a\0b\n\x1F\x7F", 6), std::string_view("\u00e9 \u6771\U0001F600")}) {
+    EXPECT_EQ(parse("[" + json_text(text) + "]").root()[0].as_string().value(), text);
+  }
+  EXPECT_EQ(json_text("a\xFFz"), "\"a\xEF\xBF\xBDz\"");
+}
+
 TEST(Json, LongValuesAreShownShort) {
   const Json json = parse("[\"" + std::string(1000, 'x') + "\"]");
   const Result<std::int64_t> number = json.root()[0].as_int();
