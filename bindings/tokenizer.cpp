@@ -22,6 +22,12 @@ EncodeOptions to_encode_options(const val& options) {
   return out;
 }
 
+void FlatEncodings::reserve(std::size_t tokens) {
+  for (auto* list : {&ids, &type_ids, &word_ids, &sequence_ids}) list->reserve(tokens);
+  offsets.reserve(2 * tokens);
+  special_tokens_mask.reserve(tokens);
+}
+
 void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
   const auto append = [](auto& out, const auto& values) { out.insert(out.end(), values.begin(), values.end()); };
   append(ids, encoding.ids);
@@ -59,6 +65,7 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
   std::optional<Texts> pairs;
   if (!pair_text.isNull()) pairs.emplace(pair_text, pair_lengths);
   FlatEncodings flat;
+  flat.reserve(texts.joined.size() / 4 + 2 * texts.views.size());  // a token is about four letters
   for (std::size_t i = 0; i < texts.views.size(); ++i) {
     const auto encoding = pairs ? tokenizer.encode_pair(texts.views[i], pairs->views[i], encode_options)
                                 : tokenizer.encode(texts.views[i], encode_options);

@@ -11,6 +11,7 @@ struct FlatEncodings {
   std::vector<std::int32_t> ids, type_ids, offsets, word_ids, sequence_ids, lengths, untruncated, text;
   std::vector<std::uint8_t> special_tokens_mask;
 
+  void reserve(std::size_t tokens);
   void add(const Encoding& encoding, std::int32_t text_index);
   val to_answer() const;
 };

@@ -15,7 +15,7 @@ const rivals = join(root, 'build/rivals');
 const kRival = '@huggingface/tokenizers@0.2.0';
 const kModels = { WordPiece: 'bert-base-uncased', 'byte-level BPE': 'roberta-base', Unigram: 't5-small' };
 const kText = 'text/wikitext2/wiki.valid.raw';
-const rounds = Number(process.env.ROUNDS ?? 5);
+const rounds = Number(process.env.ROUNDS ?? 15);
 
 if (!existsSync(join(data, kText))) {
   console.log(`skipped: no ${join(data, kText)}`);

@@ -65,7 +65,8 @@ class BertNormalizer : public Normalizer {
         seen = static_cast<std::uint16_t>(seen | flags | kBeyondAscii);
       }
       text.chars[kept] = c;
-      text.spans[kept++] = text.spans[i];
+      if (kept != i) text.spans[kept] = text.spans[i];  // mostly nothing was removed
+      ++kept;
     }
     text.resize(kept);
     return seen;
