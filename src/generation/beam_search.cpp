@@ -155,7 +155,10 @@ class BeamSearch : public Search {
   void go_on(bool first) {
     std::vector<Candidate> running = candidates_;
     for (Candidate& candidate : running) candidate.score += has_reason(candidate) ? kFar : 0.0f;
-    std::stable_sort(running.begin(), running.end(), [](const Candidate& a, const Candidate& b) { return a.score > b.score; });
+    const auto higher = [](const Candidate& a, const Candidate& b) { return a.score > b.score; };
+    for (auto next = running.begin(); next != running.end(); ++next) {  // a few, and equal ones keep their order
+      std::rotate(std::upper_bound(running.begin(), next, *next, higher), next, next + 1);
+    }
     std::vector<Beam> beams;
     continuations.clear();
     for (std::size_t i = 0; i < beams_.size() && i < running.size(); ++i) {
