@@ -50,7 +50,7 @@ Distilled from all-MiniLM-L6-v2 (Apache-2.0): the teacher's vectors, turned into
 cosines within a batch. {report['texts_used']:,} texts were drawn from the {total:,} below; {report['steps']:,} steps of 128 texts, seed 1, products in bfloat16.
 Beside them 64 texts a step for the sentiment head, out of {report['sentiment_texts']:,}: those that people labelled (sentence polarity, product reviews, pros and cons, opinion
 lexicon, last lines of movie reviews), more of the same kind without a label, and pieces of both; the goal is the mean of the label and what a judge says, the
-teacher's encoder fine-tuned on the labelled ones (accuracy {report['judge']:.3f} on SST's test set). All of these are CC BY 4.0. On one CPU core: the teacher's vectors 35
+teacher's encoder fine-tuned on the labelled ones (accuracy {report['judge']:.3f} on SST's test set). All of these are CC BY 4.0. On one CPU core, about: the teacher's vectors 35
 minutes, the judge 20 and its labels 15, the training 37. Versions: {', '.join(f'{k} {v}' for k, v in report['versions'].items())}.
 
 Texts that share 40 letters in a row with an evaluation text (STS-B dev and test, STS 2012-16, SST-2 dev and test, XQuAD), or are one, were taken out:
