@@ -61,6 +61,18 @@ void append_utf8(char32_t code_point, std::string& out) {
   out.append(bytes, write_utf8(code_point, bytes));
 }
 
+bool is_utf8(std::string_view bytes) {
+  for (std::size_t position = 0; position < bytes.size();) {
+    if (static_cast<unsigned char>(bytes[position]) < 0x80) {
+      ++position;
+      continue;
+    }
+    const std::size_t begin = position;
+    if (next_code_point(bytes, position) == kReplacementCharacter && position == begin + 1) return false;
+  }
+  return true;
+}
+
 std::string replace_invalid_utf8(std::string_view bytes) {
   const auto byte = [&](std::size_t i) { return i < bytes.size() ? static_cast<unsigned char>(bytes[i]) : 0u; };
   std::string out;

@@ -22,6 +22,7 @@ std::string to_utf8(std::u32string_view text);
 std::string to_utf8(std::u16string_view text);  // lone surrogates become U+FFFD
 std::u16string to_utf16(std::string_view utf8);
 std::u32string to_utf32(std::string_view utf8);
+bool is_utf8(std::string_view bytes);
 // Every stretch of bytes that begins like UTF-8 and does not end so becomes one U+FFFD, as the Encoding Standard and Rust have it.
 std::string replace_invalid_utf8(std::string_view bytes);
 

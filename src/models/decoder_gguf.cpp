@@ -82,7 +82,7 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_decoder_documents(
   out.emplace_back("config.json", config + rope.value() + (ids.empty() ? "}" : ", " + ids + "}"));
   out.emplace_back("generation_config.json", "{" + ids + "}");
   const auto chat = metadata.string("tokenizer.chat_template");
-  if (chat && replace_invalid_utf8(*chat) == *chat) {
+  if (chat && is_utf8(*chat)) {
     out.emplace_back("tokenizer_config.json", "{\"chat_template\": " + json_text(*chat) + "}");
   }
   return out;

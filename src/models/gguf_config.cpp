@@ -91,7 +91,7 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
   config += ", \"type_vocab_size\": " + std::to_string(rows_of(parsed.value(), "token_types.weight"));
   const auto labels = metadata.strings(std::string(*architecture) + ".classifier.output_labels");
   for (const std::string_view label : labels) {
-    if (replace_invalid_utf8(label) != label) return model_format_error(name + ": expected labels in UTF-8, found other bytes");
+    if (!is_utf8(label)) return model_format_error(name + ": expected labels in UTF-8, found other bytes");
   }
   if (!labels.empty()) config += ", \"architectures\": [\"BertForSequenceClassification\"], \"id2label\": " + label_map(labels);
   config += "}";

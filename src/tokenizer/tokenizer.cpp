@@ -103,7 +103,8 @@ struct Tokenizer::Parts {
   }
 };
 
-Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer_config) {
+Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer_config,
+                                       const std::vector<std::string_view>& vocab) {
   if (!tokenizer_json.is_object()) return tokenizer_json.mismatch("a tokenizer (an object)");
   Fields file(tokenizer_json, {"version", "truncation", "padding", "added_tokens", "normalizer", "pre_tokenizer", "post_processor",
                                "decoder", "model"});
@@ -119,7 +120,7 @@ Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer
   parts->post_processor = file.take(read_post_processor(file["post_processor"]));
   parts->model_max_length = file.take(read_max_length(tokenizer_config["model_max_length"]));
   parts->truncation_max_length = file.take(read_max_length(file["truncation"]["max_length"]));
-  parts->model = file.take(read_model(file["model"]));
+  parts->model = file.take(vocab.empty() ? read_model(file["model"]) : wordpiece_with_tokens(file["model"], vocab));
   if (!file.ok()) return file.error();
   Result<AddedTokens> added = AddedTokens::from_json(file["added_tokens"], *parts->model, parts->normalizer.get());
   if (!added.ok()) return added.error();

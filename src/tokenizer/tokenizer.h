@@ -33,8 +33,9 @@ class Tokenizer {
  public:
   // tokenizer_json: the root of a tokenizer.json. tokenizer_config: the root of tokenizer_config.json, or absent.
   // An unknown component, field or field value is an UnsupportedError that names it, a missing or misshapen one a
-  // ModelFormatError. Neither document is needed afterwards.
-  static Result<Tokenizer> from_json(JsonRef tokenizer_json, JsonRef tokenizer_config);
+  // ModelFormatError. Neither document is needed afterwards. vocab: the tokens of a WordPiece by id, in place of model.vocab.
+  static Result<Tokenizer> from_json(JsonRef tokenizer_json, JsonRef tokenizer_config,
+                                     const std::vector<std::string_view>& vocab = {});
 
   Tokenizer(Tokenizer&&) noexcept;
   Tokenizer& operator=(Tokenizer&&) noexcept;

@@ -58,7 +58,7 @@ class ByteFallback : public Decoder {
 
   static void flush(std::string& bytes, std::vector<std::string>& out) {
     if (bytes.empty()) return;
-    if (replace_invalid_utf8(bytes) == bytes) {
+    if (is_utf8(bytes)) {
       out.push_back(bytes);
     } else {
       out.insert(out.end(), bytes.size(), "\xEF\xBF\xBD");

@@ -4,16 +4,25 @@
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/json.h"
 #include "core/result.h"
 
 namespace wattn {
 
-Result<std::string> from_vocab_txt(std::string_view vocab, JsonRef config);                                  // vocab_txt.cpp
+// A vocabulary of WordPiece need not become JSON and be read again: its tokens, by id, lie beside, and model.vocab is empty.
+struct Converted {
+  std::string json;
+  std::vector<std::string_view> vocab{};
+  std::vector<char> bytes{};  // of those tokens that are not as the file has them
+};
+
+Result<Converted> from_vocab_txt(std::string_view vocab, JsonRef config);                                    // vocab_txt.cpp
+Result<std::string> from_wordpiece_tokens(const std::vector<std::string_view>& tokens, JsonRef config);      // vocab_txt.cpp
 Result<std::string> from_vocab_and_merges(std::string_view vocab, std::string_view merges, JsonRef config);  // merges_txt.cpp
 
 Result<std::string> from_sentencepiece(std::string_view model, JsonRef config);  // sentencepiece.cpp
-Result<std::string> from_gguf(std::string_view file);                            // gguf.cpp
+Result<Converted> from_gguf(std::string_view file);                              // gguf.cpp
 
 }  // namespace wattn

@@ -30,13 +30,18 @@ class Files {
   const std::vector<TokenizerFile>& files_;
 };
 
-Result<std::string> convert(const Files& files, JsonRef config) {
+Result<Converted> whole(Result<std::string> json) {
+  if (!json.ok()) return json.error();
+  return Converted{std::move(json).value()};
+}
+
+Result<Converted> convert(const Files& files, JsonRef config) {
   const TokenizerFile* vocab = files.named("vocab.json");
   const TokenizerFile* merges = files.named("merges.txt");
-  if (vocab && merges) return from_vocab_and_merges(vocab->bytes, merges->bytes, config);
+  if (vocab && merges) return whole(from_vocab_and_merges(vocab->bytes, merges->bytes, config));
   if (const TokenizerFile* list = files.named("vocab.txt")) return from_vocab_txt(list->bytes, config);
-  if (const TokenizerFile* model = files.ending(".model")) return from_sentencepiece(model->bytes, config);
-  if (const TokenizerFile* model = files.ending(".spm")) return from_sentencepiece(model->bytes, config);
+  if (const TokenizerFile* model = files.ending(".model")) return whole(from_sentencepiece(model->bytes, config));
+  if (const TokenizerFile* model = files.ending(".spm")) return whole(from_sentencepiece(model->bytes, config));
   if (const TokenizerFile* gguf = files.ending(".gguf")) return from_gguf(gguf->bytes);
   return model_format_error(
       "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, vocab.txt, a SentencePiece .model), found "
@@ -63,15 +68,15 @@ Result<Tokenizer> load_tokenizer(const std::vector<TokenizerFile>& given) {
   }
   const JsonRef settings = config ? config->root() : JsonRef();
   const TokenizerFile* file = files.named("tokenizer.json");
-  std::string converted;
+  Converted converted;
   if (!file) {
-    Result<std::string> text = convert(files, settings);
-    if (!text.ok()) return text.error();
-    converted = std::move(text).value();
+    Result<Converted> made = convert(files, settings);
+    if (!made.ok()) return made.error();
+    converted = std::move(made).value();
   }
-  const Result<Json> json = Json::parse(file ? file->bytes : converted, "tokenizer.json");
+  const Result<Json> json = Json::parse(file ? file->bytes : converted.json, "tokenizer.json");
   if (!json.ok()) return json.error();
-  return Tokenizer::from_json(json.value().root(), settings);
+  return Tokenizer::from_json(json.value().root(), settings, converted.vocab);
 }
 
 }  // namespace wattn

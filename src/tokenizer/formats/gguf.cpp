@@ -35,18 +35,20 @@ class GgufTokenizer {
     kinds_.resize(tokens_.size(), Piece::kNormal);
   }
 
-  Result<std::string> to_json() const {
+  Result<Converted> convert() const {
     if (tokens_.empty()) return model_format_error("GGUF: expected tokenizer.ggml.tokens, found none");
     for (const std::string_view token : tokens_) {
-      if (std::any_of(token.begin(), token.end(), [](unsigned char c) { return c >= 0x80; }) &&
-          replace_invalid_utf8(token) != token)
-        return model_format_error("GGUF: tokenizer.ggml.tokens: expected UTF-8, found other bytes");
+      if (!is_utf8(token)) return model_format_error("GGUF: tokenizer.ggml.tokens: expected UTF-8, found other bytes");
     }
     const std::string_view kind = file_.string("tokenizer.ggml.model").value_or("");
-    if (kind == "llama" || kind == "t5") return pieces(kind == "llama");
-    if (kind == "gpt2") return byte_level();
     if (kind == "bert") return wordpiece();
-    return unsupported_error("GGUF: tokenizer.ggml.model: expected llama, t5, gpt2 or bert, found \"" + std::string(kind) + "\"");
+    const bool is_llama = kind == "llama";
+    if (!is_llama && kind != "t5" && kind != "gpt2") {
+      return unsupported_error("GGUF: tokenizer.ggml.model: expected llama, t5, gpt2 or bert, found \"" + std::string(kind) + "\"");
+    }
+    Result<std::string> json = kind == "gpt2" ? byte_level() : pieces(is_llama);
+    if (!json.ok()) return json.error();
+    return Converted{std::move(json).value()};
   }
 
  private:
@@ -128,15 +130,28 @@ class GgufTokenizer {
   }
 
   // Here tokens that begin a word have a mark, and those that go on have none: the other way round than in a vocab.txt.
-  Result<std::string> wordpiece() const {
-    std::string list;
+  Result<Converted> wordpiece() const {
+    Converted out;
+    out.vocab.reserve(tokens_.size());
+    std::size_t most = 0;
+    for (const std::string_view text : tokens_) most += text.size() + 2;
+    out.bytes.reserve(most);  // views of it stay good
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
       const std::string_view text = tokens_[id];
       const bool plain = kinds_[id] != Piece::kNormal || (text.starts_with('[') && text.ends_with(']') && text.size() > 2);
-      list += text.starts_with(kMark) ? std::string(text.substr(kMark.size())) : (plain ? "" : "##") + std::string(text);
-      list += '\n';
+      if (text.starts_with(kMark) || plain) {
+        out.vocab.push_back(text.starts_with(kMark) ? text.substr(kMark.size()) : text);
+        continue;
+      }
+      const char* begin = out.bytes.data() + out.bytes.size();
+      out.bytes.insert(out.bytes.end(), {'#', '#'});
+      out.bytes.insert(out.bytes.end(), text.begin(), text.end());
+      out.vocab.emplace_back(begin, text.size() + 2);
     }
-    return from_vocab_txt(list, JsonRef());
+    Result<std::string> json = from_wordpiece_tokens(out.vocab, JsonRef());
+    if (!json.ok()) return json.error();
+    out.json = std::move(json).value();
+    return out;
   }
 
   static constexpr std::string_view kNames[] = {"bos", "eos", "unknown", "padding", "separator", "seperator", "cls", "mask"};
@@ -148,11 +163,11 @@ class GgufTokenizer {
 
 }  // namespace
 
-Result<std::string> from_gguf(std::string_view bytes) {
+Result<Converted> from_gguf(std::string_view bytes) {
   const Result<GgufMetadata> file = GgufMetadata::read(bytes);
   if (!file.ok()) return file.error();
   if (file.value().is_cut_off()) return model_format_error("GGUF: expected the whole metadata, found a file that is cut off in it");
-  return GgufTokenizer(file.value()).to_json();
+  return GgufTokenizer(file.value()).convert();
 }
 
 }  // namespace wattn

@@ -94,7 +94,7 @@ Result<std::string> from_vocab_and_merges(std::string_view vocab_json, std::stri
   if (!document.ok()) return document.error();
   const JsonRef vocab = document.value().root();
   if (!vocab.is_object()) return vocab.mismatch("an object of tokens and their ids");
-  if (replace_invalid_utf8(merges) != merges) return model_format_error("merges.txt: expected UTF-8, found other bytes");
+  if (!is_utf8(merges)) return model_format_error("merges.txt: expected UTF-8, found other bytes");
   const Result<Kind> found = kind_of(config, vocab);
   if (!found.ok()) return found.error();
   const Kind kind = found.value();

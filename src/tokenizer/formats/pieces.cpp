@@ -116,7 +116,7 @@ Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
   for (std::size_t id = 0; id < model.pieces.size(); ++id) {
     const Piece& piece = model.pieces[id];
     if (piece.text.size() > kLongestPiece) return unsupported_error("SentencePiece: expected pieces of at most 1024 bytes");
-    if (replace_invalid_utf8(piece.text) != piece.text) {
+    if (!is_utf8(piece.text)) {
       return model_format_error("SentencePiece: piece " + std::to_string(id) + ": expected UTF-8, found other bytes");
     }
     if (piece.kind == Piece::kUnknown && unk_id < 0) unk_id = static_cast<std::int32_t>(id);

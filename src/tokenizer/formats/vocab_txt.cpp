@@ -36,13 +36,15 @@ std::string flag(JsonRef config, std::string_view key, std::string_view fallback
 
 }  // namespace
 
-Result<std::string> from_vocab_txt(std::string_view vocab, JsonRef config) {
-  if (replace_invalid_utf8(vocab) != vocab) return model_format_error("vocab.txt: expected UTF-8, found other bytes");
-  const std::vector<std::string_view> tokens = lines_of(vocab);
-  std::string model;
-  for (std::size_t id = 0; id < tokens.size(); ++id) {
-    model += (id > 0 ? ", " : "") + json_text(tokens[id]) + ": " + std::to_string(id);
-  }
+Result<Converted> from_vocab_txt(std::string_view vocab, JsonRef config) {
+  if (!is_utf8(vocab)) return model_format_error("vocab.txt: expected UTF-8, found other bytes");
+  std::vector<std::string_view> tokens = lines_of(vocab);
+  Result<std::string> json = from_wordpiece_tokens(tokens, config);
+  if (!json.ok()) return json.error();
+  return Converted{std::move(json).value(), std::move(tokens)};
+}
+
+Result<std::string> from_wordpiece_tokens(const std::vector<std::string_view>& tokens, JsonRef config) {
   const std::string_view cls = token_name(config, "cls_token", "[CLS]"), sep = token_name(config, "sep_token", "[SEP]");
   const std::string_view unk = token_name(config, "unk_token", "[UNK]");
   std::vector<SpecialToken> special;
@@ -68,7 +70,7 @@ Result<std::string> from_vocab_txt(std::string_view vocab, JsonRef config) {
   parts.post_processor = template_json(first, first + " $B:1 " + std::string(sep) + ":1", special);
   parts.decoder = R"({"type": "WordPiece", "prefix": "##", "cleanup": true})";
   parts.model = R"({"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "unk_token": )" +
-                json_text(unk) + ", \"vocab\": {" + model + "}}";
+                json_text(unk) + ", \"vocab\": {}}";
   return tokenizer_json(parts);
 }
 

@@ -33,5 +33,7 @@ class Model {
 
 // json: the "model" of a tokenizer.json.
 Result<std::unique_ptr<Model>> read_model(JsonRef json);
+// The same of a WordPiece whose tokens, by id, are given instead of its "vocab".
+Result<std::unique_ptr<Model>> wordpiece_with_tokens(JsonRef json, const std::vector<std::string_view>& tokens);
 
 }  // namespace wattn

@@ -105,13 +105,28 @@ class WordPiece : public VocabularyModel {
 
 }  // namespace
 
-ModelResult read_wordpiece(JsonRef json, int) {
+namespace {
+
+// Of equal tokens the last is one and the others are gaps, as in Python's dict.
+Result<Vocabulary> vocabulary_of(std::vector<std::string_view> tokens) {
+  Result<Vocabulary> all = Vocabulary::from_list(tokens);
+  if (!all.ok()) return all;
+  bool repeats = false;
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    if (all.value().find(tokens[id]) == static_cast<std::int32_t>(id)) continue;
+    tokens[id] = {};
+    repeats = true;
+  }
+  return repeats ? Vocabulary::from_list(tokens) : all;
+}
+
+ModelResult make_wordpiece(JsonRef json, const std::vector<std::string_view>* tokens) {
   Fields fields(json, {"vocab", "unk_token", "continuing_subword_prefix", "max_input_chars_per_word"});
   const std::string_view unk_token = fields.string("unk_token");
   const std::string_view prefix = fields.string("continuing_subword_prefix");
   const std::int32_t max_input_chars = fields.id("max_input_chars_per_word");
   if (!fields.ok()) return fields.error();
-  Result<Vocabulary> vocabulary = Vocabulary::from_json(json["vocab"]);
+  Result<Vocabulary> vocabulary = tokens ? vocabulary_of(*tokens) : Vocabulary::from_json(json["vocab"]);
   if (!vocabulary.ok()) return vocabulary.error();
   if (vocabulary.value().longest_token() > kMostTokenBytes) {
     return unsupported_error(json["vocab"].where() + ": expected tokens of at most " + std::to_string(kMostTokenBytes) +
@@ -121,6 +136,14 @@ ModelResult read_wordpiece(JsonRef json, int) {
   if (unk_id == Vocabulary::kAbsent) return json["unk_token"].mismatch("a token of model.vocab");
   return ModelResult(std::make_unique<WordPiece>(std::move(vocabulary).value(), unk_id, std::string(prefix),
                                                  static_cast<std::size_t>(max_input_chars)));
+}
+
+}  // namespace
+
+ModelResult read_wordpiece(JsonRef json, int) { return make_wordpiece(json, nullptr); }
+
+ModelResult wordpiece_with_tokens(JsonRef json, const std::vector<std::string_view>& tokens) {
+  return make_wordpiece(json, &tokens);
 }
 
 }  // namespace wattn

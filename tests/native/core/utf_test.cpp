@@ -51,7 +51,11 @@ TEST(Utf, BadUtf8IsOneReplacementCharacterPerByte) {
       {"\xF0\x9F\x98\x80", {0x1F600}},
       {std::string("\0x", 2), {U'\0', U'x'}},
   };
-  for (const auto& [bytes, expected] : cases) EXPECT_EQ(to_utf32(bytes), expected);
+  for (const auto& [bytes, expected] : cases) {
+    EXPECT_EQ(to_utf32(bytes), expected);
+    EXPECT_EQ(is_utf8(bytes), expected.find(kBad) == std::u32string::npos);
+  }
+  EXPECT_TRUE(is_utf8("a \xEF\xBF\xBD that stands there"));
 }
 
 TEST(Utf, EveryTwoBytesAreReadWithoutGoingPastTheEnd) {

@@ -30,6 +30,15 @@ TEST(VocabTxt, IsCasedWhenItHasCapitalsOrTheSettingsSaySo) {
   EXPECT_EQ(tokens({{"vocab.txt", "a\nb\n"}}, u"a"), (Tokens{"vocab.txt: expected the token \"[CLS]\", found none"}));
 }
 
+TEST(VocabTxt, OfEqualTokensTheLastIsOneAndTheOthersAreGaps) {
+  const std::string list = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhi\nyo\nhi\n";
+  const Result<Tokenizer> tokenizer = load_tokenizer({{"vocab.txt", list}});
+  ASSERT_TRUE(tokenizer.ok());
+  EXPECT_EQ(encode(tokenizer.value(), u"hi").ids, (std::vector<std::int32_t>{2, 7, 3}));
+  EXPECT_EQ(tokenizer.value().id_to_token(5), "");
+  EXPECT_EQ(tokenizer.value().id_to_token(7), "hi");
+}
+
 TEST(MergesTxt, IsByteLevelOrTheFirstGptsByWhatTheVocabularyHas) {
   const std::string merges = "#version: 0.2\nh i\n";
   EXPECT_EQ(tokens({{"vocab.json", R"({"h": 0, "i": 1, "hi": 2, "Ġ": 3})"}, {"merges.txt", merges}}, u"hi h"),
@@ -105,6 +114,14 @@ std::string gpt2_gguf() {
 }
 
 TEST(Gguf, ReadsTheTokenizerInside) { EXPECT_EQ(tokens({{"m.gguf", gpt2_gguf()}}, u"hih"), (Tokens{"hi", "h"})); }
+
+TEST(Gguf, ReadsAWordPieceWhoseTokensMayHaveAnyCharacters) {
+  const std::string mark = "\xE2\x96\x81";
+  const std::string file = "GGUF" + little(3, 4) + little(0, 8) + little(2, 8) + text("tokenizer.ggml.model") + little(8, 4) +
+                           text("bert") +
+                           strings("tokenizer.ggml.tokens", {"[PAD]", "[UNK]", "[CLS]", "[SEP]", mark + "a\nb", mark + "hi", "s"});
+  EXPECT_EQ(tokens({{"m.gguf", file}}, u"His"), (Tokens{"[CLS]", "hi", "##s", "[SEP]"}));
+}
 
 TEST(Gguf, SaysWhenTheMetadataIsCutOff) {
   const std::string file = gpt2_gguf();
