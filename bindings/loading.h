@@ -73,14 +73,16 @@ class Loading {
       stacks.call<void>("push", reinterpret_cast<std::uintptr_t>(stacks_.back().get()));
     }
     val out = answer();
-    out.set("team", reinterpret_cast<std::uintptr_t>(&loader_->team()));
+    team_ = &loader_->team();
+    team_->expect_helpers(count);
+    out.set("team", reinterpret_cast<std::uintptr_t>(team_));
     out.set("stacks", stacks);
     out.set("stack_bytes", sizeof(Stack));
     return out;
   }
-  // How many of them serve; before finish.
+  // How many of them serve, once they do: before finish or after it.
   val use_helpers(int count) {
-    loader_->team().set_helpers(count);
+    team_->set_helpers(count);
     return answer();
   }
   // model: takes what was loaded.
@@ -99,6 +101,7 @@ class Loading {
     std::byte bytes[256 << 10];
   };
   std::unique_ptr<Loader> loader_;
+  ThreadTeam* team_ = nullptr;                  // of the loader, then of the model
   std::vector<std::unique_ptr<Stack>> stacks_;  // of the helpers
   std::string chunk_;                           // the bytes that push() hands on; kept so that loading does not allocate for each
 };

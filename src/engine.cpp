@@ -109,7 +109,7 @@ std::uint64_t Engine::arena_bytes() const {
   const std::int64_t tokens = token_budget();
   Arena measure;
   measure.take<float>(tokens * encoder_.config().hidden_size);
-  return measure.used() + encoder_.forward_bytes(tokens, encoder_.config().max_position_embeddings, team_.threads());
+  return measure.used() + encoder_.forward_bytes(tokens, encoder_.config().max_position_embeddings, team_.most_threads());
 }
 
 void Engine::add_text(const Encoding& encoding, Batch& batch) const {
@@ -173,8 +173,8 @@ Result<void> Engine::run_head(const float* hidden, const Batch& batch, std::span
   return {};
 }
 
-Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(const std::vector<NamedFile>& files, const LoadOptions& options) {
-  auto all = with_gguf_documents(files, gguf_documents);
+Result<std::unique_ptr<EngineLoader>> EngineLoader::begin(std::vector<NamedFile> files, const LoadOptions& options) {
+  auto all = with_gguf_documents(std::move(files), gguf_documents);
   if (!all.ok()) return all.error();
   const Documents documents(all.value());
   auto config = documents.read("config.json");

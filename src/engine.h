@@ -89,7 +89,7 @@ class EngineLoader {
   // files: config.json and tokenizer.json, and of tokenizer_config.json, modules.json, the pooling's config.json,
   // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json those there are. Or the
   // beginning of one .gguf file, with its whole header.
-  static Result<std::unique_ptr<EngineLoader>> begin(const std::vector<NamedFile>& files, const LoadOptions& options);
+  static Result<std::unique_ptr<EngineLoader>> begin(std::vector<NamedFile> files, const LoadOptions& options);
 
   // The small files that a GGUF file's beginning stands for. is_cut_off: its header goes on after these bytes.
   static Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_cut_off);

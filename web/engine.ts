@@ -96,6 +96,9 @@ async function makeInstance(
 }
 
 export class Engine implements AnyEngine {
+  /** When helper threads serve, or it is known that none will. Nobody needs to wait: they change no bit. */
+  helped: Promise<void> = Promise.resolve();
+
   private constructor(
     private readonly host: SeamHost<SeamEngineHandle>,
     private readonly about: ModelInfo & { weight_bytes: number; arena_bytes: number },
@@ -146,7 +149,7 @@ export class Engine implements AnyEngine {
       const dtype = toDtype(where, options.dtype);
       if (context_length) loading.call((handle) => handle.use_context_length!(context_length));
       const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype, head));
-      const starting =
+      const team =
         plan.threads > 1
           ? startHelpers(
               compiled.module,
@@ -154,7 +157,7 @@ export class Engine implements AnyEngine {
               loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)),
             )
           : undefined;
-      void starting?.then(({ end }) => (endHelpers = end ?? endHelpers));
+      endHelpers = team?.end ?? endHelpers;
       let file = '';
       const sink = {
         begin(name: string, bytes: number) {
@@ -167,27 +170,33 @@ export class Engine implements AnyEngine {
         },
       };
       await abortable(streamWeights(source, weight_files, single, sink, progress, scope.signal), scope.signal);
-      const helped = await starting;
-      if (helped?.end) {
-        loading.call((handle) => handle.use_helpers(plan.threads - 1));
-      } else if (helped) {
-        plan.threads = 1;
-        plan.reason = helped.reason;
-      }
       loading.call((handle) => handle.finish());
       const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
       const build_id = instance.seam.build_id();
       const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
-      const about = { ...info, dtype, precision, wasm: compiled.kind, threads: plan.threads, ...why, workers: 0, build_id };
+      const about = { ...info, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
+      const engine = new Engine(loading, about, files, endHelpers, head);
+      if (team) engine.helped = team.ready.then((reason) => engine.useHelpers(plan.threads, reason));
+      if (options.threads) await abortable(engine.helped, scope.signal);
       progress.ready();
       throwIfAborted(signal);
-      return new Engine(loading, about, files, endHelpers, head);
+      return engine;
     } catch (error) {
       endHelpers();
       host?.release();
       throw error;
     } finally {
       scope.close();
+    }
+  }
+
+  private useHelpers(threads: number, reason: string | undefined): void {
+    if (!this.host.isOpen) return;
+    if (reason !== undefined) {
+      this.about.threads_reason = reason;
+    } else {
+      this.call((handle) => handle.use_helpers(threads - 1));
+      this.about.threads = threads;
     }
   }
 
@@ -212,6 +221,7 @@ export class Engine implements AnyEngine {
   }
 
   async warmup(): Promise<void> {
+    await this.helped;
     const breather = new Breather();
     const begin = performance.now();
     let best = Infinity;

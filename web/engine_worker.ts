@@ -61,6 +61,7 @@ export function serveEngine(port: WorkerPort): void {
       const progress_callback = request.progress ? (info: unknown) => port.post({ id, progress: info }) : undefined;
       const options = { ...request.options, progress_callback, signal };
       engine = await Engine.load(request.where, request.model, options, request.head);
+      await engine.helped; // info crosses once
       return [{ info: engine.info, memory: engine.memory, files: engine.files }, []];
     }
     if (request.type === 'embed') {

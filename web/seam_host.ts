@@ -16,6 +16,10 @@ export class SeamHost<Handle extends { delete(): void }> {
     this.inside = { instance, handle };
   }
 
+  get isOpen(): boolean {
+    return this.inside !== undefined && !this.broken;
+  }
+
   get isBroken(): boolean {
     return this.broken !== undefined;
   }

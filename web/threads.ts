@@ -36,40 +36,36 @@ export function planThreads(wanted: number | undefined): ThreadPlan {
   return { threads: Math.min(wanted ?? Math.min(cores, kDefaultThreads), kMostThreads), reason: undefined };
 }
 
-/** Resolves when the helper serves, rejects when it does not within a while. */
-function started(worker: WorkerHandle): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`no answer within ${kStartMs} ms`)), kStartMs);
-    const settle = (end: () => void) => {
-      clearTimeout(timer);
-      end();
-    };
-    worker.onMessage((message) => settle(() => (message === 'serving' ? resolve() : reject(new Error(String(message))))));
-    worker.onError((error) => settle(() => reject(error)));
-  });
+export interface HelperTeam {
+  /** Undefined when all of them serve, or why none does. */
+  ready: Promise<string | undefined>;
+  end(): void;
 }
 
-/** All helpers or none: what ends them, or why they did not start. */
-export async function startHelpers(
-  module: WebAssembly.Module,
-  { memory }: Instance,
-  { team, stacks, stack_bytes }: Helpers,
-): Promise<{ end: () => void; reason?: undefined } | { end?: undefined; reason: string }> {
+export function startHelpers(module: WebAssembly.Module, { memory }: Instance, { team, stacks, stack_bytes }: Helpers): HelperTeam {
   const helpers: WorkerHandle[] = [];
-  const end = () => helpers.forEach((helper) => helper.end());
-  try {
-    await Promise.all(
-      stacks.map((stack, i) => {
-        const worker = workers().start('thread');
-        helpers.push(worker);
-        const ready = started(worker);
-        worker.post({ module, memory, team, thread: i + 1, stack, stackBytes: stack_bytes } satisfies HelperStart);
-        return ready;
-      }),
-    );
-    return { end };
-  } catch (error) {
-    end();
-    return { reason: `helper threads did not start: ${String((error as Error)?.message ?? error)}` };
-  }
+  let giveUp: (error: Error) => void;
+  const late = new Promise<never>((_, reject) => (giveUp = reject));
+  const timer = setTimeout(() => giveUp(new Error(`no answer within ${kStartMs} ms`)), kStartMs);
+  const start = (stack: number, i: number) =>
+    new Promise<void>((resolve, reject) => {
+      const worker = workers().start('thread');
+      helpers.push(worker);
+      worker.onMessage((message) => (message === 'serving' ? resolve() : reject(new Error(String(message)))));
+      worker.onError(reject);
+      worker.post({ module, memory, team, thread: i + 1, stack, stackBytes: stack_bytes } satisfies HelperStart);
+    });
+  const end = () => {
+    clearTimeout(timer);
+    giveUp(new Error('ended')); // those who still wait
+    helpers.forEach((helper) => helper.end());
+  };
+  const ready = Promise.race([Promise.all(stacks.map(start)), late]).then(
+    () => void clearTimeout(timer),
+    (error) => {
+      end();
+      return `helper threads did not start: ${String(error?.message ?? error)}`;
+    },
+  );
+  return { ready, end };
 }

@@ -100,7 +100,8 @@ export interface LoadOptions extends SourceOptions {
   worker?: boolean | number;
   /**
    * Threads that compute, the caller's included; more change no bit. Default: the machine's cores, at most 4, where memory can be
-   * shared (Node, cross-origin isolated pages), else 1; with several workers 1. What came of it and why is in `info()`.
+   * shared (Node, cross-origin isolated pages), else 1; with several workers 1. A number is waited for; by default the model is there
+   * at once, and the threads join it when they have started (`warmup()` waits). What came of it and why is in `info()`.
    */
   threads?: number;
   /**
@@ -167,7 +168,7 @@ export interface ModelInfo {
   kernels: string;
   /** Which WebAssembly file runs; `'given'`: the one in `env.wasm`. */
   wasm: 'relaxed' | 'simd' | 'given';
-  /** Threads that compute, in each worker where there are any. */
+  /** Threads that compute now, in each worker where there are any. */
   threads: number;
   /** Why there is only one thread, when there is only one. */
   threads_reason?: string;

@@ -13,7 +13,11 @@ class ThreadTeam {
 
   // Threads that run tasks, the caller included.
   int threads() const { return helpers_ + 1; }
-  // How many helpers are in serve() and may be counted on, less than kMostThreads. Not during a run.
+  // Threads that memory is laid out for: helpers may come after the first run.
+  int most_threads() const { return most_helpers_ + 1; }
+  // Before the first run; less than kMostThreads.
+  void expect_helpers(int helpers) { most_helpers_ = helpers; }
+  // How many helpers are in serve() and may be counted on, at most those expected. Not during a run.
   void set_helpers(int helpers) { helpers_ = helpers; }
 
   // task(i, thread) for every i from 0 to count - 1, in any order, on threads 0 (the caller) to threads() - 1. Returns when
@@ -55,6 +59,7 @@ class ThreadTeam {
   void wake(bool awake);
 
   int helpers_ = 0;
+  int most_helpers_ = 0;
   // One task is claimed by taking one off the low half; the high half numbers the jobs, so that a late helper cannot claim
   // from a job with the knowledge of another.
   std::atomic<std::uint64_t> ticket_{0};

@@ -42,16 +42,13 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases) {
   return Tokenizer::from_json(tokenizer.value().root(), config.value().root());
 }
 
-Result<std::vector<NamedFile>> with_gguf_documents(const std::vector<NamedFile>& files, GgufDocuments gguf_documents) {
-  std::vector<NamedFile> out = files;
-  for (const NamedFile& file : files) {
-    if (!file.name.ends_with(".gguf")) continue;
-    auto documents = gguf_documents(file.bytes, file.name);
-    if (!documents.ok()) return documents.error();
-    for (auto& [name, bytes] : documents.value()) out.push_back({std::move(name), std::move(bytes)});
-    break;
-  }
-  return out;
+Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files, GgufDocuments gguf_documents) {
+  const auto gguf = std::find_if(files.begin(), files.end(), [](const NamedFile& file) { return file.name.ends_with(".gguf"); });
+  if (gguf == files.end() || Documents(files).has("config.json")) return files;
+  auto documents = gguf_documents(gguf->bytes, gguf->name);
+  if (!documents.ok()) return documents.error();
+  for (auto& [name, bytes] : documents.value()) files.push_back({std::move(name), std::move(bytes)});
+  return files;
 }
 
 Result<std::vector<NamedFile>> gguf_beginning(std::string_view beginning, GgufDocuments documents, bool& is_cut_off) {

@@ -54,8 +54,8 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases);
 
 // What documents a GGUF file's header stands for: gguf_documents, or one like it.
 using GgufDocuments = Result<std::vector<std::pair<std::string, std::string>>> (*)(std::string_view header, std::string_view file);
-// What a GGUF file among the files says, beside them.
-Result<std::vector<NamedFile>> with_gguf_documents(const std::vector<NamedFile>& files, GgufDocuments documents);
+// The files, and what a GGUF file among them says unless that is there already.
+Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files, GgufDocuments documents);
 // The small files that a GGUF file's beginning stands for. is_cut_off: its header goes on after these bytes.
 Result<std::vector<NamedFile>> gguf_beginning(std::string_view beginning, GgufDocuments documents, bool& is_cut_off);
 

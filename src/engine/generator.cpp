@@ -51,11 +51,11 @@ std::uint64_t Generator::run_bytes(const Room& room) const {
   if (encoder_) {
     longest = std::max(longest, decoder_.take_memory(arena, room.sources, room.source_length).cache.length);
     arena.take<float>(room.source_length * config.hidden_size);
-    reading = std::max(encoder_->forward_bytes(room.source_length, room.source_length, team_.threads()),
+    reading = std::max(encoder_->forward_bytes(room.source_length, room.source_length, team_.most_threads()),
                        decoder_.remember_bytes(room.source_length));
   }
-  return arena.used() +
-         std::max({decoder_.forward_bytes(token_budget(), longest, team_.threads()), decoder_.head_bytes(room.places), reading});
+  return arena.used() + std::max({decoder_.forward_bytes(token_budget(), longest, team_.most_threads()),
+                                  decoder_.head_bytes(room.places), reading});
 }
 
 Result<void> Generator::make_room(const Room& room) {
@@ -136,9 +136,8 @@ float* Generator::look_through_head(const float* hidden) {
   return logits_;
 }
 
-Result<std::unique_ptr<GeneratorLoader>> GeneratorLoader::begin(const std::vector<NamedFile>& files,
-                                                                const GeneratorOptions& options) {
-  auto all = with_gguf_documents(files, gguf_decoder_documents);
+Result<std::unique_ptr<GeneratorLoader>> GeneratorLoader::begin(std::vector<NamedFile> files, const GeneratorOptions& options) {
+  auto all = with_gguf_documents(std::move(files), gguf_decoder_documents);
   if (!all.ok()) return all.error();
   const Documents documents(all.value());
   auto config = documents.read("config.json");

@@ -96,7 +96,7 @@ class Generator {
 class GeneratorLoader {
  public:
   // As EngineLoader::begin; of the documents config.json and the tokenizer's are read.
-  static Result<std::unique_ptr<GeneratorLoader>> begin(const std::vector<NamedFile>& files, const GeneratorOptions& options);
+  static Result<std::unique_ptr<GeneratorLoader>> begin(std::vector<NamedFile> files, const GeneratorOptions& options);
   static Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_cut_off);
 
   const std::vector<std::string>& weight_files() const { return weight_files_; }

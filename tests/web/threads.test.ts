@@ -1,4 +1,5 @@
 // Helper threads: the same bits, started before they are used, given back.
+import { availableParallelism } from 'node:os';
 import { AutoModel, env, pipeline } from 'wattn';
 import { mixedTexts, tiny } from './support.js';
 
@@ -26,6 +27,22 @@ describe('threads', () => {
       }
     });
   }
+
+  it('join a model that did not wait for them, and change no bit of it', async () => {
+    const embed = await pipeline('feature-extraction', tiny);
+    const first = await embed(texts);
+    await embed.warmup();
+    expect(embed.info().threads).toBe(Math.min(4, availableParallelism()));
+    expect((await embed(texts)).data).toEqual(first.data);
+    await embed.dispose();
+  });
+
+  it('that were still on their way when the model went end with it', async () => {
+    const embed = await pipeline('feature-extraction', tiny);
+    await embed.dispose();
+    await expect(embed.warmup()).rejects.toMatchObject({ name: 'StateError' });
+    expect(embed.info().threads).toBe(1);
+  });
 
   it('are also those of AutoModel', async () => {
     const model = await AutoModel.from_pretrained(tiny, { threads: 2 });
