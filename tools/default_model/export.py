@@ -1,4 +1,4 @@
-"""Writes the trained model as one GGUF file (q8_0: blocks of 32 int8 with an f16 scale), scores what was written, and its card.
+"""Writes the trained model as one GGUF file (q8_0: blocks of 32 int8 with an f16 scale; token embeddings q4_0), scores what was written.
 
 Names and keys are llama.cpp's for "bert"; the sentiment head is its cls.output with classifier.output_labels.
 """
@@ -18,7 +18,7 @@ from tokenizers import Tokenizer
 
 import evaluate
 from teacher import Teacher
-from train import HEADS, HIDDEN, LABELS, POSITIONS, embedder, make_student, sentiment_accuracy
+from train import HEADS, LABELS, POSITIONS, STAGES, embedder, make_student, sentiment_accuracy
 
 NAMES = {
     "bert.embeddings.word_embeddings": "token_embd",
@@ -56,7 +56,7 @@ def write(model, tokenizer, path):
     w.add_license("Apache-2.0")
     w.add_block_count(config.num_hidden_layers)
     w.add_context_length(POSITIONS)
-    w.add_embedding_length(HIDDEN)
+    w.add_embedding_length(config.hidden_size)
     w.add_feed_forward_length(config.intermediate_size)
     w.add_head_count(HEADS)
     w.add_layer_norm_eps(config.layer_norm_eps)
@@ -77,9 +77,10 @@ def write(model, tokenizer, path):
         for name, tensor in model.state_dict().items():
             values = tensor.numpy()
             if values.ndim == 2:
-                blocks = gguf.quants.quantize(values, gguf.GGMLQuantizationType.Q8_0)
-                tensor.copy_(torch.from_numpy(gguf.quants.dequantize(blocks, gguf.GGMLQuantizationType.Q8_0)))
-                w.add_tensor(gguf_name(name), blocks, raw_dtype=gguf.GGMLQuantizationType.Q8_0)
+                kind = gguf.GGMLQuantizationType.Q4_0 if "word_embeddings" in name else gguf.GGMLQuantizationType.Q8_0
+                blocks = gguf.quants.quantize(values, kind)
+                tensor.copy_(torch.from_numpy(gguf.quants.dequantize(blocks, kind)))
+                w.add_tensor(gguf_name(name), blocks, raw_dtype=kind)
             else:
                 w.add_tensor(gguf_name(name), values)
     w.write_header_to_file()
@@ -97,7 +98,7 @@ def main():
     a = p.parse_args()
     out, target = Path(a.out), Path(a.model)
     tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
-    model = make_student(tokenizer.get_vocab_size(), np.load(out / "first_vectors.npy"), 1)
+    model = make_student(tokenizer.get_vocab_size(), np.load(out / "first_vectors.npy"), 1, STAGES[-1][0])
     saved = torch.load(out / "checkpoint.pt")
     model.load_state_dict(saved["model"])
     model.eval()
@@ -121,7 +122,8 @@ def main():
     report = {
         "sha256": hashlib.sha256(target.read_bytes()).hexdigest(),
         "bytes": target.stat().st_size,
-        "steps": saved["step"],
+        "stages": STAGES,
+        "layers": model.config.num_hidden_layers,
         "parameters": sum(p.numel() for p in model.parameters()),
         "corpus": json.loads((out / "corpus.json").read_text()),
         "sentiment_texts": len(np.load(out / "feelings.npy", mmap_mode="r")),

@@ -15,7 +15,6 @@ def main():
     p.add_argument("--nltk", required=True)
     p.add_argument("--teacher", required=True)
     p.add_argument("--out", required=True)
-    p.add_argument("--steps", type=int, default=5000)
     a = p.parse_args()
     out, model = Path(a.out), ROOT / "models/default/wattn-default.gguf"
 
@@ -30,7 +29,7 @@ def main():
         subprocess.run(["node", ROOT / "dist/cli.js", *train], check=True)
     python("teacher.py", "--teacher", a.teacher, "--out", a.out)
     python("sentiment.py", "--data", a.data, "--nltk", a.nltk, "--teacher", a.teacher, "--out", a.out)
-    python("train.py", "--data", a.data, "--teacher", a.teacher, "--out", a.out, "--steps", str(a.steps))
+    python("train.py", "--data", a.data, "--teacher", a.teacher, "--out", a.out)
     python("export.py", "--data", a.data, "--teacher", a.teacher, "--out", a.out, "--model", str(model))
     python("card.py", "--model", str(model))
 

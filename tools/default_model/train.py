@@ -1,5 +1,9 @@
 """Trains the default model: a small BERT that gives the teacher's vectors (turned into fewer dimensions), and a sentiment head.
 
+In two stages: two layers, then four, a new one after each trained one that at first changes nothing (as in Net2Net, Chen et al. 2016, arXiv
+1511.05641). In the second stage matrices are turned by Muon (Jordan 2024), and token embeddings are seen as the 4 bits they will be
+stored in, their gradient passing straight through.
+
 Loss: 1 - cos to the teacher's vector, plus the squared difference of all cosines within the batch (relational distillation, Park et al.
 2019, arXiv 1904.05068), plus cross-entropy of the sentiment head to what sentiment.py's judge says. Token embeddings begin as the teacher's vectors of the tokens'
 own strings (as model2vec does), positions at zero, so that the model begins as an average of word vectors.
@@ -22,7 +26,8 @@ from transformers import BertConfig, BertForSequenceClassification
 import evaluate
 from teacher import Teacher
 
-HIDDEN, LAYERS, HEADS, FFN, POSITIONS = 256, 2, 4, 512, 256
+HIDDEN, HEADS, FFN, POSITIONS = 256, 4, 512, 256
+STAGES = ((2, 5000), (4, 9000))  # layers, and the step it ends at
 MOST_TOKENS = 96  # of a training text
 BATCH, SENTIMENT_BATCH = 128, 64
 LABELS = {0: "NEGATIVE", 1: "POSITIVE"}
@@ -35,10 +40,10 @@ def rotation(vectors):
     return np.ascontiguousarray(directions[:, ::-1][:, :HIDDEN])
 
 
-def make_student(vocab, first_vectors, seed):
+def make_student(vocab, first_vectors, seed, layers):
     torch.manual_seed(seed)
     config = BertConfig(
-        vocab_size=vocab, hidden_size=HIDDEN, num_hidden_layers=LAYERS, num_attention_heads=HEADS, intermediate_size=FFN,
+        vocab_size=vocab, hidden_size=HIDDEN, num_hidden_layers=layers, num_attention_heads=HEADS, intermediate_size=FFN,
         max_position_embeddings=POSITIONS, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, pad_token_id=0,
         id2label=LABELS, label2id={v: k for k, v in LABELS.items()}, num_labels=2,
     )  # fmt: skip
@@ -50,6 +55,36 @@ def make_student(vocab, first_vectors, seed):
         model.bert.embeddings.position_embeddings.weight.zero_()
         model.bert.embeddings.token_type_embeddings.weight.zero_()
     return model
+
+
+@torch.no_grad()
+def grow(small, large):
+    """Puts small's weights into large, which has twice its layers: after each, one more that adds nothing yet."""
+    old, new = small.bert.encoder.layer, large.bert.encoder.layer
+    large.load_state_dict({n: p for n, p in small.state_dict().items() if ".layer." not in n}, strict=False)
+    for i, layer in enumerate(old):
+        new[2 * i].load_state_dict(layer.state_dict())
+        new[2 * i + 1].load_state_dict(layer.state_dict())
+        norm = layer.output.LayerNorm
+        spread = (norm.weight.square().mean() + norm.bias.var()).sqrt()  # of what comes in, about
+        for part in (new[2 * i + 1].attention.output, new[2 * i + 1].output):
+            part.dense.weight.zero_()
+            part.dense.bias.zero_()
+            part.LayerNorm.weight.fill_(spread)
+            part.LayerNorm.bias.fill_(norm.bias.mean())
+    return large
+
+
+def four_bits(rows):
+    """rows as GGUF's q4_0 gives them back: blocks of 32, each one scale and codes -8 to 7."""
+    with torch.no_grad():
+        blocks = rows.reshape(-1, 32)
+        most = blocks.gather(1, blocks.abs().argmax(1, keepdim=True))
+        scale = most / -8
+        inverse = torch.where(scale == 0, 0, 1 / scale)
+        codes = (blocks * inverse + 8.5).floor().clamp(0, 15) - 8
+        rounded = (codes * scale.half().float()).reshape(rows.shape)
+    return rows + (rounded - rows).detach()
 
 
 def pad(ids):
@@ -65,7 +100,10 @@ def pad(ids):
 def forward(model, ids):
     """Unit vectors [batch, HIDDEN] by mean pooling, and the head's logits [batch, 2]."""
     batch, mask = pad(ids)
-    out = model.bert(batch, attention_mask=mask)
+    tokens = model.bert.embeddings.word_embeddings(batch)
+    if model.config.num_hidden_layers == STAGES[-1][0]:
+        tokens = four_bits(tokens)
+    out = model.bert(inputs_embeds=tokens, attention_mask=mask)
     mean = (out.last_hidden_state.float() * mask[:, :, None]).sum(1) / mask.sum(1, keepdim=True)
     return F.normalize(mean, dim=1), model.classifier(out.pooler_output)
 
@@ -104,7 +142,7 @@ class Batches:
     """Which texts a step sees: a function of the step and the seed alone, so that a resumed run sees the same."""
 
     def __init__(self, ids, feelings, seed):
-        self.ids, self.seed = ids, seed
+        self.ids, self.felt, self.seed = ids, feelings, seed
         self.by_length = np.argsort([len(i) for i in feelings], kind="stable")
         self.lengths = np.array([len(i) for i in ids])
         self.per_epoch = len(ids) // BATCH
@@ -133,7 +171,6 @@ def main():
     p.add_argument("--data", required=True)
     p.add_argument("--teacher", required=True)
     p.add_argument("--out", required=True)
-    p.add_argument("--steps", type=int, default=5000)
     p.add_argument("--rate", type=float, default=1e-3)
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--bf16", action="store_true", help="products in bfloat16: faster where the CPU has them")
@@ -157,25 +194,56 @@ def main():
     first = out / "first_vectors.npy"
     if not first.exists():
         np.save(first, Teacher(a.teacher).embed([t.removeprefix("##") for t in vocab]) @ turn)
-    model = make_student(len(vocab), np.load(first), a.seed)
-    slow = [p for n, p in model.named_parameters() if p.ndim < 2 or "embeddings" in n]
-    fast = [p for n, p in model.named_parameters() if p.ndim >= 2 and "embeddings" not in n]
-    optimizer = torch.optim.AdamW([{"params": fast, "weight_decay": 0.01}, {"params": slow, "weight_decay": 0.0}], lr=a.rate, betas=(0.9, 0.98), fused=True)
-    warm = 200
-    rate = lambda step: min(1.0, (step + 1) / warm) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * min(1.0, step / a.steps))))
+    checkpoint = out / "checkpoint.pt"
+    saved = torch.load(checkpoint) if checkpoint.exists() else None
+    model = None
+    for stage, (layers, last) in enumerate(STAGES):
+        smaller, model = model, make_student(len(vocab), np.load(first), a.seed, layers)
+        begin = STAGES[stage - 1][1] if stage else 0
+        if saved and saved["step"] >= last and stage + 1 < len(STAGES):
+            if saved["step"] == last:
+                model.load_state_dict(saved["model"])
+            continue
+        optimizers = make_optimizers(model, a.rate, stage)
+        if saved and saved["step"] > begin:
+            model.load_state_dict(saved["model"])
+            for optimizer, state in zip(optimizers, saved["optimizers"]):
+                optimizer.load_state_dict(state)
+            begin = saved["step"]
+        elif smaller:
+            grow(smaller, model)
+        run_stage(a, model, tokenizer, optimizers, batches, vectors, turn, positive, range(begin, last), STAGES[stage - 1][1] if stage else 0, checkpoint)
 
-    begin, checkpoint = 0, out / "checkpoint.pt"
-    if checkpoint.exists():
-        saved = torch.load(checkpoint)
-        model.load_state_dict(saved["model"])
-        optimizer.load_state_dict(saved["optimizer"])
-        begin = saved["step"]
+
+def make_optimizers(model, rate, stage):
+    """AdamW, in the second stage without the layers' matrices, which are Muon's."""
+    named = list(model.named_parameters())
+    matrices = [p for n, p in named if p.ndim >= 2 and "embeddings" not in n]
+    turned = [p for n, p in named if p.ndim == 2 and ".layer." in n] if stage else []
+    held = {id(p) for p in turned}
+    groups = [
+        {"params": [p for p in matrices if id(p) not in held], "weight_decay": 0.01},
+        {"params": [p for n, p in named if p.ndim < 2 or "embeddings" in n], "weight_decay": 0.0},
+    ]
+    optimizers = [torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)]
+    if turned:
+        optimizers.append(torch.optim.Muon(turned, lr=2 * rate, weight_decay=0.01, adjust_lr_fn="match_rms_adamw"))
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["peak"] = group["lr"]
+    return optimizers
+
+
+def run_stage(a, model, tokenizer, optimizers, batches, vectors, turn, positive, steps, begin, checkpoint):
+    """Steps of a stage that began at step `begin`: 200 to warm, then half a cosine down to 2 %."""
+    last = steps.stop
+    rate = lambda step: min(1.0, (step - begin + 1) / 200) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (step - begin) / (last - begin))))
     dev, other_sst = evaluate.sts_pairs(a.data, "dev"), evaluate.sst2(a.data, "sst2-sentences/test")
     model.train()
     sums, since = np.zeros(3), time.time()
-    for step in range(begin, a.steps + 1):
-        if step % 500 == 0 or step == a.steps:
-            torch.save({"model": model.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, checkpoint)
+    for step in [*steps, last]:
+        if step % 500 == 0 or step == last:
+            torch.save({"model": model.state_dict(), "optimizers": [o.state_dict() for o in optimizers], "step": step}, checkpoint)
             embed = embedder(model, tokenizer)
             print(
                 f"step {step}: distance {sums[0] / 500:.4f}, relations {sums[1] / 500:.5f}, sentiment {sums[2] / 500:.4f}; "
@@ -184,25 +252,28 @@ def main():
                 flush=True,
             )
             sums, since = np.zeros(3), time.time()
-        if step == a.steps:
-            break
-        for group in optimizer.param_groups:
-            group["lr"] = a.rate * rate(step)
+        if step == last:
+            return
+        for optimizer in optimizers:
+            for group in optimizer.param_groups:
+                group["lr"] = group["peak"] * rate(step)
         rows = batches.texts(step)
         goal = F.normalize(torch.from_numpy(vectors[rows].astype(np.float32) @ turn), dim=1)
         part = batches.feelings(step)
         with torch.autocast("cpu", torch.bfloat16, enabled=a.bf16):
-            mine, _ = forward(model, [ids[r] for r in rows])
-            _, logits = forward(model, [feelings[r] for r in part])
+            mine, _ = forward(model, [batches.ids[r] for r in rows])
+            _, logits = forward(model, [batches.felt[r] for r in part])
         distance = (1 - (mine * goal).sum(1)).mean()
         relations = ((mine @ mine.T - goal @ goal.T) ** 2).mean()
         wanted = positive[torch.from_numpy(part)]
         feeling = F.cross_entropy(logits.float(), torch.stack([1 - wanted, wanted], 1))
-        loss = distance + 5 * relations + (0.2 + 0.3 * step / a.steps) * feeling
-        optimizer.zero_grad(set_to_none=True)
+        loss = distance + 5 * relations + (0.5 if begin else 0.2 + 0.3 * step / last) * feeling
+        for optimizer in optimizers:
+            optimizer.zero_grad(set_to_none=True)
         loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
-        optimizer.step()
+        for optimizer in optimizers:
+            optimizer.step()
         sums += [distance.item(), relations.item(), feeling.item()]
 
 
