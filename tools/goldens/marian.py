@@ -23,7 +23,7 @@ def train(sentences, vocab_size, normalizer="nmt_nfkc"):
     """The bytes of a SentencePiece model as OPUS-MT's are: Unigram, the usual normaliser (whose table alone is 240 kB)."""
     out = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(sentence_iterator=iter(sentences), model_writer=out, vocab_size=vocab_size, model_type="unigram",
-                                             normalization_rule_name=normalizer, hard_vocab_limit=False, num_threads=1, minloglevel=2)  # fmt: skip
+                                             normalization_rule_name=normalizer, character_coverage=0.98, hard_vocab_limit=False, num_threads=1, minloglevel=2)  # fmt: skip
     return out.getvalue()
 
 
