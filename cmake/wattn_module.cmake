@@ -1,5 +1,5 @@
-# The WebAssembly modules that ship, glue and wasm: the models (wattn-simd or wattn-relaxed), and beside wattn-simd a tokenizer
-# without models, which can be trained (wattn-tokenizer), the building blocks with word2vec (wattn-nn), and decoders (wattn-generate).
+# The WebAssembly modules that ship, glue and wasm: the models (wattn-simd or wattn-relaxed) and decoders (wattn-generate, in both
+# builds), and with SIMD a tokenizer without models, which can be trained (wattn-tokenizer), and the building blocks with word2vec (wattn-nn).
 # Each has the files of bindings/ that suit it.
 file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/*.cpp)
 if(NOT sources)
@@ -52,6 +52,6 @@ if(WATTN_WASM STREQUAL "simd")
   wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES ${tokenizers})
   list(FILTER blocks INCLUDE REGEX "/(nn|word2vec|build_id)\\.cpp$")
   wattn_module(wattn-nn wattn-nn nn learn SOURCES ${blocks})
-  list(FILTER generating INCLUDE REGEX "/(generator|serve|tokenizer|build_id)\\.cpp$")
-  wattn_module(wattn-generate wattn-generate tasks SOURCES ${generating})
 endif()
+list(FILTER generating INCLUDE REGEX "/(generator|serve|tokenizer|build_id)\\.cpp$")
+wattn_module(wattn-generate wattn-generate tasks SOURCES ${generating})

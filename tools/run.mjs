@@ -6,7 +6,7 @@ import * as stages from './lib/stages.mjs';
 
 const build = [
   stages.cmakeBuild('wasm-simd', ['wattn-simd', 'wattn-tokenizer', 'wattn-nn', 'wattn-generate']),
-  stages.cmakeBuild('wasm-relaxed', 'wattn-relaxed'),
+  stages.cmakeBuild('wasm-relaxed', ['wattn-relaxed', 'wattn-generate']),
   stages.bundle,
 ];
 const jestTests = [stages.jest('web'), stages.jest('browser'), stages.demo];

@@ -147,6 +147,7 @@ async function readModules(source: ModelSource, progress: Progress, signal: Abor
 /** Each alternative is complete by itself; of several, the first. */
 const kVocabularies = [
   ['vocab.json', 'merges.txt'],
+  ['vocab.json', 'source.spm'],
   ['vocab.txt'],
   ['spiece.model'],
   ['tokenizer.model'],
@@ -157,8 +158,10 @@ const kVocabularies = [
 export async function readTokenizerFiles(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const json = await readOptional(source, 'tokenizer.json', progress, signal);
   if (json.length > 0) return json;
+  const read = new Map<string, Promise<NamedBytes[]>>(); // a file may be of two alternatives
   for (const names of kVocabularies) {
-    const files = (await Promise.all(names.map((name) => readOptional(source, name, progress, signal)))).flat();
+    for (const name of names) if (!read.has(name)) read.set(name, readOptional(source, name, progress, signal));
+    const files = (await Promise.all(names.map((name) => read.get(name) as Promise<NamedBytes[]>))).flat();
     if (files.length === names.length) return files;
   }
   throw missingFile(source, 'tokenizer.json', ...kVocabularies.map((names) => names.join(' with ')));
@@ -181,7 +184,8 @@ export interface ModelFiles {
 }
 
 /** Small files that only decoders have a use for. */
-export const kGenerationFiles = ['generation_config.json', 'chat_template.jinja'];
+export const kChatTemplate = 'chat_template.jinja';
+export const kGenerationFiles = ['generation_config.json', kChatTemplate];
 
 /** more: names of small files to bring where they are. */
 export async function openModelFiles(

@@ -2,7 +2,7 @@ import { makeDecodeStream } from './decode_stream.js';
 import { disposable } from './disposable.js';
 import { describe, InputError } from './errors.js';
 import { openGguf, readGgufMetadata } from './gguf_file.js';
-import { Progress, readOptional, readTokenizerFiles, type NamedBytes } from './model_files.js';
+import { kChatTemplate, Progress, readOptional, readTokenizerFiles, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
 import { SeamHost } from './seam_host.js';
@@ -297,8 +297,8 @@ async function startTokenizer(
 /** Tokenizers by themselves, without a model's weights. */
 export const AutoTokenizer = {
   /**
-   * Loads tokenizer.json (without one: vocab.json and merges.txt, vocab.txt, or a SentencePiece .model), and
-   * tokenizer_config.json where there is one; or the tokenizer inside a .gguf file. model: see `ModelSpecifier`; without one,
+   * Loads tokenizer.json (without one: vocab.json with merges.txt or source.spm, vocab.txt, or a SentencePiece .model), and
+   * tokenizer_config.json and chat_template.jinja where there are; or the tokenizer inside a .gguf file. model: see `ModelSpecifier`; without one,
    * the bundled model's.
    */
   async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Tokenizer> {
@@ -313,9 +313,10 @@ export const AutoTokenizer = {
       const work = Promise.all([
         compileWasm(), // meanwhile
         gguf ? [] : readTokenizerFiles(source, progress, scope.signal),
-        gguf ? [] : readOptional(source, 'tokenizer_config.json', progress, scope.signal),
+        ...(gguf ? [] : ['tokenizer_config.json', kChatTemplate].map((file) => readOptional(source, file, progress, scope.signal))),
       ]);
-      const [, files, config] = await abortable(work, scope.signal);
+      const [, files, ...others] = await abortable(work, scope.signal);
+      const config = others.flat();
       const tokenizer = await startTokenizer(config, scope.signal, async (host) => {
         if (!gguf) return void host.call((handle) => handle.load([...files, ...config]));
         const accept = (bytes: Uint8Array, isWhole: boolean) =>

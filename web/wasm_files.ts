@@ -1,17 +1,13 @@
 // The whole library's .wasm files and their glue.
 import createModule from '../build/wasm-simd/wattn.mjs';
+import { hasRelaxedSimd } from './relaxed_simd.js';
 import type { WasmFiles } from './wasm_loader.js';
-
-// One function () -> v128: three times i32.const 0 and i8x16.splat, then i32x4.relaxed_dot_i8x16_i7x16_add_s.
-const kHead = [0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0];
-const kSplat = [0x41, 0, 0xfd, 0x0f];
-const kRelaxedProbe = [...kHead, 10, 19, 1, 17, 0, ...kSplat, ...kSplat, ...kSplat, 0xfd, 0x93, 0x02, 0x0b];
 
 // Exactly this form of URL: bundlers know it, and bring the files along.
 export const wasmFiles: WasmFiles = {
   createModule,
   choose: () =>
-    WebAssembly.validate(new Uint8Array(kRelaxedProbe))
+    hasRelaxedSimd()
       ? { kind: 'relaxed', url: () => new URL('./wattn-relaxed.wasm', import.meta.url) }
       : { kind: 'simd', url: () => new URL('./wattn-simd.wasm', import.meta.url) },
 };

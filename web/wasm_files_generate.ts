@@ -1,5 +1,6 @@
-// The .wasm file of decoders, and its glue.
+// The .wasm files of decoders, and their glue.
 import createModule from '../build/wasm-simd/wattn-generate.mjs';
+import { hasRelaxedSimd } from './relaxed_simd.js';
 import type { Env } from './types.js';
 import type { WasmFiles } from './wasm_loader.js';
 
@@ -10,10 +11,13 @@ export function giveGenerateWasm(given: Env['wasm']): void {
   wanted = given;
 }
 
-// Exactly this form of URL: bundlers know it, and bring the file along.
+// Exactly this form of URL: bundlers know it, and bring the files along.
 export const wasmFiles: WasmFiles = {
   createModule,
-  choose: () => ({ kind: 'simd', url: () => new URL('./wattn-generate.wasm', import.meta.url) }),
+  choose: () =>
+    hasRelaxedSimd()
+      ? { kind: 'relaxed', url: () => new URL('./wattn-generate-relaxed.wasm', import.meta.url) }
+      : { kind: 'simd', url: () => new URL('./wattn-generate.wasm', import.meta.url) },
   given: () => wanted,
-  memoryFlag: 'generate',
+  memoryFlag: 'generate-',
 };

@@ -169,17 +169,23 @@ Result<std::unique_ptr<GeneratorLoader>> GeneratorLoader::begin(std::vector<Name
   generator.arch_ = arch.value();
   loader->weight_files_ = std::move(weight_files).value();
   std::vector<WeightSlot> slots;
+  // A model packed by wattn keeps the checkpoint's own names in its GGUF file, and their order.
+  const bool is_gguf = loader->weight_files_.front().ends_with(".gguf") && !documents.has("tokenizer.json");
+  DecoderNames names = arch.value()->names;
+  EncoderNames encoder_names = arch.value()->encoder_names;
+  if (is_gguf) {  // which has one name for it, gated or not
+    if (names.plain) names.plain = names.up;
+    if (encoder_names.plain) encoder_names.plain = encoder_names.multiplied;
+  }
   if (arch.value()->parse_encoder) {
     const auto encoder_config = arch.value()->parse_encoder(config.value().root());
     if (!encoder_config.ok()) return encoder_config.error();
     auto encoder = Encoder::with_config(encoder_config.value(), kernels, options.dtype);
     if (!encoder.ok()) return encoder.error();
     generator.encoder_ = std::move(encoder).value();
-    slots = generator.encoder_->weight_slots(arch.value()->encoder_names);
+    slots = generator.encoder_->weight_slots(encoder_names);
   }
-  // A model packed by wattn keeps the checkpoint's own names in its GGUF file, and their order.
-  const bool is_gguf = loader->weight_files_.front().ends_with(".gguf") && !documents.has("tokenizer.json");
-  add_slots(generator.decoder_.weight_slots(arch.value()->names, is_gguf), slots);
+  add_slots(generator.decoder_.weight_slots(names, is_gguf), slots);
   loader->weights_.emplace(
       std::move(slots), ignored_names(*arch.value(), decoder_config.value()),
       [arch = arch.value(), is_gguf](std::string_view name) { return canonical_decoder_name(*arch, name, is_gguf); });

@@ -17,11 +17,16 @@ constexpr DecoderSize kSizes[] = {
     {"max_position_embeddings", &DecoderConfig::max_position_embeddings, 1 << 22},
 };
 
-// Of families that are not here, under model types that are: they change the arithmetic.
-constexpr const char* kForeignKeys[] = {
-    "partial_rotary_factor", "attn_logit_softcapping", "final_logit_softcapping", "logit_scale",    "embedding_multiplier",
-    "residual_multiplier",   "attention_multiplier",   "logits_scaling",          "no_rope_layers", "num_local_experts",
-    "num_experts",           "attention_sinks",        "rope_interleaved",        "parallel_attn"};
+// Of families that are not here, under model types that are: they change the arithmetic, but for one value (and false: SmolLM2 says
+// that of rope_interleaved).
+constexpr struct {
+  const char* key;
+  double neutral;
+} kForeignKeys[] = {{"partial_rotary_factor", 1}, {"logit_scale", 1},          {"embedding_multiplier", 1},
+                    {"residual_multiplier", 1},   {"attention_multiplier", 1}, {"logits_scaling", 1},
+                    {"num_local_experts", 0},     {"num_experts", 0},          {"attn_logit_softcapping", 0},
+                    {"attention_sinks", 0},       {"rope_interleaved", 0},     {"final_logit_softcapping", 0},
+                    {"no_rope_layers", 0},        {"parallel_attn", 0}};
 
 }  // namespace
 
@@ -151,7 +156,10 @@ Result<void> refuse_decoder_switches(JsonRef config) {
   if (auto e = expect_bool(config, "is_encoder_decoder", false); !e.ok()) return e;
   if (auto e = expect_absent(config, "pruned_heads"); !e.ok()) return e;
   if (auto e = expect_absent(config, "quantization_config"); !e.ok()) return e;
-  for (const char* key : kForeignKeys) {
+  for (const auto& [key, neutral] : kForeignKeys) {
+    const JsonRef value = config[key];
+    if (value.is_bool() && !value.as_bool().value()) continue;
+    if (value.is_number() && value.as_number().value() == neutral) continue;
     if (auto e = expect_absent(config, key); !e.ok()) return e;
   }
   return {};

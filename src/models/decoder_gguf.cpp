@@ -76,6 +76,10 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_decoder_documents(
   }
   config += ", \"vocab_size\": " + std::to_string(vocab);
   config += std::string(", \"tie_word_embeddings\": ") + (has_tensor(parsed.value(), "output.weight") ? "false" : "true");
+  // llama.cpp runs what is gated with GELU, and the rest with ReLU.
+  if (architecture == "t5" && has_tensor(parsed.value(), "enc.blk.0.ffn_gate.weight")) {
+    config += ", \"feed_forward_proj\": \"gated-gelu\"";
+  }
   const auto rope = rope_text(metadata, prefix, name);
   if (!rope.ok()) return rope.error();
   const std::string ids = token_ids(metadata);

@@ -164,6 +164,12 @@ std::vector<WeightSlot> Decoder::weight_slots(const DecoderNames& names, bool is
   if (config_.positions == TokenPlaces::kLearned) {
     list.table(names.position_embeddings, position_embeddings_, config_.position_offset);
   }
+  if (config_.positions == TokenPlaces::kRotary && is_gguf) {
+    list.slots.push_back(
+        {"rope_freqs.weight", {rotary_.half}, false, [rotary = rotary_, count = positions_, rope = config_.rope](auto, auto* row) {
+           set_rotary_factors(rotary, count, rope, row);
+         }});
+  }
   if (config_.positions == TokenPlaces::kT5Buckets) {
     // One way: as if the other had as many buckets.
     list.distances(names.distance_bias, distance_bias_, config_.num_attention_heads, config_.t5.buckets, 2 * config_.t5.buckets,

@@ -137,13 +137,57 @@ constexpr const char* kIgnored[] = {
     "encoder.embed_tokens.weight", "decoder.embed_tokens.weight",
     "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight"};  // a slip of the first files
 
+constexpr GgufName kGgufNames[] = {
+    {"token_embd", "shared"},
+    {"enc.blk.{}.attn_q", "encoder.block.{}.layer.0.SelfAttention.q"},
+    {"enc.blk.{}.attn_k", "encoder.block.{}.layer.0.SelfAttention.k"},
+    {"enc.blk.{}.attn_v", "encoder.block.{}.layer.0.SelfAttention.v"},
+    {"enc.blk.{}.attn_o", "encoder.block.{}.layer.0.SelfAttention.o"},
+    {"enc.blk.{}.attn_rel_b", "encoder.block.{}.layer.0.SelfAttention.relative_attention_bias"},
+    {"enc.blk.{}.attn_norm", "encoder.block.{}.layer.0.layer_norm"},
+    {"enc.blk.{}.ffn_gate", "encoder.block.{}.layer.1.DenseReluDense.wi_0"},
+    {"enc.blk.{}.ffn_up", "encoder.block.{}.layer.1.DenseReluDense.wi_1"},
+    {"enc.blk.{}.ffn_down", "encoder.block.{}.layer.1.DenseReluDense.wo"},
+    {"enc.blk.{}.ffn_norm", "encoder.block.{}.layer.1.layer_norm"},
+    {"enc.output_norm", "encoder.final_layer_norm"},
+    {"dec.blk.{}.attn_q", "decoder.block.{}.layer.0.SelfAttention.q"},
+    {"dec.blk.{}.attn_k", "decoder.block.{}.layer.0.SelfAttention.k"},
+    {"dec.blk.{}.attn_v", "decoder.block.{}.layer.0.SelfAttention.v"},
+    {"dec.blk.{}.attn_o", "decoder.block.{}.layer.0.SelfAttention.o"},
+    {"dec.blk.{}.attn_rel_b", "decoder.block.{}.layer.0.SelfAttention.relative_attention_bias"},
+    {"dec.blk.{}.attn_norm", "decoder.block.{}.layer.0.layer_norm"},
+    {"dec.blk.{}.cross_attn_q", "decoder.block.{}.layer.1.EncDecAttention.q"},
+    {"dec.blk.{}.cross_attn_k", "decoder.block.{}.layer.1.EncDecAttention.k"},
+    {"dec.blk.{}.cross_attn_v", "decoder.block.{}.layer.1.EncDecAttention.v"},
+    {"dec.blk.{}.cross_attn_o", "decoder.block.{}.layer.1.EncDecAttention.o"},
+    {"dec.blk.{}.cross_attn_rel_b", "decoder.block.{}.layer.1.EncDecAttention.relative_attention_bias"},
+    {"dec.blk.{}.cross_attn_norm", "decoder.block.{}.layer.1.layer_norm"},
+    {"dec.blk.{}.ffn_gate", "decoder.block.{}.layer.2.DenseReluDense.wi_0"},
+    {"dec.blk.{}.ffn_up", "decoder.block.{}.layer.2.DenseReluDense.wi_1"},
+    {"dec.blk.{}.ffn_down", "decoder.block.{}.layer.2.DenseReluDense.wo"},
+    {"dec.blk.{}.ffn_norm", "decoder.block.{}.layer.2.layer_norm"},
+    {"dec.output_norm", "decoder.final_layer_norm"},
+    {"output", "lm_head"},
+};
+constexpr GgufField kGgufFields[] = {
+    {"d_model", "embedding_length"},
+    {"d_kv", "attention.key_length"},
+    {"d_ff", "feed_forward_length"},
+    {"num_layers", "block_count"},
+    {"num_decoder_layers", "decoder_block_count", false},
+    {"num_heads", "attention.head_count"},
+    {"relative_attention_num_buckets", "attention.relative_buckets_count"},
+    {"layer_norm_epsilon", "attention.layer_norm_rms_epsilon"},
+    {"decoder_start_token_id", "decoder_start_token_id", false},
+};
+
 }  // namespace
 
 extern const DecoderArch kT5;
 const DecoderArch kT5 = {
     .model_type = "t5",
     .base_prefix = "",
-    .gguf_architecture = nullptr,
+    .gguf_architecture = "t5",
     .parse_config = parse_decoder,
     .names = {.word_embeddings = "shared",
               .query = "decoder.block.{}.layer.0.SelfAttention.q",
@@ -164,6 +208,8 @@ const DecoderArch kT5 = {
               .cross_output = "decoder.block.{}.layer.1.EncDecAttention.o",
               .cross_norm = "decoder.block.{}.layer.1.layer_norm"},
     .ignored = kIgnored,
+    .gguf_names = kGgufNames,
+    .gguf_fields = kGgufFields,
     .parse_encoder = parse_encoder,
     .encoder_names = {.word_embeddings = "shared",
                       .query = "encoder.block.{}.layer.0.SelfAttention.q",
@@ -178,6 +224,7 @@ const DecoderArch kT5 = {
                       .output_norm = "encoder.block.{}.layer.1.layer_norm",
                       .final_norm = "encoder.final_layer_norm",
                       .distance_bias = "encoder.block.0.layer.0.SelfAttention.relative_attention_bias"},
+    .gguf_rest = R"("is_encoder_decoder": true)",
 };
 
 }  // namespace wattn

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <limits>
 
 #include "core/real_math.h"
 
@@ -11,11 +12,7 @@ namespace {
 
 // frequency(j): of pair j, rounded to f32 where PyTorch rounds.
 template <class F>
-Rotary take_rotary_of(Arena& arena, std::int64_t positions, std::int64_t head_dim, const F& frequency) {
-  Rotary rotary{head_dim / 2, nullptr, nullptr};
-  rotary.cos = arena.take<float>(positions * rotary.half);
-  rotary.sin = arena.take<float>(positions * rotary.half);
-  if (arena.measuring()) return rotary;
+void fill_rotary(const Rotary& rotary, std::int64_t positions, const F& frequency) {
   for (std::int64_t j = 0; j < rotary.half; ++j) {
     const float of_pair = frequency(j);
     for (std::int64_t p = 0; p < positions; ++p) {
@@ -24,6 +21,14 @@ Rotary take_rotary_of(Arena& arena, std::int64_t positions, std::int64_t head_di
       rotary.sin[p * rotary.half + j] = static_cast<float>(sin64(angle));
     }
   }
+}
+
+template <class F>
+Rotary take_rotary_of(Arena& arena, std::int64_t positions, std::int64_t head_dim, const F& frequency) {
+  Rotary rotary{head_dim / 2, nullptr, nullptr};
+  rotary.cos = arena.take<float>(positions * rotary.half);
+  rotary.sin = arena.take<float>(positions * rotary.half);
+  if (!arena.measuring()) fill_rotary(rotary, positions, frequency);
   return rotary;
 }
 
@@ -44,6 +49,12 @@ float llama3_frequency(float frequency, const RopeScaling& scaling) {
   return (1.0f - smooth) * frequency / static_cast<float>(scaling.factor) + smooth * frequency;
 }
 
+float scaled_frequency(std::int64_t j, std::int64_t head_dim, const RopeScaling& scaling) {
+  const float frequency = usual_frequency(j, head_dim, scaling.theta);
+  if (scaling.type == RopeScaling::Type::kLinear) return frequency / static_cast<float>(scaling.factor);
+  return scaling.type == RopeScaling::Type::kLlama3 ? llama3_frequency(frequency, scaling) : frequency;
+}
+
 }  // namespace
 
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, double theta, double ntk_factor) {
@@ -53,11 +64,18 @@ Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, 
 }
 
 Rotary take_scaled_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling) {
-  return take_rotary_of(arena, positions, head_dim, [&](std::int64_t j) {
-    const float frequency = usual_frequency(j, head_dim, scaling.theta);
-    if (scaling.type == RopeScaling::Type::kLinear) return frequency / static_cast<float>(scaling.factor);
-    return scaling.type == RopeScaling::Type::kLlama3 ? llama3_frequency(frequency, scaling) : frequency;
-  });
+  return take_rotary_of(arena, positions, head_dim, [&](std::int64_t j) { return scaled_frequency(j, head_dim, scaling); });
+}
+
+void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors) {
+  constexpr float kLeast = 1e-2f, kMost = 1e6f;
+  bool sane = true;
+  for (std::int64_t j = 0; j < rotary.half; ++j) sane = sane && factors[j] >= kLeast && factors[j] <= kMost;
+  if (!sane) {
+    std::fill_n(rotary.cos, positions * rotary.half, std::numeric_limits<float>::quiet_NaN());
+    return;
+  }
+  fill_rotary(rotary, positions, [&](std::int64_t j) { return scaled_frequency(j, 2 * rotary.half, scaling) / factors[j]; });
 }
 
 void rotate_queries_and_keys(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,

@@ -33,6 +33,7 @@ constexpr ComponentReader<Decoder> kReaders[] = {
     {"ByteLevel", read_byte_level_decoder},
     {"CTC", read_ctc},
     {"Fuse", read_fuse},
+    {"Marian", read_marian_decoder},
     {"Metaspace", read_metaspace_decoder},
     {"Replace", read_replace_decoder},
     {"Sequence", read_sequence},

@@ -15,6 +15,7 @@ DecoderResult read_bpe_decoder(JsonRef json, int depth);
 DecoderResult read_fuse(JsonRef json, int depth);
 DecoderResult read_strip_decoder(JsonRef json, int depth);
 DecoderResult read_replace_decoder(JsonRef json, int depth);
+DecoderResult read_marian_decoder(JsonRef json, int depth);  // marian.cpp
 DecoderResult read_ctc(JsonRef json, int depth);
 
 }  // namespace wattn

@@ -38,14 +38,16 @@ Result<Converted> whole(Result<std::string> json) {
 Result<Converted> convert(const Files& files, JsonRef config) {
   const TokenizerFile* vocab = files.named("vocab.json");
   const TokenizerFile* merges = files.named("merges.txt");
+  const TokenizerFile* source = files.named("source.spm");
+  if (vocab && source) return whole(from_marian(source->bytes, vocab->bytes, config));
   if (vocab && merges) return whole(from_vocab_and_merges(vocab->bytes, merges->bytes, config));
   if (const TokenizerFile* list = files.named("vocab.txt")) return from_vocab_txt(list->bytes, config);
   if (const TokenizerFile* model = files.ending(".model")) return whole(from_sentencepiece(model->bytes, config));
   if (const TokenizerFile* model = files.ending(".spm")) return whole(from_sentencepiece(model->bytes, config));
   if (const TokenizerFile* gguf = files.ending(".gguf")) return from_gguf(gguf->bytes);
   return model_format_error(
-      "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, vocab.txt, a SentencePiece .model), found "
-      "none");
+      "tokenizer.json: expected this file in the model (or vocab.json with merges.txt or source.spm, vocab.txt, a SentencePiece "
+      ".model), found none");
 }
 
 }  // namespace

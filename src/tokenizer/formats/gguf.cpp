@@ -7,6 +7,7 @@
 #include "core/json.h"
 #include "core/utf.h"
 #include "tokenizer/formats/converters.h"
+#include "tokenizer/formats/gguf_pre.h"
 #include "tokenizer/formats/pieces.h"
 #include "tokenizer/formats/writing.h"
 
@@ -15,18 +16,6 @@ namespace wattn {
 namespace {
 
 constexpr std::string_view kMark = "\xE2\x96\x81";  // before a token that begins a word
-
-// How byte-level text is cut before the merges, by the name that llama.cpp gives it.
-std::optional<std::string_view> pattern_of(std::string_view name) {
-  if (name == "gpt-2") return "";  // ByteLevel's own
-  if (name == "llama-bpe" || name == "llama3" || name == "llama-v3") {
-    return R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-  }
-  if (name == "qwen2") {
-    return R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)";
-  }
-  return std::nullopt;
-}
 
 class GgufTokenizer {
  public:
@@ -100,10 +89,8 @@ class GgufTokenizer {
   }
 
   Result<std::string> byte_level() const {
-    const std::string_view name = file_.string("tokenizer.ggml.pre").value_or("gpt-2");
-    const std::optional<std::string_view> pattern = pattern_of(name);
-    if (!pattern)
-      return unsupported_error("GGUF: tokenizer.ggml.pre: expected gpt-2, llama-bpe or qwen2, found \"" + std::string(name) + "\"");
+    const Result<GgufPre> pre = gguf_pre(file_.string("tokenizer.ggml.pre").value_or("gpt-2"));
+    if (!pre.ok()) return pre.error();
     std::string vocab, merges;
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
       vocab += (id > 0 ? ", " : "") + json_text(tokens_[id]) + ": " + std::to_string(id);
@@ -113,18 +100,14 @@ class GgufTokenizer {
     }
     TokenizerParts parts;
     std::string single, pair;
-    put_around(flag("add_bos_token", false), flag("add_eos_token", false), single, pair);
+    put_around(flag("add_bos_token", pre.value().add_bos), flag("add_eos_token", false), single, pair);
     parts.added_tokens = added_tokens_json(special_tokens());
     parts.post_processor = template_json(single, pair, special_tokens());
-    const std::string cut = R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": )";
-    parts.pre_tokenizer = pattern->empty()
-                              ? cut + "true}"
-                              : R"({"type": "Sequence", "pretokenizers": [{"type": "Split", "pattern": {"Regex": )" +
-                                    json_text(*pattern) + R"(}, "behavior": "Isolated", "invert": false}, )" + cut + "false}]}";
+    parts.pre_tokenizer = pre.value().pre_tokenizer;
     parts.decoder = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
     parts.model =
         std::string(R"({"type": "BPE", "dropout": null, "unk_token": null, "fuse_unk": false, "byte_fallback": false, )") +
-        "\"ignore_merges\": " + (pattern->empty() ? "false" : "true") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + merges +
+        "\"ignore_merges\": " + (pre.value().ignore_merges ? "true" : "false") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + merges +
         "]}";
     return tokenizer_json(parts);
   }

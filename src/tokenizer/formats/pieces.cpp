@@ -43,7 +43,9 @@ std::string unigram_json(const PieceModel& model, std::int32_t unk_id) {
     vocab += (vocab.empty() ? "[" : ", [") + json_text(piece.text) + ", " +
              (is_in_text(piece) ? json_text(static_cast<double>(score)) : "null") + "]";
   }
-  return R"({"type": "Unigram", "sentencepiece": true, "unk_id": )" + (unk_id < 0 ? "null" : std::to_string(unk_id)) +
+  return R"({"type": "Unigram", "sentencepiece": true, "language_first": )" + std::string(model.is_marian ? "true" : "false") +
+         (model.num_known < 0 ? "" : ", \"num_known\": " + std::to_string(model.num_known)) +
+         ", \"unk_id\": " + (unk_id < 0 ? "null" : std::to_string(unk_id)) +
          ", \"byte_fallback\": " + (model.byte_fallback ? "true" : "false") + ", \"vocab\": [" + vocab + "]}";
 }
 
@@ -103,6 +105,16 @@ std::string added_json(const PieceModel& model) {
   return "[" + added + "]";
 }
 
+// The special tokens' names stand as they are, with a space after each.
+std::string marian_decoder_json(const PieceModel& model) {
+  std::string special;
+  for (const Piece& piece : model.pieces) {
+    const bool is_special = piece.kind == Piece::kControl || piece.kind == Piece::kUnknown;
+    if (is_special) special += (special.empty() ? "" : ", ") + json_text(piece.text);
+  }
+  return R"({"type": "Marian", "special": [)" + special + "]}";
+}
+
 }  // namespace
 
 std::int32_t find_piece(const std::vector<Piece>& pieces, std::string_view text) {
@@ -132,12 +144,13 @@ Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
   parts.normalizer = R"({"type": "SentencePiece", "add_dummy_prefix": )" + std::string(flag(model.add_dummy_prefix)) +
                      ", \"remove_extra_whitespaces\": " + flag(model.remove_extra_whitespaces) +
                      ", \"precompiled_charsmap\": " + (model.charsmap.empty() ? "null" : "\"" + base64(model.charsmap) + "\"") +
-                     ", \"kept\": [" + kept + "]}";
+                     ", \"language_first\": " + flag(model.is_marian) + ", \"kept\": [" + kept + "]}";
   parts.post_processor = template_json(model.single, model.pair, special);
   parts.decoder =
       std::string(R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, )") +
       R"({"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": )" +
       (model.add_dummy_prefix ? "1" : "0") + ", \"stop\": 0}]}";
+  if (model.is_marian) parts.decoder = marian_decoder_json(model);
   parts.model = model.is_bpe ? bpe_json(model, unk_id) : unigram_json(model, unk_id);
   return tokenizer_json(parts);
 }

@@ -100,7 +100,7 @@ Result<void> read_class(JsonRef config, PieceModel& model) {
 
 }  // namespace
 
-Result<std::string> from_sentencepiece(std::string_view file, JsonRef config) {
+Result<PieceModel> read_piece_model(std::string_view file) {
   PieceModel model;
   ProtobufReader in(file);
   while (in.next()) {
@@ -114,8 +114,14 @@ Result<std::string> from_sentencepiece(std::string_view file, JsonRef config) {
     if (!read.ok()) return read.error();
   }
   if (!in.ok() || model.pieces.empty()) return broken("a ModelProto with pieces");
-  if (const Result<void> read = read_class(config, model); !read.ok()) return read.error();
-  return pieces_tokenizer_json(model);
+  return model;
+}
+
+Result<std::string> from_sentencepiece(std::string_view file, JsonRef config) {
+  Result<PieceModel> model = read_piece_model(file);
+  if (!model.ok()) return model.error();
+  if (const Result<void> read = read_class(config, model.value()); !read.ok()) return read.error();
+  return pieces_tokenizer_json(model.value());
 }
 
 }  // namespace wattn

@@ -5,6 +5,7 @@
 
 #include "core/utf.h"
 #include "tokenizer/component.h"
+#include "tokenizer/language.h"
 #include "tokenizer/models/byte_tokens.h"
 #include "tokenizer/models/readers.h"
 #include "tokenizer/models/vocabulary_model.h"
@@ -19,16 +20,23 @@ constexpr std::size_t kMostPieceBytes = 1024;  // real vocabularies stay below 1
 constexpr double kUnknownPenalty = 10;         // SentencePiece's kUnkPenalty
 constexpr double kNotInText = 1e300;           // the score of a piece that text never is: what a null in place of a score means
 
+struct UnigramSettings {
+  std::int32_t unk_id = Vocabulary::kAbsent;  // without one an unknown character is an error, as in the reference
+  std::int32_t num_known = 0;                 // pieces from here on cut the text, and are the unknown token
+  bool byte_fallback = false;
+  bool single_precision = false;  // sums as SentencePiece's own library adds them
+  bool language_first = false;    // a word may begin with a language, which is one token (language.h)
+};
+
 class Unigram : public VocabularyModel {
  public:
-  Unigram(Vocabulary vocabulary, std::vector<double> scores, std::int32_t unk_id, bool byte_fallback, bool single_precision)
+  Unigram(Vocabulary vocabulary, std::vector<double> scores, const UnigramSettings& settings)
       : VocabularyModel(std::move(vocabulary)),
         prefixes_(VocabularyModel::vocabulary()),
         bytes_(VocabularyModel::vocabulary()),
         scores_(std::move(scores)),
-        unk_id_(unk_id),
-        byte_fallback_(byte_fallback),
-        single_precision_(single_precision) {
+        settings_(settings),
+        unk_id_(settings.unk_id) {
     double least = std::numeric_limits<double>::infinity();
     for (const double score : scores_) least = score == kNotInText ? least : std::min(least, score);
     unknown_score_ = least - kUnknownPenalty;
@@ -37,12 +45,36 @@ class Unigram : public VocabularyModel {
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
     if (seen_.get(word, out)) return true;
     const std::size_t from = out.size();
-    const bool known = cover(word, out);
-    if (known) seen_.put(word, out, from);
-    return known;
+    const std::size_t language = settings_.language_first ? language_length(word) : 0;
+    if (language > 0) {
+      const std::int32_t id = known(vocabulary().find(to_utf8(word.substr(0, language))));
+      put(id == Vocabulary::kAbsent ? unk_id_ : id, 0, language, out);
+    }
+    const std::size_t rest = out.size();
+    if (!cover(word.substr(language), out)) return false;
+    const bool changes = language > 0 || settings_.num_known < vocabulary().num_ids();
+    for (std::size_t i = rest; changes && i < out.size(); ++i) {
+      out[i].id = known(out[i].id);
+      out[i].begin += static_cast<std::uint32_t>(language);
+      out[i].end += static_cast<std::uint32_t>(language);
+    }
+    seen_.put(word, out, from);
+    return true;
   }
 
+  std::optional<std::int32_t> token_to_id(std::string_view token) const override {
+    const std::optional<std::int32_t> id = VocabularyModel::token_to_id(token);
+    return id && *id < settings_.num_known ? id : std::nullopt;
+  }
+  std::optional<std::string_view> id_to_token(std::int32_t id) const override {
+    return id < settings_.num_known ? VocabularyModel::id_to_token(id) : std::nullopt;
+  }
+  std::int32_t num_tokens() const override { return settings_.num_known; }
+  std::int32_t num_ids() const override { return settings_.num_known; }
+
  private:
+  std::int32_t known(std::int32_t id) const { return id < settings_.num_known ? id : unk_id_; }
+
   bool cover(std::u32string_view word, std::vector<Token>& out) const {
     std::vector<Step> best(word.size() + 1);
     for (std::size_t begin = 0; begin < word.size(); ++begin) {
@@ -94,7 +126,7 @@ class Unigram : public VocabularyModel {
            unk_id_ != Vocabulary::kAbsent;
   }
 
-  double sum(double a, double b) const { return single_precision_ ? static_cast<float>(a + b) : a + b; }
+  double sum(double a, double b) const { return settings_.single_precision ? static_cast<float>(a + b) : a + b; }
 
   static bool offer(Step& step, double score, std::size_t begin, std::int32_t id) {
     if (step.id != kNotReached && !(score > step.score)) return false;
@@ -109,10 +141,10 @@ class Unigram : public VocabularyModel {
   // Unknown characters in a row: a piece after all, when together they are one; or their bytes; or the unknown token.
   void put_unknown(std::u32string_view word, std::size_t begin, std::size_t end, std::vector<Token>& out) const {
     const bool may_be_piece = end - begin <= vocabulary().longest_token();
-    if (!may_be_piece && !byte_fallback_) return put(unk_id_, begin, end, out, true);
+    if (!may_be_piece && !settings_.byte_fallback) return put(unk_id_, begin, end, out, true);
     const std::string text = to_utf8(word.substr(begin, end - begin));
     if (const std::int32_t id = vocabulary().find(text); id != Vocabulary::kAbsent) return put(id, begin, end, out);
-    const bool has_bytes = byte_fallback_ && std::all_of(text.begin(), text.end(),
+    const bool has_bytes = settings_.byte_fallback && std::all_of(text.begin(), text.end(),
                                                          [this](char byte) { return bytes_.of(byte) != Vocabulary::kAbsent; });
     if (!has_bytes) return put(unk_id_, begin, end, out, true);
     for (std::size_t i = text.size(); i-- > 0;) put(bytes_.of(text[i]), begin, end, out);
@@ -120,10 +152,9 @@ class Unigram : public VocabularyModel {
 
   TokenPrefixes prefixes_;
   ByteTokens bytes_;
-  std::vector<double> scores_;  // [ids]
-  std::int32_t unk_id_;         // or Vocabulary::kAbsent: an unknown character is an error then, as in the reference
-  bool byte_fallback_;
-  bool single_precision_;  // sums as SentencePiece's own library adds them
+  std::vector<double> scores_;  // [pieces]
+  UnigramSettings settings_;
+  std::int32_t unk_id_;  // or Vocabulary::kAbsent
   double unknown_score_ = 0;
   mutable WordCache seen_;
 };
@@ -131,21 +162,27 @@ class Unigram : public VocabularyModel {
 }  // namespace
 
 ModelResult read_unigram(JsonRef json, int) {
-  // "sentencepiece" is our own, of models out of a .model file (formats/sentencepiece.cpp).
-  Fields fields(json, {"vocab", "unk_id", "byte_fallback", "sentencepiece"});
-  const bool is_sentencepiece = fields.boolean_or("sentencepiece", false);
+  // Our own, of models out of .model and .spm files (formats/pieces.cpp): "sentencepiece", "language_first", "num_known".
+  Fields fields(json, {"vocab", "unk_id", "byte_fallback", "sentencepiece", "language_first", "num_known"});
   const JsonRef list = fields.array("vocab");
-  const bool byte_fallback = fields.boolean_or("byte_fallback", false);
-  const std::int32_t unk_id = fields["unk_id"].is_null() ? Vocabulary::kAbsent : fields.id("unk_id");
+  UnigramSettings settings;
+  settings.single_precision = fields.boolean_or("sentencepiece", false);
+  settings.language_first = fields.boolean_or("language_first", false);
+  settings.byte_fallback = fields.boolean_or("byte_fallback", false);
+  settings.unk_id = fields["unk_id"].is_null() ? Vocabulary::kAbsent : fields.id("unk_id");
+  settings.num_known = fields["num_known"].is_null() ? static_cast<std::int32_t>(list.size()) : fields.id("num_known");
   std::vector<std::string_view> pieces(list.size());
   std::vector<double> scores(list.size());
   for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) {
     const JsonRef entry = list[i];
     if (!entry.is_array() || entry.size() != 2) fields.fail(entry.mismatch("[piece, score]"));
     pieces[i] = fields.take(entry[0].as_string());
-    scores[i] = is_sentencepiece && entry[1].is_null() ? kNotInText : fields.take(entry[1].as_number());
+    scores[i] = settings.single_precision && entry[1].is_null() ? kNotInText : fields.take(entry[1].as_number());
   }
-  if (fields.ok() && unk_id != Vocabulary::kAbsent && static_cast<std::size_t>(unk_id) >= list.size()) {
+  if (fields.ok() && static_cast<std::size_t>(settings.num_known) > list.size()) {
+    fields.fail(fields["num_known"].mismatch("at most the number of pieces in model.vocab"));
+  }
+  if (fields.ok() && settings.unk_id >= settings.num_known) {
     fields.fail(fields["unk_id"].mismatch("the place of a piece in model.vocab"));
   }
   if (!fields.ok()) return fields.error();
@@ -155,8 +192,7 @@ ModelResult read_unigram(JsonRef json, int) {
     return unsupported_error(list.where() + ": expected pieces of at most " + std::to_string(kMostPieceBytes) +
                              " bytes, found one of " + std::to_string(vocabulary.value().longest_token()));
   }
-  return ModelResult(
-      std::make_unique<Unigram>(std::move(vocabulary).value(), std::move(scores), unk_id, byte_fallback, is_sentencepiece));
+  return ModelResult(std::make_unique<Unigram>(std::move(vocabulary).value(), std::move(scores), settings));
 }
 
 }  // namespace wattn

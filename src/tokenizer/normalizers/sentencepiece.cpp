@@ -4,6 +4,7 @@
 
 #include "core/utf.h"
 #include "tokenizer/component.h"
+#include "tokenizer/language.h"
 #include "tokenizer/normalizers/charsmap.h"
 #include "tokenizer/normalizers/readers.h"
 #include "tokenizer/token_trie.h"
@@ -16,11 +17,13 @@ constexpr char32_t kMark = 0x2581;
 
 class SentencePieceNormalizer : public Normalizer {
  public:
-  SentencePieceNormalizer(Charsmap charsmap, TokenTrie kept, bool add_dummy_prefix, bool remove_extra_whitespaces)
+  SentencePieceNormalizer(Charsmap charsmap, TokenTrie kept, bool add_dummy_prefix, bool remove_extra_whitespaces,
+                          bool language_first)
       : charsmap_(std::move(charsmap)),
         kept_(std::move(kept)),
         add_dummy_prefix_(add_dummy_prefix),
-        remove_extra_whitespaces_(remove_extra_whitespaces) {}
+        remove_extra_whitespaces_(remove_extra_whitespaces),
+        language_first_(language_first) {}
 
   void normalize(NormalizedText& text) const override {
     NormalizedText out;
@@ -28,21 +31,23 @@ class SentencePieceNormalizer : public Normalizer {
     out.reserve(text.size() + 1);
     bool after_space = remove_extra_whitespaces_;  // spaces that follow are extra
     bool begun = false;
-    for (std::size_t i = 0; i < text.size();) {
+    const std::size_t language = language_first_ ? language_length(text.chars) : 0;
+    for (std::size_t i = 0; i < language; ++i) out.push(text.chars[i], text.span_of(i, i + 1));
+    for (std::size_t i = language; i < text.size();) {
       std::size_t length = 0;
       const std::u32string part = part_at(text.chars, i, length);
       const TextSpan span = text.span_of(i, i + length);
       i += length;
       for (const char32_t c : part) {
         if (c == U' ' && after_space) continue;
-        if (!begun && add_dummy_prefix_ && text.origin == 0) out.push(kMark, span);
+        if (!begun && add_dummy_prefix_ && (text.origin == 0 || language_first_)) out.push(kMark, span);
         begun = true;
         out.push(c == U' ' ? kMark : c, span);
         after_space = false;
       }
       if (!part.empty() && part.back() == U' ' && remove_extra_whitespaces_) after_space = true;
     }
-    while (remove_extra_whitespaces_ && out.size() > 0 && out.chars.back() == kMark) out.resize(out.size() - 1);
+    while (remove_extra_whitespaces_ && out.size() > language && out.chars.back() == kMark) out.resize(out.size() - 1);
     text = std::move(out);
   }
 
@@ -71,21 +76,23 @@ class SentencePieceNormalizer : public Normalizer {
   Charsmap charsmap_;
   TokenTrie kept_;  // what stays as it is: user-defined symbols
   bool add_dummy_prefix_, remove_extra_whitespaces_;
+  bool language_first_;  // Marian's: see language.h; every part of a text begins as a whole one does
 };
 
 }  // namespace
 
 NormalizerResult read_sentencepiece_normalizer(JsonRef json, int) {
-  Fields fields(json, {"precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "kept"});
+  Fields fields(json, {"precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "language_first", "kept"});
   const JsonRef list = fields.array("kept");
   std::vector<std::pair<std::u32string, std::int32_t>> kept;
   for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) kept.emplace_back(to_utf32(fields.take(list[i].as_string())), 0);
   Charsmap charsmap = fields.take(read_charsmap(fields["precompiled_charsmap"]));
   const bool add_dummy_prefix = fields.boolean("add_dummy_prefix");
   const bool remove_extra_whitespaces = fields.boolean("remove_extra_whitespaces");
+  const bool language_first = fields.boolean("language_first");
   if (!fields.ok()) return fields.error();
-  return NormalizerResult(
-      std::make_unique<SentencePieceNormalizer>(std::move(charsmap), TokenTrie(kept), add_dummy_prefix, remove_extra_whitespaces));
+  return NormalizerResult(std::make_unique<SentencePieceNormalizer>(std::move(charsmap), TokenTrie(kept), add_dummy_prefix,
+                                                                    remove_extra_whitespaces, language_first));
 }
 
 }  // namespace wattn

@@ -107,11 +107,12 @@ std::string strings(const std::string& key, const std::vector<std::string>& valu
   for (const std::string& value : values) out += text(value);
   return out;
 }
-std::string gpt2_gguf() {
-  return "GGUF" + little(3, 4) + little(0, 8) + little(4, 8) + text("tokenizer.ggml.model") + little(8, 4) + text("gpt2") +
-         text("general.alignment") + little(4, 4) + little(32, 4) + strings("tokenizer.ggml.tokens", {"h", "i", "hi"}) +
-         strings("tokenizer.ggml.merges", {"h i"});
+std::string byte_level_gguf(const std::string& pre, const std::vector<std::string>& list, const std::vector<std::string>& merges) {
+  return "GGUF" + little(3, 4) + little(0, 8) + little(5, 8) + text("tokenizer.ggml.model") + little(8, 4) + text("gpt2") +
+         text("tokenizer.ggml.pre") + little(8, 4) + text(pre) + text("general.alignment") + little(4, 4) + little(32, 4) +
+         strings("tokenizer.ggml.tokens", list) + strings("tokenizer.ggml.merges", merges);
 }
+std::string gpt2_gguf() { return byte_level_gguf("gpt-2", {"h", "i", "hi"}, {"h i"}); }
 
 TEST(Gguf, ReadsTheTokenizerInside) { EXPECT_EQ(tokens({{"m.gguf", gpt2_gguf()}}, u"hih"), (Tokens{"hi", "h"})); }
 
@@ -121,6 +122,26 @@ TEST(Gguf, ReadsAWordPieceWhoseTokensMayHaveAnyCharacters) {
                            text("bert") +
                            strings("tokenizer.ggml.tokens", {"[PAD]", "[UNK]", "[CLS]", "[SEP]", mark + "a\nb", mark + "hi", "s"});
   EXPECT_EQ(tokens({{"m.gguf", file}}, u"His"), (Tokens{"[CLS]", "hi", "##s", "[SEP]"}));
+}
+
+// What the merges may join shows where the text was cut: every pair of digits, a letter and a sign, the space and what follows.
+TEST(Gguf, CutsTextByTheNameOfItsPreTokenizer) {
+  const std::vector<std::string> list = {"a", "B", "1", "2", "!", "Ġ", "12", "121", "Ġa", "Ġ1", "!a", "aB", "Ġ!", "Ċ", "!Ċ"};
+  const std::vector<std::string> merges = {"1 2", "12 1", "Ġ a", "Ġ 1", "! a", "a B", "Ġ !", "! Ċ"};
+  const auto cut = [&](const std::string& pre) { return tokens({{"m.gguf", byte_level_gguf(pre, list, merges)}}, u"a 1212!aB!\n"); };
+  const Tokens gpt2 = {"a", "Ġ", "12", "12", "!", "aB", "!", "Ċ"};  // of " 1212" the merge of "1 2" comes first
+  EXPECT_EQ(cut("gpt-2"), gpt2);
+  EXPECT_EQ(cut("smollm"), (Tokens{"a", "Ġ", "1", "2", "1", "2", "!", "aB", "!", "Ċ"}));
+  EXPECT_EQ(cut("llama-bpe"), (Tokens{"a", "Ġ", "121", "2", "!a", "B", "!Ċ"}));
+  EXPECT_EQ(cut("qwen2"), (Tokens{"a", "Ġ", "1", "2", "1", "2", "!a", "B", "!Ċ"}));
+  EXPECT_EQ(cut("tekken"), (Tokens{"a", "Ġ", "1", "2", "1", "2", "!a", "B", "!Ċ"}));
+  EXPECT_EQ(cut("gpt-4o"), (Tokens{"a", "Ġ", "121", "2", "!a", "B", "!Ċ"}));
+  EXPECT_EQ(cut("deepseek-llm"), (Tokens{"a", "Ġ", "12", "12", "!", "aB", "!", "Ċ"}));
+  EXPECT_EQ(cut("deepseek-coder"), (Tokens{"a", "Ġ", "1", "2", "1", "2", "!", "aB", "!", "Ċ"}));
+  EXPECT_EQ(cut("deepseek-v3"), (Tokens{"a", "Ġ", "121", "2", "!a", "B", "!Ċ"}));
+  const Tokens refused = cut("chatglm-bpe");
+  EXPECT_NE(refused[0].find("tokenizer.ggml.pre: expected one of gpt-2 "), std::string::npos) << refused[0];
+  EXPECT_NE(refused[0].find("found \"chatglm-bpe\""), std::string::npos) << refused[0];
 }
 
 TEST(Gguf, SaysWhenTheMetadataIsCutOff) {

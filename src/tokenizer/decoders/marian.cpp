@@ -1,0 +1,50 @@
+// MarianTokenizer's own: no tokenizer.json has it, formats/pieces.cpp asks for it. Pieces in a row are one text, whose first mark goes;
+// special tokens stand between with a space after each; no white space at either end.
+#include <algorithm>
+
+#include "tokenizer/component.h"
+#include "tokenizer/decoders/clean_up.h"
+#include "tokenizer/decoders/readers.h"
+
+namespace wattn {
+
+namespace {
+
+constexpr std::string_view kMark = "\xE2\x96\x81";
+
+class MarianDecoder : public Decoder {
+ public:
+  explicit MarianDecoder(std::vector<std::string> special) : special_(std::move(special)) {}
+
+  void decode(std::vector<std::string>& tokens) const override {
+    std::string all;
+    bool begins = true;
+    for (const std::string& token : tokens) {
+      const bool is_special = std::find(special_.begin(), special_.end(), token) != special_.end();
+      std::string_view piece = token;
+      while (begins && !is_special && piece.starts_with(kMark)) piece.remove_prefix(kMark.size());
+      begins = is_special || (begins && piece.empty());
+      all += piece;
+      if (is_special) all += ' ';
+    }
+    replace_all(all, kMark, " ");
+    const std::size_t first = std::min(all.find_first_not_of(' '), all.size());
+    tokens = {all.substr(first, all.find_last_not_of(' ') + 1 - first)};
+  }
+
+ private:
+  std::vector<std::string> special_;
+};
+
+}  // namespace
+
+DecoderResult read_marian_decoder(JsonRef json, int) {
+  Fields fields(json, {"special"});
+  const JsonRef list = fields.array("special");
+  std::vector<std::string> special;
+  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) special.emplace_back(fields.take(list[i].as_string()));
+  if (!fields.ok()) return fields.error();
+  return DecoderResult(std::make_unique<MarianDecoder>(std::move(special)));
+}
+
+}  // namespace wattn

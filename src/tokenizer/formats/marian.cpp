@@ -1,0 +1,56 @@
+// vocab.json and source.spm, as OPUS-MT's models have them: text is cut by the SentencePiece model, the pieces have vocab.json's ids;
+// transformers' MarianTokenizer (v5.23.0), which does not change the punctuation. It decodes by source.spm too (what the target's
+// differs in shows nowhere), so target.spm is not asked for.
+#include <vector>
+
+#include "tokenizer/formats/converters.h"
+#include "tokenizer/formats/pieces.h"
+#include "tokenizer/formats/writing.h"
+#include "tokenizer/vocabulary.h"
+
+namespace wattn {
+
+Result<std::string> from_marian(std::string_view source_spm, std::string_view vocab_json, JsonRef config) {
+  const Result<bool> separate = config["separate_vocabs"].as_bool_or(false);
+  if (!separate.ok()) return separate.error();
+  if (separate.value()) {
+    return unsupported_error(config["separate_vocabs"].where() +
+                             ": expected one vocabulary for both languages (false), found true: target_vocab.json is not read");
+  }
+  Result<PieceModel> read = read_piece_model(source_spm);
+  if (!read.ok()) return read.error();
+  PieceModel& model = read.value();
+  if (model.is_bpe) return unsupported_error("source.spm: expected the type Unigram (1), found BPE (2)");
+  const Result<Json> document = Json::parse(vocab_json, "vocab.json");
+  if (!document.ok()) return document.error();
+  const JsonRef root = document.value().root();
+  const Result<Vocabulary> vocabulary = Vocabulary::from_json(root);
+  if (!vocabulary.ok()) return vocabulary.error();
+
+  // The pieces in the order of vocab.json; those that it does not have come after, as they cut the text all the same.
+  std::vector<Piece> pieces(static_cast<std::size_t>(vocabulary.value().num_ids()));
+  model.num_known = vocabulary.value().num_ids();
+  for (std::int32_t id = 0; id < model.num_known; ++id) {
+    pieces[static_cast<std::size_t>(id)] = {vocabulary.value().token(id).value_or(""), 0, Piece::kUnused};
+  }
+  for (const Piece& piece : model.pieces) {
+    const bool is_in_text = piece.kind == Piece::kNormal || piece.kind == Piece::kUserDefined;
+    const std::int32_t id = vocabulary.value().find(piece.text);
+    if (is_in_text && id < 0) pieces.push_back(piece);
+    if (is_in_text && id >= 0) pieces[static_cast<std::size_t>(id)] = piece;
+  }
+  const std::string_view unk = token_name(config, "unk_token", "<unk>"), eos = token_name(config, "eos_token", "</s>");
+  for (const std::string_view name : {unk, eos, token_name(config, "pad_token", "<pad>")}) {
+    const std::int32_t id = vocabulary.value().find(name);
+    if (id >= 0) pieces[static_cast<std::size_t>(id)].kind = name == unk ? Piece::kUnknown : Piece::kControl;
+    if (id < 0 && (name == unk || name == eos)) return root[name].mismatch("an id");
+  }
+  model.pieces = std::move(pieces);
+  model.is_marian = true;
+  const std::string end = " " + std::string(eos) + ":0";
+  model.single = "$A:0" + end;
+  model.pair = "$A:0 $B:0" + end;
+  return pieces_tokenizer_json(model);
+}
+
+}  // namespace wattn

@@ -1,0 +1,103 @@
+// Configs of public decoders, with the keys that matter: supported, or refused with a word that says why.
+#include <gtest/gtest.h>
+
+#include "core/json.h"
+#include "models/decoder_arch.h"
+
+namespace wattn {
+namespace {
+
+struct PublicConfig {
+  const char* name;
+  const char* config;
+  std::int64_t width = 0;         // of queries, keys and values; 0: refused
+  const char* refusal = nullptr;  // part of the message
+};
+
+#define LLAMA(rest)                                                                                                             \
+  R"({"model_type":"llama","hidden_size":2048,"intermediate_size":8192,"num_hidden_layers":16,"num_attention_heads":32,)"       \
+  R"("num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":131072,"hidden_act":"silu","rms_norm_eps":1e-05,)" rest \
+  "}"
+#define LIKE(type, rest)                                                                                                      \
+  R"({"model_type":")" type R"(","hidden_size":1024,"intermediate_size":3072,"num_hidden_layers":4,"num_attention_heads":16,)" \
+  R"("num_key_value_heads":4,"vocab_size":32000,"max_position_embeddings":4096,"hidden_act":"silu","rms_norm_eps":1e-06)" rest "}"
+#define GPT2(rest) \
+  R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"vocab_size":50257,)" rest "}"
+
+const PublicConfig kSupported[] = {
+    {"gpt2", GPT2(R"("activation_function":"gelu_new","layer_norm_epsilon":1e-05,"n_ctx":1024,"summary_type":"cls_index")"), 2304},
+    {"distilgpt2", GPT2(R"("activation_function":"gelu_new","layer_norm_epsilon":1e-05,"_num_labels":1)"), 2304},
+    {"Llama-3.2-1B",
+     LLAMA(R"("head_dim":64,"attention_bias":false,"mlp_bias":false,"pretraining_tp":1,"rope_theta":500000.0,"tie_word_embeddings":true,
+       "rope_scaling":{"factor":32.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,
+       "rope_type":"llama3"})"),
+     3072},
+    {"TinyLlama-1.1B-Chat", LLAMA(R"("rope_scaling":null,"rope_theta":10000.0,"tie_word_embeddings":false)"), 3072},
+    {"SmolLM2-135M", LIKE("llama", R"(,"rope_interleaved":false,"is_llama_config":true,"rope_theta":100000)"), 1536},
+    {"deepseek-llm-7b", LIKE("llama", R"(,"aux_loss_alpha":0.001)"), 1536},
+    {"vicuna-7b-v1.5-16k", LIKE("llama", R"(,"rope_scaling":{"factor":4.0,"type":"linear"})"), 1536},
+    {"Mistral-7B-v0.1", LIKE("mistral", R"(,"sliding_window":4096,"rope_theta":10000.0)"), 1536},
+    {"Qwen2.5-0.5B", LIKE("qwen2", R"(,"use_sliding_window":false,"sliding_window":32768,"max_window_layers":24)"), 1536},
+    {"Qwen3-0.6B", LIKE("qwen3", R"(,"head_dim":128,"attention_bias":false,"use_sliding_window":false,"sliding_window":null)"), 3072},
+};
+
+const PublicConfig kRefused[] = {
+    {"stanford-crfm's GPT-2", GPT2(R"("activation_function":"gelu_new","scale_attn_by_inverse_layer_idx":true)"), 0,
+     "scale_attn_by_inverse_layer_idx"},
+    {"gpt2 with cross attention", GPT2(R"("activation_function":"gelu_new","add_cross_attention":true)"), 0, "add_cross_attention"},
+    {"Llama with dynamic NTK", LLAMA(R"("rope_scaling":{"type":"dynamic","factor":2.0})"), 0, "\"llama3\", found \"dynamic\""},
+    {"Yarn-Llama-2", LIKE("llama", R"(,"rope_scaling":{"type":"yarn","factor":16.0})"), 0, "found \"yarn\""},
+    {"a Llama in AWQ", LLAMA(R"("quantization_config":{"bits":4,"quant_method":"awq"})"), 0, "quantization_config"},
+    {"Qwen2.5-VL's text", LIKE("qwen2", R"(,"rope_scaling":{"type":"mrope","mrope_section":[16,24,24]})"), 0, "found \"mrope\""},
+};
+
+// Each has arithmetic of its own, under a name of its own.
+const char* const kForeignTypes[] = {
+    "arctic",  "bloom",     "codegen",  "cohere",    "cohere2",    "dbrx",      "deepseek_v2", "deepseek_v3", "exaone4",   "falcon",
+    "gemma",   "gemma2",    "gemma3",   "glm4",      "gpt_bigcode", "gpt_neo",  "gpt_neox",    "gpt_oss",     "gptj",      "granite",
+    "jamba",   "llama4",    "mamba",    "mamba2",    "minicpm",    "mixtral",   "mpt",         "nemotron",    "olmo",      "olmo2",
+    "opt",     "persimmon", "phi",      "phi3",      "qwen2_moe",  "qwen3_moe", "recurrent_gemma", "rwkv",    "smollm3",   "stablelm",
+    "starcoder2", "xglm"};
+const char* const kForeignSeq2Seq[] = {"blenderbot", "fsmt", "led", "longt5", "m2m_100", "mbart", "mt5", "mvp", "nllb-moe", "pegasus",
+                                       "plbart", "prophetnet", "seamless_m4t", "switch_transformers", "umt5", "whisper"};
+
+Result<DecoderConfig> parse(const char* text) {
+  const auto json = Json::parse(text, "config.json");
+  if (!json.ok()) return json.error();
+  const auto arch = find_decoder_arch(json.value().root());
+  if (!arch.ok()) return arch.error();
+  return arch.value()->parse_config(json.value().root());
+}
+
+TEST(PublicDecoderConfigs, OfWhatIsSupportedAreRead) {
+  for (const PublicConfig& one : kSupported) {
+    const auto config = parse(one.config);
+    ASSERT_TRUE(config.ok()) << one.name << ": " << config.error().message;
+    EXPECT_EQ(config.value().qkv_width(), one.width) << one.name;
+  }
+}
+
+TEST(PublicDecoderConfigs, WhoseArithmeticIsAnotherAreRefusedByTheKey) {
+  for (const PublicConfig& one : kRefused) {
+    const auto config = parse(one.config);
+    ASSERT_FALSE(config.ok()) << one.name;
+    EXPECT_NE(config.error().message.find(one.refusal), std::string::npos) << one.name << ": " << config.error().message;
+  }
+}
+
+TEST(PublicDecoderConfigs, OfOtherArchitecturesAreRefusedByTheirName) {
+  const auto refuse = [](const std::string& type) {
+    const std::string rest = LIKE("", "");
+    const auto config = parse(("{\"model_type\":\"" + type + rest.substr(rest.find("\",\"hidden"))).c_str());
+    ASSERT_FALSE(config.ok()) << type;
+    const std::string& message = config.error().message;
+    EXPECT_EQ(config.error().code, ErrorCode::kUnsupported) << message;
+    EXPECT_NE(message.find("model_type: expected one of \"bart\", \"gpt2\", \"llama\""), std::string::npos) << message;
+    EXPECT_NE(message.find("found \"" + type + "\""), std::string::npos) << message;
+  };
+  for (const char* type : kForeignTypes) refuse(type);
+  for (const char* type : kForeignSeq2Seq) refuse(type);
+}
+
+}  // namespace
+}  // namespace wattn

@@ -1,0 +1,130 @@
+// GGUF files as llama.cpp writes them: what transformers' generate() makes of the same weights, token for token
+// (tests/goldens/gguf-decoders, made by tools/goldens/gguf_decoders.py).
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "core/json.h"
+#include "core/utf.h"
+#include "native/support/generators.h"
+#include "tasks/causal_forward.h"
+#include "tasks/generate.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::read_file;
+using Ids = std::vector<std::int32_t>;
+
+const std::string kFolder = golden("gguf-decoders");
+
+Ids to_ids(JsonRef array) {
+  Ids out;
+  for (std::size_t i = 0; i < array.size(); ++i) out.push_back(static_cast<std::int32_t>(array[i].as_int().value()));
+  return out;
+}
+
+std::vector<Ids> generate(Generator& generator, JsonRef prompts, JsonRef run) {
+  GenerateRequest request;
+  request.max_new_tokens = run["max_new_tokens"].as_int().value();
+  request.options.eos_token_ids = {1};
+  request.options.num_beams = run["num_beams"].as_int_or(1).value();
+  request.options.repetition_penalty = run["repetition_penalty"].as_number_or(1).value();
+  if (generator.encoder()) request.decoder_start_token_id = 0;
+  std::vector<Ids> starts, out;
+  for (std::size_t i = 0; i < prompts.size(); ++i) starts.push_back(to_ids(prompts[i]));
+  auto generation = Generation::begin(generator, starts, request);
+  EXPECT_TRUE(generation.ok()) << generation.error().message;
+  while (generation.ok()) {
+    const auto more = generation.value()->step();
+    if (!more.ok() || !more.value()) break;
+  }
+  if (!generation.ok()) return out;
+  for (const auto& results : generation.value()->results()) out.push_back(results.front().tokens);
+  return out;
+}
+
+Json expected() { return std::move(Json::parse(read_file(kFolder + "/expected.json"), "expected.json")).value(); }
+
+Result<std::unique_ptr<Generator>> load(const std::string& name, const std::string& bytes, bool reads_source) {
+  auto loader = GeneratorLoader::begin({{name, bytes}}, {.reads_source = reads_source});
+  if (!loader.ok()) return loader.error();
+  if (auto begun = loader.value()->begin_weight_file(name, bytes.size()); !begun.ok()) return begun.error();
+  if (auto pushed = loader.value()->push(bytes); !pushed.ok()) return pushed.error();
+  return loader.value()->finish();
+}
+
+// kind: "decoders" or "seq2seq".
+void expect_tokens(const std::string& kind) {
+  const Json all = expected();
+  for (const auto& [name, made] : all.root()[kind].members()) {
+    const std::string file = std::string(name) + ".gguf";
+    const auto generator = load(file, read_file(kFolder + "/" + file), kind == "seq2seq");
+    ASSERT_TRUE(generator.ok()) << name << ": " << generator.error().message;
+    const bool reads = kind == "seq2seq";
+    for (const auto& [run, tokens] : (reads ? made["tokens"] : made).members()) {
+      const auto got = generate(*generator.value(), reads ? made["sources"] : all.root()["prompts"], all.root()["runs"][run]);
+      ASSERT_EQ(got.size(), tokens.size());
+      for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], to_ids(tokens[i])) << name << " " << run << " " << i;
+    }
+  }
+}
+
+TEST(GgufDecoders, MakeTheTokensOfTransformersFromBlocksOfEveryKindAndFromScaledFrequencies) { expect_tokens("decoders"); }
+
+TEST(GgufDecoders, MakeTheTokensOfTransformersFromT5PlainAndGated) { expect_tokens("seq2seq"); }
+
+TEST(GgufDecoders, ReadTheTokenizerOfT5) {
+  const Json all = expected();
+  const JsonRef t5 = all.root()["seq2seq"]["t5"];
+  const auto generator = load("t5.gguf", read_file(kFolder + "/t5.gguf"), true);
+  ASSERT_TRUE(generator.ok());
+  for (std::size_t i = 0; i < t5["texts"].size(); ++i) {
+    const auto text = to_utf16(t5["texts"][i].as_string().value());
+    EXPECT_EQ(generator.value()->tokenizer().encode(text, {}).value().ids, to_ids(t5["sources"][i]));
+    EXPECT_EQ(generator.value()->tokenizer().decode(to_ids(t5["tokens"]["greedy"][i]), true, false),
+              t5["decoded"]["greedy"][i].as_string().value());
+  }
+}
+
+// Without the factors the same file answers otherwise; factors that no model has are no crash and no endless reduction of angles.
+TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
+  const std::string bytes = read_file(kFolder + "/llama.gguf");
+  const std::size_t name = bytes.find("rope_freqs.weight");
+  ASSERT_NE(name, std::string::npos);
+  const Ids ids = {5, 17, 40, 8, 61, 33, 21, 7, 9, 88, 54, 12};
+  const auto logits = [&](const std::string& file) {
+    const auto generator = load("llama.gguf", file, false);
+    EXPECT_TRUE(generator.ok()) << generator.error().message;
+    return causal_forward(*generator.value(), ids, {}).value().logits;
+  };
+  // The tensor is the file's last: 4 factors, and what aligns the end.
+  const float first[] = {1.0f};
+  std::size_t data = bytes.rfind(std::string(reinterpret_cast<const char*>(first), sizeof(first)));
+  ASSERT_NE(data, std::string::npos);
+  ASSERT_GT(data + 64, bytes.size());
+  const auto with = [&](float factor) {
+    std::string out = bytes;
+    for (int j = 0; j < 4; ++j) std::copy_n(reinterpret_cast<const char*>(&factor), 4, out.begin() + static_cast<long>(data) + 4 * j);
+    return logits(out);
+  };
+  const auto exact = logits(bytes);
+  EXPECT_NE(with(1), exact);
+  for (const float odd : {0.0f, -1.0f, 1e-30f, 1e30f, HUGE_VALF, NAN}) EXPECT_TRUE(std::isnan(with(odd).back())) << odd;
+}
+
+TEST(GgufDecoders, RefuseWhatTheyDoNotKnow) {
+  std::string foreign = read_file(kFolder + "/t5.gguf");
+  const std::size_t at = foreign.find("t5", foreign.find("general.architecture") + 20);
+  foreign.replace(at, 2, "t9");
+  const auto loader = GeneratorLoader::begin({{"t5.gguf", foreign}}, {.reads_source = true});
+  ASSERT_FALSE(loader.ok());
+  EXPECT_NE(loader.error().message.find("general.architecture: expected one of"), std::string::npos) << loader.error().message;
+  const auto as_decoder = GeneratorLoader::begin({{"t5.gguf", read_file(kFolder + "/t5.gguf")}}, {});
+  ASSERT_FALSE(as_decoder.ok());
+  EXPECT_NE(as_decoder.error().message.find("text2text-generation"), std::string::npos) << as_decoder.error().message;
+}
+
+}  // namespace
+}  // namespace wattn
