@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "core/result.h"
+#include "core/utf.h"
 #include "tokenizer/encoding.h"
 
 namespace wattn {
@@ -48,13 +49,15 @@ inline void copy_bytes(const val& bytes, std::string& out) {
   val(typed_memory_view(out.size(), reinterpret_cast<unsigned char*>(out.data()))).call<void>("set", bytes);
 }
 
-// Several texts come joined in one Uint16Array with their lengths: one copy for any number.
+// Several texts come joined as UTF-8 in one Uint8Array, with their lengths in UTF-16 units: one copy for any number.
 struct Texts {
   std::u16string joined;
   std::vector<std::u16string_view> views;
 
-  Texts(const val& text, const val& lengths) : joined(text["length"].as<std::size_t>(), u'\0') {
-    val(typed_memory_view(joined.size(), reinterpret_cast<std::uint16_t*>(joined.data()))).call<void>("set", text);
+  Texts(const val& text, const val& lengths) {
+    std::string bytes;
+    copy_bytes(text, bytes);
+    joined = to_utf16(bytes);
     std::size_t begin = 0;
     for (const std::int32_t length : emscripten::convertJSArrayToNumberVector<std::int32_t>(lengths)) {
       views.push_back(std::u16string_view(joined).substr(begin, static_cast<std::size_t>(length)));

@@ -95,7 +95,7 @@ class EngineHandle {
     for (std::size_t i = 0; i < result.value().encodings.size(); ++i) {
       flat.add(result.value().encodings[i], result.value().text[i]);
     }
-    val out = flat.to_answer();
+    val out = flat.to_answer(val::undefined());
     out.set("logits", to_typed_array(result.value().logits));
     out.set("rows", to_typed_array(result.value().rows));
     out.set("labels", static_cast<double>(result.value().labels));

@@ -44,14 +44,17 @@ void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
   text.push_back(text_index);
 }
 
-val FlatEncodings::to_answer() const {
+val FlatEncodings::to_answer(const val& arrays) const {
   val out = answer();
+  const auto set = [&](const char* name, const auto& values) {
+    if (arrays.isUndefined() || arrays.call<bool>("includes", val(name))) out.set(name, to_typed_array(values));
+  };
   out.set("ids", to_typed_array(ids));
-  out.set("type_ids", to_typed_array(type_ids));
-  out.set("offsets", to_typed_array(offsets));
-  out.set("special_tokens_mask", to_typed_array(special_tokens_mask));
-  out.set("word_ids", to_typed_array(word_ids));
-  out.set("sequence_ids", to_typed_array(sequence_ids));
+  set("type_ids", type_ids);
+  set("offsets", offsets);
+  set("special_tokens_mask", special_tokens_mask);
+  set("word_ids", word_ids);
+  set("sequence_ids", sequence_ids);
   out.set("lengths", to_typed_array(lengths));
   out.set("untruncated", to_typed_array(untruncated));
   out.set("text", to_typed_array(text));
@@ -73,7 +76,7 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
     flat.add(encoding.value(), static_cast<std::int32_t>(i));
     for (const Encoding& window : encoding.value().overflowing) flat.add(window, static_cast<std::int32_t>(i));
   }
-  return flat.to_answer();
+  return flat.to_answer(options["arrays"]);
 }
 
 val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options) {

@@ -13,13 +13,14 @@ struct FlatEncodings {
 
   void reserve(std::size_t tokens);
   void add(const Encoding& encoding, std::int32_t text_index);
-  val to_answer() const;
+  // arrays: names of those that may be left out and are wanted; undefined: all.
+  val to_answer(const val& arrays) const;
 };
 
 // The options of encode().
 EncodeOptions to_encode_options(const val& options);
 
-// options: {add_special_tokens, split_special_tokens, max_length, strategy, truncation_side, overlap, return_overflowing}.
+// options: {add_special_tokens, split_special_tokens, max_length, strategy, truncation_side, overlap, return_overflowing, arrays}.
 // pairs: the second texts, joined alike, or null. Answer: flat arrays over all encodings, text after text, each followed
 // by its overflow windows: ids, type_ids, offsets (two numbers a token), special_tokens_mask, word_ids, sequence_ids; and
 // per encoding: lengths, untruncated, text (index of the text it came from).

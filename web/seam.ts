@@ -8,7 +8,7 @@ export interface Answer {
 }
 
 export interface EncodeAnswer extends Answer {
-  ids: Int32Array; // [sum of lengths], as are the next ones
+  ids: Int32Array; // [sum of lengths], as are the next ones, which are there when SeamEncodeOptions.arrays names them
   type_ids: Int32Array;
   offsets: Int32Array; // two numbers a token, UTF-16 units
   special_tokens_mask: Uint8Array;
@@ -27,18 +27,23 @@ export interface SeamEncodeOptions {
   truncation_side?: 'left' | 'right';
   overlap?: number;
   return_overflowing?: boolean;
+  /** Which arrays of the answer are wanted beside those that are always there; undefined: all. */
+  arrays?: OptionalArray[];
 }
 
-/** Several texts come joined, in UTF-16 units, with their lengths. */
+/** Arrays of EncodeAnswer that may be left out. */
+export type OptionalArray = 'type_ids' | 'offsets' | 'special_tokens_mask' | 'word_ids' | 'sequence_ids';
+
+/** Several texts come joined, in UTF-8, with their lengths in UTF-16 units. */
 export interface SeamTokenizer {
   encode(
-    text: Uint16Array,
+    text: Uint8Array,
     lengths: Int32Array,
-    pairText: Uint16Array | null,
+    pairText: Uint8Array | null,
     pairLengths: Int32Array | null,
     options: SeamEncodeOptions,
   ): EncodeAnswer;
-  count(text: Uint16Array, lengths: Int32Array, options: SeamEncodeOptions): Answer & { counts: Int32Array };
+  count(text: Uint8Array, lengths: Int32Array, options: SeamEncodeOptions): Answer & { counts: Int32Array };
   decode(ids: Int32Array, skipSpecialTokens: boolean, cleanUpSpaces: boolean): Answer & { text: string };
   ids_to_tokens(ids: Int32Array): Answer & { tokens: string[] };
   delete(): void;
@@ -105,7 +110,7 @@ export interface SeamEngineHandle extends SeamTokenizer {
   use_helpers(count: number): Answer;
   finish(): Answer;
   embed(
-    text: Uint16Array,
+    text: Uint8Array,
     lengths: Int32Array,
     options: SeamEmbedOptions,
   ): Answer & {
@@ -117,9 +122,9 @@ export interface SeamEngineHandle extends SeamTokenizer {
     windows: Int32Array;
   };
   predict(
-    text: Uint16Array,
+    text: Uint8Array,
     lengths: Int32Array,
-    pairText: Uint16Array | null,
+    pairText: Uint8Array | null,
     pairLengths: Int32Array | null,
     options: SeamPredictOptions,
   ): PredictAnswer;
@@ -171,7 +176,7 @@ export interface SeamEngineHandle extends SeamTokenizer {
 
 export interface SeamTrainingHandle {
   load(description: Uint8Array): Answer; // tokenizer/training.h says of what
-  feed(text: Uint16Array, lengths: Int32Array): Answer & { words: number };
+  feed(text: Uint8Array, lengths: Int32Array): Answer & { words: number };
   step(): Answer & { more: boolean; stage?: string; done?: number; total?: number };
   result(): Answer & { tokenizer_json: Uint8Array };
   delete(): void;

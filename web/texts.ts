@@ -7,17 +7,20 @@ export function checkTexts(where: string, texts: unknown): asserts texts is stri
   if (bad >= 0) throw new InputError(`${where}: expected a string at index ${bad}, found ${describe(texts[bad])}`);
 }
 
-/** Texts on their way through the seam: joined, in UTF-16 units, with their lengths. */
+/** Texts on their way through the seam: joined, in UTF-8 (a lone surrogate as U+FFFD), with their lengths in UTF-16 units. */
 export interface JoinedTexts {
-  text: Uint16Array;
+  text: Uint8Array;
   lengths: Int32Array;
 }
 
-/** A typed array, which is copied in one go: of a string every unit would cross by itself. */
+/** A typed array, which is copied in one go. UTF-8, because engines write it several times quicker than a loop reads units. */
 export function joinTexts(texts: readonly string[]): JoinedTexts {
-  const lengths = Int32Array.from(texts, (text) => text.length);
-  const units = new Uint16Array(lengths.reduce((sum, length) => sum + length, 0));
-  let at = 0;
-  for (const text of texts) for (let i = 0; i < text.length; ++i) units[at++] = text.charCodeAt(i);
-  return { text: units, lengths };
+  const encoder = new TextEncoder();
+  const lengths = new Int32Array(texts.length);
+  let units = 0;
+  texts.forEach((text, i) => (units += lengths[i] = text.length));
+  const bytes = new Uint8Array(3 * units); // at most; what is not written costs no memory
+  let size = 0;
+  for (const text of texts) size += encoder.encodeInto(text, bytes.subarray(size)).written;
+  return { text: bytes.subarray(0, size), lengths };
 }

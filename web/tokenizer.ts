@@ -6,7 +6,7 @@ import { kChatTemplate, Progress, readOptional, readTokenizerFiles, type NamedBy
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
 import { SeamHost } from './seam_host.js';
-import type { Answer, EncodeAnswer, SeamEncodeOptions, SeamTokenizer, SeamTokenizerHandle } from './seam.js';
+import type { Answer, EncodeAnswer, OptionalArray, SeamEncodeOptions, SeamTokenizer, SeamTokenizerHandle } from './seam.js';
 import { abortable, TaskScope, throwIfAborted } from './signal.js';
 import { Tensor } from './tensor.js';
 import { checkTexts, joinTexts } from './texts.js';
@@ -118,7 +118,22 @@ function toPairs(texts: string | readonly string[], pair: unknown): readonly str
   return list;
 }
 
-function toWanted(texts: unknown, options: TokenizeOptions, config: TokenizerConfig, limit: number): Wanted {
+/** The arrays that layOut needs for these options. */
+function arraysFor(options: TokenizeOptions, config: TokenizerConfig): OptionalArray[] {
+  const arrays: OptionalArray[] = [];
+  if (options.return_token_type_ids ?? config.type_ids) arrays.push('type_ids');
+  if (options.return_offsets_mapping) arrays.push('offsets', 'sequence_ids');
+  if (options.return_special_tokens_mask) arrays.push('special_tokens_mask');
+  return arrays;
+}
+
+function toWanted(
+  texts: unknown,
+  options: TokenizeOptions,
+  config: TokenizerConfig,
+  limit: number,
+  arrays: OptionalArray[],
+): Wanted {
   checkTexts('tokenizer', texts);
   const { padTo, ...lengths } = toLengths(options, limit);
   const overlap = options.overlap ?? undefined;
@@ -136,6 +151,7 @@ function toWanted(texts: unknown, options: TokenizeOptions, config: TokenizerCon
       truncation_side: config.truncation_side,
       overlap,
       return_overflowing: options.return_overflowing_tokens,
+      arrays,
     },
   };
 }
@@ -180,7 +196,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   const padId = (): number => {
     const names = config.pad_token === undefined ? ['[PAD]', '<pad>'] : [config.pad_token];
     for (const name of names) {
-      const { ids } = run({ texts: [name], pairs: undefined, padTo: undefined, seam: { add_special_tokens: false } });
+      const { ids } = run({ texts: [name], pairs: undefined, padTo: undefined, seam: { add_special_tokens: false, arrays: [] } });
       if (ids.length === 1 && idsToTokens(ids)[0] === name) return ids[0] as number;
     }
     throw new InputError(`tokenizer: option 'padding': this tokenizer has no padding token (looked for ${names.join(' and ')})`);
@@ -188,7 +204,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
 
   const call = (texts: string | readonly string[], options?: TokenizeOptions | null) => {
     checkOptions('tokenizer', options, kTokenizeRules);
-    const wanted = toWanted(texts, options ?? {}, config, model_max_length);
+    const wanted = toWanted(texts, options ?? {}, config, model_max_length, arraysFor(options ?? {}, config));
     const answer = run(wanted);
     const pad = wanted.padTo === undefined ? 0 : padId();
     const flat = typeof texts === 'string' && !options?.return_overflowing_tokens;
@@ -198,7 +214,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   const encode = (text: string, options?: EncodeOptions | null): number[] => {
     checkOptions('encode', options, kEncodeRules);
     if (typeof text !== 'string') throw new InputError(`encode: expected a string, found ${describe(text)}`);
-    return Array.from(run(toWanted(text, options ?? {}, config, model_max_length)).ids);
+    return Array.from(run(toWanted(text, options ?? {}, config, model_max_length, [])).ids);
   };
 
   const convert_ids_to_tokens = (ids: TokenIds): string[] => {
@@ -237,7 +253,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
       texts: [text],
       pairs: undefined,
       padTo: undefined,
-      seam: { add_special_tokens: false, split_special_tokens },
+      seam: { add_special_tokens: false, split_special_tokens, arrays: ['offsets'] },
     });
     return cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
   };

@@ -90,10 +90,9 @@ function layAsTensor(rows: readonly Row[], left: boolean): Lay {
 function toList(flat: ArrayLike<number> | 'ones', row: Row, left: boolean, pad: number): number[] {
   const shift = left ? row.width - row.length : 0;
   const list = new Array<number>(row.width);
-  for (let i = 0; i < row.width; ++i) {
-    const at = i - shift;
-    list[i] = at < 0 || at >= row.length ? pad : flat === 'ones' ? 1 : (flat[row.begin + at] as number);
-  }
+  if (row.width > row.length) list.fill(pad);
+  if (flat === 'ones') return list.fill(1, shift, shift + row.length);
+  for (let i = 0; i < row.length; ++i) list[shift + i] = flat[row.begin + i] as number;
   return list;
 }
 

@@ -112,17 +112,24 @@ std::string to_utf8(std::u16string_view text) {
 }
 
 std::u16string to_utf16(std::string_view utf8) {
-  std::u16string out;
-  out.reserve(utf8.size());
+  std::u16string out(utf8.size(), u'\0');  // never more units than bytes
+  std::size_t size = 0;
   for (std::size_t position = 0; position < utf8.size();) {
+    const unsigned char byte = static_cast<unsigned char>(utf8[position]);
+    if (byte < 0x80) {
+      out[size++] = byte;
+      ++position;
+      continue;
+    }
     const char32_t code_point = next_code_point(utf8, position);
     if (code_point < 0x10000) {
-      out.push_back(static_cast<char16_t>(code_point));
+      out[size++] = static_cast<char16_t>(code_point);
     } else {
-      out.push_back(static_cast<char16_t>(0xD7C0 + (code_point >> 10)));
-      out.push_back(static_cast<char16_t>(0xDC00 + (code_point & 0x3FF)));
+      out[size++] = static_cast<char16_t>(0xD7C0 + (code_point >> 10));
+      out[size++] = static_cast<char16_t>(0xDC00 + (code_point & 0x3FF));
     }
   }
+  out.resize(size);
   return out;
 }
 

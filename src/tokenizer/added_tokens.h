@@ -40,6 +40,9 @@ class AddedTokens {
   // leave_special: strings of special tokens are ordinary text.
   PreTokenizedText extract(NormalizedText raw, const Normalizer* normalizer, bool leave_special) const;
 
+  const TokenTrie& in_raw_text() const { return raw_trie_; }
+  bool are_all_raw() const { return normalized_trie_.empty(); }  // none is looked for in normalized text
+
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
   std::size_t num_beyond_model() const { return num_beyond_model_; }  // tokens that the model does not have itself

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "core/utf.h"
 #include "tokenizer/heap_sort.h"
 
 namespace wattn {
@@ -48,18 +49,30 @@ TokenTrie::TokenTrie(const std::vector<std::pair<std::u32string, std::int32_t>>&
   }
 }
 
+const TokenTrie::Node* TokenTrie::child(const Node& node, char32_t c) const {
+  const Edge* first = edges_.data() + node.first_edge;
+  const Edge* last = first + node.num_edges;
+  const Edge* edge = std::lower_bound(first, last, c, [](const Edge& e, char32_t value) { return e.c < value; });
+  return edge == last || edge->c != c ? nullptr : nodes_.data() + edge->node;
+}
+
 TokenTrie::Match TokenTrie::longest_at(std::u32string_view text, std::size_t position) const {
   Match match;
   const Node* node = nodes_.data();
   for (std::size_t i = position; i < text.size(); ++i) {
-    const Edge* first = edges_.data() + node->first_edge;
-    const Edge* last = first + node->num_edges;
-    const Edge* edge = std::lower_bound(first, last, text[i], [](const Edge& e, char32_t c) { return e.c < c; });
-    if (edge == last || edge->c != text[i]) break;
-    node = nodes_.data() + edge->node;
+    node = child(*node, text[i]);
+    if (!node) break;
     if (node->value != kNone) match = {node->value, i + 1 - position};
   }
   return match;
+}
+
+bool TokenTrie::any_at(std::u16string_view text, std::size_t position) const {
+  for (const Node* node = nodes_.data(); node && position < text.size();) {
+    node = child(*node, next_code_point(text, position));
+    if (node && node->value != kNone) return true;
+  }
+  return false;
 }
 
 }  // namespace wattn

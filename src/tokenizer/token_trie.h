@@ -27,6 +27,8 @@ class TokenTrie {
   };
   // The longest string that begins at text[position].
   Match longest_at(std::u32string_view text, std::size_t position) const;
+  // Whether any string begins at text[position].
+  bool any_at(std::u16string_view text, std::size_t position) const;
   // Whether any string begins with this character: the quick way past most of a text.
   bool may_begin(char32_t c) const { return c < 128 ? begins_ascii_[c] : begins_beyond_ascii_; }
 
@@ -40,6 +42,7 @@ class TokenTrie {
     char32_t c;
     std::uint32_t node;
   };
+  const Node* child(const Node& node, char32_t c) const;  // nullptr: none
 
   std::vector<Node> nodes_;  // [0] is the root
   std::vector<Edge> edges_;  // those of one node lie together, sorted by c

@@ -5,6 +5,7 @@
 
 #include "core/utf.h"
 #include "tokenizer/added_tokens.h"
+#include "tokenizer/ascii_words.h"
 #include "tokenizer/component.h"
 #include "tokenizer/decoders/clean_up.h"
 #include "tokenizer/decoders/decoder.h"
@@ -12,6 +13,7 @@
 #include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/post_processors/post_processor.h"
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/text_tokens.h"
 #include "tokenizer/truncation.h"
 
 namespace wattn {
@@ -19,20 +21,6 @@ namespace wattn {
 namespace {
 
 constexpr double kNoLimit = 1e9;  // Python writes 10^30 for "no limit"
-
-// The tokens of one text, before anything is cut off or put around them. One entry per token in every vector.
-struct TextTokens {
-  std::vector<std::int32_t> ids;
-  std::vector<TextSpan> offsets;
-  std::vector<std::int32_t> word_ids;
-  std::vector<SpacesAround> spaces;  // only when the post-processor trims offsets
-
-  void push(std::int32_t id, TextSpan span, std::size_t word) {
-    ids.push_back(id);
-    offsets.push_back(span);
-    word_ids.push_back(static_cast<std::int32_t>(word));
-  }
-};
 
 void add_special_tokens(const TemplatePiece& piece, Encoding& out) {
   for (const std::int32_t id : piece.ids) {
@@ -95,7 +83,11 @@ struct Tokenizer::Parts {
   std::optional<std::int32_t> model_max_length;
   std::optional<std::int32_t> truncation_max_length;
 
+  std::unique_ptr<AsciiWords> ascii_words;  // null: these stages have no short way
+
   Result<TextTokens> tokenize(std::u16string_view text, bool split_special_tokens) const;
+  // Appends the tokens of text, which begins at origin in the text that offsets are of.
+  Result<void> tokenize_by_stages(std::u16string_view text, std::int32_t origin, bool split_special_tokens, TextTokens& out) const;
   Result<Encoding> encode(std::u16string_view first, const std::u16string_view* second, const EncodeOptions& options) const;
   std::optional<std::string_view> id_to_token(std::int32_t id) const {
     if (const AddedToken* added = added_tokens.by_id(id)) return added->shown;
@@ -125,6 +117,9 @@ Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer
   Result<AddedTokens> added = AddedTokens::from_json(file["added_tokens"], *parts->model, parts->normalizer.get());
   if (!added.ok()) return added.error();
   parts->added_tokens = std::move(added).value();
+  if (parts->post_processor.trims.empty()) {
+    parts->ascii_words = AsciiWords::make(parts->normalizer.get(), parts->pre_tokenizer.get(), parts->added_tokens, *parts->model);
+  }
   return Tokenizer(std::move(parts));
 }
 
@@ -133,20 +128,21 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool split_special_tokens) const {
+Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std::int32_t origin, bool split_special_tokens,
+                                                  TextTokens& out) const {
   PreTokenizedText cut = added_tokens.extract(read_utf16(text), normalizer.get(), split_special_tokens);
   if (pre_tokenizer) pre_tokenizer->pre_tokenize(cut);
-  TextTokens out;
-  out.ids.reserve(cut.splits.size() + cut.splits.size() / 4);
-  out.offsets.reserve(out.ids.capacity());
-  out.word_ids.reserve(out.ids.capacity());
+  const auto span_of = [&](std::size_t begin, std::size_t end) {
+    const TextSpan span = cut.text.span_of(begin, end);
+    return TextSpan{origin + span.begin, origin + span.end};
+  };
   std::vector<Token> tokens;
   const bool trims = !post_processor.trims.empty();
   std::size_t num_added = 0;  // tokens so far
-  for (std::size_t word = 0; word < cut.splits.size(); ++word) {
-    const Split& split = cut.splits[word];
+  for (const Split& split : cut.splits) {
     if (split.token != Split::kNoToken) {
-      out.push(split.token, cut.text.span_of(split.begin, split.end), word);
+      out.push(split.token, span_of(split.begin, split.end));
+      ++out.num_words;
       if (trims) out.spaces.push_back(cut.token_spaces[num_added]);
       ++num_added;
       continue;
@@ -157,12 +153,35 @@ Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool spl
                          to_utf8(cut.chars_of(split).substr(0, 40)) + "\"");
     }
     for (const Token& token : tokens) {
-      out.push(token.id, cut.text.span_of(split.begin + token.begin, split.begin + token.end), word);
+      out.push(token.id, span_of(split.begin + token.begin, split.begin + token.end));
       if (!trims) continue;
       out.spaces.push_back(token.shows_text ? spaces_around(cut.chars_of(split).substr(token.begin, token.end - token.begin))
                                             : spaces_around(model->id_to_token(token.id).value_or("")));
     }
+    ++out.num_words;
   }
+  return {};
+}
+
+Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool split_special_tokens) const {
+  TextTokens out;
+  out.reserve(text.size() / 4 + 1);  // a token is about four letters
+  std::size_t done = 0;
+  while (ascii_words && (done = ascii_words->tokenize(text, done, out)) < text.size()) {
+    const std::optional<std::size_t> end = ascii_words->end_of_long_way(text, done);
+    if (!end) {
+      out.clear();
+      done = 0;
+      break;
+    }
+    const Result<void> more =
+        tokenize_by_stages(text.substr(done, *end - done), static_cast<std::int32_t>(done), split_special_tokens, out);
+    if (!more.ok()) return more.error();
+    done = *end;
+  }
+  if (done == text.size() && ascii_words) return out;
+  const Result<void> all = tokenize_by_stages(text, 0, split_special_tokens, out);
+  if (!all.ok()) return all.error();
   return out;
 }
 

@@ -1,5 +1,4 @@
 // BertNormalizer: clean_text, handle_chinese_chars, strip_accents, lowercase, in this order.
-#include <array>
 #include <cstdint>
 
 #include "tokenizer/component.h"
@@ -27,7 +26,7 @@ class BertNormalizer : public Normalizer {
       ascii_[c] = static_cast<std::uint8_t>(settings_.lowercase ? lower[0] : c);
       if (!settings_.clean_text) continue;
       if (has_flag(c, kCharWhitespace)) ascii_[c] = ' ';
-      if (has_flag(c, kCharRemoved)) ascii_[c] = kRemove;
+      if (has_flag(c, kCharRemoved)) ascii_[c] = kAsciiRemoved;
     }
   }
 
@@ -41,8 +40,10 @@ class BertNormalizer : public Normalizer {
     if (settings_.lowercase && (seen & kBeyondAscii)) apply_lowercase(text);
   }
 
+  // No step looks across an ASCII character: none is a mark or composes, and nothing is composed.
+  const AsciiMap* ascii_map() const override { return &ascii_; }
+
  private:
-  static constexpr std::uint8_t kRemove = 0xFF;
   static constexpr std::uint16_t kBeyondAscii = 1 << 15;  // joins the CharFlag bits that clean() reports
 
   // clean_text for all characters, and lowercase for ASCII, which no step between them can tell apart. Characters are removed
@@ -54,7 +55,7 @@ class BertNormalizer : public Normalizer {
     for (std::size_t i = 0; i < text.size(); ++i) {
       char32_t c = text.chars[i];
       if (c < ascii_.size()) {
-        if (ascii_[c] == kRemove) continue;
+        if (ascii_[c] == kAsciiRemoved) continue;
         c = ascii_[c];
       } else {
         const std::uint16_t flags = char_properties(c).flags;
@@ -87,7 +88,7 @@ class BertNormalizer : public Normalizer {
   }
 
   BertSettings settings_;
-  std::array<std::uint8_t, 128> ascii_{};  // what an ASCII character becomes, or kRemove
+  AsciiMap ascii_{};
 };
 
 }  // namespace

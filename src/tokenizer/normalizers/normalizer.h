@@ -1,6 +1,8 @@
 // Normalizers change the text before it is cut: lowercase, accents, normal forms.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 
 #include "core/json.h"
@@ -9,10 +11,16 @@
 
 namespace wattn {
 
+inline constexpr std::uint8_t kAsciiRemoved = 0xFF;
+using AsciiMap = std::array<std::uint8_t, 128>;  // ASCII characters, or kAsciiRemoved
+
 class Normalizer {
  public:
   virtual ~Normalizer() = default;
   virtual void normalize(NormalizedText& text) const = 0;
+  // What each ASCII character becomes, when that is all there is to it: a text may be cut behind any of them and normalized in
+  // parts. nullptr: more than the character decides.
+  virtual const AsciiMap* ascii_map() const { return nullptr; }
 };
 
 // json: the "normalizer" of a tokenizer.json, not null. depth counts enclosing Sequences.

@@ -1,5 +1,4 @@
 // BertPreTokenizer: white space goes, every punctuation character stands alone.
-#include <array>
 #include <cstdint>
 
 #include "tokenizer/component.h"
@@ -22,22 +21,25 @@ class BertPreTokenizer : public PreTokenizer {
       std::uint32_t begin = split.begin;
       for (std::uint32_t i = split.begin; i < split.end; ++i) {
         const char32_t c = chars[i];
-        const std::uint8_t kind = c < ascii_.size() ? ascii_[c] : class_of(char_properties(c).flags);
-        if (kind == kLetter) continue;
+        const CharClass kind = c < ascii_.size() ? ascii_[c] : class_of(char_properties(c).flags);
+        if (kind == CharClass::kLetter) continue;
         if (begin < i) out.push_back({begin, i});
-        if (kind == kPunctuation) out.push_back({i, i + 1});
+        if (kind == CharClass::kPunctuation) out.push_back({i, i + 1});
         begin = i + 1;
       }
       if (begin < split.end) out.push_back({begin, split.end});
     });
   }
 
+  const AsciiClasses* ascii_classes() const override { return &ascii_; }
+
  private:
-  enum : std::uint8_t { kLetter, kSpace, kPunctuation };
-  static std::uint8_t class_of(std::uint16_t flags) {
-    return flags & kCharWhitespace ? kSpace : flags & kCharPunctuation ? kPunctuation : kLetter;
+  static CharClass class_of(std::uint16_t flags) {
+    return flags & kCharWhitespace    ? CharClass::kSpace
+           : flags & kCharPunctuation ? CharClass::kPunctuation
+                                      : CharClass::kLetter;
   }
-  std::array<std::uint8_t, 128> ascii_{};
+  AsciiClasses ascii_{};
 };
 
 }  // namespace

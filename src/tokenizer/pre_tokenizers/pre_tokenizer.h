@@ -1,6 +1,8 @@
 // Pre-tokenizers cut the normalized text into the pieces that the model sees one at a time.
 #pragma once
 
+#include <array>
+#include <cstdint>
 #include <memory>
 
 #include "core/json.h"
@@ -9,10 +11,16 @@
 
 namespace wattn {
 
+enum class CharClass : std::uint8_t { kLetter, kSpace, kPunctuation };  // in words; dropped; a word by itself
+using AsciiClasses = std::array<CharClass, 128>;
+
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
   virtual void pre_tokenize(PreTokenizedText& text) const = 0;
+  // The class of each ASCII character, when words are what lies between spaces and punctuation and nothing else decides.
+  // nullptr: something else does.
+  virtual const AsciiClasses* ascii_classes() const { return nullptr; }
 };
 
 // json: the "pre_tokenizer" of a tokenizer.json, not null. depth counts enclosing Sequences.

@@ -1,0 +1,81 @@
+// The short way of plain ASCII text: one pass that lowercases, cuts words and finds their tokens in a memory of words seen before,
+// in place of normalizer, pre-tokenizer and, mostly, model. It knows no rules of its own: what happens to a character is asked of
+// the stages, once, and only stages that answer (Normalizer::ascii_map, PreTokenizer::ascii_classes) have a short way. Everything
+// else in a text goes the long way stretch by stretch.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "tokenizer/added_tokens.h"
+#include "tokenizer/models/model.h"
+#include "tokenizer/normalizers/normalizer.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
+#include "tokenizer/text_tokens.h"
+
+namespace wattn {
+
+class AsciiWords {
+ public:
+  // nullptr: these stages have no short way. The added tokens and the model must outlive it.
+  static std::unique_ptr<AsciiWords> make(const Normalizer* normalizer, const PreTokenizer* pre_tokenizer,
+                                          const AddedTokens& added_tokens, const Model& model);
+
+  // Appends the tokens of the words from text[begin] on, up to the first one that has to go the long way; returns where that
+  // begins (text.size(): there is none).
+  std::size_t tokenize(std::u16string_view text, std::size_t begin, TextTokens& out) const;
+
+  // Where the long way from text[begin] on may end: before white space a little behind the last character that needs it. None
+  // when an added token lies there, which may reach as far as it likes.
+  std::optional<std::size_t> end_of_long_way(std::u16string_view text, std::size_t begin) const;
+
+ private:
+  // What stands for an ASCII character: 0 for the long way, kSpace, a letter as normalized, or punctuation as normalized and
+  // kPunctuation.
+  using Plain = std::uint8_t;
+  static constexpr Plain kLongWay = 0, kSpace = ' ', kPunctuation = 0x80;
+  static bool is_letter(Plain c) { return c != kLongWay && c != kSpace && c < kPunctuation; }
+
+  // Up to 15 letters and their number in the last byte.
+  struct Word {
+    std::uint64_t low = 0;
+    std::uint64_t high = 0;
+    friend bool operator==(const Word&, const Word&) = default;
+  };
+  static constexpr std::size_t kMostLetters = 15, kMostTokens = 3, kSlotBits = 14, kNumSlots = 1 << kSlotBits;
+  struct Slot {
+    Word word;  // all zero: free
+    std::array<std::int32_t, kMostTokens> ids;
+    std::array<std::uint8_t, kMostTokens> ends;  // in letters; each token begins where the one before it ends
+    std::uint8_t num_tokens;
+    void put(const Word& of, const std::vector<Token>& tokens);
+  };
+
+  AsciiWords(const AsciiMap& map, const AsciiClasses& classes, const AddedTokens& added_tokens, const Model& model);
+  Plain plain_at(std::u16string_view text, std::size_t position) const {
+    const char16_t c = text[position];
+    const Plain quick = c < quick_.size() ? quick_[c] : kLongWay;
+    return quick != kLongWay ? quick : look_again(text, position);
+  }
+  Plain look_again(std::u16string_view text, std::size_t position) const;
+  static std::size_t slot_of(const Word& word) {
+    return static_cast<std::size_t>((word.low ^ word.high * 0x9E3779B97F4A7C15) * 0xD6E8FEB86659FD93 >> (64 - kSlotBits));
+  }
+  bool ask_model(std::u16string_view word) const;  // the answer is in tokens_
+
+  std::array<Plain, 128> plain_{};
+  std::array<Plain, 128> quick_{};  // the same, kLongWay for characters that an added token may begin with
+  const TokenTrie& added_;
+  const Model& model_;
+  mutable std::vector<Slot> slots_;  // 512 kB, none before the first word; the newest word in a slot wins
+  mutable std::u32string letters_;   // of the word that the model is asked for
+  mutable std::vector<Token> tokens_;
+};
+
+}  // namespace wattn
