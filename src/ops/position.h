@@ -37,7 +37,8 @@ struct RopeScaling {
   double original_max_position_embeddings = 8192;
 };
 Rotary take_scaled_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);
-// Divides every frequency by its factor, [head_dim / 2]: so llama.cpp keeps what Llama 3 scales. Factors that no model has make NaN.
+// Divides every frequency by its factor, [head_dim / 2]: so llama.cpp keeps what Llama 3 scales. Factors that no model has make
+// NaN.
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors);
 
 // Turns the queries and keys of qkv, [tokens, 3 * heads * head_dim], in place; position_ids: [tokens].

@@ -17,7 +17,9 @@ AsciiWords::AsciiWords(const AsciiMap& map, const AsciiClasses& classes, const A
   for (std::size_t c = 0; c < plain_.size(); ++c) {
     if (map[c] == kAsciiRemoved) continue;
     const CharClass kind = classes[map[c]];
-    plain_[c] = kind == CharClass::kSpace ? kSpace : kind == CharClass::kLetter ? map[c] : static_cast<Plain>(map[c] | kPunctuation);
+    plain_[c] = kind == CharClass::kSpace    ? kSpace
+                : kind == CharClass::kLetter ? map[c]
+                                             : static_cast<Plain>(map[c] | kPunctuation);
     quick_[c] = added_.may_begin(static_cast<char32_t>(c)) ? kLongWay : plain_[c];
   }
 }

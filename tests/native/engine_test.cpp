@@ -71,9 +71,10 @@ TEST_F(Loading, NamesAMissingFile) {
 
 TEST_F(Loading, NamesAMissingTokenizer) {
   remove("tokenizer.json");
-  expect_error(ErrorCode::kModelFormat,
-               "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, vocab.txt, a SentencePiece "
-               ".model), found none");
+  expect_error(
+      ErrorCode::kModelFormat,
+      "tokenizer.json: expected this file in the model (or vocab.json with merges.txt or source.spm, vocab.txt, a SentencePiece "
+      ".model), found none");
 }
 
 TEST_F(Loading, NamesAMissingPoolingConfig) {

@@ -84,6 +84,11 @@ describe('text-generation', () => {
     const text = await tokenizer.apply_chat_template(chat, { tokenize: false, add_generation_prompt: true });
     expect(text).toBe('user: abc\nassistant: ');
     expect(await tokenizer.apply_chat_template(chat)).toEqual(tokenizer.encode('user: abc\n', { add_special_tokens: false }));
+    const files = filesOf(model);
+    files.set('chat_template.jinja', new TextEncoder().encode('{{ messages[0].content }}, from the file'));
+    const other = await AutoTokenizer.from_pretrained(files);
+    expect(await other.apply_chat_template(chat, { tokenize: false })).toBe('abc, from the file');
+    await other.dispose();
     env.jinja = { Template: class { render = () => 'what' } }; // prettier-ignore
     expect(await tokenizer.apply_chat_template(chat, { tokenize: false })).toBe('what');
     env.jinja = undefined;

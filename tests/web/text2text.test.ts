@@ -1,7 +1,7 @@
 // Encoder-decoders across the seam: texts as transformers' generate() makes them (tests/goldens/seq2seq), prefixes and parameters of
 // tasks, and the insides.
 import { join } from 'node:path';
-import { AutoModelForCausalLM, AutoModelForSeq2SeqLM, pipeline } from 'wattn';
+import { AutoModelForCausalLM, AutoModelForSeq2SeqLM, AutoTokenizer, pipeline } from 'wattn';
 import { linesOf, wattn } from './cli_support.js';
 import { failure, filesOf, goldens, largestDifference, readFloats, readJson } from './support.js';
 
@@ -30,6 +30,32 @@ describe('text2text-generation', () => {
     const [alone] = await run(texts[1], runs.greedy);
     const { tokens, texts: made } = inputs[1].generated.greedy;
     expect(alone).toEqual({ generated_text: made[0], tokens: tokens[0], finish_reason: tokens[0].at(-1) === 1 ? 'eos' : 'length' });
+    await run.dispose();
+  });
+
+  it('reads T5 out of GGUF files of llama.cpp', async () => {
+    const { runs, seq2seq } = readJson('gguf-decoders/expected.json');
+    for (const [name, { texts, tokens, decoded }] of Object.entries<any>(seq2seq)) {
+      const run = await pipeline('text2text-generation', join(goldens, `gguf-decoders/${name}.gguf`));
+      for (const kind of Object.keys(runs)) {
+        const out = await run(texts, runs[kind]);
+        expect([name, kind, out.map((one) => one.tokens)]).toEqual([name, kind, tokens[kind]]);
+        expect(out.map((one) => one.generated_text)).toEqual(decoded[kind]);
+      }
+      await run.dispose();
+    }
+  });
+
+  it('translates with the files of an OPUS-MT repository', async () => {
+    const tokenizer = await AutoTokenizer.from_pretrained(join(goldens, 'marian-tokenizer'));
+    const files = filesOf(folder('marian')); // its vocabulary is as large, its </s> is another
+    for (const [name, bytes] of filesOf(join(goldens, 'marian-tokenizer'))) files.set(name, bytes);
+    files.delete('tokenizer.json');
+    const run = await pipeline('translation', files);
+    const [out] = await run('>>fra<< the old boat', { max_new_tokens: 8 });
+    expect(out?.translation_text).toBe(tokenizer.decode(out?.tokens as number[], { skip_special_tokens: true }));
+    expect(out?.tokens.length).toBeGreaterThan(0);
+    tokenizer.dispose();
     await run.dispose();
   });
 

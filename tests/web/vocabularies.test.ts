@@ -2,7 +2,7 @@ import { AutoTokenizer } from 'wattn';
 import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { expectError, root } from './support.js';
+import { expectError, filesOf, goldens, readJson, root } from './support.js';
 
 // The fuzzer's seeds begin with a byte that says what they are.
 const seed = (name: string) => new Uint8Array(readFileSync(join(root, 'tests/fuzz/seeds/tokenizer_fuzz', name)).subarray(1));
@@ -28,6 +28,23 @@ describe('AutoTokenizer.from_pretrained', () => {
     ]);
   });
 
+  it('reads the files of an OPUS-MT repository, as a folder and as bytes', async () => {
+    const folder = join(goldens, 'marian-tokenizer');
+    for (const model of [folder, filesOf(folder)]) {
+      const tokenizer = await AutoTokenizer.from_pretrained(model);
+      for (const { text, ids, decoded, plain } of readJson('marian-tokenizer/cases.json')) {
+        expect(tokenizer.decode(ids, { skip_special_tokens: true })).toBe(decoded);
+        if (text === undefined) continue;
+        expect(tokenizer.encode(text)).toEqual(ids);
+        expect(tokenizer.encode(text, { add_special_tokens: false })).toEqual(plain);
+      }
+      tokenizer.dispose();
+    }
+    const files = filesOf(folder);
+    files.set('tokenizer_config.json', encode('{"separate_vocabs": true}'));
+    await expectError(AutoTokenizer.from_pretrained(files), 'UnsupportedError', /separate_vocabs: expected one vocabulary/);
+  });
+
   it('reads the tokenizer inside a GGUF file, and no more of it than its metadata', async () => {
     const metadata = seed('gguf_gpt2');
     expect(await tokensOf({ 'm.gguf': metadata }, 'hih')).toEqual(['hi', 'h']);
@@ -45,7 +62,7 @@ describe('AutoTokenizer.from_pretrained', () => {
     await expectError(
       AutoTokenizer.from_pretrained({ 'config.json': encode('{}') }),
       'ModelFormatError',
-      /tokenizer\.json: .*vocab\.json with merges\.txt or vocab\.txt or spiece\.model/,
+      /tokenizer\.json: .*vocab\.json with merges\.txt or vocab\.json with source\.spm or vocab\.txt or spiece\.model/,
     );
   });
 });

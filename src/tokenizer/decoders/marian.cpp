@@ -1,5 +1,5 @@
-// MarianTokenizer's own: no tokenizer.json has it, formats/pieces.cpp asks for it. Pieces in a row are one text, whose first mark goes;
-// special tokens stand between with a space after each; no white space at either end.
+// MarianTokenizer's own: no tokenizer.json has it, formats/pieces.cpp asks for it. Pieces in a row are one text, whose first mark
+// goes; special tokens stand between with a space after each; no white space at either end.
 #include <algorithm>
 
 #include "tokenizer/component.h"

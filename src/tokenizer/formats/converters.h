@@ -22,8 +22,8 @@ Result<Converted> from_vocab_txt(std::string_view vocab, JsonRef config);       
 Result<std::string> from_wordpiece_tokens(const std::vector<std::string_view>& tokens, JsonRef config);      // vocab_txt.cpp
 Result<std::string> from_vocab_and_merges(std::string_view vocab, std::string_view merges, JsonRef config);  // merges_txt.cpp
 
-Result<std::string> from_sentencepiece(std::string_view model, JsonRef config);  // sentencepiece.cpp
+Result<std::string> from_sentencepiece(std::string_view model, JsonRef config);                        // sentencepiece.cpp
 Result<std::string> from_marian(std::string_view source_spm, std::string_view vocab, JsonRef config);  // marian.cpp
-Result<Converted> from_gguf(std::string_view file);                              // gguf.cpp
+Result<Converted> from_gguf(std::string_view file);                                                    // gguf.cpp
 
 }  // namespace wattn

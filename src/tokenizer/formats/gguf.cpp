@@ -107,8 +107,8 @@ class GgufTokenizer {
     parts.decoder = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
     parts.model =
         std::string(R"({"type": "BPE", "dropout": null, "unk_token": null, "fuse_unk": false, "byte_fallback": false, )") +
-        "\"ignore_merges\": " + (pre.value().ignore_merges ? "true" : "false") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + merges +
-        "]}";
+        "\"ignore_merges\": " + (pre.value().ignore_merges ? "true" : "false") + ", \"vocab\": {" + vocab + "}, \"merges\": [" +
+        merges + "]}";
     return tokenizer_json(parts);
   }
 

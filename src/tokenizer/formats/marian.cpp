@@ -1,6 +1,6 @@
-// vocab.json and source.spm, as OPUS-MT's models have them: text is cut by the SentencePiece model, the pieces have vocab.json's ids;
-// transformers' MarianTokenizer (v5.23.0), which does not change the punctuation. It decodes by source.spm too (what the target's
-// differs in shows nowhere), so target.spm is not asked for.
+// vocab.json and source.spm, as OPUS-MT's models have them: text is cut by the SentencePiece model, the pieces have vocab.json's
+// ids; transformers' MarianTokenizer (v5.23.0), which does not change the punctuation. It decodes by source.spm too (what the
+// target's differs in shows nowhere), so target.spm is not asked for.
 #include <vector>
 
 #include "tokenizer/formats/converters.h"

@@ -144,8 +144,9 @@ class Unigram : public VocabularyModel {
     if (!may_be_piece && !settings_.byte_fallback) return put(unk_id_, begin, end, out, true);
     const std::string text = to_utf8(word.substr(begin, end - begin));
     if (const std::int32_t id = vocabulary().find(text); id != Vocabulary::kAbsent) return put(id, begin, end, out);
-    const bool has_bytes = settings_.byte_fallback && std::all_of(text.begin(), text.end(),
-                                                         [this](char byte) { return bytes_.of(byte) != Vocabulary::kAbsent; });
+    const bool has_bytes = settings_.byte_fallback && std::all_of(text.begin(), text.end(), [this](char byte) {
+                             return bytes_.of(byte) != Vocabulary::kAbsent;
+                           });
     if (!has_bytes) return put(unk_id_, begin, end, out, true);
     for (std::size_t i = text.size(); i-- > 0;) put(bytes_.of(text[i]), begin, end, out);
   }

@@ -89,7 +89,7 @@ NormalizerResult read_sentencepiece_normalizer(JsonRef json, int) {
   Charsmap charsmap = fields.take(read_charsmap(fields["precompiled_charsmap"]));
   const bool add_dummy_prefix = fields.boolean("add_dummy_prefix");
   const bool remove_extra_whitespaces = fields.boolean("remove_extra_whitespaces");
-  const bool language_first = fields.boolean("language_first");
+  const bool language_first = fields.boolean_or("language_first", false);
   if (!fields.ok()) return fields.error();
   return NormalizerResult(std::make_unique<SentencePieceNormalizer>(std::move(charsmap), TokenTrie(kept), add_dummy_prefix,
                                                                     remove_extra_whitespaces, language_first));

@@ -35,9 +35,7 @@ class BertPreTokenizer : public PreTokenizer {
 
  private:
   static CharClass class_of(std::uint16_t flags) {
-    return flags & kCharWhitespace    ? CharClass::kSpace
-           : flags & kCharPunctuation ? CharClass::kPunctuation
-                                      : CharClass::kLetter;
+    return flags & kCharWhitespace ? CharClass::kSpace : flags & kCharPunctuation ? CharClass::kPunctuation : CharClass::kLetter;
   }
   AsciiClasses ascii_{};
 };

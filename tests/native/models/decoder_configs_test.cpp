@@ -14,21 +14,21 @@ struct PublicConfig {
   const char* refusal = nullptr;  // part of the message
 };
 
-#define LLAMA(rest)                                                                                                             \
-  R"({"model_type":"llama","hidden_size":2048,"intermediate_size":8192,"num_hidden_layers":16,"num_attention_heads":32,)"       \
+#define LLAMA(rest)                                                                                                                \
+  R"({"model_type":"llama","hidden_size":2048,"intermediate_size":8192,"num_hidden_layers":16,"num_attention_heads":32,)"          \
   R"("num_key_value_heads":8,"vocab_size":128256,"max_position_embeddings":131072,"hidden_act":"silu","rms_norm_eps":1e-05,)" rest \
   "}"
-#define LIKE(type, rest)                                                                                                      \
+#define LIKE(type, rest)                                                                                                       \
   R"({"model_type":")" type R"(","hidden_size":1024,"intermediate_size":3072,"num_hidden_layers":4,"num_attention_heads":16,)" \
   R"("num_key_value_heads":4,"vocab_size":32000,"max_position_embeddings":4096,"hidden_act":"silu","rms_norm_eps":1e-06)" rest "}"
-#define GPT2(rest) \
-  R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"vocab_size":50257,)" rest "}"
+#define GPT2(rest) R"({"model_type":"gpt2","n_embd":768,"n_layer":12,"n_head":12,"n_positions":1024,"vocab_size":50257,)" rest "}"
 
 const PublicConfig kSupported[] = {
     {"gpt2", GPT2(R"("activation_function":"gelu_new","layer_norm_epsilon":1e-05,"n_ctx":1024,"summary_type":"cls_index")"), 2304},
     {"distilgpt2", GPT2(R"("activation_function":"gelu_new","layer_norm_epsilon":1e-05,"_num_labels":1)"), 2304},
     {"Llama-3.2-1B",
-     LLAMA(R"("head_dim":64,"attention_bias":false,"mlp_bias":false,"pretraining_tp":1,"rope_theta":500000.0,"tie_word_embeddings":true,
+     LLAMA(
+         R"("head_dim":64,"attention_bias":false,"mlp_bias":false,"pretraining_tp":1,"rope_theta":500000.0,"tie_word_embeddings":true,
        "rope_scaling":{"factor":32.0,"high_freq_factor":4.0,"low_freq_factor":1.0,"original_max_position_embeddings":8192,
        "rope_type":"llama3"})"),
      3072},
@@ -38,7 +38,8 @@ const PublicConfig kSupported[] = {
     {"vicuna-7b-v1.5-16k", LIKE("llama", R"(,"rope_scaling":{"factor":4.0,"type":"linear"})"), 1536},
     {"Mistral-7B-v0.1", LIKE("mistral", R"(,"sliding_window":4096,"rope_theta":10000.0)"), 1536},
     {"Qwen2.5-0.5B", LIKE("qwen2", R"(,"use_sliding_window":false,"sliding_window":32768,"max_window_layers":24)"), 1536},
-    {"Qwen3-0.6B", LIKE("qwen3", R"(,"head_dim":128,"attention_bias":false,"use_sliding_window":false,"sliding_window":null)"), 3072},
+    {"Qwen3-0.6B", LIKE("qwen3", R"(,"head_dim":128,"attention_bias":false,"use_sliding_window":false,"sliding_window":null)"),
+     3072},
 };
 
 const PublicConfig kRefused[] = {
@@ -53,13 +54,16 @@ const PublicConfig kRefused[] = {
 
 // Each has arithmetic of its own, under a name of its own.
 const char* const kForeignTypes[] = {
-    "arctic",  "bloom",     "codegen",  "cohere",    "cohere2",    "dbrx",      "deepseek_v2", "deepseek_v3", "exaone4",   "falcon",
-    "gemma",   "gemma2",    "gemma3",   "glm4",      "gpt_bigcode", "gpt_neo",  "gpt_neox",    "gpt_oss",     "gptj",      "granite",
-    "jamba",   "llama4",    "mamba",    "mamba2",    "minicpm",    "mixtral",   "mpt",         "nemotron",    "olmo",      "olmo2",
-    "opt",     "persimmon", "phi",      "phi3",      "qwen2_moe",  "qwen3_moe", "recurrent_gemma", "rwkv",    "smollm3",   "stablelm",
-    "starcoder2", "xglm"};
-const char* const kForeignSeq2Seq[] = {"blenderbot", "fsmt", "led", "longt5", "m2m_100", "mbart", "mt5", "mvp", "nllb-moe", "pegasus",
-                                       "plbart", "prophetnet", "seamless_m4t", "switch_transformers", "umt5", "whisper"};
+    "arctic",      "bloom",           "codegen",  "cohere",    "cohere2",  "dbrx",       "deepseek_v2",
+    "deepseek_v3", "exaone4",         "falcon",   "gemma",     "gemma2",   "gemma3",     "glm4",
+    "gpt_bigcode", "gpt_neo",         "gpt_neox", "gpt_oss",   "gptj",     "granite",    "jamba",
+    "llama4",      "mamba",           "mamba2",   "minicpm",   "mixtral",  "mpt",        "nemotron",
+    "olmo",        "olmo2",           "opt",      "persimmon", "phi",      "phi3",       "qwen2_moe",
+    "qwen3_moe",   "recurrent_gemma", "rwkv",     "smollm3",   "stablelm", "starcoder2", "xglm"};
+const char* const kForeignSeq2Seq[] = {
+    "blenderbot", "fsmt",     "led",     "longt5", "m2m_100",    "mbart",        "mt5",
+    "mvp",        "nllb-moe", "pegasus", "plbart", "prophetnet", "seamless_m4t", "switch_transformers",
+    "umt5",       "whisper"};
 
 Result<DecoderConfig> parse(const char* text) {
   const auto json = Json::parse(text, "config.json");

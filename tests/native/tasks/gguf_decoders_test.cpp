@@ -106,7 +106,8 @@ TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
   ASSERT_GT(data + 64, bytes.size());
   const auto with = [&](float factor) {
     std::string out = bytes;
-    for (int j = 0; j < 4; ++j) std::copy_n(reinterpret_cast<const char*>(&factor), 4, out.begin() + static_cast<long>(data) + 4 * j);
+    for (int j = 0; j < 4; ++j)
+      std::copy_n(reinterpret_cast<const char*>(&factor), 4, out.begin() + static_cast<long>(data) + 4 * j);
     return logits(out);
   };
   const auto exact = logits(bytes);

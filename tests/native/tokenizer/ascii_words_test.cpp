@@ -1,5 +1,5 @@
-// The short way gives what the stages give. A tokenizer whose pre-tokenizer stands in a Sequence of one has no short way, which makes
-// it the one to compare with.
+// The short way gives what the stages give. A tokenizer whose pre-tokenizer stands in a Sequence of one has no short way, which
+// makes it the one to compare with.
 #include "tokenizer/ascii_words.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,8 @@ TinyTokenizer tiny_bert(unsigned normalizer_bits) {
   tiny.normalizer = bert_normalizer(normalizer_bits);
   tiny.post_processor = test::kBertTemplate;
   tiny.max_input_chars = "20";
-  for (const char* token : {"x", "##x", "!", "[", "-", "##\u0301", "\u4e2d", "A", "##A", "i", "\u00e9", "##\u00e9", "E", "unable"}) {
+  for (const char* token :
+       {"x", "##x", "!", "[", "-", "##\u0301", "\u4e2d", "A", "##A", "i", "\u00e9", "##\u00e9", "E", "unable"}) {
     tiny.vocab.emplace_back(token);
   }
   return tiny;
@@ -42,15 +43,32 @@ void expect_same(const Encoding& quick, const Encoding& stages, std::u16string_v
 }
 
 std::u16string random_text(std::mt19937& random) {
-  static constexpr std::u16string_view kParts[] = {
-      u" ",       u" ",      u"  ",     u"a",      u"ab ",         u"ABC ",  u"unable", u" un",           u"!",      u"...",
-      u"[",       u"[SEP]",  u"[SEP",   u"[X]",    u" x",          u"\t",    u"\n",     u"\r\n",          u"\u00e9", u"\u00c9a",
-      u"e\u0301", u"\u0301", u"\u0344", u"\u0323", u"\u4e2d",      u"\u3000", u"\u00a0", u"\u0130",       u"\u2013", u"\ufffd",
-      u"\xd800",  u"\xde00", u"\U0001F600", u"\u200b", u"\x0b",    u"\x1c",  u"\x7f",   u"aaaaaaaaaaaaaaa", u"bbbbbbbb", u"-x-"};
+  static constexpr std::u16string_view kParts[] = {u" ",          u" ",
+                                                   u"  ",         u"a",
+                                                   u"ab ",        u"ABC ",
+                                                   u"unable",     u" un",
+                                                   u"!",          u"...",
+                                                   u"[",          u"[SEP]",
+                                                   u"[SEP",       u"[X]",
+                                                   u" x",         u"\t",
+                                                   u"\n",         u"\r\n",
+                                                   u"\u00e9",     u"\u00c9a",
+                                                   u"e\u0301",    u"\u0301",
+                                                   u"\u0344",     u"\u0323",
+                                                   u"\u4e2d",     u"\u3000",
+                                                   u"\u00a0",     u"\u0130",
+                                                   u"\u2013",     u"\ufffd",
+                                                   u"\xd800",     u"\xde00",
+                                                   u"\U0001F600", u"\u200b",
+                                                   u"\x0b",       u"\x1c",
+                                                   u"\x7f",       u"aaaaaaaaaaaaaaa",
+                                                   u"bbbbbbbb",   u"-x-"};
   std::u16string text;
   for (std::size_t i = random() % 24; i > 0; --i) {
-    if (random() % 8 == 0) text += static_cast<char16_t>(random() % 4 ? random() % 0x80 : random());
-    else text += kParts[random() % std::size(kParts)];
+    if (random() % 8 == 0)
+      text += static_cast<char16_t>(random() % 4 ? random() % 0x80 : random());
+    else
+      text += kParts[random() % std::size(kParts)];
     if (random() % 16 == 0) text += u" a plain stretch of some words ";
   }
   if (random() % 4 == 0) text.insert(random() % (text.size() + 1), 1, u'\0');

@@ -128,7 +128,9 @@ TEST(Gguf, ReadsAWordPieceWhoseTokensMayHaveAnyCharacters) {
 TEST(Gguf, CutsTextByTheNameOfItsPreTokenizer) {
   const std::vector<std::string> list = {"a", "B", "1", "2", "!", "Ġ", "12", "121", "Ġa", "Ġ1", "!a", "aB", "Ġ!", "Ċ", "!Ċ"};
   const std::vector<std::string> merges = {"1 2", "12 1", "Ġ a", "Ġ 1", "! a", "a B", "Ġ !", "! Ċ"};
-  const auto cut = [&](const std::string& pre) { return tokens({{"m.gguf", byte_level_gguf(pre, list, merges)}}, u"a 1212!aB!\n"); };
+  const auto cut = [&](const std::string& pre) {
+    return tokens({{"m.gguf", byte_level_gguf(pre, list, merges)}}, u"a 1212!aB!\n");
+  };
   const Tokens gpt2 = {"a", "Ġ", "12", "12", "!", "aB", "!", "Ċ"};  // of " 1212" the merge of "1 2" comes first
   EXPECT_EQ(cut("gpt-2"), gpt2);
   EXPECT_EQ(cut("smollm"), (Tokens{"a", "Ġ", "1", "2", "1", "2", "!", "aB", "!", "Ċ"}));
