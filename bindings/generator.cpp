@@ -4,9 +4,7 @@
 
 #include <emscripten/bind.h>
 
-#include "bindings/loading.h"
-#include "bindings/summary.h"
-#include "bindings/tokenizer.h"
+#include "bindings/model_handle.h"
 #include "tasks/causal_forward.h"
 #include "tasks/generate.h"
 
@@ -72,9 +70,8 @@ GenerateRequest to_request(const val& options) {
 
 // One model, from its first byte to dispose(). Calls in this order: begin, begin_weight_file and push for each of weight_files,
 // finish, then any of the others; generate_begin, generate_step as often as it says more, generate_end.
-class GeneratorHandle {
+class GeneratorHandle : public ModelHandle<GeneratorLoader, Generator> {
  public:
-  val gguf_files(val bytes) { return Loading<GeneratorLoader>::gguf_files(bytes); }
   // Before begin, where the caller says how long sequences may be.
   val use_context_length(double tokens) {
     context_length_ = static_cast<std::int64_t>(tokens);
@@ -86,20 +83,15 @@ class GeneratorHandle {
                                    .dtype = to_weight_type(dtype),
                                    .reads_source = head == "seq2seq_lm",
                                    .context_length = context_length_};
-    return loading_.begin(GeneratorLoader::begin(to_files(files), options));
+    return begin_with(GeneratorLoader::begin(to_files(files), options));
   }
-  val begin_weight_file(std::string name, double bytes) { return loading_.begin_weight_file(name, bytes); }
-  val push(val chunk) { return loading_.push(chunk); }
-  val make_room_for_helpers(int count) { return loading_.make_room_for_helpers(count); }
-  val use_helpers(int count) { return loading_.use_helpers(count); }
-  val finish() { return loading_.finish(generator_); }
 
   // prompts: [Int32Array, ...]; options: names and values of GenerateRequest.
   val generate_begin(val prompts, val options) {
     generation_.reset();
     std::vector<std::vector<std::int32_t>> ids;
     for (std::size_t i = 0; i < prompts["length"].as<std::size_t>(); ++i) ids.push_back(to_ids(prompts[i]));
-    auto begun = Generation::begin(*generator_, ids, to_request(options));
+    auto begun = Generation::begin(*model_, ids, to_request(options));
     if (!begun.ok()) return answer(begun.error());
     generation_ = std::move(begun).value();
     return answer();
@@ -144,123 +136,89 @@ class GeneratorHandle {
     return out;
   }
 
-  // One sequence. options: {hidden_states, attentions, logits, logit_lens, head_mask, source}. Answer: CausalForwardResult's
-  // fields, those of an encoder with "encoder_" before them.
+  // One sequence. options: {hidden_states, attentions, qkv, logits, logit_lens, head_mask, cross_head_mask, encoder_head_mask,
+  // patches, source}. Answer: CausalForwardResult's fields, those of an encoder with "encoder_" before them.
   val forward(val ids, val options) {
     generation_.reset();  // the room is the same
-    CausalForwardOptions given{.output_hidden_states = optional_field<bool>(options, "hidden_states").value_or(false),
-                               .output_attentions = optional_field<bool>(options, "attentions").value_or(false),
-                               .output_logits = optional_field<bool>(options, "logits").value_or(true),
-                               .logit_lens = optional_field<std::int32_t>(options, "logit_lens").value_or(0)};
-    if (const val mask = options["head_mask"]; !mask.isUndefined()) {
-      given.head_mask = emscripten::convertJSArrayToNumberVector<float>(mask);
-    }
+    const CausalForwardOptions given{.output_hidden_states = optional_field<bool>(options, "hidden_states").value_or(false),
+                                     .output_attentions = optional_field<bool>(options, "attentions").value_or(false),
+                                     .output_qkv = optional_field<bool>(options, "qkv").value_or(false),
+                                     .output_logits = optional_field<bool>(options, "logits").value_or(true),
+                                     .logit_lens = optional_field<std::int32_t>(options, "logit_lens").value_or(0),
+                                     .head_mask = to_floats(options, "head_mask"),
+                                     .cross_head_mask = to_floats(options, "cross_head_mask"),
+                                     .encoder_head_mask = to_floats(options, "encoder_head_mask"),
+                                     .patches = to_patches(options)};
     std::vector<std::int32_t> source;
     if (const val given_source = options["source"]; !given_source.isUndefined()) source = to_ids(given_source);
-    const auto result = causal_forward(*generator_, to_ids(ids), given, source);
+    const auto result = causal_forward(*model_, to_ids(ids), given, source);
     if (!result.ok()) return answer(result.error());
-    const auto arrays = [](const std::vector<std::vector<float>>& layers) {
-      val out = val::array();
-      for (const auto& layer : layers) out.call<void>("push", to_typed_array(layer));
-      return out;
-    };
     val out = answer();
     out.set("last_hidden_state", to_typed_array(result.value().last_hidden_state));
     out.set("logits", to_typed_array(result.value().logits));
-    out.set("hidden_states", arrays(result.value().hidden_states));
-    out.set("attentions", arrays(result.value().attentions));
-    out.set("lens_ids", to_typed_array(result.value().lens_ids));
-    out.set("lens_logits", to_typed_array(result.value().lens_logits));
-    if (!generator_->encoder()) return out;
-    out.set("cross_attentions", arrays(result.value().cross_attentions));
+    set_insides(out, result.value(), "");
+    if (!model_->encoder()) return out;
     out.set("encoder_last_hidden_state", to_typed_array(result.value().source.last_hidden_state));
-    out.set("encoder_hidden_states", arrays(result.value().source.hidden_states));
-    out.set("encoder_attentions", arrays(result.value().source.attentions));
+    set_insides(out, result.value().source, "encoder_");
     return out;
   }
 
-  val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
-    return wattn::encode(generator_->tokenizer(), text, lengths, pair_text, pair_lengths, options);
-  }
-  val count(val text, val lengths, val options) const { return wattn::count(generator_->tokenizer(), text, lengths, options); }
-  val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
-    return wattn::decode(generator_->tokenizer(), ids, skip_special_tokens, clean_up_spaces);
-  }
-  val ids_to_tokens(val ids) const { return wattn::ids_to_tokens(generator_->tokenizer(), ids); }
-  val describe_tokenizer() const { return wattn::describe(generator_->tokenizer()); }
-
   // Answer: what the model is and what it needs; arena_bytes for one sequence of context_length tokens.
   val info() const {
-    const DecoderConfig& config = generator_->decoder().config();
-    const double context = static_cast<double>(generator_->context_length());
+    const DecoderConfig& config = model_->decoder().config();
+    const double context = static_cast<double>(model_->context_length());
     val out = answer();
-    out.set("model_type", val(generator_->arch().model_type));
+    out.set("model_type", val(model_->arch().model_type));
     out.set("vocab_size", static_cast<double>(config.vocab_size));
     out.set("hidden_size", static_cast<double>(config.hidden_size));
     out.set("num_hidden_layers", static_cast<double>(config.num_hidden_layers));
     out.set("num_attention_heads", static_cast<double>(config.num_attention_heads));
     out.set("num_key_value_heads", static_cast<double>(config.num_key_value_heads));
+    out.set("head_dim", static_cast<double>(config.head_dim));
     out.set("max_length", context);
     out.set("max_position_embeddings", static_cast<double>(config.max_position_embeddings));
-    out.set("token_budget", static_cast<double>(generator_->token_budget()));
+    out.set("token_budget", static_cast<double>(model_->token_budget()));
     out.set("pooled", false);
     out.set("normalize", false);
-    out.set("kernels", val(generator_->decoder().kernels().name));
-    out.set("weight_bytes", static_cast<double>(generator_->weight_bytes()));
-    out.set("arena_bytes", static_cast<double>(generator_->run_bytes(longest_room())));
+    out.set("kernels", val(model_->decoder().kernels().name));
+    out.set("weight_bytes", static_cast<double>(model_->weight_bytes()));
+    out.set("arena_bytes", static_cast<double>(model_->run_bytes(longest_room())));
     out.set("prompts", val::object());
-    if (!generator_->encoder()) return out;
-    const EncoderConfig& encoder = generator_->encoder()->config();
+    if (!model_->encoder()) return out;
+    const EncoderConfig& encoder = model_->encoder()->config();
     out.set("encoder_layers", static_cast<double>(encoder.num_hidden_layers));
     out.set("encoder_attention_heads", static_cast<double>(encoder.num_attention_heads));
+    out.set("encoder_head_dim", static_cast<double>(encoder.head_dim()));
     out.set("max_source_length", static_cast<double>(encoder.max_position_embeddings));
     return out;
   }
 
-  // For one sequence of seq tokens.
-  val summary(int seq) const { return to_summary(inspect(*generator_, seq)); }
-
  private:
   // For one sequence as long as can be.
   Room longest_room() const {
-    Room room{.places = 1, .length = generator_->context_length()};
-    if (!generator_->encoder()) return room;
+    Room room{.places = 1, .length = model_->context_length()};
+    if (!model_->encoder()) return room;
     room.sources = 1;
-    room.source_length = generator_->encoder()->config().max_position_embeddings;
+    room.source_length = model_->encoder()->config().max_position_embeddings;
     return room;
   }
 
   std::int64_t context_length_ = 0;
-  Loading<GeneratorLoader> loading_;
-  std::unique_ptr<Generator> generator_;
   std::unique_ptr<Generation> generation_;
 };
 
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(generator) {
-  emscripten::class_<GeneratorHandle>("Engine")
-      .constructor()
-      .function("gguf_files", &GeneratorHandle::gguf_files)
+  register_handle<GeneratorHandle>()
       .function("use_context_length", &GeneratorHandle::use_context_length)
       .function("begin", &GeneratorHandle::begin)
-      .function("begin_weight_file", &GeneratorHandle::begin_weight_file)
-      .function("push", &GeneratorHandle::push)
-      .function("make_room_for_helpers", &GeneratorHandle::make_room_for_helpers)
-      .function("use_helpers", &GeneratorHandle::use_helpers)
-      .function("finish", &GeneratorHandle::finish)
       .function("generate_begin", &GeneratorHandle::generate_begin)
       .function("generate_step", &GeneratorHandle::generate_step)
       .function("generate_new", &GeneratorHandle::generate_new)
       .function("generate_end", &GeneratorHandle::generate_end)
       .function("forward", &GeneratorHandle::forward)
-      .function("encode", &GeneratorHandle::encode)
-      .function("count", &GeneratorHandle::count)
-      .function("decode", &GeneratorHandle::decode)
-      .function("ids_to_tokens", &GeneratorHandle::ids_to_tokens)
-      .function("describe_tokenizer", &GeneratorHandle::describe_tokenizer)
-      .function("info", &GeneratorHandle::info)
-      .function("summary", &GeneratorHandle::summary);
+      .function("info", &GeneratorHandle::info);
 }
 
 }  // namespace wattn

@@ -1,16 +1,20 @@
 // The public types of AutoModelForCausalLM and AutoModelForSeq2SeqLM.
 import type { Tensor } from './tensor.js';
-import type { AbortSignalLike, MemoryInfo, ModelInfo, ModelInputs } from './types.js';
+import type { AbortSignalLike, ForwardOptions, LogitLens, MemoryInfo, ModelInfo, ModelInputs } from './types.js';
 
 export interface CausalForwardOptions {
   /** Default `false`. */
   output_hidden_states?: boolean;
   /** Default `false`. */
   output_attentions?: boolean;
+  /** Adds `queries`, `keys` and `values`. Default `false`. */
+  output_qkv?: boolean;
   /** Default `true`. */
   output_logits?: boolean;
   /** `[layers, heads]` or `[heads]`: what attentions are multiplied by. */
-  head_mask?: readonly number[] | readonly (readonly number[])[];
+  head_mask?: ForwardOptions['head_mask'];
+  /** Numbers put in place of the model's own, as in `ForwardOptions`; also `'final_norm.output'`. */
+  patch?: ForwardOptions['patch'];
   /**
    * So many of the tokens that each layer would choose: its output through the final norm and the head (nostalgebraist 2020). Default 0: none.
    */
@@ -29,8 +33,12 @@ export interface CausalOutput {
   hidden_states?: Tensor<'float32'>[];
   /** Of each layer: `[batch, heads, seq, seq]`. */
   attentions?: Tensor<'float32'>[];
-  /** `[layers + 1, batch, seq, logit_lens]`: ids, the likeliest first, and their logits. */
-  logit_lens?: { ids: Tensor<'int32'>; logits: Tensor<'float32'> };
+  /** Of each layer, as the scores are made of them: `[batch, heads, seq, head_dim]`. */
+  queries?: Tensor<'float32'>[];
+  /** `[batch, num_key_value_heads, seq, head_dim]`. */
+  keys?: Tensor<'float32'>[];
+  values?: Tensor<'float32'>[];
+  logit_lens?: LogitLens;
 }
 
 export interface CausalModel {
@@ -54,6 +62,20 @@ export interface Seq2SeqForwardOptions {
   output_hidden_states?: boolean;
   /** Default `false`. */
   output_attentions?: boolean;
+  /** Adds queries, keys and values of encoder, decoder and cross attention. Default `false`. */
+  output_qkv?: boolean;
+  /** What attentions are multiplied by, `[layers, heads]` or `[heads]`: the encoder's, the decoder's, those over the source. */
+  head_mask?: ForwardOptions['head_mask'];
+  decoder_head_mask?: ForwardOptions['head_mask'];
+  cross_attn_head_mask?: ForwardOptions['head_mask'];
+  /** As in `CausalForwardOptions`, of the decoder. */
+  logit_lens?: number;
+  /**
+   * Numbers put in place of the model's own, as in `ForwardOptions`. Names begin with `encoder.` or `decoder.`:
+   * `'encoder.layer.0.output'`, `'decoder.layer.1.attention.query'`, `'decoder.layer.1.cross_attention.key'` (`query`, `value`, `context`,
+   * `output`). Keys and values of cross attention are the source's, `[batch, source, width]`.
+   */
+  patch?: ForwardOptions['patch'];
   /** Ends the call with an `AbortError`, between two sequences. */
   signal?: AbortSignalLike | undefined;
 }
@@ -74,6 +96,21 @@ export interface Seq2SeqOutput {
   decoder_attentions?: Tensor<'float32'>[];
   /** `[batch, heads, target, source]`. */
   cross_attentions?: Tensor<'float32'>[];
+  /** Of each layer, as the scores are made of them: `[batch, heads, source, head_dim]`. */
+  encoder_queries?: Tensor<'float32'>[];
+  encoder_keys?: Tensor<'float32'>[];
+  encoder_values?: Tensor<'float32'>[];
+  /** `[batch, heads, target, head_dim]`. */
+  decoder_queries?: Tensor<'float32'>[];
+  decoder_keys?: Tensor<'float32'>[];
+  decoder_values?: Tensor<'float32'>[];
+  /** `[batch, heads, target, head_dim]`. */
+  cross_queries?: Tensor<'float32'>[];
+  /** `[batch, heads, source, head_dim]`. */
+  cross_keys?: Tensor<'float32'>[];
+  cross_values?: Tensor<'float32'>[];
+  /** Of the decoder. */
+  logit_lens?: LogitLens;
 }
 
 export interface Seq2SeqModel {

@@ -12,12 +12,33 @@ export interface QuantizeOptions {
 
 /** What BertViz draws. */
 export interface BertvizData {
-  /** attn: `[layers][heads][seq][seq]`. */
-  attention: { name: null; attn: number[][][][]; left_text: string[]; right_text: string[] }[];
+  /** attn: `[layers][heads][left_text][right_text]`. name: of encoder-decoders 'Encoder', 'Decoder', 'Cross'. */
+  attention: { name: string | null; attn: number[][][][]; left_text: string[]; right_text: string[] }[];
   default_filter: string;
   include_layers: number[];
   include_heads: number[];
   total_heads: number;
+}
+
+/** The tokens of one row of an encoder-decoder. */
+export interface BertvizTokens {
+  encoder_tokens?: readonly string[];
+  decoder_tokens?: readonly string[];
+}
+
+/** Of an encoder-decoder's output (`Seq2SeqOutput`) what is needed here. */
+export interface Seq2SeqAttentions {
+  encoder_attentions?: Tensor<'float32'>[];
+  decoder_attentions?: Tensor<'float32'>[];
+  cross_attentions?: Tensor<'float32'>[];
+}
+
+/** How much of each input token is in each of the decoder's tokens at the end; each row of both together adds up to 1. */
+export interface CrossRollout {
+  /** `[batch, target, target]`. */
+  target: Tensor<'float32'>;
+  /** `[batch, target, source]`. */
+  source: Tensor<'float32'>;
 }
 
 /** Of each text, beside the vectors. */

@@ -43,9 +43,13 @@ export interface SeamGenerator extends Omit<SeamEngineHandle, 'forward' | 'embed
     options: {
       hidden_states?: boolean;
       attentions?: boolean;
+      qkv?: boolean;
       logits?: boolean;
       logit_lens?: number;
-      head_mask?: Float32Array;
+      head_mask?: Float32Array | undefined; // [layers, heads]
+      cross_head_mask?: Float32Array | undefined; // the same
+      encoder_head_mask?: Float32Array | undefined; // [encoder's layers, its heads]
+      patches?: [tap: string, values: Float32Array][]; // [tokens, width]
       source?: Int32Array;
     },
   ): Answer & {
@@ -53,15 +57,33 @@ export interface SeamGenerator extends Omit<SeamEngineHandle, 'forward' | 'embed
     logits: Float32Array; // [tokens, vocab]
     hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
     attentions: Float32Array[]; // [layers] of [heads, tokens, tokens]
+    queries: Float32Array[]; // [layers] of [tokens, heads * head_dim], or empty
+    keys: Float32Array[];
+    values: Float32Array[];
     lens_ids: Int32Array; // [layers + 1, tokens, logit_lens]
     lens_logits: Float32Array;
     // Of encoder-decoders:
-    cross_attentions?: Float32Array[]; // [layers] of [heads, tokens, source]
+    cross_attentions: Float32Array[]; // [layers] of [heads, tokens, source]
+    cross_queries: Float32Array[];
+    cross_keys: Float32Array[]; // [layers] of [source, heads * head_dim]
+    cross_values: Float32Array[];
     encoder_last_hidden_state?: Float32Array; // [source, hidden]
     encoder_hidden_states?: Float32Array[];
     encoder_attentions?: Float32Array[]; // [layers] of [heads, source, source]
+    encoder_queries?: Float32Array[];
+    encoder_keys?: Float32Array[];
+    encoder_values?: Float32Array[];
   };
-  info(): ReturnType<SeamEngineHandle['info']> & { vocab_size: number; max_source_length?: number };
+  info(): ReturnType<SeamEngineHandle['info']> & {
+    vocab_size: number;
+    num_key_value_heads: number;
+    head_dim: number;
+    // Of encoder-decoders:
+    encoder_layers?: number;
+    encoder_attention_heads?: number;
+    encoder_head_dim?: number;
+    max_source_length?: number;
+  };
 }
 
 /** A call of an engine that was loaded with the head 'causal_lm'. */

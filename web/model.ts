@@ -2,8 +2,8 @@
 import { disposable } from './disposable.js';
 import { Engine } from './engine.js';
 import { RemoteEngine, loadEngine } from './remote_engine.js';
-import { describe, InputError, OutOfMemoryError } from './errors.js';
 import { readConfig, toHeadMask, toInputs, type Inputs } from './model_inputs.js';
+import { gatherPatches, LensTable, scatterAttentions, scatterHeads, scatterTokens, toPatches, zeros } from './model_rows.js';
 import { checkOptions, type Rules } from './options.js';
 import type { HeadKind, SeamEngineHandle, SeamForwardOptions } from './seam.js';
 import { Breather } from './signal.js';
@@ -14,6 +14,7 @@ const kForwardRules: Rules = {
   output_attentions: 'boolean',
   output_hidden_states: 'boolean',
   output_qkv: 'boolean',
+  logit_lens: 'index',
   head_mask: 'any',
   patch: 'any',
   signal: 'signal',
@@ -37,32 +38,6 @@ function cutRuns(kept: readonly Int32Array[], budget: number): number[][] {
 
 type SeamOutput = ReturnType<SeamEngineHandle['forward']>;
 
-type Patches = [tap: string, tensor: Tensor][];
-
-function toPatches(patch: ForwardOptions['patch'] | null, { ids }: Inputs): Patches {
-  if (patch === undefined || patch === null) return [];
-  if (typeof patch !== 'object' || Array.isArray(patch)) {
-    throw new InputError(`model: option 'patch': expected an object of tap names and Tensors, found ${describe(patch)}`);
-  }
-  return Object.entries(patch).map(([tap, tensor]) => {
-    const { dims, type } = (tensor ?? {}) as Partial<Tensor>;
-    if (type === 'float32' && dims?.length === 3 && dims[0] === ids.rows && dims[1] === ids.columns) return [tap, tensor];
-    const found = dims ? `${type} [${dims}]` : describe(tensor);
-    throw new InputError(
-      `model: option 'patch': '${tap}': expected a float32 Tensor [${ids.rows},${ids.columns},width], found ${found}`,
-    );
-  });
-}
-
-/** The rows that run, packed: [tokens, width]. */
-function gatherTokens({ data, dims }: Tensor, rows: readonly number[], { ids, kept }: Inputs): Float32Array {
-  const width = dims[2] as number;
-  const places = rows.flatMap((row) => Array.from(kept[row] as Int32Array, (column) => row * ids.columns + column));
-  const out = new Float32Array(places.length * width);
-  places.forEach((place, i) => out.set((data as Float32Array).subarray(place * width, (place + 1) * width), i * width));
-  return out;
-}
-
 function runRows(engine: Engine, { ids, types, kept }: Inputs, rows: readonly number[], options: SeamForwardOptions): SeamOutput {
   const starts = new Int32Array(rows.length + 1);
   rows.forEach((row, i) => (starts[i + 1] = (starts[i] as number) + (kept[row] as Int32Array).length));
@@ -77,72 +52,6 @@ function runRows(engine: Engine, { ids, types, kept }: Inputs, rows: readonly nu
     }),
   );
   return engine.call((handle) => handle.forward(inputIds, typeIds, positions, starts, options));
-}
-
-/** The packed rows of one run, [tokens, hidden], to their places in out, [batch, seq, hidden]. */
-function scatterTokens(
-  out: Float32Array,
-  packed: Float32Array,
-  rows: readonly number[],
-  { ids, kept }: Inputs,
-  hidden: number,
-): void {
-  let from = 0;
-  for (const row of rows) {
-    for (const column of kept[row] as Int32Array) {
-      out.set(packed.subarray(from, from + hidden), (row * ids.columns + column) * hidden);
-      from += hidden;
-    }
-  }
-}
-
-/** Sequence after sequence [heads, n, n] to their places in out, [batch, heads, seq, seq]. */
-function scatterAttentions(
-  out: Float32Array,
-  packed: Float32Array,
-  rows: readonly number[],
-  { ids, kept }: Inputs,
-  heads: number,
-): void {
-  const seq = ids.columns;
-  let from = 0;
-  for (const row of rows) {
-    const columns = kept[row] as Int32Array;
-    for (let head = 0; head < heads; ++head) {
-      for (const query of columns) {
-        const base = ((row * heads + head) * seq + query) * seq;
-        for (const key of columns) out[base + key] = packed[from++] as number;
-      }
-    }
-  }
-}
-
-/** The packed rows of one run, [tokens, heads * head_dim], to their places in out, [batch, heads, seq, head_dim]. */
-function scatterHeads(
-  out: Float32Array,
-  packed: Float32Array,
-  rows: readonly number[],
-  { ids, kept }: Inputs,
-  heads: number,
-  hidden: number,
-): void {
-  const size = hidden / heads;
-  let from = 0;
-  for (const row of rows) {
-    for (const column of kept[row] as Int32Array) {
-      for (let head = 0; head < heads; ++head, from += size) {
-        out.set(packed.subarray(from, from + size), ((row * heads + head) * ids.columns + column) * size);
-      }
-    }
-  }
-}
-
-function zeros(what: string, count: number): Float32Array {
-  try {
-    return new Float32Array(count);
-  } catch (cause) {
-    throw new OutOfMemoryError(`${what}: expected ${4 * count} bytes for it, and they were not to be had`, { cause });
-  }
 }
 
 /** Of [batch, seq, labels] the logits of one label, [batch, seq]. */
@@ -170,8 +79,9 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
     for (const [name, list] of Object.entries(perHead))
       for (let i = 0; i < layers; ++i) list.push(zeros(name, batch * seq * hidden));
   }
-  const headMask = toHeadMask(options.head_mask, layers, heads);
-  const patches = toPatches(options.patch, inputs);
+  const headMask = toHeadMask('head_mask', options.head_mask, layers, heads);
+  const patches = toPatches(options.patch, () => inputs);
+  const lens = options.logit_lens ? new LensTable(inputs, layers + 1, options.logit_lens) : undefined;
   let pooler: Float32Array | undefined;
   let logits: Tensor<'float32'> | undefined;
   const breather = new Breather();
@@ -181,15 +91,19 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
       hidden_states: wantStates,
       attentions: wantAttentions,
       qkv: options.output_qkv ?? false,
+      logit_lens: options.logit_lens ?? 0,
       head_mask: headMask,
-      patches: patches.map(([tap, tensor]) => [tap, gatherTokens(tensor, rows, inputs)]),
+      patches: gatherPatches(patches, rows),
     });
     scatterTokens(last, output.last_hidden_state, rows, inputs, hidden);
     states.forEach((state, i) => scatterTokens(state, output.hidden_states[i] as Float32Array, rows, inputs, hidden));
     for (const name of ['queries', 'keys', 'values'] as const) {
-      perHead[name].forEach((layer, i) => scatterHeads(layer, output[name][i] as Float32Array, rows, inputs, heads, hidden));
+      perHead[name].forEach((layer, i) =>
+        scatterHeads(layer, output[name][i] as Float32Array, rows, inputs, heads, hidden / heads),
+      );
     }
-    attentions.forEach((layer, i) => scatterAttentions(layer, output.attentions[i] as Float32Array, rows, inputs, heads));
+    attentions.forEach((layer, i) => scatterAttentions(layer, output.attentions[i] as Float32Array, rows, inputs, inputs, heads));
+    lens?.put(rows, output);
     if (output.logits.length > 0) {
       // One row of labels a sequence or a token.
       const tokens = output.last_hidden_state.length / hidden;
@@ -218,6 +132,7 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
       out[name] = perHead[name].map((layer) => new Tensor('float32', layer, dims));
     }
   }
+  if (lens) out.logit_lens = lens.toOutput();
   if (wantAttentions) out.attentions = attentions.map((layer) => new Tensor('float32', layer, [batch, heads, seq, seq]));
   return out;
 }

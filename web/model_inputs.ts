@@ -87,7 +87,12 @@ export function toInputs(inputs: ModelInputs): Inputs {
 }
 
 /** @internal Of `[layers, heads]` or `[heads]`: the former, flat. */
-export function toHeadMask(mask: ForwardOptions['head_mask'] | null, layers: number, heads: number): Float32Array | undefined {
+export function toHeadMask(
+  name: string,
+  mask: ForwardOptions['head_mask'] | null,
+  layers: number,
+  heads: number,
+): Float32Array | undefined {
   if (mask === undefined || mask === null) return undefined;
   const tensor = mask as Partial<Tensor>;
   const isList = Array.isArray(mask);
@@ -96,7 +101,7 @@ export function toHeadMask(mask: ForwardOptions['head_mask'] | null, layers: num
   const fits = dims.at(-1) === heads && (dims.length === 1 || (dims.length === 2 && dims[0] === layers));
   if (!fits || flat.length !== dims.reduce((a, b) => a * b, 1) || !flat.every(Number.isFinite)) {
     throw new InputError(
-      `model: option 'head_mask': expected finite numbers [${layers}, ${heads}] or [${heads}], found ${describe(mask)} [${dims}]`,
+      `model: option '${name}': expected finite numbers [${layers}, ${heads}] or [${heads}], found ${describe(mask)} [${dims}]`,
     );
   }
   return Float32Array.from({ length: layers * heads }, (_, i) => flat[i % flat.length]);

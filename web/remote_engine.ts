@@ -247,10 +247,14 @@ export class RemoteEngine implements AnyEngine {
 
   async forward(inputs: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
     const { signal, ...rest } = options;
-    const output = await this.ask({ type: 'forward', inputs, options: rest }, { signal: signal ?? undefined });
+    const { logit_lens: lens, ...output } = await this.ask(
+      { type: 'forward', inputs, options: rest },
+      { signal: signal ?? undefined },
+    );
     const revive = ({ type, data, dims }: Tensor) => new Tensor(type, data, dims);
     for (const [key, value] of Object.entries(output))
       output[key] = Array.isArray(value) ? value.map(revive) : revive(value as Tensor);
+    if (lens) output.logit_lens = { ids: revive(lens.ids), logits: revive(lens.logits) };
     return output;
   }
 

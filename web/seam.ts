@@ -73,6 +73,7 @@ export interface SeamForwardOptions {
   hidden_states?: boolean;
   attentions?: boolean;
   qkv?: boolean;
+  logit_lens?: number; // tokens a layer and position, of a masked_lm head
   head_mask?: Float32Array | undefined; // [layers, heads]
   patches?: [tap: string, values: Float32Array][]; // [tokens, width]
 }
@@ -143,6 +144,8 @@ export interface SeamEngineHandle extends SeamTokenizer {
     queries: Float32Array[]; // [layers] of [tokens, hidden], or empty
     keys: Float32Array[];
     values: Float32Array[];
+    lens_ids: Int32Array; // [layers + 1, tokens, logit_lens]
+    lens_logits: Float32Array;
   };
   tokens_to_string(tokens: string[]): Answer & { text: string };
   token_to_id(token: string): Answer & { id: number }; // -1: none

@@ -337,8 +337,19 @@ export interface ForwardOptions {
    * another shape is an `InputError`.
    */
   patch?: { readonly [tap: string]: Tensor };
+  /**
+   * So many of the tokens that each layer would put in each place: its output through the head (nostalgebraist 2020). Default 0: none.
+   * Of `AutoModelForMaskedLM` alone, elsewhere an `InputError`.
+   */
+  logit_lens?: number;
   /** Ends the call with an `AbortError`, between two runs. */
   signal?: AbortSignalLike | undefined;
+}
+
+/** `[layers + 1, batch, seq, logit_lens]`, of the embeddings and each layer: ids, the likeliest first, and their logits. */
+export interface LogitLens {
+  ids: Tensor<'int32'>;
+  logits: Tensor<'float32'>;
 }
 
 export interface ModelOutput {
@@ -359,6 +370,7 @@ export interface ModelOutput {
   queries?: Tensor<'float32'>[];
   keys?: Tensor<'float32'>[];
   values?: Tensor<'float32'>[];
+  logit_lens?: LogitLens;
 }
 
 /** `await model({ input_ids, attention_mask }, options)`. */

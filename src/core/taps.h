@@ -19,10 +19,10 @@ class Taps {
   virtual ~Taps() = default;
   // The view is valid during the call only.
   virtual void on_tensor(const TapPoint& point, const TensorView& tensor) = 0;
-  // Before on_tensor, for tensors of packed tokens: rows [tokens, width], stride apart, whose numbers may be replaced.
-  virtual void patch(const TapPoint&, float* /*rows*/, std::int64_t /*width*/, std::int64_t /*stride*/) {}
-  // What a layer's attention probabilities are multiplied by, [heads]; null for nothing.
-  virtual const float* head_mask(int /*layer*/) { return nullptr; }
+  // Before on_tensor, for tensors of packed tokens: rows [count, width], stride apart, whose numbers may be replaced.
+  virtual void patch(const TapPoint&, float* /*rows*/, std::int64_t /*count*/, std::int64_t /*width*/, std::int64_t /*stride*/) {}
+  // What the attention probabilities of that name and layer are multiplied by, [heads]; null for nothing.
+  virtual const float* head_mask(const TapPoint& /*probs*/) { return nullptr; }
 };
 
 // "layer.3.attention.probs", "embeddings.output".

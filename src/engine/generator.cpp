@@ -72,7 +72,7 @@ Result<void> Generator::make_room(const Room& room) {
   return {};
 }
 
-Result<const float*> Generator::read_source(std::int64_t place, std::span<const std::int32_t> ids, Taps* taps) {
+Result<const float*> Generator::read_source(std::int64_t place, std::span<const std::int32_t> ids, Taps* taps, Taps* decoder_taps) {
   if (ids.empty()) return input_error("source: expected one token at least, found none");
   Batch batch;
   batch.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
@@ -84,7 +84,7 @@ Result<const float*> Generator::read_source(std::int64_t place, std::span<const 
   arena_.rewind(room_);
   encoder_->forward(team_, batch, arena_, states_, taps);
   arena_.rewind(room_);
-  decoder_.remember(team_, states_, batch.tokens(), place, memory_, arena_);
+  decoder_.remember(team_, states_, batch.tokens(), place, memory_, arena_, decoder_taps);
   return static_cast<const float*>(states_);
 }
 

@@ -57,9 +57,9 @@ class Generator {
   // Makes room, before the first run in it; what was there is gone. An OutOfMemoryError names the bytes.
   Result<void> make_room(const Room& room);
 
-  // Has the encoder read a source, whose place it becomes; a batch names it in `sources`. taps may look on. states: [tokens,
-  // hidden], valid until the next call.
-  Result<const float*> read_source(std::int64_t place, std::span<const std::int32_t> ids, Taps* taps);
+  // Has the encoder read a source, whose place it becomes; a batch names it in `sources`. taps see the encoder, decoder_taps the
+  // keys and values of cross attention. states: [tokens, hidden], valid until the next call.
+  Result<const float*> read_source(std::int64_t place, std::span<const std::int32_t> ids, Taps* taps, Taps* decoder_taps);
 
   // Reads at most token_budget() tokens into their places; hidden [tokens, hidden], after the final norm, is valid until the next
   // call. Ids, places and positions are checked.

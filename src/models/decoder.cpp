@@ -122,7 +122,7 @@ void Decoder::attention(const Pass& pass, int index, const float* x, float* out)
   CausalTerms terms;
   terms.scaled = config_.scaled_scores;
   if (distance_bias_.values) terms.bias = &distance_bias_;
-  if (taps) terms.head_mask = taps->head_mask(index);
+  if (taps) terms.head_mask = taps->head_mask({"attention.probs", index});
   if (config_.is_local(index)) terms.window = config_.local_window;
   const CausalTokens places{batch.seq_start, batch.position_ids, batch.places};
   causal_attention(compute, cache, terms, places, work.qkv, index, work.attention, work.context, taps);
@@ -136,11 +136,14 @@ void Decoder::cross_attention(const Pass& pass, int index, const float* x, float
   const auto& [compute, batch, cache, memory, work, taps] = pass;
   const std::int64_t tokens = batch.tokens();
   linear(compute, layer.cross_query, x, tokens, Activation::kNone, work.linear, work.qkv);
-  LayerTaps{taps, index, tokens}.rows("cross_attention.query", work.qkv, config_.query_width());
+  const LayerTaps tap{taps, index, tokens};
+  tap.rows("cross_attention.query", work.qkv, config_.query_width());
   CausalTerms terms;
   terms.scaled = config_.scaled_scores;
+  if (taps) terms.head_mask = taps->head_mask({"cross_attention.probs", index});
   const CrossTokens looks{batch.seq_start, batch.sources, memory->lengths};
   wattn::cross_attention(compute, memory->cache, terms, looks, work.qkv, index, work.attention, work.context, taps);
+  tap.rows("cross_attention.context", work.context, config_.query_width());
   linear(compute, layer.cross_output, work.context, tokens, Activation::kNone, work.linear, out);
 }
 
@@ -156,14 +159,18 @@ std::uint64_t Decoder::remember_bytes(std::int64_t tokens) const {
   return measure.used();
 }
 
-void Decoder::remember(ThreadTeam& team, const float* states, std::int64_t tokens, std::int64_t place, Memory& memory,
-                       Arena& arena) const {
+void Decoder::remember(ThreadTeam& team, const float* states, std::int64_t tokens, std::int64_t place, Memory& memory, Arena& arena,
+                       Taps* taps) const {
   const ThreadTeam::Awake awake(team);
-  float* keys_values = arena.take<float>(tokens * 2 * config_.query_width());
+  const std::int64_t width = config_.query_width();
+  float* keys_values = arena.take<float>(tokens * 2 * width);
   const LinearScratch scratch = take_linear_scratch(arena, type_, tokens, config_.hidden_size);
   for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
     linear({*kernels_, team}, layers_[static_cast<std::size_t>(i)].cross_keys_values, states, tokens, Activation::kNone, scratch,
            keys_values);
+    const LayerTaps tap{taps, static_cast<int>(i), tokens};
+    tap.columns("cross_attention.key", keys_values, 2 * width, 0, width);
+    tap.columns("cross_attention.value", keys_values, 2 * width, width, width);
     store_source(memory.cache, place, i, keys_values, tokens);
   }
   memory.lengths[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(tokens);

@@ -176,8 +176,10 @@ class Decoder {
   Cache take_cache(Arena& arena, std::int64_t places, std::int64_t length) const;
   // Room for so many sources of up to length tokens.
   Memory take_memory(Arena& arena, std::int64_t places, std::int64_t length) const;
-  // Puts an encoder's states, [tokens, hidden], into a place; the arena has remember_bytes() free.
-  void remember(ThreadTeam& team, const float* states, std::int64_t tokens, std::int64_t place, Memory& memory, Arena& arena) const;
+  // Puts an encoder's states, [tokens, hidden], into a place; the arena has remember_bytes() free. Taps seen:
+  // "layer.N.cross_attention.{key,value}", which may be patched.
+  void remember(ThreadTeam& team, const float* states, std::int64_t tokens, std::int64_t place, Memory& memory, Arena& arena,
+                Taps* taps) const;
   std::uint64_t remember_bytes(std::int64_t tokens) const;
   // Bytes forward() takes from its arena for batches within these limits; length: of the cache, or of a longer source.
   std::uint64_t forward_bytes(std::int64_t max_tokens, std::int64_t length, int threads) const;
@@ -185,8 +187,8 @@ class Decoder {
   // hidden: [tokens, hidden], after the final norm. The batch's ids, positions and places were checked; arena has forward_bytes()
   // free. memory: what cross attention looks at, null without it; the batch says at which of its places. Taps seen:
   // "embeddings.output", "layer.N.attention.{query,key,value,probs,context,output}", "layer.N.intermediate", "layer.N.output",
-  // "final_norm.output", and "layer.N.cross_attention.{query,probs,output}"; all but probs may be patched. Queries and keys are
-  // shown with their positions.
+  // "final_norm.output", and "layer.N.cross_attention.{query,probs,context,output}"; all but probs may be patched. Queries and keys
+  // are shown with their positions.
   void forward(ThreadTeam& team, const DecoderBatch& batch, Cache& cache, const Memory* memory, Arena& arena, float* hidden,
                Taps* taps) const;
 

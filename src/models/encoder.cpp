@@ -173,7 +173,7 @@ void Encoder::attention(const Pass& pass, int index, const float* x, float* out)
   tap.columns("attention.value", work.qkv, 3 * inner, 2 * inner, inner);
   AttentionTerms terms;
   terms.scaled = config_.scaled_scores;
-  if (taps) terms.head_mask = taps->head_mask(index);
+  if (taps) terms.head_mask = taps->head_mask({"attention.probs", index});
   if (local) terms.window = config_.local_window;
   if (distance_bias_.values) terms.bias = &distance_bias_;
   if (config_.distances == Distances::kDisentangled) {
@@ -204,6 +204,10 @@ void Encoder::feed_forward(const Pass& pass, int index, const float* x, float* o
   }
   LayerTaps{taps, index, batch.tokens()}.rows("intermediate", intermediate, ffn);
   linear(compute, layer.output, intermediate, batch.tokens(), Activation::kNone, work.linear, out);
+}
+
+void Encoder::final_norm(ThreadTeam& team, float* rows, std::int64_t count) const {
+  if (config_.norms == NormPlacement::kPre) normalise({*kernels_, team}, config_.norm, final_norm_, rows, count, rows);
 }
 
 void Encoder::pooler(const Batch& batch, const float* hidden, float* pooled) const {

@@ -170,6 +170,9 @@ class Encoder {
   // "attention.output" is x after the attention's residual (and norm, when that comes after).
   void forward(ThreadTeam& team, const Batch& batch, Arena& arena, float* hidden, Taps* taps) const;
 
+  // rows of a layer's output as a head wants them; in place.
+  void final_norm(ThreadTeam& team, float* rows, std::int64_t count) const;
+
   // pooled: [batch, hidden] = tanh(W h_0 + b), h_0 the first token of each sequence. Needs has_pooler().
   void pooler(const Batch& batch, const float* hidden, float* pooled) const;
 

@@ -17,13 +17,13 @@ struct LayerTaps {
 
   void rows(const char* name, float* data, std::int64_t width) const {
     if (!taps) return;
-    taps->patch({name, layer}, data, width, width);
+    taps->patch({name, layer}, data, tokens, width, width);
     show(name, data, width);
   }
   // Columns first .. first + width of rows stride wide.
   void columns(const char* name, float* data, std::int64_t stride, std::int64_t first, std::int64_t width) const {
     if (!taps) return;
-    taps->patch({name, layer}, data + first, width, stride);
+    taps->patch({name, layer}, data + first, tokens, width, stride);
     std::vector<float> copy(static_cast<std::size_t>(tokens * width));
     for (std::int64_t i = 0; i < tokens; ++i) std::copy_n(data + i * stride + first, width, copy.begin() + i * width);
     show(name, copy.data(), width);

@@ -1,4 +1,5 @@
-// causal_forward: a decoder over token ids, with its insides and its logits on request (transformers' AutoModelForCausalLM).
+// causal_forward: a decoder over token ids, with its insides and its logits on request (transformers' AutoModelForCausalLM and
+// AutoModelForSeq2SeqLM).
 #pragma once
 
 #include <cstdint>
@@ -6,35 +7,31 @@
 #include <vector>
 
 #include "engine/generator.h"
-#include "tasks/forward.h"
+#include "tasks/insides.h"
 
 namespace wattn {
 
 struct CausalForwardOptions {
   bool output_hidden_states = false;
   bool output_attentions = false;
+  bool output_qkv = false;
   bool output_logits = true;
-  std::int64_t logit_lens = 0;     // tokens for each layer and position; 0: none
-  std::vector<float> head_mask{};  // [layers, heads], times the attentions; empty: none
+  std::int64_t logit_lens = 0;             // tokens for each layer of the decoder and position; 0: none
+  std::vector<float> head_mask{};          // [layers, heads], times the decoder's attentions; empty: none
+  std::vector<float> cross_head_mask{};    // the same of cross attention
+  std::vector<float> encoder_head_mask{};  // [encoder's layers, its heads]
+  std::vector<Patch> patches{};            // of an encoder-decoder each with "encoder." or "decoder." before
 };
 
 // What the encoder of an encoder-decoder made of the source.
-struct SourceResult {
-  std::vector<float> last_hidden_state;           // [source, hidden]
-  std::vector<std::vector<float>> hidden_states;  // [layers + 1] of [source, hidden]
-  std::vector<std::vector<float>> attentions;     // [layers] of [heads, source, source]
+struct SourceResult : Insides {
+  std::vector<float> last_hidden_state;  // [source, hidden]
 };
 
 // Of one sequence.
-struct CausalForwardResult {
+struct CausalForwardResult : Insides {
   std::vector<float> last_hidden_state;  // [tokens, hidden]
   std::vector<float> logits;             // [tokens, vocab]
-  std::vector<std::vector<float>>
-      hidden_states;  // [layers + 1] of [tokens, hidden]: the embeddings, each layer, the last after the norm
-  std::vector<std::vector<float>> attentions;  // [layers] of [heads, tokens, tokens]
-  std::vector<std::int32_t> lens_ids;          // [layers + 1, tokens, logit_lens] the likeliest by final norm and head, best first
-  std::vector<float> lens_logits;              // the same
-  std::vector<std::vector<float>> cross_attentions;  // [layers] of [heads, tokens, source]; empty without a source
   SourceResult source;
 };
 

@@ -2,92 +2,38 @@
 
 #include <algorithm>
 #include <numeric>
-#include <optional>
 
 namespace wattn {
 namespace {
 
-constexpr std::string_view kQkv[] = {"attention.query", "attention.key", "attention.value"};
+// Rows that the head sees at a time: their logits are as wide as the vocabulary.
+constexpr std::int64_t kLensRows = 16;
 
-// The width of a tap that can be patched; 0 for any other name.
-std::int64_t patch_width(const EncoderConfig& config, std::string_view tap) {
-  if (tap == "embeddings.output" || (tap == "final_norm.output" && config.norms == NormPlacement::kPre)) return config.hidden_size;
-  for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
-    const std::string prefix = "layer." + std::to_string(layer) + ".";
-    if (!tap.starts_with(prefix)) continue;
-    const std::string_view name = tap.substr(prefix.size());
-    if (name == "intermediate") return config.intermediate_size;
-    if (name == "output" || name == "attention.output" || name == "attention.context") return config.hidden_size;
-    if (std::find(std::begin(kQkv), std::end(kQkv), name) != std::end(kQkv)) return config.hidden_size;
-  }
-  return 0;
+Result<void> check_lens(const Engine& engine, std::int64_t count) {
+  if (count == 0) return {};
+  if (engine.head() && engine.head()->kind() == HeadKind::kMaskedLm) return check_logit_lens(count, engine.head()->labels());
+  return input_error("logit_lens: expected a model with a head over the vocabulary (ForMaskedLM), found one without");
 }
 
-Result<void> check_options(const EncoderConfig& config, std::int64_t tokens, const ForwardOptions& options) {
-  const std::int64_t heads = config.num_hidden_layers * config.num_attention_heads;
-  if (!options.head_mask.empty() && static_cast<std::int64_t>(options.head_mask.size()) != heads) {
-    return input_error("head_mask: expected [" + std::to_string(config.num_hidden_layers) + ", " +
-                       std::to_string(config.num_attention_heads) + "] numbers, found " + std::to_string(options.head_mask.size()));
-  }
-  for (const Patch& patch : options.patches) {
-    const std::int64_t width = patch_width(config, patch.tap);
-    if (width == 0) {
-      return input_error(
-          "patch: expected embeddings.output, layer.N.attention.query, .key, .value, .context, .output, "
-          "layer.N.intermediate or layer.N.output with N below " +
-          std::to_string(config.num_hidden_layers) + ", found '" + patch.tap + "'");
-    }
-    if (static_cast<std::int64_t>(patch.values.size()) != tokens * width) {
-      return input_error("patch: '" + patch.tap + "': expected " + std::to_string(width) + " numbers for each of " +
-                         std::to_string(tokens) + " tokens, found " + std::to_string(patch.values.size()) + " in all");
-    }
+// states: [tokens, hidden] of one layer.
+Result<void> look_through_lens(Engine& engine, const std::vector<float>& states, std::int64_t count, Insides& out) {
+  const std::int64_t hidden = engine.encoder().config().hidden_size;
+  const auto tokens = static_cast<std::int64_t>(states.size()) / hidden;
+  std::vector<float> rows, logits;
+  std::vector<std::int32_t> order, numbers(static_cast<std::size_t>(kLensRows));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  for (std::int64_t first = 0; first < tokens; first += kLensRows) {
+    const std::int64_t some = std::min(kLensRows, tokens - first);
+    rows.assign(states.begin() + first * hidden, states.begin() + (first + some) * hidden);
+    engine.encoder().final_norm(engine.team(), rows.data(), some);
+    logits.clear();
+    const auto first_numbers = std::span<const std::int32_t>(numbers).first(static_cast<std::size_t>(some));
+    if (auto ran = engine.run_head(rows.data(), {}, first_numbers, logits); !ran.ok()) return ran;
+    const auto vocab = static_cast<std::size_t>(engine.head()->labels());
+    for (std::size_t i = 0; i < logits.size(); i += vocab) add_likeliest({&logits[i], vocab}, count, order, out);
   }
   return {};
 }
-
-class Collector : public Taps {
- public:
-  Collector(const ForwardOptions& options, const EncoderConfig& config, ForwardResult& result)
-      : options_(options), config_(config), result_(result) {
-    const auto layers = static_cast<std::size_t>(config.num_hidden_layers);
-    if (options.output_attentions) result.attentions.resize(layers);
-    for (auto& one : result.qkv) one.resize(options.output_qkv ? layers : 0);
-  }
-
-  void on_tensor(const TapPoint& point, const TensorView& tensor) override {
-    const auto append_to = [&](std::vector<float>& out) {
-      const std::int64_t count = num_elements({tensor.shape.begin(), tensor.shape.end()}).value_or(0);
-      out.insert(out.end(), tensor.data, tensor.data + count);
-    };
-    if (options_.output_hidden_states && (point.name == "embeddings.output" || point.name == "output")) {
-      append_to(result_.hidden_states.emplace_back());
-    }
-    if (options_.output_attentions && point.name == "attention.probs") append_to(result_.attentions[point.layer]);
-    for (int i = 0; options_.output_qkv && i < 3; ++i) {
-      if (point.name == kQkv[i]) append_to(result_.qkv[i][point.layer]);
-    }
-  }
-
-  void patch(const TapPoint& point, float* rows, std::int64_t width, std::int64_t stride) override {
-    if (options_.patches.empty()) return;
-    const std::string name = to_string(point);
-    for (const Patch& patch : options_.patches) {
-      if (patch.tap != name) continue;
-      for (auto from = patch.values.begin(); from != patch.values.end(); from += width, rows += stride)
-        std::copy_n(from, width, rows);
-      return;
-    }
-  }
-
-  const float* head_mask(int layer) override {
-    return options_.head_mask.empty() ? nullptr : options_.head_mask.data() + layer * config_.num_attention_heads;
-  }
-
- private:
-  const ForwardOptions& options_;
-  const EncoderConfig& config_;
-  ForwardResult& result_;
-};
 
 }  // namespace
 
@@ -95,13 +41,23 @@ Result<ForwardResult> forward(Engine& engine, const Batch& batch, const ForwardO
   ForwardResult result;
   const Encoder& encoder = engine.encoder();
   const EncoderConfig& config = encoder.config();
-  if (auto checked = check_options(config, batch.tokens(), options); !checked.ok()) return checked.error();
-  const bool looks = options.output_hidden_states || options.output_attentions || options.output_qkv;
-  std::optional<Collector> collector;
-  if (looks || !options.head_mask.empty() || !options.patches.empty()) collector.emplace(options, config, result);
-  const auto hidden = engine.run(batch, collector ? &*collector : nullptr);
+  const Asked asked{.hidden_states = options.output_hidden_states || options.logit_lens > 0,
+                    .attentions = options.output_attentions,
+                    .qkv = options.output_qkv,
+                    .head_mask = options.head_mask,
+                    .patches = options.patches};
+  const StackShape shape = stack_shape(config);
+  if (auto e = check_asked(asked, shape, batch.tokens(), 0); !e.ok()) return e.error();
+  if (auto e = check_lens(engine, options.logit_lens); !e.ok()) return e.error();
+  Collector collector(asked, shape, 0, result);
+  const auto hidden = engine.run(batch, collector.taps());
   if (!hidden.ok()) return hidden.error();
   result.last_hidden_state.assign(hidden.value(), hidden.value() + batch.tokens() * config.hidden_size);
+  for (const auto& states : result.hidden_states) {
+    if (options.logit_lens == 0) break;
+    if (auto e = look_through_lens(engine, states, options.logit_lens, result); !e.ok()) return e.error();
+  }
+  if (!options.output_hidden_states) result.hidden_states.clear();
   // As transformers has it: the last of them has passed the final norm.
   if (options.output_hidden_states) result.hidden_states.back() = result.last_hidden_state;
   if (encoder.has_pooler()) {

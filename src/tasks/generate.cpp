@@ -119,7 +119,7 @@ Result<std::unique_ptr<Generation>> Generation::begin(Generator& generator, cons
   }
   if (auto e = generator.make_room(room); !e.ok()) return e.error();
   for (std::size_t i = 0; generator.encoder() && i < prompts.size(); ++i) {
-    if (auto e = generator.read_source(static_cast<std::int64_t>(i), prompts[i], nullptr); !e.ok()) return e.error();
+    if (auto e = generator.read_source(static_cast<std::int64_t>(i), prompts[i], nullptr, nullptr); !e.ok()) return e.error();
   }
   if (auto e = out->read_prompts(); !e.ok()) return e.error();
   return out;

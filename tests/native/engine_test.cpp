@@ -1,26 +1,9 @@
-// Loading: every way a model's files can be wrong is an error that names the file and the field. Running: the arena is
-// the only memory.
+// Loading: every way a model's files can be wrong is an error that names the file and the field.
 #include "engine.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-#include <new>
-
 #include "native/support/engines.h"
-
-namespace {
-std::size_t allocations = 0;
-}  // namespace
-
-// Counts every allocation of this program.
-void* operator new(std::size_t bytes) {
-  ++allocations;
-  return std::malloc(bytes ? bytes : 1);
-}
-void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return operator new(bytes); }
-void operator delete(void* block) noexcept { std::free(block); }
-void operator delete(void* block, std::size_t) noexcept { std::free(block); }
 
 namespace wattn {
 namespace {
@@ -168,19 +151,6 @@ TEST_F(Loading, NamesATensorWhoseShapeTheConfigDoesNotExpect) {
   const auto result = load_engine(files, golden("bert-tiny/model"));
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().message.find("expected shape [72"), std::string::npos) << result.error().message;
-}
-
-TEST(Engine, AllocatesNothingInsideARun) {
-  const auto engine = load_engine(golden("bert-tiny/model"));
-  Batch batch;
-  for (int length = 1; length < 40; length += 3) {
-    batch.add_sequence(std::vector<std::int32_t>(static_cast<std::size_t>(length), 7),
-                       std::vector<std::int32_t>(static_cast<std::size_t>(length), 0));
-  }
-  ASSERT_TRUE(engine.value()->run(batch, nullptr).ok());  // makes the arena
-  const std::size_t before = allocations;
-  ASSERT_TRUE(engine.value()->run(batch, nullptr).ok());
-  EXPECT_EQ(allocations, before);
 }
 
 TEST(Engine, RefusesMoreTokensThanItsArenaHolds) {

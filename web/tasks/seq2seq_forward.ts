@@ -1,92 +1,84 @@
-// An encoder-decoder's forward pass over rows of ids (AutoModelForSeq2SeqLM); a task, so that it runs in workers as tasks do.
+// AutoModelForSeq2SeqLM: options checked, rows of ids cut out, results laid out; decoder_forward.ts runs.
 import type { Seq2SeqForwardOptions, Seq2SeqInputs, Seq2SeqModel, Seq2SeqOutput } from '../causal_types.js';
 import { disposable } from '../disposable.js';
 import type { AnyEngine } from '../engine.js';
 import { InputError } from '../errors.js';
-import { alone, callGenerator, type SeamGenerator } from '../generate_seam.js';
-import { readConfig, toInputs, type Inputs } from '../model_inputs.js';
+import { readConfig, toHeadMask, toInputs, type Inputs } from '../model_inputs.js';
+import { gatherPatches, LensTable, toPatches } from '../model_rows.js';
 import { checkOptions, type Rules } from '../options.js';
-import { Breather } from '../signal.js';
-import { Tensor } from '../tensor.js';
-import type { ModelInfo, ModelInputs } from '../types.js';
-import { makeTable, putAttentions } from './causal_forward.js';
-import type { Task } from './task.js';
+import type { ModelInputs } from '../types.js';
+import { idsOf, Layout, type Info, type Item, type Options, type Result } from './decoder_forward.js';
 
-const kRules: Rules = { output_hidden_states: 'boolean', output_attentions: 'boolean', signal: 'signal' };
-
-interface Item {
-  ids: Int32Array;
-  source: Int32Array;
-}
-interface Options {
-  hidden_states: boolean;
-  attentions: boolean;
-}
-/** Of one row, its masked columns left out. */
-type Result = Omit<ReturnType<SeamGenerator['forward']>, 'code' | 'message'>;
-
-export const seq2seqForward: Task<Item, Options, Result> = {
-  head: 'seq2seq_lm',
-  prepare: () => {
-    throw new TypeError('seq2seq-forward has no pipeline');
-  },
-  async run(engine, items, options, { signal }) {
-    const breather = new Breather();
-    const out: Result[] = [];
-    for (const { ids, source } of items) {
-      await breather.breathe(signal);
-      const row = async () => {
-        const {
-          code: _code,
-          message: _message,
-          ...result
-        } = callGenerator(engine, (handle) => handle.forward(ids, { ...options, source }));
-        return result;
-      };
-      out.push(await alone(engine, row));
-    }
-    return out;
-  },
+const kRules: Rules = {
+  output_hidden_states: 'boolean',
+  output_attentions: 'boolean',
+  output_qkv: 'boolean',
+  head_mask: 'any',
+  decoder_head_mask: 'any',
+  cross_attn_head_mask: 'any',
+  logit_lens: 'index',
+  patch: 'any',
+  signal: 'signal',
 };
 
-type Info = ModelInfo & { vocab_size: number; encoder_layers: number; encoder_attention_heads: number };
+/** What such a model says of its encoder too. */
+type BothInfo = Info & { encoder_layers: number; encoder_attention_heads: number; encoder_head_dim: number };
 
-function layOut(source: Inputs, target: Inputs, options: Options, info: Info, results: Result[]): Seq2SeqOutput {
-  const batch = source.ids.rows;
-  const { hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, vocab_size: vocab } = info;
-  const rows = (inputs: Inputs, width: number, of: (result: Result) => Float32Array) => {
-    const table = makeTable(inputs, width);
-    results.forEach((result, row) => table.put(row, of(result)));
-    return new Tensor('float32', table.data, [batch, inputs.ids.columns, width]);
+function toOptions(asked: Seq2SeqForwardOptions, info: BothInfo): Options {
+  const { num_hidden_layers: layers, num_attention_heads: heads } = info;
+  return {
+    hidden_states: asked.output_hidden_states ?? false,
+    attentions: asked.output_attentions ?? false,
+    qkv: asked.output_qkv ?? false,
+    logit_lens: asked.logit_lens ?? 0,
+    head_mask: toHeadMask('decoder_head_mask', asked.decoder_head_mask, layers, heads),
+    cross_head_mask: toHeadMask('cross_attn_head_mask', asked.cross_attn_head_mask, layers, heads),
+    encoder_head_mask: toHeadMask('head_mask', asked.head_mask, info.encoder_layers, info.encoder_attention_heads),
   };
-  const states = (inputs: Inputs, count: number, of: (result: Result) => Float32Array[]) =>
-    Array.from({ length: count + 1 }, (_, i) => rows(inputs, hidden, (result) => of(result)[i] as Float32Array));
-  const looks = (queries: Inputs, keys: Inputs, count: number, wide: number, of: (result: Result) => Float32Array[]) =>
-    Array.from({ length: count }, (_, i) => {
-      const dims = [batch, wide, queries.ids.columns, keys.ids.columns];
-      const data = new Float32Array(dims.reduce((a, b) => a * b));
-      results.forEach((result, row) => putAttentions(data, queries, keys, wide, row, of(result)[i] as Float32Array));
-      return new Tensor('float32', data, dims);
-    });
+}
+
+/** Which tokens a tap's rows belong to. */
+function tokensOf(tap: string, source: Inputs, target: Inputs): Inputs {
+  if (tap.startsWith('encoder.') || /^decoder\..*\.cross_attention\.(key|value)$/.test(tap)) return source;
+  if (tap.startsWith('decoder.')) return target;
+  throw new InputError(`model: option 'patch': expected names that begin with 'encoder.' or 'decoder.', found '${tap}'`);
+}
+
+function layOut(source: Inputs, target: Inputs, asked: Seq2SeqForwardOptions, info: BothInfo, results: Result[]): Seq2SeqOutput {
+  const { hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, head_dim } = info;
+  const { encoder_layers, encoder_attention_heads, encoder_head_dim } = info;
+  const layout = new Layout(results);
+  const [read, written] = [layout.tokens(source, hidden), layout.tokens(target, hidden)];
   const out: Seq2SeqOutput = {
-    logits: rows(target, vocab, ({ logits }) => logits),
-    encoder_last_hidden_state: rows(source, hidden, (result) => result.encoder_last_hidden_state as Float32Array),
+    logits: layout.tokens(target, info.vocab_size)((result) => result.logits),
+    encoder_last_hidden_state: read((result) => result.encoder_last_hidden_state as Float32Array),
   };
-  if (options.hidden_states) {
-    out.encoder_hidden_states = states(source, info.encoder_layers, (result) => result.encoder_hidden_states as Float32Array[]);
-    out.decoder_hidden_states = states(target, layers, (result) => result.hidden_states);
+  if (asked.output_hidden_states) {
+    out.encoder_hidden_states = layout.layers('encoder_hidden_states', encoder_layers + 1, read);
+    out.decoder_hidden_states = layout.layers('hidden_states', layers + 1, written);
   }
-  if (options.attentions) {
-    const { encoder_layers, encoder_attention_heads: wide } = info;
-    out.encoder_attentions = looks(source, source, encoder_layers, wide, (result) => result.encoder_attentions as Float32Array[]);
-    out.decoder_attentions = looks(target, target, layers, heads, (result) => result.attentions);
-    out.cross_attentions = looks(target, source, layers, heads, (result) => result.cross_attentions as Float32Array[]);
+  if (asked.output_attentions) {
+    const looks = layout.attentions;
+    out.encoder_attentions = layout.layers('encoder_attentions', encoder_layers, looks(source, source, encoder_attention_heads));
+    out.decoder_attentions = layout.layers('attentions', layers, looks(target, target, heads));
+    out.cross_attentions = layout.layers('cross_attentions', layers, looks(target, source, heads));
+  }
+  if (asked.output_qkv) {
+    for (const name of ['queries', 'keys', 'values'] as const) {
+      const encoder = layout.heads(source, encoder_attention_heads, encoder_head_dim);
+      out[`encoder_${name}`] = layout.layers(`encoder_${name}`, encoder_layers, encoder);
+      out[`decoder_${name}`] = layout.layers(name, layers, layout.heads(target, heads, head_dim));
+      const seen = name === 'queries' ? target : source;
+      out[`cross_${name}`] = layout.layers(`cross_${name}`, layers, layout.heads(seen, heads, head_dim));
+    }
+  }
+  if (asked.logit_lens) {
+    const lens = new LensTable(target, layers + 1, asked.logit_lens);
+    results.forEach((result, row) => lens.put([row], result));
+    out.logit_lens = lens.toOutput();
   }
   return out;
 }
-
-const idsOf = ({ ids, kept }: Inputs) =>
-  kept.map((columns, row) => columns.map((column) => ids.data[row * ids.columns + column] as number));
 
 export function makeSeq2SeqModel(engine: AnyEngine): Seq2SeqModel {
   const call = async (given: Seq2SeqInputs, asked?: Seq2SeqForwardOptions | null): Promise<Seq2SeqOutput> => {
@@ -98,11 +90,17 @@ export function makeSeq2SeqModel(engine: AnyEngine): Seq2SeqModel {
     if (target.ids.rows !== source.ids.rows) {
       throw new InputError(`decoder_input_ids: expected ${source.ids.rows} rows as input_ids has, found ${target.ids.rows}`);
     }
-    const options = { hidden_states: asked?.output_hidden_states ?? false, attentions: asked?.output_attentions ?? false };
-    const targets = idsOf(target);
-    const items = idsOf(source).map((ids, row) => ({ ids: targets[row] as Int32Array, source: ids }));
-    const results = (await engine.run('seq2seq-forward', items, options, asked?.signal ?? undefined)) as Result[];
-    return layOut(source, target, options, engine.info as Info, results);
+    const info = engine.info as BothInfo;
+    const options = toOptions(asked ?? {}, info);
+    const patches = toPatches(asked?.patch, (tap) => tokensOf(tap, source, target));
+    const sources = idsOf(source);
+    const items: Item[] = idsOf(target).map((ids, row) => ({
+      ids,
+      source: sources[row] as Int32Array,
+      patches: gatherPatches(patches, [row]),
+    }));
+    const results = (await engine.run('decoder-forward', items, options, asked?.signal ?? undefined)) as Result[];
+    return layOut(source, target, asked ?? {}, info, results);
   };
   const rest = { config: readConfig(engine), info: () => engine.info, memory: () => engine.memory };
   return disposable(Object.assign(call, rest), () => engine.dispose());

@@ -85,6 +85,7 @@ export function takeTopK(where: string, options: unknown, fallback: number): num
 export function sizeOf(item: unknown): number {
   if (typeof item === 'string') return item.length;
   if (typeof item !== 'object' || item === null) return 0;
+  if (ArrayBuffer.isView(item)) return (item as Int32Array).length;
   return Object.values(item).reduce((sum: number, value) => sum + sizeOf(value), 0);
 }
 

@@ -20,8 +20,7 @@ export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.
 
 /** What runs beside an engine as tasks do, and is no pipeline. */
 const kInner: typeof kTasks = {
-  'causal-forward': async () => (await import('./causal_forward.js')).causalForward,
-  'seq2seq-forward': async () => (await import('./seq2seq_forward.js')).seq2seqForward,
+  'decoder-forward': async () => (await import('./decoder_forward.js')).decoderForward,
 };
 
 export async function loadTask(name: string): Promise<Task> {

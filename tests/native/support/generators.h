@@ -8,6 +8,8 @@
 
 #include "engine/generator.h"
 #include "native/support/engines.h"
+#include "native/support/goldens.h"
+#include "tasks/generate.h"
 
 namespace wattn::test {
 
@@ -30,6 +32,35 @@ inline Result<std::unique_ptr<Generator>> load_generator(const std::string& fold
 
 inline Result<std::unique_ptr<Generator>> load_gguf_generator(const std::string& folder, const std::string& name) {
   return load_generator({{name, read_file(folder + "/" + name)}}, folder);
+}
+
+// What transformers' generate() is asked for, as expected.json has it.
+inline void set_options(JsonRef options, GenerateOptions& out) {
+  const auto count = [&](const char* key, std::int64_t& value) { value = options[key].as_int_or(value).value(); };
+  count("num_beams", out.num_beams);
+  count("num_return_sequences", out.num_return_sequences);
+  count("min_new_tokens", out.min_new_tokens);
+  count("no_repeat_ngram_size", out.no_repeat_ngram_size);
+  out.repetition_penalty = options["repetition_penalty"].as_number_or(1).value();
+  out.length_penalty = options["length_penalty"].as_number_or(1).value();
+  const JsonRef early = options["early_stopping"];
+  if (early.is_bool()) out.early_stopping = GenerateOptions::EarlyStopping::kYes;
+  if (early.is_string()) out.early_stopping = GenerateOptions::EarlyStopping::kNever;
+  for (std::size_t i = 0; i < options["bad_words_ids"].size(); ++i) out.bad_words.push_back(to_ids(options["bad_words_ids"][i]));
+}
+
+// All steps; prompts: or sources.
+inline std::vector<std::vector<Generated>> generate(Generator& generator, const std::vector<Ids>& prompts,
+                                                    const GenerateRequest& request) {
+  auto generation = Generation::begin(generator, prompts, request);
+  EXPECT_TRUE(generation.ok()) << generation.error().message;
+  if (!generation.ok()) return {};
+  while (true) {
+    const auto more = generation.value()->step();
+    EXPECT_TRUE(more.ok()) << more.error().message;
+    if (!more.ok() || !more.value()) break;
+  }
+  return generation.value()->results();
 }
 
 }  // namespace wattn::test

@@ -13,28 +13,16 @@
 namespace wattn {
 namespace {
 
+using test::generate;
 using test::golden;
+using test::Ids;
 using test::load_generator;
 using test::read_file;
 using test::read_floats;
-using Ids = std::vector<std::int32_t>;
+using test::read_json;
+using test::to_ids;
 
 const std::string kFolder = "seq2seq/";
-
-Json read_json(const std::string& path) { return std::move(Json::parse(read_file(golden(path)), path)).value(); }
-
-std::vector<std::string> cases() {
-  const Json list = read_json(kFolder + "cases.json");
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < list.root().size(); ++i) out.emplace_back(list.root()[i].as_string().value());
-  return out;
-}
-
-Ids to_ids(JsonRef array) {
-  Ids out;
-  for (std::size_t i = 0; i < array.size(); ++i) out.push_back(static_cast<std::int32_t>(array[i].as_int().value()));
-  return out;
-}
 
 std::unique_ptr<Generator> load(const std::string& name, GeneratorOptions options = {}) {
   options.reads_source = true;
@@ -54,42 +42,8 @@ GenerateRequest to_request(JsonRef own, JsonRef options) {
   id("decoder_start_token_id", request.decoder_start_token_id);
   id("forced_bos_token_id", request.options.forced_bos_token_id);
   id("forced_eos_token_id", request.options.forced_eos_token_id);
-  for (std::size_t i = 0; i < own["bad_words_ids"].size(); ++i)
-    request.options.bad_words.push_back(to_ids(own["bad_words_ids"][i]));
-  const auto count = [&](const char* key, std::int64_t& out) { out = options[key].as_int_or(out).value(); };
-  count("num_beams", request.options.num_beams);
-  count("num_return_sequences", request.options.num_return_sequences);
-  count("min_new_tokens", request.options.min_new_tokens);
-  count("no_repeat_ngram_size", request.options.no_repeat_ngram_size);
-  request.options.repetition_penalty = options["repetition_penalty"].as_number_or(1).value();
-  request.options.length_penalty = options["length_penalty"].as_number_or(1).value();
-  if (options["early_stopping"].is_bool()) request.options.early_stopping = GenerateOptions::EarlyStopping::kYes;
+  for (const JsonRef& from : {own, options}) test::set_options(from, request.options);
   return request;
-}
-
-std::vector<std::vector<Generated>> generate(Generator& generator, const std::vector<Ids>& sources,
-                                             const GenerateRequest& request) {
-  auto generation = Generation::begin(generator, sources, request);
-  EXPECT_TRUE(generation.ok()) << generation.error().message;
-  if (!generation.ok()) return {};
-  while (true) {
-    const auto more = generation.value()->step();
-    EXPECT_TRUE(more.ok()) << more.error().message;
-    if (!more.ok() || !more.value()) break;
-  }
-  return generation.value()->results();
-}
-
-// As in architectures_test.cpp: the rounding of torch's own f32 against f64, of the worst tensor of the kind.
-double bound(JsonRef tensors, std::string_view name) {
-  const std::string_view kind = name.substr(0, name.find('.'));
-  double torch = 0, largest = 0;
-  for (const auto& [other, tensor] : tensors.members()) {
-    if (!other.starts_with(kind)) continue;
-    torch = std::max(torch, tensor["f32_diff"].as_number().value());
-    largest = std::max(largest, tensor["max_abs"].as_number().value());
-  }
-  return 4 * std::max(torch, largest * 0x1p-23);
 }
 
 std::map<std::string, std::vector<float>> tensors_of(const CausalForwardResult& result) {
@@ -107,7 +61,7 @@ std::map<std::string, std::vector<float>> tensors_of(const CausalForwardResult& 
 }
 
 TEST(Seq2SeqForward, EveryTensorIsTorchs) {
-  for (const std::string& name : cases()) {
+  for (const std::string& name : test::case_names(kFolder)) {
     const auto generator = load(name);
     ASSERT_TRUE(generator);
     const Json expected = read_json(kFolder + name + "/expected.json");
@@ -121,11 +75,7 @@ TEST(Seq2SeqForward, EveryTensorIsTorchs) {
       for (const auto& [tensor, about] : input["tensors"].members()) {
         const auto at = got.find(std::string(tensor));
         ASSERT_NE(at, got.end()) << name << " " << tensor;
-        const auto offset = static_cast<std::size_t>(about["offset"].as_int().value());
-        double worst = 0;
-        for (std::size_t j = 0; j < at->second.size(); ++j)
-          worst = std::max<double>(worst, std::abs(at->second[j] - all[offset + j]));
-        EXPECT_LE(worst, bound(input["tensors"], tensor)) << name << ", input " << i << ", " << tensor;
+        test::expect_near(at->second, about, all, test::bound(input["tensors"], tensor), name + ", " + std::string(tensor));
       }
       EXPECT_EQ(got.size(), input["tensors"].size());
     }
@@ -133,7 +83,7 @@ TEST(Seq2SeqForward, EveryTensorIsTorchs) {
 }
 
 TEST(Seq2SeqGenerate, MakesTheTokensOfTransformers) {
-  for (const std::string& name : cases()) {
+  for (const std::string& name : test::case_names(kFolder)) {
     const auto generator = load(name);
     ASSERT_TRUE(generator);
     const Json expected = read_json(kFolder + name + "/expected.json");
@@ -166,7 +116,7 @@ TEST(Seq2SeqGenerate, MakesTheTokensOfTransformers) {
 }
 
 TEST(Seq2SeqForward, StepsHaveTheBitsOfTheWhole) {
-  for (const std::string& name : cases()) {
+  for (const std::string& name : test::case_names(kFolder)) {
     for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
       const auto generator = load(name, {.dtype = type});
       ASSERT_TRUE(generator);
@@ -180,8 +130,8 @@ TEST(Seq2SeqForward, StepsHaveTheBitsOfTheWhole) {
       Room room{.places = 2, .length = 40, .sources = 2, .source_length = 40};
       room.source_length = static_cast<std::int64_t>(std::max(source.size(), other.size()));
       ASSERT_TRUE(generator->make_room(room).ok());
-      ASSERT_TRUE(generator->read_source(0, other, nullptr).ok());
-      ASSERT_TRUE(generator->read_source(1, source, nullptr).ok());
+      ASSERT_TRUE(generator->read_source(0, other, nullptr, nullptr).ok());
+      ASSERT_TRUE(generator->read_source(1, source, nullptr, nullptr).ok());
       DecoderBatch batch;
       for (std::size_t i = 0; i < ids.size(); ++i) {
         batch.clear();

@@ -1,0 +1,97 @@
+// The arena is the only memory of a run: no heap call in encoders, in decoders' steps, nor where nobody looks inside.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <new>
+
+#include "native/support/generators.h"
+#include "tasks/generate.h"
+
+namespace {
+std::size_t allocations = 0;
+}  // namespace
+
+// Counts every allocation of this program.
+void* operator new(std::size_t bytes) {
+  ++allocations;
+  return std::malloc(bytes ? bytes : 1);
+}
+void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept { return operator new(bytes); }
+void operator delete(void* block) noexcept { std::free(block); }
+void operator delete(void* block, std::size_t) noexcept { std::free(block); }
+
+namespace wattn {
+namespace {
+
+using Ids = std::vector<std::int32_t>;
+
+// Heap calls of what is done.
+template <class Run>
+std::size_t heap_calls(const Run& run) {
+  const std::size_t before = allocations;
+  run();
+  return allocations - before;
+}
+
+TEST(Engine, AllocatesNothingInsideARun) {
+  const auto engine = test::load_engine(test::golden("bert-tiny/model"));
+  Batch batch;
+  for (std::size_t length = 1; length < 40; length += 3) batch.add_sequence(Ids(length, 7), Ids(length, 0));
+  ASSERT_TRUE(engine.value()->run(batch, nullptr).ok());  // makes the arena
+  EXPECT_EQ(heap_calls([&] { EXPECT_TRUE(engine.value()->run(batch, nullptr).ok()); }), 0U);
+}
+
+// A prompt of several tokens, then steps of two sequences, of every kind of decoder and of weights.
+TEST(Generator, AllocatesNothingInPromptsAndSteps) {
+  for (const char* name : {"decoders/gpt2", "decoders/llama", "decoders/mistral", "decoders/qwen3", "seq2seq/t5", "seq2seq/flan-t5",
+                           "seq2seq/bart", "seq2seq/marian"}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
+      const bool reads_source = std::string_view(name).starts_with("seq2seq");
+      auto loaded = test::load_generator(test::golden(name), {.dtype = type, .reads_source = reads_source});
+      ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+      Generator& generator = *loaded.value();
+      ASSERT_TRUE(
+          generator.make_room({.places = 2, .length = 24, .sources = reads_source ? 1 : 0, .source_length = reads_source ? 9 : 0})
+              .ok());
+      const Ids ids{1, 5, 6, 7, 8, 9, 10, 11, 12};
+      if (reads_source) ASSERT_TRUE(generator.read_source(0, ids, nullptr, nullptr).ok());
+      DecoderBatch batch;  // of the caller's, who keeps it from step to step
+      const std::vector<std::int64_t> rows{0, 1};
+      const auto add = [&](std::int32_t place, std::int32_t position, std::size_t count) {
+        batch.add(place, position, std::span<const std::int32_t>(ids).first(count));
+        if (reads_source) batch.sources.push_back(0);
+      };
+      for (std::int32_t position : {0, 9, 10, 11, 12}) {
+        batch.clear();
+        for (const std::int32_t place : {0, 1}) add(place, position, position == 0 ? 9 : 1);
+        EXPECT_EQ(heap_calls([&] {
+                    const auto hidden = generator.run(batch, nullptr);
+                    EXPECT_TRUE(hidden.ok());
+                    generator.run_head(hidden.value(), rows);
+                  }),
+                  0U)
+            << name << ", position " << position;
+      }
+    }
+  }
+}
+
+TEST(Generation, AllocatesNothingInGreedySteps) {
+  for (const char* name : {"decoders/llama", "seq2seq/bart"}) {
+    const bool reads_source = std::string_view(name).starts_with("seq2seq");
+    auto loaded = test::load_generator(test::golden(name), {.reads_source = reads_source});
+    ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+    GenerateRequest request;
+    request.max_new_tokens = 20;
+    if (reads_source) request.decoder_start_token_id = 1;
+    auto generation = Generation::begin(*loaded.value(), {{1, 7, 19}, {1, 4}}, request);
+    ASSERT_TRUE(generation.ok()) << generation.error().message;
+    for (int i = 0; i < 2; ++i) ASSERT_TRUE(generation.value()->step().ok());
+    for (int i = 0; i < 12; ++i) {
+      EXPECT_EQ(heap_calls([&] { EXPECT_TRUE(generation.value()->step().ok()); }), 0U) << name << ", step " << i;
+    }
+  }
+}
+
+}  // namespace
+}  // namespace wattn

@@ -1,0 +1,64 @@
+// Goldens: JSON beside floats in one file (tools/goldens), and how far from them rounding may lead.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/json.h"
+#include "native/support/files.h"
+
+namespace wattn::test {
+
+using Ids = std::vector<std::int32_t>;
+
+inline Json read_json(const std::string& path) { return std::move(Json::parse(read_file(golden(path)), path)).value(); }
+
+inline Ids to_ids(JsonRef array) {
+  Ids out;
+  for (std::size_t i = 0; i < array.size(); ++i) out.push_back(static_cast<std::int32_t>(array[i].as_int().value()));
+  return out;
+}
+
+// The names in folder/cases.json.
+inline std::vector<std::string> case_names(const std::string& folder) {
+  const Json list = read_json(folder + "cases.json");
+  std::vector<std::string> out;
+  for (std::size_t i = 0; i < list.root().size(); ++i) out.emplace_back(list.root()[i].as_string().value());
+  return out;
+}
+
+// The rounding of torch's own f32 against f64, of the worst tensor of the kind (what is before the first point of its name).
+inline double bound(JsonRef tensors, std::string_view name) {
+  const std::string_view kind = name.substr(0, name.find('.'));
+  double torch = 0, largest = 0;
+  for (const auto& [other, tensor] : tensors.members()) {
+    if (!other.starts_with(kind)) continue;
+    torch = std::max(torch, tensor["f32_diff"].as_number().value());
+    largest = std::max(largest, tensor["max_abs"].as_number().value());
+  }
+  return 4 * std::max(torch, largest * 0x1p-23);
+}
+
+// about: {offset, shape} of a tensor in all.
+inline void expect_near(std::span<const float> got, JsonRef about, const std::vector<float>& all, double bound,
+                        const std::string& what) {
+  std::size_t count = 1;
+  for (std::size_t i = 0; i < about["shape"].size(); ++i) count *= static_cast<std::size_t>(about["shape"][i].as_int().value());
+  ASSERT_EQ(got.size(), count) << what;
+  const auto offset = static_cast<std::size_t>(about["offset"].as_int().value());
+  double worst = 0;
+  for (std::size_t i = 0; i < count; ++i) {
+    const double difference = std::abs(got[i] - all[offset + i]);
+    worst = difference > worst || std::isnan(difference) ? difference : worst;
+  }
+  EXPECT_LE(worst, bound) << what;
+}
+
+}  // namespace wattn::test

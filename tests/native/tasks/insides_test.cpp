@@ -1,0 +1,279 @@
+// What is seen inside of models and changed there, against torch (tests/goldens/insides); forward_test.cpp has the encoders' own.
+#include "tasks/insides.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+
+#include "native/support/generators.h"
+#include "native/support/goldens.h"
+#include "tasks/causal_forward.h"
+#include "tasks/forward.h"
+
+namespace wattn {
+namespace {
+
+using test::expect_near;
+using test::golden;
+using test::Ids;
+using test::read_file;
+using test::to_ids;
+
+struct Goldens {
+  Json json = test::read_json("insides/cases.json");
+  std::vector<float> floats = test::read_floats(golden("insides/expected.f32"));
+};
+
+std::unique_ptr<Generator> load(const std::string& name) {
+  auto loaded = test::load_generator(golden(name), {.reads_source = name.starts_with("seq2seq")});
+  EXPECT_TRUE(loaded.ok()) << loaded.error().message;
+  return loaded.ok() ? std::move(loaded).value() : nullptr;
+}
+
+CausalForwardResult run(Generator& generator, JsonRef one, const CausalForwardOptions& options) {
+  const bool reads_source = generator.encoder() != nullptr;
+  auto result = causal_forward(generator, to_ids(one[reads_source ? "decoder_input_ids" : "input_ids"]), options,
+                               reads_source ? to_ids(one["input_ids"]) : Ids());
+  EXPECT_TRUE(result.ok()) << result.error().message;
+  return result.ok() ? std::move(result).value() : CausalForwardResult();
+}
+
+void add_qkv(const std::string& prefix, const std::string& kind, const std::vector<std::vector<float>> (&qkv)[3],
+             std::map<std::string, std::vector<float>>& out) {
+  const char* names[] = {"query", "key", "value"};
+  for (int i = 0; i < 3; ++i) {
+    for (std::size_t layer = 0; layer < qkv[i].size(); ++layer) {
+      std::string name = prefix + "layer." + std::to_string(layer);
+      out[name.append(".").append(kind).append(".").append(names[i])] = qkv[i][layer];
+    }
+  }
+}
+
+TEST(Insides, QueriesKeysAndValuesAreTorchs) {
+  const Goldens goldens;
+  for (std::size_t i = 0; i < goldens.json.root()["cases"].size(); ++i) {
+    const JsonRef one = goldens.json.root()["cases"][i];
+    const std::string name(one["case"].as_string().value());
+    const auto generator = load(name);
+    ASSERT_TRUE(generator);
+    const auto result = run(*generator, one, {.output_qkv = true});
+    std::map<std::string, std::vector<float>> got;
+    const std::string decoder = generator->encoder() ? "decoder." : "";
+    add_qkv(decoder, "attention", result.qkv, got);
+    add_qkv(decoder, "cross_attention", result.cross_qkv, got);
+    add_qkv("encoder.", "attention", result.source.qkv, got);
+    EXPECT_EQ(got.size(), one["qkv"].size()) << name;
+    for (const auto& [tap, about] : one["qkv"].members()) {
+      expect_near(got[std::string(tap)], about, goldens.floats, test::bound(one["qkv"], tap), name + " " + std::string(tap));
+    }
+  }
+}
+
+// The numbers of tools/goldens/insides.py.
+std::vector<float> patch_values(JsonRef shape) {
+  std::vector<float> out(static_cast<std::size_t>(shape[0].as_int().value() * shape[1].as_int().value()));
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] = static_cast<float>(static_cast<int>(7 * i % 23) - 11) / 8;
+  return out;
+}
+
+CausalForwardOptions to_options(JsonRef change) {
+  CausalForwardOptions options;
+  const auto read_mask = [&](const char* name, std::vector<float>& out) {
+    const JsonRef mask = change["masks"][name];
+    for (std::size_t layer = 0; layer < mask.size(); ++layer) {
+      for (std::size_t head = 0; head < mask[layer].size(); ++head)
+        out.push_back(static_cast<float>(mask[layer][head].as_number().value()));
+    }
+  };
+  read_mask("attention", options.head_mask);
+  read_mask("decoder.attention", options.head_mask);
+  read_mask("decoder.cross_attention", options.cross_head_mask);
+  read_mask("encoder.attention", options.encoder_head_mask);
+  for (const auto& [tap, shape] : change["patches"].members()) options.patches.push_back({std::string(tap), patch_values(shape)});
+  return options;
+}
+
+TEST(Insides, ScaledHeadsAndPatchesGiveTheLogitsOfTorch) {
+  const Goldens goldens;
+  for (std::size_t i = 0; i < goldens.json.root()["cases"].size(); ++i) {
+    const JsonRef one = goldens.json.root()["cases"][i];
+    const std::string name(one["case"].as_string().value());
+    const auto generator = load(name);
+    ASSERT_TRUE(generator);
+    const std::int64_t vocab = generator->decoder().config().vocab_size;
+    for (std::size_t j = 0; j < one["changes"].size(); ++j) {
+      const JsonRef change = one["changes"][j];
+      const auto result = run(*generator, one, to_options(change));
+      double torch = 0, largest = 0;  // of the worst of the case's changes
+      for (std::size_t k = 0; k < one["changes"].size(); ++k) {
+        torch = std::max(torch, one["changes"][k]["logits"]["f32_diff"].as_number().value());
+        largest = std::max(largest, one["changes"][k]["logits"]["max_abs"].as_number().value());
+      }
+      const auto last = std::span<const float>(result.logits).last(static_cast<std::size_t>(2 * vocab));
+      expect_near(last, change["logits"], goldens.floats, 4 * std::max(torch, largest * 0x1p-23), name + " " + change.to_text());
+    }
+  }
+}
+
+// ids: -1 where rounding decides.
+void expect_lens(const Insides& got, JsonRef lens, const std::vector<float>& floats, const std::string& name) {
+  const Ids ids = to_ids(lens["ids"]);
+  ASSERT_EQ(got.lens_ids.size(), ids.size()) << name;
+  for (std::size_t i = 0; i < ids.size(); ++i) {
+    if (ids[i] >= 0) EXPECT_EQ(got.lens_ids[i], ids[i]) << name << " " << i;
+  }
+  const double bound = 4 * std::max(lens["f32_diff"].as_number().value(), lens["max_abs"].as_number().value() * 0x1p-23);
+  expect_near(got.lens_logits, lens, floats, bound, name);
+}
+
+TEST(Insides, TheLensIsFinalNormAndHeadOfEachLayer) {
+  const Goldens goldens;
+  for (std::size_t i = 0; i < goldens.json.root()["cases"].size(); ++i) {
+    const JsonRef one = goldens.json.root()["cases"][i];
+    const std::string name(one["case"].as_string().value());
+    const auto generator = load(name);
+    ASSERT_TRUE(generator);
+    const auto result = run(*generator, one, {.logit_lens = 3});
+    expect_lens(result, one["lens"], goldens.floats, name);
+    EXPECT_TRUE(result.hidden_states.empty());
+  }
+}
+
+// An encoder of the goldens with a head of its own, in two shards.
+Result<std::unique_ptr<Engine>> load_masked(const std::string& folder, const std::string& head, HeadKind kind) {
+  std::string config = read_file(folder + "/config.json");
+  config.replace(config.find("\"architectures\""), 15, "\"were\"");  // without: taken on trust
+  const std::vector<NamedFile> files{
+      {"config.json", config},
+      {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))},
+      {"model.safetensors.index.json", R"({"weight_map": {"a": "body.safetensors", "b": "head.safetensors"}})"}};
+  auto loader = EngineLoader::begin(files, {.head = kind});
+  if (!loader.ok()) return loader.error();
+  for (const auto& [name, path] :
+       {std::pair{"body.safetensors", folder + "/model.safetensors"}, std::pair{"head.safetensors", head}}) {
+    const std::string bytes = read_file(path);
+    if (auto begun = loader.value()->begin_weight_file(name, bytes.size()); !begun.ok()) return begun.error();
+    if (auto pushed = loader.value()->push(bytes); !pushed.ok()) return pushed.error();
+  }
+  return loader.value()->finish();
+}
+
+Batch to_batch(const Ids& ids, int times) {
+  Batch batch;
+  for (int i = 0; i < times; ++i) batch.add_sequence(ids, Ids(ids.size()));
+  return batch;
+}
+
+TEST(Insides, TheLensOfMaskedModelsIsTheirHeadOverEachLayer) {
+  const Goldens goldens;
+  for (std::size_t i = 0; i < goldens.json.root()["masked"].size(); ++i) {
+    const JsonRef one = goldens.json.root()["masked"][i];
+    const std::string name(one["case"].as_string().value());
+    const auto engine = load_masked(golden(std::string(one["model"].as_string().value())),
+                                    golden("insides/" + name + "/head.safetensors"), HeadKind::kMaskedLm);
+    ASSERT_TRUE(engine.ok()) << name << ": " << engine.error().message;
+    const Ids ids = to_ids(one["input_ids"]);
+    const auto result = forward(*engine.value(), to_batch(ids, 1), {.logit_lens = 3});
+    ASSERT_TRUE(result.ok()) << result.error().message;
+    expect_lens(result.value(), one["lens"], goldens.floats, name);
+    EXPECT_TRUE(result.value().hidden_states.empty());
+    // Rows past the first few that the head sees at once: the same, layer by layer.
+    const auto many = forward(*engine.value(), to_batch(ids, 7), {.output_hidden_states = true, .logit_lens = 3});
+    ASSERT_TRUE(many.ok());
+    const std::size_t alone = ids.size() * 3;
+    for (std::size_t layer = 0; layer < 3; ++layer) {
+      const auto first = result.value().lens_logits.begin() + static_cast<std::ptrdiff_t>(layer * alone);
+      const auto last = many.value().lens_logits.begin() + static_cast<std::ptrdiff_t>((layer * 7 + 6) * alone);
+      EXPECT_TRUE(std::equal(first, first + static_cast<std::ptrdiff_t>(alone), last)) << name;
+    }
+    EXPECT_EQ(many.value().hidden_states.back(), many.value().last_hidden_state);
+  }
+}
+
+// Longer than one pass: two rooms' widths of tokens, which only rotary positions have without a table.
+TEST(Insides, APassInPiecesIsPatchedAndSeenAsOne) {
+  auto files = test::small_files(golden("decoders/qwen3"));
+  for (NamedFile& file : files) {
+    const std::size_t at = file.bytes.find("\"max_position_embeddings\":96");
+    if (file.name == "config.json") file.bytes.replace(at, 28, "\"max_position_embeddings\":700");
+  }
+  const auto generator = test::load_generator(files, golden("decoders/qwen3"));
+  ASSERT_TRUE(generator.ok()) << generator.error().message;
+  Ids ids;
+  for (int i = 0; i < 600; ++i) ids.push_back(i * 7 % 59);
+  CausalForwardOptions options{.output_hidden_states = true, .output_attentions = true, .output_qkv = true, .output_logits = false};
+  const auto seen = causal_forward(*generator.value(), ids, options);
+  ASSERT_TRUE(seen.ok()) << seen.error().message;
+  ASSERT_LT(generator.value()->token_budget(), 600);
+  for (const auto& layer : seen.value().attentions) {
+    for (std::int64_t row = 0; row < 4 * 600; ++row) {
+      double sum = 0;
+      for (std::int64_t j = 0; j < 600; ++j) sum += layer[static_cast<std::size_t>(row * 600 + j)];
+      ASSERT_NEAR(sum, 1, 600 * 0x1p-24) << row;  // so many roundings
+      if (row % 600 < 599) ASSERT_EQ(layer[static_cast<std::size_t>(row * 600 + 599)], 0.0F);
+    }
+  }
+  options.patches = {{"layer.0.output", seen.value().hidden_states[1]}, {"layer.1.attention.key", seen.value().qkv[1][1]}};
+  EXPECT_EQ(causal_forward(*generator.value(), ids, options).value().last_hidden_state, seen.value().last_hidden_state);
+  options.patches[0].values[590 * 24] += 1;
+  const auto changed = causal_forward(*generator.value(), ids, options).value().last_hidden_state;
+  const auto before = std::mismatch(changed.begin(), changed.end(), seen.value().last_hidden_state.begin()).first;
+  EXPECT_EQ((before - changed.begin()) / 24, 590);
+}
+
+TEST(Insides, WhatDoesNotFitIsRefusedByName) {
+  const Ids ids{1, 7, 19};
+  const auto error = [&](Generator& generator, const CausalForwardOptions& options) {
+    const auto result = causal_forward(generator, ids, options, generator.encoder() ? Ids{5, 6, 7, 8, 1} : Ids());
+    return result.ok() ? std::string("ok") : result.error().message;
+  };
+  const auto llama = load("decoders/llama");
+  ASSERT_TRUE(llama);
+  EXPECT_EQ(error(*llama, {.head_mask = {1, 2, 3}}), "head_mask: expected [2, 4] numbers, found 3");
+  EXPECT_EQ(error(*llama, {.patches = {{"layer.1.attention.key", {1}}}}),
+            "patch: 'layer.1.attention.key': expected 12 numbers for each of 3 tokens, found 1 in all");
+  EXPECT_EQ(error(*llama, {.patches = {{"final_norm.output", std::vector<float>(72)}}}), "ok");
+  for (const char* tap :
+       {"layer.2.output", "layer.0.attention.probs", "decoder.layer.0.output", "layer.0.cross_attention.query", ""}) {
+    EXPECT_TRUE(error(*llama, {.patches = {{tap, {}}}}).ends_with(std::string("found '") + tap + "'")) << tap;
+  }
+  EXPECT_EQ(error(*llama, {.logit_lens = 60}), "logit_lens: expected a whole number from 0 to vocab_size 59, found 60");
+  const auto bart = load("seq2seq/bart");
+  ASSERT_TRUE(bart);
+  EXPECT_EQ(error(*bart, {.head_mask = {1}}), "decoder_head_mask: expected [3, 2] numbers, found 1");
+  EXPECT_EQ(error(*bart, {.cross_head_mask = {1}}), "cross_attn_head_mask: expected [3, 2] numbers, found 1");
+  EXPECT_EQ(error(*bart, {.encoder_head_mask = {1}}), "head_mask: expected [2, 3] numbers, found 1");
+  EXPECT_EQ(error(*bart, {.patches = {{"layer.0.output", {}}}}),
+            "patch: expected names that begin with encoder. or decoder., found 'layer.0.output'");
+  EXPECT_EQ(error(*bart, {.patches = {{"decoder.layer.2.cross_attention.value", {1}}}}),
+            "patch: 'decoder.layer.2.cross_attention.value': expected 24 numbers for each of 5 tokens, found 1 in all");
+  EXPECT_EQ(error(*bart, {.patches = {{"encoder.layer.0.output", std::vector<float>(120)}}}), "ok");
+  for (const char* tap : {"encoder.layer.0.cross_attention.query", "encoder.final_norm.output", "decoder.layer.3.output"}) {
+    EXPECT_TRUE(error(*bart, {.patches = {{tap, {}}}}).ends_with(std::string("found '") + tap + "'")) << tap;
+  }
+  const auto bare = load_masked(golden("architectures/roberta"), golden("insides/roberta/head.safetensors"), HeadKind::kNone);
+  ASSERT_TRUE(bare.ok()) << bare.error().message;
+  const auto without = forward(*bare.value(), to_batch(ids, 1), {.logit_lens = 1});
+  EXPECT_EQ(without.error().message,
+            "logit_lens: expected a model with a head over the vocabulary (ForMaskedLM), found one without");
+}
+
+TEST(Insides, WhereNothingIsAskedNobodyLooks) {
+  const auto bart = load("seq2seq/bart");
+  ASSERT_TRUE(bart);
+  const StackShape shape = stack_shape(bart->decoder().config());
+  const std::vector<float> mask(6, 1);
+  const std::vector<Patch> patches{{"decoder.layer.0.output", {}}};
+  Insides seen;
+  EXPECT_EQ(Collector({}, shape, 3, seen).taps(), nullptr);
+  EXPECT_NE(Collector({.hidden_states = true}, shape, 3, seen).taps(), nullptr);
+  EXPECT_NE(Collector({.attentions = true}, shape, 3, seen).taps(), nullptr);
+  EXPECT_NE(Collector({.qkv = true}, shape, 3, seen).taps(), nullptr);
+  EXPECT_NE(Collector({.head_mask = mask}, shape, 3, seen).taps(), nullptr);
+  EXPECT_NE(Collector({.cross_head_mask = mask}, shape, 3, seen).taps(), nullptr);
+  EXPECT_NE(Collector({.patches = patches}, shape, 3, seen).taps(), nullptr);
+}
+
+}  // namespace
+}  // namespace wattn
