@@ -62,7 +62,7 @@ const identity = (size: number) => Float64Array.from({ length: size * size }, (_
 
 /** [seq, seq] of one row. */
 function rollOut(attentions: Layers, row: number, seq: number): Float64Array {
-  let flow = [identity(seq)];
+  let flow: Float64Array[] = [identity(seq)];
   for (const layer of attentions) flow = mixInto(flow, meanOfHeads(layer, row), flow, seq, seq);
   return flow[0] as Float64Array;
 }
@@ -80,7 +80,7 @@ function rollOutCross(given: Seq2SeqAttentions): CrossRollout {
   const [own, read] = [new Float32Array(batch * target * target), new Float32Array(batch * target * source)];
   for (let row = 0; row < batch; ++row) {
     const memory = [new Float64Array(source * target), rollOut(encoder, row, source)];
-    let flow = [identity(target), new Float64Array(target * source)];
+    let flow: Float64Array[] = [identity(target), new Float64Array(target * source)];
     decoder.forEach((layer, i) => {
       flow = mixInto(flow, meanOfHeads(layer, row), flow, target, target);
       flow = mixInto(flow, meanOfHeads(cross[i] as Tensor<'float32'>, row), memory, target, source);

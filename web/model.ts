@@ -81,7 +81,8 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
   }
   const headMask = toHeadMask('head_mask', options.head_mask, layers, heads);
   const patches = toPatches(options.patch, () => inputs);
-  const lens = options.logit_lens ? new LensTable(inputs, layers + 1, options.logit_lens) : undefined;
+  let lens: LensTable | undefined; // made when the core has seen that so many tokens are
+  const lensOf = (count: number) => (lens ??= new LensTable(inputs, layers + 1, count));
   let pooler: Float32Array | undefined;
   let logits: Tensor<'float32'> | undefined;
   const breather = new Breather();
@@ -103,7 +104,7 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
       );
     }
     attentions.forEach((layer, i) => scatterAttentions(layer, output.attentions[i] as Float32Array, rows, inputs, inputs, heads));
-    lens?.put(rows, output);
+    if (options.logit_lens) lensOf(options.logit_lens).put(rows, output);
     if (output.logits.length > 0) {
       // One row of labels a sequence or a token.
       const tokens = output.last_hidden_state.length / hidden;
@@ -132,7 +133,7 @@ export async function runForward(engine: Engine, modelInputs: ModelInputs, optio
       out[name] = perHead[name].map((layer) => new Tensor('float32', layer, dims));
     }
   }
-  if (lens) out.logit_lens = lens.toOutput();
+  if (options.logit_lens) out.logit_lens = lensOf(options.logit_lens).toOutput();
   if (wantAttentions) out.attentions = attentions.map((layer) => new Tensor('float32', layer, [batch, heads, seq, seq]));
   return out;
 }

@@ -54,7 +54,7 @@ TEST(Generator, AllocatesNothingInPromptsAndSteps) {
           generator.make_room({.places = 2, .length = 24, .sources = reads_source ? 1 : 0, .source_length = reads_source ? 9 : 0})
               .ok());
       const Ids ids{1, 5, 6, 7, 8, 9, 10, 11, 12};
-      if (reads_source) ASSERT_TRUE(generator.read_source(0, ids, nullptr, nullptr).ok());
+      ASSERT_TRUE(!reads_source || generator.read_source(0, ids, nullptr, nullptr).ok());
       DecoderBatch batch;  // of the caller's, who keeps it from step to step
       const std::vector<std::int64_t> rows{0, 1};
       const auto add = [&](std::int32_t place, std::int32_t position, std::size_t count) {

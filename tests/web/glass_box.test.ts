@@ -1,5 +1,5 @@
-import { AutoModel, Tensor, type Model } from 'wattn';
-import { expectError, expectNear, tiny } from './support.js';
+import { AutoModel, AutoModelForMaskedLM, Tensor, type Model } from 'wattn';
+import { expectError, expectNear, headFiles, tiny } from './support.js';
 
 let model: Model;
 beforeAll(async () => {
@@ -80,5 +80,35 @@ describe('patch', () => {
     await expectError(model(inputs, { patch: { 'layer.0.output': tensor(2, 4, 32) } }), 'InputError', /\[2,5,width\]/);
     await expectError(model(inputs, { patch: { 'layer.0.output': tensor(2, 5, 31) } }), 'InputError', /32 numbers for each/);
     await expectError(model(inputs, { patch: { 'layer.0.output': null as any } }), 'InputError', /null/);
+  });
+});
+
+describe('the logit lens of a masked model', () => {
+  it('ends in its logits, and is the same in a worker', async () => {
+    const masked = await AutoModelForMaskedLM.from_pretrained(headFiles('masked_lm'));
+    const { logit_lens, logits, hidden_states } = await masked(inputs, { logit_lens: 2 });
+    expect(hidden_states).toBeUndefined();
+    expect(logit_lens?.ids.dims).toEqual([3, 2, 5, 2]);
+    for (const [row, count] of [5, 3].entries()) {
+      for (let i = 0; i < count; ++i) {
+        const own = Array.from(logits?.slice(row, i).data as Float32Array);
+        const best = own.map((value, id) => ({ value, id })).sort((a, b) => b.value - a.value);
+        expect(Array.from(logit_lens?.ids.slice(2, row, i).data as Int32Array)).toEqual(best.slice(0, 2).map(({ id }) => id));
+        expect(logit_lens?.logits.slice(2, row, i).data[0]).toBe(best[0]?.value);
+      }
+    }
+    expect(logit_lens?.logits.slice(null, 1, [3, 5]).data.every((x) => x === 0)).toBe(true); // what is masked does not run
+    const worker = await AutoModelForMaskedLM.from_pretrained(headFiles('masked_lm'), { worker: true });
+    const far = await worker(inputs, { logit_lens: 2 });
+    expect(Array.from(far.logit_lens?.ids.data as Int32Array)).toEqual(Array.from(logit_lens?.ids.data as Int32Array));
+    await Promise.all([masked.dispose(), worker.dispose()]);
+  });
+
+  it('is refused where there is no such head, or fewer tokens', async () => {
+    await expectError(model(inputs, { logit_lens: 1 }), 'InputError', /logit_lens.*ForMaskedLM/);
+    await expectError(model(inputs, { logit_lens: -1 }), 'InputError', /logit_lens/);
+    const masked = await AutoModelForMaskedLM.from_pretrained(headFiles('masked_lm'));
+    await expectError(masked(inputs, { logit_lens: 513 }), 'InputError', /vocab_size 512, found 513/);
+    await masked.dispose();
   });
 });

@@ -191,7 +191,8 @@ def masked_case(writer, name, kind, folder, seed):
             continue
         noise = torch.randn(weight.shape, generator=generator)
         weight.data = noise * (1.0 / weight.shape[1] ** 0.5 if weight.dim() > 1 else 0.3) + (1 if "orm.weight" in key or "layer_norm.weight" in key else 0)
-        head[key] = weight.detach().clone()
+        # GTE's own repositories have another name for that norm than transformers.
+        head[key.replace("lm_head.layer_norm", "lm_head.norm") if kind == "Gte" else key] = weight.detach().clone()
     save_file(head, FOLDER / name / "head.safetensors", metadata={"format": "pt"})
     logits = []
     for dtype in (torch.float64, torch.float32):

@@ -3,7 +3,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <map>
 
 #include "native/support/generators.h"
@@ -121,7 +120,7 @@ void expect_lens(const Insides& got, JsonRef lens, const std::vector<float>& flo
   const Ids ids = to_ids(lens["ids"]);
   ASSERT_EQ(got.lens_ids.size(), ids.size()) << name;
   for (std::size_t i = 0; i < ids.size(); ++i) {
-    if (ids[i] >= 0) EXPECT_EQ(got.lens_ids[i], ids[i]) << name << " " << i;
+    EXPECT_EQ(ids[i] < 0 ? ids[i] : got.lens_ids[i], ids[i]) << name << " " << i;
   }
   const double bound = 4 * std::max(lens["f32_diff"].as_number().value(), lens["max_abs"].as_number().value() * 0x1p-23);
   expect_near(got.lens_logits, lens, floats, bound, name);
@@ -211,7 +210,7 @@ TEST(Insides, APassInPiecesIsPatchedAndSeenAsOne) {
       double sum = 0;
       for (std::int64_t j = 0; j < 600; ++j) sum += layer[static_cast<std::size_t>(row * 600 + j)];
       ASSERT_NEAR(sum, 1, 600 * 0x1p-24) << row;  // so many roundings
-      if (row % 600 < 599) ASSERT_EQ(layer[static_cast<std::size_t>(row * 600 + 599)], 0.0F);
+      ASSERT_TRUE(row % 600 == 599 || layer[static_cast<std::size_t>(row * 600 + 599)] == 0) << row;
     }
   }
   options.patches = {{"layer.0.output", seen.value().hidden_states[1]}, {"layer.1.attention.key", seen.value().qkv[1][1]}};
@@ -273,6 +272,47 @@ TEST(Insides, WhereNothingIsAskedNobodyLooks) {
   EXPECT_NE(Collector({.head_mask = mask}, shape, 3, seen).taps(), nullptr);
   EXPECT_NE(Collector({.cross_head_mask = mask}, shape, 3, seen).taps(), nullptr);
   EXPECT_NE(Collector({.patches = patches}, shape, 3, seen).taps(), nullptr);
+}
+
+std::int64_t kernel_calls = 0;
+
+TEST(Insides, LookingRunsNoKernelMoreAndTakesNoMoreOfTheArena) {
+  static Kernels counting = exact_kernels();
+  counting.gemm_f32 = [](const GemmF32& gemm) { ++kernel_calls, exact_kernels().gemm_f32(gemm); };
+  counting.softmax_rows = [](float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
+    ++kernel_calls, exact_kernels().softmax_rows(x, rows, cols, stride);
+  };
+  const DecoderConfig config{.vocab_size = 11,
+                             .hidden_size = 8,
+                             .num_hidden_layers = 2,
+                             .num_attention_heads = 2,
+                             .num_key_value_heads = 1,
+                             .head_dim = 4,
+                             .intermediate_size = 12,
+                             .max_position_embeddings = 16,
+                             .norm_eps = 1e-5F};
+  const auto decoder = Decoder::with_config(config, 16, counting, WeightType::kF32);
+  ASSERT_TRUE(decoder.ok()) << decoder.error().message;
+  ThreadTeam team;
+  DecoderBatch batch;
+  batch.add(0, 0, Ids{1, 2, 3, 4, 5});
+  std::vector<float> hidden(5 * 8);
+  const auto calls_of = [&](Taps* taps) {
+    Arena measure;
+    decoder.value().take_cache(measure, 1, 16);
+    const std::uint64_t room = measure.used() + decoder.value().forward_bytes(5, 16, 1);
+    Arena arena = std::move(Arena::with_bytes(room, "a test").value());
+    Cache cache = decoder.value().take_cache(arena, 1, 16);
+    kernel_calls = 0;
+    decoder.value().forward(team, batch, cache, nullptr, arena, hidden.data(), taps);
+    EXPECT_EQ(arena.used(), room);
+    return kernel_calls;
+  };
+  Insides seen;
+  Collector all({.hidden_states = true, .attentions = true, .qkv = true}, stack_shape(config), 5, seen);
+  const std::int64_t alone = calls_of(nullptr);
+  EXPECT_GT(alone, 2 * 5);  // products and a softmax in each layer
+  EXPECT_EQ(calls_of(&all), alone);
 }
 
 }  // namespace
