@@ -25,7 +25,7 @@ std::optional<std::vector<PoolingMode>> to_pooling(const val& names) {
 class EngineHandle : public ModelHandle<EngineLoader, Engine> {
  public:
   // files: [[name, Uint8Array], ...]. Answer: weight_files.
-  // dtype: "f32", "q16" or "q8"; head: "none", "sequence", "token", "answer" or "masked_lm"; web/ checked all words.
+  // dtype: "f32", "q16", "q8" or "q4"; head: "none", "sequence", "token", "answer" or "masked_lm"; web/ checked all words.
   val begin(val files, std::string precision, std::string dtype, std::string head) {
     const LoadOptions options{
         .precision = to_precision(precision),

@@ -24,6 +24,7 @@ inline std::vector<NamedFile> to_files(const val& files) {
 }
 
 inline WeightType to_weight_type(const std::string& dtype) {
+  if (dtype == "q4") return WeightType::kQ4;
   return dtype == "q16" ? WeightType::kQ16 : dtype == "q8" ? WeightType::kQ8 : WeightType::kF32;
 }
 inline Precision to_precision(const std::string& precision) { return precision == "fast" ? Precision::kFast : Precision::kExact; }

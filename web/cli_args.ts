@@ -109,7 +109,7 @@ const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a U
   --cache-dir DIR       where downloads from hubs are kept (default: wattn in the user's folder for caches)
   --progress            progress to standard error even when that is no terminal
 `;
-const kComputeHelp = `  --dtype f32|q16|q8    how weights are held and multiplied (f32)
+const kComputeHelp = `  --dtype f32|q16|q8|q4 how weights are held and multiplied (f32)
   --precision exact     exact: the same bits on every machine; fast: may use fused multiply-add
   --threads N           how many compute (default: as many as are of use; the numbers do not depend on it)
 `;

@@ -22,11 +22,6 @@ export const kLoadRules: Rules = {
   context_length: 'count',
 };
 
-function toDtype(where: string, dtype: string | undefined | null): ModelInfo['dtype'] {
-  if (dtype === 'q4') throw new UnsupportedError(`${where}: option 'dtype': 'q4' is not there yet; there are f32, q16 and q8`);
-  return dtype === 'q16' || dtype === 'q8' ? dtype : 'f32';
-}
-
 export interface EmbedResult {
   data: Float32Array;
   dim: number;
@@ -146,7 +141,7 @@ export class Engine implements AnyEngine {
         scope.signal,
       );
       const precision = options.precision ?? 'exact';
-      const dtype = toDtype(where, options.dtype);
+      const dtype = !options.dtype || options.dtype === 'fp32' ? 'f32' : options.dtype;
       if (context_length) loading.call((handle) => handle.use_context_length!(context_length));
       const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype, head));
       const team =

@@ -88,9 +88,10 @@ export interface LoadOptions extends SourceOptions {
   /**
    * How weights are held and multiplied, quantised while they load. `'f32'` (default; `'fp32'` means the same): Python's numbers.
    * `'q16'`: half the memory, more than twice the speed, f32's answers for practical purposes. `'q8'`: a quarter of the memory,
-   * vectors a little off (README has the figures). Each gives the same bits on every engine.
+   * vectors a little off (README has the figures). `'q4'`: the largest matrices in half of q8's memory, for size alone. Each gives
+   * the same bits on every engine.
    */
-  dtype?: 'f32' | 'fp32' | 'q16' | 'q8';
+  dtype?: 'f32' | 'fp32' | 'q16' | 'q8' | 'q4';
   /** `'exact'` (default): the same bits on every engine. `'fast'`: may use fused multiply-add where the engine has it. */
   precision?: 'exact' | 'fast';
   /**
@@ -162,7 +163,7 @@ export interface ModelInfo {
   normalize: boolean;
   /** The repository's own prompts by name. */
   prompts: Record<string, string>;
-  dtype: 'f32' | 'q16' | 'q8';
+  dtype: 'f32' | 'q16' | 'q8' | 'q4';
   precision: 'exact' | 'fast';
   /** Which inner loops run. */
   kernels: string;

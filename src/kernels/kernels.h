@@ -45,6 +45,22 @@ struct GemmQuant {
   Activation activation = Activation::kNone;
 };
 
+// A matrix [n, k] in 4 bits, q4.h.
+struct PackedQ4 {
+  std::uint8_t* codes;  // [ceil(n / 8)][k / 16][4][16], k rounded up to whole groups
+  std::uint8_t* books;  // [ceil(n / 8)][k / 16][8]
+  float* scales;        // as GemmQuant::b_scale
+  std::int32_t* sums;   // as GemmQuant::b_sum; may be null
+};
+
+// Weights in 4 bits become what gemm_q8 takes as b.
+struct UnpackQ4 {
+  const std::uint8_t* codes = nullptr;  // as PackedQ4 has them
+  const std::uint8_t* books = nullptr;
+  std::int8_t* out = nullptr;
+  std::int64_t n = 0, k = 0;
+};
+
 struct Kernels {
   const char* name;
 
@@ -55,6 +71,9 @@ struct Kernels {
   // Quantise x [rows, cols] without gaps for gemm_q16 and gemm_q8.
   void (*quantize_q16)(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out);
   void (*quantize_q8)(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out);
+  // Puts row j of a matrix, [k], into its place. Rows may come in any order.
+  void (*quantize_q4_row)(const PackedQ4& packed, std::int64_t j, const float* row, std::int64_t k);
+  void (*unpack_q4)(const UnpackQ4& unpack);
   int q8_step;  // neighbours along k that gemm_q8 wants side by side in its packed weights: 2, or 4 for dot products of bytes
 
   // x[i, :] = exp(x[i, :] - max) / sum, in place; x is [rows, cols] with rows stride apart. cols may be 0.

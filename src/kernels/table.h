@@ -3,15 +3,17 @@
 
 #include "kernels/gemm_f32.h"
 #include "kernels/gemm_quant.h"
+#include "kernels/q4.h"
 #include "kernels/rows.h"
 
 namespace wattn {
 
-// Puts a form of the int8 product into a table.
+// Puts a form of the int8 product, and what makes its weights, into a table.
 template <class V, class Dot>
 constexpr void use_q8(Kernels& kernels) {
   kernels.gemm_q8 = gemm_quant_body<V, Dot>;
   kernels.quantize_q8 = quantize_q8_body<V, Dot>;
+  kernels.unpack_q4 = unpack_q4_body<V, Dot::kStep>;
   kernels.q8_step = Dot::kStep;
 }
 
@@ -23,6 +25,8 @@ constexpr Kernels kernels_on(const char* name) {
                   .gemm_q8 = nullptr,
                   .quantize_q16 = quantize_q16_body<V>,
                   .quantize_q8 = nullptr,
+                  .quantize_q4_row = quantize_q4_row_body<V>,
+                  .unpack_q4 = nullptr,
                   .q8_step = 0,
                   .softmax_rows = softmax_rows_body<V>,
                   .layer_norm_rows = layer_norm_rows_body<V>,

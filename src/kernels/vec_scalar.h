@@ -107,6 +107,18 @@ struct VecScalar {
     for (int i = 0; i < count; ++i) p[i] = static_cast<std::int16_t>(std::bit_cast<std::uint32_t>(x.lane[i]));
   }
 
+  // 16 codes of eight columns, c in the low halves of codes[c][16] and c + 4 in the high ones, become the entries of the
+  // columns' books, [256][16]: out [16 / kStep][8][kStep].
+  template <int kStep>
+  static void unpack_codes(const std::uint8_t* codes, const std::uint8_t* books, const std::int8_t* entries, std::int8_t* out) {
+    for (int c = 0; c < 8; ++c) {
+      for (int i = 0; i < 16; ++i) {
+        const int code = codes[c % 4 * 16 + i] >> (c < 4 ? 0 : 4) & 0xF;
+        out[(i / kStep * 8 + c) * kStep + i % kStep] = entries[books[c] * 16 + code];
+      }
+    }
+  }
+
   // Lanes are joined as (0 + 2) + (1 + 3).
   static float sum(F32 x) { return (x.lane[0] + x.lane[2]) + (x.lane[1] + x.lane[3]); }
   static float max_lane(F32 x) {

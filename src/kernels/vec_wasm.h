@@ -55,6 +55,38 @@ struct VecWasm {
     std::memcpy(p, lane, sizeof(std::int16_t) * count);
   }
 
+  template <int kStep>
+  static void unpack_codes(const std::uint8_t* codes, const std::uint8_t* books, const std::int8_t* entries, std::int8_t* out) {
+    const auto book = [&](int c) __attribute__((always_inline)) { return wasm_v128_load(entries + books[c] * 16); };
+    v128_t quad[2][4];  // [columns 0 to 3, 4 to 7][four neighbours]: four columns beside each other
+    for (int half = 0; half < 2; ++half) {
+      v128_t column[4];
+      for (int c = 0; c < 4; ++c) {
+        const v128_t both = wasm_v128_load(codes + 16 * c);
+        const v128_t code = half ? wasm_u8x16_shr(both, 4) : wasm_v128_and(both, wasm_i8x16_const_splat(0xF));
+        column[c] = wasm_i8x16_swizzle(book(4 * half + c), code);
+      }
+      const v128_t low_01 = wasm_i32x4_shuffle(column[0], column[1], 0, 4, 1, 5);
+      const v128_t low_23 = wasm_i32x4_shuffle(column[2], column[3], 0, 4, 1, 5);
+      const v128_t high_01 = wasm_i32x4_shuffle(column[0], column[1], 2, 6, 3, 7);
+      const v128_t high_23 = wasm_i32x4_shuffle(column[2], column[3], 2, 6, 3, 7);
+      quad[half][0] = wasm_i64x2_shuffle(low_01, low_23, 0, 2);
+      quad[half][1] = wasm_i64x2_shuffle(low_01, low_23, 1, 3);
+      quad[half][2] = wasm_i64x2_shuffle(high_01, high_23, 0, 2);
+      quad[half][3] = wasm_i64x2_shuffle(high_01, high_23, 1, 3);
+    }
+    for (int i = 0; i < 4; ++i) {
+      v128_t first = quad[0][i], second = quad[1][i];
+      if (kStep == 2) {
+        const v128_t pair = wasm_i16x8_shuffle(first, second, 0, 2, 4, 6, 8, 10, 12, 14);
+        second = wasm_i16x8_shuffle(first, second, 1, 3, 5, 7, 9, 11, 13, 15);
+        first = pair;
+      }
+      wasm_v128_store(out + 32 * i, first);
+      wasm_v128_store(out + 32 * i + 16, second);
+    }
+  }
+
   static float sum(F32 x) {
     const F32 pairs = add(x, wasm_i32x4_shuffle(x, x, 2, 3, 0, 1));
     return wasm_f32x4_extract_lane(pairs, 0) + wasm_f32x4_extract_lane(pairs, 1);

@@ -32,7 +32,7 @@ Decoder::Workspace Decoder::take_workspace(Arena& arena, std::int64_t max_tokens
   work.projected = arena.take<float>(max_tokens * hidden);
   work.intermediate = arena.take<float>(max_tokens * (config_.gated ? 2 * ffn : ffn));
   if (config_.gated) work.gated = arena.take<float>(max_tokens * ffn);
-  work.linear = take_linear_scratch(arena, type_, max_tokens, std::max({hidden, ffn, config_.query_width()}));
+  work.linear = take_linear_scratch(arena, type_, max_tokens, std::max({hidden, ffn, config_.query_width()}), threads);
   for (int i = 0; i < threads; ++i) work.attention[i] = take_causal_scratch(arena, shape_of(config_), length);
   return work;
 }
@@ -155,7 +155,7 @@ Memory Decoder::take_memory(Arena& arena, std::int64_t places, std::int64_t leng
 std::uint64_t Decoder::remember_bytes(std::int64_t tokens) const {
   Arena measure;
   measure.take<float>(tokens * 2 * config_.query_width());
-  take_linear_scratch(measure, type_, tokens, config_.hidden_size);
+  take_linear_scratch(measure, at_least_q8(type_), tokens, config_.hidden_size, 1);
   return measure.used();
 }
 
@@ -164,7 +164,7 @@ void Decoder::remember(ThreadTeam& team, const float* states, std::int64_t token
   const ThreadTeam::Awake awake(team);
   const std::int64_t width = config_.query_width();
   float* keys_values = arena.take<float>(tokens * 2 * width);
-  const LinearScratch scratch = take_linear_scratch(arena, type_, tokens, config_.hidden_size);
+  const LinearScratch scratch = take_linear_scratch(arena, at_least_q8(type_), tokens, config_.hidden_size, 1);
   for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
     linear({*kernels_, team}, layers_[static_cast<std::size_t>(i)].cross_keys_values, states, tokens, Activation::kNone, scratch,
            keys_values);
@@ -200,13 +200,13 @@ void Decoder::head(ThreadTeam& team, float* hidden, std::int64_t rows, Arena& ar
   if (config_.head_scale != 1.0f) {
     for (std::int64_t i = 0; i < rows * config_.hidden_size; ++i) hidden[i] *= config_.head_scale;
   }
-  const LinearScratch scratch = take_linear_scratch(arena, type_, rows, config_.hidden_size);
+  const LinearScratch scratch = take_linear_scratch(arena, at_least_q8(type_), rows, config_.hidden_size, 1);
   linear({*kernels_, team}, head_, hidden, rows, Activation::kNone, scratch, logits);
 }
 
 std::uint64_t Decoder::head_bytes(std::int64_t rows) const {
   Arena measure;
-  take_linear_scratch(measure, type_, rows, config_.hidden_size);
+  take_linear_scratch(measure, at_least_q8(type_), rows, config_.hidden_size, 1);
   return measure.used();
 }
 

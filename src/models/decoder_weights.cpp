@@ -75,22 +75,26 @@ void Decoder::take_weights(Arena& arena, const Kernels& kernels) {
   const auto matrix = [&](std::int64_t in, std::int64_t out, bool bias) {
     return take_linear(arena, kernels, type_, in, out, bias);
   };
+  // Queries, keys, values and the head: as in the encoder.
+  const auto sensitive = [&](std::int64_t in, std::int64_t out, bool bias) {
+    return take_linear(arena, kernels, at_least_q8(type_), in, out, bias);
+  };
   const auto norm = [&](std::int64_t size) { return take_layer_norm(arena, size, config_.norm_eps); };
   // Small, and part of every token: int8 would cost more accuracy than it saves memory.
-  const WeightType finer = type_ == WeightType::kQ8 ? WeightType::kQ16 : type_;
+  const WeightType finer = at_least_q16(type_);
   if (!config_.tie_word_embeddings) word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, hidden);
   take_position_weights(arena, finer);
   if (config_.embeddings_norm) embeddings_norm_ = norm(hidden);
   layers_.resize(static_cast<std::size_t>(config_.num_hidden_layers));
   for (DecoderLayer& layer : layers_) {
-    layer.qkv = matrix(hidden, config_.qkv_width(), biases.qkv);
+    layer.qkv = sensitive(hidden, config_.qkv_width(), biases.qkv);
     if (config_.query_key_norm) layer.query_norm = norm(config_.head_dim);
     if (config_.query_key_norm) layer.key_norm = norm(config_.head_dim);
     layer.attention_output = matrix(config_.query_width(), hidden, biases.attention_output);
     layer.attention_norm = norm(hidden);
     if (config_.cross_attention) {
-      layer.cross_query = matrix(hidden, config_.query_width(), biases.qkv);
-      layer.cross_keys_values = matrix(hidden, 2 * config_.query_width(), biases.qkv);
+      layer.cross_query = sensitive(hidden, config_.query_width(), biases.qkv);
+      layer.cross_keys_values = sensitive(hidden, 2 * config_.query_width(), biases.qkv);
       layer.cross_output = matrix(config_.query_width(), hidden, biases.attention_output);
       layer.cross_norm = norm(hidden);
     }
@@ -99,7 +103,7 @@ void Decoder::take_weights(Arena& arena, const Kernels& kernels) {
     layer.feed_forward_norm = norm(hidden);
   }
   if (!config_.norms_after) final_norm_ = norm(hidden);
-  head_ = matrix(hidden, config_.vocab_size, config_.head_bias);
+  head_ = sensitive(hidden, config_.vocab_size, config_.head_bias);
 }
 
 void Decoder::take_position_weights(Arena& arena, WeightType type) {

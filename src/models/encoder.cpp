@@ -43,7 +43,7 @@ Encoder::Workspace Encoder::take_workspace(Arena& arena, std::int64_t max_tokens
   if (buckets > 0) work.relative = arena.take<float>(buckets * hidden);
   if (buckets > 0) work.relative_qk = arena.take<float>(buckets * 2 * hidden);
   const std::int64_t widest = std::max({hidden, ffn, config_.embedding_width(), config_.inner_width()});
-  work.linear = take_linear_scratch(arena, type_, std::max(max_tokens, buckets), widest);
+  work.linear = take_linear_scratch(arena, type_, std::max(max_tokens, buckets), widest, threads);
   for (int i = 0; i < threads; ++i) {
     work.attention[i] = take_attention_scratch(arena, attention_shape(config_), max_seq, buckets);
   }

@@ -41,7 +41,8 @@ void Encoder::take_weights(Arena& arena, const Kernels& kernels) {
   if (config_.embedding_size > 0) embeddings_projection_ = matrix(width, hidden);
   layers_.resize(config_.one_layer_for_all ? 1 : static_cast<std::size_t>(config_.num_hidden_layers));
   for (EncoderLayer& layer : layers_) {
-    layer.qkv = matrix(hidden, 3 * config_.inner_width());
+    // The values are as sensitive as all that comes after them together (bench/README.md).
+    layer.qkv = take_linear(arena, kernels, at_least_q8(type_), hidden, 3 * config_.inner_width(), true);
     layer.attention_output = matrix(config_.inner_width(), hidden);
     layer.attention_norm = norm(hidden);
     layer.intermediate = matrix(hidden, config_.gated() ? 2 * ffn : ffn);
@@ -58,7 +59,7 @@ void Encoder::take_position_weights(Arena& arena) {
   const std::int64_t positions = config_.max_position_embeddings;
   const std::int64_t heads = config_.num_attention_heads;
   // Small, and part of every token: int8 would cost more accuracy than it saves memory.
-  const WeightType finer = type_ == WeightType::kQ8 ? WeightType::kQ16 : type_;
+  const WeightType finer = at_least_q16(type_);
   const std::int64_t before = config_.positions == Positions::kAfterPadding ? config_.padding_idx + 1 : 0;
   if (config_.positions != Positions::kNone) position_embeddings_ = take_embedding(arena, finer, before + positions, width);
   if (config_.positions == Positions::kSinusoidal && !arena.measuring()) set_sinusoidal(position_embeddings_);

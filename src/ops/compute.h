@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <type_traits>
 
 #include "core/thread_team.h"
 #include "kernels/kernels.h"
@@ -14,15 +15,21 @@ struct Compute {
   ThreadTeam& team;
 };
 
-// part(begin, end) over [0, count) in parts whose borders are multiples of step: two for each thread, so that one that comes
-// late costs little, and none smaller than least. Alone: the whole at once.
+// part(begin, end), or part(begin, end, thread), over [0, count) in parts whose borders are multiples of step: two for each thread,
+// so that one that comes late costs little, and none smaller than least. Alone: the whole at once.
 template <class F>
 void for_parts(const Compute& compute, std::int64_t count, std::int64_t step, std::int64_t least, const F& part) {
   const std::int64_t threads = compute.team.threads();
   const std::int64_t parts = threads == 1 ? 1 : std::clamp<std::int64_t>(count / least, 1, 2 * threads);
   const std::int64_t size = ((count + parts - 1) / parts + step - 1) / step * step;
-  compute.team.run((count + size - 1) / std::max<std::int64_t>(size, 1),
-                   [&](std::int64_t i, int) { part(i * size, std::min(count, (i + 1) * size)); });
+  compute.team.run((count + size - 1) / std::max<std::int64_t>(size, 1), [&](std::int64_t i, int thread) {
+    const std::int64_t begin = i * size, end = std::min(count, (i + 1) * size);
+    if constexpr (std::is_invocable_v<F, std::int64_t, std::int64_t, int>) {
+      part(begin, end, thread);
+    } else {
+      part(begin, end);
+    }
+  });
 }
 
 }  // namespace wattn

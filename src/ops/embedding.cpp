@@ -32,8 +32,8 @@ void add_scaled_row(const T* row, float scale, std::int64_t n, float* out) {
 }  // namespace
 
 Embedding take_embedding(Arena& arena, WeightType type, std::int64_t rows, std::int64_t hidden) {
-  Embedding embedding{rows, hidden, type};
-  switch (type) {
+  Embedding embedding{rows, hidden, at_least_q8(type)};
+  switch (embedding.type) {
     case WeightType::kF32:
       embedding.table = arena.take<float>(rows * hidden);
       return embedding;
@@ -41,6 +41,7 @@ Embedding take_embedding(Arena& arena, WeightType type, std::int64_t rows, std::
       embedding.table = arena.take<std::int16_t>(rows * hidden);
       break;
     case WeightType::kQ8:
+    case WeightType::kQ4:
       embedding.table = arena.take<std::int8_t>(rows * hidden);
       break;
   }
@@ -58,6 +59,7 @@ void set_row(const Embedding& embedding, std::int64_t i, const float* values) {
       quantize_row(kLargestInt16, values, embedding.hidden, static_cast<std::int16_t*>(embedding.table) + at, embedding.scale[i]);
       break;
     case WeightType::kQ8:
+    case WeightType::kQ4:
       quantize_row(kLargestInt8, values, embedding.hidden, static_cast<std::int8_t*>(embedding.table) + at, embedding.scale[i]);
       break;
   }
@@ -88,6 +90,7 @@ void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t
         add_scaled_row(static_cast<const std::int16_t*>(embedding.table) + at, embedding.scale[ids[i]], embedding.hidden, out);
         break;
       case WeightType::kQ8:
+      case WeightType::kQ4:
         add_scaled_row(static_cast<const std::int8_t*>(embedding.table) + at, embedding.scale[ids[i]], embedding.hidden, out);
         break;
     }

@@ -2,10 +2,14 @@
 
 #include <cstddef>
 
+#include "kernels/q4.h"
 #include "kernels/quant.h"
 
 namespace wattn {
 namespace {
+
+// Unpacked at a time: enough to read the activations seldom, few enough to stay in the second cache.
+constexpr std::int64_t kUnpackedColumns = 32;
 
 template <class T>
 void take_quantized(Arena& arena, Linear& layer, bool sums) {
@@ -20,6 +24,18 @@ PackedQuant<T> packed_of(const Linear& layer) {
   return {static_cast<T*>(layer.weight), layer.scale, layer.sum, layer.step};
 }
 
+void take_q4(Arena& arena, Linear& layer, bool sums) {
+  const std::int64_t size = packed_size(layer.out, padded_depth<std::int8_t>(layer.in));
+  layer.weight = arena.take<std::uint8_t>(size / 2);
+  layer.book = arena.take<std::uint8_t>(size / kQ4Part);
+  layer.scale = arena.take<float>(size / kQuantGroup<std::int8_t>);
+  if (sums) layer.sum = arena.take<std::int32_t>(size / kQuantGroup<std::int8_t>);
+}
+
+PackedQ4 packed_q4_of(const Linear& layer) {
+  return {static_cast<std::uint8_t*>(layer.weight), layer.book, layer.scale, layer.sum};
+}
+
 template <class T>
 LinearScratch take_quantized_scratch(Arena& arena, std::int64_t max_tokens, std::int64_t max_in) {
   const std::int64_t size = max_tokens * padded_depth<T>(max_in);
@@ -32,7 +48,7 @@ LinearScratch take_quantized_scratch(Arena& arena, std::int64_t max_tokens, std:
 }  // namespace
 
 Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::int64_t in, std::int64_t out, bool bias) {
-  Linear layer{.in = in, .out = out, .type = type};
+  Linear layer{.in = in, .out = out, .type = type, .kernels = &kernels};
   switch (type) {
     case WeightType::kF32:
       layer.weight = arena.take<float>(packed_size(out, in));
@@ -45,12 +61,16 @@ Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::i
       layer.step = kernels.q8_step;
       take_quantized<std::int8_t>(arena, layer, kernels.q8_step == 4);
       break;
+    case WeightType::kQ4:
+      layer.step = kernels.q8_step;
+      take_q4(arena, layer, kernels.q8_step == 4);
+      break;
   }
   layer.bias = bias ? arena.take<float>(out) : nullptr;
   return layer;
 }
 
-LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in) {
+LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in, int threads) {
   switch (type) {
     case WeightType::kF32:
       return {};
@@ -58,6 +78,12 @@ LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t ma
       return take_quantized_scratch<std::int16_t>(arena, max_tokens, max_in);
     case WeightType::kQ8:
       return take_quantized_scratch<std::int8_t>(arena, max_tokens, max_in);
+    case WeightType::kQ4: {
+      LinearScratch scratch = take_quantized_scratch<std::int8_t>(arena, max_tokens, max_in);
+      scratch.unpacked_bytes = kUnpackedColumns * padded_depth<std::int8_t>(max_in);
+      scratch.unpacked = arena.take<std::int8_t>(threads * scratch.unpacked_bytes);
+      return scratch;
+    }
   }
   return {};
 }
@@ -72,6 +98,9 @@ void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
       break;
     case WeightType::kQ8:
       quantize_weight_row(packed_of<std::int8_t>(layer), j, values, layer.in);
+      break;
+    case WeightType::kQ4:
+      layer.kernels->quantize_q4_row(packed_q4_of(layer), j, values, layer.in);
       break;
   }
 }
@@ -89,6 +118,15 @@ void get_quantized_row(const Linear& layer, std::int64_t j, float* values) {
   }
 }
 
+void get_q4_row(const Linear& layer, std::int64_t j, float* values) {
+  constexpr std::int64_t kGroup = kQuantGroup<std::int8_t>;
+  const std::int64_t groups = padded_depth<std::int8_t>(layer.in) / kGroup;
+  const float* scales = layer.scale + j / kPanelWidth * kPanelWidth * groups + j % kPanelWidth;
+  for (std::int64_t i = 0; i < layer.in; ++i) {
+    values[i] = static_cast<float>(q4_weight(packed_q4_of(layer), j, i, layer.in)) * scales[i / kGroup * kPanelWidth];
+  }
+}
+
 }  // namespace
 
 void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
@@ -103,6 +141,9 @@ void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
       break;
     case WeightType::kQ8:
       get_quantized_row<std::int8_t>(layer, j, values);
+      break;
+    case WeightType::kQ4:
+      get_q4_row(layer, j, values);
       break;
   }
 }
@@ -143,11 +184,11 @@ void linear(const Compute& compute, const Linear& layer, const float* x, std::in
     const auto quantize = q16 ? kernels.quantize_q16 : kernels.quantize_q8;
     quantize(x + begin * layer.in, end - begin, layer.in, rows_from(begin, activation_bytes));
   });
-  const std::int64_t weight_bytes = q16 ? 2 : 1;
-  for_parts(compute, layer.out, kColumnStep, kLeastColumns, [&](std::int64_t begin, std::int64_t end) {
+  // Columns begin to end, whose weights are at b.
+  const auto multiply = [&](std::int64_t begin, std::int64_t end, const void* b) {
     const auto gemm = q16 ? kernels.gemm_q16 : kernels.gemm_q8;
     gemm({.a = scratch.rows,
-          .b = static_cast<const std::byte*>(layer.weight) + begin * depth * weight_bytes,
+          .b = b,
           .b_scale = layer.scale + begin * groups,
           .b_sum = layer.sum ? layer.sum + begin * groups : nullptr,
           .bias = layer.bias ? layer.bias + begin : nullptr,
@@ -157,6 +198,24 @@ void linear(const Compute& compute, const Linear& layer, const float* x, std::in
           .n = end - begin,
           .k = depth,
           .activation = activation});
+  };
+  const std::byte* weight = static_cast<const std::byte*>(layer.weight);
+  if (layer.type != WeightType::kQ4) {
+    for_parts(compute, layer.out, kColumnStep, kLeastColumns,
+              [&](std::int64_t begin, std::int64_t end) { multiply(begin, end, weight + begin * depth * (q16 ? 2 : 1)); });
+    return;
+  }
+  for_parts(compute, layer.out, kColumnStep, kLeastColumns, [&](std::int64_t begin, std::int64_t end, int thread) {
+    std::int8_t* unpacked = scratch.unpacked + thread * scratch.unpacked_bytes;
+    for (std::int64_t col = begin; col < end; col += kUnpackedColumns) {
+      const std::int64_t col_end = std::min(col + kUnpackedColumns, end);
+      kernels.unpack_q4({.codes = reinterpret_cast<const std::uint8_t*>(weight) + col * depth / 2,
+                         .books = layer.book + col * depth / kQ4Part,
+                         .out = unpacked,
+                         .n = col_end - col,
+                         .k = layer.in});
+      multiply(col, col_end, unpacked);
+    }
   });
 }
 

@@ -158,7 +158,7 @@ Batch ragged_batch(const EncoderConfig& config, std::vector<Batch>& alone) {
   return together;
 }
 
-constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8};
+constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
 
 TEST(Architectures, ASequenceInABatchHasTheBitsItHasAlone) {
   ThreadTeam team;

@@ -110,7 +110,7 @@ std::vector<float> run(const Encoder& encoder, ThreadTeam& team, const Batch& ba
   return hidden;
 }
 
-constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8};
+constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
 
 TEST(TinyBert, ASequenceInABatchHasTheBitsItHasAlone) {
   ThreadTeam alone;

@@ -96,7 +96,7 @@ TEST(CausalForward, GgufGivesTheBitsOfSafetensors) {
 
 TEST(Generate, StepsPiecesAndCompanyChangeNoBit) {
   for (const std::string& name : test::case_names(kFolder)) {
-    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4}) {
       const auto generator = load(name, {.dtype = type});
       ASSERT_TRUE(generator);
       const Ids ids = to_ids(read_json(kFolder + name + "/expected.json").root()["inputs"][1]["input_ids"]);

@@ -117,7 +117,7 @@ TEST(Seq2SeqGenerate, MakesTheTokensOfTransformers) {
 
 TEST(Seq2SeqForward, StepsHaveTheBitsOfTheWhole) {
   for (const std::string& name : test::case_names(kFolder)) {
-    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4}) {
       const auto generator = load(name, {.dtype = type});
       ASSERT_TRUE(generator);
       const Json expected = read_json(kFolder + name + "/expected.json");
