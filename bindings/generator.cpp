@@ -50,6 +50,7 @@ GenerateRequest to_request(const val& options) {
   number("repetition_penalty", out.repetition_penalty);
   number("length_penalty", out.length_penalty);
   out.do_sample = optional_field<bool>(options, "do_sample").value_or(false);
+  out.renormalize_logits = optional_field<bool>(options, "renormalize_logits").value_or(false);
   out.seed = static_cast<std::uint64_t>(optional_field<double>(options, "seed").value_or(0));
   const std::string early = optional_field<std::string>(options, "early_stopping").value_or("no");
   out.early_stopping = early == "yes"     ? GenerateOptions::EarlyStopping::kYes

@@ -17,6 +17,7 @@ export interface SeamGenerateOptions {
   num_beams?: number;
   num_return_sequences?: number;
   length_penalty?: number;
+  renormalize_logits?: boolean;
   early_stopping?: 'no' | 'yes' | 'never';
   eos_token_id?: number[];
   bad_words_ids?: number[][];

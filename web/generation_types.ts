@@ -30,6 +30,8 @@ export interface GenerateOptions {
   num_return_sequences?: number;
   /** Of beams: scores are divided by the length to this power. Default 1. */
   length_penalty?: number;
+  /** Of beams: probabilities are made to sum to one again after words were forbidden or penalised. Default `false`. */
+  renormalize_logits?: boolean;
   /** Of beams. Default `false`. */
   early_stopping?: boolean | 'never';
   /** Ids that end a sequence. */

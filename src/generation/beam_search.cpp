@@ -59,6 +59,7 @@ class BeamSearch : public Search {
       if (auto e = check_numbers(row, vocab_); !e.ok()) return e;
       to_log_probabilities(row);
       processors_.process(beams_[beam].tokens, row);
+      if (options_.renormalize_logits) to_log_probabilities(row);
     }
     find_candidates(logits, first);
     for (Candidate& candidate : candidates_) candidate.reason = reason_of(candidate);

@@ -23,6 +23,7 @@ struct GenerateOptions {
   std::optional<std::int32_t> forced_eos_token_id{};   // the last, when max_new_tokens is reached
   std::int64_t num_beams = 1;
   double length_penalty = 1;
+  bool renormalize_logits = false;  // what is left is made probabilities again; shows in the scores of beams alone
   enum class EarlyStopping : std::uint8_t { kNo, kYes, kNever } early_stopping = EarlyStopping::kNo;
   std::int64_t num_return_sequences = 1;
   std::uint64_t seed = 0;

@@ -14,7 +14,9 @@ FOLDER = common.OUT / "gguf-decoders"
 Type = gguf.GGMLQuantizationType
 VOCAB, EOS = 96, 1
 PROMPTS = [[5, 17, 40, 8], [61, 33, 21, 7, 9, 88, 54, 12, 3, 70, 71, 72], [2]]
-RUNS = {"greedy": dict(max_new_tokens=20), "beams": dict(max_new_tokens=14, num_beams=3), "penalty": dict(max_new_tokens=14, repetition_penalty=1.3)}
+BAD = [[i] for i in range(3, 90, 3)]
+RUNS = {"greedy": dict(max_new_tokens=20), "beams": dict(max_new_tokens=14, num_beams=3), "penalty": dict(max_new_tokens=14, repetition_penalty=1.3),
+        "plain": dict(max_new_tokens=14, num_beams=3, bad_words_ids=BAD), "renormalized": dict(max_new_tokens=14, num_beams=3, bad_words_ids=BAD, renormalize_logits=True)}
 LLAMA = {"embed_tokens": "token_embd", "norm": "output_norm", "input_layernorm": "attn_norm", "self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k",
          "self_attn.v_proj": "attn_v", "self_attn.o_proj": "attn_output", "post_attention_layernorm": "ffn_norm", "mlp.gate_proj": "ffn_gate",
          "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "lm_head": "output"}  # fmt: skip
