@@ -83,11 +83,11 @@ class EngineHandle : public ModelHandle<EngineLoader, Engine> {
         *model_, texts.views, pairs ? std::span<const std::u16string_view>(pairs->views) : std::span<const std::u16string_view>(),
         predict_options);
     if (!result.ok()) return answer(result.error());
-    FlatEncodings flat;
+    FlatEncodings flat(val::undefined());
     for (std::size_t i = 0; i < result.value().encodings.size(); ++i) {
       flat.add(result.value().encodings[i], result.value().text[i]);
     }
-    val out = flat.to_answer(val::undefined());
+    val out = flat.to_answer();
     out.set("logits", to_typed_array(result.value().logits));
     out.set("rows", to_typed_array(result.value().rows));
     out.set("labels", static_cast<double>(result.value().labels));

@@ -22,42 +22,40 @@ EncodeOptions to_encode_options(const val& options) {
   return out;
 }
 
-void FlatEncodings::reserve(std::size_t tokens) {
-  for (auto* list : {&ids, &type_ids, &word_ids, &sequence_ids}) list->reserve(tokens);
-  offsets.reserve(2 * tokens);
-  special_tokens_mask.reserve(tokens);
+FlatEncodings::FlatEncodings(const val& arrays) {
+  const auto has = [&](const char* name) { return arrays.isUndefined() || arrays.call<bool>("includes", val(name)); };
+  wanted_ = {.type_ids = has("type_ids"),
+             .offsets = has("offsets"),
+             .special_tokens_mask = has("special_tokens_mask"),
+             .word_ids = has("word_ids"),
+             .sequence_ids = has("sequence_ids")};
 }
 
 void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
   const auto append = [](auto& out, const auto& values) { out.insert(out.end(), values.begin(), values.end()); };
-  append(ids, encoding.ids);
-  append(type_ids, encoding.type_ids);
-  append(word_ids, encoding.word_ids);
-  append(sequence_ids, encoding.sequence_ids);
-  append(special_tokens_mask, encoding.special_tokens_mask);
-  for (const TextSpan& span : encoding.offsets) {
-    offsets.push_back(span.begin);
-    offsets.push_back(span.end);
-  }
-  lengths.push_back(static_cast<std::int32_t>(encoding.size()));
-  untruncated.push_back(encoding.num_tokens_untruncated);
-  text.push_back(text_index);
+  append(ids_, encoding.ids);
+  if (wanted_.type_ids) append(type_ids_, encoding.type_ids);
+  if (wanted_.offsets) append(offsets_, encoding.offsets);
+  if (wanted_.special_tokens_mask) append(special_tokens_mask_, encoding.special_tokens_mask);
+  if (wanted_.word_ids) append(word_ids_, encoding.word_ids);
+  if (wanted_.sequence_ids) append(sequence_ids_, encoding.sequence_ids);
+  lengths_.push_back(static_cast<std::int32_t>(encoding.size()));
+  untruncated_.push_back(encoding.num_tokens_untruncated);
+  text_.push_back(text_index);
 }
 
-val FlatEncodings::to_answer(const val& arrays) const {
+val FlatEncodings::to_answer() const {
+  static_assert(sizeof(TextSpan) == 2 * sizeof(std::int32_t));
   val out = answer();
-  const auto set = [&](const char* name, const auto& values) {
-    if (arrays.isUndefined() || arrays.call<bool>("includes", val(name))) out.set(name, to_typed_array(values));
-  };
-  out.set("ids", to_typed_array(ids));
-  set("type_ids", type_ids);
-  set("offsets", offsets);
-  set("special_tokens_mask", special_tokens_mask);
-  set("word_ids", word_ids);
-  set("sequence_ids", sequence_ids);
-  out.set("lengths", to_typed_array(lengths));
-  out.set("untruncated", to_typed_array(untruncated));
-  out.set("text", to_typed_array(text));
+  out.set("ids", to_typed_array(ids_));
+  if (wanted_.type_ids) out.set("type_ids", to_typed_array(type_ids_));
+  if (wanted_.offsets) out.set("offsets", to_typed_array(&offsets_.data()->begin, 2 * offsets_.size()));
+  if (wanted_.special_tokens_mask) out.set("special_tokens_mask", to_typed_array(special_tokens_mask_));
+  if (wanted_.word_ids) out.set("word_ids", to_typed_array(word_ids_));
+  if (wanted_.sequence_ids) out.set("sequence_ids", to_typed_array(sequence_ids_));
+  out.set("lengths", to_typed_array(lengths_));
+  out.set("untruncated", to_typed_array(untruncated_));
+  out.set("text", to_typed_array(text_));
   return out;
 }
 
@@ -67,8 +65,7 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
   const Texts texts(text, lengths);
   std::optional<Texts> pairs;
   if (!pair_text.isNull()) pairs.emplace(pair_text, pair_lengths);
-  FlatEncodings flat;
-  flat.reserve(texts.joined.size() / 4 + 2 * texts.views.size());  // a token is about four letters
+  FlatEncodings flat(options["arrays"]);
   for (std::size_t i = 0; i < texts.views.size(); ++i) {
     const auto encoding = pairs ? tokenizer.encode_pair(texts.views[i], pairs->views[i], encode_options)
                                 : tokenizer.encode(texts.views[i], encode_options);
@@ -76,7 +73,7 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
     flat.add(encoding.value(), static_cast<std::int32_t>(i));
     for (const Encoding& window : encoding.value().overflowing) flat.add(window, static_cast<std::int32_t>(i));
   }
-  return flat.to_answer(options["arrays"]);
+  return flat.to_answer();
 }
 
 val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options) {

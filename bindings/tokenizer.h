@@ -7,14 +7,21 @@
 namespace wattn {
 
 // Flat arrays over many encodings, as encode() answers them.
-struct FlatEncodings {
-  std::vector<std::int32_t> ids, type_ids, offsets, word_ids, sequence_ids, lengths, untruncated, text;
-  std::vector<std::uint8_t> special_tokens_mask;
-
-  void reserve(std::size_t tokens);
-  void add(const Encoding& encoding, std::int32_t text_index);
+class FlatEncodings {
+ public:
   // arrays: names of those that may be left out and are wanted; undefined: all.
-  val to_answer(const val& arrays) const;
+  explicit FlatEncodings(const val& arrays);
+  void add(const Encoding& encoding, std::int32_t text_index);
+  val to_answer() const;
+
+ private:
+  struct Wanted {
+    bool type_ids, offsets, special_tokens_mask, word_ids, sequence_ids;
+  };
+  Wanted wanted_;
+  std::vector<std::int32_t> ids_, type_ids_, word_ids_, sequence_ids_, lengths_, untruncated_, text_;
+  std::vector<TextSpan> offsets_;
+  std::vector<std::uint8_t> special_tokens_mask_;
 };
 
 // The options of encode().

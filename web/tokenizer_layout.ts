@@ -18,12 +18,13 @@ interface Row {
 
 function toRows(lengths: Int32Array, padTo: Wanted['padTo']): Row[] {
   const longest = padTo === 'longest' ? lengths.reduce((most, length) => Math.max(most, length), 0) : (padTo ?? 0);
+  const rows: Row[] = [];
   let begin = 0;
-  return Array.from(lengths, (length) => {
-    const row = { begin, length, width: Math.max(length, longest) };
+  for (const length of lengths) {
+    rows.push({ begin, length, width: Math.max(length, longest) });
     begin += length;
-    return row;
-  });
+  }
+  return rows;
 }
 
 /** For each UTF-16 place in a text the number of code points before it; undefined where both are the same. */

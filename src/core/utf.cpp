@@ -1,5 +1,8 @@
 #include "core/utf.h"
 
+#include <cstdint>
+#include <cstring>
+
 namespace wattn {
 
 char32_t next_code_point(std::u16string_view text, std::size_t& position) {
@@ -115,12 +118,12 @@ std::u16string to_utf16(std::string_view utf8) {
   std::u16string out(utf8.size(), u'\0');  // never more units than bytes
   std::size_t size = 0;
   for (std::size_t position = 0; position < utf8.size();) {
-    const unsigned char byte = static_cast<unsigned char>(utf8[position]);
-    if (byte < 0x80) {
-      out[size++] = byte;
-      ++position;
-      continue;
+    for (std::uint64_t eight; position + 8 <= utf8.size(); position += 8, size += 8) {
+      std::memcpy(&eight, utf8.data() + position, 8);
+      if (eight & 0x8080808080808080) break;
+      for (std::size_t i = 0; i < 8; ++i) out[size + i] = static_cast<unsigned char>(utf8[position + i]);
     }
+    if (position == utf8.size()) break;
     const char32_t code_point = next_code_point(utf8, position);
     if (code_point < 0x10000) {
       out[size++] = static_cast<char16_t>(code_point);
