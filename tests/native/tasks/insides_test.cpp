@@ -282,15 +282,14 @@ TEST(Insides, LookingRunsNoKernelMoreAndTakesNoMoreOfTheArena) {
   counting.softmax_rows = [](float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
     ++kernel_calls, exact_kernels().softmax_rows(x, rows, cols, stride);
   };
-  const DecoderConfig config{.vocab_size = 11,
-                             .hidden_size = 8,
-                             .num_hidden_layers = 2,
-                             .num_attention_heads = 2,
-                             .num_key_value_heads = 1,
-                             .head_dim = 4,
-                             .intermediate_size = 12,
-                             .max_position_embeddings = 16,
-                             .norm_eps = 1e-5F};
+  DecoderConfig config;
+  config.vocab_size = 11;
+  config.hidden_size = 8;
+  config.num_hidden_layers = config.num_attention_heads = 2;
+  config.num_key_value_heads = 1;
+  config.head_dim = 4;
+  config.intermediate_size = 12;
+  config.max_position_embeddings = 16;
   const auto decoder = Decoder::with_config(config, 16, counting, WeightType::kF32);
   ASSERT_TRUE(decoder.ok()) << decoder.error().message;
   ThreadTeam team;
