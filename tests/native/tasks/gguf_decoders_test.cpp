@@ -99,9 +99,9 @@ TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
   const std::size_t name = bytes.find("rope_freqs.weight");
   ASSERT_NE(name, std::string::npos);
   const Ids ids = {5, 17, 40, 8, 61, 33, 21, 7, 9, 88, 54, 12};
-  const auto logits = [&](const std::string& file) {
+  const auto logits = [&](const std::string& file) -> std::vector<float> {
     const auto generator = load("llama.gguf", file, false);
-    EXPECT_TRUE(generator.ok()) << generator.error().message;
+    if (!generator.ok()) return {};
     return causal_forward(*generator.value(), ids, {}).value().logits;
   };
   // The tensor is the file's last: 4 factors, three of them 8, and what aligns the end.
@@ -118,7 +118,8 @@ TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
   };
   const auto exact = logits(bytes);
   EXPECT_NE(with(1), exact);
-  for (const float odd : {0.0f, -1.0f, 1e-30f, 1e30f, HUGE_VALF, NAN}) EXPECT_TRUE(std::isnan(with(odd).back())) << odd;
+  for (const float odd : {0.0f, -1.0f, 1e-30f, 1e30f}) EXPECT_TRUE(std::isnan(with(odd).back())) << odd;
+  for (const float odd : {HUGE_VALF, NAN}) EXPECT_TRUE(with(odd).empty()) << odd;  // refused while loading
 }
 
 TEST(GgufDecoders, RefuseWhatTheyDoNotKnow) {
