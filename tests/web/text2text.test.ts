@@ -35,12 +35,11 @@ describe('text2text-generation', () => {
 
   it('reads T5 out of GGUF files of llama.cpp', async () => {
     const { runs, seq2seq } = readJson('gguf-decoders/expected.json');
-    for (const [name, { texts, tokens, decoded }] of Object.entries<any>(seq2seq)) {
+    for (const [name, { texts, tokens }] of Object.entries<any>(seq2seq)) {
       const run = await pipeline('text2text-generation', join(goldens, `gguf-decoders/${name}.gguf`));
       for (const kind of Object.keys(runs)) {
         const out = await run(texts, runs[kind]);
         expect([name, kind, out.map((one) => one.tokens)]).toEqual([name, kind, tokens[kind]]);
-        expect(out.map((one) => one.generated_text)).toEqual(decoded[kind]);
       }
       await run.dispose();
     }

@@ -130,6 +130,10 @@ def t5(name, words):
     config = transformers.T5Config(**dict(seq2seq.T5, relative_attention_max_distance=128, **words))
     config._attn_implementation = "eager"
     model = transformers.T5ForConditionalGeneration(config)
+    tied = words.get("tie_word_embeddings", True)  # which the config forgets
+    if not tied:
+        model.lm_head = torch.nn.Linear(config.d_model, VOCAB, bias=False)
+        model._tied_weights_keys = {}
     seq2seq.randomize(model, 41)
     writer = gguf.GGUFWriter(FOLDER / f"{name}.gguf", "t5")
     writer.add_context_length(config.n_positions)
@@ -146,7 +150,7 @@ def t5(name, words):
     writer.add_decoder_start_token_id(config.decoder_start_token_id)
     for key, weight in model.state_dict().items():
         stem, _, ending = key.rpartition(".")
-        if "embed_tokens" in stem or (stem == "lm_head" and config.tie_word_embeddings):
+        if "embed_tokens" in stem or (stem == "lm_head" and tied):
             continue
         parts = stem.split(".")
         if stem in ("shared", "lm_head"):
@@ -173,8 +177,7 @@ def t5(name, words):
     finish(writer, tokens, "t5")
     sources = [tokenizer.encode(text).ids for text in seq2seq.TEXTS]
     rows = generate(model, sources, drop=False)
-    texts = {run: [tokenizer.decode(row, skip_special_tokens=True) for row in made] for run, made in rows.items()}
-    return {"texts": seq2seq.TEXTS, "sources": sources, "tokens": rows, "decoded": texts}
+    return {"texts": seq2seq.TEXTS, "sources": sources, "tokens": rows}
 
 
 def make(_options):

@@ -89,8 +89,7 @@ TEST(GgufDecoders, ReadTheTokenizerOfT5) {
   for (std::size_t i = 0; i < t5["texts"].size(); ++i) {
     const auto text = to_utf16(t5["texts"][i].as_string().value());
     EXPECT_EQ(generator.value()->tokenizer().encode(text, {}).value().ids, to_ids(t5["sources"][i]));
-    EXPECT_EQ(generator.value()->tokenizer().decode(to_ids(t5["tokens"]["greedy"][i]), true, false),
-              t5["decoded"]["greedy"][i].as_string().value());
+    EXPECT_EQ(generator.value()->tokenizer().decode(to_ids(t5["sources"][i]), true, false), t5["texts"][i].as_string().value());
   }
 }
 
@@ -100,16 +99,17 @@ TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
   const std::size_t name = bytes.find("rope_freqs.weight");
   ASSERT_NE(name, std::string::npos);
   const Ids ids = {5, 17, 40, 8, 61, 33, 21, 7, 9, 88, 54, 12};
-  const auto logits = [&](const std::string& file) {
+  const auto logits = [&](const std::string& file) -> std::vector<float> {
     const auto generator = load("llama.gguf", file, false);
-    EXPECT_TRUE(generator.ok()) << generator.error().message;
+    if (!generator.ok()) return {};
     return causal_forward(*generator.value(), ids, {}).value().logits;
   };
-  // The tensor is the file's last: 4 factors, and what aligns the end.
-  const float first[] = {1.0f};
-  std::size_t data = bytes.rfind(std::string(reinterpret_cast<const char*>(first), sizeof(first)));
-  ASSERT_NE(data, std::string::npos);
-  ASSERT_GT(data + 64, bytes.size());
+  // The tensor is the file's last: 4 factors, three of them 8, and what aligns the end.
+  const float last[] = {8, 8, 8};
+  const std::size_t found = bytes.rfind(std::string(reinterpret_cast<const char*>(last), sizeof(last)));
+  ASSERT_NE(found, std::string::npos);
+  ASSERT_GT(found + 64, bytes.size());
+  const std::size_t data = found - 4;
   const auto with = [&](float factor) {
     std::string out = bytes;
     for (int j = 0; j < 4; ++j)
@@ -118,7 +118,8 @@ TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
   };
   const auto exact = logits(bytes);
   EXPECT_NE(with(1), exact);
-  for (const float odd : {0.0f, -1.0f, 1e-30f, 1e30f, HUGE_VALF, NAN}) EXPECT_TRUE(std::isnan(with(odd).back())) << odd;
+  for (const float odd : {0.0f, -1.0f, 1e-30f, 1e30f}) EXPECT_TRUE(std::isnan(with(odd).back())) << odd;
+  for (const float odd : {HUGE_VALF, NAN}) EXPECT_TRUE(with(odd).empty()) << odd;  // refused while loading
 }
 
 TEST(GgufDecoders, RefuseWhatTheyDoNotKnow) {
