@@ -48,7 +48,8 @@ const toFailure = (error: unknown): Failure => {
 };
 
 function tensorsOf(output: ModelOutput): Tensor[] {
-  return Object.values(output).flat();
+  const { logit_lens: lens, ...rest } = output;
+  return [...Object.values(rest).flat(), ...(lens ? [lens.ids, lens.logits] : [])];
 }
 
 export function serveEngine(port: WorkerPort): void {
