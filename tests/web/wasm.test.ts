@@ -37,6 +37,9 @@ describe('the WebAssembly', () => {
         65, 0, 253, 15, 65, 0, 253, 15, 65, 0, 253, 15, 253, 147, 2, 11]),
     );
     expect(await kindOf()).toBe(relaxed ? 'relaxed' : 'simd');
+    const generate = await pipeline('text-generation', join(root, 'tests/goldens/decoders/llama'));
+    expect(generate.info().wasm).toBe(relaxed ? 'relaxed' : 'simd');
+    await generate.dispose();
   });
 
   it('may be given as bytes, as a module, or by a URL', async () => {

@@ -31,7 +31,8 @@ std::vector<Ids> generate(Generator& generator, JsonRef prompts, JsonRef run) {
   request.options.eos_token_ids = {1};
   request.options.num_beams = run["num_beams"].as_int_or(1).value();
   request.options.repetition_penalty = run["repetition_penalty"].as_number_or(1).value();
-  for (std::size_t i = 0; i < run["bad_words_ids"].size(); ++i) request.options.bad_words.push_back(to_ids(run["bad_words_ids"][i]));
+  for (std::size_t i = 0; i < run["bad_words_ids"].size(); ++i)
+    request.options.bad_words.push_back(to_ids(run["bad_words_ids"][i]));
   request.options.renormalize_logits = run["renormalize_logits"].as_bool_or(false).value();
   if (generator.encoder()) request.decoder_start_token_id = 0;
   std::vector<Ids> starts, out;
