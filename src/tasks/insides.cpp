@@ -116,7 +116,7 @@ void Collector::on_tensor(const TapPoint& point, const TensorView& tensor) {
     out.insert(out.end(), tensor.data, tensor.data + count);
   };
   if (asked_.hidden_states && (point.name == "embeddings.output" || point.name == "output")) {
-    append_to(out_.hidden_states[static_cast<std::size_t>(point.layer + 1)]);
+    append_to(out_.hidden_states[layer + 1]);  // -1: the embeddings
   }
   if (asked_.attentions && point.name == "attention.probs") {
     whole_ > 0 ? keep_probs(tensor, whole_, out_.attentions[layer]) : append_to(out_.attentions[layer]);

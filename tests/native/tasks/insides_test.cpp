@@ -38,6 +38,19 @@ CausalForwardResult run(Generator& generator, JsonRef one, const CausalForwardOp
   return result.ok() ? std::move(result).value() : CausalForwardResult();
 }
 
+// check(goldens, the case, its name, its model) of every decoder and encoder-decoder.
+template <class Check>
+void for_each_case(const Check& check) {
+  const Goldens goldens;
+  for (std::size_t i = 0; i < goldens.json.root()["cases"].size(); ++i) {
+    const JsonRef one = goldens.json.root()["cases"][i];
+    const std::string name(one["case"].as_string().value());
+    const auto generator = load(name);
+    ASSERT_TRUE(generator) << name;
+    check(goldens, one, name, *generator);
+  }
+}
+
 void add_qkv(const std::string& prefix, const std::string& kind, const std::vector<std::vector<float>> (&qkv)[3],
              std::map<std::string, std::vector<float>>& out) {
   const char* names[] = {"query", "key", "value"};
@@ -50,15 +63,10 @@ void add_qkv(const std::string& prefix, const std::string& kind, const std::vect
 }
 
 TEST(Insides, QueriesKeysAndValuesAreTorchs) {
-  const Goldens goldens;
-  for (std::size_t i = 0; i < goldens.json.root()["cases"].size(); ++i) {
-    const JsonRef one = goldens.json.root()["cases"][i];
-    const std::string name(one["case"].as_string().value());
-    const auto generator = load(name);
-    ASSERT_TRUE(generator);
-    const auto result = run(*generator, one, {.output_qkv = true});
+  for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Generator& generator) {
+    const auto result = run(generator, one, {.output_qkv = true});
     std::map<std::string, std::vector<float>> got;
-    const std::string decoder = generator->encoder() ? "decoder." : "";
+    const std::string decoder = generator.encoder() ? "decoder." : "";
     add_qkv(decoder, "attention", result.qkv, got);
     add_qkv(decoder, "cross_attention", result.cross_qkv, got);
     add_qkv("encoder.", "attention", result.source.qkv, got);
@@ -66,7 +74,7 @@ TEST(Insides, QueriesKeysAndValuesAreTorchs) {
     for (const auto& [tap, about] : one["qkv"].members()) {
       expect_near(got[std::string(tap)], about, goldens.floats, test::bound(one["qkv"], tap), name + " " + std::string(tap));
     }
-  }
+  });
 }
 
 // The numbers of tools/goldens/insides.py.
@@ -94,16 +102,11 @@ CausalForwardOptions to_options(JsonRef change) {
 }
 
 TEST(Insides, ScaledHeadsAndPatchesGiveTheLogitsOfTorch) {
-  const Goldens goldens;
-  for (std::size_t i = 0; i < goldens.json.root()["cases"].size(); ++i) {
-    const JsonRef one = goldens.json.root()["cases"][i];
-    const std::string name(one["case"].as_string().value());
-    const auto generator = load(name);
-    ASSERT_TRUE(generator);
-    const std::int64_t vocab = generator->decoder().config().vocab_size;
+  for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Generator& generator) {
+    const std::int64_t vocab = generator.decoder().config().vocab_size;
     for (std::size_t j = 0; j < one["changes"].size(); ++j) {
       const JsonRef change = one["changes"][j];
-      const auto result = run(*generator, one, to_options(change));
+      const auto result = run(generator, one, to_options(change));
       double torch = 0, largest = 0;  // of the worst of the case's changes
       for (std::size_t k = 0; k < one["changes"].size(); ++k) {
         torch = std::max(torch, one["changes"][k]["logits"]["f32_diff"].as_number().value());
@@ -112,7 +115,7 @@ TEST(Insides, ScaledHeadsAndPatchesGiveTheLogitsOfTorch) {
       const auto last = std::span<const float>(result.logits).last(static_cast<std::size_t>(2 * vocab));
       expect_near(last, change["logits"], goldens.floats, 4 * std::max(torch, largest * 0x1p-23), name + " " + change.to_text());
     }
-  }
+  });
 }
 
 // ids: -1 where rounding decides.
@@ -127,16 +130,11 @@ void expect_lens(const Insides& got, JsonRef lens, const std::vector<float>& flo
 }
 
 TEST(Insides, TheLensIsFinalNormAndHeadOfEachLayer) {
-  const Goldens goldens;
-  for (std::size_t i = 0; i < goldens.json.root()["cases"].size(); ++i) {
-    const JsonRef one = goldens.json.root()["cases"][i];
-    const std::string name(one["case"].as_string().value());
-    const auto generator = load(name);
-    ASSERT_TRUE(generator);
-    const auto result = run(*generator, one, {.logit_lens = 3});
+  for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Generator& generator) {
+    const auto result = run(generator, one, {.logit_lens = 3});
     expect_lens(result, one["lens"], goldens.floats, name);
     EXPECT_TRUE(result.hidden_states.empty());
-  }
+  });
 }
 
 // An encoder of the goldens with a head of its own, in two shards.
