@@ -1,5 +1,5 @@
 // A loaded model: its wasm instance, the texts and tokens that go in, the vectors that come out.
-import { InputError, UnsupportedError } from './errors.js';
+import { InputError } from './errors.js';
 import { openGguf, openGgufModel } from './gguf_file.js';
 import { kGenerationFiles, openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
