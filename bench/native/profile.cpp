@@ -106,7 +106,7 @@ void profile(const Encoder& encoder, const char* name, const char* dtype, std::i
 
 int main() {
   const std::pair<WeightType, const char*> types[] = {
-      {WeightType::kF32, "f32"}, {WeightType::kQ16, "q16"}, {WeightType::kQ8, "q8"}};
+      {WeightType::kF32, "f32"}, {WeightType::kQ16, "q16"}, {WeightType::kQ8, "q8"}, {WeightType::kQ4, "q4"}};
   for (const auto& [type, name] : types) {
     for (const Kernels* kernels : {&exact_kernels(), &fast_kernels()}) {
       const Kernels clocked = with_clocks(*kernels);

@@ -49,7 +49,7 @@ inBrowsers('a page', (browser) => {
     expectNear(out.data, rows.flatMap((row: any) => row.vector), torch_f32_to_exact); // prettier-ignore
   });
 
-  for (const dtype of ['f32', 'q16', 'q8'] as const) {
+  for (const dtype of ['f32', 'q16', 'q8', 'q4'] as const) {
     it(`gives the bits of Node in ${dtype}`, async () => {
       const embed = await pipeline('feature-extraction', tiny, { dtype });
       const { data } = await embed(texts);

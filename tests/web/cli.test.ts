@@ -184,7 +184,7 @@ describe('wattn', () => {
       [['embed', '--modell', tiny], undefined, /Unknown option '--modell'/],
       [['embed', '--model'], undefined, /--model/],
       [['embed', '--model', './nowhere', 'the'], undefined, /expected a directory at .*nowhere, found nothing/],
-      [['embed', '--model', tiny, '--dtype', 'q4', 'the'], undefined, /'q4' is not there yet/],
+      [['embed', '--model', tiny, '--dtype', 'q3', 'the'], undefined, /'q4', found 'q3'/],
       [['embed', '--model', tiny, '--precision', 'sloppy', 'the'], undefined, /'precision': expected one of/],
       [['embed', '--model', tiny, '--pooling', 'avg', 'the'], undefined, /found 'avg'/],
       [['embed', '--model', tiny, '--max-length', 'x', 'the'], undefined, /--max-length: expected a whole number/],

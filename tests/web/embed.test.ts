@@ -228,7 +228,7 @@ describe('pipeline', () => {
 
   it('refuses what it does not know and what is not there yet', async () => {
     const wrong: [Record<string, unknown>, string, RegExp][] = [
-      [{ dtype: 'q4' }, 'UnsupportedError', /option 'dtype': 'q4' is not there yet/],
+      [{ dtype: 'q3' }, 'InputError', /option 'dtype': expected one of 'f32', 'fp32', 'q16', 'q8', 'q4', found 'q3'/],
       [{ worker: 'yes' }, 'InputError', /option 'worker'/],
       [{ precision: 'sloppy' }, 'InputError', /expected one of 'exact', 'fast', found 'sloppy'/],
       [{ device: 'webgpu' }, 'InputError', /unknown option 'device'; there are progress_callback, signal/],

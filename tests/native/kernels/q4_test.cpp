@@ -63,8 +63,8 @@ TEST(Q4, UnpacksTheWeightsOfEveryRowAndZerosBehindThem) {
         const std::vector<std::int8_t> out = matrix.unpacked(*kernels);
         for (std::int64_t j = 0; j < n; ++j) {
           for (std::int64_t i = 0; i < matrix.depth; ++i) {
-            const std::int64_t at = j / kPanelWidth * kPanelWidth * matrix.depth +
-                                    (i / step * kPanelWidth + j % kPanelWidth) * step + i % step;
+            const std::int64_t at =
+                j / kPanelWidth * kPanelWidth * matrix.depth + (i / step * kPanelWidth + j % kPanelWidth) * step + i % step;
             const int expected = i < k ? q4_weight(matrix.packed(), j, i, k) : 0;
             ASSERT_EQ(out[static_cast<std::size_t>(at)], expected)
                 << kernels->name << " n " << n << " k " << k << " at " << j << ", " << i;
