@@ -201,7 +201,9 @@ describe('an encoder-decoder', () => {
     expect(sizes).toEqual([['Encoder', [2, 3, 2, 2], 2, 2], ['Decoder', [3, 2, 3, 3], 3, 3], ['Cross', [3, 2, 3, 2], 3, 2]]); // prettier-ignore
     expect([include_layers, total_heads]).toEqual([[0, 1, 2], 3]);
     const cross = out.cross_attentions?.[2]?.data as Float32Array;
-    expect(attention[2]?.attn[2]?.[1]?.[2]).toEqual(Array.from(cross.subarray((3 * written + 2) * read, (3 * written + 2) * read + 2)));
+    expect(attention[2]?.attn[2]?.[1]?.[2]).toEqual(
+      Array.from(cross.subarray((3 * written + 2) * read, (3 * written + 2) * read + 2)),
+    );
     await expectError(() => to_bertviz({}, tokens), 'InputError', /output_attentions/);
     await expectError(() => to_bertviz(out, { encoder_tokens: Array(99).fill('a') }), 'InputError', /99 tokens/);
   });
@@ -212,7 +214,9 @@ describe('an encoder-decoder', () => {
     const [owned, given] = [own, from].map((tensor) => (tensor.tolist() as number[][][])[0]) as [number[][], number[][]];
     owned.forEach((shares, i) => expect([...shares, ...(given[i] as number[])].reduce((a, b) => a + b)).toBeCloseTo(1, 5));
     // By hand, of made-up attentions: one head, one layer each, one token of a decoder, two of a source.
-    const one = (...rows: number[][]) => [new Tensor('float32', Float32Array.from(rows.flat()), [1, 1, rows.length, rows[0]!.length])];
+    const one = (...rows: number[][]) => [
+      new Tensor('float32', Float32Array.from(rows.flat()), [1, 1, rows.length, rows[0]!.length]),
+    ];
     const small = attention_rollout({
       encoder_attentions: one([1, 0], [0.5, 0.5]), // rolls out to [1, 0], [1/4, 3/4]
       decoder_attentions: one([1]),
