@@ -91,7 +91,7 @@ describe('the default model', () => {
     const tokenizer = await AutoTokenizer.from_pretrained();
     const model = await AutoModel.from_pretrained();
     const { attentions } = await model(tokenizer('Look inside.'), { output_attentions: true });
-    expect(attentions?.length).toBe(2);
+    expect(attentions?.length).toBe(4);
     await model.dispose();
   });
 
