@@ -26,30 +26,63 @@ Result<EncoderConfig> parse_config(JsonRef config) {
   return parsed;
 }
 
+// llama.cpp's names (gguf-py/gguf/tensor_mapping.py): today's files have gate and rest in ffn_up, older ones a tensor for each.
+constexpr GgufName kGgufNames[] = {
+    {"token_embd", "embeddings.word_embeddings"},
+    {"token_types", "embeddings.token_type_embeddings"},
+    {"token_embd_norm", "embeddings.LayerNorm"},
+    {"blk.{}.attn_q", "encoder.layer.{}.attention.self.query"},
+    {"blk.{}.attn_k", "encoder.layer.{}.attention.self.key"},
+    {"blk.{}.attn_v", "encoder.layer.{}.attention.self.value"},
+    {"blk.{}.attn_output", "encoder.layer.{}.attention.output.dense"},
+    {"blk.{}.attn_output_norm", "encoder.layer.{}.attention.output.LayerNorm"},
+    {"blk.{}.ffn_gate", "encoder.layer.{}.mlp.gate"},
+    {"blk.{}.ffn_up", "encoder.layer.{}.mlp.gated_layers"},
+    {"blk.{}.ffn_down", "encoder.layer.{}.mlp.wo"},
+    {"blk.{}.layer_output_norm", "encoder.layer.{}.mlp.layernorm"},
+    {"cls", "pooler.dense"},
+};
+
+constexpr EncoderNames names(const char* gate, const char* rest) {
+  return {.word_embeddings = "embeddings.word_embeddings",
+          .token_type_embeddings = "embeddings.token_type_embeddings",
+          .embeddings_norm = "embeddings.LayerNorm",
+          .query = "encoder.layer.{}.attention.self.query",
+          .key = "encoder.layer.{}.attention.self.key",
+          .value = "encoder.layer.{}.attention.self.value",
+          .attention_output = "encoder.layer.{}.attention.output.dense",
+          .attention_norm = "encoder.layer.{}.attention.output.LayerNorm",
+          .intermediate = gate,
+          .multiplied = rest,
+          .output = "encoder.layer.{}.mlp.wo",
+          .output_norm = "encoder.layer.{}.mlp.layernorm",
+          .pooler = "pooler.dense"};
+}
+
 constexpr const char* kIgnored[] = {"embeddings.position_ids", "cls.*", "classifier.*", "qa_outputs.*"};
 
 }  // namespace
 
-extern const Arch kJinaBert;
+extern const Arch kJinaBert, kJinaBertInTwo;
 const Arch kJinaBert = {
     .model_type = "bert",
     .base_prefix = "bert.",
     .parse_config = parse_config,
-    .names = {.word_embeddings = "embeddings.word_embeddings",
-              .token_type_embeddings = "embeddings.token_type_embeddings",
-              .embeddings_norm = "embeddings.LayerNorm",
-              .query = "encoder.layer.{}.attention.self.query",
-              .key = "encoder.layer.{}.attention.self.key",
-              .value = "encoder.layer.{}.attention.self.value",
-              .attention_output = "encoder.layer.{}.attention.output.dense",
-              .attention_norm = "encoder.layer.{}.attention.output.LayerNorm",
-              .intermediate = "encoder.layer.{}.mlp.gated_layers",
-              .output = "encoder.layer.{}.mlp.wo",
-              .output_norm = "encoder.layer.{}.mlp.layernorm",
-              .pooler = "pooler.dense"},
+    .names = names("encoder.layer.{}.mlp.gated_layers", nullptr),
     .ignored = kIgnored,
+    .gguf_names = kGgufNames,
     .only_key = "position_embedding_type",
     .only_value = "alibi",
+};
+const Arch kJinaBertInTwo = {
+    .model_type = "bert",
+    .base_prefix = "bert.",
+    .parse_config = parse_config,
+    .names = names("encoder.layer.{}.mlp.gate", "encoder.layer.{}.mlp.gated_layers"),
+    .ignored = kIgnored,
+    .gguf_names = kGgufNames,
+    .only_key = "position_embedding_type",
+    .only_value = "alibi, gate apart",  // gguf_config.cpp
 };
 
 }  // namespace wattn

@@ -68,6 +68,22 @@ Result<EncoderConfig> parse_config(JsonRef config) {
   return encoder;
 }
 
+// llama.cpp's names (gguf-py/gguf/tensor_mapping.py).
+constexpr GgufName kGgufNames[] = {
+    {"token_embd", "embeddings.tok_embeddings"},
+    {"token_embd_norm", "embeddings.norm"},
+    {"output_norm", "final_norm"},
+    {"blk.{}.attn_norm", "layers.{}.attn_norm"},
+    {"blk.{}.attn_qkv", "layers.{}.attn.Wqkv"},
+    {"blk.{}.attn_output", "layers.{}.attn.Wo"},
+    {"blk.{}.ffn_norm", "layers.{}.mlp_norm"},
+    {"blk.{}.ffn_up", "layers.{}.mlp.Wi"},
+    {"blk.{}.ffn_down", "layers.{}.mlp.Wo"},
+    {"cls", "head.dense"},
+    {"cls.norm", "head.norm"},
+    {"cls.output", "classifier"},
+};
+
 constexpr const char* kIgnored[] = {"head.*", "decoder.*", "classifier.*", "drop.*"};
 
 }  // namespace
@@ -87,6 +103,7 @@ const Arch kModernBert = {
               .output_norm = "layers.{}.mlp_norm",
               .final_norm = "final_norm"},
     .ignored = kIgnored,
+    .gguf_names = kGgufNames,
 };
 
 }  // namespace wattn

@@ -63,6 +63,20 @@ Result<EncoderConfig> parse_config(JsonRef config) {
   return encoder;
 }
 
+// llama.cpp's names (gguf-py/gguf/tensor_mapping.py).
+constexpr GgufName kGgufNames[] = {
+    {"token_embd", "embeddings.word_embeddings"},
+    {"token_types", "embeddings.token_type_embeddings"},
+    {"token_embd_norm", "emb_ln"},
+    {"blk.{}.attn_qkv", "encoder.layers.{}.attn.Wqkv"},
+    {"blk.{}.attn_output", "encoder.layers.{}.attn.out_proj"},
+    {"blk.{}.attn_output_norm", "encoder.layers.{}.norm1"},
+    {"blk.{}.ffn_up", "encoder.layers.{}.mlp.fc11"},
+    {"blk.{}.ffn_gate", "encoder.layers.{}.mlp.fc12"},
+    {"blk.{}.ffn_down", "encoder.layers.{}.mlp.fc2"},
+    {"blk.{}.layer_output_norm", "encoder.layers.{}.norm2"},
+};
+
 constexpr const char* kIgnored[] = {"cls.*", "pooler.*", "classifier.*", "lm_head.*"};
 
 }  // namespace
@@ -83,6 +97,7 @@ const Arch kNomicBert = {
               .output = "encoder.layers.{}.mlp.fc2",
               .output_norm = "encoder.layers.{}.norm2"},
     .ignored = kIgnored,
+    .gguf_names = kGgufNames,
 };
 
 }  // namespace wattn

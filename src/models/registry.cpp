@@ -11,6 +11,7 @@ extern const Arch kDistilBert;
 extern const Arch kElectra;
 extern const Arch kGte;
 extern const Arch kJinaBert;
+extern const Arch kJinaBertInTwo;
 extern const Arch kModernBert;
 extern const Arch kMpnet;
 extern const Arch kNewGte;
@@ -20,8 +21,9 @@ extern const Arch kXlmRoberta;
 
 namespace {
 
-const Arch* const kArchs[] = {&kAlbert,     &kJinaBert, &kBert, &kCamembert, &kDebertaV2, &kDistilBert, &kElectra,
-                              &kModernBert, &kMpnet,    &kGte,  &kNewGte,    &kNomicBert, &kRoberta,    &kXlmRoberta};
+const Arch* const kArchs[] = {&kAlbert,    &kJinaBert,   &kJinaBertInTwo, &kBert,       &kCamembert,
+                              &kDebertaV2, &kDistilBert, &kElectra,       &kModernBert, &kMpnet,
+                              &kGte,       &kNewGte,     &kNomicBert,     &kRoberta,    &kXlmRoberta};
 
 }  // namespace
 

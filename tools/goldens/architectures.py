@@ -3,9 +3,10 @@ import json
 import math
 import shutil
 
+import gguf
 import torch
 import transformers
-from safetensors.torch import save_file
+from safetensors.torch import load_file, save_file
 
 from . import common
 
@@ -110,6 +111,9 @@ CASES = {
 }
 
 
+GGUF = (("nomic-bert", "nomic-bert"), ("jina-bert", "jina-bert-v2"), ("modernbert", "modern-bert"))
+
+
 def randomize(model):
     """Weights of a size that makes attentions sharp and every bias count."""
     generator = torch.Generator().manual_seed(7)
@@ -208,6 +212,42 @@ def save_changes(folder):
     common.write_json(folder / "changes.json", {"input_ids": INPUTS[0][0], "cases": cases}, depth=3)
 
 
+def save_gguf(folder, architecture, apart=False):
+    """model.gguf: the weights as llama.cpp's converter lays them; apart: as it laid Jina's before it kept gate and rest together."""
+    config = json.loads((folder / "config.json").read_text())
+    writer = gguf.GGUFWriter(folder / ("apart.gguf" if apart else "model.gguf"), architecture)
+    writer.add_context_length(POSITIONS)
+    writer.add_embedding_length(HIDDEN)
+    writer.add_feed_forward_length(FFN)
+    writer.add_block_count(config["num_hidden_layers"])
+    writer.add_head_count(HEADS)
+    writer.add_layer_norm_eps(config.get("norm_eps", 0) or config["layer_norm_eps"])
+    writer.add_causal_attention(False)
+    writer.add_pooling_type(gguf.PoolingType.MEAN)
+    if architecture == "nomic-bert":
+        writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
+    if architecture == "modern-bert":
+        writer.add_sliding_window(config["local_attention"])
+        writer.add_rope_scaling_type(gguf.RopeScalingType.NONE)
+    writer.add_tokenizer_model("bert")
+    named = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    writer.add_token_list(named + [f"\u2581t{i}" for i in range(VOCAB - len(named))])
+    kind = {text: kind for kind, text in gguf.MODEL_ARCH_NAMES.items()}[architecture]
+    names = gguf.get_tensor_name_map(kind, config["num_hidden_layers"])
+    for name, tensor in load_file(folder / "model.safetensors").items():
+        if name.startswith("pooler."):
+            continue  # as the converter
+        parts = {name: tensor}
+        if apart and "gated_layers" in name:
+            parts = {name.replace("gated_layers", f"gated_layers_{which}"): part for which, part in zip("wv", tensor.chunk(2))}
+        for part, value in parts.items():
+            writer.add_tensor(names.get_name(part, (".weight", ".bias")), value.contiguous().numpy())
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
 def make(_options):
     torch.set_num_threads(1)
     torch.manual_seed(0)
@@ -220,4 +260,7 @@ def make(_options):
         save_case(folder / name, kind, config, extra[0] if extra else {})
     common.write_json(folder / "cases.json", list(CASES))
     save_changes(folder)
-    common.update_manifest("architectures", common.versions("torch", "transformers", "safetensors", "numpy"))
+    for name, architecture in GGUF:
+        save_gguf(folder / name, architecture)
+    save_gguf(folder / "jina-bert", "jina-bert-v2", apart=True)
+    common.update_manifest("architectures", common.versions("torch", "transformers", "safetensors", "numpy", "gguf"))

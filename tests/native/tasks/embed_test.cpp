@@ -189,6 +189,41 @@ TEST(Embed, HasTheSameBitsFromAGgufFileOfTheSameWeights) {
   EXPECT_EQ(ours.value().data, theirs.value().data);
 }
 
+// The last hidden state of a golden architecture, out of its GGUF file.
+void expect_last_state(const std::string& name, const std::string& file) {
+  const std::string folder = golden("architectures/" + name);
+  const auto engine = load_engine({{file, read_file(folder + "/" + file)}}, folder);
+  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  EXPECT_EQ(engine.value()->sentence().pooling, (std::vector<PoolingMode>{PoolingMode::kMean}));
+  const std::string last_state = "hidden_states." + std::to_string(engine.value()->encoder().config().num_hidden_layers);
+  const Json expected = std::move(Json::parse(read_file(folder + "/expected.json"), "expected.json")).value();
+  const std::vector<float> all = test::read_floats(folder + "/expected.f32");
+  for (std::size_t i = 0; i < 2; ++i) {
+    const JsonRef input = expected.root()["inputs"][i];
+    const JsonRef last = input["tensors"][last_state];
+    std::vector<std::int32_t> ids, types;
+    for (std::size_t j = 0; j < input["input_ids"].size(); ++j) {
+      ids.push_back(static_cast<std::int32_t>(input["input_ids"][j].as_int().value()));
+      types.push_back(static_cast<std::int32_t>(input["token_type_ids"][j].as_int().value()));
+    }
+    Batch batch;
+    batch.add_sequence(ids, types);
+    const auto hidden = engine.value()->run(batch, nullptr);
+    ASSERT_TRUE(hidden.ok());
+    const auto offset = static_cast<std::size_t>(last["offset"].as_int().value());
+    // architectures_test.cpp's bound, by this tensor alone.
+    const double most = 4 * std::max(last["f32_diff"].as_number().value(), last["max_abs"].as_number().value() * 0x1p-23);
+    for (std::size_t j = 0; j < ids.size() * 24; ++j) ASSERT_NEAR(hidden.value()[j], all[offset + j], most) << name << " " << j;
+  }
+}
+
+TEST(Embed, ReadsLlamaCppsFilesOfOtherEncoders) {
+  expect_last_state("nomic-bert", "model.gguf");
+  expect_last_state("jina-bert", "model.gguf");
+  expect_last_state("jina-bert", "apart.gguf");
+  expect_last_state("modernbert", "model.gguf");
+}
+
 TEST(Embed, HasTheSameBitsInEveryBuildOnTheRealMiniLm) {
   const std::string folder = test::real_model("all-MiniLM-L6-v2");
   if (!test::has_file(folder + "/model.safetensors"))
