@@ -224,6 +224,22 @@ TEST(Embed, ReadsLlamaCppsFilesOfOtherEncoders) {
   expect_last_state("modernbert", "model.gguf");
 }
 
+TEST(Embed, RefusesWhatItDoesNotKnowOfGgufFiles) {
+  const auto error_of = [](const std::string& from, const std::string& to) {
+    std::string bytes = read_file(golden("architectures/modernbert/model.gguf"));
+    const std::size_t at = bytes.find(from);
+    EXPECT_NE(at, std::string::npos);
+    bytes.replace(at, from.size(), to);
+    const auto loader = EngineLoader::begin({{"m.gguf", bytes}}, {});
+    return loader.ok() ? "loaded" : loader.error().message;
+  };
+  EXPECT_EQ(error_of("modern-bert", "modern-berg"),
+            "m.gguf: general.architecture: expected one of \"bert\", \"jina-bert-v2\", \"modern-bert\", \"nomic-bert\", found "
+            "\"modern-berg\"");
+  EXPECT_EQ(error_of("block_count", "block_kount"), "m.gguf: modern-bert.block_count: expected a number, found none");
+  EXPECT_EQ(error_of("none", "yarn"), "m.gguf: modern-bert.rope.scaling: expected none, found some");
+}
+
 TEST(Embed, HasTheSameBitsInEveryBuildOnTheRealMiniLm) {
   const std::string folder = test::real_model("all-MiniLM-L6-v2");
   if (!test::has_file(folder + "/model.safetensors"))
