@@ -3,7 +3,7 @@ import { disposable } from './disposable.js';
 import { describe, InputError } from './errors.js';
 import { openGguf, readGgufMetadata } from './gguf_file.js';
 import { kChatTemplate, Progress, readOptional, readTokenizerFiles, type NamedBytes } from './model_files.js';
-import { kSourceRules, openModel } from './model_source.js';
+import { kSourceRules, openModel, type ModelSource } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
 import { SeamHost } from './seam_host.js';
 import type { Answer, EncodeAnswer, OptionalArray, SeamEncodeOptions, SeamTokenizer, SeamTokenizerHandle } from './seam.js';
@@ -181,6 +181,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   host: TokenizerHost<Handle>,
   files: readonly NamedBytes[],
   release: () => void = () => {},
+  readChatTemplate?: () => Promise<NamedBytes[]>,
 ): Tokenizer {
   const config = readTokenizerConfig(files);
   const { vocab_size, model_max_length = Infinity } = host.call((handle) => host.describe(handle));
@@ -270,7 +271,10 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   const apply_chat_template = async (chat: Chat, options?: ChatTemplateOptions | null) => {
     const { renderChat } = await import('./chat_template.js');
     const { tokenize, ...variables } = options ?? {};
-    const text = await renderChat(files, chat, { add_generation_prompt: false, ...variables });
+    const text = await renderChat([...files, ...((await readChatTemplate?.()) ?? [])], chat, {
+      add_generation_prompt: false,
+      ...variables,
+    });
     return tokenize === false ? text : encode(text, { add_special_tokens: false });
   };
 
@@ -294,11 +298,22 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
 
 const kSourceOnly: Rules = kSourceRules;
 
+/** Brings chat_template.jinja, once and not before the first chat: few who load a tokenizer ask for one. */
+function chatTemplateOf(source: ModelSource): () => Promise<NamedBytes[]> {
+  let reading: Promise<NamedBytes[]> | undefined;
+  return () => {
+    reading ??= readOptional(source, kChatTemplate, new Progress(source, undefined), new AbortController().signal);
+    reading.catch(() => (reading = undefined));
+    return reading;
+  };
+}
+
 /** A tokenizer in an instance of its own. load: puts its files there; config: of them, tokenizer_config.json. */
 async function startTokenizer(
   config: readonly NamedBytes[],
   signal: AbortSignalLike | undefined,
   load: (host: SeamHost<SeamTokenizerHandle>) => Promise<void>,
+  readChatTemplate?: () => Promise<NamedBytes[]>,
 ): Promise<Tokenizer> {
   const instance = await abortable(instantiateWasm(await abortable(compileWasm(), signal)), signal);
   const host = new SeamHost('this tokenizer', instance, new instance.seam.Tokenizer());
@@ -307,6 +322,7 @@ async function startTokenizer(
     { call: (run) => host.call(run), describe: (handle) => handle.describe() },
     config,
     () => host.release(),
+    readChatTemplate,
   );
 }
 
@@ -314,8 +330,8 @@ async function startTokenizer(
 export const AutoTokenizer = {
   /**
    * Loads tokenizer.json (without one: vocab.json with merges.txt or source.spm, vocab.txt, or a SentencePiece .model), and
-   * tokenizer_config.json and chat_template.jinja where there are; or the tokenizer inside a .gguf file. model: see `ModelSpecifier`; without one,
-   * the bundled model's.
+   * tokenizer_config.json where there is one; chat_template.jinja with the first chat; or the tokenizer inside a .gguf file. model:
+   * see `ModelSpecifier`; without one, the bundled model's.
    */
   async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Tokenizer> {
     checkOptions('AutoTokenizer.from_pretrained', options, kSourceOnly);
@@ -329,16 +345,16 @@ export const AutoTokenizer = {
       const work = Promise.all([
         compileWasm(), // meanwhile
         gguf ? [] : readTokenizerFiles(source, progress, scope.signal),
-        ...(gguf ? [] : ['tokenizer_config.json', kChatTemplate].map((file) => readOptional(source, file, progress, scope.signal))),
+        gguf ? [] : readOptional(source, 'tokenizer_config.json', progress, scope.signal),
       ]);
-      const [, files, ...others] = await abortable(work, scope.signal);
-      const config = others.flat();
-      const tokenizer = await startTokenizer(config, scope.signal, async (host) => {
+      const [, files, config] = await abortable(work, scope.signal);
+      const load = async (host: SeamHost<SeamTokenizerHandle>) => {
         if (!gguf) return void host.call((handle) => handle.load([...files, ...config]));
         const accept = (bytes: Uint8Array, isWhole: boolean) =>
           host.call((handle) => handle.load_gguf(bytes, isWhole)).is_cut_off !== true;
         return abortable(readGgufMetadata(gguf, progress, scope.signal, accept), scope.signal);
-      });
+      };
+      const tokenizer = await startTokenizer(config, scope.signal, load, gguf ? undefined : chatTemplateOf(source));
       progress.ready();
       return tokenizer;
     } finally {
