@@ -71,8 +71,8 @@ Result<GgufPre> gguf_pre(std::string_view name) {
                R"(}, "behavior": "Isolated", "invert": false}, )";
     }
     const std::string bytes = R"({"type": "ByteLevel", "add_prefix_space": false, "trim_offsets": true, "use_regex": )";
-    return GgufPre{R"({"type": "Sequence", "pretokenizers": [)" + steps + bytes + (kind.gpt2_last ? "true" : "false") + "}]}",
-                   kind.ignore_merges, kind.add_bos};
+    steps.append(bytes).append(kind.gpt2_last ? "true" : "false");
+    return GgufPre{R"({"type": "Sequence", "pretokenizers": [)" + steps + "}]}", kind.ignore_merges, kind.add_bos};
   }
   return unsupported_error("GGUF: tokenizer.ggml.pre: expected one of" + known + ", found " + json_text(name));
 }
