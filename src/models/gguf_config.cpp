@@ -112,6 +112,7 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
   if (metadata.number(prefix + "rope.scaling.factor") || metadata.string(prefix + "rope.scaling.type").value_or("none") != "none") {
     return unsupported_error(name + ": " + prefix + "rope.scaling: expected none, found some");
   }
+  const auto wrong = [&](const std::string& key, const char* what) { return model_format_error(name + ": " + key + what); };
   std::string config = std::string("{") + known->config;
   if (known->gguf == "jina-bert-v2") {
     config += has_tensor(parsed.value(), "blk.0.ffn_gate.weight") ? kJinaInTwo : R"(, "position_embedding_type": "alibi")";
@@ -120,11 +121,9 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
     if (field.only && known->gguf != field.only) continue;
     const std::string key = prefix + field.key;
     const auto value = metadata.number(key);
-    if (!value && field.fallback == 0) return model_format_error(name + ": " + key + ": expected a number, found none");
+    if (!value && field.fallback == 0) return wrong(key, ": expected a number, found none");
     const double number = value.value_or(field.fallback);
-    if (!(number > -1e15 && number < 1e15)) {
-      return model_format_error(name + ": " + key + ": expected a size, found another number");
-    }
+    if (!(number > -1e15 && number < 1e15)) return wrong(key, ": expected a size, found another number");
     config += std::string(", \"") + field.field + "\": " + number_text(number);
   }
   config += ", \"vocab_size\": " + std::to_string(rows_of(parsed.value(), "token_embd.weight"));
