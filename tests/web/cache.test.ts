@@ -207,6 +207,7 @@ describe('the cache', () => {
     expect(locks().length).toBeGreaterThan(0);
     controller.abort();
     await expectError(given, 'AbortError');
+    for (const since = Date.now(); locks().length > 0 && Date.now() - since < 2000;) await delay(5); // of files just being opened
     expect(locks()).toEqual([]);
     hub.pauseMs = 0;
     expect(await vectors()).toEqual(expected);
