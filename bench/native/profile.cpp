@@ -54,16 +54,28 @@ Kernels with_clocks(const Kernels& kernels) {
 }
 
 Encoder make_encoder(const Kernels& kernels, WeightType type) {
-  const EncoderConfig config{.vocab_size = 30522,
-                             .hidden_size = 384,
-                             .num_hidden_layers = 6,
-                             .num_attention_heads = 12,
-                             .intermediate_size = 1536,
-                             .max_position_embeddings = 512,
-                             .type_vocab_size = 2,
-                             .layer_norm_eps = 1e-12f,
-                             .hidden_act = Activation::kGelu};
-  const EncoderNames names{"w", "p", "t", "n", "q{}", "k{}", "v{}", "o{}", "a{}", "i{}", "f{}", "m{}", "x"};
+  EncoderConfig config;
+  config.vocab_size = 30522;
+  config.hidden_size = 384;
+  config.num_hidden_layers = 6;
+  config.num_attention_heads = 12;
+  config.intermediate_size = 1536;
+  config.max_position_embeddings = 512;
+  config.type_vocab_size = 2;
+  config.layer_norm_eps = 1e-12f;
+  config.hidden_act = Activation::kGelu;
+  const EncoderNames names{.word_embeddings = "w",
+                           .position_embeddings = "p",
+                           .token_type_embeddings = "t",
+                           .embeddings_norm = "n",
+                           .query = "q{}",
+                           .key = "k{}",
+                           .value = "v{}",
+                           .attention_output = "o{}",
+                           .attention_norm = "a{}",
+                           .intermediate = "i{}",
+                           .output = "f{}",
+                           .output_norm = "m{}"};
   Encoder encoder = std::move(Encoder::with_config(config, kernels, type).value());
   std::uint32_t seed = 1;
   for (const WeightSlot& slot : encoder.weight_slots(names)) {

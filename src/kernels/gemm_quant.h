@@ -6,9 +6,9 @@
 #include <algorithm>
 #include <cstddef>
 
-#include "kernels/gemm_f32.h"
 #include "kernels/quant.h"
 #include "kernels/rows.h"
+#include "kernels/tiles.h"
 
 namespace wattn {
 
@@ -47,41 +47,42 @@ struct ByteDot {
   }
 };
 
-// kRows x 8 of c from row row and column col on. 4 rows are as many as keep 8 integer sums, the operands and the f32 sums
-// mostly in 16 registers.
+// kRows x 8 of c. 4 rows are as many as keep 8 integer sums, the operands and the f32 sums mostly in 16 registers.
 template <class V, class Dot, int kRows>
-[[gnu::noinline]] void gemm_quant_tile(const GemmQuant& gemm, std::ptrdiff_t row, std::ptrdiff_t col) {
+[[gnu::noinline]] void gemm_quant_tile(const GemmQuant& gemm, const TilePart& part) {
   using F32 = typename V::F32;
   using Weight = typename Dot::Weight;
-  constexpr std::ptrdiff_t kGroup = kQuantGroup<Weight>;
-  const std::ptrdiff_t depth = static_cast<std::ptrdiff_t>(gemm.k);
-  const std::ptrdiff_t groups = depth / kGroup;
-  const auto* a = static_cast<const typename Dot::Activation*>(gemm.a.q) + row * depth;
-  const float* a_scale = gemm.a.scale + row * groups;
-  const auto* w = static_cast<const Weight*>(gemm.b) + col * depth;
-  const float* w_scale = gemm.b_scale + col * groups;
+  using Activation = typename Dot::Activation;
+  constexpr std::ptrdiff_t kGroup = kQuantGroup<Weight>, kWordsOfGroup = kGroup / Dot::kStep;
+  const std::ptrdiff_t groups = static_cast<std::ptrdiff_t>(gemm.k) / kGroup;
+  const std::ptrdiff_t first = part.begin / kWordsOfGroup, end = first + part.depth / kWordsOfGroup;
+  const auto* a = reinterpret_cast<const Activation*>(part.a);
+  const float* a_scale = gemm.a.scale + part.row * groups;
+  const auto* w = static_cast<const Weight*>(gemm.b) + part.col * gemm.k + first * kGroup * kPanelWidth;
+  const float* w_scale = gemm.b_scale + part.col * groups + first * kPanelWidth;
+  const int count = static_cast<int>(std::min<std::int64_t>(kPanelWidth, gemm.n - part.col));
+  float* c = gemm.c + part.row * gemm.c_stride + part.col;
   F32 total_c03[kRows];
   F32 total_c47[kRows];
-  unrolled<kRows>([&](auto r) __attribute__((always_inline)) { total_c03[r] = total_c47[r] = V::splat(0.0f); });
-  for (std::ptrdiff_t group = 0; group < groups; ++group) {
+  begin_tile<V, kRows>(part, c, gemm.c_stride, count, total_c03, total_c47);
+  for (std::ptrdiff_t group = first; group < end; ++group) {
     typename V::I32 sum_c03[kRows];
     typename V::I32 sum_c47[kRows];
     unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
-      const std::ptrdiff_t sum_at = col * groups + group * kPanelWidth;
-      sum_c03[r] = Dot::first(gemm, sum_at, (row + r) * groups + group);
-      sum_c47[r] = Dot::first(gemm, sum_at + 4, (row + r) * groups + group);
+      const std::ptrdiff_t sum_at = part.col * groups + group * kPanelWidth;
+      sum_c03[r] = Dot::first(gemm, sum_at, (part.row + r) * groups + group);
+      sum_c47[r] = Dot::first(gemm, sum_at + 4, (part.row + r) * groups + group);
     });
-    for (std::ptrdiff_t k = 0; k < kGroup; k += Dot::kStep) {
+    const Weight* const w_end = w + kGroup * kPanelWidth;
+    for (; w != w_end; w += kPanelWidth * Dot::kStep, a += kRows * Dot::kStep) {
       const auto w_c03 = Dot::weights(w);
       const auto w_c47 = Dot::weights(w + kPanelWidth / 2 * Dot::kStep);
-      w += kPanelWidth * Dot::kStep;
       unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
-        const auto a_rk = Dot::activations(a + r * depth + k);
+        const auto a_rk = Dot::activations(a + r * Dot::kStep);
         sum_c03[r] = Dot::dot(w_c03, a_rk, sum_c03[r]);
         sum_c47[r] = Dot::dot(w_c47, a_rk, sum_c47[r]);
       });
     }
-    a += kGroup;
     const F32 scale_c03 = V::load(w_scale);
     const F32 scale_c47 = V::load(w_scale + 4);
     w_scale += kPanelWidth;
@@ -91,20 +92,18 @@ template <class V, class Dot, int kRows>
       total_c47[r] = V::add(total_c47[r], V::mul(V::to_f32(sum_c47[r]), V::mul(scale_c47, scale_r)));
     });
   }
-  const int count = static_cast<int>(std::min<std::int64_t>(kPanelWidth, gemm.n - col));
-  const float* bias = gemm.bias ? gemm.bias + col : nullptr;
-  float* c = gemm.c + row * gemm.c_stride + col;
+  const float* bias = part.last && gemm.bias ? gemm.bias + part.col : nullptr;
   unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
     finish_tile_row<V>(total_c03[r], total_c47[r], bias, c + r * gemm.c_stride, count);
   });
-  if (gemm.activation != Activation::kNone) activate_tile<V>(gemm.activation, c, gemm.c_stride, kRows, count);
+  if (part.last && gemm.activation != wattn::Activation::kNone) activate_tile<V>(gemm.activation, c, gemm.c_stride, kRows, count);
 }
 
 template <class V, class Dot>
 void gemm_quant_body(const GemmQuant& gemm) {
-  for_each_tile<4>(gemm.m, gemm.n, [&]<int kRows>(std::int64_t row, std::int64_t col) {
-    gemm_quant_tile<V, Dot, kRows>(gemm, static_cast<std::ptrdiff_t>(row), static_cast<std::ptrdiff_t>(col));
-  });
+  const std::int64_t row_bytes = gemm.k * static_cast<std::int64_t>(sizeof(typename Dot::Activation));
+  for_each_tile<V, 4>(gemm.a.q, row_bytes, gemm.k / Dot::kStep, gemm.m, gemm.n,
+                      [&]<int kRows>(const TilePart& part) { gemm_quant_tile<V, Dot, kRows>(gemm, part); });
 }
 
 // q16: q = round(x / scale), scale = max|x| of the group / 16383.

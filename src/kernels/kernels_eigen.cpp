@@ -26,14 +26,16 @@ void gemm_f32_eigen(const GemmF32& gemm) {
     Strided c(gemm.c + col, gemm.m, count, Eigen::OuterStride<>(gemm.c_stride));
     c.noalias() = gemm.scale * (a * b.leftCols(count));
   }
-  for (std::int64_t i = 0; i < gemm.m; ++i) {
-    float* row = gemm.c + i * gemm.c_stride;
-    for_each_step<VecScalar>(gemm.n, [&](std::int64_t j, int count) {
-      VecScalar::F32 x = load_step<VecScalar>(row + j, count);
-      if (gemm.bias) x = VecScalar::add(x, load_step<VecScalar>(gemm.bias + j, count));
-      store_step<VecScalar>(row + j, activate_vec<VecScalar>(gemm.activation, x), count);
-    });
-  }
+  with_activation<VecScalar>(gemm.activation, [&](auto activate) {
+    for (std::int64_t i = 0; i < gemm.m; ++i) {
+      float* row = gemm.c + i * gemm.c_stride;
+      for_each_step<VecScalar>(gemm.n, [&](std::int64_t j, int count) {
+        VecScalar::F32 x = load_step<VecScalar>(row + j, count);
+        if (gemm.bias) x = VecScalar::add(x, load_step<VecScalar>(gemm.bias + j, count));
+        store_step<VecScalar>(row + j, activate(x), count);
+      });
+    }
+  });
 }
 
 }  // namespace

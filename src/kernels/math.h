@@ -88,25 +88,26 @@ typename V::F32 gelu_tanh_vec(typename V::F32 x) {
   return V::mul(V::mul(V::splat(0.5f), x), V::add(V::splat(1.0f), tanh_vec<V>(z)));
 }
 
-template <class V>
-typename V::F32 activate_vec(Activation activation, typename V::F32 x) {
+// Calls use(f), f the activation of one vector: chosen once, and not again for each vector of a loop in use.
+template <class V, class F>
+[[gnu::always_inline]] inline void with_activation(Activation activation, const F& use) {
+  using F32 = typename V::F32;
   switch (activation) {
     case Activation::kNone:
-      return x;
+      return use([](F32 x) { return x; });
     case Activation::kGelu:
-      return gelu_vec<V>(x);
+      return use([](F32 x) { return gelu_vec<V>(x); });
     case Activation::kRelu:
-      return V::max(x, V::splat(0.0f));
+      return use([](F32 x) { return V::max(x, V::splat(0.0f)); });
     case Activation::kTanh:
-      return tanh_vec<V>(x);
+      return use([](F32 x) { return tanh_vec<V>(x); });
     case Activation::kGeluTanh:
-      return gelu_tanh_vec<V>(x);
+      return use([](F32 x) { return gelu_tanh_vec<V>(x); });
     case Activation::kSilu:
-      return V::mul(x, sigmoid_vec<V>(x));
+      return use([](F32 x) { return V::mul(x, sigmoid_vec<V>(x)); });
     case Activation::kSigmoid:
-      return sigmoid_vec<V>(x);
+      return use([](F32 x) { return sigmoid_vec<V>(x); });
   }
-  return x;
 }
 
 }  // namespace wattn

@@ -2,6 +2,7 @@
 // Sums over a row: lane l adds elements l, l + 4, l + 8, ... in order, a tail is padded with zeros, then V::sum.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <utility>
@@ -17,6 +18,12 @@ void for_each_step(std::int64_t n, const F& f) {
   std::int64_t j = 0;
   for (; j + V::kLanes <= n; j += V::kLanes) f(j, V::kLanes);
   if (j < n) f(j, static_cast<int>(n - j));
+}
+
+// The same with f in the code once: for those that are long.
+template <class V, class F>
+void for_each_long_step(std::int64_t n, const F& f) {
+  for (std::int64_t j = 0; j < n; j += V::kLanes) f(j, static_cast<int>(std::min<std::int64_t>(V::kLanes, n - j)));
 }
 
 template <class V>
@@ -92,12 +99,13 @@ void layer_norm_rows_body(const float* x, const float* residual, const float* ga
 
 template <class V>
 void gate_rows_body(Activation activation, const float* x, float* out, std::int64_t rows, std::int64_t cols) {
-  for (std::int64_t i = 0; i < rows; ++i, x += 2 * cols, out += cols) {
-    for_each_step<V>(cols, [&](std::int64_t j, int count) {
-      const auto active = activate_vec<V>(activation, load_step<V>(x + j, count));
-      store_step<V>(out + j, V::mul(active, load_step<V>(x + cols + j, count)), count);
-    });
-  }
+  with_activation<V>(activation, [&](auto activate) {
+    for (std::int64_t i = 0; i < rows; ++i, x += 2 * cols, out += cols) {
+      for_each_long_step<V>(cols, [&](std::int64_t j, int count) {
+        store_step<V>(out + j, V::mul(activate(load_step<V>(x + j, count)), load_step<V>(x + cols + j, count)), count);
+      });
+    }
+  });
 }
 
 // arXiv 2104.09864, the pairs half a head apart as in GPT-NeoX. Two products and a sum, each rounded, in every variant.
@@ -128,8 +136,9 @@ void max_into_body(const float* x, float* out, std::int64_t n) {
 
 template <class V>
 void activate_body(Activation activation, const float* x, float* out, std::int64_t n) {
-  for_each_step<V>(n, [&](std::int64_t j, int count) {
-    store_step<V>(out + j, activate_vec<V>(activation, load_step<V>(x + j, count)), count);
+  with_activation<V>(activation, [&](auto activate) {
+    for_each_long_step<V>(n,
+                          [&](std::int64_t j, int count) { store_step<V>(out + j, activate(load_step<V>(x + j, count)), count); });
   });
 }
 

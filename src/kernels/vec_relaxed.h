@@ -10,6 +10,7 @@ namespace wattn {
 
 // vec_wasm.h with the relaxed multiply-add: one rounding where the machine has it, so results differ between machines.
 struct VecRelaxed : VecWasm {
+  static constexpr int kTileRows = 6;
   static F32 madd(F32 a, F32 b, F32 c) { return wasm_f32x4_relaxed_madd(a, b, c); }
 };
 

@@ -3,12 +3,17 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <cstring>
 
 namespace wattn {
 
 struct VecScalar {
   static constexpr int kLanes = 4;
+  // Of a tile of gemm_f32, 8 wide: its sums, two registers of b and one of a are to stay in 16 registers, and with a multiplication
+  // of its own in place of madd, a product too (6 rows took V8 1.6 times as long).
+  static constexpr int kTileRows = 4;
   struct F32 {
     float lane[4];
   };
@@ -25,6 +30,12 @@ struct VecScalar {
   }
   static void store_partial(float* p, F32 x, int count) {
     for (int i = 0; i < count; ++i) p[i] = x.lane[i];
+  }
+  // Four rows of four words of 32 bits, from_step bytes apart, turned about: row k of to has word k of each.
+  static void interleave_4x4(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step) {
+    for (int k = 0; k < 4; ++k) {
+      for (int r = 0; r < 4; ++r) std::memcpy(to + k * to_step + r * 4, from + r * from_step + k * 4, 4);
+    }
   }
   static F32 splat(float x) { return {{x, x, x, x}}; }
   static F32 splat_at(const float* p) { return splat(*p); }

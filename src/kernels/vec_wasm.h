@@ -3,6 +3,7 @@
 
 #include <wasm_simd128.h>
 
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -10,6 +11,7 @@ namespace wattn {
 
 struct VecWasm {
   static constexpr int kLanes = 4;
+  static constexpr int kTileRows = 4;
   using F32 = v128_t;
 
   static F32 load(const float* p) { return wasm_v128_load(p); }
@@ -23,6 +25,16 @@ struct VecWasm {
     float lane[4];
     wasm_v128_store(lane, x);
     std::memcpy(p, lane, sizeof(float) * count);
+  }
+  static void interleave_4x4(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step) {
+    const v128_t row_0 = wasm_v128_load(from), row_1 = wasm_v128_load(from + from_step),
+                 row_2 = wasm_v128_load(from + 2 * from_step), row_3 = wasm_v128_load(from + 3 * from_step);
+    const v128_t low_01 = wasm_i32x4_shuffle(row_0, row_1, 0, 4, 1, 5), high_01 = wasm_i32x4_shuffle(row_0, row_1, 2, 6, 3, 7);
+    const v128_t low_23 = wasm_i32x4_shuffle(row_2, row_3, 0, 4, 1, 5), high_23 = wasm_i32x4_shuffle(row_2, row_3, 2, 6, 3, 7);
+    wasm_v128_store(to, wasm_i64x2_shuffle(low_01, low_23, 0, 2));
+    wasm_v128_store(to + to_step, wasm_i64x2_shuffle(low_01, low_23, 1, 3));
+    wasm_v128_store(to + 2 * to_step, wasm_i64x2_shuffle(high_01, high_23, 0, 2));
+    wasm_v128_store(to + 3 * to_step, wasm_i64x2_shuffle(high_01, high_23, 1, 3));
   }
   static F32 splat(float x) { return wasm_f32x4_splat(x); }
   static F32 splat_at(const float* p) { return wasm_v128_load32_splat(p); }

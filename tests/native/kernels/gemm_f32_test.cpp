@@ -77,7 +77,7 @@ bool is_exact(const Kernels& kernels) {
 
 class GemmF32 : public testing::Test {
  protected:
-  // Below, at and above the tile of 6 x 8, the block of 96 rows, and some primes.
+  // Below, at and above tiles of 4 and 6 rows, and some primes.
   const std::vector<std::int64_t> rows{1, 2, 3, 4, 5, 6, 7, 11, 12, 13, 96, 97};
   const std::vector<std::int64_t> cols{1, 3, 4, 5, 7, 8, 9, 16, 17, 31};
   const std::vector<std::int64_t> depths{0, 1, 2, 3, 7, 8, 32, 67};
@@ -140,24 +140,49 @@ TEST_F(GemmF32, ExactVariantsHaveTheScalarBits) {
 }
 
 TEST_F(GemmF32, ARowHasTheSameBitsInAnyNumberOfRows) {
-  const Product product(13, 17, 67, 0);
-  for (const Kernels* kernels : kernel_variants()) {
-    if (std::string(kernels->name) == "eigen") continue;  // chooses its order by the shape
-    const std::vector<float> whole = product.run(*kernels, Activation::kGelu, 1.0f);
-    for (std::int64_t i = 0; i < product.m; ++i) {
-      std::vector<float> row(static_cast<std::size_t>(product.n));
-      kernels->gemm_f32({.a = product.a.data() + i * product.a_stride,
-                         .a_stride = product.a_stride,
-                         .b = product.packed.data(),
-                         .bias = product.bias.data(),
-                         .c = row.data(),
-                         .c_stride = product.n,
-                         .m = 1,
-                         .n = product.n,
-                         .k = product.k,
-                         .activation = Activation::kGelu});
-      ASSERT_EQ(std::memcmp(row.data(), whole.data() + i * product.c_stride, row.size() * sizeof(float)), 0)
-          << kernels->name << " row " << i;
+  for (const Product& product : {Product(13, 17, 67, 0), Product(70, 17, 2100, 0)}) {
+    for (const Kernels* kernels : kernel_variants()) {
+      if (std::string(kernels->name) == "eigen") continue;  // chooses its order by the shape
+      const std::vector<float> whole = product.run(*kernels, Activation::kGelu, 1.0f);
+      for (std::int64_t i = 0; i < product.m; ++i) {
+        std::vector<float> row(static_cast<std::size_t>(product.n));
+        kernels->gemm_f32({.a = product.a.data() + i * product.a_stride,
+                           .a_stride = product.a_stride,
+                           .b = product.packed.data(),
+                           .bias = product.bias.data(),
+                           .c = row.data(),
+                           .c_stride = product.n,
+                           .m = 1,
+                           .n = product.n,
+                           .k = product.k,
+                           .activation = Activation::kGelu});
+        ASSERT_EQ(std::memcmp(row.data(), whole.data() + i * product.c_stride, row.size() * sizeof(float)), 0)
+            << kernels->name << " row " << i;
+      }
+    }
+  }
+}
+
+// Blocks of a hold 1 << 15 words: these are more than one, cut between rows, between words, and both.
+TEST_F(GemmF32, BlocksOfALongOrTallLeftSideAreOneProduct) {
+  const std::int64_t shapes[][3] = {{40, 9, 1100}, {97, 17, 1057}, {33, 5, 2100}, {3, 9, 11000},
+                                    {7, 3, 4700},  {1, 8, 33000},  {300, 8, 200}};
+  for (const auto& [m, n, k] : shapes) {
+    const Product product(m, n, k, 1);
+    const std::vector<float> scalar = product.run(*kernel_variants()[0], Activation::kTanh, 0.05f);
+    std::vector<double> sums(static_cast<std::size_t>(m * n)), bounds(sums.size());
+    for (std::int64_t i = 0; i < m * n; ++i) {
+      double magnitude;
+      product.exact(i / n, i % n, 0.05f, sums[i], magnitude);
+      bounds[i] = (2.0 * double(k) + 2) * 0x1p-24 * magnitude + 1e-6;  // and tanh's own error
+    }
+    for (const Kernels* kernels : kernel_variants()) {
+      const std::vector<float> c = product.run(*kernels, Activation::kTanh, 0.05f);
+      EXPECT_TRUE(!is_exact(*kernels) || same_bits(c, scalar)) << kernels->name << " k " << k;
+      for (std::int64_t i = 0; i < m * n; ++i) {
+        ASSERT_NEAR(c[product.offset + i / n * product.c_stride + i % n], std::tanh(sums[i]), bounds[i])
+            << kernels->name << " m " << m << " k " << k << " at " << i;
+      }
     }
   }
 }

@@ -136,6 +136,25 @@ TEST(GemmQuant, ExactVariantsHaveTheScalarBits) {
   }
 }
 
+// Alone a row is one block, and with others its groups come in several: the sum over groups keeps its order.
+TEST(GemmQuant, ARowHasTheSameBitsInAnyNumberOfRows) {
+  const auto check = [](const Kernels& kernels, const auto& whole) {
+    const std::vector<float> c = whole.run(kernels, Activation::kGelu);
+    for (std::int64_t i = 0; i < whole.m; ++i) {
+      auto alone = whole;
+      alone.m = 1;
+      alone.x.assign(whole.x.begin() + i * whole.k, whole.x.begin() + (i + 1) * whole.k);
+      const std::vector<float> row = alone.run(kernels, Activation::kGelu);
+      ASSERT_EQ(std::memcmp(row.data(), c.data() + i * (whole.n + 3), sizeof(float) * whole.n), 0) << kernels.name << " row " << i;
+    }
+  };
+  for (const Kernels* kernels : kernel_variants()) {
+    check(*kernels, Product<std::int16_t>{42, 9, 5000});
+    check(*kernels, Product<std::int8_t>{42, 9, 9000});
+    check(*kernels, Product<std::int8_t>{300, 9, 256});
+  }
+}
+
 TEST(GemmQuant, WritesNothingOutsideItsResult) {
   for (const Kernels* kernels : kernel_variants()) {
     for (const std::int64_t n : kCols) {

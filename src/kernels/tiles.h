@@ -1,0 +1,166 @@
+// How matrix products are cut: tiles of a few rows by 8 columns, whose sums stay in registers, and the order in which those read
+// the left side. A tile reads its rows' k-th words side by side (words of 32 bits: a float, two int16, four int8), so a block of
+// rows is first laid out that way, on the stack: one address in the inner loop in place of one a row.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <type_traits>
+#include <utility>
+
+#include "kernels/kernels.h"
+#include "kernels/math.h"
+#include "kernels/pack.h"
+#include "kernels/rows.h"
+
+namespace wattn {
+
+template <class F, int... i>
+[[gnu::always_inline]] inline void unrolled_over(const F& f, std::integer_sequence<int, i...>) {
+  (f(std::integral_constant<int, i>{}), ...);
+}
+
+// Calls f(std::integral_constant<int, i>) for i from 0 to kCount - 1: a loop that is unrolled for certain, so that arrays
+// indexed by i stay in registers. In inner loops f is a lambda marked always_inline, or a compiler that finds it too
+// large puts those arrays into memory, at half the speed.
+template <int kCount, class F>
+[[gnu::always_inline]] inline void unrolled(const F& f) {
+  unrolled_over(f, std::make_integer_sequence<int, kCount>{});
+}
+
+// c[0 .. count] = sum + bias, one row of a tile; bias may be null.
+template <class V>
+[[gnu::always_inline]] inline void finish_tile_row(typename V::F32 sum_c03, typename V::F32 sum_c47, const float* bias, float* c,
+                                                   int count) {
+  if (count == kPanelWidth) {
+    if (bias) {
+      sum_c03 = V::add(sum_c03, V::load(bias));
+      sum_c47 = V::add(sum_c47, V::load(bias + 4));
+    }
+    V::store(c, sum_c03);
+    V::store(c + 4, sum_c47);
+    return;
+  }
+  const int count_c03 = std::min(count, 4);
+  const int count_c47 = count - count_c03;
+  if (bias) {
+    sum_c03 = V::add(sum_c03, V::load_partial(bias, count_c03));
+    sum_c47 = V::add(sum_c47, V::load_partial(bias + count_c03, count_c47));
+  }
+  V::store_partial(c, sum_c03, count_c03);
+  V::store_partial(c + count_c03, sum_c47, count_c47);
+}
+
+// c = activation(c) over a tile, which is in the first cache still. A function of its own: inside the tile's it takes
+// registers from the inner loop (q16 was 20 % slower).
+template <class V>
+[[gnu::noinline]] void activate_tile(Activation activation, float* c, std::int64_t c_stride, int rows, int count) {
+  with_activation<V>(activation, [&](auto activate) {
+    for (int r = 0; r < rows; ++r, c += c_stride) {
+      for_each_step<V>(count,
+                       [&](std::int64_t j, int lanes) { store_step<V>(c + j, activate(load_step<V>(c + j, lanes)), lanes); });
+    }
+  });
+}
+
+inline constexpr std::int64_t kWord = 4;  // bytes
+
+// What a tile does at once: its rows from row and its columns from col on, words begin to begin + depth of each row. What it has
+// summed up so far is in c, if begin is not 0.
+struct TilePart {
+  const std::byte* a;  // [depth][rows] words
+  std::ptrdiff_t row, col, begin, depth;
+  bool last;  // of the row's parts: the tile is finished here
+};
+
+// sums[8 * r + j] = c[r, j], 0 from column count on. A function of its own, as few products need it and tiles are many.
+[[gnu::noinline]] inline void load_sums(const float* c, std::int64_t c_stride, int rows, int count, float* sums) {
+  for (int r = 0; r < rows; ++r, c += c_stride, sums += kPanelWidth) {
+    for (int j = 0; j < kPanelWidth; ++j) sums[j] = j < count ? c[j] : 0.0f;
+  }
+}
+
+// The sums of a part of a tile begin with these.
+template <class V, int kRows>
+[[gnu::always_inline]] inline void begin_tile(const TilePart& part, const float* c, std::int64_t c_stride, int count,
+                                              typename V::F32* sum_c03, typename V::F32* sum_c47) {
+  if (part.begin == 0) {
+    unrolled<kRows>([&](auto r) __attribute__((always_inline)) { sum_c03[r] = sum_c47[r] = V::splat(0.0f); });
+    return;
+  }
+  float sums[kRows * kPanelWidth];
+  load_sums(c, c_stride, kRows, count, sums);
+  unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
+    sum_c03[r] = V::load(sums + r * kPanelWidth);
+    sum_c47[r] = V::load(sums + r * kPanelWidth + 4);
+  });
+}
+
+// Calls f<rows>(row) for the tiles of rows begin to end: kMostRows each, and fewer at the end, where two of middling size are
+// better than one that is full and one of a row or two.
+template <int kMostRows, class F>
+void for_each_tile_row(std::int64_t begin, std::int64_t end, const F& f) {
+  for (std::int64_t row = begin; row < end;) {
+    const std::int64_t left = end - row;
+    const std::int64_t rows = left >= 2 * kMostRows || left == kMostRows ? kMostRows : left > kMostRows ? (left + 1) / 2 : left;
+    unrolled<kMostRows>([&](auto i) {
+      if (rows == i + 1) f.template operator()<i + 1>(row);
+    });
+    row += rows;
+  }
+}
+
+// Lays kRows rows of words, row_bytes apart, side by side: [depth][kRows].
+template <class V, int kRows>
+[[gnu::noinline]] void interleave_rows(const std::byte* from, std::int64_t row_bytes, std::int64_t depth, std::byte* to) {
+  constexpr int kVectorRows = kRows >= 4 ? 4 : 0;
+  const auto copy_word = [&](std::int64_t k, int r) {
+    std::memcpy(to + (k * kRows + r) * kWord, from + r * row_bytes + k * kWord, kWord);
+  };
+  std::int64_t k = 0;
+  for (; k + 4 <= depth; k += 4) {
+    if constexpr (kVectorRows == 4) V::interleave_4x4(from + k * kWord, row_bytes, to + k * kRows * kWord, kRows * kWord);
+    for (std::int64_t next = k; next < k + 4; ++next) {
+      for (int r = kVectorRows; r < kRows; ++r) copy_word(next, r);
+    }
+  }
+  for (; k < depth; ++k) {
+    for (int r = 0; r < kRows; ++r) copy_word(k, r);
+  }
+}
+
+// Calls f<rows>(part) for all tiles of a product of a, [m, words] with rows row_bytes apart, into n columns. All rows of a block
+// pass a panel of the right side before its next panel comes, so that this is read once a block.
+template <class V, int kMostRows, class F>
+void for_each_tile(const void* a, std::int64_t row_bytes, std::int64_t words, std::int64_t m, std::int64_t n, const F& f) {
+  constexpr std::int64_t kBlockWords = 1 << 15;  // 128 KB: helper threads have 256 of stack
+  constexpr std::int64_t kLeastRows = 32, kWholeGroups = 32;
+  const std::int64_t most_depth = kBlockWords / std::clamp<std::int64_t>(m, 1, kLeastRows) / kWholeGroups * kWholeGroups;
+  const std::int64_t fitting_rows = kBlockWords / std::clamp<std::int64_t>(words, 1, most_depth);
+  const std::int64_t block_rows = fitting_rows >= m ? m : fitting_rows / kMostRows * kMostRows;
+  alignas(16) std::byte block[kBlockWords * kWord];
+  for (std::int64_t top = 0; top < m; top += block_rows) {
+    const std::int64_t end = std::min(top + block_rows, m);
+    std::int64_t begin = 0;
+    do {
+      const std::int64_t depth = std::min(most_depth, words - begin);
+      const bool last = begin + depth == words;
+      const auto block_row = [&](std::int64_t row) { return block + (row - top) * depth * kWord; };
+      for_each_tile_row<kMostRows>(top, end, [&]<int kRows>(std::int64_t row) {
+        interleave_rows<V, kRows>(static_cast<const std::byte*>(a) + row * row_bytes + begin * kWord, row_bytes, depth,
+                                  block_row(row));
+      });
+      for (std::int64_t col = 0; col < n; col += kPanelWidth) {
+        for_each_tile_row<kMostRows>(top, end, [&]<int kRows>(std::int64_t row) {
+          f.template operator()<kRows>(TilePart{block_row(row), static_cast<std::ptrdiff_t>(row), static_cast<std::ptrdiff_t>(col),
+                                                static_cast<std::ptrdiff_t>(begin), static_cast<std::ptrdiff_t>(depth), last});
+        });
+      }
+      begin += depth;
+    } while (begin < words);
+  }
+}
+
+}  // namespace wattn
