@@ -4,9 +4,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { writeRecord } from './lib/record.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const checkpoint = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2');
@@ -102,16 +102,8 @@ for (const [b, s] of kCases) {
   console.log(`b${b}s${s}`.padEnd(8) + runs.map(({ name }) => `${name} ${ms[name].toFixed(2)}`).join('   '));
 }
 console.table(rows.filter((row) => row.engine.startsWith('wattn')));
-const cpu = cpus()[0]
-  .model.replace(/[^A-Za-z0-9]+/g, '-')
-  .replace(/^-|-$/g, '')
-  .toLowerCase();
-const folder = join(root, 'bench/record', cpu);
-mkdirSync(folder, { recursive: true });
-const file = join(folder, `${new Date().toISOString().slice(0, 10)}.csv`);
-const lines = rows.map((row) =>
-  [row.case, row.engine, row.ms, row.against, row.ratio, kRival, `node ${process.version}`].join(','),
+writeRecord(
+  '',
+  rows.map((row) => ({ ...row, rival: kRival, host: `node ${process.version}` })),
 );
-writeFileSync(file, `case,engine,ms,against,ratio,rival,host\n${lines.join('\n')}\n`);
-console.log(`written to ${file.slice(root.length)}`);
 process.exit(0);

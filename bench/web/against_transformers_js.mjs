@@ -8,6 +8,7 @@ import { createServer } from 'node:http';
 import { extname, join, normalize } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
+import { writeRecord } from './lib/record.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const checkpoint = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2');
@@ -136,13 +137,16 @@ const perSecond = Object.fromEntries(Object.entries(times).map(([name, list]) =>
 const [oneCall, ...otherWays] = Object.keys(perSecond).filter((name) => name.startsWith('transformers.js'));
 const best = Math.max(...[oneCall, ...otherWays].map((name) => perSecond[name]));
 console.log(`Chromium ${version}: ${texts.length} texts, ${rounds} rounds, kernels ${JSON.stringify(kinds)}`);
-console.table(
-  Object.entries(perSecond).map(([engine, speed]) => ({
-    engine,
-    'texts/s': speed.toFixed(1),
-    'against one call': (speed / perSecond[oneCall]).toFixed(2),
-    'against its best way': (speed / best).toFixed(2),
-  })),
+const inChromium = Object.entries(perSecond).map(([engine, speed]) => ({
+  engine,
+  'texts/s': speed.toFixed(1),
+  'against one call': (speed / perSecond[oneCall]).toFixed(2),
+  'against its best way': (speed / best).toFixed(2),
+}));
+console.table(inChromium);
+writeRecord(
+  'transformers-js-chromium',
+  inChromium.map((row) => ({ ...row, rival: kRival, rounds, host: `chromium ${version}` })),
 );
 
 // A Node process: from its start to its first vector, and the most memory it held while it embedded the texts.
@@ -187,4 +191,8 @@ const inNode = Object.entries(started).map(([engine, { first, peak }]) => ({
   'peak memory': Math.round(median(peak)),
 }));
 console.table(inNode);
+writeRecord(
+  'transformers-js-node',
+  inNode.map((row) => ({ ...row, rival: kRival, rounds, host: `node ${process.version}` })),
+);
 process.exit(0);

@@ -5,9 +5,9 @@
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { cpus } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { writeRecord } from './lib/record.mjs';
 
 const root = fileURLToPath(new URL('../../', import.meta.url));
 const data = join(root, '../shared/data');
@@ -102,16 +102,7 @@ for (const [model, name] of Object.entries(kModels)) {
   ours.dispose();
 }
 console.table(rows);
-const cpu = cpus()[0]
-  .model.replace(/[^A-Za-z0-9]+/g, '-')
-  .replace(/^-|-$/g, '')
-  .toLowerCase();
-const record = join(root, 'bench/record', cpu);
-mkdirSync(record, { recursive: true });
-const file = join(record, `${new Date().toISOString().slice(0, 10)}-tokenizers.csv`);
-const head = Object.keys(rows[0]).join(',');
-writeFileSync(
-  file,
-  `${head},host\n${rows.map((row) => [...Object.values(row), `node ${process.version}`].join(',')).join('\n')}\n`,
+writeRecord(
+  'tokenizers',
+  rows.map((row) => ({ ...row, host: `node ${process.version}` })),
 );
-console.log(`written to ${file.slice(root.length)}`);

@@ -70,10 +70,14 @@ describe('threads', () => {
   it('do nothing while there is nothing to do', async () => {
     const embed = await pipeline('feature-extraction', tiny, { threads: 3 });
     await embed(texts);
-    const before = process.cpuUsage();
-    await new Promise((resolve) => setTimeout(resolve, 400));
-    const { user, system } = process.cpuUsage(before); // of all threads
-    expect((user + system) / 400_000).toBeLessThan(0.5); // two helpers that spin would be 2
+    let least = Infinity; // of a few looks: the engine may be compiling still
+    for (let look = 0; look < 5 && least >= 0.5; ++look) {
+      const [start, before] = [performance.now(), process.cpuUsage()];
+      await new Promise((resolve) => setTimeout(resolve, 400));
+      const { user, system } = process.cpuUsage(before); // microseconds of all threads
+      least = Math.min(least, (user + system) / 1000 / (performance.now() - start));
+    }
+    expect(least).toBeLessThan(0.5); // two helpers that spin would be 2, or what the machine has
     await embed.dispose();
   });
 
