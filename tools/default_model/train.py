@@ -1,8 +1,8 @@
 """Trains the default model: a small BERT that gives the teacher's vectors (turned into fewer dimensions), and a sentiment head.
 
-In two stages: two layers, then four, a new one after each trained one that at first changes nothing (as in Net2Net, Chen et al. 2016, arXiv
-1511.05641). In the second stage matrices are turned by Muon (Jordan 2024), and token embeddings are seen as the 4 bits they will be
-stored in, their gradient passing straight through.
+In three stages: two layers, then four, a new one after each trained one that at first changes nothing (as in Net2Net, Chen et al. 2016, arXiv
+1511.05641), then four again with a new rise and fall of the learning rate. From the second on matrices are turned by Muon (Jordan 2024), and
+token embeddings are seen as the 4 bits they will be stored in, their gradient passing straight through.
 
 Loss: 1 - cos to the teacher's vector, plus the squared difference of all cosines within the batch (relational distillation, Park et al.
 2019, arXiv 1904.05068), plus cross-entropy of the sentiment head to what sentiment.py's judge says. Token embeddings begin as the teacher's vectors of the tokens'
@@ -27,9 +27,9 @@ import evaluate
 from teacher import Teacher
 
 HIDDEN, HEADS, FFN, POSITIONS = 256, 4, 512, 256
-STAGES = ((2, 5000), (4, 9000))  # layers, and the step it ends at
+STAGES = ((2, 5000, 64), (4, 9000, 64), (4, 17500, 96))  # layers, the step it ends at, texts a step with a sentiment
 MOST_TOKENS = 96  # of a training text
-BATCH, SENTIMENT_BATCH = 128, 64
+BATCH = 128
 LABELS = {0: "NEGATIVE", 1: "POSITIVE"}
 
 
@@ -44,7 +44,7 @@ def make_student(vocab, first_vectors, seed, layers):
     torch.manual_seed(seed)
     config = BertConfig(
         vocab_size=vocab, hidden_size=HIDDEN, num_hidden_layers=layers, num_attention_heads=HEADS, intermediate_size=FFN,
-        max_position_embeddings=POSITIONS, hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, pad_token_id=0,
+        max_position_embeddings=POSITIONS, attn_implementation="eager", hidden_dropout_prob=0.0, attention_probs_dropout_prob=0.0, pad_token_id=0,
         id2label=LABELS, label2id={v: k for k, v in LABELS.items()}, num_labels=2,
     )  # fmt: skip
     model = BertForSequenceClassification(config)
@@ -159,11 +159,11 @@ class Batches:
             self.epoch, self.rows = epoch, rows
         return self.rows[at % len(self.rows)]
 
-    def feelings(self, step):
-        """Of the texts with a sentiment, SENTIMENT_BATCH of like length: drawn from one eighth of them in order of length."""
+    def feelings(self, step, count):
+        """Of the texts with a sentiment, count of like length: drawn from one eighth of them in order of length."""
         rng = np.random.default_rng((self.seed, step, 1))
         parts = np.array_split(self.by_length, 8)
-        return rng.choice(parts[rng.integers(8)], SENTIMENT_BATCH)
+        return rng.choice(parts[rng.integers(8)], count)
 
 
 def main():
@@ -171,7 +171,7 @@ def main():
     p.add_argument("--data", required=True)
     p.add_argument("--teacher", required=True)
     p.add_argument("--out", required=True)
-    p.add_argument("--rate", type=float, default=1e-3)
+    p.add_argument("--rate", type=float, default=1e-3, help="highest of AdamW; Muon's is twice that")
     p.add_argument("--seed", type=int, default=1)
     p.add_argument("--bf16", action="store_true", help="products in bfloat16: faster where the CPU has them")
     p.add_argument("--threads", type=int, default=torch.get_num_threads(), help="on a machine with other work, one is faster than two")
@@ -197,26 +197,31 @@ def main():
     checkpoint = out / "checkpoint.pt"
     saved = torch.load(checkpoint) if checkpoint.exists() else None
     model = None
-    for stage, (layers, last) in enumerate(STAGES):
+    for stage, (layers, last, feelings_a_step) in enumerate(STAGES):
         smaller, model = model, make_student(len(vocab), np.load(first), a.seed, layers)
         begin = STAGES[stage - 1][1] if stage else 0
         if saved and saved["step"] >= last and stage + 1 < len(STAGES):
             if saved["step"] == last:
                 model.load_state_dict(saved["model"])
             continue
-        optimizers = make_optimizers(model, a.rate, stage)
-        if saved and saved["step"] > begin:
+        goes_on = saved is not None and saved["step"] > begin
+        if goes_on:
             model.load_state_dict(saved["model"])
+            begin = saved["step"]
+        elif smaller and smaller.config.num_hidden_layers < layers:
+            grow(smaller, model)
+        elif smaller:
+            model = smaller
+        optimizers = make_optimizers(model, a.rate, stage)
+        if goes_on:
             for optimizer, state in zip(optimizers, saved["optimizers"]):
                 optimizer.load_state_dict(state)
-            begin = saved["step"]
-        elif smaller:
-            grow(smaller, model)
-        run_stage(a, model, tokenizer, optimizers, batches, vectors, turn, positive, range(begin, last), STAGES[stage - 1][1] if stage else 0, checkpoint)
+        first_step = STAGES[stage - 1][1] if stage else 0
+        run_stage(a, model, tokenizer, optimizers, batches, vectors, turn, positive, range(begin, last), first_step, feelings_a_step, checkpoint)
 
 
 def make_optimizers(model, rate, stage):
-    """AdamW, in the second stage without the layers' matrices, which are Muon's."""
+    """AdamW, after the first stage without the layers' matrices, which are Muon's."""
     named = list(model.named_parameters())
     matrices = [p for n, p in named if p.ndim >= 2 and "embeddings" not in n]
     turned = [p for n, p in named if p.ndim == 2 and ".layer." in n] if stage else []
@@ -234,7 +239,7 @@ def make_optimizers(model, rate, stage):
     return optimizers
 
 
-def run_stage(a, model, tokenizer, optimizers, batches, vectors, turn, positive, steps, begin, checkpoint):
+def run_stage(a, model, tokenizer, optimizers, batches, vectors, turn, positive, steps, begin, feelings_a_step, checkpoint):
     """Steps of a stage that began at step `begin`: 200 to warm, then half a cosine down to 2 %."""
     last = steps.stop
     rate = lambda step: min(1.0, (step - begin + 1) / 200) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * (step - begin) / (last - begin))))
@@ -259,7 +264,7 @@ def run_stage(a, model, tokenizer, optimizers, batches, vectors, turn, positive,
                 group["lr"] = group["peak"] * rate(step)
         rows = batches.texts(step)
         goal = F.normalize(torch.from_numpy(vectors[rows].astype(np.float32) @ turn), dim=1)
-        part = batches.feelings(step)
+        part = batches.feelings(step, feelings_a_step)
         with torch.autocast("cpu", torch.bfloat16, enabled=a.bf16):
             mine, _ = forward(model, [batches.ids[r] for r in rows])
             _, logits = forward(model, [batches.felt[r] for r in part])
