@@ -136,7 +136,8 @@ template <class V, int kRows>
 template <class V, int kMostRows, class F>
 void for_each_tile(const void* a, std::int64_t row_bytes, std::int64_t words, std::int64_t m, std::int64_t n, const F& f) {
   constexpr std::int64_t kBlockWords = 1 << 15;  // 128 KB: helper threads have 256 of stack
-  constexpr std::int64_t kLeastRows = 32, kWholeGroups = 32;
+  constexpr std::int64_t kLeastRows = 32;        // of a block, where a has them: longer rows come in parts
+  constexpr std::int64_t kWholeGroups = 32;      // words: no part ends inside a group of quant.h
   const std::int64_t most_depth = kBlockWords / std::clamp<std::int64_t>(m, 1, kLeastRows) / kWholeGroups * kWholeGroups;
   const std::int64_t fitting_rows = kBlockWords / std::clamp<std::int64_t>(words, 1, most_depth);
   const std::int64_t block_rows = fitting_rows >= m ? m : fitting_rows / kMostRows * kMostRows;
