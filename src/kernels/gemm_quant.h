@@ -32,8 +32,8 @@ struct PairDot {
   static typename V::I32 first(const GemmQuant&, std::ptrdiff_t, std::ptrdiff_t) { return V::zero_i32(); }
 };
 
-// Products of bytes, joined in fours by the relaxed dot product where it is exact (vec_relaxed.h). Activations were stored
-// as bytes q - V::kByteOffset, so a group begins with (V::kByteOffset - z) * (sum of its weights).
+// Products of bytes, joined in fours by relaxed dot products, in the way that is exact there (vec_relaxed.h). Activations were
+// stored as bytes q - V::kByteOffset, so a group begins with (V::kByteOffset - z) * (sum of its weights).
 template <class V>
 struct ByteDot {
   using Weight = std::int8_t;

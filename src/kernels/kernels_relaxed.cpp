@@ -5,16 +5,29 @@
 namespace wattn {
 namespace {
 
+template <class V, ByteDotForm kForm>
+void use_byte_dot(Kernels& kernels) {
+  using Bytes = WithByteDot<V, kForm>;
+  use_q8<Bytes, ByteDot<Bytes>>(kernels);
+}
+
 template <class V>
 Kernels with_byte_dot(const char* name, const char* name_with) {
   Kernels kernels = kernels_on<V>(name);
-  const ByteDotForm form = byte_dot_form();
-  if (form == ByteDotForm::kNone) return kernels;
+  switch (byte_dot_form()) {
+    case ByteDotForm::kNone:
+      return kernels;
+    case ByteDotForm::kUnsigned:
+      use_byte_dot<V, ByteDotForm::kUnsigned>(kernels);
+      break;
+    case ByteDotForm::kUnsignedPairs:
+      use_byte_dot<V, ByteDotForm::kUnsignedPairs>(kernels);
+      break;
+    case ByteDotForm::kSigned:
+      use_byte_dot<V, ByteDotForm::kSigned>(kernels);
+      break;
+  }
   kernels.name = name_with;
-  using Unsigned = WithByteDot<V, 0>;
-  using Signed = WithByteDot<V, 128>;
-  if (form == ByteDotForm::kUnsigned) use_q8<Unsigned, ByteDot<Unsigned>>(kernels);
-  if (form == ByteDotForm::kSigned) use_q8<Signed, ByteDot<Signed>>(kernels);
   return kernels;
 }
 

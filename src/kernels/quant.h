@@ -1,9 +1,11 @@
 // Quantised weights and activations: their formats, and how a row of f32 weights becomes one. Groups along k, an f32 scale each.
 //   q16: groups of 32. Activations of 15 bits with sign, scale = max|x| / 16383; weights int16 with the least scale that keeps
 //        the sum of a group's magnitudes at 2^17 - 1 at most, so that no sum of products leaves 32 bits.
-//   q8:  groups of 64. Weights int8, scale = max|w| / 127. Activations 0 .. 255 with the zero point that spends all of them
-//        on the group's own range. Real encoders have channels hundreds of times larger than the rest and inputs far from
-//        symmetric: a scale for a whole row, or 7 bits, cost all-MiniLM-L6-v2 several times this error (bench/README.md).
+//   q8:  groups of 64. Weights int8 with the least scale that keeps each, and each sum of two neighbours, within -128 .. 128:
+//        products of two of them with bytes then fit 16 bits, as x86 without AVX-VNNI adds them. Activations 0 .. 255 with the
+//        zero point that spends all of them on the group's own range. Real encoders have channels hundreds of times larger than
+//        the rest and inputs far from symmetric: a scale for a whole row, or 7 bits, cost all-MiniLM-L6-v2 several times this
+//        error (bench/README.md).
 // Rounded to nearest, ties to even. Packed like f32 (pack.h), but step neighbours along k together:
 // [ceil(n / 8)][k / step][8][step], scales and sums [ceil(n / 8)][groups][8]. k is rounded up to whole groups, zeros in the gap.
 #pragma once
@@ -44,9 +46,19 @@ float weight_scale(const float* group, std::int64_t count) {
     largest = std::max(largest, std::abs(group[i]));
     sum += std::abs(group[i]);
   }
-  if (sizeof(T) == 1) return largest / 127;
-  constexpr float kRounding = 0.5f * kQuantGroup<T>;  // half a step for each of the group's weights
-  return std::max(largest / 32767, sum / (kLargestSum - kRounding));
+  if constexpr (sizeof(T) == 2) {
+    constexpr float kRounding = 0.5f * kQuantGroup<T>;  // half a step for each of the group's weights
+    return std::max(largest / 32767, sum / (kLargestSum - kRounding));
+  }
+  float largest_pair = 0;
+  for (std::int64_t i = 0; i + 1 < count; i += 2) largest_pair = std::max(largest_pair, std::abs(group[i] + group[i + 1]));
+  return std::max(largest / 127, largest_pair / 128);
+}
+
+// What weights are multiplied by. For q8 a little less than 1 / scale, so that two that add up to 128 are not both rounded up.
+template <class T>
+float inverse_scale(float scale) {
+  return scale > 0 ? (sizeof(T) == 1 ? 1 - 0x1p-20f : 1.0f) / scale : 0.0f;
 }
 
 // A quantised matrix [n, k] in its packed form.
@@ -70,7 +82,7 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
     const std::int64_t begin = g * kQuantGroup<T>;
     const std::int64_t end = std::min(begin + kQuantGroup<T>, k);
     const float scale = weight_scale<T>(row + begin, end - begin);
-    const float inverse = scale > 0 ? 1 / scale : 0.0f;
+    const float inverse = inverse_scale<T>(scale);
     std::int32_t sum = 0;
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int32_t q = round_to_int(row[i] * inverse);

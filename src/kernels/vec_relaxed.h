@@ -14,36 +14,49 @@ struct VecRelaxed : VecWasm {
   static F32 madd(F32 a, F32 b, F32 c) { return wasm_f32x4_relaxed_madd(a, b, c); }
 };
 
-// How i32x4.relaxed_dot_i8x16_i7x16_add_s takes its second operand's bytes of 128 and more. An engine keeps to one way.
+// How relaxed dot products of bytes take the second operand's bytes of 128 and more. An engine keeps to one way.
 enum class ByteDotForm : std::uint8_t {
-  kUnsigned,  // x86 with AVX-VNNI: 0 .. 255, in 32 bits without loss
-  kSigned,    // Arm with dot products: -128 .. 127, the same
-  kNone,      // pairs saturate to 16 bits: of no use
+  kUnsigned,       // x86 with AVX-VNNI: 0 .. 255, in 32 bits without loss
+  kUnsignedPairs,  // other x86: 0 .. 255, two products together in 16 bits, which q8's weights are made for (quant.h)
+  kSigned,         // Arm: -128 .. 127
+  kNone,
 };
 
 inline ByteDotForm byte_dot_form() {
-  volatile int second_byte = 200;  // wasm-opt of binaryen 120 aborts over a relaxed dot it can compute
-  const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(
-      wasm_i8x16_splat(-127), wasm_i8x16_splat(static_cast<std::int8_t>(second_byte)), wasm_i32x4_const_splat(0));
-  switch (wasm_i32x4_extract_lane(dot, 0)) {
-    case 4 * -127 * 200:
-      return ByteDotForm::kUnsigned;
-    case 4 * -127 * (200 - 256):
-      return ByteDotForm::kSigned;
-    default:
-      return ByteDotForm::kNone;
-  }
+  // Volatile: wasm-opt of binaryen 120 aborts over a relaxed dot it can compute.
+  const auto splat = [](int byte) {
+    volatile int kept = byte;
+    return wasm_i8x16_splat(static_cast<std::int8_t>(kept));
+  };
+  const auto four = [&](int weight, int byte) {
+    const v128_t dot = wasm_i32x4_relaxed_dot_i8x16_i7x16_add(splat(weight), splat(byte), wasm_i32x4_const_splat(0));
+    return wasm_i32x4_extract_lane(dot, 0);
+  };
+  const auto pair = [&](int weight, int byte) {
+    return wasm_i16x8_extract_lane(wasm_i16x8_relaxed_dot_i8x16_i7x16(splat(weight), splat(byte)), 0);
+  };
+  if (four(-127, 200) == 4 * -127 * 200) return ByteDotForm::kUnsigned;
+  if (four(-127, 200) == 4 * -127 * (200 - 256)) return ByteDotForm::kSigned;
+  if (pair(-64, 255) == 2 * -64 * 255 && pair(64, 255) == 2 * 64 * 255) return ByteDotForm::kUnsignedPairs;
+  return ByteDotForm::kNone;
 }
 
-// Base with products of bytes, for one form: activations 0 .. 255 are stored less kOffset to fit the second operand.
-template <class Base, int kOffset>
+// Not const: an engine makes a constant anew before each use, which costs more than the product.
+alignas(16) inline std::int16_t byte_dot_ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
+
+// Base with products of bytes, for one form: activations 0 .. 255 are stored less those of 0 and 128 that fits its second operand.
+template <class Base, ByteDotForm kForm>
 struct WithByteDot : Base {
-  static constexpr int kByteOffset = kOffset;
+  static constexpr int kByteOffset = kForm == ByteDotForm::kSigned ? 128 : 0;
   using Base::store_biased;
   using I8 = v128_t;
   static I8 load_bytes(const std::int8_t* p) { return wasm_v128_load(p); }
   static I8 splat_quad(const std::int8_t* p) { return wasm_v128_load32_splat(p); }
-  static v128_t dot_bytes(I8 w, I8 a, v128_t sum) { return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(w, a, sum); }
+  static v128_t dot_bytes(I8 w, I8 a, v128_t sum) {
+    if constexpr (kForm != ByteDotForm::kUnsignedPairs) return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(w, a, sum);
+    // What the above comes down to there, but that the ones stay in a register.
+    return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(wasm_i16x8_relaxed_dot_i8x16_i7x16(w, a), wasm_v128_load(byte_dot_ones)));
+  }
   // Four products of the low halves at p with the one at q, 16 bits with sign; q's high half is zero.
   static v128_t mul_low_halves(const std::int32_t* p, const std::int32_t* q) {
     return wasm_i32x4_dot_i16x8(wasm_v128_load(p), wasm_v128_load32_splat(q));

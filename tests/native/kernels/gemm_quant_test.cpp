@@ -1,7 +1,9 @@
 // gemm_q16 and gemm_q8 against the same whole numbers multiplied in 64 bits, and their formats against f32.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <random>
 #include <string>
@@ -185,6 +187,22 @@ TEST(GemmQuant, ExtremeOperandsDoNotOverflow) {
       extreme(Product<std::int8_t>{1, 8, 192});
     }
   }
+}
+
+// What byte products in pairs of 16 bits rest on. Weights of one size are the narrowest case, halves between two steps the next.
+TEST(QuantizeWeights, NeighboursAddUpToWhat16BitsHold) {
+  std::vector<float> w = random_floats(4096, 5);
+  for (int i = 0; i < 512; ++i) w[i] = i % 2 ? 1.0f : -1.0f;
+  for (int i = 512; i < 1024; ++i) w[i] = 1.0f;
+  for (int i = 1024; i < 2048; ++i)
+    w[i] = (i % 4 < 2 ? 1.0f : -1.0f) * ((i % 2 ? 64.5f : 63.5f) + static_cast<float>(i % 7 - 3) * 1e-6f);
+  std::vector<std::int8_t> packed(w.size());
+  std::vector<float> scales(w.size() / 64);
+  for (std::int64_t j = 0; j < 8; ++j)
+    quantize_weight_row<std::int8_t>({packed.data(), scales.data(), nullptr, 4}, j, w.data() + j * 512, 512);
+  int largest = 0;
+  for (std::size_t i = 0; i < packed.size(); i += 2) largest = std::max(largest, std::abs(packed[i] + packed[i + 1]));
+  EXPECT_EQ(largest, 128);
 }
 
 TEST(QuantizeRows, ARowOfZerosAndARowOfOneValueAreExact) {
