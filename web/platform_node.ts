@@ -1,7 +1,7 @@
 // Node's way: models in directories, and wattn's own files read from disk.
 import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -28,18 +28,30 @@ function cannotRead(file: string, path: string, cause: unknown): InputError {
   return new InputError(`${file}: cannot read ${path}: ${codeOf(cause)}`, { cause });
 }
 
-async function* fileChunks(file: string, path: string): AsyncGenerator<Uint8Array> {
-  let handle;
+/** The next chunk is read while the caller has this one. */
+async function* fileChunks(file: string, path: string, size: number): AsyncGenerator<Uint8Array> {
+  let handle: FileHandle | undefined;
+  let next: Promise<Uint8Array | undefined> | undefined;
+  async function read(from: FileHandle, at: number): Promise<Uint8Array | undefined> {
+    const most = Math.min(kChunkBytes, size - at);
+    if (most <= 0) return undefined;
+    const { bytesRead, buffer } = await from.read(Buffer.allocUnsafeSlow(most), 0, most);
+    return bytesRead > 0 ? buffer.subarray(0, bytesRead) : undefined;
+  }
   try {
     handle = await open(path);
-    for (;;) {
-      const { bytesRead, buffer } = await handle.read(new Uint8Array(kChunkBytes), 0, kChunkBytes);
-      if (bytesRead === 0) return;
-      yield buffer.subarray(0, bytesRead);
+    let at = 0;
+    next = read(handle, 0);
+    for (let chunk = await next; chunk; chunk = await next) {
+      at += chunk.length;
+      next = read(handle, at);
+      next.catch(() => {}); // if nobody comes for it
+      yield chunk;
     }
   } catch (cause) {
     throw codeOf(cause).startsWith('E') ? cannotRead(file, path, cause) : cause;
   } finally {
+    await next?.catch(() => {});
     await handle?.close();
   }
 }
@@ -72,7 +84,7 @@ function directorySource(directory: string, name: string): ModelSource {
     phase: 'read',
     async open(file) {
       const bytes = await size(file);
-      return bytes === undefined ? undefined : { size: bytes, chunks: () => fileChunks(file, place(file)) };
+      return bytes === undefined ? undefined : { size: bytes, chunks: () => fileChunks(file, place(file), bytes) };
     },
     size,
     place,
