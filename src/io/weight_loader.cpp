@@ -1,6 +1,7 @@
 #include "io/weight_loader.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstring>
 
@@ -144,12 +145,14 @@ Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, 
   const std::int64_t count = row_length(tensor.shape);
   values_.resize(static_cast<std::size_t>(count));
   widen(tensor.dtype, pending_.data(), count, values_.data());
-  for (std::int64_t i = 0; i < count; ++i) {
-    if (!std::isfinite(values_[i])) {
-      return model_format_error(file_ + ": tensor '" + tensor.name + "': expected finite numbers, found " +
-                                (std::isnan(values_[i]) ? "NaN" : "infinity") + " at row " + std::to_string(row) + ", column " +
-                                std::to_string(i));
-    }
+  std::uint32_t largest = 0;  // without its sign: infinity and NaN are above all others
+  for (const float value : values_) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFu);
+  if (largest >= 0x7F800000u) {
+    const std::int64_t i =
+        std::find_if(values_.begin(), values_.end(), [](float x) { return !std::isfinite(x); }) - values_.begin();
+    return model_format_error(file_ + ": tensor '" + tensor.name + "': expected finite numbers, found " +
+                              (std::isnan(values_[i]) ? "NaN" : "infinity") + " at row " + std::to_string(row) + ", column " +
+                              std::to_string(i));
   }
   slot.write_row(row, values_.data());
   return {};

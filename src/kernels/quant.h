@@ -41,18 +41,23 @@ std::int64_t padded_depth(std::int64_t k) {
 // The scale of a group of weights, count at most kQuantGroup.
 template <class T>
 float weight_scale(const float* group, std::int64_t count) {
-  float largest = 0, sum = 0;
-  for (std::int64_t i = 0; i < count; ++i) {
-    largest = std::max(largest, std::abs(group[i]));
-    sum += std::abs(group[i]);
-  }
   if constexpr (sizeof(T) == 2) {
     constexpr float kRounding = 0.5f * kQuantGroup<T>;  // half a step for each of the group's weights
+    float largest = 0, sum = 0;
+    for (std::int64_t i = 0; i < count; ++i) {
+      largest = std::max(largest, std::abs(group[i]));
+      sum += std::abs(group[i]);
+    }
     return std::max(largest / 32767, sum / (kLargestSum - kRounding));
   }
-  float largest_pair = 0;
-  for (std::int64_t i = 0; i + 1 < count; i += 2) largest_pair = std::max(largest_pair, std::abs(group[i] + group[i + 1]));
-  return std::max(largest / 127, largest_pair / 128);
+  float first = 0, second = 0, both = 0;
+  for (std::int64_t i = 0; i < count; i += 2) {
+    const float neighbour = i + 1 < count ? group[i + 1] : 0.0f;
+    first = std::max(first, std::abs(group[i]));
+    second = std::max(second, std::abs(neighbour));
+    both = std::max(both, std::abs(group[i] + neighbour));
+  }
+  return std::max(std::max(first, second) / 127, both / 128);
 }
 
 // What weights are multiplied by. For q8 a little less than 1 / scale, so that two that add up to 128 are not both rounded up.
@@ -84,10 +89,13 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
     const float scale = weight_scale<T>(row + begin, end - begin);
     const float inverse = inverse_scale<T>(scale);
     std::int32_t sum = 0;
-    for (std::int64_t i = begin; i < end; ++i) {
-      const std::int32_t q = round_to_int(row[i] * inverse);
-      out[(i / step * kPanelWidth + column) * step + i % step] = static_cast<T>(q);
-      sum += q;
+    T* place = out + begin * kPanelWidth + column * step;
+    for (std::int64_t i = begin; i < end; i += step, place += kPanelWidth * step) {
+      for (std::int64_t k = i; k < std::min(i + step, end); ++k) {
+        const std::int32_t q = round_to_int(row[k] * inverse);
+        place[k - i] = static_cast<T>(q);
+        sum += q;
+      }
     }
     const std::int64_t at = (panel * groups + g) * kPanelWidth + column;
     packed.scales[at] = scale;
