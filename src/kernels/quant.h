@@ -14,6 +14,7 @@
 #include <bit>
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <type_traits>
 
 #include "kernels/pack.h"
@@ -38,26 +39,28 @@ std::int64_t padded_depth(std::int64_t k) {
   return (k + kQuantGroup<T> - 1) / kQuantGroup<T> * kQuantGroup<T>;
 }
 
-// The scale of a group of weights, count at most kQuantGroup.
+// The scale of a group of weights, [kQuantGroup].
 template <class T>
-float weight_scale(const float* group, std::int64_t count) {
+float weight_scale(const float* group) {
+  constexpr int kSize = kQuantGroup<T>;
   if constexpr (sizeof(T) == 2) {
-    constexpr float kRounding = 0.5f * kQuantGroup<T>;  // half a step for each of the group's weights
+    constexpr float kRounding = 0.5f * kSize;  // half a step for each of the group's weights
     float largest = 0, sum = 0;
-    for (std::int64_t i = 0; i < count; ++i) {
+    for (int i = 0; i < kSize; ++i) {
       largest = std::max(largest, std::abs(group[i]));
       sum += std::abs(group[i]);
     }
     return std::max(largest / 32767, sum / (kLargestSum - kRounding));
   }
-  float first = 0, second = 0, both = 0;
-  for (std::int64_t i = 0; i < count; i += 2) {
-    const float neighbour = i + 1 < count ? group[i + 1] : 0.0f;
-    first = std::max(first, std::abs(group[i]));
-    second = std::max(second, std::abs(neighbour));
-    both = std::max(both, std::abs(group[i] + neighbour));
+  constexpr int kLanes = 4;  // side by side, so that a compiler can do them at once
+  float largest[kLanes] = {}, largest_pair[kLanes] = {};
+  for (int i = 0; i < kSize; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      largest[lane] = std::max(largest[lane], std::abs(group[i + lane]));
+      largest_pair[lane] = std::max(largest_pair[lane], std::abs(group[i + lane] + group[i + (lane ^ 1)]));
+    }
   }
-  return std::max(std::max(first, second) / 127, both / 128);
+  return std::max(*std::max_element(largest, largest + kLanes) / 127, *std::max_element(largest_pair, largest_pair + kLanes) / 128);
 }
 
 // What weights are multiplied by. For q8 a little less than 1 / scale, so that two that add up to 128 are not both rounded up.
@@ -83,19 +86,24 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
   const std::int64_t column = j % kPanelWidth;
   const std::int64_t step = packed.step;
   T* out = packed.weights + panel * kPanelWidth * groups * kQuantGroup<T>;
+  float padded[kQuantGroup<T>] = {};
   for (std::int64_t g = 0; g < groups; ++g) {
     const std::int64_t begin = g * kQuantGroup<T>;
-    const std::int64_t end = std::min(begin + kQuantGroup<T>, k);
-    const float scale = weight_scale<T>(row + begin, end - begin);
+    const float* group = row + begin;
+    if (k - begin < kQuantGroup<T>) group = std::copy(group, row + k, padded) - (k - begin);
+    const float scale = weight_scale<T>(group);
     const float inverse = inverse_scale<T>(scale);
     std::int32_t sum = 0;
+    T q[kQuantGroup<T>];
+    for (int i = 0; i < kQuantGroup<T>; ++i) {
+      const std::int32_t whole = round_to_int(group[i] * inverse);
+      q[i] = static_cast<T>(whole);
+      sum += whole;
+    }
     T* place = out + begin * kPanelWidth + column * step;
-    for (std::int64_t i = begin; i < end; i += step, place += kPanelWidth * step) {
-      for (std::int64_t k = i; k < std::min(i + step, end); ++k) {
-        const std::int32_t q = round_to_int(row[k] * inverse);
-        place[k - i] = static_cast<T>(q);
-        sum += q;
-      }
+    for (int i = 0; i < kQuantGroup<T>; i += step, place += kPanelWidth * step) {
+      std::memcpy(place, q + i, 2 * sizeof(T));
+      if (step == 4) std::memcpy(place + 2, q + i + 2, 2 * sizeof(T));
     }
     const std::int64_t at = (panel * groups + g) * kPanelWidth + column;
     packed.scales[at] = scale;

@@ -91,7 +91,9 @@ void expect_close_to_f32(const Kernels& kernels, std::int64_t m, std::int64_t n,
       for (std::int64_t g = 0; g < k; g += kQuantGroup<T>) {
         const std::int64_t end = std::min(g + kQuantGroup<T>, k);
         const double x_off = (sizeof(T) == 2 ? 0.51 : 1.01) * activation_step<T>(x, g, end);  // the rounding of 1 / scale too
-        const double w_off = 0.51 * weight_scale<T>(w + g, end - g);
+        float group[kQuantGroup<T>] = {};
+        std::copy(w + g, w + end, group);
+        const double w_off = 0.51 * weight_scale<T>(group);
         for (std::int64_t s = g; s < end; ++s) {
           exact += double(x[s]) * w[s];
           bound += std::abs(x[s]) * w_off + (std::abs(w[s]) + w_off) * x_off + 0x1p-21 * std::abs(x[s] * w[s]);
