@@ -1,5 +1,7 @@
 """Writes the trained model as one GGUF file (q8_0: blocks of 32 int8 with an f16 scale; token embeddings q4_0), scores what was written.
 
+Its weights are the mean of those after the third and the last stage of train.py, as in Wortsman et al. 2022, arXiv 2203.05482.
+
 Names and keys are llama.cpp's for "bert"; the sentiment head is its cls.output with classifier.output_labels.
 """
 
@@ -99,8 +101,8 @@ def main():
     out, target = Path(a.out), Path(a.model)
     tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
     model = make_student(tokenizer.get_vocab_size(), np.load(out / "first_vectors.npy"), 1, STAGES[-1][0])
-    saved = torch.load(out / "checkpoint.pt")
-    model.load_state_dict(saved["model"])
+    ends = [torch.load(out / f"step_{STAGES[stage][1]}.pt") for stage in (2, -1)]
+    model.load_state_dict({name: sum(end[name] for end in ends) / 2 if ends[0][name].is_floating_point() else ends[0][name] for name in ends[0]})
     model.eval()
     write(model, tokenizer, target)
 
@@ -126,7 +128,7 @@ def main():
         "layers": model.config.num_hidden_layers,
         "parameters": sum(p.numel() for p in model.parameters()),
         "corpus": json.loads((out / "corpus.json").read_text()),
-        "sentiment_texts": len(np.load(out / "feelings.npy", mmap_mode="r")),
+        "sentiment_texts": len(set((out / "feelings.txt").read_text("utf-8").splitlines())),
         "judge": float((out / "judge.txt").read_text()),
         "texts_used": json.loads((out / "teacher.json").read_text())["done"],
         "scores": scores,

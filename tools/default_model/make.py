@@ -14,6 +14,7 @@ def main():
     p.add_argument("--data", required=True)
     p.add_argument("--nltk", required=True)
     p.add_argument("--teacher", required=True)
+    p.add_argument("--judge", required=True)
     p.add_argument("--out", required=True)
     a = p.parse_args()
     out, model = Path(a.out), ROOT / "models/default/wattn-default.gguf"
@@ -28,7 +29,7 @@ def main():
         train = ["tokenize", "--train", "wordpiece", "--vocab-size", "8192", "--out", out / "tokenizer.json", out / "corpus.txt"]
         subprocess.run(["node", ROOT / "dist/cli.js", *train], check=True)
     python("teacher.py", "--teacher", a.teacher, "--out", a.out)
-    python("sentiment.py", "--data", a.data, "--nltk", a.nltk, "--teacher", a.teacher, "--out", a.out)
+    python("sentiment.py", "--data", a.data, "--nltk", a.nltk, "--judge", a.judge, "--out", a.out)
     python("train.py", "--data", a.data, "--teacher", a.teacher, "--out", a.out)
     python("export.py", "--data", a.data, "--teacher", a.teacher, "--out", a.out, "--model", str(model))
     python("card.py", "--model", str(model))

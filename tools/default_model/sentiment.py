@@ -1,6 +1,6 @@
-"""A sentiment teacher, and what it says of many texts: the teacher's encoder fine-tuned on the texts that have a label, its logits on
-those and on the unlabelled texts of the same kind (as in Tang et al. 2019, arXiv 1903.12136; words left out and runs of words alone make
-more of them). train.py learns from feelings.txt and feelings.npy. Seeded; resumable.
+"""A judge of sentiment, and what it says of many texts: an encoder fine-tuned on the texts that have a label, its probabilities on those, on
+unlabelled texts of the same kind, and on texts made of both (as in Tang et al. 2019, arXiv 1903.12136). train.py learns from feelings.txt
+and feelings.npy. Seeded; resumable; may be stopped while it labels: what is done counts.
 """
 
 import argparse
@@ -14,19 +14,28 @@ import numpy as np
 import torch
 import torch.nn.functional as F
 from tokenizers import Tokenizer
-from transformers import BertModel
+from transformers import AutoModel
 
 import evaluate
 from corpus import Overlap, Reader, clean
 
-MIX = {"sentences": 0.5, "phrases": 0.15, "words": 0.1, "reviews": 0.25}
+MIX = {"sentences": 0.6, "phrases": 0.08, "words": 0.04, "reviews": 0.18, "comments": 0.1}
 BATCH, MOST_TOKENS = 32, 64
-VARIANTS = 60000  # texts made of others
+CHUNK = 8192  # texts labelled and saved at once
+MADE = 120000  # texts made of others
+MADE_OF_SENTENCES = 64000  # more, of labelled sentences alone
+MOST = {"phrases": 20000, "comments": 15000, "reviews, unlabelled": 45000}  # texts taken, drawn by seed
+PRAISE = {"admiration", "approval", "excitement", "gratitude", "joy", "love", "optimism", "pride", "relief"}
+BLAME = {"anger", "annoyance", "disappointment", "disapproval", "disgust", "grief", "remorse", "sadness"}
+EMOTIONS = (
+    "admiration amusement anger annoyance approval caring confusion curiosity desire disappointment disapproval disgust embarrassment excitement "
+    "fear gratitude grief joy love nervousness optimism pride realization relief remorse sadness surprise neutral"
+).split()  # GoEmotions' order
 
 
 def labelled(nltk, overlap):
-    """{kind: [(text, label)]} from sets whose licence (CC BY 4.0) allows a shipped model; evaluation text taken out."""
-    out = {"sentences": [], "phrases": [], "words": [], "reviews": []}
+    """{kind: [(text, label)]} from sets whose licence (CC BY 4.0; GoEmotions Apache-2.0) allows a shipped model; evaluation text taken out."""
+    out = {kind: [] for kind in MIX}
 
     def archive(name):
         with zipfile.ZipFile(Path(nltk) / f"{name}.zip") as z:
@@ -43,6 +52,13 @@ def labelled(nltk, overlap):
                 total = sum(int(n) for n in re.findall(r"\[([+-]\d)\]", marks))
                 if total:
                     out["sentences"].append((sentence, int(total > 0)))
+    for _, text in archive("sentiment+labelled+sentences"):
+        out["sentences"] += [(line.rsplit("\t", 1)[0], int(line.rsplit("\t", 1)[1])) for line in text.splitlines() if "\t" in line]
+    for _, text in archive("goemotions"):
+        for comment, numbers, _ in (line.split("\t") for line in text.splitlines()):
+            felt = {EMOTIONS[int(n)] for n in numbers.split(",")}
+            if felt <= PRAISE or felt <= BLAME:
+                out["comments"].append((comment, int(felt <= PRAISE)))
     for path, text in archive("pros_cons"):
         out["phrases"] += [(t, int("Pros" in path)) for t in re.findall(r"<(?:Pros|Cons)>(.*?)</", text)]
     for path, text in archive("opinion_lexicon"):
@@ -53,39 +69,78 @@ def labelled(nltk, overlap):
     kept = {}
     for kind, rows in out.items():
         rows = [(clean(text), label) for text, label in rows]
-        kept[kind] = [(t, y) for t, y in dict(rows).items() if len(t) > 2 and not overlap(t)]
+        rows = list(dict(rows).items())
+        random.Random(2).shuffle(rows)
+        kept[kind] = [(t, y) for t, y in rows if len(t) > 2 and not overlap(t)][: MOST.get(kind)]
         print(f"{len(kept[kind]):8d} texts with a sentiment: {kind}", flush=True)
     return kept
 
 
 def unlabelled(data, nltk, overlap, known):
-    """Texts of the same kind without a label, and variants of all."""
+    """Texts of the same kind without a label, and texts made of all; then texts made of the sentences, the most telling kind."""
     reader, rng = Reader(data, nltk), random.Random(3)
     lines = [line for _, text in reader.zipped("movie_reviews", ".txt") for line in text.splitlines()]
-    texts = list(dict.fromkeys(clean(t) for t in [*lines, *reader.polarity(), *reader.products()]))
-    texts = [t for t in texts if len(t) > 11 and t not in known and not overlap(t)]
+    rng.shuffle(lines)
+    texts = list(dict.fromkeys(clean(t) for t in [*lines[: MOST["reviews, unlabelled"]], *reader.polarity(), *reader.products()]))
+    labels = {t for rows in known.values() for t, _ in rows}
+    texts = [t for t in texts if len(t) > 11 and t not in labels and not overlap(t)]
     print(f"{len(texts):8d} texts without", flush=True)
-    variants = set()
-    whole = [*texts, *(t for t in known if " " in t)]
-    while len(variants) < VARIANTS:
-        words = rng.choice(whole).split()
-        if rng.random() < 0.5:
-            words = [w for w in words if rng.random() > 0.15]
-        else:
-            n = rng.randint(2, 8)
-            at = rng.randrange(max(1, len(words) - n))
-            words = words[at : at + n]
+    of_all = [*texts, *sorted(labels)]
+    of_sentences = made([t for t, _ in known["sentences"]], MADE_OF_SENTENCES, of_all, random.Random(5), overlap)
+    return texts + made(of_all, MADE, of_all, rng, overlap), of_sentences
+
+
+def made(of, count, among, rng, overlap):
+    """About count texts made of some: words left out of them, runs of words alone, words put in for others between the same neighbours, and
+    chains of words, each drawn from those that came after the two before it. Words come from among."""
+    rows = [["", "", *t.split(), ""] for t in of]
+    between, after_two, after_one = {}, {}, {}
+    for row in (["", "", *t.split(), ""] for t in among):
+        for a, b, c in zip(row, row[1:], row[2:]):
+            between.setdefault((a, c), []).append(b)
+            after_two.setdefault((a, b), []).append(c)
+            after_one.setdefault(b, []).append(c)
+
+    def fewer(row):
+        return [w for w in row if rng.random() > 0.15]
+
+    def run(row):
+        n = rng.randint(2, 8)
+        at = rng.randrange(max(1, len(row) - n))
+        return row[at : at + n]
+
+    def others(row):
+        row = row[:]
+        for i in range(2, len(row) - 1):
+            if rng.random() < 0.4:
+                row[i] = rng.choice(between[row[i - 1], row[i + 1]]) if (row[i - 1], row[i + 1]) in between else row[i]
+        return row
+
+    def chain(row):
+        row = row[: 2 + rng.randint(0, 2)]
+        while row[-1] or len(row) == 2:
+            seen = after_two.get((row[-2], row[-1]), [])
+            row.append(rng.choice(seen if len(set(seen)) > 1 else after_one[row[-1]] if row[-1] else seen))
+            if len(row) > 42:
+                break
+        return row
+
+    out = set()
+    kinds = ((fewer, 0.15), (run, 0.1), (others, 0.4), (chain, 0.35))
+    while len(out) < count:
+        (kind,) = rng.choices([k for k, _ in kinds], [p for _, p in kinds])
+        words = [w for w in kind(rng.choice(rows)) if w]
         if len(words) > 1:
-            variants.add(" ".join(words))
-    return texts + sorted(variants)
+            out.add(" ".join(words))
+    return sorted(t for t in out.difference(among) if not overlap(t))
 
 
 class Judge(torch.nn.Module):
-    """The teacher's encoder, mean pooling, two logits."""
+    """An encoder, mean pooling, two logits."""
 
     def __init__(self, folder):
         super().__init__()
-        self.bert = BertModel.from_pretrained(folder)
+        self.bert = AutoModel.from_pretrained(folder, attn_implementation="eager", dtype=torch.float32)
         self.head = torch.nn.Linear(self.bert.config.hidden_size, 2)
         self.tokenizer = Tokenizer.from_file(str(Path(folder) / "tokenizer.json"))
         self.tokenizer.no_padding()
@@ -94,7 +149,7 @@ class Judge(torch.nn.Module):
     def forward(self, texts):
         ids = [e.ids for e in self.tokenizer.encode_batch(texts)]
         longest = max(map(len, ids))
-        batch = torch.tensor([i + [0] * (longest - len(i)) for i in ids])
+        batch = torch.tensor([i + [0] * (longest - len(i)) for i in ids])  # masked there: any id does
         mask = (torch.arange(longest)[None] < torch.tensor([len(i) for i in ids])[:, None]).long()
         with torch.autocast("cpu", torch.bfloat16):
             hidden = self.bert(batch, attention_mask=mask).last_hidden_state
@@ -116,9 +171,9 @@ def accuracy(judge, rows):
     return float((judge.logits([t for t, _ in rows]).argmax(1) == np.array([y for _, y in rows])).mean())
 
 
-def tune(judge, known, steps, saved, held_out):
+def tune(judge, known, steps, rate, saved, held_out):
     body = list(judge.bert.parameters())
-    optimizer = torch.optim.AdamW([{"params": body, "peak": 5e-5}, {"params": judge.head.parameters(), "peak": 1e-3}], weight_decay=0.01)
+    optimizer = torch.optim.AdamW([{"params": body, "peak": rate}, {"params": judge.head.parameters(), "peak": 1e-3}], weight_decay=0.01, fused=True)
     begin = 0
     if saved.exists():
         state = torch.load(saved)
@@ -127,7 +182,7 @@ def tune(judge, known, steps, saved, held_out):
         begin = state["step"]
     since = time.time()
     for step in range(begin, steps + 1):
-        if step % 250 == 0 or step == steps:
+        if step % 350 == 0 or step == steps:
             torch.save({"judge": judge.state_dict(), "optimizer": optimizer.state_dict(), "step": step}, saved)
             score = accuracy(judge, held_out)
             saved.with_suffix(".txt").write_text(f"{score:.4f}")
@@ -152,26 +207,38 @@ def main():
     p = argparse.ArgumentParser()
     p.add_argument("--data", required=True)
     p.add_argument("--nltk", required=True)
-    p.add_argument("--teacher", required=True)
+    p.add_argument("--judge", required=True, help="the encoder to tune: all-mpnet-base-v2")
     p.add_argument("--out", required=True)
-    p.add_argument("--steps", type=int, default=1200)
+    p.add_argument("--steps", type=int, default=700)
+    p.add_argument("--rate", type=float, default=3e-5)
     a = p.parse_args()
     out = Path(a.out)
-    if (out / "feelings.npy").exists():
-        return
     overlap = Overlap(a.data)
     known = labelled(a.nltk, overlap)
-    judge = Judge(a.teacher)
-    tune(judge, known, a.steps, out / "judge.pt", evaluate.sst2(a.data, "sst2-sentences/test"))
+    judge = Judge(a.judge)
+    tune(judge, known, a.steps, a.rate, out / "judge.pt", evaluate.sst2(a.data, "sst2-sentences/test"))
     labels = {t: y for rows in known.values() for t, y in rows}
-    texts = [*labels, *unlabelled(a.data, a.nltk, overlap, labels)]
-    logits = judge.logits(texts)
-    soft = torch.softmax(torch.from_numpy(logits), 1)[:, 1].numpy()
-    for i, label in enumerate(labels.values()):
-        soft[i] = 0.5 * soft[i] + 0.5 * label  # what a person said, and what the judge makes of it
-    (out / "feelings.txt").write_text("\n".join(texts) + "\n", "utf-8")
-    np.save(out / "feelings.npy", soft.astype(np.float32))
-    print(f"{len(texts)} texts with a probability of POSITIVE, {len(labels)} of them labelled")
+    texts, of_sentences = unlabelled(a.data, a.nltk, overlap, known)
+    texts += sorted(labels)
+    random.Random(4).shuffle(texts)
+    begin = len(texts)  # of what is learned from three times as often
+    texts += of_sentences
+    judged = out / "judged.npy"
+    soft = np.load(judged) if judged.exists() else np.zeros(0, np.float32)
+    since = time.time()
+    judge.bert.to(torch.bfloat16)
+    for at in range(len(soft), len(texts), CHUNK):
+        part = texts[at : at + CHUNK]
+        says = torch.softmax(torch.from_numpy(judge.logits(part)), 1)[:, 1].numpy()
+        for i, text in enumerate(part):
+            if text in labels:
+                says[i] = 0.5 * says[i] + 0.5 * labels[text]  # what a person said, and what the judge makes of it
+        soft = np.concatenate([soft, says])
+        np.save(judged, soft)
+        rows = [*range(len(soft)), *2 * list(range(begin, len(soft)))]
+        (out / "feelings.txt").write_text("".join(texts[r] + "\n" for r in rows), "utf-8")
+        np.save(out / "feelings.npy", soft[rows])
+        print(f"{len(soft)} of {len(texts)} texts with a probability of POSITIVE; {time.time() - since:.0f} s", flush=True)
 
 
 if __name__ == "__main__":

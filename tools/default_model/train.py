@@ -1,14 +1,14 @@
 """Trains the default model: a small BERT that gives the teacher's vectors (turned into fewer dimensions), and a sentiment head.
 
-In three stages: two layers, then four, a new one after each trained one that at first changes nothing (as in Net2Net, Chen et al. 2016, arXiv
-1511.05641), then four again with a new rise and fall of the learning rate. From the second on matrices are turned by Muon (Jordan 2024), and
-token embeddings are seen as the 4 bits they will be stored in, their gradient passing straight through.
+In stages: two layers, then four, a new one after each trained one that at first changes nothing (as in Net2Net, Chen et al. 2016, arXiv
+1511.05641), then four three times again, each time with a new rise and fall of the learning rate. From the second on matrices are turned by Muon
+(Jordan 2024), and token embeddings are seen as the 4 bits they will be stored in, their gradient passing straight through.
 
 Loss: 1 - cos to the teacher's vector, plus the squared difference of all cosines within the batch (relational distillation, Park et al.
 2019, arXiv 1904.05068), plus cross-entropy of the sentiment head to what sentiment.py's judge says. Token embeddings begin as the teacher's vectors of the tokens'
 own strings (as model2vec does), positions at zero, so that the model begins as an average of word vectors.
 
-Seeded; checkpoint.pt holds everything a stopped run needs to go on.
+Seeded; checkpoint.pt holds everything a stopped run needs to go on, step_N.pt the weights at a stage's end.
 """
 
 import argparse
@@ -27,7 +27,8 @@ import evaluate
 from teacher import Teacher
 
 HIDDEN, HEADS, FFN, POSITIONS = 256, 4, 512, 256
-STAGES = ((2, 5000, 64), (4, 9000, 64), (4, 17500, 96))  # layers, the step it ends at, texts a step with a sentiment
+# Layers, last step, texts a step with a sentiment, share of the rate.
+STAGES = ((2, 5000, 64, 1.0), (4, 9000, 64, 1.0), (4, 17500, 96, 1.0), (4, 22000, 128, 0.6), (4, 23200, 160, 0.4))
 MOST_TOKENS = 96  # of a training text
 BATCH = 128
 LABELS = {0: "NEGATIVE", 1: "POSITIVE"}
@@ -186,8 +187,8 @@ def main():
     turn = rotation(vectors)
     cut = lambda e: e.ids[: MOST_TOKENS - 1] + [e.ids[-1]] if len(e.ids) > MOST_TOKENS else e.ids
     ids = [cut(e) for e in tokenizer.encode_batch(texts)]
-    feelings = [cut(e) for e in tokenizer.encode_batch((out / "feelings.txt").read_text("utf-8").splitlines())]
     positive = torch.from_numpy(np.load(out / "feelings.npy"))
+    feelings = [cut(e) for e in tokenizer.encode_batch((out / "feelings.txt").read_text("utf-8").splitlines()[: len(positive)])]
     batches = Batches(ids, feelings, a.seed)
 
     vocab = [t for t, _ in sorted(tokenizer.get_vocab().items(), key=lambda x: x[1])]
@@ -197,7 +198,7 @@ def main():
     checkpoint = out / "checkpoint.pt"
     saved = torch.load(checkpoint) if checkpoint.exists() else None
     model = None
-    for stage, (layers, last, feelings_a_step) in enumerate(STAGES):
+    for stage, (layers, last, feelings_a_step, share) in enumerate(STAGES):
         smaller, model = model, make_student(len(vocab), np.load(first), a.seed, layers)
         begin = STAGES[stage - 1][1] if stage else 0
         if saved and saved["step"] >= last and stage + 1 < len(STAGES):
@@ -212,7 +213,7 @@ def main():
             grow(smaller, model)
         elif smaller:
             model = smaller
-        optimizers = make_optimizers(model, a.rate, stage)
+        optimizers = make_optimizers(model, share * a.rate, stage)
         if goes_on:
             for optimizer, state in zip(optimizers, saved["optimizers"]):
                 optimizer.load_state_dict(state)
@@ -258,6 +259,7 @@ def run_stage(a, model, tokenizer, optimizers, batches, vectors, turn, positive,
             )
             sums, since = np.zeros(3), time.time()
         if step == last:
+            torch.save(model.state_dict(), checkpoint.with_name(f"step_{step}.pt"))
             return
         for optimizer in optimizers:
             for group in optimizer.param_groups:
