@@ -4,7 +4,7 @@ import { openGguf, openGgufModel } from './gguf_file.js';
 import { kGenerationFiles, openModelFiles, Progress, streamWeights, type NamedBytes } from './model_files.js';
 import { kSourceRules, openModel } from './model_source.js';
 import { checkOptions, type Rules } from './options.js';
-import type { HeadKind, SeamEmbedOptions, SeamEngineHandle } from './seam.js';
+import type { HeadKind, Helpers, SeamEmbedOptions, SeamEngineHandle } from './seam.js';
 import { SeamHost } from './seam_host.js';
 import { abortable, Breather, TaskScope, throwIfAborted } from './signal.js';
 import type { OnPiece } from './tasks/task.js';
@@ -54,6 +54,8 @@ export interface AnyEngine {
 // in a row brought no better time, at most for this long.
 const kWarmupMs = 2000;
 const kWarmupTexts = ['warm', 'the quick brown fox jumps over the lazy dog and runs along the river to the old mill by the sea'];
+
+const afterThis = () => new Promise<void>((resolve) => setTimeout(resolve));
 
 /** Texts of one crossing: few enough that a page stays alive and a signal is seen. Cutting changes no bit of any vector. */
 const kCrossingMs = 150;
@@ -144,15 +146,13 @@ export class Engine implements AnyEngine {
       const dtype = !options.dtype || options.dtype === 'fp32' ? 'f32' : options.dtype;
       if (context_length) loading.call((handle) => handle.use_context_length!(context_length));
       const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype, head));
-      const team =
-        plan.threads > 1
-          ? startHelpers(
-              compiled.module,
-              instance,
-              loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)),
-            )
-          : undefined;
-      endHelpers = team?.end ?? endHelpers;
+      const room = plan.threads > 1 ? loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)) : undefined;
+      const startTeam = (helpers: Helpers) => {
+        const team = startHelpers(compiled.module, instance, helpers);
+        endHelpers = team.end;
+        return team.ready;
+      };
+      const asked = room && options.threads ? startTeam(room) : undefined;
       let file = '';
       const sink = {
         begin(name: string, bytes: number) {
@@ -170,9 +170,11 @@ export class Engine implements AnyEngine {
       const build_id = instance.seam.build_id();
       const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
       const about = { ...info, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
-      const engine = new Engine(loading, about, files, endHelpers, head);
-      if (team) engine.helped = team.ready.then((reason) => engine.useHelpers(plan.threads, reason));
-      if (options.threads) await abortable(engine.helped, scope.signal);
+      const engine = new Engine(loading, about, files, () => endHelpers(), head);
+      const use = (reason: string | undefined) => engine.useHelpers(plan.threads, reason);
+      if (asked) await abortable((engine.helped = asked.then(use)), scope.signal);
+      // Starting them takes longer than a first text without them: that goes first.
+      else if (room) engine.helped = afterThis().then(() => (loading.isOpen ? startTeam(room).then(use) : undefined));
       progress.ready();
       throwIfAborted(signal);
       return engine;
