@@ -90,7 +90,10 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
   for (std::int64_t g = 0; g < groups; ++g) {
     const std::int64_t begin = g * kQuantGroup<T>;
     const float* group = row + begin;
-    if (k - begin < kQuantGroup<T>) group = std::copy(group, row + k, padded) - (k - begin);
+    if (k - begin < kQuantGroup<T>) {
+      std::copy(group, row + k, padded);
+      group = padded;
+    }
     const float scale = weight_scale<T>(group);
     const float inverse = inverse_scale<T>(scale);
     std::int32_t sum = 0;
