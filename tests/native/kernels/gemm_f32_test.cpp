@@ -163,10 +163,10 @@ TEST_F(GemmF32, ARowHasTheSameBitsInAnyNumberOfRows) {
   }
 }
 
-// Blocks of a hold 1 << 15 words: these are more than one, cut between rows, between words, and both.
-TEST_F(GemmF32, BlocksOfALongOrTallLeftSideAreOneProduct) {
-  const std::int64_t shapes[][3] = {{40, 9, 1100}, {97, 17, 1057}, {33, 5, 2100}, {3, 9, 11000},
-                                    {7, 3, 4700},  {1, 8, 33000},  {300, 8, 200}};
+// Blocks of a and strips of b hold 1 << 15 words: these are more than one, cut between rows, between words, between columns.
+TEST_F(GemmF32, BlocksOfALongOrTallProductAreOne) {
+  const std::int64_t shapes[][3] = {{40, 9, 1100}, {97, 17, 1057}, {33, 5, 2100}, {3, 9, 11000}, {7, 3, 4700},
+                                    {1, 8, 33000}, {300, 8, 200},  {8, 210, 400}, {40, 33, 1100}};
   for (const auto& [m, n, k] : shapes) {
     const Product product(m, n, k, 1);
     const std::vector<float> scalar = product.run(*kernel_variants()[0], Activation::kTanh, 0.05f);

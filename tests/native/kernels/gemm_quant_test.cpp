@@ -156,6 +156,8 @@ TEST(GemmQuant, ARowHasTheSameBitsInAnyNumberOfRows) {
     check(*kernels, Product<std::int16_t>{42, 9, 5000});
     check(*kernels, Product<std::int8_t>{42, 9, 9000});
     check(*kernels, Product<std::int8_t>{300, 9, 256});
+    check(*kernels, Product<std::int8_t>{9, 149, 2048});
+    check(*kernels, Product<std::int16_t>{9, 149, 704});
   }
 }
 
