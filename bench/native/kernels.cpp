@@ -1,5 +1,5 @@
 // Matrix products at MiniLM's shapes for every variant of this build, in billions of operations a second (a multiply and
-// an add are two), best of several runs. The clock is the process's own CPU time where the system tells it.
+// an add are two), best of several runs.
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
