@@ -18,6 +18,7 @@ struct PairDot {
   using Weight = T;
   using Activation = std::int16_t;
   static constexpr int kStep = 2;
+  static constexpr int kSteps = 1;  // that dot takes at once
   static typename V::I16 weights(const T* p) {
     if constexpr (sizeof(T) == 2) {
       return V::load_q16(p);
@@ -25,7 +26,7 @@ struct PairDot {
       return V::load_q8(p);
     }
   }
-  static typename V::I16 activations(const std::int16_t* p) { return V::splat_pair(p); }
+  static typename V::I16 activations(const std::int16_t* p, std::ptrdiff_t /*stride*/) { return V::splat_pair(p); }
   static typename V::I32 dot(typename V::I16 w, typename V::I16 a, typename V::I32 sum) { return V::dot(w, a, sum); }
   // What a group's sums of four columns begin with; the numbers say where b_sum and a.zero have theirs. Here z was taken off the
   // activations already.
@@ -39,9 +40,21 @@ struct ByteDot {
   using Weight = std::int8_t;
   using Activation = std::int8_t;
   static constexpr int kStep = 4;
-  static typename V::I8 weights(const std::int8_t* p) { return V::load_bytes(p); }
-  static typename V::I8 activations(const std::int8_t* p) { return V::splat_quad(p); }
-  static typename V::I32 dot(typename V::I8 w, typename V::I8 a, typename V::I32 sum) { return V::dot_bytes(w, a, sum); }
+  static constexpr int kSteps = V::kByteSteps;
+  struct Steps {
+    typename V::I8 step[kSteps];
+  };
+  static Steps weights(const std::int8_t* p) {
+    Steps w;
+    unrolled<kSteps>([&](auto i) __attribute__((always_inline)) { w.step[i] = V::load_bytes(p + i * kPanelWidth * kStep); });
+    return w;
+  }
+  static Steps activations(const std::int8_t* p, std::ptrdiff_t stride) {
+    Steps a;
+    unrolled<kSteps>([&](auto i) __attribute__((always_inline)) { a.step[i] = V::splat_quad(p + i * stride); });
+    return a;
+  }
+  static typename V::I32 dot(const Steps& w, const Steps& a, typename V::I32 sum) { return V::dot_bytes(w.step, a.step, sum); }
   static typename V::I32 first(const GemmQuant& gemm, std::ptrdiff_t sum_at, std::ptrdiff_t zero_at) {
     return V::mul_low_halves(gemm.b_sum + sum_at, gemm.a.zero + zero_at);
   }
@@ -74,11 +87,11 @@ template <class V, class Dot, int kRows>
       sum_c47[r] = Dot::first(gemm, sum_at + 4, (part.row + r) * groups + group);
     });
     const Weight* const w_end = w + kGroup * kPanelWidth;
-    for (; w != w_end; w += kPanelWidth * Dot::kStep, a += kRows * Dot::kStep) {
+    for (; w != w_end; w += kPanelWidth * Dot::kStep * Dot::kSteps, a += kRows * Dot::kStep * Dot::kSteps) {
       const auto w_c03 = Dot::weights(w);
       const auto w_c47 = Dot::weights(w + kPanelWidth / 2 * Dot::kStep);
       unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
-        const auto a_rk = Dot::activations(a + r * Dot::kStep);
+        const auto a_rk = Dot::activations(a + r * Dot::kStep, kRows * Dot::kStep);
         sum_c03[r] = Dot::dot(w_c03, a_rk, sum_c03[r]);
         sum_c47[r] = Dot::dot(w_c47, a_rk, sum_c47[r]);
       });
@@ -131,8 +144,8 @@ void quantize_q16_body(const float* x, std::int64_t rows, std::int64_t cols, con
   }
 }
 
-// q8: scale = (high - low) / 255 with low <= 0 <= high the group's range, z = round(-low / scale), q = round(x / scale + z)
-// inside 0 .. 255. Stored as Dot wants it: int16 q - z, or bytes.
+// q8: scale = (high - low) / kActivationSteps with low <= 0 <= high the group's range, z = round(-low / scale), q = round(x / scale
+// + z) inside 0 .. kActivationSteps. Stored as Dot wants it: int16 q - z, or bytes.
 template <class V, class Dot>
 void quantize_q8_body(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out) {
   using F32 = typename V::F32;

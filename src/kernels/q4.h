@@ -1,8 +1,8 @@
 // q4: weights held in 4 bits, unpacked to what gemm_q8 takes (quant.h) right before they are used. Groups of 64 along k have an
 // f32 scale, as in q8; each part of 16 names one of 256 books, and each of its weights one of the book's sixteen int8.
 // A book spans a part's own range: from -low to high, both of kQ4Levels in steps of 5.5 between 44.5 and 127, its entries
-// closer together in the middle, where most weights are (bench/README.md has what other forms cost). Entries are stored halved, so
-// that two of them are within -128 .. 128, as gemm_q8 wants neighbours.
+// closer together in the middle, where most weights are (bench/README.md has what other forms cost). Entries are stored as
+// thirds, so that four of them stay within what gemm_q8 adds in 16 bits.
 // Packed: codes [ceil(n / 8)][k / 16][4][16], column c in the low half of byte [c % 4], column c + 4 in the high one;
 // books [ceil(n / 8)][k / 16][8]; scales and sums as q8's.
 #pragma once
@@ -33,14 +33,14 @@ constexpr int q4_place(int code) {
   return 900 * u + u * u * u;
 }
 
-// Halves: [low level][high level][code].
+// Thirds: [low level][high level][code].
 inline constexpr std::array<std::int8_t, kQ4Books * kQ4Codes> kQ4Entries = [] {
   std::array<std::int8_t, kQ4Books * kQ4Codes> entries{};
   for (int book = 0; book < kQ4Books; ++book) {
     const int low = q4_twice_level(book / kQ4Levels), high = q4_twice_level(book % kQ4Levels);
     for (int code = 0; code < kQ4Codes; ++code) {
       const int scaled = (high - low) * kQ4Whole + (high + low) * q4_place(code);
-      entries[book * kQ4Codes + code] = static_cast<std::int8_t>((scaled + (scaled < 0 ? -4 : 4) * kQ4Whole) / (8 * kQ4Whole));
+      entries[book * kQ4Codes + code] = static_cast<std::int8_t>((scaled + (scaled < 0 ? -6 : 6) * kQ4Whole) / (12 * kQ4Whole));
     }
   }
   return entries;
@@ -72,7 +72,7 @@ typename V::F32 q4_in_book(const float* x, const Q4Book& book) {
   return V::mul(V::sub(V::load(x), V::splat(book.middle)), V::splat(1 / book.half));
 }
 
-// The sum of squared differences of x, [16], to their entries (not halved) in a book, but for the rounding of those.
+// The sum of squared differences of x, [16], to their entries (not thirds) in a book, but for the rounding of those.
 template <class V>
 float q4_error(const float* x, const Q4Book& book) {
   auto squares = V::splat(0.0f);

@@ -1,11 +1,12 @@
 // Quantised weights and activations: their formats, and how a row of f32 weights becomes one. Groups along k, an f32 scale each.
 //   q16: groups of 32. Activations of 15 bits with sign, scale = max|x| / 16383; weights int16 with the least scale that keeps
 //        the sum of a group's magnitudes at 2^17 - 1 at most, so that no sum of products leaves 32 bits.
-//   q8:  groups of 64. Weights int8 with the least scale that keeps each, and each sum of two neighbours, within -128 .. 128:
-//        products of two of them with bytes then fit 16 bits, as x86 without AVX-VNNI adds them. Activations 0 .. 255 with the
-//        zero point that spends all of them on the group's own range. Real encoders have channels hundreds of times larger than
-//        the rest and inputs far from symmetric: a scale for a whole row, or 7 bits, cost all-MiniLM-L6-v2 several times this
-//        error (bench/README.md).
+//   q8:  groups of 64. Activations 0 .. 192 with the zero point that spends all of them on the group's own range; weights int8 with
+//        the least scale that lets four of them, times activations, be added in 16 bits, as x86 without AVX-VNNI is quickest: the
+//        positive ones of i, i + 1, i + 4 and i + 5 come to 170 at most, and so do the negative ones. Fewer activations leave
+//        weights more room, and 192 costs the two together least (bench/README.md). Real encoders have channels hundreds of times
+//        larger than the rest and inputs far from symmetric: a scale for a whole row, or 7 bits, cost all-MiniLM-L6-v2 several
+//        times this error (bench/README.md).
 // Rounded to nearest, ties to even. Packed like f32 (pack.h), but step neighbours along k together:
 // [ceil(n / 8)][k / step][8][step], scales and sums [ceil(n / 8)][groups][8]. k is rounded up to whole groups, zeros in the gap.
 #pragma once
@@ -24,9 +25,10 @@ namespace wattn {
 // T: the type of a weight, int16 (q16) or int8 (q8).
 template <class T>
 inline constexpr std::int64_t kQuantGroup = std::is_same_v<T, std::int16_t> ? 32 : 64;
-inline constexpr float kLargestActivation = 16383;  // q16; times kLargestSum below 2^31
-inline constexpr float kLargestSum = 131071;        // q16
-inline constexpr float kActivationSteps = 255;      // q8
+inline constexpr float kLargestActivation = 16383;             // q16; times kLargestSum below 2^31
+inline constexpr float kLargestSum = 131071;                   // q16
+inline constexpr int kActivationSteps = 192;                   // q8
+inline constexpr int kLargestFour = 32767 / kActivationSteps;  // q8: of four weights' positive or negative part
 
 inline constexpr float kRoundingBias = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, ties to even
 
@@ -52,21 +54,24 @@ float weight_scale(const float* group) {
     }
     return std::max(largest / 32767, sum / (kLargestSum - kRounding));
   }
-  constexpr int kLanes = 4;  // side by side, so that a compiler can do them at once
-  float largest[kLanes] = {}, largest_pair[kLanes] = {};
-  for (int i = 0; i < kSize; i += kLanes) {
+  // Lanes 0 and 1 are one four, 2 and 3 the next: all side by side, so that a compiler can do them at once.
+  constexpr int kLanes = 4;
+  constexpr float kRounding = 0.5f * 4;
+  float largest[kLanes] = {}, largest_four[kLanes] = {};
+  for (int i = 0; i < kSize; i += 2 * kLanes) {
+    float above[kLanes], below[kLanes];
     for (int lane = 0; lane < kLanes; ++lane) {
-      largest[lane] = std::max(largest[lane], std::abs(group[i + lane]));
-      largest_pair[lane] = std::max(largest_pair[lane], std::abs(group[i + lane] + group[i + (lane ^ 1)]));
+      const float x = group[i + lane], y = group[i + kLanes + lane];
+      largest[lane] = std::max(largest[lane], std::max(std::abs(x), std::abs(y)));
+      above[lane] = std::max(x, 0.0f) + std::max(y, 0.0f);
+      below[lane] = std::min(x, 0.0f) + std::min(y, 0.0f);
+    }
+    for (int lane = 0; lane < kLanes; ++lane) {
+      largest_four[lane] = std::max(largest_four[lane], std::max(above[lane] + above[lane ^ 1], -below[lane] - below[lane ^ 1]));
     }
   }
-  return std::max(*std::max_element(largest, largest + kLanes) / 127, *std::max_element(largest_pair, largest_pair + kLanes) / 128);
-}
-
-// What weights are multiplied by. For q8 a little less than 1 / scale, so that two that add up to 128 are not both rounded up.
-template <class T>
-float inverse_scale(float scale) {
-  return scale > 0 ? (sizeof(T) == 1 ? 1 - 0x1p-20f : 1.0f) / scale : 0.0f;
+  return std::max(*std::max_element(largest, largest + kLanes) / 127,
+                  *std::max_element(largest_four, largest_four + kLanes) / (kLargestFour - kRounding));
 }
 
 // A quantised matrix [n, k] in its packed form.
@@ -95,7 +100,7 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
       group = padded;
     }
     const float scale = weight_scale<T>(group);
-    const float inverse = inverse_scale<T>(scale);
+    const float inverse = scale > 0 ? 1 / scale : 0.0f;
     std::int32_t sum = 0;
     T q[kQuantGroup<T>];
     for (int i = 0; i < kQuantGroup<T>; ++i) {

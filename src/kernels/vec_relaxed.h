@@ -17,7 +17,7 @@ struct VecRelaxed : VecWasm {
 // How relaxed dot products of bytes take the second operand's bytes of 128 and more. An engine keeps to one way.
 enum class ByteDotForm : std::uint8_t {
   kUnsigned,       // x86 with AVX-VNNI: 0 .. 255, in 32 bits without loss
-  kUnsignedPairs,  // other x86: 0 .. 255, two products together in 16 bits, which q8's weights are made for (quant.h)
+  kUnsignedPairs,  // other x86: 0 .. 255, two products together in 16 bits, four after one addition: what q8 is made for (quant.h)
   kSigned,         // Arm: -128 .. 127
   kNone,
 };
@@ -44,18 +44,21 @@ inline ByteDotForm byte_dot_form() {
 // Not const: an engine makes a constant anew before each use, which costs more than the product.
 alignas(16) inline std::int16_t byte_dot_ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
 
-// Base with products of bytes, for one form: activations 0 .. 255 are stored less those of 0 and 128 that fits its second operand.
+// Base with products of bytes, for one form: activations are stored less 0 or 128, so that they fit its second operand.
 template <class Base, ByteDotForm kForm>
 struct WithByteDot : Base {
   static constexpr int kByteOffset = kForm == ByteDotForm::kSigned ? 128 : 0;
   using Base::store_biased;
+  static constexpr int kByteSteps = kForm == ByteDotForm::kUnsignedPairs ? 2 : 1;
   using I8 = v128_t;
   static I8 load_bytes(const std::int8_t* p) { return wasm_v128_load(p); }
   static I8 splat_quad(const std::int8_t* p) { return wasm_v128_load32_splat(p); }
-  static v128_t dot_bytes(I8 w, I8 a, v128_t sum) {
-    if constexpr (kForm != ByteDotForm::kUnsignedPairs) return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(w, a, sum);
-    // What the above comes down to there, but that the ones stay in a register.
-    return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(wasm_i16x8_relaxed_dot_i8x16_i7x16(w, a), wasm_v128_load(byte_dot_ones)));
+  static v128_t dot_bytes(const I8* w, const I8* a, v128_t sum) {
+    if constexpr (kForm != ByteDotForm::kUnsignedPairs) return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(w[0], a[0], sum);
+    // Two of what the above comes down to there, added before they are widened; and the ones stay in a register.
+    const v128_t sums =
+        wasm_i16x8_add(wasm_i16x8_relaxed_dot_i8x16_i7x16(w[0], a[0]), wasm_i16x8_relaxed_dot_i8x16_i7x16(w[1], a[1]));
+    return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(sums, wasm_v128_load(byte_dot_ones)));
   }
   // Four products of the low halves at p with the one at q, 16 bits with sign; q's high half is zero.
   static v128_t mul_low_halves(const std::int32_t* p, const std::int32_t* q) {

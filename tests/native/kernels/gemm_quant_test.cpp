@@ -193,25 +193,33 @@ TEST(GemmQuant, ExtremeOperandsDoNotOverflow) {
   }
 }
 
-// What byte products in pairs of 16 bits rest on. Weights of one size are the narrowest case, halves between two steps the next: at
-// some sizes both would be rounded up.
-TEST(QuantizeWeights, NeighboursAddUpToWhat16BitsHold) {
-  const auto largest_pair = [](const std::vector<float>& row) {
+// What byte products that are added in 16 bits rest on. Weights of one size are the narrowest case; three of each four
+// in the last row would be rounded up if their sum were the largest.
+TEST(QuantizeWeights, FoursThatAreAddedIn16BitsFitThem) {
+  static_assert(kLargestFour * kActivationSteps <= 32767);
+  const auto largest_four = [](const std::vector<float>& row) {
     std::vector<std::int8_t> packed(kPanelWidth * row.size());
     std::vector<float> scales(kPanelWidth * row.size() / 64);
     quantize_weight_row<std::int8_t>({packed.data(), scales.data(), nullptr, 4}, 0, row.data(),
                                      static_cast<std::int64_t>(row.size()));
+    constexpr std::size_t kNextStep = kPanelWidth * 4;
     int largest = 0;
-    for (std::size_t i = 0; i < packed.size(); i += 2) largest = std::max(largest, std::abs(packed[i] + packed[i + 1]));
+    for (std::size_t i = 0; i < packed.size(); i += i % kNextStep + 2 == kNextStep ? kNextStep + 2 : 2) {
+      int above = 0, below = 0;
+      for (const std::size_t at : {i, i + 1, i + kNextStep, i + kNextStep + 1}) {
+        above += std::max<int>(packed[at], 0);
+        below -= std::min<int>(packed[at], 0);
+      }
+      largest = std::max({largest, above, below});
+    }
     return largest;
   };
-  EXPECT_LE(largest_pair(random_floats(4096, 5)), 128);
-  EXPECT_EQ(largest_pair(std::vector<float>(64, -1.0f)), 128);
-  for (int n = 0; n < 1000; ++n) {
-    std::vector<float> halves(64);
-    for (int i = 0; i < 64; ++i) halves[i] = (i % 2 ? 64.5f : 63.5f) * (1 + 0.001f * static_cast<float>(n));
-    ASSERT_LE(largest_pair(halves), 128) << n;
-  }
+  EXPECT_LE(largest_four(random_floats(4096, 5)), kLargestFour);
+  EXPECT_EQ(largest_four(std::vector<float>(64, -1.0f)), kLargestFour / 4 * 4);
+  std::vector<float> row(64, 42.51f);
+  for (std::size_t i = 5; i < row.size(); i += 8) row[i] = row[i + 2] = 42.47f;
+  EXPECT_LE(largest_four(row), kLargestFour);
+  EXPECT_GE(largest_four(row), kLargestFour - 4);
 }
 
 TEST(QuantizeRows, ARowOfZerosAndARowOfOneValueAreExact) {

@@ -127,9 +127,9 @@ TEST(Q4, KeepsZerosAndLonelyWeights) {
 TEST(Q4, BooksRiseFromTheirLowerEndToTheirUpper) {
   for (int book = 0; book < kQ4Books; ++book) {
     const std::int8_t* entries = kQ4Entries.data() + book * kQ4Codes;
-    EXPECT_NEAR(-4 * entries[0], q4_twice_level(book / kQ4Levels), 2);
-    EXPECT_NEAR(4 * entries[kQ4Codes - 1], q4_twice_level(book % kQ4Levels), 2);
-    EXPECT_LE(std::max<int>(-entries[0], entries[kQ4Codes - 1]), 64) << "two neighbours leave 16 bits";
+    EXPECT_NEAR(-6 * entries[0], q4_twice_level(book / kQ4Levels), 3);
+    EXPECT_NEAR(6 * entries[kQ4Codes - 1], q4_twice_level(book % kQ4Levels), 3);
+    EXPECT_LE(std::max<int>(-entries[0], entries[kQ4Codes - 1]), kLargestFour / 4);
     for (int code = 1; code < kQ4Codes; ++code) EXPECT_LT(entries[code - 1], entries[code]) << book << ", " << code;
   }
 }
