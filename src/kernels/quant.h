@@ -4,9 +4,9 @@
 //   q8:  groups of 64. Activations 0 .. 192 with the zero point that spends all of them on the group's own range; weights int8 with
 //        the least scale that lets four of them, times activations, be added in 16 bits, as x86 without AVX-VNNI is quickest: the
 //        positive ones of i, i + 1, i + 4 and i + 5 come to 170 at most, and so do the negative ones. Fewer activations leave
-//        weights more room, and 192 costs the two together least (bench/README.md). Real encoders have channels hundreds of times
-//        larger than the rest and inputs far from symmetric: a scale for a whole row, or 7 bits, cost all-MiniLM-L6-v2 several
-//        times this error (bench/README.md).
+//        weights more room; 192 costs about least for both together (bench/README.md). Real encoders have channels hundreds of
+//        times larger than the rest and inputs far from symmetric: a scale for a whole row, or 7 bits, cost all-MiniLM-L6-v2
+//        several times this error (bench/README.md).
 // Rounded to nearest, ties to even. Packed like f32 (pack.h), but step neighbours along k together:
 // [ceil(n / 8)][k / step][8][step], scales and sums [ceil(n / 8)][groups][8]. k is rounded up to whole groups, zeros in the gap.
 #pragma once
