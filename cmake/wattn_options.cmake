@@ -38,10 +38,10 @@ if(EMSCRIPTEN)
   endif()
 endif()
 
-# nlohmann/json, seen by core alone. Reached through a folder of just that library: Debian keeps it in /usr/include,
+# RapidJSON, seen by core alone. Reached through a folder of just that library: Debian keeps it in /usr/include,
 # whose other headers are the host's and must not be seen by a wasm build.
-find_path(NLOHMANN_JSON nlohmann/json.hpp PATHS /usr/include /usr/local/include REQUIRED NO_CMAKE_FIND_ROOT_PATH)
+find_path(RAPIDJSON rapidjson/reader.h PATHS /usr/include /usr/local/include REQUIRED NO_CMAKE_FIND_ROOT_PATH)
 file(MAKE_DIRECTORY ${PROJECT_BINARY_DIR}/include)
-file(CREATE_LINK ${NLOHMANN_JSON}/nlohmann ${PROJECT_BINARY_DIR}/include/nlohmann SYMBOLIC)
+file(CREATE_LINK ${RAPIDJSON}/rapidjson ${PROJECT_BINARY_DIR}/include/rapidjson SYMBOLIC)
 add_library(wattn_json INTERFACE)
 target_include_directories(wattn_json SYSTEM INTERFACE ${PROJECT_BINARY_DIR}/include)

@@ -28,7 +28,7 @@ const kWords = [
   },
   { what: 'emscripten headers', pattern: /<emscripten/, allowed: /^bindings\// },
   { what: 'Eigen', pattern: /#include\s*<(unsupported\/)?Eigen\//, allowed: /^src\/kernels\/.*\.cpp$|^tests\// },
-  { what: 'nlohmann/json', pattern: /<nlohmann\//, allowed: /^src\/core\/json\.cpp$|^tests\// },
+  { what: 'RapidJSON', pattern: /<rapidjson\//, allowed: /^src\/core\/json\.cpp$|^tests\// },
   { what: 'printing', pattern: /\b(printf|puts|fprintf|perror)\s*\(|std::c(out|err)\b|<iostream>/, allowed: /^(tests|bench)\// },
   { what: 'ending the program', pattern: /\b(std::)?(abort|exit|terminate|_Exit)\s*\(\s*\)/, allowed: /^(tests|bench)\// },
 ];

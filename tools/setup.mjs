@@ -19,7 +19,7 @@ const buildNeeds = [
   { package: 'g++', there: () => which('c++') },
   { package: 'libeigen3-dev', there: () => existsSync('/usr/include/eigen3/Eigen/Core') },
   { package: 'googletest', there: () => existsSync('/usr/src/googletest/CMakeLists.txt') },
-  { package: 'nlohmann-json3-dev', there: () => existsSync('/usr/include/nlohmann/json.hpp') },
+  { package: 'rapidjson-dev', there: () => existsSync('/usr/include/rapidjson/reader.h') },
   { package: 'chromium', there: () => findChromium() },
 ];
 

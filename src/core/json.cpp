@@ -1,17 +1,25 @@
-// JSON as a flat tree: nlohmann's parser tells what it reads, and all nodes and all strings go into two buffers. A vocabulary of a
+// JSON as a flat tree: RapidJSON's reader tells what it reads, and all nodes and all strings go into two buffers. A vocabulary of a
 // hundred thousand tokens costs no allocation of its own for any of them.
 #include "core/json.h"
 
+#include <rapidjson/memorystream.h>
+#include <rapidjson/reader.h>
+#include <rapidjson/stringbuffer.h>
+#include <rapidjson/writer.h>
+
 #include <algorithm>
 #include <bit>
-#include <functional>
-#include <nlohmann/json.hpp>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <cstring>
+#include <system_error>
+
+#include "core/utf.h"
 
 namespace wattn {
 
 namespace {
-
-using Scalar = nlohmann::json;
 
 struct Node {
   enum class Kind : std::uint8_t { kNull, kBool, kInteger, kUnsigned, kNumber, kString, kArray, kObject };
@@ -52,50 +60,65 @@ namespace {
 
 const Node* node_of(const void* pointer) { return static_cast<const Node*>(pointer); }
 
-// What nlohmann's parser calls. The open containers' children wait on a stack until their number is known.
-class Builder : public nlohmann::json_sax<Scalar> {
- public:
-  explicit Builder(JsonDocument& document) : document_(document) {}
+// Where RapidJSON has its memory from: it would go on without any when there is none.
+struct Memory {
+  static void* Malloc(std::size_t bytes) { return Realloc(nullptr, 0, bytes); }
+  static void* Realloc(void* block, std::size_t, std::size_t bytes) {
+    void* const out = std::realloc(block, std::max<std::size_t>(bytes, 1));
+    if (!out) std::abort();
+    return out;
+  }
+  static void Free(void* block) { std::free(block); }
+};
+using Utf8 = rapidjson::UTF8<>;
 
-  bool null() override { return put({}); }
-  bool boolean(bool value) override {
+// What the reader calls. The open containers' children wait on a stack until their number is known.
+class Builder {
+ public:
+  // escapes: whether the text has \\u, which can spell half a character.
+  Builder(JsonDocument& document, bool escapes) : document_(document), escapes_(escapes) {}
+
+  bool Null() { return put({}); }
+  bool Bool(bool value) {
     Node node = Node::of(Node::Kind::kBool);
     node.yes = value;
     return put(node);
   }
-  bool number_integer(std::int64_t value) override {
-    Node node = Node::of(Node::Kind::kInteger);
-    node.integer = value;
-    return put(node);
-  }
-  bool number_unsigned(std::uint64_t value) override {
-    if (value <= static_cast<std::uint64_t>(INT64_MAX)) return number_integer(static_cast<std::int64_t>(value));
-    Node node = Node::of(Node::Kind::kUnsigned);
-    node.natural = value;
-    return put(node);
-  }
-  bool number_float(double value, const std::string&) override {
+  // text: with a zero behind it. RapidJSON's own conversions are not exact, or in their exact form not safe: 1e-400 ends the
+  // process.
+  bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    if (std::find_if(text, text + size, [](char c) { return c == '.' || c == 'e' || c == 'E'; }) == text + size) {
+      Node node = Node::of(Node::Kind::kInteger);
+      if (std::from_chars(text, text + size, node.integer).ec == std::errc()) return put(node);
+      node = Node::of(Node::Kind::kUnsigned);
+      if (std::from_chars(text, text + size, node.natural).ec == std::errc()) return put(node);
+    }
     Node node = Node::of(Node::Kind::kNumber);
-    node.number = value;
-    return put(node);
+    node.number = std::strtod(text, nullptr);
+    return std::isfinite(node.number) && put(node);
   }
-  bool string(std::string& value) override {
-    if (value.size() > UINT32_MAX) return false;
-    Node node = Node::of(Node::Kind::kString, value.size());
+  // Not called, as numbers are asked for as texts.
+  bool Int(int) { return false; }
+  bool Uint(unsigned) { return false; }
+  bool Int64(std::int64_t) { return false; }
+  bool Uint64(std::uint64_t) { return false; }
+  bool Double(double) { return false; }
+
+  bool String(const char* bytes, rapidjson::SizeType size, bool) {
+    if (escapes_ && !is_utf8({bytes, size})) return false;
+    Node node = Node::of(Node::Kind::kString, size);
     node.begin = document_.bytes.size();
-    document_.bytes += value;
+    document_.bytes.append(bytes, size);
     return put(node);
   }
-  bool key(std::string& value) override { return string(value); }
-  bool binary(Scalar::binary_t&) override { return false; }
-  bool start_object(std::size_t) override { return open(); }
-  bool start_array(std::size_t) override { return open(); }
-  bool end_object() override {
+  bool Key(const char* bytes, rapidjson::SizeType size, bool) { return String(bytes, size, true); }
+  bool StartObject() { return open(); }
+  bool StartArray() { return open(); }
+  bool EndObject(rapidjson::SizeType) {
     keep_last_of_each_key();
     return close(Node::Kind::kObject, 2);
   }
-  bool end_array() override { return close(Node::Kind::kArray, 1); }
-  bool parse_error(std::size_t, const std::string&, const nlohmann::detail::exception&) override { return false; }
+  bool EndArray(rapidjson::SizeType) { return close(Node::Kind::kArray, 1); }
 
  private:
   bool put(Node node) {
@@ -107,6 +130,21 @@ class Builder : public nlohmann::json_sax<Scalar> {
     open_.push_back(waiting_.size());
     return true;
   }
+  static std::size_t hash_of(std::string_view key) {
+    std::uint64_t hash = key.size();
+    for (; key.size() > 8; key.remove_prefix(8)) hash = mixed(hash ^ word_at(key, 8));
+    return static_cast<std::size_t>(mixed(hash ^ word_at(key, key.size())));
+  }
+  static std::uint64_t word_at(std::string_view key, std::size_t bytes) {
+    std::uint64_t word = 0;
+    std::memcpy(&word, key.data(), bytes);
+    return word;
+  }
+  static std::uint64_t mixed(std::uint64_t hash) {
+    hash *= 0x9E3779B97F4A7C15;  // 2^64 divided by the golden ratio
+    return hash ^ (hash >> 32);
+  }
+
   bool close(Node::Kind kind, std::size_t nodes_each) {
     const auto begin = waiting_.begin() + static_cast<std::ptrdiff_t>(open_.back());
     const std::size_t size = static_cast<std::size_t>(waiting_.end() - begin) / nodes_each;
@@ -126,7 +164,7 @@ class Builder : public nlohmann::json_sax<Scalar> {
     std::vector<std::uint32_t> slots(std::bit_ceil(2 * size + 1), 0);  // 1 + index of a member
     std::vector<bool> goes(size, false);
     for (std::size_t i = 0; i < size; ++i) {
-      std::size_t slot = std::hash<std::string_view>()(key(i)) & (slots.size() - 1);
+      std::size_t slot = hash_of(key(i)) & (slots.size() - 1);
       while (slots[slot] != 0 && key(slots[slot] - 1) != key(i)) slot = (slot + 1) & (slots.size() - 1);
       if (slots[slot] != 0) goes[slots[slot] - 1] = true;
       slots[slot] = static_cast<std::uint32_t>(i + 1);
@@ -141,9 +179,20 @@ class Builder : public nlohmann::json_sax<Scalar> {
   }
 
   JsonDocument& document_;
+  bool escapes_;
   std::vector<Node> waiting_;
   std::vector<std::size_t> open_;  // where the children of each open container begin in waiting_
 };
+
+// Whether text is JSON, all of it. Depth costs the reader memory and no stack.
+bool read_into(JsonDocument& document, std::string_view text) {
+  constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
+  if (!is_utf8(text)) return false;  // at once, which is quicker than character by character
+  Builder builder(document, text.find("\\u") != std::string_view::npos);
+  rapidjson::MemoryStream stream(text.data(), text.size());
+  rapidjson::GenericReader<Utf8, Utf8, Memory> reader;
+  return !reader.Parse<kFlags>(stream, builder).IsError() && stream.Tell() == text.size();
+}
 
 // Paths are found by address when a message needs one, so that reading carries no cost for them.
 bool find_path(const JsonDocument& document, const Node& from, const void* target, int depth, std::string& path) {
@@ -165,28 +214,37 @@ bool find_path(const JsonDocument& document, const Node& from, const void* targe
   return false;
 }
 
+// The text that a writer makes in one call. Target: of what is not ASCII, UTF8 or escapes.
+template <class Target, class Write>
+std::string written(Write write) {
+  using Buffer = rapidjson::GenericStringBuffer<Utf8, Memory>;
+  Buffer buffer;
+  rapidjson::Writer<Buffer, Utf8, Target, Memory> writer(buffer);
+  write(writer);
+  return {buffer.GetString(), buffer.GetSize()};
+}
+
+template <class Target>
+std::string string_text(std::string_view text) {
+  const std::string valid = replace_invalid_utf8(text);
+  return written<Target>([&](auto& writer) { writer.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size())); });
+}
+
 std::string scalar_text(const JsonDocument& document, const Node& node, bool ascii) {
-  Scalar value;
   switch (node.kind) {
     case Node::Kind::kBool:
-      value = node.yes;
-      break;
+      return node.yes ? "true" : "false";
     case Node::Kind::kInteger:
-      value = node.integer;
-      break;
+      return std::to_string(node.integer);
     case Node::Kind::kUnsigned:
-      value = node.natural;
-      break;
+      return std::to_string(node.natural);
     case Node::Kind::kNumber:
-      value = node.number;
-      break;
+      return json_text(node.number);
     case Node::Kind::kString:
-      value = document.text_of(node);
-      break;
+      return ascii ? string_text<rapidjson::ASCII<>>(document.text_of(node)) : json_text(document.text_of(node));
     default:
-      break;
+      return "null";
   }
-  return value.dump(-1, ' ', ascii, Scalar::error_handler_t::replace);
 }
 
 // Text of a node; null in place of what lies deeper than any file of ours does.
@@ -216,14 +274,17 @@ void append_text(const JsonDocument& document, const Node& node, int depth, std:
 std::string json_text(std::string_view text) {
   // Most strings stand for themselves: a vocabulary has a hundred thousand of them.
   const auto is_plain = [](unsigned char c) { return c >= ' ' && c < 0x7F && c != '"' && c != '\\'; };
-  if (!std::all_of(text.begin(), text.end(), is_plain)) return Scalar(text).dump(-1, ' ', false, Scalar::error_handler_t::replace);
+  if (!std::all_of(text.begin(), text.end(), is_plain)) return string_text<Utf8>(text);
   std::string out;
   out.reserve(text.size() + 2);
   out += '"';
   out += text;
   return out += '"';
 }
-std::string json_text(double number) { return Scalar(number).dump(); }
+std::string json_text(double number) {
+  if (!std::isfinite(number)) return "null";
+  return written<Utf8>([&](auto& writer) { writer.Double(number); });
+}
 
 Json::Json(std::unique_ptr<JsonDocument> document) : document_(std::move(document)) {}
 Json::Json(Json&&) noexcept = default;
@@ -234,8 +295,7 @@ Result<Json> Json::parse(std::string_view text, std::string_view file_name) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, as editors leave it
   auto document = std::make_unique<JsonDocument>();
   document->file_name = file_name;
-  Builder builder(*document);
-  if (!Scalar::sax_parse(text.begin(), text.end(), &builder)) {
+  if (!read_into(*document, text)) {
     const std::size_t start = text.find_first_not_of(" \t\r\n");
     const bool html = start != std::string_view::npos && text[start] == '<';
     return model_format_error(document->file_name + ": expected JSON, found " +

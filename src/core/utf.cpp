@@ -66,9 +66,13 @@ void append_utf8(char32_t code_point, std::string& out) {
 
 bool is_utf8(std::string_view bytes) {
   for (std::size_t position = 0; position < bytes.size();) {
-    if (static_cast<unsigned char>(bytes[position]) < 0x80) {
-      ++position;
-      continue;
+    if (bytes.size() - position >= 8) {
+      std::uint64_t eight;
+      std::memcpy(&eight, bytes.data() + position, 8);
+      if ((eight & 0x8080808080808080) == 0) {
+        position += 8;
+        continue;
+      }
     }
     const std::size_t begin = position;
     if (next_code_point(bytes, position) == kReplacementCharacter && position == begin + 1) return false;

@@ -2,6 +2,16 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+#include <cmath>
+#include <cstdlib>
+#include <iomanip>
+#include <limits>
+#include <random>
+#include <sstream>
+#include <string>
+#include <vector>
+
 namespace wattn {
 namespace {
 
@@ -91,8 +101,34 @@ TEST(Json, SaysWhatIsThereInsteadOfJson) {
   expect_error(Json::parse("", "file.json"), {"file.json", "an empty file"});
   expect_error(Json::parse("\n <!doctype html><p>404", "file.json"), {"HTML"});
   expect_error(Json::parse("{\"a\": 1", "file.json"), {"does not parse", "7 bytes"});
-  for (const std::string_view text :
-       {"{", "[1,]", "{\"a\" 1}", "nul", "01", "\"\\ud800\"", "\"\xFF\"", "[1] 2", "{\"a\":1}\x01", " "}) {
+  const std::vector<std::string_view> broken = {"{",
+                                                "[1,]",
+                                                "{\"a\" 1}",
+                                                "nul",
+                                                "01",
+                                                "\"\\ud800\"",
+                                                "\"\\udc00\"",
+                                                "\"\xFF\"",
+                                                "[1] 2",
+                                                "{\"a\":1}\x01",
+                                                " ",
+                                                "[1e999]",
+                                                "[-]",
+                                                "[.5]",
+                                                "[1.]",
+                                                "[NaN]",
+                                                "[Infinity]",
+                                                "{'a': 1}",
+                                                "[1] // no",
+                                                "{\"a\": 1,}",
+                                                "\"\t\"",
+                                                "\"\\x41\"",
+                                                std::string_view("[1]\0", 4),
+                                                std::string_view("[1]\0[2]", 7),
+                                                std::string_view("\0", 1),
+                                                std::string_view("\"a\0\"", 4)};
+  for (const std::string_view text : broken) {
+    SCOPED_TRACE(text);
     expect_error(Json::parse(text, "file.json"), {"file.json"});
   }
 }
@@ -108,9 +144,68 @@ TEST(Json, DepthIsNoStack) {
 }
 
 TEST(Json, TextOfAValueReadsTheSame) {
-  const std::string text = R"({"a":[1,-2,2.5,1e+300,true,null,"\"\\é\u0000"],"b":{},"c":[],"d":{"e":18446744073709551615}})";
+  const std::string text = R"({"a":[1,-2,2.5,1e300,true,null,"\"\\é\u0000"],"b":{},"c":[],"d":{"e":18446744073709551615}})";
   EXPECT_EQ(parse(text).root().to_text(), text);
   EXPECT_EQ(JsonRef().to_text(), "null");
+}
+
+TEST(Json, NumbersReadAsTheNearestDouble) {
+  // Among them ties between two doubles, the smallest, the largest, digits beyond what a double holds.
+  std::vector<std::string> texts = {"0.1",
+                                    "-0.0",
+                                    "9007199254740993.0",
+                                    "9007199254740992.99999999999999999999999999999",
+                                    "9007199254740993.00000000000000000000000000001",
+                                    "2.2250738585072011e-308",
+                                    "5e-324",
+                                    "2.4703282292062327e-324",
+                                    "2.4703282292062328e-324",
+                                    "1.7976931348623157e308",
+                                    "1e-400",
+                                    "123456789012345678901234567890",
+                                    "6.631236846766476e-316",
+                                    "0." + std::string(400, '0') + "1",
+                                    "1" + std::string(300, '7') + ".5e-200"};
+  std::mt19937_64 random(1);
+  for (int i = 0; i < 20000; ++i) {
+    const double value = std::bit_cast<double>(random());
+    if (std::isfinite(value)) texts.push_back((std::ostringstream() << std::setprecision(1 + i % 20) << value).str());
+  }
+  for (const std::string& text : texts) {
+    const auto read = Json::parse("[" + text + "]", "file.json");
+    const double expected = std::strtod(text.c_str(), nullptr);
+    if (std::isinf(expected)) {
+      EXPECT_FALSE(read.ok()) << text;  // no double is near
+      continue;
+    }
+    ASSERT_TRUE(read.ok()) << text;
+    EXPECT_EQ(read.value().root()[0].as_number().value(), expected) << text;
+  }
+}
+
+TEST(Json, NumbersAreWrittenSoThatTheyReadTheSame) {
+  std::mt19937_64 random(2);
+  for (int i = 0; i < 20000; ++i) {
+    const double value = std::bit_cast<double>(random());
+    if (!std::isfinite(value)) continue;
+    EXPECT_EQ(parse("[" + json_text(value) + "]").root()[0].as_number().value(), value) << json_text(value);
+  }
+  EXPECT_EQ(json_text(1.0), "1.0");
+  EXPECT_EQ(json_text(std::numeric_limits<double>::quiet_NaN()), "null");
+  EXPECT_EQ(json_text(-std::numeric_limits<double>::infinity()), "null");
+}
+
+TEST(Json, AKeyOfAnyLengthIsItself) {
+  std::string text = "{", expected;
+  for (std::size_t length = 0; length < 40; ++length) {
+    for (const char last : {'a', 'b'}) {
+      const std::string key = length == 0 ? std::string() : std::string(length - 1, 'x') + last;
+      text += (text == "{" ? "\"" : ",\"") + key + "\":" + std::to_string(length);
+    }
+  }
+  const Json json = parse(text + "}");
+  EXPECT_EQ(json.root().size(), 79u);  // the empty key came twice
+  EXPECT_EQ(json.root()[std::string(38, 'x') + "b"].as_int().value(), 39);
 }
 
 TEST(Json, StringsAreWrittenSoThatTheyReadTheSame) {
