@@ -55,6 +55,9 @@ export interface AnyEngine {
 const kWarmupMs = 2000;
 const kWarmupTexts = ['warm', 'the quick brown fox jumps over the lazy dog and runs along the river to the old mill by the sea'];
 
+/** Weights of one crossing: they stay in the cache, and an engine can put well compiled code in place of its first in between. */
+const kPushBytes = 1 << 18;
+
 const afterThis = () => new Promise<void>((resolve) => setTimeout(resolve));
 
 /** Texts of one crossing: few enough that a page stays alive and a signal is seen. Cutting changes no bit of any vector. */
@@ -161,7 +164,9 @@ export class Engine implements AnyEngine {
         },
         push(chunk: Uint8Array) {
           onChunk?.(file, chunk);
-          loading.call((handle) => handle.push(chunk));
+          for (let at = 0; at < chunk.length; at += kPushBytes) {
+            loading.call((handle) => handle.push(chunk.subarray(at, at + kPushBytes)));
+          }
         },
       };
       await abortable(streamWeights(source, weight_files, single, sink, progress, scope.signal), scope.signal);

@@ -61,7 +61,7 @@ async function readPieces(open: OpenFile, signal: AbortSignal): Promise<{ pieces
   const pieces: Uint8Array[] = [];
   let size = 0;
   for await (const chunk of open.chunks()) {
-    pieces.push(chunk);
+    pieces.push(chunk.slice());
     size += chunk.length;
     await breather.breathe(signal);
   }

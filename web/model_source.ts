@@ -11,6 +11,7 @@ import type { FileBytes, ModelSpecifier, SourceOptions, UrlLike } from './types.
 export interface OpenFile {
   /** Bytes; undefined when only the last byte tells. */
   size: number | undefined;
+  /** A chunk's bytes stay until the next one is asked for. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 

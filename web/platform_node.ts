@@ -1,5 +1,4 @@
 // Node's way: models in directories, and wattn's own files read from disk.
-import { createHash, randomUUID } from 'node:crypto';
 import { existsSync, rmSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -28,15 +27,17 @@ function cannotRead(file: string, path: string, cause: unknown): InputError {
   return new InputError(`${file}: cannot read ${path}: ${codeOf(cause)}`, { cause });
 }
 
-/** The next chunk is read while the caller has this one. */
+/** The next chunk is read while the caller has this one; two buffers serve for all, as fresh memory costs more than reading into it. */
 async function* fileChunks(file: string, path: string, size: number): AsyncGenerator<Uint8Array> {
   let handle: FileHandle | undefined;
   let next: Promise<Uint8Array | undefined> | undefined;
+  let buffer = new Uint8Array(Math.min(kChunkBytes, size));
+  let other = new Uint8Array(buffer.length);
   async function read(from: FileHandle, at: number): Promise<Uint8Array | undefined> {
-    const most = Math.min(kChunkBytes, size - at);
-    if (most <= 0) return undefined;
-    const { bytesRead, buffer } = await from.read(Buffer.allocUnsafeSlow(most), 0, most);
-    return bytesRead > 0 ? buffer.subarray(0, bytesRead) : undefined;
+    const into = buffer;
+    [buffer, other] = [other, buffer];
+    const { bytesRead } = await from.read(into, 0, Math.min(kChunkBytes, size - at));
+    return bytesRead > 0 ? into.subarray(0, bytesRead) : undefined;
   }
   try {
     handle = await open(path);
@@ -135,6 +136,7 @@ async function tryLockFile(path: string): Promise<(() => void) | undefined> {
 
 /** A folder for each file, named by the hash of its URL, with its parts; `url` says which. */
 function folderStore(root: string): PieceStore {
+  const { createHash, randomUUID } = createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto'); // takes 5 ms
   const folderOf = (key: string) => join(root, createHash('sha256').update(key).digest('hex').slice(0, 32));
   const readPart = (folder: string, part: string) =>
     readFile(join(folder, part)).catch((cause) => {

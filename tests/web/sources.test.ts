@@ -156,6 +156,19 @@ describe('a path', () => {
     }
   });
 
+  it('may hold small files of several reads', async () => {
+    const place = mkdtempSync(join(tmpdir(), 'wattn-long-'));
+    for (const [name, bytes] of tinyFiles()) {
+      mkdirSync(dirname(join(place, name)), { recursive: true });
+      const spaces = Buffer.alloc(name === 'tokenizer.json' ? 1_500_000 : 0, ' ');
+      writeFileSync(join(place, name), Buffer.concat([spaces, bytes, spaces, spaces]));
+    }
+    expect(await vectorsOf(place)).toEqual(expected);
+    const tokenizer = await AutoTokenizer.from_pretrained(place);
+    expect(tokenizer.encode('the boat').ids).toEqual((await AutoTokenizer.from_pretrained(tiny)).encode('the boat').ids);
+    rmSync(place, { recursive: true });
+  });
+
   it('names the file and where it was looked for', async () => {
     const place = mkdtempSync(join(tmpdir(), 'wattn-path-'));
     copyFileSync(join(tiny, 'config.json'), join(place, 'config.json'));
