@@ -66,7 +66,7 @@ Result<Arena> take_dense(const SentenceConfig& sentence, const Kernels& kernels,
   };
   Arena measure;
   take(measure);
-  auto arena = Arena::with_bytes(measure.used(), "weights of Dense");
+  auto arena = Arena::with_zeros(measure.used(), "weights of Dense");
   if (arena.ok()) take(arena.value());
   return arena;
 }

@@ -15,7 +15,15 @@ Result<Arena> Arena::with_bytes(std::uint64_t bytes, std::string_view what) {
   if (!arena.block_) {
     return out_of_memory_error(std::string(what) + ": needs " + std::to_string(arena.bytes_) + " bytes, which are not to be had");
   }
-  std::memset(arena.block_.get(), 0, static_cast<std::size_t>(arena.bytes_));
+#ifndef NDEBUG
+  std::memset(arena.block_.get(), 0xFF, static_cast<std::size_t>(arena.bytes_));  // as floats NaN, which no result may show
+#endif
+  return arena;
+}
+
+Result<Arena> Arena::with_zeros(std::uint64_t bytes, std::string_view what) {
+  auto arena = with_bytes(bytes, what);
+  if (arena.ok()) std::memset(arena.value().block_.get(), 0, static_cast<std::size_t>(arena.value().bytes_));
   return arena;
 }
 

@@ -1,6 +1,5 @@
-// Arena: one block of memory, given out from front to back, all taken back at once. Blocks start on 64-byte lines and
-// are zero when the arena is made. A measuring arena gives out nothing and counts, so that one function both sizes and
-// carves a layout.
+// Arena: one block of memory, given out from front to back, all taken back at once. Blocks start on 64-byte lines. A measuring
+// arena gives out nothing and counts, so that one function both sizes and carves a layout.
 #pragma once
 
 #include <cstddef>
@@ -18,8 +17,11 @@ class Arena {
  public:
   Arena() = default;  // measuring
 
-  // what: for the message of an OutOfMemoryError.
+  // What is in it at first, nobody may rely on: a system gives memory when it is touched, and most of this may never be. what: for
+  // the message of an OutOfMemoryError.
   static Result<Arena> with_bytes(std::uint64_t bytes, std::string_view what);
+  // The same, all zeros.
+  static Result<Arena> with_zeros(std::uint64_t bytes, std::string_view what);
 
   // Room for count elements of T; null while measuring. The caller never takes more than it measured.
   template <class T>

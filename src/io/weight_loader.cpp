@@ -141,20 +141,23 @@ Result<void> WeightLoader::open_gguf() {
   return begin_tensors(std::move(header.value().tensors), wanted);
 }
 
-Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row) {
+Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row, const char* bytes) {
   const std::int64_t count = row_length(tensor.shape);
-  values_.resize(static_cast<std::size_t>(count));
-  widen(tensor.dtype, pending_.data(), count, values_.data());
+  const float* values = reinterpret_cast<const float*>(bytes);
+  if (tensor.dtype != DType::kF32 || reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) != 0) {
+    values_.resize(static_cast<std::size_t>(count));
+    widen(tensor.dtype, bytes, count, values_.data());
+    values = values_.data();
+  }
   std::uint32_t largest = 0;  // without its sign: infinity and NaN are above all others
-  for (const float value : values_) largest = std::max(largest, std::bit_cast<std::uint32_t>(value) & 0x7FFFFFFFu);
+  for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFFu);
   if (largest >= 0x7F800000u) {
-    const std::int64_t i =
-        std::find_if(values_.begin(), values_.end(), [](float x) { return !std::isfinite(x); }) - values_.begin();
+    const std::int64_t i = std::find_if(values, values + count, [](float x) { return !std::isfinite(x); }) - values;
     return model_format_error(file_ + ": tensor '" + tensor.name + "': expected finite numbers, found " +
-                              (std::isnan(values_[i]) ? "NaN" : "infinity") + " at row " + std::to_string(row) + ", column " +
+                              (std::isnan(values[i]) ? "NaN" : "infinity") + " at row " + std::to_string(row) + ", column " +
                               std::to_string(i));
   }
-  slot.write_row(row, values_.data());
+  slot.write_row(row, values);
   return {};
 }
 
@@ -193,11 +196,13 @@ Result<void> WeightLoader::push(std::string_view bytes) {
     }
     if (bytes.empty()) break;
     const std::size_t count = static_cast<std::size_t>(std::min<std::uint64_t>(row_bytes - pending_.size(), bytes.size()));
-    pending_.append(bytes.substr(0, count));
+    const char* whole_row = count == row_bytes ? bytes.data() : nullptr;
+    if (!whole_row) pending_.append(bytes.substr(0, count));
     bytes.remove_prefix(count);
-    if (pending_.size() < row_bytes) break;
+    if (!whole_row && pending_.size() < row_bytes) break;
     if (const int slot = tensor_slots_[tensor_]; slot >= 0) {
-      if (auto taken = take_row(tensor, slots_[slot], row_); !taken.ok()) return taken;
+      auto taken = take_row(tensor, slots_[slot], row_, whole_row ? whole_row : pending_.data());
+      if (!taken.ok()) return taken;
     }
     pending_.clear();
     ++row_;

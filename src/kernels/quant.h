@@ -41,6 +41,52 @@ std::int64_t padded_depth(std::int64_t k) {
   return (k + kQuantGroup<T> - 1) / kQuantGroup<T> * kQuantGroup<T>;
 }
 
+// What follows is done by vectors, not left to a compiler: all-MiniLM-L6-v2 loaded 60 ms later so, in WebAssembly.
+using FourFloats = float __attribute__((vector_size(16)));
+using FourInts = std::int32_t __attribute__((vector_size(16)));
+using FourShorts = std::int16_t __attribute__((vector_size(8)));
+using FourBytes = std::int8_t __attribute__((vector_size(4)));
+
+inline FourFloats four_at(const float* values) {
+  FourFloats out;
+  std::memcpy(&out, values, sizeof out);
+  return out;
+}
+inline FourFloats larger(FourFloats a, FourFloats b) { return a < b ? b : a; }
+inline float largest_of(FourFloats x) { return std::max(std::max(x[0], x[1]), std::max(x[2], x[3])); }
+
+// The largest of n numbers without their signs.
+inline float largest_magnitude(const float* values, std::int64_t n) {
+  FourFloats largest = {};
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) largest = larger(largest, larger(four_at(values + i), -four_at(values + i)));
+  float out = largest_of(largest);
+  for (; i < n; ++i) out = std::max(out, std::abs(values[i]));
+  return out;
+}
+
+// Rounds n numbers times factor. Returns the sum of the whole numbers.
+template <class T>
+std::int32_t round_all(const float* values, float factor, std::int64_t n, T* out) {
+  using FourOut = std::conditional_t<sizeof(T) == 2, FourShorts, FourBytes>;
+  FourInts sums = {};
+  std::int64_t i = 0;
+  for (; i + 4 <= n; i += 4) {
+    const FourInts whole =
+        std::bit_cast<FourInts>(four_at(values + i) * factor + kRoundingBias) - std::bit_cast<std::int32_t>(kRoundingBias);
+    sums += whole;
+    const FourOut narrow = __builtin_convertvector(whole, FourOut);
+    std::memcpy(out + i, &narrow, sizeof narrow);
+  }
+  std::int32_t sum = sums[0] + sums[1] + sums[2] + sums[3];
+  for (; i < n; ++i) {
+    const std::int32_t whole = round_to_int(values[i] * factor);
+    out[i] = static_cast<T>(whole);
+    sum += whole;
+  }
+  return sum;
+}
+
 // The scale of a group of weights, [kQuantGroup].
 template <class T>
 float weight_scale(const float* group) {
@@ -54,23 +100,16 @@ float weight_scale(const float* group) {
     }
     return std::max(largest / 32767, sum / (kLargestSum - kRounding));
   }
-  // By vectors, not left to a compiler: all-MiniLM-L6-v2 loaded 60 ms later so, in WebAssembly.
-  using Four = float __attribute__((vector_size(16)));
-  const auto most = [](Four a, Four b) { return a < b ? b : a; };
-  const auto with_neighbours = [](Four x) { return x + __builtin_shufflevector(x, x, 1, 0, 3, 2); };
+  const auto with_neighbours = [](FourFloats x) { return x + __builtin_shufflevector(x, x, 1, 0, 3, 2); };
   constexpr float kRounding = 0.5f * 4;
-  Four largest = {}, largest_sum = {};
+  FourFloats largest = {}, largest_sum = {};
   for (int i = 0; i < kSize; i += 8) {
-    Four x, y;
-    std::memcpy(&x, group + i, sizeof x);
-    std::memcpy(&y, group + i + 4, sizeof y);
-    const Four zero = {};
-    largest = most(largest, most(most(x, -x), most(y, -y)));
-    largest_sum = most(largest_sum, with_neighbours(most(x, zero) + most(y, zero)));
-    largest_sum = most(largest_sum, with_neighbours(most(-x, zero) + most(-y, zero)));
+    const FourFloats x = four_at(group + i), y = four_at(group + i + 4), zero = {};
+    largest = larger(largest, larger(larger(x, -x), larger(y, -y)));
+    largest_sum = larger(largest_sum, with_neighbours(larger(x, zero) + larger(y, zero)));
+    largest_sum = larger(largest_sum, with_neighbours(larger(-x, zero) + larger(-y, zero)));
   }
-  const auto across = [](Four x) { return std::max(std::max(x[0], x[1]), std::max(x[2], x[3])); };
-  return std::max(across(largest) / 127, across(largest_sum) / (kLargestFour - kRounding));
+  return std::max(largest_of(largest) / 127, largest_of(largest_sum) / (kLargestFour - kRounding));
 }
 
 // A quantised matrix [n, k] in its packed form.
@@ -100,13 +139,8 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
     }
     const float scale = weight_scale<T>(group);
     const float inverse = scale > 0 ? 1 / scale : 0.0f;
-    std::int32_t sum = 0;
     T q[kQuantGroup<T>];
-    for (int i = 0; i < kQuantGroup<T>; ++i) {
-      const std::int32_t whole = round_to_int(group[i] * inverse);
-      q[i] = static_cast<T>(whole);
-      sum += whole;
-    }
+    const std::int32_t sum = round_all(group, inverse, kQuantGroup<T>, q);
     T* place = out + begin * kPanelWidth + column * step;
     for (int i = 0; i < kQuantGroup<T>; i += step, place += kPanelWidth * step) {
       std::memcpy(place, q + i, 2 * sizeof(T));

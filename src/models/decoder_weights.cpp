@@ -61,7 +61,7 @@ Result<Decoder> Decoder::with_config(const DecoderConfig& config, std::int64_t p
   decoder.kernels_ = &kernels;
   decoder.type_ = type;
   decoder.take_weights(decoder.weights_, kernels);  // measures
-  auto weights = Arena::with_bytes(decoder.weights_.used(), "weights");
+  auto weights = Arena::with_zeros(decoder.weights_.used(), "weights");
   if (!weights.ok()) return weights.error();
   decoder.weights_ = std::move(weights).value();
   decoder.take_weights(decoder.weights_, kernels);

@@ -22,7 +22,7 @@ Result<Encoder> Encoder::with_config(const EncoderConfig& config, const Kernels&
   encoder.kernels_ = &kernels;
   encoder.type_ = type;
   encoder.take_weights(encoder.weights_, kernels);  // measures
-  auto weights = Arena::with_bytes(encoder.weights_.used(), "weights");
+  auto weights = Arena::with_zeros(encoder.weights_.used(), "weights");
   if (!weights.ok()) return weights.error();
   encoder.weights_ = std::move(weights).value();
   encoder.take_weights(encoder.weights_, kernels);

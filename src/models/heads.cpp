@@ -142,7 +142,7 @@ Result<Head> Head::with_layers(HeadKind kind, const HeadLayers& layers, const He
   head.layers_ = layers;
   head.shape_ = shape;
   head.take_weights(head.weights_, kernels);  // measures
-  auto weights = Arena::with_bytes(head.weights_.used(), "weights of the head");
+  auto weights = Arena::with_zeros(head.weights_.used(), "weights of the head");
   if (!weights.ok()) return weights.error();
   head.weights_ = std::move(weights).value();
   head.take_weights(head.weights_, kernels);

@@ -119,7 +119,7 @@ Result<Tensor> PackedLinear::apply(const Tensor& x, const Parameter& weight, con
   if (of_ != &weight || version_ != weight.version()) {
     Arena measure;
     take_linear(measure, compute().kernels, WeightType::kF32, in, count, false);
-    auto arena = Arena::with_bytes(measure.used(), "the weights of a Linear");
+    auto arena = Arena::with_zeros(measure.used(), "the weights of a Linear");
     if (!arena.ok()) return arena.error();
     arena_ = std::move(arena).value();
     layer = take_linear(*arena_, compute().kernels, WeightType::kF32, in, count, false);

@@ -15,13 +15,9 @@ constexpr float kLargestInt8 = 127;
 
 template <class T>
 void quantize_row(float largest_q, const float* values, std::int64_t n, T* out, float& scale) {
-  float largest = 0;
-  for (std::int64_t j = 0; j < n; ++j) largest = std::max(largest, std::abs(values[j]));
+  const float largest = largest_magnitude(values, n);
   scale = largest / largest_q;
-  const float inverse = largest > 0 ? largest_q / largest : 0.0f;
-  for (std::int64_t j = 0; j < n; ++j) {
-    out[j] = static_cast<T>(round_to_int(values[j] * inverse));
-  }
+  round_all(values, largest > 0 ? largest_q / largest : 0.0f, n, out);
 }
 
 template <class T>

@@ -33,7 +33,7 @@ Words make_words(JsonRef json, WeightType type) {
   if (json.is_null()) return words;
   const std::int64_t rows = json["shape"][std::size_t{0}].as_int().value();
   const std::int64_t hidden = json["shape"][1].as_int().value();
-  words.memory = std::move(Arena::with_bytes(1 << 16, "words")).value();
+  words.memory = std::move(Arena::with_zeros(1 << 16, "words")).value();
   words.table = take_embedding(words.memory, type, rows, hidden);
   const std::vector<float> values = to_floats(json["values"]);
   for (std::int64_t i = 0; i < rows; ++i) set_row(words.table, i, values.data() + i * hidden);

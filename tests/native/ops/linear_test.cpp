@@ -26,7 +26,7 @@ struct Q4Linear {
   Q4Linear(std::int64_t tokens, std::int64_t in, std::int64_t out, int threads)
       : tokens(tokens), in(in), out(out), threads(threads) {
     take();
-    arena = std::move(Arena::with_bytes(arena.used(), "test")).value();
+    arena = std::move(Arena::with_zeros(arena.used(), "test")).value();
     take();
     std::mt19937 generator(7);
     std::normal_distribution<float> normal(0.1f, 1);

@@ -11,7 +11,7 @@ namespace {
 
 TEST(Rotary, HoldsTheTurnsOfEachPosition) {
   constexpr std::int64_t kPositions = 300, kHeadDim = 10;
-  Arena arena = Arena::with_bytes(1 << 20, "test").value();
+  Arena arena = Arena::with_zeros(1 << 20, "test").value();
   for (const double ntk : {1.0, 2.0}) {
     arena.reset();
     const Rotary rotary = take_rotary(arena, kPositions, kHeadDim, 10000, ntk);
@@ -43,7 +43,7 @@ TEST(DistanceBias, IsAlibisForAnyNumberOfHeads) {
                                       std::pow(2, -1.5),
                                       std::pow(2, -2.5),
                                       std::pow(2, -3.5)};
-  Arena arena = Arena::with_bytes(1 << 20, "test").value();
+  Arena arena = Arena::with_zeros(1 << 20, "test").value();
   DistanceBias bias = take_distance_bias(arena, 12, 100);
   set_alibi(bias, 12);
   for (std::int64_t head = 0; head < 12; ++head) {
