@@ -60,15 +60,16 @@ namespace {
 
 const Node* node_of(const void* pointer) { return static_cast<const Node*>(pointer); }
 
-// Where RapidJSON has its memory from: it would go on without any when there is none.
+// RapidJSON's memory: what operator new does where there is none is safe, and its own way, to go on without, is not.
 struct Memory {
-  static void* Malloc(std::size_t bytes) { return Realloc(nullptr, 0, bytes); }
-  static void* Realloc(void* block, std::size_t, std::size_t bytes) {
-    void* const out = std::realloc(block, std::max<std::size_t>(bytes, 1));
-    if (!out) std::abort();
+  static void* Malloc(std::size_t bytes) { return operator new(bytes); }
+  static void* Realloc(void* block, std::size_t old_bytes, std::size_t bytes) {
+    void* const out = Malloc(bytes);
+    if (block) std::memcpy(out, block, std::min(old_bytes, bytes));
+    Free(block);
     return out;
   }
-  static void Free(void* block) { std::free(block); }
+  static void Free(void* block) { operator delete(block); }
 };
 using Utf8 = rapidjson::UTF8<>;
 
