@@ -60,6 +60,8 @@ namespace {
 
 const Node* node_of(const void* pointer) { return static_cast<const Node*>(pointer); }
 
+// The names that RapidJSON calls. NOLINTBEGIN(readability-identifier-naming)
+
 // RapidJSON's memory: what operator new does where there is none is safe, and its own way, to go on without, is not.
 struct Memory {
   static void* Malloc(std::size_t bytes) { return operator new(bytes); }
@@ -120,6 +122,7 @@ class Builder {
     return close(Node::Kind::kObject, 2);
   }
   bool EndArray(rapidjson::SizeType) { return close(Node::Kind::kArray, 1); }
+  // NOLINTEND(readability-identifier-naming)
 
  private:
   bool put(Node node) {

@@ -165,7 +165,8 @@ describe('a path', () => {
     }
     expect(await vectorsOf(place)).toEqual(expected);
     const tokenizer = await AutoTokenizer.from_pretrained(place);
-    expect(tokenizer.encode('the boat').ids).toEqual((await AutoTokenizer.from_pretrained(tiny)).encode('the boat').ids);
+    expect(tokenizer.encode('the boat')).toEqual((await AutoTokenizer.from_pretrained(tiny)).encode('the boat'));
+    expect(tokenizer.encode('the boat').length).toBeGreaterThan(2);
     rmSync(place, { recursive: true });
   });
 
