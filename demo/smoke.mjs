@@ -16,7 +16,7 @@ import * as offline from './smoke/offline.mjs';
 import * as positions from './smoke/positions.mjs';
 import * as search from './smoke/search.mjs';
 import * as tokens from './smoke/tokens.mjs';
-import { accessible, check, counts, expect, finish, kModel, narrow, open, serve } from './smoke/support.mjs';
+import { accessible, check, counts, expect, finish, kModel, launch, narrow, open, serve } from './smoke/support.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kConfig = here('vite.config.ts');
@@ -122,20 +122,10 @@ if (!existsSync(here('../dist/index.js'))) {
 }
 process.env.WATTN_DEMO_MODEL = kModel; // vite.config.ts reads it
 const vite = await import('vite');
-const { chromium } = await import('playwright-core');
 const out = mkdtempSync(join(tmpdir(), 'wattn-demo-'));
 await vite.build({ configFile: kConfig, logLevel: 'warn', build: { outDir: out } });
 const host = await serve(out);
-const args = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
-const browser = await chromium.launch({ executablePath: chrome, args });
+const browser = await launch(chrome);
 try {
   const [only] = process.argv.slice(2); // a panel's name: that one alone
   if (!only || only === 'page') {

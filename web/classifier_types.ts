@@ -45,7 +45,10 @@ export interface ClassifierOptions {
    * Examples: those. Default: none, and no report.
    */
   validation?: number | { texts: Examples; labels: readonly string[] };
-  /** `false`: scores as they come. Default: with `validation`, a temperature that makes them as likely as they can be. */
+  /**
+   * `false`: scores as they come. Default: with `validation`, a temperature that makes its examples as likely as they can be, each of n
+   * taken for wrong by 1 / (n + 2): scores are no surer than so many can show.
+   */
   calibrate?: boolean;
   /** Of folds and of the MLP: the same gives the same. Default 0. */
   seed?: number;

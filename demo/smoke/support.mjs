@@ -82,6 +82,21 @@ export async function serve(folder, { withModel = true } = {}) {
   return { url: `http://127.0.0.1:${server.address().port}/some/folder/`, asked, close };
 }
 
+/** Chromium that asks nobody for anything but the page. */
+export async function launch(executablePath) {
+  const { chromium } = await import('playwright-core');
+  const args = [
+    '--no-sandbox',
+    '--disable-gpu',
+    '--disable-quic',
+    '--no-first-run',
+    '--disable-background-networking',
+    '--disable-component-update',
+    '--disable-sync',
+  ];
+  return chromium.launch({ executablePath, args });
+}
+
 /** Opens the page; `said` collects what a console would show, violations of the policy included. */
 export async function open(browser, url, options = {}) {
   const context = await browser.newContext({

@@ -52,10 +52,10 @@ function Header() {
 
 /** What a screen reader is told; progress by quarters only. */
 function announce(state: ModelState): string {
-  if (state.kind === 'ready') return `The model ${state.name} is ready.`;
+  if (state.kind === 'ready') return `Ready: ${state.name}.`;
   if (state.kind === 'none') return state.cancelled ? 'Loading was cancelled.' : '';
   const quarter = Math.floor((state.progress?.progress ?? 0) / 25) * 25;
-  return quarter === 0 ? `Loading the model ${state.name}.` : `Loaded ${quarter} %.`;
+  return quarter === 0 ? `Loading: ${state.name}.` : `Loaded ${quarter} %.`;
 }
 
 /** The panels, which need a model. */

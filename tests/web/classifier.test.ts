@@ -67,6 +67,28 @@ describe('Classifier', () => {
     expect((await fit({ seed: 5 })).report).not.toEqual(report);
   });
 
+  it('is no surer than the number of examples that it got right allows', async () => {
+    for (const [n, shares] of [
+      [2, [3 / 4]],
+      [18, [19 / 20]],
+      [18, [19 / 20, 1 / 40, 1 / 40]],
+    ] as const) {
+      const dim = shares.length === 1 ? 1 : 3;
+      const corner = (i: number) => (dim === 1 ? [i % 2 ? 1 : -1] : [0, 1, 2].map((j) => Number(i % 3 === j)));
+      const all = Array.from({ length: n }, (_, i) => i);
+      const vectors = rows(all.flatMap(corner), dim);
+      const labels = all.map((i) => `label ${i % (dim === 1 ? 2 : 3)}`);
+      const options = { validation: { texts: vectors, labels }, tolerance: 1e-9, max_iterations: 1000 };
+      const classifier = await Classifier.fit(none, vectors, labels, options);
+      expect(classifier.report!.accuracy).toBe(1);
+      // All are alike, so each score is what makes the examples likeliest: its search ends within 1e-6 of the temperature's
+      // logarithm, in which a score's slope is at most the score times the distance of logits, here below 5.
+      const [list] = await classifier(rows(corner(1), dim), { top_k: null });
+      const found = list!.map(({ score }) => score);
+      shares.forEach((share, j) => expect(Math.abs(found[j]! - share)).toBeLessThan(1e-5));
+    }
+  });
+
   it('trains a perceptron where a line cannot part the labels', async () => {
     const points = Array.from({ length: 200 }, (_, i) => [Math.sin(i * 1.7), Math.cos(i * 2.9)] as const);
     const labels = points.map(([x, y]) => (x * y > 0 ? 'same' : 'other'));

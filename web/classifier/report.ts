@@ -15,16 +15,22 @@ const rowsOf = ({ logits, labels }: Judged) => {
 
 /**
  * The temperature that logits are to be divided by so that their probabilities are as likely as they can be (Guo et al., arXiv
- * 1706.04599): the least of a function of one variable, by golden sections of its logarithm in [1/50, 50].
+ * 1706.04599): the least of a function of one variable, by golden sections of its logarithm in [1/50, 50]. Of n examples each
+ * counts as wrong by 1 / (n + 2) (Laplace's rule of succession; Platt 1999 does so too), or a few that are all right would make
+ * every answer certain.
  */
 export function findTemperature(judged: Judged): number {
   const rows = rowsOf(judged);
+  const doubt = 1 / (rows.length + 2);
   const loss = (logT: number) => {
     const scale = Math.exp(-logT);
-    return rows.reduce(
-      (sum, row, i) => sum - Math.log(Math.max(softmax(row.map((z) => z * scale))[judged.labels[i] as number] as number, 1e-300)),
-      0,
-    );
+    return rows.reduce((sum, row, i) => {
+      const most = row.reduce((a, b) => Math.max(a, b));
+      const logOfSum = Math.log(row.reduce((all, z) => all + Math.exp((z - most) * scale), 0));
+      const right = row[judged.labels[i] as number] as number;
+      const meanWrong = (row.reduce((all, z) => all + z, 0) - right) / (row.length - 1);
+      return sum + logOfSum - ((1 - doubt) * right + doubt * meanWrong - most) * scale;
+    }, 0);
   };
   const ratio = (Math.sqrt(5) - 1) / 2;
   let [low, high] = [-Math.log(50), Math.log(50)];

@@ -23,7 +23,7 @@ export function ModelPanel({ control }: { control: ModelControl }) {
       ) : (
         <>
           <h2 id="model-title" tabIndex={-1} ref={heading}>
-            {state.kind === 'loading' ? `Loading ${state.name}` : 'Choose a model'}
+            {state.kind === 'loading' ? `Loading: ${state.name}` : 'Choose a model'}
           </h2>
           {state.kind === 'loading' ? (
             <Loading progress={state.progress} onCancel={control.cancel} />
