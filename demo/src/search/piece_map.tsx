@@ -181,11 +181,25 @@ function draw(canvas: HTMLCanvasElement, drawing: Drawing): void {
     circle(i, radius + 4);
     context.stroke();
   }
-  if (at) cross(context, at, colour('--ink'));
+  if (at) cross(context, at, colour('--ink'), sideOf(at, places, width));
+}
+
+const kNameWidth = 86; // px, with what is between it and the cross
+
+/** Where the query's name goes: the side with fewer points, of those where it fits. */
+function sideOf([x, y]: [number, number], places: Float32Array, width: number): 'left' | 'right' {
+  if (x < kNameWidth) return 'right';
+  if (x > width - kNameWidth) return 'left';
+  const points = { left: 0, right: 0 };
+  for (let i = 0; i < places.length; i += 2) {
+    const away = (places[i] as number) - x;
+    if (Math.abs(away) < kNameWidth && Math.abs((places[i + 1] as number) - y) < 14) points[away < 0 ? 'left' : 'right'] += 1;
+  }
+  return points.right < points.left ? 'right' : 'left';
 }
 
 /** The query's own mark. */
-function cross(context: CanvasRenderingContext2D, [x, y]: [number, number], ink: string): void {
+function cross(context: CanvasRenderingContext2D, [x, y]: [number, number], ink: string, side: 'left' | 'right'): void {
   context.strokeStyle = ink;
   context.fillStyle = ink;
   context.lineWidth = 2.5;
@@ -199,6 +213,6 @@ function cross(context: CanvasRenderingContext2D, [x, y]: [number, number], ink:
   }
   context.stroke();
   context.font = '12px system-ui, sans-serif';
-  context.textAlign = x > 80 ? 'end' : 'start';
-  context.fillText('your query', x > 80 ? x - 10 : x + 10, y + 4);
+  context.textAlign = side === 'left' ? 'end' : 'start';
+  context.fillText('your query', side === 'left' ? x - 10 : x + 10, y + 4);
 }
