@@ -161,7 +161,8 @@ Result<void> Engine::run_head(const float* hidden, const Batch& batch, std::span
     const float* row = hidden + tokens[i] * size;
     float* out = rows.data() + i * static_cast<std::size_t>(size);
     if (head_->of_mean()) {
-      pool(kernels(), kMean, row, batch.seq_start[i + 1] - tokens[i], size, 0, out);
+      const std::int32_t end = *std::upper_bound(batch.seq_start.begin(), batch.seq_start.end(), tokens[i]);
+      pool(kernels(), kMean, row, end - tokens[i], size, 0, out);
     } else {
       std::copy_n(row, size, out);
     }

@@ -57,6 +57,8 @@ async function readBeginning(
   if (!open) throw missingFile(source, file);
   progress.initiate(file);
   const rest = open.chunks()[Symbol.asyncIterator]();
+  // The signal's task ends by it, however it ends: then what nobody read to its end is closed.
+  signal.addEventListener('abort', () => void rest.return?.().catch(() => {}), { once: true });
   let bytes = new Uint8Array(kFirstBytes);
   let size = 0;
   let next = kFirstBytes;

@@ -36,6 +36,7 @@ async function* fileChunks(file: string, path: string, size: number): AsyncGener
   async function read(from: FileHandle, at: number): Promise<Uint8Array | undefined> {
     const into = buffer;
     [buffer, other] = [other, buffer];
+    if (at >= size) return undefined;
     const { bytesRead } = await from.read(into, 0, Math.min(kChunkBytes, size - at));
     return bytesRead > 0 ? into.subarray(0, bytesRead) : undefined;
   }

@@ -13,6 +13,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <numeric>
 #include <system_error>
 
 #include "core/utf.h"
@@ -161,18 +162,40 @@ class Builder {
     return put(node);
   }
 
-  // Of a key that comes twice the last value counts, as in every JSON reader that people know.
-  void keep_last_of_each_key() {
-    const std::size_t begin = open_.back(), size = (waiting_.size() - begin) / 2;
-    const auto key = [&](std::size_t i) { return document_.text_of(waiting_[begin + 2 * i]); };
-    std::vector<std::uint32_t> slots(std::bit_ceil(2 * size + 1), 0);  // 1 + index of a member
-    std::vector<bool> goes(size, false);
-    for (std::size_t i = 0; i < size; ++i) {
+  // The key of member i of the object that ends.
+  std::string_view key(std::size_t i) const { return document_.text_of(waiting_[open_.back() + 2 * i]); }
+
+  // Sets goes[i] of each member whose key comes again. False: so many keys share places of the table that a sort is quicker.
+  bool find_repeated_by_hash(std::vector<bool>& goes) const {
+    std::size_t probes_left = 8 * goes.size();                                // between one and two a key are usual
+    std::vector<std::uint32_t> slots(std::bit_ceil(2 * goes.size() + 1), 0);  // 1 + index of a member
+    for (std::size_t i = 0; i < goes.size(); ++i) {
       std::size_t slot = hash_of(key(i)) & (slots.size() - 1);
-      while (slots[slot] != 0 && key(slots[slot] - 1) != key(i)) slot = (slot + 1) & (slots.size() - 1);
+      for (; slots[slot] != 0 && key(slots[slot] - 1) != key(i); slot = (slot + 1) & (slots.size() - 1)) {
+        if (probes_left-- == 0) return false;
+      }
       if (slots[slot] != 0) goes[slots[slot] - 1] = true;
       slots[slot] = static_cast<std::uint32_t>(i + 1);
     }
+    return true;
+  }
+  void find_repeated_by_order(std::vector<bool>& goes) const {
+    std::vector<std::uint32_t> order(goes.size());
+    std::iota(order.begin(), order.end(), 0);
+    const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
+      const int way = key(a).compare(key(b));
+      return way != 0 ? way < 0 : a < b;
+    };
+    std::make_heap(order.begin(), order.end(), is_before);
+    std::sort_heap(order.begin(), order.end(), is_before);  // 2 kB after brotli less than std::sort
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) goes[order[i]] = key(order[i]) == key(order[i + 1]);
+  }
+
+  // Of a key that comes twice the last value counts, as in every JSON reader that people know.
+  void keep_last_of_each_key() {
+    const std::size_t begin = open_.back(), size = (waiting_.size() - begin) / 2;
+    std::vector<bool> goes(size, false);
+    if (!find_repeated_by_hash(goes)) find_repeated_by_order(goes);
     std::size_t kept = begin;
     for (std::size_t i = 0; i < size; ++i) {
       if (goes[i]) continue;
@@ -191,7 +214,8 @@ class Builder {
 // Whether text is JSON, all of it. Depth costs the reader memory and no stack.
 bool read_into(JsonDocument& document, std::string_view text) {
   constexpr unsigned kFlags = rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
-  if (!is_utf8(text)) return false;  // at once, which is quicker than character by character
+  if (text.size() > UINT32_MAX) return false;  // RapidJSON counts so far
+  if (!is_utf8(text)) return false;            // at once, which is quicker than character by character
   Builder builder(document, text.find("\\u") != std::string_view::npos);
   rapidjson::MemoryStream stream(text.data(), text.size());
   rapidjson::GenericReader<Utf8, Utf8, Memory> reader;
@@ -218,23 +242,36 @@ bool find_path(const JsonDocument& document, const Node& from, const void* targe
   return false;
 }
 
-// The text that a writer makes in one call. Target: of what is not ASCII, UTF8 or escapes.
-template <class Target, class Write>
-std::string written(Write write) {
-  using Buffer = rapidjson::GenericStringBuffer<Utf8, Memory>;
-  Buffer buffer;
-  rapidjson::Writer<Buffer, Utf8, Target, Memory> writer(buffer);
-  write(writer);
-  return {buffer.GetString(), buffer.GetSize()};
+void append_escape(char32_t unit, std::string& out) {
+  constexpr char kDigits[] = "0123456789ABCDEF";
+  out += "\\u";
+  for (int shift = 12; shift >= 0; shift -= 4) out += kDigits[unit >> shift & 0xF];
 }
 
-template <class Target>
-std::string string_text(std::string_view text) {
+// Not RapidJSON's, whose room for a string is counted in 32 bits and 6 or 12 times its length. ascii: what is not becomes escapes.
+std::string string_text(std::string_view text, bool ascii) {
+  constexpr std::string_view kShort = "\"\"\\\\\bb\ff\nn\rr\tt";  // a character, and what stands for it behind a backslash
   const std::string valid = replace_invalid_utf8(text);
-  return written<Target>([&](auto& writer) { writer.String(valid.data(), static_cast<rapidjson::SizeType>(valid.size())); });
+  std::string out = "\"";
+  for (std::size_t at = 0; at < valid.size();) {
+    const std::size_t begin = at;
+    const char32_t c = next_code_point(valid, at);
+    const auto escaped = c < 0x80 ? kShort.find(static_cast<char>(c)) : std::string_view::npos;
+    if (escaped != std::string_view::npos && escaped % 2 == 0) {
+      out += {'\\', kShort[escaped + 1]};
+    } else if (c < ' ' || (ascii && c >= 0x80 && c < 0x10000)) {
+      append_escape(c, out);
+    } else if (ascii && c >= 0x10000) {
+      append_escape(0xD800 + ((c - 0x10000) >> 10), out);
+      append_escape(0xDC00 + (c & 0x3FF), out);
+    } else {
+      out.append(valid, begin, at - begin);
+    }
+  }
+  return out += '"';
 }
 
-std::string scalar_text(const JsonDocument& document, const Node& node, bool ascii) {
+std::string scalar_text(const JsonDocument& document, const Node& node) {
   switch (node.kind) {
     case Node::Kind::kBool:
       return node.yes ? "true" : "false";
@@ -245,7 +282,7 @@ std::string scalar_text(const JsonDocument& document, const Node& node, bool asc
     case Node::Kind::kNumber:
       return json_text(node.number);
     case Node::Kind::kString:
-      return ascii ? string_text<rapidjson::ASCII<>>(document.text_of(node)) : json_text(document.text_of(node));
+      return json_text(document.text_of(node));
     default:
       return "null";
   }
@@ -256,7 +293,7 @@ void append_text(const JsonDocument& document, const Node& node, int depth, std:
   constexpr int kDeepest = 500;
   const bool is_object = node.is(Node::Kind::kObject);
   if (!is_object && !node.is(Node::Kind::kArray)) {
-    out += scalar_text(document, node, false);
+    out += scalar_text(document, node);
     return;
   }
   if (depth == kDeepest) {
@@ -267,7 +304,7 @@ void append_text(const JsonDocument& document, const Node& node, int depth, std:
   const Node* child = document.children_of(node);
   for (std::size_t i = 0; i < node.size; ++i) {
     if (i > 0) out += ',';
-    if (is_object) out += scalar_text(document, *child++, false) + ":";
+    if (is_object) out += scalar_text(document, *child++) + ":";
     append_text(document, *child++, depth + 1, out);
   }
   out += is_object ? '}' : ']';
@@ -278,7 +315,7 @@ void append_text(const JsonDocument& document, const Node& node, int depth, std:
 std::string json_text(std::string_view text) {
   // Most strings stand for themselves: a vocabulary has a hundred thousand of them.
   const auto is_plain = [](unsigned char c) { return c >= ' ' && c < 0x7F && c != '"' && c != '\\'; };
-  if (!std::all_of(text.begin(), text.end(), is_plain)) return string_text<Utf8>(text);
+  if (!std::all_of(text.begin(), text.end(), is_plain)) return string_text(text, false);
   std::string out;
   out.reserve(text.size() + 2);
   out += '"';
@@ -287,7 +324,10 @@ std::string json_text(std::string_view text) {
 }
 std::string json_text(double number) {
   if (!std::isfinite(number)) return "null";
-  return written<Utf8>([&](auto& writer) { writer.Double(number); });
+  using Buffer = rapidjson::GenericStringBuffer<Utf8, Memory>;
+  Buffer buffer;
+  rapidjson::Writer<Buffer, Utf8, Utf8, Memory>(buffer).Double(number);
+  return {buffer.GetString(), buffer.GetSize()};
 }
 
 Json::Json(std::unique_ptr<JsonDocument> document) : document_(std::move(document)) {}
@@ -398,7 +438,9 @@ std::string JsonRef::describe() const {
   if (!node_) return "nothing";
   if (is_object()) return "an object";
   if (is_array()) return "an array of " + std::to_string(size());
-  std::string text = scalar_text(*document_, *node_of(node_), true);
+  // Of a long string no more is written than is shown: four bytes at most are a character.
+  std::string text = is_string() ? string_text(document_->text_of(*node_of(node_)).substr(0, 4 * kLongest), true)
+                                 : scalar_text(*document_, *node_of(node_));
   if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
   return text;
 }

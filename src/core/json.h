@@ -72,7 +72,8 @@ class JsonRef {
 
 class Json {
  public:
-  // file_name is only for messages. Text that is not JSON is a ModelFormatError with the byte position.
+  // file_name is only for messages. Text that is not JSON is a ModelFormatError, as are numbers beyond a double's range, and zeros
+  // and near numbers in a spelling of that range (0e400), and 4 GiB of text.
   static Result<Json> parse(std::string_view text, std::string_view file_name);
 
   Json(Json&&) noexcept;

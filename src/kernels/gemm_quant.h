@@ -135,7 +135,7 @@ void quantize_q16_body(const float* x, std::int64_t rows, std::int64_t cols, con
           size, [&](std::int64_t j, int count) { largest_vec = V::max(largest_vec, V::abs(load_step<V>(x + begin + j, count))); });
       const float largest = V::max_lane(largest_vec);
       *scale++ = largest / kLargestActivation;
-      const F32 inverse = V::splat(largest > 0 ? kLargestActivation / largest : 0.0f);
+      const F32 inverse = V::splat(finite_or_zero(kLargestActivation / largest));
       for_each_step<V>(size, [&](std::int64_t j, int count) {
         V::store_biased(q + begin + j, V::add(V::mul(load_step<V>(x + begin + j, count), inverse), V::splat(kRoundingBias)), count);
       });
@@ -169,7 +169,7 @@ void quantize_q8_body(const float* x, std::int64_t rows, std::int64_t cols, cons
       });
       const float low = V::max_lane(low_vec);
       const float range = V::max_lane(high_vec) + low;
-      const float inverse = range > 0 ? kActivationSteps / range : 0.0f;
+      const float inverse = finite_or_zero(kActivationSteps / range);
       const float biased_z = low * inverse + kRoundingBias;
       const float z = biased_z - kRoundingBias;
       *scale++ = range / kActivationSteps;

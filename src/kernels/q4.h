@@ -136,7 +136,7 @@ void quantize_q4_row_body(const PackedQ4& packed, std::int64_t j, const float* r
     float largest = 0;
     for (std::int64_t i = begin; i < end; ++i) largest = std::max(largest, std::abs(row[i]));
     const float scale = largest / 127;
-    const float inverse = scale > 0 ? 1 / scale : 0.0f;
+    const float inverse = finite_or_zero(1 / scale);
     std::int32_t sum = 0;
     float along = 0, squares = 0;  // the scale that fits best is their ratio
     for (std::int64_t at = begin; at < end; at += kQ4Part) {

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <type_traits>
 
 #include "kernels/pack.h"
@@ -64,6 +65,9 @@ inline float largest_magnitude(const float* values, std::int64_t n) {
   for (; i < n; ++i) out = std::max(out, std::abs(values[i]));
   return out;
 }
+
+// A factor for round_all(), or 0 where none is finite: numbers near the smallest a float holds become 0.
+inline float finite_or_zero(float factor) { return factor <= std::numeric_limits<float>::max() ? factor : 0.0f; }
 
 // Rounds n numbers times factor. Returns the sum of the whole numbers.
 template <class T>
@@ -138,7 +142,7 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
       group = padded;
     }
     const float scale = weight_scale<T>(group);
-    const float inverse = scale > 0 ? 1 / scale : 0.0f;
+    const float inverse = finite_or_zero(1 / scale);
     T q[kQuantGroup<T>];
     const std::int32_t sum = round_all(group, inverse, kQuantGroup<T>, q);
     T* place = out + begin * kPanelWidth + column * step;

@@ -212,7 +212,9 @@ void Encoder::final_norm(ThreadTeam& team, float* rows, std::int64_t count) cons
 
 void Encoder::pooler(const Batch& batch, const float* hidden, float* pooled) const {
   ThreadTeam alone;
+  std::fill_n(pooled, batch.batch() * config_.hidden_size, 0.0f);
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    if (batch.seq_start[i] == batch.seq_start[i + 1]) continue;
     linear({*kernels_, alone}, pooler_, hidden + batch.seq_start[i] * config_.hidden_size, 1, Activation::kTanh, {},
            pooled + i * config_.hidden_size);
   }

@@ -173,7 +173,8 @@ class Encoder {
   // rows of a layer's output as a head wants them; in place.
   void final_norm(ThreadTeam& team, float* rows, std::int64_t count) const;
 
-  // pooled: [batch, hidden] = tanh(W h_0 + b), h_0 the first token of each sequence. Needs has_pooler().
+  // pooled: [batch, hidden] = tanh(W h_0 + b), h_0 the first token of each sequence, 0 for one without tokens.
+  // Needs has_pooler().
   void pooler(const Batch& batch, const float* hidden, float* pooled) const;
 
  private:

@@ -17,7 +17,7 @@ template <class T>
 void quantize_row(float largest_q, const float* values, std::int64_t n, T* out, float& scale) {
   const float largest = largest_magnitude(values, n);
   scale = largest / largest_q;
-  round_all(values, largest > 0 ? largest_q / largest : 0.0f, n, out);
+  round_all(values, finite_or_zero(largest_q / largest), n, out);
 }
 
 template <class T>

@@ -20,7 +20,7 @@ struct PredictOptions {
 struct PredictResult {
   std::vector<Encoding> encodings;  // text after text, each followed by its overflow windows
   std::vector<std::int32_t> text;   // [encodings] the text it came from
-  std::vector<std::int32_t> rows;   // [encodings] rows of logits: 1 for a sequence head, else tokens
+  std::vector<std::int32_t> rows;   // [encodings] rows of logits: for a sequence head 1, 0 without tokens; else tokens
   std::vector<float> logits;        // [sum of rows, labels]
   std::int64_t labels = 0;
 };

@@ -1,7 +1,9 @@
 // GGUF models: what `packModel` writes loads as the model did; its blocks are gguf-py's; llama.cpp's names are read.
-import { readFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AutoModel, AutoTokenizer, packModel, pipeline } from 'wattn';
+import { changed, floats, type Tensors } from './safetensors.js';
 import { failure, filesOf, goldens, largestDifference, tiny } from './support.js';
 
 const texts = ['the old bridge', 'a river, and its bank', ''];
@@ -43,12 +45,43 @@ describe('packModel', () => {
     await model.dispose();
   });
 
+  it('holds what it read while it reads on', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'wattn-pack-'));
+    cpSync(tiny, folder, { recursive: true });
+    const between = floats([1 << 20], () => 1); // 4 MB that the model does not use
+    const part = (tensors: Tensors) => {
+      const all = [...tensors];
+      tensors.clear();
+      all.forEach(([name, entry], i) => {
+        if (i === all.length >> 1) tensors.set('cls.seq_relationship.weight', between);
+        tensors.set(name, entry);
+      });
+    };
+    writeFileSync(join(folder, 'model.safetensors'), changed(readFileSync(join(tiny, 'model.safetensors')), part));
+    expect(await vectors(named(await packModel(folder, { dtype: 'f32' })))).toEqual(await vectors(tiny));
+    rmSync(folder, { recursive: true });
+  });
+
   it('costs q8 little accuracy and a quarter of the size', async () => {
     const [whole, packed] = [await packModel(tiny, { dtype: 'f32' }), await packModel(tiny, { dtype: 'q8' })];
     expect(packed.length).toBeLessThan(0.6 * whole.length); // of a tiny model the tokenizer is a good part
     const [a, b] = [await vectors(tiny), await vectors(named(packed))];
     expect(largestDifference(a, b)).toBeLessThan(0.02); // unit vectors of 32: weights off by at most 1/254 of their block's largest
     expect(a).not.toEqual(b);
+  });
+
+  it('is closed when it cannot be loaded', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'wattn-gguf-'));
+    const path = join(folder, 'other.gguf');
+    const bytes = Buffer.from(await packModel(tiny, { dtype: 'q8' }));
+    bytes.write('tref', bytes.indexOf('bert', bytes.indexOf('model_type')));
+    writeFileSync(path, Buffer.concat([bytes, Buffer.alloc(3 << 20)])); // its weights are some way off
+    expect((await failure(pipeline('feature-extraction', path))).message).toMatch(/tref/);
+    await new Promise((resolve) => setTimeout(resolve, 100));
+    const isOpen = (descriptor: string) =>
+      existsSync(`/proc/self/fd/${descriptor}`) && readlinkSync(`/proc/self/fd/${descriptor}`) === path;
+    if (process.platform === 'linux') expect(readdirSync('/proc/self/fd').filter(isOpen)).toEqual([]);
+    rmSync(folder, { recursive: true });
   });
 
   it('refuses what is no model, by name', async () => {

@@ -92,6 +92,13 @@ describe('text-classification', () => {
     await expectError(classify('a', { signal: AbortSignal.abort() }), 'AbortError');
     await classify.dispose();
     await expectError(classify('a'), 'StateError', /disposed/);
+    const bare = headFiles('sequence');
+    const { post_processor: _, ...tokenizer } = JSON.parse(new TextDecoder().decode(bare.get('tokenizer.json')));
+    bare.set('tokenizer.json', new TextEncoder().encode(JSON.stringify({ ...tokenizer, post_processor: null })));
+    const unmarked = await pipeline('text-classification', bare); // it adds no [CLS]
+    await expectError(unmarked(['the river', '']), 'InputError', /text 1: expected at least one token, found none/);
+    expect(await unmarked(['the river'])).toHaveLength(1);
+    await unmarked.dispose();
   });
 });
 

@@ -71,6 +71,12 @@ export function wasTruncated(windows: readonly Window[]): boolean {
   return windows.length === 1 && only !== undefined && only.untruncated > only.ids.length;
 }
 
+/** The run of a head that judges whole texts. at: of the text among all, for the message. */
+export function judgedWindow([window]: readonly Window[], at: number): Window {
+  if (!window || window.rows === 0) throw new InputError(`text ${at}: expected at least one token, found none`);
+  return window;
+}
+
 /** For each input its windows; one, unless options ask for overflow. whenOver: what to do with a text that was cut. */
 export async function predict(
   engine: TaskEngine,

@@ -3,7 +3,7 @@ import { describe, InputError, ModelFormatError } from '../errors.js';
 import type { Rules } from '../options.js';
 import type { ClassificationFunction, LabelScore, TextClassificationOptions, TextPair } from '../task_types.js';
 import { readConfig, readLabels, type Config } from './labels.js';
-import { predict, wasTruncated, type Input } from './predict.js';
+import { judgedWindow, predict, wasTruncated, type Input } from './predict.js';
 import { sigmoid, softmax, topIndices } from './scores.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from './task.js';
 
@@ -75,11 +75,11 @@ export const textClassification: Task<Input, Options, Result> = {
     const count = runs[0]?.[0]?.labels ?? 0;
     const names = readLabels(config, count);
     const apply = options.function_to_apply ?? ownFunction(config, count);
-    return runs.map((windows) => {
-      const [window] = windows;
-      const scores = toScores(window?.logits ?? new Float32Array(), apply);
+    return runs.map((windows, i) => {
+      const window = judgedWindow(windows, context.first + i);
+      const scores = toScores(window.logits, apply);
       const labels = topIndices(scores, options.top_k).map((i) => ({ label: names[i] as string, score: scores[i] as number }));
-      return { labels, tokens: window?.ids.length ?? 0, truncated: wasTruncated(windows) };
+      return { labels, tokens: window.ids.length, truncated: wasTruncated(windows) };
     });
   },
 };

@@ -4,7 +4,7 @@ import type { Rules } from '../options.js';
 import { checkTexts } from '../texts.js';
 import type { ClassificationFunction, RankedDocument, TextRankingOptions } from '../task_types.js';
 import { readConfig, type Config } from './labels.js';
-import { predict, wasTruncated, type Input } from './predict.js';
+import { judgedWindow, predict, wasTruncated, type Input } from './predict.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from './task.js';
 import { toScores } from './text_classification.js';
 import { topIndices } from './scores.js';
@@ -60,8 +60,8 @@ export const textRanking: Task<Input, Options, Result> = {
     const runs = await predict(engine, items, toSeamOptions(options), context, options.on_overflow);
     const labels = runs[0]?.[0]?.labels ?? 1;
     if (labels !== 1) throw new UnsupportedError(`text-ranking: expected a model with one label, a cross-encoder; found ${labels}`);
-    return runs.map((windows) => ({
-      score: toScores(windows[0]?.logits ?? new Float32Array(1), apply)[0] as number,
+    return runs.map((windows, i) => ({
+      score: toScores(judgedWindow(windows, context.first + i).logits, apply)[0] as number,
       truncated: wasTruncated(windows),
     }));
   },

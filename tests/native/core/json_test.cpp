@@ -5,11 +5,13 @@
 #include <bit>
 #include <cmath>
 #include <cstdlib>
+#include <cstring>
 #include <iomanip>
 #include <limits>
 #include <random>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace wattn {
@@ -150,22 +152,27 @@ TEST(Json, TextOfAValueReadsTheSame) {
 }
 
 TEST(Json, NumbersReadAsTheNearestDouble) {
-  // Among them ties between two doubles, the smallest, the largest, digits beyond what a double holds.
-  std::vector<std::string> texts = {"0.1",
-                                    "-0.0",
-                                    "9007199254740993.0",
-                                    "9007199254740992.99999999999999999999999999999",
-                                    "9007199254740993.00000000000000000000000000001",
-                                    "2.2250738585072011e-308",
-                                    "5e-324",
-                                    "2.4703282292062327e-324",
-                                    "2.4703282292062328e-324",
-                                    "1.7976931348623157e308",
-                                    "1e-400",
-                                    "123456789012345678901234567890",
-                                    "6.631236846766476e-316",
-                                    "0." + std::string(400, '0') + "1",
-                                    "1" + std::string(300, '7') + ".5e-200"};
+  const auto bits_of = [](const std::string& text) {
+    return std::bit_cast<std::uint64_t>(parse("[" + text + "]").root()[0].as_number().value());
+  };
+  // Among them ties between two doubles, the smallest, the largest, digits beyond what a double holds. Bits by Python's float().
+  const std::pair<std::string, std::uint64_t> known[] = {{"0.1", 0x3FB999999999999A},
+                                                         {"-0.0", 0x8000000000000000},
+                                                         {"9007199254740993.0", 0x4340000000000000},
+                                                         {"9007199254740992.99999999999999999999999999999", 0x4340000000000000},
+                                                         {"9007199254740993.00000000000000000000000000001", 0x4340000000000001},
+                                                         {"2.2250738585072011e-308", 0x000FFFFFFFFFFFFF},
+                                                         {"5e-324", 1},
+                                                         {"2.4703282292062327e-324", 0},
+                                                         {"2.4703282292062328e-324", 1},
+                                                         {"1.7976931348623157e308", 0x7FEFFFFFFFFFFFFF},
+                                                         {"1e-400", 0},
+                                                         {"123456789012345678901234567890", 0x45F8EE90FF6C373E},
+                                                         {"6.631236846766476e-316", 0x8000000},
+                                                         {"0." + std::string(400, '0') + "1", 0},
+                                                         {"1" + std::string(300, '7') + ".5e-200", 0x54C0417D76BD1F8B}};
+  for (const auto& [text, bits] : known) EXPECT_EQ(bits_of(text), bits) << text;
+  std::vector<std::string> texts;
   std::mt19937_64 random(1);
   for (int i = 0; i < 20000; ++i) {
     const double value = std::bit_cast<double>(random());
@@ -179,8 +186,9 @@ TEST(Json, NumbersReadAsTheNearestDouble) {
       continue;
     }
     ASSERT_TRUE(read.ok()) << text;
-    EXPECT_EQ(read.value().root()[0].as_number().value(), expected) << text;
+    EXPECT_EQ(bits_of(text), std::bit_cast<std::uint64_t>(expected)) << text;
   }
+  for (const char* spelling : {"1e309", "0e400", "-0e999"}) EXPECT_FALSE(Json::parse(spelling, "file.json").ok()) << spelling;
 }
 
 TEST(Json, NumbersAreWrittenSoThatTheyReadTheSame) {
@@ -188,7 +196,8 @@ TEST(Json, NumbersAreWrittenSoThatTheyReadTheSame) {
   for (int i = 0; i < 20000; ++i) {
     const double value = std::bit_cast<double>(random());
     if (!std::isfinite(value)) continue;
-    EXPECT_EQ(parse("[" + json_text(value) + "]").root()[0].as_number().value(), value) << json_text(value);
+    const double read = parse("[" + json_text(value) + "]").root()[0].as_number().value();
+    EXPECT_EQ(std::bit_cast<std::uint64_t>(read), std::bit_cast<std::uint64_t>(value)) << json_text(value);
   }
   EXPECT_EQ(json_text(1.0), "1.0");
   EXPECT_EQ(json_text(std::numeric_limits<double>::quiet_NaN()), "null");
@@ -214,6 +223,40 @@ TEST(Json, StringsAreWrittenSoThatTheyReadTheSame) {
     EXPECT_EQ(parse("[" + json_text(text) + "]").root()[0].as_string().value(), text);
   }
   EXPECT_EQ(json_text("a\xFFz"), "\"a\xEF\xBF\xBDz\"");
+  EXPECT_EQ(json_text("\"\\\b\f\n\r\t/\x01\x1F\x7F"), R"("\"\\\b\f\n\r\t/\u0001\u001F)"
+                                                      "\x7F\"");
+}
+
+// Keys whose hashes share their low bits, as a file made for that would have them: still the last of each counts.
+TEST(Json, KeysThatShareAPlaceAreFoundToo) {
+  const auto mixed = [](std::uint64_t hash) {
+    hash *= 0x9E3779B97F4A7C15;
+    return hash ^ (hash >> 32);
+  };
+  std::vector<std::string> keys;
+  std::mt19937_64 random(3);
+  while (keys.size() < 1000) {
+    char key[9] = {};
+    const std::uint64_t letters = random();
+    for (int i = 0; i < 9; ++i) key[i] = static_cast<char>('0' + (letters >> 6 * i & 63));
+    std::uint64_t word = 0;
+    std::memcpy(&word, key, 8);
+    const std::uint64_t hash = mixed(mixed(9 ^ word) ^ static_cast<std::uint64_t>(key[8]));
+    if ((hash & 0xFFF) == 0x123) keys.emplace_back(key, 9);
+  }
+  std::string text = "{";
+  for (int round = 0; round < 2; ++round) {
+    for (std::size_t i = 0; i < keys.size(); ++i) {
+      text += (text.size() > 1 ? ",\n" : "") + json_text(keys[i]) + ":" + std::to_string(1000 * round + static_cast<int>(i));
+    }
+  }
+  const Json json = parse(text + "}");
+  const auto members = json.root().members();
+  ASSERT_EQ(members.size(), keys.size());
+  for (std::size_t i = 0; i < keys.size(); ++i) {
+    EXPECT_EQ(members[i].first, keys[i]);
+    EXPECT_EQ(members[i].second.as_int().value(), 1000 + static_cast<std::int64_t>(i));
+  }
 }
 
 TEST(Json, LongValuesAreShownShort) {
@@ -221,6 +264,17 @@ TEST(Json, LongValuesAreShownShort) {
   const Result<std::int64_t> number = json.root()[0].as_int();
   ASSERT_FALSE(number.ok());
   EXPECT_LT(number.error().message.size(), 200u);
+}
+
+TEST(Json, ValuesAreShownInAscii) {
+  const auto shown = [](std::string_view text) { return parse("[" + json_text(text) + "]").root()[0].describe(); };
+  EXPECT_EQ(shown("a \"b\"\n\u00e9\u6771\U0001F600"), R"("a \"b\"\n\u00E9\u6771\uD83D\uDE00")");
+  EXPECT_EQ(shown(std::string(58, 'x')), '"' + std::string(58, 'x') + '"');
+  EXPECT_EQ(shown(std::string(59, 'x')), '"' + std::string(59, 'x') + "...");
+  std::string faces;
+  for (int i = 0; i < 1000; ++i) faces += "\U0001F600";
+  EXPECT_EQ(shown(faces), R"("\uD83D\uDE00\uD83D\uDE00\uD83D\uDE00\uD83D\uDE00\uD83D\uDE0)"
+                          "...");
 }
 
 }  // namespace

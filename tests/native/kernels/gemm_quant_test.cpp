@@ -5,8 +5,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <cstring>
+#include <limits>
 #include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/kernels.h"
@@ -220,6 +222,39 @@ TEST(QuantizeWeights, FoursThatAreAddedIn16BitsFitThem) {
   for (std::size_t i = 5; i < row.size(); i += 8) row[i] = row[i + 2] = 42.47f;
   EXPECT_LE(largest_four(row), kLargestFour);
   EXPECT_GE(largest_four(row), kLargestFour - 4);
+}
+
+// What lies behind q and zero of one quantised row.
+template <class T>
+std::pair<std::vector<std::int16_t>, std::vector<std::int32_t>> quantized(const Kernels& kernels, const std::vector<float>& row) {
+  std::vector<std::int16_t> q(row.size(), 77);
+  std::vector<float> scale(row.size() / kQuantGroup<T>);
+  std::vector<std::int32_t> zero(scale.size());
+  const auto quantize = sizeof(T) == 2 ? kernels.quantize_q16 : kernels.quantize_q8;
+  quantize(row.data(), 1, static_cast<std::int64_t>(row.size()), {q.data(), scale.data(), zero.data()});
+  return {q, zero};
+}
+
+// So near 0 that no float is the reciprocal of a step: they count as 0.
+template <class T>
+void expect_zeros_of_tiny_numbers(const Kernels& kernels) {
+  for (const float tiny : {1e-38f, 1e-40f, std::numeric_limits<float>::denorm_min()}) {
+    Product<T> product{2, 8, 64};
+    std::fill(product.bias.begin(), product.bias.end(), 0.5f);
+    Product<T> tiny_x = product, tiny_w = product;
+    for (std::size_t i = 0; i < 64; ++i) tiny_x.x[i] = i % 3 == 0 ? tiny : i % 3 == 1 ? -tiny : 0;
+    std::fill(tiny_w.w.begin(), tiny_w.w.begin() + 64, -tiny);
+    tiny_x.x.resize(64);
+    EXPECT_EQ(quantized<T>(kernels, tiny_x.x), quantized<T>(kernels, std::vector<float>(64))) << kernels.name << " " << tiny;
+    EXPECT_EQ(tiny_w.run(kernels, Activation::kNone)[0], 0.5f) << kernels.name << " " << tiny;
+    EXPECT_EQ(tiny_w.run(kernels, Activation::kNone)[1], product.run(kernels, Activation::kNone)[1]);
+  }
+}
+TEST(QuantizeRows, TinyNumbersAreZeros) {
+  for (const Kernels* kernels : kernel_variants()) {
+    expect_zeros_of_tiny_numbers<std::int8_t>(*kernels);
+    expect_zeros_of_tiny_numbers<std::int16_t>(*kernels);
+  }
 }
 
 TEST(QuantizeRows, ARowOfZerosAndARowOfOneValueAreExact) {

@@ -124,6 +124,13 @@ TEST(Q4, KeepsZerosAndLonelyWeights) {
   EXPECT_NEAR(matrix.weight(5, 20), -0.75, 0.75 * 0.1);
 }
 
+TEST(Q4, TinyWeightsAreZeros) {
+  Q4Matrix matrix(exact_kernels(), 8, 64);
+  for (std::size_t i = 0; i < 64; ++i) matrix.weights[i] = i % 3 == 0 ? 1e-38f : i % 3 == 1 ? -1e-40f : 0;
+  matrix.pack(exact_kernels());
+  for (std::int64_t i = 0; i < 64; ++i) EXPECT_EQ(matrix.weight(0, i), 0.0) << i;
+}
+
 TEST(Q4, BooksRiseFromTheirLowerEndToTheirUpper) {
   for (int book = 0; book < kQ4Books; ++book) {
     const std::int8_t* entries = kQ4Entries.data() + book * kQ4Codes;

@@ -104,19 +104,45 @@ TEST(Predict, RefusesWhatCannotBe) {
   EXPECT_EQ(load("token", HeadKind::kSequence).error().code, ErrorCode::kUnsupported);
 }
 
-// tests/goldens/heads/modernbert: a sequence head over the mean of the tokens; a text at a time and packed.
-TEST(Forward, GivesTheLogitsOfAHeadOverTheMean) {
+// tests/goldens/heads/modernbert: a sequence head over the mean of the tokens.
+Result<std::unique_ptr<Engine>> load_head_over_mean() {
   std::vector<NamedFile> files;
   for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) {
     files.push_back({name, test::read_file(test::golden("bert-tiny/model/") + name)});
   }
   files.push_back({"config.json", test::read_file(test::golden("heads/modernbert/config.json"))});
   auto loader = EngineLoader::begin(files, {.head = HeadKind::kSequence});
-  ASSERT_TRUE(loader.ok()) << loader.error().message;
+  if (!loader.ok()) return loader.error();
   const std::string bytes = test::read_file(test::golden("heads/modernbert/model.safetensors"));
-  ASSERT_TRUE(loader.value()->begin_weight_file("model.safetensors", bytes.size()).ok());
-  ASSERT_TRUE(loader.value()->push(bytes).ok());
-  const auto engine = loader.value()->finish();
+  if (auto begun = loader.value()->begin_weight_file("model.safetensors", bytes.size()); !begun.ok()) return begun.error();
+  if (auto pushed = loader.value()->push(bytes); !pushed.ok()) return pushed.error();
+  return loader.value()->finish();
+}
+
+// A sequence head has nothing to say about a text without tokens; what it says of the others does not change.
+TEST(Predict, GivesNoRowToATextWithoutTokens) {
+  const auto first = load("sequence", HeadKind::kSequence), mean = load_head_over_mean();
+  for (const auto* engine : {&first, &mean}) {
+    ASSERT_TRUE(engine->ok());
+    const std::vector<std::u16string_view> texts = {u"", u"a", u"", u"b a", u""};
+    PredictOptions options;
+    options.encode.add_special_tokens = false;
+    const auto all = predict(*engine->value(), texts, {}, options);
+    ASSERT_TRUE(all.ok()) << all.error().message;
+    EXPECT_EQ(all.value().rows, (std::vector<std::int32_t>{0, 1, 0, 1, 0}));
+    std::vector<float> alone;
+    for (const std::size_t i : {1, 3}) {
+      const auto one = predict(*engine->value(), {&texts[i], 1}, {}, options);
+      ASSERT_TRUE(one.ok());
+      alone.insert(alone.end(), one.value().logits.begin(), one.value().logits.end());
+    }
+    EXPECT_EQ(all.value().logits, alone);
+  }
+}
+
+// A text at a time and packed.
+TEST(Forward, GivesTheLogitsOfAHeadOverTheMean) {
+  const auto engine = load_head_over_mean();
   ASSERT_TRUE(engine.ok()) << engine.error().message;
   const auto json = Json::parse(test::read_file(test::golden("heads/modernbert/expected.json")), "expected.json");
   const JsonRef expected = json.value().root();
