@@ -330,6 +330,13 @@ std::string json_text(double number) {
   return {buffer.GetString(), buffer.GetSize()};
 }
 
+std::string shown_text(std::string_view text) {
+  constexpr std::size_t kLongest = 60;
+  std::string out = string_text(text.substr(0, 4 * kLongest), true);  // four bytes at most are a character
+  if (out.size() > kLongest) out = out.substr(0, kLongest) + "...";
+  return out;
+}
+
 Json::Json(std::unique_ptr<JsonDocument> document) : document_(std::move(document)) {}
 Json::Json(Json&&) noexcept = default;
 Json& Json::operator=(Json&&) noexcept = default;
@@ -434,15 +441,11 @@ std::string JsonRef::where() const {
 }
 
 std::string JsonRef::describe() const {
-  constexpr std::size_t kLongest = 60;
   if (!node_) return "nothing";
   if (is_object()) return "an object";
   if (is_array()) return "an array of " + std::to_string(size());
-  // Of a long string no more is written than is shown: four bytes at most are a character.
-  std::string text = is_string() ? string_text(document_->text_of(*node_of(node_)).substr(0, 4 * kLongest), true)
-                                 : scalar_text(*document_, *node_of(node_));
-  if (text.size() > kLongest) text = text.substr(0, kLongest) + "...";
-  return text;
+  if (is_string()) return shown_text(document_->text_of(*node_of(node_)));
+  return scalar_text(*document_, *node_of(node_));
 }
 
 std::string JsonRef::to_text() const {

@@ -19,6 +19,8 @@ struct JsonDocument;  // json.cpp
 // As JSON text: a string with its quotes (what is no UTF-8 becomes U+FFFD), a number such that reading it gives the same bits.
 std::string json_text(std::string_view text);
 std::string json_text(double number);
+// A string for messages: as json_text() has it, but in ASCII and with "..." behind 60 characters.
+std::string shown_text(std::string_view text);
 
 class JsonRef {
  public:

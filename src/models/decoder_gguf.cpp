@@ -29,7 +29,7 @@ Result<std::string> rope_text(const GgufMetadata& metadata, const std::string& p
     return R"(, "rope_scaling": {"type": "linear", "factor": )" + json_text(*factor) + "}";
   }
   return unsupported_error(file + ": " + prefix + "rope.scaling.type: expected \"none\" or \"linear\" with a factor, found " +
-                           json_text(type));
+                           shown_text(type));
 }
 
 std::string token_ids(const GgufMetadata& metadata) {

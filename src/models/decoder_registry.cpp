@@ -42,7 +42,7 @@ Result<const DecoderArch*> find_gguf_decoder(std::string_view architecture) {
   std::string known;
   if (const DecoderArch* arch = find(architecture, &DecoderArch::gguf_architecture, known)) return arch;
   return unsupported_error("general.architecture: expected one of " + known + " (for generating text), found " +
-                           json_text(architecture));
+                           shown_text(architecture));
 }
 
 }  // namespace wattn

@@ -106,7 +106,7 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
     std::string names;
     for (const Architecture& one : kArchitectures) names += (names.empty() ? "\"" : ", \"") + std::string(one.gguf) + "\"";
     return unsupported_error(name + ": general.architecture: expected one of " + names + ", found " +
-                             (architecture ? json_text(*architecture) : "nothing"));
+                             (architecture ? shown_text(*architecture) : "nothing"));
   }
   const std::string prefix = std::string(known->gguf) + ".";
   if (metadata.number(prefix + "rope.scaling.factor") || metadata.string(prefix + "rope.scaling.type").value_or("none") != "none") {

@@ -74,7 +74,7 @@ Result<GgufPre> gguf_pre(std::string_view name) {
     steps.append(bytes).append(kind.gpt2_last ? "true" : "false");
     return GgufPre{R"({"type": "Sequence", "pretokenizers": [)" + steps + "}]}", kind.ignore_merges, kind.add_bos};
   }
-  return unsupported_error("GGUF: tokenizer.ggml.pre: expected one of" + known + ", found " + json_text(name));
+  return unsupported_error("GGUF: tokenizer.ggml.pre: expected one of" + known + ", found " + shown_text(name));
 }
 
 }  // namespace wattn
