@@ -41,13 +41,13 @@ export interface ClassifierOptions {
   /** `'balanced'`: labels weigh alike, however many examples each has. Default: examples do. */
   class_weight?: 'balanced';
   /**
-   * What `report` is made from. A number: cross-validation with that many folds, 2 at least, each with its share of every label.
+   * What `report` is made from. A number: cross-validation with that many folds, 2 at least, each with its share of every label; no more than a label has examples.
    * Examples: those. Default: none, and no report.
    */
   validation?: number | { texts: Examples; labels: readonly string[] };
   /**
    * `false`: scores as they come. Default: with `validation`, a temperature that makes its examples as likely as they can be, each of n
-   * taken for wrong by 1 / (n + 2): scores are no surer than so many can show.
+   * taken for wrong by 1 / (n + 2), so that a few do not make every score certain; none where they tell nothing of it.
    */
   calibrate?: boolean;
   /** Of folds and of the MLP: the same gives the same. Default 0. */

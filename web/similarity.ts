@@ -49,9 +49,12 @@ export function dot(a: Float64Array, b: Float64Array): number {
   return sum;
 }
 
+/** A cosine without what rounding put beyond 1. */
+const withinOne = (cosine: number) => Math.max(-1, Math.min(1, cosine));
+
 function cosine(a: Float64Array, b: Float64Array): number {
   const norms = Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b));
-  return norms === 0 ? 0 : dot(a, b) / norms;
+  return norms === 0 ? 0 : withinOne(dot(a, b) / norms);
 }
 
 /** Cosine of the angle between two vectors, -1 to 1; 0 when one of them is all zeros. Each `[dim]` or `[1, dim]`. */
@@ -73,13 +76,14 @@ export const toUnit = (vector: Float64Array) => {
   return norm === 0 ? vector : vector.map((x) => x / norm);
 };
 
-/** The best hits, best first; of equal ones the earlier row first. */
+/** The best hits, best first; of equal ones the earlier row first; NaN last. */
 export function best(scores: Float64Array, count: number): SearchHit[] {
   const hits: SearchHit[] = [];
+  const isBetter = (score: number, other: number) => score > other || (Number.isNaN(other) && !Number.isNaN(score));
   scores.forEach((score, corpus_id) => {
-    if (hits.length === count && score <= (hits[count - 1] as SearchHit).score) return;
+    if (hits.length === count && !isBetter(score, (hits[count - 1] as SearchHit).score)) return;
     let at = hits.length;
-    while (at > 0 && (hits[at - 1] as SearchHit).score < score) --at;
+    while (at > 0 && isBetter(score, (hits[at - 1] as SearchHit).score)) --at;
     hits.splice(at, 0, { corpus_id, score });
     if (hits.length > count) hits.pop();
   });
@@ -99,7 +103,11 @@ export function semantic_search(
   const custom = options?.score_function ?? undefined;
   const isCosine = custom === undefined || (custom as unknown) === cos_sim;
   if (isCosine) [queries, corpus] = [queries.map(toUnit), corpus.map(toUnit)];
-  const score = isCosine || (custom as unknown) === dot_score ? dot : custom;
+  const score = isCosine
+    ? (a: Float64Array, b: Float64Array) => withinOne(dot(a, b))
+    : (custom as unknown) === dot_score
+      ? dot
+      : custom;
   return queries.map((query) =>
     best(
       Float64Array.from(corpus, (entry) => score(query, entry)),

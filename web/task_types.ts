@@ -170,7 +170,7 @@ export interface Answer {
   end: number;
 }
 
-type AnswerOf<O> = O extends { top_k: 1 } ? Answer : O extends { top_k: number } ? Answer[] : Answer;
+type AnswerOf<O> = O extends { top_k: 1 } ? Answer | null : O extends { top_k: number } ? Answer[] : Answer | null;
 
 /** With `top_k` 1 (default) one answer, or null when the context has none; else a list. */
 export interface QuestionAnsweringPipeline extends TaskPipeline {

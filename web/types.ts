@@ -201,7 +201,9 @@ export interface FeatureExtractionPipeline extends Disposable_ {
   (texts: string | readonly string[], options: EmbedOptions & { precision: Exclude<OutputPrecision, 'float32'> }): Promise<QuantizedEmbeddings>; // prettier-ignore
   (texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   /** As sentence-transformers': with the model's prompt named `'query'` (`'document'`), or none, where options say nothing of prompts. */
+  encode_query(texts: string | readonly string[], options: EmbedOptions & { precision: Exclude<OutputPrecision, 'float32'> }): Promise<QuantizedEmbeddings>; // prettier-ignore
   encode_query(texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+  encode_document(texts: string | readonly string[], options: EmbedOptions & { precision: Exclude<OutputPrecision, 'float32'> }): Promise<QuantizedEmbeddings>; // prettier-ignore
   encode_document(texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
   readonly task: 'feature-extraction';
   /** The model's tokenizer. It belongs to this pipeline: its own `dispose()` does nothing. With `worker`: an `UnsupportedError`. */

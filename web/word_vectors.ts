@@ -147,7 +147,7 @@ export class WordVectors {
 
   /** Words by their cosine with the mean of the positive directions and the negative ones turned round: a word's neighbours, or analogies. */
   most_similar(wanted: string | MostSimilarOptions): Neighbour[] {
-    const options = typeof wanted === 'string' ? { positive: wanted } : wanted;
+    const options = typeof wanted === 'string' ? { positive: wanted } : (wanted ?? {});
     const { positive, negative, without, topn, count } = this.query('WordVectors.most_similar', options);
     const mean = new Float64Array(this.vector_size);
     const add = (wanted: string | ArrayLike<number>, sign: number) =>

@@ -89,6 +89,19 @@ describe('Classifier', () => {
     }
   });
 
+  it('leaves scores as they come where its examples tell no temperature', async () => {
+    const vectors = rows([1, 0, 0, 1], 2);
+    const fit = (labels: string[], held: string[]) =>
+      Classifier.fit(none, vectors, labels, { validation: { texts: vectors, labels: held } });
+    const same = await Classifier.fit(none, rows([1, 1], 1), ['a', 'b'], {
+      validation: { texts: rows([1, 1], 1), labels: ['a', 'b'] },
+    });
+    expect(same.temperature).toBe(1); // every score is a half
+    const wrong = await fit(['a', 'b'], ['b', 'a']);
+    expect([wrong.temperature, wrong.report!.accuracy]).toEqual([1, 0]);
+    expect((await fit(['a', 'b'], ['a', 'b'])).temperature).toBeLessThan(1);
+  });
+
   it('trains a perceptron where a line cannot part the labels', async () => {
     const points = Array.from({ length: 200 }, (_, i) => [Math.sin(i * 1.7), Math.cos(i * 2.9)] as const);
     const labels = points.map(([x, y]) => (x * y > 0 ? 'same' : 'other'));
@@ -197,7 +210,12 @@ describe('Classifier', () => {
       'InputError',
       /a string at index 0/,
     );
-    await expectError(fit({ validation: 9 }), 'InputError', /from 2 to 8 folds/);
+    await expectError(fit({ validation: 9 }), 'InputError', /from 2 to 4 folds \(no label has more examples\)/);
+    await expectError(
+      Classifier.fit(none, rows([1, 2], 1), ['a', 'b'], { validation: 2 }),
+      'InputError',
+      /two examples of a label at least/,
+    );
     await expectError(fit({ validation: true }), 'InputError');
     await expectError(
       fit({ validation: { texts: vectors, labels: labels.map(() => 'z') } }),

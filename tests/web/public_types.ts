@@ -32,7 +32,7 @@ export async function models(
   const index: number | undefined = (await ner('a'))[0]?.index;
   const group: string | undefined = (await ner(['a'], { aggregation_strategy: 'max', stride: 3 }))[0]?.[0]?.entity_group;
   const answer = await pipeline('question-answering', model);
-  const start: number = (await answer('a', 'b', { max_answer_len: 3 })).start;
+  const start: number | undefined = (await answer('a', 'b', { max_answer_len: 3 }))?.start;
   const answers: number = (await answer({ question: 'a', context: 'b' }, { top_k: 3 })).length;
   const classifier = await Classifier.fit(await pipeline('feature-extraction', model), ['a', 'b'], ['x', 'y'], { validation: 2 });
   void [score, lists, index, group, start, answers, classifier.report?.accuracy];

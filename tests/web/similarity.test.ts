@@ -52,6 +52,22 @@ describe('semantic_search', () => {
     expect(semantic_search([[1, 0]], [])).toEqual([[]]);
   });
 
+  it('puts rows with NaN last, whatever their number', () => {
+    const rows = [[NaN, 1], [0, 1], [1, NaN], [1, 0], [NaN, NaN]]; // prettier-ignore
+    for (let top_k = 1; top_k <= 5; ++top_k) {
+      const [hits] = semantic_search([1, 0], rows, { top_k });
+      expect(hits?.map((hit) => hit.corpus_id)).toEqual([3, 1, 0, 2, 4].slice(0, top_k));
+    }
+  });
+
+  it('gives no cosine beyond 1', () => {
+    for (let i = 1; i < 200; ++i) {
+      const vector = Array.from({ length: 64 }, (_, j) => Math.sin(i * j + i));
+      expect(cos_sim(vector, vector)).toBeLessThanOrEqual(1);
+      expect(semantic_search(vector, [vector])[0]?.[0]?.score).toBeLessThanOrEqual(1);
+    }
+  });
+
   it('takes another score function', () => {
     const [byDot] = semantic_search([1, 1], corpus, { top_k: 1, score_function: dot_score });
     expect(byDot).toEqual([{ corpus_id: 1, score: 5 }]);

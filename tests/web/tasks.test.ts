@@ -127,6 +127,12 @@ describe('a checkpoint without the head that a task needs', () => {
 });
 
 describe('zero-shot-classification', () => {
+  it('is refused by a model whose labels are others', async () => {
+    const classify = await pipeline('zero-shot-classification', headFiles('sequence', { label2id: { bad: 0, fair: 1, good: 2 } }));
+    await expectError(classify('a film', ['sport', 'cinema']), 'UnsupportedError', /begins with 'entail', found bad, fair, good/);
+    await classify.dispose();
+  });
+
   it('equals Python', async () => {
     const classify = await pipeline('zero-shot-classification', headFiles('sequence'));
     for (const one of cases['zero-shot-classification'] as Case[]) {

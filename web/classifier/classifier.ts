@@ -129,14 +129,15 @@ async function crossValidate(data: Data, folds: number, seed: number, train: Tra
   return { logits, labels: data.labels };
 }
 
-function takeFolds(validation: unknown, examples: number): number {
+function takeFolds(validation: unknown, labels: readonly string[]): number {
   if (validation === undefined || validation === null) return 0;
   if (typeof validation === 'object' && 'texts' in validation && 'labels' in validation) return 0;
-  if (Number.isInteger(validation) && (validation as number) >= 2 && (validation as number) <= examples)
-    return validation as number;
-  throw new InputError(
-    `${where}: option 'validation': expected from 2 to ${examples} folds, or { texts, labels }, found ${describe(validation)}`,
-  );
+  const counts = new Map<string, number>();
+  for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
+  const most = Math.max(...counts.values()); // where one label has them, a fold without another is that label's lack
+  if (Number.isInteger(validation) && (validation as number) >= 2 && (validation as number) <= most) return validation as number;
+  const folds = most < 2 ? 'two examples of a label at least for folds' : `from 2 to ${most} folds (no label has more examples)`;
+  throw new InputError(`${where}: option 'validation': expected ${folds}, or { texts, labels }, found ${describe(validation)}`);
 }
 
 function makeTrainer(options: ClassifierOptions): Train {
@@ -163,7 +164,7 @@ export async function fitClassifier(embed: Embedder, texts: Examples, labels: re
   checkLabels(texts, labels);
   const { validation, embed_options } = options;
   const signal = options.signal ?? undefined;
-  const folds = takeFolds(validation, labels.length);
+  const folds = takeFolds(validation, labels);
   const names = [...new Set(labels)].sort();
   if (names.length < 2) throw new InputError(`${where}: labels: expected two different ones at least, found ${names.length}`);
   const train = makeTrainer(options);

@@ -13,11 +13,13 @@ const rowsOf = ({ logits, labels }: Judged) => {
   return Array.from(labels, (_, i) => logits.subarray(i * width, (i + 1) * width));
 };
 
+const kMost = 50;
+
 /**
  * The temperature that logits are to be divided by so that their probabilities are as likely as they can be (Guo et al., arXiv
  * 1706.04599): the least of a function of one variable, by golden sections of its logarithm in [1/50, 50]. Of n examples each
  * counts as wrong by 1 / (n + 2) (Laplace's rule of succession; Platt 1999 does so too), or a few that are all right would make
- * every answer certain.
+ * every answer certain. 1 where all are as likely, or where nothing is likelier than saying nothing.
  */
 export function findTemperature(judged: Judged): number {
   const rows = rowsOf(judged);
@@ -33,7 +35,7 @@ export function findTemperature(judged: Judged): number {
     }, 0);
   };
   const ratio = (Math.sqrt(5) - 1) / 2;
-  let [low, high] = [-Math.log(50), Math.log(50)];
+  let [low, high] = [-Math.log(kMost), Math.log(kMost)];
   let [a, b] = [high - ratio * (high - low), low + ratio * (high - low)];
   let [lossA, lossB] = [loss(a), loss(b)];
   while (high - low > 1e-6) {
@@ -47,7 +49,8 @@ export function findTemperature(judged: Judged): number {
       lossB = loss(b);
     }
   }
-  return Math.exp((low + high) / 2);
+  const best = (low + high) / 2;
+  return high < Math.log(kMost) && loss(best) < loss(0) ? Math.exp(best) : 1;
 }
 
 /** Mean gap between how sure and how right it was, over ten bins of how sure. */

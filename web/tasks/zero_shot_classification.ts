@@ -1,5 +1,5 @@
 // zero-shot-classification: which of the caller's own labels a text entails, by a model of natural-language inference.
-import { describe, InputError } from '../errors.js';
+import { describe, InputError, UnsupportedError } from '../errors.js';
 import type { Rules } from '../options.js';
 import { checkTexts } from '../texts.js';
 import type { ZeroShotOptions, ZeroShotResult } from '../task_types.js';
@@ -29,8 +29,14 @@ function takeLabels(where: string, labels: unknown): string[] {
   return list;
 }
 
-/** As Python: the first label that begins with "entail", else the last. */
+/** As Python: the first label that begins with "entail", else the last, but of labels without names alone (LABEL_0). */
 function entailmentOf({ label2id }: Config, labels: number): number {
+  const names = Object.keys(label2id ?? {});
+  if (names.some((name) => !/^(LABEL_\d+|entail.*)$/i.test(name)) && !names.some((name) => /^entail/i.test(name))) {
+    throw new UnsupportedError(
+      `zero-shot-classification: expected a model of natural-language inference, with a label that begins with 'entail', found ${names.join(', ')}`,
+    );
+  }
   const found = Object.entries(label2id ?? {}).find(([label]) => label.toLowerCase().startsWith('entail'))?.[1];
   return Number.isInteger(found) && (found as number) >= 0 && (found as number) < labels ? (found as number) : labels - 1;
 }
