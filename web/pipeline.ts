@@ -146,6 +146,11 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
 }
 
 async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: LoadOptions) {
+  if ((model ?? undefined) === undefined && (kAliases[task] ?? task) !== 'text-classification') {
+    throw new UnsupportedError(
+      `pipeline: '${task}' needs a model of its own: the one in the package serves 'feature-extraction' and 'sentiment-analysis'`,
+    );
+  }
   const { head, prepare, extend } = await loadTask(task);
   const engine = await loadEngine('pipeline', model, options, head);
   const pipe = async (...args: unknown[]) => {

@@ -21,7 +21,7 @@ const kTags: Record<TensorType, string> = {
   bool: 'Uint8Array',
 };
 
-function toData(type: TensorType, values: ArrayLike<number> | ArrayLike<bigint>): TensorData[TensorType] {
+function toData(type: TensorType, values: ArrayLike<number> | ArrayLike<bigint> | ArrayLike<boolean>): TensorData[TensorType] {
   const numbers = values as ArrayLike<number>;
   switch (type) {
     case 'float32':
@@ -29,7 +29,7 @@ function toData(type: TensorType, values: ArrayLike<number> | ArrayLike<bigint>)
     case 'int32':
       return Int32Array.from(numbers, Number);
     case 'int64':
-      return BigInt64Array.from(Array.from(values as ArrayLike<number | bigint>, BigInt));
+      return BigInt64Array.from(Array.from(values as ArrayLike<number | bigint | boolean>, BigInt));
     case 'int8':
       return Int8Array.from(numbers, Number);
     case 'uint8':
@@ -68,7 +68,7 @@ export class Tensor<T extends TensorType = TensorType> extends Rows {
   [row: number]: Tensor<T>;
 
   /** data: a typed array of that type is kept, not copied; anything else is converted. Its length must be the product of dims. */
-  constructor(type: T, data: ArrayLike<number> | ArrayLike<bigint>, dims: readonly number[]) {
+  constructor(type: T, data: ArrayLike<number> | ArrayLike<bigint> | ArrayLike<boolean>, dims: readonly number[]) {
     super();
     const tag = Object.hasOwn(kTags, type) ? kTags[type] : undefined;
     if (tag === undefined)

@@ -96,8 +96,13 @@ describe('the default model', () => {
   });
 
   it('says by name what it has no head for', async () => {
-    const error = await failure(pipeline('question-answering'));
-    expect(error.name).toBe('UnsupportedError');
+    for (const task of ['question-answering', 'ner', 'zero-shot-classification', 'text-generation'] as const) {
+      const error = await failure(pipeline(task));
+      expect([error.name, error.message]).toEqual([
+        'UnsupportedError',
+        expect.stringContaining(`'${task}' needs a model of its own`),
+      ]);
+    }
   });
 
   withData(`keeps its score on STS-B test${why}`, async () => {

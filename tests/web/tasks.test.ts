@@ -206,6 +206,11 @@ describe('fill-mask', () => {
       expectAnswer(await fill(one.args[0], one.options), one.answer, bound(one), JSON.stringify([one.args, one.options]));
     }
     await expectError(fill(['a [MASK]', 'no mask']), 'InputError', /text 1: expected the mask token \[MASK\]/);
+    await expectError(
+      fill(`${'the '.repeat(90)}[MASK]`),
+      'InputError',
+      /\[MASK\] in its first 48 tokens, which the model reads, found none/,
+    );
     await fill.dispose();
   });
 });

@@ -120,7 +120,8 @@ export const fillMask: Task<string, Options, Result> = {
       const [windows] = await predict(engine, [{ text }], seam, own, options.on_overflow);
       const window = windows?.[0] as Window;
       if (window.rows === 0) {
-        throw new InputError(`fill-mask: text ${own.first}: expected the mask token ${vocabulary.mask} in it, found none`);
+        const where = wasTruncated([window]) ? `its first ${window.ids.length} tokens, which the model reads` : 'it';
+        throw new InputError(`fill-mask: text ${own.first}: expected the mask token ${vocabulary.mask} in ${where}, found none`);
       }
       out.push({ fillings: fillingsOf(window, vocabulary, options, targets), truncated: wasTruncated([window]) });
     }
