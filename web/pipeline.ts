@@ -146,7 +146,7 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
 }
 
 async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: LoadOptions) {
-  if ((model ?? undefined) === undefined && (kAliases[task] ?? task) !== 'text-classification') {
+  if ((model === undefined || model === null) && (kAliases[task] ?? task) !== 'text-classification') {
     throw new UnsupportedError(
       `pipeline: '${task}' needs a model of its own: the one in the package serves 'feature-extraction' and 'sentiment-analysis'`,
     );

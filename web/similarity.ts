@@ -71,6 +71,8 @@ export function dot_score(a: Vector, b: Vector): number {
   return dot(first, second);
 }
 
+const cosineOfUnits = (a: Float64Array, b: Float64Array) => withinOne(dot(a, b));
+
 export const toUnit = (vector: Float64Array) => {
   const norm = Math.sqrt(dot(vector, vector));
   return norm === 0 ? vector : vector.map((x) => x / norm);
@@ -103,11 +105,7 @@ export function semantic_search(
   const custom = options?.score_function ?? undefined;
   const isCosine = custom === undefined || (custom as unknown) === cos_sim;
   if (isCosine) [queries, corpus] = [queries.map(toUnit), corpus.map(toUnit)];
-  const score = isCosine
-    ? (a: Float64Array, b: Float64Array) => withinOne(dot(a, b))
-    : (custom as unknown) === dot_score
-      ? dot
-      : custom;
+  const score = isCosine ? cosineOfUnits : (custom as unknown) === dot_score ? dot : custom;
   return queries.map((query) =>
     best(
       Float64Array.from(corpus, (entry) => score(query, entry)),

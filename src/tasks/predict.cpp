@@ -30,10 +30,12 @@ Result<void> encode_all(const Engine& engine, std::span<const std::u16string_vie
 // The tokens of a batch that the head runs on.
 std::vector<std::int32_t> head_tokens(HeadKind kind, const Batch& batch, std::optional<std::int32_t> at_id) {
   std::vector<std::int32_t> tokens;
-  for (std::size_t i = 0; kind == HeadKind::kSequence && i + 1 < batch.seq_start.size(); ++i) {
-    if (batch.seq_start[i] < batch.seq_start[i + 1]) tokens.push_back(batch.seq_start[i]);
+  if (kind == HeadKind::kSequence) {
+    for (std::int64_t i = 0; i < batch.batch(); ++i) {
+      if (batch.seq_start[i] < batch.seq_start[i + 1]) tokens.push_back(batch.seq_start[i]);
+    }
+    return tokens;
   }
-  if (kind == HeadKind::kSequence) return tokens;
   for (std::size_t t = 0; t < batch.input_ids.size(); ++t) {
     if (!at_id || batch.input_ids[t] == *at_id) tokens.push_back(static_cast<std::int32_t>(t));
   }

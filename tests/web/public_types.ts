@@ -1,6 +1,6 @@
 // Compiled by `npm run check`, never run: what the public types must allow, and what they must refuse.
-import { AutoModel, AutoTokenizer, Classifier, env, NetworkError, pipeline, semantic_search, WattnError } from 'wattn';
-import type { Embeddings, ModelSpecifier, Span, Tensor } from 'wattn';
+import { AutoModel, AutoTokenizer, Classifier, env, NetworkError, pipeline, semantic_search, Tensor, WattnError } from 'wattn';
+import type { Embeddings, ModelSpecifier, Span } from 'wattn';
 
 export async function models(
   input: HTMLInputElement,
@@ -33,6 +33,9 @@ export async function models(
   const group: string | undefined = (await ner(['a'], { aggregation_strategy: 'max', stride: 3 }))[0]?.[0]?.entity_group;
   const answer = await pipeline('question-answering', model);
   const start: number | undefined = (await answer('a', 'b', { max_answer_len: 3 }))?.start;
+  const quantised: 'int8' | 'uint8' = (await (await pipeline('feature-extraction', model)).encode_query('a', { precision: 'int8' }))
+    .type;
+  void [quantised, new Tensor('bool', [true, false], [2])];
   const answers: number = (await answer({ question: 'a', context: 'b' }, { top_k: 3 })).length;
   const classifier = await Classifier.fit(await pipeline('feature-extraction', model), ['a', 'b'], ['x', 'y'], { validation: 2 });
   void [score, lists, index, group, start, answers, classifier.report?.accuracy];

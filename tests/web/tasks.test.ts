@@ -194,7 +194,11 @@ describe('question-answering', () => {
       { top_k: 2 },
     );
     expect(both[1]).toEqual([]);
+    expect(await answer('What?', '')).toBe(null);
+    expect(await answer([] as string[], 'The birds.')).toEqual([]);
+    expect(await answer([])).toEqual([]);
     await expectError(answer('Who?' as never), 'InputError', /expected a question and a context/);
+    await expectError(answer({ question: 'Who?', context: 'The birds.' }, 'x' as never), 'InputError', /options, found 'x'/);
     await answer.dispose();
   });
 });

@@ -76,6 +76,7 @@ describe('WordVectors', () => {
   it('names what is wrong', async () => {
     await expectError(() => vectors.most_similar('tree'), 'InputError', /'tree' is not among the 8 words/);
     await expectError(() => vectors.most_similar({}), 'InputError', /expected words in 'positive' or 'negative'/);
+    await expectError(() => vectors.most_similar(undefined as never), 'InputError', /expected words in 'positive' or 'negative'/);
     await expectError(() => vectors.most_similar({ positive: [[1]] }), 'InputError', /a word or 3 numbers/);
     await expectError(() => vectors.doesnt_match([]), 'InputError', /expected words, found none/);
     await expectError(() => WordVectors.load('the 0.1 0.2\n'), 'ModelFormatError', /first line 'words size'.*GloVe/);

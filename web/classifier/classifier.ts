@@ -134,7 +134,7 @@ function takeFolds(validation: unknown, labels: readonly string[]): number {
   if (typeof validation === 'object' && 'texts' in validation && 'labels' in validation) return 0;
   const counts = new Map<string, number>();
   for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
-  const most = Math.max(...counts.values()); // where one label has them, a fold without another is that label's lack
+  const most = [...counts.values()].reduce((a, b) => Math.max(a, b), 0); // a label with fewer is missing in some folds
   if (Number.isInteger(validation) && (validation as number) >= 2 && (validation as number) <= most) return validation as number;
   const folds = most < 2 ? 'two examples of a label at least for folds' : `from 2 to ${most} folds (no label has more examples)`;
   throw new InputError(`${where}: option 'validation': expected ${folds}, or { texts, labels }, found ${describe(validation)}`);

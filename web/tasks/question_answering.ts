@@ -122,10 +122,9 @@ export const questionAnswering: Task<QuestionContext, Options, Answer[]> = {
   prepare(args) {
     const where = 'question-answering';
     // (question, context, options), or ({ question, context }, options).
-    const [question, context, given] =
-      typeof args[0] === 'string' || typeof args[1] === 'string' || typeof (args[0] as string[])?.[0] === 'string'
-        ? args
-        : [args[0], undefined, args[1]];
+    const [first] = [args[0]].flat();
+    const isApart = typeof first === 'string' || (first === undefined && (typeof args[1] === 'string' || Array.isArray(args[1])));
+    const [question, context, given] = isApart ? args : [args[0], undefined, args[1]];
     const { options, signal } = takeOptions<QuestionAnsweringOptions>(where, given, kRules);
     const top_k = takeTopK(where, given, 1);
     const { items, single } = takeItems(where, question, context);

@@ -31,13 +31,13 @@ function takeLabels(where: string, labels: unknown): string[] {
 
 /** As Python: the first label that begins with "entail", else the last, but of labels without names alone (LABEL_0). */
 function entailmentOf({ label2id }: Config, labels: number): number {
+  const found = Object.entries(label2id ?? {}).find(([label]) => label.toLowerCase().startsWith('entail'))?.[1];
   const names = Object.keys(label2id ?? {});
-  if (names.some((name) => !/^(LABEL_\d+|entail.*)$/i.test(name)) && !names.some((name) => /^entail/i.test(name))) {
+  if (found === undefined && names.some((name) => !/^LABEL_\d+$/.test(name))) {
     throw new UnsupportedError(
       `zero-shot-classification: expected a model of natural-language inference, with a label that begins with 'entail', found ${names.join(', ')}`,
     );
   }
-  const found = Object.entries(label2id ?? {}).find(([label]) => label.toLowerCase().startsWith('entail'))?.[1];
   return Number.isInteger(found) && (found as number) >= 0 && (found as number) < labels ? (found as number) : labels - 1;
 }
 
