@@ -1,4 +1,5 @@
-// exp, erf and the activations, on any vector of vec_*.h. Our own polynomials, so that no libm decides a bit.
+// exp, erf and the activations, on any vector of vec_*.h. Our own polynomials, so that no libm decides a bit; by halves that do
+// not wait for each other (Estrin's scheme), as each step of Horner's waits for the one before.
 #pragma once
 
 #include "kernels/kernels.h"
@@ -19,7 +20,7 @@ template <class V>
 typename V::F32 exp_vec(typename V::F32 x) {
   using F32 = typename V::F32;
   static constexpr float kConstants[] = {88.0f,          1.44269504f,      // 1 / ln 2
-                                         12582912.0f,                      // 1.5 * 2^23 rounds to whole
+                                         12583039.0f,                      // 1.5 * 2^23 rounds to whole; 127: pow2_of_biased
                                          0.693359375f,   -2.12194440e-4f,  // ln 2 in two parts; n times the first is exact
                                          0.00138146104f, 0.00836871006f,  0.0416683890f, 0.166665211f, 0.499999940f,  // q
                                          1.0f,           -87.3f};
@@ -29,12 +30,11 @@ typename V::F32 exp_vec(typename V::F32 x) {
   const F32 n = V::sub(biased, V::splat_at(c + 2));
   F32 r = V::sub(bounded, V::mul(n, V::splat_at(c + 3)));
   r = V::sub(r, V::mul(n, V::splat_at(c + 4)));
-  F32 q = V::splat_at(c + 5);
-  q = V::madd(q, r, V::splat_at(c + 6));
-  q = V::madd(q, r, V::splat_at(c + 7));
-  q = V::madd(q, r, V::splat_at(c + 8));
-  q = V::madd(q, r, V::splat_at(c + 9));
-  const F32 e_r = V::add(V::madd(q, V::mul(r, r), r), V::splat_at(c + 10));
+  const F32 r2 = V::mul(r, r);
+  const F32 q_01 = V::madd(V::splat_at(c + 8), r, V::splat_at(c + 9));
+  const F32 q_23 = V::madd(V::splat_at(c + 6), r, V::splat_at(c + 7));
+  const F32 q = V::madd(V::madd(V::splat_at(c + 5), r2, q_23), r2, q_01);
+  const F32 e_r = V::add(V::madd(q, r2, r), V::splat_at(c + 10));
   return V::zero_where_less(V::mul(e_r, V::pow2_of_biased(biased)), x, V::splat_at(c + 11));
 }
 
@@ -49,11 +49,15 @@ typename V::F32 erf_vec(typename V::F32 x) {
   const float* c = opaque(kConstants);
   const F32 z = V::max(V::min(x, V::splat_at(c)), V::splat_at(c + 1));
   const F32 u = V::mul(z, z);
-  F32 p = V::splat_at(c + 2);
-  for (int i = 3; i < 8; ++i) p = V::madd(p, u, V::splat_at(c + i));
-  F32 q = V::splat_at(c + 8);
-  for (int i = 9; i < 14; ++i) q = V::madd(q, u, V::splat_at(c + i));
-  return V::div(V::mul(z, p), q);
+  const F32 u2 = V::mul(u, u);
+  // k: the coefficients of u^5, u^4, .. 1.
+  const auto polynomial = [&](const float* k) __attribute__((always_inline)) {
+    const F32 k_01 = V::madd(V::splat_at(k + 4), u, V::splat_at(k + 5));
+    const F32 k_23 = V::madd(V::splat_at(k + 2), u, V::splat_at(k + 3));
+    const F32 k_45 = V::madd(V::splat_at(k), u, V::splat_at(k + 1));
+    return V::madd(V::madd(k_45, u2, k_23), u2, k_01);
+  };
+  return V::div(V::mul(z, polynomial(c + 2)), polynomial(c + 8));
 }
 
 // gelu(x) = x / 2 * (1 + erf(x / sqrt 2)), arXiv 1606.08415.

@@ -43,16 +43,10 @@ std::int64_t padded_depth(std::int64_t k) {
 }
 
 // What follows is done by vectors, not left to a compiler: all-MiniLM-L6-v2 loaded 60 ms later so, in WebAssembly.
-using FourFloats = float __attribute__((vector_size(16)));
 using FourInts = std::int32_t __attribute__((vector_size(16)));
 using FourShorts = std::int16_t __attribute__((vector_size(8)));
 using FourBytes = std::int8_t __attribute__((vector_size(4)));
 
-inline FourFloats four_at(const float* values) {
-  FourFloats out;
-  std::memcpy(&out, values, sizeof out);
-  return out;
-}
 inline FourFloats larger(FourFloats a, FourFloats b) { return a < b ? b : a; }
 inline float largest_of(FourFloats x) { return std::max(std::max(x[0], x[1]), std::max(x[2], x[3])); }
 

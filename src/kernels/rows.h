@@ -54,12 +54,16 @@ void softmax_rows_body(float* x, std::int64_t rows, std::int64_t cols, std::int6
 
     const F32 max_vec = V::splat(max);
     F32 sum = V::splat(0.0f);
-    for_each_step<V>(cols, [&](std::int64_t at, int count) {
-      F32 e = exp_vec<V>(V::sub(load_step<V>(row + at, count), max_vec));
-      store_step<V>(row + at, e, count);
-      if (count != V::kLanes) e = V::load_partial(row + at, count);  // lanes past the end count nothing
+    // No lambda: V8 kept sum in memory, as what it refers to.
+    for (j = 0; j + V::kLanes <= cols; j += V::kLanes) {
+      const F32 e = exp_vec<V>(V::sub(V::load(row + j), max_vec));
+      V::store(row + j, e);
       sum = V::add(sum, e);
-    });
+    }
+    if (const int count = static_cast<int>(cols - j); count > 0) {
+      V::store_partial(row + j, exp_vec<V>(V::sub(V::load_partial(row + j, count), max_vec)), count);
+      sum = V::add(sum, V::load_partial(row + j, count));  // lanes past the end count nothing
+    }
     const F32 scale = V::splat(1.0f / V::sum(sum));
     for_each_step<V>(
         cols, [&](std::int64_t at, int count) { store_step<V>(row + at, V::mul(load_step<V>(row + at, count), scale), count); });

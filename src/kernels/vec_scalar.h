@@ -73,9 +73,9 @@ struct VecScalar {
     for (int i = 0; i < 4; ++i) x.lane[i] = test.lane[i] < bound.lane[i] ? 0.0f : x.lane[i];
     return x;
   }
-  // 2^n from n + 1.5 * 2^23, n whole in [-126, 127]: the low bits of that float are n.
+  // 2^n from n + 127 + 1.5 * 2^23, n whole in [-126, 127]: the low bits of that float are the exponent of 2^n as floats hold it.
   static F32 pow2_of_biased(F32 biased) {
-    for (float& x : biased.lane) x = std::bit_cast<float>((std::bit_cast<std::uint32_t>(x) << 23) + 0x3F800000u);
+    for (float& x : biased.lane) x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) << 23);
     return biased;
   }
 
