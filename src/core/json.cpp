@@ -212,8 +212,7 @@ class Builder {
 
 // Whether text is JSON, all of it. Depth costs the reader memory and no stack.
 bool read_into(JsonDocument& document, std::string_view text) {
-  constexpr unsigned kFlags =
-      rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
+  constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
   if (text.size() > UINT32_MAX) return false;  // RapidJSON counts so far
   if (!is_utf8(text)) return false;            // at once, which is quicker than character by character
   Builder builder(document, text.find("\\u") != std::string_view::npos);

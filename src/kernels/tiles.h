@@ -59,8 +59,8 @@ template <class V>
 [[gnu::noinline]] void activate_tile(Activation activation, float* c, std::int64_t c_stride, int rows, int count) {
   with_activation<V>(activation, [&](auto activate) {
     for (int r = 0; r < rows; ++r, c += c_stride) {
-      for_each_long_step<V>(
-          count, [&](std::int64_t j, int lanes) { store_step<V>(c + j, activate(load_step<V>(c + j, lanes)), lanes); });
+      for_each_long_step<V>(count,
+                            [&](std::int64_t j, int lanes) { store_step<V>(c + j, activate(load_step<V>(c + j, lanes)), lanes); });
     }
   });
 }

@@ -170,7 +170,7 @@ TEST(Embed, HasTheSameBitsInEveryBuild) {
   const std::vector<std::u16string> texts = mixed_texts();
   const auto result = embed(*engine.value(), std::vector<std::u16string_view>(texts.begin(), texts.end()), {});
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(hash_of(result.value().data), 0x4d13d9601d051f46u);
+  EXPECT_EQ(hash_of(result.value().data), 0x082fc6f24575e547u);
 }
 
 TEST(Embed, HasTheSameBitsFromAGgufFileOfTheSameWeights) {
@@ -249,7 +249,7 @@ TEST(Embed, HasTheSameBitsInEveryBuildOnTheRealMiniLm) {
   const std::vector<std::u16string> texts = mixed_texts();
   const auto result = embed(*engine.value(), std::vector<std::u16string_view>(texts.begin() + 15, texts.begin() + 21), {});
   ASSERT_TRUE(result.ok());
-  EXPECT_EQ(hash_of(result.value().data), 0x314ad39d89217984u);
+  EXPECT_EQ(hash_of(result.value().data), 0x3e28aecb7b10f5c0u);
 }
 
 TEST(Embed, WithoutPoolingGivesAVectorAToken) {
