@@ -154,7 +154,10 @@ describe('embed', () => {
     Object.defineProperty(performance, 'now', { value: () => (clock += 50), configurable: true });
     try {
       let turns = 0;
-      const tick = () => (timer = setTimeout(tick, 0, ++turns));
+      const tick = (): void => {
+        ++turns;
+        timer = setTimeout(tick);
+      };
       let timer = setTimeout(tick);
       const all = await embed(texts);
       clearTimeout(timer);
