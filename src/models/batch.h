@@ -10,16 +10,33 @@ namespace wattn {
 struct Batch {
   std::vector<std::int32_t> input_ids;       // [tokens]
   std::vector<std::int32_t> token_type_ids;  // [tokens]
-  std::vector<std::int32_t> position_ids;    // [tokens] 0, 1, 2, ... in each sequence
+  std::vector<std::int32_t> position_ids;    // [tokens] 0, 1, 2, ... in each sequence; in a slot they go on from what it holds
   std::vector<std::int32_t> seq_start{0};    // [batch + 1]
+  std::vector<std::int32_t> slots;           // [batch] of the cache that each sequence goes on in; empty: nothing is kept
+  std::vector<std::int32_t> sources;         // [batch] slots of the cross keys and values; empty without cross attention
 
   std::int64_t tokens() const { return seq_start.back(); }
   std::int64_t batch() const { return static_cast<std::int64_t>(seq_start.size()) - 1; }
+  std::int64_t length(std::int64_t i) const { return seq_start[i + 1] - seq_start[i]; }
 
   void add_sequence(std::span<const std::int32_t> ids, std::span<const std::int32_t> type_ids) {
-    input_ids.insert(input_ids.end(), ids.begin(), ids.end());
     token_type_ids.insert(token_type_ids.end(), type_ids.begin(), type_ids.end());
-    for (std::size_t i = 0; i < ids.size(); ++i) position_ids.push_back(static_cast<std::int32_t>(i));
+    add_ids(ids, 0);
+  }
+  // Tokens that go on from position in a slot.
+  void add_to_slot(std::int32_t slot, std::int32_t position, std::span<const std::int32_t> ids) {
+    slots.push_back(slot);
+    add_ids(ids, position);
+  }
+  void clear() {
+    for (auto* list : {&input_ids, &token_type_ids, &position_ids, &slots, &sources}) list->clear();
+    seq_start.resize(1);
+  }
+
+ private:
+  void add_ids(std::span<const std::int32_t> ids, std::int32_t position) {
+    input_ids.insert(input_ids.end(), ids.begin(), ids.end());
+    for (std::size_t i = 0; i < ids.size(); ++i) position_ids.push_back(position++);
     seq_start.push_back(static_cast<std::int32_t>(input_ids.size()));
   }
 };

@@ -1,0 +1,86 @@
+// Fields: typed reads of the members of one JSON object, with one error for all of them. Every configuration goes through it.
+#pragma once
+
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "core/json.h"
+#include "core/result.h"
+
+namespace wattn {
+
+// Reads never fail on the spot: the first error is kept, later reads return defaults, and the caller asks ok() once, before it uses
+// what it read. Errors name the file, the path, what was expected and what was found.
+class Fields {
+ public:
+  // Any members are allowed: config.json carries many that mean nothing to inference.
+  explicit Fields(JsonRef json);
+  // A member that is neither "type" nor one of the keys is an UnsupportedError.
+  Fields(JsonRef json, std::initializer_list<std::string_view> keys);
+
+  bool ok() const { return error_.code == ErrorCode::kOk; }
+  const Error& error() const { return error_; }
+  Result<void> result() const { return ok() ? Result<void>() : Result<void>(error_); }
+  void fail(Error error);
+  // A ModelFormatError: "<path of key>: expected <expected>, found <what is there>".
+  void mismatch(std::string_view key, std::string_view expected) { fail(json_[key].mismatch(expected)); }
+  // The same as an UnsupportedError.
+  void unsupported(std::string_view key, std::string_view expected);
+
+  JsonRef json() const { return json_; }
+  JsonRef operator[](std::string_view key) const { return json_[key]; }
+  bool has(std::string_view key) const { return !json_[key].is_null(); }  // absent and null alike mean no
+
+  bool boolean(std::string_view key) { return take(json_[key].as_bool()); }
+  bool boolean_or(std::string_view key, bool fallback) { return take(json_[key].as_bool_or(fallback)); }
+  std::string_view string(std::string_view key) { return take(json_[key].as_string()); }
+  std::string_view string_or(std::string_view key, std::string_view fallback) { return take(json_[key].as_string_or(fallback)); }
+  char32_t character(std::string_view key);  // a string of one code point
+  // A whole number in [1, most]; the second form returns fallback where the member is absent or null.
+  std::int64_t size(std::string_view key, std::int64_t most);
+  std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t fallback);
+  // A number in (0, most]; fallback where it is absent or null.
+  double number_or(std::string_view key, double fallback, double most);
+  std::int32_t id(std::string_view key) { return id(json_[key]); }
+  std::int32_t id(JsonRef value);       // a token id or type id: a whole number from 0 to 2^31 - 1
+  JsonRef array(std::string_view key);  // refers to nothing, of size 0, when it is no array
+
+  // One of the table's words: {{"gelu", Activation::kGelu}, ...}. An absent member is fallback_word where that is not empty.
+  template <class T, std::size_t N>
+  T choice(std::string_view key, const std::pair<std::string_view, T> (&table)[N], std::string_view fallback_word = {}) {
+    const std::string_view word = fallback_word.empty() ? string(key) : string_or(key, fallback_word);
+    if (!ok()) return table[0].second;
+    std::string known;
+    for (const auto& [name, value] : table) {
+      if (name == word) return value;
+      known += (known.empty() ? "\"" : ", \"") + std::string(name) + "\"";
+    }
+    unsupported(key, "one of " + known);
+    return table[0].second;
+  }
+
+  // An UnsupportedError unless the member is absent, null or this value.
+  void expect(std::string_view key, bool only);
+  void expect(std::string_view key, std::int64_t only);
+  void expect(std::string_view key, int only) { expect(key, static_cast<std::int64_t>(only)); }
+  void expect(std::string_view key, const char* only);
+  // An UnsupportedError unless the member is absent, null, or an empty object or array.
+  void absent(std::string_view key);
+
+  // The value of a result, or a default one when it is an error.
+  template <class T>
+  T take(Result<T> result) {
+    if (result.ok()) return std::move(result).value();
+    fail(result.error());
+    return T{};
+  }
+
+ private:
+  JsonRef json_;
+  Error error_;
+};
+
+}  // namespace wattn
