@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -23,7 +25,11 @@ struct SlotList {
                        std::copy(row, row + size, values);
                      }});
   }
-  // The first skipped rows of the checkpoint's table are not ours.
+  void matrix(const std::string& name, std::int64_t rows, std::int64_t width, bool required,
+              std::function<void(std::int64_t row, const float* values)> write_row) {
+    slots.push_back({name + ".weight", {rows, width}, required, std::move(write_row)});
+  }
+  // The checkpoint's table has `skipped` more rows at its beginning, which are not used.
   void table(const std::string& name, const Embedding& embedding, std::int64_t skipped = 0) {
     slots.push_back({name + ".weight",
                      {skipped + embedding.rows, embedding.hidden},
@@ -51,6 +57,35 @@ struct SlotList {
                        set_weight_row(layer, first + i, row);
                      }});
     if (bias) vector(name + ".bias", layer.bias + first, out, required);
+  }
+  // The same from a matrix that the checkpoint stores as [in, out]: its rows are kept until the last one has arrived.
+  void transposed_linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias) {
+    const auto kept = std::make_shared<std::vector<float>>();
+    matrix(name, layer.in, out, true, [=](std::int64_t i, const float* row) {
+      if (i == 0) kept->reserve(static_cast<std::size_t>(layer.in * out));
+      kept->insert(kept->end(), row, row + out);
+      if (i + 1 < layer.in) return;
+      std::vector<float> column(static_cast<std::size_t>(layer.in));
+      for (std::int64_t j = 0; j < out; ++j) {
+        for (std::int64_t k = 0; k < layer.in; ++k) column[k] = (*kept)[k * out + j];
+        set_weight_row(layer, first + j, column.data());
+      }
+      *kept = {};
+    });
+    if (bias) vector(name + ".bias", layer.bias + first, out);
+  }
+  // The same from a matrix of heads whose rows alternate between the first and the second half of each head.
+  void rope_permuted_linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out,
+                            std::int64_t head_dim, bool bias) {
+    const auto target = [=](std::int64_t i) {
+      const std::int64_t at = i % head_dim;
+      return first + i - at + at % 2 * (head_dim / 2) + at / 2;
+    };
+    matrix(name, out, layer.in, true, [=](std::int64_t i, const float* row) { set_weight_row(layer, target(i), row); });
+    if (!bias) return;
+    slots.push_back({name + ".bias", {out}, true, [=](std::int64_t, const float* row) {
+                       for (std::int64_t i = 0; i < out; ++i) layer.bias[target(i)] = row[i];
+                     }});
   }
   // A whole Linear whose halves come in the other order.
   void swapped_linear(const std::string& name, const Linear& layer, bool bias) {

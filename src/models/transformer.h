@@ -44,6 +44,8 @@ struct CrossKv {
   std::vector<std::int32_t> lengths;  // [slots] tokens of each source
 };
 
+struct SlotList;
+
 class Transformer {
  public:
   // Allocates all weights in kernel layout, zero-initialised; loading fills them through weight_slots(). type: how matrices and
@@ -138,6 +140,9 @@ class Transformer {
   void take_weights(Arena& arena);
   void take_layer(Arena& arena, TransformerLayer& layer);
   void take_position_weights(Arena& arena);
+  void add_word_slots(SlotList& list, const TransformerNames& names) const;
+  void add_embedding_slots(SlotList& list, const TransformerNames& names, bool is_gguf) const;
+  void add_layer_slots(SlotList& list, const TransformerNames& names, std::size_t layer, bool is_gguf) const;
   Workspace take_workspace(Arena& arena, const WorkspaceSize& size) const;
   void embed_tokens(const Pass& pass, float* hidden) const;
   void add_positions_after_padding(const Batch& batch, float* out) const;

@@ -23,15 +23,6 @@ void fill_rotary(const Rotary& rotary, std::int64_t positions, const F& frequenc
   }
 }
 
-template <class F>
-Rotary take_rotary_of(Arena& arena, std::int64_t positions, std::int64_t head_dim, const F& frequency) {
-  Rotary rotary{head_dim / 2, nullptr, nullptr};
-  rotary.cos = arena.take<float>(positions * rotary.half);
-  rotary.sin = arena.take<float>(positions * rotary.half);
-  if (!arena.measuring()) fill_rotary(rotary, positions, frequency);
-  return rotary;
-}
-
 float usual_frequency(std::int64_t j, std::int64_t head_dim, double theta) {
   const float exponent = static_cast<float>(2 * j) / static_cast<float>(head_dim);
   return 1.0f / static_cast<float>(pow64(theta, exponent));
@@ -50,6 +41,10 @@ float llama3_frequency(float frequency, const RopeScaling& scaling) {
 }
 
 float scaled_frequency(std::int64_t j, std::int64_t head_dim, const RopeScaling& scaling) {
+  if (scaling.type == RopeScaling::Type::kNtk) {
+    const auto scale = static_cast<float>(pow64(scaling.factor, 2.0 / static_cast<double>(head_dim)));
+    return usual_frequency(j, head_dim, scaling.theta * scaling.factor) / scale;
+  }
   const float frequency = usual_frequency(j, head_dim, scaling.theta);
   if (scaling.type == RopeScaling::Type::kLinear) return frequency / static_cast<float>(scaling.factor);
   return scaling.type == RopeScaling::Type::kLlama3 ? llama3_frequency(frequency, scaling) : frequency;
@@ -57,14 +52,13 @@ float scaled_frequency(std::int64_t j, std::int64_t head_dim, const RopeScaling&
 
 }  // namespace
 
-Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, double theta, double ntk_factor) {
-  const auto scale = static_cast<float>(pow64(ntk_factor, 2.0 / static_cast<double>(head_dim)));
-  return take_rotary_of(arena, positions, head_dim,
-                        [&](std::int64_t j) { return usual_frequency(j, head_dim, theta * ntk_factor) / scale; });
-}
-
-Rotary take_scaled_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling) {
-  return take_rotary_of(arena, positions, head_dim, [&](std::int64_t j) { return scaled_frequency(j, head_dim, scaling); });
+Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling) {
+  Rotary rotary{head_dim / 2, nullptr, nullptr};
+  rotary.cos = arena.take<float>(positions * rotary.half);
+  rotary.sin = arena.take<float>(positions * rotary.half);
+  if (arena.measuring()) return rotary;
+  fill_rotary(rotary, positions, [&](std::int64_t j) { return scaled_frequency(j, head_dim, scaling); });
+  return rotary;
 }
 
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors) {
@@ -76,11 +70,6 @@ void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const Rope
     return;
   }
   fill_rotary(rotary, positions, [&](std::int64_t j) { return scaled_frequency(j, 2 * rotary.half, scaling) / factors[j]; });
-}
-
-void rotate_queries_and_keys(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,
-                             std::int64_t heads, float* qkv) {
-  rotate_heads(compute, rotary, position_ids, 2 * heads, 3 * heads * 2 * rotary.half, qkv);
 }
 
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,

@@ -1,0 +1,242 @@
+// The Transformer's weights: their memory, and which tensor of a checkpoint goes where.
+#include <algorithm>
+#include <memory>
+
+#include "models/slot_list.h"
+#include "models/transformer.h"
+
+namespace wattn {
+namespace {
+
+// How one file stores matrices.
+struct Matrices {
+  SlotList& list;
+  bool transposed;
+
+  // Rows first .. first + out of a Linear that may hold several of the checkpoint's matrices.
+  void add(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias) const {
+    if (transposed) return list.transposed_linear(name, layer, first, out, bias);
+    list.linear(name, layer, first, out, bias);
+  }
+};
+
+}  // namespace
+
+std::string layer_name(const char* pattern, std::size_t layer) {
+  std::string name = pattern;
+  const std::size_t at = name.find("{}");
+  return at == std::string::npos ? name : name.replace(at, 2, std::to_string(layer));
+}
+
+Result<Transformer> Transformer::with_config(const TransformerConfig& config, std::int64_t positions, const Kernels& kernels,
+                                             WeightType type) {
+  if (config.relative_positions == RelativePositions::kRotary && config.head_size() % 2 != 0) {
+    return unsupported_error("config.json: expected an even number of dimensions a head for rotary positions, found " +
+                             std::to_string(config.head_size()));
+  }
+  Transformer transformer;
+  transformer.config_ = config;
+  transformer.positions_ = positions;
+  transformer.kernels_ = &kernels;
+  transformer.type_ = type;
+  transformer.take_weights(transformer.weights_);  // measures
+  auto weights = Arena::with_zeros(transformer.weights_.used(), "weights");
+  if (!weights.ok()) return weights.error();
+  transformer.weights_ = std::move(weights).value();
+  transformer.take_weights(transformer.weights_);
+  return transformer;
+}
+
+void Transformer::take_weights(Arena& arena) {
+  const std::int64_t hidden = config_.hidden_size;
+  const std::int64_t width = config_.embedding_width();
+  if (!head_holds_words()) word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, width);
+  take_position_weights(arena);
+  if (config_.embeddings_norm) embeddings_norm_ = take_layer_norm(arena, width, config_.norm_eps);
+  if (config_.embedding_size > 0) embeddings_projection_ = take_linear(arena, *kernels_, type_, width, hidden, true);
+  layers_.resize(config_.share_layers ? 1 : static_cast<std::size_t>(config_.num_hidden_layers));
+  for (TransformerLayer& layer : layers_) take_layer(arena, layer);
+  if (config_.norm_placement == NormPlacement::kPre) final_norm_ = take_layer_norm(arena, hidden, config_.norm_eps);
+  // Small, and run once a sequence.
+  if (config_.pooler) pooler_ = take_linear(arena, *kernels_, WeightType::kF32, hidden, hidden, true);
+  if (config_.lm_head) {
+    lm_head_ = take_linear(arena, *kernels_, at_least_q8(type_), hidden, config_.vocab_size, config_.lm_head_bias);
+  }
+}
+
+void Transformer::take_layer(Arena& arena, TransformerLayer& layer) {
+  const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
+  const auto& biases = config_.biases;
+  const auto matrix = [&](std::int64_t in, std::int64_t out, bool bias) {
+    return take_linear(arena, *kernels_, type_, in, out, bias);
+  };
+  // The values are as sensitive as all that comes after them together (bench/README.md).
+  const auto sensitive = [&](std::int64_t in, std::int64_t out) {
+    return take_linear(arena, *kernels_, at_least_q8(type_), in, out, biases.qkv);
+  };
+  const auto norm = [&](std::int64_t size) { return take_layer_norm(arena, size, config_.norm_eps); };
+  layer.qkv = sensitive(hidden, config_.qkv_width());
+  if (config_.query_key_norm) layer.query_norm = norm(config_.head_size());
+  if (config_.query_key_norm) layer.key_norm = norm(config_.head_size());
+  layer.attention_output = matrix(config_.query_width(), hidden, biases.attention_output);
+  layer.attention_norm = norm(hidden);
+  if (config_.cross_attention) {
+    layer.cross_query = sensitive(hidden, config_.query_width());
+    layer.cross_keys_values = sensitive(hidden, 2 * config_.query_width());
+    layer.cross_output = matrix(config_.query_width(), hidden, biases.attention_output);
+    layer.cross_norm = norm(hidden);
+  }
+  layer.up = matrix(hidden, config_.gated() ? 2 * ffn : ffn, biases.up);
+  layer.down = matrix(ffn, hidden, biases.down);
+  layer.ffn_norm = norm(hidden);
+}
+
+void Transformer::take_position_weights(Arena& arena) {
+  const std::int64_t width = config_.embedding_width();
+  // Small, and part of every token: int8 would cost more accuracy than it saves memory.
+  const WeightType finer = at_least_q16(type_);
+  const std::int64_t before = config_.positions == Positions::kAfterPadding ? config_.padding_idx + 1 : 0;
+  if (config_.positions != Positions::kNone) {
+    position_embeddings_ = take_embedding(arena, finer, before + config_.max_position_embeddings, width);
+  }
+  if (config_.positions == Positions::kSinusoidal && !arena.measuring()) set_sinusoidal(position_embeddings_);
+  if (config_.type_vocab_size > 0) token_type_embeddings_ = take_embedding(arena, finer, config_.type_vocab_size, width);
+  switch (config_.relative_positions) {
+    case RelativePositions::kNone:
+      break;
+    case RelativePositions::kRotary: {
+      rotary_ = take_rotary(arena, positions_, config_.head_size(), config_.rope);
+      if (config_.local_rope_theta == 0) break;
+      RopeScaling local = config_.rope;
+      local.theta = config_.local_rope_theta;
+      local_rotary_ = take_rotary(arena, positions_, config_.head_size(), local);
+      break;
+    }
+    case RelativePositions::kAlibi:
+      distance_bias_ = take_distance_bias(arena, config_.num_attention_heads, positions_);
+      if (!arena.measuring()) set_alibi(distance_bias_, config_.num_attention_heads);
+      break;
+    case RelativePositions::kT5Buckets:
+      distance_bias_ = take_distance_bias(arena, config_.num_attention_heads, positions_);
+      break;
+    case RelativePositions::kDisentangled:
+      distance_buckets_ = take_distance_buckets(arena, positions_, config_.disentangled.buckets, config_.disentangled.max_distance);
+      relative_embeddings_ = take_embedding(arena, finer, config_.relative_rows(), config_.hidden_size);
+      relative_norm_ = take_layer_norm(arena, config_.hidden_size, config_.norm_eps);
+      break;
+  }
+}
+
+void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) const {
+  const std::int64_t vocab = config_.vocab_size;
+  if (head_holds_words()) {
+    list.linear(names.word_embeddings, lm_head_, 0, vocab, false);
+  } else if (config_.lm_head && config_.cross_attention) {
+    // transformers falls back on the word embeddings where an encoder-decoder's checkpoint has no head of its own.
+    const auto has_own = std::make_shared<bool>(false);
+    list.matrix(names.word_embeddings, vocab, config_.hidden_size, true, [=, this_words = word_embeddings_, head = lm_head_](auto i, auto* row) {
+      set_row(this_words, i, row);
+      if (!*has_own) set_weight_row(head, i, row);
+    });
+    list.matrix(names.lm_head, vocab, config_.hidden_size, false, [=, head = lm_head_](auto i, auto* row) {
+      *has_own = true;
+      set_weight_row(head, i, row);
+    });
+  } else {
+    list.table(names.word_embeddings, word_embeddings_);
+    if (config_.lm_head) list.linear(names.lm_head, lm_head_, 0, vocab, false);
+  }
+  if (config_.lm_head && config_.lm_head_bias) {
+    list.slots.push_back({names.lm_head_bias, {1, vocab}, false, [head = lm_head_](std::int64_t, const float* row) {
+                            std::copy_n(row, head.out, head.bias);
+                          }});
+  }
+}
+
+void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& names, bool is_gguf) const {
+  const auto& biases = config_.biases;
+  if (config_.positions == Positions::kLearned || config_.positions == Positions::kAfterPadding) {
+    list.table(names.position_embeddings, position_embeddings_, config_.position_offset);
+  }
+  if (config_.type_vocab_size > 0) list.table(names.token_type_embeddings, token_type_embeddings_);
+  if (config_.embeddings_norm) list.norm(names.embeddings_norm, embeddings_norm_, biases.norms);
+  if (config_.embedding_size > 0) list.linear(names.embeddings_projection, embeddings_projection_, 0, config_.hidden_size);
+  if (config_.relative_positions == RelativePositions::kRotary && is_gguf) {
+    list.slots.push_back(
+        {"rope_freqs.weight", {rotary_.half}, false, [rotary = rotary_, count = positions_, rope = config_.rope](auto, auto* row) {
+           set_rotary_factors(rotary, count, rope, row);
+         }});
+  }
+  if (config_.relative_positions == RelativePositions::kT5Buckets) {
+    // Causal: the table has the buckets of one direction, as if the other had as many.
+    list.distances(names.relative_attention_bias, distance_bias_, config_.num_attention_heads, config_.t5.buckets,
+                   (config_.causal ? 2 : 1) * config_.t5.buckets, config_.t5.max_distance);
+  }
+  if (config_.relative_positions == RelativePositions::kDisentangled) {
+    list.table(names.relative_embeddings, relative_embeddings_);
+    if (config_.disentangled.norm) list.norm(names.relative_norm, relative_norm_, true);
+  }
+}
+
+void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names, std::size_t i, bool is_gguf) const {
+  const TransformerLayer& layer = layers_[i];
+  const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
+  const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
+  const auto& biases = config_.biases;
+  const Matrices matrices{list, names.transposed && !is_gguf};
+  const auto named = [&](const char* pattern) { return layer_name(pattern, i); };
+  const auto rotated = [&](const char* name, std::int64_t first, std::int64_t out) {
+    if (!names.rope_permuted_in_gguf || !is_gguf) return matrices.add(named(name), layer.qkv, first, out, biases.qkv);
+    list.rope_permuted_linear(named(name), layer.qkv, first, out, config_.head_size(), biases.qkv);
+  };
+  const bool pre_norm = config_.norm_placement == NormPlacement::kPre;
+  const auto norm = [&](const char* name, const LayerNorm& of) { list.norm(named(name), of, biases.norms); };
+  const bool attention_norm = i > 0 || config_.first_attention_norm;
+  if (pre_norm && attention_norm) norm(names.attention_norm, layer.attention_norm);
+  if (names.query_key_value) {
+    matrices.add(named(names.query_key_value), layer.qkv, 0, config_.qkv_width(), biases.qkv);
+  } else {
+    rotated(names.query, 0, queries);
+    rotated(names.key, queries, keys);
+    matrices.add(named(names.value), layer.qkv, queries + keys, keys, biases.qkv);
+  }
+  if (config_.query_key_norm) {
+    list.norm(named(names.query_norm), layer.query_norm, false);
+    list.norm(named(names.key_norm), layer.key_norm, false);
+  }
+  matrices.add(named(names.attention_output), layer.attention_output, 0, hidden, biases.attention_output);
+  if (!pre_norm) norm(names.attention_norm, layer.attention_norm);
+  if (config_.cross_attention) {
+    if (pre_norm) norm(names.cross_norm, layer.cross_norm);
+    list.linear(named(names.cross_query), layer.cross_query, 0, queries, biases.qkv);
+    list.linear(named(names.cross_key), layer.cross_keys_values, 0, queries, biases.qkv);
+    list.linear(named(names.cross_value), layer.cross_keys_values, queries, queries, biases.qkv);
+    list.linear(named(names.cross_output), layer.cross_output, 0, hidden, biases.attention_output);
+    if (!pre_norm) norm(names.cross_norm, layer.cross_norm);
+  }
+  if (pre_norm) norm(names.ffn_norm, layer.ffn_norm);
+  if (!config_.gated()) {
+    matrices.add(named(names.plain_up && !is_gguf ? names.plain_up : names.up), layer.up, 0, ffn, biases.up);
+  } else if (names.gate_up) {
+    matrices.add(named(names.gate_up), layer.up, 0, 2 * ffn, biases.up);
+  } else if (names.up_gate) {
+    list.swapped_linear(named(names.up_gate), layer.up, biases.up);
+  } else {
+    matrices.add(named(names.gate), layer.up, 0, ffn, biases.up);
+    matrices.add(named(names.up), layer.up, ffn, ffn, biases.up);
+  }
+  matrices.add(named(names.down), layer.down, 0, hidden, biases.down);
+  if (!pre_norm) norm(names.ffn_norm, layer.ffn_norm);
+}
+
+std::vector<WeightSlot> Transformer::weight_slots(const TransformerNames& names, bool is_gguf) const {
+  SlotList list;
+  add_word_slots(list, names);
+  add_embedding_slots(list, names, is_gguf);
+  for (std::size_t i = 0; i < layers_.size(); ++i) add_layer_slots(list, names, i, is_gguf);
+  if (config_.norm_placement == NormPlacement::kPre) list.norm(names.final_norm, final_norm_, config_.biases.norms);
+  if (config_.pooler) list.linear(names.pooler, pooler_, 0, config_.hidden_size, true, false);
+  return std::move(list.slots);
+}
+
+}  // namespace wattn
