@@ -1,4 +1,4 @@
-// The documents of a model repository, and what every engine reads of them: the tokenizer, the names of the weight files.
+// The documents of a model repository, and what a loader reads from them: the tokenizer, the names of the weight files.
 #pragma once
 
 #include <algorithm>
@@ -25,9 +25,14 @@ class Documents {
   explicit Documents(const std::vector<NamedFile>& files) : files_(files) {}
 
   bool has(std::string_view name) const { return find(name) != nullptr; }
-  const std::string* name_ending_in(std::string_view ending) const {
+  const NamedFile* find(std::string_view name) const {
+    const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name == name; });
+    return at == files_.end() ? nullptr : &*at;
+  }
+  // The first whose name ends so.
+  const NamedFile* find_ending(std::string_view ending) const {
     const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name.ends_with(ending); });
-    return at == files_.end() ? nullptr : &at->name;
+    return at == files_.end() ? nullptr : &*at;
   }
   std::vector<TokenizerFile> for_tokenizer() const {
     std::vector<TokenizerFile> out;
@@ -42,22 +47,18 @@ class Documents {
   }
 
  private:
-  const NamedFile* find(std::string_view name) const {
-    const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name == name; });
-    return at == files_.end() ? nullptr : &*at;
-  }
   const std::vector<NamedFile>& files_;
 };
 
 // lowercases: the repository asks for it, so the tokenizer must do it.
 Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases);
 
-// What documents a GGUF file's header stands for: gguf_documents, or one like it.
-using GgufDocuments = Result<std::vector<std::pair<std::string, std::string>>> (*)(std::string_view header, std::string_view file);
-// The files, and what a GGUF file among them says unless that is there already.
-Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files, GgufDocuments documents);
+// The files, and what a GGUF file among them says unless a config.json is there.
+Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files);
 // The small files that a GGUF file's beginning stands for. is_cut_off: its header goes on after these bytes.
-Result<std::vector<NamedFile>> gguf_beginning(std::string_view beginning, GgufDocuments documents, bool& is_cut_off);
+Result<std::vector<NamedFile>> gguf_beginning(std::string_view beginning, bool& is_cut_off);
+// Whether the weights are a GGUF file with llama.cpp's tensors; one that wattn packed has the checkpoint's own.
+bool has_gguf_tensors(const Documents& documents);
 
 // One file, or the shards that model.safetensors.index.json lists.
 Result<std::vector<std::string>> read_weight_files(const Documents& documents);

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -30,8 +29,18 @@ enum class Precision : std::uint8_t { kExact, kFast };
 struct LoadOptions {
   Precision precision = Precision::kExact;
   WeightType dtype = WeightType::kF32;
-  HeadKind head = HeadKind::kNone;  // the head that the checkpoint must bring; tensors of others are ignored
-  std::int64_t context_length = 0;  // tokens a sequence may have; 0: max_position_embeddings, of a causal model at most kUsualContext
+  // What the checkpoint must bring; tensors of other heads, and of a decoder that the head does not need, are ignored.
+  HeadKind head = HeadKind::kNone;
+  bool own_lm_head = false;  // head: the language-model head that the checkpoint has, kNone where it has none
+  std::int64_t context_length =
+      0;  // tokens a sequence may have; 0: max_position_embeddings, of a causal model at most kUsualContext
+};
+
+// Ids that config.json names; those it does not name are -1, which no token is.
+struct SpecialIds {
+  std::int32_t pad = -1;
+  std::int32_t eos = -1;
+  std::int32_t decoder_start = -1;
 };
 
 class Model {
@@ -39,32 +48,40 @@ class Model {
   // What a causal model that could read more is limited to when nothing is said: tables and caches are made for it.
   static constexpr std::int64_t kUsualContext = 4096;
 
+  Model(const Model&) = delete;
+  Model& operator=(const Model&) = delete;
+
   const Tokenizer& tokenizer() const { return tokenizer_; }
-  const Transformer& transformer() const { return transformer_; }
-  const Transformer* decoder() const { return decoder_ ? &*decoder_ : nullptr; }  // of an encoder-decoder, where a head needs it
+  const Arch& arch() const { return *arch_; }
+  const SentenceConfig& sentence() const { return sentence_; }
+  const SpecialIds& special_ids() const { return special_ids_; }
+  const Transformer& transformer() const { return transformer_; }                 // of an encoder-decoder its encoder
+  const Transformer* decoder() const { return decoder_ ? &*decoder_ : nullptr; }  // of an encoder-decoder, where the head needs it
   // The stack whose sequences grow: the decoder, or the transformer alone.
   const Transformer& generator() const { return decoder_ ? *decoder_ : transformer_; }
   const Head* head() const { return head_ ? &*head_ : nullptr; }  // of the kinds that models/heads.h makes
   HeadKind head_kind() const { return head_kind_; }
-  const SentenceConfig& sentence() const { return sentence_; }
+  bool has_lm_head() const { return generator().config().lm_head; }
   const Kernels& kernels() const { return transformer_.kernels(); }
   // Helpers are set before the first run, if there are any.
   ThreadTeam& team() { return team_; }
-  const Arch& arch() const { return *arch_; }
+  const ThreadTeam& team() const { return team_; }
   Slots& slots() { return slots_; }
 
-  // The most tokens a text may have, special tokens included: what the repository says, at most the positions there are.
+  // The most tokens a text may have, special tokens included: what the repository says, at most the positions there are. With an
+  // lm head: context_length().
   std::int64_t max_length() const { return max_length_; }
   std::int64_t context_length() const { return generator().positions(); }
-  // Tokens of one micro-batch: a longer text runs alone, up to the positions there are.
+  // Tokens of one micro-batch: a longer text runs alone, up to the positions there are. Slots have a budget of their own.
   std::int64_t token_budget() const { return std::max<std::int64_t>(kTokenBudget, transformer_.positions()); }
 
-  // Bytes that a model holds: weights, and the arena of packed passes.
+  // Bytes that a model holds: weights, and the arena of its passes: packed ones, or with slots one sequence of context_length()
+  // tokens.
   std::uint64_t weight_bytes() const;
   std::uint64_t arena_bytes() const;
 
-  // Appends a text's tokens. Where there is one token type only, all tokens have it, whatever the tokenizer says: Python's tokenizers
-  // of such models return none.
+  // Appends a text's tokens. Where there is one token type only, all tokens have it, whatever the tokenizer says: Python's
+  // tokenizers of such models return none.
   void add_text(const Encoding& encoding, Batch& batch) const;
 
   // Runs the transformer over at most token_budget() tokens, and keeps nothing. The result, [tokens, hidden], is valid until the
@@ -79,7 +96,9 @@ class Model {
  private:
   friend class ModelLoader;
   Model(Tokenizer tokenizer, Transformer transformer)
-      : tokenizer_(std::move(tokenizer)), transformer_(std::move(transformer)) {}
+      : tokenizer_(std::move(tokenizer)), transformer_(std::move(transformer)), slots_(*this) {}
+
+  std::uint64_t packed_bytes() const;
 
   static constexpr std::int64_t kTokenBudget = 512;  // the ffn activations of a MiniLM stay in a 4 MB cache
 
@@ -89,13 +108,14 @@ class Model {
   std::optional<Head> head_;
   HeadKind head_kind_ = HeadKind::kNone;
   SentenceConfig sentence_;
+  SpecialIds special_ids_;
   Arena dense_weights_;
   std::vector<Linear> dense_;
   const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;
-  Arena arena_;  // made at the first run
-  Slots slots_;
+  Arena arena_;  // made at the first packed run
   ThreadTeam team_;
+  Slots slots_;
 };
 
 class ModelLoader {

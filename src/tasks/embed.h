@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "engine.h"
+#include "engine/model.h"
 
 namespace wattn {
 
@@ -36,7 +36,7 @@ struct EmbedResult {
   std::vector<float> data;
   std::int64_t dim = 0;
   bool pooled = false;
-  std::vector<std::int32_t> tokens;              // [batch] tokens that ran, specials included, of all windows
+  std::vector<std::int32_t> tokens;              // [batch] tokens that ran, special tokens included, of all windows
   std::vector<std::int32_t> tokens_untruncated;  // [batch] tokens there would have been in one sequence
   std::vector<std::int32_t> windows;             // [batch] sequences that the text became
 };
@@ -45,6 +45,6 @@ struct EmbedResult {
 // name empty: the repository's default prompt, which may be none.
 Result<std::string> find_prompt(const SentenceConfig& sentence, std::string_view name);
 
-Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> texts, const EmbedOptions& options);
+Result<EmbedResult> embed(Model& model, std::span<const std::u16string_view> texts, const EmbedOptions& options);
 
 }  // namespace wattn

@@ -6,22 +6,21 @@
 #include <vector>
 
 #include "core/tensor_view.h"
-#include "engine.h"
-#include "engine/generator.h"
+#include "engine/model.h"
 
 namespace wattn {
 
 struct SummaryRow {
   std::string name;             // the checkpoint's words: "encoder.layer.0.attention.self.query"
-  std::string type;             // "Linear", "Embedding", "LayerNorm", "Attention"
+  std::string type;             // "Linear", "Embedding", "LayerNorm", "RMSNorm", "Attention"
   Shape kernel;                 // of the weight, [out, in]; empty for none
   Shape output;                 // for one sequence of that many tokens
   std::int64_t parameters = 0;  // weights and biases
   std::int64_t mult_adds = 0;   // for one such sequence
 };
 
-// Rows in the order of the computation, for one sequence of seq tokens. The pooler is listed when the checkpoint has one.
-std::vector<SummaryRow> inspect(const Engine& engine, std::int64_t seq);
-std::vector<SummaryRow> inspect(const Generator& generator, std::int64_t seq);
+// Rows in the order of the computation, for one sequence of seq tokens (and of an encoder-decoder a source of as many). The pooler
+// is listed when the checkpoint has one, the lm head when it was loaded.
+std::vector<SummaryRow> inspect(const Model& model, std::int64_t seq);
 
 }  // namespace wattn
