@@ -1,6 +1,8 @@
 #include "engine/documents.h"
 
+#include "core/gguf.h"
 #include "io/gguf.h"
+#include "models/gguf_config.h"
 
 namespace wattn {
 namespace {
@@ -42,27 +44,35 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases) {
   return Tokenizer::from_json(tokenizer.value().root(), config.value().root());
 }
 
-Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files, GgufDocuments gguf_documents) {
-  const auto gguf = std::find_if(files.begin(), files.end(), [](const NamedFile& file) { return file.name.ends_with(".gguf"); });
-  if (gguf == files.end() || Documents(files).has("config.json")) return files;
-  auto documents = gguf_documents(gguf->bytes, gguf->name);
-  if (!documents.ok()) return documents.error();
-  for (auto& [name, bytes] : documents.value()) files.push_back({std::move(name), std::move(bytes)});
+Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files) {
+  const Documents documents(files);
+  const NamedFile* gguf = documents.find_ending(".gguf");
+  if (!gguf || documents.has("config.json")) return files;
+  auto made = gguf_documents(gguf->bytes, gguf->name);
+  if (!made.ok()) return made.error();
+  for (auto& [name, bytes] : made.value()) files.push_back({std::move(name), std::move(bytes)});
   return files;
 }
 
-Result<std::vector<NamedFile>> gguf_beginning(std::string_view beginning, GgufDocuments documents, bool& is_cut_off) {
+Result<std::vector<NamedFile>> gguf_beginning(std::string_view beginning, bool& is_cut_off) {
   const auto header = parse_gguf_header(beginning, UINT64_MAX / 2, "model.gguf");
   if (!header.ok()) return header.error();
   is_cut_off = header.value().is_cut_off;
   if (is_cut_off) return std::vector<NamedFile>();
-  auto all = with_gguf_documents({{"model.gguf", std::string(beginning)}}, documents);
+  auto all = with_gguf_documents({{"model.gguf", std::string(beginning)}});
   if (all.ok()) all.value().erase(all.value().begin());
   return all;
 }
 
+bool has_gguf_tensors(const Documents& documents) {
+  const NamedFile* gguf = documents.find_ending(".gguf");
+  if (!gguf) return false;
+  const auto metadata = GgufMetadata::read(gguf->bytes);
+  return !metadata.ok() || metadata.value().packed_files().empty();
+}
+
 Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
-  if (const std::string* gguf = documents.name_ending_in(".gguf")) return std::vector<std::string>{*gguf};
+  if (const NamedFile* gguf = documents.find_ending(".gguf")) return std::vector<std::string>{gguf->name};
   constexpr const char* kIndex = "model.safetensors.index.json";
   if (!documents.has(kIndex)) return std::vector<std::string>{"model.safetensors"};
   auto index = documents.read(kIndex);

@@ -142,6 +142,10 @@ class ModelLoader {
  private:
   ModelLoader() = default;
 
+  // The memory of the repository's Dense modules, and their files.
+  Result<void> begin_dense();
+  void begin_weights(std::vector<std::string> ignored, bool is_gguf);
+
   std::unique_ptr<Model> model_;
   std::optional<WeightLoader> weights_;
   std::vector<std::string> weight_files_;

@@ -14,20 +14,20 @@ bool windows(const EmbedOptions& options) {
   return options.overflow == Overflow::kWindowMean || options.overflow == Overflow::kWindows;
 }
 
-EncodeOptions encode_options(const Engine& engine, const EmbedOptions& options) {
+EncodeOptions encode_options(const Model& model, const EmbedOptions& options) {
   EncodeOptions encode;
-  encode.max_length = static_cast<std::int32_t>(options.max_length.value_or(engine.max_length()));
+  encode.max_length = static_cast<std::int32_t>(options.max_length.value_or(model.max_length()));
   encode.split_special_tokens = options.split_special_tokens;
   encode.return_overflowing = windows(options);
   encode.overlap = static_cast<std::int32_t>(options.overlap);
   return encode;
 }
 
-Result<Encoding> tokenize_one(const Engine& engine, std::size_t index, std::u16string_view text, std::u16string_view prompt,
+Result<Encoding> tokenize_one(const Model& model, std::size_t index, std::u16string_view text, std::u16string_view prompt,
                               const EmbedOptions& options) {
   std::u16string prompted;
   if (!prompt.empty()) text = prompted.append(prompt).append(text);
-  auto encoding = engine.tokenizer().encode(text, encode_options(engine, options));
+  auto encoding = model.tokenizer().encode(text, encode_options(model, options));
   if (encoding.ok() && encoding.value().truncated() && options.overflow == Overflow::kError) {
     return input_error("text " + std::to_string(options.first_text + static_cast<std::int64_t>(index)) + ": expected at most " +
                        std::to_string(encoding.value().size()) + " tokens, found " +
@@ -36,38 +36,38 @@ Result<Encoding> tokenize_one(const Engine& engine, std::size_t index, std::u16s
   return encoding;
 }
 
-// Tokens that include_prompt: false leaves out of the pooling: the prompt's own, and the specials before it
-// (sentence-transformers counts the prompt tokenized alone, less a closing special).
-Result<std::int64_t> prompt_tokens(const Engine& engine, std::u16string_view prompt, const EmbedOptions& options) {
-  if (engine.sentence().include_prompt || prompt.empty()) return std::int64_t{0};
-  const auto encoding = engine.tokenizer().encode(prompt, encode_options(engine, options));
+// Tokens that include_prompt: false leaves out of the pooling: the prompt's own, and the special tokens before it
+// (sentence-transformers counts the prompt tokenized alone, less a closing special token).
+Result<std::int64_t> prompt_tokens(const Model& model, std::u16string_view prompt, const EmbedOptions& options) {
+  if (model.sentence().include_prompt || prompt.empty()) return std::int64_t{0};
+  const auto encoding = model.tokenizer().encode(prompt, encode_options(model, options));
   if (!encoding.ok()) return encoding.error();
   const std::vector<std::uint8_t>& special = encoding.value().special_tokens_mask;
   return static_cast<std::int64_t>(special.size()) - (!special.empty() && special.back() ? 1 : 0);
 }
 
-// Sequences that wait for their micro-batch, and what comes of them.
+// Sequences that wait for their micro-batch, and the results so far.
 struct Run {
-  Engine& engine;
+  Model& model;
   std::span<const PoolingMode> pooling;
   EmbedResult result{};
   Batch batch{};
   std::vector<std::int64_t> skip{};  // [batch] first tokens that do not pool
 
   Result<void> add(const Encoding& encoding, std::int64_t skipped) {
-    if (batch.tokens() + static_cast<std::int64_t>(encoding.size()) > engine.token_budget()) {
+    if (batch.tokens() + static_cast<std::int64_t>(encoding.size()) > model.token_budget()) {
       if (auto ran = flush(); !ran.ok()) return ran;
     }
-    engine.add_text(encoding, batch);
+    model.add_text(encoding, batch);
     skip.push_back(skipped);
     return {};
   }
 
   // Runs the micro-batch and appends its vectors.
   Result<void> flush() {
-    const auto hidden = engine.run(batch, nullptr);
+    const auto hidden = model.run(batch, nullptr);
     if (!hidden.ok()) return hidden.error();
-    const std::int64_t size = engine.encoder().config().hidden_size;
+    const std::int64_t size = model.transformer().config().hidden_size;
     if (pooling.empty()) {
       result.data.insert(result.data.end(), hidden.value(), hidden.value() + batch.tokens() * size);
     } else {
@@ -75,12 +75,12 @@ struct Run {
       std::vector<float> pooled(static_cast<std::size_t>(batch.batch() * width));
       for (std::int64_t i = 0; i < batch.batch(); ++i) {
         const std::int64_t first = batch.seq_start[i];
-        pool(engine.kernels(), pooling, hidden.value() + first * size, batch.seq_start[i + 1] - first, size, skip[i],
+        pool(model.kernels(), pooling, hidden.value() + first * size, batch.seq_start[i + 1] - first, size, skip[i],
              pooled.data() + i * width);
       }
-      if (!engine.sentence().dense.empty()) {
+      if (!model.sentence().dense.empty()) {
         std::vector<float> dense;
-        engine.run_dense(pooled.data(), batch.batch(), dense);
+        model.run_dense(pooled.data(), batch.batch(), dense);
         pooled = std::move(dense);
       }
       result.data.insert(result.data.end(), pooled.begin(), pooled.end());
@@ -117,9 +117,9 @@ void truncate_rows(std::int64_t dim, EmbedResult& result) {
   result.dim = dim;
 }
 
-// Numbers of components and tokens inside what the model has. width: of a vector as the model gives it.
-Result<void> check_options(const Engine& engine, const EmbedOptions& options, bool pooled, std::int64_t width) {
-  const std::int64_t limit = engine.encoder().config().max_position_embeddings;
+// Numbers of components and tokens within the model's limits. width: of a vector before truncate_dim.
+Result<void> check_options(const Model& model, const EmbedOptions& options, bool pooled, std::int64_t width) {
+  const std::int64_t limit = model.transformer().positions();
   if (options.max_length && (*options.max_length < 1 || *options.max_length > limit)) {
     return input_error("max_length: expected a whole number from 1 to " + std::to_string(limit) +
                        " (the model's positions), found " + std::to_string(*options.max_length));
@@ -144,12 +144,12 @@ Result<std::string> find_prompt(const SentenceConfig& sentence, std::string_view
                      ", found '" + std::string(name) + "'");
 }
 
-Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> texts, const EmbedOptions& options) {
-  const SentenceConfig& sentence = engine.sentence();
+Result<EmbedResult> embed(Model& model, std::span<const std::u16string_view> texts, const EmbedOptions& options) {
+  const SentenceConfig& sentence = model.sentence();
   const std::vector<PoolingMode>& pooling = options.pooling ? *options.pooling : sentence.pooling;
   const auto modes = static_cast<std::int64_t>(pooling.size());
   const bool pooled = modes > 0;
-  std::int64_t width = engine.encoder().config().hidden_size * std::max<std::int64_t>(1, modes);
+  std::int64_t width = model.transformer().config().hidden_size * std::max<std::int64_t>(1, modes);
   if (pooled && !sentence.dense.empty()) {
     if (sentence.dense.front().in != width) {
       return input_error("pooling: expected " + std::to_string(sentence.dense.front().in) +
@@ -157,14 +157,14 @@ Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> t
     }
     width = sentence.dense.back().out;
   }
-  if (auto checked = check_options(engine, options, pooled, width); !checked.ok()) return checked.error();
+  if (auto checked = check_options(model, options, pooled, width); !checked.ok()) return checked.error();
   const std::u16string prompt = to_utf16(options.prompt);
-  const auto skip = prompt_tokens(engine, prompt, options);
+  const auto skip = prompt_tokens(model, prompt, options);
   if (!skip.ok()) return skip.error();
 
-  Run run{engine, pooling};
+  Run run{model, pooling};
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    const auto encoding = tokenize_one(engine, i, texts[i], prompt, options);
+    const auto encoding = tokenize_one(model, i, texts[i], prompt, options);
     if (!encoding.ok()) return encoding.error();
     if (auto added = run.add(encoding.value(), skip.value()); !added.ok()) return added.error();
     std::int64_t tokens = static_cast<std::int64_t>(encoding.value().size());
@@ -180,12 +180,12 @@ Result<EmbedResult> embed(Engine& engine, std::span<const std::u16string_view> t
   EmbedResult& result = run.result;
   result.pooled = pooled;
   result.dim = width;
-  if (options.overflow == Overflow::kWindowMean) join_windows(engine.kernels(), result);
+  if (options.overflow == Overflow::kWindowMean) join_windows(model.kernels(), result);
   // sentence-transformers' order: the repository's Normalize, truncation, then the caller's.
   const bool normalize = options.normalize.value_or(sentence.normalize);
-  if (normalize && (sentence.normalize || !options.truncate_dim)) normalize_rows(engine.kernels(), result);
+  if (normalize && (sentence.normalize || !options.truncate_dim)) normalize_rows(model.kernels(), result);
   if (options.truncate_dim) truncate_rows(*options.truncate_dim, result);
-  if (options.truncate_dim && options.normalize.value_or(false)) normalize_rows(engine.kernels(), result);
+  if (options.truncate_dim && options.normalize.value_or(false)) normalize_rows(model.kernels(), result);
   return std::move(result);
 }
 

@@ -27,7 +27,7 @@ Search::Stops make_stops(const Tokenizer& tokenizer, const std::vector<std::stri
 Result<GenerateOptions> options_for(const GenerateRequest& request, std::size_t index, std::int64_t prompt, std::int64_t context) {
   GenerateOptions options = request.options;
   const std::string which = "prompt " + std::to_string(index) + ": ";
-  if (prompt == 0) return input_error(which + "expected one token at least, found none");
+  if (prompt == 0) return input_error(which + "expected at least one token, found none");
   const std::int64_t room = context - prompt;
   if (room < 1) {
     return input_error(which + "expected fewer tokens than context_length = " + std::to_string(context) + ", found " +
@@ -61,15 +61,15 @@ Result<void> check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab,
   return {};
 }
 
-// What the decoder reads first: the prompt, or where that is an encoder's, the token that its sequences begin with.
-Result<std::vector<std::int32_t>> beginning(const Generator& generator, const std::vector<std::int32_t>& prompt,
+// What the growing stack reads first: the prompt, or where the encoder reads that, the token that every sequence begins with.
+Result<std::vector<std::int32_t>> beginning(const Model& model, const std::vector<std::int32_t>& prompt,
                                             const GenerateRequest& request, std::size_t index) {
-  const std::int64_t vocab = generator.decoder().config().vocab_size;
+  const std::int64_t vocab = model.generator().config().vocab_size;
   if (auto e = check_ids(prompt, vocab, index); !e.ok()) return e.error();
-  if (!generator.encoder()) return prompt;
+  if (!model.decoder()) return prompt;
   const std::string which = "prompt " + std::to_string(index) + ": ";
-  if (prompt.empty()) return input_error(which + "expected one token at least, found none");
-  const std::int64_t limit = generator.encoder()->config().max_position_embeddings;
+  if (prompt.empty()) return input_error(which + "expected at least one token, found none");
+  const std::int64_t limit = model.transformer().positions();
   if (static_cast<std::int64_t>(prompt.size()) > limit) {
     return input_error(which + "expected at most " + std::to_string(limit) + " tokens (the encoder's positions), found " +
                        std::to_string(prompt.size()));
@@ -82,57 +82,60 @@ Result<std::vector<std::int32_t>> beginning(const Generator& generator, const st
 
 }  // namespace
 
-Result<std::unique_ptr<Generation>> Generation::begin(Generator& generator, const std::vector<std::vector<std::int32_t>>& prompts,
+Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::vector<std::vector<std::int32_t>>& prompts,
                                                       const GenerateRequest& request) {
-  const std::int64_t vocab = generator.decoder().config().vocab_size;
-  std::unique_ptr<Generation> out(new Generation(generator));
+  if (!model.has_lm_head()) return input_error("generate: this model was loaded without a language-model head");
+  const std::int64_t vocab = model.generator().config().vocab_size;
+  std::unique_ptr<Generation> out(new Generation(model));
   const std::int64_t width = Search::width(request.options);
   std::int64_t longest = 0;
   for (std::size_t i = 0; i < prompts.size(); ++i) {
-    const auto begun = beginning(generator, prompts[i], request, i);
+    const auto begun = beginning(model, prompts[i], request, i);
     if (!begun.ok()) return begun.error();
     const std::vector<std::int32_t>& tokens = begun.value();
     const auto size = static_cast<std::int64_t>(tokens.size());
-    const auto options = options_for(request, i, size, generator.context_length());
+    const auto options = options_for(request, i, size, model.context_length());
     if (!options.ok()) return options.error();
     if (auto e = Search::check(options.value(), vocab); !e.ok()) return e.error();
     longest = std::max(longest, size + options.value().max_new_tokens);
     Prompt& prompt = out->prompts_.emplace_back();
-    prompt.search = Search::make(options.value(), tokens, vocab, generator.decoder().kernels(),
-                                 make_stops(generator.tokenizer(), request.stop_strings));
+    prompt.search =
+        Search::make(options.value(), tokens, vocab, model.kernels(), make_stops(model.tokenizer(), request.stop_strings));
     prompt.tokens = tokens;
     for (std::int64_t j = 0; j < width; ++j) {
-      prompt.places.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(i) * width + j));
+      prompt.slots.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(i) * width + j));
     }
     prompt.spare.reserve(static_cast<std::size_t>(width));
   }
-  const std::int64_t places = width * static_cast<std::int64_t>(prompts.size());
-  if (places > generator.token_budget()) {
-    return input_error("generate: expected at most " + std::to_string(generator.token_budget()) + " sequences at once, found " +
-                       std::to_string(places));
+  const std::int64_t slots = width * static_cast<std::int64_t>(prompts.size());
+  if (slots > model.slots().token_budget()) {
+    return input_error("generate: expected at most " + std::to_string(model.slots().token_budget()) + " sequences at once, found " +
+                       std::to_string(slots));
   }
   if (prompts.empty()) return out;
-  Room room{.places = places, .length = longest};
-  if (generator.encoder()) {
-    room.sources = static_cast<std::int64_t>(prompts.size());
-    for (const auto& source : prompts) room.source_length = std::max(room.source_length, static_cast<std::int64_t>(source.size()));
+  SlotCapacity capacity{.slots = slots, .length = longest};
+  if (model.decoder()) {
+    capacity.sources = static_cast<std::int64_t>(prompts.size());
+    for (const auto& source : prompts) {
+      capacity.source_length = std::max(capacity.source_length, static_cast<std::int64_t>(source.size()));
+    }
   }
-  if (auto e = generator.make_room(room); !e.ok()) return e.error();
-  for (std::size_t i = 0; generator.encoder() && i < prompts.size(); ++i) {
-    if (auto e = generator.read_source(static_cast<std::int64_t>(i), prompts[i], nullptr, nullptr); !e.ok()) return e.error();
+  if (auto e = model.slots().reserve(capacity); !e.ok()) return e.error();
+  for (std::size_t i = 0; model.decoder() && i < prompts.size(); ++i) {
+    if (auto e = model.slots().read_source(static_cast<std::int64_t>(i), prompts[i], nullptr, nullptr); !e.ok()) return e.error();
   }
   if (auto e = out->read_prompts(); !e.ok()) return e.error();
   return out;
 }
 
-void Generation::add(std::size_t index, std::int32_t place, std::int64_t position, std::span<const std::int32_t> ids) {
-  batch_.add(place, static_cast<std::int32_t>(position), ids);
-  if (generator_.encoder()) batch_.sources.push_back(static_cast<std::int32_t>(index));
+void Generation::add(std::size_t index, std::int32_t slot, std::int64_t position, std::span<const std::int32_t> ids) {
+  batch_.add_to_slot(slot, static_cast<std::int32_t>(position), ids);
+  if (model_.decoder()) batch_.sources.push_back(static_cast<std::int32_t>(index));
 }
 
 Result<void> Generation::read_prompts() {
-  const std::int64_t budget = generator_.token_budget();
-  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // prompts whose last token is in the batch, and its row
+  const std::int64_t budget = model_.slots().token_budget();
+  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // prompts whose last token is in the batch, with its row
   for (std::size_t i = 0; i < prompts_.size(); ++i) {
     Prompt& prompt = prompts_[i];
     const auto size = static_cast<std::int64_t>(prompt.tokens.size());
@@ -143,7 +146,7 @@ Result<void> Generation::read_prompts() {
       }
       const std::int64_t count = std::min(size - prompt.read, budget - batch_.tokens());
       const auto piece = std::span<const std::int32_t>(prompt.tokens).subspan(static_cast<std::size_t>(prompt.read));
-      add(i, prompt.places[0], prompt.read, piece.first(static_cast<std::size_t>(count)));
+      add(i, prompt.slots[0], prompt.read, piece.first(static_cast<std::size_t>(count)));
       prompt.read += count;
     }
     ends.emplace_back(i, batch_.tokens() - 1);
@@ -152,42 +155,42 @@ Result<void> Generation::read_prompts() {
 }
 
 Result<void> Generation::read_batch(const std::vector<std::pair<std::size_t, std::int64_t>>& ends) {
-  const auto hidden = generator_.run(batch_, nullptr);
+  const auto hidden = model_.slots().run(batch_, nullptr);
   if (!hidden.ok()) return hidden.error();
   batch_.clear();
   if (ends.empty()) return {};
   rows_.clear();
   for (const auto& [index, row] : ends) rows_.push_back(row);
-  float* logits = generator_.run_head(hidden.value(), rows_);
+  float* logits = model_.slots().logits(hidden.value(), rows_);
   for (const auto& [index, row] : ends) {
     if (auto e = prompts_[index].search->take(logits); !e.ok()) return e;
-    logits += generator_.decoder().config().vocab_size;
-    change_places(prompts_[index]);
+    logits += model_.generator().config().vocab_size;
+    reorder_slots(prompts_[index]);
   }
   return {};
 }
 
-// A sequence keeps its place for the first that goes on from it; for the others it is copied to places that are free.
-void Generation::change_places(Prompt& prompt) {
+// The first continuation of a sequence keeps its slot; for the others the slot is copied to free ones.
+void Generation::reorder_slots(Prompt& prompt) {
   const auto next = prompt.search->next();
   prompt.spare.assign(next.size(), -1);
-  std::vector<std::int32_t>& places = prompt.places;
+  std::vector<std::int32_t>& slots = prompt.slots;
   for (std::int64_t from = 0; from < prompt.running; ++from) {
     const auto first = std::find_if(next.begin(), next.end(), [&](const Continuation& one) { return one.from == from; });
-    if (first != next.end()) prompt.spare[static_cast<std::size_t>(first - next.begin())] = places[from];
+    if (first != next.end()) prompt.spare[static_cast<std::size_t>(first - next.begin())] = slots[from];
   }
-  std::int64_t free = 0;  // looks for places that nobody kept
+  std::int64_t free = 0;  // first slot that no continuation keeps
   for (std::size_t i = 0; i < next.size(); ++i) {
     if (prompt.spare[i] >= 0) continue;
-    while (std::find(prompt.spare.begin(), prompt.spare.end(), places[free]) != prompt.spare.end()) ++free;
-    prompt.spare[i] = places[free];
-    generator_.copy_place(places[next[i].from], places[free], prompt.read);
+    while (std::find(prompt.spare.begin(), prompt.spare.end(), slots[free]) != prompt.spare.end()) ++free;
+    prompt.spare[i] = slots[free];
+    model_.slots().copy(slots[next[i].from], slots[free], prompt.read);
   }
-  // Those that run in front, the free ones behind.
-  for (const std::int32_t place : places) {
-    if (std::find(prompt.spare.begin(), prompt.spare.end(), place) == prompt.spare.end()) prompt.spare.push_back(place);
+  // The running sequences first, then the free slots.
+  for (const std::int32_t slot : slots) {
+    if (std::find(prompt.spare.begin(), prompt.spare.end(), slot) == prompt.spare.end()) prompt.spare.push_back(slot);
   }
-  places = prompt.spare;
+  slots = prompt.spare;
   prompt.running = static_cast<std::int64_t>(next.size());
 }
 
@@ -200,20 +203,20 @@ Result<bool> Generation::step() {
   for (std::size_t index = 0; index < prompts_.size(); ++index) {
     const Prompt& prompt = prompts_[index];
     const auto next = prompt.search->next();
-    for (std::size_t i = 0; i < next.size(); ++i) add(index, prompt.places[i], prompt.read, {&next[i].token, 1});
+    for (std::size_t i = 0; i < next.size(); ++i) add(index, prompt.slots[i], prompt.read, {&next[i].token, 1});
   }
   if (batch_.batch() == 0) return false;
-  const auto hidden = generator_.run(batch_, nullptr);
+  const auto hidden = model_.slots().run(batch_, nullptr);
   if (!hidden.ok()) return hidden.error();
   rows_.clear();
   for (std::int64_t i = 0; i < batch_.batch(); ++i) rows_.push_back(i);
-  float* logits = generator_.run_head(hidden.value(), rows_);
+  float* logits = model_.slots().logits(hidden.value(), rows_);
   for (Prompt& prompt : prompts_) {
     if (prompt.running == 0) continue;
     ++prompt.read;
     if (auto e = prompt.search->take(logits); !e.ok()) return e.error();
-    logits += prompt.running * generator_.decoder().config().vocab_size;
-    change_places(prompt);
+    logits += prompt.running * model_.generator().config().vocab_size;
+    reorder_slots(prompt);
   }
   return !done();
 }

@@ -1,95 +1,123 @@
 #include "tasks/inspect.h"
 
 #include <algorithm>
+#include <initializer_list>
 
 namespace wattn {
 namespace {
 
-// The rows of one model, for one sequence of seq tokens.
-class Summary {
- public:
-  Summary(const Engine& engine, std::int64_t seq) : config_(engine.encoder().config()), names_(engine.arch().names), seq_(seq) {
-    embeddings();
-    for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
-      owned_ = i == 0 || !config_.one_layer_for_all;
-      layer(i);
-    }
-    owned_ = true;
-    if (config_.norms == NormPlacement::kPre) norm(names_.final_norm, config_.hidden_size, config_.biases.norms);
-    if (engine.encoder().has_pooler()) linear(names_.pooler, config_.hidden_size, config_.hidden_size, 1, true);
+// Query and key pairs that one layer's own attention scores.
+std::int64_t scored_pairs(const TransformerConfig& config, std::int64_t layer, std::int64_t seq) {
+  const std::int64_t window = config.is_local(layer) ? std::min(config.local_window, seq) : seq;
+  std::int64_t pairs = 0;
+  for (std::int64_t i = 0; i < seq; ++i) pairs += std::min(i, window) + 1 + (config.causal ? 0 : std::min(seq - 1 - i, window));
+  return pairs;
+}
+
+// Multiply-adds of one layer's own attention.
+std::int64_t attention_work(const TransformerConfig& config, std::int64_t layer, std::int64_t seq) {
+  const std::int64_t width = config.query_width();
+  std::int64_t work = 2 * scored_pairs(config, layer, seq) * width;
+  if (config.relative_positions == RelativePositions::kDisentangled) {
+    const std::int64_t buckets = std::min(config.relative_rows(), 2 * seq);
+    work += 2 * buckets * width * (seq + config.hidden_size);
   }
-  std::vector<SummaryRow> rows;
+  return work;
+}
+
+// The rows of one stack. Its weight slots say nearly all: they are in the order of the computation, the head's apart.
+class StackRows {
+ public:
+  StackRows(const Transformer& transformer, const TransformerNames& names, std::int64_t seq, std::vector<SummaryRow>& rows)
+      : config_(transformer.config()), names_(names), seq_(seq), rows_(rows) {
+    const std::string pooler = names.pooler && !transformer.has_pooler() ? names.pooler : "";
+    for (const WeightSlot& slot : transformer.weight_slots(names, false)) {
+      const std::size_t dot = slot.name.rfind('.');
+      const std::string name = slot.name.substr(0, dot);
+      if (!pooler.empty() && name == pooler) continue;
+      const std::int64_t size = num_elements(slot.shape).value_or(0);
+      if (config_.lm_head && (is(name, {names.lm_head}) || is(slot.name, {names.lm_head_bias}))) {
+        head_parameters_ += size;
+      } else if (slot.name.substr(dot) == ".weight") {
+        add_weight(name, slot.shape, size);
+      } else {
+        rows_.back().parameters += size;
+      }
+    }
+    end_layers();
+    if (!config_.lm_head) return;
+    const Shape kernel{config_.vocab_size, config_.hidden_size};
+    rows_.push_back({names.lm_head, "Linear", kernel, {seq, kernel[0]}, head_parameters_, seq * kernel[0] * kernel[1]});
+  }
 
  private:
-  void embedding(const char* name, std::int64_t count, std::int64_t width) {
-    rows.push_back({name, "Embedding", {count, width}, {seq_, width}, count * width, 0});
-  }
-  void norm(std::string name, std::int64_t size, bool bias) {
-    rows.push_back({std::move(name), "LayerNorm", {size}, {seq_, size}, owned_ ? size * (bias ? 2 : 1) : 0, 0});
-  }
-  void linear(std::string name, std::int64_t in, std::int64_t out, std::int64_t tokens, bool bias) {
-    const std::int64_t parameters = owned_ ? out * in + (bias ? out : 0) : 0;
-    rows.push_back({std::move(name), "Linear", {out, in}, {tokens, out}, parameters, tokens * out * in});
+  // Whether it is the name of one of these weights, in the layer whose turn it is.
+  bool is(const std::string& name, std::initializer_list<const char*> patterns) const {
+    return std::any_of(patterns.begin(), patterns.end(), [&](const char* one) {
+      return one && name == layer_name(one, static_cast<std::size_t>(layer_));
+    });
   }
 
-  void embeddings() {
-    const std::int64_t width = config_.embedding_width();
-    embedding(names_.word_embeddings, config_.vocab_size, width);
-    if (config_.type_vocab_size > 0) embedding(names_.token_type_embeddings, config_.type_vocab_size, width);
-    const std::int64_t before = config_.positions == Positions::kAfterPadding ? config_.padding_idx + 1 : 0;
-    if (config_.positions != Positions::kNone) {
-      embedding(names_.position_embeddings, before + config_.max_position_embeddings, width);
+  void add_attention(std::int64_t mult_adds) {
+    rows_.push_back({"softmax(q k^T / sqrt(head_dim)) v", "Attention", {}, {seq_, config_.query_width()}, 0, mult_adds});
+  }
+
+  void add_weight(const std::string& name, Shape shape, std::int64_t size) {
+    const bool is_table = is(name, {names_.word_embeddings, names_.position_embeddings, names_.token_type_embeddings,
+                                    names_.relative_attention_bias, names_.relative_embeddings});
+    const bool in_layer = !is_table && !is(name, {names_.embeddings_norm, names_.embeddings_projection, names_.relative_norm,
+                                                  names_.final_norm, names_.pooler});
+    if (in_layer && layers_begin_ < 0) layers_begin_ = static_cast<std::int64_t>(rows_.size());
+    if (!in_layer && layers_begin_ >= 0) end_layers();
+    if (is(name, {names_.attention_output})) add_attention(attention_work(config_, layer_, seq_));
+    if (is(name, {names_.cross_output})) add_attention(2 * seq_ * seq_ * config_.query_width());
+    if (shape.size() == 1) {
+      const char* type = config_.norm == NormKind::kRms ? "RMSNorm" : "LayerNorm";
+      rows_.push_back({name, type, shape, {seq_, size}, size, 0});
+    } else if (is_table) {
+      const bool by_distance = is(name, {names_.relative_attention_bias});
+      rows_.push_back({name, "Embedding", shape, by_distance ? Shape() : Shape{seq_, shape[1]}, size, 0});
+    } else {
+      const std::int64_t tokens = is(name, {names_.pooler}) ? 1 : seq_;
+      if (in_layer && names_.transposed) std::swap(shape[0], shape[1]);
+      rows_.push_back({name, "Linear", shape, {tokens, shape[0]}, size, tokens * size});
     }
-    norm(names_.embeddings_norm, width, config_.biases.norms);
-    if (config_.embedding_size > 0) linear(names_.embeddings_projection, width, config_.hidden_size, seq_, true);
-    if (config_.distances == Distances::kT5Buckets) {
-      rows.push_back(
-          {names_.distance_bias, "Embedding", {32, config_.num_attention_heads}, {}, 32 * config_.num_attention_heads, 0});
+    if (is(name, {config_.norm_placement == NormPlacement::kPre ? names_.down : names_.ffn_norm})) ++layer_;
+  }
+
+  // Layers that share the first one's weights follow it.
+  void end_layers() {
+    if (!config_.share_layers || layer_ > 1) return;
+    const auto end = static_cast<std::int64_t>(rows_.size());
+    for (layer_ = 1; layer_ < config_.num_hidden_layers; ++layer_) {
+      for (std::int64_t i = layers_begin_; i < end; ++i) {
+        SummaryRow row = rows_[static_cast<std::size_t>(i)];
+        row.parameters = 0;
+        rows_.push_back(std::move(row));
+      }
     }
-    if (config_.distances != Distances::kDisentangled) return;
-    embedding(names_.relative_embeddings, config_.relative_rows(), config_.hidden_size);
-    if (config_.relative.norm) norm(names_.relative_norm, config_.hidden_size, true);
   }
 
-  void attention(std::int64_t i) {
-    const std::int64_t hidden = config_.hidden_size;
-    const std::int64_t keys = config_.is_local(i) ? std::min(seq_, 2 * config_.local_window + 1) : seq_;
-    std::int64_t mult_adds = 2 * seq_ * keys * hidden;
-    if (config_.distances == Distances::kDisentangled) {
-      const std::int64_t buckets = std::min(config_.relative_rows(), 2 * seq_);
-      mult_adds += 2 * buckets * hidden * (seq_ + hidden);
-    }
-    rows.push_back({"softmax(q k^T / sqrt(head_dim)) v", "Attention", {}, {seq_, hidden}, 0, mult_adds});
-  }
-
-  void layer(std::int64_t i) {
-    const std::int64_t hidden = config_.hidden_size;
-    const std::int64_t ffn = config_.intermediate_size;
-    const auto& biases = config_.biases;
-    const auto named = [&](const char* pattern) { return layer_name(pattern, static_cast<std::size_t>(i)); };
-    const bool before = config_.norms == NormPlacement::kPre;
-    const bool attention_norm = i > 0 || config_.norms_first_attention;
-    if (before && attention_norm) norm(named(names_.attention_norm), hidden, biases.norms);
-    linear(named(names_.query), hidden, names_.key ? hidden : 3 * hidden, seq_, biases.qkv);
-    if (names_.key) linear(named(names_.key), hidden, hidden, seq_, biases.qkv);
-    if (names_.key) linear(named(names_.value), hidden, hidden, seq_, biases.qkv);
-    attention(i);
-    linear(named(names_.attention_output), hidden, hidden, seq_, biases.attention_output);
-    norm(named(before ? names_.output_norm : names_.attention_norm), hidden, biases.norms);
-    linear(named(names_.intermediate), hidden, config_.gated() && !names_.multiplied ? 2 * ffn : ffn, seq_, biases.intermediate);
-    if (names_.multiplied) linear(named(names_.multiplied), hidden, ffn, seq_, biases.intermediate);
-    linear(named(names_.output), ffn, hidden, seq_, biases.output);
-    if (!before) norm(named(names_.output_norm), hidden, biases.norms);
-  }
-
-  const EncoderConfig& config_;
-  const EncoderNames& names_;
-  std::int64_t seq_;
-  bool owned_ = true;  // false: a layer's weights that were counted already
+  const TransformerConfig& config_;
+  const TransformerNames& names_;
+  const std::int64_t seq_;
+  std::vector<SummaryRow>& rows_;
+  std::int64_t layer_ = 0;          // whose weights come next
+  std::int64_t layers_begin_ = -1;  // row of the first layer; -1: not yet
+  std::int64_t head_parameters_ = 0;
 };
 
 }  // namespace
 
-std::vector<SummaryRow> inspect(const Engine& engine, std::int64_t seq) { return std::move(Summary(engine, seq).rows); }
+std::vector<SummaryRow> inspect(const Model& model, std::int64_t seq) {
+  const Arch& arch = model.arch();
+  std::vector<SummaryRow> rows;
+  StackRows(model.transformer(), arch.names, seq, rows);
+  if (!model.decoder()) return rows;
+  const std::size_t begin = rows.size();
+  StackRows(*model.decoder(), arch.decoder_names, seq, rows);
+  if (std::string_view(arch.names.word_embeddings) == arch.decoder_names.word_embeddings) rows[begin].parameters = 0;  // counted
+  return rows;
+}
 
 }  // namespace wattn

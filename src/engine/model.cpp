@@ -1,0 +1,79 @@
+#include "engine/model.h"
+
+#include <algorithm>
+
+namespace wattn {
+namespace {
+
+// Bytes of logits that one call may return: a masked-language head gives a whole vocabulary for each token.
+constexpr std::uint64_t kMostLogitBytes = 1ull << 30;
+
+}  // namespace
+
+std::uint64_t Model::weight_bytes() const {
+  return transformer_.weight_bytes() + (decoder_ ? decoder_->weight_bytes() : 0) + dense_weights_.used() +
+         (head_ ? head_->weight_bytes() : 0);
+}
+
+std::uint64_t Model::packed_bytes() const {
+  Arena measure;
+  measure.take<float>(token_budget() * transformer_.config().hidden_size);
+  return measure.used() + transformer_.forward_bytes(token_budget(), transformer_.positions(), true, team_.most_threads());
+}
+
+std::uint64_t Model::arena_bytes() const {
+  if (!decoder_ && !has_lm_head()) return packed_bytes();
+  SlotCapacity longest{.slots = 1, .length = context_length()};
+  if (decoder_) longest.sources = 1;
+  if (decoder_) longest.source_length = transformer_.positions();
+  return slots_.bytes(longest);
+}
+
+void Model::add_text(const Encoding& encoding, Batch& batch) const {
+  batch.add_sequence(encoding.ids, encoding.type_ids);
+  const auto added = static_cast<std::ptrdiff_t>(encoding.size());
+  if (transformer_.config().type_vocab_size == 1) std::fill(batch.token_type_ids.end() - added, batch.token_type_ids.end(), 0);
+}
+
+Result<const float*> Model::run(const Batch& batch, Taps* taps) {
+  if (auto checked = transformer_.check(batch); !checked.ok()) return checked.error();
+  if (batch.tokens() > token_budget()) {
+    return input_error("input_ids: expected at most " + std::to_string(token_budget()) + " tokens in one run, found " +
+                       std::to_string(batch.tokens()));
+  }
+  if (arena_.measuring()) {
+    auto arena = Arena::with_bytes(packed_bytes(), "activations");
+    if (!arena.ok()) return arena.error();
+    arena_ = std::move(arena).value();
+  }
+  arena_.reset();
+  float* hidden = arena_.take<float>(token_budget() * transformer_.config().hidden_size);
+  transformer_.forward(team_, batch, {}, arena_, hidden, taps);
+  return static_cast<const float*>(hidden);
+}
+
+void Model::run_dense(const float* pooled, std::int64_t count, std::vector<float>& out) {
+  const std::int64_t in = dense_.empty() ? 0 : dense_.front().in;
+  out.assign(pooled, pooled + count * in);
+  for (std::size_t i = 0; i < dense_.size(); ++i) {
+    std::vector<float> next(static_cast<std::size_t>(count * dense_[i].out));
+    const ThreadTeam::Awake awake(team_);
+    linear({kernels(), team_}, dense_[i], out.data(), count, sentence_.dense[i].activation, {}, next.data());
+    out = std::move(next);
+  }
+}
+
+Result<void> Model::run_head(const float* rows, std::int64_t count, std::vector<float>& logits) {
+  const std::size_t begin = logits.size();
+  const std::size_t more = static_cast<std::size_t>(count * head_->labels());
+  if ((begin + more) * sizeof(float) > kMostLogitBytes) {
+    return input_error("logits: expected at most " + std::to_string(kMostLogitBytes / sizeof(float) / head_->labels()) +
+                       " tokens of " + std::to_string(head_->labels()) + " logits in one call, found more");
+  }
+  logits.resize(begin + more);
+  const ThreadTeam::Awake awake(team_);
+  head_->run({kernels(), team_}, transformer_.word_embeddings(), rows, count, logits.data() + begin);
+  return {};
+}
+
+}  // namespace wattn

@@ -1,0 +1,315 @@
+#include <algorithm>
+
+#include "engine/model.h"
+#include "models/slot_list.h"
+
+namespace wattn {
+namespace {
+
+bool is_lm(HeadKind head) { return head == HeadKind::kCausalLm || head == HeadKind::kSeq2SeqLm; }
+
+Result<SentenceConfig> read_sentence_config(const Documents& documents) {
+  SentenceConfig sentence;
+  if (documents.has("modules.json")) {
+    auto modules = documents.read("modules.json");
+    if (!modules.ok()) return modules.error();
+    const auto list = parse_modules(modules.value().root());
+    if (!list.ok()) return list.error();
+    sentence.normalize = list.value().normalize;
+    if (list.value().pooling) {
+      const std::string& path = list.value().pooling_path;
+      auto pooling = documents.read((path.empty() ? path : path + "/") + "config.json");
+      if (!pooling.ok()) return pooling.error();
+      if (auto e = parse_pooling(pooling.value().root(), sentence); !e.ok()) return e.error();
+    }
+    for (const std::string& path : list.value().dense_paths) {
+      auto dense = documents.read(path + "/config.json");
+      if (!dense.ok()) return dense.error();
+      if (auto e = parse_dense(dense.value().root(), path, sentence); !e.ok()) return e.error();
+      const std::size_t count = sentence.dense.size();
+      if (count > 1 && sentence.dense[count - 2].out != sentence.dense[count - 1].in) {
+        return dense.value().root()["in_features"].mismatch("the module before's " + std::to_string(sentence.dense[count - 2].out));
+      }
+    }
+  }
+  using Parse = Result<void> (*)(JsonRef, SentenceConfig&);
+  const std::pair<const char*, Parse> optional[] = {{"sentence_bert_config.json", parse_sentence_bert},
+                                                    {"config_sentence_transformers.json", parse_prompts}};
+  for (const auto& [name, parse] : optional) {
+    if (!documents.has(name)) continue;
+    auto json = documents.read(name);
+    if (!json.ok()) return json.error();
+    if (auto e = parse(json.value().root(), sentence); !e.ok()) return e.error();
+  }
+  return sentence;
+}
+
+// sentence_bert_config.json rules where it speaks; else the tokenizer's own limit; never more than the positions.
+std::int64_t choose_max_length(const SentenceConfig& sentence, const Tokenizer& tokenizer, std::int64_t positions) {
+  if (sentence.max_seq_length) return std::min(*sentence.max_seq_length, positions);
+  if (const auto limit = tokenizer.model_max_length()) return std::min<std::int64_t>(*limit, positions);
+  return positions;
+}
+
+Result<std::int64_t> choose_context(std::int64_t wanted, const TransformerConfig& config) {
+  const std::int64_t positions = config.max_position_embeddings;
+  if (wanted == 0) return config.causal ? std::min(positions, Model::kUsualContext) : positions;
+  if (wanted >= 1 && wanted <= positions) return wanted;
+  return input_error("context_length: expected a whole number from 1 to the model's " + std::to_string(positions) +
+                     " positions, found " + std::to_string(wanted));
+}
+
+// Whether one of config.json's `architectures` has a head over the vocabulary behind its last stack. None named: taken on trust.
+Result<bool> names_lm_class(JsonRef config) {
+  const JsonRef classes = config["architectures"];
+  for (std::size_t i = 0; i < classes.size(); ++i) {
+    const auto name = classes[i].as_string();
+    if (!name.ok()) return name.error();
+    for (const char* ending : {"ForCausalLM", "LMHeadModel", "ForConditionalGeneration", "MTModel"}) {
+      if (name.value().ends_with(ending)) return true;
+    }
+  }
+  return classes.size() == 0;
+}
+
+// The head to load; an UnsupportedError when the stacks of the config cannot have the one that options ask for.
+Result<HeadKind> choose_head(const LoadOptions& options, const ModelConfig& stacks, JsonRef config) {
+  const bool is_decoder = !stacks.decoder && stacks.transformer.causal && stacks.transformer.lm_head;
+  if (options.own_lm_head) {
+    const auto named = names_lm_class(config);
+    if (!named.ok()) return named.error();
+    if (!named.value()) return HeadKind::kNone;
+    return stacks.decoder ? HeadKind::kSeq2SeqLm : is_decoder ? HeadKind::kCausalLm : HeadKind::kNone;
+  }
+  const char* expected = nullptr;
+  if (options.head == HeadKind::kCausalLm && !is_decoder) {
+    expected = stacks.decoder ? "a decoder, which this task needs (text2text-generation runs encoder-decoders)"
+                              : "a decoder, which this task needs";
+  }
+  if (options.head == HeadKind::kSeq2SeqLm && !stacks.decoder) expected = "an encoder-decoder, which this task needs";
+  if (!expected) return options.head;
+  const JsonRef model_type = config["model_type"];
+  return unsupported_error(model_type.where() + ": expected " + expected + ", found " + model_type.describe());
+}
+
+// Ids that config.json names; of several the first.
+Result<SpecialIds> read_special_ids(JsonRef config) {
+  SpecialIds ids;
+  const std::pair<const char*, std::int32_t*> rows[] = {
+      {"pad_token_id", &ids.pad}, {"eos_token_id", &ids.eos}, {"decoder_start_token_id", &ids.decoder_start}};
+  for (const auto& [key, id] : rows) {
+    const JsonRef value = config[key].size() > 0 ? config[key][0] : config[key];
+    if (value.is_null()) continue;
+    const auto found = value.as_int();
+    if (!found.ok()) return found.error();
+    *id = static_cast<std::int32_t>(std::clamp<std::int64_t>(found.value(), -1, INT32_MAX));
+  }
+  return ids;
+}
+
+// Over the states of the last stack.
+Result<Head> make_head(HeadKind kind, const HeadLayers& layers, JsonRef config, const Model& model) {
+  const TransformerConfig& stack = model.generator().config();
+  HeadShape shape{.hidden = stack.hidden_size,
+                  .width = stack.hidden_size,
+                  .labels = 2,  // start and end
+                  .norm_eps = stack.norm_eps};
+  if (kind == HeadKind::kMaskedLm) {
+    shape.width = stack.embedding_width();
+    shape.labels = stack.vocab_size;
+  } else if (kind != HeadKind::kAnswer) {
+    const auto labels = Head::num_labels(config);
+    if (!labels.ok()) return labels.error();
+    shape.labels = labels.value();
+  }
+  return Head::with_layers(kind, layers, shape, model.kernels());
+}
+
+// What is loaded of a model.
+struct Plan {
+  const Arch* arch = nullptr;
+  ModelConfig stacks{};  // without a decoder and lm head that the task does not need
+  HeadKind head = HeadKind::kNone;
+  HeadLayers layers{};  // of the heads of models/heads.h
+  SpecialIds special_ids{};
+  std::vector<std::string> ignored{};  // tensors that may be there and are not used
+};
+
+bool has_layers(HeadKind head) { return head != HeadKind::kNone && !is_lm(head); }
+
+// "{}" stands for each layer's number.
+void ignore_patterns(const ModelConfig& stacks, Plan& plan) {
+  const std::int64_t layers =
+      std::max(stacks.transformer.num_hidden_layers, stacks.decoder ? stacks.decoder->num_hidden_layers : 0);
+  for (const char* pattern : plan.arch->ignored) {
+    const std::int64_t copies = std::string_view(pattern).find("{}") == std::string_view::npos ? 1 : layers;
+    for (std::int64_t i = 0; i < copies; ++i) plan.ignored.push_back(layer_name(pattern, static_cast<std::size_t>(i)));
+  }
+}
+
+// The lm head of a stack that has one: cleared where the task does not need it. Its weights are then ignored, and also where they
+// are those of the word embeddings.
+void plan_lm_head(const TransformerNames& names, bool needed, TransformerConfig& stack, Plan& plan) {
+  if (!stack.lm_head || (needed && !stack.tie_word_embeddings)) return;
+  plan.ignored.push_back(std::string(names.lm_head) + ".weight");
+  if (needed) return;
+  stack.lm_head = false;
+  if (names.lm_head_bias) plan.ignored.emplace_back(names.lm_head_bias);
+}
+
+Result<Plan> make_plan(JsonRef config, const LoadOptions& options) {
+  Plan plan;
+  const auto arch = find_arch(config);
+  if (!arch.ok()) return arch.error();
+  plan.arch = arch.value();
+  auto stacks = parse_model_config(*plan.arch, config);
+  if (!stacks.ok()) return stacks.error();
+  plan.stacks = std::move(stacks).value();
+  const auto head = choose_head(options, plan.stacks, config);
+  if (!head.ok()) return head.error();
+  plan.head = head.value();
+  const auto ids = read_special_ids(config);
+  if (!ids.ok()) return ids.error();
+  plan.special_ids = ids.value();
+  if (has_layers(plan.head)) {
+    const auto layers = Head::find_layers(plan.head, plan.arch->heads, config);
+    if (!layers.ok()) return layers.error();
+    plan.layers = layers.value();
+  }
+  ignore_patterns(plan.stacks, plan);
+  plan_lm_head(plan.arch->names, is_lm(plan.head), plan.stacks.transformer, plan);
+  if (!plan.stacks.decoder) return plan;
+  const TransformerNames& names = plan.arch->decoder_names;
+  plan_lm_head(names, is_lm(plan.head), *plan.stacks.decoder, plan);
+  const bool reads_decoder = plan.head == HeadKind::kSequence && plan.layers.input == HeadInput::kEos;
+  if (reads_decoder && plan.special_ids.eos < 0) return config["eos_token_id"].mismatch("a token id");
+  if (reads_decoder && plan.special_ids.decoder_start < 0) return config["decoder_start_token_id"].mismatch("a token id");
+  if (is_lm(plan.head) || reads_decoder) return plan;
+  plan.stacks.decoder.reset();
+  // What a decoder's names have before the first point tells its tensors from the encoder's.
+  const std::string name = names.attention_output;
+  plan.ignored.push_back(name.substr(0, name.find('.') + 1) + "*");
+  return plan;
+}
+
+}  // namespace
+
+Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> files, const LoadOptions& options) {
+  auto all = with_gguf_documents(std::move(files));
+  if (!all.ok()) return all.error();
+  const Documents documents(all.value());
+  auto config = documents.read("config.json");
+  if (!config.ok()) return config.error();
+  auto plan = make_plan(config.value().root(), options);
+  if (!plan.ok()) return plan.error();
+  const ModelConfig& stacks = plan.value().stacks;
+  const auto context = choose_context(options.context_length, stacks.decoder ? *stacks.decoder : stacks.transformer);
+  if (!context.ok()) return context.error();
+  const bool lm = is_lm(plan.value().head);
+  auto sentence = lm ? Result<SentenceConfig>(SentenceConfig()) : read_sentence_config(documents);
+  if (!sentence.ok()) return sentence.error();
+  auto tokenizer = read_tokenizer(documents, sentence.value().lowercase);
+  if (!tokenizer.ok()) return tokenizer.error();
+  auto weight_files = read_weight_files(documents);
+  if (!weight_files.ok()) return weight_files.error();
+
+  const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
+  const std::int64_t positions = stacks.decoder ? stacks.transformer.max_position_embeddings : context.value();
+  auto transformer = Transformer::with_config(stacks.transformer, positions, kernels, options.dtype);
+  if (!transformer.ok()) return transformer.error();
+  std::unique_ptr<ModelLoader> loader(new ModelLoader);
+  loader->weight_files_ = std::move(weight_files).value();
+  loader->model_.reset(new Model(std::move(tokenizer).value(), std::move(transformer).value()));
+  Model& model = *loader->model_;
+  model.arch_ = plan.value().arch;
+  model.head_kind_ = plan.value().head;
+  model.sentence_ = std::move(sentence).value();
+  model.special_ids_ = plan.value().special_ids;
+  if (stacks.decoder) {
+    auto decoder = Transformer::with_config(*stacks.decoder, context.value(), kernels, options.dtype);
+    if (!decoder.ok()) return decoder.error();
+    model.decoder_ = std::move(decoder).value();
+  }
+  const std::int64_t longest = std::min(positions, context.value());
+  model.max_length_ = lm ? context.value() : choose_max_length(model.sentence_, model.tokenizer_, longest);
+  if (has_layers(model.head_kind_)) {
+    auto head = make_head(model.head_kind_, plan.value().layers, config.value().root(), model);
+    if (!head.ok()) return head.error();
+    model.head_ = std::move(head).value();
+  }
+  if (auto e = loader->begin_dense(); !e.ok()) return e.error();
+  loader->begin_weights(std::move(plan.value().ignored), has_gguf_tensors(documents));
+  return loader;
+}
+
+Result<void> ModelLoader::begin_dense() {
+  Model& model = *model_;
+  const SentenceConfig& sentence = model.sentence_;
+  const std::int64_t pooled = model.transformer_.config().hidden_size * static_cast<std::int64_t>(sentence.pooling.size());
+  if (!sentence.dense.empty() && sentence.dense.front().in != pooled) {
+    const DenseConfig& first = sentence.dense.front();
+    return model_format_error(first.path + "/config.json: in_features: expected the pooled vector's " + std::to_string(pooled) +
+                              ", found " + std::to_string(first.in));
+  }
+  const auto take = [&](Arena& arena) {
+    model.dense_.clear();
+    for (const DenseConfig& dense : sentence.dense) {
+      model.dense_.push_back(take_linear(arena, model.kernels(), WeightType::kF32, dense.in, dense.out, dense.bias));
+    }
+  };
+  Arena measure;
+  take(measure);
+  auto weights = Arena::with_zeros(measure.used(), "weights of Dense");
+  if (!weights.ok()) return weights.error();
+  model.dense_weights_ = std::move(weights).value();
+  take(model.dense_weights_);
+  // A GGUF file holds the modules' tensors too.
+  for (const DenseConfig& dense : sentence.dense) {
+    if (!weight_files_.front().ends_with(".gguf")) weight_files_.push_back(dense.path + "/model.safetensors");
+  }
+  return {};
+}
+
+void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf) {
+  const Model& model = *model_;
+  const Arch& arch = *model.arch_;
+  std::vector<WeightSlot> slots = model.transformer_.weight_slots(arch.names, is_gguf);
+  if (model.decoder_) add_slots(model.decoder_->weight_slots(arch.decoder_names, is_gguf), slots);
+  if (model.head_) add_slots(model.head_->weight_slots(), slots);
+  SlotList dense;
+  for (std::size_t i = 0; i < model.dense_.size(); ++i) {
+    dense.linear(model.sentence_.dense[i].path + "/linear", model.dense_[i], 0, model.dense_[i].out, model.sentence_.dense[i].bias);
+  }
+  add_slots(std::move(dense.slots), slots);
+  weights_.emplace(std::move(slots), std::move(ignored), [this, &arch, is_gguf](std::string_view name) {
+    const std::string& file = weight_files_[files_begun_ - 1];
+    // A module's tensors carry its folder.
+    const std::size_t folder = file.ends_with(".gguf") ? 0 : file.rfind('/') + 1;
+    return folder > 0 ? file.substr(0, folder) + std::string(name) : canonical_weight_name(arch, name, is_gguf);
+  });
+}
+
+Result<std::vector<NamedFile>> ModelLoader::gguf_files(std::string_view beginning, bool& is_cut_off) {
+  return gguf_beginning(beginning, is_cut_off);
+}
+
+Result<void> ModelLoader::begin_weight_file(std::string_view name, std::uint64_t bytes) {
+  if (auto e = expect_weight_file(weight_files_, files_begun_, name); !e.ok()) return e;
+  ++files_begun_;
+  return weights_->begin_file(std::string(name), bytes);
+}
+
+Result<std::unique_ptr<Model>> ModelLoader::finish() {
+  if (files_begun_ != weight_files_.size()) {
+    return input_error("weight files: expected " + weight_files_[files_begun_] + ", found no further file");
+  }
+  if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
+  if (!model_->transformer_.config().pooler) return std::move(model_);
+  const std::string pooler = std::string(model_->arch_->names.pooler) + ".weight";
+  const auto& slots = weights_->slots();
+  model_->transformer_.set_has_pooler(
+      std::any_of(slots.begin(), slots.end(), [&](const WeightSlot& slot) { return slot.name == pooler && slot.filled; }));
+  return std::move(model_);
+}
+
+}  // namespace wattn

@@ -1,0 +1,130 @@
+#include "engine/slots.h"
+
+#include <algorithm>
+
+#include "engine/model.h"
+
+namespace wattn {
+namespace {
+
+constexpr std::int64_t kTokenBudget = 512;
+
+Result<void> check_slots(std::span<const std::int32_t> slots, std::int64_t batch, std::int64_t limit, const char* what) {
+  if (static_cast<std::int64_t>(slots.size()) != batch) {
+    return input_error(std::string(what) + ": expected one for each of " + std::to_string(batch) + " sequences, found " +
+                       std::to_string(slots.size()));
+  }
+  const auto bad = std::find_if(slots.begin(), slots.end(), [&](std::int32_t slot) { return slot < 0 || slot >= limit; });
+  if (bad == slots.end()) return {};
+  return input_error(std::string(what) + ": expected numbers below " + std::to_string(limit) + ", found " + std::to_string(*bad));
+}
+
+}  // namespace
+
+std::int64_t Slots::token_budget() const { return std::min(kTokenBudget, model_.context_length()); }
+
+Slots::Held Slots::take(Arena& arena, const SlotCapacity& capacity) const {
+  const Transformer& generator = model_.generator();
+  const std::int64_t hidden = generator.config().hidden_size;
+  Held held;
+  held.cache = generator.take_kv_cache(arena, capacity.slots, capacity.length);
+  held.hidden = arena.take<float>(token_budget() * hidden);
+  if (model_.has_lm_head()) {
+    held.rows = arena.take<float>(capacity.slots * hidden);
+    held.logits = arena.take<float>(capacity.slots * generator.config().vocab_size);
+  }
+  if (model_.decoder()) {
+    held.cross_kv = generator.take_cross_kv(arena, capacity.sources, capacity.source_length);
+    held.states = arena.take<float>(capacity.source_length * hidden);
+  }
+  return held;
+}
+
+std::uint64_t Slots::bytes(const SlotCapacity& capacity) const {
+  const Transformer& generator = model_.generator();
+  const int threads = model_.team().most_threads();
+  Arena arena;
+  const Held held = take(arena, capacity);
+  const std::int64_t keys = std::max(held.cache.length, held.cross_kv.cache.length);
+  std::uint64_t pass = generator.forward_bytes(token_budget(), keys, false, threads);
+  if (model_.has_lm_head()) pass = std::max(pass, generator.lm_head_bytes(capacity.slots));
+  if (model_.decoder()) {
+    const std::int64_t source = capacity.source_length;
+    pass = std::max(
+        {pass, model_.transformer().forward_bytes(source, source, true, threads), generator.project_cross_kv_bytes(source)});
+  }
+  return arena.used() + pass;
+}
+
+Result<void> Slots::reserve(const SlotCapacity& capacity) {
+  const std::uint64_t needed = bytes(capacity);
+  if (needed > arena_.bytes()) {
+    arena_ = Arena();  // first: two may not fit where one does
+    auto arena = Arena::with_bytes(
+        needed, "the cache of " + std::to_string(capacity.slots) + " sequences of " + std::to_string(capacity.length) + " tokens");
+    if (!arena.ok()) return arena.error();
+    arena_ = std::move(arena).value();
+  }
+  arena_.reset();
+  held_ = take(arena_, capacity);
+  held_bytes_ = arena_.used();
+  return {};
+}
+
+Result<const float*> Slots::read_source(std::int64_t source, std::span<const std::int32_t> ids, Taps* taps, Taps* cross_taps) {
+  if (ids.empty()) return input_error("source: expected at least one token, found none");
+  Batch batch;
+  batch.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
+  if (auto e = model_.transformer().check(batch); !e.ok()) return e.error();
+  const KvCache& cache = held_.cross_kv.cache;
+  if (source < 0 || source >= cache.slots || batch.tokens() > cache.length) {
+    return input_error("source: expected at most " + std::to_string(cache.length) + " tokens, found " +
+                       std::to_string(batch.tokens()));
+  }
+  arena_.rewind(held_bytes_);
+  model_.transformer().forward(model_.team(), batch, {}, arena_, held_.states, taps);
+  arena_.rewind(held_bytes_);
+  model_.generator().project_cross_kv(model_.team(), held_.states, batch.tokens(), source, held_.cross_kv, arena_, cross_taps);
+  return static_cast<const float*>(held_.states);
+}
+
+Result<const float*> Slots::run(const Batch& batch, Taps* taps) {
+  const Transformer& generator = model_.generator();
+  if (batch.tokens() > token_budget()) {
+    return input_error("input_ids: expected at most " + std::to_string(token_budget()) + " tokens in one run, found " +
+                       std::to_string(batch.tokens()));
+  }
+  if (auto e = generator.check(batch); !e.ok()) return e.error();
+  const std::int64_t limit = std::min(held_.cache.length, model_.context_length());
+  for (const std::int32_t position : batch.position_ids) {
+    if (position >= 0 && position < limit) continue;
+    return input_error("expected at most " + std::to_string(limit) + " tokens (context_length), found one at position " +
+                       std::to_string(position));
+  }
+  if (auto e = check_slots(batch.slots, batch.batch(), held_.cache.slots, "slots"); !e.ok()) return e.error();
+  if (model_.decoder()) {
+    if (auto e = check_slots(batch.sources, batch.batch(), held_.cross_kv.cache.slots, "sources"); !e.ok()) return e.error();
+  }
+  arena_.rewind(held_bytes_);
+  const Transformer::Context context{&held_.cache, model_.decoder() ? &held_.cross_kv : nullptr};
+  generator.forward(model_.team(), batch, context, arena_, held_.hidden, taps);
+  return static_cast<const float*>(held_.hidden);
+}
+
+float* Slots::logits(const float* hidden, std::span<const std::int64_t> rows) {
+  const std::int64_t width = model_.generator().config().hidden_size;
+  for (std::size_t i = 0; i < rows.size(); ++i) std::copy_n(hidden + rows[i] * width, width, held_.rows + i * width);
+  arena_.rewind(held_bytes_);
+  model_.generator().lm_head(model_.team(), held_.rows, static_cast<std::int64_t>(rows.size()), arena_, held_.logits);
+  return held_.logits;
+}
+
+const float* Slots::logit_lens(const float* hidden) {
+  std::copy_n(hidden, model_.generator().config().hidden_size, held_.rows);
+  model_.generator().final_norm(model_.team(), held_.rows, 1);
+  arena_.rewind(held_bytes_);
+  model_.generator().lm_head(model_.team(), held_.rows, 1, arena_, held_.logits);
+  return held_.logits;
+}
+
+}  // namespace wattn
