@@ -31,7 +31,8 @@ struct LoadOptions {
   Precision precision = Precision::kExact;
   WeightType dtype = WeightType::kF32;
   HeadKind head = HeadKind::kNone;  // the head that the checkpoint must bring; tensors of others are ignored
-  std::int64_t context_length = 0;  // tokens a sequence may have; 0: max_position_embeddings, of a causal model at most kUsualContext
+  std::int64_t context_length =
+      0;  // tokens a sequence may have; 0: max_position_embeddings, of a causal model at most kUsualContext
 };
 
 class Model {
@@ -63,8 +64,8 @@ class Model {
   std::uint64_t weight_bytes() const;
   std::uint64_t arena_bytes() const;
 
-  // Appends a text's tokens. Where there is one token type only, all tokens have it, whatever the tokenizer says: Python's tokenizers
-  // of such models return none.
+  // Appends a text's tokens. Where there is one token type only, all tokens have it, whatever the tokenizer says: Python's
+  // tokenizers of such models return none.
   void add_text(const Encoding& encoding, Batch& batch) const;
 
   // Runs the transformer over at most token_budget() tokens, and keeps nothing. The result, [tokens, hidden], is valid until the
@@ -78,8 +79,7 @@ class Model {
 
  private:
   friend class ModelLoader;
-  Model(Tokenizer tokenizer, Transformer transformer)
-      : tokenizer_(std::move(tokenizer)), transformer_(std::move(transformer)) {}
+  Model(Tokenizer tokenizer, Transformer transformer) : tokenizer_(std::move(tokenizer)), transformer_(std::move(transformer)) {}
 
   static constexpr std::int64_t kTokenBudget = 512;  // the ffn activations of a MiniLM stay in a 4 MB cache
 

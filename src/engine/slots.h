@@ -34,10 +34,11 @@ class Slots {
 
   // Has the encoder read a source and projects its states to the cross keys and values of slot `source`. taps see the encoder,
   // cross_taps the cross keys and values. The result, [tokens, hidden], is valid until the next call.
-  Result<const float*> read_source(Model& model, std::int64_t source, std::span<const std::int32_t> ids, Taps* taps, Taps* cross_taps);
+  Result<const float*> read_source(Model& model, std::int64_t source, std::span<const std::int32_t> ids, Taps* taps,
+                                   Taps* cross_taps);
 
-  // Reads at most token_budget() tokens into their slots; the result, [tokens, hidden] after the final norm, is valid until the next
-  // call. Ids, slots, sources and positions are checked.
+  // Reads at most token_budget() tokens into their slots; the result, [tokens, hidden] after the final norm, is valid until the
+  // next call. Ids, slots, sources and positions are checked.
   Result<const float*> run(Model& model, const Batch& batch, Taps* taps);
   // Logits [rows.size(), vocab] of some rows of run()'s result, valid until the next call. At most as many rows as slots, or one.
   float* logits(Model& model, const float* hidden, std::span<const std::int64_t> rows);

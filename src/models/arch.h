@@ -44,9 +44,10 @@ struct Arch {
   const char* model_type;   // of config.json
   const char* base_prefix;  // that task checkpoints put before the base model's names: "bert."; or model_type and a dot
   void (*parse_config)(Fields& config, ModelConfig& out);
-  TransformerNames names;                 // of ModelConfig::transformer
-  TransformerNames decoder_names{};       // of ModelConfig::decoder
-  std::span<const char* const> ignored{};  // tensors that may be there and are not used: heads, buffers; '*' ends a prefix, "{}" as in names
+  TransformerNames names;            // of ModelConfig::transformer
+  TransformerNames decoder_names{};  // of ModelConfig::decoder
+  std::span<const char* const>
+      ignored{};  // tensors that may be there and are not used: heads, buffers; '*' ends a prefix, "{}" as in names
   Heads heads{};
   GgufLayout gguf{};
   // Of several with one model_type: only where the config has this key with this string. They come first in the registry.

@@ -29,7 +29,7 @@ struct TransformerLayer {
   LayerNorm key_norm;
   Linear attention_output;
   LayerNorm attention_norm;
-  Linear cross_query;       // [query_width, hidden]
+  Linear cross_query;        // [query_width, hidden]
   Linear cross_keys_values;  // [2 * query_width, hidden], of an encoder's states
   Linear cross_output;
   LayerNorm cross_norm;
@@ -77,7 +77,7 @@ class Transformer {
 
   // Where a pass keeps and finds keys and values.
   struct Context {
-    const KvCache* cache = nullptr;       // of the batch's slots; null: nothing is kept
+    const KvCache* cache = nullptr;     // of the batch's slots; null: nothing is kept
     const CrossKv* cross_kv = nullptr;  // of the batch's sources; null without cross attention
   };
   // hidden: [tokens, hidden], after the final norm where there is one. The batch was checked; arena has forward_bytes() free. A
@@ -92,8 +92,8 @@ class Transformer {
   CrossKv take_cross_kv(Arena& arena, std::int64_t slots, std::int64_t length) const;
   // Projects an encoder's states, [tokens, hidden], to the cross keys and values of a slot; the arena has project_cross_kv_bytes()
   // free. Taps seen: "layer.N.cross_attention.{key,value}", which may be patched.
-  void project_cross_kv(ThreadTeam& team, const float* states, std::int64_t tokens, std::int64_t slot, CrossKv& cross_kv, Arena& arena,
-                        Taps* taps) const;
+  void project_cross_kv(ThreadTeam& team, const float* states, std::int64_t tokens, std::int64_t slot, CrossKv& cross_kv,
+                        Arena& arena, Taps* taps) const;
   std::uint64_t project_cross_kv_bytes(std::int64_t tokens) const;
 
   // logits: [rows, vocab] of rows that forward() returned, which it scales in place where the head wants that. Needs lm_head.

@@ -46,7 +46,7 @@ struct TransformerConfig {
   std::int64_t intermediate_size = 0;
   std::int64_t max_position_embeddings = 0;  // tokens a sequence may have
   std::int64_t type_vocab_size = 0;          // 0: no token types, token_type_ids are ignored
-  std::int64_t embedding_size = 0;           // width of the embedding tables, projected to hidden_size; 0: hidden_size, no projection
+  std::int64_t embedding_size = 0;  // width of the embedding tables, projected to hidden_size; 0: hidden_size, no projection
   float norm_eps = 0.0f;
   Activation hidden_act = Activation::kGelu;
 

@@ -134,10 +134,11 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
   } else if (config_.lm_head && config_.cross_attention) {
     // transformers falls back on the word embeddings where an encoder-decoder's checkpoint has no head of its own.
     const auto has_own = std::make_shared<bool>(false);
-    list.matrix(names.word_embeddings, vocab, config_.hidden_size, true, [=, this_words = word_embeddings_, head = lm_head_](auto i, auto* row) {
-      set_row(this_words, i, row);
-      if (!*has_own) set_weight_row(head, i, row);
-    });
+    list.matrix(names.word_embeddings, vocab, config_.hidden_size, true,
+                [=, this_words = word_embeddings_, head = lm_head_](auto i, auto* row) {
+                  set_row(this_words, i, row);
+                  if (!*has_own) set_weight_row(head, i, row);
+                });
     list.matrix(names.lm_head, vocab, config_.hidden_size, false, [=, head = lm_head_](auto i, auto* row) {
       *has_own = true;
       set_weight_row(head, i, row);

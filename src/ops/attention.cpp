@@ -64,7 +64,8 @@ struct KeyRange {
   std::int64_t size() const { return end - begin; }
 };
 
-// The keys that some row attends to. They begin at a whole panel, so that a key has the same lane in every sum, however few are read.
+// The keys that some row attends to. They begin at a whole panel, so that a key has the same lane in every sum, however few are
+// read.
 KeyRange keys_of(const ScoreTerms& terms, const QueryRows& rows, std::int64_t keys) {
   const std::int64_t last = rows.position_of(rows.rows - 1);
   KeyRange range{0, keys};
@@ -225,7 +226,7 @@ void attend(const Run& run, std::int64_t sequence, std::int64_t kv_head, const A
   rows.stride = run.input.query_stride;
   rows.context_stride = shape.query_width();
   for (std::int64_t end = rows.head + group; rows.head < end; ++rows.head) {
-    const RelativeHead relative{run.terms.relative, scratch.relative,    count,           rows.head,
+    const RelativeHead relative{run.terms.relative, scratch.relative,    count,          rows.head,
                                 shape.head_dim,     shape.query_width(), run.terms.scale};
     if (run.terms.relative) {
       prepare_relative(run.kernels, relative, new_kv(run, sequence).keys + kv_head * shape.head_dim, run.input.kv_stride);

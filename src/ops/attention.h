@@ -91,7 +91,8 @@ struct AttentionScratch {
   float* scores = nullptr;  // [queries at a time, keys]
   DisentangledScratch relative{};
 };
-// own_keys: tokens of the longest sequence without a slot. max_keys: the most keys a query attends to. buckets: of the Disentangled.
+// own_keys: tokens of the longest sequence without a slot. max_keys: the most keys a query attends to. buckets: of the
+// Disentangled.
 AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shape, std::int64_t own_keys, std::int64_t max_keys,
                                         std::int64_t buckets);
 

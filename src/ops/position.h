@@ -34,8 +34,8 @@ struct RopeScaling {
 };
 // Frequencies and angles are rounded to f32 where PyTorch's are.
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);
-// Divides every frequency by its factor, [head_dim / 2]: llama.cpp stores Llama 3's scaling this way. Factors outside of what models
-// have set the table to NaN.
+// Divides every frequency by its factor, [head_dim / 2]: llama.cpp stores Llama 3's scaling this way. Factors outside of what
+// models have set the table to NaN.
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors);
 
 // Rotates the first `heads` heads of each row of x in place, rows stride apart; position_ids: [rows].
