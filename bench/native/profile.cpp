@@ -1,4 +1,4 @@
-// Where the time of a forward pass goes: an encoder of all-MiniLM-L6-v2's shape with made-up weights, run with a kernel
+// Where the time of a forward pass goes: a transformer of all-MiniLM-L6-v2's shape with made-up weights, run with a kernel
 // table whose every entry is timed. Milliseconds a kernel in the best run, for each number format and batch; "rest" is what no
 // kernel does.
 #include <algorithm>
@@ -8,7 +8,7 @@
 #include <numeric>
 #include <vector>
 
-#include "models/encoder.h"
+#include "models/transformer.h"
 
 namespace {
 
@@ -53,8 +53,8 @@ Kernels with_clocks(const Kernels& kernels) {
   return out;
 }
 
-Encoder make_encoder(const Kernels& kernels, WeightType type) {
-  EncoderConfig config;
+Transformer make_transformer(const Kernels& kernels, WeightType type) {
+  TransformerConfig config;
   config.vocab_size = 30522;
   config.hidden_size = 384;
   config.num_hidden_layers = 6;
@@ -62,23 +62,23 @@ Encoder make_encoder(const Kernels& kernels, WeightType type) {
   config.intermediate_size = 1536;
   config.max_position_embeddings = 512;
   config.type_vocab_size = 2;
-  config.layer_norm_eps = 1e-12f;
+  config.norm_eps = 1e-12f;
   config.hidden_act = Activation::kGelu;
-  const EncoderNames names{.word_embeddings = "w",
-                           .position_embeddings = "p",
-                           .token_type_embeddings = "t",
-                           .embeddings_norm = "n",
-                           .query = "q{}",
-                           .key = "k{}",
-                           .value = "v{}",
-                           .attention_output = "o{}",
-                           .attention_norm = "a{}",
-                           .intermediate = "i{}",
-                           .output = "f{}",
-                           .output_norm = "m{}"};
-  Encoder encoder = std::move(Encoder::with_config(config, kernels, type).value());
+  const TransformerNames names{.word_embeddings = "w",
+                               .position_embeddings = "p",
+                               .token_type_embeddings = "t",
+                               .embeddings_norm = "n",
+                               .query = "q{}",
+                               .key = "k{}",
+                               .value = "v{}",
+                               .attention_output = "o{}",
+                               .attention_norm = "a{}",
+                               .up = "i{}",
+                               .down = "f{}",
+                               .ffn_norm = "m{}"};
+  Transformer transformer = std::move(Transformer::with_config(config, config.max_position_embeddings, kernels, type).value());
   std::uint32_t seed = 1;
-  for (const WeightSlot& slot : encoder.weight_slots(names)) {
+  for (const WeightSlot& slot : transformer.weight_slots(names, false)) {
     const std::int64_t rows = slot.shape.size() == 2 ? slot.shape[0] : 1;
     std::vector<float> row(static_cast<std::size_t>(slot.shape.back()));
     for (std::int64_t i = 0; i < rows; ++i) {
@@ -86,15 +86,15 @@ Encoder make_encoder(const Kernels& kernels, WeightType type) {
       slot.write_row(i, row.data());
     }
   }
-  return encoder;
+  return transformer;
 }
 
-void profile(const Encoder& encoder, const char* name, const char* dtype, std::int64_t b, std::int64_t s) {
+void profile(const Transformer& transformer, const char* name, const char* dtype, std::int64_t b, std::int64_t s) {
   Batch batch;
   const std::vector<std::int32_t> ids(static_cast<std::size_t>(s), 2003), types(ids.size());
   for (std::int64_t i = 0; i < b; ++i) batch.add_sequence(ids, types);
   std::vector<float> hidden(static_cast<std::size_t>(b * s * 384));
-  Arena arena = std::move(Arena::with_bytes(encoder.forward_bytes(b * s, s, 1), "profile").value());
+  Arena arena = std::move(Arena::with_bytes(transformer.forward_bytes(b * s, s, true, 1), "profile").value());
   ThreadTeam alone;
   const int repeats = static_cast<int>(std::max<std::int64_t>(12, 4000 / (b * s)));
   double whole = 1e30;
@@ -103,7 +103,7 @@ void profile(const Encoder& encoder, const char* name, const char* dtype, std::i
     std::fill(spent, spent + kNumEntries, 0.0);
     arena.reset();
     const double start = now_ms();
-    encoder.forward(alone, batch, arena, hidden.data(), nullptr);
+    transformer.forward(alone, batch, {}, arena, hidden.data(), nullptr);
     const double took = now_ms() - start;
     if (took >= whole) continue;
     whole = took;
@@ -122,8 +122,8 @@ int main() {
   for (const auto& [type, name] : types) {
     for (const Kernels* kernels : {&exact_kernels(), &fast_kernels()}) {
       const Kernels clocked = with_clocks(*kernels);
-      const Encoder encoder = make_encoder(clocked, type);
-      for (const auto& [b, s] : {std::pair{1, 8}, {1, 32}, {1, 128}, {8, 32}}) profile(encoder, kernels->name, name, b, s);
+      const Transformer transformer = make_transformer(clocked, type);
+      for (const auto& [b, s] : {std::pair{1, 8}, {1, 32}, {1, 128}, {8, 32}}) profile(transformer, kernels->name, name, b, s);
       if (&exact_kernels() == &fast_kernels()) break;
     }
   }

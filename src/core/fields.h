@@ -12,6 +12,9 @@
 
 namespace wattn {
 
+// A token id or type id: a whole number from 0 to 2^31 - 1.
+Result<std::int32_t> read_id(JsonRef json);
+
 // Reads never fail on the spot: the first error is kept, later reads return defaults, and the caller asks ok() once, before it uses
 // what it read. Errors name the file, the path, what was expected and what was found.
 class Fields {
@@ -42,10 +45,12 @@ class Fields {
   // A whole number in [1, most]; the second form returns fallback where the member is absent or null.
   std::int64_t size(std::string_view key, std::int64_t most);
   std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t fallback);
+  // A whole number in [least, most]; fallback where it is absent or null.
+  std::int64_t integer_or(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most);
   // A number in (0, most]; fallback where it is absent or null.
   double number_or(std::string_view key, double fallback, double most);
   std::int32_t id(std::string_view key) { return id(json_[key]); }
-  std::int32_t id(JsonRef value);       // a token id or type id: a whole number from 0 to 2^31 - 1
+  std::int32_t id(JsonRef value) { return take(read_id(value)); }
   JsonRef array(std::string_view key);  // refers to nothing, of size 0, when it is no array
 
   // One of the table's words: {{"gelu", Activation::kGelu}, ...}. An absent member is fallback_word where that is not empty.

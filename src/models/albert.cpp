@@ -1,25 +1,21 @@
 // ALBERT, arXiv 1909.11942; transformers/models/albert/modeling_albert.py (v5.23.0). Against BERT:
-// - all layers are one;
-// - the embedding tables are narrower than the layers, with a matrix behind their norm;
+// - all layers share one layer's weights;
+// - the embedding tables are narrower than the layers, with a projection after their norm;
 // - GELU by tanh as a rule.
 #include "models/arch.h"
+#include "models/config_fields.h"
 
 namespace wattn {
 namespace {
 
-Result<EncoderConfig> parse_config(JsonRef config) {
-  if (auto e = expect_string(config, "position_embedding_type", "absolute"); !e.ok()) return e.error();
-  for (const char* key : {"num_hidden_groups", "inner_group_num"}) {
-    if (auto e = expect_int(config, key, 1); !e.ok()) return e.error();
-  }
-  auto parsed = parse_usual_config(config);
-  if (!parsed.ok()) return parsed;
-  EncoderConfig& encoder = parsed.value();
-  if (auto e = read_type_vocab_size(config, encoder); !e.ok()) return e.error();
-  constexpr ConfigSize kEmbedding[] = {{"embedding_size", &EncoderConfig::embedding_size, 128}};
-  if (auto e = read_sizes(config, kEmbedding, encoder); !e.ok()) return e.error();
-  encoder.one_layer_for_all = true;
-  return parsed;
+void parse_config(Fields& config, ModelConfig& out) {
+  config.expect("position_embedding_type", "absolute");
+  for (const char* key : {"num_hidden_groups", "inner_group_num"}) config.expect(key, 1);
+  read_bert_like(config, out.transformer);
+  read_type_vocab_size(config, out.transformer);
+  out.transformer.embedding_size = config.size_or("embedding_size", kMostWidth, 128);
+  out.transformer.share_layers = true;
+  out.transformer.pooler = true;
 }
 
 constexpr const char* kIgnored[] = {
@@ -43,11 +39,19 @@ const Arch kAlbert = {
               .value = "encoder.albert_layer_groups.0.albert_layers.0.attention.value",
               .attention_output = "encoder.albert_layer_groups.0.albert_layers.0.attention.dense",
               .attention_norm = "encoder.albert_layer_groups.0.albert_layers.0.attention.LayerNorm",
-              .intermediate = "encoder.albert_layer_groups.0.albert_layers.0.ffn",
-              .output = "encoder.albert_layer_groups.0.albert_layers.0.ffn_output",
-              .output_norm = "encoder.albert_layer_groups.0.albert_layers.0.full_layer_layer_norm",
+              .up = "encoder.albert_layer_groups.0.albert_layers.0.ffn",
+              .down = "encoder.albert_layer_groups.0.albert_layers.0.ffn_output",
+              .ffn_norm = "encoder.albert_layer_groups.0.albert_layers.0.full_layer_layer_norm",
               .pooler = "pooler"},
     .ignored = kIgnored,
+    .heads = {.sequence = {.dense = "pooler", .activation = Activation::kTanh, .output = "classifier"},
+              .token = {.output = "classifier"},
+              .answer = {.output = "qa_outputs"},
+              .masked_lm = {.dense = "predictions.dense",
+                            .activation_key = "hidden_act",
+                            .norm = "predictions.LayerNorm",
+                            .output = "predictions.bias",
+                            .tied = true}},
 };
 
 }  // namespace wattn

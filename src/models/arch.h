@@ -46,8 +46,8 @@ struct Arch {
   void (*parse_config)(Fields& config, ModelConfig& out);
   TransformerNames names;            // of ModelConfig::transformer
   TransformerNames decoder_names{};  // of ModelConfig::decoder
-  std::span<const char* const>
-      ignored{};  // tensors that may be there and are not used: heads, buffers; '*' ends a prefix, "{}" as in names
+  // Tensors that may be there and are not used: heads, buffers. '*' ends a prefix, "{}" is as in names.
+  std::span<const char* const> ignored{};
   Heads heads{};
   GgufLayout gguf{};
   // Of several with one model_type: only where the config has this key with this string. They come first in the registry.

@@ -1,21 +1,18 @@
 // BERT, arXiv 1810.04805; transformers/models/bert/modeling_bert.py (v5.23.0). The architecture the others differ from:
 // learned absolute positions, token types, LayerNorm after each residual (post-norm), GELU by erf.
-#include "models/arch.h"
+#include "models/bert.h"
+
+#include "models/config_fields.h"
 
 namespace wattn {
 namespace {
 
-Result<EncoderConfig> parse_config(JsonRef config) {
-  if (auto e = expect_string(config, "position_embedding_type", "absolute"); !e.ok()) return e.error();
-  for (const char* key : {"embedding_size", "rope_scaling", "head_dim"}) {
-    if (auto e = expect_absent(config, key); !e.ok()) return e.error();
-  }
-  auto encoder = parse_usual_config(config);
-  if (!encoder.ok()) return encoder;
-  const auto types = config_size(config, "type_vocab_size", 1 << 12);
-  if (!types.ok()) return types.error();
-  encoder.value().type_vocab_size = types.value();
-  return encoder;
+void parse_config(Fields& config, ModelConfig& out) {
+  config.expect("position_embedding_type", "absolute");
+  for (const char* key : {"embedding_size", "rope_scaling", "head_dim"}) config.absent(key);
+  read_bert_like(config, out.transformer);
+  out.transformer.type_vocab_size = config.size("type_vocab_size", 1 << 12);
+  out.transformer.pooler = true;
 }
 
 constexpr const char* kIgnored[] = {
@@ -50,21 +47,10 @@ const Arch kBert = {
     .model_type = "bert",
     .base_prefix = "bert.",
     .parse_config = parse_config,
-    .names = {.word_embeddings = "embeddings.word_embeddings",
-              .position_embeddings = "embeddings.position_embeddings",
-              .token_type_embeddings = "embeddings.token_type_embeddings",
-              .embeddings_norm = "embeddings.LayerNorm",
-              .query = "encoder.layer.{}.attention.self.query",
-              .key = "encoder.layer.{}.attention.self.key",
-              .value = "encoder.layer.{}.attention.self.value",
-              .attention_output = "encoder.layer.{}.attention.output.dense",
-              .attention_norm = "encoder.layer.{}.attention.output.LayerNorm",
-              .intermediate = "encoder.layer.{}.intermediate.dense",
-              .output = "encoder.layer.{}.output.dense",
-              .output_norm = "encoder.layer.{}.output.LayerNorm",
-              .pooler = "pooler.dense"},
+    .names = kBertNames,
     .ignored = kIgnored,
-    .gguf_names = kGgufNames,
+    .heads = kBertHeads,
+    .gguf = {.architecture = "bert", .config = R"("hidden_act": "gelu")", .fields = kBertGgufFields, .names = kGgufNames},
 };
 
 }  // namespace wattn

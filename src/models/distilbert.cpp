@@ -2,23 +2,19 @@
 // - no token types, no pooler;
 // - other names in config and checkpoint, and the norms' epsilon is 1e-12 whatever the config says.
 #include "models/arch.h"
+#include "models/config_fields.h"
 
 namespace wattn {
 namespace {
 
-Result<EncoderConfig> parse_config(JsonRef config) {
-  constexpr ConfigSize kSizes[] = {
-      {"vocab_size", &EncoderConfig::vocab_size},        {"dim", &EncoderConfig::hidden_size},
-      {"n_layers", &EncoderConfig::num_hidden_layers},   {"n_heads", &EncoderConfig::num_attention_heads},
-      {"hidden_dim", &EncoderConfig::intermediate_size}, {"max_position_embeddings", &EncoderConfig::max_position_embeddings},
-  };
-  EncoderConfig encoder;
-  if (auto e = refuse_switches(config); !e.ok()) return e.error();
-  if (auto e = read_sizes(config, kSizes, encoder); !e.ok()) return e.error();
-  if (auto e = read_activation(config, "activation", encoder); !e.ok()) return e.error();
-  encoder.layer_norm_eps = 1e-12f;
-  encoder.pooler = false;
-  return encoder;
+void parse_config(Fields& config, ModelConfig& out) {
+  refuse_decoder(config);
+  read_sizes(
+      config,
+      {.hidden_size = "dim", .num_hidden_layers = "n_layers", .num_attention_heads = "n_heads", .intermediate_size = "hidden_dim"},
+      out.transformer);
+  out.transformer.hidden_act = read_activation(config, "activation");
+  out.transformer.norm_eps = 1e-12f;
 }
 
 constexpr const char* kIgnored[] = {
@@ -41,10 +37,18 @@ const Arch kDistilBert = {
               .value = "transformer.layer.{}.attention.v_lin",
               .attention_output = "transformer.layer.{}.attention.out_lin",
               .attention_norm = "transformer.layer.{}.sa_layer_norm",
-              .intermediate = "transformer.layer.{}.ffn.lin1",
-              .output = "transformer.layer.{}.ffn.lin2",
-              .output_norm = "transformer.layer.{}.output_layer_norm"},
+              .up = "transformer.layer.{}.ffn.lin1",
+              .down = "transformer.layer.{}.ffn.lin2",
+              .ffn_norm = "transformer.layer.{}.output_layer_norm"},
     .ignored = kIgnored,
+    .heads = {.sequence = {.dense = "pre_classifier", .activation = Activation::kRelu, .output = "classifier"},
+              .token = {.output = "classifier"},
+              .answer = {.output = "qa_outputs"},
+              .masked_lm = {.dense = "vocab_transform",
+                            .activation_key = "activation",
+                            .norm = "vocab_layer_norm",
+                            .output = "vocab_projector.bias",
+                            .tied = true}},
 };
 
 }  // namespace wattn

@@ -1,22 +1,19 @@
 // ELECTRA, arXiv 2003.10555; transformers/models/electra/modeling_electra.py (v5.23.0). Against BERT:
-// - the embedding tables may be narrower than the layers, with a matrix behind their norm;
+// - the embedding tables may be narrower than the layers, with a projection after their norm;
 // - no pooler.
-#include "models/arch.h"
+#include "models/bert.h"
+#include "models/config_fields.h"
 
 namespace wattn {
 namespace {
 
-Result<EncoderConfig> parse_config(JsonRef config) {
-  if (auto e = expect_string(config, "position_embedding_type", "absolute"); !e.ok()) return e.error();
-  auto parsed = parse_usual_config(config);
-  if (!parsed.ok()) return parsed;
-  EncoderConfig& encoder = parsed.value();
-  if (auto e = read_type_vocab_size(config, encoder); !e.ok()) return e.error();
-  constexpr ConfigSize kEmbedding[] = {{"embedding_size", &EncoderConfig::embedding_size, 128}};
-  if (auto e = read_sizes(config, kEmbedding, encoder); !e.ok()) return e.error();
+void parse_config(Fields& config, ModelConfig& out) {
+  TransformerConfig& encoder = out.transformer;
+  config.expect("position_embedding_type", "absolute");
+  read_bert_like(config, encoder);
+  read_type_vocab_size(config, encoder);
+  encoder.embedding_size = config.size_or("embedding_size", kMostWidth, 128);
   if (encoder.embedding_size == encoder.hidden_size) encoder.embedding_size = 0;
-  encoder.pooler = false;
-  return parsed;
 }
 
 constexpr const char* kIgnored[] = {
@@ -28,6 +25,13 @@ constexpr const char* kIgnored[] = {
     "qa_outputs.*",
 };
 
+constexpr TransformerNames names() {
+  TransformerNames names = kBertNames;
+  names.embeddings_projection = "embeddings_project";
+  names.pooler = nullptr;
+  return names;
+}
+
 }  // namespace
 
 extern const Arch kElectra;
@@ -35,20 +39,16 @@ const Arch kElectra = {
     .model_type = "electra",
     .base_prefix = "electra.",
     .parse_config = parse_config,
-    .names = {.word_embeddings = "embeddings.word_embeddings",
-              .position_embeddings = "embeddings.position_embeddings",
-              .token_type_embeddings = "embeddings.token_type_embeddings",
-              .embeddings_norm = "embeddings.LayerNorm",
-              .embeddings_projection = "embeddings_project",
-              .query = "encoder.layer.{}.attention.self.query",
-              .key = "encoder.layer.{}.attention.self.key",
-              .value = "encoder.layer.{}.attention.self.value",
-              .attention_output = "encoder.layer.{}.attention.output.dense",
-              .attention_norm = "encoder.layer.{}.attention.output.LayerNorm",
-              .intermediate = "encoder.layer.{}.intermediate.dense",
-              .output = "encoder.layer.{}.output.dense",
-              .output_norm = "encoder.layer.{}.output.LayerNorm"},
+    .names = names(),
     .ignored = kIgnored,
+    .heads = {.sequence = {.dense = "classifier.dense", .activation = Activation::kGelu, .output = "classifier.out_proj"},
+              .token = {.output = "classifier"},
+              .answer = {.output = "qa_outputs"},
+              .masked_lm = {.dense = "generator_predictions.dense",
+                            .activation = Activation::kGelu,
+                            .norm = "generator_predictions.LayerNorm",
+                            .output = "generator_lm_head.bias",
+                            .tied = true}},
 };
 
 }  // namespace wattn

@@ -1,50 +1,27 @@
 #include "models/gguf_config.h"
 
 #include <algorithm>
-#include <optional>
-#include <vector>
 
 #include "core/gguf.h"
 #include "core/json.h"
 #include "core/utf.h"
 #include "io/gguf.h"
+#include "models/arch.h"
 
 namespace wattn {
 namespace {
 
-struct Architecture {
-  std::string_view gguf;
-  const char* config;  // what config.json says of all such models
-};
-constexpr Architecture kArchitectures[] = {
-    {"bert", R"("model_type": "bert", "hidden_act": "gelu")"},
-    {"jina-bert-v2", R"("model_type": "bert", "hidden_act": "gelu", "feed_forward_type": "geglu")"},
-    {"modern-bert", R"("model_type": "modernbert", "hidden_activation": "gelu")"},
-    {"nomic-bert", R"("model_type": "nomic_bert", "hidden_act": "silu")"},
-};
-// Older files of Jina's have the gate's weights and the other half as two tensors (jina_bert.cpp).
-constexpr const char* kJinaInTwo = R"(, "position_embedding_type": "alibi, gate apart")";
+// The text of one JSON object.
+struct ObjectText {
+  std::string members;
 
-// config.json's field and the key that follows "<architecture>.".
-struct Field {
-  const char* field;
-  const char* key;
-  const char* only = nullptr;  // the architecture that has it
-  double fallback = 0;         // 0: it must be there
-};
-constexpr Field kFields[] = {
-    {"hidden_size", "embedding_length"},
-    {"num_hidden_layers", "block_count"},
-    {"num_attention_heads", "attention.head_count"},
-    {"intermediate_size", "feed_forward_length"},
-    {"max_position_embeddings", "context_length"},
-    {"layer_norm_eps", "attention.layer_norm_epsilon"},
-    {"norm_eps", "attention.layer_norm_epsilon", "modern-bert"},
-    {"local_attention", "attention.sliding_window", "modern-bert"},
-    {"global_attn_every_n_layers", "attention.sliding_window_pattern", "modern-bert", 3},
-    {"global_rope_theta", "rope.freq_base", "modern-bert", 160000},
-    {"local_rope_theta", "rope.freq_base_swa", "modern-bert", 10000},
-    {"rope_theta", "rope.freq_base", "nomic-bert", 1000},
+  // "\"name\": value, ..."; none when empty.
+  void append(std::string_view json) {
+    if (!json.empty() && !members.empty()) members += ", ";
+    members += json;
+  }
+  void add(std::string_view name, const std::string& value) { append(json_text(name) + ": " + value); }
+  std::string text() const { return "{" + members + "}"; }
 };
 
 // As config.json writes it: sizes without a point.
@@ -53,94 +30,129 @@ std::string number_text(double value) {
   return static_cast<double>(whole) == value ? std::to_string(whole) : json_text(value);
 }
 
-// Rows of a table, by the shape of its tensor.
-std::int64_t rows_of(const GgufHeader& header, std::string_view tensor) {
-  for (const TensorInfo& info : header.tensors) {
-    if (info.name == tensor && info.shape.size() == 2) return info.shape[0];
+// One file's metadata and list of tensors, under the keys of its architecture.
+struct Header {
+  const GgufMetadata& metadata;
+  const std::vector<TensorInfo>& tensors;
+  std::string file;
+  std::string prefix;  // "<architecture>."
+
+  const TensorInfo* find(std::string_view tensor) const {
+    const auto at = std::find_if(tensors.begin(), tensors.end(), [&](const TensorInfo& info) { return info.name == tensor; });
+    return at == tensors.end() ? nullptr : &*at;
   }
-  return 0;
+  // Rows of a table, by the shape of its tensor.
+  std::int64_t rows(std::string_view tensor) const {
+    const TensorInfo* info = find(tensor);
+    return info && info->shape.size() == 2 ? info->shape[0] : 0;
+  }
+};
+
+Result<void> add_fields(const Header& header, std::span<const GgufField> fields, ObjectText& config) {
+  for (const GgufField& field : fields) {
+    const std::string key = header.prefix + field.key;
+    const auto value = header.metadata.number(key);
+    if (!value && field.required) return model_format_error(header.file + ": " + key + ": expected a number, found none");
+    const double number = value.value_or(field.fallback);
+    if (!value && number == 0) continue;
+    if (!(number > -1e15 && number < 1e15)) {
+      return model_format_error(header.file + ": " + key + ": expected a size, found another number");
+    }
+    config.add(field.field, number_text(number));
+  }
+  return {};
 }
 
-bool has_tensor(const GgufHeader& header, std::string_view name) {
-  return std::any_of(header.tensors.begin(), header.tensors.end(), [&](const TensorInfo& info) { return info.name == name; });
+// llama.cpp's default for a factor without a type is linear.
+Result<void> add_rope_scaling(const Header& header, ObjectText& config) {
+  const std::string key = header.prefix + "rope.scaling.";
+  const auto factor = header.metadata.number(key + "factor");
+  const auto type = header.metadata.string(key + "type").value_or(factor ? "linear" : "none");
+  if (type == "none") return {};
+  if (type != "linear" || !factor || !(*factor > 0 && *factor < 1e6)) {
+    return unsupported_error(header.file + ": " + key + "type: expected \"none\" or \"linear\" with a factor, found " +
+                             shown_text(type));
+  }
+  ObjectText scaling;
+  scaling.add("type", json_text(type));
+  scaling.add("factor", json_text(*factor));
+  config.add("rope_scaling", scaling.text());
+  return {};
 }
 
-std::string label_map(const std::vector<std::string_view>& labels) {
-  std::string out = "{";
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    out += (i ? ", \"" : "\"") + std::to_string(i) + "\": " + json_text(labels[i]);
+Result<void> add_labels(const Header& header, ObjectText& config) {
+  const auto labels = header.metadata.strings(header.prefix + "classifier.output_labels");
+  if (labels.empty()) return {};
+  ObjectText map;
+  for (const std::string_view label : labels) {
+    if (!is_utf8(label)) return model_format_error(header.file + ": expected labels in UTF-8, found other bytes");
+    map.add(std::to_string(&label - labels.data()), json_text(label));
   }
-  return out + "}";
+  config.add("architectures", R"(["GgufForSequenceClassification"])");
+  config.add("id2label", map.text());
+  return {};
+}
+
+std::string token_ids(const GgufMetadata& metadata) {
+  ObjectText ids;
+  for (const auto& [field, key] :
+       {std::pair("bos_token_id", "tokenizer.ggml.bos_token_id"), std::pair("eos_token_id", "tokenizer.ggml.eos_token_id"),
+        std::pair("pad_token_id", "tokenizer.ggml.padding_token_id")}) {
+    const auto id = metadata.number(key);
+    if (id && *id >= 0 && *id < 1 << 30) ids.add(field, number_text(*id));
+  }
+  return ids.members;
+}
+
+Result<std::string> config_text(const Header& header, const Arch& arch) {
+  ObjectText config;
+  config.add("model_type", json_text(arch.model_type));
+  config.append(arch.gguf.config);
+  for (const GgufSwitch& one : arch.gguf.switches) config.append(header.find(one.tensor) ? one.present : one.absent);
+  if (auto e = add_fields(header, arch.gguf.fields, config); !e.ok()) return e.error();
+  config.add("vocab_size", std::to_string(header.rows("token_embd.weight")));
+  config.add("type_vocab_size", std::to_string(header.rows("token_types.weight")));
+  config.add("tie_word_embeddings", header.find("output.weight") ? "false" : "true");
+  if (auto e = add_rope_scaling(header, config); !e.ok()) return e.error();
+  if (auto e = add_labels(header, config); !e.ok()) return e.error();
+  config.append(token_ids(header.metadata));
+  return config.text();
 }
 
 // general.pooling_type: 0 none, 1 mean, 2 cls, 3 last; 4 (rank) is a classifier, which has no pooling.
-std::optional<std::string_view> pooling_name(int type) {
-  switch (type) {
-    case 1:
-      return "mean";
-    case 2:
-      return "cls";
-    case 3:
-      return "lasttoken";
-    default:
-      return std::nullopt;
+const char* pooling_name(double type) {
+  constexpr std::pair<double, const char*> kNames[] = {{1, "mean"}, {2, "cls"}, {3, "lasttoken"}};
+  for (const auto& [number, name] : kNames) {
+    if (number == type) return name;
   }
+  return nullptr;
 }
 
 }  // namespace
 
-Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::string_view header, std::string_view file) {
-  const auto read = GgufMetadata::read(header);
-  if (!read.ok()) return read.error();
-  const GgufMetadata& metadata = read.value();
-  const auto parsed = parse_gguf_header(header, UINT64_MAX / 2, file);
+Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::string_view bytes, std::string_view file) {
+  const auto metadata = GgufMetadata::read(bytes);
+  if (!metadata.ok()) return metadata.error();
+  const auto parsed = parse_gguf_header(bytes, UINT64_MAX / 2, file);
   if (!parsed.ok()) return parsed.error();
-  const std::string name(file);
   std::vector<std::pair<std::string, std::string>> out;
-  for (const auto& [packed, bytes] : metadata.packed_files()) out.emplace_back(packed, bytes);
+  for (const auto& [packed, content] : metadata.value().packed_files()) out.emplace_back(packed, content);
   if (!out.empty()) return out;
-  const auto architecture = metadata.string("general.architecture");
-  const auto known = std::find_if(std::begin(kArchitectures), std::end(kArchitectures),
-                                  [&](const Architecture& one) { return one.gguf == architecture; });
-  if (known == std::end(kArchitectures)) {
-    std::string names;
-    for (const Architecture& one : kArchitectures) names += (names.empty() ? "\"" : ", \"") + std::string(one.gguf) + "\"";
-    return unsupported_error(name + ": general.architecture: expected one of " + names + ", found " +
-                             (architecture ? shown_text(*architecture) : "nothing"));
-  }
-  const std::string prefix = std::string(known->gguf) + ".";
-  if (metadata.number(prefix + "rope.scaling.factor") || metadata.string(prefix + "rope.scaling.type").value_or("none") != "none") {
-    return unsupported_error(name + ": " + prefix + "rope.scaling: expected none, found some");
-  }
-  const auto wrong = [&](const std::string& key, const char* what) { return model_format_error(name + ": " + key + what); };
-  std::string config = std::string("{") + known->config;
-  if (known->gguf == "jina-bert-v2") {
-    config += has_tensor(parsed.value(), "blk.0.ffn_gate.weight") ? kJinaInTwo : R"(, "position_embedding_type": "alibi")";
-  }
-  for (const Field& field : kFields) {
-    if (field.only && known->gguf != field.only) continue;
-    const std::string key = prefix + field.key;
-    const auto value = metadata.number(key);
-    if (!value && field.fallback == 0) return wrong(key, ": expected a number, found none");
-    const double number = value.value_or(field.fallback);
-    if (!(number > -1e15 && number < 1e15)) return wrong(key, ": expected a size, found another number");
-    config += std::string(", \"") + field.field + "\": " + number_text(number);
-  }
-  config += ", \"vocab_size\": " + std::to_string(rows_of(parsed.value(), "token_embd.weight"));
-  config += ", \"type_vocab_size\": " + std::to_string(rows_of(parsed.value(), "token_types.weight"));
-  const auto labels = metadata.strings(prefix + "classifier.output_labels");
-  for (const std::string_view label : labels) {
-    if (!is_utf8(label)) return model_format_error(name + ": expected labels in UTF-8, found other bytes");
-  }
-  if (!labels.empty()) config += ", \"architectures\": [\"BertForSequenceClassification\"], \"id2label\": " + label_map(labels);
-  config += "}";
-  out.emplace_back("config.json", config);
-  const auto pooling = pooling_name(static_cast<int>(metadata.number(prefix + "pooling_type").value_or(0)));
-  if (pooling) {
+  const auto architecture = metadata.value().string("general.architecture").value_or("");
+  const auto arch = find_gguf_arch(architecture);
+  if (!arch.ok()) return unsupported_error(std::string(file) + ": " + arch.error().message);
+  const Header header{metadata.value(), parsed.value().tensors, std::string(file), std::string(architecture) + "."};
+  auto config = config_text(header, *arch.value());
+  if (!config.ok()) return config.error();
+  out.emplace_back("config.json", std::move(config).value());
+  out.emplace_back("generation_config.json", "{" + token_ids(metadata.value()) + "}");
+  const auto chat = metadata.value().string("tokenizer.chat_template");
+  if (chat && is_utf8(*chat)) out.emplace_back("tokenizer_config.json", "{\"chat_template\": " + json_text(*chat) + "}");
+  if (const char* pooling = pooling_name(metadata.value().number(header.prefix + "pooling_type").value_or(0))) {
     out.emplace_back("modules.json",
                      R"([{"type": "models.Transformer", "path": ""}, {"type": "models.Pooling", "path": "1_Pooling"},)"
                      R"( {"type": "models.Normalize", "path": "2_Normalize"}])");
-    out.emplace_back("1_Pooling/config.json", "{\"pooling_mode\": " + json_text(*pooling) + "}");
+    out.emplace_back("1_Pooling/config.json", std::string("{\"pooling_mode\": \"") + pooling + "\"}");
   }
   return out;
 }

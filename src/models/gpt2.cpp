@@ -1,53 +1,39 @@
 // GPT-2 (Radford and others 2019); transformers/models/gpt2/modeling_gpt2.py (v5.23.0). Against Llama:
 // - learned positions, LayerNorm, biases everywhere, plain feed-forward with GELU by tanh;
 // - one matrix for query, key and value; matrices are [in, out] in safetensors (Conv1D).
-#include "models/decoder_arch.h"
+#include "models/arch.h"
+#include "models/config_fields.h"
 
 namespace wattn {
 namespace {
 
-Result<DecoderConfig> parse_config(JsonRef config) {
-  DecoderConfig out;
-  if (auto e = refuse_decoder_switches(config); !e.ok()) return e.error();
-  if (auto e = expect_bool(config, "scale_attn_weights", true); !e.ok()) return e.error();
-  if (auto e = expect_bool(config, "scale_attn_by_inverse_layer_idx", false); !e.ok()) return e.error();
-  const struct {
-    const char* key;
-    std::int64_t DecoderConfig::* field;
-    std::int64_t limit;
-  } sizes[] = {{"vocab_size", &DecoderConfig::vocab_size, 1 << 24},
-               {"n_embd", &DecoderConfig::hidden_size, 1 << 17},
-               {"n_layer", &DecoderConfig::num_hidden_layers, 1 << 12},
-               {"n_head", &DecoderConfig::num_attention_heads, 1 << 12},
-               {"n_positions", &DecoderConfig::max_position_embeddings, 1 << 22},
-               {"n_inner", &DecoderConfig::intermediate_size, 1 << 20}};
-  for (const auto& [key, field, limit] : sizes) {
-    if (field == &DecoderConfig::intermediate_size && config[key].is_null()) {
-      out.*field = 4 * out.hidden_size;
-      continue;
-    }
-    const auto size = config_size(config, key, limit);
-    if (!size.ok()) return size.error();
-    out.*field = size.value();
-  }
-  out.positions = TokenPlaces::kLearned;
-  if (auto e = check_heads(config, "n_head", out); !e.ok()) return e.error();
-  const auto epsilon = config_number(config, "layer_norm_epsilon", 1e-5, 1);
-  if (!epsilon.ok()) return epsilon.error();
-  out.norm_eps = static_cast<float>(epsilon.value());
-  const auto activation = config_activation(config, "activation_function");
-  if (!activation.ok()) return activation.error();
-  out.hidden_act = activation.value();
-  const auto tied = config["tie_word_embeddings"].as_bool_or(true);
-  if (!tied.ok()) return tied.error();
-  out.tie_word_embeddings = tied.value();
-  out.norm = NormKind::kLayer;
-  out.gated = false;
-  out.biases = {.qkv = true, .attention_output = true, .feed_forward = true, .norms = true};
-  return out;
+void parse_config(Fields& config, ModelConfig& out) {
+  TransformerConfig& decoder = out.transformer;
+  refuse_foreign(config);
+  config.expect("scale_attn_weights", true);
+  config.expect("scale_attn_by_inverse_layer_idx", false);
+  read_sizes(config,
+             {.hidden_size = "n_embd",
+              .num_hidden_layers = "n_layer",
+              .num_attention_heads = "n_head",
+              .intermediate_size = nullptr,
+              .max_position_embeddings = "n_positions"},
+             decoder);
+  decoder.intermediate_size = config.size_or("n_inner", kMostFfn, 4 * decoder.hidden_size);
+  read_epsilon(config, "layer_norm_epsilon", 1e-5, decoder);
+  decoder.hidden_act = read_activation(config, "activation_function");
+  decoder.causal = true;
+  decoder.norm_placement = NormPlacement::kPre;
+  decoder.embeddings_norm = false;
+  decoder.lm_head = true;
+  decoder.tie_word_embeddings = config.boolean_or("tie_word_embeddings", true);
 }
 
-constexpr const char* kIgnored[] = {"h.{}.attn.bias", "h.{}.attn.masked_bias"};  // buffers of the mask
+constexpr const char* kIgnored[] = {
+    "h.{}.attn.bias", "h.{}.attn.masked_bias",  // buffers of the mask
+    "lm_head.*",      "score.*",
+    "classifier.*",   "qa_outputs.*",
+};
 
 constexpr GgufName kGgufNames[] = {
     {"token_embd", "wte"},
@@ -68,26 +54,26 @@ constexpr GgufField kGgufFields[] = {
 
 }  // namespace
 
-extern const DecoderArch kGpt2;
-const DecoderArch kGpt2 = {
+extern const Arch kGpt2;
+const Arch kGpt2 = {
     .model_type = "gpt2",
     .base_prefix = "transformer.",
-    .gguf_architecture = "gpt2",
     .parse_config = parse_config,
     .names = {.word_embeddings = "wte",
               .position_embeddings = "wpe",
-              .query = "h.{}.attn.c_attn",
+              .query_key_value = "h.{}.attn.c_attn",
               .attention_output = "h.{}.attn.c_proj",
               .attention_norm = "h.{}.ln_1",
               .up = "h.{}.mlp.c_fc",
               .down = "h.{}.mlp.c_proj",
-              .feed_forward_norm = "h.{}.ln_2",
+              .ffn_norm = "h.{}.ln_2",
               .final_norm = "ln_f",
               .transposed = true},
     .ignored = kIgnored,
-    .gguf_names = kGgufNames,
-    .gguf_fields = kGgufFields,
-    .gguf_rest = R"("activation_function": "gelu_new")",
+    .heads = {.sequence = {.output = "score", .output_bias = false, .input = HeadInput::kLast},
+              .token = {.output = "classifier"},
+              .answer = {.output = "qa_outputs"}},
+    .gguf = {.architecture = "gpt2", .config = R"("activation_function": "gelu_new")", .fields = kGgufFields, .names = kGgufNames},
 };
 
 }  // namespace wattn

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "models/arch.h"
+#include "models/config_fields.h"
 
 namespace wattn {
 namespace {
@@ -11,7 +11,7 @@ constexpr std::int64_t kMostLabels = 1 << 20;
 // Rows of the word embeddings that are widened at a time.
 constexpr std::int64_t kTiedRows = 8;
 
-// The ends of class names in config.json's "architectures" whose checkpoints carry such a head.
+// The ends of class names in config.json's "architectures" whose checkpoints bring such a head.
 std::vector<std::string_view> class_endings(HeadKind kind) {
   switch (kind) {
     case HeadKind::kSequence:
@@ -22,26 +22,40 @@ std::vector<std::string_view> class_endings(HeadKind kind) {
       return {"ForQuestionAnswering"};
     case HeadKind::kMaskedLm:
       return {"ForMaskedLM", "ForPreTraining"};
-    case HeadKind::kNone:
-      break;
+    default:
+      return {""};
   }
-  return {};
 }
 
 // Heads of several kinds share tensor names ("classifier.weight"), so the class must tell. No "architectures": taken on trust.
-Result<void> check_class(HeadKind kind, JsonRef config) {
+void check_class(HeadKind kind, Fields& config) {
   const JsonRef classes = config["architectures"];
-  if (classes.is_null() || classes.size() == 0) return {};
+  if (classes.is_null() || classes.size() == 0) return;
   const std::vector<std::string_view> endings = class_endings(kind);
   for (std::size_t i = 0; i < classes.size(); ++i) {
-    const auto name = classes[i].as_string();
-    if (!name.ok()) return name.error();
+    const std::string_view name = config.take(classes[i].as_string());
     for (const std::string_view ending : endings) {
-      if (name.value().ends_with(ending)) return {};
+      if (name.ends_with(ending)) return;
     }
   }
-  return unsupported_error(classes.where() + ": expected a model that ends in " + std::string(endings.front()) +
-                           ", which this task needs, found " + classes.to_text().substr(0, 200));
+  config.fail(unsupported_error(classes.where() + ": expected a model that ends in " + std::string(endings.front()) +
+                                ", which this task needs, found " + classes.to_text().substr(0, 200)));
+}
+
+const HeadLayers& layers_of(HeadKind kind, const Heads& heads) {
+  static constexpr HeadLayers kNothing;
+  switch (kind) {
+    case HeadKind::kSequence:
+      return heads.sequence;
+    case HeadKind::kToken:
+      return heads.token;
+    case HeadKind::kAnswer:
+      return heads.answer;
+    case HeadKind::kMaskedLm:
+      return heads.masked_lm;
+    default:
+      return kNothing;
+  }
 }
 
 WeightSlot vector_slot(std::string name, float* values, std::int64_t size) {
@@ -78,59 +92,40 @@ void tied_logits(const Compute& compute, const Embedding& words, const float* bi
   });
 }
 
-// The layers with what config.json says of them.
-Result<HeadLayers> with_switches(HeadLayers layers, JsonRef config) {
-  const std::pair<const char*, bool*> switches[] = {{layers.dense_bias_key, &layers.dense_bias},
-                                                    {layers.norm_bias_key, &layers.norm_bias}};
-  for (const auto& [key, value] : switches) {
-    if (!key) continue;
-    const auto has = config[key].as_bool_or(false);
-    if (!has.ok()) return has.error();
-    *value = has.value();
+}  // namespace
+
+Result<HeadLayers> Head::find_layers(HeadKind kind, const Heads& heads, JsonRef json) {
+  Fields config(json);
+  check_class(kind, config);
+  HeadLayers layers = layers_of(kind, heads);
+  if (!layers.output) {
+    config.fail(unsupported_error(json["model_type"].where() + ": " + json["model_type"].describe() + " has no head " +
+                                  std::string(class_endings(kind).front()) + " here yet"));
   }
-  if (layers.pooling_key) {
-    const JsonRef pooling = config[layers.pooling_key];
-    const auto name = pooling.as_string_or("cls");
-    if (!name.ok()) return name.error();
-    if (name.value() != "cls" && name.value() != "mean") return pooling.mismatch("\"cls\" or \"mean\"");
-    layers.mean = name.value() == "mean";
+  if (layers.tied) {
+    config.expect("tie_word_embeddings", true);
+    config.expect("decoder_bias", true);
   }
+  if (layers.activation_key && config.has(layers.activation_key)) {
+    layers.activation = read_activation(config, layers.activation_key);
+  }
+  if (layers.dense_bias_key) layers.dense_bias = config.boolean_or(layers.dense_bias_key, layers.dense_bias);
+  if (layers.norm_bias_key) layers.norm_bias = config.boolean_or(layers.norm_bias_key, layers.norm_bias);
+  if (layers.pooling_key && config.has(layers.pooling_key)) {
+    constexpr std::pair<std::string_view, HeadInput> kInputs[] = {{"cls", HeadInput::kFirst}, {"mean", HeadInput::kMean}};
+    layers.input = config.choice(layers.pooling_key, kInputs);
+  }
+  if (!config.ok()) return config.error();
   return layers;
 }
 
-}  // namespace
-
-Result<HeadLayers> Head::find_layers(HeadKind kind, JsonRef config) {
-  const auto model_type = config["model_type"].as_string();
-  if (!model_type.ok()) return model_type.error();
-  if (auto e = check_class(kind, config); !e.ok()) return e.error();
-  const HeadFamily* family = find_head_family(model_type.value());
-  HeadLayers layers;
-  if (family && kind == HeadKind::kSequence) layers = family->sequence;
-  if (family && kind == HeadKind::kToken) layers = family->token;
-  if (family && kind == HeadKind::kAnswer) layers = family->answer;
-  if (family && kind == HeadKind::kMaskedLm) layers = family->masked_lm;
-  if (!layers.output) {
-    return unsupported_error(config["model_type"].where() + ": " + config["model_type"].describe() + " has no head " +
-                             std::string(class_endings(kind).front()) + " here yet");
+Result<std::int64_t> Head::num_labels(JsonRef json) {
+  Fields config(json);
+  if (!config.has("id2label")) {
+    const std::int64_t labels = config.size_or("num_labels", kMostLabels, 2);
+    return config.ok() ? Result<std::int64_t>(labels) : config.error();
   }
-  if (layers.tied) {
-    if (auto e = expect_bool(config, "tie_word_embeddings", true); !e.ok()) return e.error();
-    if (auto e = expect_bool(config, "decoder_bias", true); !e.ok()) return e.error();
-  }
-  if (layers.activation_key && !config[layers.activation_key].is_null()) {
-    const auto activation = config_activation(config, layers.activation_key);
-    if (!activation.ok()) return activation.error();
-    layers.activation = activation.value();
-  }
-  return with_switches(layers, config);
-}
-
-Result<std::int64_t> Head::num_labels(JsonRef config) {
-  const JsonRef names = config["id2label"];
-  if (names.is_null()) {
-    return config["num_labels"].is_null() ? Result<std::int64_t>(2) : config_size(config, "num_labels", kMostLabels);
-  }
+  const JsonRef names = json["id2label"];
   const auto size = static_cast<std::int64_t>(names.size());
   if (!names.is_object() || size == 0 || size > kMostLabels) return names.mismatch("an object of numbers and label names");
   return size;
@@ -157,7 +152,7 @@ void Head::take_weights(Arena& arena, const Kernels& kernels) {
   if (layers_.tied) {
     bias_ = arena.take<float>(shape_.labels);
   } else {
-    output_ = take_linear(arena, kernels, WeightType::kF32, width, shape_.labels, true);
+    output_ = take_linear(arena, kernels, WeightType::kF32, width, shape_.labels, layers_.output_bias);
   }
 }
 

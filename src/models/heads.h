@@ -39,10 +39,10 @@ struct HeadLayers {
   const char* dense = nullptr;                // [hidden, hidden], before the output; null: none
   Activation activation = Activation::kNone;  // after dense
   const char* activation_key = nullptr;       // of config.json, in place of activation where it is present
-  const char* dense_bias_key = nullptr;       // of config.json: whether dense has a bias, false where it is absent
+  const char* dense_bias_key = nullptr;       // of config.json, in place of dense_bias where it is present
   const char* norm = nullptr;                 // LayerNorm after that; null: none
-  const char* norm_bias_key = nullptr;        // the same of norm
-  const char* pooling_key = nullptr;          // of config.json: what a sequence head reads, "cls" or "mean"
+  const char* norm_bias_key = nullptr;        // the same of norm_bias
+  const char* pooling_key = nullptr;          // of config.json, in place of input where it is present: "cls" or "mean"
   const char* output = nullptr;               // null: the architecture has no such head here
   // The output is [vocab, hidden] times the word embeddings; output names its bias alone, in full.
   bool tied = false;
@@ -55,7 +55,7 @@ struct HeadLayers {
 
 // The heads of one architecture.
 struct Heads {
-  HeadLayers sequence, token, answer, masked_lm;
+  HeadLayers sequence{}, token{}, answer{}, masked_lm{};
 };
 
 // What a head is made of.

@@ -1,32 +1,28 @@
 // Jina BERT of jina-embeddings-v2, arXiv 2310.19923; modeling_bert.py of jinaai/jina-bert-implementation. Its configs say
 // model_type "bert" and position_embedding_type "alibi". Against BERT:
-// - ALiBi both ways in place of positions;
+// - ALiBi in both directions instead of positions;
 // - gated feed-forward without bias on the way in.
-#include "models/arch.h"
+#include "models/bert.h"
+#include "models/config_fields.h"
 
 namespace wattn {
 namespace {
 
-Result<EncoderConfig> parse_config(JsonRef config) {
-  auto parsed = parse_usual_config(config);
-  if (!parsed.ok()) return parsed;
-  EncoderConfig& encoder = parsed.value();
-  if (auto e = read_type_vocab_size(config, encoder); !e.ok()) return e.error();
-  const JsonRef type = config["feed_forward_type"];
-  const auto name = type.as_string_or("original");
-  if (!name.ok()) return name.error();
-  if (name.value() != "geglu" && name.value() != "reglu") {
-    return unsupported_error(type.where() + ": expected \"geglu\" or \"reglu\", found " + type.describe());
-  }
-  encoder.hidden_act = name.value() == "geglu" ? Activation::kGelu : Activation::kRelu;
+void parse_config(Fields& config, ModelConfig& out) {
+  TransformerConfig& encoder = out.transformer;
+  constexpr std::pair<std::string_view, Activation> kTypes[] = {{"geglu", Activation::kGelu}, {"reglu", Activation::kRelu}};
+  config.absent("rope_scaling");
+  read_bert_like(config, encoder);
+  read_type_vocab_size(config, encoder);
+  encoder.hidden_act = config.choice("feed_forward_type", kTypes, "original");
   encoder.feed_forward = FeedForward::kGated;
-  encoder.biases.intermediate = false;
+  encoder.biases.up = false;
   encoder.positions = Positions::kNone;
-  encoder.distances = Distances::kAlibi;
-  return parsed;
+  encoder.relative_positions = RelativePositions::kAlibi;
+  encoder.pooler = true;
 }
 
-// llama.cpp's names (gguf-py/gguf/tensor_mapping.py): today's files have gate and rest in ffn_up, older ones a tensor for each.
+// llama.cpp's names (gguf-py/gguf/tensor_mapping.py): today's files have gate and up in ffn_up, older ones a tensor for each.
 constexpr GgufName kGgufNames[] = {
     {"token_embd", "embeddings.word_embeddings"},
     {"token_types", "embeddings.token_type_embeddings"},
@@ -42,47 +38,41 @@ constexpr GgufName kGgufNames[] = {
     {"blk.{}.layer_output_norm", "encoder.layer.{}.mlp.layernorm"},
     {"cls", "pooler.dense"},
 };
-
-constexpr EncoderNames names(const char* gate, const char* rest) {
-  return {.word_embeddings = "embeddings.word_embeddings",
-          .token_type_embeddings = "embeddings.token_type_embeddings",
-          .embeddings_norm = "embeddings.LayerNorm",
-          .query = "encoder.layer.{}.attention.self.query",
-          .key = "encoder.layer.{}.attention.self.key",
-          .value = "encoder.layer.{}.attention.self.value",
-          .attention_output = "encoder.layer.{}.attention.output.dense",
-          .attention_norm = "encoder.layer.{}.attention.output.LayerNorm",
-          .intermediate = gate,
-          .multiplied = rest,
-          .output = "encoder.layer.{}.mlp.wo",
-          .output_norm = "encoder.layer.{}.mlp.layernorm",
-          .pooler = "pooler.dense"};
-}
+constexpr GgufSwitch kGgufSwitches[] = {{.tensor = "blk.0.ffn_gate.weight",
+                                         .present = R"("position_embedding_type": "alibi, gate apart")",
+                                         .absent = R"("position_embedding_type": "alibi")"}};
 
 constexpr const char* kIgnored[] = {"embeddings.position_ids", "cls.*", "classifier.*", "qa_outputs.*"};
+
+constexpr Arch jina_with(const char* position_embedding_type, bool gate_apart) {
+  Arch arch = {
+      .model_type = "bert",
+      .base_prefix = "bert.",
+      .parse_config = parse_config,
+      .names = kBertNames,
+      .ignored = kIgnored,
+      .heads = kBertHeads,
+      .gguf = {.architecture = gate_apart ? nullptr : "jina-bert-v2",
+               .config = R"("hidden_act": "gelu", "feed_forward_type": "geglu")",
+               .fields = kBertGgufFields,
+               .names = kGgufNames,
+               .switches = kGgufSwitches},
+      .only_key = "position_embedding_type",
+      .only_value = position_embedding_type,
+  };
+  arch.names.position_embeddings = nullptr;
+  arch.names.gate = gate_apart ? "encoder.layer.{}.mlp.gate" : nullptr;
+  arch.names.up = gate_apart ? "encoder.layer.{}.mlp.gated_layers" : nullptr;
+  arch.names.gate_up = gate_apart ? nullptr : "encoder.layer.{}.mlp.gated_layers";
+  arch.names.down = "encoder.layer.{}.mlp.wo";
+  arch.names.ffn_norm = "encoder.layer.{}.mlp.layernorm";
+  return arch;
+}
 
 }  // namespace
 
 extern const Arch kJinaBert, kJinaBertInTwo;
-const Arch kJinaBert = {
-    .model_type = "bert",
-    .base_prefix = "bert.",
-    .parse_config = parse_config,
-    .names = names("encoder.layer.{}.mlp.gated_layers", nullptr),
-    .ignored = kIgnored,
-    .gguf_names = kGgufNames,
-    .only_key = "position_embedding_type",
-    .only_value = "alibi",
-};
-const Arch kJinaBertInTwo = {
-    .model_type = "bert",
-    .base_prefix = "bert.",
-    .parse_config = parse_config,
-    .names = names("encoder.layer.{}.mlp.gate", "encoder.layer.{}.mlp.gated_layers"),
-    .ignored = kIgnored,
-    .gguf_names = kGgufNames,
-    .only_key = "position_embedding_type",
-    .only_value = "alibi, gate apart",  // gguf_config.cpp
-};
+const Arch kJinaBert = jina_with("alibi", false);
+const Arch kJinaBertInTwo = jina_with("alibi, gate apart", true);  // kGgufSwitches
 
 }  // namespace wattn

@@ -1,42 +1,60 @@
 // Llama, arXiv 2302.13971 and 2407.21783, SmolLM and all that share their code; transformers/models/llama/modeling_llama.py
-// (v5.23.0): RMSNorm before attention and feed-forward, rotary positions, grouped queries, gated feed-forward. What the others of
-// the family differ from.
-#include "models/decoder_arch.h"
+// (v5.23.0): RMSNorm before attention and feed-forward, rotary positions, grouped queries, gated feed-forward. The architecture
+// the others of the family differ from.
+#include "models/llama.h"
 
 namespace wattn {
-namespace {
 
-Result<DecoderConfig> parse_config(JsonRef config) {
-  auto decoder = parse_llama_like(config);
-  if (!decoder.ok()) return decoder;
-  const auto attention_bias = config["attention_bias"].as_bool_or(false);
-  if (!attention_bias.ok()) return attention_bias.error();
-  const auto mlp_bias = config["mlp_bias"].as_bool_or(false);
-  if (!mlp_bias.ok()) return mlp_bias.error();
-  decoder.value().biases = {
-      .qkv = attention_bias.value(), .attention_output = attention_bias.value(), .feed_forward = mlp_bias.value()};
-  if (auto e = expect_absent(config, "sliding_window"); !e.ok()) return e.error();
-  return decoder;
+void parse_llama(Fields& config, TransformerConfig& out) {
+  refuse_foreign(config);
+  out.head_dim = config.size_or("head_dim", kMostHeads, 0);
+  read_sizes(config, {}, out);
+  out.num_key_value_heads = config.size_or("num_key_value_heads", kMostHeads, out.num_attention_heads);
+  if (config.ok() && out.num_attention_heads % out.num_key_value_heads != 0) {
+    config.mismatch("num_key_value_heads", "a divisor of num_attention_heads " + std::to_string(out.num_attention_heads));
+  }
+  read_epsilon(config, "rms_norm_eps", 1e-6, out);
+  out.hidden_act = read_activation(config, "hidden_act");
+  out.rope = read_rope(config, 10000);
+  out.tie_word_embeddings = config.boolean_or("tie_word_embeddings", false);
+  out.causal = true;
+  out.norm = NormKind::kRms;
+  out.norm_placement = NormPlacement::kPre;
+  out.embeddings_norm = false;
+  out.feed_forward = FeedForward::kGated;
+  out.biases = {.qkv = false, .attention_output = false, .up = false, .down = false, .norms = false};
+  out.positions = Positions::kNone;
+  out.relative_positions = RelativePositions::kRotary;
+  out.lm_head = true;
 }
 
-constexpr DecoderNames turned(DecoderNames names) {
-  names.turned_in_gguf = true;
+namespace {
+
+void parse_config(Fields& config, ModelConfig& out) {
+  TransformerConfig& decoder = out.transformer;
+  parse_llama(config, decoder);
+  decoder.biases.qkv = decoder.biases.attention_output = config.boolean_or("attention_bias", false);
+  decoder.biases.up = decoder.biases.down = config.boolean_or("mlp_bias", false);
+  config.absent("sliding_window");
+}
+
+constexpr TransformerNames names() {
+  TransformerNames names = kLlamaNames;
+  names.rope_permuted_in_gguf = true;
   return names;
 }
 
 }  // namespace
 
-extern const DecoderArch kLlama;
-const DecoderArch kLlama = {
+extern const Arch kLlama;
+const Arch kLlama = {
     .model_type = "llama",
     .base_prefix = "model.",
-    .gguf_architecture = "llama",
     .parse_config = parse_config,
-    .names = turned(kLlamaNames),
+    .names = names(),
     .ignored = kLlamaIgnored,
-    .gguf_names = kLlamaGgufNames,
-    .gguf_fields = kLlamaGgufFields,
-    .gguf_rest = R"("hidden_act": "silu")",
+    .heads = kLlamaHeads,
+    .gguf = llama_gguf("llama"),
 };
 
 }  // namespace wattn

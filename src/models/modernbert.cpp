@@ -3,69 +3,32 @@
 // - rotary positions; most layers attend to a window only, with an angle base of their own;
 // - gated feed-forward; no token types, no pooler.
 #include "models/arch.h"
+#include "models/config_fields.h"
 
 namespace wattn {
 namespace {
 
-Result<void> read_layers(JsonRef config, EncoderConfig& out) {
-  const JsonRef types = config["layer_types"];
-  const auto every = types.is_null() && !config["global_attn_every_n_layers"].is_null()
-                         ? config_size(config, "global_attn_every_n_layers", 1 << 12)
-                         : Result<std::int64_t>(3);
-  if (!every.ok()) return every.error();
-  if (!types.is_null() && types.size() != static_cast<std::size_t>(out.num_hidden_layers)) {
-    return types.mismatch("one word for each of " + std::to_string(out.num_hidden_layers) + " layers");
-  }
-  for (std::int64_t i = 0; i < out.num_hidden_layers; ++i) {
-    bool local = i % every.value() != 0;
-    if (!types.is_null()) {
-      const JsonRef type = types[static_cast<std::size_t>(i)];
-      const auto name = type.as_string();
-      if (!name.ok()) return name.error();
-      local = name.value() == "sliding_attention";
-      if (!local && name.value() != "full_attention") return type.mismatch("\"full_attention\" or \"sliding_attention\"");
-    }
-    out.local_layers.push_back(local);
-  }
-  const auto window = config["local_attention"].as_int_or(128);
-  if (!window.ok()) return window.error();
-  if (window.value() < 1 || window.value() > 1 << 22) return config["local_attention"].mismatch("a whole number from 1 on");
-  out.local_window = window.value() / 2;
-  return {};
-}
-
-Result<EncoderConfig> parse_config(JsonRef config) {
-  EncoderConfig encoder;
-  if (auto e = refuse_switches(config); !e.ok()) return e.error();
-  if (auto e = expect_absent(config, "rope_scaling"); !e.ok()) return e.error();
-  if (auto e = read_sizes(config, kUsualSizes, encoder); !e.ok()) return e.error();
-  if (auto e = read_epsilon(config, "norm_eps", 1e-5, encoder); !e.ok()) return e.error();
-  if (auto e = read_activation(config, "hidden_activation", encoder); !e.ok()) return e.error();
-  if (auto e = read_layers(config, encoder); !e.ok()) return e.error();
+void parse_config(Fields& config, ModelConfig& out) {
+  TransformerConfig& encoder = out.transformer;
+  refuse_decoder(config);
+  config.absent("rope_scaling");
+  read_sizes(config, {}, encoder);
+  read_epsilon(config, "norm_eps", 1e-5, encoder);
+  encoder.hidden_act = read_activation(config, "hidden_activation");
+  const std::int64_t every = config.has("layer_types") ? 1 : config.size_or("global_attn_every_n_layers", 1 << 12, 3);
+  read_local_layers(config, [&](std::int64_t layer) { return layer % every != 0; }, encoder);
+  encoder.local_window = config.size_or("local_attention", kMostPositions, 128) / 2;
   const JsonRef rope = config["rope_parameters"];
-  const auto theta = read_theta(rope["full_attention"], config, "global_rope_theta", 160000);
-  if (!theta.ok()) return theta.error();
-  const auto local_theta = read_theta(rope["sliding_attention"], config, "local_rope_theta", 10000);
-  if (!local_theta.ok()) return local_theta.error();
-  encoder.rotary = {.theta = theta.value(), .local_theta = local_theta.value()};
-  const auto attention_bias = config["attention_bias"].as_bool_or(false);
-  if (!attention_bias.ok()) return attention_bias.error();
-  const auto mlp_bias = config["mlp_bias"].as_bool_or(false);
-  if (!mlp_bias.ok()) return mlp_bias.error();
-  const auto norm_bias = config["norm_bias"].as_bool_or(false);
-  if (!norm_bias.ok()) return norm_bias.error();
-  encoder.biases = {.qkv = attention_bias.value(),
-                    .attention_output = attention_bias.value(),
-                    .intermediate = mlp_bias.value(),
-                    .output = mlp_bias.value(),
-                    .norms = norm_bias.value()};
-  encoder.norms = NormPlacement::kPre;
-  encoder.norms_first_attention = false;
+  encoder.rope.theta = read_theta(config, rope["full_attention"], "global_rope_theta", 160000);
+  encoder.local_rope_theta = read_theta(config, rope["sliding_attention"], "local_rope_theta", 10000);
+  encoder.biases.qkv = encoder.biases.attention_output = config.boolean_or("attention_bias", false);
+  encoder.biases.up = encoder.biases.down = config.boolean_or("mlp_bias", false);
+  encoder.biases.norms = config.boolean_or("norm_bias", false);
+  encoder.norm_placement = NormPlacement::kPre;
+  encoder.first_attention_norm = false;
   encoder.feed_forward = FeedForward::kGated;
   encoder.positions = Positions::kNone;
-  encoder.distances = Distances::kRotary;
-  encoder.pooler = false;
-  return encoder;
+  encoder.relative_positions = RelativePositions::kRotary;
 }
 
 // llama.cpp's names (gguf-py/gguf/tensor_mapping.py).
@@ -83,8 +46,38 @@ constexpr GgufName kGgufNames[] = {
     {"cls.norm", "head.norm"},
     {"cls.output", "classifier"},
 };
+constexpr GgufField kGgufFields[] = {
+    {"hidden_size", "embedding_length"},
+    {"num_hidden_layers", "block_count"},
+    {"num_attention_heads", "attention.head_count"},
+    {"intermediate_size", "feed_forward_length"},
+    {"max_position_embeddings", "context_length"},
+    {"norm_eps", "attention.layer_norm_epsilon"},
+    {"local_attention", "attention.sliding_window"},
+    {"global_attn_every_n_layers", "attention.sliding_window_pattern", false, 3},
+    {"global_rope_theta", "rope.freq_base", false, 160000},
+    {"local_rope_theta", "rope.freq_base_swa", false, 10000},
+};
 
 constexpr const char* kIgnored[] = {"head.*", "decoder.*", "classifier.*", "drop.*"};
+
+constexpr HeadLayers kClassifier = {.dense = "head.dense",
+                                    .activation = Activation::kGelu,
+                                    .activation_key = "classifier_activation",
+                                    .dense_bias_key = "classifier_bias",
+                                    .norm = "head.norm",
+                                    .norm_bias_key = "norm_bias",
+                                    .output = "classifier",
+                                    .dense_bias = false,
+                                    .norm_bias = false};
+
+constexpr Heads heads() {
+  Heads heads = {.sequence = kClassifier, .token = kClassifier, .answer = kClassifier, .masked_lm = kClassifier};
+  heads.sequence.pooling_key = "classifier_pooling";
+  heads.masked_lm.output = "decoder.bias";
+  heads.masked_lm.tied = true;
+  return heads;
+}
 
 }  // namespace
 
@@ -95,15 +88,16 @@ const Arch kModernBert = {
     .parse_config = parse_config,
     .names = {.word_embeddings = "embeddings.tok_embeddings",
               .embeddings_norm = "embeddings.norm",
-              .query = "layers.{}.attn.Wqkv",
+              .query_key_value = "layers.{}.attn.Wqkv",
               .attention_output = "layers.{}.attn.Wo",
               .attention_norm = "layers.{}.attn_norm",
-              .intermediate = "layers.{}.mlp.Wi",
-              .output = "layers.{}.mlp.Wo",
-              .output_norm = "layers.{}.mlp_norm",
+              .gate_up = "layers.{}.mlp.Wi",
+              .down = "layers.{}.mlp.Wo",
+              .ffn_norm = "layers.{}.mlp_norm",
               .final_norm = "final_norm"},
     .ignored = kIgnored,
-    .gguf_names = kGgufNames,
+    .heads = heads(),
+    .gguf = {.architecture = "modern-bert", .config = R"("hidden_activation": "gelu")", .fields = kGgufFields, .names = kGgufNames},
 };
 
 }  // namespace wattn

@@ -2,21 +2,22 @@
 // - no token types; positions counted as in RoBERTa, with 1 for the padding whatever the config says;
 // - T5's buckets of distances beside them, one table for all layers.
 #include "models/arch.h"
+#include "models/config_fields.h"
+#include "models/roberta.h"
 
 namespace wattn {
 namespace {
 
-Result<EncoderConfig> parse_config(JsonRef config) {
-  auto parsed = parse_usual_config(config);
-  if (!parsed.ok()) return parsed;
-  EncoderConfig& encoder = parsed.value();
-  if (auto e = expect_int(config, "relative_attention_num_buckets", 32); !e.ok()) return e.error();
-  if (encoder.max_position_embeddings < 3) return config["max_position_embeddings"].mismatch("a whole number from 3 on");
+void parse_config(Fields& config, ModelConfig& out) {
+  TransformerConfig& encoder = out.transformer;
+  read_bert_like(config, encoder);
+  config.expect("relative_attention_num_buckets", 32);
+  if (encoder.max_position_embeddings < 3) config.mismatch("max_position_embeddings", "a whole number from 3 on");
   encoder.positions = Positions::kAfterPadding;
   encoder.padding_idx = 1;
   encoder.max_position_embeddings -= 2;
-  encoder.distances = Distances::kT5Buckets;
-  return parsed;
+  encoder.relative_positions = RelativePositions::kT5Buckets;
+  encoder.pooler = true;
 }
 
 constexpr const char* kIgnored[] = {"embeddings.position_ids", "lm_head.*", "classifier.*", "qa_outputs.*"};
@@ -36,12 +37,13 @@ const Arch kMpnet = {
               .value = "encoder.layer.{}.attention.attn.v",
               .attention_output = "encoder.layer.{}.attention.attn.o",
               .attention_norm = "encoder.layer.{}.attention.LayerNorm",
-              .intermediate = "encoder.layer.{}.intermediate.dense",
-              .output = "encoder.layer.{}.output.dense",
-              .output_norm = "encoder.layer.{}.output.LayerNorm",
-              .distance_bias = "encoder.relative_attention_bias",
+              .up = "encoder.layer.{}.intermediate.dense",
+              .down = "encoder.layer.{}.output.dense",
+              .ffn_norm = "encoder.layer.{}.output.LayerNorm",
+              .relative_attention_bias = "encoder.relative_attention_bias",
               .pooler = "pooler.dense"},
     .ignored = kIgnored,
+    .heads = kRobertaHeads,
 };
 
 }  // namespace wattn

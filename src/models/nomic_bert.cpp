@@ -1,66 +1,52 @@
 // NomicBERT of nomic-embed-text, arXiv 2402.01613; modeling_hf_nomic_bert.py of nomic-ai/nomic-bert-2048, and
 // transformers/models/nomic_bert/modeling_nomic_bert.py (v5.23.0), whose config speaks BERT's words. Against BERT:
-// - rotary positions, gated feed-forward, no biases beside the norms', no pooler.
+// - rotary positions, gated feed-forward, no biases except the norms', no pooler.
 #include <algorithm>
 
-#include "models/arch.h"
+#include "models/bert.h"
+#include "models/config_fields.h"
 
 namespace wattn {
 namespace {
 
 // Switches of the first config (GPT-2's words) that would change the arithmetic.
-Result<void> refuse_first_switches(JsonRef config) {
+void refuse_first_switches(Fields& config) {
   for (const char* key : {"prenorm", "use_rms_norm", "causal", "parallel_block", "rotary_emb_interleaved", "qkv_proj_bias",
                           "mlp_fc1_bias", "mlp_fc2_bias", "scale_attn_by_inverse_layer_idx"}) {
-    if (auto e = expect_bool(config, key, false); !e.ok()) return e;
+    config.expect(key, false);
   }
-  if (auto e = expect_string(config, "activation_function", "swiglu"); !e.ok()) return e;
-  for (const char* key : {"rotary_emb_scale_base", "num_experts"}) {
-    if (auto e = expect_absent(config, key); !e.ok()) return e;
-  }
-  const auto fraction = config["rotary_emb_fraction"].as_number_or(1);
-  if (!fraction.ok()) return fraction.error();
-  if (fraction.value() == 1) return {};
-  return unsupported_error(config["rotary_emb_fraction"].where() + ": expected 1, found " +
-                           config["rotary_emb_fraction"].describe());
+  config.expect("activation_function", "swiglu");
+  for (const char* key : {"rotary_emb_scale_base", "num_experts", "rope_scaling"}) config.absent(key);
+  config.expect("rotary_emb_fraction", 1);
 }
 
-Result<EncoderConfig> parse_config(JsonRef config) {
-  constexpr ConfigSize kFirstSizes[] = {
-      {"vocab_size", &EncoderConfig::vocab_size},     {"n_embd", &EncoderConfig::hidden_size},
-      {"n_layer", &EncoderConfig::num_hidden_layers}, {"n_head", &EncoderConfig::num_attention_heads},
-      {"n_inner", &EncoderConfig::intermediate_size}, {"n_positions", &EncoderConfig::max_position_embeddings},
-  };
+void parse_config(Fields& config, ModelConfig& out) {
+  TransformerConfig& encoder = out.transformer;
   const bool first = config["n_embd"].exists();
-  EncoderConfig encoder;
-  encoder.hidden_act = Activation::kSilu;
-  if (auto e = refuse_switches(config); !e.ok()) return e.error();
-  if (auto e = refuse_first_switches(config); !e.ok()) return e.error();
-  if (auto e = read_sizes(config, first ? std::span<const ConfigSize>(kFirstSizes) : kUsualSizes, encoder); !e.ok())
-    return e.error();
-  if (auto e = read_epsilon(config, first ? "layer_norm_epsilon" : "layer_norm_eps", 1e-12, encoder); !e.ok()) return e.error();
-  if (auto e = read_type_vocab_size(config, encoder); !e.ok()) return e.error();
-  if (!first) {
-    if (auto e = read_activation(config, "hidden_act", encoder); !e.ok()) return e.error();
-    if (auto e = expect_int(config, "head_dim", encoder.head_dim()); !e.ok()) return e.error();
-  }
-  const auto theta = first ? config_number(config, "rotary_emb_base", 10000, 1e12)
-                           : read_theta(config["rope_parameters"], config, "rope_theta", 1000);
-  if (!theta.ok()) return theta.error();
-  encoder.rotary.theta = theta.value();
-  if (!config["rotary_scaling_factor"].is_null()) {
+  refuse_decoder(config);
+  refuse_first_switches(config);
+  constexpr SizeKeys kFirstKeys = {.hidden_size = "n_embd",
+                                   .num_hidden_layers = "n_layer",
+                                   .num_attention_heads = "n_head",
+                                   .intermediate_size = "n_inner",
+                                   .max_position_embeddings = "n_positions"};
+  read_sizes(config, first ? kFirstKeys : SizeKeys{}, encoder);
+  read_epsilon(config, first ? "layer_norm_epsilon" : "layer_norm_eps", 1e-12, encoder);
+  read_type_vocab_size(config, encoder);
+  encoder.hidden_act = first ? Activation::kSilu : read_activation(config, "hidden_act");
+  if (!config.ok()) return;
+  if (!first) config.expect("head_dim", encoder.head_size());
+  encoder.rope.theta = first ? config.number_or("rotary_emb_base", 10000, kMostTheta)
+                             : read_theta(config, config["rope_parameters"], "rope_theta", 1000);
+  if (config.has("rotary_scaling_factor")) {
     // The dynamic NTK rule, which changes nothing up to the trained length and makes vectors depend on the batch beyond it.
-    const auto trained = config["max_trained_positions"].as_int_or(2048);
-    if (!trained.ok()) return trained.error();
-    if (trained.value() < 1) return config["max_trained_positions"].mismatch("a whole number from 1 on");
-    encoder.max_position_embeddings = std::min(encoder.max_position_embeddings, trained.value());
+    const std::int64_t trained = config.size_or("max_trained_positions", kMostPositions, 2048);
+    encoder.max_position_embeddings = std::min(encoder.max_position_embeddings, trained);
   }
-  encoder.biases = {.qkv = false, .attention_output = false, .intermediate = false, .output = false, .norms = true};
+  encoder.biases = {.qkv = false, .attention_output = false, .up = false, .down = false, .norms = true};
   encoder.feed_forward = FeedForward::kGated;
   encoder.positions = Positions::kNone;
-  encoder.distances = Distances::kRotary;
-  encoder.pooler = false;
-  return encoder;
+  encoder.relative_positions = RelativePositions::kRotary;
 }
 
 // llama.cpp's names (gguf-py/gguf/tensor_mapping.py).
@@ -76,8 +62,25 @@ constexpr GgufName kGgufNames[] = {
     {"blk.{}.ffn_down", "encoder.layers.{}.mlp.fc2"},
     {"blk.{}.layer_output_norm", "encoder.layers.{}.norm2"},
 };
+constexpr GgufField kGgufFields[] = {
+    {"hidden_size", "embedding_length"},
+    {"num_hidden_layers", "block_count"},
+    {"num_attention_heads", "attention.head_count"},
+    {"intermediate_size", "feed_forward_length"},
+    {"max_position_embeddings", "context_length"},
+    {"layer_norm_eps", "attention.layer_norm_epsilon"},
+    {"rope_theta", "rope.freq_base", false, 1000},
+};
 
 constexpr const char* kIgnored[] = {"cls.*", "pooler.*", "classifier.*", "lm_head.*"};
+
+constexpr Heads heads() {
+  Heads heads = kBertHeads;
+  heads.answer = {};
+  heads.masked_lm.activation = Activation::kSilu;
+  heads.masked_lm.norm = "cls.predictions.transform.layer_norm";
+  return heads;
+}
 
 }  // namespace
 
@@ -89,15 +92,16 @@ const Arch kNomicBert = {
     .names = {.word_embeddings = "embeddings.word_embeddings",
               .token_type_embeddings = "embeddings.token_type_embeddings",
               .embeddings_norm = "emb_ln",
-              .query = "encoder.layers.{}.attn.Wqkv",
+              .query_key_value = "encoder.layers.{}.attn.Wqkv",
               .attention_output = "encoder.layers.{}.attn.out_proj",
               .attention_norm = "encoder.layers.{}.norm1",
-              .intermediate = "encoder.layers.{}.mlp.fc12",
-              .multiplied = "encoder.layers.{}.mlp.fc11",
-              .output = "encoder.layers.{}.mlp.fc2",
-              .output_norm = "encoder.layers.{}.norm2"},
+              .gate = "encoder.layers.{}.mlp.fc12",
+              .up = "encoder.layers.{}.mlp.fc11",
+              .down = "encoder.layers.{}.mlp.fc2",
+              .ffn_norm = "encoder.layers.{}.norm2"},
     .ignored = kIgnored,
-    .gguf_names = kGgufNames,
+    .heads = heads(),
+    .gguf = {.architecture = "nomic-bert", .config = R"("hidden_act": "silu")", .fields = kGgufFields, .names = kGgufNames},
 };
 
 }  // namespace wattn

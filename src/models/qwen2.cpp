@@ -1,35 +1,28 @@
 // Qwen2 and Qwen2.5, arXiv 2407.10671 and 2412.15115; transformers/models/qwen2/modeling_qwen2.py (v5.23.0). Against Llama:
-// queries, keys and values have biases; upper layers may see a window only.
-#include "models/decoder_arch.h"
+// queries, keys and values have biases; upper layers may attend to a window only.
+#include "models/llama.h"
 
 namespace wattn {
 namespace {
 
-Result<DecoderConfig> parse_config(JsonRef config) {
-  auto decoder = parse_llama_like(config);
-  if (!decoder.ok()) return decoder;
-  decoder.value().biases.qkv = true;
-  const auto windows = config["use_sliding_window"].as_bool_or(false);
-  if (!windows.ok()) return windows.error();
-  const auto first = config["max_window_layers"].as_int_or(28);
-  if (!first.ok()) return first.error();
-  if (auto e = read_windows(config, windows.value(), first.value(), decoder.value()); !e.ok()) return e.error();
-  return decoder;
+void parse_config(Fields& config, ModelConfig& out) {
+  parse_llama(config, out.transformer);
+  out.transformer.biases.qkv = true;
+  read_sliding_window(config, config.boolean_or("use_sliding_window", false),
+                      config.integer_or("max_window_layers", 28, 0, 1 << 12), out.transformer);
 }
 
 }  // namespace
 
-extern const DecoderArch kQwen2;
-const DecoderArch kQwen2 = {
+extern const Arch kQwen2;
+const Arch kQwen2 = {
     .model_type = "qwen2",
     .base_prefix = "model.",
-    .gguf_architecture = "qwen2",
     .parse_config = parse_config,
     .names = kLlamaNames,
     .ignored = kLlamaIgnored,
-    .gguf_names = kLlamaGgufNames,
-    .gguf_fields = kLlamaGgufFields,
-    .gguf_rest = R"("hidden_act": "silu")",
+    .heads = kLlamaHeads,
+    .gguf = llama_gguf("qwen2"),
 };
 
 }  // namespace wattn

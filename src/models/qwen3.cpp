@@ -1,39 +1,31 @@
 // Qwen3, arXiv 2505.09388; transformers/models/qwen3/modeling_qwen3.py (v5.23.0). Against Llama: queries and keys pass an RMSNorm
-// of each head before their positions; a head's width is its own; upper layers may see a window only.
-#include "models/decoder_arch.h"
+// of each head before their positions; a head's width is its own; upper layers may attend to a window only.
+#include "models/llama.h"
 
 namespace wattn {
 namespace {
 
-Result<DecoderConfig> parse_config(JsonRef config) {
-  auto decoder = parse_llama_like(config);
-  if (!decoder.ok()) return decoder;
-  if (!config["head_dim"].exists()) return config["head_dim"].mismatch("a number (transformers would take 128)");
-  decoder.value().query_key_norm = true;
-  const auto bias = config["attention_bias"].as_bool_or(false);
-  if (!bias.ok()) return bias.error();
-  decoder.value().biases = {.qkv = bias.value(), .attention_output = bias.value()};
-  const auto windows = config["use_sliding_window"].as_bool_or(false);
-  if (!windows.ok()) return windows.error();
-  const auto first = config["max_window_layers"].as_int_or(28);
-  if (!first.ok()) return first.error();
-  if (auto e = read_windows(config, windows.value(), first.value(), decoder.value()); !e.ok()) return e.error();
-  return decoder;
+void parse_config(Fields& config, ModelConfig& out) {
+  TransformerConfig& decoder = out.transformer;
+  parse_llama(config, decoder);
+  if (!config["head_dim"].exists()) config.mismatch("head_dim", "a number (transformers would take 128)");
+  decoder.query_key_norm = true;
+  decoder.biases.qkv = decoder.biases.attention_output = config.boolean_or("attention_bias", false);
+  read_sliding_window(config, config.boolean_or("use_sliding_window", false),
+                      config.integer_or("max_window_layers", 28, 0, 1 << 12), decoder);
 }
 
 }  // namespace
 
-extern const DecoderArch kQwen3;
-const DecoderArch kQwen3 = {
+extern const Arch kQwen3;
+const Arch kQwen3 = {
     .model_type = "qwen3",
     .base_prefix = "model.",
-    .gguf_architecture = "qwen3",
     .parse_config = parse_config,
     .names = kLlamaNames,
     .ignored = kLlamaIgnored,
-    .gguf_names = kLlamaGgufNames,
-    .gguf_fields = kLlamaGgufFields,
-    .gguf_rest = R"("hidden_act": "silu")",
+    .heads = kLlamaHeads,
+    .gguf = llama_gguf("qwen3"),
 };
 
 }  // namespace wattn

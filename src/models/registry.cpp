@@ -1,47 +1,124 @@
 // The architectures there are. Adding one: its file, a declaration and a line here.
+#include <algorithm>
+
 #include "models/arch.h"
 
 namespace wattn {
 
 extern const Arch kAlbert;
+extern const Arch kBart;
 extern const Arch kBert;
 extern const Arch kCamembert;
 extern const Arch kDebertaV2;
 extern const Arch kDistilBert;
 extern const Arch kElectra;
+extern const Arch kGpt2;
 extern const Arch kGte;
 extern const Arch kJinaBert;
 extern const Arch kJinaBertInTwo;
+extern const Arch kLlama;
+extern const Arch kMarian;
+extern const Arch kMistral;
 extern const Arch kModernBert;
 extern const Arch kMpnet;
 extern const Arch kNewGte;
 extern const Arch kNomicBert;
+extern const Arch kQwen2;
+extern const Arch kQwen3;
 extern const Arch kRoberta;
+extern const Arch kT5;
 extern const Arch kXlmRoberta;
 
 namespace {
 
-const Arch* const kArchs[] = {&kAlbert,    &kJinaBert,   &kJinaBertInTwo, &kBert,       &kCamembert,
-                              &kDebertaV2, &kDistilBert, &kElectra,       &kModernBert, &kMpnet,
-                              &kGte,       &kNewGte,     &kNomicBert,     &kRoberta,    &kXlmRoberta};
+const Arch* const kArchs[] = {&kAlbert,     &kBart,      &kJinaBert, &kJinaBertInTwo, &kBert,  &kCamembert, &kDebertaV2,
+                              &kDistilBert, &kElectra,   &kGpt2,     &kGte,           &kLlama, &kMarian,    &kMistral,
+                              &kModernBert, &kMpnet,     &kNewGte,   &kNomicBert,     &kQwen2, &kQwen3,     &kRoberta,
+                              &kT5,         &kXlmRoberta};
+
+// The first whose name is `name` and that may be meant; else "one of" and all names, for a message.
+template <class Name, class Accept>
+const Arch* find(std::string_view name, const Name& name_of, const Accept& accept, std::string& known) {
+  for (const Arch* arch : kArchs) {
+    const char* own = name_of(*arch);
+    if (!own || !accept(*arch)) continue;
+    if (name == own) return arch;
+    known += (known.empty() ? "one of \"" : ", \"") + std::string(own) + "\"";
+  }
+  return nullptr;
+}
+
+// The canonical name that GGUF's name stands for; a name that is in no row as it is. Endings (".weight", ".bias") stay.
+std::string without_gguf(std::span<const GgufName> rows, std::string_view name) {
+  const std::size_t dot = std::min(name.rfind('.'), name.size());
+  const std::string_view stem = name.substr(0, dot), ending = name.substr(dot);
+  for (const GgufName& row : rows) {
+    const std::string_view pattern = row.gguf, canonical = row.canonical;
+    const std::size_t hole = std::min(pattern.find("{}"), pattern.size());
+    const std::string_view before = pattern.substr(0, hole);
+    const std::string_view after = hole < pattern.size() ? pattern.substr(hole + 2) : "";
+    if (hole == pattern.size() && stem == pattern) return std::string(canonical) + std::string(ending);
+    if (hole == pattern.size() || stem.size() <= before.size() + after.size() || !stem.starts_with(before) ||
+        !stem.ends_with(after)) {
+      continue;
+    }
+    const std::string_view layer = stem.substr(before.size(), stem.size() - before.size() - after.size());
+    if (layer.find_first_not_of("0123456789") != std::string_view::npos) continue;
+    std::string out(canonical);
+    return out.replace(out.find("{}"), 2, layer) + std::string(ending);
+  }
+  return std::string(name);
+}
 
 }  // namespace
 
 Result<const Arch*> find_arch(JsonRef config) {
-  if (!config.is_object()) return config.mismatch("an object");
-  const auto model_type = config["model_type"].as_string();
-  if (!model_type.ok()) return model_type.error();
+  Fields fields(config);
+  const std::string_view model_type = fields.string("model_type");
+  if (!fields.ok()) return fields.error();
   std::string known;
-  for (const Arch* arch : kArchs) {
-    if (arch->only_key) {
-      const JsonRef value = config[arch->only_key];
-      if (!value.is_string() || value.as_string().value() != arch->only_value) continue;
-    }
-    if (model_type.value() == arch->model_type) return arch;
-    known += (known.empty() ? "\"" : ", \"") + std::string(arch->model_type) + "\"";
+  const Arch* arch = find(
+      model_type, [](const Arch& one) { return one.model_type; },
+      [&](const Arch& one) {
+        if (!one.only_key) return true;
+        const JsonRef value = config[one.only_key];
+        return value.is_string() && value.as_string().value() == one.only_value;
+      },
+      known);
+  if (arch) return arch;
+  fields.unsupported("model_type", known);
+  return fields.error();
+}
+
+Result<const Arch*> find_gguf_arch(std::string_view architecture) {
+  std::string known;
+  const Arch* arch =
+      find(architecture, [](const Arch& one) { return one.gguf.architecture; }, [](const Arch&) { return true; }, known);
+  if (arch) return arch;
+  return unsupported_error("general.architecture: expected " + known + ", found " +
+                           (architecture.empty() ? "nothing" : shown_text(architecture)));
+}
+
+Result<ModelConfig> parse_model_config(const Arch& arch, JsonRef config) {
+  ModelConfig out;
+  Fields fields(config);
+  arch.parse_config(fields, out);
+  if (!fields.ok()) return fields.error();
+  return out;
+}
+
+std::string canonical_weight_name(const Arch& arch, std::string_view name, bool is_gguf) {
+  std::string out = is_gguf ? without_gguf(arch.gguf.names, name) : std::string(name);
+  const std::string own_prefix = std::string(arch.model_type) + ".";
+  for (const std::string_view prefix : {std::string_view(arch.base_prefix), std::string_view(own_prefix)}) {
+    if (!out.starts_with(prefix)) continue;
+    out.erase(0, prefix.size());
+    break;
   }
-  return unsupported_error(config["model_type"].where() + ": expected one of " + known + ", found " +
-                           config["model_type"].describe());
+  for (const auto& [old, ending] : {std::pair<std::string_view, const char*>(".gamma", ".weight"), {".beta", ".bias"}}) {
+    if (out.ends_with(old)) return out.replace(out.size() - old.size(), old.size(), ending);
+  }
+  return out;
 }
 
 }  // namespace wattn

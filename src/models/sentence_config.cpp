@@ -1,9 +1,11 @@
 #include "models/sentence_config.h"
 
+#include "core/fields.h"
+
 namespace wattn {
 namespace {
 
-// Old spelling: one boolean a mode. Several at once are concatenated in this order.
+// The old spelling: one boolean a mode. Several at once are concatenated in this order.
 struct PoolingFlag {
   const char* key;
   PoolingMode mode;
@@ -17,140 +19,103 @@ constexpr PoolingFlag kPoolingFlags[] = {
     {"pooling_mode_lasttoken", PoolingMode::kLastToken},
 };
 
-Result<PoolingMode> parse_mode(JsonRef value) {
-  const auto name = value.as_string();
-  if (!name.ok()) return name.error();
-  if (const auto mode = pooling_mode_from_name(name.value())) return *mode;
-  return unsupported_error(value.where() + ": expected cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken, found " +
-                           value.describe());
+void add_mode(Fields& config, JsonRef value, SentenceConfig& out) {
+  const std::string_view name = config.take(value.as_string());
+  const auto mode = pooling_mode_from_name(name);
+  if (mode) {
+    out.pooling.push_back(*mode);
+    return;
+  }
+  config.fail(unsupported_error(value.mismatch("cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken").message));
+}
+
+// torch.nn.modules.activation.Tanh is Tanh.
+std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
+
+Activation read_function(Fields& config) {
+  constexpr std::pair<std::string_view, Activation> kFunctions[] = {
+      {"Identity", Activation::kNone}, {"Tanh", Activation::kTanh}, {"ReLU", Activation::kRelu},
+      {"GELU", Activation::kGelu},     {"SiLU", Activation::kSilu}, {"Sigmoid", Activation::kSigmoid}};
+  const std::string_view name = last_word(config.string_or("activation_function", "Tanh"));
+  for (const auto& [word, activation] : kFunctions) {
+    if (name == word) return activation;
+  }
+  config.unsupported("activation_function", "torch's Identity, Tanh, ReLU, GELU, SiLU or Sigmoid");
+  return Activation::kNone;
 }
 
 }  // namespace
 
 Result<ModuleList> parse_modules(JsonRef modules) {
   if (!modules.is_array()) return modules.mismatch("an array of modules");
+  if (modules.size() == 0) return modules.mismatch("at least one module");
   ModuleList list;
   for (std::size_t i = 0; i < modules.size(); ++i) {
-    const JsonRef type = modules[i]["type"];
-    const auto full_name = type.as_string();
-    if (!full_name.ok()) return full_name.error();
-    const std::string_view name = full_name.value().substr(full_name.value().rfind('.') + 1);
-    const auto path = modules[i]["path"].as_string_or("");
-    if (!path.ok()) return path.error();
+    Fields module(modules[i]);
+    const std::string_view name = last_word(module.string("type"));
+    const std::string_view path = module.string_or("path", "");
     if (i == 0 && name == "Transformer") {
-      if (!path.value().empty()) {
-        return unsupported_error(modules[i]["path"].where() + ": expected \"\" (the encoder in the repository's root), found " +
-                                 modules[i]["path"].describe());
-      }
+      if (!path.empty()) module.unsupported("path", "\"\" (the encoder in the repository's root)");
     } else if (i == 1 && name == "Pooling") {
       list.pooling = true;
-      list.pooling_path = path.value();
-    } else if (list.pooling && !list.normalize && name == "Dense" && !path.value().empty()) {
-      list.dense_paths.emplace_back(path.value());
+      list.pooling_path = path;
+    } else if (list.pooling && !list.normalize && name == "Dense" && !path.empty()) {
+      list.dense_paths.emplace_back(path);
     } else if (i > 0 && !list.normalize && name == "Normalize") {
       list.normalize = true;
     } else {
-      return unsupported_error(type.where() + ": expected Transformer, Pooling, Dense, Normalize in this order, found " +
-                               type.describe());
+      module.unsupported("type", "Transformer, Pooling, Dense, Normalize in this order");
     }
+    if (!module.ok()) return module.error();
   }
-  if (modules.size() == 0) return modules.mismatch("at least one module");
   return list;
 }
 
-Result<void> parse_pooling(JsonRef config, SentenceConfig& out) {
-  if (!config.is_object()) return config.mismatch("an object");
+Result<void> parse_pooling(JsonRef json, SentenceConfig& out) {
+  Fields config(json);
   const JsonRef mode = config["pooling_mode"];
   if (mode.is_array()) {
-    for (std::size_t i = 0; i < mode.size(); ++i) {
-      const auto parsed = parse_mode(mode[i]);
-      if (!parsed.ok()) return parsed.error();
-      out.pooling.push_back(parsed.value());
-    }
+    for (std::size_t i = 0; i < mode.size(); ++i) add_mode(config, mode[i], out);
   } else if (!mode.is_null()) {
-    const auto parsed = parse_mode(mode);
-    if (!parsed.ok()) return parsed.error();
-    out.pooling.push_back(parsed.value());
+    add_mode(config, mode, out);
   } else {
     for (const PoolingFlag& flag : kPoolingFlags) {
-      const auto on = config[flag.key].as_bool_or(false);
-      if (!on.ok()) return on.error();
-      if (on.value()) out.pooling.push_back(flag.mode);
+      if (config.boolean_or(flag.key, false)) out.pooling.push_back(flag.mode);
     }
   }
   if (out.pooling.empty()) out.pooling.push_back(PoolingMode::kMean);  // sentence-transformers' default
-  const auto include_prompt = config["include_prompt"].as_bool_or(true);
-  if (!include_prompt.ok()) return include_prompt.error();
-  out.include_prompt = include_prompt.value();
-  return {};
+  out.include_prompt = config.boolean_or("include_prompt", true);
+  return config.result();
 }
 
-Result<void> parse_dense(JsonRef config, std::string_view path, SentenceConfig& out) {
-  if (!config.is_object()) return config.mismatch("an object");
-  DenseConfig dense;
-  dense.path = path;
-  for (const auto& [key, size] : {std::pair{"in_features", &dense.in}, std::pair{"out_features", &dense.out}}) {
-    const auto found = config[key].as_int();
-    if (!found.ok()) return found.error();
-    if (found.value() < 1 || found.value() > 1 << 20) return config[key].mismatch("a whole number from 1 to 1048576");
-    *size = found.value();
-  }
-  const auto bias = config["bias"].as_bool_or(true);
-  if (!bias.ok()) return bias.error();
-  dense.bias = bias.value();
-  for (const char* key : {"module_input_name", "module_output_name"}) {
-    const auto name = config[key].as_string_or("sentence_embedding");
-    if (!name.ok()) return name.error();
-    if (name.value() == "sentence_embedding") continue;
-    return unsupported_error(config[key].where() + ": expected \"sentence_embedding\", found " + config[key].describe());
-  }
-  const auto residual = config["use_residual"].as_bool_or(false);
-  if (!residual.ok()) return residual.error();
-  if (residual.value()) return unsupported_error(config["use_residual"].where() + ": expected false, found true");
-  const JsonRef function = config["activation_function"];
-  const auto name = function.as_string_or("Tanh");
-  if (!name.ok()) return name.error();
-  constexpr std::pair<std::string_view, Activation> kFunctions[] = {
-      {"Identity", Activation::kNone}, {"Tanh", Activation::kTanh}, {"ReLU", Activation::kRelu},
-      {"GELU", Activation::kGelu},     {"SiLU", Activation::kSilu}, {"Sigmoid", Activation::kSigmoid}};
-  for (const auto& [word, activation] : kFunctions) {
-    if (name.value().substr(name.value().rfind('.') + 1) != word) continue;
-    dense.activation = activation;
-    out.dense.push_back(std::move(dense));
-    return {};
-  }
-  return unsupported_error(function.where() + ": expected torch's Identity, Tanh, ReLU, GELU, SiLU or Sigmoid, found " +
-                           function.describe());
+Result<void> parse_dense(JsonRef json, std::string_view path, SentenceConfig& out) {
+  constexpr std::int64_t kMostWidth = 1 << 20;
+  Fields config(json);
+  out.dense.push_back({.path = std::string(path),
+                       .in = config.size("in_features", kMostWidth),
+                       .out = config.size("out_features", kMostWidth),
+                       .bias = config.boolean_or("bias", true),
+                       .activation = read_function(config)});
+  for (const char* key : {"module_input_name", "module_output_name"}) config.expect(key, "sentence_embedding");
+  config.expect("use_residual", false);
+  return config.result();
 }
 
-Result<void> parse_sentence_bert(JsonRef config, SentenceConfig& out) {
-  if (!config.is_object()) return config.mismatch("an object");
-  if (!config["max_seq_length"].is_null()) {
-    const auto length = config["max_seq_length"].as_int();
-    if (!length.ok()) return length.error();
-    if (length.value() < 1) return config["max_seq_length"].mismatch("a whole number from 1 on");
-    out.max_seq_length = length.value();
-  }
-  const auto lowercase = config["do_lower_case"].as_bool_or(false);
-  if (!lowercase.ok()) return lowercase.error();
-  out.lowercase = lowercase.value();
-  return {};
+Result<void> parse_sentence_bert(JsonRef json, SentenceConfig& out) {
+  Fields config(json);
+  if (config.has("max_seq_length")) out.max_seq_length = config.size("max_seq_length", INT64_MAX);
+  out.lowercase = config.boolean_or("do_lower_case", false);
+  return config.result();
 }
 
-Result<void> parse_prompts(JsonRef config, SentenceConfig& out) {
-  if (!config.is_object()) return config.mismatch("an object");
-  for (const auto& [name, value] : config["prompts"].members()) {
-    const auto text = value.as_string();
-    if (!text.ok()) return text.error();
-    out.prompts.emplace(name, text.value());
-  }
-  const auto default_name = config["default_prompt_name"].as_string_or("");
-  if (!default_name.ok()) return default_name.error();
-  out.default_prompt_name = default_name.value();
+Result<void> parse_prompts(JsonRef json, SentenceConfig& out) {
+  Fields config(json);
+  for (const auto& [name, value] : config["prompts"].members()) out.prompts.emplace(name, config.take(value.as_string()));
+  out.default_prompt_name = config.string_or("default_prompt_name", "");
   if (!out.default_prompt_name.empty() && !out.prompts.contains(out.default_prompt_name)) {
-    return config["default_prompt_name"].mismatch("the name of a prompt");
+    config.mismatch("default_prompt_name", "the name of a prompt");
   }
-  return {};
+  return config.result();
 }
 
 }  // namespace wattn

@@ -97,11 +97,7 @@ void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& c
                            .keys = std::max(context.cache ? context.cache->length : own_keys, sources),
                            .own_keys = own_keys,
                            .threads = team.threads()};
-  Pass pass{{*kernels_, team}, batch, context, take_workspace(arena, size), {}, {}, taps};
-  for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    pass.past.push_back(context.cache && batch.length(i) > 0 ? batch.position_ids[batch.seq_start[i]] : 0);
-    if (context.cross_kv) pass.source_lengths.push_back(context.cross_kv->lengths[batch.sources[i]]);
-  }
+  Pass pass{{*kernels_, team}, batch, context, take_workspace(arena, size), taps};
   if (config_.relative_positions == RelativePositions::kDisentangled && own_keys > 0) prepare_relative_embeddings(pass, own_keys);
   embed_tokens(pass, hidden);
   LayerTaps{taps, -1, tokens}.rows("embeddings.output", hidden, config_.hidden_size);
@@ -233,7 +229,7 @@ void Transformer::attention(const Pass& pass, int index, const float* x, float* 
                              .cache = pass.context.cache,
                              .layer = index,
                              .slots = pass.batch.slots,
-                             .past = pass.past};
+                             .position_ids = pass.batch.position_ids};
   wattn::attention(compute, attention_shape(), terms, input, work.attention, work.context, {pass.taps, index, "attention"});
   tap.rows("attention.context", work.context, queries);
   linear(compute, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, out);
@@ -255,7 +251,7 @@ void Transformer::cross_attention(const Pass& pass, int index, const float* x, f
                              .cache = &pass.context.cross_kv->cache,
                              .layer = index,
                              .slots = pass.batch.sources,
-                             .past = pass.source_lengths};
+                             .lengths = pass.context.cross_kv->lengths};
   wattn::attention(pass.compute, pass.context.cross_kv->cache.shape, terms, input, work.attention, work.context,
                    {pass.taps, index, "cross_attention"});
   tap.rows("cross_attention.context", work.context, width);

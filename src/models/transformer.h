@@ -126,8 +126,6 @@ class Transformer {
     const Batch& batch;
     const Context& context;
     Workspace work;
-    std::vector<std::int32_t> past;            // [batch] tokens in each slot before the new ones
-    std::vector<std::int32_t> source_lengths;  // [batch]
     Taps* taps;
   };
   struct WorkspaceSize {

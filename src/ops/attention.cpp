@@ -24,9 +24,14 @@ struct Run {
 
   std::int64_t begin(std::int64_t sequence) const { return input.seq_start[sequence]; }
   std::int64_t queries(std::int64_t sequence) const { return input.seq_start[sequence + 1] - input.seq_start[sequence]; }
-  std::int64_t past(std::int64_t sequence) const { return input.past.empty() ? 0 : input.past[sequence]; }
+  // The position of a sequence's first query.
+  std::int64_t past(std::int64_t sequence) const {
+    return input.cache && input.keys && queries(sequence) > 0 ? input.position_ids[begin(sequence)] : 0;
+  }
   // Keys and values that a sequence may attend to.
-  std::int64_t keys(std::int64_t sequence) const { return past(sequence) + (input.keys ? queries(sequence) : 0); }
+  std::int64_t keys(std::int64_t sequence) const {
+    return input.keys ? past(sequence) + queries(sequence) : input.lengths[input.slots[sequence]];
+  }
 };
 
 // What the taps see of one sequence: [heads, queries, keys].
@@ -210,7 +215,7 @@ void attend(const Run& run, std::int64_t sequence, std::int64_t kv_head, const A
   const std::int64_t begin = run.begin(sequence), count = run.queries(sequence), group = shape.group();
   if (count == 0) return;
   const KvHead kv = prepare(run, sequence, kv_head, scratch);
-  QueryRows rows{.position = run.input.keys ? run.past(sequence) : 0, .head = kv_head * group};
+  QueryRows rows{.position = run.past(sequence), .head = kv_head * group};
   const float* queries = run.input.queries + begin * run.input.query_stride;
   float* context = run.context + begin * shape.query_width();
   if (count == 1 && !run.terms.relative) {

@@ -77,11 +77,12 @@ struct AttentionInput {
   const float* keys = nullptr;  // [tokens, kv_width] of the same tokens; null: only what lies in the slots (cross attention)
   const float* values = nullptr;
   std::int64_t kv_stride = 0;
-  std::span<const std::int32_t> seq_start;  // [batch + 1]
-  const KvCache* cache = nullptr;           // null: keys and values of a sequence are forgotten after the call
-  std::int64_t layer = 0;                   // of the cache
-  std::span<const std::int32_t> slots{};    // [batch] of the cache
-  std::span<const std::int32_t> past{};     // [batch] tokens that lie in the slot before; cross attention: the source's length
+  std::span<const std::int32_t> seq_start;       // [batch + 1]
+  const KvCache* cache = nullptr;                // null: keys and values of a sequence are forgotten after the call
+  std::int64_t layer = 0;                        // of the cache
+  std::span<const std::int32_t> slots{};         // [batch] of the cache
+  std::span<const std::int32_t> position_ids{};  // [tokens] in the slots, which hold all before; unused without a cache
+  std::span<const std::int32_t> lengths{};       // cross attention: [slots of the cache] tokens of each source
 };
 
 // What one thread of attention() needs.

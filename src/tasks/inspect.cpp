@@ -53,9 +53,8 @@ class StackRows {
  private:
   // Whether it is the name of one of these weights, in the layer whose turn it is.
   bool is(const std::string& name, std::initializer_list<const char*> patterns) const {
-    return std::any_of(patterns.begin(), patterns.end(), [&](const char* one) {
-      return one && name == layer_name(one, static_cast<std::size_t>(layer_));
-    });
+    return std::any_of(patterns.begin(), patterns.end(),
+                       [&](const char* one) { return one && name == layer_name(one, static_cast<std::size_t>(layer_)); });
   }
 
   void add_attention(std::int64_t mult_adds) {

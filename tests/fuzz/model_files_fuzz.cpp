@@ -1,10 +1,10 @@
-// Any text in place of one of a model's JSON files: an error or an engine loader, never a crash.
+// Any text in place of one of a model's JSON files: an error or a loader, never a crash.
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
 
-#include "engine.h"
+#include "engine/model.h"
 
 namespace {
 
@@ -40,6 +40,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (std::string_view(name) == "config.json")
     std::erase_if(files, [](const NamedFile& file) { return file.name == "tokenizer.json"; });
   files.push_back({name, std::string(reinterpret_cast<const char*>(data) + 1, size - 1)});
-  (void)EngineLoader::begin(files, {}).ok();
+  (void)ModelLoader::begin(files, {}).ok();
   return 0;
 }

@@ -7,8 +7,8 @@
 #include <map>
 
 #include "core/json.h"
-#include "models/arch.h"
 #include "native/support/files.h"
+#include "native/support/transformers.h"
 
 namespace wattn {
 namespace {
@@ -16,6 +16,7 @@ namespace {
 using test::golden;
 using test::read_file;
 using test::read_floats;
+using test::run;
 
 const std::string kFolder = "architectures/";
 
@@ -36,25 +37,8 @@ std::vector<std::string> cases() {
   return out;
 }
 
-Result<Encoder> load(const std::string& name, const Kernels& kernels, WeightType type = WeightType::kF32) {
-  const Json config = read_json(kFolder + name + "/config.json");
-  const auto arch = find_arch(config.root());
-  if (!arch.ok()) return arch.error();
-  const auto parsed = arch.value()->parse_config(config.root());
-  if (!parsed.ok()) return parsed.error();
-  auto encoder = Encoder::with_config(parsed.value(), kernels, type);
-  if (!encoder.ok()) return encoder;
-  WeightLoader loader(encoder.value().weight_slots(arch.value()->names),
-                      {arch.value()->ignored.begin(), arch.value()->ignored.end()},
-                      [&](std::string_view tensor) { return canonical_weight_name(*arch.value(), tensor); });
-  const std::string weights = read_file(golden(kFolder + name + "/model.safetensors"));
-  if (auto e = loader.begin_file(name, weights.size()); !e.ok()) return e.error();
-  if (auto e = loader.push(weights); !e.ok()) return e.error();
-  if (auto e = loader.finish(); !e.ok()) return e.error();
-  const std::string pooler = parsed.value().pooler ? arch.value()->names.pooler + std::string(".weight") : "";
-  encoder.value().set_has_pooler(std::any_of(loader.slots().begin(), loader.slots().end(),
-                                             [&](const WeightSlot& slot) { return slot.filled && slot.name == pooler; }));
-  return encoder;
+Result<Transformer> load(const std::string& name, const Kernels& kernels, WeightType type = WeightType::kF32) {
+  return test::load_transformer(golden(kFolder + name + "/"), kernels, type);
 }
 
 std::vector<std::int32_t> to_ints(JsonRef array) {
@@ -63,15 +47,8 @@ std::vector<std::int32_t> to_ints(JsonRef array) {
   return out;
 }
 
-std::vector<float> run(const Encoder& encoder, ThreadTeam& team, const Batch& batch, Taps* taps = nullptr) {
-  Arena arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens(), team.threads()), "test").value();
-  std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * encoder.config().hidden_size));
-  encoder.forward(team, batch, arena, hidden.data(), taps);
-  return hidden;
-}
-
 // What the goldens call the taps.
-std::map<std::string, std::vector<float>> named_as_torch(const Encoder& encoder, const Batch& batch,
+std::map<std::string, std::vector<float>> named_as_torch(const Transformer& encoder, const Batch& batch,
                                                          const std::vector<float>& hidden, Seen& seen) {
   std::map<std::string, std::vector<float>> out;
   const std::int64_t layers = encoder.config().num_hidden_layers;
@@ -147,7 +124,7 @@ TEST(Architectures, EveryTensorIsTorchs) {
 }
 
 // As the goldens' second input, and shorter ones around it.
-Batch ragged_batch(const EncoderConfig& config, std::vector<Batch>& alone) {
+Batch ragged_batch(const TransformerConfig& config, std::vector<Batch>& alone) {
   Batch together;
   for (const std::size_t size : {std::size_t{31}, std::size_t{1}, std::size_t{12}, std::size_t{40}}) {
     std::vector<std::int32_t> ids(size);
@@ -166,7 +143,7 @@ TEST(Architectures, ASequenceInABatchHasTheBitsItHasAlone) {
   ThreadTeam team;
   for (const std::string& name : cases()) {
     for (const WeightType type : kWeightTypes) {
-      const Encoder encoder = std::move(load(name, exact_kernels(), type)).value();
+      const Transformer encoder = std::move(load(name, exact_kernels(), type)).value();
       std::vector<Batch> alone;
       const Batch together = ragged_batch(encoder.config(), alone);
       ASSERT_TRUE(encoder.check(together).ok());
@@ -187,7 +164,7 @@ TEST(Architectures, HaveTheSameBitsInEveryBuild) {
   ThreadTeam team;
   for (const std::string& name : cases()) {
     for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4}) {
-      const Encoder encoder = std::move(load(name, exact_kernels(), type)).value();
+      const Transformer encoder = std::move(load(name, exact_kernels(), type)).value();
       std::vector<Batch> alone;
       const std::vector<float> hidden = run(encoder, team, ragged_batch(encoder.config(), alone));
       const auto* bytes = reinterpret_cast<const unsigned char*>(hidden.data());
@@ -216,7 +193,7 @@ TEST(Architectures, WholeNumbersStayNearF32) {
   ThreadTeam team;
   for (const std::string& name : cases()) {
     std::vector<Batch> alone;
-    const Encoder exact = std::move(load(name, exact_kernels())).value();
+    const Transformer exact = std::move(load(name, exact_kernels())).value();
     const Batch batch = ragged_batch(exact.config(), alone);
     const std::vector<float> f32 = run(exact, team, batch);
     const double q16 = relative_error(run(load(name, exact_kernels(), WeightType::kQ16).value(), team, batch), f32);

@@ -6,8 +6,8 @@
 #include <map>
 
 #include "core/json.h"
-#include "models/arch.h"
 #include "native/support/files.h"
+#include "native/support/transformers.h"
 
 namespace wattn {
 namespace {
@@ -15,6 +15,7 @@ namespace {
 using test::golden;
 using test::read_file;
 using test::read_floats;
+using test::run;
 
 struct Seen : Taps {
   std::map<std::string, std::vector<float>> tensors;
@@ -25,20 +26,8 @@ struct Seen : Taps {
   }
 };
 
-Encoder load_tiny_bert(const Kernels& kernels, WeightType type = WeightType::kF32) {
-  const std::string folder = golden("bert-tiny/model/");
-  auto config_json = Json::parse(read_file(folder + "config.json"), "config.json");
-  const Json& config = config_json.value();
-  const Arch* arch = find_arch(config.root()).value();
-  Encoder encoder = std::move(Encoder::with_config(arch->parse_config(config.root()).value(), kernels, type)).value();
-  WeightLoader loader(encoder.weight_slots(arch->names), {arch->ignored.begin(), arch->ignored.end()},
-                      [arch](std::string_view name) { return canonical_weight_name(*arch, name); });
-  const std::string weights = read_file(folder + "model.safetensors");
-  EXPECT_TRUE(loader.begin_file("model.safetensors", weights.size()).ok());
-  EXPECT_TRUE(loader.push(weights).ok());
-  EXPECT_TRUE(loader.finish().ok());
-  encoder.set_has_pooler(true);
-  return encoder;
+Transformer load_tiny_bert(const Kernels& kernels, WeightType type = WeightType::kF32) {
+  return std::move(test::load_transformer(golden("bert-tiny/model/"), kernels, type)).value();
 }
 
 std::vector<std::int32_t> to_ints(JsonRef array) {
@@ -70,7 +59,7 @@ TEST(TinyBert, EveryTensorIsTorchs) {
   const auto taps_json = Json::parse(read_file(golden("bert-tiny/taps.json")), "taps.json");
   const Json& taps = taps_json.value();
   for (const Kernels* kernels : kernel_variants()) {
-    const Encoder encoder = load_tiny_bert(*kernels);
+    const Transformer encoder = load_tiny_bert(*kernels);
     ThreadTeam alone;
     for (std::size_t i = 0; i < taps.root()["inputs"].size(); ++i) {
       const JsonRef input = taps.root()["inputs"][i];
@@ -78,10 +67,8 @@ TEST(TinyBert, EveryTensorIsTorchs) {
       Batch batch;
       batch.add_sequence(to_ints(input["input_ids"]), to_ints(input["token_type_ids"]));
       ASSERT_TRUE(encoder.check(batch).ok());
-      Arena arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens(), 1), "test").value();
-      std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * encoder.config().hidden_size));
       Seen seen;
-      encoder.forward(alone, batch, arena, hidden.data(), &seen);
+      const std::vector<float> hidden = run(encoder, alone, batch, &seen);
       seen.tensors["pooler_output"].resize(static_cast<std::size_t>(encoder.config().hidden_size));
       encoder.pooler(batch, hidden.data(), seen.tensors["pooler_output"].data());
 
@@ -103,19 +90,12 @@ Batch batch_of(std::span<const std::vector<std::int32_t>> sequences) {
   return batch;
 }
 
-std::vector<float> run(const Encoder& encoder, ThreadTeam& team, const Batch& batch) {
-  Arena arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens(), team.threads()), "test").value();
-  std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * encoder.config().hidden_size));
-  encoder.forward(team, batch, arena, hidden.data(), nullptr);
-  return hidden;
-}
-
 constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
 
 TEST(TinyBert, ASequenceInABatchHasTheBitsItHasAlone) {
   ThreadTeam alone;
   for (const WeightType type : kWeightTypes) {
-    const Encoder encoder = load_tiny_bert(exact_kernels(), type);
+    const Transformer encoder = load_tiny_bert(exact_kernels(), type);
     const Batch together = batch_of(kSequences);
     const std::vector<float> all = run(encoder, alone, together);
     for (std::size_t i = 0; i < kSequences.size(); ++i) {
@@ -132,7 +112,7 @@ TEST(TinyBert, ThreadsChangeNoBit) {
   for (int i = 0; i < 12; ++i) many.insert(many.end(), kSequences.begin(), kSequences.end());
   const Batch batch = batch_of(many);
   for (const WeightType type : kWeightTypes) {
-    const Encoder encoder = load_tiny_bert(exact_kernels(), type);
+    const Transformer encoder = load_tiny_bert(exact_kernels(), type);
     ThreadTeam alone;
     const std::vector<float> expected = run(encoder, alone, batch);
     for (const int helpers : {1, 3}) {
@@ -149,7 +129,7 @@ TEST(TinyBert, ThreadsChangeNoBit) {
 #endif
 
 TEST(TinyBert, IdsOutsideTheTablesAreRefusedByName) {
-  const Encoder encoder = load_tiny_bert(exact_kernels());
+  const Transformer encoder = load_tiny_bert(exact_kernels());
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{2, 100000, 3}, std::vector<std::int32_t>{0, 0, 0});
   const auto checked = encoder.check(batch);

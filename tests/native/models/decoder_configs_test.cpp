@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/json.h"
-#include "models/decoder_arch.h"
+#include "models/arch.h"
 
 namespace wattn {
 namespace {
@@ -65,19 +65,21 @@ const char* const kForeignSeq2Seq[] = {
     "mvp",        "nllb-moe", "pegasus", "plbart", "prophetnet", "seamless_m4t", "switch_transformers",
     "umt5",       "whisper"};
 
-Result<DecoderConfig> parse(const char* text) {
+Result<ModelConfig> parse(const char* text) {
   const auto json = Json::parse(text, "config.json");
   if (!json.ok()) return json.error();
-  const auto arch = find_decoder_arch(json.value().root());
+  const auto arch = find_arch(json.value().root());
   if (!arch.ok()) return arch.error();
-  return arch.value()->parse_config(json.value().root());
+  return parse_model_config(*arch.value(), json.value().root());
 }
 
 TEST(PublicDecoderConfigs, OfWhatIsSupportedAreRead) {
   for (const PublicConfig& one : kSupported) {
     const auto config = parse(one.config);
     ASSERT_TRUE(config.ok()) << one.name << ": " << config.error().message;
-    EXPECT_EQ(config.value().qkv_width(), one.width) << one.name;
+    EXPECT_EQ(config.value().transformer.qkv_width(), one.width) << one.name;
+    EXPECT_TRUE(config.value().transformer.causal) << one.name;
+    EXPECT_TRUE(config.value().transformer.lm_head) << one.name;
   }
 }
 
@@ -96,11 +98,51 @@ TEST(PublicDecoderConfigs, OfOtherArchitecturesAreRefusedByTheirName) {
     ASSERT_FALSE(config.ok()) << type;
     const std::string& message = config.error().message;
     EXPECT_EQ(config.error().code, ErrorCode::kUnsupported) << message;
-    EXPECT_NE(message.find("model_type: expected one of \"bart\", \"gpt2\", \"llama\""), std::string::npos) << message;
+    EXPECT_NE(message.find("model_type: expected one of \"albert\", \"bart\", \"bert\", \"camembert\""), std::string::npos)
+        << message;
     EXPECT_NE(message.find("found \"" + type + "\""), std::string::npos) << message;
   };
   for (const char* type : kForeignTypes) refuse(type);
   for (const char* type : kForeignSeq2Seq) refuse(type);
+}
+
+TEST(PublicDecoderConfigs, SayWhichLayersHaveAWindow) {
+  const auto mistral = parse(LIKE("mistral", R"(,"sliding_window":4096)"));
+  ASSERT_TRUE(mistral.ok());
+  EXPECT_EQ(mistral.value().transformer.local_window, 4095);  // sliding_window counts the token itself
+  EXPECT_EQ(mistral.value().transformer.local_layers, std::vector<bool>(4, true));
+  EXPECT_FALSE(parse(LIKE("mistral", "")).ok());  // transformers would take 4096
+  const auto upper = parse(LIKE("qwen2", R"(,"use_sliding_window":true,"sliding_window":8,"max_window_layers":3)"));
+  EXPECT_EQ(upper.value().transformer.local_layers, (std::vector<bool>{false, false, false, true}));
+  const auto named = parse(LIKE("qwen2", R"(,"use_sliding_window":true,"sliding_window":8,"layer_types":["full_attention",
+      "sliding_attention","full_attention","sliding_attention"])"));
+  EXPECT_EQ(named.value().transformer.local_layers, (std::vector<bool>{false, true, false, true}));
+  for (const char* types :
+       {R"(["full_attention"])", R"(["full_attention","full_attention","full_attention","chunked_attention"])"}) {
+    const std::string config = std::string(LIKE("qwen2", R"(,"use_sliding_window":true,"sliding_window":8,"layer_types":)"));
+    const auto wrong = parse((config.substr(0, config.size() - 1) + types + "}").c_str());
+    ASSERT_FALSE(wrong.ok()) << types;
+    EXPECT_NE(wrong.error().message.find("layer_types"), std::string::npos) << wrong.error().message;
+  }
+}
+
+TEST(PublicDecoderConfigs, SayHowRotaryPositionsAreStretched) {
+  const auto llama3 = parse(kSupported[2].config);
+  EXPECT_EQ(llama3.value().transformer.rope.type, RopeScaling::Type::kLlama3);
+  EXPECT_EQ(llama3.value().transformer.rope.theta, 500000);
+  EXPECT_EQ(llama3.value().transformer.rope.factor, 32);
+  EXPECT_EQ(llama3.value().transformer.rope.high_freq_factor, 4);
+  EXPECT_EQ(llama3.value().transformer.rope.original_max_position_embeddings, 8192);
+  const auto new_words = parse(LLAMA(R"("rope_parameters":{"rope_type":"linear","factor":4.0,"rope_theta":20000.0})"));
+  EXPECT_EQ(new_words.value().transformer.rope.type, RopeScaling::Type::kLinear);
+  EXPECT_EQ(new_words.value().transformer.rope.theta, 20000);
+  for (const char* wrong : {R"("rope_scaling":{"type":"linear"})", R"("rope_scaling":{"type":"linear","factor":0})",
+                            R"("rope_scaling":{"rope_type":"llama3","factor":8,"low_freq_factor":4,"high_freq_factor":1})",
+                            R"("rope_scaling":{"rope_type":"llama3","factor":8,"low_freq_factor":1})",
+                            R"("rope_parameters":{"rope_type":"default","partial_rotary_factor":0.5})", R"("rope_scaling":[2])"}) {
+    const std::string config = std::string(LLAMA(""));
+    EXPECT_FALSE(parse((config.substr(0, config.size() - 1) + wrong + "}").c_str()).ok()) << wrong;
+  }
 }
 
 }  // namespace

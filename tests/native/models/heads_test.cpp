@@ -5,6 +5,7 @@
 
 #include <cmath>
 
+#include "models/arch.h"
 #include "native/support/files.h"
 #include "ops/pooling.h"
 
@@ -60,7 +61,7 @@ void fill(const Head& head, JsonRef tensors) {
 
 void expect_torchs(JsonRef one, const Kernels& kernels) {
   const HeadKind kind = to_kind(one["kind"].as_string().value());
-  const auto layers = Head::find_layers(kind, one["config"]);
+  const auto layers = Head::find_layers(kind, find_arch(one["config"]).value()->heads, one["config"]);
   ASSERT_TRUE(layers.ok()) << layers.error().message;
   std::vector<float> rows = to_floats(one["rows"]);
   const std::vector<float> expected = to_floats(one["logits"]);
@@ -79,7 +80,7 @@ void expect_torchs(JsonRef one, const Kernels& kernels) {
   ASSERT_TRUE(head.ok());
   ASSERT_NO_FATAL_FAILURE(fill(head.value(), one["tensors"]));
   const auto count = static_cast<std::int64_t>(expected.size()) / labels;  // a sequence head's golden is of the first row
-  if (head.value().of_mean()) {
+  if (head.value().input() == HeadInput::kMean) {
     const std::vector<float> all = rows;
     constexpr PoolingMode kMean[] = {PoolingMode::kMean};
     pool(kernels, kMean, all.data(), static_cast<std::int64_t>(all.size()) / hidden, hidden, 0, rows.data());
@@ -108,7 +109,8 @@ TEST(Heads, AreTorchsInEveryFamily) {
 
 std::string error_of(HeadKind kind, std::string_view config) {
   const auto json = Json::parse(config, "config.json");
-  const auto layers = Head::find_layers(kind, json.value().root());
+  const auto arch = find_arch(json.value().root());
+  const auto layers = Head::find_layers(kind, arch.ok() ? arch.value()->heads : Heads{}, json.value().root());
   return layers.ok() ? "" : layers.error().message;
 }
 

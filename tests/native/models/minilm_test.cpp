@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "core/json.h"
-#include "models/arch.h"
 #include "native/support/files.h"
+#include "native/support/transformers.h"
 #include "ops/pooling.h"
 
 namespace wattn {
@@ -24,16 +24,9 @@ TEST(MiniLm, NormalisedMeansAreTheReferences) {
   const std::string folder = real_model("all-MiniLM-L6-v2/");
   if (!test::has_file(folder + "model.safetensors"))
     GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
-  const auto config = Json::parse(read_file(folder + "config.json"), "config.json");
-  const Arch* arch = find_arch(config.value().root()).value();
-  auto loaded = Encoder::with_config(arch->parse_config(config.value().root()).value(), exact_kernels(), WeightType::kF32);
-  Encoder& encoder = loaded.value();
-  WeightLoader loader(encoder.weight_slots(arch->names), {arch->ignored.begin(), arch->ignored.end()},
-                      [arch](std::string_view name) { return canonical_weight_name(*arch, name); });
-  const std::string weights = read_file(folder + "model.safetensors");
-  ASSERT_TRUE(loader.begin_file("model.safetensors", weights.size()).ok());
-  ASSERT_TRUE(loader.push(weights).ok());
-  ASSERT_TRUE(loader.finish().ok());
+  const auto loaded = test::load_transformer(folder, exact_kernels());
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  const Transformer& encoder = loaded.value();
 
   const auto tokens = Json::parse(read_file(golden("minilm/tokens.json")), "tokens.json");
   const std::vector<float> expected = read_floats(golden("minilm/embeddings.f32"));
@@ -53,9 +46,7 @@ TEST(MiniLm, NormalisedMeansAreTheReferences) {
     for (std::size_t t = 0; t < ids.size(); ++t) row.push_back(static_cast<std::int32_t>(ids[t].as_int().value()));
     Batch batch;
     batch.add_sequence(row, std::vector<std::int32_t>(row.size(), 0));
-    auto arena = Arena::with_bytes(encoder.forward_bytes(batch.tokens(), batch.tokens(), 1), "test");
-    std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * hidden_size));
-    encoder.forward(alone, batch, arena.value(), hidden.data(), nullptr);
+    const std::vector<float> hidden = test::run(encoder, alone, batch);
     std::vector<float> vector(static_cast<std::size_t>(hidden_size));
     const PoolingMode mean[] = {PoolingMode::kMean};
     pool(exact_kernels(), mean, hidden.data(), batch.tokens(), hidden_size, 0, vector.data());

@@ -1,8 +1,10 @@
 // Configs of public encoder-decoders, with the keys that matter: supported, or refused with a word that says why.
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "core/json.h"
-#include "models/decoder_arch.h"
+#include "models/arch.h"
 
 namespace wattn {
 namespace {
@@ -58,30 +60,46 @@ const PublicConfig kConfigs[] = {
      0, "model_type"},
 };
 
-// Both halves, as a Generator reads them.
-Result<std::int64_t> width(JsonRef config) {
-  const auto arch = find_decoder_arch(config);
+Result<ModelConfig> parse(JsonRef config) {
+  const auto arch = find_arch(config);
   if (!arch.ok()) return arch.error();
-  if (!arch.value()->parse_encoder) return unsupported_error("no encoder");
-  const auto encoder = arch.value()->parse_encoder(config);
-  if (!encoder.ok()) return encoder.error();
-  const auto decoder = arch.value()->parse_config(config);
-  if (!decoder.ok()) return decoder.error();
-  EXPECT_EQ(encoder.value().hidden_size, decoder.value().hidden_size);
-  return decoder.value().query_width();
+  return parse_model_config(*arch.value(), config);
 }
 
 TEST(PublicSeq2SeqConfigs, AreSupportedOrRefusedByName) {
   for (const PublicConfig& one : kConfigs) {
     const auto json = Json::parse(one.config, "config.json");
     ASSERT_TRUE(json.ok()) << one.name << ": " << json.error().message;
-    const auto got = width(json.value().root());
+    const auto got = parse(json.value().root());
     EXPECT_EQ(got.ok(), one.width > 0) << one.name << ": " << (got.ok() ? "" : got.error().message);
     if (got.ok()) {
-      EXPECT_EQ(got.value(), one.width) << one.name;
+      ASSERT_TRUE(got.value().decoder.has_value());
+      EXPECT_FALSE(got.value().transformer.causal);
+      EXPECT_TRUE(got.value().decoder->causal && got.value().decoder->cross_attention && got.value().decoder->lm_head);
+      EXPECT_EQ(got.value().transformer.hidden_size, got.value().decoder->hidden_size);
+      EXPECT_EQ(got.value().decoder->query_width(), one.width) << one.name;
     } else if (one.refusal) {
       EXPECT_NE(got.error().message.find(one.refusal), std::string::npos) << got.error().message;
     }
+  }
+}
+
+// transformers 5 saves every T5 with tie_word_embeddings; scale_decoder_outputs then tells T5 1.1 from T5.
+TEST(PublicSeq2SeqConfigs, SayWhetherTheHeadOfT5IsScaledAndItsOwn) {
+  const auto decoder = [](const std::string& rest) {
+    const std::string text = R"({"model_type":"t5","d_ff":2048,"num_heads":8,"num_layers":6,)" T5_SIZES + rest + "}";
+    const auto json = Json::parse(text, "config.json");
+    return *parse(json.value().root()).value().decoder;
+  };
+  const float scale = 1 / std::sqrt(512.0f);
+  for (const char* scaled : {R"("tie_word_embeddings":true)", R"("is_encoder_decoder":true)",
+                             R"("tie_word_embeddings":true,"scale_decoder_outputs":true)"}) {
+    EXPECT_EQ(decoder(scaled).lm_head_scale, scale) << scaled;
+    EXPECT_TRUE(decoder(scaled).tie_word_embeddings) << scaled;
+  }
+  for (const char* own : {R"("tie_word_embeddings":false)", R"("tie_word_embeddings":true,"scale_decoder_outputs":false)"}) {
+    EXPECT_EQ(decoder(own).lm_head_scale, 1.0f) << own;
+    EXPECT_FALSE(decoder(own).tie_word_embeddings) << own;
   }
 }
 

@@ -1,0 +1,47 @@
+// A checkpoint's transformer without an engine: loaded, run.
+#pragma once
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "models/arch.h"
+#include "models/transformer.h"
+#include "native/support/files.h"
+
+namespace wattn::test {
+
+// folder: of config.json and model.safetensors, with its slash. Of an encoder-decoder it is the encoder; no lm_head.
+inline Result<Transformer> load_transformer(const std::string& folder, const Kernels& kernels, WeightType type = WeightType::kF32) {
+  const auto config = Json::parse(read_file(folder + "config.json"), "config.json");
+  if (!config.ok()) return config.error();
+  const auto arch = find_arch(config.value().root());
+  if (!arch.ok()) return arch.error();
+  auto parsed = parse_model_config(*arch.value(), config.value().root());
+  if (!parsed.ok()) return parsed.error();
+  TransformerConfig& stack = parsed.value().transformer;
+  stack.lm_head = false;
+  auto transformer = Transformer::with_config(stack, stack.max_position_embeddings, kernels, type);
+  if (!transformer.ok()) return transformer;
+  const auto& ignored = arch.value()->ignored;
+  WeightLoader loader(transformer.value().weight_slots(arch.value()->names, false), {ignored.begin(), ignored.end()},
+                      [&](std::string_view tensor) { return canonical_weight_name(*arch.value(), tensor, false); });
+  const std::string weights = read_file(folder + "model.safetensors");
+  if (auto e = loader.begin_file(folder, weights.size()); !e.ok()) return e.error();
+  if (auto e = loader.push(weights); !e.ok()) return e.error();
+  if (auto e = loader.finish(); !e.ok()) return e.error();
+  const std::string pooler = stack.pooler ? arch.value()->names.pooler + std::string(".weight") : "";
+  transformer.value().set_has_pooler(std::any_of(loader.slots().begin(), loader.slots().end(),
+                                                 [&](const WeightSlot& slot) { return slot.filled && slot.name == pooler; }));
+  return transformer;
+}
+
+inline std::vector<float> run(const Transformer& transformer, ThreadTeam& team, const Batch& batch, Taps* taps = nullptr) {
+  Arena arena = Arena::with_bytes(transformer.forward_bytes(batch.tokens(), batch.tokens(), true, team.threads()), "test").value();
+  std::vector<float> hidden(static_cast<std::size_t>(batch.tokens() * transformer.config().hidden_size));
+  transformer.forward(team, batch, {}, arena, hidden.data(), taps);
+  return hidden;
+}
+
+}  // namespace wattn::test
