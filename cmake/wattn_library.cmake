@@ -7,13 +7,11 @@ function(wattn_precompile target)
   endif()
 endfunction()
 
-# wattn_library(room DEPS room...): the static library wattn_<room> of src/<room>/**.cpp and src/<room>.cpp. A room
-# without sources becomes a library of nothing but its links.
+# wattn_library(room DEPS room...): the static library wattn_<room> of src/<room>/**.cpp. A room without sources becomes a library of
+# nothing but its links.
 function(wattn_library room)
   cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cpp)
-  file(GLOB single CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}.cpp)
-  list(APPEND sources ${single})
   # A file's ending says which builds it is for (today only kernels have such files).
   if(EMSCRIPTEN)
     list(FILTER sources EXCLUDE REGEX "_eigen\\.cpp$")

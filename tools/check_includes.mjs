@@ -3,7 +3,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { root } from './lib/shell.mjs';
 
-// Room: what it may include beside itself. "engine" is src/engine.{h,cpp}. The same table as in HACKING.md.
+// Room: what it may include beside itself. The same table as in HACKING.md.
 const kMayInclude = {
   core: [],
   io: ['core'],
@@ -41,13 +41,12 @@ function filesOf(folder) {
 
 function roomOf(file) {
   const parts = file.split('/');
-  if (parts[0] === 'bindings') return 'bindings';
-  return parts.length === 2 ? parts[1].replace(/\.\w+$/, '') : parts[1]; // src/engine.h, src/core/utf.h
+  return parts[0] === 'bindings' ? 'bindings' : parts[1]; // src/core/utf.h
 }
 
 /** The room an #include names, or undefined for one of the system's headers. */
 function includedRoom(name, file) {
-  const first = name.split('/')[0].replace(/\.\w+$/, '');
+  const first = name.split('/')[0];
   if (first in kMayInclude) return first;
   return name.includes('/') ? undefined : roomOf(file);
 }
