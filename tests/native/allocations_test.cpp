@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <new>
 
-#include "native/support/generators.h"
+#include "native/support/generation.h"
 #include "tasks/generate.h"
 
 namespace {
@@ -33,41 +33,41 @@ std::size_t heap_calls(const Run& run) {
   return allocations - before;
 }
 
-TEST(Engine, AllocatesNothingInsideARun) {
-  const auto engine = test::load_engine(test::golden("bert-tiny/model"));
+TEST(Model, AllocatesNothingInsideARun) {
+  const auto model = test::load_model(test::golden("bert-tiny/model"));
   Batch batch;
   for (std::size_t length = 1; length < 40; length += 3) batch.add_sequence(Ids(length, 7), Ids(length, 0));
-  ASSERT_TRUE(engine.value()->run(batch, nullptr).ok());  // makes the arena
-  EXPECT_EQ(heap_calls([&] { EXPECT_TRUE(engine.value()->run(batch, nullptr).ok()); }), 0U);
+  ASSERT_TRUE(model.value()->run(batch, nullptr).ok());  // makes the arena
+  EXPECT_EQ(heap_calls([&] { EXPECT_TRUE(model.value()->run(batch, nullptr).ok()); }), 0U);
 }
 
 // A prompt of several tokens, then steps of two sequences, of every kind of decoder and of weights.
-TEST(Generator, AllocatesNothingInPromptsAndSteps) {
+TEST(Slots, AllocateNothingInPromptsAndSteps) {
   for (const char* name : {"decoders/gpt2", "decoders/llama", "decoders/mistral", "decoders/qwen3", "seq2seq/t5", "seq2seq/flan-t5",
                            "seq2seq/bart", "seq2seq/marian"}) {
     for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
       const bool reads_source = std::string_view(name).starts_with("seq2seq");
-      auto loaded = test::load_generator(test::golden(name), {.dtype = type, .reads_source = reads_source});
+      const HeadKind head = reads_source ? HeadKind::kSeq2SeqLm : HeadKind::kCausalLm;
+      auto loaded = test::load_model(test::golden(name), {.dtype = type, .head = head});
       ASSERT_TRUE(loaded.ok()) << loaded.error().message;
-      Generator& generator = *loaded.value();
+      Slots& slots = loaded.value()->slots();
       ASSERT_TRUE(
-          generator.make_room({.places = 2, .length = 24, .sources = reads_source ? 1 : 0, .source_length = reads_source ? 9 : 0})
-              .ok());
+          slots.reserve({.slots = 2, .length = 24, .sources = reads_source ? 1 : 0, .source_length = reads_source ? 9 : 0}).ok());
       const Ids ids{1, 5, 6, 7, 8, 9, 10, 11, 12};
-      ASSERT_TRUE(!reads_source || generator.read_source(0, ids, nullptr, nullptr).ok());
-      DecoderBatch batch;  // of the caller's, who keeps it from step to step
+      ASSERT_TRUE(!reads_source || slots.read_source(0, ids, nullptr, nullptr).ok());
+      Batch batch;  // kept by the caller from step to step
       const std::vector<std::int64_t> rows{0, 1};
-      const auto add = [&](std::int32_t place, std::int32_t position, std::size_t count) {
-        batch.add(place, position, std::span<const std::int32_t>(ids).first(count));
+      const auto add = [&](std::int32_t slot, std::int32_t position, std::size_t count) {
+        batch.add_to_slot(slot, position, std::span<const std::int32_t>(ids).first(count));
         if (reads_source) batch.sources.push_back(0);
       };
       for (std::int32_t position : {0, 9, 10, 11, 12}) {
         batch.clear();
-        for (const std::int32_t place : {0, 1}) add(place, position, position == 0 ? 9 : 1);
+        for (const std::int32_t slot : {0, 1}) add(slot, position, position == 0 ? 9 : 1);
         EXPECT_EQ(heap_calls([&] {
-                    const auto hidden = generator.run(batch, nullptr);
+                    const auto hidden = slots.run(batch, nullptr);
                     EXPECT_TRUE(hidden.ok());
-                    generator.run_head(hidden.value(), rows);
+                    slots.logits(hidden.value(), rows);
                   }),
                   0U)
             << name << ", position " << position;
@@ -79,7 +79,7 @@ TEST(Generator, AllocatesNothingInPromptsAndSteps) {
 TEST(Generation, AllocatesNothingInGreedySteps) {
   for (const char* name : {"decoders/llama", "seq2seq/bart"}) {
     const bool reads_source = std::string_view(name).starts_with("seq2seq");
-    auto loaded = test::load_generator(test::golden(name), {.reads_source = reads_source});
+    auto loaded = test::load_model(test::golden(name), {.head = reads_source ? HeadKind::kSeq2SeqLm : HeadKind::kCausalLm});
     ASSERT_TRUE(loaded.ok()) << loaded.error().message;
     GenerateRequest request;
     request.max_new_tokens = 20;

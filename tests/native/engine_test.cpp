@@ -1,15 +1,15 @@
 // Loading: every way a model's files can be wrong is an error that names the file and the field.
-#include "engine.h"
+#include "engine/model.h"
 
 #include <gtest/gtest.h>
 
-#include "native/support/engines.h"
+#include "native/support/models.h"
 
 namespace wattn {
 namespace {
 
 using test::golden;
-using test::load_engine;
+using test::load_model;
 using test::read_file;
 using test::small_files;
 
@@ -33,7 +33,7 @@ class Loading : public testing::Test {
     std::erase_if(files, [&](const NamedFile& file) { return file.name == name; });
   }
   void expect_error(ErrorCode code, const std::string& message) {
-    const auto result = load_engine(files, golden("bert-tiny/model"));
+    const auto result = load_model(files, golden("bert-tiny/model"));
     ASSERT_FALSE(result.ok()) << message;
     EXPECT_EQ(result.error().code, code) << result.error().message;
     EXPECT_EQ(result.error().message, message);
@@ -41,10 +41,10 @@ class Loading : public testing::Test {
 };
 
 TEST_F(Loading, WorksOnTheFilesAsTheyAre) {
-  const auto engine = load_engine(files, golden("bert-tiny/model"));
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
-  EXPECT_TRUE(engine.value()->encoder().has_pooler());
-  EXPECT_EQ(engine.value()->max_length(), 48);
+  const auto model = load_model(files, golden("bert-tiny/model"));
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_TRUE(model.value()->transformer().has_pooler());
+  EXPECT_EQ(model.value()->max_length(), 48);
 }
 
 TEST_F(Loading, NamesAMissingFile) {
@@ -74,16 +74,17 @@ TEST_F(Loading, EveryTruncatedPrefixOfAJsonFileIsAnError) {
   const std::string whole = file("config.json");
   for (std::size_t length = 0; length + 1 < whole.size(); ++length) {  // the last byte is a newline
     file("config.json") = whole.substr(0, length);
-    EXPECT_FALSE(EngineLoader::begin(files, {}).ok()) << length;
+    EXPECT_FALSE(ModelLoader::begin(files, {}).ok()) << length;
   }
 }
 
 TEST_F(Loading, NamesAnUnknownArchitecture) {
   file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"squid\"");
   expect_error(ErrorCode::kUnsupported,
-               "config.json: model_type: expected one of \"albert\", \"bert\", \"camembert\", "
-               "\"deberta-v2\", \"distilbert\", \"electra\", \"modernbert\", \"mpnet\", \"gte\", "
-               "\"new\", \"nomic_bert\", \"roberta\", \"xlm-roberta\", found \"squid\"");
+               "config.json: model_type: expected one of \"albert\", \"bart\", \"bert\", \"camembert\", \"deberta-v2\", "
+               "\"distilbert\", \"electra\", \"gpt2\", \"gte\", \"llama\", \"marian\", \"mistral\", \"modernbert\", "
+               "\"mpnet\", \"new\", \"nomic_bert\", \"qwen2\", \"qwen3\", \"roberta\", \"t5\", \"xlm-roberta\", found "
+               "\"squid\"");
 }
 
 TEST_F(Loading, NamesASwitchItDoesNotHave) {
@@ -94,7 +95,8 @@ TEST_F(Loading, NamesASwitchItDoesNotHave) {
 TEST_F(Loading, NamesAnActivationItDoesNotHave) {
   file("config.json") = replaced(file("config.json"), "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"mish\"");
   expect_error(ErrorCode::kUnsupported,
-               "config.json: hidden_act: expected \"gelu\", \"gelu_new\", \"relu\" or \"silu\", found \"mish\"");
+               "config.json: hidden_act: expected one of \"gelu\", \"gelu_python\", \"relu\", \"gelu_new\", \"gelu_pytorch_tanh\", "
+               "\"gelu_fast\", \"silu\", \"swish\", found \"mish\"");
 }
 
 TEST_F(Loading, NamesASizeThatCannotBe) {
@@ -110,7 +112,7 @@ TEST_F(Loading, NamesASizeThatCannotBe) {
 TEST_F(Loading, RefusesSizesWhoseMemoryIsNotToBeHad) {
   file("config.json") = replaced(file("config.json"), "\"intermediate_size\": 64", "\"intermediate_size\": 1048576");
   file("config.json") = replaced(file("config.json"), "\"hidden_size\": 32", "\"hidden_size\": 131072");
-  const auto result = EngineLoader::begin(files, {});
+  const auto result = ModelLoader::begin(files, {});
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().code, ErrorCode::kOutOfMemory) << result.error().message;
 }
@@ -133,7 +135,7 @@ TEST_F(Loading, NamesAPoolingItDoesNotHave) {
 
 TEST_F(Loading, TakesDoLowerCaseOnlyFromATokenizerThatLowercases) {
   file("sentence_bert_config.json") = R"({"max_seq_length": 48, "do_lower_case": true})";
-  EXPECT_TRUE(load_engine(files, golden("bert-tiny/model")).ok());
+  EXPECT_TRUE(load_model(files, golden("bert-tiny/model")).ok());
   file("tokenizer.json") = replaced(file("tokenizer.json"), "\"lowercase\": true", "\"lowercase\": false");
   expect_error(ErrorCode::kUnsupported,
                "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
@@ -148,16 +150,16 @@ TEST_F(Loading, NamesAShardThatIsNotBesideItsIndex) {
 
 TEST_F(Loading, NamesATensorWhoseShapeTheConfigDoesNotExpect) {
   file("config.json") = replaced(file("config.json"), "\"intermediate_size\": 64", "\"intermediate_size\": 72");
-  const auto result = load_engine(files, golden("bert-tiny/model"));
+  const auto result = load_model(files, golden("bert-tiny/model"));
   ASSERT_FALSE(result.ok());
   EXPECT_NE(result.error().message.find("expected shape [72"), std::string::npos) << result.error().message;
 }
 
-TEST(Engine, RefusesMoreTokensThanItsArenaHolds) {
-  const auto engine = load_engine(golden("bert-tiny/model"));
+TEST(Model, RefusesMoreTokensThanItsArenaHolds) {
+  const auto model = load_model(golden("bert-tiny/model"));
   Batch batch;
   for (int i = 0; i < 100; ++i) batch.add_sequence(std::vector<std::int32_t>(40, 7), std::vector<std::int32_t>(40, 0));
-  const auto result = engine.value()->run(batch, nullptr);
+  const auto result = model.value()->run(batch, nullptr);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "input_ids: expected at most 512 tokens in one run, found 4000");
 }

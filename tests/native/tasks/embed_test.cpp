@@ -7,14 +7,14 @@
 #include <cstring>
 
 #include "core/utf.h"
-#include "native/support/engines.h"
+#include "native/support/models.h"
 #include "tasks/forward.h"
 
 namespace wattn {
 namespace {
 
 using test::golden;
-using test::load_engine;
+using test::load_model;
 using test::read_file;
 using test::small_files;
 
@@ -40,7 +40,7 @@ void expect_vectors(const EmbedResult& got, JsonRef expected, double f32_diff) {
 }
 
 // The tiny model with another pooling config.
-std::unique_ptr<Engine> engine_with_pooling(JsonRef mode, bool include_prompt) {
+std::unique_ptr<Model> model_with_pooling(JsonRef mode, bool include_prompt) {
   const std::string folder = golden("bert-tiny/model");
   std::vector<NamedFile> files = small_files(folder);
   std::string modes = mode.is_array() ? "[" : "\"" + std::string(mode.as_string_or("").value()) + "\"";
@@ -53,7 +53,7 @@ std::unique_ptr<Engine> engine_with_pooling(JsonRef mode, bool include_prompt) {
     file.bytes = "{\"embedding_dimension\":32,\"pooling_mode\":" + modes +
                  ",\"include_prompt\":" + (include_prompt ? "true" : "false") + "}";
   }
-  return std::move(load_engine(files, folder)).value();
+  return std::move(load_model(files, folder)).value();
 }
 
 TEST(Embed, PoolsAndPromptsAsSentenceTransformersDoes) {
@@ -63,12 +63,12 @@ TEST(Embed, PoolsAndPromptsAsSentenceTransformersDoes) {
   for (std::size_t i = 0; i < root["cases"].size(); ++i) {
     const JsonRef one = root["cases"][i];
     SCOPED_TRACE("case " + std::to_string(i));
-    const auto engine = engine_with_pooling(one["pooling_mode"], one["include_prompt"].as_bool().value());
+    const auto model = model_with_pooling(one["pooling_mode"], one["include_prompt"].as_bool().value());
     EmbedOptions options;
     options.normalize = one["normalize"].as_bool().value();
     if (!one["prompt_name"].is_null())
-      options.prompt = find_prompt(engine->sentence(), one["prompt_name"].as_string().value()).value();
-    const auto result = embed(*engine, texts.views, options);
+      options.prompt = find_prompt(model->sentence(), one["prompt_name"].as_string().value()).value();
+    const auto result = embed(*model, texts.views, options);
     ASSERT_TRUE(result.ok()) << result.error().message;
     EXPECT_TRUE(result.value().pooled);
     expect_vectors(result.value(), one["vectors"], one["f32_diff"].as_number().value());
@@ -85,13 +85,13 @@ TEST(Embed, FollowsTheRepositorysOwnFilesOldAndNew) {
     if (test::has_file(old)) file.bytes = read_file(old);
   }
   for (const auto& files : {small_files(folder), legacy}) {
-    const auto engine = load_engine(files, folder);
-    ASSERT_TRUE(engine.ok()) << engine.error().message;
-    EXPECT_EQ(engine.value()->max_length(), json.value().root()["max_seq_length"].as_int().value());
+    const auto model = load_model(files, folder);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(model.value()->max_length(), json.value().root()["max_seq_length"].as_int().value());
     for (std::size_t i = 0; i < rows.size(); ++i) {
       const std::u16string text = to_utf16(rows[i]["text"].as_string().value());
       const std::u16string_view views[] = {text};
-      const auto result = embed(*engine.value(), views, {});
+      const auto result = embed(*model.value(), views, {});
       ASSERT_TRUE(result.ok());
       EXPECT_EQ(result.value().tokens[0], static_cast<int>(rows[i]["input_ids"].size()));
       EXPECT_EQ(result.value().tokens_untruncated[0], rows[i]["tokens_before_truncation"].as_int().value());
@@ -116,9 +116,9 @@ TEST(Embed, ReadsHalfPrecisionAndShards) {
       files.push_back(file);
     }
     for (const std::size_t chunk : {std::size_t{1} << 20, std::size_t{7}}) {
-      const auto engine = load_engine(files, path, chunk);
-      ASSERT_TRUE(engine.ok()) << folder << ": " << engine.error().message;
-      const auto result = embed(*engine.value(), texts.views, {});
+      const auto model = load_model(files, path, {}, chunk);
+      ASSERT_TRUE(model.ok()) << folder << ": " << model.error().message;
+      const auto result = embed(*model.value(), texts.views, {});
       ASSERT_TRUE(result.ok());
       expect_vectors(result.value(), half[key], json.value().root()["torch_f32_to_exact"].as_number().value());
     }
@@ -139,15 +139,15 @@ std::vector<std::u16string> mixed_texts() {
 }
 
 TEST(Embed, GivesTheSameBitsAloneAndInABatch) {
-  const auto engine = load_engine(golden("bert-tiny/model"));
-  ASSERT_TRUE(engine.ok());
+  const auto model = load_model(golden("bert-tiny/model"));
+  ASSERT_TRUE(model.ok());
   const std::vector<std::u16string> texts = mixed_texts();
   const std::vector<std::u16string_view> views(texts.begin(), texts.end());
-  const auto together = embed(*engine.value(), views, {});
+  const auto together = embed(*model.value(), views, {});
   ASSERT_TRUE(together.ok());
   const std::size_t dim = static_cast<std::size_t>(together.value().dim);
   for (std::size_t i = 0; i < views.size(); ++i) {
-    const auto alone = embed(*engine.value(), std::span(&views[i], 1), {});
+    const auto alone = embed(*model.value(), std::span(&views[i], 1), {});
     ASSERT_TRUE(alone.ok());
     ASSERT_EQ(std::memcmp(alone.value().data.data(), together.value().data.data() + i * dim, dim * sizeof(float)), 0)
         << "text " << i;
@@ -165,26 +165,26 @@ std::uint64_t hash_of(const std::vector<float>& values) {
 // The promise of precision 'exact': one number for native and wasm, with SIMD and without, on every machine. It changes
 // only when the arithmetic is meant to change, and then everywhere at once.
 TEST(Embed, HasTheSameBitsInEveryBuild) {
-  const auto engine = load_engine(golden("bert-tiny/model"));
-  ASSERT_TRUE(engine.ok());
+  const auto model = load_model(golden("bert-tiny/model"));
+  ASSERT_TRUE(model.ok());
   const std::vector<std::u16string> texts = mixed_texts();
-  const auto result = embed(*engine.value(), std::vector<std::u16string_view>(texts.begin(), texts.end()), {});
+  const auto result = embed(*model.value(), std::vector<std::u16string_view>(texts.begin(), texts.end()), {});
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(hash_of(result.value().data), 0x082fc6f24575e547u);
 }
 
 TEST(Embed, HasTheSameBitsFromAGgufFileOfTheSameWeights) {
   const std::vector<NamedFile> header = {{"f32.gguf", test::read_file(golden("gguf/f32.gguf"))}};
-  const auto gguf = load_engine(header, golden("gguf"));
+  const auto gguf = load_model(header, golden("gguf"));
   ASSERT_TRUE(gguf.ok()) << gguf.error().message;
-  const auto engine = load_engine(golden("bert-tiny/model"));
-  ASSERT_TRUE(engine.ok());
+  const auto model = load_model(golden("bert-tiny/model"));
+  ASSERT_TRUE(model.ok());
   const std::vector<std::u16string> texts = mixed_texts();
   const std::vector<std::u16string_view> views(texts.begin(), texts.end());
   EmbedOptions options;
   options.max_length = 48;  // sentence_bert_config.json's, which GGUF has no key for
   const auto ours = embed(*gguf.value(), views, options);
-  const auto theirs = embed(*engine.value(), views, options);
+  const auto theirs = embed(*model.value(), views, options);
   ASSERT_TRUE(ours.ok() && theirs.ok());
   EXPECT_EQ(ours.value().data, theirs.value().data);
 }
@@ -192,10 +192,10 @@ TEST(Embed, HasTheSameBitsFromAGgufFileOfTheSameWeights) {
 // The last hidden state of a golden architecture, out of its GGUF file.
 void expect_last_state(const std::string& name, const std::string& file) {
   const std::string folder = golden("architectures/" + name);
-  const auto engine = load_engine({{file, read_file(folder + "/" + file)}}, folder);
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
-  EXPECT_EQ(engine.value()->sentence().pooling, (std::vector<PoolingMode>{PoolingMode::kMean}));
-  const std::string last_state = "hidden_states." + std::to_string(engine.value()->encoder().config().num_hidden_layers);
+  const auto model = load_model({{file, read_file(folder + "/" + file)}}, folder);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model.value()->sentence().pooling, (std::vector<PoolingMode>{PoolingMode::kMean}));
+  const std::string last_state = "hidden_states." + std::to_string(model.value()->transformer().config().num_hidden_layers);
   const Json expected = std::move(Json::parse(read_file(folder + "/expected.json"), "expected.json")).value();
   const std::vector<float> all = test::read_floats(folder + "/expected.f32");
   for (std::size_t i = 0; i < 2; ++i) {
@@ -208,7 +208,7 @@ void expect_last_state(const std::string& name, const std::string& file) {
     }
     Batch batch;
     batch.add_sequence(ids, types);
-    const auto hidden = engine.value()->run(batch, nullptr);
+    const auto hidden = model.value()->run(batch, nullptr);
     ASSERT_TRUE(hidden.ok());
     const auto offset = static_cast<std::size_t>(last["offset"].as_int().value());
     // architectures_test.cpp's bound, by this tensor alone.
@@ -230,35 +230,36 @@ TEST(Embed, RefusesWhatItDoesNotKnowOfGgufFiles) {
     const std::size_t at = bytes.find(from);
     EXPECT_NE(at, std::string::npos);
     bytes.replace(at, from.size(), to);
-    const auto loader = EngineLoader::begin({{"m.gguf", bytes}}, {});
+    const auto loader = ModelLoader::begin({{"m.gguf", bytes}}, {});
     return loader.ok() ? "loaded" : loader.error().message;
   };
   EXPECT_EQ(error_of("modern-bert", "modern-berg"),
-            "m.gguf: general.architecture: expected one of \"bert\", \"jina-bert-v2\", \"modern-bert\", \"nomic-bert\", found "
-            "\"modern-berg\"");
+            "m.gguf: general.architecture: expected one of \"jina-bert-v2\", \"bert\", \"gpt2\", \"llama\", \"modern-bert\", "
+            "\"nomic-bert\", \"qwen2\", \"qwen3\", \"t5\", found \"modern-berg\"");
   EXPECT_EQ(error_of("block_count", "block_kount"), "m.gguf: modern-bert.block_count: expected a number, found none");
-  EXPECT_EQ(error_of("none", "yarn"), "m.gguf: modern-bert.rope.scaling: expected none, found some");
+  EXPECT_EQ(error_of("none", "yarn"),
+            "m.gguf: modern-bert.rope.scaling.type: expected \"none\" or \"linear\" with a factor, found \"yarn\"");
 }
 
 TEST(Embed, HasTheSameBitsInEveryBuildOnTheRealMiniLm) {
   const std::string folder = test::real_model("all-MiniLM-L6-v2");
   if (!test::has_file(folder + "/model.safetensors"))
     GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
-  const auto engine = load_engine(folder);
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto model = load_model(folder);
+  ASSERT_TRUE(model.ok()) << model.error().message;
   const std::vector<std::u16string> texts = mixed_texts();
-  const auto result = embed(*engine.value(), std::vector<std::u16string_view>(texts.begin() + 15, texts.begin() + 21), {});
+  const auto result = embed(*model.value(), std::vector<std::u16string_view>(texts.begin() + 15, texts.begin() + 21), {});
   ASSERT_TRUE(result.ok());
   EXPECT_EQ(hash_of(result.value().data), 0x3e28aecb7b10f5c0u);
 }
 
 TEST(Embed, WithoutPoolingGivesAVectorAToken) {
-  const auto engine = load_engine(golden("bert-tiny/model"));
+  const auto model = load_model(golden("bert-tiny/model"));
   const std::u16string_view texts[] = {u"the old bridge", u""};
   EmbedOptions options;
   options.pooling = std::vector<PoolingMode>{};
   options.normalize = false;
-  const auto result = embed(*engine.value(), texts, options);
+  const auto result = embed(*model.value(), texts, options);
   ASSERT_TRUE(result.ok());
   EXPECT_FALSE(result.value().pooled);
   EXPECT_EQ(static_cast<std::int64_t>(result.value().data.size()),
@@ -266,36 +267,36 @@ TEST(Embed, WithoutPoolingGivesAVectorAToken) {
 }
 
 TEST(Embed, SaysWhatIsWrongWithItsOptions) {
-  const auto engine = load_engine(golden("bert-tiny/model"));
+  const auto model = load_model(golden("bert-tiny/model"));
   const std::u16string long_text(4000, u'a');
   std::u16string words;
   for (int i = 0; i < 100; ++i) words += u"the ";
   const std::u16string_view texts[] = {words};
   EmbedOptions refuse;
   refuse.overflow = Overflow::kError;
-  auto result = embed(*engine.value(), texts, refuse);
+  auto result = embed(*model.value(), texts, refuse);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "text 0: expected at most 48 tokens, found 102 (on_overflow is 'error')");
   for (const std::int64_t length : {-1, 0, 1, 65, 1 << 30}) {
     EmbedOptions options;
     options.max_length = length;
-    result = embed(*engine.value(), texts, options);
+    result = embed(*model.value(), texts, options);
     ASSERT_FALSE(result.ok()) << length;
     EXPECT_EQ(result.error().code, ErrorCode::kInput);
     EXPECT_NE(result.error().message.find("max_length"), std::string::npos) << result.error().message;
   }
-  const auto prompt = find_prompt(engine.value()->sentence(), "quary");
+  const auto prompt = find_prompt(model.value()->sentence(), "quary");
   ASSERT_FALSE(prompt.ok());
   EXPECT_EQ(prompt.error().message, "prompt_name: expected one of 'document', 'query', found 'quary'");
 }
 
 TEST(Forward, HandsOutHiddenStatesAndAttentionsThatSumToOne) {
-  const auto engine = load_engine(golden("bert-tiny/model"));
+  const auto model = load_model(golden("bert-tiny/model"));
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{2, 96, 275, 3}, std::vector<std::int32_t>(4, 0));
   batch.add_sequence(std::vector<std::int32_t>{2, 3}, std::vector<std::int32_t>(2, 0));
-  const auto plain = forward(*engine.value(), batch, {});
-  const auto result = forward(*engine.value(), batch, {.output_hidden_states = true, .output_attentions = true});
+  const auto plain = forward(*model.value(), batch, {});
+  const auto result = forward(*model.value(), batch, {.output_hidden_states = true, .output_attentions = true});
   ASSERT_TRUE(result.ok() && plain.ok());
   EXPECT_EQ(plain.value().last_hidden_state, result.value().last_hidden_state);
   EXPECT_TRUE(plain.value().hidden_states.empty() && plain.value().attentions.empty());

@@ -5,20 +5,20 @@
 
 #include <cmath>
 
-#include "native/support/engines.h"
+#include "native/support/models.h"
 
 namespace wattn {
 namespace {
 
 using test::golden;
-using test::load_engine;
+using test::load_model;
 using test::read_file;
 
-std::unique_ptr<Engine> load(const std::string& name) {
+std::unique_ptr<Model> load(const std::string& name) {
   const std::string folder = golden("architectures/") + name;
   const std::vector<NamedFile> files = {{"config.json", read_file(folder + "/config.json")},
                                         {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))}};
-  return std::move(load_engine(files, folder)).value();
+  return std::move(load_model(files, folder)).value();
 }
 
 void append_numbers(JsonRef value, std::vector<float>& out) {
@@ -46,15 +46,15 @@ TEST(Forward, AblatesAndPatchesAsTorchDoes) {
   for (std::size_t i = 0; i < root["cases"].size(); ++i) {
     const JsonRef one = root["cases"][i];
     SCOPED_TRACE("case " + std::to_string(i));
-    const auto engine = load(std::string(one["case"].as_string().value()));
+    const auto model = load(std::string(one["case"].as_string().value()));
     const std::string change(one["change"].as_string().value());
-    ForwardOptions options{.output_hidden_states = true};
+    ForwardRequest options{.output_hidden_states = true};
     if (change == "head_mask") {
       options.head_mask = numbers(one["numbers"]);
     } else {
       options.patches = {{change, numbers(one["numbers"])}};
     }
-    const auto result = forward(*engine, batch, options);
+    const auto result = forward(*model, batch, options);
     ASSERT_TRUE(result.ok()) << result.error().message;
     const std::vector<float> expected = numbers(one["last_hidden_state"]);
     const double bound = 4 * std::max(one["f32_diff"].as_number().value(), 4 * 0x1p-23);  // as in bert_test.cpp
@@ -67,31 +67,31 @@ TEST(Forward, AblatesAndPatchesAsTorchDoes) {
 }
 
 TEST(Forward, PatchingWhatWasThereChangesNoBit) {
-  const auto engine = load("nomic-bert");
+  const auto model = load("nomic-bert");
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{2, 9, 4, 3}, std::vector<std::int32_t>{0, 0, 1, 1});
   batch.add_sequence(std::vector<std::int32_t>{2, 3}, std::vector<std::int32_t>{0, 0});
-  const auto plain = forward(*engine, batch, {.output_hidden_states = true, .output_qkv = true});
+  const auto plain = forward(*model, batch, {.output_hidden_states = true, .output_qkv = true});
   ASSERT_TRUE(plain.ok());
-  const ForwardResult& seen = plain.value();
-  ForwardOptions options;
+  const ForwardOutputs& seen = plain.value();
+  ForwardRequest options;
   options.patches = {{"embeddings.output", seen.hidden_states[0]},
                      {"layer.0.attention.query", seen.qkv[0][0]},
                      {"layer.1.attention.key", seen.qkv[1][1]},
                      {"layer.1.attention.value", seen.qkv[2][1]},
                      {"layer.0.output", seen.hidden_states[1]}};
   options.head_mask.assign(6, 1.0f);
-  EXPECT_EQ(forward(*engine, batch, options).value().last_hidden_state, seen.last_hidden_state);
+  EXPECT_EQ(forward(*model, batch, options).value().last_hidden_state, seen.last_hidden_state);
   options.patches[2].values[3] += 1;
-  EXPECT_NE(forward(*engine, batch, options).value().last_hidden_state, seen.last_hidden_state);
+  EXPECT_NE(forward(*model, batch, options).value().last_hidden_state, seen.last_hidden_state);
 }
 
 TEST(Forward, RefusesPatchesAndMasksThatDoNotFit) {
-  const auto engine = load("roberta");
+  const auto model = load("roberta");
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{2, 3}, std::vector<std::int32_t>{0, 0});
-  const auto message = [&](const ForwardOptions& options) {
-    const auto result = forward(*engine, batch, options);
+  const auto message = [&](const ForwardRequest& options) {
+    const auto result = forward(*model, batch, options);
     return result.ok() ? "ok" : result.error().message;
   };
   EXPECT_EQ(message({.head_mask = {1, 2, 3}}), "head_mask: expected [2, 3] numbers, found 3");

@@ -8,24 +8,26 @@
 #include <map>
 
 #include "core/json.h"
-#include "native/support/generators.h"
-#include "tasks/causal_forward.h"
+#include "native/support/generation.h"
+#include "tasks/forward.h"
 
 namespace wattn {
 namespace {
 
+using test::forward_ids;
 using test::generate;
 using test::golden;
 using test::Ids;
-using test::load_generator;
+using test::load_model;
 using test::read_floats;
 using test::read_json;
 using test::to_ids;
 
 const std::string kFolder = "decoders/";
 
-std::unique_ptr<Generator> load(const std::string& name, const GeneratorOptions& options = {}) {
-  auto loaded = load_generator(golden(kFolder + name), options);
+std::unique_ptr<Model> load(const std::string& name, LoadOptions options = {}) {
+  options.head = HeadKind::kCausalLm;
+  auto loaded = load_model(golden(kFolder + name), options);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return loaded.ok() ? std::move(loaded).value() : nullptr;
 }
@@ -39,21 +41,21 @@ GenerateRequest to_request(JsonRef options, std::int64_t max_new_tokens) {
   return request;
 }
 
-CausalForwardResult look(Generator& generator, const Ids& ids, CausalForwardOptions options = {}) {
-  auto result = causal_forward(generator, ids, options);
+ForwardOutputs look(Model& model, const Ids& ids, const ForwardRequest& request = {}) {
+  auto result = forward_ids(model, ids, request);
   EXPECT_TRUE(result.ok()) << result.error().message;
-  return result.ok() ? std::move(result).value() : CausalForwardResult();
+  return result.ok() ? std::move(result).value() : ForwardOutputs();
 }
 
 TEST(CausalForward, EveryTensorIsTorchs) {
   for (const std::string& name : test::case_names(kFolder)) {
-    const auto generator = load(name);
-    ASSERT_TRUE(generator);
+    const auto model = load(name);
+    ASSERT_TRUE(model);
     const Json expected = read_json(kFolder + name + "/expected.json");
     const std::vector<float> all = read_floats(golden(kFolder + name + "/expected.f32"));
     for (std::size_t i = 0; i < expected.root()["inputs"].size(); ++i) {
       const JsonRef input = expected.root()["inputs"][i];
-      const auto result = look(*generator, to_ids(input["input_ids"]), {.output_hidden_states = true, .output_attentions = true});
+      const auto result = look(*model, to_ids(input["input_ids"]), {.output_hidden_states = true, .output_attentions = true});
       std::map<std::string, std::vector<float>> got{{"logits", result.logits}};
       for (std::size_t l = 0; l < result.hidden_states.size(); ++l)
         got["hidden_states." + std::to_string(l)] = result.hidden_states[l];
@@ -70,13 +72,13 @@ TEST(CausalForward, EveryTensorIsTorchs) {
 
 TEST(Generate, MakesTheTokensOfTransformers) {
   for (const std::string& name : test::case_names(kFolder)) {
-    const auto generator = load(name);
-    ASSERT_TRUE(generator);
+    const auto model = load(name);
+    ASSERT_TRUE(model);
     const Json expected = read_json(kFolder + name + "/expected.json");
     for (std::size_t i = 0; i < expected.root()["searches"].size(); ++i) {
       const JsonRef row = expected.root()["searches"][i];
       SCOPED_TRACE(name + ": " + row["options"].to_text());
-      const auto made = generate(*generator, {to_ids(row["input_ids"])}, to_request(row["options"], 24));
+      const auto made = generate(*model, {to_ids(row["input_ids"])}, to_request(row["options"], 24));
       ASSERT_EQ(made.size(), 1U);
       ASSERT_EQ(made[0].size(), row["tokens"].size());
       for (std::size_t j = 0; j < made[0].size(); ++j) EXPECT_EQ(made[0][j].tokens, to_ids(row["tokens"][j]));
@@ -87,7 +89,7 @@ TEST(Generate, MakesTheTokensOfTransformers) {
 TEST(CausalForward, GgufGivesTheBitsOfSafetensors) {
   for (const char* name : {"gpt2", "smollm", "qwen3"}) {
     const auto from_safetensors = load(name);
-    auto from_gguf = test::load_gguf_generator(golden(kFolder + name), "model.gguf");
+    auto from_gguf = test::load_gguf(golden(kFolder + name), "model.gguf");
     ASSERT_TRUE(from_safetensors && from_gguf.ok()) << name << ": " << from_gguf.error().message;
     const Ids ids = to_ids(read_json(kFolder + name + "/expected.json").root()["inputs"][1]["input_ids"]);
     EXPECT_EQ(look(*from_gguf.value(), ids).logits, look(*from_safetensors, ids).logits) << name;
@@ -97,27 +99,28 @@ TEST(CausalForward, GgufGivesTheBitsOfSafetensors) {
 TEST(Generate, StepsPiecesAndCompanyChangeNoBit) {
   for (const std::string& name : test::case_names(kFolder)) {
     for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4}) {
-      const auto generator = load(name, {.dtype = type});
-      ASSERT_TRUE(generator);
+      const auto model = load(name, {.dtype = type});
+      ASSERT_TRUE(model);
       const Ids ids = to_ids(read_json(kFolder + name + "/expected.json").root()["inputs"][1]["input_ids"]);
-      const auto whole = look(*generator, ids);
-      const std::int64_t vocab = generator->decoder().config().vocab_size;
-      const std::int64_t hidden = generator->decoder().config().hidden_size;
-      // Token by token in place 1, beside another sequence that is read in pieces in place 0.
-      ASSERT_TRUE(generator->make_room({.places = 2, .length = 96}).ok());
-      DecoderBatch batch;
+      const auto whole = look(*model, ids);
+      const std::int64_t vocab = model->generator().config().vocab_size;
+      const std::int64_t hidden = model->generator().config().hidden_size;
+      // Token by token in slot 1, beside another sequence that is read in pieces in slot 0.
+      Slots& slots = model->slots();
+      ASSERT_TRUE(slots.reserve({.slots = 2, .length = 96}).ok());
+      Batch batch;
       const std::span<const std::int32_t> all(ids);
       for (std::size_t i = 0; i < ids.size(); ++i) {
         batch.clear();
-        if (i % 3 == 0 && i + 3 <= ids.size()) batch.add(0, static_cast<std::int32_t>(i), all.subspan(i, 3));
-        batch.add(1, static_cast<std::int32_t>(i), all.subspan(i, 1));
-        const auto out = generator->run(batch, nullptr);
+        if (i % 3 == 0 && i + 3 <= ids.size()) batch.add_to_slot(0, static_cast<std::int32_t>(i), all.subspan(i, 3));
+        batch.add_to_slot(1, static_cast<std::int32_t>(i), all.subspan(i, 1));
+        const auto out = slots.run(batch, nullptr);
         ASSERT_TRUE(out.ok());
         const std::int64_t row = batch.tokens() - 1;
         const std::vector<float> last(out.value() + row * hidden, out.value() + (row + 1) * hidden);
         const float* expected = whole.last_hidden_state.data() + static_cast<std::int64_t>(i) * hidden;
         ASSERT_EQ(last, std::vector<float>(expected, expected + hidden)) << name << ", token " << i;
-        const float* logits = generator->run_head(out.value(), {&row, 1});
+        const float* logits = slots.logits(out.value(), {&row, 1});
         const float* expected_logits = whole.logits.data() + static_cast<std::int64_t>(i) * vocab;
         ASSERT_EQ(std::vector<float>(logits, logits + vocab), std::vector<float>(expected_logits, expected_logits + vocab));
       }
@@ -126,8 +129,8 @@ TEST(Generate, StepsPiecesAndCompanyChangeNoBit) {
 }
 
 TEST(Generate, ManyPromptsGiveWhatEachGivesAlone) {
-  const auto generator = load("llama");
-  ASSERT_TRUE(generator);
+  const auto model = load("llama");
+  ASSERT_TRUE(model);
   const std::vector<Ids> prompts{{1, 7, 19}, {1}, {1, 30, 11, 12, 5, 6, 40, 9, 9}, {1, 7, 19}};
   GenerateRequest greedy, beams, drawn;
   greedy.max_new_tokens = beams.max_new_tokens = drawn.max_new_tokens = 20;
@@ -135,40 +138,40 @@ TEST(Generate, ManyPromptsGiveWhatEachGivesAlone) {
   beams.options.eos_token_ids = {2, 11};
   drawn.options = {.do_sample = true, .temperature = 1.5, .top_k = 20, .top_p = 0.9, .num_return_sequences = 2, .seed = 7};
   for (const GenerateRequest& request : {greedy, beams, drawn}) {
-    const auto together = generate(*generator, prompts, request);
+    const auto together = generate(*model, prompts, request);
     for (std::size_t i = 0; i < prompts.size(); ++i) {
-      const auto alone = generate(*generator, {prompts[i]}, request);
+      const auto alone = generate(*model, {prompts[i]}, request);
       ASSERT_EQ(together[i].size(), alone[0].size());
       for (std::size_t j = 0; j < alone[0].size(); ++j) EXPECT_EQ(together[i][j].tokens, alone[0][j].tokens);
     }
   }
-  const auto twice = generate(*generator, prompts, drawn);
+  const auto twice = generate(*model, prompts, drawn);
   EXPECT_NE(twice[0][0].tokens, twice[0][1].tokens);  // each drawn by itself
   drawn.options.seed = 8;
-  EXPECT_NE(generate(*generator, prompts, drawn)[0][0].tokens, twice[0][0].tokens);
+  EXPECT_NE(generate(*model, prompts, drawn)[0][0].tokens, twice[0][0].tokens);
 }
 
 TEST(Generate, StopStringsEndASequence) {
-  const auto generator = load("llama");
-  ASSERT_TRUE(generator);
+  const auto model = load("llama");
+  ASSERT_TRUE(model);
   GenerateRequest request;
   request.max_new_tokens = 24;
-  const Ids tokens = generate(*generator, {{1, 7, 19}}, request)[0][0].tokens;
+  const Ids tokens = generate(*model, {{1, 7, 19}}, request)[0][0].tokens;
   ASSERT_EQ(tokens.size(), 24U);
-  const std::string text = generator->tokenizer().decode({tokens.begin() + 3, tokens.begin() + 6}, false, false);
+  const std::string text = model->tokenizer().decode({tokens.begin() + 3, tokens.begin() + 6}, false, false);
   request.stop_strings = {"never", text};
-  const auto made = generate(*generator, {{1, 7, 19}}, request)[0][0];
+  const auto made = generate(*model, {{1, 7, 19}}, request)[0][0];
   EXPECT_EQ(made.reason, FinishReason::kStop);
   EXPECT_LE(made.tokens.size(), 6U);
-  const std::string found = generator->tokenizer().decode(made.tokens, false, false);
+  const std::string found = model->tokenizer().decode(made.tokens, false, false);
   EXPECT_TRUE(found.ends_with(text)) << found;
 }
 
 TEST(Generate, RefusesWhatCannotBe) {
-  const auto generator = load("llama", {.context_length = 12});
-  ASSERT_TRUE(generator);
+  const auto model = load("llama", {.context_length = 12});
+  ASSERT_TRUE(model);
   const auto error = [&](const std::vector<Ids>& prompts, const GenerateRequest& request) {
-    const auto begun = Generation::begin(*generator, prompts, request);
+    const auto begun = Generation::begin(*model, prompts, request);
     return begun.ok() ? std::string("none") : begun.error().message;
   };
   const auto with = [](auto change) {
@@ -203,16 +206,16 @@ TEST(Generate, RefusesWhatCannotBe) {
   refused([](auto& o) { o.bad_words = {{}}; }, "bad_words_ids");
   refused([](auto& o) { o.do_sample = true, o.num_beams = 2; }, "num_beams");
   // Without an end the length ends it; a prompt that leaves room for one token gets one.
-  EXPECT_EQ(generate(*generator, {{1, 2}}, usual)[0][0].reason, FinishReason::kLength);
+  EXPECT_EQ(generate(*model, {{1, 2}}, usual)[0][0].reason, FinishReason::kLength);
   GenerateRequest open;
-  EXPECT_EQ(generate(*generator, {Ids(11, 5)}, open)[0][0].tokens.size(), 1U);
+  EXPECT_EQ(generate(*model, {Ids(11, 5)}, open)[0][0].tokens.size(), 1U);
 }
 
 TEST(CausalForward, TheLensSeesTheLastLayerAsTheLogitsAre) {
-  const auto generator = load("qwen3");
-  ASSERT_TRUE(generator);
+  const auto model = load("qwen3");
+  ASSERT_TRUE(model);
   const Ids ids{1, 7, 19, 4};
-  const auto seen = look(*generator, ids, {.logit_lens = 3});
+  const auto seen = look(*model, ids, {.logit_lens = 3});
   const std::size_t layers = 3, tokens = ids.size();
   ASSERT_EQ(seen.lens_ids.size(), layers * tokens * 3);
   for (std::size_t t = 0; t < tokens; ++t) {

@@ -6,8 +6,7 @@
 
 #include "core/json.h"
 #include "core/utf.h"
-#include "native/support/generators.h"
-#include "tasks/causal_forward.h"
+#include "native/support/generation.h"
 #include "tasks/generate.h"
 
 namespace wattn {
@@ -25,7 +24,7 @@ Ids to_ids(JsonRef array) {
   return out;
 }
 
-std::vector<Ids> generate(Generator& generator, JsonRef prompts, JsonRef run) {
+std::vector<Ids> generate(Model& model, JsonRef prompts, JsonRef run) {
   GenerateRequest request;
   request.max_new_tokens = run["max_new_tokens"].as_int().value();
   request.options.eos_token_ids = {1};
@@ -34,10 +33,10 @@ std::vector<Ids> generate(Generator& generator, JsonRef prompts, JsonRef run) {
   for (std::size_t i = 0; i < run["bad_words_ids"].size(); ++i)
     request.options.bad_words.push_back(to_ids(run["bad_words_ids"][i]));
   request.options.renormalize_logits = run["renormalize_logits"].as_bool_or(false).value();
-  if (generator.encoder()) request.decoder_start_token_id = 0;
+  if (model.decoder()) request.decoder_start_token_id = 0;
   std::vector<Ids> starts, out;
   for (std::size_t i = 0; i < prompts.size(); ++i) starts.push_back(to_ids(prompts[i]));
-  auto generation = Generation::begin(generator, starts, request);
+  auto generation = Generation::begin(model, starts, request);
   EXPECT_TRUE(generation.ok()) << generation.error().message;
   while (generation.ok()) {
     const auto more = generation.value()->step();
@@ -50,8 +49,8 @@ std::vector<Ids> generate(Generator& generator, JsonRef prompts, JsonRef run) {
 
 Json expected() { return std::move(Json::parse(read_file(kFolder + "/expected.json"), "expected.json")).value(); }
 
-Result<std::unique_ptr<Generator>> load(const std::string& name, const std::string& bytes, bool reads_source) {
-  auto loader = GeneratorLoader::begin({{name, bytes}}, {.reads_source = reads_source});
+Result<std::unique_ptr<Model>> load(const std::string& name, const std::string& bytes, HeadKind head) {
+  auto loader = ModelLoader::begin({{name, bytes}}, {.head = head});
   if (!loader.ok()) return loader.error();
   if (auto begun = loader.value()->begin_weight_file(name, bytes.size()); !begun.ok()) return begun.error();
   if (auto pushed = loader.value()->push(bytes); !pushed.ok()) return pushed.error();
@@ -64,13 +63,13 @@ void expect_tokens(const std::string& kind) {
   bool shows = false;  // that beams whose words were forbidden have other scores once renormalized
   for (const auto& [name, made] : all.root()[kind].members()) {
     const std::string file = std::string(name) + ".gguf";
-    const auto generator = load(file, read_file(kFolder + "/" + file), kind == "seq2seq");
-    ASSERT_TRUE(generator.ok()) << name << ": " << generator.error().message;
+    const auto model = load(file, read_file(kFolder + "/" + file), kind == "seq2seq" ? HeadKind::kSeq2SeqLm : HeadKind::kCausalLm);
+    ASSERT_TRUE(model.ok()) << name << ": " << model.error().message;
     const bool reads = kind == "seq2seq";
     const JsonRef runs = reads ? made["tokens"] : made;
     shows = shows || runs["plain"].to_text() != runs["renormalized"].to_text();
     for (const auto& [run, tokens] : runs.members()) {
-      const auto got = generate(*generator.value(), reads ? made["sources"] : all.root()["prompts"], all.root()["runs"][run]);
+      const auto got = generate(*model.value(), reads ? made["sources"] : all.root()["prompts"], all.root()["runs"][run]);
       ASSERT_EQ(got.size(), tokens.size());
       for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i], to_ids(tokens[i])) << name << " " << run << " " << i;
     }
@@ -85,12 +84,12 @@ TEST(GgufDecoders, MakeTheTokensOfTransformersFromT5PlainAndGated) { expect_toke
 TEST(GgufDecoders, ReadTheTokenizerOfT5) {
   const Json all = expected();
   const JsonRef t5 = all.root()["seq2seq"]["t5"];
-  const auto generator = load("t5.gguf", read_file(kFolder + "/t5.gguf"), true);
-  ASSERT_TRUE(generator.ok());
+  const auto model = load("t5.gguf", read_file(kFolder + "/t5.gguf"), HeadKind::kSeq2SeqLm);
+  ASSERT_TRUE(model.ok());
   for (std::size_t i = 0; i < t5["texts"].size(); ++i) {
     const auto text = to_utf16(t5["texts"][i].as_string().value());
-    EXPECT_EQ(generator.value()->tokenizer().encode(text, {}).value().ids, to_ids(t5["sources"][i]));
-    EXPECT_EQ(generator.value()->tokenizer().decode(to_ids(t5["sources"][i]), true, false), t5["texts"][i].as_string().value());
+    EXPECT_EQ(model.value()->tokenizer().encode(text, {}).value().ids, to_ids(t5["sources"][i]));
+    EXPECT_EQ(model.value()->tokenizer().decode(to_ids(t5["sources"][i]), true, false), t5["texts"][i].as_string().value());
   }
 }
 
@@ -101,9 +100,9 @@ TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
   ASSERT_NE(name, std::string::npos);
   const Ids ids = {5, 17, 40, 8, 61, 33, 21, 7, 9, 88, 54, 12};
   const auto logits = [&](const std::string& file) -> std::vector<float> {
-    const auto generator = load("llama.gguf", file, false);
-    if (!generator.ok()) return {};
-    return causal_forward(*generator.value(), ids, {}).value().logits;
+    const auto model = load("llama.gguf", file, HeadKind::kCausalLm);
+    if (!model.ok()) return {};
+    return test::forward_ids(*model.value(), ids).value().logits;
   };
   // The tensor is the file's last: 4 factors, three of them 8, and what aligns the end.
   const float last[] = {8, 8, 8};
@@ -127,10 +126,10 @@ TEST(GgufDecoders, RefuseWhatTheyDoNotKnow) {
   std::string foreign = read_file(kFolder + "/t5.gguf");
   const std::size_t at = foreign.find("t5", foreign.find("general.architecture") + 20);
   foreign.replace(at, 2, "t9");
-  const auto loader = GeneratorLoader::begin({{"t5.gguf", foreign}}, {.reads_source = true});
+  const auto loader = ModelLoader::begin({{"t5.gguf", foreign}}, {.head = HeadKind::kSeq2SeqLm});
   ASSERT_FALSE(loader.ok());
   EXPECT_NE(loader.error().message.find("general.architecture: expected one of"), std::string::npos) << loader.error().message;
-  const auto as_decoder = GeneratorLoader::begin({{"t5.gguf", read_file(kFolder + "/t5.gguf")}}, {});
+  const auto as_decoder = ModelLoader::begin({{"t5.gguf", read_file(kFolder + "/t5.gguf")}}, {.head = HeadKind::kCausalLm});
   ASSERT_FALSE(as_decoder.ok());
   EXPECT_NE(as_decoder.error().message.find("text2text-generation"), std::string::npos) << as_decoder.error().message;
 }

@@ -5,8 +5,8 @@
 #include <cstring>
 #include <limits>
 
-#include "native/support/generators.h"
-#include "tasks/causal_forward.h"
+#include "native/support/generation.h"
+#include "tasks/forward.h"
 #include "tasks/generate.h"
 
 namespace wattn {
@@ -14,9 +14,9 @@ namespace {
 
 const std::string kLlama = test::golden("decoders/llama");
 
-Result<std::unique_ptr<Generator>> load(const std::vector<NamedFile>& files, std::string_view weights,
-                                        const GeneratorOptions& options = {}) {
-  auto loader = GeneratorLoader::begin(files, options);
+Result<std::unique_ptr<Model>> load(const std::vector<NamedFile>& files, std::string_view weights, LoadOptions options = {}) {
+  options.head = HeadKind::kCausalLm;
+  auto loader = ModelLoader::begin(files, options);
   if (!loader.ok()) return loader.error();
   if (auto e = loader.value()->begin_weight_file("model.safetensors", weights.size()); !e.ok()) return e.error();
   if (auto e = loader.value()->push(weights); !e.ok()) return e.error();
@@ -36,7 +36,7 @@ std::vector<NamedFile> changed(const std::string& folder, const std::string& fro
 }
 
 std::string refusal(const std::string& name, const std::string& from, const std::string& to) {
-  const auto loader = GeneratorLoader::begin(changed(test::golden("decoders/" + name), from, to), {});
+  const auto loader = ModelLoader::begin(changed(test::golden("decoders/" + name), from, to), {.head = HeadKind::kCausalLm});
   return loader.ok() ? "none" : loader.error().message;
 }
 
@@ -97,23 +97,23 @@ std::string with_end(float number) {
 }
 
 TEST(HostileDecoders, WeightsThatAreNoNumbersAreRefused) {
-  const auto generator = load(test::small_files(kLlama), with_end(std::numeric_limits<float>::quiet_NaN()));
-  ASSERT_FALSE(generator.ok());
-  EXPECT_NE(generator.error().message.find("finite numbers"), std::string::npos) << generator.error().message;
+  const auto model = load(test::small_files(kLlama), with_end(std::numeric_limits<float>::quiet_NaN()));
+  ASSERT_FALSE(model.ok());
+  EXPECT_NE(model.error().message.find("finite numbers"), std::string::npos) << model.error().message;
 }
 
 TEST(HostileDecoders, NumbersThatOverflowAreFoundAtTheFirstToken) {
   const auto files = test::small_files(kLlama);
-  const auto generator = load(files, with_end(std::numeric_limits<float>::max()));
-  ASSERT_TRUE(generator.ok()) << generator.error().message;
+  const auto model = load(files, with_end(std::numeric_limits<float>::max()));
+  ASSERT_TRUE(model.ok()) << model.error().message;
   for (const std::int64_t beams : {1, 3}) {
     GenerateRequest request;
     request.options.num_beams = beams;
-    const auto begun = Generation::begin(*generator.value(), {{1, 7, 19}}, request);
+    const auto begun = Generation::begin(*model.value(), {{1, 7, 19}}, request);
     ASSERT_FALSE(begun.ok());
     EXPECT_NE(begun.error().message.find("not finite"), std::string::npos) << begun.error().message;
   }
-  EXPECT_TRUE(causal_forward(*generator.value(), std::vector<std::int32_t>{1, 7}, {.logit_lens = 5}).ok());
+  EXPECT_TRUE(test::forward_ids(*model.value(), std::vector<std::int32_t>{1, 7}, {.logit_lens = 5}).ok());
 }
 
 TEST(HostileDecoders, GgufHeadersThatAreCutOrOdd) {
@@ -122,14 +122,14 @@ TEST(HostileDecoders, GgufHeadersThatAreCutOrOdd) {
   const std::string bytes = test::read_file(kWeights + "vespa-tinyllm.gguf");
   for (std::size_t size = 0; size < 30000; size += 1 + size / 8) {
     bool is_cut_off = false;
-    const auto files = GeneratorLoader::gguf_files(std::string_view(bytes).substr(0, size), is_cut_off);
+    const auto files = ModelLoader::gguf_files(std::string_view(bytes).substr(0, size), is_cut_off);
     EXPECT_TRUE(!files.ok() || is_cut_off || !files.value().empty());
-    EXPECT_FALSE(GeneratorLoader::begin({{"m.gguf", bytes.substr(0, size)}}, {}).ok() && size < 8000);
+    EXPECT_FALSE(ModelLoader::begin({{"m.gguf", bytes.substr(0, size)}}, {.head = HeadKind::kCausalLm}).ok() && size < 8000);
   }
   std::string odd = bytes.substr(0, 60000);
   const std::size_t at = odd.find("llama", odd.find("general.architecture"));
   odd.replace(at, 5, "xlama");
-  const auto loader = GeneratorLoader::begin({{"m.gguf", odd}}, {});
+  const auto loader = ModelLoader::begin({{"m.gguf", odd}}, {.head = HeadKind::kCausalLm});
   ASSERT_FALSE(loader.ok());
   EXPECT_NE(loader.error().message.find("xlama"), std::string::npos) << loader.error().message;
 }

@@ -4,13 +4,13 @@
 #include <gtest/gtest.h>
 
 #include "io/safetensors.h"
-#include "native/support/engines.h"
+#include "native/support/models.h"
 
 namespace wattn {
 namespace {
 
 using test::golden;
-using test::load_engine;
+using test::load_model;
 using test::read_file;
 
 std::int64_t parameters_in(const std::string& path) {
@@ -29,10 +29,10 @@ TEST(Inspect, CountsTheParametersOfTheCheckpoint) {
     SCOPED_TRACE(folder);
     const std::vector<NamedFile> files = {{"config.json", read_file(folder + "/config.json")},
                                           {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))}};
-    const auto engine = load_engine(files, folder);
-    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    const auto model = load_model(files, folder);
+    ASSERT_TRUE(model.ok()) << model.error().message;
     std::int64_t parameters = 0;
-    for (const SummaryRow& row : inspect(*engine.value(), 8)) parameters += row.parameters;
+    for (const SummaryRow& row : inspect(*model.value(), 8)) parameters += row.parameters;
     EXPECT_EQ(parameters, parameters_in(folder + "/model.safetensors"));
   }
 }

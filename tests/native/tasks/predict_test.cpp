@@ -5,21 +5,21 @@
 
 #include <cmath>
 
-#include "native/support/engines.h"
+#include "native/support/models.h"
 #include "tasks/forward.h"
 
 namespace wattn {
 namespace {
 
 // The tiny encoder with a head of tests/goldens/tasks, in two shards.
-Result<std::unique_ptr<Engine>> load(const std::string& kind, HeadKind head) {
+Result<std::unique_ptr<Model>> load(const std::string& kind, HeadKind head) {
   std::vector<NamedFile> files;
   for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) {
     files.push_back({name, test::read_file(test::golden("bert-tiny/model/") + name)});
   }
   files.push_back({"config.json", test::read_file(test::golden("tasks/" + kind + "/config.json"))});
   files.push_back({"model.safetensors.index.json", R"({"weight_map": {"a": "body.safetensors", "b": "head.safetensors"}})"});
-  auto loader = EngineLoader::begin(files, {.head = head});
+  auto loader = ModelLoader::begin(files, {.head = head});
   if (!loader.ok()) return loader.error();
   const std::pair<const char*, std::string> shards[] = {
       {"body.safetensors", test::read_file(test::golden("bert-tiny/model/model.safetensors"))},
@@ -38,15 +38,15 @@ TEST(Predict, HasTheSameBitsAloneAndInABatch) {
   for (const auto& [kind, head] : {std::pair{"sequence", HeadKind::kSequence}, std::pair{"token", HeadKind::kToken},
                                    std::pair{"masked_lm", HeadKind::kMaskedLm}}) {
     SCOPED_TRACE(kind);
-    const auto engine = load(kind, head);
-    ASSERT_TRUE(engine.ok()) << engine.error().message;
+    const auto model = load(kind, head);
+    ASSERT_TRUE(model.ok()) << model.error().message;
     std::vector<std::u16string_view> many;  // several micro-batches
     for (int i = 0; i < 20; ++i) many.insert(many.end(), kTexts.begin(), kTexts.end());
-    const auto all = predict(*engine.value(), many, {}, {});
+    const auto all = predict(*model.value(), many, {}, {});
     ASSERT_TRUE(all.ok());
     std::size_t at = 0;
     for (std::size_t i = 0; i < many.size(); ++i) {
-      const auto alone = predict(*engine.value(), {&many[i], 1}, {}, {});
+      const auto alone = predict(*model.value(), {&many[i], 1}, {}, {});
       ASSERT_TRUE(alone.ok());
       ASSERT_EQ(alone.value().rows[0], all.value().rows[i]);
       ASSERT_EQ(alone.value().rows[0],
@@ -58,13 +58,13 @@ TEST(Predict, HasTheSameBitsAloneAndInABatch) {
 }
 
 TEST(Predict, GivesEachWindowItsOwnLogits) {
-  const auto engine = load("token", HeadKind::kToken);
-  ASSERT_TRUE(engine.ok());
+  const auto model = load("token", HeadKind::kToken);
+  ASSERT_TRUE(model.ok());
   PredictOptions options;
   options.encode.max_length = 10;
   options.encode.overlap = 3;
   options.encode.return_overflowing = true;
-  const auto all = predict(*engine.value(), kTexts, {}, options);
+  const auto all = predict(*model.value(), kTexts, {}, options);
   ASSERT_TRUE(all.ok());
   const std::vector<Encoding>& encodings = all.value().encodings;
   ASSERT_GT(encodings.size(), kTexts.size());
@@ -80,38 +80,38 @@ TEST(Predict, GivesEachWindowItsOwnLogits) {
 }
 
 TEST(Predict, SpeaksOnlyOfTheTokensAskedFor) {
-  const auto engine = load("masked_lm", HeadKind::kMaskedLm);
-  ASSERT_TRUE(engine.ok());
+  const auto model = load("masked_lm", HeadKind::kMaskedLm);
+  ASSERT_TRUE(model.ok());
   const std::vector<std::u16string_view> texts = {u"[MASK] and [MASK]", u"none", u"the [MASK]"};
-  const auto found = predict(*engine.value(), texts, {}, {.at_token = "[MASK]"});
+  const auto found = predict(*model.value(), texts, {}, {.at_token = "[MASK]"});
   ASSERT_TRUE(found.ok());
   EXPECT_EQ(found.value().rows, (std::vector<std::int32_t>{2, 0, 1}));
   EXPECT_EQ(found.value().logits.size(), static_cast<std::size_t>(3 * found.value().labels));
-  EXPECT_FALSE(predict(*engine.value(), texts, {}, {.at_token = "[NOBODY]"}).ok());
+  EXPECT_FALSE(predict(*model.value(), texts, {}, {.at_token = "[NOBODY]"}).ok());
 }
 
 TEST(Predict, RefusesWhatCannotBe) {
   const auto bare = load("sequence", HeadKind::kNone);
   ASSERT_TRUE(bare.ok()) << bare.error().message;  // a checkpoint with a head serves without it too
   EXPECT_FALSE(predict(*bare.value(), kTexts, {}, {}).ok());
-  const auto engine = load("sequence", HeadKind::kSequence);
-  ASSERT_TRUE(engine.ok());
-  EXPECT_GT(engine.value()->weight_bytes(), bare.value()->weight_bytes());
+  const auto model = load("sequence", HeadKind::kSequence);
+  ASSERT_TRUE(model.ok());
+  EXPECT_GT(model.value()->weight_bytes(), bare.value()->weight_bytes());
   PredictOptions options;
   options.encode.max_length = 65;
-  EXPECT_FALSE(predict(*engine.value(), kTexts, {}, options).ok());
-  EXPECT_TRUE(predict(*engine.value(), {}, {}, {}).ok());
+  EXPECT_FALSE(predict(*model.value(), kTexts, {}, options).ok());
+  EXPECT_TRUE(predict(*model.value(), {}, {}, {}).ok());
   EXPECT_EQ(load("token", HeadKind::kSequence).error().code, ErrorCode::kUnsupported);
 }
 
 // tests/goldens/heads/modernbert: a sequence head over the mean of the tokens.
-Result<std::unique_ptr<Engine>> load_head_over_mean() {
+Result<std::unique_ptr<Model>> load_head_over_mean() {
   std::vector<NamedFile> files;
   for (const char* name : {"tokenizer.json", "tokenizer_config.json"}) {
     files.push_back({name, test::read_file(test::golden("bert-tiny/model/") + name)});
   }
   files.push_back({"config.json", test::read_file(test::golden("heads/modernbert/config.json"))});
-  auto loader = EngineLoader::begin(files, {.head = HeadKind::kSequence});
+  auto loader = ModelLoader::begin(files, {.head = HeadKind::kSequence});
   if (!loader.ok()) return loader.error();
   const std::string bytes = test::read_file(test::golden("heads/modernbert/model.safetensors"));
   if (auto begun = loader.value()->begin_weight_file("model.safetensors", bytes.size()); !begun.ok()) return begun.error();
@@ -122,17 +122,17 @@ Result<std::unique_ptr<Engine>> load_head_over_mean() {
 // A sequence head has nothing to say about a text without tokens; what it says of the others does not change.
 TEST(Predict, GivesNoRowToATextWithoutTokens) {
   const auto first = load("sequence", HeadKind::kSequence), mean = load_head_over_mean();
-  for (const auto* engine : {&first, &mean}) {
-    ASSERT_TRUE(engine->ok());
+  for (const auto* model : {&first, &mean}) {
+    ASSERT_TRUE(model->ok());
     const std::vector<std::u16string_view> texts = {u"", u"a", u"", u"b a", u""};
     PredictOptions options;
     options.encode.add_special_tokens = false;
-    const auto all = predict(*engine->value(), texts, {}, options);
+    const auto all = predict(*model->value(), texts, {}, options);
     ASSERT_TRUE(all.ok()) << all.error().message;
     EXPECT_EQ(all.value().rows, (std::vector<std::int32_t>{0, 1, 0, 1, 0}));
     std::vector<float> alone;
     for (const std::size_t i : {1, 3}) {
-      const auto one = predict(*engine->value(), {&texts[i], 1}, {}, options);
+      const auto one = predict(*model->value(), {&texts[i], 1}, {}, options);
       ASSERT_TRUE(one.ok());
       alone.insert(alone.end(), one.value().logits.begin(), one.value().logits.end());
     }
@@ -142,8 +142,8 @@ TEST(Predict, GivesNoRowToATextWithoutTokens) {
 
 // A text at a time and packed.
 TEST(Forward, GivesTheLogitsOfAHeadOverTheMean) {
-  const auto engine = load_head_over_mean();
-  ASSERT_TRUE(engine.ok()) << engine.error().message;
+  const auto model = load_head_over_mean();
+  ASSERT_TRUE(model.ok()) << model.error().message;
   const auto json = Json::parse(test::read_file(test::golden("heads/modernbert/expected.json")), "expected.json");
   const JsonRef expected = json.value().root();
   Batch batch;
@@ -154,7 +154,7 @@ TEST(Forward, GivesTheLogitsOfAHeadOverTheMean) {
     }
     batch.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
   }
-  const auto result = forward(*engine.value(), batch, {});
+  const auto result = forward(*model.value(), batch, {});
   ASSERT_TRUE(result.ok()) << result.error().message;
   ASSERT_EQ(result.value().logits.size(), 6u);
   float largest = 0;

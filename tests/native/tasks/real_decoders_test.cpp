@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "core/json.h"
-#include "native/support/generators.h"
+#include "native/support/generation.h"
 #include "tasks/generate.h"
 
 namespace wattn {
@@ -18,15 +18,15 @@ std::vector<std::int32_t> to_ids(JsonRef array) {
   return out;
 }
 
-std::vector<Generated> generate(Generator& generator, const std::vector<std::int32_t>& ids, const GenerateRequest& request) {
-  auto generation = Generation::begin(generator, {ids}, request);
+std::vector<Generated> generate(Model& model, const std::vector<std::int32_t>& ids, const GenerateRequest& request) {
+  auto generation = Generation::begin(model, {ids}, request);
   EXPECT_TRUE(generation.ok()) << generation.error().message;
   if (!generation.ok()) return {};
   for (auto more = generation.value()->step(); more.ok() && more.value();) more = generation.value()->step();
   return generation.value()->results()[0];
 }
 
-void expect_transformers_tokens(Generator& generator) {
+void expect_transformers_tokens(Model& model) {
   const Json rows = read_json(test::golden("decoders/stories260K.json"));
   for (std::size_t i = 0; i < rows.root().size(); ++i) {
     const JsonRef row = rows.root()[i], asked = row["options"];
@@ -41,7 +41,7 @@ void expect_transformers_tokens(Generator& generator) {
     options.repetition_penalty = asked["repetition_penalty"].as_number_or(1).value();
     options.length_penalty = asked["length_penalty"].as_number_or(1).value();
     if (asked["early_stopping"].as_bool_or(false).value()) options.early_stopping = GenerateOptions::EarlyStopping::kYes;
-    const auto made = generate(generator, to_ids(row["input_ids"]), request);
+    const auto made = generate(model, to_ids(row["input_ids"]), request);
     ASSERT_EQ(made.size(), row["tokens"].size());
     for (std::size_t j = 0; j < made.size(); ++j) EXPECT_EQ(made[j].tokens, to_ids(row["tokens"][j]));
   }
@@ -50,22 +50,22 @@ void expect_transformers_tokens(Generator& generator) {
 TEST(RealDecoders, SafetensorsMakeTheTokensOfTransformers) {
   const std::string folder = kWeights + "stories260K-llama";
   if (!test::has_file(folder + "/config.json")) GTEST_SKIP() << "no trained Llama at " << folder;
-  const auto generator = test::load_generator(folder);
-  ASSERT_TRUE(generator.ok()) << generator.error().message;
-  expect_transformers_tokens(*generator.value());
+  const auto model = test::load_model(folder, {.head = HeadKind::kCausalLm});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  expect_transformers_tokens(*model.value());
   // What its own author's program makes of it.
   const Json expected = read_json(folder + "/greedy.expected.json");
   GenerateRequest request;
   request.max_new_tokens = static_cast<std::int64_t>(expected.root()["ids"].size());
-  const auto made = generate(*generator.value(), to_ids(expected.root()["prompt_ids"]), request);
+  const auto made = generate(*model.value(), to_ids(expected.root()["prompt_ids"]), request);
   EXPECT_EQ(made[0].tokens, to_ids(expected.root()["ids"]));
 }
 
 TEST(RealDecoders, GgufMakesTheTokensOfTransformers) {
   if (!test::has_file(kWeights + "vespa-tinyllm.gguf")) GTEST_SKIP() << "no trained Llama in GGUF at " << kWeights;
-  const auto generator = test::load_gguf_generator(kWeights, "vespa-tinyllm.gguf");
-  ASSERT_TRUE(generator.ok()) << generator.error().message;
-  expect_transformers_tokens(*generator.value());
+  const auto model = test::load_gguf(kWeights, "vespa-tinyllm.gguf");
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  expect_transformers_tokens(*model.value());
 }
 
 }  // namespace

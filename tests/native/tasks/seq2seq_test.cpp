@@ -6,17 +6,18 @@
 #include <map>
 
 #include "core/json.h"
-#include "native/support/generators.h"
-#include "tasks/causal_forward.h"
+#include "native/support/generation.h"
+#include "tasks/forward.h"
 #include "tasks/generate.h"
 
 namespace wattn {
 namespace {
 
+using test::forward_ids;
 using test::generate;
 using test::golden;
 using test::Ids;
-using test::load_generator;
+using test::load_model;
 using test::read_file;
 using test::read_floats;
 using test::read_json;
@@ -24,9 +25,9 @@ using test::to_ids;
 
 const std::string kFolder = "seq2seq/";
 
-std::unique_ptr<Generator> load(const std::string& name, GeneratorOptions options = {}) {
-  options.reads_source = true;
-  auto loaded = load_generator(golden(kFolder + name), options);
+std::unique_ptr<Model> load(const std::string& name, LoadOptions options = {}) {
+  options.head = HeadKind::kSeq2SeqLm;
+  auto loaded = load_model(golden(kFolder + name), options);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return loaded.ok() ? std::move(loaded).value() : nullptr;
 }
@@ -46,14 +47,14 @@ GenerateRequest to_request(JsonRef own, JsonRef options) {
   return request;
 }
 
-std::map<std::string, std::vector<float>> tensors_of(const CausalForwardResult& result) {
+std::map<std::string, std::vector<float>> tensors_of(const ForwardOutputs& result) {
   std::map<std::string, std::vector<float>> out{{"logits", result.logits},
-                                                {"encoder_last_hidden_state", result.source.last_hidden_state}};
+                                                {"encoder_last_hidden_state", result.encoder.last_hidden_state}};
   const auto add = [&](const std::string& name, const std::vector<std::vector<float>>& layers) {
     for (std::size_t i = 0; i < layers.size(); ++i) out[name + "." + std::to_string(i)] = layers[i];
   };
-  add("encoder_hidden_states", result.source.hidden_states);
-  add("encoder_attentions", result.source.attentions);
+  add("encoder_hidden_states", result.encoder.hidden_states);
+  add("encoder_attentions", result.encoder.attentions);
   add("decoder_hidden_states", result.hidden_states);
   add("decoder_attentions", result.attentions);
   add("cross_attentions", result.cross_attentions);
@@ -62,14 +63,14 @@ std::map<std::string, std::vector<float>> tensors_of(const CausalForwardResult& 
 
 TEST(Seq2SeqForward, EveryTensorIsTorchs) {
   for (const std::string& name : test::case_names(kFolder)) {
-    const auto generator = load(name);
-    ASSERT_TRUE(generator);
+    const auto model = load(name);
+    ASSERT_TRUE(model);
     const Json expected = read_json(kFolder + name + "/expected.json");
     const std::vector<float> all = read_floats(golden(kFolder + name + "/expected.f32"));
     for (std::size_t i = 0; i < 2; ++i) {
       const JsonRef input = expected.root()["inputs"][i];
-      const auto result = causal_forward(*generator, to_ids(input["decoder_input_ids"]),
-                                         {.output_hidden_states = true, .output_attentions = true}, to_ids(input["input_ids"]));
+      const auto result = forward_ids(*model, to_ids(input["decoder_input_ids"]),
+                                      {.output_hidden_states = true, .output_attentions = true}, to_ids(input["input_ids"]));
       ASSERT_TRUE(result.ok()) << result.error().message;
       const auto got = tensors_of(result.value());
       for (const auto& [tensor, about] : input["tensors"].members()) {
@@ -84,8 +85,8 @@ TEST(Seq2SeqForward, EveryTensorIsTorchs) {
 
 TEST(Seq2SeqGenerate, MakesTheTokensOfTransformers) {
   for (const std::string& name : test::case_names(kFolder)) {
-    const auto generator = load(name);
-    ASSERT_TRUE(generator);
+    const auto model = load(name);
+    ASSERT_TRUE(model);
     const Json expected = read_json(kFolder + name + "/expected.json");
     const Json own = read_json(kFolder + name + "/generation_config.json");
     for (const auto& [run, options] : expected.root()["runs"].members()) {
@@ -96,15 +97,15 @@ TEST(Seq2SeqGenerate, MakesTheTokensOfTransformers) {
         const JsonRef input = expected.root()["inputs"][i];
         sources.push_back(to_ids(input["input_ids"]));
         const JsonRef tokens = input["generated"][run]["tokens"];
-        const auto made = generate(*generator, {sources.back()}, request);
+        const auto made = generate(*model, {sources.back()}, request);
         ASSERT_EQ(made.size(), 1U);
         ASSERT_EQ(made[0].size(), tokens.size());
         for (std::size_t j = 0; j < made[0].size(); ++j) EXPECT_EQ(made[0][j].tokens, to_ids(tokens[j])) << "input " << i;
       }
       // In company: the very same, whatever the lengths of the others.
-      const auto together = generate(*generator, sources, request);
+      const auto together = generate(*model, sources, request);
       for (std::size_t i = 0; i < sources.size(); ++i) {
-        const auto alone = generate(*generator, {sources[i]}, request);
+        const auto alone = generate(*model, {sources[i]}, request);
         ASSERT_EQ(together[i].size(), alone[0].size());
         for (std::size_t j = 0; j < alone[0].size(); ++j) {
           EXPECT_EQ(together[i][j].tokens, alone[0][j].tokens);
@@ -118,30 +119,31 @@ TEST(Seq2SeqGenerate, MakesTheTokensOfTransformers) {
 TEST(Seq2SeqForward, StepsHaveTheBitsOfTheWhole) {
   for (const std::string& name : test::case_names(kFolder)) {
     for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4}) {
-      const auto generator = load(name, {.dtype = type});
-      ASSERT_TRUE(generator);
+      const auto model = load(name, {.dtype = type});
+      ASSERT_TRUE(model);
       const Json expected = read_json(kFolder + name + "/expected.json");
       const Ids source = to_ids(expected.root()["inputs"][2]["input_ids"]),
                 other = to_ids(expected.root()["inputs"][1]["input_ids"]);
       const Ids ids = to_ids(expected.root()["inputs"][2]["decoder_input_ids"]);
-      const auto whole = causal_forward(*generator, ids, {}, source);
+      const auto whole = forward_ids(*model, ids, {}, source);
       ASSERT_TRUE(whole.ok());
-      const std::int64_t vocab = generator->decoder().config().vocab_size;
-      Room room{.places = 2, .length = 40, .sources = 2, .source_length = 40};
-      room.source_length = static_cast<std::int64_t>(std::max(source.size(), other.size()));
-      ASSERT_TRUE(generator->make_room(room).ok());
-      ASSERT_TRUE(generator->read_source(0, other, nullptr, nullptr).ok());
-      ASSERT_TRUE(generator->read_source(1, source, nullptr, nullptr).ok());
-      DecoderBatch batch;
+      const std::int64_t vocab = model->generator().config().vocab_size;
+      Slots& slots = model->slots();
+      SlotCapacity capacity{.slots = 2, .length = 40, .sources = 2};
+      capacity.source_length = static_cast<std::int64_t>(std::max(source.size(), other.size()));
+      ASSERT_TRUE(slots.reserve(capacity).ok());
+      ASSERT_TRUE(slots.read_source(0, other, nullptr, nullptr).ok());
+      ASSERT_TRUE(slots.read_source(1, source, nullptr, nullptr).ok());
+      Batch batch;
       for (std::size_t i = 0; i < ids.size(); ++i) {
         batch.clear();
-        batch.add(0, static_cast<std::int32_t>(i), {&ids[ids.size() - 1 - i], 1});
-        batch.add(1, static_cast<std::int32_t>(i), {&ids[i], 1});
+        batch.add_to_slot(0, static_cast<std::int32_t>(i), {&ids[ids.size() - 1 - i], 1});
+        batch.add_to_slot(1, static_cast<std::int32_t>(i), {&ids[i], 1});
         batch.sources = {0, 1};
-        const auto hidden = generator->run(batch, nullptr);
+        const auto hidden = slots.run(batch, nullptr);
         ASSERT_TRUE(hidden.ok()) << hidden.error().message;
         const std::int64_t row = 1;
-        const float* logits = generator->run_head(hidden.value(), {&row, 1});
+        const float* logits = slots.logits(hidden.value(), {&row, 1});
         for (std::int64_t j = 0; j < vocab; ++j) {
           ASSERT_EQ(logits[j], whole.value().logits[static_cast<std::int64_t>(i) * vocab + j]) << name << ", token " << i;
         }
@@ -150,30 +152,30 @@ TEST(Seq2SeqForward, StepsHaveTheBitsOfTheWhole) {
   }
 }
 
-std::string generate_error(Generator& generator, const std::vector<Ids>& sources, const GenerateRequest& request) {
-  const auto generation = Generation::begin(generator, sources, request);
+std::string generate_error(Model& model, const std::vector<Ids>& sources, const GenerateRequest& request) {
+  const auto generation = Generation::begin(model, sources, request);
   return generation.ok() ? "" : generation.error().message;
 }
 
 TEST(Seq2SeqGenerate, RefusesWhatCannotBe) {
-  const auto generator = load("bart");
-  ASSERT_TRUE(generator);
+  const auto model = load("bart");
+  ASSERT_TRUE(model);
   GenerateRequest request;
   request.max_new_tokens = 4;
-  const auto error = [&](const Ids& source) { return generate_error(*generator, {source}, request); };
+  const auto error = [&](const Ids& source) { return generate_error(*model, {source}, request); };
   EXPECT_NE(error({5, 1}).find("decoder_start_token_id"), std::string::npos);
   request.decoder_start_token_id = 96;
   EXPECT_NE(error({5, 1}).find("decoder_start_token_id"), std::string::npos);
   request.decoder_start_token_id = 1;
   EXPECT_EQ(error({5, 1}), "");
-  EXPECT_NE(error({}).find("one token at least"), std::string::npos);
+  EXPECT_NE(error({}).find("at least one token"), std::string::npos);
   EXPECT_NE(error({96}).find("vocab_size"), std::string::npos);
   EXPECT_NE(error({-1}).find("vocab_size"), std::string::npos);
   EXPECT_NE(error(Ids(49, 5)).find("positions"), std::string::npos);
   request.max_new_tokens = 48;
   EXPECT_NE(error({5}).find("max_new_tokens"), std::string::npos);
-  EXPECT_FALSE(causal_forward(*generator, Ids{1, 5}, {}).ok());  // no source
-  EXPECT_FALSE(causal_forward(*generator, Ids{1, 5}, {}, Ids(49, 5)).ok());
+  EXPECT_FALSE(forward_ids(*model, Ids{1, 5}, {}).ok());  // no source
+  EXPECT_FALSE(forward_ids(*model, Ids{1, 5}, {}, Ids(49, 5)).ok());
 }
 
 std::string load_error(const std::string& name, const std::string& from, const std::string& to) {
@@ -184,15 +186,15 @@ std::string load_error(const std::string& name, const std::string& from, const s
   std::vector<NamedFile> files{{"config.json", config}};
   for (const char* file : {"tokenizer.json", "tokenizer_config.json"})
     files.push_back({file, read_file(golden(kFolder + name + "/" + file))});
-  const auto loader = GeneratorLoader::begin(files, {.reads_source = true});
+  const auto loader = ModelLoader::begin(files, {.head = HeadKind::kSeq2SeqLm});
   return loader.ok() ? "" : loader.error().message;
 }
 
 TEST(Seq2SeqConfig, RefusesTheOtherKind) {
-  const auto loaded = load_generator(golden(kFolder + "t5"), {});
+  const auto loaded = load_model(golden(kFolder + "t5"), {.head = HeadKind::kCausalLm});
   ASSERT_FALSE(loaded.ok());
   EXPECT_NE(loaded.error().message.find("text2text-generation"), std::string::npos) << loaded.error().message;
-  EXPECT_FALSE(load_generator(golden("decoders/llama"), {.reads_source = true}).ok());
+  EXPECT_FALSE(load_model(golden("decoders/llama"), {.head = HeadKind::kSeq2SeqLm}).ok());
 }
 
 TEST(Seq2SeqConfig, RefusesByName) {

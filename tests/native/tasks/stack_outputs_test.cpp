@@ -1,19 +1,19 @@
-// What is seen inside of models and changed there, against torch (tests/goldens/insides); forward_test.cpp has the encoders' own.
-#include "tasks/insides.h"
+// What passes show and what is changed in them, against torch (tests/goldens/insides); forward_test.cpp has the encoders' own.
+#include "tasks/stack_outputs.h"
 
 #include <gtest/gtest.h>
 
 #include <map>
 
-#include "native/support/generators.h"
+#include "native/support/generation.h"
 #include "native/support/goldens.h"
-#include "tasks/causal_forward.h"
 #include "tasks/forward.h"
 
 namespace wattn {
 namespace {
 
 using test::expect_near;
+using test::forward_ids;
 using test::golden;
 using test::Ids;
 using test::read_file;
@@ -24,18 +24,18 @@ struct Goldens {
   std::vector<float> floats = test::read_floats(golden("insides/expected.f32"));
 };
 
-std::unique_ptr<Generator> load(const std::string& name) {
-  auto loaded = test::load_generator(golden(name), {.reads_source = name.starts_with("seq2seq")});
+std::unique_ptr<Model> load(const std::string& name) {
+  auto loaded = test::load_model(golden(name), {.head = name.starts_with("seq2seq") ? HeadKind::kSeq2SeqLm : HeadKind::kCausalLm});
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return loaded.ok() ? std::move(loaded).value() : nullptr;
 }
 
-CausalForwardResult run(Generator& generator, JsonRef one, const CausalForwardOptions& options) {
-  const bool reads_source = generator.encoder() != nullptr;
-  auto result = causal_forward(generator, to_ids(one[reads_source ? "decoder_input_ids" : "input_ids"]), options,
-                               reads_source ? to_ids(one["input_ids"]) : Ids());
+ForwardOutputs run(Model& model, JsonRef one, const ForwardRequest& request) {
+  const bool reads_source = model.decoder() != nullptr;
+  auto result = forward_ids(model, to_ids(one[reads_source ? "decoder_input_ids" : "input_ids"]), request,
+                            reads_source ? to_ids(one["input_ids"]) : Ids());
   EXPECT_TRUE(result.ok()) << result.error().message;
-  return result.ok() ? std::move(result).value() : CausalForwardResult();
+  return result.ok() ? std::move(result).value() : ForwardOutputs();
 }
 
 // check(goldens, the case, its name, its model) of every decoder and encoder-decoder.
@@ -45,9 +45,9 @@ void for_each_case(const Check& check) {
   for (std::size_t i = 0; i < goldens.json.root()["cases"].size(); ++i) {
     const JsonRef one = goldens.json.root()["cases"][i];
     const std::string name(one["case"].as_string().value());
-    const auto generator = load(name);
-    ASSERT_TRUE(generator) << name;
-    check(goldens, one, name, *generator);
+    const auto model = load(name);
+    ASSERT_TRUE(model) << name;
+    check(goldens, one, name, *model);
   }
 }
 
@@ -62,14 +62,14 @@ void add_qkv(const std::string& prefix, const std::string& kind, const std::vect
   }
 }
 
-TEST(Insides, QueriesKeysAndValuesAreTorchs) {
-  for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Generator& generator) {
-    const auto result = run(generator, one, {.output_qkv = true});
+TEST(StackOutputs, QueriesKeysAndValuesAreTorchs) {
+  for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Model& model) {
+    const auto result = run(model, one, {.output_qkv = true});
     std::map<std::string, std::vector<float>> got;
-    const std::string decoder = generator.encoder() ? "decoder." : "";
+    const std::string decoder = model.decoder() ? "decoder." : "";
     add_qkv(decoder, "attention", result.qkv, got);
     add_qkv(decoder, "cross_attention", result.cross_qkv, got);
-    add_qkv("encoder.", "attention", result.source.qkv, got);
+    add_qkv("encoder.", "attention", result.encoder.qkv, got);
     EXPECT_EQ(got.size(), one["qkv"].size()) << name;
     for (const auto& [tap, about] : one["qkv"].members()) {
       expect_near(got[std::string(tap)], about, goldens.floats, test::bound(one["qkv"], tap), name + " " + std::string(tap));
@@ -84,8 +84,8 @@ std::vector<float> patch_values(JsonRef shape) {
   return out;
 }
 
-CausalForwardOptions to_options(JsonRef change) {
-  CausalForwardOptions options;
+ForwardRequest to_options(JsonRef change) {
+  ForwardRequest options;
   const auto read_mask = [&](const char* name, std::vector<float>& out) {
     const JsonRef mask = change["masks"][name];
     for (std::size_t layer = 0; layer < mask.size(); ++layer) {
@@ -101,12 +101,12 @@ CausalForwardOptions to_options(JsonRef change) {
   return options;
 }
 
-TEST(Insides, ScaledHeadsAndPatchesGiveTheLogitsOfTorch) {
-  for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Generator& generator) {
-    const std::int64_t vocab = generator.decoder().config().vocab_size;
+TEST(StackOutputs, ScaledHeadsAndPatchesGiveTheLogitsOfTorch) {
+  for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Model& model) {
+    const std::int64_t vocab = model.generator().config().vocab_size;
     for (std::size_t j = 0; j < one["changes"].size(); ++j) {
       const JsonRef change = one["changes"][j];
-      const auto result = run(generator, one, to_options(change));
+      const auto result = run(model, one, to_options(change));
       double torch = 0, largest = 0;  // of the worst of the case's changes
       for (std::size_t k = 0; k < one["changes"].size(); ++k) {
         torch = std::max(torch, one["changes"][k]["logits"]["f32_diff"].as_number().value());
@@ -119,7 +119,7 @@ TEST(Insides, ScaledHeadsAndPatchesGiveTheLogitsOfTorch) {
 }
 
 // ids: -1 where rounding decides.
-void expect_lens(const Insides& got, JsonRef lens, const std::vector<float>& floats, const std::string& name) {
+void expect_lens(const StackOutputs& got, JsonRef lens, const std::vector<float>& floats, const std::string& name) {
   const Ids ids = to_ids(lens["ids"]);
   ASSERT_EQ(got.lens_ids.size(), ids.size()) << name;
   for (std::size_t i = 0; i < ids.size(); ++i) {
@@ -129,23 +129,23 @@ void expect_lens(const Insides& got, JsonRef lens, const std::vector<float>& flo
   expect_near(got.lens_logits, lens, floats, bound, name);
 }
 
-TEST(Insides, TheLensIsFinalNormAndHeadOfEachLayer) {
-  for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Generator& generator) {
-    const auto result = run(generator, one, {.logit_lens = 3});
+TEST(StackOutputs, TheLensIsFinalNormAndHeadOfEachLayer) {
+  for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Model& model) {
+    const auto result = run(model, one, {.logit_lens = 3});
     expect_lens(result, one["lens"], goldens.floats, name);
     EXPECT_TRUE(result.hidden_states.empty());
   });
 }
 
-// An encoder of the goldens with a head of its own, in two shards.
-Result<std::unique_ptr<Engine>> load_masked(const std::string& folder, const std::string& head, HeadKind kind) {
+// An encoder of the goldens with a head, in two shards.
+Result<std::unique_ptr<Model>> load_masked(const std::string& folder, const std::string& head, HeadKind kind) {
   std::string config = read_file(folder + "/config.json");
   config.replace(config.find("\"architectures\""), 15, "\"were\"");  // without: taken on trust
   const std::vector<NamedFile> files{
       {"config.json", config},
       {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))},
       {"model.safetensors.index.json", R"({"weight_map": {"a": "body.safetensors", "b": "head.safetensors"}})"}};
-  auto loader = EngineLoader::begin(files, {.head = kind});
+  auto loader = ModelLoader::begin(files, {.head = kind});
   if (!loader.ok()) return loader.error();
   for (const auto& [name, path] :
        {std::pair{"body.safetensors", folder + "/model.safetensors"}, std::pair{"head.safetensors", head}}) {
@@ -162,21 +162,21 @@ Batch to_batch(const Ids& ids, int times) {
   return batch;
 }
 
-TEST(Insides, TheLensOfMaskedModelsIsTheirHeadOverEachLayer) {
+TEST(StackOutputs, TheLensOfMaskedModelsIsTheirHeadOverEachLayer) {
   const Goldens goldens;
   for (std::size_t i = 0; i < goldens.json.root()["masked"].size(); ++i) {
     const JsonRef one = goldens.json.root()["masked"][i];
     const std::string name(one["case"].as_string().value());
-    const auto engine = load_masked(golden(std::string(one["model"].as_string().value())),
-                                    golden("insides/" + name + "/head.safetensors"), HeadKind::kMaskedLm);
-    ASSERT_TRUE(engine.ok()) << name << ": " << engine.error().message;
+    const auto model = load_masked(golden(std::string(one["model"].as_string().value())),
+                                   golden("insides/" + name + "/head.safetensors"), HeadKind::kMaskedLm);
+    ASSERT_TRUE(model.ok()) << name << ": " << model.error().message;
     const Ids ids = to_ids(one["input_ids"]);
-    const auto result = forward(*engine.value(), to_batch(ids, 1), {.logit_lens = 3});
+    const auto result = forward(*model.value(), to_batch(ids, 1), {.logit_lens = 3});
     ASSERT_TRUE(result.ok()) << result.error().message;
     expect_lens(result.value(), one["lens"], goldens.floats, name);
     EXPECT_TRUE(result.value().hidden_states.empty());
     // Rows past the first few that the head sees at once: the same, layer by layer.
-    const auto many = forward(*engine.value(), to_batch(ids, 7), {.output_hidden_states = true, .logit_lens = 3});
+    const auto many = forward(*model.value(), to_batch(ids, 7), {.output_hidden_states = true, .logit_lens = 3});
     ASSERT_TRUE(many.ok());
     const std::size_t alone = ids.size() * 3;
     for (std::size_t layer = 0; layer < 3; ++layer) {
@@ -189,20 +189,20 @@ TEST(Insides, TheLensOfMaskedModelsIsTheirHeadOverEachLayer) {
 }
 
 // Longer than one pass: two rooms' widths of tokens, which only rotary positions have without a table.
-TEST(Insides, APassInPiecesIsPatchedAndSeenAsOne) {
+TEST(StackOutputs, APassInPiecesIsPatchedAndSeenAsOne) {
   auto files = test::small_files(golden("decoders/qwen3"));
   for (NamedFile& file : files) {
     const std::size_t at = file.bytes.find("\"max_position_embeddings\":96");
     if (file.name == "config.json") file.bytes.replace(at, 28, "\"max_position_embeddings\":700");
   }
-  const auto generator = test::load_generator(files, golden("decoders/qwen3"));
-  ASSERT_TRUE(generator.ok()) << generator.error().message;
+  const auto model = test::load_model(files, golden("decoders/qwen3"), {.head = HeadKind::kCausalLm});
+  ASSERT_TRUE(model.ok()) << model.error().message;
   Ids ids;
   for (int i = 0; i < 600; ++i) ids.push_back(i * 7 % 59);
-  CausalForwardOptions options{.output_hidden_states = true, .output_attentions = true, .output_qkv = true, .output_logits = false};
-  const auto seen = causal_forward(*generator.value(), ids, options);
+  ForwardRequest options{.output_hidden_states = true, .output_attentions = true, .output_qkv = true, .output_logits = false};
+  const auto seen = forward_ids(*model.value(), ids, options);
   ASSERT_TRUE(seen.ok()) << seen.error().message;
-  ASSERT_LT(generator.value()->token_budget(), 600);
+  ASSERT_LT(model.value()->slots().token_budget(), 600);
   for (const auto& layer : seen.value().attentions) {
     for (std::int64_t row = 0; row < 4 * 600; ++row) {
       double sum = 0;
@@ -212,17 +212,17 @@ TEST(Insides, APassInPiecesIsPatchedAndSeenAsOne) {
     }
   }
   options.patches = {{"layer.0.output", seen.value().hidden_states[1]}, {"layer.1.attention.key", seen.value().qkv[1][1]}};
-  EXPECT_EQ(causal_forward(*generator.value(), ids, options).value().last_hidden_state, seen.value().last_hidden_state);
+  EXPECT_EQ(forward_ids(*model.value(), ids, options).value().last_hidden_state, seen.value().last_hidden_state);
   options.patches[0].values[590 * 24] += 1;
-  const auto changed = causal_forward(*generator.value(), ids, options).value().last_hidden_state;
+  const auto changed = forward_ids(*model.value(), ids, options).value().last_hidden_state;
   const auto before = std::mismatch(changed.begin(), changed.end(), seen.value().last_hidden_state.begin()).first;
   EXPECT_EQ((before - changed.begin()) / 24, 590);
 }
 
-TEST(Insides, WhatDoesNotFitIsRefusedByName) {
+TEST(StackOutputs, WhatDoesNotFitIsRefusedByName) {
   const Ids ids{1, 7, 19};
-  const auto error = [&](Generator& generator, const CausalForwardOptions& options) {
-    const auto result = causal_forward(generator, ids, options, generator.encoder() ? Ids{5, 6, 7, 8, 1} : Ids());
+  const auto error = [&](Model& model, const ForwardRequest& request) {
+    const auto result = forward_ids(model, ids, request, model.decoder() ? Ids{5, 6, 7, 8, 1} : Ids());
     return result.ok() ? std::string("ok") : result.error().message;
   };
   const auto llama = load("decoders/llama");
@@ -256,31 +256,38 @@ TEST(Insides, WhatDoesNotFitIsRefusedByName) {
             "logit_lens: expected a model with a head over the vocabulary (ForMaskedLM), found one without");
 }
 
-TEST(Insides, WhereNothingIsAskedNobodyLooks) {
+TEST(StackOutputs, WhereNothingIsAskedNobodyLooks) {
   const auto bart = load("seq2seq/bart");
   ASSERT_TRUE(bart);
-  const StackShape shape = stack_shape(bart->decoder().config());
+  const TransformerConfig& config = bart->decoder()->config();
   const std::vector<float> mask(6, 1);
   const std::vector<Patch> patches{{"decoder.layer.0.output", {}}};
-  Insides seen;
-  EXPECT_EQ(Collector({}, shape, 3, seen).taps(), nullptr);
-  EXPECT_NE(Collector({.hidden_states = true}, shape, 3, seen).taps(), nullptr);
-  EXPECT_NE(Collector({.attentions = true}, shape, 3, seen).taps(), nullptr);
-  EXPECT_NE(Collector({.qkv = true}, shape, 3, seen).taps(), nullptr);
-  EXPECT_NE(Collector({.head_mask = mask}, shape, 3, seen).taps(), nullptr);
-  EXPECT_NE(Collector({.cross_head_mask = mask}, shape, 3, seen).taps(), nullptr);
-  EXPECT_NE(Collector({.patches = patches}, shape, 3, seen).taps(), nullptr);
+  StackOutputs seen;
+  EXPECT_EQ(StackTaps({}, config, 3, seen).taps(), nullptr);
+  EXPECT_NE(StackTaps({.hidden_states = true}, config, 3, seen).taps(), nullptr);
+  EXPECT_NE(StackTaps({.attentions = true}, config, 3, seen).taps(), nullptr);
+  EXPECT_NE(StackTaps({.qkv = true}, config, 3, seen).taps(), nullptr);
+  EXPECT_NE(StackTaps({.head_mask = mask}, config, 3, seen).taps(), nullptr);
+  EXPECT_NE(StackTaps({.cross_head_mask = mask}, config, 3, seen).taps(), nullptr);
+  EXPECT_NE(StackTaps({.patches = patches}, config, 3, seen).taps(), nullptr);
 }
 
 std::int64_t kernel_calls = 0;
 
-TEST(Insides, LookingRunsNoKernelMoreAndTakesNoMoreOfTheArena) {
+TEST(StackOutputs, LookingRunsNoKernelMoreAndTakesNoMoreOfTheArena) {
   static Kernels counting = exact_kernels();
   counting.gemm_f32 = [](const GemmF32& gemm) { ++kernel_calls, exact_kernels().gemm_f32(gemm); };
   counting.softmax_rows = [](float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
     ++kernel_calls, exact_kernels().softmax_rows(x, rows, cols, stride);
   };
-  DecoderConfig config;
+  TransformerConfig config;
+  config.causal = true;
+  config.norm = NormKind::kRms;
+  config.norm_placement = NormPlacement::kPre;
+  config.embeddings_norm = false;
+  config.feed_forward = FeedForward::kGated;
+  config.positions = Positions::kNone;
+  config.relative_positions = RelativePositions::kRotary;
   config.vocab_size = 11;
   config.hidden_size = 8;
   config.num_hidden_layers = config.num_attention_heads = 2;
@@ -288,25 +295,25 @@ TEST(Insides, LookingRunsNoKernelMoreAndTakesNoMoreOfTheArena) {
   config.head_dim = 4;
   config.intermediate_size = 12;
   config.max_position_embeddings = 16;
-  const auto decoder = Decoder::with_config(config, 16, counting, WeightType::kF32);
+  const auto decoder = Transformer::with_config(config, 16, counting, WeightType::kF32);
   ASSERT_TRUE(decoder.ok()) << decoder.error().message;
   ThreadTeam team;
-  DecoderBatch batch;
-  batch.add(0, 0, Ids{1, 2, 3, 4, 5});
+  Batch batch;
+  batch.add_to_slot(0, 0, Ids{1, 2, 3, 4, 5});
   std::vector<float> hidden(5 * 8);
   const auto calls_of = [&](Taps* taps) {
     Arena measure;
-    decoder.value().take_cache(measure, 1, 16);
-    const std::uint64_t room = measure.used() + decoder.value().forward_bytes(5, 16, 1);
-    Arena arena = std::move(Arena::with_bytes(room, "a test").value());
-    Cache cache = decoder.value().take_cache(arena, 1, 16);
+    decoder.value().take_kv_cache(measure, 1, 16);
+    const std::uint64_t bytes = measure.used() + decoder.value().forward_bytes(5, 16, false, 1);
+    Arena arena = std::move(Arena::with_bytes(bytes, "a test").value());
+    const KvCache cache = decoder.value().take_kv_cache(arena, 1, 16);
     kernel_calls = 0;
-    decoder.value().forward(team, batch, cache, nullptr, arena, hidden.data(), taps);
-    EXPECT_EQ(arena.used(), room);
+    decoder.value().forward(team, batch, {.cache = &cache}, arena, hidden.data(), taps);
+    EXPECT_EQ(arena.used(), bytes);
     return kernel_calls;
   };
-  Insides seen;
-  Collector all({.hidden_states = true, .attentions = true, .qkv = true}, stack_shape(config), 5, seen);
+  StackOutputs seen;
+  StackTaps all({.hidden_states = true, .attentions = true, .qkv = true}, config, 5, seen);
   const std::int64_t alone = calls_of(nullptr);
   EXPECT_GT(alone, 2 * 5);  // products and a softmax in each layer
   EXPECT_EQ(calls_of(&all), alone);

@@ -1,0 +1,52 @@
+// Loading a model folder or a GGUF file into a Model, as a host does.
+#pragma once
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model.h"
+#include "native/support/files.h"
+
+namespace wattn::test {
+
+inline std::vector<NamedFile> small_files(const std::string& folder) {
+  std::vector<NamedFile> files;
+  for (const char* name :
+       {"config.json", "tokenizer.json", "tokenizer_config.json", "modules.json", "1_Pooling/config.json", "2_Dense/config.json",
+        "sentence_bert_config.json", "config_sentence_transformers.json", "model.safetensors.index.json"}) {
+    const std::string path = folder + "/" + name;
+    if (has_file(path)) files.push_back({name, read_file(path)});
+  }
+  return files;
+}
+
+// Pushes the weights in pieces of chunk bytes.
+inline Result<std::unique_ptr<Model>> load_model(const std::vector<NamedFile>& files, const std::string& folder,
+                                                 const LoadOptions& options = {}, std::size_t chunk = 1 << 16) {
+  auto loader = ModelLoader::begin(files, options);
+  if (!loader.ok()) return loader.error();
+  const std::vector<std::string> weight_files = loader.value()->weight_files();
+  for (const std::string& name : weight_files) {
+    const std::string bytes = read_file(folder + "/" + name);
+    if (auto begun = loader.value()->begin_weight_file(name, bytes.size()); !begun.ok()) return begun.error();
+    for (std::size_t at = 0; at < bytes.size(); at += chunk) {
+      const std::string_view piece = std::string_view(bytes).substr(at, chunk);
+      if (auto pushed = loader.value()->push(piece); !pushed.ok()) return pushed.error();
+    }
+  }
+  return loader.value()->finish();
+}
+
+inline Result<std::unique_ptr<Model>> load_model(const std::string& folder, const LoadOptions& options = {}) {
+  return load_model(small_files(folder), folder, options);
+}
+
+inline Result<std::unique_ptr<Model>> load_gguf(const std::string& folder, const std::string& name,
+                                                const LoadOptions& options = {.head = HeadKind::kCausalLm}) {
+  return load_model({{name, read_file(folder + "/" + name)}}, folder, options);
+}
+
+}  // namespace wattn::test
