@@ -84,9 +84,9 @@ Result<void> add_labels(const Header& header, ObjectText& config) {
   const auto labels = header.metadata.strings(header.prefix + "classifier.output_labels");
   if (labels.empty()) return {};
   ObjectText map;
-  for (const std::string_view label : labels) {
-    if (!is_utf8(label)) return model_format_error(header.file + ": expected labels in UTF-8, found other bytes");
-    map.add(std::to_string(&label - labels.data()), json_text(label));
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    if (!is_utf8(labels[i])) return model_format_error(header.file + ": expected labels in UTF-8, found other bytes");
+    map.add(std::to_string(i), json_text(labels[i]));
   }
   config.add("architectures", R"(["GgufForSequenceClassification"])");
   config.add("id2label", map.text());

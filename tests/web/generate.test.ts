@@ -6,6 +6,7 @@ import type { ChatMessage, TextGenerationPipeline } from 'wattn';
 import { failure, filesOf, goldens, largestDifference, readFloats, readJson, root } from './support.js';
 
 const model = join(goldens, 'decoders/llama');
+const longCases: string[] = readJson('long/decoders/cases.json');
 const stories = join(root, '../shared/data/weights/stories260K-llama');
 
 async function pieces(stream: AsyncIterable<string>): Promise<string[]> {
@@ -31,6 +32,18 @@ describe('text-generation', () => {
       expect(out[0]?.generated_text).toBe(text + tokenizer.decode(tokens[0], { skip_special_tokens: true }));
     }
     await tokenizer.dispose();
+  });
+
+  it.each(longCases)('makes the tokens of transformers after a long prompt: %s', async (name) => {
+    const folder = join(goldens, 'long/decoders', name);
+    const long = await pipeline('text-generation', folder);
+    const tokenizer = await AutoTokenizer.from_pretrained(folder);
+    for (const { input_ids, options, max_new_tokens, tokens } of readJson('long/decoders', name, 'expected.json').searches) {
+      const out = await long(tokenizer.decode(input_ids.slice(1)), { max_new_tokens, ...options });
+      expect(out.map((one) => one.tokens)).toEqual(tokens);
+    }
+    tokenizer.dispose();
+    await long.dispose();
   });
 
   it('answers lists with lists, each as alone, and leaves the prompt out when asked', async () => {

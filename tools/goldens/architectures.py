@@ -143,7 +143,8 @@ def run(model, dtype, ids, types):
     return {name: x.clone() for name, x in found.items()}
 
 
-def save_case(folder, kind, config, extra):
+def save_model(folder, kind, config, extra):
+    """A random model of that kind, saved in folder."""
     if kind is JinaBert:
         model, words = JinaBert(config), config
     else:
@@ -163,6 +164,11 @@ def save_case(folder, kind, config, extra):
     common.write_json(folder / "config.json", words)
     if "ntk" in extra:
         stretch(model, extra["ntk"])
+    return model
+
+
+def save_case(folder, kind, config, extra):
+    model = save_model(folder, kind, config, extra)
     data, inputs, offset = [], [], 0
     for ids, types in INPUTS:
         exact, single = run(model, torch.float64, ids, types), run(model, torch.float32, ids, types)

@@ -64,27 +64,34 @@ def run(model, dtype, ids):
     return tensors
 
 
+def search(model, ids, options, max_new_tokens):
+    """What generate() makes of ids in f64 and in f32."""
+    made = []
+    for dtype in (torch.float64, torch.float32):
+        with torch.no_grad():
+            out = model.to(dtype).generate(torch.tensor([ids]), do_sample=False, max_new_tokens=max_new_tokens,
+                                           **{"eos_token_id": EOS, "pad_token_id": 0, **options})
+        ends = options.get("eos_token_id", EOS)
+        ends = ends if isinstance(ends, list) else [ends]
+        rows = [row[len(ids):] for row in out.tolist()]
+        # What follows the end of a sequence only fills the table.
+        made.append([row[:min([row.index(end) + 1 for end in ends if end in row], default=None)] for row in rows])
+    return made
+
+
 def searches(model):
     """What generate() makes, as far as rounding does not decide it: f32 and f64 agree."""
     rows = []
     for ids in INPUTS:
         for options in SEARCHES:
-            made = []
-            for dtype in (torch.float64, torch.float32):
-                with torch.no_grad():
-                    out = model.to(dtype).generate(torch.tensor([ids]), do_sample=False, max_new_tokens=24,
-                                                   **{"eos_token_id": EOS, "pad_token_id": 0, **options})
-                ends = options.get("eos_token_id", EOS)
-                ends = ends if isinstance(ends, list) else [ends]
-                rows_made = [row[len(ids):] for row in out.tolist()]
-                # What follows the end of a sequence only fills the table.
-                made.append([row[:min([row.index(end) + 1 for end in ends if end in row], default=None)] for row in rows_made])
-            if made[0] == made[1]:
-                rows.append({"input_ids": ids, "options": options, "tokens": made[1]})
+            exact, single = search(model, ids, options, 24)
+            if exact == single:
+                rows.append({"input_ids": ids, "options": options, "tokens": single})
     return rows
 
 
-def save_case(folder, kind, config):
+def save_model(folder, kind, config):
+    """A random model of that kind, saved in folder with a tokenizer."""
     config._attn_implementation = "eager"
     model = kind(config)
     for name, weight in model.named_parameters():
@@ -98,6 +105,11 @@ def save_case(folder, kind, config):
     words = json.loads((folder / "config.json").read_text())
     common.write_json(folder / "config.json", words)
     make_tokenizer(folder)
+    return model
+
+
+def save_case(folder, kind, config):
+    model = save_model(folder, kind, config)
     data, inputs, offset = [], [], 0
     for ids in INPUTS:
         exact, single = run(model, torch.float64, ids), run(model, torch.float32, ids)

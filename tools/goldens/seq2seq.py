@@ -92,15 +92,15 @@ def generate(model, dtype, ids, options):
     return rows
 
 
-def save_case(name, kind, words, tokenizer, seed):
-    folder = FOLDER / name
+def save_model(folder, kind, words, seed):
+    """A random model of that kind, saved in folder."""
     folder.mkdir(parents=True)
     config = getattr(transformers, f"{kind}Config")(**words)
     config.architectures = ["T5ForConditionalGeneration" if kind == "T5" else "BartForConditionalGeneration" if kind == "Bart" else "MarianMTModel"]
     config._attn_implementation = "eager"
     model = getattr(transformers, config.architectures[0])(config)
     if words.get("tie_word_embeddings") is False:
-        model.lm_head = torch.nn.Linear(WIDTH, VOCAB, bias=False)
+        model.lm_head = torch.nn.Linear(words["d_model"], VOCAB, bias=False)
         model._tied_weights_keys = {}
     randomize(model, seed)
     state = {key: value.clone() for key, value in model.state_dict().items() if "embed_tokens" not in key and (key != "lm_head.weight" or "tie_word_embeddings" in words)
@@ -115,6 +115,12 @@ def save_case(name, kind, words, tokenizer, seed):
                                        "bad_words_ids") if key in words}
     common.write_json(folder / "generation_config.json", own)
     model.generation_config = transformers.GenerationConfig(**own)
+    return model
+
+
+def save_case(name, kind, words, tokenizer, seed):
+    folder = FOLDER / name
+    model = save_model(folder, kind, words, seed)
     data, inputs, offset = [], [], 0
     for text in TEXTS:
         ids = tokenizer.encode(text).ids

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "core/json.h"
-#include "native/support/files.h"
+#include "native/support/goldens.h"
 #include "native/support/transformers.h"
 
 namespace wattn {
@@ -16,9 +16,11 @@ namespace {
 using test::golden;
 using test::read_file;
 using test::read_floats;
+using test::read_json;
 using test::run;
+using test::to_ids;
 
-const std::string kFolder = "architectures/";
+const std::string kFolder = "architectures/", kLong = "long/encoders/";
 
 struct Seen : Taps {
   std::map<std::string, std::vector<float>> tensors;
@@ -28,23 +30,15 @@ struct Seen : Taps {
   }
 };
 
-Json read_json(const std::string& path) { return std::move(Json::parse(read_file(golden(path)), path)).value(); }
-
-std::vector<std::string> cases() {
-  const Json list = read_json(kFolder + "cases.json");
-  std::vector<std::string> out;
-  for (std::size_t i = 0; i < list.root().size(); ++i) out.emplace_back(list.root()[i].as_string().value());
+// The paths of the cases in folder.
+std::vector<std::string> cases(const std::string& folder = kFolder) {
+  std::vector<std::string> out = test::case_names(folder);
+  for (std::string& name : out) name = folder + name;
   return out;
 }
 
 Result<Transformer> load(const std::string& name, const Kernels& kernels, WeightType type = WeightType::kF32) {
-  return test::load_transformer(golden(kFolder + name + "/"), kernels, type);
-}
-
-std::vector<std::int32_t> to_ints(JsonRef array) {
-  std::vector<std::int32_t> out;
-  for (std::size_t i = 0; i < array.size(); ++i) out.push_back(static_cast<std::int32_t>(array[i].as_int().value()));
-  return out;
+  return test::load_transformer(golden(name + "/"), kernels, type);
 }
 
 // What the goldens call the taps.
@@ -66,59 +60,45 @@ std::map<std::string, std::vector<float>> named_as_torch(const Transformer& enco
   return out;
 }
 
-double worst_difference(JsonRef tensor, const std::vector<float>& all, const std::vector<float>& got) {
-  const auto offset = static_cast<std::size_t>(tensor["offset"].as_int().value());
-  double worst = 0;
-  for (std::size_t i = 0; i < got.size(); ++i) worst = std::max<double>(worst, std::abs(got[i] - all[offset + i]));
-  return worst;
+void add_input(JsonRef input, const Transformer& encoder, Batch& batch) {
+  std::vector<std::int32_t> types = to_ids(input["token_type_ids"]);
+  if (encoder.config().type_vocab_size == 1) std::fill(types.begin(), types.end(), 0);
+  batch.add_sequence(to_ids(input["input_ids"]), types);
 }
 
-// The factor is bert_test.cpp's. f32_diff is one draw of the rounding; the worst of a case's tensors of a kind stands for all.
-double bound(JsonRef inputs, const std::string& name) {
-  const std::string kind = name.substr(0, name.find('.'));
-  double torch = 0;
-  double largest = 0;
+// The factor is bert_test.cpp's.
+void expect_torchs_tensors(const std::string& name, const Kernels& kernels) {
+  SCOPED_TRACE(name + ", " + kernels.name);
+  const auto encoder = load(name, kernels);
+  ASSERT_TRUE(encoder.ok()) << encoder.error().message;
+  const Json expected = read_json(name + "/expected.json");
+  const std::vector<float> all = read_floats(golden(name + "/expected.f32"));
+  const JsonRef inputs = expected.root()["inputs"];
   for (std::size_t i = 0; i < inputs.size(); ++i) {
-    for (const auto& [other, tensor] : inputs[i]["tensors"].members()) {
-      if (!other.starts_with(kind)) continue;
-      torch = std::max(torch, tensor["f32_diff"].as_number().value());
-      largest = std::max(largest, tensor["max_abs"].as_number().value());
+    Batch batch;
+    add_input(inputs[i], encoder.value(), batch);
+    ASSERT_TRUE(encoder.value().check(batch).ok());
+    Seen seen;
+    ThreadTeam alone;
+    const std::vector<float> hidden = run(encoder.value(), alone, batch, &seen);
+    const auto got = named_as_torch(encoder.value(), batch, hidden, seen);
+    const JsonRef tensors = inputs[i]["tensors"];
+    if (name.starts_with(kFolder)) {
+      EXPECT_EQ(got.size(), tensors.size());
+    }
+    for (const auto& [tensor, about] : tensors.members()) {
+      const auto at = got.find(std::string(tensor));
+      ASSERT_NE(at, got.end()) << tensor;
+      test::expect_near(at->second, about, all, test::bound_of_case(inputs, tensor),
+                        "input " + std::to_string(i) + ", " + std::string(tensor));
     }
   }
-  return 4 * std::max(torch, largest * 0x1p-23);
 }
 
 TEST(Architectures, EveryTensorIsTorchs) {
-  for (const std::string& name : cases()) {
-    const Json expected = read_json(kFolder + name + "/expected.json");
-    const std::vector<float> all = read_floats(golden(kFolder + name + "/expected.f32"));
-    for (const Kernels* kernels : kernel_variants()) {
-      SCOPED_TRACE(name + ", " + kernels->name);
-      const auto encoder = load(name, *kernels);
-      ASSERT_TRUE(encoder.ok()) << encoder.error().message;
-      for (std::size_t i = 0; i < expected.root()["inputs"].size(); ++i) {
-        const JsonRef input = expected.root()["inputs"][i];
-        Batch batch;
-        batch.add_sequence(to_ints(input["input_ids"]), to_ints(input["token_type_ids"]));
-        if (encoder.value().config().type_vocab_size == 1) std::fill(batch.token_type_ids.begin(), batch.token_type_ids.end(), 0);
-        ASSERT_TRUE(encoder.value().check(batch).ok());
-        Seen seen;
-        ThreadTeam alone;
-        const std::vector<float> hidden = run(encoder.value(), alone, batch, &seen);
-        const auto got = named_as_torch(encoder.value(), batch, hidden, seen);
-        const JsonRef tensors = input["tensors"];
-        EXPECT_EQ(got.size(), tensors.size());
-        for (const auto& [tensor, about] : tensors.members()) {
-          const auto at = got.find(std::string(tensor));
-          ASSERT_NE(at, got.end()) << tensor;
-          std::size_t count = 1;
-          for (std::size_t d = 0; d < about["shape"].size(); ++d)
-            count *= static_cast<std::size_t>(about["shape"][d].as_int().value());
-          ASSERT_EQ(at->second.size(), count) << tensor;
-          EXPECT_LE(worst_difference(about, all, at->second), bound(expected.root()["inputs"], std::string(tensor)))
-              << "input " << i << ", " << tensor;
-        }
-      }
+  for (const std::string& folder : {kFolder, kLong}) {
+    for (const std::string& name : cases(folder)) {
+      for (const Kernels* kernels : kernel_variants()) expect_torchs_tensors(name, *kernels);
     }
   }
 }
@@ -154,6 +134,26 @@ TEST(Architectures, ASequenceInABatchHasTheBitsItHasAlone) {
         EXPECT_EQ(std::memcmp(one.data(), in_batch, one.size() * sizeof(float)), 0)
             << name << ", type " << static_cast<int>(type) << ", sequence " << i;
       }
+    }
+  }
+}
+
+// Lengths on both sides of a block of queries, and past two blocks. Attention is f32 whatever the weights are.
+TEST(Architectures, LongAndShortInABatchHaveTheBitsOfEachAlone) {
+  ThreadTeam team;
+  for (const std::string& name : cases(kLong)) {
+    const Json expected = read_json(name + "/expected.json");
+    const JsonRef inputs = expected.root()["inputs"];
+    const Transformer encoder = std::move(load(name, exact_kernels())).value();
+    Batch together;
+    for (std::size_t i = 0; i < inputs.size(); ++i) add_input(inputs[i], encoder, together);
+    const std::vector<float> all = run(encoder, team, together);
+    for (std::size_t i = 0; i < inputs.size(); ++i) {
+      Batch alone;
+      add_input(inputs[i], encoder, alone);
+      const std::vector<float> one = run(encoder, team, alone);
+      const float* in_batch = all.data() + together.seq_start[i] * encoder.config().hidden_size;
+      EXPECT_EQ(std::memcmp(one.data(), in_batch, one.size() * sizeof(float)), 0) << name << ", " << alone.tokens() << " tokens";
     }
   }
 }

@@ -9,12 +9,13 @@
 namespace wattn {
 namespace {
 
-TEST(Rotary, HoldsTheTurnsOfEachPosition) {
+TEST(Rotary, HoldsTheRotationsOfEachPosition) {
   constexpr std::int64_t kPositions = 300, kHeadDim = 10;
   Arena arena = Arena::with_zeros(1 << 20, "test").value();
   for (const double ntk : {1.0, 2.0}) {
     arena.reset();
-    const Rotary rotary = take_rotary(arena, kPositions, kHeadDim, 10000, ntk);
+    const RopeScaling scaling{.type = ntk == 1 ? RopeScaling::Type::kDefault : RopeScaling::Type::kNtk, .factor = ntk};
+    const Rotary rotary = take_rotary(arena, kPositions, kHeadDim, scaling);
     for (std::int64_t p = 0; p < kPositions; ++p) {
       for (std::int64_t j = 0; j < kHeadDim / 2; ++j) {
         const double exponent = 2.0 * double(j) / double(kHeadDim);

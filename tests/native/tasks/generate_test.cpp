@@ -23,11 +23,11 @@ using test::read_floats;
 using test::read_json;
 using test::to_ids;
 
-const std::string kFolder = "decoders/";
+const std::string kFolder = "decoders/", kLong = "long/decoders/";
 
-std::unique_ptr<Model> load(const std::string& name, LoadOptions options = {}) {
+std::unique_ptr<Model> load(const std::string& name, LoadOptions options = {}, const std::string& folder = kFolder) {
   options.head = HeadKind::kCausalLm;
-  auto loaded = load_model(golden(kFolder + name), options);
+  auto loaded = load_model(golden(folder + name), options);
   EXPECT_TRUE(loaded.ok()) << loaded.error().message;
   return loaded.ok() ? std::move(loaded).value() : nullptr;
 }
@@ -47,41 +47,71 @@ ForwardOutputs look(Model& model, const Ids& ids, const ForwardRequest& request 
   return result.ok() ? std::move(result).value() : ForwardOutputs();
 }
 
+// check(folder, name, its model, expected.json) of every decoder, the long ones too.
+template <class Check>
+void for_each_case(const Check& check) {
+  for (const std::string& folder : {kFolder, kLong}) {
+    for (const std::string& name : test::case_names(folder)) {
+      SCOPED_TRACE(folder + name);
+      const auto model = load(name, {}, folder);
+      ASSERT_TRUE(model);
+      check(folder + name, *model, read_json(folder + name + "/expected.json").root());
+    }
+  }
+}
+
 TEST(CausalForward, EveryTensorIsTorchs) {
-  for (const std::string& name : test::case_names(kFolder)) {
-    const auto model = load(name);
-    ASSERT_TRUE(model);
-    const Json expected = read_json(kFolder + name + "/expected.json");
-    const std::vector<float> all = read_floats(golden(kFolder + name + "/expected.f32"));
-    for (std::size_t i = 0; i < expected.root()["inputs"].size(); ++i) {
-      const JsonRef input = expected.root()["inputs"][i];
-      const auto result = look(*model, to_ids(input["input_ids"]), {.output_hidden_states = true, .output_attentions = true});
+  for_each_case([](const std::string& path, Model& model, JsonRef expected) {
+    const std::vector<float> all = read_floats(golden(path + "/expected.f32"));
+    for (std::size_t i = 0; i < expected["inputs"].size(); ++i) {
+      const JsonRef input = expected["inputs"][i];
+      const auto result = look(model, to_ids(input["input_ids"]), {.output_hidden_states = true, .output_attentions = true});
       std::map<std::string, std::vector<float>> got{{"logits", result.logits}};
       for (std::size_t l = 0; l < result.hidden_states.size(); ++l)
         got["hidden_states." + std::to_string(l)] = result.hidden_states[l];
       for (std::size_t l = 0; l < result.attentions.size(); ++l) got["attentions." + std::to_string(l)] = result.attentions[l];
       for (const auto& [tensor, about] : input["tensors"].members()) {
         const auto at = got.find(std::string(tensor));
-        ASSERT_NE(at, got.end()) << name << " " << tensor;
-        test::expect_near(at->second, about, all, test::bound(input["tensors"], tensor), name + ", " + std::string(tensor));
+        ASSERT_NE(at, got.end()) << tensor;
+        test::expect_near(at->second, about, all, test::bound_of_case(expected["inputs"], tensor), std::string(tensor));
       }
-      EXPECT_EQ(got.size(), input["tensors"].size());
+      if (path.starts_with(kFolder)) {
+        EXPECT_EQ(got.size(), input["tensors"].size());
+      }
     }
-  }
+  });
 }
 
 TEST(Generate, MakesTheTokensOfTransformers) {
-  for (const std::string& name : test::case_names(kFolder)) {
-    const auto model = load(name);
-    ASSERT_TRUE(model);
-    const Json expected = read_json(kFolder + name + "/expected.json");
-    for (std::size_t i = 0; i < expected.root()["searches"].size(); ++i) {
-      const JsonRef row = expected.root()["searches"][i];
-      SCOPED_TRACE(name + ": " + row["options"].to_text());
-      const auto made = generate(*model, {to_ids(row["input_ids"])}, to_request(row["options"], 24));
+  for_each_case([](const std::string&, Model& model, JsonRef expected) {
+    for (std::size_t i = 0; i < expected["searches"].size(); ++i) {
+      const JsonRef row = expected["searches"][i];
+      SCOPED_TRACE(row["options"].to_text());
+      const std::int64_t new_tokens = row["max_new_tokens"].as_int_or(24).value();
+      const auto made = generate(model, {to_ids(row["input_ids"])}, to_request(row["options"], new_tokens));
       ASSERT_EQ(made.size(), 1U);
       ASSERT_EQ(made[0].size(), row["tokens"].size());
       for (std::size_t j = 0; j < made[0].size(); ++j) EXPECT_EQ(made[0][j].tokens, to_ids(row["tokens"][j]));
+    }
+  });
+}
+
+// Prompts on both sides of a block of queries, and past two blocks. Scores tell every bit of the logits.
+TEST(Generate, LongAndShortPromptsGiveWhatEachGivesAlone) {
+  GenerateRequest request;
+  request.max_new_tokens = request.options.num_beams = 2;
+  for (const std::string& name : test::case_names(kLong)) {
+    const auto model = load(name, {}, kLong);
+    ASSERT_TRUE(model);
+    const Json expected = read_json(kLong + name + "/expected.json");
+    std::vector<Ids> prompts;
+    for (std::size_t i = 0; i < expected.root()["inputs"].size(); ++i)
+      prompts.push_back(to_ids(expected.root()["inputs"][i]["input_ids"]));
+    const auto together = generate(*model, prompts, request);
+    for (std::size_t i = 0; i < prompts.size(); ++i) {
+      const auto alone = generate(*model, {prompts[i]}, request);
+      EXPECT_EQ(together[i][0].tokens, alone[0][0].tokens) << name << ", " << prompts[i].size();
+      EXPECT_EQ(together[i][0].score, alone[0][0].score) << name << ", " << prompts[i].size();
     }
   }
 }
@@ -96,35 +126,43 @@ TEST(CausalForward, GgufGivesTheBitsOfSafetensors) {
   }
 }
 
+void expect_steps_have_the_bits_of_the_whole(const std::string& folder, const std::string& name, std::size_t input,
+                                             std::initializer_list<WeightType> types) {
+  const Ids ids = to_ids(read_json(folder + name + "/expected.json").root()["inputs"][input]["input_ids"]);
+  for (const WeightType type : types) {
+    const auto model = load(name, {.dtype = type}, folder);
+    ASSERT_TRUE(model);
+    const auto whole = look(*model, ids);
+    const std::int64_t vocab = model->generator().config().vocab_size;
+    const std::int64_t hidden = model->generator().config().hidden_size;
+    // Token by token in slot 1, beside another sequence that is read in pieces in slot 0.
+    ASSERT_TRUE(model->slots().reserve({.slots = 2, .length = static_cast<std::int64_t>(ids.size())}).ok());
+    Batch batch;
+    const std::span<const std::int32_t> all(ids);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      batch.clear();
+      if (i % 3 == 0 && i + 3 <= ids.size()) batch.add_to_slot(0, static_cast<std::int32_t>(i), all.subspan(i, 3));
+      batch.add_to_slot(1, static_cast<std::int32_t>(i), all.subspan(i, 1));
+      const auto out = model->slots().run(batch, nullptr);
+      ASSERT_TRUE(out.ok());
+      const std::int64_t row = batch.tokens() - 1;
+      const std::vector<float> last(out.value() + row * hidden, out.value() + (row + 1) * hidden);
+      const float* expected = whole.last_hidden_state.data() + static_cast<std::int64_t>(i) * hidden;
+      ASSERT_EQ(last, std::vector<float>(expected, expected + hidden)) << name << ", token " << i;
+      const float* logits = model->slots().logits(out.value(), {&row, 1});
+      const float* expected_logits = whole.logits.data() + static_cast<std::int64_t>(i) * vocab;
+      ASSERT_EQ(std::vector<float>(logits, logits + vocab), std::vector<float>(expected_logits, expected_logits + vocab));
+    }
+  }
+}
+
 TEST(Generate, StepsPiecesAndCompanyChangeNoBit) {
   for (const std::string& name : test::case_names(kFolder)) {
-    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4}) {
-      const auto model = load(name, {.dtype = type});
-      ASSERT_TRUE(model);
-      const Ids ids = to_ids(read_json(kFolder + name + "/expected.json").root()["inputs"][1]["input_ids"]);
-      const auto whole = look(*model, ids);
-      const std::int64_t vocab = model->generator().config().vocab_size;
-      const std::int64_t hidden = model->generator().config().hidden_size;
-      // Token by token in slot 1, beside another sequence that is read in pieces in slot 0.
-      Slots& slots = model->slots();
-      ASSERT_TRUE(slots.reserve({.slots = 2, .length = 96}).ok());
-      Batch batch;
-      const std::span<const std::int32_t> all(ids);
-      for (std::size_t i = 0; i < ids.size(); ++i) {
-        batch.clear();
-        if (i % 3 == 0 && i + 3 <= ids.size()) batch.add_to_slot(0, static_cast<std::int32_t>(i), all.subspan(i, 3));
-        batch.add_to_slot(1, static_cast<std::int32_t>(i), all.subspan(i, 1));
-        const auto out = slots.run(batch, nullptr);
-        ASSERT_TRUE(out.ok());
-        const std::int64_t row = batch.tokens() - 1;
-        const std::vector<float> last(out.value() + row * hidden, out.value() + (row + 1) * hidden);
-        const float* expected = whole.last_hidden_state.data() + static_cast<std::int64_t>(i) * hidden;
-        ASSERT_EQ(last, std::vector<float>(expected, expected + hidden)) << name << ", token " << i;
-        const float* logits = slots.logits(out.value(), {&row, 1});
-        const float* expected_logits = whole.logits.data() + static_cast<std::int64_t>(i) * vocab;
-        ASSERT_EQ(std::vector<float>(logits, logits + vocab), std::vector<float>(expected_logits, expected_logits + vocab));
-      }
-    }
+    expect_steps_have_the_bits_of_the_whole(kFolder, name, 1,
+                                            {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4});
+  }
+  for (const std::string& name : test::case_names(kLong)) {
+    expect_steps_have_the_bits_of_the_whole(kLong, name, 0, {WeightType::kF32});
   }
 }
 
