@@ -16,6 +16,7 @@ namespace wattn {
   ARCH(kDebertaV2)        \
   ARCH(kDistilBert)       \
   ARCH(kElectra)          \
+  ARCH(kEuroBert)         \
   ARCH(kGpt2)             \
   ARCH(kGte)              \
   ARCH(kLlama)            \
