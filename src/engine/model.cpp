@@ -72,8 +72,7 @@ Result<void> Model::run_head(const float* rows, std::int64_t count, std::vector<
   }
   logits.resize(begin + more);
   const ThreadTeam::Awake awake(team_);
-  head_->run({kernels(), team_}, transformer_.word_embeddings(), rows, count, logits.data() + begin);
-  return {};
+  return head_->run({kernels(), team_}, transformer_.word_embeddings(), rows, count, logits.data() + begin);
 }
 
 }  // namespace wattn

@@ -117,6 +117,7 @@ Result<Head> make_head(HeadKind kind, const HeadLayers& layers, JsonRef config, 
   if (kind == HeadKind::kMaskedLm) {
     shape.width = stack.embedding_width();
     shape.labels = stack.vocab_size;
+    shape.type = model.transformer().weight_type();
   } else if (kind != HeadKind::kAnswer) {
     const auto labels = Head::num_labels(config);
     if (!labels.ok()) return labels.error();

@@ -151,7 +151,7 @@ void read_local_layers(Fields& config, const std::function<bool(std::int64_t)>& 
 
 void read_sliding_window(Fields& config, bool used, std::int64_t first_layer, TransformerConfig& out) {
   if (!used || !config.has("sliding_window")) return;
-  out.local_window = config.size("sliding_window", std::int64_t{1} << 30) - 1;
+  out.local_window = config.size("sliding_window", std::int64_t{1} << 30) - (out.causal ? 1 : 0);
   read_local_layers(config, [&](std::int64_t layer) { return layer >= first_layer; }, out);
 }
 

@@ -51,7 +51,8 @@ RopeScaling read_rope(Fields& config, double theta);
 
 // Which layers attend to a window only: those that layer_types names, else those that is_local names.
 void read_local_layers(Fields& config, const std::function<bool(std::int64_t layer)>& is_local, TransformerConfig& out);
-// sliding_window, which counts the token itself, where it is used: of the layers that layer_types names, else from first_layer on.
+// sliding_window where it is used: of the layers that layer_types names, else from first_layer on. It counts the token itself where
+// out.causal says so, else not.
 void read_sliding_window(Fields& config, bool used, std::int64_t first_layer, TransformerConfig& out);
 
 }  // namespace wattn

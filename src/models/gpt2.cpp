@@ -22,7 +22,7 @@ void parse_config(Fields& config, ModelConfig& out) {
   decoder.intermediate_size = config.size_or("n_inner", kMostFfn, 4 * decoder.hidden_size);
   read_epsilon(config, "layer_norm_epsilon", 1e-5, decoder);
   decoder.hidden_act = read_activation(config, "activation_function");
-  decoder.causal = true;
+  decoder.causal = config.boolean_or("is_causal", true);
   decoder.norm_placement = NormPlacement::kPre;
   decoder.embeddings_norm = false;
   decoder.lm_head = true;

@@ -106,13 +106,15 @@ Result<HeadLayers> Head::find_layers(HeadKind kind, const Heads& heads, JsonRef 
     config.expect("tie_word_embeddings", true);
     config.expect("decoder_bias", true);
   }
+  if (layers.tied_by_config) layers.tied = config.boolean_or("tie_word_embeddings", false);
   if (layers.activation_key && config.has(layers.activation_key)) {
     layers.activation = read_activation(config, layers.activation_key);
   }
   if (layers.dense_bias_key) layers.dense_bias = config.boolean_or(layers.dense_bias_key, layers.dense_bias);
   if (layers.norm_bias_key) layers.norm_bias = config.boolean_or(layers.norm_bias_key, layers.norm_bias);
   if (layers.pooling_key && config.has(layers.pooling_key)) {
-    constexpr std::pair<std::string_view, HeadInput> kInputs[] = {{"cls", HeadInput::kFirst}, {"mean", HeadInput::kMean}};
+    constexpr std::pair<std::string_view, HeadInput> kInputs[] = {
+        {"cls", HeadInput::kFirst}, {"bos", HeadInput::kFirst}, {"mean", HeadInput::kMean}, {"late", HeadInput::kEach}};
     layers.input = config.choice(layers.pooling_key, kInputs);
   }
   if (!config.ok()) return config.error();
@@ -152,7 +154,7 @@ void Head::take_weights(Arena& arena, const Kernels& kernels) {
   if (layers_.tied) {
     bias_ = arena.take<float>(shape_.labels);
   } else {
-    output_ = take_linear(arena, kernels, WeightType::kF32, width, shape_.labels, layers_.output_bias);
+    output_ = take_linear(arena, kernels, at_least_q8(shape_.type), width, shape_.labels, layers_.output_bias);
   }
 }
 
@@ -163,15 +165,15 @@ std::vector<WeightSlot> Head::weight_slots() const {
     slots.push_back(vector_slot(std::string(layers_.norm) + ".weight", norm_.gamma, norm_.hidden));
     if (layers_.norm_bias) slots.push_back(vector_slot(std::string(layers_.norm) + ".bias", norm_.beta, norm_.hidden));
   }
-  if (layers_.tied) {
-    slots.push_back(vector_slot(layers_.output, bias_, shape_.labels));
-  } else {
+  if (!layers_.tied) {
     add_linear(slots, layers_.output, output_);
+  } else if (layers_.output_bias) {
+    slots.push_back(vector_slot(layers_.output, bias_, shape_.labels));
   }
   return slots;
 }
 
-void Head::run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const {
+Result<void> Head::run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const {
   std::vector<float> inner;
   if (layers_.dense) {
     inner.resize(static_cast<std::size_t>(count * dense_.out));
@@ -181,9 +183,15 @@ void Head::run(const Compute& compute, const Embedding& words, const float* rows
   }
   if (layers_.tied) {
     tied_logits(compute, words, bias_, rows, count, logits);
-  } else {
-    linear(compute, output_, rows, count, Activation::kNone, {}, logits);
+    return {};
   }
+  const auto take = [&](Arena& arena) { return take_linear_scratch(arena, at_least_q8(shape_.type), count, output_.in, 1); };
+  Arena measure;
+  take(measure);
+  auto arena = Arena::with_bytes(measure.used(), "activations of the head");
+  if (!arena.ok()) return arena.error();
+  linear(compute, output_, rows, count, Activation::kNone, take(arena.value()), logits);
+  return {};
 }
 
 }  // namespace wattn

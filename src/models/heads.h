@@ -30,6 +30,7 @@ enum class HeadKind : std::uint8_t {
 enum class HeadInput : std::uint8_t {
   kFirst,  // its first token
   kMean,   // the mean of its tokens
+  kEach,   // each of its tokens; the logits are averaged
   kLast,   // its last token
   kEos,    // the decoder's state at the last eos_token_id, the decoder having read the text shifted right (BART)
 };
@@ -42,10 +43,11 @@ struct HeadLayers {
   const char* dense_bias_key = nullptr;       // of config.json, in place of dense_bias where it is present
   const char* norm = nullptr;                 // LayerNorm after that; null: none
   const char* norm_bias_key = nullptr;        // the same of norm_bias
-  const char* pooling_key = nullptr;          // of config.json, in place of input where it is present: "cls" or "mean"
-  const char* output = nullptr;               // null: the architecture has no such head here
+  const char* pooling_key = nullptr;  // of config.json, in place of input where it is present: "cls", "bos", "mean" or "late"
+  const char* output = nullptr;       // null: the architecture has no such head here
   // The output is [vocab, hidden] times the word embeddings; output names its bias alone, in full.
   bool tied = false;
+  bool tied_by_config = false;  // it is so where config.json says tie_word_embeddings; else output is a matrix of its own
 
   bool dense_bias = true;
   bool norm_bias = true;
@@ -64,6 +66,7 @@ struct HeadShape {
   std::int64_t width = 0;   // of the dense layer: hidden, or the word embeddings' width for a tied output
   std::int64_t labels = 0;  // logits a row
   float norm_eps = 0.0f;
+  WeightType type = WeightType::kF32;  // of the output, at least 8 bits; all else is f32
 };
 
 class Head {
@@ -87,7 +90,7 @@ class Head {
 
   // rows: [count, hidden] of the model's output; logits: [count, labels]. words: the model's word embeddings, from which a tied
   // output is computed.
-  void run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const;
+  Result<void> run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const;
 
  private:
   void take_weights(Arena& arena, const Kernels& kernels);

@@ -17,7 +17,7 @@ void parse_llama(Fields& config, TransformerConfig& out) {
   out.hidden_act = read_activation(config, "hidden_act");
   out.rope = read_rope(config, 10000);
   out.tie_word_embeddings = config.boolean_or("tie_word_embeddings", false);
-  out.causal = true;
+  out.causal = config.boolean_or("is_causal", true);
   out.norm = NormKind::kRms;
   out.norm_placement = NormPlacement::kPre;
   out.embeddings_norm = false;

@@ -1,40 +1,46 @@
-// The architectures there are. Adding one: its file, a declaration and a line here.
+// The architectures there are. Adding one: its file and a line here.
 #include <algorithm>
 
 #include "models/arch.h"
 
 namespace wattn {
 
-extern const Arch kAlbert;
-extern const Arch kBart;
-extern const Arch kBert;
-extern const Arch kCamembert;
-extern const Arch kDebertaV2;
-extern const Arch kDistilBert;
-extern const Arch kElectra;
-extern const Arch kGpt2;
-extern const Arch kGte;
-extern const Arch kJinaBert;
-extern const Arch kJinaBertInTwo;
-extern const Arch kLlama;
-extern const Arch kMarian;
-extern const Arch kMistral;
-extern const Arch kModernBert;
-extern const Arch kMpnet;
-extern const Arch kNewGte;
-extern const Arch kNomicBert;
-extern const Arch kQwen2;
-extern const Arch kQwen3;
-extern const Arch kRoberta;
-extern const Arch kT5;
-extern const Arch kXlmRoberta;
+// Of several with one model_type, those with only_key first.
+#define WATTN_ARCHS(ARCH) \
+  ARCH(kAlbert)           \
+  ARCH(kBart)             \
+  ARCH(kJinaBert)         \
+  ARCH(kJinaBertInTwo)    \
+  ARCH(kBert)             \
+  ARCH(kCamembert)        \
+  ARCH(kDebertaV2)        \
+  ARCH(kDistilBert)       \
+  ARCH(kElectra)          \
+  ARCH(kEuroBert)         \
+  ARCH(kGpt2)             \
+  ARCH(kGte)              \
+  ARCH(kLlama)            \
+  ARCH(kMarian)           \
+  ARCH(kMistral)          \
+  ARCH(kModernBert)       \
+  ARCH(kMpnet)            \
+  ARCH(kNewGte)           \
+  ARCH(kNomicBert)        \
+  ARCH(kQwen2)            \
+  ARCH(kQwen3)            \
+  ARCH(kRoberta)          \
+  ARCH(kT5)               \
+  ARCH(kXlmRoberta)
+
+#define WATTN_DECLARE(name) extern const Arch name;
+WATTN_ARCHS(WATTN_DECLARE)
+#undef WATTN_DECLARE
 
 namespace {
 
-const Arch* const kArchs[] = {&kAlbert,     &kBart,      &kJinaBert, &kJinaBertInTwo, &kBert,  &kCamembert, &kDebertaV2,
-                              &kDistilBert, &kElectra,   &kGpt2,     &kGte,           &kLlama, &kMarian,    &kMistral,
-                              &kModernBert, &kMpnet,     &kNewGte,   &kNomicBert,     &kQwen2, &kQwen3,     &kRoberta,
-                              &kT5,         &kXlmRoberta};
+#define WATTN_ADDRESS(name) &name,
+const Arch* const kArchs[] = {WATTN_ARCHS(WATTN_ADDRESS)};
+#undef WATTN_ADDRESS
 
 // The first whose name is `name` and that may be meant; else "one of" and all names, for a message.
 template <class Name, class Accept>
@@ -53,19 +59,16 @@ std::string without_gguf(std::span<const GgufName> rows, std::string_view name) 
   const std::size_t dot = std::min(name.rfind('.'), name.size());
   const std::string_view stem = name.substr(0, dot), ending = name.substr(dot);
   for (const GgufName& row : rows) {
-    const std::string_view pattern = row.gguf, canonical = row.canonical;
-    const std::size_t hole = std::min(pattern.find("{}"), pattern.size());
-    const std::string_view before = pattern.substr(0, hole);
-    const std::string_view after = hole < pattern.size() ? pattern.substr(hole + 2) : "";
-    if (hole == pattern.size() && stem == pattern) return std::string(canonical) + std::string(ending);
-    if (hole == pattern.size() || stem.size() <= before.size() + after.size() || !stem.starts_with(before) ||
-        !stem.ends_with(after)) {
-      continue;
-    }
-    const std::string_view layer = stem.substr(before.size(), stem.size() - before.size() - after.size());
+    const std::string_view pattern = row.gguf;
+    std::string out(row.canonical);
+    const std::size_t hole = pattern.find("{}");
+    if (stem == pattern && hole == std::string_view::npos) return out.append(ending);
+    if (hole == std::string_view::npos || stem.size() + 2 <= pattern.size()) continue;
+    const std::string_view before = pattern.substr(0, hole), after = pattern.substr(hole + 2);
+    if (!stem.starts_with(before) || !stem.ends_with(after)) continue;
+    const std::string_view layer = stem.substr(hole, stem.size() + 2 - pattern.size());
     if (layer.find_first_not_of("0123456789") != std::string_view::npos) continue;
-    std::string out(canonical);
-    return out.replace(out.find("{}"), 2, layer) + std::string(ending);
+    return out.replace(out.find("{}"), 2, layer).append(ending);
   }
   return std::string(name);
 }

@@ -4,7 +4,7 @@
 #include <span>
 #include <string_view>
 
-#include "tasks/head_rows.h"
+#include "tasks/head_logits.h"
 
 namespace wattn {
 namespace {
@@ -65,15 +65,12 @@ Result<void> lens_of_masked_lm(Model& model, const std::vector<float>& states, s
 
 // A sequence without tokens, which a sequence head cannot read, has logits 0.
 Result<void> packed_logits(Model& model, const Batch& batch, const float* hidden, std::vector<float>& logits) {
-  const HeadRows rows = head_rows(model, batch, hidden);
-  const auto width = static_cast<std::size_t>(model.transformer().config().hidden_size);
-  if (auto ran = model.run_head(rows.states.data(), static_cast<std::int64_t>(rows.states.size() / width), logits); !ran.ok()) {
-    return ran;
-  }
+  std::vector<std::int32_t> counts;
+  if (auto ran = add_head_logits(model, batch, hidden, {}, {logits, counts}); !ran.ok()) return ran;
   const auto labels = static_cast<std::ptrdiff_t>(model.head()->labels());
-  for (std::size_t i = 0; model.head_kind() == HeadKind::kSequence && i < rows.counts.size(); ++i) {
+  for (std::size_t i = 0; model.head_kind() == HeadKind::kSequence && i < counts.size(); ++i) {
     const auto at = logits.begin() + static_cast<std::ptrdiff_t>(i) * labels;
-    if (rows.counts[i] == 0) logits.insert(at, static_cast<std::size_t>(labels), 0.0f);
+    if (counts[i] == 0) logits.insert(at, static_cast<std::size_t>(labels), 0.0f);
   }
   return {};
 }

@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "tasks/forward.h"
-#include "tasks/head_rows.h"
+#include "tasks/head_logits.h"
 
 namespace wattn {
 namespace {
@@ -37,10 +37,7 @@ Result<void> run_batch(Model& model, const Batch& batch, std::optional<std::int3
   }
   const auto hidden = model.run(batch, nullptr);
   if (!hidden.ok()) return hidden.error();
-  const HeadRows rows = head_rows(model, batch, hidden.value(), at_id);
-  result.rows.insert(result.rows.end(), rows.counts.begin(), rows.counts.end());
-  const std::int64_t width = model.transformer().config().hidden_size;
-  return model.run_head(rows.states.data(), static_cast<std::int64_t>(rows.states.size()) / width, result.logits);
+  return add_head_logits(model, batch, hidden.value(), at_id, {result.logits, result.rows});
 }
 
 // The encoder reads the text, the decoder reads it shifted right by one.

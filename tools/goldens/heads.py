@@ -5,7 +5,7 @@ import shutil
 import numpy
 import torch
 import transformers
-from transformers.modeling_outputs import BaseModelOutputWithPooling
+from transformers.modeling_outputs import BaseModelOutputWithPoolingAndCrossAttentions
 
 from . import common
 
@@ -22,12 +22,18 @@ FAMILIES = {  # prefix of the class names -> config
 }
 # Later cases, so that the random numbers of the earlier ones stay: family, config, kind.
 ROPED = {**SMALL, "pad_token_id": 0, "bos_token_id": 2, "eos_token_id": 3, "cls_token_id": 2, "sep_token_id": 3}
+CAUSAL = {**SMALL, "pad_token_id": 1, "bos_token_id": 2, "eos_token_id": 3}
 MORE = [("DebertaV2", FAMILIES["DebertaV2"], ["masked_lm"]),
         ("ModernBert", transformers.ModernBertConfig(**ROPED), ["sequence", "token", "answer", "masked_lm"]),
         ("ModernBert", transformers.ModernBertConfig(**ROPED, classifier_pooling="mean", classifier_bias=True, norm_bias=True,
                                                      classifier_activation="silu"), ["sequence"]),
         ("NomicBert", transformers.NomicBertConfig(**SMALL), ["sequence", "token", "masked_lm"]),
-        ("Gte", transformers.GteConfig(**SMALL), ["sequence", "token", "masked_lm"])]
+        ("Gte", transformers.GteConfig(**SMALL), ["sequence", "token", "masked_lm"]),
+        ("Llama", transformers.LlamaConfig(**CAUSAL), ["sequence", "token", "answer"]),
+        ("GPT2", transformers.GPT2Config(vocab_size=VOCAB, n_embd=HIDDEN, n_layer=1, n_head=2, n_positions=16, pad_token_id=1, bos_token_id=2, eos_token_id=3), ["sequence", "token", "answer"]),
+        *[("EuroBert", transformers.EuroBertConfig(**SMALL, classifier_pooling=pooling, pad_token_id=1), ["sequence"]) for pooling in ("late", "bos", "mean")],
+        ("EuroBert", transformers.EuroBertConfig(**CAUSAL), ["token", "masked_lm"]),
+        ("EuroBert", transformers.EuroBertConfig(**CAUSAL, tie_word_embeddings=True), ["masked_lm"])]
 KINDS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "answer": "ForQuestionAnswering", "masked_lm": "ForMaskedLM"}
 
 
@@ -42,10 +48,11 @@ def make_case(family, config, kind, rng):
     base = model.base_model
     head = {}
     with torch.no_grad():
+        own_output = family == "EuroBert" and not config.tie_word_embeddings
         for key, value in sorted(model.state_dict().items()):
             short = key.removeprefix(f"{model.base_model_prefix}.")
             own_bias = family in ("ModernBert", "Gte") and key.endswith("decoder.bias")
-            if short != key and not short.startswith("pooler") or "decoder" in key and not own_bias or "position_ids" in key or "vocab_projector.weight" in key or "lm_head.weight" in key:
+            if short != key and not short.startswith("pooler") or "decoder" in key and not own_bias or "position_ids" in key or "vocab_projector.weight" in key or "lm_head.weight" in key and not own_output:
                 continue
             noise = rng.standard_normal(tuple(value.shape))
             value.copy_(torch.from_numpy((1 + 0.3 * noise if "orm.weight" in key else 0.6 * noise).astype(numpy.float32)))
@@ -59,7 +66,7 @@ def make_case(family, config, kind, rng):
         hidden = rows.to(dtype)[None]
         pooler = getattr(base, "pooler", None)
         pooled = None if pooler is None else pooler(hidden) if family != "Albert" else base.pooler_activation(base.pooler(hidden[:, 0]))
-        base.forward = lambda *_args, h=hidden, p=pooled, **_kwargs: BaseModelOutputWithPooling(last_hidden_state=h, pooler_output=p)
+        base.forward = lambda *_args, h=hidden, p=pooled, **_kwargs: BaseModelOutputWithPoolingAndCrossAttentions(last_hidden_state=h, pooler_output=p)
         with torch.no_grad():
             out = model(input_ids=torch.zeros((1, ROWS), dtype=torch.long), attention_mask=torch.ones((1, ROWS), dtype=torch.long))
         logits[dtype] = torch.stack([out.start_logits[0], out.end_logits[0]], -1) if kind == "answer" else out.logits[0]

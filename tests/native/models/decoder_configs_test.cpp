@@ -126,6 +126,15 @@ TEST(PublicDecoderConfigs, SayWhichLayersHaveAWindow) {
   }
 }
 
+// transformers then masks nothing, and a window has so many tokens to each side.
+TEST(PublicDecoderConfigs, MayReadBothWays) {
+  const auto mistral = parse(LIKE("mistral", R"(,"sliding_window":16,"is_causal":false)"));
+  ASSERT_TRUE(mistral.ok());
+  EXPECT_FALSE(mistral.value().transformer.causal);
+  EXPECT_EQ(mistral.value().transformer.local_window, 16);
+  EXPECT_FALSE(parse(GPT2(R"("activation_function":"gelu_new","is_causal":false)")).value().transformer.causal);
+}
+
 TEST(PublicDecoderConfigs, SayHowRotaryPositionsAreStretched) {
   const auto llama3 = parse(kSupported[2].config);
   EXPECT_EQ(llama3.value().transformer.rope.type, RopeScaling::Type::kLlama3);

@@ -1,0 +1,22 @@
+// The logits of a model's head over one batch.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "engine/model.h"
+
+namespace wattn {
+
+struct HeadLogits {
+  std::vector<float>& logits;         // [rows, labels]
+  std::vector<std::int32_t>& counts;  // [sequences] rows of each
+};
+
+// Appends the logits of one batch. hidden: [tokens, hidden] of it. A sequence head gives a row for each sequence that has a token,
+// others for every token, or for those of only_id.
+Result<void> add_head_logits(Model& model, const Batch& batch, const float* hidden, std::optional<std::int32_t> only_id,
+                             HeadLogits out);
+
+}  // namespace wattn
