@@ -4,6 +4,7 @@ import importlib.metadata
 import json
 import pathlib
 import platform
+import shutil
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 OUT = ROOT / "tests" / "goldens"
@@ -44,6 +45,14 @@ def write_json(path, value, depth=1):
         left, right = "{}" if isinstance(node, dict) else "[]"
         return left + "\n" + ",\n".join(inner + row for row in rows) + "\n" + pad + right
     write_bytes(path, (text(value, depth, "") + "\n").encode("ascii"))
+
+
+def empty_folder(part):
+    folder = OUT / part
+    if folder.exists():
+        shutil.rmtree(folder)
+    folder.mkdir(parents=True)
+    return folder
 
 
 def to_ranges(code_point_set):
