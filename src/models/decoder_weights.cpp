@@ -109,7 +109,7 @@ void Decoder::take_weights(Arena& arena, const Kernels& kernels) {
 void Decoder::take_position_weights(Arena& arena, WeightType type) {
   switch (config_.positions) {
     case TokenPlaces::kRotary:
-      rotary_ = take_scaled_rotary(arena, positions_, config_.head_dim, config_.rope);
+      rotary_ = take_rotary(arena, positions_, config_.head_dim, config_.rope);
       break;
     case TokenPlaces::kLearned:
     case TokenPlaces::kSinusoidal:

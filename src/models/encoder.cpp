@@ -166,7 +166,7 @@ void Encoder::attention(const Pass& pass, int index, const float* x, float* out)
   linear(compute, layer.qkv, x, tokens, Activation::kNone, work.linear, work.qkv);
   if (config_.distances == Distances::kRotary) {
     const Rotary& rotary = local ? local_rotary_ : rotary_;
-    rotate_queries_and_keys(compute, rotary, batch.position_ids, config_.num_attention_heads, work.qkv);
+    rotate_heads(compute, rotary, batch.position_ids, 2 * config_.num_attention_heads, 3 * inner, work.qkv);
   }
   tap.columns("attention.query", work.qkv, 3 * inner, 0, inner);
   tap.columns("attention.key", work.qkv, 3 * inner, inner, inner);

@@ -64,13 +64,16 @@ void Encoder::take_position_weights(Arena& arena) {
   if (config_.positions != Positions::kNone) position_embeddings_ = take_embedding(arena, finer, before + positions, width);
   if (config_.positions == Positions::kSinusoidal && !arena.measuring()) set_sinusoidal(position_embeddings_);
   if (config_.type_vocab_size > 0) token_type_embeddings_ = take_embedding(arena, finer, config_.type_vocab_size, width);
+  const auto rope_scaling = [&](double theta) {
+    return RopeScaling{.type = RopeScaling::Type::kNtk, .theta = theta, .factor = config_.rotary.ntk_factor};
+  };
   switch (config_.distances) {
     case Distances::kNone:
       break;
     case Distances::kRotary:
-      rotary_ = take_rotary(arena, positions, config_.head_dim(), config_.rotary.theta, config_.rotary.ntk_factor);
+      rotary_ = take_rotary(arena, positions, config_.head_dim(), rope_scaling(config_.rotary.theta));
       if (config_.local_layers.empty()) break;
-      local_rotary_ = take_rotary(arena, positions, config_.head_dim(), config_.rotary.local_theta, config_.rotary.ntk_factor);
+      local_rotary_ = take_rotary(arena, positions, config_.head_dim(), rope_scaling(config_.rotary.local_theta));
       break;
     case Distances::kAlibi:
       distance_bias_ = take_distance_bias(arena, heads, positions);

@@ -17,17 +17,13 @@ struct Rotary {
   float* sin = nullptr;
 };
 
-// theta: rope_theta. ntk_factor: theta is multiplied by it, and every frequency divided by its power 2 / head_dim
-// (the fixed NTK scaling of https://kexue.fm/archives/9706); 1 for none.
-// Frequencies and angles are rounded to f32 where PyTorch's are.
-Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, double theta, double ntk_factor);
-
-// How decoders stretch rotary positions beyond what they were trained on; names are config.json's.
+// Base of the frequencies, and how they are stretched beyond the positions of the training; names are config.json's.
 struct RopeScaling {
   enum class Type : std::uint8_t {
     kDefault,
     kLinear,  // every frequency divided by factor
-    kLlama3,  // slow frequencies divided by factor, fast ones as they are, between the two mixed
+    kNtk,     // theta multiplied by factor, every frequency divided by factor^(2 / head_dim): https://kexue.fm/archives/9706
+    kLlama3,  // slow frequencies divided by factor, fast ones unchanged, interpolated between
   };
   Type type = Type::kDefault;
   double theta = 10000;
@@ -36,16 +32,13 @@ struct RopeScaling {
   double high_freq_factor = 4;
   double original_max_position_embeddings = 8192;
 };
-Rotary take_scaled_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);
-// Divides every frequency by its factor, [head_dim / 2]: so llama.cpp keeps what Llama 3 scales. Factors that no model has make
-// NaN.
+// Frequencies and angles are rounded to f32 where PyTorch's are.
+Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);
+// Divides every frequency by its factor, [head_dim / 2]: llama.cpp's form of Llama 3's scaling. Factors outside of any model's
+// range give NaN.
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors);
 
-// Turns the queries and keys of qkv, [tokens, 3 * heads * head_dim], in place; position_ids: [tokens].
-void rotate_queries_and_keys(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,
-                             std::int64_t heads, float* qkv);
-
-// Turns the first heads heads of each row of x, rows stride apart.
+// Turns the first heads heads of each row of x, rows stride apart, in place. position_ids: [tokens].
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
                   std::int64_t stride, float* x);
 

@@ -14,7 +14,7 @@ TEST(Rotary, HoldsTheTurnsOfEachPosition) {
   Arena arena = Arena::with_zeros(1 << 20, "test").value();
   for (const double ntk : {1.0, 2.0}) {
     arena.reset();
-    const Rotary rotary = take_rotary(arena, kPositions, kHeadDim, 10000, ntk);
+    const Rotary rotary = take_rotary(arena, kPositions, kHeadDim, {.type = RopeScaling::Type::kNtk, .factor = ntk});
     for (std::int64_t p = 0; p < kPositions; ++p) {
       for (std::int64_t j = 0; j < kHeadDim / 2; ++j) {
         const double exponent = 2.0 * double(j) / double(kHeadDim);
