@@ -42,7 +42,7 @@ void Generator::take_room(Arena& arena, const Room& room) {
 std::uint64_t Generator::run_bytes(const Room& room) const {
   const DecoderConfig& config = decoder_.config();
   Arena arena;
-  const Cache cache = decoder_.take_cache(arena, room.places, room.length);
+  const KvCache cache = decoder_.take_cache(arena, room.places, room.length);
   arena.take<float>(token_budget() * config.hidden_size);
   arena.take<float>(room.places * config.hidden_size);
   arena.take<float>(room.places * config.vocab_size);
@@ -77,7 +77,7 @@ Result<const float*> Generator::read_source(std::int64_t place, std::span<const 
   Batch batch;
   batch.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
   if (auto e = encoder_->check(batch); !e.ok()) return e.error();
-  if (place < 0 || place >= memory_.cache.places || batch.tokens() > memory_.cache.length) {
+  if (place < 0 || place >= memory_.cache.slots || batch.tokens() > memory_.cache.length) {
     return input_error("source: expected at most " + std::to_string(memory_.cache.length) + " tokens, found " +
                        std::to_string(batch.tokens()));
   }
@@ -107,11 +107,11 @@ Result<const float*> Generator::run(const DecoderBatch& batch, Taps* taps) {
                        std::to_string(position));
   }
   for (const std::int32_t place : batch.places) {
-    if (place < 0 || place >= cache_.places) return input_error("places: found " + std::to_string(place));
+    if (place < 0 || place >= cache_.slots) return input_error("places: found " + std::to_string(place));
   }
   if (encoder_) {
     for (const std::int32_t source : batch.sources) {
-      if (source < 0 || source >= memory_.cache.places) return input_error("sources: found " + std::to_string(source));
+      if (source < 0 || source >= memory_.cache.slots) return input_error("sources: found " + std::to_string(source));
     }
     if (batch.sources.size() != batch.places.size()) return input_error("sources: expected one for each sequence");
   }

@@ -68,7 +68,7 @@ class Generator {
   float* run_head(const float* hidden, std::span<const std::int64_t> rows);
   // Logits [vocab] of a vector [hidden] that did not pass the final norm.
   float* look_through_head(const float* hidden);
-  void copy_place(std::int64_t from, std::int64_t to, std::int64_t tokens) { wattn::copy_place(cache_, from, to, tokens); }
+  void copy_place(std::int64_t from, std::int64_t to, std::int64_t tokens) { copy_slot(cache_, from, to, tokens); }
 
  private:
   friend class GeneratorLoader;
@@ -84,7 +84,7 @@ class Generator {
   const DecoderArch* arch_ = nullptr;
   ThreadTeam team_;
   Arena arena_;
-  Cache cache_;
+  KvCache cache_;
   Memory memory_;
   float* states_ = nullptr;  // [source_length, hidden]
   float* hidden_ = nullptr;  // [token_budget, hidden]

@@ -1,20 +1,28 @@
 #include "models/decoder.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/layer_taps.h"
 
 namespace wattn {
 namespace {
 
-CausalShape shape_of(const DecoderConfig& config) {
+AttentionShape shape_of(const DecoderConfig& config) {
   return {config.num_attention_heads, config.num_key_value_heads, config.head_dim};
+}
+
+// Before what a layer adds.
+ScoreTerms score_terms(const DecoderConfig& config) {
+  ScoreTerms terms;
+  if (config.scaled_scores) terms.scale = 1.0f / std::sqrt(static_cast<float>(config.head_dim));
+  return terms;
 }
 
 }  // namespace
 
-Cache Decoder::take_cache(Arena& arena, std::int64_t places, std::int64_t length) const {
-  return wattn::take_cache(arena, shape_of(config_), config_.num_hidden_layers, places, length);
+KvCache Decoder::take_cache(Arena& arena, std::int64_t places, std::int64_t length) const {
+  return take_kv_cache(arena, shape_of(config_), config_.num_hidden_layers, places, length);
 }
 
 std::uint64_t Decoder::forward_bytes(std::int64_t max_tokens, std::int64_t length, int threads) const {
@@ -32,17 +40,24 @@ Decoder::Workspace Decoder::take_workspace(Arena& arena, std::int64_t max_tokens
   work.projected = arena.take<float>(max_tokens * hidden);
   work.intermediate = arena.take<float>(max_tokens * (config_.gated ? 2 * ffn : ffn));
   if (config_.gated) work.gated = arena.take<float>(max_tokens * ffn);
+  work.past = arena.take<std::int32_t>(max_tokens);
+  work.source_lengths = arena.take<std::int32_t>(max_tokens);
   work.linear = take_linear_scratch(arena, type_, max_tokens, std::max({hidden, ffn, config_.query_width()}), threads);
-  for (int i = 0; i < threads; ++i) work.attention[i] = take_causal_scratch(arena, shape_of(config_), length);
+  for (int i = 0; i < threads; ++i) work.attention[i] = take_attention_scratch(arena, shape_of(config_), 0, length, 0);
   return work;
 }
 
-void Decoder::forward(ThreadTeam& team, const DecoderBatch& batch, Cache& cache, const Memory* memory, Arena& arena, float* hidden,
-                      Taps* taps) const {
+void Decoder::forward(ThreadTeam& team, const DecoderBatch& batch, KvCache& cache, const Memory* memory, Arena& arena,
+                      float* hidden, Taps* taps) const {
   const ThreadTeam::Awake awake(team);
   const std::int64_t tokens = batch.tokens();
   const std::int64_t length = memory ? std::max(cache.length, memory->cache.length) : cache.length;
   Pass pass{{*kernels_, team}, batch, cache, memory, take_workspace(arena, tokens, length, team.threads()), taps};
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const std::int32_t begin = batch.seq_start[i];
+    pass.work.past[i] = begin < batch.seq_start[i + 1] ? batch.position_ids[begin] : 0;
+    if (memory) pass.work.source_lengths[i] = memory->lengths[batch.sources[i]];
+  }
   embed_tokens(pass, hidden);
   LayerTaps{taps, -1, tokens}.rows("embeddings.output", hidden, config_.hidden_size);
   for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(pass, layer, hidden);
@@ -119,13 +134,22 @@ void Decoder::attention(const Pass& pass, int index, const float* x, float* out)
   tap.columns("attention.query", work.qkv, row, 0, queries);
   tap.columns("attention.key", work.qkv, row, queries, keys);
   tap.columns("attention.value", work.qkv, row, queries + keys, keys);
-  CausalTerms terms;
-  terms.scaled = config_.scaled_scores;
+  ScoreTerms terms = score_terms(config_);
+  terms.causal = true;
   if (distance_bias_.values) terms.bias = &distance_bias_;
   if (taps) terms.head_mask = taps->head_mask({"attention.probs", index});
-  if (config_.is_local(index)) terms.window = config_.local_window;
-  const CausalTokens places{batch.seq_start, batch.position_ids, batch.places};
-  causal_attention(compute, cache, terms, places, work.qkv, index, work.attention, work.context, taps);
+  if (config_.is_local(index)) terms.window_before = config_.local_window - 1;
+  const AttentionInput input{.queries = work.qkv,
+                             .query_stride = row,
+                             .keys = work.qkv + queries,
+                             .values = work.qkv + queries + keys,
+                             .kv_stride = row,
+                             .seq_start = batch.seq_start,
+                             .cache = &cache,
+                             .layer = index,
+                             .slots = batch.places,
+                             .past = {work.past, batch.places.size()}};
+  wattn::attention(compute, shape_of(config_), terms, input, work.attention, work.context, {taps, index});
   tap.rows("attention.context", work.context, queries);
   linear(compute, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, out);
 }
@@ -138,17 +162,22 @@ void Decoder::cross_attention(const Pass& pass, int index, const float* x, float
   linear(compute, layer.cross_query, x, tokens, Activation::kNone, work.linear, work.qkv);
   const LayerTaps tap{taps, index, tokens};
   tap.rows("cross_attention.query", work.qkv, config_.query_width());
-  CausalTerms terms;
-  terms.scaled = config_.scaled_scores;
+  ScoreTerms terms = score_terms(config_);
   if (taps) terms.head_mask = taps->head_mask({"cross_attention.probs", index});
-  const CrossTokens looks{batch.seq_start, batch.sources, memory->lengths};
-  wattn::cross_attention(compute, memory->cache, terms, looks, work.qkv, index, work.attention, work.context, taps);
+  const AttentionInput input{.queries = work.qkv,
+                             .query_stride = config_.query_width(),
+                             .seq_start = batch.seq_start,
+                             .cache = &memory->cache,
+                             .layer = index,
+                             .slots = batch.sources,
+                             .past = {work.source_lengths, batch.places.size()}};
+  wattn::attention(compute, shape_of(config_), terms, input, work.attention, work.context, {taps, index, "cross_attention"});
   tap.rows("cross_attention.context", work.context, config_.query_width());
   linear(compute, layer.cross_output, work.context, tokens, Activation::kNone, work.linear, out);
 }
 
 Memory Decoder::take_memory(Arena& arena, std::int64_t places, std::int64_t length) const {
-  return {wattn::take_cache(arena, shape_of(config_), config_.num_hidden_layers, places, length),
+  return {take_kv_cache(arena, shape_of(config_), config_.num_hidden_layers, places, length),
           std::vector<std::int32_t>(static_cast<std::size_t>(places))};
 }
 
@@ -171,7 +200,7 @@ void Decoder::remember(ThreadTeam& team, const float* states, std::int64_t token
     const LayerTaps tap{taps, static_cast<int>(i), tokens};
     tap.columns("cross_attention.key", keys_values, 2 * width, 0, width);
     tap.columns("cross_attention.value", keys_values, 2 * width, width, width);
-    store_source(memory.cache, place, i, keys_values, tokens);
+    store_kv(memory.cache, place, i, 0, {keys_values, keys_values + width, 2 * width, tokens});
   }
   memory.lengths[static_cast<std::size_t>(place)] = static_cast<std::int32_t>(tokens);
 }

@@ -13,7 +13,7 @@
 #include "core/result.h"
 #include "core/taps.h"
 #include "io/weight_loader.h"
-#include "ops/cross_attention.h"
+#include "ops/attention.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
@@ -123,7 +123,7 @@ struct DecoderLayer {
 
 // Sources that an encoder has read, as each layer's attention over them wants them, in places.
 struct Memory {
-  Cache cache;
+  KvCache cache;
   std::vector<std::int32_t> lengths;  // [places]
 };
 
@@ -173,7 +173,7 @@ class Decoder {
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
 
   // The cache of so many places, each of up to length tokens.
-  Cache take_cache(Arena& arena, std::int64_t places, std::int64_t length) const;
+  KvCache take_cache(Arena& arena, std::int64_t places, std::int64_t length) const;
   // Room for so many sources of up to length tokens.
   Memory take_memory(Arena& arena, std::int64_t places, std::int64_t length) const;
   // Puts an encoder's states, [tokens, hidden], into a place; the arena has remember_bytes() free. Taps seen:
@@ -189,7 +189,7 @@ class Decoder {
   // "embeddings.output", "layer.N.attention.{query,key,value,probs,context,output}", "layer.N.intermediate", "layer.N.output",
   // "final_norm.output", and "layer.N.cross_attention.{query,probs,context,output}"; all but probs may be patched. Queries and keys
   // are shown with their positions.
-  void forward(ThreadTeam& team, const DecoderBatch& batch, Cache& cache, const Memory* memory, Arena& arena, float* hidden,
+  void forward(ThreadTeam& team, const DecoderBatch& batch, KvCache& cache, const Memory* memory, Arena& arena, float* hidden,
                Taps* taps) const;
 
   // logits: [rows, vocab] of rows of what forward() gave, which are changed where the head wants them scaled.
@@ -200,18 +200,20 @@ class Decoder {
 
  private:
   struct Workspace {
-    float* qkv = nullptr;           // [tokens, query + 2 * key]
-    float* context = nullptr;       // [tokens, query]
-    float* projected = nullptr;     // [tokens, hidden]
-    float* intermediate = nullptr;  // [tokens, ffn], gated: [tokens, 2 * ffn]
-    float* gated = nullptr;         // [tokens, ffn]
+    float* qkv = nullptr;                    // [tokens, query + 2 * key]
+    float* context = nullptr;                // [tokens, query]
+    float* projected = nullptr;              // [tokens, hidden]
+    float* intermediate = nullptr;           // [tokens, ffn], gated: [tokens, 2 * ffn]
+    float* gated = nullptr;                  // [tokens, ffn]
+    std::int32_t* past = nullptr;            // [batch] tokens in each sequence's place
+    std::int32_t* source_lengths = nullptr;  // [batch]
     LinearScratch linear;
-    std::array<CausalScratch, ThreadTeam::kMostThreads> attention;  // of each thread
+    std::array<AttentionScratch, ThreadTeam::kMostThreads> attention;  // of each thread
   };
   struct Pass {
     Compute compute;
     const DecoderBatch& batch;
-    Cache& cache;
+    KvCache& cache;
     const Memory* memory;
     Workspace work;
     Taps* taps;

@@ -1,13 +1,16 @@
 #include "models/encoder.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "models/layer_taps.h"
 
 namespace wattn {
 namespace {
 
-AttentionShape attention_shape(const EncoderConfig& config) { return {config.num_attention_heads, config.head_dim()}; }
+AttentionShape attention_shape(const EncoderConfig& config) {
+  return {config.num_attention_heads, config.num_attention_heads, config.head_dim()};
+}
 
 // Rows of the relative embeddings that sequences of at most max_seq tokens need.
 std::int64_t relative_buckets(const EncoderConfig& config, std::int64_t max_seq) {
@@ -45,7 +48,7 @@ Encoder::Workspace Encoder::take_workspace(Arena& arena, std::int64_t max_tokens
   const std::int64_t widest = std::max({hidden, ffn, config_.embedding_width(), config_.inner_width()});
   work.linear = take_linear_scratch(arena, type_, std::max(max_tokens, buckets), widest, threads);
   for (int i = 0; i < threads; ++i) {
-    work.attention[i] = take_attention_scratch(arena, attention_shape(config_), max_seq, buckets);
+    work.attention[i] = take_attention_scratch(arena, attention_shape(config_), max_seq, max_seq, buckets);
   }
   return work;
 }
@@ -171,10 +174,11 @@ void Encoder::attention(const Pass& pass, int index, const float* x, float* out)
   tap.columns("attention.query", work.qkv, 3 * inner, 0, inner);
   tap.columns("attention.key", work.qkv, 3 * inner, inner, inner);
   tap.columns("attention.value", work.qkv, 3 * inner, 2 * inner, inner);
-  AttentionTerms terms;
-  terms.scaled = config_.scaled_scores;
+  ScoreTerms terms;
+  const float products = config_.distances == Distances::kDisentangled ? 3.0f : 1.0f;  // of which a score is the sum
+  if (config_.scaled_scores) terms.scale = 1.0f / std::sqrt(static_cast<float>(config_.head_dim()) * products);
   if (taps) terms.head_mask = taps->head_mask({"attention.probs", index});
-  if (local) terms.window = config_.local_window;
+  if (local) terms.window_before = terms.window_after = config_.local_window;
   if (distance_bias_.values) terms.bias = &distance_bias_;
   if (config_.distances == Distances::kDisentangled) {
     Linear queries_and_keys = layer.qkv;
@@ -182,7 +186,13 @@ void Encoder::attention(const Pass& pass, int index, const float* x, float* out)
     linear(compute, queries_and_keys, work.relative, work.disentangled.count, Activation::kNone, work.linear, work.relative_qk);
     terms.relative = &work.disentangled;
   }
-  self_attention(compute, attention_shape(config_), terms, work.qkv, batch.seq_start, work.attention, work.context, taps, index);
+  const AttentionInput input{.queries = work.qkv,
+                             .query_stride = 3 * inner,
+                             .keys = work.qkv + inner,
+                             .values = work.qkv + 2 * inner,
+                             .kv_stride = 3 * inner,
+                             .seq_start = batch.seq_start};
+  wattn::attention(compute, attention_shape(config_), terms, input, work.attention, work.context, {taps, index});
   tap.rows("attention.context", work.context, inner);
   linear(compute, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, out);
 }

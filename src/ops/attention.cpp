@@ -1,8 +1,11 @@
 #include "ops/attention.h"
 
 #include <algorithm>
-#include <cmath>
+#include <array>
+#include <cassert>
 #include <limits>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "kernels/pack.h"
@@ -12,6 +15,9 @@ namespace {
 
 // Queries scored at a time: the scores of a long sequence never exist as a whole.
 constexpr std::int64_t kQueryBlock = 48;
+constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+
+std::int64_t whole_panels(std::int64_t tokens) { return (tokens + kPanelWidth - 1) / kPanelWidth * kPanelWidth; }
 
 struct Range {
   std::int64_t begin = 0;
@@ -19,127 +25,292 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-// Collects [heads, seq, seq] from the blocks, only when somebody looks. What is outside a window stays as it began.
-struct ScoreTap {
-  std::vector<float> whole;
-  void add(const float* scores, std::int64_t head, Range rows, Range keys, std::int64_t seq) {
-    for (std::int64_t row = rows.begin; row < rows.end; ++row, scores += keys.size()) {
-      std::copy_n(scores, keys.size(), whole.begin() + (head * seq + row) * seq + keys.begin);
-    }
-  }
-};
-struct ScoreTaps {
-  ScoreTap scores;
-  ScoreTap probs;
-};
-
-// One run of self_attention.
-struct Run {
+// One call of attention().
+struct Call {
   const Kernels& kernels;
   const AttentionShape& shape;
-  const AttentionTerms& terms;
-  const float* qkv;
+  const ScoreTerms& terms;
+  const AttentionInput& input;
   float* context;
 };
 
-void add_bias(const DistanceBias& bias, std::int64_t head, Range rows, Range keys, float* scores) {
-  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
-    const float* of_row = bias.at(head) - i;
-    for (std::int64_t j = keys.begin; j < keys.end; ++j) *scores++ += of_row[j];
+// One sequence of the batch.
+struct Sequence {
+  std::int64_t index;
+  std::int64_t begin;  // first token of the queries
+  std::int64_t queries;
+  std::int64_t position;  // of the first query
+  std::int64_t keys;      // in the slot and new
+  KvRows fresh;           // new keys and values, all kv heads
+};
+
+Sequence sequence_at(const AttentionInput& input, std::int64_t i) {
+  const std::int64_t past = input.past.empty() ? 0 : input.past[i];
+  Sequence out{i, input.seq_start[i], input.seq_start[i + 1] - input.seq_start[i], 0, past, {}};
+  if (!input.keys) return out;
+  const auto& start = input.key_start.empty() ? input.seq_start : input.key_start;
+  const std::int64_t value_stride = input.value_stride > 0 ? input.value_stride : input.kv_stride;
+  out.fresh = {input.keys + start[i] * input.kv_stride, input.values + start[i] * value_stride, input.kv_stride,
+               start[i + 1] - start[i], value_stride};
+  out.position = past;
+  out.keys = (input.cache ? past : 0) + out.fresh.tokens;
+  return out;
+}
+
+// Rows of queries that are scored at once: of one head, or one query of each head of a group.
+struct Block {
+  std::int64_t head;
+  std::int64_t head_step;  // 1: row i is of head + i; 0: all are of head
+  std::int64_t query;      // of the first row, counted from the sequence's first
+  std::int64_t rows;
+  Range keys{};
+  float* scores;  // [rows, keys.size()]
+
+  std::int64_t head_at(std::int64_t row) const { return head + row * head_step; }
+  std::int64_t query_at(std::int64_t row) const { return query + row * (1 - head_step); }
+  float* scores_at(std::int64_t row) const { return scores + row * keys.size(); }
+};
+
+// Scores and probabilities of one sequence, [heads, queries, keys] each; collected only when they are shown.
+struct Shown {
+  std::vector<float> scores, probs;
+  Shown(std::int64_t heads, const Sequence& sequence)
+      : scores(static_cast<std::size_t>(heads * sequence.queries * sequence.keys), kMinusInfinity), probs(scores.size()) {}
+};
+
+void collect(const Sequence& sequence, const Block& block, std::vector<float>& whole) {
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    const std::int64_t row = block.head_at(i) * sequence.queries + block.query_at(i);
+    std::copy_n(block.scores_at(i), block.keys.size(), whole.begin() + row * sequence.keys + block.keys.begin);
   }
 }
 
-void close_window(std::int64_t window, Range rows, Range keys, float* scores) {
-  for (std::int64_t i = rows.begin; i < rows.end; ++i, scores += keys.size()) {
-    for (std::int64_t j = keys.begin; j < keys.end; ++j) {
-      if (j < i - window || j > i + window) scores[j - keys.begin] = -std::numeric_limits<float>::infinity();
+// Keys that a query attends to.
+Range keys_of(const ScoreTerms& terms, const Sequence& sequence, std::int64_t query) {
+  const std::int64_t position = sequence.position + query;
+  Range out{0, sequence.keys};
+  if (terms.causal) out.end = std::min(out.end, position + 1);
+  if (terms.window_after >= 0) out.end = std::min(out.end, position + terms.window_after + 1);
+  if (terms.window_before >= 0) out.begin = std::clamp<std::int64_t>(position - terms.window_before, 0, out.end);
+  return out;
+}
+
+void add_bias(const ScoreTerms& terms, const Sequence& sequence, const Block& block) {
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    const float* bias = terms.bias->at(block.head_at(i)) - (sequence.position + block.query_at(i));
+    float* score = block.scores_at(i);
+    for (std::int64_t key = block.keys.begin; key < block.keys.end; ++key) *score++ += bias[key];
+  }
+}
+
+// score = f(score, element of the mask)
+template <class F>
+void apply_mask(const BroadcastMask& mask, const Sequence& sequence, const Block& block, const F& f) {
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    const float* row = mask.data + sequence.index * mask.sequence + block.head_at(i) * mask.head + block.query_at(i) * mask.query;
+    float* score = block.scores_at(i);
+    for (std::int64_t key = block.keys.begin; key < block.keys.end; ++key, ++score) *score = f(*score, row[key * mask.key]);
+  }
+}
+
+void hide_keys(const ScoreTerms& terms, const Sequence& sequence, const Block& block) {
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    const Range seen = keys_of(terms, sequence, block.query_at(i));
+    float* row = block.scores_at(i);
+    if (seen.begin > block.keys.begin) std::fill(row, row + seen.begin - block.keys.begin, kMinusInfinity);
+    std::fill(row + seen.end - block.keys.begin, row + block.keys.size(), kMinusInfinity);
+  }
+}
+
+// Softmax of each row; zeros where every key is hidden.
+void masked_softmax(const Kernels& kernels, const Block& block) {
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    float* row = block.scores_at(i);
+    float* end = row + block.keys.size();
+    if (std::all_of(row, end, [](float score) { return score == kMinusInfinity; })) {
+      std::fill(row, end, 0.0f);
+    } else {
+      kernels.softmax_rows(row, 1, block.keys.size(), block.keys.size());
     }
   }
 }
 
-// One head of one sequence.
-void attend(const Run& run, Range sequence, std::int64_t head, const AttentionScratch& scratch, ScoreTaps* taps) {
-  const AttentionTerms& terms = run.terms;
-  const std::int64_t hidden = run.shape.hidden();
-  const std::int64_t head_dim = run.shape.head_dim;
-  const std::int64_t stride = 3 * hidden;
-  const std::int64_t seq = sequence.size();
-  const float* query = run.qkv + sequence.begin * stride + head * head_dim;
-  const float products = terms.relative ? 3.0f : 1.0f;  // of which a score is the sum
-  const float scale = terms.scaled ? 1.0f / std::sqrt(static_cast<float>(head_dim) * products) : 1.0f;
-  const RelativeHead relative{terms.relative, scratch.relative, seq, head, head_dim, hidden, scale};
-  if (terms.relative) prepare_relative(run.kernels, relative, query + hidden, stride);
-  for (std::int64_t row = 0; row < seq; row += kQueryBlock) {
-    const Range rows{row, std::min(row + kQueryBlock, seq)};
-    Range keys{0, seq};
-    if (terms.window >= 0) keys = {std::max<std::int64_t>(0, row - terms.window), std::min(seq, rows.end + terms.window)};
-    if (row == 0 || terms.window >= 0) {
-      const float* first = query + keys.begin * stride;
-      pack_rows(scratch.keys, first + hidden, keys.size(), head_dim, stride);
-      pack_transposed(scratch.values, first + 2 * hidden, head_dim, keys.size(), stride);
+// The probabilities of a block, in the place of its scores.
+void score(const Call& call, const Sequence& sequence, const Block& block, const KvHead& kv, const RelativeHead* relative,
+           Shown* shown) {
+  const auto& [kernels, shape, terms, input, context] = call;
+  const float* queries = input.queries + (sequence.begin + block.query) * input.query_stride + block.head * shape.head_dim;
+  const std::int64_t query_stride = block.head_step ? shape.head_dim : input.query_stride;
+  const std::int64_t keys = block.keys.size();
+  kernels.gemm_f32({.a = queries,
+                    .a_stride = query_stride,
+                    .b = kv.keys + block.keys.begin * shape.head_dim,
+                    .c = block.scores,
+                    .c_stride = keys,
+                    .m = block.rows,
+                    .n = keys,
+                    .k = shape.head_dim,
+                    .scale = terms.scale});
+  for (const BroadcastMask& mask : terms.multiply) apply_mask(mask, sequence, block, [](float s, float x) { return s * x; });
+  if (terms.bias) add_bias(terms, sequence, block);
+  if (relative) {
+    add_relative(kernels, *relative,
+                 {queries, query_stride, sequence.position + block.query, block.rows, block.keys.begin, keys, block.scores});
+  }
+  for (const BroadcastMask& mask : terms.add) apply_mask(mask, sequence, block, [](float s, float x) { return s + x; });
+  hide_keys(terms, sequence, block);
+  if (shown) collect(sequence, block, shown->scores);
+  if (terms.multiply.empty() && terms.add.empty() && input.key_start.empty()) {
+    kernels.softmax_rows(block.scores, block.rows, keys, keys);
+  } else {
+    masked_softmax(kernels, block);
+  }
+  for (std::int64_t i = 0; terms.head_mask && i < block.rows; ++i) {
+    float* row = block.scores_at(i);
+    for (std::int64_t key = 0; key < keys; ++key) row[key] *= terms.head_mask[block.head_at(i)];
+  }
+  if (shown) collect(sequence, block, shown->probs);
+}
+
+void attend_block(const Call& call, const Sequence& sequence, Block block, const KvHead& kv, const RelativeHead* relative,
+                  Shown* shown) {
+  // From a whole panel on: each key stands in the same lane of every sum, whatever the block.
+  block.keys = {keys_of(call.terms, sequence, block.query).begin / kPanelWidth * kPanelWidth,
+                keys_of(call.terms, sequence, block.query_at(block.rows - 1)).end};
+  score(call, sequence, block, kv, relative, shown);
+  const std::int64_t value_dim = call.shape.value_size(), width = call.shape.context_width();
+  call.kernels.gemm_f32({.a = block.scores,
+                         .a_stride = block.keys.size(),
+                         .b = kv.values + block.keys.begin * kPanelWidth,
+                         .b_depth = kv.length,
+                         .c = call.context + (sequence.begin + block.query) * width + block.head * value_dim,
+                         .c_stride = block.head_step ? value_dim : width,
+                         .m = block.rows,
+                         .n = value_dim,
+                         .k = block.keys.size()});
+}
+
+// Some heads that share one kv head.
+void attend(const Call& call, const Sequence& sequence, Range heads, const KvHead& kv, const AttentionScratch& scratch,
+            Shown* shown) {
+  if (sequence.queries == 1 && heads.size() > 1) {  // one product, which reads the keys once
+    attend_block(call, sequence, {.head = heads.begin, .head_step = 1, .query = 0, .rows = heads.size(), .scores = scratch.scores},
+                 kv, nullptr, shown);
+    return;
+  }
+  const AttentionShape& shape = call.shape;
+  for (std::int64_t head = heads.begin; head < heads.end; ++head) {
+    const std::int64_t kv_column = head / shape.group() * shape.head_dim;
+    const RelativeHead relative{call.terms.relative,
+                                scratch.relative,
+                                shape.head_dim,
+                                head * shape.head_dim,
+                                shape.query_width() + kv_column,
+                                shape.query_width() + shape.kv_width(),
+                                call.terms.scale};
+    if (call.terms.relative) {
+      prepare_relative(call.kernels, relative, sequence.fresh.keys + kv_column, sequence.fresh.stride, sequence.keys);
     }
-    run.kernels.gemm_f32({.a = query + row * stride,
-                          .a_stride = stride,
-                          .b = scratch.keys,
-                          .c = scratch.scores,
-                          .c_stride = keys.size(),
-                          .m = rows.size(),
-                          .n = keys.size(),
-                          .k = head_dim,
-                          .scale = scale});
-    if (terms.bias) add_bias(*terms.bias, head, rows, keys, scratch.scores);
-    if (terms.relative) add_relative(run.kernels, relative, query + row * stride, stride, row, rows.size(), scratch.scores);
-    if (terms.window >= 0) close_window(terms.window, rows, keys, scratch.scores);
-    if (taps) taps->scores.add(scratch.scores, head, rows, keys, seq);
-    run.kernels.softmax_rows(scratch.scores, rows.size(), keys.size(), keys.size());
-    if (terms.head_mask) {
-      for (std::int64_t i = 0; i < rows.size() * keys.size(); ++i) scratch.scores[i] *= terms.head_mask[head];
+    for (std::int64_t query = 0; query < sequence.queries; query += kQueryBlock) {
+      const std::int64_t rows = std::min(kQueryBlock, sequence.queries - query);
+      attend_block(call, sequence, {.head = head, .head_step = 0, .query = query, .rows = rows, .scores = scratch.scores}, kv,
+                   call.terms.relative ? &relative : nullptr, shown);
     }
-    if (taps) taps->probs.add(scratch.scores, head, rows, keys, seq);
-    run.kernels.gemm_f32({.a = scratch.scores,
-                          .a_stride = keys.size(),
-                          .b = scratch.values,
-                          .c = run.context + (sequence.begin + row) * hidden + head * head_dim,
-                          .c_stride = hidden,
-                          .m = rows.size(),
-                          .n = head_dim,
-                          .k = keys.size()});
+  }
+}
+
+void store_head(const AttentionShape& shape, std::int64_t kv_head, const KvRows& rows, std::int64_t position, const KvHead& to) {
+  const float* keys = rows.keys + kv_head * shape.head_dim;
+  std::int64_t i = 0;
+  for (; i < rows.tokens && (position + i) % kPanelWidth != 0; ++i) {
+    pack_row(to.keys, position + i, keys + i * rows.stride, shape.head_dim);
+  }
+  pack_rows(to.keys + (position + i) * shape.head_dim, keys + i * rows.stride, rows.tokens - i, shape.head_dim, rows.stride);
+
+  const std::int64_t value_dim = shape.value_size(), value_stride = rows.value_stride > 0 ? rows.value_stride : rows.stride;
+  const float* values = rows.values + kv_head * value_dim;
+  for (std::int64_t column = 0; column < value_dim; column += kPanelWidth) {
+    pack_transposed(to.values + column * to.length + position * kPanelWidth, values + column,
+                    std::min(kPanelWidth, value_dim - column), rows.tokens, value_stride);
   }
 }
 
 }  // namespace
 
-AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shape, std::int64_t max_seq, std::int64_t buckets) {
+KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length) {
+  KvCache cache{slots, whole_panels(length), layers, shape, nullptr};
+  cache.data = arena.take<float>(slots * cache.slot_size());
+  return cache;
+}
+
+void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens) {
+  const std::int64_t used = whole_panels(tokens);
+  for (std::int64_t i = 0; i < cache.layers * cache.shape.kv_heads; ++i) {  // heads of all layers lie one after another
+    const KvHead source = cache.at(from, 0, i), target = cache.at(to, 0, i);
+    std::copy_n(source.keys, used * cache.shape.head_dim, target.keys);
+    for (std::int64_t column = 0; column < cache.shape.value_size(); column += kPanelWidth) {
+      std::copy_n(source.values + column * cache.length, used * kPanelWidth, target.values + column * cache.length);
+    }
+  }
+}
+
+void store_kv(const KvCache& cache, std::int64_t slot, std::int64_t layer, std::int64_t position, const KvRows& rows) {
+  for (std::int64_t head = 0; head < cache.shape.kv_heads; ++head) {
+    store_head(cache.shape, head, rows, position, cache.at(slot, layer, head));
+  }
+}
+
+AttentionScratch take_attention_scratch(Arena& arena, const AttentionShape& shape, std::int64_t max_seq, std::int64_t max_keys,
+                                        std::int64_t buckets) {
   AttentionScratch scratch;
-  scratch.keys = arena.take<float>(packed_size(max_seq, shape.head_dim));
-  scratch.values = arena.take<float>(packed_size(shape.head_dim, max_seq));
-  scratch.scores = arena.take<float>(kQueryBlock * max_seq);
+  const KvCache one_head{1, whole_panels(max_seq), 1, {1, 1, shape.head_dim, shape.value_dim}, nullptr};
+  scratch.kv = arena.take<float>(one_head.slot_size());
+  scratch.scores = arena.take<float>(std::max(kQueryBlock, shape.group()) * max_keys);
   if (buckets > 0) scratch.relative = take_disentangled_scratch(arena, shape.head_dim, max_seq, buckets, kQueryBlock);
   return scratch;
 }
 
-void self_attention(const Compute& compute, const AttentionShape& shape, const AttentionTerms& terms, const float* qkv,
-                    std::span<const std::int32_t> seq_start, std::span<const AttentionScratch> scratch, float* context, Taps* taps,
-                    int layer) {
-  const auto sequences = static_cast<std::int64_t>(seq_start.size()) - 1;
-  const auto sequence = [&](std::int64_t i) { return Range{seq_start[i], seq_start[i + 1]}; };
-  const Run run{compute.kernels, shape, terms, qkv, context};
-  if (!taps) {
-    compute.team.run(sequences * shape.heads, [&](std::int64_t i, int thread) {
-      attend(run, sequence(i / shape.heads), i % shape.heads, scratch[thread], nullptr);
-    });
+void attention(const Compute& compute, const AttentionShape& shape, const ScoreTerms& terms, const AttentionInput& input,
+               std::span<const AttentionScratch> scratch, float* context, const AttentionTap& tap) {
+  assert(!terms.relative || !input.cache);
+  const Call call{compute.kernels, shape, terms, input, context};
+  const auto batch = static_cast<std::int64_t>(input.seq_start.size()) - 1;
+  // With a cache, one task stores the keys and values of a kv head and then serves the whole group. Without, tasks are query heads,
+  // and a thread packs anew only when it comes to another kv head.
+  const std::int64_t task_heads = input.cache ? shape.group() : 1;
+  const std::int64_t tasks = shape.heads / task_heads;
+  std::array<std::int64_t, ThreadTeam::kMostThreads> packed;
+  packed.fill(-1);
+  const auto run = [&](const Sequence& sequence, std::int64_t task, int thread, Shown* shown) {
+    const Range heads{task * task_heads, (task + 1) * task_heads};
+    const std::int64_t kv_head = heads.begin / shape.group();
+    KvHead kv;
+    if (input.cache) {
+      kv = input.cache->at(input.slots[sequence.index], input.layer, kv_head);
+      if (input.keys) store_head(shape, kv_head, sequence.fresh, sequence.position, kv);
+    } else {
+      kv.length = whole_panels(sequence.keys);
+      kv.keys = scratch[thread].kv;
+      kv.values = kv.keys + kv.length * shape.head_dim;
+      const std::int64_t wanted = sequence.index * shape.kv_heads + kv_head;
+      if (std::exchange(packed[thread], wanted) != wanted) store_head(shape, kv_head, sequence.fresh, 0, kv);
+    }
+    attend(call, sequence, heads, kv, scratch[thread], shown);
+  };
+  if (!tap.taps) {
+    compute.team.run(batch * tasks,
+                     [&](std::int64_t i, int thread) { run(sequence_at(input, i / tasks), i % tasks, thread, nullptr); });
     return;
   }
-  for (std::int64_t i = 0; i < sequences; ++i) {
-    const std::int64_t seq = sequence(i).size();
-    ScoreTaps collected;
-    collected.scores.whole.assign(shape.heads * seq * seq, -std::numeric_limits<float>::infinity());
-    collected.probs.whole.assign(shape.heads * seq * seq, 0.0f);
-    for (std::int64_t head = 0; head < shape.heads; ++head) attend(run, sequence(i), head, scratch[0], &collected);
-    const std::int64_t dims[] = {shape.heads, seq, seq};
+  const std::string name(tap.name);
+  for (std::int64_t i = 0; i < batch; ++i) {
+    const Sequence sequence = sequence_at(input, i);
+    Shown shown(shape.heads, sequence);
+    for (std::int64_t task = 0; task < tasks; ++task) run(sequence, task, 0, &shown);
+    const std::int64_t dims[] = {shape.heads, sequence.queries, sequence.keys};
     const int at = static_cast<int>(i);
-    taps->on_tensor({"attention.scores", layer, at}, {collected.scores.whole.data(), dims});
-    taps->on_tensor({"attention.probs", layer, at}, {collected.probs.whole.data(), dims});
+    if (!input.cache) tap.taps->on_tensor({name + ".scores", tap.layer, at}, {shown.scores.data(), dims});
+    tap.taps->on_tensor({name + ".probs", tap.layer, at}, {shown.probs.data(), dims});
   }
 }
 

@@ -299,7 +299,7 @@ TEST(Insides, LookingRunsNoKernelMoreAndTakesNoMoreOfTheArena) {
     decoder.value().take_cache(measure, 1, 16);
     const std::uint64_t room = measure.used() + decoder.value().forward_bytes(5, 16, 1);
     Arena arena = std::move(Arena::with_bytes(room, "a test").value());
-    Cache cache = decoder.value().take_cache(arena, 1, 16);
+    KvCache cache = decoder.value().take_cache(arena, 1, 16);
     kernel_calls = 0;
     decoder.value().forward(team, batch, cache, nullptr, arena, hidden.data(), taps);
     EXPECT_EQ(arena.used(), room);
