@@ -40,8 +40,6 @@ Decoder::Workspace Decoder::take_workspace(Arena& arena, std::int64_t max_tokens
   work.projected = arena.take<float>(max_tokens * hidden);
   work.intermediate = arena.take<float>(max_tokens * (config_.gated ? 2 * ffn : ffn));
   if (config_.gated) work.gated = arena.take<float>(max_tokens * ffn);
-  work.past = arena.take<std::int32_t>(max_tokens);
-  work.source_lengths = arena.take<std::int32_t>(max_tokens);
   work.linear = take_linear_scratch(arena, type_, max_tokens, std::max({hidden, ffn, config_.query_width()}), threads);
   for (int i = 0; i < threads; ++i) work.attention[i] = take_attention_scratch(arena, shape_of(config_), 0, length, 0);
   return work;
@@ -53,11 +51,6 @@ void Decoder::forward(ThreadTeam& team, const DecoderBatch& batch, KvCache& cach
   const std::int64_t tokens = batch.tokens();
   const std::int64_t length = memory ? std::max(cache.length, memory->cache.length) : cache.length;
   Pass pass{{*kernels_, team}, batch, cache, memory, take_workspace(arena, tokens, length, team.threads()), taps};
-  for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    const std::int32_t begin = batch.seq_start[i];
-    pass.work.past[i] = begin < batch.seq_start[i + 1] ? batch.position_ids[begin] : 0;
-    if (memory) pass.work.source_lengths[i] = memory->lengths[batch.sources[i]];
-  }
   embed_tokens(pass, hidden);
   LayerTaps{taps, -1, tokens}.rows("embeddings.output", hidden, config_.hidden_size);
   for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(pass, layer, hidden);
@@ -148,7 +141,7 @@ void Decoder::attention(const Pass& pass, int index, const float* x, float* out)
                              .cache = &cache,
                              .layer = index,
                              .slots = batch.places,
-                             .past = {work.past, batch.places.size()}};
+                             .position_ids = batch.position_ids};
   wattn::attention(compute, shape_of(config_), terms, input, work.attention, work.context, {taps, index});
   tap.rows("attention.context", work.context, queries);
   linear(compute, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, out);
@@ -170,7 +163,7 @@ void Decoder::cross_attention(const Pass& pass, int index, const float* x, float
                              .cache = &memory->cache,
                              .layer = index,
                              .slots = batch.sources,
-                             .past = {work.source_lengths, batch.places.size()}};
+                             .lengths = memory->lengths};
   wattn::attention(compute, shape_of(config_), terms, input, work.attention, work.context, {taps, index, "cross_attention"});
   tap.rows("cross_attention.context", work.context, config_.query_width());
   linear(compute, layer.cross_output, work.context, tokens, Activation::kNone, work.linear, out);

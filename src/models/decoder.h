@@ -200,13 +200,11 @@ class Decoder {
 
  private:
   struct Workspace {
-    float* qkv = nullptr;                    // [tokens, query + 2 * key]
-    float* context = nullptr;                // [tokens, query]
-    float* projected = nullptr;              // [tokens, hidden]
-    float* intermediate = nullptr;           // [tokens, ffn], gated: [tokens, 2 * ffn]
-    float* gated = nullptr;                  // [tokens, ffn]
-    std::int32_t* past = nullptr;            // [batch] tokens in each sequence's place
-    std::int32_t* source_lengths = nullptr;  // [batch]
+    float* qkv = nullptr;           // [tokens, query + 2 * key]
+    float* context = nullptr;       // [tokens, query]
+    float* projected = nullptr;     // [tokens, hidden]
+    float* intermediate = nullptr;  // [tokens, ffn], gated: [tokens, 2 * ffn]
+    float* gated = nullptr;         // [tokens, ffn]
     LinearScratch linear;
     std::array<AttentionScratch, ThreadTeam::kMostThreads> attention;  // of each thread
   };

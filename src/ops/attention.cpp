@@ -45,15 +45,18 @@ struct Sequence {
 };
 
 Sequence sequence_at(const AttentionInput& input, std::int64_t i) {
-  const std::int64_t past = input.past.empty() ? 0 : input.past[i];
-  Sequence out{i, input.seq_start[i], input.seq_start[i + 1] - input.seq_start[i], 0, past, {}};
-  if (!input.keys) return out;
+  Sequence out{i, input.seq_start[i], input.seq_start[i + 1] - input.seq_start[i], 0, 0, {}};
+  if (!input.keys) {
+    out.keys = input.lengths[input.slots[i]];
+    return out;
+  }
   const auto& start = input.key_start.empty() ? input.seq_start : input.key_start;
   const std::int64_t value_stride = input.value_stride > 0 ? input.value_stride : input.kv_stride;
   out.fresh = {input.keys + start[i] * input.kv_stride, input.values + start[i] * value_stride, input.kv_stride,
                start[i + 1] - start[i], value_stride};
-  out.position = past;
-  out.keys = (input.cache ? past : 0) + out.fresh.tokens;
+  const bool positioned = input.cache || (!input.key_start.empty() && !input.position_ids.empty());
+  if (positioned && out.queries > 0) out.position = input.position_ids[out.begin];
+  out.keys = (input.cache ? out.position : 0) + out.fresh.tokens;
   return out;
 }
 

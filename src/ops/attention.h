@@ -97,9 +97,10 @@ struct AttentionInput {
   const KvCache* cache = nullptr;           // null: keys and values are packed into scratch and forgotten
   std::int64_t layer = 0;                   // of the cache
   std::span<const std::int32_t> slots{};    // [batch] of the cache
-  // [batch] With new keys: the position of a sequence's first query, which is the number of tokens in its slot. Without: the number
-  // of tokens to attend to. Empty: zeros.
-  std::span<const std::int32_t> past{};
+  // [tokens] of the queries among the keys, rising by one in each sequence; in a slot they continue after the tokens stored there.
+  // Unused when queries and keys are the same tokens and there is no cache.
+  std::span<const std::int32_t> position_ids{};
+  std::span<const std::int32_t> lengths{};    // [slots of the cache] tokens of each source; for cross attention alone
   std::span<const std::int32_t> key_start{};  // [batch + 1] of the new keys; empty: seq_start
   std::int64_t value_stride = 0;              // 0: kv_stride
 };

@@ -93,7 +93,8 @@ struct Expected {
 // A case with numbers. Queries and keys are of the same tokens but where key lengths are given.
 struct Problem {
   Case c;
-  Counts lengths, key_lengths, positions;
+  Counts lengths, key_lengths, positions;  // of each sequence; positions: of the first query
+  Counts position_ids;
   Counts seq_start = starts(lengths), key_start = starts(key_lengths);
   AttentionShape shape = c.shape;
   std::int64_t query_stride = shape.query_width() + 3;
@@ -115,6 +116,9 @@ struct Problem {
   explicit Problem(const Case& of, Counts queries_of = kLengths, Counts keys_of = {}, Counts positions_of = {})
       : c(of), lengths(queries_of), key_lengths(keys_of.empty() ? queries_of : keys_of), positions(positions_of) {
     if (positions.empty()) positions.assign(lengths.size(), 0);
+    for (std::size_t i = 0; i < lengths.size(); ++i) {
+      for (std::int32_t query = 0; query < lengths[i]; ++query) position_ids.push_back(positions[i] + query);
+    }
     set_masks();
     terms = {.scale = 0.7f, .causal = c.causal, .window_before = c.before, .window_after = c.after};
     terms.multiply = multiply;
@@ -145,7 +149,7 @@ struct Problem {
             .values = values(),
             .kv_stride = kv_stride,
             .seq_start = seq_start,
-            .past = positions,
+            .position_ids = position_ids,
             .key_start = key_lengths == lengths ? std::span<const std::int32_t>{} : key_start};
   }
 };

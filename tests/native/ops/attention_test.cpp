@@ -104,14 +104,16 @@ TEST(Attention, OverASourceInASlotIsItsFormula) {
     if (c.relative || c.causal || c.bias || c.before >= 0) continue;
     const Problem p(c, queries, keys);
     const Slots slots(p);
+    Counts lengths(static_cast<std::size_t>(slots.cache.slots));
     for (std::int64_t i = 0; i < p.batch(); ++i) {
+      lengths[slots.slots[i]] = keys[i];
       store_kv(slots.cache, slots.slots[i], 1, 0,
                {p.kv.data() + p.key_start[i] * p.kv_stride, p.values() + p.key_start[i] * p.kv_stride, p.kv_stride, keys[i]});
     }
     AttentionInput input = slots.input(p.input());
     input.keys = input.values = nullptr;
     input.key_start = {};
-    input.past = keys;
+    input.lengths = lengths;
     const Expected expected = exact(p);
     ThreadTeam alone;
     expect_near(run(p, input, {exact_kernels(), alone}), expected.context, expected.bound, p.shape.context_width(), c.name);
@@ -143,15 +145,15 @@ TEST(Attention, HasTheSameBitsInPieces) {
     for (const std::int32_t piece : {7, 1, 1, 48, 2, 1, 30, 11}) {
       for (std::int64_t i = 0; i < p.batch(); ++i) {
         const std::int32_t first = p.seq_start[i] + std::min(done, p.lengths[i]);
-        const Counts seq_start = {0, std::min(piece, p.seq_start[i + 1] - first)}, past = {first - p.seq_start[i]};
-        if (done == 59) slots.move_there_and_back(slots.slots[i], past[0]);
+        const Counts seq_start = {0, std::min(piece, p.seq_start[i + 1] - first)};
+        if (done == 59) slots.move_there_and_back(slots.slots[i], first - p.seq_start[i]);
         AttentionInput input = slots.input(p.input());
         input.queries += first * p.query_stride;
         input.keys += first * p.kv_stride;
         input.values += first * p.kv_stride;
         input.seq_start = seq_start;
         input.slots = {&slots.slots[i], 1};
-        input.past = past;
+        input.position_ids = input.position_ids.subspan(first);
         const std::vector<float> part = run(p, input, compute);
         ASSERT_TRUE(std::equal(part.begin(), part.end(), whole.begin() + first * width))
             << c.name << ", sequence " << i << ", " << done;
