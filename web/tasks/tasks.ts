@@ -1,5 +1,5 @@
 // The tasks there are; each one's own code is loaded when it is first asked for.
-import type { Context, Task, TaskEngine } from './task.js';
+import type { Context, Task, TaskEngine } from '../engine/task.js';
 
 const kTasks: Record<string, () => Promise<Task>> = {
   'text-classification': async () => (await import('./text_classification.js')).textClassification,
