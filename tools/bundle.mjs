@@ -1,7 +1,17 @@
 // Makes dist/, what the package ships: bundles web/ with esbuild, copies the wasm files, emits the types.
 // Needs the two wasm builds (npm run build does them first).
 import { build } from 'esbuild';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
@@ -72,17 +82,17 @@ const entries = [
   { names: ['tokenizer_entry_node'], platform: 'node' },
   { names: ['node_worker'], platform: 'node' },
   { names: ['node_thread'], platform: 'node' },
-  { names: ['cli'], platform: 'node', plugins: [libraryBeside] },
+  { names: ['cli'], room: 'cli', platform: 'node', plugins: [libraryBeside] },
   { names: ['inline'], platform: 'browser', ...inline },
   { names: ['inline_node'], platform: 'node', ...inline },
   { names: ['node'], platform: 'node', ...commonJs },
 ];
 
 async function bundle(buildId, memoryFlags) {
-  for (const { names, platform, ...own } of entries) {
+  for (const { names, room = 'entries', platform, ...own } of entries) {
     const { external = [], define = {}, inject = [], ...others } = platform === 'node' ? { ...besideNode, ...own } : own;
     await build({
-      entryPoints: names.map((name) => join(root, 'web/entries', `${name}.ts`)),
+      entryPoints: names.map((name) => join(root, 'web', room, `${name}.ts`)),
       outdir: dist,
       splitting: names.length > 1,
       chunkNames: 'chunk-[name]-[hash]', // beside the entry: what a page loads only when it asks for it

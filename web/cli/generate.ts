@@ -1,7 +1,14 @@
 // The command generate: texts in; out come JSON lines, or plain text as it is made.
 import { choice, computeOptions, count, flag, given, modelOf, text, type Values } from './args.js';
 import { items, toLine, write, type Item } from './lines.js';
-import { InputError, pipeline, UnsupportedError, type ChatMessage, type LoadOptions, type TextGenerationOptions } from '../entries/node.js';
+import {
+  InputError,
+  pipeline,
+  UnsupportedError,
+  type ChatMessage,
+  type LoadOptions,
+  type TextGenerationOptions,
+} from '../entries/node.js';
 
 function number(values: Values, name: string): number | undefined {
   const value = text(values, name);

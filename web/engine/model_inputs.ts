@@ -3,7 +3,7 @@ import type { AnyEngine } from './engine.js';
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Tensor } from '../core/tensor.js';
-import type { ForwardOptions, ModelInputs } from '../core/types.js';
+import type { ForwardOptions, ModelInputs } from './types.js';
 
 // What a tokenizer's answer has beside the inputs: of no use here, and no mistake either.
 const kInputRules: Rules = {

@@ -2,7 +2,7 @@
 import { describe, InputError, OutOfMemoryError } from '../core/errors.js';
 import type { Inputs } from './model_inputs.js';
 import { Tensor } from '../core/tensor.js';
-import type { LogitLens } from '../core/types.js';
+import type { LogitLens } from './types.js';
 
 type Numbers = Float32Array | Int32Array;
 

@@ -1,8 +1,8 @@
-// Worker mode: the same engine in one worker or several, asked by messages (engine_worker.ts has the other side). A call is cut
+// Worker mode: the same engine in one worker or several, asked by messages (entries/engine_worker.ts is the other side). A call is cut
 // into jobs of a fraction of a second, so that a short call need not wait for a long one, and a signal is soon obeyed.
 import { bundledModel } from '../source/bundled_model.js';
 import { Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
-import type { Failure, Request } from '../entries/engine_worker.js';
+import type { Failure, Request } from './worker_protocol.js';
 import { env } from '../core/env.js';
 import * as errors from '../core/errors.js';
 import { describe, InputError, StateError, WattnError } from '../core/errors.js';
@@ -13,17 +13,9 @@ import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
 import { abortable, abortError, throwIfAborted } from '../core/signal.js';
 import { sizeOf, type OnPiece, type Piece } from './task.js';
 import { Tensor } from '../core/tensor.js';
-import type {
-  AbortSignalLike,
-  ForwardOptions,
-  LoadOptions,
-  MemoryInfo,
-  ModelInfo,
-  ModelInputs,
-  ModelOutput,
-  ModelSpecifier,
-  ProgressInfo,
-} from '../core/types.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { ForwardOptions, LoadOptions, MemoryInfo, ModelInfo, ModelInputs, ModelOutput } from './types.js';
+import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
 import type { WorkerHandle } from '../host/worker_port.js';
 import { workers } from '../host/workers.js';

@@ -46,6 +46,23 @@ export interface Task<Item = any, Options = any, Result = any> {
   extend?(pipe: (...args: unknown[]) => Promise<unknown>): object;
 }
 
+let loadTask: ((name: string) => Promise<Task>) | undefined;
+
+/** Says which tasks there are; entries call it once, so that an engine knows no task by itself. */
+export function useTasks(load: (name: string) => Promise<Task>): void {
+  loadTask = load;
+}
+
+export async function runTask(
+  engine: TaskEngine,
+  name: string,
+  items: readonly unknown[],
+  options: unknown,
+  context: Context,
+): Promise<unknown[]> {
+  return (await loadTask!(name)).run(engine, items, options, context);
+}
+
 /** Options of every task. */
 export const kTextRules: Rules = {
   max_length: 'count',

@@ -3,38 +3,18 @@ import { Engine } from '../engine/engine.js';
 import { WattnError } from '../core/errors.js';
 import { env } from '../core/env.js';
 import { runForward } from '../tasks/model.js';
-import type { AbortSignalLike, ForwardOptions, LoadOptions, ModelInputs, ModelOutput, ModelSpecifier } from '../core/types.js';
-import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
-import { runTask } from '../tasks/tasks.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { ModelOutput } from '../engine/types.js';
+import { runTask, useTasks } from '../engine/task.js';
+import type { Failure, Request } from '../engine/worker_protocol.js';
+import { loadTask } from '../tasks/tasks.js';
 import type { Tensor } from '../core/tensor.js';
 import { wasmFiles } from '../host/wasm_files.js';
 import { useWasm } from '../host/wasm_loader.js';
 import type { WorkerPort } from '../host/worker_port.js';
 
 useWasm(wasmFiles);
-
-/** What a worker is asked; each has a number that its answer carries. */
-export type Request =
-  | {
-      type: 'load';
-      where: string;
-      model: ModelSpecifier;
-      options: LoadOptions;
-      head: HeadKind;
-      env: Partial<typeof env>;
-      progress: boolean;
-    }
-  | { type: 'embed'; texts: string[]; options: SeamEmbedOptions }
-  | { type: 'task'; task: string; items: unknown[]; options: unknown; first: number; pieces: boolean }
-  | { type: 'warmup' }
-  | { type: 'forward'; inputs: ModelInputs; options: ForwardOptions };
-
-export interface Failure {
-  name: string;
-  message: string;
-  url?: string | undefined;
-  status?: number | undefined;
-}
+useTasks(loadTask);
 
 /** Of a load or a forward pass; an embedding call is cut small enough without. */
 interface Abortion {

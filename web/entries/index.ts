@@ -1,8 +1,11 @@
 // wattn: small text transformers in the browser and in Node, straight from the original checkpoint.
 import { useWasm } from '../host/wasm_loader.js';
+import { useTasks } from '../engine/task.js';
 import { wasmFiles } from '../host/wasm_files.js';
+import { loadTask } from '../tasks/tasks.js';
 
 useWasm(wasmFiles);
+useTasks(loadTask);
 
 export { cache } from '../source/cache.js';
 export { Classifier } from '../vectors/classifier.js';
@@ -35,13 +38,22 @@ export { quantize_embeddings } from '../vectors/quantize.js';
 export { cos_sim, dot_score, semantic_search } from '../vectors/similarity.js';
 export { Tensor, type TensorType } from '../core/tensor.js';
 export { AutoTokenizer } from '../tokenizer/tokenizer.js';
+export type * from '../core/types.js';
+export type * from '../source/types.js';
+export type * from '../tokenizer/types.js';
+export type * from '../engine/types.js';
+export type * from '../vectors/types.js';
 export type * from '../vectors/classifier_types.js';
 export type * from '../vectors/clusters_types.js';
-export type * from '../core/task_types.js';
-export type * from '../core/embedding_types.js';
-export type * from '../core/generation_types.js';
-export type * from '../core/causal_types.js';
-export type * from '../core/training_types.js';
-export type * from '../core/types.js';
+export type * from '../tasks/embed_types.js';
+export type * from '../tasks/task_types.js';
+export type * from '../tasks/generation_types.js';
+export type * from '../tasks/causal_types.js';
 export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from '../vectors/word2vec.js';
-export { WordVectors, type MostSimilarOptions, type Neighbour, type ReadOptions, type WriteOptions } from '../vectors/word_vectors.js';
+export {
+  WordVectors,
+  type MostSimilarOptions,
+  type Neighbour,
+  type ReadOptions,
+  type WriteOptions,
+} from '../vectors/word_vectors.js';

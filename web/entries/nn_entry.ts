@@ -13,4 +13,10 @@ export {
 export * as nn from '../nn/nn.js';
 export { Tensor, type TensorType } from '../core/tensor.js';
 export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from '../vectors/word2vec.js';
-export { WordVectors, type MostSimilarOptions, type Neighbour, type ReadOptions, type WriteOptions } from '../vectors/word_vectors.js';
+export {
+  WordVectors,
+  type MostSimilarOptions,
+  type Neighbour,
+  type ReadOptions,
+  type WriteOptions,
+} from '../vectors/word_vectors.js';

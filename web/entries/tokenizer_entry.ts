@@ -17,5 +17,6 @@ export {
 } from '../core/errors.js';
 export { Tensor, type TensorType } from '../core/tensor.js';
 export { AutoTokenizer } from '../tokenizer/tokenizer.js';
-export type * from '../core/training_types.js';
 export type * from '../core/types.js';
+export type * from '../source/types.js';
+export type * from '../tokenizer/types.js';

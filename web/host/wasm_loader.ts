@@ -4,7 +4,7 @@ import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedErro
 import { isHtml, request } from '../source/fetch_source.js';
 import { platform } from '../source/platform.js';
 import type { SeamModule } from './seam.js';
-import type { Env, ModelInfo } from '../core/types.js';
+import type { Env, WasmKind } from '../core/types.js';
 
 /** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
 declare const __WATTN_BUILD_ID__: string;
@@ -24,7 +24,7 @@ export interface WasmFiles {
   /** The glue. */
   createModule: (wishes: object) => Promise<SeamModule>;
   /** The best of its .wasm files for this engine. */
-  choose(): { kind: ModelInfo['wasm']; url: () => URL } | { kind: ModelInfo['wasm']; bytes: () => Promise<Uint8Array> };
+  choose(): { kind: WasmKind; url: () => URL } | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
   /** What the caller gives in its place. Without this function: env.wasm, which speaks of the file that the entry is linked with. */
   given?: () => Env['wasm'] | undefined;
   /** What stands before its kind in __WATTN_MEMORY_FLAG__. */
@@ -40,7 +40,7 @@ export function useWasm(own: WasmFiles): void {
 
 export interface Compiled {
   module: WebAssembly.Module;
-  kind: ModelInfo['wasm'];
+  kind: WasmKind;
   /** Where it came from, for messages. */
   from: string;
   /** Whether its memory is shared with helper threads. */
@@ -121,7 +121,7 @@ function wish(
   shared: boolean,
 ): {
   key: unknown;
-  kind: ModelInfo['wasm'];
+  kind: WasmKind;
   from: string;
   shared?: boolean;
   compile: () => Promise<WebAssembly.Module>;

@@ -1,6 +1,6 @@
 // Models in memory: Files of a picker, or names with bytes.
 import { describe, InputError } from '../core/errors.js';
-import type { ModelSource, OpenFile } from './model_source.js';
+import type { ModelSource, OpenFile } from './source.js';
 import type { BlobLike, FileBytes } from '../core/types.js';
 
 const kChunkBytes = 1 << 20;

@@ -3,20 +3,11 @@
 import { env } from '../core/env.js';
 import { InputError, NetworkError } from '../core/errors.js';
 import { htmlError, hubSource, looksLikeHtml, type RangeSource } from './fetch_source.js';
-import type { ModelSource, OpenFile } from './model_source.js';
+import type { ModelSource, OpenFile, PieceStore } from './source.js';
 import { platform } from './platform.js';
 import { abortError, pause } from '../core/signal.js';
-import type { AbortSignalLike, CachedFile, SourceOptions } from '../core/types.js';
-
-/** Bytes under a key and a part of it. A put is there whole or not at all. */
-export interface PieceStore {
-  get(key: string, part: string): Promise<Uint8Array | undefined>;
-  put(key: string, part: string, bytes: Uint8Array): Promise<void>;
-  delete(key: string): Promise<void>;
-  keys(): Promise<string[]>;
-  /** The lock of a key, held by one in all tabs or processes, and what lets go of it; undefined: another has it. Optional. */
-  tryLock?(key: string): Promise<(() => void) | undefined>;
-}
+import type { AbortSignalLike } from '../core/types.js';
+import type { CachedFile, SourceOptions } from './types.js';
 
 const kPieceBytes = 4 << 20;
 const kEntry = 'entry.json';

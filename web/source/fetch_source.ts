@@ -1,7 +1,7 @@
 // Models on a web server: a directory by its URL, or a repository of a hub.
 import { env } from '../core/env.js';
 import { InputError, ModelFormatError, NetworkError, UnsupportedError } from '../core/errors.js';
-import type { ModelSource, OpenFile } from './model_source.js';
+import type { ModelSource, OpenFile } from './source.js';
 import { ResponseBody } from './response_body.js';
 import { abortError, pause } from '../core/signal.js';
 

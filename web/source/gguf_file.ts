@@ -2,8 +2,9 @@
 import { bundledModel } from './bundled_model.js';
 import { InputError, ModelFormatError } from '../core/errors.js';
 import { missingFile, type ModelFiles, type NamedBytes, type Progress } from './model_files.js';
-import { openModel, type ModelSource, type OpenFile } from './model_source.js';
-import type { ModelSpecifier, SourceOptions } from '../core/types.js';
+import { openModel } from './model_source.js';
+import type { ModelSource, OpenFile } from './source.js';
+import type { ModelSpecifier, SourceOptions } from './types.js';
 
 export interface GgufPlace {
   source: ModelSource;

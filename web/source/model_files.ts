@@ -1,9 +1,9 @@
 // Reading a model's files in order: the small ones whole and at once, the weights as a stream; with one progress over all.
 import { ModelFormatError } from '../core/errors.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
-import type { ModelSource, OpenFile } from './model_source.js';
+import type { ModelSource, OpenFile } from './source.js';
 import { Breather } from '../core/signal.js';
-import type { ProgressInfo } from '../core/types.js';
+import type { ProgressInfo } from './types.js';
 
 export type NamedBytes = [name: string, bytes: Uint8Array];
 

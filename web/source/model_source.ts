@@ -5,27 +5,9 @@ import { bytesSource } from './bytes_source.js';
 import { cachedHubSource } from './cache.js';
 import { urlSource } from './fetch_source.js';
 import { platform } from './platform.js';
-import type { FileBytes, ModelSpecifier, SourceOptions, UrlLike } from '../core/types.js';
-
-/** A file that is there. Its bytes can be read once. */
-export interface OpenFile {
-  /** Bytes; undefined when only the last byte tells. */
-  size: number | undefined;
-  /** A chunk's bytes stay until the next one is asked for. */
-  chunks(): AsyncIterable<Uint8Array>;
-}
-
-export interface ModelSource {
-  /** The model as its user named it. */
-  readonly name: string;
-  readonly phase: 'download' | 'read';
-  /** undefined: there is no such file. file: a path inside the model, like '1_Pooling/config.json'. */
-  open(file: string, signal: AbortSignal): Promise<OpenFile | undefined>;
-  /** Bytes of a file without reading it; undefined when that cannot be told. */
-  size(file: string, signal: AbortSignal): Promise<number | undefined>;
-  /** Where a file is looked for, for messages. */
-  place(file: string): string;
-}
+import type { ModelSource } from './source.js';
+import type { FileBytes, UrlLike } from '../core/types.js';
+import type { ModelSpecifier, SourceOptions } from './types.js';
 
 export const kSourceRules = {
   progress_callback: 'function',

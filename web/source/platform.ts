@@ -1,6 +1,5 @@
 // What a page and Node do differently. The page's way is here; node.ts puts platform_node.ts in its place.
-import type { PieceStore } from './cache.js';
-import type { ModelSource } from './model_source.js';
+import type { ModelSource, PieceStore } from './source.js';
 import { urlSource } from './fetch_source.js';
 import { UnsupportedError } from '../core/errors.js';
 

@@ -6,8 +6,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { InputError, NetworkError } from '../core/errors.js';
-import type { PieceStore } from './cache.js';
-import type { ModelSource } from './model_source.js';
+import type { ModelSource, PieceStore } from './source.js';
 import type { Platform } from './platform.js';
 
 const kChunkBytes = 1 << 20;

@@ -1,8 +1,9 @@
 // AutoModelForCausalLM, AutoModelForSeq2SeqLM: a decoder, or an encoder with one, over token ids. What they do is loaded when it is
 // asked for.
 import { loadEngine } from '../engine/remote_engine.js';
-import type { CausalModel, Seq2SeqModel } from '../core/causal_types.js';
-import type { LoadOptions, ModelSpecifier } from '../core/types.js';
+import type { CausalModel, Seq2SeqModel } from './causal_types.js';
+import type { LoadOptions } from '../engine/types.js';
+import type { ModelSpecifier } from '../source/types.js';
 
 /** Decoders by themselves: token ids in, logits, hidden states and attentions out. */
 export const AutoModelForCausalLM = {

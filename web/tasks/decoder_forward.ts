@@ -5,7 +5,7 @@ import type { Inputs } from '../engine/model_inputs.js';
 import { scatterAttentions, scatterHeads, scatterTokens, zeros } from '../engine/model_rows.js';
 import { Breather } from '../core/signal.js';
 import { Tensor } from '../core/tensor.js';
-import type { ModelInfo } from '../core/types.js';
+import type { ModelInfo } from '../engine/types.js';
 import type { Task } from '../engine/task.js';
 
 type SeamOptions = Parameters<SeamGenerator['forward']>[1];

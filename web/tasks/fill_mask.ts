@@ -2,7 +2,7 @@
 import { InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
-import type { FillMaskOptions, MaskFilling } from '../core/task_types.js';
+import type { FillMaskOptions, MaskFilling } from './task_types.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
 import { readJson } from './labels.js';
 import { predict, wasTruncated, type Window } from './predict.js';

@@ -3,7 +3,8 @@ import { Engine } from '../engine/engine.js';
 import { UnsupportedError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import type { HeadKind } from '../host/seam.js';
-import type { LoadOptions, MemoryInfo, ModelSpecifier } from '../core/types.js';
+import type { LoadOptions, MemoryInfo } from '../engine/types.js';
+import type { ModelSpecifier } from '../source/types.js';
 
 export interface InspectedLayer {
   /** The checkpoint's words. */

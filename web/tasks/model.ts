@@ -3,12 +3,22 @@ import { disposable } from '../core/disposable.js';
 import { Engine } from '../engine/engine.js';
 import { RemoteEngine, loadEngine } from '../engine/remote_engine.js';
 import { readConfig, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
-import { gatherPatches, LensTable, scatterAttentions, scatterHeads, scatterTokens, toPatches, zeros } from '../engine/model_rows.js';
+import {
+  gatherPatches,
+  LensTable,
+  scatterAttentions,
+  scatterHeads,
+  scatterTokens,
+  toPatches,
+  zeros,
+} from '../engine/model_rows.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { HeadKind, SeamEngineHandle, SeamForwardOptions } from '../host/seam.js';
 import { Breather } from '../core/signal.js';
 import { Tensor } from '../core/tensor.js';
-import type { ForwardOptions, LoadOptions, Model, ModelInputs, ModelOutput, ModelSpecifier } from '../core/types.js';
+import type { ForwardOptions, LoadOptions, ModelInputs, ModelOutput } from '../engine/types.js';
+import type { Model } from './embed_types.js';
+import type { ModelSpecifier } from '../source/types.js';
 
 const kForwardRules: Rules = {
   output_attentions: 'boolean',

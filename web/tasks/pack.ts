@@ -5,7 +5,7 @@ import { openModelFiles, Progress, streamWeights } from '../source/model_files.j
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions } from '../core/options.js';
 import { TaskScope } from '../core/signal.js';
-import type { ModelSpecifier, SourceOptions } from '../core/types.js';
+import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
 export interface PackOptions extends SourceOptions {
   /** How matrices are written: `'q8'` (blocks of 32 int8 with a scale, GGUF's q8_0; the default), `'q4'` (q4_0) or `'f32'`. */

@@ -6,12 +6,14 @@ import { checkOptions, type Rules } from '../core/options.js';
 import type { SeamEmbedOptions, SeamEngineHandle } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
 import { kAliases, kTaskNames, loadTask } from './tasks.js';
-import type { Pipelines } from '../core/task_types.js';
+import type { Pipelines } from './task_types.js';
 import { checkTexts } from '../core/texts.js';
 import { makeTokenizer } from '../tokenizer/tokenizer.js';
 import { kPrecisions, quantize_embeddings } from '../vectors/quantize.js';
-import type { Embeddings, QuantizedEmbeddings } from '../core/embedding_types.js';
-import type { EmbedOptions, FeatureExtractionPipeline, LoadOptions, ModelSpecifier, PoolingMode } from '../core/types.js';
+import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
+import type { FeatureExtractionPipeline } from './embed_types.js';
+import type { EmbedOptions, LoadOptions, PoolingMode } from '../engine/types.js';
+import type { ModelSpecifier } from '../source/types.js';
 
 /** The seam's name of each pooling mode. */
 const kPooling: Record<PoolingMode, string> = {

@@ -1,7 +1,7 @@
 // question-answering: the spans of a context that answer a question; as transformers' QuestionAnsweringPipeline (v4).
 import { describe, InputError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import type { Answer, QuestionAnsweringOptions, QuestionContext } from '../core/task_types.js';
+import type { Answer, QuestionAnsweringOptions, QuestionContext } from './task_types.js';
 import { readJson } from './labels.js';
 import { predict, type Window } from './predict.js';
 import { softmax } from '../core/scores.js';

@@ -2,7 +2,7 @@
 // what ended them.
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
-import type { GenerateOptions, Text2Text, TranslationOptions } from '../core/generation_types.js';
+import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
 import { alone, callGenerator } from '../engine/generate_seam.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { checkTexts, joinTexts } from '../core/texts.js';

@@ -1,7 +1,8 @@
 // text-classification: the labels of texts or of pairs of texts.
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import type { ClassificationFunction, LabelScore, TextClassificationOptions, TextPair } from '../core/task_types.js';
+import type { ClassificationFunction, TextClassificationOptions, TextPair } from './task_types.js';
+import type { LabelScore } from '../vectors/types.js';
 import { readConfig, readLabels, type Config } from './labels.js';
 import { judgedWindow, predict, wasTruncated, type Input } from './predict.js';
 import { sigmoid, softmax, topIndices } from '../core/scores.js';

@@ -2,7 +2,7 @@
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
-import type { ClassificationFunction, RankedDocument, TextRankingOptions } from '../core/task_types.js';
+import type { ClassificationFunction, RankedDocument, TextRankingOptions } from './task_types.js';
 import { readConfig, type Config } from './labels.js';
 import { judgedWindow, predict, wasTruncated, type Input } from './predict.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';

@@ -2,7 +2,7 @@
 import { InputError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
-import type { AggregationStrategy, Entity, EntityGroup, TokenClassificationOptions } from '../core/task_types.js';
+import type { AggregationStrategy, Entity, EntityGroup, TokenClassificationOptions } from './task_types.js';
 import { aggregate, mergeOverlapping, type ScoredToken, type Words } from './entities.js';
 import { readConfig, readJson, readLabels } from './labels.js';
 import { predict, wasTruncated, type Window } from './predict.js';

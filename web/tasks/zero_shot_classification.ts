@@ -2,7 +2,7 @@
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
-import type { ZeroShotOptions, ZeroShotResult } from '../core/task_types.js';
+import type { ZeroShotOptions, ZeroShotResult } from './task_types.js';
 import { readConfig, type Config } from './labels.js';
 import { predict, wasTruncated, type Window } from './predict.js';
 import { softmax, topIndices } from '../core/scores.js';

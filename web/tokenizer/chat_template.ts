@@ -1,7 +1,7 @@
 // Chats as the text a model was trained on: its chat_template, in Jinja, by @huggingface/jinja, which the page or program brings.
 import { env } from '../core/env.js';
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
-import type { Chat } from '../core/generation_types.js';
+import type { Chat } from './types.js';
 import type { NamedBytes } from '../source/model_files.js';
 import { platform } from '../source/platform.js';
 

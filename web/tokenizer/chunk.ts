@@ -1,7 +1,7 @@
 // Cutting a text to size. The text is tokenized once, which tells about where cuts must be; each chunk is then counted by itself,
 // because a text's tokens can be others at its edges than in the middle of a longer one.
 import { InputError } from '../core/errors.js';
-import type { Chunk, ChunkOptions } from '../core/training_types.js';
+import type { Chunk, ChunkOptions } from './types.js';
 
 /** Offsets of the tokens of a text without special tokens (two numbers a token), and the exact count of any text. */
 export interface Counter {

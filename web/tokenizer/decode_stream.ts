@@ -1,7 +1,6 @@
 // Decoding as tokens come. A token's text can depend on its neighbours (a space before it or not, bytes of one character in several
 // tokens), so every step decodes the last tokens anew and gives what is new.
-import type { DecodeStream } from '../core/training_types.js';
-import type { TokenIds } from '../core/types.js';
+import type { DecodeStream, TokenIds } from './types.js';
 
 const kMostHeld = 64; // tokens; more than any character or contraction needs
 

@@ -1,9 +1,17 @@
 // From the flat arrays of the seam to what a caller of the tokenizer gets: rows, padded or not, as Tensors or as arrays.
 import { InputError } from '../core/errors.js';
-import type { EncodeAnswer } from '../host/seam.js';
+import type { EncodeAnswer, SeamEncodeOptions } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
-import type { Wanted } from './tokenizer.js';
-import type { Encoding, TokenizeOptions } from '../core/types.js';
+import type { Encoding, TokenizeOptions } from './types.js';
+
+/** What one call of a tokenizer requests. */
+export interface Wanted {
+  texts: readonly string[];
+  pairs: readonly string[] | undefined;
+  /** Tokens that rows are padded to: a number, 'longest', or not at all. */
+  padTo: number | 'longest' | undefined;
+  seam: SeamEncodeOptions;
+}
 
 interface LayoutOptions extends TokenizeOptions {
   padding_side: 'left' | 'right';

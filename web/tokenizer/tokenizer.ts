@@ -3,7 +3,8 @@ import { disposable } from '../core/disposable.js';
 import { describe, InputError } from '../core/errors.js';
 import { openGguf, readGgufMetadata } from '../source/gguf_file.js';
 import { kChatTemplate, Progress, readOptional, readTokenizerFiles, type NamedBytes } from '../source/model_files.js';
-import { kSourceRules, openModel, type ModelSource } from '../source/model_source.js';
+import { kSourceRules, openModel } from '../source/model_source.js';
+import type { ModelSource } from '../source/source.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { SeamHost } from '../host/seam_host.js';
 import type { Answer, EncodeAnswer, OptionalArray, SeamEncodeOptions, SeamTokenizer, SeamTokenizerHandle } from '../host/seam.js';
@@ -12,27 +13,25 @@ import { Tensor } from '../core/tensor.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
 import { cutText } from './chunk.js';
 import { readTokenizerConfig, type TokenizerConfig } from './config.js';
-import type { Chat, ChatTemplateOptions } from '../core/generation_types.js';
-import { layOut } from './layout.js';
 import type {
+  Chat,
+  ChatTemplateOptions,
   Chunk,
   ChunkOptions,
   CountOptions,
+  DecodeOptions,
   DecodeStream,
+  EncodeOptions,
+  TokenIds,
+  TokenizeOptions,
+  Tokenizer,
+  TrainOptions,
   TrainedTokenizer,
   TrainingTexts,
-  TrainOptions,
-} from '../core/training_types.js';
-import type {
-  AbortSignalLike,
-  DecodeOptions,
-  EncodeOptions,
-  ModelSpecifier,
-  SourceOptions,
-  TokenIds,
-  Tokenizer,
-  TokenizeOptions,
-} from '../core/types.js';
+} from './types.js';
+import { layOut, type Wanted } from './layout.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import { compileWasm, instantiateWasm } from '../host/wasm_loader.js';
 
 const kStrategies = ['longest_first', 'only_first', 'only_second'] as const;
@@ -67,15 +66,6 @@ const kDecodeRules: Rules = { skip_special_tokens: 'boolean', clean_up_tokenizat
 export interface TokenizerHost<Handle extends SeamTokenizer> {
   call<A extends Answer>(run: (handle: Handle) => A): A;
   describe(handle: Handle): Answer & { vocab_size: number; model_max_length?: number };
-}
-
-/** @internal What one call asks for. */
-export interface Wanted {
-  texts: readonly string[];
-  pairs: readonly string[] | undefined;
-  /** Tokens that rows are padded to: a number, 'longest', or not at all. */
-  padTo: number | 'longest' | undefined;
-  seam: SeamEncodeOptions;
 }
 
 function oneOf(name: string, value: unknown, known: readonly unknown[]): void {

@@ -6,8 +6,8 @@ import { SeamHost } from '../host/seam_host.js';
 import type { SeamTrainingHandle } from '../host/seam.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { joinTexts } from '../core/texts.js';
-import type { TrainedTokenizer, TrainingTexts, TrainOptions } from '../core/training_types.js';
-import type { AbortSignalLike, Tokenizer } from '../core/types.js';
+import type { Tokenizer, TrainOptions, TrainedTokenizer, TrainingTexts } from './types.js';
+import type { AbortSignalLike } from '../core/types.js';
 import { giveWasm, wasmFiles } from '../host/wasm_files_tokenizer.js';
 import { compileWasm, instantiateWasm } from '../host/wasm_loader.js';
 

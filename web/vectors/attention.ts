@@ -1,7 +1,7 @@
 // What people do with attentions: rollout, and the data of BertViz.
 import { InputError } from '../core/errors.js';
 import { Tensor } from '../core/tensor.js';
-import type { BertvizData, BertvizTokens, CrossRollout, Seq2SeqAttentions } from '../core/embedding_types.js';
+import type { BertvizData, BertvizTokens, CrossRollout, Seq2SeqAttentions } from './types.js';
 
 type Layers = readonly Tensor<'float32'>[];
 

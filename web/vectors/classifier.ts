@@ -1,6 +1,6 @@
 // Classifier: labels learned from examples, on top of an embedder. Its code is loaded when it is first used.
 import type { ClassifierOptions, Embedder, Examples, TextClassifier } from './classifier_types.js';
-import type { ModelSpecifier, SourceOptions } from '../core/types.js';
+import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
 export const Classifier = {
   /**
@@ -13,6 +13,6 @@ export const Classifier = {
 
   /** What `save()` gave. embed: the embedder of the same model as when it was fitted. model: see `ModelSpecifier`. */
   async load(embed: Embedder, model: ModelSpecifier, options?: SourceOptions): Promise<TextClassifier> {
-    return (await import('./classifier/files.js')).loadClassifier(embed, model, options ?? {});
+    return (await import('./classifier/load.js')).loadClassifier(embed, model, options ?? {});
   },
 };

@@ -1,7 +1,8 @@
-// The public types of Classifier.
-import type { LabelScore } from '../core/task_types.js';
+// Public types of the classifier.
 import type { Tensor } from '../core/tensor.js';
-import type { AbortSignalLike, EmbedOptions } from '../core/types.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { EmbedOptions } from '../engine/types.js';
+import type { LabelScore } from './types.js';
 
 /** What a classifier uses of `pipeline('feature-extraction')`. */
 export type Embedder = (texts: string[], options?: EmbedOptions) => Promise<Tensor<'float32'>>;

@@ -5,7 +5,7 @@ import { makeRandom } from '../core/random.js';
 import { best, checkLengths, dot, toUnit, toVectors } from './similarity.js';
 import { Tensor } from '../core/tensor.js';
 import type { Clusters, CommunityOptions, KMeansOptions, ParaphraseOptions, ParaphrasePair } from './clusters_types.js';
-import type { Vectors } from '../core/types.js';
+import type { Vectors } from './types.js';
 
 function toRows(where: string, embeddings: Vectors): Float64Array[] {
   const rows = toVectors(`${where}: embeddings`, embeddings);

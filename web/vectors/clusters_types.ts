@@ -1,4 +1,4 @@
-// The public types of clusters.ts.
+// Public types of clustering.
 import type { Tensor } from '../core/tensor.js';
 
 export interface ParaphraseOptions {

@@ -2,7 +2,8 @@
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
-import type { OutputPrecision, QuantizeOptions } from '../core/embedding_types.js';
+import type { QuantizeOptions } from './types.js';
+import type { OutputPrecision } from '../core/types.js';
 
 export const kPrecisions = ['float32', 'int8', 'uint8', 'binary', 'ubinary'] as const;
 

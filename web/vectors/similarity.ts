@@ -2,7 +2,7 @@
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import type { Tensor } from '../core/tensor.js';
-import type { SearchHit, SearchOptions, Vector, Vectors } from '../core/types.js';
+import type { SearchHit, SearchOptions, Vector, Vectors } from './types.js';
 
 const isTensor = (value: unknown): value is Tensor =>
   typeof value === 'object' && value !== null && 'dims' in value && 'data' in value;

@@ -2,24 +2,15 @@
 import { describe, InputError } from '../../core/errors.js';
 import { checkOptions, type Rules } from '../../core/options.js';
 import { Breather } from '../../core/signal.js';
-import type { ClassifierOptions, ClassifierProgress, ClassifierReport, Embedder, Examples } from '../classifier_types.js';
+import type { ClassifierOptions, ClassifierProgress, Embedder, Examples } from '../classifier_types.js';
 import { findTemperature, makeReport, type Judged } from './report.js';
 import { trainLogistic } from './logistic.js';
 import { trainMlp } from './mlp.js';
 import { logitsOf, type Data, type Layer, type Tick } from './network.js';
 import { makeRandom, shuffle } from '../../core/random.js';
+import type { Fitted } from './network.js';
 import { makeTextClassifier } from './text_classifier.js';
 import { embedAll, type Vectors } from './vectors.js';
-
-export interface Fitted {
-  kind: 'logistic' | 'mlp';
-  labels: string[];
-  dim: number;
-  network: Layer[];
-  temperature: number;
-  report: ClassifierReport | undefined;
-  embed_options: ClassifierOptions['embed_options'];
-}
 
 const kRules: Rules = {
   kind: ['logistic', 'mlp'],

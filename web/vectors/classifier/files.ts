@@ -1,19 +1,12 @@
 // A classifier's two files: classifier.json says what it is, classifier.safetensors holds its numbers.
 import { ModelFormatError, UnsupportedError } from '../../core/errors.js';
-import { Progress, readRequired } from '../../source/model_files.js';
-import { kSourceRules, openModel } from '../../source/model_source.js';
 import { load_safetensors, save_safetensors } from '../../source/safetensors.js';
-import { checkOptions } from '../../core/options.js';
-import { TaskScope, throwIfAborted } from '../../core/signal.js';
 import { Tensor } from '../../core/tensor.js';
-import type { ClassifierReport, Embedder, TextClassifier } from '../classifier_types.js';
-import type { ModelSpecifier, SourceOptions } from '../../core/types.js';
-import type { Fitted } from './classifier.js';
-import type { Layer } from './network.js';
-import { makeTextClassifier } from './text_classifier.js';
+import type { ClassifierReport, TextClassifier } from '../classifier_types.js';
+import type { Fitted, Layer } from './network.js';
 
-const kJson = 'classifier.json';
-const kWeights = 'classifier.safetensors';
+export const kJson = 'classifier.json';
+export const kWeights = 'classifier.safetensors';
 const kVersion = 1;
 const kMostSize = 1 << 20;
 
@@ -96,19 +89,4 @@ export function readClassifier(json: Uint8Array, weights: Uint8Array): Fitted {
     report: report as ClassifierReport | undefined,
     embed_options: embed_options as Fitted['embed_options'],
   };
-}
-
-export async function loadClassifier(embed: Embedder, model: ModelSpecifier, options: SourceOptions): Promise<TextClassifier> {
-  checkOptions('Classifier.load', options, kSourceRules);
-  const signal = options.signal ?? undefined;
-  throwIfAborted(signal);
-  const source = openModel(model, options);
-  const progress = new Progress(source, options.progress_callback ?? undefined);
-  const scope = new TaskScope(signal);
-  try {
-    const [json, weights] = await Promise.all([kJson, kWeights].map((file) => readRequired(source, file, progress, scope.signal)));
-    return makeTextClassifier(embed, readClassifier((json as [string, Uint8Array])[1], (weights as [string, Uint8Array])[1]));
-  } finally {
-    scope.close();
-  }
 }

@@ -1,4 +1,5 @@
 // What a classifier is: one linear layer, or two with a ReLU between them, over vectors; in double precision.
+import type { ClassifierOptions, ClassifierReport } from '../classifier_types.js';
 import { exp } from '../../core/scores.js';
 
 export interface Layer {
@@ -69,4 +70,14 @@ export function logitsOf(network: readonly Layer[], vectors: Float64Array, dim: 
     });
   }
   return out;
+}
+
+export interface Fitted {
+  kind: 'logistic' | 'mlp';
+  labels: string[];
+  dim: number;
+  network: Layer[];
+  temperature: number;
+  report: ClassifierReport | undefined;
+  embed_options: ClassifierOptions['embed_options'];
 }

@@ -5,9 +5,8 @@ import type { Embedder, Examples, Explanation, TextClassifier } from '../classif
 import { argmax, softmax, topIndices } from '../../core/scores.js';
 import { takeTopK } from '../../engine/task.js';
 import type { AbortSignalLike } from '../../core/types.js';
-import type { Fitted } from './classifier.js';
 import { saveClassifier } from './files.js';
-import { logitsOf } from './network.js';
+import { logitsOf, type Fitted } from './network.js';
 import { embedAll } from './vectors.js';
 
 /** Runs of letters, marks, numbers and what stands inside words; else single signs. */

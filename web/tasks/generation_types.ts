@@ -1,5 +1,8 @@
-// The public types of text generation: unit, default and error of every field.
-import type { AbortSignalLike, MemoryInfo, ModelInfo } from './types.js';
+/// <reference lib="esnext.disposable" preserve="true" />
+// Public types of text generation: unit, default and error of every field.
+import type { AbortSignalLike } from '../core/types.js';
+import type { MemoryInfo, ModelInfo } from '../engine/types.js';
+import type { Chat, ChatMessage } from '../tokenizer/types.js';
 
 /** How tokens are chosen: names and meanings are transformers'. What is not said, the model's generation_config.json says. */
 export interface GenerateOptions {
@@ -58,13 +61,6 @@ export interface TextGenerationOptions extends GenerateOptions {
   /** Ends the call with an `AbortError`, between two tokens. */
   signal?: AbortSignalLike | undefined;
 }
-
-export interface ChatMessage {
-  role: string;
-  content: string;
-  [more: string]: unknown;
-}
-export type Chat = readonly ChatMessage[];
 
 export interface GeneratedText<Text = string> {
   generated_text: Text;
@@ -135,18 +131,9 @@ interface Text2TextPipelineOf<Name extends string, Key extends string, Options> 
   [Symbol.dispose](): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
-export type Text2TextGenerationPipeline = Text2TextPipelineOf<'text2text-generation', 'generated_text', Text2TextOptions>;
-export type TranslationPipeline = Text2TextPipelineOf<'translation', 'translation_text', TranslationOptions>;
-export type SummarizationPipeline = Text2TextPipelineOf<'summarization', 'summary_text', Text2TextOptions>;
 
-export interface ChatTemplateOptions {
-  /** Ends with what begins an answer. Default `false`, as in Python. */
-  add_generation_prompt?: boolean;
-  /** A template in place of the model's own. */
-  chat_template?: string;
-  /** `true` (default): ids; `false`: the text. */
-  tokenize?: boolean;
-  /** Of a template that knows them. */
-  tools?: readonly unknown[];
-  [variable: string]: unknown;
-}
+export type Text2TextGenerationPipeline = Text2TextPipelineOf<'text2text-generation', 'generated_text', Text2TextOptions>;
+
+export type TranslationPipeline = Text2TextPipelineOf<'translation', 'translation_text', TranslationOptions>;
+
+export type SummarizationPipeline = Text2TextPipelineOf<'summarization', 'summary_text', Text2TextOptions>;

@@ -1,6 +1,8 @@
-// The public types of AutoModelForCausalLM and AutoModelForSeq2SeqLM.
-import type { Tensor } from './tensor.js';
-import type { AbortSignalLike, ForwardOptions, LogitLens, MemoryInfo, ModelInfo, ModelInputs } from './types.js';
+/// <reference lib="esnext.disposable" preserve="true" />
+// Public types of AutoModelForCausalLM and AutoModelForSeq2SeqLM.
+import type { Tensor } from '../core/tensor.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { ForwardOptions, LogitLens, MemoryInfo, ModelInfo, ModelInputs } from '../engine/types.js';
 
 export interface CausalForwardOptions {
   /** Default `false`. */

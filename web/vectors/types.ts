@@ -1,7 +1,24 @@
-// The public types of what embed() gives, and of attentions put to use: unit and meaning of every field.
-import type { Tensor } from './tensor.js';
+// Public types of vectors and of attention maps.
+import type { Tensor } from '../core/tensor.js';
 
-export type OutputPrecision = 'float32' | 'int8' | 'uint8' | 'binary' | 'ubinary';
+/** One vector: numbers, or a Tensor `[dim]` or `[1, dim]`. */
+export type Vector = readonly number[] | Float32Array | Float64Array | Tensor;
+
+/** Several vectors: rows, or a Tensor `[n, dim]`. */
+export type Vectors = readonly Vector[] | Tensor;
+
+export interface SearchOptions {
+  /** Hits per query, at most. Default 10. */
+  top_k?: number;
+  /** Greater is nearer. Default `cos_sim`. */
+  score_function?: (query: Float64Array, entry: Float64Array) => number;
+}
+
+export interface SearchHit {
+  /** Row of the corpus. */
+  corpus_id: number;
+  score: number;
+}
 
 export interface QuantizeOptions {
   /** Least and most of each component, `[2][dim]`. */
@@ -55,3 +72,8 @@ export type QuantizedEmbeddings = Tensor<'int8' | 'uint8'> & TextCounts;
 
 /** Pooled: `[texts, dim]`, with `windows: 'each'` `[windows, dim]`. With `pooling: 'none'`: `[texts, longest, hidden]`, zeros behind the shorter texts. */
 export interface Embeddings extends Tensor<'float32'>, TextCounts {}
+
+export interface LabelScore {
+  label: string;
+  score: number;
+}

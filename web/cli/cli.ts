@@ -15,15 +15,15 @@ import {
   parse,
   text,
   type Values,
-} from '../cli/args.js';
-import { report } from '../cli/inspect.js';
-import { generate } from '../cli/generate.js';
-import { pack } from '../cli/pack.js';
-import { classify, rank, run } from '../cli/tasks.js';
-import { train } from '../cli/train.js';
-import { floatsText, items, toLine, write, type Item } from '../cli/lines.js';
-import { AutoTokenizer, InputError, inspectModel, pipeline, UnsupportedError, type Embeddings } from './node.js';
-import type { EmbedOptions, TokenizeOptions } from './node.js';
+} from './args.js';
+import { report } from './inspect.js';
+import { generate } from './generate.js';
+import { pack } from './pack.js';
+import { classify, rank, run } from './tasks.js';
+import { train } from './train.js';
+import { floatsText, items, toLine, write, type Item } from './lines.js';
+import { AutoTokenizer, InputError, inspectModel, pipeline, UnsupportedError, type Embeddings } from '../entries/node.js';
+import type { EmbedOptions, TokenizeOptions } from '../entries/node.js';
 
 type Command = (values: Values, positionals: string[]) => Promise<void>;
 

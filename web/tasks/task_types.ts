@@ -1,11 +1,15 @@
-// The public types of the tasks beyond feature-extraction: unit, default and error of every field.
+/// <reference lib="esnext.disposable" preserve="true" />
+// Public types of the tasks: unit, default and error of every field.
+import type { LabelScore } from '../vectors/types.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { MemoryInfo, ModelInfo } from '../engine/types.js';
+import type { FeatureExtractionPipeline } from './embed_types.js';
 import type {
   SummarizationPipeline,
   Text2TextGenerationPipeline,
   TextGenerationPipeline,
   TranslationPipeline,
 } from './generation_types.js';
-import type { AbortSignalLike, FeatureExtractionPipeline, MemoryInfo, ModelInfo } from './types.js';
 
 /** What every task can be told. */
 export interface TaskTextOptions {
@@ -40,11 +44,6 @@ export type ClassificationFunction = 'softmax' | 'sigmoid' | 'none';
 export interface TextPair {
   text: string;
   text_pair: string;
-}
-
-export interface LabelScore {
-  label: string;
-  score: number;
 }
 
 export interface TextClassificationOptions extends TaskTextOptions {
