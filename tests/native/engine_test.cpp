@@ -82,7 +82,7 @@ TEST_F(Loading, NamesAnUnknownArchitecture) {
   file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"squid\"");
   expect_error(ErrorCode::kUnsupported,
                "config.json: model_type: expected one of \"albert\", \"bart\", \"bert\", \"camembert\", \"deberta-v2\", "
-               "\"distilbert\", \"electra\", \"gpt2\", \"gte\", \"llama\", \"marian\", \"mistral\", \"modernbert\", "
+               "\"distilbert\", \"electra\", \"eurobert\", \"gpt2\", \"gte\", \"llama\", \"marian\", \"mistral\", \"modernbert\", "
                "\"mpnet\", \"new\", \"nomic_bert\", \"qwen2\", \"qwen3\", \"roberta\", \"t5\", \"xlm-roberta\", found "
                "\"squid\"");
 }
