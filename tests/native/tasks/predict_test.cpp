@@ -172,6 +172,19 @@ TEST(Predict, HeadsOfDecodersHaveTheLogitsOfTransformers) {
   }
 }
 
+// Without special tokens there is no eos that the head could read.
+TEST(Predict, GivesNoRowToATextWithoutEos) {
+  const auto model = test::load_model(test::golden("decoder-heads/bart-sequence"), {.head = HeadKind::kSequence});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::vector<std::u16string_view> texts = {u"", u"The"};
+  PredictOptions options;
+  options.encode.add_special_tokens = false;
+  const auto without = predict(*model.value(), texts, {}, options);
+  ASSERT_TRUE(without.ok()) << without.error().message;
+  EXPECT_EQ(without.value().rows, (std::vector<std::int32_t>{0, 0}));
+  EXPECT_EQ(predict(*model.value(), texts, {}, {}).value().rows, (std::vector<std::int32_t>{1, 1}));
+}
+
 // A text at a time and packed.
 TEST(Forward, GivesTheLogitsOfAHeadOverTheMean) {
   const auto model = load_head_over_mean();
