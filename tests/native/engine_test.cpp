@@ -82,7 +82,7 @@ TEST_F(Loading, NamesAnUnknownArchitecture) {
   file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"squid\"");
   expect_error(ErrorCode::kUnsupported,
                "config.json: model_type: expected one of \"albert\", \"bart\", \"bert\", \"camembert\", \"deberta-v2\", "
-               "\"distilbert\", \"electra\", \"gpt2\", \"gte\", \"llama\", \"marian\", \"mistral\", \"modernbert\", "
+               "\"distilbert\", \"electra\", \"eurobert\", \"gpt2\", \"gte\", \"llama\", \"marian\", \"mistral\", \"modernbert\", "
                "\"mpnet\", \"new\", \"nomic_bert\", \"qwen2\", \"qwen3\", \"roberta\", \"t5\", \"xlm-roberta\", found "
                "\"squid\"");
 }
@@ -162,6 +162,115 @@ TEST(Model, RefusesMoreTokensThanItsArenaHolds) {
   const auto result = model.value()->run(batch, nullptr);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "input_ids: expected at most 512 tokens in one run, found 4000");
+}
+
+TEST(Model, RefusesATaskThatItsStacksCannotServe) {
+  const struct {
+    const char* folder;
+    HeadKind head;
+    const char* message;
+  } rows[] = {
+      {"bert-tiny/model", HeadKind::kCausalLm,
+       "config.json: model_type: expected a decoder, which this task needs, found \"bert\""},
+      {"bert-tiny/model", HeadKind::kSeq2SeqLm,
+       "config.json: model_type: expected an encoder-decoder, which this task needs, found \"bert\""},
+      {"seq2seq/t5", HeadKind::kCausalLm,
+       "config.json: model_type: expected a decoder, which this task needs (text2text-generation runs encoder-decoders), found "
+       "\"t5\""},
+      {"decoders/llama", HeadKind::kSeq2SeqLm,
+       "config.json: model_type: expected an encoder-decoder, which this task needs, found \"llama\""},
+      {"seq2seq/t5", HeadKind::kMaskedLm,
+       "config.json: architectures: expected a model that ends in ForMaskedLM, which this task needs, found "
+       "[\"T5ForConditionalGeneration\"]"},
+  };
+  for (const auto& [folder, head, message] : rows) {
+    const auto loader = ModelLoader::begin(small_files(golden(folder)), {.head = head});
+    ASSERT_FALSE(loader.ok()) << message;
+    EXPECT_EQ(loader.error().code, ErrorCode::kUnsupported);
+    EXPECT_EQ(loader.error().message, message);
+  }
+}
+
+TEST(Model, HasTheLmHeadThatItsFilesHave) {
+  const struct {
+    const char* folder;
+    HeadKind head;
+    bool decoder;
+  } rows[] = {{"bert-tiny/model", HeadKind::kNone, false},
+              {"decoders/llama", HeadKind::kCausalLm, false},
+              {"decoders/gpt2", HeadKind::kCausalLm, false},
+              {"seq2seq/t5", HeadKind::kSeq2SeqLm, true},
+              {"seq2seq/marian", HeadKind::kSeq2SeqLm, true},
+              {"embedders/qwen3/model", HeadKind::kNone, false},
+              {"embedders/sentence-t5/model", HeadKind::kNone, false},
+              {"decoder-heads/bart-sequence", HeadKind::kNone, false}};
+  for (const auto& [folder, head, decoder] : rows) {
+    const auto model = load_model(golden(folder), {.own_lm_head = true});
+    ASSERT_TRUE(model.ok()) << folder << ": " << model.error().message;
+    EXPECT_EQ(model.value()->head_kind(), head) << folder;
+    EXPECT_EQ(model.value()->decoder() != nullptr, decoder) << folder;
+    EXPECT_EQ(model.value()->has_lm_head(), head != HeadKind::kNone) << folder;
+  }
+}
+
+TEST(Model, HoldsNoWeightsThatTheTaskDoesNotNeed) {
+  for (const auto& [folder, head] : {std::pair{"decoders/llama", HeadKind::kCausalLm}, {"seq2seq/bart", HeadKind::kSeq2SeqLm}}) {
+    const auto whole = load_model(golden(folder), {.head = head}), bare = load_model(golden(folder));
+    ASSERT_TRUE(whole.ok() && bare.ok()) << bare.error().message;
+    EXPECT_LT(bare.value()->weight_bytes(), whole.value()->weight_bytes());
+  }
+}
+
+TEST(Model, LimitsTextsToTheContextThatWasAskedFor) {
+  const auto model = load_model(golden("decoders/llama"), {.context_length = 20});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  EXPECT_EQ(model.value()->max_length(), 20);
+  Batch batch;
+  batch.add_sequence(std::vector<std::int32_t>(21, 7), std::vector<std::int32_t>(21));
+  const auto result = model.value()->run(batch, nullptr);
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "sequence 0: expected at most context_length = 20 tokens, found 21");
+  for (const std::int64_t context : {std::int64_t{-1}, std::int64_t{65}}) {
+    const auto wrong = ModelLoader::begin(small_files(golden("bert-tiny/model")), {.context_length = context});
+    EXPECT_EQ(wrong.error().message,
+              "context_length: expected a whole number from 1 to the model's 64 positions, found " + std::to_string(context));
+  }
+}
+
+TEST_F(Loading, NamesAnIdThatAHeadOverADecoderNeeds) {
+  files = small_files(golden("decoder-heads/bart-sequence"));
+  const std::string whole = file("config.json");
+  for (const std::string key : {"eos_token_id", "decoder_start_token_id"}) {
+    file("config.json") = replaced(whole, "\"" + key + "\"", "\"other\"");
+    const auto loader = ModelLoader::begin(files, {.head = HeadKind::kSequence});
+    ASSERT_FALSE(loader.ok());
+    EXPECT_EQ(loader.error().message, "config.json: " + key + ": expected a token id, found nothing");
+  }
+}
+
+TEST(Slots, RefuseWhatTheyWereNotReservedFor) {
+  const auto loaded = load_model(golden("seq2seq/bart"), {.head = HeadKind::kSeq2SeqLm});
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  Slots& slots = loaded.value()->slots();
+  ASSERT_TRUE(slots.reserve({.slots = 2, .length = 8, .sources = 1, .source_length = 4}).ok());
+  const std::vector<std::int32_t> ids{5, 6, 7, 8, 1};
+  const auto four = std::span(ids).first(4);
+  EXPECT_FALSE(slots.read_source(0, ids, nullptr, nullptr).ok() && slots.read_source(1, four, nullptr, nullptr).ok());
+  EXPECT_FALSE(slots.read_source(-1, four, nullptr, nullptr).ok());
+  ASSERT_TRUE(slots.read_source(0, four, nullptr, nullptr).ok());
+  const auto error = [&](std::int32_t slot, std::int32_t position, std::vector<std::int32_t> sources) {
+    Batch batch;
+    batch.add_to_slot(slot, position, four);
+    batch.sources = std::move(sources);
+    const auto ran = slots.run(batch, nullptr);
+    return ran.ok() ? std::string("ok") : ran.error().message;
+  };
+  EXPECT_EQ(error(1, 4, {0}), "ok");
+  EXPECT_EQ(error(1, 5, {0}), "expected at most 8 tokens (context_length), found one at position 8");
+  EXPECT_EQ(error(2, 0, {0}), "slots: expected numbers below 2, found 2");
+  EXPECT_EQ(error(-1, 0, {0}), "slots: expected numbers below 2, found -1");
+  EXPECT_EQ(error(0, 0, {1}), "sources: expected numbers below 1, found 1");
+  EXPECT_EQ(error(0, 0, {}), "sources: expected one for each of 1 sequences, found 0");
 }
 
 }  // namespace

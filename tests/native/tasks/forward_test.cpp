@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "native/support/generation.h"
+#include "native/support/goldens.h"
 #include "native/support/models.h"
 
 namespace wattn {
@@ -100,6 +102,57 @@ TEST(Forward, RefusesPatchesAndMasksThatDoNotFit) {
   for (const char* tap : {"layer.2.output", "layer.0.attention.probs", "final_norm.output", "", "layer.0."}) {
     EXPECT_TRUE(message({.patches = {{tap, {}}}}).ends_with(std::string("found '") + tap + "'")) << tap;
   }
+}
+
+// A decoder without its head reads whole sequences, with it pieces in a slot.
+TEST(Forward, StatesOfADecoderHaveTheSameBitsPackedAndInSlots) {
+  for (const std::string folder : {"decoders/", "long/decoders/"}) {
+    for (const std::string& name : test::case_names(folder)) {
+      const auto packed = load_model(golden(folder + name)),
+                 in_slots = load_model(golden(folder + name), {.head = HeadKind::kCausalLm});
+      ASSERT_TRUE(packed.ok() && in_slots.ok()) << name << packed.error().message;
+      const Json expected = test::read_json(folder + name + "/expected.json");
+      Batch batch;  // a short sequence before the other
+      batch.add_sequence(test::Ids{5, 6}, test::Ids{0, 0});
+      const test::Ids ids = test::to_ids(expected.root()["inputs"][1]["input_ids"]);
+      batch.add_sequence(ids, test::Ids(ids.size()));
+      const auto states = forward(*packed.value(), batch, {.output_attentions = true});
+      const auto kept = test::forward_ids(*in_slots.value(), ids, {.output_attentions = true});
+      ASSERT_TRUE(states.ok() && kept.ok()) << name;
+      EXPECT_TRUE(states.value().logits.empty());
+      const std::vector<float>& all = states.value().last_hidden_state;
+      const auto width = static_cast<std::ptrdiff_t>(all.size() / (ids.size() + 2));
+      EXPECT_EQ(std::vector<float>(all.begin() + 2 * width, all.end()), kept.value().last_hidden_state) << name;
+      for (std::size_t layer = 0; layer < kept.value().attentions.size(); ++layer) {
+        const std::vector<float>&one = kept.value().attentions[layer], &both = states.value().attentions[layer];
+        EXPECT_TRUE(std::equal(one.begin(), one.end(), both.end() - static_cast<std::ptrdiff_t>(one.size()))) << name;
+      }
+    }
+  }
+}
+
+TEST(Forward, ShowsBothStacksBelowAHeadOverTheDecoder) {
+  const auto loaded = load_model(golden("decoder-heads/bart-sequence"), {.head = HeadKind::kSequence});
+  ASSERT_TRUE(loaded.ok()) << loaded.error().message;
+  Model& model = *loaded.value();
+  const test::Ids source{0, 48, 10, 2}, shifted{2, 0, 48, 10};
+  const auto outputs = test::forward_ids(model, shifted, {.output_hidden_states = true}, source);
+  ASSERT_TRUE(outputs.ok()) << outputs.error().message;
+  const ForwardOutputs& out = outputs.value();
+  EXPECT_EQ(out.logits.size(), 3U);
+  EXPECT_EQ(out.hidden_states.size(), 3U);
+  EXPECT_EQ(out.encoder.hidden_states.back(), out.encoder.last_hidden_state);
+  EXPECT_EQ(out.encoder.last_hidden_state.size(), 4U * 32);
+  EXPECT_TRUE(test::forward_ids(model, shifted, {.output_logits = false}, source).value().logits.empty());
+  EXPECT_TRUE(test::forward_ids(model, shifted, {}, {0, 48, 10}).value().logits.empty());  // no eos
+  const auto error = [](const Result<ForwardOutputs>& result) { return result.ok() ? "ok" : result.error().message; };
+  EXPECT_EQ(error(test::forward_ids(model, {2, 0}, {}, source)),
+            "decoder_input_ids: expected as many as the source's 4 tokens, found 2");
+  EXPECT_EQ(error(test::forward_ids(model, shifted, {.logit_lens = 1}, source)),
+            "logit_lens: expected a model with a head over the vocabulary (ForMaskedLM), found one without");
+  Batch two;
+  for (int i = 0; i < 2; ++i) two.add_sequence(shifted, test::Ids(4));
+  EXPECT_EQ(error(forward(model, two, {.source = source})), "input_ids: expected one sequence, found 2");
 }
 
 }  // namespace

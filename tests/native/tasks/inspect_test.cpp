@@ -3,7 +3,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "io/safetensors.h"
+#include "native/support/goldens.h"
 #include "native/support/models.h"
 
 namespace wattn {
@@ -35,6 +38,77 @@ TEST(Inspect, CountsTheParametersOfTheCheckpoint) {
     for (const SummaryRow& row : inspect(*model.value(), 8)) parameters += row.parameters;
     EXPECT_EQ(parameters, parameters_in(folder + "/model.safetensors"));
   }
+}
+
+std::int64_t parameters_of(const std::vector<SummaryRow>& rows) {
+  std::int64_t sum = 0;
+  for (const SummaryRow& row : rows) sum += row.parameters;
+  return sum;
+}
+
+TEST(Inspect, CountsTheParametersOfDecodersAndEncoderDecoders) {
+  for (const std::string kind : {"decoders/", "seq2seq/"}) {
+    for (const std::string& name : test::case_names(kind)) {
+      SCOPED_TRACE(name);
+      const std::string folder = golden(kind + name);
+      const auto model = load_model(folder, {.own_lm_head = true});
+      ASSERT_TRUE(model.ok()) << model.error().message;
+      const auto rows = inspect(*model.value(), 8);
+      EXPECT_EQ(parameters_of(rows), parameters_in(folder + "/model.safetensors"));
+      const std::int64_t vocab = model.value()->generator().config().vocab_size;
+      EXPECT_EQ(rows.back().name, "lm_head");
+      EXPECT_EQ(rows.back().mult_adds, 8 * vocab * model.value()->generator().config().hidden_size);
+    }
+  }
+}
+
+std::vector<SummaryRow> attention_rows(const std::string& folder, std::int64_t seq) {
+  const auto model = load_model(golden(folder), {.own_lm_head = true});
+  if (!model.ok()) return {};
+  auto rows = inspect(*model.value(), seq);
+  std::erase_if(rows, [](const SummaryRow& row) { return row.type != "Attention"; });
+  return rows;
+}
+
+// Two products, one for the scores and one for the context.
+TEST(Inspect, CountsThePairsThatAttentionScores) {
+  const auto llama = attention_rows("decoders/llama", 10);
+  ASSERT_EQ(llama.size(), 2U);
+  for (const SummaryRow& row : llama) EXPECT_EQ(row.mult_adds, 2 * 24 * 55);  // 1 + 2 + .. + 10
+  const auto mistral = attention_rows("decoders/mistral", 10);
+  ASSERT_FALSE(mistral.empty());
+  for (const SummaryRow& row : mistral) EXPECT_EQ(row.mult_adds, 2 * row.output[1] * (1 + 2 + 3 + 4 + 6 * 5));  // a window of 5
+  const auto t5 = attention_rows("seq2seq/t5", 10);
+  ASSERT_FALSE(t5.empty());
+  EXPECT_EQ(t5.front().mult_adds, 2 * 18 * 100);
+  EXPECT_EQ(t5[t5.size() - 2].mult_adds, 2 * 18 * 55);  // the decoder's own, then over the source
+  EXPECT_EQ(t5.back().mult_adds, 2 * 18 * 100);
+}
+
+// A shared layer is listed once for each turn, and counted once; matrices that the file stores as [in, out] are [out, in].
+TEST(Inspect, ListsSharedLayersAndTransposedMatrices) {
+  const std::string folder = golden("architectures/albert");
+  const auto albert = load_model({{"config.json", read_file(folder + "/config.json")},
+                                  {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))}},
+                                 folder);
+  ASSERT_TRUE(albert.ok()) << albert.error().message;
+  std::int64_t queries = 0, owned = 0;
+  for (const SummaryRow& row : inspect(*albert.value(), 8)) {
+    if (!row.name.ends_with("attention.query")) continue;
+    ++queries;
+    owned += row.parameters > 0;
+  }
+  EXPECT_EQ(queries, albert.value()->transformer().config().num_hidden_layers);
+  EXPECT_EQ(owned, 1);
+  const auto gpt2 = load_model(golden("decoders/gpt2"));
+  ASSERT_TRUE(gpt2.ok()) << gpt2.error().message;
+  const auto rows = inspect(*gpt2.value(), 8);
+  const auto qkv = std::find_if(rows.begin(), rows.end(), [](const SummaryRow& row) { return row.name == "h.1.attn.c_attn"; });
+  ASSERT_NE(qkv, rows.end());
+  const std::int64_t hidden = gpt2.value()->transformer().config().hidden_size;
+  EXPECT_EQ(qkv->kernel, (Shape{3 * hidden, hidden}));
+  EXPECT_EQ(qkv->output, (Shape{8, 3 * hidden}));
+  EXPECT_EQ(qkv->parameters, 3 * hidden * (hidden + 1));
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 
 #include <cmath>
 
+#include "core/utf.h"
+#include "native/support/goldens.h"
 #include "native/support/models.h"
 #include "tasks/forward.h"
 
@@ -138,6 +140,49 @@ TEST(Predict, GivesNoRowToATextWithoutTokens) {
     }
     EXPECT_EQ(all.value().logits, alone);
   }
+}
+
+// A BART whose head reads the decoder, and decoders whose heads read the last token or each.
+TEST(Predict, HeadsOfDecodersHaveTheLogitsOfTransformers) {
+  for (const std::string& name : test::case_names("decoder-heads/")) {
+    SCOPED_TRACE(name);
+    const HeadKind head = name.ends_with("sequence") ? HeadKind::kSequence : HeadKind::kToken;
+    const auto model = test::load_model(test::golden("decoder-heads/" + name), {.head = head});
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const Json json = test::read_json("decoder-heads/" + name + "/expected.json");
+    const JsonRef rows = json.root()["logits"];
+    double worst = 0;
+    for (std::size_t i = 0; i < rows.size(); ++i) worst = std::max(worst, rows[i]["f32_diff"].as_number().value());
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      std::vector<std::u16string> texts;
+      for (std::size_t j = 0; j < rows[i]["texts"].size(); ++j) texts.push_back(to_utf16(rows[i]["texts"][j].as_string().value()));
+      const std::u16string_view first[] = {texts.front()}, second[] = {texts.back()};
+      const auto pairs = texts.size() > 1 ? std::span<const std::u16string_view>(second) : std::span<const std::u16string_view>();
+      const auto found = predict(*model.value(), first, pairs, {});
+      ASSERT_TRUE(found.ok()) << found.error().message;
+      EXPECT_EQ(found.value().encodings[0].ids, test::to_ids(rows[i]["input_ids"]));
+      const std::vector<float>& logits = found.value().logits;
+      ASSERT_EQ(logits.size(), rows[i]["logits"].size());
+      for (std::size_t j = 0; j < logits.size(); ++j) {
+        const double exact = rows[i]["logits"][j].as_number().value();
+        // As in bert_test.cpp: four times what torch's own float32 is off.
+        ASSERT_NEAR(logits[j], exact, 4 * std::max(worst, std::abs(exact) * 0x1p-23)) << "text " << i << ", logit " << j;
+      }
+    }
+  }
+}
+
+// Without special tokens there is no eos that the head could read.
+TEST(Predict, GivesNoRowToATextWithoutEos) {
+  const auto model = test::load_model(test::golden("decoder-heads/bart-sequence"), {.head = HeadKind::kSequence});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::vector<std::u16string_view> texts = {u"", u"The"};
+  PredictOptions options;
+  options.encode.add_special_tokens = false;
+  const auto without = predict(*model.value(), texts, {}, options);
+  ASSERT_TRUE(without.ok()) << without.error().message;
+  EXPECT_EQ(without.value().rows, (std::vector<std::int32_t>{0, 0}));
+  EXPECT_EQ(predict(*model.value(), texts, {}, {}).value().rows, (std::vector<std::int32_t>{1, 1}));
 }
 
 // A text at a time and packed.
