@@ -6,7 +6,7 @@ import { InputError } from '../core/errors.js';
 import { readConfig, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
 import { gatherPatches, toPatches } from '../engine/model_rows.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { ModelInputs } from '../engine/types.js';
+import type { ModelInfo, ModelInputs } from '../engine/types.js';
 import { idsOf, Layout, packRuns, type Result, type RunOptions } from './forward.js';
 
 const kRules: Rules = {
