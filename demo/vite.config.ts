@@ -43,7 +43,7 @@ const offline: Plugin = {
   enforce: 'post',
   generateBundle(_, bundle) {
     // The WebAssembly that generates text belongs to the package, but no panel uses it.
-    const files = Object.keys(bundle).filter((name) => !/\.map$|wattn-generate/.test(name));
+    const files = Object.keys(bundle).filter((name) => !/\.map$/.test(name));
     const hash = createHash('sha256');
     for (const name of files.sort()) {
       const output = bundle[name];

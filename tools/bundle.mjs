@@ -21,7 +21,7 @@ const built = (variant, file) => join(root, 'build', `wasm-${variant}`, file);
 
 /** One glue file serves both wasm files of a kind, and all are of the same build; anything else must not ship. */
 function checkPair() {
-  for (const file of ['wattn.mjs', 'wattn-generate.mjs', 'build_id.h']) {
+  for (const file of ['wattn.mjs', 'build_id.h']) {
     const [simd, relaxed] = ['simd', 'relaxed'].map((variant) => readFileSync(built(variant, file), 'utf8'));
     if (simd !== relaxed) fail(`${file} differs between build/wasm-simd and build/wasm-relaxed; build both again`);
   }
@@ -35,7 +35,7 @@ const inline = {
     {
       name: 'inline',
       setup({ onResolve }) {
-        onResolve({ filter: /\/(wasm_files(_nn|_tokenizer|_generate)?|worker_scripts)\.js$/ }, ({ path, resolveDir }) => ({
+        onResolve({ filter: /\/(wasm_files(_nn|_tokenizer)?|worker_scripts)\.js$/ }, ({ path, resolveDir }) => ({
           path: join(resolveDir, path.replace('.js', '_inline.ts')),
         }));
       },
@@ -205,8 +205,6 @@ const memoryFlags = {
   simd: copyUnshared('simd', 'wattn.wasm', 'wattn-simd.wasm'),
   relaxed: copyUnshared('relaxed', 'wattn.wasm', 'wattn-relaxed.wasm'),
 };
-memoryFlags['generate-simd'] = copyUnshared('simd', 'wattn-generate.wasm', 'wattn-generate.wasm');
-memoryFlags['generate-relaxed'] = copyUnshared('relaxed', 'wattn-generate.wasm', 'wattn-generate-relaxed.wasm');
 copyUnshared('simd', 'wattn-tokenizer.wasm', 'wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
 copyUnshared('simd', 'wattn-nn.wasm', 'wattn-nn.wasm');
@@ -214,5 +212,5 @@ await bundle(buildId, memoryFlags).catch(() => process.exit(1)); // esbuild has 
 writeInlineFiles();
 emitTypes();
 console.log(
-  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-generate.wasm', 'wattn-generate-relaxed.wasm'].map(brotliSize).join(', ')}`,
+  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm'].map(brotliSize).join(', ')}`,
 );

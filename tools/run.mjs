@@ -5,8 +5,8 @@ import { fail } from './lib/shell.mjs';
 import * as stages from './lib/stages.mjs';
 
 const build = [
-  stages.cmakeBuild('wasm-simd', ['wattn-simd', 'wattn-tokenizer', 'wattn-nn', 'wattn-generate']),
-  stages.cmakeBuild('wasm-relaxed', ['wattn-relaxed', 'wattn-generate']),
+  stages.cmakeBuild('wasm-simd', ['wattn-simd', 'wattn-tokenizer', 'wattn-nn']),
+  stages.cmakeBuild('wasm-relaxed', ['wattn-relaxed']),
   stages.bundle,
 ];
 const jestTests = [stages.jest('web'), stages.jest('browser'), stages.demo];

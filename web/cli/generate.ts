@@ -2,9 +2,9 @@
 import { choice, computeOptions, count, flag, given, modelOf, text, type Values } from './args.js';
 import { items, toLine, write, type Item } from './lines.js';
 import {
+  describeModel,
   InputError,
   pipeline,
-  UnsupportedError,
   type ChatMessage,
   type LoadOptions,
   type TextGenerationOptions,
@@ -90,13 +90,11 @@ export async function generate(values: Values, positionals: string[]): Promise<v
   const load = { ...computeOptions(values), ...(context_length && { context_length }) } as LoadOptions;
   const model = modelOf(values);
   if (model === undefined) throw new InputError('expected --model: the bundled model generates no text');
-  const task = choice(values, 'task', ['text-generation', 'text2text-generation', 'translation', 'summarization']);
-  if (task && task !== 'text-generation') return transform(task, model, load, options, values, positionals);
-  const run = await pipeline('text-generation', model, load).catch((error: Error) => {
-    if (task || !(error instanceof UnsupportedError) || !error.message.includes('text2text-generation')) throw error;
-    return undefined; // an encoder-decoder
-  });
-  if (!run) return transform('text2text-generation', model, load, options, values, positionals);
+  const tasks = ['text-generation', 'text2text-generation', 'translation', 'summarization'] as const;
+  const ownTask = async () => ((await describeModel(model)).kind === 'encoder-decoder' ? tasks[1] : tasks[0]);
+  const task = choice(values, 'task', tasks) ?? (await ownTask());
+  if (task !== 'text-generation') return transform(task, model, load, options, values, positionals);
+  const run = await pipeline('text-generation', model, load);
   const isChat = flag(values, 'chat') ?? false;
   const toPrompt = ({ text }: Item): string | ChatMessage[] => (isChat ? [{ role: 'user', content: text }] : text);
   for await (const portion of items(values, positionals)) {

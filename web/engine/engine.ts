@@ -1,19 +1,19 @@
 // A loaded model: its wasm instance, the texts and tokens that go in, the vectors that come out.
 import { InputError } from '../core/errors.js';
 import { openGguf, openGgufModel } from '../source/gguf_file.js';
-import { kGenerationFiles, openModelFiles, Progress, streamWeights, type NamedBytes } from '../source/model_files.js';
+import { kGenerationFiles, openModelFiles, Progress, readRequired, streamWeights, type NamedBytes } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { HeadKind, Helpers, SeamEmbedOptions, SeamEngineHandle } from '../host/seam.js';
+import type { Helpers, SeamEmbedOptions, SeamLoadOptions, SeamModel } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
 import { abortable, Breather, Pace, TaskScope, throwIfAborted } from '../core/signal.js';
 import { runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
-import type { ModelSpecifier } from '../source/types.js';
+import type { LoadOptions, MemoryInfo, ModelDescription, ModelInfo } from './types.js';
+import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import { joinTexts } from '../core/texts.js';
 import { planThreads, startHelpers } from '../host/threads.js';
-import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance, type WasmFiles } from '../host/wasm_loader.js';
+import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance } from '../host/wasm_loader.js';
 
 export const kLoadRules: Rules = {
   ...kSourceRules,
@@ -77,23 +77,22 @@ function joinFloats(parts: readonly Float32Array[]): Float32Array {
   return out;
 }
 
-/** An instance of its own, with the threads it can have. of: the files of a head that has its own. */
+/** An instance of its own, with the threads it can have. */
 async function makeInstance(
   wanted: number | undefined,
-  of: WasmFiles | undefined,
 ): Promise<{ compiled: Compiled; instance: Instance; threads: number; reason: string | undefined }> {
-  const plan = wasmIsGiven(of) ? { threads: 1, reason: 'env.wasm names the WebAssembly' } : planThreads(wanted);
+  const plan = wasmIsGiven() ? { threads: 1, reason: 'env.wasm names the WebAssembly' } : planThreads(wanted);
   if (plan.threads > 1) {
     try {
-      const compiled = await compileWasm(true, of);
-      return { compiled, instance: await instantiateWasm(compiled, of), ...plan };
+      const compiled = await compileWasm(true);
+      return { compiled, instance: await instantiateWasm(compiled), ...plan };
     } catch (error) {
       plan.threads = 1;
       plan.reason = `shared memory: ${(error as Error).message}`;
     }
   }
-  const compiled = await compileWasm(false, of);
-  return { compiled, instance: await instantiateWasm(compiled, of), ...plan };
+  const compiled = await compileWasm(false);
+  return { compiled, instance: await instantiateWasm(compiled), ...plan };
 }
 
 export class Engine implements AnyEngine {
@@ -101,11 +100,10 @@ export class Engine implements AnyEngine {
   helped: Promise<void> = Promise.resolve();
 
   private constructor(
-    private readonly host: SeamHost<SeamEngineHandle>,
+    private readonly host: SeamHost<SeamModel>,
     private readonly about: ModelInfo & { weight_bytes: number; arena_bytes: number },
     readonly files: readonly NamedBytes[],
     private readonly endHelpers: () => void,
-    readonly head: HeadKind,
   ) {}
 
   /** head: what the checkpoint must bring beside the encoder. onChunk: sees the bytes of the weight files as they pass. */
@@ -113,25 +111,24 @@ export class Engine implements AnyEngine {
     where: string,
     model: ModelSpecifier | undefined | null,
     options: LoadOptions = {},
-    head: HeadKind = 'none',
+    head: SeamLoadOptions['head'] = 'none',
     onChunk?: (file: string, chunk: Uint8Array) => void,
   ): Promise<Engine> {
     checkOptions(where, options, kLoadRules);
     const signal = options.signal ?? undefined;
     throwIfAborted(signal);
-    const generates = head === 'causal_lm' || head === 'seq2seq_lm';
+    const generates = head === 'causal_lm' || head === 'seq2seq_lm' || head === 'own_lm';
     const { context_length } = options;
     if (context_length && !generates) throw new InputError(`${where}: option 'context_length': this model generates no text`);
-    const wasm = generates ? (await import('../host/wasm_files_generate.js')).wasmFiles : undefined;
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
     const progress = new Progress(source, options.progress_callback ?? undefined);
     const scope = new TaskScope(signal);
-    let host: SeamHost<SeamEngineHandle> | undefined;
+    let host: SeamHost<SeamModel> | undefined;
     let endHelpers = () => {};
     try {
-      const making = makeInstance(options.threads ?? undefined, wasm).then((made) => {
-        const loading = new SeamHost('this model', made.instance, new made.instance.seam.Engine());
+      const making = makeInstance(options.threads ?? undefined).then((made) => {
+        const loading = new SeamHost('this model', made.instance, new made.instance.seam.Model());
         host = loading;
         return { ...made, loading };
       });
@@ -148,8 +145,8 @@ export class Engine implements AnyEngine {
       );
       const precision = options.precision ?? 'exact';
       const dtype = !options.dtype || options.dtype === 'fp32' ? 'f32' : options.dtype;
-      if (context_length) loading.call((handle) => handle.use_context_length!(context_length));
-      const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype, head));
+      const request = { precision, dtype, head, ...(context_length && { context_length }) };
+      const { weight_files } = loading.call((handle) => handle.begin(files, request));
       const room = plan.threads > 1 ? loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)) : undefined;
       const startTeam = (helpers: Helpers) => {
         const team = startHelpers(compiled.module, instance, helpers);
@@ -176,7 +173,7 @@ export class Engine implements AnyEngine {
       const build_id = instance.seam.build_id();
       const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
       const about = { ...info, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
-      const engine = new Engine(loading, about, files, () => endHelpers(), head);
+      const engine = new Engine(loading, about, files, () => endHelpers());
       const use = (reason: string | undefined) => engine.useHelpers(plan.threads, reason);
       if (asked) await abortable((engine.helped = asked.then(use)), scope.signal);
       // Starting them takes longer than a first text without them: that goes first.
@@ -190,6 +187,31 @@ export class Engine implements AnyEngine {
       throw error;
     } finally {
       scope.close();
+    }
+  }
+
+  /** What a model is, from its config.json or the header of its GGUF file; weights are not read. */
+  static async describe(model: ModelSpecifier | undefined | null, options: SourceOptions = {}): Promise<ModelDescription> {
+    checkOptions('describeModel', options, kSourceRules);
+    const gguf = openGguf(model, options);
+    const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
+    const progress = new Progress(source, options.progress_callback ?? undefined);
+    const scope = new TaskScope(options.signal ?? undefined);
+    const instance = await instantiateWasm(await compileWasm());
+    const host = new SeamHost('this model', instance, new instance.seam.Model());
+    const readHeader = async (bytes: Uint8Array) => {
+      const { is_cut_off, files } = host.call((handle) => handle.gguf_files(bytes));
+      return is_cut_off ? undefined : files;
+    };
+    try {
+      const files = gguf
+        ? (await openGgufModel(gguf, progress, scope.signal, readHeader)).files
+        : [await readRequired(source, 'config.json', progress, scope.signal)];
+      const { code: _code, message: _message, ...description } = host.call((handle) => handle.describe(files));
+      return description;
+    } finally {
+      scope.close();
+      host.release();
     }
   }
 
@@ -214,7 +236,7 @@ export class Engine implements AnyEngine {
   }
 
   /** Calls a method of the handle and checks its answer. */
-  call<A extends { code: number; message: string }>(run: (handle: SeamEngineHandle) => A): A {
+  call<A extends { code: number; message: string }>(run: (handle: SeamModel) => A): A {
     return this.host.call(run);
   }
 

@@ -12,9 +12,8 @@ import { platform } from '../source/platform.js';
 import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
 import { abortable, abortError, throwIfAborted } from '../core/signal.js';
 import { sizeOf, type OnPiece, type Piece } from './task.js';
-import { Tensor } from '../core/tensor.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { ForwardOptions, LoadOptions, MemoryInfo, ModelInfo, ModelInputs, ModelOutput } from './types.js';
+import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
 import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
 import type { WorkerHandle } from '../host/worker_port.js';
@@ -235,19 +234,6 @@ export class RemoteEngine implements AnyEngine {
       return this.ask(request, { urgent, signal, onProgress });
     });
     return (await Promise.all(jobs)).flat();
-  }
-
-  async forward(inputs: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
-    const { signal, ...rest } = options;
-    const { logit_lens: lens, ...output } = await this.ask(
-      { type: 'forward', inputs, options: rest },
-      { signal: signal ?? undefined },
-    );
-    const revive = ({ type, data, dims }: Tensor) => new Tensor(type, data, dims);
-    for (const [key, value] of Object.entries(output))
-      output[key] = Array.isArray(value) ? value.map(revive) : revive(value as Tensor);
-    if (lens) output.logit_lens = { ids: revive(lens.ids), logits: revive(lens.logits) };
-    return output;
   }
 
   async warmup(): Promise<void> {

@@ -1,7 +1,7 @@
 // What a task is made of: the caller's side checks and shapes, the engine's side (maybe in a worker) runs.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { HeadKind, SeamEngineHandle, SeamPredictOptions } from '../host/seam.js';
+import type { HeadKind, SeamModel, SeamPredictOptions } from '../host/seam.js';
 import type { AbortSignalLike } from '../core/types.js';
 
 /** Text of a prompt as it comes, of tasks that generate. */
@@ -14,7 +14,7 @@ export type OnPiece = (piece: Piece) => void;
 /** What a task uses of an Engine. */
 export interface TaskEngine {
   readonly files: readonly [name: string, bytes: Uint8Array][];
-  call<A extends { code: number; message: string }>(run: (handle: SeamEngineHandle) => A): A;
+  call<A extends { code: number; message: string }>(run: (handle: SeamModel) => A): A;
 }
 
 export interface Context {
@@ -113,4 +113,17 @@ export function toSeamOptions(options: TextOptions, more: SeamPredictOptions = {
     ...(split_special_tokens !== undefined && { split_special_tokens }),
     ...more,
   };
+}
+
+const waiting = new WeakMap<TaskEngine, Promise<unknown>>();
+
+/** Runs after all earlier calls of this engine have ended: a model has one set of slots. */
+export async function alone<T>(engine: TaskEngine, run: () => Promise<T>): Promise<T> {
+  const before = waiting.get(engine);
+  const own = (async () => {
+    await before?.catch(() => {});
+    return run();
+  })();
+  waiting.set(engine, own);
+  return own;
 }

@@ -1,7 +1,18 @@
 // Public types of a loaded model and of its forward pass.
 import type { Tensor } from '../core/tensor.js';
 import type { AbortSignalLike, OutputPrecision, WasmKind } from '../core/types.js';
+import type { HeadKind, ModelKind } from '../host/seam.js';
 import type { SourceOptions } from '../source/types.js';
+
+export type { HeadKind, ModelKind };
+
+/** What `describeModel` finds out. */
+export interface ModelDescription {
+  model_type: string;
+  kind: ModelKind;
+  /** Heads that its files can bring: `'sequence'` for text classification, `'causal_lm'` for text generation, ... */
+  heads: HeadKind[];
+}
 
 export interface LoadOptions extends SourceOptions {
   /**
@@ -38,9 +49,24 @@ export type PoolingMode =
 /** What a model is. Names that config.json has are config.json's. */
 export interface ModelInfo {
   model_type: string;
+  kind: ModelKind;
+  /** The head that was loaded. */
+  head: HeadKind;
+  // Of an encoder-decoder whose decoder is loaded, the sizes are the decoder's.
+  vocab_size: number;
   hidden_size: number;
   num_hidden_layers: number;
   num_attention_heads: number;
+  /** Heads of keys and values; fewer than `num_attention_heads` with grouped queries. */
+  num_key_value_heads: number;
+  /** Width of one head. */
+  head_dim: number;
+  // The encoder of such an encoder-decoder:
+  encoder_layers?: number;
+  encoder_attention_heads?: number;
+  encoder_head_dim?: number;
+  /** Tokens that the encoder can read. */
+  max_source_length?: number;
   max_position_embeddings: number;
   /** Tokens a text may have, specials included: what the repository says, at most `max_position_embeddings`. */
   max_length: number;

@@ -2,7 +2,7 @@
 import type { env } from '../core/env.js';
 import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
-import type { ForwardOptions, LoadOptions, ModelInputs } from './types.js';
+import type { LoadOptions } from './types.js';
 
 /** A request; each has a number that its answer carries. */
 export type Request =
@@ -17,8 +17,7 @@ export type Request =
     }
   | { type: 'embed'; texts: string[]; options: SeamEmbedOptions }
   | { type: 'task'; task: string; items: unknown[]; options: unknown; first: number; pieces: boolean }
-  | { type: 'warmup' }
-  | { type: 'forward'; inputs: ModelInputs; options: ForwardOptions };
+  | { type: 'warmup' };
 
 export interface Failure {
   name: string;

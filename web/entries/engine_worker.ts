@@ -2,13 +2,10 @@
 import { Engine } from '../engine/engine.js';
 import { WattnError } from '../core/errors.js';
 import { env } from '../core/env.js';
-import { runForward } from '../tasks/model.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { ModelOutput } from '../engine/types.js';
 import { runTask, useTasks } from '../engine/task.js';
 import type { Failure, Request } from '../engine/worker_protocol.js';
 import { loadTask } from '../tasks/tasks.js';
-import type { Tensor } from '../core/tensor.js';
 import { wasmFiles } from '../host/wasm_files.js';
 import { useWasm } from '../host/wasm_loader.js';
 import type { WorkerPort } from '../host/worker_port.js';
@@ -27,9 +24,11 @@ const toFailure = (error: unknown): Failure => {
   return error instanceof WattnError ? { name, message, url, status } : { name: 'StateError', message: String(message ?? error) };
 };
 
-function tensorsOf(output: ModelOutput): Tensor[] {
-  const { logit_lens: lens, ...rest } = output;
-  return [...Object.values(rest).flat(), ...(lens ? [lens.ids, lens.logits] : [])];
+/** The buffers of a task's results, which move to the caller instead of being copied. */
+function buffersOf(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
+  if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
+  else if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) buffersOf(part, found);
+  return found;
 }
 
 export function serveEngine(port: WorkerPort): void {
@@ -52,11 +51,10 @@ export function serveEngine(port: WorkerPort): void {
     if (request.type === 'task') {
       const { task, items, options, first, pieces } = request;
       const onPiece = pieces ? (piece: unknown) => port.post({ id, progress: piece }) : undefined;
-      return [await runTask(engine as Engine, task, items, options, { first, signal, onPiece }), []];
+      const results = await runTask(engine as Engine, task, items, options, { first, signal, onPiece });
+      return [results, [...buffersOf(results)]];
     }
-    if (request.type === 'warmup') return [await (engine as Engine).warmup(), []];
-    const output = await runForward(engine as Engine, request.inputs, { ...request.options, signal });
-    return [output, tensorsOf(output).map((tensor) => tensor.data.buffer as ArrayBuffer)];
+    return [await (engine as Engine).warmup(), []];
   }
 
   port.onMessage((message: { id: number; request: Request } | Abortion) => {

@@ -21,7 +21,7 @@ export {
   UnsupportedError,
   WattnError,
 } from '../core/errors.js';
-export { inspectModel, type InspectedLayer, type Inspection } from '../tasks/inspect.js';
+export { describeModel, inspectModel, type InspectedLayer, type Inspection } from '../tasks/inspect.js';
 export { attention_rollout, to_bertviz } from '../vectors/attention.js';
 export { AutoModelForCausalLM, AutoModelForSeq2SeqLM } from '../tasks/causal_model.js';
 export {

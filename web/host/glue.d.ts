@@ -20,6 +20,3 @@ declare module '*/inline_files.js' {
   export const nn: string;
   export const scripts: Record<'engine' | 'thread', string>;
 }
-declare module '*/wattn-generate.mjs' {
-  export default function createModule(wishes: object): Promise<import('./seam.js').SeamModule>;
-}

@@ -73,9 +73,39 @@ export interface SeamForwardOptions {
   hidden_states?: boolean;
   attentions?: boolean;
   qkv?: boolean;
-  logit_lens?: number; // tokens a layer and position, of a masked_lm head
+  /** Of a head over the vocabulary; default true. */
+  logits?: boolean;
+  logit_lens?: number; // tokens a layer and position, of a head over the vocabulary
   head_mask?: Float32Array | undefined; // [layers, heads]
+  cross_head_mask?: Float32Array | undefined; // the same
+  encoder_head_mask?: Float32Array | undefined; // [encoder's layers, its heads]
   patches?: [tap: string, values: Float32Array][]; // [tokens, width]
+  /** Ids that the encoder of an encoder-decoder reads. */
+  source?: Int32Array;
+}
+
+export interface ForwardAnswer extends Answer {
+  last_hidden_state: Float32Array; // [tokens, hidden]
+  pooler_output: Float32Array; // [batch, hidden], or empty
+  logits: Float32Array; // of the head: [batch or tokens, labels], or empty
+  hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
+  attentions: Float32Array[]; // [layers], sequence after sequence [heads, seq, seq]
+  queries: Float32Array[]; // [layers] of [tokens, heads * head_dim], or empty
+  keys: Float32Array[]; // [layers] of [tokens, kv_heads * head_dim], or empty
+  values: Float32Array[];
+  lens_ids: Int32Array; // [layers + 1, tokens, logit_lens]
+  lens_logits: Float32Array;
+  // Of encoder-decoders:
+  cross_attentions: Float32Array[]; // [layers] of [heads, tokens, source]
+  cross_queries: Float32Array[];
+  cross_keys: Float32Array[]; // [layers] of [source, heads * head_dim]
+  cross_values: Float32Array[];
+  encoder_last_hidden_state: Float32Array; // [source, hidden]
+  encoder_hidden_states: Float32Array[];
+  encoder_attentions: Float32Array[]; // [layers] of [heads, source, source]
+  encoder_queries: Float32Array[];
+  encoder_keys: Float32Array[];
+  encoder_values: Float32Array[];
 }
 
 /** Of encode; the model's own max_length when there is none. */
@@ -97,14 +127,56 @@ export interface Helpers {
   stack_bytes: number;
 }
 
-/** The head of the checkpoint that is wanted; 'causal_lm', 'seq2seq_lm': a decoder, an encoder with one, which have a module of their own. */
+/** The head that the checkpoint must bring; 'causal_lm' needs a decoder, 'seq2seq_lm' an encoder-decoder. */
 export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm';
+export type ModelKind = 'encoder' | 'decoder' | 'encoder-decoder';
 
-export interface SeamEngineHandle extends SeamTokenizer {
+export interface SeamLoadOptions {
+  precision: string;
+  dtype: string;
+  /** 'own_lm': the head over the vocabulary of what generates text, none of what does not. */
+  head: HeadKind | 'own_lm';
+  context_length?: number;
+}
+
+export interface SeamGenerateOptions {
+  max_new_tokens?: number;
+  max_length?: number;
+  min_length?: number;
+  min_new_tokens?: number;
+  do_sample?: boolean;
+  temperature?: number;
+  top_k?: number;
+  top_p?: number;
+  min_p?: number;
+  repetition_penalty?: number;
+  no_repeat_ngram_size?: number;
+  num_beams?: number;
+  num_return_sequences?: number;
+  length_penalty?: number;
+  renormalize_logits?: boolean;
+  early_stopping?: 'no' | 'yes' | 'never';
+  eos_token_id?: number[];
+  bad_words_ids?: number[][];
+  decoder_start_token_id?: number;
+  forced_bos_token_id?: number;
+  forced_eos_token_id?: number;
+  stop_strings?: string[];
+  seed?: number;
+}
+
+export interface SeamSequence {
+  tokens: Int32Array;
+  reason: 'eos' | 'stop' | 'length';
+  score: number;
+}
+
+/** A model, from its first byte to delete(): begin; begin_weight_file and push for each weight file; finish; then any other call. */
+export interface SeamModel extends SeamTokenizer {
+  /** config.json is enough. heads: those that begin() takes beside 'none'. */
+  describe(files: [string, Uint8Array][]): Answer & { model_type: string; kind: ModelKind; heads: HeadKind[] };
   gguf_files(beginning: Uint8Array): Answer & { is_cut_off: boolean; files: [string, Uint8Array][] };
-  /** Of decoders; before begin. */
-  use_context_length?(tokens: number): Answer;
-  begin(files: [string, Uint8Array][], precision: string, dtype: string, head: HeadKind): Answer & { weight_files: string[] };
+  begin(files: [string, Uint8Array][], options: SeamLoadOptions): Answer & { weight_files: string[] };
   begin_weight_file(name: string, bytes: number): Answer;
   push(chunk: Uint8Array): Answer;
   make_room_for_helpers(count: number): Answer & Helpers;
@@ -129,34 +201,34 @@ export interface SeamEngineHandle extends SeamTokenizer {
     pairLengths: Int32Array | null,
     options: SeamPredictOptions,
   ): PredictAnswer;
+  /** A packed batch; of a model with a head over the vocabulary, or of an encoder-decoder, one sequence. */
   forward(
     inputIds: Int32Array,
     tokenTypeIds: Int32Array,
     positionIds: Int32Array,
     seqStart: Int32Array,
     options: SeamForwardOptions,
-  ): Answer & {
-    last_hidden_state: Float32Array; // [tokens, hidden]
-    pooler_output: Float32Array; // [batch, hidden], or empty
-    logits: Float32Array; // of the head: [batch or tokens, labels], or empty
-    hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
-    attentions: Float32Array[]; // [layers], sequence after sequence [heads, seq, seq]
-    queries: Float32Array[]; // [layers] of [tokens, hidden], or empty
-    keys: Float32Array[];
-    values: Float32Array[];
-    lens_ids: Int32Array; // [layers + 1, tokens, logit_lens]
-    lens_logits: Float32Array;
-  };
+  ): ForwardAnswer;
+  generate_begin(prompts: Int32Array[], options: SeamGenerateOptions): Answer;
+  generate_step(steps: number): Answer & { more: boolean; steps: number };
+  generate_new(prompt: number): Answer & { tokens: Int32Array };
+  generate_end(): Answer & { results: SeamSequence[][] };
   tokens_to_string(tokens: string[]): Answer & { text: string };
   token_to_id(token: string): Answer & { id: number }; // -1: none
   describe_tokenizer(): Answer & { vocab_size: number; model_max_length?: number };
   info(): Answer & {
     model_type: string;
+    kind: ModelKind;
+    head: HeadKind;
+    vocab_size: number;
     hidden_size: number;
     num_hidden_layers: number;
     num_attention_heads: number;
+    num_key_value_heads: number;
+    head_dim: number;
     max_length: number;
     max_position_embeddings: number;
+    context_length: number;
     token_budget: number;
     pooled: boolean;
     normalize: boolean;
@@ -164,6 +236,11 @@ export interface SeamEngineHandle extends SeamTokenizer {
     weight_bytes: number;
     arena_bytes: number;
     prompts: Record<string, string>;
+    // Of encoder-decoders whose decoder is loaded:
+    encoder_layers?: number;
+    encoder_attention_heads?: number;
+    encoder_head_dim?: number;
+    max_source_length?: number;
   };
   summary(seq: number): Answer & {
     rows: {
@@ -185,9 +262,9 @@ export interface SeamTrainingHandle {
   delete(): void;
 }
 
-/** The module that the Emscripten glue makes; the tokenizer's own has no Engine, and none of its callers asks for it. */
+/** The module that the Emscripten glue makes. wattn-tokenizer has no Model, and none of its callers uses one. */
 export interface SeamModule {
-  Engine: new () => SeamEngineHandle;
+  Model: new () => SeamModel;
   Tokenizer: new () => SeamTokenizerHandle;
   Training: new () => SeamTrainingHandle;
   build_id(): string;

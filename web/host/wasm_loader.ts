@@ -9,7 +9,7 @@ import type { Env, WasmKind } from '../core/types.js';
 /** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
 declare const __WATTN_BUILD_ID__: string;
 /** Set by tools/bundle.mjs: where in each wasm file the byte lies that says whether its memory is shared. */
-declare const __WATTN_MEMORY_FLAG__: Record<`${'' | 'generate-'}${'simd' | 'relaxed'}`, number>;
+declare const __WATTN_MEMORY_FLAG__: Record<'simd' | 'relaxed', number>;
 
 // One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
 const kSimdProbe = [
@@ -27,8 +27,6 @@ export interface WasmFiles {
   choose(): { kind: WasmKind; url: () => URL } | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
   /** What the caller gives in its place. Without this function: env.wasm, which speaks of the file that the entry is linked with. */
   given?: () => Env['wasm'] | undefined;
-  /** What stands before its kind in __WATTN_MEMORY_FLAG__. */
-  memoryFlag?: 'generate-';
 }
 
 let files: WasmFiles;
@@ -151,7 +149,7 @@ function wish(
   }
   const inside = of.choose();
   const { kind } = inside;
-  const flagAt = shared ? __WATTN_MEMORY_FLAG__[`${of.memoryFlag ?? ''}${kind as 'simd' | 'relaxed'}`] : undefined;
+  const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind as 'simd' | 'relaxed'] : undefined;
   if ('bytes' in inside) {
     const from = 'the WebAssembly inside wattn/inline';
     const compile = async () => compileBytes(await inside.bytes(), from, '', flagAt);

@@ -1,7 +1,7 @@
 // The options of generating: what a caller may say, what generation_config.json says, and what is not there.
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import type { GenerateOptions } from './generation_types.js';
-import type { SeamGenerateOptions } from '../engine/generate_seam.js';
+import type { SeamGenerateOptions } from '../host/seam.js';
 import type { Rules } from '../core/options.js';
 import { readConfig, readJson } from './labels.js';
 import type { TaskEngine } from '../engine/task.js';

@@ -1,10 +1,8 @@
 // What a model is made of: layers, shapes, parameters, work, bytes and memory. The command `wattn inspect` prints it.
 import { Engine } from '../engine/engine.js';
-import { UnsupportedError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
-import type { HeadKind } from '../host/seam.js';
-import type { LoadOptions, MemoryInfo } from '../engine/types.js';
-import type { ModelSpecifier } from '../source/types.js';
+import type { LoadOptions, MemoryInfo, ModelDescription } from '../engine/types.js';
+import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
 export interface InspectedLayer {
   /** The checkpoint's words. */
@@ -73,28 +71,17 @@ class HeaderReader {
   }
 }
 
-/** Loads a model and tells what it is made of. seq: tokens of the sequence to reckon with; default: the model's max_length. */
+/** Loads a model and lists its layers. seq: tokens of the sequence that shapes and work are computed for; default: its max_length. */
 export async function inspectModel(
   model?: ModelSpecifier | null,
   { seq, ...options }: LoadOptions & { seq?: number | undefined } = {},
 ): Promise<Inspection> {
   checkOptions('inspect', { seq }, { seq: 'count' });
   const readers = new Map<string, HeaderReader>();
-  const load = (head: HeadKind) => {
-    readers.clear();
-    return Engine.load('inspect', model, options, head, (file, chunk) => {
-      const reader = readers.get(file) ?? new HeaderReader(file);
-      readers.set(file, reader);
-      reader.push(chunk);
-    });
-  };
-  // An encoder; what is none may be a decoder, whose module then says what is wrong with it.
-  const engine = await load('none').catch((error: Error) => {
-    if (!(error instanceof UnsupportedError) || !/model_type|general\.architecture/.test(error.message)) throw error;
-    return load('causal_lm').catch((other: Error) => {
-      if (!(other instanceof UnsupportedError) || !other.message.includes('text2text-generation')) throw other;
-      return load('seq2seq_lm');
-    });
+  const engine = await Engine.load('inspect', model, options, 'own_lm', (file, chunk) => {
+    const reader = readers.get(file) ?? new HeaderReader(file);
+    readers.set(file, reader);
+    reader.push(chunk);
   });
   try {
     const { model_type, max_length } = engine.info;
@@ -126,3 +113,11 @@ export async function inspectModel(
     engine.dispose();
   }
 }
+
+/**
+ * What a model is and which heads its files can bring, from its config.json (or the header of its GGUF file) alone.
+ *
+ *     const { kind, heads } = await describeModel('google/flan-t5-small'); // 'encoder-decoder', ['seq2seq_lm']
+ */
+export const describeModel = (model?: ModelSpecifier | null, options: SourceOptions = {}): Promise<ModelDescription> =>
+  Engine.describe(model, options);

@@ -3,7 +3,7 @@ import { Engine, type AnyEngine } from '../engine/engine.js';
 import { loadEngine } from '../engine/remote_engine.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { SeamEmbedOptions, SeamEngineHandle } from '../host/seam.js';
+import type { SeamEmbedOptions, SeamModel } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
 import { kAliases, kTaskNames, loadTask } from './tasks.js';
 import type { Pipelines } from './task_types.js';
@@ -126,7 +126,7 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
   const pipe = (texts: string | readonly string[], options?: EmbedOptions) => embed(engine, texts, options);
   const tokenizer =
     engine instanceof Engine
-      ? makeTokenizer<SeamEngineHandle>(
+      ? makeTokenizer<SeamModel>(
           { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
           engine.files,
         )

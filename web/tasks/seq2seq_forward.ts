@@ -1,13 +1,13 @@
-// AutoModelForSeq2SeqLM: options checked, rows of ids cut out, results laid out; decoder_forward.ts runs.
+// AutoModelForSeq2SeqLM: options checked, rows of ids cut out, results laid out; forward.ts runs.
 import type { Seq2SeqForwardOptions, Seq2SeqInputs, Seq2SeqModel, Seq2SeqOutput } from './causal_types.js';
 import { disposable } from '../core/disposable.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { InputError } from '../core/errors.js';
 import { readConfig, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
-import { gatherPatches, LensTable, toPatches } from '../engine/model_rows.js';
+import { gatherPatches, toPatches } from '../engine/model_rows.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { ModelInputs } from '../engine/types.js';
-import { idsOf, Layout, type Info, type Item, type Options, type Result } from './decoder_forward.js';
+import type { ModelInfo, ModelInputs } from '../engine/types.js';
+import { idsOf, Layout, packRuns, type Result, type RunOptions } from './forward.js';
 
 const kRules: Rules = {
   output_hidden_states: 'boolean',
@@ -21,19 +21,19 @@ const kRules: Rules = {
   signal: 'signal',
 };
 
-/** What such a model says of its encoder too. */
-type BothInfo = Info & { encoder_layers: number; encoder_attention_heads: number; encoder_head_dim: number };
+/** What info() reports of an encoder-decoder besides. */
+type BothInfo = ModelInfo & Required<Pick<ModelInfo, 'encoder_layers' | 'encoder_attention_heads' | 'encoder_head_dim'>>;
 
-function toOptions(asked: Seq2SeqForwardOptions, info: BothInfo): Options {
+function toOptions(requested: Seq2SeqForwardOptions, info: BothInfo): RunOptions {
   const { num_hidden_layers: layers, num_attention_heads: heads } = info;
   return {
-    hidden_states: asked.output_hidden_states ?? false,
-    attentions: asked.output_attentions ?? false,
-    qkv: asked.output_qkv ?? false,
-    logit_lens: asked.logit_lens ?? 0,
-    head_mask: toHeadMask('decoder_head_mask', asked.decoder_head_mask, layers, heads),
-    cross_head_mask: toHeadMask('cross_attn_head_mask', asked.cross_attn_head_mask, layers, heads),
-    encoder_head_mask: toHeadMask('head_mask', asked.head_mask, info.encoder_layers, info.encoder_attention_heads),
+    hidden_states: requested.output_hidden_states ?? false,
+    attentions: requested.output_attentions ?? false,
+    qkv: requested.output_qkv ?? false,
+    logit_lens: requested.logit_lens ?? 0,
+    head_mask: toHeadMask('decoder_head_mask', requested.decoder_head_mask, layers, heads),
+    cross_head_mask: toHeadMask('cross_attn_head_mask', requested.cross_attn_head_mask, layers, heads),
+    encoder_head_mask: toHeadMask('head_mask', requested.head_mask, info.encoder_layers, info.encoder_attention_heads),
   };
 }
 
@@ -44,45 +44,45 @@ function tokensOf(tap: string, source: Inputs, target: Inputs): Inputs {
   throw new InputError(`model: option 'patch': expected names that begin with 'encoder.' or 'decoder.', found '${tap}'`);
 }
 
-function layOut(source: Inputs, target: Inputs, asked: Seq2SeqForwardOptions, info: BothInfo, results: Result[]): Seq2SeqOutput {
+function layOut(layout: Layout, source: Inputs, target: Inputs, requested: Seq2SeqForwardOptions, info: BothInfo): Seq2SeqOutput {
   const { hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, head_dim } = info;
   const { encoder_layers, encoder_attention_heads, encoder_head_dim } = info;
-  const layout = new Layout(results);
   const [read, written] = [layout.tokens(source, hidden), layout.tokens(target, hidden)];
   const out: Seq2SeqOutput = {
     logits: layout.tokens(target, info.vocab_size)((result) => result.logits),
-    encoder_last_hidden_state: read((result) => result.encoder_last_hidden_state as Float32Array),
+    encoder_last_hidden_state: read((result) => result.encoder_last_hidden_state),
   };
-  if (asked.output_hidden_states) {
+  if (requested.output_hidden_states) {
     out.encoder_hidden_states = layout.layers('encoder_hidden_states', encoder_layers + 1, read);
     out.decoder_hidden_states = layout.layers('hidden_states', layers + 1, written);
   }
-  if (asked.output_attentions) {
-    const looks = layout.attentions;
-    out.encoder_attentions = layout.layers('encoder_attentions', encoder_layers, looks(source, source, encoder_attention_heads));
-    out.decoder_attentions = layout.layers('attentions', layers, looks(target, target, heads));
-    out.cross_attentions = layout.layers('cross_attentions', layers, looks(target, source, heads));
+  if (requested.output_attentions) {
+    out.encoder_attentions = layout.layers(
+      'encoder_attentions',
+      encoder_layers,
+      layout.attentions(source, source, encoder_attention_heads),
+    );
+    out.decoder_attentions = layout.layers('attentions', layers, layout.attentions(target, target, heads));
+    out.cross_attentions = layout.layers('cross_attentions', layers, layout.attentions(target, source, heads));
   }
-  if (asked.output_qkv) {
+  if (requested.output_qkv) {
     for (const name of ['queries', 'keys', 'values'] as const) {
       const encoder = layout.heads(source, encoder_attention_heads, encoder_head_dim);
       out[`encoder_${name}`] = layout.layers(`encoder_${name}`, encoder_layers, encoder);
       out[`decoder_${name}`] = layout.layers(name, layers, layout.heads(target, heads, head_dim));
-      const seen = name === 'queries' ? target : source;
-      out[`cross_${name}`] = layout.layers(`cross_${name}`, layers, layout.heads(seen, heads, head_dim));
+      const tokens = name === 'queries' ? target : source;
+      out[`cross_${name}`] = layout.layers(`cross_${name}`, layers, layout.heads(tokens, heads, head_dim));
     }
   }
-  if (asked.logit_lens) {
-    const lens = new LensTable(target, layers + 1, asked.logit_lens);
-    results.forEach((result, row) => lens.put([row], result));
-    out.logit_lens = lens.toOutput();
+  if (requested.logit_lens) {
+    out.logit_lens = layout.lens(target, layers + 1, requested.logit_lens);
   }
   return out;
 }
 
 export function makeSeq2SeqModel(engine: AnyEngine): Seq2SeqModel {
-  const call = async (given: Seq2SeqInputs, asked?: Seq2SeqForwardOptions | null): Promise<Seq2SeqOutput> => {
-    checkOptions('model', asked, kRules);
+  const call = async (given: Seq2SeqInputs, requested?: Seq2SeqForwardOptions | null): Promise<Seq2SeqOutput> => {
+    checkOptions('model', requested, kRules);
     const { decoder_input_ids, decoder_attention_mask, ...rest } = given ?? {};
     const source = toInputs(rest as ModelInputs);
     const mask = decoder_attention_mask ? { attention_mask: decoder_attention_mask } : {};
@@ -91,16 +91,15 @@ export function makeSeq2SeqModel(engine: AnyEngine): Seq2SeqModel {
       throw new InputError(`decoder_input_ids: expected ${source.ids.rows} rows as input_ids has, found ${target.ids.rows}`);
     }
     const info = engine.info as BothInfo;
-    const options = toOptions(asked ?? {}, info);
-    const patches = toPatches(asked?.patch, (tap) => tokensOf(tap, source, target));
-    const sources = idsOf(source);
-    const items: Item[] = idsOf(target).map((ids, row) => ({
-      ids,
-      source: sources[row] as Int32Array,
+    const options = toOptions(requested ?? {}, info);
+    const patches = toPatches(requested?.patch, (tap) => tokensOf(tap, source, target));
+    const runs = packRuns(target, 0, []).map((run, row) => ({
+      ...run,
+      source: idsOf(source, row),
       patches: gatherPatches(patches, [row]),
     }));
-    const results = (await engine.run('decoder-forward', items, options, asked?.signal ?? undefined)) as Result[];
-    return layOut(source, target, asked ?? {}, info, results);
+    const results = (await engine.run('forward', runs, options, requested?.signal ?? undefined)) as Result[];
+    return layOut(new Layout(runs, results), source, target, requested ?? {}, info);
   };
   const rest = { config: readConfig(engine), info: () => engine.info, memory: () => engine.memory };
   return disposable(Object.assign(call, rest), () => engine.dispose());

@@ -18,10 +18,8 @@ export const kAliases: Record<string, string> = { 'sentiment-analysis': 'text-cl
 
 export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.keys(kAliases)];
 
-/** What runs beside an engine as tasks do, and is no pipeline. */
-const kInner: typeof kTasks = {
-  'decoder-forward': async () => (await import('./decoder_forward.js')).decoderForward,
-};
+/** Runs beside an engine as tasks do, without a pipeline. */
+const kInner: typeof kTasks = { forward: async () => (await import('./forward.js')).forward };
 
 export async function loadTask(name: string): Promise<Task> {
   return ((kTasks[kAliases[name] ?? name] ?? kInner[name]) as () => Promise<Task>)();

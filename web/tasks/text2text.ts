@@ -3,7 +3,7 @@
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
-import { alone, callGenerator } from '../engine/generate_seam.js';
+import { alone } from '../engine/task.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
 import { readConfig } from './labels.js';
@@ -44,11 +44,11 @@ function paramsOf(task: string, params: Params, { src_lang, tgt_lang }: Translat
 
 /** The ids of a source, cut to what the model reads. */
 function encode(engine: TaskEngine, text: string, options: Options, number: number): { ids: Int32Array; truncated: boolean } {
-  const { max_source_length = Infinity } = callGenerator(engine, (handle) => handle.info());
-  const { model_max_length } = callGenerator(engine, (handle) => handle.describe_tokenizer()) as { model_max_length?: number };
+  const { max_source_length = Infinity } = engine.call((handle) => handle.info());
+  const { model_max_length } = engine.call((handle) => handle.describe_tokenizer()) as { model_max_length?: number };
   const limit = Math.min(max_source_length, model_max_length && model_max_length > 0 ? model_max_length : Infinity);
   const joined = joinTexts([text]);
-  const { ids, untruncated } = callGenerator(engine, (handle) =>
+  const { ids, untruncated } = engine.call((handle) =>
     handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens: true, max_length: limit }),
   );
   const whole = untruncated[0] as number;

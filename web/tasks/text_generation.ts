@@ -5,7 +5,8 @@ import { describe, InputError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { Chat, ChatMessage } from '../tokenizer/types.js';
 import type { GeneratedText, GenerateOptions, TextGenerationOptions } from './generation_types.js';
-import { alone, callGenerator, type SeamGenerateOptions, type SeamSequence } from '../engine/generate_seam.js';
+import { alone } from '../engine/task.js';
+import type { SeamGenerateOptions, SeamSequence } from '../host/seam.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { Pace } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -56,13 +57,11 @@ export function textOf(engine: TaskEngine): Text {
     encode({ text, isChat }, options) {
       const add_special_tokens = options.add_special_tokens ?? !isChat;
       const joined = joinTexts([text]);
-      const { ids } = callGenerator(engine, (handle) =>
-        handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens }),
-      );
+      const { ids } = engine.call((handle) => handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens }));
       const bos = readJson(engine, 'generation_config.json')?.bos_token_id ?? readConfig(engine).bos_token_id;
       return ids.length === 0 && Number.isInteger(bos) ? Int32Array.of(bos as number) : ids; // as Python does
     },
-    decode: (ids) => callGenerator(engine, (handle) => handle.decode(Int32Array.from(ids), true, cleans)).text,
+    decode: (ids) => engine.call((handle) => handle.decode(Int32Array.from(ids), true, cleans)).text,
   };
 }
 
@@ -83,7 +82,7 @@ function makePieces(engine: TaskEngine, text: Text, prompts: readonly Int32Array
   return {
     step: () =>
       streams.forEach((stream, i) => {
-        const { tokens } = callGenerator(engine, (handle) => handle.generate_new(i));
+        const { tokens } = engine.call((handle) => handle.generate_new(i));
         if (tokens.length > 0) tell(stream.push(Array.from(tokens)), i);
       }),
     end: () => streams.forEach((stream, i) => tell(stream.end(), i)),
@@ -101,18 +100,18 @@ export async function generateTogether(
   before = prompts,
 ): Promise<SeamSequence[][]> {
   const pace = new Pace(kCrossingMs, 1, 1, kMostSteps);
-  callGenerator(engine, (handle) => handle.generate_begin([...prompts], options));
+  engine.call((handle) => handle.generate_begin([...prompts], options));
   const pieces = give && makePieces(engine, text, before, give);
   pieces?.step();
   for (let more = true; more;) {
     await pace.wait(signal);
-    const step = () => callGenerator(engine, (handle) => handle.generate_step(pieces ? 1 : pace.count));
+    const step = () => engine.call((handle) => handle.generate_step(pieces ? 1 : pace.count));
     ({ more } = pace.run(step, ({ steps }) => steps));
     pieces?.step();
     await Promise.resolve(); // a reader of pieces may have enough
   }
   pieces?.end();
-  return callGenerator(engine, (handle) => handle.generate_end()).results;
+  return engine.call((handle) => handle.generate_end()).results;
 }
 
 export function checkPieces(onPiece: unknown, { num_beams = 1, num_return_sequences = 1 }: SeamGenerateOptions): void {
