@@ -43,6 +43,16 @@ val to_typed_array(const std::vector<T>& values) {
   return to_typed_array(values.data(), values.size());
 }
 
+// A JS array of what convert makes of each value.
+template <class Values, class Convert>
+val to_array(const Values& values, const Convert& convert) {
+  val out = val::array();
+  for (const auto& value : values) out.call<void>("push", convert(value));
+  return out;
+}
+
+inline void set_number(val& out, const char* key, std::int64_t number) { out.set(key, static_cast<double>(number)); }
+
 // The bytes of a Uint8Array.
 inline void copy_bytes(const val& bytes, std::string& out) {
   out.resize(bytes["length"].as<std::size_t>());
@@ -54,7 +64,9 @@ struct Texts {
   std::u16string joined;
   std::vector<std::u16string_view> views;
 
+  // null: no texts.
   Texts(const val& text, const val& lengths) {
+    if (text.isNull()) return;
     std::string bytes;
     copy_bytes(text, bytes);
     joined = to_utf16(bytes);
@@ -66,12 +78,58 @@ struct Texts {
   }
 };
 
-// options[key], or none when it is undefined or null.
-template <class T>
-std::optional<T> optional_field(const val& options, const char* key) {
-  const val field = options[key];
-  if (field.isUndefined() || field.isNull()) return std::nullopt;
-  return field.as<T>();
+// [[name, Uint8Array], ...]: names and bytes, appended as Files of {name, bytes}.
+template <class File>
+std::vector<File> to_files(const val& files) {
+  std::vector<File> out(files["length"].as<std::size_t>());
+  for (std::size_t i = 0; i < out.size(); ++i) {
+    out[i].name = files[i][0].as<std::string>();
+    copy_bytes(files[i][1], out[i].bytes);
+  }
+  return out;
 }
+
+inline std::vector<std::int32_t> to_ids(const val& array) { return emscripten::convertJSArrayToNumberVector<std::int32_t>(array); }
+
+// The options of a call. A member that is absent, undefined or null means the fallback; web/ has checked the types.
+class Options {
+ public:
+  explicit Options(const val& members) : members_(members) {}
+
+  bool has(const char* key) const {
+    const val member = members_[key];
+    return !member.isUndefined() && !member.isNull();
+  }
+  val operator[](const char* key) const { return members_[key]; }
+
+  bool flag(const char* key, bool fallback = false) const { return has(key) ? members_[key].as<bool>() : fallback; }
+  double number(const char* key, double fallback = 0) const { return has(key) ? members_[key].as<double>() : fallback; }
+  std::int64_t integer(const char* key, std::int64_t fallback = 0) const {
+    return has(key) ? static_cast<std::int64_t>(members_[key].as<double>()) : fallback;
+  }
+  template <class Integer = std::int64_t>
+  std::optional<Integer> optional_integer(const char* key) const {
+    if (!has(key)) return std::nullopt;
+    return static_cast<Integer>(members_[key].as<double>());
+  }
+  std::string word(const char* key, const char* fallback = "") const {
+    return has(key) ? members_[key].as<std::string>() : std::string(fallback);
+  }
+  // Which of the words it is; the first where it is none of them.
+  template <class Enum, std::size_t N>
+  Enum choice(const char* key, const char* const (&words)[N]) const {
+    const std::string found = word(key);
+    std::size_t i = N - 1;
+    while (i > 0 && found != words[i]) --i;
+    return static_cast<Enum>(i);
+  }
+  std::vector<std::int32_t> ids(const char* key) const { return has(key) ? to_ids(members_[key]) : std::vector<std::int32_t>(); }
+  std::vector<float> floats(const char* key) const {
+    return has(key) ? emscripten::convertJSArrayToNumberVector<float>(members_[key]) : std::vector<float>();
+  }
+
+ private:
+  const val& members_;
+};
 
 }  // namespace wattn

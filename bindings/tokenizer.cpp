@@ -6,19 +6,15 @@
 #include "tokenizer/formats/formats.h"
 
 namespace wattn {
-EncodeOptions to_encode_options(const val& options) {
+EncodeOptions to_encode_options(const Options& options) {
   EncodeOptions out;
-  out.add_special_tokens = optional_field<bool>(options, "add_special_tokens").value_or(true);
-  out.split_special_tokens = optional_field<bool>(options, "split_special_tokens").value_or(false);
-  out.max_length = optional_field<std::int32_t>(options, "max_length");
-  const std::string strategy = optional_field<std::string>(options, "strategy").value_or("longest_first");
-  out.strategy = strategy == "only_first"    ? TruncationStrategy::kOnlyFirst
-                 : strategy == "only_second" ? TruncationStrategy::kOnlySecond
-                                             : TruncationStrategy::kLongestFirst;
-  out.truncation_side =
-      optional_field<std::string>(options, "truncation_side").value_or("right") == "left" ? Side::kLeft : Side::kRight;
-  out.overlap = optional_field<std::int32_t>(options, "overlap").value_or(0);
-  out.return_overflowing = optional_field<bool>(options, "return_overflowing").value_or(false);
+  out.add_special_tokens = options.flag("add_special_tokens", true);
+  out.split_special_tokens = options.flag("split_special_tokens");
+  out.max_length = options.optional_integer<std::int32_t>("max_length");
+  out.strategy = options.choice<TruncationStrategy>("strategy", {"longest_first", "only_first", "only_second"});
+  out.truncation_side = options.word("truncation_side") == "left" ? Side::kLeft : Side::kRight;
+  out.overlap = static_cast<std::int32_t>(options.integer("overlap"));
+  out.return_overflowing = options.flag("return_overflowing");
   return out;
 }
 
@@ -61,14 +57,12 @@ val FlatEncodings::to_answer() const {
 
 val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
            const val& options) {
-  const EncodeOptions encode_options = to_encode_options(options);
-  const Texts texts(text, lengths);
-  std::optional<Texts> pairs;
-  if (!pair_text.isNull()) pairs.emplace(pair_text, pair_lengths);
+  const EncodeOptions encode_options = to_encode_options(Options(options));
+  const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
   FlatEncodings flat(options["arrays"]);
   for (std::size_t i = 0; i < texts.views.size(); ++i) {
-    const auto encoding = pairs ? tokenizer.encode_pair(texts.views[i], pairs->views[i], encode_options)
-                                : tokenizer.encode(texts.views[i], encode_options);
+    const auto encoding = pair_text.isNull() ? tokenizer.encode(texts.views[i], encode_options)
+                                             : tokenizer.encode_pair(texts.views[i], pairs.views[i], encode_options);
     if (!encoding.ok()) return answer(encoding.error());
     flat.add(encoding.value(), static_cast<std::int32_t>(i));
     for (const Encoding& window : encoding.value().overflowing) flat.add(window, static_cast<std::int32_t>(i));
@@ -77,7 +71,7 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
 }
 
 val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options) {
-  const EncodeOptions encode_options = to_encode_options(options);
+  const EncodeOptions encode_options = to_encode_options(Options(options));
   const Texts texts(text, lengths);
   std::vector<std::int32_t> counts;
   for (const std::u16string_view view : texts.views) {
@@ -92,18 +86,13 @@ val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const
 
 val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces) {
   val out = answer();
-  out.set("text",
-          val(tokenizer.decode(emscripten::convertJSArrayToNumberVector<std::int32_t>(ids), skip_special_tokens, clean_up_spaces)));
+  out.set("text", val(tokenizer.decode(to_ids(ids), skip_special_tokens, clean_up_spaces)));
   return out;
 }
 
 val ids_to_tokens(const Tokenizer& tokenizer, const val& ids) {
-  val tokens = val::array();
-  for (const std::int32_t id : emscripten::convertJSArrayToNumberVector<std::int32_t>(ids)) {
-    tokens.call<void>("push", val(std::string(tokenizer.id_to_token(id))));
-  }
   val out = answer();
-  out.set("tokens", tokens);
+  out.set("tokens", to_array(to_ids(ids), [&](std::int32_t id) { return val(std::string(tokenizer.id_to_token(id))); }));
   return out;
 }
 
@@ -116,19 +105,18 @@ val describe(const Tokenizer& tokenizer) {
 
 namespace {
 
+struct NamedBytes {
+  std::string name, bytes;
+};
+
 // A tokenizer without a model.
 class TokenizerHandle {
  public:
   // files: [[name, Uint8Array], ...]
   val load(val files) {
-    const std::size_t count = files["length"].as<std::size_t>();
-    std::vector<std::string> names(count), bytes(count);
+    const auto given = to_files<NamedBytes>(files);
     std::vector<TokenizerFile> views;
-    for (std::size_t i = 0; i < count; ++i) {
-      names[i] = files[i][0].as<std::string>();
-      copy_bytes(files[i][1], bytes[i]);
-      views.push_back({names[i], bytes[i]});
-    }
+    for (const auto& [name, bytes] : given) views.push_back({name, bytes});
     return keep(load_tokenizer(views));
   }
 

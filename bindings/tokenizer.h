@@ -1,4 +1,4 @@
-// What the Engine's and the Tokenizer's handles share: texts to encodings, ids to text.
+// What the handles of models and tokenizers share: texts to encodings, ids to text.
 #pragma once
 
 #include "bindings/convert.h"
@@ -25,7 +25,7 @@ class FlatEncodings {
 };
 
 // The options of encode().
-EncodeOptions to_encode_options(const val& options);
+EncodeOptions to_encode_options(const Options& options);
 
 // options: {add_special_tokens, split_special_tokens, max_length, strategy, truncation_side, overlap, return_overflowing, arrays}.
 // pairs: the second texts, joined alike, or null. Answer: flat arrays over all encodings, text after text, each followed

@@ -11,33 +11,29 @@ namespace {
 // make, feed any number of times, step until there is no more, vectors.
 class Word2VecHandle {
  public:
-  val make(const val& options, const val& counts) {
-    const auto whole = [&](const char* name) { return static_cast<std::int64_t>(options[name].as<double>()); };
-    const auto yes = [&](const char* name) { return options[name].as<bool>(); };
+  val make(const val& given, const val& counts) {
+    const Options options(given);
     Word2VecOptions out;
-    out.vector_size = whole("vector_size");
-    out.window = whole("window");
-    out.skip_gram = yes("sg");
-    out.hierarchical = yes("hs");
-    out.negative = whole("negative");
-    out.sample = options["sample"].as<double>();
-    out.epochs = whole("epochs");
-    out.alpha = options["alpha"].as<double>();
-    out.min_alpha = options["min_alpha"].as<double>();
-    out.cbow_mean = yes("cbow_mean");
-    out.ns_exponent = options["ns_exponent"].as<double>();
-    out.shrink_windows = yes("shrink_windows");
-    out.seed = static_cast<std::uint64_t>(options["seed"].as<double>());
+    out.vector_size = options.integer("vector_size");
+    out.window = options.integer("window");
+    out.skip_gram = options.flag("sg");
+    out.hierarchical = options.flag("hs");
+    out.negative = options.integer("negative");
+    out.sample = options.number("sample");
+    out.epochs = options.integer("epochs");
+    out.alpha = options.number("alpha");
+    out.min_alpha = options.number("min_alpha");
+    out.cbow_mean = options.flag("cbow_mean");
+    out.ns_exponent = options.number("ns_exponent");
+    out.shrink_windows = options.flag("shrink_windows");
+    out.seed = static_cast<std::uint64_t>(options.number("seed"));
     auto made = Word2Vec::make(out, emscripten::convertJSArrayToNumberVector<double>(counts));
     if (!made.ok()) return answer(made.error());
     model_.emplace(std::move(made).value());
     return answer();
   }
 
-  val feed(const val& words, const val& lengths) {
-    return answer(model_->feed(emscripten::convertJSArrayToNumberVector<std::int32_t>(words),
-                               emscripten::convertJSArrayToNumberVector<std::int32_t>(lengths)));
-  }
+  val feed(const val& words, const val& lengths) { return answer(model_->feed(to_ids(words), to_ids(lengths))); }
 
   val step() {
     val out = answer();

@@ -1,10 +1,5 @@
-# The WebAssembly modules that ship, glue and wasm: the models (wattn-simd or wattn-relaxed) and decoders (wattn-generate, in both
-# builds), and with SIMD a tokenizer without models, which can be trained (wattn-tokenizer), and the building blocks with word2vec (wattn-nn).
-# Each has the files of bindings/ that suit it.
-file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/*.cpp)
-if(NOT sources)
-  return()
-endif()
+# The WebAssembly modules that ship, glue and wasm: models, tokenizer and generation (wattn-simd and wattn-relaxed), and with SIMD
+# alone a tokenizer that can be trained (wattn-tokenizer) and the building blocks with word2vec (wattn-nn).
 
 # The hash of everything the modules are made of, so that the page can refuse a wasm file of another build.
 find_program(NODE node REQUIRED NO_CMAKE_FIND_ROOT_PATH)
@@ -12,13 +7,15 @@ add_custom_target(wattn_build_id
   COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/tools/build_id.mjs ${PROJECT_BINARY_DIR}/build_id.h
   BYPRODUCTS ${PROJECT_BINARY_DIR}/build_id.h)
 
-# wattn_module(name file_name rooms... SOURCES files...): the module `file_name`.{mjs,wasm}, linked to those rooms.
+# wattn_module(name file_name rooms... SOURCES names...): the module `file_name`.{mjs,wasm} of bindings/<names>.cpp, linked to those
+# rooms.
 function(wattn_module module file_name)
   cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
   list(TRANSFORM arg_UNPARSED_ARGUMENTS PREPEND wattn_)
-  add_executable(${module} ${arg_SOURCES})
+  list(TRANSFORM arg_SOURCES REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/bindings/\\1.cpp")
+  add_executable(${module} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/bindings/build_id.cpp ${PROJECT_SOURCE_DIR}/bindings/no_printf.cpp)
   add_dependencies(${module} wattn_build_id)
-  target_compile_options(${module} PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
+  target_compile_options(${module} PRIVATE -Os -include ${PROJECT_BINARY_DIR}/build_id.h)
   # Type names are for messages of Embind's own; without RTTI there are none.
   target_compile_definitions(${module} PRIVATE EMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
   target_include_directories(${module} PRIVATE ${PROJECT_SOURCE_DIR}) # "bindings/..."
@@ -35,23 +32,15 @@ function(wattn_module module file_name)
     -sWASM_BIGINT                 # no wrappers for 64-bit integers
     -sMIN_SAFARI_VERSION=160400 -sMIN_CHROME_VERSION=91 -sMIN_FIREFOX_VERSION=89  # the first with SIMD: no fallbacks for older
     -sFILESYSTEM=0
+    -sBINARYEN_EXTRA_PASSES=--skip-pass=memory-packing # data cut into pieces compresses worse
     -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB # web/wasm_loader.ts makes the memory, of these sizes
     -sWASM_WORKERS                # shared memory without POSIX threads; tools/bundle.mjs clears the mark for pages without it
     -sSTACK_SIZE=512KB
     -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr,onAbort,wasmMemory)
 endfunction()
 
-set(blocks ${sources})
-set(generating ${sources})
-list(FILTER sources EXCLUDE REGEX "/(nn|word2vec|generator)\\.cpp$")
-set(tokenizers ${sources})
-list(FILTER sources EXCLUDE REGEX "/training\\.cpp$")
-wattn_module(wattn-${WATTN_WASM} wattn tasks SOURCES ${sources})
+wattn_module(wattn-${WATTN_WASM} wattn tasks SOURCES model model_options serve tokenizer)
 if(WATTN_WASM STREQUAL "simd")
-  list(FILTER tokenizers EXCLUDE REGEX "/(engine|serve)\\.cpp$")
-  wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES ${tokenizers})
-  list(FILTER blocks INCLUDE REGEX "/(nn|word2vec|build_id)\\.cpp$")
-  wattn_module(wattn-nn wattn-nn nn learn SOURCES ${blocks})
+  wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES tokenizer training)
+  wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec)
 endif()
-list(FILTER generating INCLUDE REGEX "/(generator|serve|tokenizer|build_id)\\.cpp$")
-wattn_module(wattn-generate wattn-generate tasks SOURCES ${generating})

@@ -36,6 +36,20 @@ struct LoadOptions {
       0;  // tokens a sequence may have; 0: max_position_embeddings, of a causal model at most kUsualContext
 };
 
+enum class ModelKind : std::uint8_t { kEncoder, kDecoder, kEncoderDecoder };
+
+template <class Decoder>
+ModelKind kind_of(const TransformerConfig& transformer, const std::optional<Decoder>& decoder) {
+  return decoder ? ModelKind::kEncoderDecoder : transformer.causal ? ModelKind::kDecoder : ModelKind::kEncoder;
+}
+
+// What a repository's config.json says.
+struct ModelDescription {
+  const char* model_type = nullptr;
+  ModelKind kind = ModelKind::kEncoder;
+  std::vector<HeadKind> heads{};  // that can be loaded beside kNone
+};
+
 // Ids that config.json names; those it does not name are -1, which no token is.
 struct SpecialIds {
   std::int32_t pad = -1;
@@ -59,7 +73,8 @@ class Model {
   const Transformer* decoder() const { return decoder_ ? &*decoder_ : nullptr; }  // of an encoder-decoder, where the head needs it
   // The stack whose sequences grow: the decoder, or the transformer alone.
   const Transformer& generator() const { return decoder_ ? *decoder_ : transformer_; }
-  const Head* head() const { return head_ ? &*head_ : nullptr; }  // of the kinds that models/heads.h makes
+  const Head* head() const { return head_ ? &*head_ : nullptr; }               // of the kinds that models/heads.h makes
+  ModelKind kind() const { return kind_of(transformer_.config(), decoder_); }  // of the stacks that were loaded
   HeadKind head_kind() const { return head_kind_; }
   bool has_lm_head() const { return generator().config().lm_head; }
   const Kernels& kernels() const { return transformer_.kernels(); }
@@ -124,6 +139,9 @@ class ModelLoader {
   // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json. Or the beginning of one .gguf
   // file, with its whole header. A task that the model cannot serve is refused here, before weights are read.
   static Result<std::unique_ptr<ModelLoader>> begin(std::vector<NamedFile> files, const LoadOptions& options);
+
+  // Of files config.json alone is read, or the beginning of a .gguf file.
+  static Result<ModelDescription> describe(std::vector<NamedFile> files);
 
   // The small files that a GGUF file's beginning stands for. is_cut_off: its header goes on after these bytes.
   static Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_cut_off);

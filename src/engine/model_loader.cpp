@@ -243,6 +243,25 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   return loader;
 }
 
+Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
+  auto all = with_gguf_documents(std::move(files));
+  if (!all.ok()) return all.error();
+  const auto config = Documents(all.value()).read("config.json");
+  if (!config.ok()) return config.error();
+  const JsonRef root = config.value().root();
+  const auto plan = make_plan(root, {.own_lm_head = true});
+  if (!plan.ok()) return plan.error();
+  const Arch& arch = *plan.value().arch;
+  const auto stacks = parse_model_config(arch, root);
+  if (!stacks.ok()) return stacks.error();
+  ModelDescription out{.model_type = arch.model_type, .kind = kind_of(stacks.value().transformer, stacks.value().decoder)};
+  for (const HeadKind head : {HeadKind::kSequence, HeadKind::kToken, HeadKind::kAnswer, HeadKind::kMaskedLm}) {
+    if (Head::find_layers(head, arch.heads, root).ok()) out.heads.push_back(head);
+  }
+  if (plan.value().head != HeadKind::kNone) out.heads.push_back(plan.value().head);
+  return out;
+}
+
 Result<void> ModelLoader::begin_dense() {
   Model& model = *model_;
   const SentenceConfig& sentence = model.sentence_;

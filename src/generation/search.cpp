@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string>
 
+#include "core/json.h"
 #include "core/random.h"
 #include "generation/beam_search.h"
 #include "generation/processors.h"
@@ -126,7 +127,7 @@ Result<void> check_numbers(const float* logits, std::int64_t vocab) {
 }
 
 Result<void> Search::check(const GenerateOptions& options, std::int64_t vocab) {
-  const auto number = [](double value) { return std::to_string(value); };
+  const auto number = [](double value) { return std::isfinite(value) ? json_text(value) : "no finite number"; };
   const auto count = [](const char* name, std::int64_t value, std::int64_t least, std::int64_t most) -> Result<void> {
     if (value >= least && value <= most) return {};
     return wrong(name, "a whole number from " + std::to_string(least) + " to " + std::to_string(most), std::to_string(value));

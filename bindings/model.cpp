@@ -1,0 +1,343 @@
+#include "engine/model.h"
+
+#include <emscripten/bind.h>
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "bindings/model_options.h"
+#include "bindings/tokenizer.h"
+#include "tasks/inspect.h"
+#include "tasks/predict.h"
+
+namespace wattn {
+namespace {
+
+constexpr const char* kKinds[] = {"encoder", "decoder", "encoder-decoder"};
+constexpr const char* kReasons[] = {"", "eos", "stop", "length"};
+
+template <class Enum, std::size_t N>
+val name_of(Enum value, const char* const (&words)[N]) {
+  return val(words[static_cast<std::size_t>(value)]);
+}
+
+// Each field an array of Float32Arrays, one a layer, with prefix before its name.
+void set_stack_outputs(val& out, const StackOutputs& stack, const std::string& prefix) {
+  const auto set = [&](const std::string& name, const std::vector<std::vector<float>>& layers) {
+    out.set(prefix + name, to_array(layers, [](const std::vector<float>& layer) { return to_typed_array(layer); }));
+  };
+  set("hidden_states", stack.hidden_states);
+  set("attentions", stack.attentions);
+  set("cross_attentions", stack.cross_attentions);
+  const char* names[] = {"queries", "keys", "values"};
+  for (int i = 0; i < 3; ++i) {
+    set(names[i], stack.qkv[i]);
+    set(std::string("cross_") + names[i], stack.cross_qkv[i]);
+  }
+}
+
+val to_row(const SummaryRow& row) {
+  const auto dims = [](const Shape& shape) {
+    return to_array(shape, [](std::int64_t dim) { return val(static_cast<double>(dim)); });
+  };
+  val out = val::object();
+  out.set("name", val(row.name));
+  out.set("type", val(row.type));
+  out.set("kernel", dims(row.kernel));
+  out.set("output", dims(row.output));
+  set_number(out, "parameters", row.parameters);
+  set_number(out, "mult_adds", row.mult_adds);
+  return out;
+}
+
+// One model, from its first byte to delete(). Calls in this order: begin; begin_weight_file and push for each of weight_files;
+// finish; then any of the others. web/ keeps to it.
+class ModelHandle {
+ public:
+  // files: [[name, Uint8Array], ...]; config.json is enough. Answer: model_type, kind ("encoder", "decoder" or "encoder-decoder"),
+  // heads: those that begin takes beside "none".
+  val describe(val files) const {
+    const auto described = ModelLoader::describe(to_files<NamedFile>(files));
+    if (!described.ok()) return answer(described.error());
+    val out = answer();
+    out.set("model_type", val(described.value().model_type));
+    out.set("kind", name_of(described.value().kind, kKinds));
+    out.set("heads", to_array(described.value().heads, [](HeadKind head) { return name_of(head, kHeads); }));
+    return out;
+  }
+  // The beginning of a GGUF file. Answer: is_cut_off, or files [[name, Uint8Array], ...] (engine/documents.h).
+  val gguf_files(val bytes) const {
+    std::string beginning;
+    copy_bytes(bytes, beginning);
+    bool is_cut_off = false;
+    const auto found = ModelLoader::gguf_files(beginning, is_cut_off);
+    if (!found.ok()) return answer(found.error());
+    val out = answer();
+    out.set("is_cut_off", is_cut_off);
+    out.set("files", to_array(found.value(), [](const NamedFile& file) {
+              val pair = val::array();
+              pair.call<void>("push", val(file.name));
+              pair.call<void>("push", to_typed_array(reinterpret_cast<const std::uint8_t*>(file.bytes.data()), file.bytes.size()));
+              return pair;
+            }));
+    return out;
+  }
+  // options: those of to_load_options(). Answer: weight_files.
+  val begin(val files, val options) {
+    auto loader = ModelLoader::begin(to_files<NamedFile>(files), to_load_options(Options(options)));
+    if (!loader.ok()) return answer(loader.error());
+    loader_ = std::move(loader).value();
+    val out = answer();
+    out.set("weight_files", to_array(loader_->weight_files(), [](const std::string& name) { return val(name); }));
+    return out;
+  }
+  val begin_weight_file(std::string name, double bytes) {
+    return answer(loader_->begin_weight_file(name, static_cast<std::uint64_t>(bytes)));
+  }
+  val push(val chunk) {
+    copy_bytes(chunk, chunk_);
+    return answer(loader_->push(chunk_));
+  }
+  // Room for helper threads, after begin. Answer: team and stacks (addresses), stack_bytes.
+  val make_room_for_helpers(int count) {
+    for (int i = 0; i < count; ++i) stacks_.push_back(std::make_unique<Stack>());
+    loader_->team().expect_helpers(count);
+    val out = answer();
+    out.set("team", reinterpret_cast<std::uintptr_t>(&loader_->team()));
+    out.set("stacks", to_array(stacks_, [](const auto& stack) { return val(reinterpret_cast<std::uintptr_t>(stack.get())); }));
+    out.set("stack_bytes", sizeof(Stack));
+    return out;
+  }
+  // How many of them serve, once they do: before finish or after it.
+  val use_helpers(int count) {
+    (model_ ? model_->team() : loader_->team()).set_helpers(count);
+    return answer();
+  }
+  val finish() {
+    auto loaded = loader_->finish();
+    if (!loaded.ok()) return answer(loaded.error());
+    model_ = std::move(loaded).value();
+    loader_.reset();
+    chunk_ = std::string();
+    return answer();
+  }
+
+  // options: those of to_embed_options(), prompt_name. Answer: data, dim, pooled, tokens, untruncated, windows.
+  val embed(val text, val lengths, val options) {
+    const Options given(options);
+    EmbedOptions embed_options = to_embed_options(given);
+    if (!given.has("prompt")) {
+      auto found = find_prompt(model_->sentence(), given.word("prompt_name"));
+      if (!found.ok()) return answer(found.error());
+      embed_options.prompt = std::move(found).value();
+    }
+    const auto result = wattn::embed(*model_, Texts(text, lengths).views, embed_options);
+    if (!result.ok()) return answer(result.error());
+    val out = answer();
+    out.set("data", to_typed_array(result.value().data));
+    set_number(out, "dim", result.value().dim);
+    out.set("pooled", result.value().pooled);
+    out.set("tokens", to_typed_array(result.value().tokens));
+    out.set("untruncated", to_typed_array(result.value().tokens_untruncated));
+    out.set("windows", to_typed_array(result.value().windows));
+    return out;
+  }
+
+  // options: those of encode() and at_token. pairs: the second texts, joined alike, or null. Answer: as encode()'s, and
+  // logits [sum of rows, labels], rows [encodings], labels.
+  val predict(val text, val lengths, val pair_text, val pair_lengths, val options) {
+    const Options given(options);
+    const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
+    const auto result =
+        wattn::predict(*model_, texts.views, pairs.views, {.encode = to_encode_options(given), .at_token = given.word("at_token")});
+    if (!result.ok()) return answer(result.error());
+    FlatEncodings flat(val::undefined());
+    for (std::size_t i = 0; i < result.value().encodings.size(); ++i) {
+      flat.add(result.value().encodings[i], result.value().text[i]);
+    }
+    val out = flat.to_answer();
+    out.set("logits", to_typed_array(result.value().logits));
+    out.set("rows", to_typed_array(result.value().rows));
+    set_number(out, "labels", result.value().labels);
+    return out;
+  }
+
+  // The batch packed: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1].
+  // options: those of to_forward_request(). Answer: ForwardOutputs' fields, those of its encoder with "encoder_" before them.
+  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
+    generation_.reset();  // the slots are the same
+    Batch batch;
+    batch.input_ids = to_ids(input_ids);
+    batch.token_type_ids = to_ids(token_type_ids);
+    batch.position_ids = to_ids(position_ids);
+    batch.seq_start = to_ids(seq_start);
+    const auto result = wattn::forward(*model_, batch, to_forward_request(Options(options)));
+    if (!result.ok()) return answer(result.error());
+    const ForwardOutputs& outputs = result.value();
+    val out = answer();
+    out.set("last_hidden_state", to_typed_array(outputs.last_hidden_state));
+    out.set("pooler_output", to_typed_array(outputs.pooler_output));
+    out.set("logits", to_typed_array(outputs.logits));
+    out.set("lens_ids", to_typed_array(outputs.lens_ids));
+    out.set("lens_logits", to_typed_array(outputs.lens_logits));
+    set_stack_outputs(out, outputs, "");
+    out.set("encoder_last_hidden_state", to_typed_array(outputs.encoder.last_hidden_state));
+    set_stack_outputs(out, outputs.encoder, "encoder_");
+    return out;
+  }
+
+  // Call generate_step as often as it says that there is more, then generate_end. prompts: [Int32Array, ...]; options: those of
+  // to_generate_request().
+  val generate_begin(val prompts, val options) {
+    generation_.reset();
+    auto begun = Generation::begin(*model_, to_id_lists(prompts), to_generate_request(Options(options)));
+    if (!begun.ok()) return answer(begun.error());
+    generation_ = std::move(begun).value();
+    return answer();
+  }
+  // Up to so many steps. Answer: more (whether a sequence is unfinished), steps.
+  val generate_step(int steps) {
+    bool more = !generation_->done();
+    int taken = 0;
+    for (; more && taken < steps; ++taken) {
+      const auto stepped = generation_->step();
+      if (!stepped.ok()) return answer(stepped.error());
+      more = stepped.value();
+    }
+    val out = answer();
+    out.set("more", more);
+    out.set("steps", taken);
+    return out;
+  }
+  // Answer: tokens, those of the only sequence of prompt i since the last call.
+  val generate_new(int i) {
+    val out = answer();
+    out.set("tokens", to_typed_array(generation_->take_new(static_cast<std::size_t>(i))));
+    return out;
+  }
+  // Answer: results, for each prompt [{tokens, reason, score}, ...].
+  val generate_end() {
+    val out = answer();
+    out.set("results", to_array(generation_->results(), [](const std::vector<Generated>& sequences) {
+              return to_array(sequences, [](const Generated& sequence) {
+                val one = val::object();
+                one.set("tokens", to_typed_array(sequence.tokens));
+                one.set("reason", name_of(sequence.reason, kReasons));
+                one.set("score", sequence.score);
+                return one;
+              });
+            }));
+    generation_.reset();
+    return out;
+  }
+
+  val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
+    return wattn::encode(model_->tokenizer(), text, lengths, pair_text, pair_lengths, options);
+  }
+  val count(val text, val lengths, val options) const { return wattn::count(model_->tokenizer(), text, lengths, options); }
+  val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
+    return wattn::decode(model_->tokenizer(), ids, skip_special_tokens, clean_up_spaces);
+  }
+  val ids_to_tokens(val ids) const { return wattn::ids_to_tokens(model_->tokenizer(), ids); }
+  val describe_tokenizer() const { return wattn::describe(model_->tokenizer()); }
+  // tokens: an array of strings. Answer: text.
+  val tokens_to_string(val tokens) const {
+    val out = answer();
+    out.set("text", val(model_->tokenizer().tokens_to_string(emscripten::vecFromJSArray<std::string>(tokens))));
+    return out;
+  }
+  // Answer: id, -1 for a string that is no token.
+  val token_to_id(std::string token) const {
+    val out = answer();
+    out.set("id", model_->tokenizer().token_to_id(token).value_or(-1));
+    return out;
+  }
+
+  // Answer: rows [{name, type, kernel, output, parameters, mult_adds}] for one sequence of seq tokens.
+  val summary(int seq) const {
+    val out = answer();
+    out.set("rows", to_array(inspect(*model_, seq), to_row));
+    return out;
+  }
+  // Answer: what was loaded and what it needs. Names of config.json are those of the decoder, else of the only stack.
+  val info() const {
+    const TransformerConfig& config = model_->generator().config();
+    val out = answer();
+    out.set("model_type", val(model_->arch().model_type));
+    out.set("kind", name_of(model_->kind(), kKinds));
+    out.set("head", name_of(model_->head_kind(), kHeads));
+    for (const auto& [key, value] :
+         {std::pair{"vocab_size", config.vocab_size},
+          {"hidden_size", config.hidden_size},
+          {"num_hidden_layers", config.num_hidden_layers},
+          {"num_attention_heads", config.num_attention_heads},
+          {"num_key_value_heads", config.kv_heads()},
+          {"head_dim", config.head_size()},
+          {"max_position_embeddings", config.max_position_embeddings},
+          {"max_length", model_->max_length()},
+          {"context_length", model_->context_length()},
+          {"token_budget", model_->has_lm_head() ? model_->slots().token_budget() : model_->token_budget()},
+          {"weight_bytes", static_cast<std::int64_t>(model_->weight_bytes())},
+          {"arena_bytes", static_cast<std::int64_t>(model_->arena_bytes())}}) {
+      set_number(out, key, value);
+    }
+    out.set("pooled", !model_->sentence().pooling.empty());
+    out.set("normalize", model_->sentence().normalize);
+    out.set("kernels", val(model_->kernels().name));
+    val prompts = val::object();
+    for (const auto& [name, text] : model_->sentence().prompts) prompts.set(name, val(text));
+    out.set("prompts", prompts);
+    if (!model_->decoder()) return out;
+    const TransformerConfig& encoder = model_->transformer().config();
+    set_number(out, "encoder_layers", encoder.num_hidden_layers);
+    set_number(out, "encoder_attention_heads", encoder.num_attention_heads);
+    set_number(out, "encoder_head_dim", encoder.head_size());
+    set_number(out, "max_source_length", encoder.max_position_embeddings);
+    return out;
+  }
+
+ private:
+  struct alignas(16) Stack {
+    std::byte bytes[256 << 10];
+  };
+  std::unique_ptr<ModelLoader> loader_;
+  std::unique_ptr<Model> model_;
+  std::unique_ptr<Generation> generation_;
+  std::vector<std::unique_ptr<Stack>> stacks_;  // of the helpers
+  std::string chunk_;                           // the bytes that push() hands on; kept so that loading does not allocate for each
+};
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(model) {
+  emscripten::class_<ModelHandle>("Model")
+      .constructor()
+      .function("describe", &ModelHandle::describe)
+      .function("gguf_files", &ModelHandle::gguf_files)
+      .function("begin", &ModelHandle::begin)
+      .function("begin_weight_file", &ModelHandle::begin_weight_file)
+      .function("push", &ModelHandle::push)
+      .function("make_room_for_helpers", &ModelHandle::make_room_for_helpers)
+      .function("use_helpers", &ModelHandle::use_helpers)
+      .function("finish", &ModelHandle::finish)
+      .function("embed", &ModelHandle::embed)
+      .function("predict", &ModelHandle::predict)
+      .function("forward", &ModelHandle::forward)
+      .function("generate_begin", &ModelHandle::generate_begin)
+      .function("generate_step", &ModelHandle::generate_step)
+      .function("generate_new", &ModelHandle::generate_new)
+      .function("generate_end", &ModelHandle::generate_end)
+      .function("encode", &ModelHandle::encode)
+      .function("count", &ModelHandle::count)
+      .function("decode", &ModelHandle::decode)
+      .function("ids_to_tokens", &ModelHandle::ids_to_tokens)
+      .function("describe_tokenizer", &ModelHandle::describe_tokenizer)
+      .function("tokens_to_string", &ModelHandle::tokens_to_string)
+      .function("token_to_id", &ModelHandle::token_to_id)
+      .function("summary", &ModelHandle::summary)
+      .function("info", &ModelHandle::info);
+}
+
+}  // namespace wattn

@@ -1,0 +1,35 @@
+// Options of a model's calls: JS objects with the members that are listed here to what engine and tasks take.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "bindings/convert.h"
+#include "engine/model.h"
+#include "tasks/embed.h"
+#include "tasks/forward.h"
+#include "tasks/generate.h"
+
+namespace wattn {
+
+// In the order of HeadKind.
+inline constexpr const char* kHeads[] = {"none", "sequence", "token", "answer", "masked_lm", "causal_lm", "seq2seq_lm"};
+
+// [Int32Array, ...]
+std::vector<std::vector<std::int32_t>> to_id_lists(const val& lists);
+
+// {precision: "exact" or "fast"; dtype: "f32", "q16", "q8" or "q4"; head: one of kHeads, or "own_lm": LoadOptions::own_lm_head;
+// context_length}
+LoadOptions to_load_options(const Options& options);
+
+// {pooling, normalize, truncate_dim, prompt, max_length, overflow (as in Overflow), overlap, split_special_tokens, first_text}
+EmbedOptions to_embed_options(const Options& options);
+
+// {hidden_states, attentions, qkv, logits, logit_lens, head_mask, cross_head_mask, encoder_head_mask,
+// patches [[tap, Float32Array], ...], source}
+ForwardRequest to_forward_request(const Options& options);
+
+// Names and values of GenerateRequest and GenerateOptions; bad_words_ids is a list of lists.
+GenerateRequest to_generate_request(const Options& options);
+
+}  // namespace wattn
