@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/utf.h"
+#include "native/support/generation.h"
 #include "native/support/goldens.h"
 #include "native/support/models.h"
 #include "tasks/forward.h"
@@ -170,6 +171,21 @@ TEST(Predict, HeadsOfDecodersHaveTheLogitsOfTransformers) {
       }
     }
   }
+}
+
+TEST(Predict, BeginsTheDecodersTextWithItsStartToken) {
+  const std::string folder = test::golden("decoder-heads/bart-sequence");
+  auto files = test::small_files(folder);
+  for (NamedFile& file : files) {
+    const std::string from = "\"decoder_start_token_id\":2";  // the golden's is its eos
+    if (file.name == "config.json") file.bytes.replace(file.bytes.find(from), from.size(), "\"decoder_start_token_id\":9");
+  }
+  const auto model = test::load_model(files, folder, {.head = HeadKind::kSequence});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::u16string_view texts[] = {u"Th"};
+  const auto logits = predict(*model.value(), texts, {}, {}).value().logits;
+  EXPECT_EQ(logits, test::forward_ids(*model.value(), {9, 0, 48, 10}, {}, {0, 48, 10, 2}).value().logits);
+  EXPECT_NE(logits, test::forward_ids(*model.value(), {2, 0, 48, 10}, {}, {0, 48, 10, 2}).value().logits);
 }
 
 // Without special tokens there is no eos that the head could read.
