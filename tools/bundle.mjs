@@ -1,8 +1,18 @@
 // Makes dist/, what the package ships: bundles web/ with esbuild, copies the wasm files, emits the types.
 // Needs the two wasm builds (npm run build does them first).
 import { build } from 'esbuild';
-import { chmodSync, copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { join, relative } from 'node:path';
+import {
+  chmodSync,
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmdirSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
 
@@ -25,8 +35,8 @@ const inline = {
     {
       name: 'inline',
       setup({ onResolve }) {
-        onResolve({ filter: /\/(wasm_files(_nn|_tokenizer|_generate)?|worker_scripts)\.js$/ }, ({ path }) => ({
-          path: join(root, 'web', path.replace('.js', '_inline.ts')),
+        onResolve({ filter: /\/(wasm_files(_nn|_tokenizer|_generate)?|worker_scripts)\.js$/ }, ({ path, resolveDir }) => ({
+          path: join(resolveDir, path.replace('.js', '_inline.ts')),
         }));
       },
     },
@@ -48,12 +58,20 @@ const commonJs = {
   outExtension: { '.js': '.cjs' },
   banner: { js: "const __wattn_url = require('node:url').pathToFileURL(__filename).href;" },
   define: { 'import.meta.url': '__wattn_url' },
-  inject: [join(root, 'web/cjs_globals.ts')],
+  inject: [join(root, 'web/host/cjs_globals.ts')],
+};
+
+/** The command uses the library beside it, not a second copy. */
+const libraryBeside = {
+  name: 'library-beside',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/node\.js$/ }, () => ({ path: './node.js', external: true }));
+  },
 };
 
 /**
- * Entries of web/ and the platform each is for. Several names: entries that share what they have in common, in files of their own;
- * `base` only says what that is (web/base.ts) and goes.
+ * Entries of web/entries and the platform each is for. Several names: entries that share what they have in common, in files of their own;
+ * `base` only says what that is (web/entries/base.ts) and goes.
  */
 const entries = [
   { names: ['index', 'nn_entry', 'base'], platform: 'browser' },
@@ -64,17 +82,17 @@ const entries = [
   { names: ['tokenizer_entry_node'], platform: 'node' },
   { names: ['node_worker'], platform: 'node' },
   { names: ['node_thread'], platform: 'node' },
-  { names: ['cli'], platform: 'node', external: ['./node.js'] }, // the library beside it, not a second copy
+  { names: ['cli'], room: 'cli', platform: 'node', plugins: [libraryBeside] },
   { names: ['inline'], platform: 'browser', ...inline },
   { names: ['inline_node'], platform: 'node', ...inline },
   { names: ['node'], platform: 'node', ...commonJs },
 ];
 
 async function bundle(buildId, memoryFlags) {
-  for (const { names, platform, ...own } of entries) {
+  for (const { names, room = 'entries', platform, ...own } of entries) {
     const { external = [], define = {}, inject = [], ...others } = platform === 'node' ? { ...besideNode, ...own } : own;
     await build({
-      entryPoints: names.map((name) => join(root, 'web', `${name}.ts`)),
+      entryPoints: names.map((name) => join(root, 'web', room, `${name}.ts`)),
       outdir: dist,
       splitting: names.length > 1,
       chunkNames: 'chunk-[name]-[hash]', // beside the entry: what a page loads only when it asks for it
@@ -92,7 +110,7 @@ async function bundle(buildId, memoryFlags) {
         __WATTN_IN_WORKER__: String(/worker/.test(names[0])),
         ...define,
       },
-      inject: [join(root, 'web/shared_array_buffer.ts'), ...inject],
+      inject: [join(root, 'web/host/shared_array_buffer.ts'), ...inject],
       logLevel: 'warning',
       ...others,
     });
@@ -111,26 +129,26 @@ export const scripts = ${JSON.stringify(scripts)};\n`;
   writeFileSync(join(dist, 'inline_files.js'), text);
 }
 
-/** tsc writes a file for each module; only those that the entries lead to are part of what a user sees. */
+/** tsc writes a file for each module to dist/types; only those that the entries lead to are part of what a user sees. */
 function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
-  const kept = new Set(['index.d.ts', 'tokenizer_entry.d.ts', 'nn_entry.d.ts', 'inline.d.ts']);
+  const types = join(dist, 'types');
+  const kept = new Set(['index', 'tokenizer_entry', 'nn_entry', 'inline'].map((name) => join(types, 'entries', `${name}.d.ts`)));
   for (const file of kept) {
-    const text = readFileSync(join(dist, file), 'utf8');
-    for (const [, name] of text.matchAll(/['"]\.\/([\w/]+)\.js['"]/g)) kept.add(`${name}.d.ts`);
+    const text = readFileSync(file, 'utf8');
+    for (const [, path] of text.matchAll(/['"](\.{1,2}\/[\w/.]+)\.js['"]/g)) kept.add(join(dirname(file), `${path}.d.ts`));
   }
-  for (const entry of readdirSync(dist, { recursive: true, withFileTypes: true })) {
+  for (const entry of readdirSync(types, { recursive: true, withFileTypes: true })) {
     const path = join(entry.parentPath ?? entry.path, entry.name);
-    if (entry.isFile() && path.endsWith('.d.ts') && !kept.has(relative(dist, path))) rmSync(path);
+    if (entry.isFile() && !kept.has(path)) rmSync(path);
   }
-  for (const entry of readdirSync(dist, { withFileTypes: true })) {
-    const isWanted = [...kept].some((file) => file.startsWith(`${entry.name}/`));
-    if (entry.isDirectory() && !isWanted) rmSync(join(dist, entry.name), { recursive: true }); // empty now
+  for (const entry of readdirSync(types, { withFileTypes: true })) {
+    if (readdirSync(join(types, entry.name)).length === 0) rmdirSync(join(types, entry.name));
   }
-  // The same for CommonJS, whose types must not say that they are of modules.
+  // The same for CommonJS, whose types must not claim to be those of modules.
   for (const file of kept) {
-    const text = readFileSync(join(dist, file), 'utf8').replace(/(['"]\.\/[\w/]+)\.js(?=['"])/g, '$1.cjs');
-    writeFileSync(join(dist, file.replace(/\.ts$/, '.cts')), text);
+    const text = readFileSync(file, 'utf8').replace(/(['"]\.{1,2}\/[\w/.]+)\.js(?=['"])/g, '$1.cjs');
+    writeFileSync(file.replace(/\.ts$/, '.cts'), text);
   }
 }
 

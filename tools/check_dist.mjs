@@ -33,7 +33,7 @@ const kPages = {
   'inline.js': [],
 };
 
-// The one host that may be named: the hub that a model id without a host means (web/env.ts).
+// The one host that may be named: the hub that a model id without a host means (web/core/env.ts).
 const kHub = /const kHub\w* *= *'([^']+)'|remoteHost\w*\s*[:=]\s*'([^']+)'/;
 
 const read = (file) => readFileSync(join(root, 'dist', file));
@@ -93,7 +93,7 @@ for (const [name, { from, budget }] of Object.entries(kImports)) {
   if (files.includes('wattn-nn.wasm') !== (name !== 'pipeline')) errors.push(`${name} of dist/${from} names ${files}`);
 }
 
-const env = readFileSync(join(root, 'web/env.ts'), 'utf8');
+const env = readFileSync(join(root, 'web/core/env.ts'), 'utf8');
 const hub = (kHub.exec(env) ?? []).slice(1).find(Boolean)?.replace(/\/$/, '');
 
 function checkPage(file, modules) {

@@ -1,6 +1,7 @@
-// Holds the house's plan against the #include lines: who may know whom, and which words belong to one room alone.
+// Checks the table of HACKING.md against #include lines and imports: which room may know which, no circles between the files of web/,
+// and which words belong to one room alone.
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, normalize } from 'node:path';
 import { root } from './lib/shell.mjs';
 
 // Room: what it may include beside itself. The same table as in HACKING.md.
@@ -71,6 +72,36 @@ for (const file of files) {
   });
 }
 
+// The rooms of web/ from the ground up: a room may import from itself and from those before it.
+const kWebRooms = ['core', 'source', 'host', 'tokenizer', 'engine', 'nn', 'vectors', 'tasks', 'entries', 'cli'];
+
+/** What each file of web/ imports of the others, types included. */
+const imports = new Map();
+const webFiles = readdirSync(join(root, 'web'), { recursive: true }).filter((name) => name.endsWith('.ts'));
+for (const file of webFiles) {
+  const room = file.split('/')[0];
+  if (!kWebRooms.includes(room)) errors.push(`web/${file}: ${room} is no room of web/ (tools/check_includes.mjs, HACKING.md)`);
+  const text = readFileSync(join(root, 'web', file), 'utf8');
+  const paths = [...text.matchAll(/(?:from|import\(|^import) ?'(\.[^']+)\.js'/gm)].map(([, path]) => path);
+  const names = paths.map((path) => `${normalize(join(file, '..', path))}.ts`).filter((name) => webFiles.includes(name));
+  imports.set(file, names);
+  for (const name of names) {
+    const above = kWebRooms.indexOf(name.split('/')[0]) > kWebRooms.indexOf(room);
+    if (above) errors.push(`web/${file}: ${room} may not import ${name}, a room above it`);
+  }
+}
+
+/** Follows imports; a file that is met again on the way down is a circle. */
+const done = new Set();
+function findCircles(file, path) {
+  const at = path.indexOf(file);
+  if (at >= 0) errors.push(`web: a circle of imports: ${[...path.slice(at), file].join(' -> ')}`);
+  if (at >= 0 || done.has(file)) return;
+  for (const name of imports.get(file)) findCircles(name, [...path, file]);
+  done.add(file);
+}
+for (const file of webFiles) findCircles(file, []);
+
 for (const error of errors) console.error(error);
-console.log(`note: ${files.length} files, ${errors.length} errors`);
+console.log(`note: ${files.length + webFiles.length} files, ${errors.length} errors`);
 process.exit(errors.length > 0 ? 1 : 0);

@@ -19,7 +19,7 @@ template <class V, int kRows>
   F32 acc_c47[kRows];
   begin_tile<V, kRows>(part, c, gemm.c_stride, count, acc_c03, acc_c47);
   const float* a = reinterpret_cast<const float*>(part.a);
-  const float* panel = gemm.b + part.col * gemm.k + part.begin * kPanelWidth;
+  const float* panel = gemm.b + part.col * (gemm.b_depth > 0 ? gemm.b_depth : gemm.k) + part.begin * kPanelWidth;
   const float* const panel_end = panel + part.depth * kPanelWidth;
   for (; panel != panel_end; panel += kPanelWidth, a += kRows) {
     const F32 b_c03 = V::load(panel);

@@ -14,7 +14,8 @@ enum class Activation : std::uint8_t { kNone, kGelu, kRelu, kTanh, kGeluTanh, kS
 struct GemmF32 {
   const float* a = nullptr;  // [m, k], rows a_stride apart
   std::int64_t a_stride = 0;
-  const float* b = nullptr;     // packed, see pack.h: [ceil(n / 8)][k][8]
+  const float* b = nullptr;     // packed, see pack.h: [ceil(n / 8)][b_depth][8], of each panel the first k
+  std::int64_t b_depth = 0;     // 0: k
   const float* bias = nullptr;  // [n] or null
   float* c = nullptr;           // [m, n], rows c_stride apart; must not overlap a or b
   std::int64_t c_stride = 0;

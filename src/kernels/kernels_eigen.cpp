@@ -15,11 +15,12 @@ void gemm_f32_eigen(const GemmF32& gemm) {
   using StridedConst = Eigen::Map<const Matrix, 0, Eigen::OuterStride<>>;
   constexpr std::int64_t kColumns = 16 * kPanelWidth;  // unpacked at a time, enough to amortise Eigen's own packing
   const StridedConst a(gemm.a, gemm.m, gemm.k, Eigen::OuterStride<>(gemm.a_stride));
+  const std::int64_t depth = gemm.b_depth > 0 ? gemm.b_depth : gemm.k;
   Matrix b(gemm.k, kColumns);
   for (std::int64_t col = 0; col < gemm.n; col += kColumns) {
     const std::int64_t count = std::min(kColumns, gemm.n - col);
     for (std::int64_t j = 0; j < count; j += kPanelWidth) {
-      const Eigen::Map<const Matrix> panel(gemm.b + (col + j) * gemm.k, gemm.k, kPanelWidth);
+      const Eigen::Map<const Matrix> panel(gemm.b + (col + j) * depth, gemm.k, kPanelWidth);
       const std::int64_t width = std::min<std::int64_t>(kPanelWidth, count - j);
       b.middleCols(j, width) = panel.leftCols(width);
     }

@@ -27,39 +27,40 @@ DisentangledScratch take_disentangled_scratch(Arena& arena, std::int64_t head_di
   return scratch;
 }
 
-void prepare_relative(const Kernels& kernels, const RelativeHead& at, const float* keys, std::int64_t stride) {
-  const Disentangled& terms = *at.terms;
-  const float* of_head = terms.queries_and_keys + at.head * at.head_dim;
-  const std::int64_t size = packed_size(terms.count, at.head_dim);
-  pack_rows(at.scratch.packed, of_head, terms.count, at.head_dim, 2 * at.hidden);
-  pack_rows(at.scratch.packed + size, of_head + at.hidden, terms.count, at.head_dim, 2 * at.hidden);
+void prepare_relative(const Kernels& kernels, const RelativeHead& head, const float* keys, std::int64_t stride,
+                      std::int64_t count) {
+  const Disentangled& terms = *head.terms;
+  float* packed = head.scratch.packed;
+  pack_rows(packed, terms.queries_and_keys + head.query_column, terms.count, head.head_dim, head.width);
+  pack_rows(packed + packed_size(terms.count, head.head_dim), terms.queries_and_keys + head.key_column, terms.count, head.head_dim,
+            head.width);
   kernels.gemm_f32({.a = keys,
                     .a_stride = stride,
-                    .b = at.scratch.packed,
-                    .c = at.scratch.by_key,
+                    .b = packed,
+                    .c = head.scratch.by_key,
                     .c_stride = terms.count,
-                    .m = at.seq,
+                    .m = count,
                     .n = terms.count,
-                    .k = at.head_dim,
-                    .scale = at.scale});
+                    .k = head.head_dim,
+                    .scale = head.scale});
 }
 
-void add_relative(const Kernels& kernels, const RelativeHead& at, const float* queries, std::int64_t stride, std::int64_t row,
-                  std::int64_t rows, float* scores) {
-  const std::int64_t buckets = at.terms->count;
-  kernels.gemm_f32({.a = queries,
-                    .a_stride = stride,
-                    .b = at.scratch.packed + packed_size(buckets, at.head_dim),
-                    .c = at.scratch.by_query,
+void add_relative(const Kernels& kernels, const RelativeHead& head, const RelativeBlock& block) {
+  const std::int64_t buckets = head.terms->count;
+  kernels.gemm_f32({.a = block.queries,
+                    .a_stride = block.query_stride,
+                    .b = head.scratch.packed + packed_size(buckets, head.head_dim),
+                    .c = head.scratch.by_query,
                     .c_stride = buckets,
-                    .m = rows,
+                    .m = block.rows,
                     .n = buckets,
-                    .k = at.head_dim,
-                    .scale = at.scale});
-  for (std::int64_t i = 0; i < rows; ++i) {
-    for (std::int64_t j = 0; j < at.seq; ++j) {
-      const std::int64_t bucket = at.terms->distances->of(row + i - j) - at.terms->first;
-      *scores++ += at.scratch.by_query[i * buckets + bucket] + at.scratch.by_key[j * buckets + bucket];
+                    .k = head.head_dim,
+                    .scale = head.scale});
+  float* score = block.scores;
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    for (std::int64_t key = block.first_key; key < block.first_key + block.keys; ++key) {
+      const std::int64_t bucket = head.terms->distances->of(block.row + i - key) - head.terms->first;
+      *score++ += head.scratch.by_query[i * buckets + bucket] + head.scratch.by_key[key * buckets + bucket];
     }
   }
 }

@@ -24,12 +24,12 @@ struct Disentangled {
   const DistanceBuckets* distances = nullptr;
   std::int64_t first = 0;
   std::int64_t count = 0;
-  const float* queries_and_keys = nullptr;  // [count, 2 * hidden], each row pq and pk, heads side by side
+  const float* queries_and_keys = nullptr;  // [count, query width + kv width], each row pq and pk, heads side by side
 };
 
 struct DisentangledScratch {
   float* packed = nullptr;    // pq, then pk: [ceil(buckets / 8)][head_dim][8]
-  float* by_key = nullptr;    // [max_seq, buckets] k . pq
+  float* by_key = nullptr;    // [keys, buckets] k . pq
   float* by_query = nullptr;  // [query block, buckets] q . pk
 };
 DisentangledScratch take_disentangled_scratch(Arena& arena, std::int64_t head_dim, std::int64_t max_seq, std::int64_t buckets,
@@ -39,17 +39,24 @@ DisentangledScratch take_disentangled_scratch(Arena& arena, std::int64_t head_di
 struct RelativeHead {
   const Disentangled* terms;
   const DisentangledScratch& scratch;
-  std::int64_t seq;
-  std::int64_t head;
   std::int64_t head_dim;
-  std::int64_t hidden;
+  std::int64_t query_column;  // of this head's pq in queries_and_keys
+  std::int64_t key_column;    // of its pk
+  std::int64_t width;         // of a row of queries_and_keys
   float scale;
 };
 
-// Once for the sequence. keys: its first, rows stride apart.
-void prepare_relative(const Kernels& kernels, const RelativeHead& at, const float* keys, std::int64_t stride);
-// For the queries row .. row + rows: scores [rows, seq].
-void add_relative(const Kernels& kernels, const RelativeHead& at, const float* queries, std::int64_t stride, std::int64_t row,
-                  std::int64_t rows, float* scores);
+// Once for each head. keys: [count, head_dim], rows stride apart.
+void prepare_relative(const Kernels& kernels, const RelativeHead& head, const float* keys, std::int64_t stride, std::int64_t count);
+
+// Scores of queries at positions row, row + 1, ... with keys at positions first_key, first_key + 1, ...
+struct RelativeBlock {
+  const float* queries;  // rows query_stride apart
+  std::int64_t query_stride;
+  std::int64_t row, rows;
+  std::int64_t first_key, keys;
+  float* scores;  // [rows, keys]
+};
+void add_relative(const Kernels& kernels, const RelativeHead& head, const RelativeBlock& block);
 
 }  // namespace wattn

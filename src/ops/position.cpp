@@ -10,11 +10,11 @@
 namespace wattn {
 namespace {
 
-// frequency(j): of pair j, rounded to f32 where PyTorch rounds.
+// frequency_of(j): of pair j, rounded to f32 where PyTorch rounds.
 template <class F>
-void fill_rotary(const Rotary& rotary, std::int64_t positions, const F& frequency) {
+void fill_rotary(const Rotary& rotary, std::int64_t positions, const F& frequency_of) {
   for (std::int64_t j = 0; j < rotary.half; ++j) {
-    const float of_pair = frequency(j);
+    const float of_pair = frequency_of(j);
     for (std::int64_t p = 0; p < positions; ++p) {
       const double angle = static_cast<float>(p) * of_pair;
       rotary.cos[p * rotary.half + j] = static_cast<float>(cos64(angle));
@@ -40,14 +40,20 @@ float llama3_frequency(float frequency, const RopeScaling& scaling) {
   return (1.0f - smooth) * frequency / static_cast<float>(scaling.factor) + smooth * frequency;
 }
 
-float scaled_frequency(std::int64_t j, std::int64_t head_dim, const RopeScaling& scaling) {
-  if (scaling.type == RopeScaling::Type::kNtk) {
-    const auto scale = static_cast<float>(pow64(scaling.factor, 2.0 / static_cast<double>(head_dim)));
-    return usual_frequency(j, head_dim, scaling.theta * scaling.factor) / scale;
+float frequency(std::int64_t j, std::int64_t head_dim, const RopeScaling& scaling) {
+  const auto factor = static_cast<float>(scaling.factor);
+  switch (scaling.type) {
+    case RopeScaling::Type::kDefault:
+      break;
+    case RopeScaling::Type::kLinear:
+      return usual_frequency(j, head_dim, scaling.theta) / factor;
+    case RopeScaling::Type::kNtk:
+      return usual_frequency(j, head_dim, scaling.theta * scaling.factor) /
+             static_cast<float>(pow64(scaling.factor, 2.0 / static_cast<double>(head_dim)));
+    case RopeScaling::Type::kLlama3:
+      return llama3_frequency(usual_frequency(j, head_dim, scaling.theta), scaling);
   }
-  const float frequency = usual_frequency(j, head_dim, scaling.theta);
-  if (scaling.type == RopeScaling::Type::kLinear) return frequency / static_cast<float>(scaling.factor);
-  return scaling.type == RopeScaling::Type::kLlama3 ? llama3_frequency(frequency, scaling) : frequency;
+  return usual_frequency(j, head_dim, scaling.theta);
 }
 
 }  // namespace
@@ -56,8 +62,7 @@ Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, 
   Rotary rotary{head_dim / 2, nullptr, nullptr};
   rotary.cos = arena.take<float>(positions * rotary.half);
   rotary.sin = arena.take<float>(positions * rotary.half);
-  if (arena.measuring()) return rotary;
-  fill_rotary(rotary, positions, [&](std::int64_t j) { return scaled_frequency(j, head_dim, scaling); });
+  if (!arena.measuring()) fill_rotary(rotary, positions, [&](std::int64_t j) { return frequency(j, head_dim, scaling); });
   return rotary;
 }
 
@@ -69,7 +74,7 @@ void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const Rope
     std::fill_n(rotary.cos, positions * rotary.half, std::numeric_limits<float>::quiet_NaN());
     return;
   }
-  fill_rotary(rotary, positions, [&](std::int64_t j) { return scaled_frequency(j, 2 * rotary.half, scaling) / factors[j]; });
+  fill_rotary(rotary, positions, [&](std::int64_t j) { return frequency(j, 2 * rotary.half, scaling) / factors[j]; });
 }
 
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,

@@ -1,5 +1,5 @@
-// Positions inside attention: rotated queries and keys (rotary), or score terms by distance (ALiBi, T5's buckets). The tables are
-// made while loading, with our own functions: the same bits in every build.
+// Where a token stands, said by turning queries and keys (rotary) or by adding to scores what depends on the distance only
+// (ALiBi, T5's buckets). The tables are made while loading, with functions of our own: the same bits in every build.
 #pragma once
 
 #include <cstdint>
@@ -17,13 +17,13 @@ struct Rotary {
   float* sin = nullptr;
 };
 
-// How models extend rotary positions beyond the length they were trained on; names are config.json's.
+// Base of the frequencies, and how they are stretched beyond the positions of the training; names are config.json's.
 struct RopeScaling {
   enum class Type : std::uint8_t {
     kDefault,
     kLinear,  // every frequency divided by factor
-    kLlama3,  // low frequencies divided by factor, high ones unchanged, those between interpolated
-    kNtk,     // theta multiplied by factor, every frequency divided by factor^(2 / head_dim) (https://kexue.fm/archives/9706)
+    kNtk,     // theta multiplied by factor, every frequency divided by factor^(2 / head_dim): https://kexue.fm/archives/9706
+    kLlama3,  // slow frequencies divided by factor, fast ones unchanged, interpolated between
   };
   Type type = Type::kDefault;
   double theta = 10000;
@@ -34,11 +34,11 @@ struct RopeScaling {
 };
 // Frequencies and angles are rounded to f32 where PyTorch's are.
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);
-// Divides every frequency by its factor, [head_dim / 2]: llama.cpp stores Llama 3's scaling this way. Factors outside of what
-// models have set the table to NaN.
+// Divides every frequency by its factor, [head_dim / 2]: llama.cpp's form of Llama 3's scaling. Factors outside of any model's
+// range give NaN.
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors);
 
-// Rotates the first `heads` heads of each row of x in place, rows stride apart; position_ids: [rows].
+// Turns the first heads heads of each row of x, rows stride apart, in place. position_ids: [tokens].
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
                   std::int64_t stride, float* x);
 

@@ -80,11 +80,11 @@ TEST_F(Loading, EveryTruncatedPrefixOfAJsonFileIsAnError) {
 
 TEST_F(Loading, NamesAnUnknownArchitecture) {
   file("config.json") = replaced(file("config.json"), "\"model_type\": \"bert\"", "\"model_type\": \"squid\"");
-  expect_error(ErrorCode::kUnsupported,
-               "config.json: model_type: expected one of \"albert\", \"bart\", \"bert\", \"camembert\", \"deberta-v2\", "
-               "\"distilbert\", \"electra\", \"eurobert\", \"gpt2\", \"gte\", \"llama\", \"marian\", \"mistral\", \"modernbert\", "
-               "\"mpnet\", \"new\", \"nomic_bert\", \"qwen2\", \"qwen3\", \"roberta\", \"t5\", \"xlm-roberta\", found "
-               "\"squid\"");
+  const auto result = load_model(files, golden("bert-tiny/model"));
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
+  EXPECT_TRUE(result.error().message.starts_with("config.json: model_type: expected one of \"albert\", \"bart\", \"bert\", "));
+  EXPECT_TRUE(result.error().message.ends_with("\"xlm-roberta\", found \"squid\"")) << result.error().message;
 }
 
 TEST_F(Loading, NamesASwitchItDoesNotHave) {

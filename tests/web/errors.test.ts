@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as wattn from 'wattn';
-import { describe as describeValue, kSeamErrors, seamError } from '../../web/errors.js';
+import { describe as describeValue, kSeamErrors, seamError } from '../../web/core/errors.js';
 import { root } from './support.js';
 
 describe('the errors', () => {

@@ -1,11 +1,11 @@
 // AutoModelForCausalLM: options checked, rows of ids cut out, results laid out; decoder_forward.ts runs.
-import type { CausalForwardOptions, CausalModel, CausalOutput } from '../causal_types.js';
-import { disposable } from '../disposable.js';
-import type { AnyEngine } from '../engine.js';
-import { readConfig, toHeadMask, toInputs, type Inputs } from '../model_inputs.js';
-import { gatherPatches, LensTable, toPatches } from '../model_rows.js';
-import { checkOptions, type Rules } from '../options.js';
-import type { ModelInputs } from '../types.js';
+import type { CausalForwardOptions, CausalModel, CausalOutput } from './causal_types.js';
+import { disposable } from '../core/disposable.js';
+import type { AnyEngine } from '../engine/engine.js';
+import { readConfig, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
+import { gatherPatches, LensTable, toPatches } from '../engine/model_rows.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import type { ModelInputs } from '../engine/types.js';
 import { idsOf, Layout, type Info, type Item, type Options, type Result } from './decoder_forward.js';
 
 const kRules: Rules = {

@@ -1,12 +1,12 @@
 // A decoder's forward pass over rows of ids, with what its encoder reads where it has one; a task, so that it runs in workers as tasks
 // do. AutoModelForCausalLM (causal_forward.ts) and AutoModelForSeq2SeqLM (seq2seq_forward.ts) lay out what it gives.
-import { alone, callGenerator, type SeamGenerator } from '../generate_seam.js';
-import type { Inputs } from '../model_inputs.js';
-import { scatterAttentions, scatterHeads, scatterTokens, zeros } from '../model_rows.js';
-import { Breather } from '../signal.js';
-import { Tensor } from '../tensor.js';
-import type { ModelInfo } from '../types.js';
-import type { Task } from './task.js';
+import { alone, callGenerator, type SeamGenerator } from '../engine/generate_seam.js';
+import type { Inputs } from '../engine/model_inputs.js';
+import { scatterAttentions, scatterHeads, scatterTokens, zeros } from '../engine/model_rows.js';
+import { Breather } from '../core/signal.js';
+import { Tensor } from '../core/tensor.js';
+import type { ModelInfo } from '../engine/types.js';
+import type { Task } from '../engine/task.js';
 
 type SeamOptions = Parameters<SeamGenerator['forward']>[1];
 

@@ -1,6 +1,6 @@
 // Labels of tokens to entities: the aggregation strategies of transformers' TokenClassificationPipeline.
-import { argmax } from './scores.js';
-import type { AggregationStrategy, Entity, EntityGroup } from '../task_types.js';
+import { argmax } from '../core/scores.js';
+import type { AggregationStrategy, Entity, EntityGroup } from './task_types.js';
 
 /** One token, with what the model says of it. */
 export interface ScoredToken {

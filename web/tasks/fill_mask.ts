@@ -1,13 +1,13 @@
 // fill-mask: what could stand in place of a mask.
-import { InputError, UnsupportedError } from '../errors.js';
-import type { Rules } from '../options.js';
-import { checkTexts, joinTexts } from '../texts.js';
-import type { FillMaskOptions, MaskFilling } from '../task_types.js';
-import { readTokenizerConfig } from '../tokenizer_config.js';
+import { InputError, UnsupportedError } from '../core/errors.js';
+import type { Rules } from '../core/options.js';
+import { checkTexts, joinTexts } from '../core/texts.js';
+import type { FillMaskOptions, MaskFilling } from './task_types.js';
+import { readTokenizerConfig } from '../tokenizer/config.js';
 import { readJson } from './labels.js';
 import { predict, wasTruncated, type Window } from './predict.js';
-import { softmax, topIndices } from './scores.js';
-import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from './task.js';
+import { softmax, topIndices } from '../core/scores.js';
+import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 
 const kRules: Rules = { top_k: 'any', targets: 'any' };
 

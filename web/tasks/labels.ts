@@ -1,6 +1,6 @@
 // What config.json says of labels.
-import { ModelFormatError } from '../errors.js';
-import type { TaskEngine } from './task.js';
+import { ModelFormatError } from '../core/errors.js';
+import type { TaskEngine } from '../engine/task.js';
 
 export interface Config {
   id2label?: Record<string, string> | null;

@@ -1,9 +1,9 @@
 // Texts to the logits of the model's head, over as many crossings as it takes.
-import { InputError } from '../errors.js';
-import type { PredictAnswer, SeamPredictOptions } from '../seam.js';
-import { Breather, throwIfAborted } from '../signal.js';
-import { joinTexts } from '../texts.js';
-import type { Context, TaskEngine } from './task.js';
+import { InputError } from '../core/errors.js';
+import type { PredictAnswer, SeamPredictOptions } from '../host/seam.js';
+import { Breather, throwIfAborted } from '../core/signal.js';
+import { joinTexts } from '../core/texts.js';
+import type { Context, TaskEngine } from '../engine/task.js';
 
 export interface Input {
   text: string;

@@ -1,11 +1,11 @@
 // question-answering: the spans of a context that answer a question; as transformers' QuestionAnsweringPipeline (v4).
-import { describe, InputError } from '../errors.js';
-import type { Rules } from '../options.js';
-import type { Answer, QuestionAnsweringOptions, QuestionContext } from '../task_types.js';
+import { describe, InputError } from '../core/errors.js';
+import type { Rules } from '../core/options.js';
+import type { Answer, QuestionAnsweringOptions, QuestionContext } from './task_types.js';
 import { readJson } from './labels.js';
 import { predict, type Window } from './predict.js';
-import { softmax } from './scores.js';
-import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from './task.js';
+import { softmax } from '../core/scores.js';
+import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 
 const kRules: Rules = {
   top_k: 'any',

@@ -1,5 +1,5 @@
 // The tasks there are; each one's own code is loaded when it is first asked for.
-import type { Context, Task, TaskEngine } from './task.js';
+import type { Task } from '../engine/task.js';
 
 const kTasks: Record<string, () => Promise<Task>> = {
   'text-classification': async () => (await import('./text_classification.js')).textClassification,
@@ -25,14 +25,4 @@ const kInner: typeof kTasks = {
 
 export async function loadTask(name: string): Promise<Task> {
   return ((kTasks[kAliases[name] ?? name] ?? kInner[name]) as () => Promise<Task>)();
-}
-
-export async function runTask(
-  engine: TaskEngine,
-  name: string,
-  items: readonly unknown[],
-  options: unknown,
-  context: Context,
-): Promise<unknown[]> {
-  return (await loadTask(name)).run(engine, items, options, context);
 }

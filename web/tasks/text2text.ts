@@ -1,13 +1,13 @@
 // text2text-generation, translation and summarization: texts made of texts by an encoder-decoder; outputs as transformers.js, with
 // what ended them.
-import { describe, InputError, UnsupportedError } from '../errors.js';
-import { kGenerateRules, readGenerateOptions } from '../generation_config.js';
-import type { GenerateOptions, Text2Text, TranslationOptions } from '../generation_types.js';
-import { alone, callGenerator } from '../generate_seam.js';
-import { checkOptions, type Rules } from '../options.js';
-import { checkTexts, joinTexts } from '../texts.js';
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
+import { kGenerateRules, readGenerateOptions } from './generation_config.js';
+import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
+import { alone, callGenerator } from '../engine/generate_seam.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import { checkTexts, joinTexts } from '../core/texts.js';
 import { readConfig } from './labels.js';
-import type { Call, Context, Task, TaskEngine } from './task.js';
+import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { checkPieces, generateTogether, stream, textOf } from './text_generation.js';
 
 const kRules: Rules = { ...kGenerateRules, on_overflow: ['truncate', 'error'], callback: 'function', signal: 'signal' };

@@ -1,11 +1,12 @@
 // text-classification: the labels of texts or of pairs of texts.
-import { describe, InputError, ModelFormatError } from '../errors.js';
-import type { Rules } from '../options.js';
-import type { ClassificationFunction, LabelScore, TextClassificationOptions, TextPair } from '../task_types.js';
+import { describe, InputError, ModelFormatError } from '../core/errors.js';
+import type { Rules } from '../core/options.js';
+import type { ClassificationFunction, TextClassificationOptions, TextPair } from './task_types.js';
+import type { LabelScore } from '../vectors/types.js';
 import { readConfig, readLabels, type Config } from './labels.js';
 import { judgedWindow, predict, wasTruncated, type Input } from './predict.js';
-import { sigmoid, softmax, topIndices } from './scores.js';
-import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from './task.js';
+import { sigmoid, softmax, topIndices } from '../core/scores.js';
+import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
 
 const kFunctions = ['softmax', 'sigmoid', 'none'] as const;
 const kProblems = ['regression', 'single_label_classification', 'multi_label_classification'];

@@ -1,17 +1,18 @@
 // text-generation: what follows a text or a chat, by a decoder; as transformers' pipeline of that name.
-import { makeDecodeStream } from '../decode_stream.js';
-import { checkChat, renderChat } from '../chat_template.js';
-import { describe, InputError } from '../errors.js';
-import { kGenerateRules, readGenerateOptions } from '../generation_config.js';
-import type { Chat, ChatMessage, GeneratedText, GenerateOptions, TextGenerationOptions } from '../generation_types.js';
-import { alone, callGenerator, type SeamGenerateOptions, type SeamSequence } from '../generate_seam.js';
-import { checkOptions, type Rules } from '../options.js';
-import { Breather } from '../signal.js';
-import type { AbortSignalLike } from '../types.js';
-import { joinTexts } from '../texts.js';
-import { readTokenizerConfig } from '../tokenizer_config.js';
+import { makeDecodeStream } from '../tokenizer/decode_stream.js';
+import { checkChat, renderChat } from '../tokenizer/chat_template.js';
+import { describe, InputError } from '../core/errors.js';
+import { kGenerateRules, readGenerateOptions } from './generation_config.js';
+import type { Chat, ChatMessage } from '../tokenizer/types.js';
+import type { GeneratedText, GenerateOptions, TextGenerationOptions } from './generation_types.js';
+import { alone, callGenerator, type SeamGenerateOptions, type SeamSequence } from '../engine/generate_seam.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import { Breather } from '../core/signal.js';
+import type { AbortSignalLike } from '../core/types.js';
+import { joinTexts } from '../core/texts.js';
+import { readTokenizerConfig } from '../tokenizer/config.js';
 import { readConfig, readJson } from './labels.js';
-import type { Call, Context, Task, TaskEngine } from './task.js';
+import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 
 const kRules: Rules = {
   ...kGenerateRules,

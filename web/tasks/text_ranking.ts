@@ -1,13 +1,13 @@
 // text-ranking: documents by how well they answer a query, by a cross-encoder; as sentence-transformers' CrossEncoder.rank.
-import { describe, InputError, UnsupportedError } from '../errors.js';
-import type { Rules } from '../options.js';
-import { checkTexts } from '../texts.js';
-import type { ClassificationFunction, RankedDocument, TextRankingOptions } from '../task_types.js';
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
+import type { Rules } from '../core/options.js';
+import { checkTexts } from '../core/texts.js';
+import type { ClassificationFunction, RankedDocument, TextRankingOptions } from './task_types.js';
 import { readConfig, type Config } from './labels.js';
 import { judgedWindow, predict, wasTruncated, type Input } from './predict.js';
-import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from './task.js';
+import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
 import { toScores } from './text_classification.js';
-import { topIndices } from './scores.js';
+import { topIndices } from '../core/scores.js';
 
 const kRules: Rules = { top_k: 'any', return_documents: 'boolean', function_to_apply: ['sigmoid', 'none'] };
 

@@ -1,13 +1,13 @@
 // token-classification (ner): the entities in a text, and where they are.
-import { InputError } from '../errors.js';
-import type { Rules } from '../options.js';
-import { checkTexts } from '../texts.js';
-import type { AggregationStrategy, Entity, EntityGroup, TokenClassificationOptions } from '../task_types.js';
+import { InputError } from '../core/errors.js';
+import type { Rules } from '../core/options.js';
+import { checkTexts } from '../core/texts.js';
+import type { AggregationStrategy, Entity, EntityGroup, TokenClassificationOptions } from './task_types.js';
 import { aggregate, mergeOverlapping, type ScoredToken, type Words } from './entities.js';
 import { readConfig, readJson, readLabels } from './labels.js';
 import { predict, wasTruncated, type Window } from './predict.js';
-import { softmax } from './scores.js';
-import { takeOptions, toSeamOptions, type Task, type TaskEngine, type TextOptions } from './task.js';
+import { softmax } from '../core/scores.js';
+import { takeOptions, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 
 const kRules: Rules = {
   aggregation_strategy: ['none', 'simple', 'first', 'average', 'max'],

@@ -1,12 +1,12 @@
 // zero-shot-classification: which of the caller's own labels a text entails, by a model of natural-language inference.
-import { describe, InputError, UnsupportedError } from '../errors.js';
-import type { Rules } from '../options.js';
-import { checkTexts } from '../texts.js';
-import type { ZeroShotOptions, ZeroShotResult } from '../task_types.js';
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
+import type { Rules } from '../core/options.js';
+import { checkTexts } from '../core/texts.js';
+import type { ZeroShotOptions, ZeroShotResult } from './task_types.js';
 import { readConfig, type Config } from './labels.js';
 import { predict, wasTruncated, type Window } from './predict.js';
-import { softmax, topIndices } from './scores.js';
-import { takeOptions, toSeamOptions, type Task, type TextOptions } from './task.js';
+import { softmax, topIndices } from '../core/scores.js';
+import { takeOptions, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
 
 const kRules: Rules = { hypothesis_template: 'string', multi_label: 'boolean' };
 

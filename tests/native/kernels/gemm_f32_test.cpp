@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -159,6 +160,36 @@ TEST_F(GemmF32, ARowHasTheSameBitsInAnyNumberOfRows) {
         ASSERT_EQ(std::memcmp(row.data(), whole.data() + i * product.c_stride, row.size() * sizeof(float)), 0)
             << kernels->name << " row " << i;
       }
+    }
+  }
+}
+
+// The values of a cache: panels with room for more rows than the product reads.
+TEST_F(GemmF32, ReadsTheFirstRowsOfDeeperPanels) {
+  for (const std::int64_t n : {7, 16, 140}) {
+    const Product product(5, n, 33, 0);
+    const std::int64_t depth = product.k + 6;
+    std::vector<float> deeper(static_cast<std::size_t>(packed_size(n, depth)), std::nanf(""));
+    for (std::int64_t panel = 0; panel * kPanelWidth < n; ++panel) {
+      const auto from = product.packed.begin() + panel * kPanelWidth * product.k;
+      std::copy_n(from, kPanelWidth * product.k, deeper.begin() + panel * kPanelWidth * depth);
+    }
+    for (const Kernels* kernels : kernel_variants()) {
+      std::vector<float> whole(static_cast<std::size_t>(product.m * n)), got(whole.size());
+      wattn::GemmF32 gemm{.a = product.a.data(),
+                          .a_stride = product.a_stride,
+                          .b = product.packed.data(),
+                          .c = whole.data(),
+                          .c_stride = n,
+                          .m = product.m,
+                          .n = n,
+                          .k = product.k};
+      kernels->gemm_f32(gemm);
+      gemm.b = deeper.data();
+      gemm.b_depth = depth;
+      gemm.c = got.data();
+      kernels->gemm_f32(gemm);
+      ASSERT_EQ(got, whole) << kernels->name << " n " << n;
     }
   }
 }

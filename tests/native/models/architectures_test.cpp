@@ -20,7 +20,7 @@ using test::read_json;
 using test::run;
 using test::to_ids;
 
-const std::string kFolder = "architectures/", kLong = "long/encoders/";
+const std::string kFolder = "architectures/", kLong = "long/encoders/", kEuroBert = "eurobert/";
 
 struct Seen : Taps {
   std::map<std::string, std::vector<float>> tensors;
@@ -96,7 +96,7 @@ void expect_torchs_tensors(const std::string& name, const Kernels& kernels) {
 }
 
 TEST(Architectures, EveryTensorIsTorchs) {
-  for (const std::string& folder : {kFolder, kLong}) {
+  for (const std::string& folder : {kFolder, kLong, kEuroBert}) {
     for (const std::string& name : cases(folder)) {
       for (const Kernels* kernels : kernel_variants()) expect_torchs_tensors(name, *kernels);
     }

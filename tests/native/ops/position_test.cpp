@@ -9,13 +9,12 @@
 namespace wattn {
 namespace {
 
-TEST(Rotary, HoldsTheRotationsOfEachPosition) {
+TEST(Rotary, HoldsTheTurnsOfEachPosition) {
   constexpr std::int64_t kPositions = 300, kHeadDim = 10;
   Arena arena = Arena::with_zeros(1 << 20, "test").value();
   for (const double ntk : {1.0, 2.0}) {
     arena.reset();
-    const RopeScaling scaling{.type = ntk == 1 ? RopeScaling::Type::kDefault : RopeScaling::Type::kNtk, .factor = ntk};
-    const Rotary rotary = take_rotary(arena, kPositions, kHeadDim, scaling);
+    const Rotary rotary = take_rotary(arena, kPositions, kHeadDim, {.type = RopeScaling::Type::kNtk, .factor = ntk});
     for (std::int64_t p = 0; p < kPositions; ++p) {
       for (std::int64_t j = 0; j < kHeadDim / 2; ++j) {
         const double exponent = 2.0 * double(j) / double(kHeadDim);

@@ -1,0 +1,129 @@
+#!/usr/bin/env node
+// The command `wattn`: texts in, JSON lines out.
+import { readFileSync } from 'node:fs';
+import {
+  choice,
+  computeOptions,
+  count,
+  flag,
+  given,
+  kCommands,
+  kHelp,
+  kLaterCommands,
+  loadOptions,
+  modelOf,
+  parse,
+  text,
+  type Values,
+} from './args.js';
+import { report } from './inspect.js';
+import { generate } from './generate.js';
+import { pack } from './pack.js';
+import { classify, rank, run } from './tasks.js';
+import { train } from './train.js';
+import { floatsText, items, toLine, write, type Item } from './lines.js';
+import { AutoTokenizer, InputError, inspectModel, pipeline, UnsupportedError, type Embeddings } from '../entries/node.js';
+import type { EmbedOptions, TokenizeOptions } from '../entries/node.js';
+
+type Command = (values: Values, positionals: string[]) => Promise<void>;
+
+function embedOptions(values: Values): EmbedOptions {
+  if (flag(values, 'normalize') && flag(values, 'no-normalize'))
+    throw new InputError('expected --normalize or --no-normalize, found both');
+  const modes = text(values, 'pooling')?.split(',');
+  return given({
+    pooling: modes?.length === 1 ? modes[0] : modes,
+    normalize: flag(values, 'no-normalize') ? false : flag(values, 'normalize'),
+    prompt: text(values, 'prompt'),
+    prompt_name: text(values, 'prompt-name'),
+    max_length: count(values, 'max-length'),
+    on_overflow: text(values, 'on-overflow'),
+    split_special_tokens: flag(values, 'split-special-tokens'),
+  }) as EmbedOptions;
+}
+
+function embeddingText(out: Embeddings, i: number): string {
+  const [, , hidden] = out.dims;
+  const { data } = out.get(i);
+  if (hidden === undefined) return floatsText(data);
+  const tokens = out.tokens[i] as number;
+  return `[${Array.from({ length: tokens }, (_, t) => floatsText(data.subarray(t * hidden, (t + 1) * hidden))).join(',')}]`;
+}
+
+const embed: Command = async (values, positionals) => {
+  const options = embedOptions(values);
+  const pipe = await pipeline('feature-extraction', modelOf(values), computeOptions(values));
+  for await (const portion of items(values, positionals)) {
+    const texts = portion.map((item) => item.text);
+    const out = await pipe(texts, options);
+    const line = (item: Item, i: number) =>
+      toLine(item, {
+        embedding: embeddingText(out, i),
+        ...(out.truncated[i] && { truncated: 'true', tokens: String(out.tokens[i]) }),
+      });
+    await write(portion.map(line).join(''));
+  }
+};
+
+const tokenize: Command = async (values, positionals) => {
+  if (values['train'] !== undefined) return train(values, positionals);
+  const options: TokenizeOptions = given({
+    max_length: count(values, 'max-length') as number,
+    split_special_tokens: flag(values, 'split-special-tokens') as boolean,
+    offsets: choice(values, 'offsets', ['utf16', 'codepoint']) as 'utf16',
+    add_special_tokens: !flag(values, 'no-special'),
+    return_offsets_mapping: true,
+  });
+  const tokenizer = await AutoTokenizer.from_pretrained(modelOf(values), loadOptions(values));
+  for await (const portion of items(values, positionals)) {
+    const texts = portion.map((item) => item.text);
+    const { input_ids, offset_mapping, truncated } = tokenizer(texts, { ...options, return_tensor: false });
+    const line = (item: Item, i: number) =>
+      toLine(item, {
+        ids: JSON.stringify(input_ids[i]),
+        tokens: JSON.stringify(tokenizer.convert_ids_to_tokens(input_ids[i] as number[])),
+        offsets: JSON.stringify(offset_mapping?.[i]),
+        ...(truncated[i] && { truncated: 'true' }),
+      });
+    await write(portion.map(line).join(''));
+  }
+};
+
+const inspect: Command = async (values, positionals) => {
+  if (positionals.length > 0) throw new InputError(`expected options only, found '${positionals[0]}'`);
+  const inspection = await inspectModel(modelOf(values), { ...computeOptions(values), seq: count(values, 'seq') });
+  await write(
+    flag(values, 'json') ? `${JSON.stringify(inspection)}\n` : report(modelOf(values) ?? 'the bundled model', inspection),
+  );
+};
+
+const commands: Record<string, Command> = { embed, classify, rank, run, generate, tokenize, inspect, pack };
+
+async function main([name = '', ...args]: string[]): Promise<void> {
+  if (name === '' || name === '--help' || name === '-h' || name === 'help') return write(kHelp[''] as string);
+  if (name === '--version') {
+    const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
+    return write(`${version}\n`);
+  }
+  const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
+  const known = Object.keys(kCommands).join(', ');
+  if (kLaterCommands.includes(name)) throw new UnsupportedError(`'wattn ${name}' is not there yet; there are ${known}`);
+  if (!command) throw new InputError(`unknown command '${name}'; there are ${known}`);
+  const { values, positionals } = parse(name, args);
+  if (flag(values, 'help')) return write(kHelp[name] as string);
+  return command(values, positionals);
+}
+
+process.stdout.on('error', (error: { code?: string }) => {
+  if (error.code === 'EPIPE') process.exit(0); // whoever read has read enough
+  throw error;
+});
+
+main(process.argv.slice(2)).catch((error: Error & { code?: unknown }) => {
+  const expected = typeof error.code === 'string' && !/^ERR_|^E[A-Z]/.test(error.code);
+  process.stderr.write(
+    `wattn: ${(expected ? error.message : (error.stack ?? String(error))).replace(expected ? /\s*\n\s*/g : /$^/, ' ')}\n`,
+  );
+  process.exitCode = expected ? 2 : 1;
+  process.stdin.destroy();
+});

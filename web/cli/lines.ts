@@ -1,0 +1,128 @@
+// Texts in, lines out: as they come, with no more held than what is being worked on.
+import { once } from 'node:events';
+import { createReadStream } from 'node:fs';
+import { choice, type Values } from './args.js';
+import { InputError } from '../entries/node.js';
+
+/** One text, with the other members of the JSON object it came in. */
+export interface Item {
+  text: string;
+  members: Record<string, unknown> | undefined;
+}
+
+type Form = 'auto' | 'text' | 'json';
+
+/** Most texts of one call; a slow writer is answered line by line all the same. */
+const kMostTexts = 256;
+
+function fromJson(line: string, place: string): Item {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    throw new InputError(`${place}: expected JSON, found ${(error as Error).message}`);
+  }
+  if (typeof value === 'string') return { text: value, members: undefined };
+  const text = (value as { text?: unknown } | null)?.text;
+  if (typeof text === 'string') return { text, members: value as Record<string, unknown> };
+  throw new InputError(`${place}: expected a JSON object with a string "text", or a JSON string; found ${line.slice(0, 60)}`);
+}
+
+function isJsonString(line: string): boolean {
+  if (!/^\s*".*"\s*$/.test(line)) return false;
+  try {
+    return typeof JSON.parse(line) === 'string';
+  } catch {
+    return false;
+  }
+}
+
+function toItem(line: string, form: Form, place: string): Item {
+  if (form === 'json') return fromJson(line, place);
+  if (form === 'text') return { text: line, members: undefined };
+  if (/^\s*\{/.test(line)) {
+    try {
+      return fromJson(line, place);
+    } catch (error) {
+      throw new InputError(`${(error as Error).message} (--input text takes every line as it is)`);
+    }
+  }
+  return isJsonString(line) ? fromJson(line, place) : { text: line, members: undefined };
+}
+
+async function* linesOf(stream: AsyncIterable<Uint8Array>): AsyncGenerator<string[]> {
+  const decoder = new TextDecoder();
+  let rest: string[] = [];
+  const cut = (text: string) => {
+    if (!text.includes('\n')) {
+      rest.push(text);
+      return [];
+    }
+    const lines = (rest.join('') + text).split('\n');
+    rest = [lines.pop() as string];
+    return lines;
+  };
+  for await (const chunk of stream) yield cut(decoder.decode(chunk, { stream: true }));
+  const lines = cut(decoder.decode());
+  const last = rest.join('');
+  yield last === '' ? lines : [...lines, last];
+}
+
+async function* itemsOf(file: string, form: Form): AsyncGenerator<Item[]> {
+  const stream = file === '-' ? process.stdin : createReadStream(file);
+  const name = file === '-' ? 'standard input' : file;
+  let number = 0;
+  try {
+    for await (const lines of linesOf(stream as AsyncIterable<Uint8Array>)) {
+      for (let begin = 0; begin < lines.length; begin += kMostTexts) {
+        yield lines
+          .slice(begin, begin + kMostTexts)
+          .map((line) => toItem(line.replace(/\r$/, ''), form, `${name}, line ${++number}`));
+      }
+    }
+  } catch (error) {
+    const { code } = error as { code?: unknown };
+    throw typeof code === 'string' && /^E[A-Z]+$/.test(code) ? new InputError(`--file: cannot read ${name}: ${code}`) : error;
+  }
+}
+
+/** All texts, in the portions they come in. */
+export async function* items(values: Values, positionals: readonly string[]): AsyncGenerator<Item[]> {
+  const form = choice(values, 'input', ['auto', 'text', 'json']) ?? 'auto';
+  const files = values['file'] as string[] | undefined;
+  if (positionals.length > 0 && files) throw new InputError('expected texts or --file, found both');
+  for (let begin = 0; begin < positionals.length; begin += kMostTexts) {
+    yield positionals.slice(begin, begin + kMostTexts).map((text) => ({ text, members: undefined }));
+  }
+  if (positionals.length > 0) return;
+  if (!files && process.stdin.isTTY) process.stderr.write('texts from standard input, one a line; Ctrl-D ends\n');
+  for (const file of files ?? ['-']) yield* itemsOf(file, form);
+}
+
+/** Writes to standard output, and waits while its reader is behind. */
+export async function write(output: string): Promise<void> {
+  if (!process.stdout.write(output)) await once(process.stdout, 'drain');
+}
+
+/** One line of output: the members that came with the text, then ours. fields: JSON text by name. */
+export function toLine({ text, members }: Item, fields: Record<string, string>): string {
+  const own = Object.entries(fields).map(([name, json]) => `${JSON.stringify(name)}: ${json}`);
+  const carried = Object.entries(members ?? { text })
+    .filter(([name]) => !Object.hasOwn(fields, name))
+    .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
+  return `{${[...carried, ...own].join(', ')}}\n`;
+}
+
+/** The shortest decimal that reads back as the same float32. */
+export function floatText(value: number): string {
+  if (Object.is(value, -0)) return '-0';
+  const text = (digits: number) => String(Number(value.toPrecision(digits)));
+  const fits = (digits: number) => Math.fround(Number(value.toPrecision(digits))) === value;
+  let digits = fits(8) ? 8 : 9;
+  while (digits <= 8 && digits > 1 && fits(digits - 1)) --digits;
+  return text(digits);
+}
+
+export function floatsText(values: Float32Array): string {
+  return `[${Array.from(values, floatText).join(',')}]`;
+}

@@ -1,0 +1,149 @@
+// The commands for tasks beyond embedding: classify, rank and run.
+import { choice, computeOptions, count, flag, given, modelOf, text, type Values } from './args.js';
+import { items, toLine, write, type Item } from './lines.js';
+import { InputError, pipeline, type Pipelines } from '../entries/node.js';
+
+const kRunTasks = [
+  'text-classification',
+  'sentiment-analysis',
+  'token-classification',
+  'ner',
+  'question-answering',
+  'fill-mask',
+  'zero-shot-classification',
+] as const;
+
+const scored = (list: { label: string; score: number }[]) => JSON.stringify(list.map(({ label, score }) => ({ label, score })));
+
+function textOptions(values: Values) {
+  return given({
+    max_length: count(values, 'max-length'),
+    on_overflow: choice(values, 'on-overflow', ['truncate', 'error']),
+    split_special_tokens: flag(values, 'split-special-tokens'),
+  });
+}
+
+/** The text of an item, with the second one that its JSON object may have. */
+function toInput({ text, members }: Item): string | { text: string; text_pair: string } {
+  const pair = members?.['text_pair'];
+  if (pair === undefined) return text;
+  if (typeof pair === 'string') return { text, text_pair: pair };
+  throw new InputError(`expected a string "text_pair", found ${JSON.stringify(pair)}`);
+}
+
+function labelsOf(values: Values): string[] | undefined {
+  return text(values, 'labels')
+    ?.split(',')
+    .map((label) => label.trim())
+    .filter((label) => label !== '');
+}
+
+export async function classify(values: Values, positionals: string[]): Promise<void> {
+  const labels = labelsOf(values);
+  const model = modelOf(values);
+  const top_k = count(values, 'top-k') ?? null;
+  if (labels) {
+    const run = await pipeline('zero-shot-classification', model, computeOptions(values));
+    const options = given({
+      ...textOptions(values),
+      multi_label: flag(values, 'multi-label'),
+      hypothesis_template: text(values, 'hypothesis'),
+    });
+    for await (const portion of items(values, positionals)) {
+      const texts = portion.map((item) => item.text);
+      const out = await run(texts, labels, options);
+      const line = (item: Item, i: number) => {
+        const { labels, scores, truncated } = out[i] as (typeof out)[number];
+        const all = labels.map((label, j) => ({ label, score: scores[j] as number }));
+        return toLine(item, { labels: scored(all.slice(0, top_k ?? all.length)), ...(truncated && { truncated: 'true' }) });
+      };
+      await write(portion.map(line).join(''));
+    }
+    return;
+  }
+  const run = await pipeline('text-classification', model, computeOptions(values));
+  const apply = choice(values, 'function', ['softmax', 'sigmoid', 'none']);
+  const options = { ...textOptions(values), top_k: top_k ?? Infinity, ...(apply && { function_to_apply: apply }) };
+  for await (const portion of items(values, positionals)) {
+    const out = await run(portion.map(toInput), options);
+    const lists = top_k === 1 ? out.map((label) => [label].flat()) : out; // one label each comes without its list
+    const line = (item: Item, i: number) =>
+      toLine(item, {
+        labels: scored([lists[i] as never].flat()),
+        ...(out.truncated[i] && { truncated: 'true', tokens: String(out.tokens[i]) }),
+      });
+    await write(portion.map(line).join(''));
+  }
+}
+
+export async function rank(values: Values, positionals: string[]): Promise<void> {
+  const query = text(values, 'query');
+  if (query === undefined) throw new InputError('--query: expected a query, found none');
+  const run = await pipeline('text-ranking', modelOf(values), computeOptions(values));
+  const options = textOptions(values);
+  const top_k = count(values, 'top-k') ?? Infinity;
+  const found: { item: Item; score: number; corpus_id: number; truncated: boolean }[] = [];
+  let seen = 0;
+  const line = ({ item, score, corpus_id, truncated }: (typeof found)[number]) =>
+    toLine(item, { corpus_id: String(corpus_id), score: String(score), ...(truncated && { truncated: 'true' }) });
+  for await (const portion of items(values, positionals)) {
+    const texts = portion.map((item) => item.text);
+    const ranked = await run(query, texts, options);
+    const scores = ranked.map(({ corpus_id, score, truncated }) => ({
+      item: portion[corpus_id] as Item,
+      score,
+      corpus_id: seen + corpus_id,
+      truncated,
+    }));
+    seen += portion.length;
+    if (flag(values, 'stream')) {
+      await write(
+        scores
+          .sort((a, b) => a.corpus_id - b.corpus_id)
+          .map(line)
+          .join(''),
+      );
+      continue;
+    }
+    found.push(...scores);
+    // No more held than what may still be among the best.
+    found.sort((a, b) => b.score - a.score || a.corpus_id - b.corpus_id).splice(Math.min(top_k, found.length));
+  }
+  await write(found.map(line).join(''));
+}
+
+/** What a task answers to some items, one result each. */
+async function runTask(task: keyof Pipelines, values: Values, options: Record<string, unknown>) {
+  const run = (await pipeline(task, modelOf(values), computeOptions(values))) as unknown as (
+    ...args: unknown[]
+  ) => Promise<unknown[]>;
+  const labels = labelsOf(values);
+  return (portion: Item[]): Promise<unknown[]> => {
+    const texts = portion.map((item) => item.text);
+    if (task === 'question-answering') {
+      const questions = portion.map(({ text: context, members }) => ({
+        question: text(values, 'question') ?? members?.['question'],
+        context,
+      }));
+      return run(questions, options);
+    }
+    if (task === 'zero-shot-classification') return run(texts, labels, options);
+    return run(task === 'text-classification' || task === 'sentiment-analysis' ? portion.map(toInput) : texts, options);
+  };
+}
+
+export async function run(values: Values, positionals: string[]): Promise<void> {
+  const task = choice(values, 'task', kRunTasks);
+  if (!task) throw new InputError(`--task: expected one of ${kRunTasks.join(', ')}, found none`);
+  let options: Record<string, unknown> = {};
+  try {
+    options = JSON.parse(text(values, 'options') ?? '{}') as Record<string, unknown>;
+  } catch (error) {
+    throw new InputError(`--options: expected a JSON object, found ${(error as Error).message}`);
+  }
+  const answer = await runTask(task, values, { ...textOptions(values), ...options });
+  for await (const portion of items(values, positionals)) {
+    const out = await answer(portion);
+    await write(portion.map((item, i) => toLine(item, { result: JSON.stringify(out[i]) })).join(''));
+  }
+}

@@ -1,0 +1,290 @@
+// A loaded model: its wasm instance, the texts and tokens that go in, the vectors that come out.
+import { InputError } from '../core/errors.js';
+import { openGguf, openGgufModel } from '../source/gguf_file.js';
+import { kGenerationFiles, openModelFiles, Progress, streamWeights, type NamedBytes } from '../source/model_files.js';
+import { kSourceRules, openModel } from '../source/model_source.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import type { HeadKind, Helpers, SeamEmbedOptions, SeamEngineHandle } from '../host/seam.js';
+import { SeamHost } from '../host/seam_host.js';
+import { abortable, Breather, TaskScope, throwIfAborted } from '../core/signal.js';
+import { runTask, type OnPiece } from './task.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
+import type { ModelSpecifier } from '../source/types.js';
+import { joinTexts } from '../core/texts.js';
+import { planThreads, startHelpers } from '../host/threads.js';
+import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance, type WasmFiles } from '../host/wasm_loader.js';
+
+export const kLoadRules: Rules = {
+  ...kSourceRules,
+  dtype: ['f32', 'fp32', 'q16', 'q8', 'q4'],
+  precision: ['exact', 'fast'],
+  threads: 'count',
+  context_length: 'count',
+};
+
+export interface EmbedResult {
+  data: Float32Array;
+  dim: number;
+  pooled: boolean;
+  tokens: Int32Array; // [texts]
+  truncated: boolean[]; // [texts]
+  windows: Int32Array; // [texts]
+}
+
+/** A loaded model, here or in workers (remote_engine.ts). */
+export interface AnyEngine {
+  readonly info: ModelInfo;
+  readonly memory: MemoryInfo;
+  /** The small files, for those who need a field that stays in JS. */
+  readonly files: readonly NamedBytes[];
+  embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult>;
+  /** A task over items, one result each; tasks/task.ts. */
+  run(
+    task: string,
+    items: readonly unknown[],
+    options: unknown,
+    signal: AbortSignalLike | undefined,
+    onPiece?: OnPiece,
+  ): Promise<unknown[]>;
+  warmup(): Promise<void>;
+  dispose(): void;
+}
+
+// An engine compiles WebAssembly plainly at first and its busy functions well while they run: runs of two lengths, until six
+// in a row brought no better time, at most for this long.
+const kWarmupMs = 2000;
+const kWarmupTexts = ['warm', 'the quick brown fox jumps over the lazy dog and runs along the river to the old mill by the sea'];
+
+/** Weights of one crossing: they stay in the cache, and an engine can put well compiled code in place of its first in between. */
+const kPushBytes = 1 << 18;
+
+const afterThis = () => new Promise<void>((resolve) => setTimeout(resolve));
+
+/** Texts of one crossing: few enough that a page stays alive and a signal is seen. Cutting changes no bit of any vector. */
+const kCrossingMs = 150;
+const kMostTexts = 4096;
+const kMostChars = 1 << 22;
+
+function joinFloats(parts: readonly Float32Array[]): Float32Array {
+  if (parts.length === 1) return parts[0] as Float32Array;
+  const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+/** An instance of its own, with the threads it can have. of: the files of a head that has its own. */
+async function makeInstance(
+  wanted: number | undefined,
+  of: WasmFiles | undefined,
+): Promise<{ compiled: Compiled; instance: Instance; threads: number; reason: string | undefined }> {
+  const plan = wasmIsGiven(of) ? { threads: 1, reason: 'env.wasm names the WebAssembly' } : planThreads(wanted);
+  if (plan.threads > 1) {
+    try {
+      const compiled = await compileWasm(true, of);
+      return { compiled, instance: await instantiateWasm(compiled, of), ...plan };
+    } catch (error) {
+      plan.threads = 1;
+      plan.reason = `shared memory: ${(error as Error).message}`;
+    }
+  }
+  const compiled = await compileWasm(false, of);
+  return { compiled, instance: await instantiateWasm(compiled, of), ...plan };
+}
+
+export class Engine implements AnyEngine {
+  /** When helper threads serve, or it is known that none will. Nobody needs to wait: they change no bit. */
+  helped: Promise<void> = Promise.resolve();
+
+  private constructor(
+    private readonly host: SeamHost<SeamEngineHandle>,
+    private readonly about: ModelInfo & { weight_bytes: number; arena_bytes: number },
+    readonly files: readonly NamedBytes[],
+    private readonly endHelpers: () => void,
+    readonly head: HeadKind,
+  ) {}
+
+  /** head: what the checkpoint must bring beside the encoder. onChunk: sees the bytes of the weight files as they pass. */
+  static async load(
+    where: string,
+    model: ModelSpecifier | undefined | null,
+    options: LoadOptions = {},
+    head: HeadKind = 'none',
+    onChunk?: (file: string, chunk: Uint8Array) => void,
+  ): Promise<Engine> {
+    checkOptions(where, options, kLoadRules);
+    const signal = options.signal ?? undefined;
+    throwIfAborted(signal);
+    const generates = head === 'causal_lm' || head === 'seq2seq_lm';
+    const { context_length } = options;
+    if (context_length && !generates) throw new InputError(`${where}: option 'context_length': this model generates no text`);
+    const wasm = generates ? (await import('../host/wasm_files_generate.js')).wasmFiles : undefined;
+    const gguf = openGguf(model, options);
+    const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
+    const progress = new Progress(source, options.progress_callback ?? undefined);
+    const scope = new TaskScope(signal);
+    let host: SeamHost<SeamEngineHandle> | undefined;
+    let endHelpers = () => {};
+    try {
+      const making = makeInstance(options.threads ?? undefined, wasm).then((made) => {
+        const loading = new SeamHost('this model', made.instance, new made.instance.seam.Engine());
+        host = loading;
+        return { ...made, loading };
+      });
+      const readHeader = async (bytes: Uint8Array) => {
+        const { is_cut_off, files } = (await making).loading.call((handle) => handle.gguf_files(bytes));
+        return is_cut_off ? undefined : files;
+      };
+      const opening = gguf
+        ? openGgufModel(gguf, progress, scope.signal, readHeader)
+        : openModelFiles(source, progress, scope.signal, generates ? kGenerationFiles : []);
+      const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(
+        Promise.all([making, opening]),
+        scope.signal,
+      );
+      const precision = options.precision ?? 'exact';
+      const dtype = !options.dtype || options.dtype === 'fp32' ? 'f32' : options.dtype;
+      if (context_length) loading.call((handle) => handle.use_context_length!(context_length));
+      const { weight_files } = loading.call((handle) => handle.begin(files, precision, dtype, head));
+      const room = plan.threads > 1 ? loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)) : undefined;
+      const startTeam = (helpers: Helpers) => {
+        const team = startHelpers(compiled.module, instance, helpers);
+        endHelpers = team.end;
+        return team.ready;
+      };
+      const asked = room && options.threads ? startTeam(room) : undefined;
+      let file = '';
+      const sink = {
+        begin(name: string, bytes: number) {
+          file = name;
+          loading.call((handle) => handle.begin_weight_file(name, bytes));
+        },
+        push(chunk: Uint8Array) {
+          onChunk?.(file, chunk);
+          for (let at = 0; at < chunk.length; at += kPushBytes) {
+            loading.call((handle) => handle.push(chunk.subarray(at, at + kPushBytes)));
+          }
+        },
+      };
+      await abortable(streamWeights(source, weight_files, single, sink, progress, scope.signal), scope.signal);
+      loading.call((handle) => handle.finish());
+      const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
+      const build_id = instance.seam.build_id();
+      const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
+      const about = { ...info, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
+      const engine = new Engine(loading, about, files, () => endHelpers(), head);
+      const use = (reason: string | undefined) => engine.useHelpers(plan.threads, reason);
+      if (asked) await abortable((engine.helped = asked.then(use)), scope.signal);
+      // Starting them takes longer than a first text without them: that goes first.
+      else if (room) engine.helped = afterThis().then(() => (loading.isOpen ? startTeam(room).then(use) : undefined));
+      progress.ready();
+      throwIfAborted(signal);
+      return engine;
+    } catch (error) {
+      endHelpers();
+      host?.release();
+      throw error;
+    } finally {
+      scope.close();
+    }
+  }
+
+  private useHelpers(threads: number, reason: string | undefined): void {
+    if (!this.host.isOpen) return;
+    if (reason !== undefined) {
+      this.about.threads_reason = reason;
+    } else {
+      this.call((handle) => handle.use_helpers(threads - 1));
+      this.about.threads = threads;
+    }
+  }
+
+  get info(): ModelInfo {
+    const { weight_bytes: _weights, arena_bytes: _arena, ...info } = this.about;
+    return { ...info, prompts: { ...info.prompts } };
+  }
+
+  get memory(): MemoryInfo {
+    const { weight_bytes: weights, arena_bytes: activations } = this.about;
+    return { weights, activations, total: weights + activations };
+  }
+
+  /** Calls a method of the handle and checks its answer. */
+  call<A extends { code: number; message: string }>(run: (handle: SeamEngineHandle) => A): A {
+    return this.host.call(run);
+  }
+
+  dispose(): void {
+    this.endHelpers();
+    this.host.release();
+  }
+
+  async warmup(): Promise<void> {
+    await this.helped;
+    const breather = new Breather();
+    const begin = performance.now();
+    let best = Infinity;
+    for (let stale = 0; stale < 6 && performance.now() - begin < kWarmupMs; ++stale) {
+      const start = performance.now();
+      for (const text of kWarmupTexts) await this.embed([text], { pooling: [] }, undefined);
+      const took = performance.now() - start;
+      if (took < 0.97 * best) stale = -1;
+      best = Math.min(best, took);
+      await breather.breathe(undefined);
+    }
+  }
+
+  run(
+    task: string,
+    items: readonly unknown[],
+    options: unknown,
+    signal: AbortSignalLike | undefined,
+    onPiece?: OnPiece,
+  ): Promise<unknown[]> {
+    return runTask(this, task, items, options, { first: 0, signal, onPiece });
+  }
+
+  /** Vectors of texts, over as many crossings as it takes. */
+  async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
+    const breather = new Breather();
+    const parts: Float32Array[] = [];
+    const tokens = new Int32Array(texts.length);
+    const truncated: boolean[] = [];
+    const windows = new Int32Array(texts.length);
+    let last: { dim: number; pooled: boolean } | undefined;
+    let begin = 0;
+    let count = 64;
+    do {
+      if (begin > 0) await breather.breathe(signal);
+      throwIfAborted(signal);
+      const end = crossingEnd(texts, begin, count);
+      const start = performance.now();
+      const { text, lengths } = joinTexts(texts.slice(begin, end));
+      const answer = this.call((handle) => handle.embed(text, lengths, { ...options, first_text: begin }));
+      const elapsed = performance.now() - start;
+      count = Math.max(8, Math.min(kMostTexts, Math.round(((end - begin) * kCrossingMs) / Math.max(elapsed, 1))));
+      parts.push(answer.data);
+      tokens.set(answer.tokens, begin);
+      windows.set(answer.windows, begin);
+      answer.tokens.forEach((ran, i) => truncated.push((answer.untruncated[i] as number) > ran));
+      last = answer;
+      begin = end;
+    } while (begin < texts.length);
+    return { data: joinFloats(parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows };
+  }
+}
+
+function crossingEnd(texts: readonly string[], begin: number, count: number): number {
+  let chars = 0;
+  let end = begin;
+  while (end < texts.length && end < begin + count) {
+    chars += (texts[end] as string).length;
+    if (end > begin && chars > kMostChars) break;
+    ++end;
+  }
+  return end;
+}

@@ -1,0 +1,129 @@
+// The numbers of a bare model's rows: packed, tokens end to end without those that are masked, and the tensors that they stand in.
+import { describe, InputError, OutOfMemoryError } from '../core/errors.js';
+import type { Inputs } from './model_inputs.js';
+import { Tensor } from '../core/tensor.js';
+import type { LogitLens } from './types.js';
+
+type Numbers = Float32Array | Int32Array;
+
+export function zeros(what: string, count: number): Float32Array {
+  try {
+    return new Float32Array(count);
+  } catch (cause) {
+    throw new OutOfMemoryError(`${what}: expected ${4 * count} bytes for it, and they were not to be had`, { cause });
+  }
+}
+
+/** The packed rows, [tokens, width], to their places in out, [batch, seq, width]. */
+export function scatterTokens(out: Numbers, packed: Numbers, rows: readonly number[], { ids, kept }: Inputs, width: number): void {
+  let from = 0;
+  for (const row of rows) {
+    for (const column of kept[row] as Int32Array) {
+      out.set(packed.subarray(from, from + width), (row * ids.columns + column) * width);
+      from += width;
+    }
+  }
+}
+
+/** Sequence after sequence [heads, n, m] to their places in out, [batch, heads, columns of queries, columns of keys]. */
+export function scatterAttentions(
+  out: Float32Array,
+  packed: Float32Array,
+  rows: readonly number[],
+  queries: Inputs,
+  keys: Inputs,
+  heads: number,
+): void {
+  let from = 0;
+  for (const row of rows) {
+    for (let head = 0; head < heads; ++head) {
+      for (const query of queries.kept[row] as Int32Array) {
+        const base = ((row * heads + head) * queries.ids.columns + query) * keys.ids.columns;
+        for (const key of keys.kept[row] as Int32Array) out[base + key] = packed[from++] as number;
+      }
+    }
+  }
+}
+
+/** The packed rows, [tokens, heads * size], to their places in out, [batch, heads, seq, size]. */
+export function scatterHeads(
+  out: Float32Array,
+  packed: Float32Array,
+  rows: readonly number[],
+  { ids, kept }: Inputs,
+  heads: number,
+  size: number,
+): void {
+  let from = 0;
+  for (const row of rows) {
+    for (const column of kept[row] as Int32Array) {
+      for (let head = 0; head < heads; ++head, from += size) {
+        out.set(packed.subarray(from, from + size), ((row * heads + head) * ids.columns + column) * size);
+      }
+    }
+  }
+}
+
+/** [layers, batch, seq, count] of what a head makes of each layer. */
+export class LensTable {
+  private readonly dims: number[];
+  private readonly ids: Int32Array;
+  private readonly logits: Float32Array;
+
+  constructor(
+    private readonly inputs: Inputs,
+    layers: number,
+    private readonly count: number,
+  ) {
+    this.dims = [layers, inputs.ids.rows, inputs.ids.columns, count];
+    this.logits = zeros('logit_lens', this.dims.reduce((a, b) => a * b)); // prettier-ignore
+    this.ids = new Int32Array(this.logits.length);
+  }
+
+  put(rows: readonly number[], { lens_ids, lens_logits }: { lens_ids: Int32Array; lens_logits: Float32Array }): void {
+    const [layers = 0, batch = 0, seq = 0] = this.dims;
+    const size = batch * seq * this.count;
+    const packed = lens_ids.length / layers;
+    for (let i = 0; i < layers; ++i) {
+      const part = <T extends Numbers>(data: T, width: number) => data.subarray(i * width, (i + 1) * width);
+      scatterTokens(part(this.ids, size), part(lens_ids, packed), rows, this.inputs, this.count);
+      scatterTokens(part(this.logits, size), part(lens_logits, packed), rows, this.inputs, this.count);
+    }
+  }
+
+  toOutput(): LogitLens {
+    return { ids: new Tensor('int32', this.ids, this.dims), logits: new Tensor('float32', this.logits, this.dims) };
+  }
+}
+
+export type Patches = [tap: string, tensor: Tensor, inputs: Inputs][];
+
+/** inputsOf: the tokens that a tap's rows belong to. */
+export function toPatches(
+  patch: { readonly [tap: string]: Tensor } | undefined | null,
+  inputsOf: (tap: string) => Inputs,
+): Patches {
+  if (patch === undefined || patch === null) return [];
+  if (typeof patch !== 'object' || Array.isArray(patch)) {
+    throw new InputError(`model: option 'patch': expected an object of tap names and Tensors, found ${describe(patch)}`);
+  }
+  return Object.entries(patch).map(([tap, tensor]) => {
+    const inputs = inputsOf(tap);
+    const { rows, columns } = inputs.ids;
+    const { dims, type } = (tensor ?? {}) as Partial<Tensor>;
+    if (type === 'float32' && dims?.length === 3 && dims[0] === rows && dims[1] === columns) return [tap, tensor, inputs];
+    const found = dims ? `${type} [${dims}]` : describe(tensor);
+    throw new InputError(`model: option 'patch': '${tap}': expected a float32 Tensor [${rows},${columns},width], found ${found}`);
+  });
+}
+
+/** Of each patch the rows that run, packed: [tokens, width]. */
+export function gatherPatches(patches: Patches, rows: readonly number[]): [tap: string, values: Float32Array][] {
+  return patches.map(([tap, { data, dims }, { ids, kept }]) => {
+    const width = dims[2] as number;
+    const places = rows.flatMap((row) => Array.from(kept[row] as Int32Array, (column) => row * ids.columns + column));
+    const out = new Float32Array(places.length * width);
+    places.forEach((place, i) => out.set((data as Float32Array).subarray(place * width, (place + 1) * width), i * width));
+    return [tap, out];
+  });
+}

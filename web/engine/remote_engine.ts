@@ -1,0 +1,335 @@
+// Worker mode: the same engine in one worker or several, asked by messages (entries/engine_worker.ts is the other side). A call is cut
+// into jobs of a fraction of a second, so that a short call need not wait for a long one, and a signal is soon obeyed.
+import { bundledModel } from '../source/bundled_model.js';
+import { Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
+import type { Failure, Request } from './worker_protocol.js';
+import { env } from '../core/env.js';
+import * as errors from '../core/errors.js';
+import { describe, InputError, StateError, WattnError } from '../core/errors.js';
+import { kSourceRules } from '../source/model_source.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import { platform } from '../source/platform.js';
+import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
+import { abortable, abortError, throwIfAborted } from '../core/signal.js';
+import { sizeOf, type OnPiece, type Piece } from './task.js';
+import { Tensor } from '../core/tensor.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { ForwardOptions, LoadOptions, MemoryInfo, ModelInfo, ModelInputs, ModelOutput } from './types.js';
+import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
+import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
+import type { WorkerHandle } from '../host/worker_port.js';
+import { workers } from '../host/workers.js';
+
+const kRules: Rules = { ...kSourceRules, ...kLoadRules, worker: 'any' };
+const kMostWorkers = 64;
+
+// Of one job: a few micro-batches, and few enough texts that a call of several hundred keeps every worker of a pool busy.
+const kJobTexts = 32;
+const kJobChars = 4000;
+
+function toError({ name, message, url, status }: Failure): WattnError {
+  if (name === 'NetworkError') return new errors.NetworkError(message, url ?? '', status);
+  const known = errors as unknown as Record<string, new (message: string) => WattnError>;
+  return new (Object.hasOwn(known, name) && name.endsWith('Error') ? known[name]! : StateError)(message);
+}
+
+interface Job {
+  request: Request;
+  settle: { resolve: (result: any) => void; reject: (error: Error) => void };
+  onProgress?: ((info: any) => void) | undefined;
+}
+
+/** One worker and the job it has. */
+class Member {
+  private readonly worker: WorkerHandle = workers().start('engine');
+  private job: { id: number; job: Job } | undefined;
+  private broken: WattnError | undefined;
+  private jobs = 0;
+
+  /** onIdle: called after each job. */
+  constructor(onIdle: () => void) {
+    this.worker.onMessage((message: { id: number; progress?: ProgressInfo; result?: unknown; failure?: Failure }) => {
+      if (message.id !== this.job?.id) return;
+      const { job } = this.job;
+      if (message.progress) return this.report(job, message.progress);
+      this.job = undefined;
+      this.worker.keepAlive(false);
+      if (message.failure) job.settle.reject(toError(message.failure));
+      else job.settle.resolve(message.result);
+      onIdle();
+    });
+    this.worker.onError((error) => {
+      this.end(new StateError(`worker: broke: ${error.message}`, { cause: error }));
+      onIdle();
+    });
+  }
+
+  get idle(): boolean {
+    return this.job === undefined && this.broken === undefined;
+  }
+
+  get failure(): WattnError | undefined {
+    return this.broken;
+  }
+
+  run(job: Job): void {
+    this.job = { id: ++this.jobs, job };
+    this.worker.keepAlive(true);
+    this.worker.post({ id: this.jobs, request: job.request });
+  }
+
+  abort(job: Job, reason: string): void {
+    if (this.job?.job === job) this.worker.post({ abort: this.job.id, reason });
+  }
+
+  end(error: WattnError): void {
+    this.broken ??= error;
+    this.worker.end();
+    this.job?.job.settle.reject(this.broken);
+    this.job = undefined;
+  }
+
+  /** What a caller's progress_callback throws ends the loading, as it does without a worker. */
+  private report(job: Job, info: ProgressInfo): void {
+    try {
+      job.onProgress?.(info);
+    } catch (error) {
+      job.settle.reject(error as Error);
+      this.end(new StateError('worker: its loading was ended by the progress_callback'));
+    }
+  }
+}
+
+function toCount(where: string, worker: unknown): number {
+  if (worker === undefined || worker === null || worker === false) return 0;
+  if (worker === true) return 1;
+  if (Number.isInteger(worker) && (worker as number) >= 1 && (worker as number) <= kMostWorkers) return worker as number;
+  throw new InputError(
+    `${where}: option 'worker': expected true, false or a number from 1 to ${kMostWorkers}, found ${describe(worker)}`,
+  );
+}
+
+/** What structured cloning takes of a model argument. */
+function toCloneable(model: ModelSpecifier | undefined | null): ModelSpecifier {
+  const isUrl = Object.prototype.toString.call(model) === '[object URL]';
+  if (isUrl) return (model as { href: string }).href;
+  if (typeof model !== 'string' || !/^\.{0,2}\//.test(model)) return model as ModelSpecifier;
+  // A place relative to the page; the worker's own script lies elsewhere.
+  const base = platform().base();
+  return base === undefined || base.startsWith('file:') ? model : new URL(model, base).href;
+}
+
+async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
+  const { fetch, wasm, jinja: _jinja, ...rest } = env;
+  if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this page, which a worker cannot call`);
+  const { url } = wasm;
+  if (wasmIsInside() && !wasmIsGiven()) return { ...rest, wasm: { module: (await compileWasm()).module } };
+  const absolute = url === undefined ? {} : { url: new URL(typeof url === 'string' ? url : url.href, platform().base()).href };
+  return { ...rest, wasm: { ...wasm, ...absolute } };
+}
+
+export class RemoteEngine implements AnyEngine {
+  private readonly urgent: Job[] = [];
+  private readonly queue: Job[] = [];
+  private gone: WattnError | undefined;
+  private about!: { info: ModelInfo; memory: MemoryInfo; files: AnyEngine['files'] };
+  private readonly members: Member[];
+
+  private constructor(count: number) {
+    this.members = Array.from({ length: count }, () => new Member(() => this.dispatch()));
+  }
+
+  static async load(
+    where: string,
+    model: ModelSpecifier | undefined | null,
+    count: number,
+    options: LoadOptions,
+    head: HeadKind = 'none',
+  ): Promise<RemoteEngine> {
+    const { progress_callback, signal, worker: _worker, ...rest } = options;
+    throwIfAborted(signal ?? undefined);
+    const settings = await toWorkerEnv(where);
+    const engine = new RemoteEngine(count);
+    const load = (member: Member, onProgress: ((info: ProgressInfo) => void) | undefined) =>
+      engine.ask(
+        {
+          type: 'load',
+          where,
+          model: toCloneable(model ?? (wasmIsInside() ? bundledModel().href : model)), // its script has no place
+          head,
+          options: { threads: count > 1 ? 1 : undefined, ...rest } as LoadOptions,
+          env: settings,
+          progress: onProgress !== undefined,
+        },
+        { member, onProgress, signal: signal ?? undefined },
+      );
+    try {
+      // One after the other: what the first one downloads, the browser's own cache has for the next.
+      for (const [i, member] of engine.members.entries()) {
+        const loaded = await load(member, i === 0 ? (progress_callback ?? undefined) : undefined);
+        if (i === 0) engine.about = loaded;
+      }
+      return engine;
+    } catch (error) {
+      engine.end(error as WattnError);
+      throw error;
+    }
+  }
+
+  get info(): ModelInfo {
+    const { info } = this.about;
+    return { ...info, prompts: { ...info.prompts }, workers: this.members.length };
+  }
+
+  /** Of all workers together. */
+  get memory(): MemoryInfo {
+    const { weights, activations } = this.about.memory;
+    const count = this.members.length;
+    return { weights: count * weights, activations: count * activations, total: count * (weights + activations) };
+  }
+
+  get files(): AnyEngine['files'] {
+    return this.about.files;
+  }
+
+  async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
+    const jobs: Promise<EmbedResult>[] = [];
+    const ends = jobEnds(texts.map(sizeOf));
+    const urgent = ends.length === 1;
+    let begin = 0;
+    for (const end of ends) {
+      const request: Request = { type: 'embed', texts: texts.slice(begin, end), options: { ...options, first_text: begin } };
+      jobs.push(this.ask(request, { urgent, signal }));
+      begin = end;
+    }
+    const parts = await Promise.all(jobs);
+    const { dim, pooled } = parts[0] as EmbedResult;
+    const data = new Float32Array(parts.reduce((size, part) => size + part.data.length, 0));
+    const tokens = new Int32Array(texts.length);
+    const windows = new Int32Array(texts.length);
+    let at = 0;
+    let text = 0;
+    for (const part of parts) {
+      data.set(part.data, at);
+      tokens.set(part.tokens, text);
+      windows.set(part.windows, text);
+      at += part.data.length;
+      text += part.tokens.length;
+    }
+    return { data, dim, pooled, tokens, windows, truncated: parts.flatMap((part) => part.truncated) };
+  }
+
+  async run(
+    task: string,
+    items: readonly unknown[],
+    options: unknown,
+    signal: AbortSignalLike | undefined,
+    onPiece?: OnPiece,
+  ): Promise<unknown[]> {
+    const ends = jobEnds(items.map(sizeOf));
+    const urgent = ends.length === 1;
+    const jobs = ends.map((end, i) => {
+      const first = ends[i - 1] ?? 0;
+      const request: Request = { type: 'task', task, items: items.slice(first, end), options, first, pieces: !!onPiece };
+      const onProgress = onPiece && (({ piece, prompt }: Piece) => onPiece({ piece, prompt: first + prompt }));
+      return this.ask(request, { urgent, signal, onProgress });
+    });
+    return (await Promise.all(jobs)).flat();
+  }
+
+  async forward(inputs: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
+    const { signal, ...rest } = options;
+    const { logit_lens: lens, ...output } = await this.ask(
+      { type: 'forward', inputs, options: rest },
+      { signal: signal ?? undefined },
+    );
+    const revive = ({ type, data, dims }: Tensor) => new Tensor(type, data, dims);
+    for (const [key, value] of Object.entries(output))
+      output[key] = Array.isArray(value) ? value.map(revive) : revive(value as Tensor);
+    if (lens) output.logit_lens = { ids: revive(lens.ids), logits: revive(lens.logits) };
+    return output;
+  }
+
+  async warmup(): Promise<void> {
+    await Promise.all(this.members.map(() => this.ask({ type: 'warmup' }, {}))); // long enough for each worker to get one
+  }
+
+  dispose(): void {
+    this.end(new StateError('this model was disposed'));
+  }
+
+  /** The answer to a request: of the member named, or of the first one that is idle. */
+  private ask(
+    request: Request,
+    how: {
+      member?: Member;
+      onProgress?: ((info: any) => void) | undefined;
+      urgent?: boolean;
+      signal?: AbortSignalLike | undefined;
+    },
+  ): Promise<any> {
+    if (this.gone) throw this.gone;
+    throwIfAborted(how.signal);
+    let job!: Job;
+    const answer = new Promise((resolve, reject) => (job = { request, settle: { resolve, reject }, onProgress: how.onProgress }));
+    const onAbort = () => {
+      for (const list of [this.urgent, this.queue]) if (list.includes(job)) list.splice(list.indexOf(job), 1);
+      const { message } = abortError(how.signal as AbortSignalLike);
+      for (const member of this.members) member.abort(job, message);
+    };
+    how.signal?.addEventListener('abort', onAbort, { once: true });
+    if (how.member) {
+      how.member.run(job);
+    } else {
+      (how.urgent ? this.urgent : this.queue).push(job);
+      this.dispatch();
+    }
+    return abortable(answer, how.signal).finally(() => how.signal?.removeEventListener('abort', onAbort));
+  }
+
+  private dispatch(): void {
+    const broken = this.members.every((member) => member.failure) ? this.members[0]?.failure : undefined;
+    if (broken) return this.end(broken);
+    for (const member of this.members) {
+      if (!member.idle) continue;
+      const job = this.urgent.shift() ?? this.queue.shift();
+      if (!job) return;
+      member.run(job);
+    }
+  }
+
+  private end(error: WattnError): void {
+    this.gone ??= error instanceof WattnError ? error : new StateError('this model was not loaded');
+    for (const member of this.members) member.end(this.gone);
+    for (const job of [...this.urgent.splice(0), ...this.queue.splice(0)]) job.settle.reject(this.gone);
+  }
+}
+
+/** Where the jobs of a call end; one job at least. */
+function jobEnds(sizes: readonly number[]): number[] {
+  const ends: number[] = [];
+  let chars = 0;
+  let begin = 0;
+  sizes.forEach((size, i) => {
+    chars += size;
+    if (i > begin && (i - begin === kJobTexts || chars > kJobChars)) {
+      ends.push(i);
+      begin = i;
+      chars = size;
+    }
+  });
+  return [...ends, sizes.length];
+}
+
+/** A model where the options want it: here, or in workers. */
+export async function loadEngine(
+  where: string,
+  model: ModelSpecifier | undefined | null,
+  options: LoadOptions = {},
+  head: HeadKind = 'none',
+): Promise<Engine | RemoteEngine> {
+  checkOptions(where, options, kRules);
+  const { worker, ...rest } = options;
+  const count = toCount(where, worker);
+  return count === 0 ? Engine.load(where, model, rest, head) : RemoteEngine.load(where, model, count, rest, head);
+}

@@ -1,0 +1,3 @@
+// The same for Node.
+export * from './base.js';
+export * from '../source/platform_node.js';

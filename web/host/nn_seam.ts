@@ -1,0 +1,165 @@
+// The building blocks' WebAssembly: made ready once, then every crossing is synchronous.
+import { InputError, StateError, describe } from '../core/errors.js';
+import type { Answer } from './seam.js';
+import { SeamHost } from './seam_host.js';
+import { Tensor } from '../core/tensor.js';
+import type { Env } from '../core/types.js';
+import { giveWasm, wasmFiles } from './wasm_files_nn.js';
+import { compileWasm, instantiateWasm } from './wasm_loader.js';
+
+export interface SeamTensor {
+  dims: Int32Array;
+  data: Float32Array;
+}
+export type SeamOption = number | string | number[];
+export type SeamOptions = [name: string, value: SeamOption][];
+export type SeamTensors = ({ name: string } & SeamTensor)[];
+
+export interface SeamRow {
+  name: string;
+  type: string;
+  depth: number;
+  input: Int32Array;
+  output: Int32Array;
+  kernel: Int32Array;
+  parameters: number;
+  own_parameters: number;
+  mult_adds: number;
+  is_leaf: boolean;
+  tensor?: SeamTensor;
+  weights?: SeamTensor;
+}
+
+export type OutputsAnswer = Answer & { output: SeamTensor; weights?: SeamTensor };
+
+export interface SeamNnModule {
+  make(type: string, options: SeamOptions, parts: SeamNnModule[]): Answer;
+  forward(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null): OutputsAnswer;
+  trace(tensors: SeamTensors, options: SeamOptions, keep: boolean): OutputsAnswer & { rows: SeamRow[] };
+  state(values: boolean): Answer & { names: string[]; tensors: (SeamTensor | Int32Array)[]; buffers: number[] };
+  load(name: string, tensor: SeamTensor): Answer;
+  draw(seed: number): Answer;
+  generate(ids: Int32Array, source: SeamTensor | null, options: SeamOptions): Answer & { ids: Int32Array };
+  delete(): void;
+}
+export interface SeamCache {
+  length(): number;
+  delete(): void;
+}
+
+export interface SeamWord2Vec {
+  make(options: object, counts: Float64Array): Answer;
+  feed(words: Int32Array, lengths: Int32Array): Answer;
+  step(): Answer & { more: boolean; done: number; total: number };
+  vectors(): Answer & { vectors: Float32Array };
+  delete(): void;
+}
+
+export interface NnSeam {
+  call_function(name: string, tensors: SeamTensors, options: SeamOptions): OutputsAnswer;
+  Module: new () => SeamNnModule;
+  Cache: new () => SeamCache;
+  Word2Vec: new () => SeamWord2Vec;
+  delete(): void;
+}
+
+export type NnHost = SeamHost<NnSeam>;
+
+let host: NnHost | undefined;
+let waiting: Promise<void> | undefined;
+
+/** An instance of its own: training lets go of it, with all its memory, when it ends. */
+export async function freshHost(what: string): Promise<NnHost> {
+  const instance = await instantiateWasm(await compileWasm(false, wasmFiles), wasmFiles);
+  const seam = instance.seam as unknown as NnSeam;
+  return new SeamHost(what, instance, {
+    call_function: seam.call_function,
+    Module: seam.Module,
+    Cache: seam.Cache,
+    Word2Vec: seam.Word2Vec,
+    delete() {},
+  });
+}
+
+/**
+ * Makes the building blocks ready; everything else of `nn` is synchronous. Call it once, before anything else; later calls do nothing.
+ * `wasm`: where `wattn-nn.wasm` is, when it is not beside this script (`{ url | binary | module }`, as `env.wasm`).
+ */
+export async function ready(options: { wasm?: Env['wasm'] } = {}): Promise<void> {
+  if (host && !host.isBroken) return;
+  if (options.wasm) giveWasm(options.wasm);
+  waiting ??= freshHost('nn')
+    .then((made) => void (host = made))
+    .finally(() => (waiting = undefined));
+  return waiting;
+}
+
+export function currentHost(): NnHost {
+  if (!host) throw new StateError('nn: not ready yet: `await nn.ready()` first, once');
+  if (host.isBroken) throw new StateError('nn: it broke before: `await nn.ready()` makes a fresh one');
+  return host;
+}
+
+/** What callers may pass as options; undefined and null mean "not given". */
+export type OptionValues = Record<string, unknown>;
+
+export function toOptions(where: string, options: OptionValues): SeamOptions {
+  const out: SeamOptions = [];
+  if (options === null || typeof options !== 'object') {
+    throw new InputError(`${where}: expected an object of options, found ${describe(options)}`);
+  }
+  for (const [name, value] of Object.entries(options)) {
+    if (value === undefined || value === null) continue;
+    if (typeof value === 'boolean') out.push([name, Number(value)]);
+    else if (typeof value === 'number' || typeof value === 'string') out.push([name, value]);
+    else if (Array.isArray(value) && value.every((each) => typeof each === 'number')) out.push([name, [...value]]);
+    else throw new InputError(`${where}: option '${name}': expected a number, a string or numbers, found ${describe(value)}`);
+  }
+  return out;
+}
+
+/** A tensor of any type as f32. */
+export function toSeam(where: string, name: string, tensor: unknown): SeamTensor {
+  if (!(tensor instanceof Tensor)) throw new InputError(`${where}: expected a Tensor as '${name}', found ${describe(tensor)}`);
+  const data =
+    tensor.type === 'float32' ? (tensor.data as Float32Array) : Float32Array.from(tensor.data as ArrayLike<number>, Number);
+  return { dims: Int32Array.from(tensor.dims), data };
+}
+
+export const fromSeam = ({ dims, data }: SeamTensor) => new Tensor('float32', data, [...dims]);
+
+export type TensorsByName = Record<string, Tensor | null | undefined>;
+
+export function toTensors(where: string, tensors: TensorsByName): SeamTensors {
+  return Object.entries(tensors)
+    .filter(([, tensor]) => tensor !== undefined && tensor !== null)
+    .map(([name, tensor]) => ({ name, ...toSeam(where, name, tensor) }));
+}
+
+/** Output, or output and weights where they were asked for. */
+export interface Outputs {
+  output: Tensor<'float32'>;
+  weights: Tensor<'float32'> | undefined;
+}
+export function fromAnswer({ output, weights }: OutputsAnswer): Outputs {
+  return { output: fromSeam(output), weights: weights && fromSeam(weights) };
+}
+
+export function callFunction(name: string, tensors: TensorsByName, options: OptionValues = {}): Outputs {
+  const where = `nn.${name}`;
+  const given = toTensors(where, tensors);
+  const asked = toOptions(where, options);
+  return fromAnswer(currentHost().call((seam) => seam.call_function(name, given, asked)));
+}
+
+/**
+ * A mask as it is added to scores: a float tensor is taken as it is, a bool one becomes 0 and -infinity. `looked_at`: what true
+ * means, which torch has one way in scaled_dot_product_attention (may be looked at) and the other way in modules (may not).
+ */
+export function toMask(mask: Tensor | null | undefined, trueIsLookedAt: boolean): Tensor | undefined {
+  if (mask === undefined || mask === null) return undefined;
+  if (!(mask instanceof Tensor)) throw new InputError(`nn: expected a Tensor as mask, found ${describe(mask)}`);
+  if (mask.type !== 'bool') return mask;
+  const out = Float32Array.from(mask.data as Uint8Array, (value) => ((value !== 0) === trueIsLookedAt ? 0 : -Infinity));
+  return new Tensor('float32', out, mask.dims);
+}

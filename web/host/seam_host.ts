@@ -1,0 +1,63 @@
+// One WebAssembly instance with the one handle in it, and the guard around every crossing.
+import { OutOfMemoryError, seamError, StateError, type WattnError } from '../core/errors.js';
+import type { Answer } from './seam.js';
+import type { Instance } from './wasm_loader.js';
+
+export class SeamHost<Handle extends { delete(): void }> {
+  private inside: { instance: Instance; handle: Handle } | undefined;
+  private broken: WattnError | undefined;
+
+  /** what: "this model" or "this tokenizer", for messages. */
+  constructor(
+    private readonly what: string,
+    instance: Instance,
+    handle: Handle,
+  ) {
+    this.inside = { instance, handle };
+  }
+
+  get isOpen(): boolean {
+    return this.inside !== undefined && !this.broken;
+  }
+
+  get isBroken(): boolean {
+    return this.broken !== undefined;
+  }
+
+  /** What run answers, when it is well. Otherwise throws the error that the code stands for. */
+  call<A extends Answer>(run: (handle: Handle) => A): A {
+    if (!this.inside) throw new StateError(`${this.what} was disposed`);
+    if (this.broken) throw new StateError(`${this.what} broke before and cannot go on; load it again`, { cause: this.broken });
+    const { instance, handle } = this.inside;
+    instance.growth.refused = false;
+    let answer: A;
+    try {
+      answer = run(handle);
+    } catch (cause) {
+      this.broken = this.explain(instance, cause);
+      throw this.broken;
+    }
+    if (answer.code !== 0) throw seamError(answer.code, answer.message);
+    return answer;
+  }
+
+  /** Lets go of the instance, and with it of all its memory. */
+  release(): void {
+    const { inside } = this;
+    this.inside = undefined;
+    if (!this.broken) inside?.handle.delete();
+  }
+
+  // A trap, or an exception of the glue: C++ frames were left without an end, so nothing in there can be relied on.
+  private explain(instance: Instance, cause: unknown): WattnError {
+    const { name, message } = (cause ?? {}) as { name?: unknown; message?: unknown };
+    const stack = /stack|recursion/i.test(String(message));
+    if (instance.growth.refused || (name === 'RangeError' && !stack)) {
+      const held = instance.memory.buffer.byteLength;
+      return new OutOfMemoryError(`${this.what}: expected more memory than the ${held} bytes it holds, and none was to be had`, {
+        cause,
+      });
+    }
+    return new StateError(`${this.what} broke inside WebAssembly: ${String(message ?? cause)}`, { cause });
+  }
+}

@@ -1,0 +1,18 @@
+// The .wasm file of the building blocks and word2vec, and its glue.
+import createModule from '../../build/wasm-simd/wattn-nn.mjs';
+import type { Env } from '../core/types.js';
+import type { WasmFiles } from './wasm_loader.js';
+
+let wanted: Env['wasm'] | undefined;
+
+/** Another place for the file, as env.wasm says it for the models' file. */
+export function giveWasm(given: Env['wasm']): void {
+  wanted = given;
+}
+
+// Exactly this form of URL: bundlers know it, and bring the file along.
+export const wasmFiles: WasmFiles = {
+  createModule,
+  choose: () => ({ kind: 'simd', url: () => new URL('./wattn-nn.wasm', import.meta.url) }),
+  given: () => wanted,
+};

@@ -1,0 +1,255 @@
+// From nothing to a WebAssembly instance: chooses the file, compiles it once, makes an instance for each model.
+import { env } from '../core/env.js';
+import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedError, describe } from '../core/errors.js';
+import { isHtml, request } from '../source/fetch_source.js';
+import { platform } from '../source/platform.js';
+import type { SeamModule } from './seam.js';
+import type { Env, WasmKind } from '../core/types.js';
+
+/** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
+declare const __WATTN_BUILD_ID__: string;
+/** Set by tools/bundle.mjs: where in each wasm file the byte lies that says whether its memory is shared. */
+declare const __WATTN_MEMORY_FLAG__: Record<`${'' | 'generate-'}${'simd' | 'relaxed'}`, number>;
+
+// One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
+const kSimdProbe = [
+  0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b,
+];
+
+/**
+ * What an entry of the package is linked with: wasm_files.ts, wasm_files_tokenizer.ts, and beside them wasm_files_nn.ts; in wattn/inline
+ * their namesakes that end in _inline.
+ */
+export interface WasmFiles {
+  /** The glue. */
+  createModule: (wishes: object) => Promise<SeamModule>;
+  /** The best of its .wasm files for this engine. */
+  choose(): { kind: WasmKind; url: () => URL } | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
+  /** What the caller gives in its place. Without this function: env.wasm, which speaks of the file that the entry is linked with. */
+  given?: () => Env['wasm'] | undefined;
+  /** What stands before its kind in __WATTN_MEMORY_FLAG__. */
+  memoryFlag?: 'generate-';
+}
+
+let files: WasmFiles;
+
+/** Called once by each entry, before anything loads. */
+export function useWasm(own: WasmFiles): void {
+  files = own;
+}
+
+export interface Compiled {
+  module: WebAssembly.Module;
+  kind: WasmKind;
+  /** Where it came from, for messages. */
+  from: string;
+  /** Whether its memory is shared with helper threads. */
+  shared: boolean;
+}
+
+// The memory that cmake/wattn_module.cmake asks for, in pages of 64 KiB.
+const kInitialPages = 64;
+const kMostPages = 65536;
+// Flags of a memory's limits: has a maximum; has one and is shared.
+const kUnshared = 1;
+const kShared = 3;
+
+const messageOf = (error: unknown) => String((error as { message?: unknown })?.message ?? error);
+
+function checkMagic(bytes: Uint8Array, from: string, came: string): void {
+  if (bytes[0] === 0 && bytes[1] === 0x61 && bytes[2] === 0x73 && bytes[3] === 0x6d) return;
+  const begin = new TextDecoder('latin1').decode(bytes.subarray(0, 16)).replace(/[^ -~]/g, '?');
+  throw new NetworkError(
+    `wasm: expected a WebAssembly file from ${from}, found ${came}${bytes.length} bytes beginning '${begin}'`,
+    from,
+  );
+}
+
+function compileError(from: string, cause: unknown): UnsupportedError {
+  const hint = /unsafe-eval|Content Security|CSP/i.test(messageOf(cause))
+    ? " (the page's Content-Security-Policy needs script-src 'wasm-unsafe-eval')"
+    : '';
+  return new UnsupportedError(`wasm: this engine could not compile ${from}: ${messageOf(cause)}${hint}`, { cause });
+}
+
+/** With shared memory: the same bytes but for one, at flagAt. The module as it is: no flagAt. */
+async function compileBytes(bytes: Uint8Array, from: string, came = '', flagAt?: number): Promise<WebAssembly.Module> {
+  checkMagic(bytes, from, came);
+  if (flagAt !== undefined && bytes[flagAt] === kUnshared) bytes[flagAt] = kShared; // else of another build, which is found out
+  try {
+    return await WebAssembly.compile(bytes as Uint8Array<ArrayBuffer>);
+  } catch (cause) {
+    throw compileError(from, cause);
+  }
+}
+
+async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module> {
+  const compile = (bytes: Uint8Array, came?: string) => compileBytes(bytes, url.href, came, flagAt);
+  const { readFileUrl } = platform();
+  if (readFileUrl && url.protocol === 'file:') return compile(await readFileUrl(url));
+  const response = await request('wasm', url.href, {});
+  const type = response.headers.get('content-type') ?? 'no content-type';
+  if (!response.ok || isHtml(response)) {
+    const found = response.ok ? `HTML (${type})` : `status ${response.status}`;
+    throw new NetworkError(
+      `wasm: expected a WebAssembly file from ${url.href}, found ${found}; put wattn's .wasm files there or set env.wasm.url`,
+      url.href,
+      response.status,
+    );
+  }
+  if (flagAt === undefined && /^application\/wasm\b/i.test(type) && typeof WebAssembly.compileStreaming === 'function') {
+    try {
+      return await WebAssembly.compileStreaming(response);
+    } catch (cause) {
+      throw compileError(url.href, cause);
+    }
+  }
+  return compile(new Uint8Array(await response.arrayBuffer()), `${type}, `);
+}
+
+function ownUrl(url: () => URL): URL {
+  try {
+    return url();
+  } catch (cause) {
+    throw new UnsupportedError("wasm: this script's own URL does not tell where the .wasm files are; set env.wasm.url", { cause });
+  }
+}
+
+/** What to compile: key is equal for equal wishes. A file that was given is taken as it is, without shared memory. */
+function wish(
+  of: WasmFiles,
+  shared: boolean,
+): {
+  key: unknown;
+  kind: WasmKind;
+  from: string;
+  shared?: boolean;
+  compile: () => Promise<WebAssembly.Module>;
+} {
+  const { module, binary, url } = of.given?.() ?? (of === files ? env.wasm : {});
+  if (module !== undefined) {
+    if (Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
+      throw new InputError(`env.wasm.module: expected a WebAssembly.Module, found ${describe(module)}`);
+    }
+    return { key: module, kind: 'given', from: 'env.wasm.module', compile: async () => module as WebAssembly.Module };
+  }
+  if (binary !== undefined) {
+    const view = ArrayBuffer.isView(binary)
+      ? new Uint8Array(binary.buffer, binary.byteOffset, binary.byteLength)
+      : new Uint8Array(binary);
+    return { key: binary, kind: 'given', from: 'env.wasm.binary', compile: () => compileBytes(view, 'env.wasm.binary') };
+  }
+  if (url !== undefined) {
+    const given = typeof url === 'string' ? url : url.href;
+    let full: URL;
+    try {
+      full = new URL(given, platform().base());
+    } catch (cause) {
+      throw new InputError(`env.wasm.url: expected a URL, found '${given}'`, { cause });
+    }
+    return { key: full.href, kind: 'given', from: full.href, compile: () => compileUrl(full) };
+  }
+  const inside = of.choose();
+  const { kind } = inside;
+  const flagAt = shared ? __WATTN_MEMORY_FLAG__[`${of.memoryFlag ?? ''}${kind as 'simd' | 'relaxed'}`] : undefined;
+  if ('bytes' in inside) {
+    const from = 'the WebAssembly inside wattn/inline';
+    const compile = async () => compileBytes(await inside.bytes(), from, '', flagAt);
+    return { key: `inline ${shared}`, kind, from, shared, compile };
+  }
+  const own = ownUrl(inside.url);
+  return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
+}
+
+const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Compiled> }>();
+
+/** Whether the caller says which file to take. */
+export const wasmIsGiven = (of = files) => Object.values(of.given?.() ?? env.wasm).some((wanted) => wanted !== undefined);
+
+/** Whether the entry carries its WebAssembly, so that a worker of its must be given it. */
+export const wasmIsInside = () => 'bytes' in files.choose();
+
+/** The compiled module: compiled at the first call, and again only after a failure or for another wish. */
+export async function compileWasm(withSharedMemory = false, of = files): Promise<Compiled> {
+  if (typeof WebAssembly !== 'object' || !WebAssembly.validate(new Uint8Array(kSimdProbe))) {
+    throw new UnsupportedError('wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node 16.4 have it)');
+  }
+  const { key, kind, from, shared = false, compile } = wish(of, withSharedMemory);
+  if (last.get(of)?.key !== key) {
+    const entry = { key, compiled: compile().then((module) => ({ module, kind, from, shared })) };
+    entry.compiled.catch(() => {
+      if (last.get(of) === entry) last.delete(of);
+    });
+    last.set(of, entry);
+  }
+  return last.get(of)!.compiled;
+}
+
+/** An instance with its memory. */
+export interface Instance {
+  seam: SeamModule;
+  memory: WebAssembly.Memory;
+  /** refused: the engine would not give this instance more memory when it last asked. */
+  growth: { refused: boolean };
+}
+
+/** Memory that tells when the engine would not let it grow. */
+function makeMemory(shared: boolean, growth: Instance['growth']): WebAssembly.Memory {
+  let memory: WebAssembly.Memory;
+  try {
+    memory = new WebAssembly.Memory({ initial: kInitialPages, maximum: kMostPages, shared });
+  } catch (cause) {
+    throw new OutOfMemoryError(`wasm: no memory for an instance: ${messageOf(cause)}`, { cause });
+  }
+  const grow = memory.grow.bind(memory);
+  memory.grow = (pages) => {
+    try {
+      return grow(pages);
+    } catch (error) {
+      growth.refused = true;
+      throw error;
+    }
+  };
+  return memory;
+}
+
+function otherBuild(from: string, found: string, cause?: unknown): StateError {
+  return new StateError(
+    `wasm: this script is of build ${__WATTN_BUILD_ID__}, and ${from} is of ${found}: take both from one version of wattn`,
+    { cause },
+  );
+}
+
+function instantiateError(from: string, cause: unknown): Error {
+  const name = (cause as { name?: unknown })?.name;
+  if (name === 'LinkError' || name === 'TypeError') return otherBuild(from, 'another build', cause);
+  if (name === 'RangeError') return new OutOfMemoryError(`wasm: no memory for an instance: ${messageOf(cause)}`, { cause });
+  return new StateError(`wasm: ${from} does not start: ${messageOf(cause)}`, { cause });
+}
+
+/** A fresh instance: one for each model, so that dispose() can give all its memory back. */
+export async function instantiateWasm({ module, from, shared }: Compiled, of = files): Promise<Instance> {
+  const growth = { refused: false };
+  const memory = makeMemory(shared, growth);
+  const ready = new Promise<SeamModule>((resolve, reject) => {
+    const wishes = {
+      print() {},
+      printErr() {},
+      wasmMemory: memory,
+      instantiateWasm(imports: WebAssembly.Imports, receive: (instance: WebAssembly.Instance) => void) {
+        WebAssembly.instantiate(module, imports).then(receive).catch(reject);
+        return {};
+      },
+    };
+    of.createModule(wishes).then(resolve, reject);
+  });
+  let seam: SeamModule;
+  try {
+    seam = await ready;
+  } catch (cause) {
+    throw instantiateError(from, cause);
+  }
+  const build = typeof seam.build_id === 'function' ? seam.build_id() : 'another build';
+  if (build !== __WATTN_BUILD_ID__) throw otherBuild(from, build === 'another build' ? build : `build ${build}`);
+  return { seam, memory, growth };
+}

@@ -1,0 +1,56 @@
+// Helpers that show what happens to a block's output when the tokens of its input change places.
+import { InputError } from '../core/errors.js';
+import { permute_rows } from './functional.js';
+import { Tensor } from '../core/tensor.js';
+
+/** A permutation of 0 .. n - 1 drawn from a seed (SplitMix64, Fisher and Yates). */
+export function permutation(n: number, seed = 0): number[] {
+  let state = BigInt(seed);
+  const mask = (1n << 64n) - 1n;
+  const next = () => {
+    state = (state + 0x9e3779b97f4a7c15n) & mask;
+    let z = state;
+    z = ((z ^ (z >> 30n)) * 0xbf58476d1ce4e5b9n) & mask;
+    z = ((z ^ (z >> 27n)) * 0x94d049bb133111ebn) & mask;
+    return Number((z ^ (z >> 31n)) >> 11n) / 2 ** 53;
+  };
+  const order = Array.from({ length: n }, (_, i) => i);
+  for (let i = n - 1; i > 0; --i) {
+    const j = Math.floor(next() * (i + 1));
+    [order[i], order[j]] = [order[j] as number, order[i] as number];
+  }
+  return order;
+}
+
+/** `x [..., seq, hidden]` with its tokens in that order. */
+export function permute(x: Tensor, order: readonly number[]): Tensor<'float32'> {
+  return permute_rows(x, new Tensor('float32', order, [order.length]));
+}
+
+function difference(a: Tensor, b: Tensor): number {
+  if (String(a.dims) !== String(b.dims)) return NaN;
+  return (a.data as Float32Array).reduce((most, value, i) => Math.max(most, Math.abs(value - (b.data[i] as number))), 0);
+}
+
+export interface EquivarianceReport {
+  order: number[];
+  /** Largest |f(P x) - P f(x)|: 0 but for rounding where f moves its output with its input. NaN: the output has no tokens. */
+  equivariant: number;
+  /** Largest |f(P x) - f(x)|: 0 but for rounding where f does not care for the order. */
+  invariant: number;
+}
+
+/** Runs `f` on `x` and on `x` with its tokens permuted, and compares. */
+export function equivariance(f: (x: Tensor) => Tensor, x: Tensor, { seed = 1 }: { seed?: number } = {}): EquivarianceReport {
+  if (x.dims.length < 2) throw new InputError(`nn.equivariance: expected an input [.., seq, hidden], found dims [${x.dims}]`);
+  const seq = x.dims[x.dims.length - 2] as number;
+  const order = permutation(seq, seed);
+  const plain = f(x);
+  const moved = f(permute(x, order));
+  const has_tokens = plain.dims.length >= 2 && plain.dims[plain.dims.length - 2] === seq && plain.dims.length === x.dims.length;
+  return {
+    order,
+    equivariant: has_tokens ? difference(moved, permute(plain, order)) : NaN,
+    invariant: difference(moved, plain),
+  };
+}

@@ -1,0 +1,317 @@
+// nn.Module: parameters by name, children, and the modules whose forward runs in WebAssembly.
+import { InputError, describe } from '../core/errors.js';
+import {
+  currentHost,
+  fromAnswer,
+  fromSeam,
+  toOptions,
+  toSeam,
+  toTensors,
+  type NnHost,
+  type Outputs,
+  type OptionValues,
+  type SeamCache,
+  type SeamNnModule,
+  type SeamRow,
+  type SeamTensor,
+  type TensorsByName,
+} from '../host/nn_seam.js';
+import { Tensor } from '../core/tensor.js';
+
+export type StateDict = Record<string, Tensor<'float32'>>;
+
+/** One forward inside another, as `nn.trace` tells it. */
+export interface TraceRow extends Omit<SeamRow, 'input' | 'output' | 'kernel' | 'tensor' | 'weights'> {
+  input: number[];
+  output: number[];
+  kernel: number[];
+  /** What it gave, where outputs are kept. */
+  tensor?: Tensor<'float32'> | undefined;
+  /** Attention weights, where outputs are kept and `need_weights` was asked for. */
+  weights?: Tensor<'float32'> | undefined;
+}
+
+/** While a trace runs, forwards write their rows here. */
+let tracing: { rows: TraceRow[]; depth: number; keep: boolean } | undefined;
+
+let nextSeed = 0;
+/** The seed of the next module that is made without one; each module takes one more. */
+export function manual_seed(seed: number): void {
+  if (!Number.isSafeInteger(seed) || seed < 0) {
+    throw new InputError(`nn.manual_seed: expected a whole number from 0 on, found ${describe(seed)}`);
+  }
+  nextSeed = seed;
+}
+
+// Memory of modules that nobody holds any more.
+const forgotten = new FinalizationRegistry<() => void>((free) => free());
+
+/** A block with parameters. A class of your own extends it, keeps its parts as fields and has a `forward`. */
+export class Module {
+  static {
+    Object.defineProperty(this, 'name', { value: 'Module' });
+  }
+
+  /** The class's name, as summaries show it. */
+  get type(): string {
+    return this.constructor.name;
+  }
+
+  forward(..._inputs: any[]): any {
+    throw new InputError(`nn.${this.type}: it has no forward`);
+  }
+
+  /** The parts: fields that are modules, or arrays of modules, by their names. */
+  named_children(): [name: string, module: Module][] {
+    return Object.entries(this).flatMap(([name, value]): [string, Module][] => {
+      if (value instanceof Module) return [[name, value]];
+      if (!Array.isArray(value)) return [];
+      return value.flatMap((each, i): [string, Module][] => (each instanceof Module ? [[`${name}.${i}`, each]] : []));
+    });
+  }
+
+  /** Parameters and buffers by PyTorch's names; copies. */
+  state_dict(): StateDict {
+    const out: StateDict = {};
+    for (const [prefix, child] of this.named_children()) {
+      for (const [name, tensor] of Object.entries(child.state_dict())) out[`${prefix}.${name}`] = tensor;
+    }
+    return out;
+  }
+
+  /** Names and shapes of all parameters and buffers. */
+  shapes(): Record<string, { dims: number[]; buffer: boolean }> {
+    const out: Record<string, { dims: number[]; buffer: boolean }> = {};
+    for (const [prefix, child] of this.named_children()) {
+      for (const [name, shape] of Object.entries(child.shapes())) out[`${prefix}.${name}`] = shape;
+    }
+    return out;
+  }
+
+  /** Without buffers: what torch's `named_parameters()` gives. */
+  named_parameters(): [name: string, tensor: Tensor<'float32'>][] {
+    const shapes = this.shapes();
+    return Object.entries(this.state_dict()).filter(([name]) => !shapes[name]?.buffer);
+  }
+
+  parameters(): Tensor<'float32'>[] {
+    return this.named_parameters().map(([, tensor]) => tensor);
+  }
+
+  /** How many numbers all parameters hold. */
+  num_parameters(): number {
+    const sizes = Object.values(this.shapes()).filter(({ buffer }) => !buffer);
+    return sizes.reduce((sum, { dims }) => sum + dims.reduce((size, dim) => size * dim, 1), 0);
+  }
+
+  /**
+   * Sets parameters and buffers by PyTorch's names, from tensors. With `strict` (the default) a missing or an unknown name is an
+   * error, before anything is set.
+   */
+  load_state_dict(state: Record<string, Tensor>, { strict = true }: { strict?: boolean } = {}): void {
+    if (state === null || typeof state !== 'object') {
+      throw new InputError(`nn.${this.type}.load_state_dict: expected an object of tensors, found ${describe(state)}`);
+    }
+    const shapes = this.shapes();
+    const where = `nn.${this.type}.load_state_dict`;
+    for (const [name, { dims }] of Object.entries(shapes)) {
+      const tensor = Object.hasOwn(state, name) ? state[name] : undefined;
+      if (tensor === undefined) {
+        if (strict) throw new InputError(`${where}: '${name}' [${dims}] is missing`);
+        continue;
+      }
+      const found = toSeam(where, name, tensor).dims;
+      if (String(found) !== String(dims)) throw new InputError(`${where}: expected '${name}' of shape [${dims}], found [${found}]`);
+    }
+    const unknown = Object.keys(state).find((name) => !Object.hasOwn(shapes, name));
+    if (strict && unknown !== undefined) throw new InputError(`${where}: there is no parameter '${unknown}'`);
+    for (const [name, tensor] of Object.entries(state)) if (Object.hasOwn(shapes, name)) this.setParameter(name, tensor);
+  }
+
+  /** @internal */
+  setParameter(name: string, tensor: Tensor): void {
+    for (const [prefix, child] of this.named_children()) {
+      if (name.startsWith(`${prefix}.`)) return child.setParameter(name.slice(prefix.length + 1), tensor);
+    }
+  }
+
+  /** Gives the memory back at once; without it that happens when the module is garbage. */
+  dispose(): void {
+    for (const [, child] of this.named_children()) child.dispose();
+  }
+}
+
+/** Keys and values that a decoder has seen: pass the same one to each forward, with one new token at a time. */
+export class KeyValueCache {
+  /** @internal */
+  readonly handle: SeamCache;
+
+  constructor() {
+    this.handle = currentHost().call((seam) => ({ code: 0, message: '', cache: new seam.Cache() })).cache;
+    const { handle } = this;
+    forgotten.register(this, () => handle.delete());
+  }
+
+  /** Tokens seen so far. */
+  get length(): number {
+    return this.handle.length();
+  }
+}
+
+export interface ForwardCall {
+  tensors: TensorsByName;
+  options?: OptionValues;
+  cache?: KeyValueCache | null | undefined;
+}
+
+const kUnseen: SeamTensor = { dims: Int32Array.of(0), data: new Float32Array() };
+
+/** A module that lives in WebAssembly. */
+export class Native extends Module {
+  private readonly host: NnHost;
+  private inside: SeamNnModule | undefined;
+  private readonly kind: string;
+
+  /** @internal */
+  constructor(kind: string, options: OptionValues, parts: readonly Module[] = []) {
+    super();
+    const where = `nn.${kind}`;
+    this.host = currentHost();
+    this.kind = kind;
+    const given = toOptions(where, { seed: parts.length > 0 ? undefined : nextSeed++, ...options });
+    const handles = parts.map((part, i) => {
+      if (part instanceof Native) return part.handle;
+      throw new InputError(`${where}: expected a module of nn as part ${i}, found ${describe(part)}`);
+    });
+    const handle = this.host.call((seam) => ({ code: 0, message: '', made: new seam.Module() })).made;
+    try {
+      this.host.call(() => handle.make(kind, given, handles));
+    } catch (error) {
+      if (!this.host.isBroken) handle.delete();
+      throw error;
+    }
+    this.inside = handle;
+    const { host } = this;
+    forgotten.register(this, () => !host.isBroken && handle.delete(), this);
+    // Fields of ours are not parts of the model.
+    for (const field of ['host', 'inside', 'kind']) Object.defineProperty(this, field, { enumerable: false });
+  }
+
+  override get type(): string {
+    return this.kind;
+  }
+
+  private get handle(): SeamNnModule {
+    if (!this.inside) throw new InputError(`nn.${this.kind}: it was disposed`);
+    return this.inside;
+  }
+
+  /** @internal */
+  protected run({ tensors, options = {}, cache }: ForwardCall): Outputs {
+    const where = `nn.${this.kind}`;
+    const given = toTensors(where, tensors);
+    const asked = toOptions(where, options);
+    const { handle } = this;
+    if (!tracing) return fromAnswer(this.host.call(() => handle.forward(given, asked, cache?.handle ?? null)));
+    const { rows, depth, keep } = tracing;
+    const answer = this.host.call(() => handle.trace(given, asked, keep));
+    for (const { input, output, kernel, tensor, weights, ...row } of answer.rows) {
+      rows.push({
+        ...row,
+        depth: row.depth + depth,
+        input: [...input],
+        output: [...output],
+        kernel: [...kernel],
+        tensor: tensor && fromSeam(tensor),
+        weights: weights && fromSeam(weights),
+      });
+    }
+    return fromAnswer(answer);
+  }
+
+  override named_children(): [name: string, module: Module][] {
+    return [];
+  }
+
+  override state_dict(): StateDict {
+    const { handle } = this;
+    const { names, tensors } = this.host.call(() => handle.state(true));
+    return Object.fromEntries(names.map((name, i) => [name, fromSeam((tensors[i] ?? kUnseen) as SeamTensor)]));
+  }
+
+  override shapes(): Record<string, { dims: number[]; buffer: boolean }> {
+    const { handle } = this;
+    const { names, tensors, buffers } = this.host.call(() => handle.state(false));
+    return Object.fromEntries(names.map((name, i) => [name, { dims: [...(tensors[i] as Int32Array)], buffer: buffers[i] === 1 }]));
+  }
+
+  /** @internal */
+  override setParameter(name: string, tensor: Tensor): void {
+    const { handle } = this;
+    const value = toSeam(`nn.${this.kind}.load_state_dict`, name, tensor);
+    this.host.call(() => handle.load(name, value));
+  }
+
+  /** Draws all parameters anew, as torch would, from SplitMix64 with this seed: the same numbers everywhere. */
+  reset_parameters(seed: number): this {
+    const { handle } = this;
+    this.host.call(() => handle.draw(seed));
+    return this;
+  }
+
+  /** @internal */
+  protected generateIds(ids: Int32Array, source: Tensor | null, options: OptionValues): Int32Array {
+    const where = `nn.${this.kind}`;
+    const from = source && toSeam(where, 'source', source);
+    const asked = toOptions(where, options);
+    const { handle } = this;
+    return this.host.call(() => handle.generate(ids, from, asked)).ids;
+  }
+
+  override dispose(): void {
+    const { inside } = this;
+    this.inside = undefined;
+    forgotten.unregister(this);
+    if (!this.host.isBroken) inside?.delete();
+  }
+}
+
+/** Runs `run` and collects what every forward inside it did. */
+export function collect<T>(keep: boolean, run: () => T): { result: T; rows: TraceRow[] } {
+  const outer = tracing;
+  const rows: TraceRow[] = [];
+  tracing = { rows, depth: 0, keep };
+  try {
+    return { result: run(), rows };
+  } finally {
+    tracing = outer;
+  }
+}
+
+/** A forward of a class of one's own, as one row above those of its parts. */
+export function traced<T>(module: Module, input: Tensor, run: () => T): T {
+  if (!tracing || module instanceof Native) return run();
+  const parameters = module.num_parameters();
+  const row: TraceRow = {
+    name: module.type,
+    type: module.type,
+    depth: tracing.depth,
+    input: [...input.dims],
+    output: [],
+    kernel: [],
+    parameters,
+    own_parameters: 0,
+    mult_adds: 0,
+    is_leaf: false,
+  };
+  tracing.rows.push(row);
+  tracing.depth += 1;
+  const result = run();
+  tracing.depth -= 1;
+  const output = Array.isArray(result) ? result[0] : result;
+  if (output instanceof Tensor) {
+    row.output = [...output.dims];
+    if (tracing.keep) row.tensor = output as Tensor<'float32'>;
+  }
+  return result;
+}

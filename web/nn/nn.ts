@@ -1,0 +1,12 @@
+// nn: the building blocks, with torch.nn's names. `await nn.ready()` once; then everything is synchronous.
+export { ready } from '../host/nn_seam.js';
+export * as functional from './functional.js';
+export * as positional from './positional.js';
+export { KeyValueCache, manual_seed, Module, type StateDict, type TraceRow } from './module.js';
+export * from './modules.js';
+export * from './transformers.js';
+export * from './language.js';
+export { summary, trace, type InputShape, type Summary, type SummaryColumn } from './summary.js';
+export { load_safetensors, save_safetensors } from '../source/safetensors.js';
+export { Dictionary, type DictionaryOptions } from './vocab.js';
+export { equivariance, permutation, permute, type EquivarianceReport } from './equivariance.js';

@@ -1,0 +1,139 @@
+// What a model does, layer by layer, counted and printed as torchinfo 1.8 does it.
+import { describe, InputError } from '../core/errors.js';
+import { collect, Module, traced, type TraceRow } from './module.js';
+import { Tensor } from '../core/tensor.js';
+
+export interface Summary {
+  rows: TraceRow[];
+  /** Each parameter once. */
+  total_params: number;
+  total_mult_adds: number;
+  /** Megabytes (10^6): of the inputs, of what layers with parameters give (twice, as in training), of parameters, of all. */
+  input_mb: number;
+  output_mb: number;
+  params_mb: number;
+  total_mb: number;
+  /** The table. `columns`: default all of them. */
+  toString(options?: { columns?: readonly SummaryColumn[] }): string;
+}
+export type SummaryColumn = keyof typeof kTitles;
+
+const kTitles = {
+  input: 'Input Shape',
+  output: 'Output Shape',
+  kernel: 'Kernel Shape',
+  parameters: 'Param #',
+  mult_adds: 'Mult-Adds',
+} as const;
+const kColumnWidth = 25;
+const kNameWidth = 40;
+
+const sizeOf = (dims: readonly number[]) => dims.reduce((size, dim) => size * dim, 1);
+const shape = (dims: readonly number[]) => (dims.length > 0 ? `[${dims.join(', ')}]` : '--');
+const count = (value: number) => (value > 0 ? value.toLocaleString('en-US') : '--');
+
+/** 1234 -> "1,234"; in units where torchinfo has them. */
+function amount(value: number): string {
+  const [unit, size] = value >= 1e12 ? ['T', 1e12] : value >= 1e9 ? ['G', 1e9] : ['M', 1e6];
+  const scaled = value / (size as number);
+  const digits = Number.isInteger(scaled) ? 0 : 2;
+  return ` (${unit}): ${scaled.toLocaleString('en-US', { minimumFractionDigits: digits, maximumFractionDigits: digits })}`;
+}
+
+function nameOf(row: TraceRow, index: number): string {
+  if (row.depth === 0) return row.type;
+  const start = row.depth === 1 ? '├─' : `${'│    '.repeat(row.depth - 1)}└─`;
+  return `${start}${row.type}: ${row.depth}-${index}`;
+}
+
+function cell(row: TraceRow, column: SummaryColumn): string {
+  switch (column) {
+    case 'parameters':
+      return count(row.is_leaf ? row.parameters : row.own_parameters);
+    case 'mult_adds':
+      return row.is_leaf ? count(row.mult_adds) : '--';
+    default:
+      return shape(row[column]);
+  }
+}
+
+function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColumn[]): string {
+  const seen: number[] = [];
+  const names = summary.rows.map((row) => nameOf(row, (seen[row.depth] = (seen[row.depth] ?? 0) + 1)));
+  const longest = Math.max(...summary.rows.map((row) => row.depth * 5 + 1 + `${row.type}: ${row.depth}-${seen[row.depth]}`.length));
+  const nameWidth = longest >= kNameWidth ? Math.ceil(longest / 5) * 5 : kNameWidth;
+  const line = (name: string, cells: readonly string[]) =>
+    [name.padEnd(nameWidth), ...cells.map((each) => each.padEnd(kColumnWidth))].join(' ').trimEnd();
+  const rule = '='.repeat(columns.length * kColumnWidth + nameWidth);
+  const mb = (value: number) => value.toFixed(2);
+  const { rows, total_params } = summary;
+  return [
+    rule,
+    line(
+      'Layer (type:depth-idx)',
+      columns.map((column) => kTitles[column]),
+    ),
+    rule,
+    ...rows.map((row, i) =>
+      line(
+        names[i] as string,
+        columns.map((column) => cell(row, column)),
+      ),
+    ),
+    rule,
+    `Total params: ${total_params.toLocaleString('en-US')}`,
+    `Trainable params: ${total_params.toLocaleString('en-US')}`,
+    'Non-trainable params: 0',
+    `Total mult-adds${amount(summary.total_mult_adds)}`,
+    rule,
+    `Input size (MB): ${mb(summary.input_mb)}`,
+    `Forward/backward pass size (MB): ${mb(summary.output_mb)}`,
+    `Params size (MB): ${mb(summary.params_mb)}`,
+    `Estimated Total Size (MB): ${mb(summary.total_mb)}`,
+    rule,
+  ].join('\n');
+}
+
+/** A number for one input's shape, or shapes of several inputs (of a decoder: target and memory). */
+export type InputShape = readonly number[] | readonly (readonly number[])[];
+
+/**
+ * Runs the model on zeros of that shape and tells of each layer its type, shapes, parameters and mult-adds, then the totals.
+ * `String(summary(model, [1, 8, 64]))` is the table.
+ */
+export function summary(model: Module, input_shape: InputShape): Summary {
+  if (!(model instanceof Module)) throw new InputError(`nn.summary: expected a module, found ${describe(model)}`);
+  const shapes = (Array.isArray(input_shape[0]) ? input_shape : [input_shape]) as number[][];
+  const inputs = shapes.map((dims) => new Tensor('float32', new Float32Array(sizeOf(dims)), dims));
+  const { rows } = trace(model, ...inputs);
+  const leaves = rows.filter((row) => row.is_leaf);
+  const bytes = {
+    input: 4 * shapes.reduce((sum, dims) => sum + sizeOf(dims), 0),
+    output: 8 * leaves.reduce((sum, row) => sum + (row.parameters > 0 ? sizeOf(row.output) : 0), 0),
+    params: 4 * leaves.reduce((sum, row) => sum + row.parameters, 0),
+  };
+  const facts = {
+    rows,
+    total_params: rows[0]?.parameters ?? 0,
+    total_mult_adds: leaves.reduce((sum, row) => sum + row.mult_adds, 0),
+    input_mb: bytes.input / 1e6,
+    output_mb: bytes.output / 1e6,
+    params_mb: bytes.params / 1e6,
+    total_mb: (bytes.input + bytes.output + bytes.params) / 1e6,
+  };
+  return {
+    ...facts,
+    toString: ({ columns = Object.keys(kTitles) as SummaryColumn[] } = {}) => table(facts, columns),
+  };
+}
+
+/**
+ * Runs the model and keeps what every module inside gives: `rows` in the order of calls, each with `tensor`, and with
+ * `{ need_weights: true }` as last argument of a module of nn, attention `weights`.
+ */
+export function trace(model: Module, ...inputs: any[]): { output: unknown; rows: TraceRow[] } {
+  const first = inputs[0];
+  if (!(first instanceof Tensor)) throw new InputError(`nn.trace: expected a Tensor as input, found ${describe(first)}`);
+  const { result, rows } = collect(true, () => traced(model, first, () => model.forward(...inputs)));
+  return { output: result, rows };
+}

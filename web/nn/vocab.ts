@@ -1,0 +1,117 @@
+// Small vocabularies of words or characters. For sub-words: AutoTokenizer.train.
+import { describe, InputError } from '../core/errors.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import { checkTexts } from '../core/texts.js';
+
+export interface DictionaryOptions {
+  /** word (the default): runs of letters, marks, digits, ' and - inside; character: each code point. */
+  level?: 'word' | 'character';
+  /** Come first, in this order; `<unk>` stands for what is not known. Default none; usual: `['<unk>', '<pad>', '<s>', '</s>']`. */
+  specials?: readonly string[];
+  /** Sorted by code points (the default), or in the order of first use. */
+  sorted?: boolean;
+  min_frequency?: number;
+  lowercase?: boolean;
+}
+
+const kRules: Rules = {
+  level: ['word', 'character'],
+  specials: 'any',
+  sorted: 'boolean',
+  min_frequency: 'count',
+  lowercase: 'boolean',
+};
+
+const kWord = /[\p{L}\p{M}\p{N}_]+(?:['’-][\p{L}\p{M}\p{N}_]+)*/gu;
+
+const byCodePoints = (a: string, b: string) => {
+  const [left, right] = [[...a], [...b]];
+  for (let i = 0; i < Math.min(left.length, right.length); ++i) {
+    const difference = (left[i] as string).codePointAt(0)! - (right[i] as string).codePointAt(0)!;
+    if (difference !== 0) return difference;
+  }
+  return left.length - right.length;
+};
+
+/** Tokens and their ids. */
+export class Dictionary {
+  readonly tokens: readonly string[];
+  private readonly ids: Map<string, number>;
+  private readonly level: 'word' | 'character';
+  private readonly lowercase: boolean;
+  private readonly specials: ReadonlySet<string>;
+
+  /** tokens: in the order of their ids, specials among them. */
+  constructor(tokens: readonly string[], options: DictionaryOptions = {}) {
+    checkOptions('nn.Dictionary', options, kRules);
+    this.tokens = [...tokens];
+    this.ids = new Map(tokens.map((token, id) => [token, id]));
+    if (this.ids.size !== tokens.length) throw new InputError('nn.Dictionary: expected tokens that differ, found one twice');
+    this.level = options.level ?? 'word';
+    this.lowercase = options.lowercase ?? false;
+    this.specials = new Set(options.specials ?? []);
+  }
+
+  /** The different words or characters of a text, or of several. */
+  static from_corpus(texts: string | readonly string[], options: DictionaryOptions = {}): Dictionary {
+    checkOptions('nn.Dictionary.from_corpus', options, kRules);
+    checkTexts('nn.Dictionary.from_corpus', texts);
+    const { specials = [], sorted = true, min_frequency = 1 } = options;
+    if (!Array.isArray(specials) || !specials.every((each) => typeof each === 'string')) {
+      throw new InputError(`nn.Dictionary.from_corpus: option 'specials': expected strings, found ${describe(specials)}`);
+    }
+    const counts = new Map<string, number>();
+    const splitter = new Dictionary([], options);
+    for (const text of typeof texts === 'string' ? [texts] : texts) {
+      for (const token of splitter.split(text)) counts.set(token, (counts.get(token) ?? 0) + 1);
+    }
+    const found = [...counts.keys()].filter((token) => !specials.includes(token) && (counts.get(token) as number) >= min_frequency);
+    return new Dictionary([...specials, ...(sorted ? found.sort(byCodePoints) : found)], options);
+  }
+
+  get size(): number {
+    return this.tokens.length;
+  }
+
+  has(token: string): boolean {
+    return this.ids.has(token);
+  }
+
+  /** The words or characters of a text. */
+  split(text: string): string[] {
+    if (typeof text !== 'string') throw new InputError(`nn.Dictionary: expected a string, found ${describe(text)}`);
+    const read = this.lowercase ? text.toLowerCase() : text;
+    return this.level === 'character' ? [...read] : (read.match(kWord) ?? []);
+  }
+
+  /** Ids of a text; a token that is not known is `<unk>`, or an error where there is none. `bos`, `eos`: put `<s>`, `</s>` around. */
+  encode(text: string, { bos = false, eos = false }: { bos?: boolean; eos?: boolean } = {}): number[] {
+    const tokens = [...(bos ? ['<s>'] : []), ...this.split(text), ...(eos ? ['</s>'] : [])];
+    return tokens.map((token) => {
+      const id = this.ids.get(token) ?? this.ids.get('<unk>');
+      if (id === undefined) throw new InputError(`nn.Dictionary: '${token}' is not in the dictionary, and there is no <unk>`);
+      return id;
+    });
+  }
+
+  /** Several texts, padded at the end with `<pad>`: rows of one length. */
+  encode_batch(texts: readonly string[], options: { bos?: boolean; eos?: boolean } = {}): number[][] {
+    const rows = texts.map((text) => this.encode(text, options));
+    const length = Math.max(0, ...rows.map((row) => row.length));
+    const pad = this.ids.get('<pad>');
+    if (pad === undefined && rows.some((row) => row.length < length)) {
+      throw new InputError('nn.Dictionary: texts of different lengths want a <pad> among the specials');
+    }
+    return rows.map((row) => [...row, ...new Array<number>(length - row.length).fill(pad as number)]);
+  }
+
+  decode(ids: readonly number[], { skip_special_tokens = true }: { skip_special_tokens?: boolean } = {}): string {
+    const tokens = ids.map((id) => {
+      const token = this.tokens[id];
+      if (token === undefined) throw new InputError(`nn.Dictionary: there is no id ${id} among ${this.size}`);
+      return token;
+    });
+    const shown = skip_special_tokens ? tokens.filter((token) => !this.specials.has(token)) : tokens;
+    return shown.join(this.level === 'character' ? '' : ' ');
+  }
+}

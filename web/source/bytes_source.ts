@@ -1,0 +1,70 @@
+// Models in memory: Files of a picker, or names with bytes.
+import { describe, InputError } from '../core/errors.js';
+import type { ModelSource, OpenFile } from './source.js';
+import type { BlobLike, FileBytes } from '../core/types.js';
+
+const kChunkBytes = 1 << 20;
+
+function cleanName(name: string): string {
+  return name.replace(/\\/g, '/').replace(/^(\.?\/)+/, '');
+}
+
+/** Length of the directory that all names begin with: a picker puts the picked directory's name before each. */
+function commonDirectory(names: readonly string[]): number {
+  const first = names[0] ?? '';
+  let end = first.lastIndexOf('/') + 1;
+  while (end > 0 && !names.every((name) => name.startsWith(first.slice(0, end)))) {
+    end = first.lastIndexOf('/', end - 2) + 1;
+  }
+  return end;
+}
+
+async function* blobChunks(blob: BlobLike): AsyncGenerator<Uint8Array> {
+  const reader = blob.stream().getReader();
+  try {
+    for (;;) {
+      const { done, value } = await reader.read();
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    await reader.cancel().catch(() => {});
+  }
+}
+
+async function* byteChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += kChunkBytes) yield bytes.subarray(at, at + kChunkBytes);
+}
+
+function openBytes(name: string, bytes: FileBytes): OpenFile {
+  if (ArrayBuffer.isView(bytes)) {
+    const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    return { size: view.length, chunks: () => byteChunks(view) };
+  }
+  const tag = Object.prototype.toString.call(bytes);
+  if (tag === '[object ArrayBuffer]' || tag === '[object SharedArrayBuffer]') {
+    const view = new Uint8Array(bytes as ArrayBuffer);
+    return { size: view.length, chunks: () => byteChunks(view) };
+  }
+  const blob = bytes as BlobLike;
+  if (typeof blob?.stream === 'function' && typeof blob.size === 'number') {
+    return { size: blob.size, chunks: () => blobChunks(blob) };
+  }
+  throw new InputError(`model['${name}']: expected a Uint8Array, an ArrayBuffer, a Blob or a File, found ${describe(bytes)}`);
+}
+
+export function bytesSource(entries: readonly (readonly [string, FileBytes])[]): ModelSource {
+  if (entries.length === 0) throw new InputError('model: expected files, found an empty list');
+  const names = entries.map(([name]) => cleanName(name));
+  const strip = commonDirectory(names);
+  const files = new Map(entries.map(([name, bytes], i) => [(names[i] as string).slice(strip), openBytes(name, bytes)]));
+  const known = [...files.keys()];
+  const shown = known.length <= 20 ? known.join(', ') : `${known.slice(0, 20).join(', ')} and ${known.length - 20} more`;
+  return {
+    name: `${entries.length} files`,
+    phase: 'read',
+    open: async (file) => files.get(file),
+    size: async (file) => files.get(file)?.size,
+    place: () => `the files given (${shown})`,
+  };
+}

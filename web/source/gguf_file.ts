@@ -1,0 +1,114 @@
+// Models in one GGUF file: its header is read first, whole, then everything as a stream. The bundled model is one.
+import { bundledModel } from './bundled_model.js';
+import { InputError, ModelFormatError } from '../core/errors.js';
+import { missingFile, type ModelFiles, type NamedBytes, type Progress } from './model_files.js';
+import { openModel } from './model_source.js';
+import type { ModelSource, OpenFile } from './source.js';
+import type { ModelSpecifier, SourceOptions } from './types.js';
+
+export interface GgufPlace {
+  source: ModelSource;
+  file: string;
+}
+
+/** Where a model argument names one GGUF file: its folder, and its name there. No argument: the bundled model. */
+export function openGguf(model: ModelSpecifier | null | undefined, options: SourceOptions): GgufPlace | undefined {
+  if (model === undefined || model === null) {
+    if (typeof options.revision === 'string') throw new InputError("option 'revision': the bundled model has no revisions");
+    const { href } = bundledModel();
+    const [, folder, file] = /^(.*\/)([^/]+)$/.exec(href) as unknown as [string, string, string];
+    return { source: openModel(folder, { ...options, local_files_only: false }), file };
+  }
+  const text = Object.prototype.toString.call(model) === '[object URL]' ? (model as { href: string }).href : model;
+  if (typeof text === 'string' && /\.gguf$/i.test(text)) {
+    const [, folder, file] = /^(.*[/\\])?([^/\\]+)$/.exec(text) ?? [];
+    if (folder === undefined)
+      throw new InputError(`model: expected a path ('./${text}') or a URL of a .gguf file, found '${text}'`);
+    return { source: openModel(folder, options), file: file as string };
+  }
+  if (typeof model !== 'object') return undefined;
+  const names =
+    model instanceof Map
+      ? [...model.keys()]
+      : 'length' in model
+        ? Array.from(model as ArrayLike<{ name?: string }>, (file) => file.name)
+        : Object.keys(model);
+  const [name] = names;
+  if (names.length !== 1 || typeof name !== 'string' || !/\.gguf$/i.test(name)) return undefined;
+  return { source: openModel(model, options), file: name.replace(/^.*[/\\]/, '') };
+}
+
+const kFirstBytes = 1 << 18;
+
+interface Beginning {
+  open: OpenFile;
+  /** What was read: the file's beginning. */
+  bytes: Uint8Array;
+  rest: AsyncIterator<Uint8Array>;
+}
+
+/** As much of a GGUF's beginning as accept() asks for: it says whether that was enough. */
+async function readBeginning(
+  { source, file }: GgufPlace,
+  progress: Progress,
+  signal: AbortSignal,
+  accept: (bytes: Uint8Array, isWhole: boolean) => boolean | Promise<boolean>,
+): Promise<Beginning> {
+  const open = await source.open(file, signal);
+  if (!open) throw missingFile(source, file);
+  progress.initiate(file);
+  const rest = open.chunks()[Symbol.asyncIterator]();
+  // The signal's task ends by it, however it ends: then what nobody read to its end is closed.
+  signal.addEventListener('abort', () => void rest.return?.().catch(() => {}), { once: true });
+  let bytes = new Uint8Array(kFirstBytes);
+  let size = 0;
+  let next = kFirstBytes;
+  for (;;) {
+    const { done, value: chunk } = await rest.next();
+    if (done) break;
+    while (size + chunk.length > bytes.length) {
+      const larger = new Uint8Array(2 * bytes.length);
+      larger.set(bytes.subarray(0, size));
+      bytes = larger;
+    }
+    bytes.set(chunk, size);
+    size += chunk.length;
+    if (size >= next && (await accept(bytes.subarray(0, size), false))) return { open, bytes: bytes.subarray(0, size), rest };
+    if (size >= next) next = 2 * size;
+  }
+  await accept(bytes.subarray(0, size), true);
+  return { open, bytes: bytes.subarray(0, size), rest };
+}
+
+export async function readGgufMetadata(
+  place: GgufPlace,
+  progress: Progress,
+  signal: AbortSignal,
+  accept: (bytes: Uint8Array, isWhole: boolean) => boolean,
+): Promise<void> {
+  const { rest } = await readBeginning(place, progress, signal, accept);
+  await rest.return?.();
+  progress.done(place.file);
+}
+
+/**
+ * The header and the small files that it stands for; and the whole file opened as the weights. readHeader: those files;
+ * undefined when the header is cut off.
+ */
+export async function openGgufModel(
+  place: GgufPlace,
+  progress: Progress,
+  signal: AbortSignal,
+  readHeader: (beginning: Uint8Array) => Promise<NamedBytes[] | undefined>,
+): Promise<ModelFiles> {
+  let documents: NamedBytes[] | undefined;
+  const accept = async (beginning: Uint8Array) => (documents = await readHeader(beginning)) !== undefined;
+  const { open, bytes, rest } = await readBeginning(place, progress, signal, accept);
+  const file = place.file.replace(/gguf$/i, 'gguf');
+  if (!documents) throw new ModelFormatError(`${file}: expected a whole GGUF header, found a file that ends in it`);
+  async function* chunks(): AsyncGenerator<Uint8Array> {
+    yield bytes;
+    yield* { [Symbol.asyncIterator]: () => rest };
+  }
+  return { files: [[file, bytes], ...documents], single: { size: open.size, chunks } };
+}

@@ -1,0 +1,243 @@
+// Reading a model's files in order: the small ones whole and at once, the weights as a stream; with one progress over all.
+import { ModelFormatError } from '../core/errors.js';
+import { htmlError, looksLikeHtml } from './fetch_source.js';
+import type { ModelSource, OpenFile } from './source.js';
+import { Breather } from '../core/signal.js';
+import type { ProgressInfo } from './types.js';
+
+export type NamedBytes = [name: string, bytes: Uint8Array];
+
+export const kWeights = 'model.safetensors';
+export const kWeightsIndex = 'model.safetensors.index.json';
+
+const kOptional = ['tokenizer_config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json'];
+
+/** Events are told only when the total is known, and then at most 200 times. */
+export class Progress {
+  private total: number | undefined = 0;
+  private loaded = 0;
+  private told = -1;
+
+  constructor(
+    private readonly source: ModelSource,
+    private readonly callback: ((info: ProgressInfo) => void) | undefined,
+  ) {}
+
+  initiate(file: string): void {
+    this.callback?.({ status: 'initiate', name: this.source.name, file });
+  }
+
+  done(file: string): void {
+    this.callback?.({ status: 'done', name: this.source.name, file });
+  }
+
+  ready(): void {
+    this.callback?.({ status: 'ready', name: this.source.name });
+  }
+
+  /** Bytes of a small file: they count on both sides, and are told with the first event. */
+  addWhole(bytes: number): void {
+    this.loaded += bytes;
+  }
+
+  /** The bytes still to come, when they are known. */
+  expect(bytes: number | undefined): void {
+    this.total = bytes === undefined ? undefined : this.loaded + bytes;
+  }
+
+  advance(file: string, bytes: number): void {
+    this.loaded += bytes;
+    const { total, loaded } = this;
+    if (total === undefined || total === 0 || (loaded < total && loaded - this.told < total / 200)) return;
+    this.told = loaded;
+    const { name, phase } = this.source;
+    this.callback?.({ status: 'progress', name, file, phase, loaded, total, progress: (100 * loaded) / total });
+  }
+}
+
+/** All bytes of a file, in the pieces they came in. */
+async function readPieces(open: OpenFile, signal: AbortSignal): Promise<{ pieces: Uint8Array[]; size: number }> {
+  const breather = new Breather();
+  const pieces: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of open.chunks()) {
+    pieces.push(chunk.slice());
+    size += chunk.length;
+    await breather.breathe(signal);
+  }
+  return { pieces, size };
+}
+
+/** A small file whole; undefined when there is none. */
+export async function readWhole(
+  source: ModelSource,
+  file: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Uint8Array | undefined> {
+  const open = await source.open(file, signal);
+  if (!open) return undefined;
+  progress.initiate(file);
+  const { pieces, size } = await readPieces(open, signal);
+  const bytes = new Uint8Array(size);
+  let at = 0;
+  for (const piece of pieces) {
+    bytes.set(piece, at);
+    at += piece.length;
+  }
+  if (looksLikeHtml(bytes)) throw htmlError(file, source.place(file));
+  progress.addWhole(size);
+  progress.done(file);
+  return bytes;
+}
+
+export function missingFile(source: ModelSource, ...files: [string, ...string[]]): ModelFormatError {
+  const places = files.map((file) => source.place(file));
+  const [first, ...others] = files;
+  const or = others.length > 0 ? ` (or ${others.join(' or ')})` : '';
+  return new ModelFormatError(
+    `${first}: expected this file${or} in the model '${source.name}', found none; looked for it in ${[...new Set(places)].join(' and ')}`,
+  );
+}
+
+export async function readRequired(
+  source: ModelSource,
+  file: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<NamedBytes> {
+  const bytes = await readWhole(source, file, progress, signal);
+  if (!bytes) throw missingFile(source, file);
+  return [file, bytes];
+}
+
+export async function readOptional(
+  source: ModelSource,
+  file: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<NamedBytes[]> {
+  const bytes = await readWhole(source, file, progress, signal);
+  return bytes ? [[file, bytes]] : [];
+}
+
+/** The config.json of each Pooling and Dense module that modules.json names. What is wrong with modules.json itself, the engine says. */
+function moduleConfigs(modulesJson: Uint8Array): string[] {
+  let modules: unknown;
+  try {
+    modules = JSON.parse(new TextDecoder().decode(modulesJson));
+  } catch {
+    return [];
+  }
+  if (!Array.isArray(modules)) return [];
+  const paths = modules
+    .filter((module) => /(^|\.)(Pooling|Dense)$/.test(String(module?.type)))
+    .map((module) => String(module.path ?? '').replace(/\/+$/, ''));
+  const outside = paths.find((path) => path.split(/[/\\]/).includes('..') || /^[/\\]|:/.test(path));
+  if (outside !== undefined) throw new ModelFormatError(`modules.json: expected a path inside the model, found '${outside}'`);
+  return paths.filter((path) => path !== '').map((path) => `${path}/config.json`);
+}
+
+async function readModules(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const modules = await readOptional(source, 'modules.json', progress, signal);
+  const configs = modules[0] ? moduleConfigs(modules[0][1]) : [];
+  return [...modules, ...(await Promise.all(configs.map((file) => readRequired(source, file, progress, signal))))];
+}
+
+/** Each alternative is complete by itself; of several, the first. */
+const kVocabularies = [
+  ['vocab.json', 'merges.txt'],
+  ['vocab.json', 'source.spm'],
+  ['vocab.txt'],
+  ['spiece.model'],
+  ['tokenizer.model'],
+  ['sentencepiece.bpe.model'],
+];
+
+/** tokenizer.json when it is there, else the vocabularies of before it. */
+export async function readTokenizerFiles(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const json = await readOptional(source, 'tokenizer.json', progress, signal);
+  if (json.length > 0) return json;
+  const read = new Map<string, Promise<NamedBytes[]>>(); // a file may be of two alternatives
+  for (const names of kVocabularies) {
+    for (const name of names) if (!read.has(name)) read.set(name, readOptional(source, name, progress, signal));
+    const files = (await Promise.all(names.map((name) => read.get(name) as Promise<NamedBytes[]>))).flat();
+    if (files.length === names.length) return files;
+  }
+  throw missingFile(source, 'tokenizer.json', ...kVocabularies.map((names) => names.join(' with ')));
+}
+
+/** model.safetensors when it is there; else the index of its shards. */
+async function openWeights(source: ModelSource, progress: Progress, signal: AbortSignal) {
+  const single = await source.open(kWeights, signal);
+  if (single) return { single, index: [] };
+  const index = await readOptional(source, kWeightsIndex, progress, signal);
+  if (index.length === 0) throw missingFile(source, kWeights, kWeightsIndex);
+  return { single: undefined, index };
+}
+
+export interface ModelFiles {
+  /** The small files that there are. */
+  files: NamedBytes[];
+  /** The first weight file, opened and not read: model.safetensors, or the .gguf. undefined for a model in shards. */
+  single: OpenFile | undefined;
+}
+
+/** Small files that only decoders have a use for. */
+export const kChatTemplate = 'chat_template.jinja';
+export const kGenerationFiles = ['generation_config.json', kChatTemplate];
+
+/** more: names of small files to bring where they are. */
+export async function openModelFiles(
+  source: ModelSource,
+  progress: Progress,
+  signal: AbortSignal,
+  more: readonly string[] = [],
+): Promise<ModelFiles> {
+  const [weights, config, tokenizer, modules, ...optional] = await Promise.all([
+    openWeights(source, progress, signal),
+    readRequired(source, 'config.json', progress, signal),
+    readTokenizerFiles(source, progress, signal),
+    readModules(source, progress, signal),
+    ...[...kOptional, ...more].map((file) => readOptional(source, file, progress, signal)),
+  ]);
+  return { files: [config, ...tokenizer, ...modules, ...optional.flat(), ...weights.index], single: weights.single };
+}
+
+/** Takes the bytes of the weight files, in order. */
+export interface WeightSink {
+  begin(file: string, bytes: number): void;
+  push(chunk: Uint8Array): void;
+}
+
+/** Streams each weight file into the sink. A file whose size is not known before its end is held back until then. */
+export async function streamWeights(
+  source: ModelSource,
+  names: readonly string[],
+  single: OpenFile | undefined,
+  sink: WeightSink,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  const sizes = await Promise.all(names.map((name, i) => (i === 0 && single ? single.size : source.size(name, signal))));
+  const total = sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
+  progress.expect(total);
+  const breather = new Breather();
+  for (const [i, name] of names.entries()) {
+    const open = i === 0 && single ? single : await source.open(name, signal);
+    if (!open) throw missingFile(source, name);
+    progress.initiate(name);
+    const held = open.size === undefined ? await readPieces(open, signal) : undefined;
+    if (held && i === names.length - 1) progress.expect(held.size);
+    sink.begin(name, held?.size ?? (open.size as number));
+    let first = true;
+    for await (const chunk of held?.pieces ?? open.chunks()) {
+      if (first && looksLikeHtml(chunk)) throw htmlError(name, source.place(name));
+      first = false;
+      sink.push(chunk);
+      progress.advance(name, chunk.length);
+      await breather.breathe(signal);
+    }
+    progress.done(name);
+  }
+}

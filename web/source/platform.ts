@@ -1,0 +1,63 @@
+// What a page and Node do differently. The page's way is here; node.ts puts platform_node.ts in its place.
+import type { ModelSource, PieceStore } from './source.js';
+import { urlSource } from './fetch_source.js';
+import { UnsupportedError } from '../core/errors.js';
+
+export interface Platform {
+  /** The model in a place of the machine's own: a path in Node, a URL relative to the page in a page. local: no network. */
+  openPlace(place: string, local: boolean): ModelSource;
+  /** Bytes of a file: URL; undefined where such URLs are fetched like others. */
+  readFileUrl?(url: URL): Promise<Uint8Array>;
+  /** Where downloads are kept; undefined where nothing can be kept. name: see `Env.cacheDir`. */
+  store(name: string | undefined): PieceStore | undefined;
+  /** The package @huggingface/jinja, where a program can import what it did not name itself. */
+  jinja?(): Promise<unknown>;
+  /** What a relative URL is relative to; undefined where there is nothing such. */
+  base(): string | undefined;
+}
+
+/** The browser's Cache API. A part of a file is the answer to its URL with the part as query. */
+function browserStore(name: string): PieceStore {
+  const urlOf = (key: string, part: string) => `${key}?wattn=${part}`;
+  const keyOf = ({ url }: Request) => url.replace(/\?wattn=.*/, '');
+  const requests = async () => (await caches.open(name)).keys();
+  const locks = globalThis.navigator?.locks;
+  return {
+    async get(key, part) {
+      const found = await (await caches.open(name)).match(urlOf(key, part));
+      return found && new Uint8Array(await found.arrayBuffer());
+    },
+    put: async (key, part, bytes) =>
+      (await caches.open(name)).put(urlOf(key, part), new Response(bytes as Uint8Array<ArrayBuffer>)),
+    async delete(key) {
+      const store = await caches.open(name);
+      for (const request of await store.keys()) if (keyOf(request) === key) await store.delete(request);
+    },
+    keys: async () => [...new Set((await requests()).map(keyOf))],
+    tryLock: (key) =>
+      new Promise((resolve, reject) => {
+        if (!locks) return resolve(() => {});
+        const hold = (lock: unknown) => (lock ? new Promise<void>((release) => resolve(release)) : resolve(undefined));
+        return locks.request(`${name} ${key}`, { ifAvailable: true }, hold).catch(reject);
+      }),
+  };
+}
+
+const web: Platform = {
+  openPlace(place, local) {
+    const base = web.base();
+    if (base === undefined)
+      throw new UnsupportedError(`'${place}' is a place relative to a page, and there is no page: pass a URL`);
+    return urlSource(new URL(place, base), place, local);
+  },
+  store: (name = 'wattn') => (typeof globalThis.caches === 'object' ? browserStore(name) : undefined),
+  base: () => globalThis.document?.baseURI ?? globalThis.location?.href,
+};
+
+let current: Platform = web;
+
+export const platform = (): Platform => current;
+
+export function usePlatform(platform: Platform): void {
+  current = platform;
+}

@@ -1,0 +1,190 @@
+// Node's way: models in directories, and wattn's own files read from disk.
+import { existsSync, rmSync } from 'node:fs';
+import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { homedir } from 'node:os';
+import { join, resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { InputError, NetworkError } from '../core/errors.js';
+import type { ModelSource, PieceStore } from './source.js';
+import type { Platform } from './platform.js';
+
+const kChunkBytes = 1 << 20;
+
+const codeOf = (error: unknown) => String((error as { code?: unknown })?.code ?? error);
+
+function pathOf(place: string): string {
+  if (!/^file:/i.test(place)) return resolve(place);
+  try {
+    return fileURLToPath(place);
+  } catch (cause) {
+    throw new InputError(`model: '${place}' is no file URL of a path`, { cause });
+  }
+}
+
+function cannotRead(file: string, path: string, cause: unknown): InputError {
+  return new InputError(`${file}: cannot read ${path}: ${codeOf(cause)}`, { cause });
+}
+
+/** The next chunk is read while the caller has this one; two buffers serve for all, as fresh memory costs more than reading into it. */
+async function* fileChunks(file: string, path: string, size: number): AsyncGenerator<Uint8Array> {
+  let handle: FileHandle | undefined;
+  let next: Promise<Uint8Array | undefined> | undefined;
+  let buffer = new Uint8Array(Math.min(kChunkBytes, size));
+  let other = new Uint8Array(buffer.length);
+  async function read(from: FileHandle, at: number): Promise<Uint8Array | undefined> {
+    const into = buffer;
+    [buffer, other] = [other, buffer];
+    if (at >= size) return undefined;
+    const { bytesRead } = await from.read(into, 0, Math.min(kChunkBytes, size - at));
+    return bytesRead > 0 ? into.subarray(0, bytesRead) : undefined;
+  }
+  try {
+    handle = await open(path);
+    let at = 0;
+    next = read(handle, 0);
+    for (let chunk = await next; chunk; chunk = await next) {
+      at += chunk.length;
+      next = read(handle, at);
+      next.catch(() => {}); // if nobody comes for it
+      yield chunk;
+    }
+  } catch (cause) {
+    throw codeOf(cause).startsWith('E') ? cannotRead(file, path, cause) : cause;
+  } finally {
+    await next?.catch(() => {});
+    await handle?.close();
+  }
+}
+
+function directorySource(directory: string, name: string): ModelSource {
+  const place = (file: string) => join(directory, ...file.split('/'));
+
+  async function size(file: string): Promise<number | undefined> {
+    try {
+      const found = await stat(place(file));
+      if (found.isFile()) return found.size;
+      throw new InputError(`${file}: expected a file, found a directory at ${place(file)}`);
+    } catch (cause) {
+      if (codeOf(cause) !== 'ENOENT' && codeOf(cause) !== 'ENOTDIR') {
+        throw cause instanceof InputError ? cause : cannotRead(file, place(file), cause);
+      }
+    }
+    const isDirectory = await stat(directory).then(
+      (found) => found.isDirectory(),
+      () => undefined,
+    );
+    if (isDirectory) return undefined;
+    throw new InputError(
+      `model '${name}': expected a directory at ${directory}, found ${isDirectory === undefined ? 'nothing' : 'a file'}`,
+    );
+  }
+
+  return {
+    name,
+    phase: 'read',
+    async open(file) {
+      const bytes = await size(file);
+      return bytes === undefined ? undefined : { size: bytes, chunks: () => fileChunks(file, place(file), bytes) };
+    },
+    size,
+    place,
+  };
+}
+
+function defaultCacheFolder(): string {
+  const { LOCALAPPDATA, XDG_CACHE_HOME } = process.env;
+  if (process.platform === 'win32' && LOCALAPPDATA) return join(LOCALAPPDATA, 'wattn');
+  if (process.platform === 'darwin') return join(homedir(), 'Library', 'Caches', 'wattn');
+  return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattn');
+}
+
+// Of a lock file: its holder touches it so often, and one untouched for so long is nobody's (its machine is gone; of this machine the
+// process that wrote its number into it tells sooner).
+const kTouchMs = 2000;
+const kStaleMs = 10_000;
+
+async function isStale(path: string): Promise<boolean> {
+  try {
+    const [{ mtimeMs }, holder] = await Promise.all([stat(path), readFile(path, 'utf8')]);
+    if (Date.now() - mtimeMs > kStaleMs) return true;
+    if (/^\d+$/.test(holder)) process.kill(Number(holder), 0); // only asks
+    return false;
+  } catch (error) {
+    return codeOf(error) === 'ENOENT' || codeOf(error) === 'ESRCH';
+  }
+}
+
+/** A lock as a file that only one can make. Undefined: another has it. */
+async function tryLockFile(path: string): Promise<(() => void) | undefined> {
+  try {
+    await writeFile(path, String(process.pid), { flag: 'wx' });
+  } catch (error) {
+    if (codeOf(error) !== 'EEXIST') throw error;
+    if (await isStale(path)) await rm(path, { force: true }); // taken at the next try
+    return undefined;
+  }
+  const touching = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => {}), kTouchMs);
+  touching.unref();
+  let held = true;
+  return () => {
+    clearInterval(touching);
+    if (held) rmSync(path, { force: true });
+    held = false;
+  };
+}
+
+/** A folder for each file, named by the hash of its URL, with its parts; `url` says which. */
+function folderStore(root: string): PieceStore {
+  const { createHash, randomUUID } = createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto'); // takes 5 ms
+  const folderOf = (key: string) => join(root, createHash('sha256').update(key).digest('hex').slice(0, 32));
+  const readPart = (folder: string, part: string) =>
+    readFile(join(folder, part)).catch((cause) => {
+      if (codeOf(cause) === 'ENOENT') return undefined;
+      throw cause;
+    });
+  async function put(folder: string, part: string, bytes: Uint8Array): Promise<void> {
+    const made = join(folder, `${part}.${process.pid}.${randomUUID()}`);
+    await writeFile(made, bytes);
+    await rename(made, join(folder, part)); // whole or not at all, whoever else writes
+  }
+  return {
+    async get(key, part) {
+      const bytes = await readPart(folderOf(key), part);
+      return bytes && new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.length);
+    },
+    async put(key, part, bytes) {
+      const folder = folderOf(key);
+      if (!existsSync(join(folder, 'url'))) {
+        await mkdir(folder, { recursive: true });
+        await put(folder, 'url', new TextEncoder().encode(key));
+      }
+      await put(folder, part, bytes);
+    },
+    delete: (key) => rm(folderOf(key), { recursive: true, force: true }),
+    async keys() {
+      const folders = await readdir(root).catch(() => []);
+      const urls = await Promise.all(folders.map((name) => readPart(join(root, name), 'url').catch(() => undefined)));
+      return urls.flatMap((url) => (url ? [url.toString()] : []));
+    },
+    async tryLock(key) {
+      await mkdir(root, { recursive: true });
+      return tryLockFile(`${folderOf(key)}.lock`);
+    },
+  };
+}
+
+export const nodePlatform: Platform = {
+  openPlace: (place) => directorySource(pathOf(place), place),
+  async readFileUrl(url) {
+    try {
+      return await readFile(url);
+    } catch (cause) {
+      throw new NetworkError(`wasm: cannot read ${fileURLToPath(url)}: ${codeOf(cause)}`, url.href, undefined, { cause });
+    }
+  },
+  // An optional peer: in a form that bundlers do not look into, as they fail where it is not there.
+  jinja: async () => createRequire(import.meta.url)(['@huggingface', 'jinja'].join('/')),
+  store: (folder) => folderStore(folder ?? defaultCacheFolder()),
+  base: () => pathToFileURL(`${process.cwd()}/`).href,
+};

@@ -1,0 +1,242 @@
+// A model as one GGUF file: its repository's small files inside, its tensors under the checkpoint's own names.
+import { InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { openGguf } from '../source/gguf_file.js';
+import { openModelFiles, Progress, streamWeights } from '../source/model_files.js';
+import { kSourceRules, openModel } from '../source/model_source.js';
+import { checkOptions } from '../core/options.js';
+import { TaskScope } from '../core/signal.js';
+import type { ModelSpecifier, SourceOptions } from '../source/types.js';
+
+export interface PackOptions extends SourceOptions {
+  /** How matrices are written: `'q8'` (blocks of 32 int8 with a scale, GGUF's q8_0; the default), `'q4'` (q4_0) or `'f32'`. */
+  dtype?: 'f32' | 'q8' | 'q4' | undefined;
+}
+
+interface Tensor {
+  name: string;
+  dtype: string;
+  shape: number[];
+  bytes: Uint8Array;
+}
+
+const kFloatBytes: Record<string, number> = { F32: 4, F16: 2, BF16: 2, F64: 8 };
+const kAlignment = 32;
+/** ggml's numbers of the types that are written; bytes of a block of 32. */
+const kTypes = { f32: { type: 0, blockBytes: 128 }, q4: { type: 2, blockBytes: 18 }, q8: { type: 8, blockBytes: 34 } };
+
+const kMostHeader = 100_000_000;
+
+function parseSafetensors(file: string, bytes: Uint8Array): Tensor[] {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const length = bytes.length < 8 ? Infinity : Number(view.getBigUint64(0, true));
+  if (length > Math.min(bytes.length - 8, kMostHeader))
+    throw new ModelFormatError(`${file}: expected a safetensors file, found other bytes`);
+  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length))) as Record<string, unknown>;
+  const data = bytes.subarray(8 + length);
+  return Object.entries(header).flatMap(([name, value]) => {
+    if (name === '__metadata__') return [];
+    const { dtype, shape, data_offsets } = value as { dtype: string; shape: number[]; data_offsets: [number, number] };
+    return [{ name, dtype, shape, bytes: data.subarray(...data_offsets) }];
+  });
+}
+
+function halfToFloat(half: number): number {
+  const sign = half & 0x8000 ? -1 : 1;
+  const exponent = (half >> 10) & 31;
+  const mantissa = half & 1023;
+  if (exponent === 0) return sign * mantissa * 2 ** -24;
+  return sign * (1 + mantissa / 1024) * 2 ** (exponent - 15);
+}
+
+const kScratch = new DataView(new ArrayBuffer(4));
+
+/** To the nearest half, ties to even. */
+export function floatToHalf(value: number): number {
+  kScratch.setFloat32(0, value);
+  const sign = (kScratch.getUint32(0) >>> 16) & 0x8000;
+  const size = Math.abs(Math.fround(value));
+  if (size >= 65520) return sign | 0x7c00;
+  const exponent = Math.max(-14, Math.floor(Math.log2(size || 2 ** -24)));
+  const steps = size * 2 ** (10 - exponent); // exact: a power of two
+  let rounded = Math.floor(steps);
+  if (steps - rounded > 0.5 || (steps - rounded === 0.5 && rounded % 2 === 1)) ++rounded;
+  return sign | (rounded + (exponent + 14) * 1024);
+}
+
+function toFloats({ dtype, bytes }: Tensor): Float32Array {
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  const step = kFloatBytes[dtype] as number;
+  return Float32Array.from({ length: bytes.length / step }, (_, i) => {
+    if (dtype === 'F32') return view.getFloat32(4 * i, true);
+    if (dtype === 'F64') return view.getFloat64(8 * i, true);
+    const bits = view.getUint16(2 * i, true);
+    if (dtype === 'F16') return halfToFloat(bits);
+    kScratch.setUint32(0, bits << 16);
+    return kScratch.getFloat32(0);
+  });
+}
+
+/** Blocks of 32: an f16 scale and int8 (ggml's quantize_row_q8_0_ref). */
+function toQ8(values: Float32Array): Uint8Array {
+  const out = new DataView(new ArrayBuffer((values.length / 32) * 34));
+  for (let block = 0; block < values.length / 32; ++block) {
+    const part = values.subarray(32 * block, 32 * block + 32);
+    const scale = Math.fround(part.reduce((most, value) => Math.max(most, Math.abs(value)), 0) / 127);
+    const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
+    out.setUint16(34 * block, floatToHalf(scale), true);
+    part.forEach((value, i) => {
+      const scaled = Math.fround(value * inverse);
+      out.setInt8(34 * block + 2 + i, Math.sign(scaled) * Math.floor(Math.abs(scaled) + 0.5));
+    });
+  }
+  return new Uint8Array(out.buffer);
+}
+
+/** Blocks of 32: an f16 scale and four bits less 8, the low nibbles first (ggml's quantize_row_q4_0_ref). */
+function toQ4(values: Float32Array): Uint8Array {
+  const out = new DataView(new ArrayBuffer((values.length / 32) * 18));
+  for (let block = 0; block < values.length / 32; ++block) {
+    const part = values.subarray(32 * block, 32 * block + 32);
+    const extreme = part.reduce((most, value) => (Math.abs(value) > Math.abs(most) ? value : most), 0);
+    const scale = Math.fround(extreme / -8);
+    const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
+    out.setUint16(18 * block, floatToHalf(scale), true);
+    const nibble = (i: number) => Math.min(15, Math.floor(Math.fround(Math.fround((part[i] as number) * inverse) + 8.5)));
+    for (let i = 0; i < 16; ++i) out.setUint8(18 * block + 2 + i, nibble(i) | (nibble(i + 16) << 4));
+  }
+  return new Uint8Array(out.buffer);
+}
+
+class Bytes {
+  readonly parts: Uint8Array[] = [];
+  size = 0;
+
+  add(bytes: Uint8Array): void {
+    this.parts.push(bytes);
+    this.size += bytes.length;
+  }
+  number(value: number, bytes: 4 | 8): void {
+    const view = new DataView(new ArrayBuffer(bytes));
+    if (bytes === 4) view.setUint32(0, value, true);
+    else view.setBigUint64(0, BigInt(value), true);
+    this.add(new Uint8Array(view.buffer));
+  }
+  text(text: string | Uint8Array): void {
+    const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text;
+    this.number(bytes.length, 8);
+    this.add(bytes);
+  }
+  align(): void {
+    this.add(new Uint8Array((kAlignment - (this.size % kAlignment)) % kAlignment));
+  }
+  joined(): Uint8Array {
+    const out = new Uint8Array(this.size);
+    let at = 0;
+    for (const part of this.parts) {
+      out.set(part, at);
+      at += part.length;
+    }
+    return out;
+  }
+}
+
+const kString = 8;
+const kArray = 9;
+
+function writeHeader(files: readonly [string, Uint8Array][], dtype: string, tensors: number): Bytes {
+  const out = new Bytes();
+  out.add(new TextEncoder().encode('GGUF'));
+  out.number(3, 4);
+  out.number(tensors, 8);
+  out.number(4, 8);
+  for (const [key, value] of [
+    ['general.architecture', 'wattn'],
+    ['wattn.dtype', dtype],
+  ] as const) {
+    out.text(key);
+    out.number(kString, 4);
+    out.text(value);
+  }
+  for (const [key, side] of [
+    ['wattn.files', 0],
+    ['wattn.contents', 1],
+  ] as const) {
+    out.text(key);
+    out.number(kArray, 4);
+    out.number(kString, 4);
+    out.number(files.length, 8);
+    for (const file of files) out.text(file[side]);
+  }
+  return out;
+}
+
+function writeTensors(header: Bytes, tensors: readonly Tensor[], dtype: keyof typeof kTypes): Uint8Array {
+  const data = new Bytes();
+  const quantize = { f32: (values: Float32Array) => new Uint8Array(values.buffer), q8: toQ8, q4: toQ4 };
+  for (const tensor of tensors) {
+    const matrix = tensor.shape.length === 2 && (tensor.shape[1] as number) % 32 === 0;
+    const kind = matrix ? dtype : 'f32';
+    header.text(tensor.name);
+    header.number(tensor.shape.length, 4);
+    for (const dim of [...tensor.shape].reverse()) header.number(dim, 8);
+    header.number(kTypes[kind].type, 4);
+    header.number(data.size, 8);
+    data.add(quantize[kind](toFloats(tensor)));
+    data.align();
+  }
+  header.align();
+  header.add(data.joined());
+  return header.joined();
+}
+
+/** The weight files of the Dense modules. */
+function denseWeights(files: readonly [string, Uint8Array][]): string[] {
+  const bytes = files.find(([name]) => name === 'modules.json')?.[1];
+  const modules = (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : []) as { type: string; path: string }[];
+  return modules.filter(({ type }) => /(^|\.)Dense$/.test(type)).map(({ path }) => `${path}/model.safetensors`);
+}
+
+/**
+ * A model as one GGUF file, which loads as the model did: the small files are inside, so that nothing is lost. The whole
+ * model is held in memory meanwhile.
+ */
+export async function packModel(model: ModelSpecifier, options: PackOptions = {}): Promise<Uint8Array> {
+  checkOptions('pack', options, { ...kSourceRules, dtype: ['f32', 'q8', 'q4'] });
+  if (openGguf(model, options)) throw new InputError('pack: expected a model of safetensors files, found a GGUF file');
+  const source = openModel(model, options);
+  const scope = new TaskScope(options.signal ?? undefined);
+  try {
+    const progress = new Progress(source, options.progress_callback ?? undefined);
+    const { files, single } = await openModelFiles(source, progress, scope.signal);
+    const index = files.find(([name]) => name === 'model.safetensors.index.json')?.[1];
+    const shards = index
+      ? Object.values((JSON.parse(new TextDecoder().decode(index)) as { weight_map: Record<string, string> }).weight_map)
+      : [];
+    const names = [...(single ? ['model.safetensors'] : [...new Set(shards)].sort()), ...denseWeights(files)];
+    const tensors: Tensor[] = [];
+    let held = new Bytes();
+    let current = '';
+    const close = () => {
+      const folder = current.slice(0, current.lastIndexOf('/') + 1); // a module's tensors carry its folder
+      const found = current === '' ? [] : parseSafetensors(current, held.joined());
+      tensors.push(...found.map((tensor) => ({ ...tensor, name: folder + tensor.name })));
+      held = new Bytes();
+    };
+    const sink = {
+      begin(file: string) {
+        close();
+        current = file;
+      },
+      push: (chunk: Uint8Array) => held.add(chunk.slice()),
+    };
+    await streamWeights(source, names, single, sink, progress, scope.signal);
+    close();
+    const kept = tensors.filter(({ dtype }) => dtype in kFloatBytes); // others are buffers of positions
+    if (kept.length === 0) throw new UnsupportedError('pack: expected tensors of F32, F16, BF16 or F64, found none');
+    const dtype = options.dtype ?? 'q8';
+    const small = files.filter(([name]) => name !== 'model.safetensors.index.json');
+    return writeTensors(writeHeader(small, dtype, kept.length), kept, dtype);
+  } finally {
+    scope.close();
+  }
+}

@@ -1,0 +1,185 @@
+import { disposable } from '../core/disposable.js';
+import { Engine, type AnyEngine } from '../engine/engine.js';
+import { loadEngine } from '../engine/remote_engine.js';
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import type { SeamEmbedOptions, SeamEngineHandle } from '../host/seam.js';
+import { Tensor } from '../core/tensor.js';
+import { kAliases, kTaskNames, loadTask } from './tasks.js';
+import type { Pipelines } from './task_types.js';
+import { checkTexts } from '../core/texts.js';
+import { makeTokenizer } from '../tokenizer/tokenizer.js';
+import { kPrecisions, quantize_embeddings } from '../vectors/quantize.js';
+import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
+import type { FeatureExtractionPipeline } from './embed_types.js';
+import type { EmbedOptions, LoadOptions, PoolingMode } from '../engine/types.js';
+import type { ModelSpecifier } from '../source/types.js';
+
+/** The seam's name of each pooling mode. */
+const kPooling: Record<PoolingMode, string> = {
+  mean: 'mean',
+  cls: 'cls',
+  max: 'max',
+  mean_sqrt_len_tokens: 'mean_sqrt_len_tokens',
+  weightedmean: 'weightedmean',
+  lasttoken: 'lasttoken',
+  first_token: 'cls',
+  last_token: 'lasttoken',
+  eos: 'lasttoken',
+};
+
+const kEmbedRules: Rules = {
+  pooling: 'any',
+  normalize: 'boolean',
+  prompt: 'string',
+  prompt_name: 'string',
+  max_length: 'count',
+  truncate_dim: 'count',
+  precision: kPrecisions,
+  on_overflow: ['truncate', 'error', 'window'],
+  windows: ['mean', 'each'],
+  overlap: 'index',
+  split_special_tokens: 'boolean',
+  signal: 'signal',
+};
+
+function toModes(pooling: EmbedOptions['pooling'] | null): string[] | undefined {
+  if (pooling === undefined || pooling === null) return undefined;
+  if (pooling === 'none') return [];
+  const list: readonly unknown[] = Array.isArray(pooling) ? pooling : [pooling];
+  const known = Object.keys(kPooling).join(', ');
+  if (list.length === 0) throw new InputError(`embed: option 'pooling': expected 'none' or some of ${known}, found an empty array`);
+  return list.map((mode) => {
+    if (typeof mode === 'string' && Object.hasOwn(kPooling, mode)) return kPooling[mode as PoolingMode];
+    const none = list.length > 1 ? '' : 'none, ';
+    throw new InputError(`embed: option 'pooling': expected ${none}${known}, found ${describe(mode)}`);
+  });
+}
+
+function toOverflow({ on_overflow, windows, overlap }: EmbedOptions): 0 | 1 | 2 | 3 {
+  if (on_overflow === 'window') return windows === 'each' ? 3 : 2;
+  const beside = windows ? 'windows' : overlap ? 'overlap' : undefined;
+  if (beside)
+    throw new InputError(`embed: option '${beside}': expected on_overflow 'window' beside it, found ${describe(on_overflow)}`);
+  return on_overflow === 'error' ? 1 : 0;
+}
+
+function toSeamOptions(options: EmbedOptions): SeamEmbedOptions {
+  checkOptions('embed', options, kEmbedRules);
+  const { prompt, prompt_name, max_length } = options;
+  if (typeof prompt === 'string' && typeof prompt_name === 'string') {
+    throw new InputError("embed: expected one of the options 'prompt' and 'prompt_name', found both");
+  }
+  const pooling = toModes(options.pooling);
+  const normalize = options.normalize ?? (pooling?.length === 0 ? false : undefined);
+  const { truncate_dim, overlap, split_special_tokens } = options;
+  const overflow = toOverflow(options);
+  return { pooling, normalize, truncate_dim, prompt, prompt_name, max_length, overflow, overlap, split_special_tokens };
+}
+
+/** [sum of tokens, dim] to [texts, longest, dim], zeros behind the shorter ones. */
+function padRows(data: Float32Array, tokens: Int32Array, dim: number): Tensor<'float32'> {
+  const longest = tokens.reduce((most, count) => Math.max(most, count), 0);
+  const dims = [tokens.length, longest, dim];
+  if (data.length === tokens.length * longest * dim) return new Tensor('float32', data, dims);
+  const out = new Float32Array(tokens.length * longest * dim);
+  let at = 0;
+  tokens.forEach((count, i) => {
+    out.set(data.subarray(at, at + count * dim), i * longest * dim);
+    at += count * dim;
+  });
+  return new Tensor('float32', out, dims);
+}
+
+async function embed(
+  engine: AnyEngine,
+  texts: unknown,
+  options: EmbedOptions | null = {},
+): Promise<Embeddings | QuantizedEmbeddings> {
+  checkTexts('embed', texts);
+  const list = typeof texts === 'string' ? [texts] : texts;
+  const seamOptions = toSeamOptions(options ?? {});
+  const { precision } = options ?? {};
+  if (precision && precision !== 'float32' && seamOptions.pooling?.length === 0) {
+    throw new InputError(`embed: option 'precision': expected a pooling beside '${precision}', found 'none'`);
+  }
+  const { data, dim, pooled, tokens, truncated, windows } = await engine.embed(list, seamOptions, options?.signal ?? undefined);
+  const tensor = pooled ? new Tensor('float32', data, [data.length / dim, dim]) : padRows(data, tokens, dim);
+  const out = precision ? quantize_embeddings(tensor, precision) : tensor;
+  return Object.assign(out, { tokens, truncated, windows }) as Embeddings | QuantizedEmbeddings;
+}
+
+/** As sentence-transformers' encode_query and encode_document: the prompt of that name where there is one, else none. */
+function embedAs(engine: AnyEngine, name: 'query' | 'document', texts: unknown, options: EmbedOptions | null | undefined) {
+  const { prompt, prompt_name } = options ?? {};
+  const own = prompt === undefined && prompt_name === undefined ? { prompt: engine.info.prompts[name] ?? '' } : {};
+  return embed(engine, texts, { ...options, ...own });
+}
+
+/** What every pipeline has beside its call. */
+function withEngine<F extends object>(pipe: F, task: string, engine: AnyEngine) {
+  const rest = { task, info: () => engine.info, memory: () => engine.memory, warmup: () => engine.warmup() };
+  return disposable(Object.assign(pipe, rest), () => engine.dispose());
+}
+
+function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
+  const pipe = (texts: string | readonly string[], options?: EmbedOptions) => embed(engine, texts, options);
+  const tokenizer =
+    engine instanceof Engine
+      ? makeTokenizer<SeamEngineHandle>(
+          { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
+          engine.files,
+        )
+      : undefined;
+  Object.defineProperty(pipe, 'tokenizer', {
+    get() {
+      if (tokenizer) return tokenizer;
+      // Its answers do not wait, so it cannot be asked for across a worker's messages.
+      throw new UnsupportedError(
+        'pipeline: with worker, the tokenizer is inside the worker: use AutoTokenizer.from_pretrained(model)',
+      );
+    },
+  });
+  Object.assign(pipe, {
+    encode_query: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'query', texts, options),
+    encode_document: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'document', texts, options),
+  });
+  return withEngine(pipe, 'feature-extraction', engine) as unknown as FeatureExtractionPipeline;
+}
+
+async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: LoadOptions) {
+  if ((model === undefined || model === null) && (kAliases[task] ?? task) !== 'text-classification') {
+    throw new UnsupportedError(
+      `pipeline: '${task}' needs a model of its own: the one in the package serves 'feature-extraction' and 'sentiment-analysis'`,
+    );
+  }
+  const { head, prepare, extend } = await loadTask(task);
+  const engine = await loadEngine('pipeline', model, options, head);
+  const pipe = async (...args: unknown[]) => {
+    const { items, options: own, signal, onPiece, finish } = await prepare(args, engine);
+    return finish(await engine.run(task, items, own, signal, onPiece));
+  };
+  return withEngine(Object.assign(pipe, extend?.(pipe)), kAliases[task] ?? task, engine);
+}
+
+/**
+ * Loads a model for a task.
+ *
+ * `'feature-extraction'`: sentence vectors, from what the model's repository says of pooling, unit length, prompts and the
+ * longest text. The other tasks need a checkpoint that was trained for them: `'text-classification'` (`'sentiment-analysis'`),
+ * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`.
+ * Encoder-decoders turn a text into another: `'text2text-generation'`, `'translation'`, `'summarization'`.
+ *
+ * @param model where the model is; see `ModelSpecifier`; without one, the small model that ships in the package.
+ */
+export async function pipeline<Task extends keyof Pipelines>(
+  task: Task,
+  model?: ModelSpecifier | null,
+  options?: LoadOptions,
+): Promise<Pipelines[Task]> {
+  if (task === 'feature-extraction')
+    return featureExtraction(await loadEngine('pipeline', model, options ?? {})) as Pipelines[Task];
+  const known = ['feature-extraction', ...kTaskNames];
+  if (known.includes(task)) return (await loadTaskPipeline(task, model, options ?? {})) as unknown as Pipelines[Task];
+  throw new InputError(`pipeline: expected a task of ${known.join(', ')}, found ${describe(task)}`);
+}

@@ -1,0 +1,79 @@
+// Chats as the text a model was trained on: its chat_template, in Jinja, by @huggingface/jinja, which the page or program brings.
+import { env } from '../core/env.js';
+import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import type { Chat } from './types.js';
+import type { NamedBytes } from '../source/model_files.js';
+import { platform } from '../source/platform.js';
+
+interface Jinja {
+  Template: new (source: string) => { render(values: Record<string, unknown>): string };
+}
+
+// A page names the package itself: bundlers would want it there for everyone, though only chats use it.
+const noJinja = (cause?: unknown) =>
+  new UnsupportedError(
+    'chat template: needs the package @huggingface/jinja: `npm install @huggingface/jinja`, and in a page env.jinja set to what that package exports',
+    { cause },
+  );
+
+async function loadJinja(): Promise<Jinja> {
+  if (env.jinja !== undefined) return env.jinja as Jinja;
+  try {
+    const found = await platform().jinja?.();
+    if (found) return found as Jinja;
+  } catch (cause) {
+    throw noJinja(cause);
+  }
+  throw noJinja();
+}
+
+function parse(file: string, bytes: Uint8Array | undefined): Record<string, unknown> {
+  if (!bytes) return {};
+  try {
+    return (JSON.parse(new TextDecoder().decode(bytes)) ?? {}) as Record<string, unknown>;
+  } catch (cause) {
+    throw new ModelFormatError(`${file}: ${(cause as Error).message}`, { cause });
+  }
+}
+
+/** The template of that name; several come as a list of { name, template }. */
+function templateOf(files: readonly NamedBytes[], config: Record<string, unknown>): string {
+  const file = files.find(([name]) => name === 'chat_template.jinja')?.[1];
+  if (file) return new TextDecoder().decode(file);
+  const own = config.chat_template;
+  if (typeof own === 'string') return own;
+  const listed = Array.isArray(own) ? own.find((each) => each?.name === 'default')?.template : undefined;
+  if (typeof listed === 'string') return listed;
+  throw new InputError(
+    `chat template: expected chat_template in tokenizer_config.json, or chat_template.jinja, found ${describe(own)}`,
+  );
+}
+
+const textOf = (token: unknown) => (typeof token === 'object' && token !== null ? (token as { content?: unknown }).content : token);
+
+export function checkChat(where: string, chat: unknown): asserts chat is Chat {
+  if (!Array.isArray(chat) || chat.length === 0) {
+    throw new InputError(`${where}: expected a list of messages, found ${describe(chat)}`);
+  }
+  const bad = chat.findIndex((message) => typeof message?.role !== 'string' || message.content === undefined);
+  if (bad >= 0) {
+    throw new InputError(`${where}: expected messages { role, content }, found ${describe(chat[bad])} at index ${bad}`);
+  }
+}
+
+/** files: of the model or of its tokenizer. variables: what the template may ask for beside the messages. */
+export async function renderChat(files: readonly NamedBytes[], chat: Chat, variables: Record<string, unknown>): Promise<string> {
+  checkChat('chat template', chat);
+  const kConfig = 'tokenizer_config.json';
+  const config = parse(kConfig, files.find(([name]) => name === kConfig)?.[1]);
+  const { chat_template, ...rest } = variables;
+  const source = typeof chat_template === 'string' ? chat_template : templateOf(files, config);
+  const tokens = Object.entries(config).filter(([name]) => /^(bos|eos|unk|pad|cls|sep|mask)_token$/.test(name));
+  const { Template } = await loadJinja();
+  try {
+    const special = Object.fromEntries(tokens.map(([name, token]) => [name, textOf(token) ?? '']));
+    return new Template(source).render({ ...special, messages: chat, ...rest });
+  } catch (cause) {
+    throw new InputError(`chat template: ${(cause as Error).message}`, { cause });
+  }
+}

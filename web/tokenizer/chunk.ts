@@ -1,0 +1,161 @@
+// Cutting a text to size. The text is tokenized once, which tells about where cuts must be; each chunk is then counted by itself,
+// because a text's tokens can be others at its edges than in the middle of a longer one.
+import { InputError } from '../core/errors.js';
+import type { Chunk, ChunkOptions } from './types.js';
+
+/** Offsets of the tokens of a text without special tokens (two numbers a token), and the exact count of any text. */
+export interface Counter {
+  offsets: Int32Array;
+  count(text: string): number;
+}
+
+const enum Level {
+  Word = 1,
+  Line,
+  Sentence,
+  Paragraph,
+}
+
+/** Where a text can be cut: a chunk may end at `end`, and the next begin at `next`. */
+interface Break {
+  end: number;
+  next: number;
+  level: Level;
+}
+
+function findBreaks(text: string): Break[] {
+  const breaks: Break[] = [];
+  for (const match of text.matchAll(/\s+|[\u3002\uff01\uff1f]+[\u300d\u300f\u201d\u2019\uff09]*(?!\s)/g)) {
+    const [found] = match;
+    const end = match.index;
+    if (/\S/.test(found)) {
+      breaks.push({ end: end + found.length, next: end + found.length, level: Level.Sentence });
+      continue;
+    }
+    const sentence = /[.!?\u2026\u3002\uff01\uff1f]["'\u201d\u2019\u00bb)\]\u300d\u300f]*$/.test(
+      text.slice(Math.max(0, end - 8), end),
+    );
+    const lines = found.split(/\r\n|[\n\r\u2028]/).length - 1;
+    const level =
+      lines > 1 || found.includes('\u2029') ? Level.Paragraph : sentence ? Level.Sentence : lines ? Level.Line : Level.Word;
+    breaks.push({ end, next: end + found.length, level });
+  }
+  return breaks;
+}
+
+/** The first index from 0 on for which reached(index) holds; reached is false and then true. */
+function firstIndex(length: number, reached: (index: number) => boolean): number {
+  let low = 0;
+  for (let high = length; low < high;) {
+    const middle = (low + high) >> 1;
+    if (reached(middle)) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+class Cutter {
+  private readonly breaks: Break[];
+  private readonly tokens: number;
+
+  constructor(
+    private readonly text: string,
+    private readonly counter: Counter,
+    private readonly options: { max_tokens: number; overlap: number },
+    private readonly room: number,
+  ) {
+    this.breaks = findBreaks(text);
+    this.tokens = counter.offsets.length / 2;
+  }
+
+  private begin(token: number): number {
+    return token < this.tokens ? (this.counter.offsets[2 * token] as number) : this.text.length;
+  }
+  /** The first token that begins at a place or behind it. */
+  private tokenAt(place: number): number {
+    return firstIndex(this.tokens, (token) => this.begin(token) >= place);
+  }
+  private skipSpace(place: number): number {
+    const space = /\s*/y;
+    space.lastIndex = place;
+    return place + (space.exec(this.text) as RegExpExecArray)[0].length;
+  }
+
+  /** The best place to end a chunk of [start, most] behind least: the highest break of its second half, or any, or none: most. */
+  private bestEnd(start: number, least: number, most: number): number {
+    const middle = (start + most) / 2;
+    let best: Break | undefined;
+    for (let i = firstIndex(this.breaks.length, (at) => (this.breaks[at] as Break).end > most) - 1; i >= 0; --i) {
+      const here = this.breaks[i] as Break;
+      if (here.end <= least || (best && here.end < middle)) break;
+      if (!best || here.level > best.level) best = here;
+    }
+    return best?.end ?? most;
+  }
+
+  /** The longest chunk from start on that ends behind least; undefined when none fits. */
+  private cut(start: number, least: number): Chunk | undefined {
+    const { text, counter } = this;
+    const first = this.tokenAt(start);
+    for (let room = this.room; room > 0;) {
+      const last = first + room >= this.tokens;
+      const most = last ? text.length : this.begin(first + room);
+      const end = start + text.slice(start, last ? most : this.bestEnd(start, least, most)).trimEnd().length;
+      if (end <= least) return undefined;
+      const tokens = counter.count(text.slice(start, end));
+      if (tokens <= this.options.max_tokens) return { text: text.slice(start, end), start, end, tokens };
+      room = Math.min(room - 1, room - (tokens - this.options.max_tokens), this.tokenAt(end) - first - 1);
+    }
+    return undefined;
+  }
+
+  /** One character, which must fit. */
+  private character(start: number): Chunk {
+    const text = String.fromCodePoint(this.text.codePointAt(start) as number);
+    const tokens = this.counter.count(text);
+    if (tokens <= this.options.max_tokens) return { text, start, end: start + text.length, tokens };
+    throw new InputError(
+      `chunk: option 'max_tokens': expected at least ${tokens}, which '${text}' at ${start} takes; found ${this.options.max_tokens}`,
+    );
+  }
+
+  /** Where the chunk after one begins: at a word of its last tokens, or behind it. */
+  private overlapStart(chunk: Chunk): number {
+    const behind = this.skipSpace(chunk.end);
+    if (this.options.overlap === 0) return behind;
+    const earliest = this.begin(Math.max(this.tokenAt(chunk.end) - this.options.overlap, this.tokenAt(chunk.start) + 1));
+    const at = firstIndex(this.breaks.length, (i) => (this.breaks[i] as Break).next >= earliest);
+    const next = this.breaks[at]?.next ?? behind;
+    return next > chunk.start && next < chunk.end ? next : behind;
+  }
+
+  chunks(): Chunk[] {
+    const out: Chunk[] = [];
+    const end = this.text.trimEnd().length;
+    for (let start = this.skipSpace(0), least = start; least < end;) {
+      let chunk = this.cut(start, least);
+      if (!chunk && start < least) {
+        start = least = this.skipSpace(least); // nothing new fits behind so much that is repeated
+        continue;
+      }
+      chunk ??= this.character(start);
+      out.push(chunk);
+      least = chunk.end;
+      start = this.overlapStart(chunk);
+      if (start >= least) least = start;
+    }
+    return out;
+  }
+}
+
+export function cutText(text: string, counter: Counter, options: ChunkOptions): Chunk[] {
+  const { max_tokens, overlap = 0 } = options;
+  const special = counter.count('');
+  const room = max_tokens - special;
+  if (room < 1) {
+    throw new InputError(`chunk: option 'max_tokens': expected more than the ${special} special tokens, found ${max_tokens}`);
+  }
+  if (overlap >= room)
+    throw new InputError(`chunk: option 'overlap': expected less than the ${room} tokens of a chunk, found ${overlap}`);
+  return new Cutter(text, counter, { max_tokens, overlap }, room).chunks();
+}

@@ -1,0 +1,44 @@
+// The fields of tokenizer_config.json that matter on this side of the seam: what padding, truncation and decoding default to.
+import { ModelFormatError } from '../core/errors.js';
+import type { NamedBytes } from '../source/model_files.js';
+
+export interface TokenizerConfig {
+  pad_token: string | undefined;
+  padding_side: 'left' | 'right';
+  truncation_side: 'left' | 'right';
+  clean_up_tokenization_spaces: boolean;
+  /** Whether the model wants token_type_ids. */
+  type_ids: boolean;
+}
+
+const kFile = 'tokenizer_config.json';
+
+function toSide(name: string, value: unknown): 'left' | 'right' {
+  if (value === undefined || value === null) return 'right';
+  if (value === 'left' || value === 'right') return value;
+  throw new ModelFormatError(`${kFile}: ${name}: expected 'left' or 'right', found ${JSON.stringify(value)}`);
+}
+
+/** Of files, the tokenizer_config.json; without one, Python's defaults. */
+export function readTokenizerConfig(files: readonly NamedBytes[]): TokenizerConfig {
+  const bytes = files.find(([name]) => name === kFile)?.[1];
+  let json: Record<string, unknown> = {};
+  try {
+    if (bytes) json = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
+  } catch (cause) {
+    throw new ModelFormatError(`${kFile}: ${(cause as Error).message}`, { cause });
+  }
+  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
+    throw new ModelFormatError(`${kFile}: expected an object, found ${JSON.stringify(json).slice(0, 40)}`);
+  }
+  const pad = json.pad_token as { content?: unknown } | string | null | undefined;
+  const padToken = typeof pad === 'string' ? pad : pad?.content;
+  const inputs = json.model_input_names;
+  return {
+    pad_token: typeof padToken === 'string' ? padToken : undefined,
+    padding_side: toSide('padding_side', json.padding_side),
+    truncation_side: toSide('truncation_side', json.truncation_side),
+    clean_up_tokenization_spaces: json.clean_up_tokenization_spaces === true,
+    type_ids: !Array.isArray(inputs) || inputs.includes('token_type_ids'),
+  };
+}

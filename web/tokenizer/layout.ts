@@ -1,0 +1,147 @@
+// From the flat arrays of the seam to what a caller of the tokenizer gets: rows, padded or not, as Tensors or as arrays.
+import { InputError } from '../core/errors.js';
+import type { EncodeAnswer, SeamEncodeOptions } from '../host/seam.js';
+import { Tensor } from '../core/tensor.js';
+import type { Encoding, TokenizeOptions } from './types.js';
+
+/** What one call of a tokenizer requests. */
+export interface Wanted {
+  texts: readonly string[];
+  pairs: readonly string[] | undefined;
+  /** Tokens that rows are padded to: a number, 'longest', or not at all. */
+  padTo: number | 'longest' | undefined;
+  seam: SeamEncodeOptions;
+}
+
+interface LayoutOptions extends TokenizeOptions {
+  padding_side: 'left' | 'right';
+  type_ids: boolean;
+}
+
+interface Row {
+  begin: number; // in the flat arrays
+  length: number;
+  width: number; // with padding
+}
+
+function toRows(lengths: Int32Array, padTo: Wanted['padTo']): Row[] {
+  const longest = padTo === 'longest' ? lengths.reduce((most, length) => Math.max(most, length), 0) : (padTo ?? 0);
+  const rows: Row[] = [];
+  let begin = 0;
+  for (const length of lengths) {
+    rows.push({ begin, length, width: Math.max(length, longest) });
+    begin += length;
+  }
+  return rows;
+}
+
+/** For each UTF-16 place in a text the number of code points before it; undefined where both are the same. */
+function codePointPlaces(text: string): Int32Array | undefined {
+  if (!/[\ud800-\udbff][\udc00-\udfff]/.test(text)) return undefined;
+  const places = new Int32Array(text.length + 1);
+  let count = 0;
+  for (let at = 0; at < text.length;) {
+    const units = (text.codePointAt(at) as number) > 0xffff ? 2 : 1;
+    places.fill(count, at, at + units);
+    at += units;
+    ++count;
+  }
+  places[text.length] = count;
+  return places;
+}
+
+function toCodePoints(answer: EncodeAnswer, { texts, pairs }: Wanted): Int32Array {
+  const firsts = texts.map(codePointPlaces);
+  const seconds = pairs?.map(codePointPlaces);
+  const out = answer.offsets.slice();
+  let token = 0;
+  answer.lengths.forEach((length, row) => {
+    for (const end = token + length; token < end; ++token) {
+      const sequence = answer.sequence_ids[token];
+      const places = (sequence === 1 ? seconds : firsts)?.[answer.text[row] as number];
+      if (!places || sequence === -1) continue;
+      for (const at of [2 * token, 2 * token + 1]) out[at] = places[out[at] as number] as number;
+    }
+  });
+  return out;
+}
+
+/** The values of one row with padding around them; per: numbers a token. */
+function fillRow(out: Int32Array, flat: ArrayLike<number>, row: Row, left: boolean, per: number): void {
+  const shift = left ? row.width - row.length : 0;
+  for (let i = 0; i < row.length * per; ++i) out[shift * per + i] = flat[row.begin * per + i] as number;
+}
+
+type Lay = (flat: ArrayLike<number> | 'ones', pad: number, per?: number) => unknown;
+
+function layAsTensor(rows: readonly Row[], left: boolean): Lay {
+  const width = rows[0]?.width ?? 0;
+  const other = rows.findIndex((row) => row.width !== width);
+  if (other >= 0) {
+    throw new InputError(
+      `tokenizer: expected rows of one length for a Tensor, found ${width} and ${rows[other]?.width} tokens: ` +
+        'set padding: true (and truncation: true), or return_tensor: false',
+    );
+  }
+  return (flat, pad, per = 1) => {
+    const size = width * per;
+    const out = new Int32Array(rows.length * size).fill(pad);
+    rows.forEach((row, i) => {
+      const part = out.subarray(i * size, (i + 1) * size);
+      if (flat === 'ones') part.fill(1, left ? width - row.length : 0, left ? width : row.length);
+      else fillRow(part, flat, row, left, per);
+    });
+    return new Tensor('int32', out, per === 1 ? [rows.length, width] : [rows.length, width, per]);
+  };
+}
+
+/** One row as a plain array. A loop: copying out of a typed array by its iterator takes several times as long. */
+function toList(flat: ArrayLike<number> | 'ones', row: Row, left: boolean, pad: number): number[] {
+  const shift = left ? row.width - row.length : 0;
+  const list = new Array<number>(row.width);
+  if (row.width > row.length) list.fill(pad);
+  if (flat === 'ones') return list.fill(1, shift, shift + row.length);
+  for (let i = 0; i < row.length; ++i) list[shift + i] = flat[row.begin + i] as number;
+  return list;
+}
+
+function toPairs(flat: ArrayLike<number>, row: Row, left: boolean): number[][] {
+  const shift = left ? row.width - row.length : 0;
+  return Array.from({ length: row.width }, (_, i) => {
+    const at = 2 * (row.begin + i - shift);
+    return i < shift || i - shift >= row.length ? [0, 0] : [flat[at] as number, flat[at + 1] as number];
+  });
+}
+
+function layAsArrays(rows: readonly Row[], left: boolean, flatten: boolean): Lay {
+  return (flat, pad, per = 1) => {
+    const lists = rows.map((row) => (per === 1 ? toList(flat, row, left, pad) : toPairs(flat as ArrayLike<number>, row, left)));
+    return flatten ? lists[0] : lists;
+  };
+}
+
+/** flatten: one text's arrays without the outer array (they have only one row). */
+export function layOut(
+  answer: EncodeAnswer,
+  wanted: Wanted,
+  options: LayoutOptions,
+  padId: number,
+  flatten: boolean,
+): Encoding<unknown, unknown, unknown> {
+  const rows = toRows(answer.lengths, wanted.padTo);
+  const left = options.padding_side === 'left';
+  const tensor = options.return_tensor ?? true;
+  const lay = tensor ? layAsTensor(rows, left) : layAsArrays(rows, left, flatten);
+  const out: Encoding<unknown, unknown, unknown> = { input_ids: lay(answer.ids, padId), truncated: [] };
+  if (options.return_attention_mask ?? true) out.attention_mask = lay('ones', 0);
+  if (options.return_token_type_ids ?? options.type_ids) out.token_type_ids = lay(answer.type_ids, 0);
+  if (options.return_offsets_mapping) {
+    out.offset_mapping = lay(options.offsets === 'codepoint' ? toCodePoints(answer, wanted) : answer.offsets, 0, 2);
+  }
+  if (options.return_special_tokens_mask) out.special_tokens_mask = lay(answer.special_tokens_mask, 1);
+  if (options.return_overflowing_tokens) {
+    out.overflow_to_sample_mapping = tensor ? new Tensor('int32', answer.text, [rows.length]) : Array.from(answer.text);
+  }
+  out.truncated = Array.from(answer.lengths, (length, i) => (answer.untruncated[i] as number) > length);
+  return out;
+}

@@ -1,0 +1,115 @@
+// How near vectors are, and search by it; as sentence_transformers.util has them.
+import { describe, InputError } from '../core/errors.js';
+import { checkOptions } from '../core/options.js';
+import type { Tensor } from '../core/tensor.js';
+import type { SearchHit, SearchOptions, Vector, Vectors } from './types.js';
+
+const isTensor = (value: unknown): value is Tensor =>
+  typeof value === 'object' && value !== null && 'dims' in value && 'data' in value;
+const isList = (value: unknown): value is ArrayLike<unknown> =>
+  Array.isArray(value) || (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) !== '[object DataView]');
+
+function toVector(where: string, value: unknown): Float64Array {
+  let list: unknown = value;
+  if (isTensor(value)) {
+    const { dims } = value;
+    if (dims.length !== 1 && !(dims.length === 2 && dims[0] === 1)) {
+      throw new InputError(`${where}: expected one vector, found a Tensor of dims [${dims}]`);
+    }
+    list = value.data;
+  }
+  if (!isList(list)) throw new InputError(`${where}: expected a vector, found ${describe(value)}`);
+  return Float64Array.from(list, (x, i) => {
+    if (typeof x === 'number' || typeof x === 'bigint') return Number(x);
+    throw new InputError(`${where}: expected a number at index ${i}, found ${describe(x)}`);
+  });
+}
+
+/** Rows; a single vector is one row. */
+export function toVectors(where: string, value: unknown): Float64Array[] {
+  if (isTensor(value) && value.dims.length === 2) {
+    const [rows, dim] = value.dims as [number, number];
+    const given = value.data;
+    const data = given instanceof BigInt64Array ? Float64Array.from(given, Number) : new Float64Array(given); // by far the faster
+    return Array.from({ length: rows }, (_, i) => data.subarray(i * dim, (i + 1) * dim));
+  }
+  if (!isTensor(value) && Array.isArray(value) && typeof value[0] !== 'number') {
+    return value.map((row, i) => toVector(`${where}[${i}]`, row));
+  }
+  return [toVector(where, value)];
+}
+
+export function checkLengths(where: string, a: Float64Array, b: Float64Array): void {
+  if (a.length !== b.length) throw new InputError(`${where}: expected vectors of one length, found ${a.length} and ${b.length}`);
+}
+
+export function dot(a: Float64Array, b: Float64Array): number {
+  let sum = 0;
+  for (let i = 0; i < a.length; ++i) sum += (a[i] as number) * (b[i] as number);
+  return sum;
+}
+
+/** A cosine without what rounding put beyond 1. */
+const withinOne = (cosine: number) => Math.max(-1, Math.min(1, cosine));
+
+function cosine(a: Float64Array, b: Float64Array): number {
+  const norms = Math.sqrt(dot(a, a)) * Math.sqrt(dot(b, b));
+  return norms === 0 ? 0 : withinOne(dot(a, b) / norms);
+}
+
+/** Cosine of the angle between two vectors, -1 to 1; 0 when one of them is all zeros. Each `[dim]` or `[1, dim]`. */
+export function cos_sim(a: Vector, b: Vector): number {
+  const [first, second] = [toVector('cos_sim', a), toVector('cos_sim', b)];
+  checkLengths('cos_sim', first, second);
+  return cosine(first, second);
+}
+
+/** Dot product of two vectors, each `[dim]` or `[1, dim]`. For vectors of unit length the same as `cos_sim`. */
+export function dot_score(a: Vector, b: Vector): number {
+  const [first, second] = [toVector('dot_score', a), toVector('dot_score', b)];
+  checkLengths('dot_score', first, second);
+  return dot(first, second);
+}
+
+const cosineOfUnits = (a: Float64Array, b: Float64Array) => withinOne(dot(a, b));
+
+export const toUnit = (vector: Float64Array) => {
+  const norm = Math.sqrt(dot(vector, vector));
+  return norm === 0 ? vector : vector.map((x) => x / norm);
+};
+
+/** The best hits, best first; of equal ones the earlier row first; NaN last. */
+export function best(scores: Float64Array, count: number): SearchHit[] {
+  const hits: SearchHit[] = [];
+  const isBetter = (score: number, other: number) => score > other || (Number.isNaN(other) && !Number.isNaN(score));
+  scores.forEach((score, corpus_id) => {
+    if (hits.length === count && !isBetter(score, (hits[count - 1] as SearchHit).score)) return;
+    let at = hits.length;
+    while (at > 0 && isBetter(score, (hits[at - 1] as SearchHit).score)) --at;
+    hits.splice(at, 0, { corpus_id, score });
+    if (hits.length > count) hits.pop();
+  });
+  return hits;
+}
+
+/** For each query its nearest rows of the corpus, best first. A single query vector counts as one row. */
+export function semantic_search(
+  query_embeddings: Vectors | Vector,
+  corpus_embeddings: Vectors,
+  options: SearchOptions = {},
+): SearchHit[][] {
+  checkOptions('semantic_search', options, { top_k: 'count', score_function: 'function' });
+  let queries = toVectors('semantic_search: query_embeddings', query_embeddings);
+  let corpus = toVectors('semantic_search: corpus_embeddings', corpus_embeddings);
+  for (const query of queries) for (const entry of corpus) checkLengths('semantic_search', query, entry);
+  const custom = options?.score_function ?? undefined;
+  const isCosine = custom === undefined || (custom as unknown) === cos_sim;
+  if (isCosine) [queries, corpus] = [queries.map(toUnit), corpus.map(toUnit)];
+  const score = isCosine ? cosineOfUnits : (custom as unknown) === dot_score ? dot : custom;
+  return queries.map((query) =>
+    best(
+      Float64Array.from(corpus, (entry) => score(query, entry)),
+      options?.top_k ?? 10,
+    ),
+  );
+}

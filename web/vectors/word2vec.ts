@@ -1,0 +1,223 @@
+// Word2Vec: trains word vectors in the page or in Node, in steps with breaks between.
+import { describe, InputError } from '../core/errors.js';
+import { freshHost } from '../host/nn_seam.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import { abortable, Breather, throwIfAborted } from '../core/signal.js';
+import type { AbortSignalLike } from '../core/types.js';
+import { WordVectors } from './word_vectors.js';
+
+/** A sentence: words, or a text that is split at white space. */
+export type Sentence = string | readonly string[];
+/** A string is one text, a sentence a line. */
+export type Sentences = string | Iterable<Sentence> | AsyncIterable<Sentence>;
+
+export interface Word2VecProgress {
+  status: 'read' | 'train' | 'ready';
+  /** read: words so far. */
+  words?: number;
+  /** train: percent. */
+  progress?: number;
+  /** train: from 1 on. */
+  epoch?: number;
+}
+
+/** Names and defaults are gensim's. */
+export interface Word2VecOptions {
+  vector_size?: number;
+  window?: number;
+  /** Rarer words are left out; default 5. */
+  min_count?: number;
+  /** true: skip-gram; false (the default): CBOW. */
+  sg?: boolean;
+  /** Hierarchical softmax. */
+  hs?: boolean;
+  /** Words drawn for each pair; 0: no negative sampling. Default 5. */
+  negative?: number;
+  /** Words above this share of the corpus are passed over now and then; default 1e-3. */
+  sample?: number;
+  epochs?: number;
+  alpha?: number;
+  min_alpha?: number;
+  /** CBOW: the mean of the context (the default), or its sum. */
+  cbow_mean?: boolean;
+  ns_exponent?: number;
+  shrink_windows?: boolean;
+  /** Everything is drawn from SplitMix64 with it: the same vectors everywhere. Default 1. */
+  seed?: number;
+  lowercase?: boolean;
+  progress_callback?: (progress: Word2VecProgress) => void;
+  signal?: AbortSignalLike;
+}
+
+const kDefaults = {
+  vector_size: 100,
+  window: 5,
+  min_count: 5,
+  sg: false,
+  hs: false,
+  negative: 5,
+  sample: 1e-3,
+  epochs: 5,
+  alpha: 0.025,
+  min_alpha: 0.0001,
+  cbow_mean: true,
+  ns_exponent: 0.75,
+  shrink_windows: true,
+  seed: 1,
+};
+const kRules: Rules = {
+  vector_size: 'count',
+  window: 'count',
+  min_count: 'count',
+  sg: 'boolean',
+  hs: 'boolean',
+  negative: 'index',
+  sample: 'number',
+  epochs: 'count',
+  alpha: 'number',
+  min_alpha: 'number',
+  cbow_mean: 'boolean',
+  ns_exponent: 'number',
+  shrink_windows: 'boolean',
+  seed: 'index',
+  lowercase: 'boolean',
+  progress_callback: 'function',
+  signal: 'signal',
+};
+
+/** Sentences as numbers: growing, one after another. */
+class Corpus {
+  readonly ids = new Map<string, number>();
+  readonly counts: number[] = [];
+  words = new Int32Array(1 << 16);
+  used = 0;
+  readonly lengths: number[] = [];
+
+  add(sentence: readonly string[]): void {
+    if (sentence.length === 0) return;
+    while (this.used + sentence.length > this.words.length) {
+      const larger = new Int32Array(2 * this.words.length);
+      larger.set(this.words);
+      this.words = larger;
+    }
+    for (const word of sentence) {
+      let id = this.ids.get(word);
+      if (id === undefined) {
+        id = this.counts.length;
+        this.ids.set(word, id);
+        this.counts.push(0);
+      }
+      this.counts[id] = (this.counts[id] as number) + 1;
+      this.words[this.used++] = id;
+    }
+    this.lengths.push(sentence.length);
+  }
+
+  /** Leaves out rare words and numbers the others by falling counts (ties: by first use). */
+  settle(min_count: number): { words: string[]; counts: Float64Array; flat: Int32Array; lengths: Int32Array } {
+    const names = [...this.ids.keys()];
+    const order = names.map((_, id) => id).filter((id) => (this.counts[id] as number) >= min_count);
+    order.sort((a, b) => (this.counts[b] as number) - (this.counts[a] as number) || a - b);
+    const numbers = new Int32Array(names.length).fill(-1);
+    order.forEach((id, number) => (numbers[id] = number));
+    const lengths = new Int32Array(this.lengths.length);
+    let from = 0;
+    let to = 0;
+    this.lengths.forEach((length, i) => {
+      const begin = to;
+      for (const end = from + length; from < end; ++from) {
+        const number = numbers[this.words[from] as number] as number;
+        if (number >= 0) this.words[to++] = number;
+      }
+      lengths[i] = to - begin;
+    });
+    return {
+      words: order.map((id) => names[id] as string),
+      counts: Float64Array.from(order, (id) => this.counts[id] as number),
+      flat: this.words.subarray(0, to),
+      lengths,
+    };
+  }
+}
+
+const split = (text: string) => text.split(/\s+/u).filter((word) => word !== '');
+
+function toWords(sentence: unknown, number: number, lowercase: boolean): readonly string[] {
+  const words = typeof sentence === 'string' ? split(sentence) : sentence;
+  if (!Array.isArray(words) || !words.every((word) => typeof word === 'string')) {
+    throw new InputError(
+      `Word2Vec.train: expected a string or an array of strings as sentence ${number}, found ${describe(sentence)}`,
+    );
+  }
+  return lowercase ? words.map((word: string) => word.toLowerCase()) : words;
+}
+
+async function read(sentences: Sentences, options: Word2VecOptions, breather: Breather): Promise<Corpus> {
+  const source = typeof sentences === 'string' ? sentences.split('\n') : sentences;
+  const sync = (source as Iterable<Sentence> | null | undefined)?.[Symbol.iterator]?.();
+  const iterator = sync ?? (source as AsyncIterable<Sentence> | null | undefined)?.[Symbol.asyncIterator]?.();
+  if (!iterator) {
+    throw new InputError(`Word2Vec.train: expected a string or an (async) iterable of sentences, found ${describe(sentences)}`);
+  }
+  const signal = options.signal ?? undefined;
+  const corpus = new Corpus();
+  try {
+    for (let number = 0; ; ++number) {
+      const step = sync ? sync.next() : await abortable(iterator.next() as Promise<IteratorResult<Sentence>>, signal);
+      if (step.done) return corpus;
+      corpus.add(toWords(step.value, number, options.lowercase ?? false));
+      if (number % 256 !== 0) continue;
+      options.progress_callback?.({ status: 'read', words: corpus.used });
+      await breather.breathe(signal);
+    }
+  } finally {
+    void iterator.return?.();
+  }
+}
+
+export class Word2Vec extends WordVectors {
+  /** How often each word occurred. */
+  readonly counts: Float64Array;
+
+  private constructor(words: readonly string[], vectors: Float32Array, vector_size: number, counts: Float64Array) {
+    super(words, vectors, vector_size);
+    this.counts = counts;
+  }
+
+  /**
+   * Learns vectors of words from sentences: arXiv 1301.3781, 1310.4546. Runs in portions of some milliseconds, so a page stays
+   * alive; `signal` ends it with an AbortError.
+   */
+  static async train(sentences: Sentences, options: Word2VecOptions = {}): Promise<Word2Vec> {
+    checkOptions('Word2Vec.train', options, kRules);
+    const given = Object.fromEntries(Object.entries(options ?? {}).filter(([, value]) => value !== undefined && value !== null));
+    const wanted = { ...kDefaults, ...given };
+    for (const name of ['sample', 'alpha', 'min_alpha', 'ns_exponent'] as const) {
+      if (!Number.isFinite(wanted[name]) || (name !== 'ns_exponent' && wanted[name] < 0)) {
+        throw new InputError(`Word2Vec.train: option '${name}': expected a number from 0 on, found ${wanted[name]}`);
+      }
+    }
+    const signal = options.signal ?? undefined;
+    throwIfAborted(signal);
+    const breather = new Breather();
+    const { words, counts, flat, lengths } = (await read(sentences, options, breather)).settle(wanted.min_count);
+    const outer = await abortable(freshHost('this training'), signal);
+    const handle = outer.call((seam) => ({ code: 0, message: '', made: new seam.Word2Vec() })).made;
+    try {
+      outer.call(() => handle.make(wanted, counts));
+      outer.call(() => handle.feed(flat, lengths));
+      for (;;) {
+        const { more, done, total } = outer.call(() => handle.step());
+        const epoch = Math.min(wanted.epochs, 1 + Math.floor((done / Math.max(1, total)) * wanted.epochs));
+        options.progress_callback?.({ status: 'train', progress: (100 * done) / Math.max(1, total), epoch });
+        if (!more) break;
+        await breather.breathe(signal);
+      }
+      const { vectors } = outer.call(() => handle.vectors());
+      options.progress_callback?.({ status: 'ready' });
+      return new Word2Vec(words, vectors, wanted.vector_size, counts);
+    } finally {
+      outer.release();
+    }
+  }
+}

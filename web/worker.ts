@@ -1,5 +1,0 @@
-// A worker of a page that holds an engine.
-import { serveEngine } from './engine_worker.js';
-import { pagePort } from './worker_port.js';
-
-serveEngine(pagePort());
