@@ -11,13 +11,13 @@ const kMayInclude = {
   tokenizer: ['core'],
   kernels: ['core'],
   ops: ['core', 'kernels'],
-  nn: ['core', 'ops'],
-  learn: ['core', 'ops'],
   generation: ['core', 'ops'],
+  nn: ['core', 'ops', 'generation'],
+  learn: ['core', 'ops'],
   models: ['core', 'io', 'ops'],
-  engine: ['core', 'io', 'tokenizer', 'models', 'nn', 'learn', 'generation'],
-  tasks: ['core', 'io', 'tokenizer', 'models', 'nn', 'learn', 'generation', 'engine', 'ops'],
-  bindings: ['core', 'tokenizer', 'nn', 'learn', 'generation', 'engine', 'tasks'],
+  engine: ['core', 'io', 'tokenizer', 'models'],
+  tasks: ['core', 'ops', 'generation', 'models', 'engine'],
+  bindings: ['core', 'tokenizer', 'nn', 'learn', 'engine', 'tasks'],
 };
 
 // A pattern that may appear only where `allowed` says.

@@ -64,3 +64,34 @@ export class Breather {
     throwIfAborted(signal);
   }
 }
+
+/** Cuts long work into crossings that take about `ms` each, so that a page stays responsive and a signal is noticed. */
+export class Pace {
+  private readonly breather = new Breather();
+  private begun = false;
+
+  /** count: items of the next crossing, between least and most; it follows the time that the last one took. */
+  constructor(
+    private readonly ms: number,
+    public count: number,
+    private readonly least: number,
+    private readonly most: number,
+  ) {}
+
+  /** Before each crossing; between two of them the event loop may have a turn. */
+  async wait(signal: AbortSignalLike | undefined): Promise<void> {
+    throwIfAborted(signal);
+    if (this.begun) await this.breather.breathe(signal);
+    this.begun = true;
+  }
+
+  /** items(result): how many items the crossing took; 0 leaves the count as it is. */
+  run<T>(crossing: () => T, items: (result: T) => number): T {
+    const start = performance.now();
+    const result = crossing();
+    const done = items(result);
+    const each = Math.max(performance.now() - start, 1e-3) / done;
+    if (done > 0) this.count = Math.max(this.least, Math.min(this.most, Math.round(this.ms / each)));
+    return result;
+  }
+}

@@ -6,7 +6,7 @@ import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { HeadKind, Helpers, SeamEmbedOptions, SeamEngineHandle } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
-import { abortable, Breather, TaskScope, throwIfAborted } from '../core/signal.js';
+import { abortable, Breather, Pace, TaskScope, throwIfAborted } from '../core/signal.js';
 import { runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
@@ -250,23 +250,21 @@ export class Engine implements AnyEngine {
 
   /** Vectors of texts, over as many crossings as it takes. */
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
-    const breather = new Breather();
+    const pace = new Pace(kCrossingMs, 64, 8, kMostTexts);
     const parts: Float32Array[] = [];
     const tokens = new Int32Array(texts.length);
     const truncated: boolean[] = [];
     const windows = new Int32Array(texts.length);
     let last: { dim: number; pooled: boolean } | undefined;
     let begin = 0;
-    let count = 64;
     do {
-      if (begin > 0) await breather.breathe(signal);
-      throwIfAborted(signal);
-      const end = crossingEnd(texts, begin, count);
-      const start = performance.now();
+      await pace.wait(signal);
+      const end = crossingEnd(texts, begin, pace.count);
       const { text, lengths } = joinTexts(texts.slice(begin, end));
-      const answer = this.call((handle) => handle.embed(text, lengths, { ...options, first_text: begin }));
-      const elapsed = performance.now() - start;
-      count = Math.max(8, Math.min(kMostTexts, Math.round(((end - begin) * kCrossingMs) / Math.max(elapsed, 1))));
+      const answer = pace.run(
+        () => this.call((handle) => handle.embed(text, lengths, { ...options, first_text: begin })),
+        () => end - begin,
+      );
       parts.push(answer.data);
       tokens.set(answer.tokens, begin);
       windows.set(answer.windows, begin);

@@ -1,7 +1,7 @@
 // Texts to the logits of the model's head, over as many crossings as it takes.
 import { InputError } from '../core/errors.js';
 import type { PredictAnswer, SeamPredictOptions } from '../host/seam.js';
-import { Breather, throwIfAborted } from '../core/signal.js';
+import { Pace } from '../core/signal.js';
 import { joinTexts } from '../core/texts.js';
 import type { Context, TaskEngine } from '../engine/task.js';
 
@@ -85,23 +85,21 @@ export async function predict(
   { first, signal }: Context,
   whenOver: 'truncate' | 'error' = 'truncate',
 ): Promise<Window[][]> {
-  const breather = new Breather();
+  const pace = new Pace(kCrossingMs, 16, 1, kMostTexts);
   const out: Window[][] = [];
-  let count = 16;
   while (out.length < inputs.length) {
-    if (out.length > 0) await breather.breathe(signal);
-    throwIfAborted(signal);
+    await pace.wait(signal);
     const begin = out.length;
-    const end = crossingEnd(inputs, begin, count);
+    const end = crossingEnd(inputs, begin, pace.count);
     const slice = inputs.slice(begin, end);
     const texts = joinTexts(slice.map(({ text }) => text));
     const isPair = slice[0]?.text_pair !== undefined;
     const pairs = isPair ? joinTexts(slice.map(({ text_pair }) => text_pair as string)) : undefined;
-    const start = performance.now();
-    const answer = engine.call((handle) =>
-      handle.predict(texts.text, texts.lengths, pairs?.text ?? null, pairs?.lengths ?? null, options),
+    const answer = pace.run(
+      () =>
+        engine.call((handle) => handle.predict(texts.text, texts.lengths, pairs?.text ?? null, pairs?.lengths ?? null, options)),
+      () => end - begin,
     );
-    const elapsed = performance.now() - start;
     for (const windows of cut(answer, end - begin)) {
       if (whenOver === 'error' && wasTruncated(windows)) {
         const { ids, untruncated } = windows[0] as Window;
@@ -111,7 +109,6 @@ export async function predict(
       }
       out.push(windows);
     }
-    count = Math.max(1, Math.min(kMostTexts, Math.round(((end - begin) * kCrossingMs) / Math.max(elapsed, 1))));
   }
   return out;
 }

@@ -7,7 +7,7 @@ import type { Chat, ChatMessage } from '../tokenizer/types.js';
 import type { GeneratedText, GenerateOptions, TextGenerationOptions } from './generation_types.js';
 import { alone, callGenerator, type SeamGenerateOptions, type SeamSequence } from '../engine/generate_seam.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import { Breather } from '../core/signal.js';
+import { Pace } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { joinTexts } from '../core/texts.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
@@ -39,6 +39,7 @@ type Result = Omit<GeneratedText, never>[];
 /** Sequences of one run: enough to share the reading of the weights, few enough for their caches. */
 const kSequences = 8;
 const kCrossingMs = 60;
+const kMostSteps = 256;
 /** Tokens of the prompt that the new text is decoded beside. */
 const kContext = 32;
 
@@ -99,22 +100,16 @@ export async function generateTogether(
   give: ((piece: string, prompt: number) => void) | undefined,
   before = prompts,
 ): Promise<SeamSequence[][]> {
-  const breather = new Breather();
+  const pace = new Pace(kCrossingMs, 1, 1, kMostSteps);
   callGenerator(engine, (handle) => handle.generate_begin([...prompts], options));
   const pieces = give && makePieces(engine, text, before, give);
   pieces?.step();
-  let steps = 1;
   for (let more = true; more;) {
-    await breather.breathe(signal);
-    const start = performance.now();
-    const answer = callGenerator(engine, (handle) => handle.generate_step(pieces ? 1 : steps));
-    more = answer.more;
+    await pace.wait(signal);
+    const step = () => callGenerator(engine, (handle) => handle.generate_step(pieces ? 1 : pace.count));
+    ({ more } = pace.run(step, ({ steps }) => steps));
     pieces?.step();
     await Promise.resolve(); // a reader of pieces may have enough
-    if (answer.steps > 0) {
-      const each = (performance.now() - start) / answer.steps;
-      steps = Math.max(1, Math.min(256, Math.floor(kCrossingMs / Math.max(each, 0.01))));
-    }
   }
   pieces?.end();
   return callGenerator(engine, (handle) => handle.generate_end()).results;
