@@ -210,6 +210,7 @@ TEST(Model, HasTheLmHeadThatItsFilesHave) {
     EXPECT_EQ(model.value()->head_kind(), head) << folder;
     EXPECT_EQ(model.value()->decoder() != nullptr, decoder) << folder;
     EXPECT_EQ(model.value()->has_lm_head(), head != HeadKind::kNone) << folder;
+    EXPECT_TRUE(head == HeadKind::kNone || model.value()->max_length() == model.value()->context_length()) << folder;
   }
 }
 
@@ -230,6 +231,9 @@ TEST(Model, LimitsTextsToTheContextThatWasAskedFor) {
   const auto result = model.value()->run(batch, nullptr);
   ASSERT_FALSE(result.ok());
   EXPECT_EQ(result.error().message, "sequence 0: expected at most context_length = 20 tokens, found 21");
+  const auto both = load_model(golden("decoder-heads/bart-sequence"), {.head = HeadKind::kSequence, .context_length = 20});
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  EXPECT_EQ(both.value()->max_length(), 20);  // the decoder reads the text too
   for (const std::int64_t context : {std::int64_t{-1}, std::int64_t{65}}) {
     const auto wrong = ModelLoader::begin(small_files(golden("bert-tiny/model")), {.context_length = context});
     EXPECT_EQ(wrong.error().message,

@@ -23,14 +23,15 @@ inline std::vector<NamedFile> small_files(const std::string& folder) {
   return files;
 }
 
-// Pushes the weights in pieces of chunk bytes.
-inline Result<std::unique_ptr<Model>> load_model(const std::vector<NamedFile>& files, const std::string& folder,
-                                                 const LoadOptions& options = {}, std::size_t chunk = 1 << 16) {
+// bytes_of(name): of a weight file, pushed in pieces of chunk bytes.
+template <class BytesOf>
+Result<std::unique_ptr<Model>> load_with(const std::vector<NamedFile>& files, const BytesOf& bytes_of,
+                                         const LoadOptions& options = {}, std::size_t chunk = 1 << 16) {
   auto loader = ModelLoader::begin(files, options);
   if (!loader.ok()) return loader.error();
   const std::vector<std::string> weight_files = loader.value()->weight_files();
   for (const std::string& name : weight_files) {
-    const std::string bytes = read_file(folder + "/" + name);
+    const std::string bytes(bytes_of(name));
     if (auto begun = loader.value()->begin_weight_file(name, bytes.size()); !begun.ok()) return begun.error();
     for (std::size_t at = 0; at < bytes.size(); at += chunk) {
       const std::string_view piece = std::string_view(bytes).substr(at, chunk);
@@ -38,6 +39,11 @@ inline Result<std::unique_ptr<Model>> load_model(const std::vector<NamedFile>& f
     }
   }
   return loader.value()->finish();
+}
+
+inline Result<std::unique_ptr<Model>> load_model(const std::vector<NamedFile>& files, const std::string& folder,
+                                                 const LoadOptions& options = {}, std::size_t chunk = 1 << 16) {
+  return load_with(files, [&](const std::string& name) { return read_file(folder + "/" + name); }, options, chunk);
 }
 
 inline Result<std::unique_ptr<Model>> load_model(const std::string& folder, const LoadOptions& options = {}) {

@@ -50,11 +50,7 @@ std::vector<Ids> generate(Model& model, JsonRef prompts, JsonRef run) {
 Json expected() { return std::move(Json::parse(read_file(kFolder + "/expected.json"), "expected.json")).value(); }
 
 Result<std::unique_ptr<Model>> load(const std::string& name, const std::string& bytes, HeadKind head) {
-  auto loader = ModelLoader::begin({{name, bytes}}, {.head = head});
-  if (!loader.ok()) return loader.error();
-  if (auto begun = loader.value()->begin_weight_file(name, bytes.size()); !begun.ok()) return begun.error();
-  if (auto pushed = loader.value()->push(bytes); !pushed.ok()) return pushed.error();
-  return loader.value()->finish();
+  return test::load_with({{name, bytes}}, [&](const std::string&) { return bytes; }, {.head = head});
 }
 
 // kind: "decoders" or "seq2seq".

@@ -16,11 +16,7 @@ const std::string kLlama = test::golden("decoders/llama");
 
 Result<std::unique_ptr<Model>> load(const std::vector<NamedFile>& files, std::string_view weights, LoadOptions options = {}) {
   options.head = HeadKind::kCausalLm;
-  auto loader = ModelLoader::begin(files, options);
-  if (!loader.ok()) return loader.error();
-  if (auto e = loader.value()->begin_weight_file("model.safetensors", weights.size()); !e.ok()) return e.error();
-  if (auto e = loader.value()->push(weights); !e.ok()) return e.error();
-  return loader.value()->finish();
+  return test::load_with(files, [&](const std::string&) { return weights; }, options);
 }
 
 // The files of a model with a word of its config.json changed.

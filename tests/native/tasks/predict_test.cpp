@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/utf.h"
+#include "native/support/generation.h"
 #include "native/support/goldens.h"
 #include "native/support/models.h"
 #include "tasks/forward.h"
@@ -21,16 +22,11 @@ Result<std::unique_ptr<Model>> load(const std::string& kind, HeadKind head) {
   }
   files.push_back({"config.json", test::read_file(test::golden("tasks/" + kind + "/config.json"))});
   files.push_back({"model.safetensors.index.json", R"({"weight_map": {"a": "body.safetensors", "b": "head.safetensors"}})"});
-  auto loader = ModelLoader::begin(files, {.head = head});
-  if (!loader.ok()) return loader.error();
-  const std::pair<const char*, std::string> shards[] = {
-      {"body.safetensors", test::read_file(test::golden("bert-tiny/model/model.safetensors"))},
-      {"head.safetensors", test::read_file(test::golden("tasks/" + kind + "/head.safetensors"))}};
-  for (const auto& [name, bytes] : shards) {
-    if (auto begun = loader.value()->begin_weight_file(name, bytes.size()); !begun.ok()) return begun.error();
-    if (auto pushed = loader.value()->push(bytes); !pushed.ok()) return pushed.error();
-  }
-  return loader.value()->finish();
+  const auto bytes_of = [&](const std::string& name) {
+    return test::read_file(
+        test::golden(name == "body.safetensors" ? "bert-tiny/model/model.safetensors" : "tasks/" + kind + "/" + name));
+  };
+  return test::load_with(files, bytes_of, {.head = head});
 }
 
 const std::vector<std::u16string_view> kTexts = {u"the river", u"", u"A small boat waits below the old bridge.",
@@ -113,12 +109,7 @@ Result<std::unique_ptr<Model>> load_head_over_mean() {
     files.push_back({name, test::read_file(test::golden("bert-tiny/model/") + name)});
   }
   files.push_back({"config.json", test::read_file(test::golden("heads/modernbert/config.json"))});
-  auto loader = ModelLoader::begin(files, {.head = HeadKind::kSequence});
-  if (!loader.ok()) return loader.error();
-  const std::string bytes = test::read_file(test::golden("heads/modernbert/model.safetensors"));
-  if (auto begun = loader.value()->begin_weight_file("model.safetensors", bytes.size()); !begun.ok()) return begun.error();
-  if (auto pushed = loader.value()->push(bytes); !pushed.ok()) return pushed.error();
-  return loader.value()->finish();
+  return test::load_model(files, test::golden("heads/modernbert"), {.head = HeadKind::kSequence});
 }
 
 // A sequence head has nothing to say about a text without tokens; what it says of the others does not change.
@@ -170,6 +161,21 @@ TEST(Predict, HeadsOfDecodersHaveTheLogitsOfTransformers) {
       }
     }
   }
+}
+
+TEST(Predict, BeginsTheDecodersTextWithItsStartToken) {
+  const std::string folder = test::golden("decoder-heads/bart-sequence");
+  auto files = test::small_files(folder);
+  for (NamedFile& file : files) {
+    const std::string from = "\"decoder_start_token_id\":2";  // the golden's is its eos
+    if (file.name == "config.json") file.bytes.replace(file.bytes.find(from), from.size(), "\"decoder_start_token_id\":9");
+  }
+  const auto model = test::load_model(files, folder, {.head = HeadKind::kSequence});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::u16string_view texts[] = {u"Th"};
+  const auto logits = predict(*model.value(), texts, {}, {}).value().logits;
+  EXPECT_EQ(logits, test::forward_ids(*model.value(), {9, 0, 48, 10}, {}, {0, 48, 10, 2}).value().logits);
+  EXPECT_NE(logits, test::forward_ids(*model.value(), {2, 0, 48, 10}, {}, {0, 48, 10, 2}).value().logits);
 }
 
 // Without special tokens there is no eos that the head could read.

@@ -145,15 +145,9 @@ Result<std::unique_ptr<Model>> load_masked(const std::string& folder, const std:
       {"config.json", config},
       {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))},
       {"model.safetensors.index.json", R"({"weight_map": {"a": "body.safetensors", "b": "head.safetensors"}})"}};
-  auto loader = ModelLoader::begin(files, {.head = kind});
-  if (!loader.ok()) return loader.error();
-  for (const auto& [name, path] :
-       {std::pair{"body.safetensors", folder + "/model.safetensors"}, std::pair{"head.safetensors", head}}) {
-    const std::string bytes = read_file(path);
-    if (auto begun = loader.value()->begin_weight_file(name, bytes.size()); !begun.ok()) return begun.error();
-    if (auto pushed = loader.value()->push(bytes); !pushed.ok()) return pushed.error();
-  }
-  return loader.value()->finish();
+  return test::load_with(
+      files, [&](const std::string& name) { return read_file(name == "head.safetensors" ? head : folder + "/model.safetensors"); },
+      {.head = kind});
 }
 
 Batch to_batch(const Ids& ids, int times) {
