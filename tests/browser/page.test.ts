@@ -37,6 +37,12 @@ inBrowsers('a page', (browser) => {
     });
   }
 
+  it('loads one WebAssembly file to embed and to generate', async () => {
+    const fresh = await browser.page(server.url);
+    expect(await fresh.call('embedAndGenerate')).toEqual({ tokens: 3, wasm: ['/dist/wattn-relaxed.wasm'] });
+    await fresh.close();
+  });
+
   // No driver picks directories in Firefox.
   (browser.isChromium ? it : it.skip)('gives the bits of Node from Files of a picked directory', async () => {
     await page.pick('#directory', tiny);

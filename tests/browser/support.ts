@@ -94,7 +94,7 @@ export interface PageServer {
 }
 
 /**
- * The page, dist/ and the tiny model; /slow/ never ends; /app/ answers everything with the page, as some servers do. hub: answers what
+ * The page, dist/, the tiny model and a decoder; /slow/ never ends; /app/ answers everything with the page, as some servers do. hub: answers what
  * it knows first.
  */
 export async function servePages({
@@ -104,6 +104,7 @@ export async function servePages({
   const folders: [string, string][] = [
     ['/dist/', join(root, 'dist')],
     ['/model/', tiny],
+    ['/decoder/', join(root, 'tests/goldens/decoders/llama')],
     ['/', join(root, 'tests/browser/page')],
   ];
   const server: Server = createServer((request, response) => {

@@ -144,4 +144,15 @@ globalThis.inServiceWorker = async (texts) => {
   return answerOf(active, { model: new URL('/model/', location.href).href, texts });
 };
 
+// Embeds, then generates: the WebAssembly files that were fetched for both.
+globalThis.embedAndGenerate = async () => {
+  const embed = await wattn.pipeline('feature-extraction', '/model/');
+  await embed('one text');
+  const generate = await wattn.pipeline('text-generation', '/decoder/');
+  const [{ tokens }] = await generate('abc', { max_new_tokens: 3, eos_token_id: [] });
+  await Promise.all([embed.dispose(), generate.dispose()]);
+  const names = performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname);
+  return { tokens: tokens.length, wasm: [...new Set(names.filter((name) => name.endsWith('.wasm')))] };
+};
+
 globalThis.ready = true;
