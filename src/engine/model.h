@@ -38,16 +38,16 @@ struct LoadOptions {
 
 enum class ModelKind : std::uint8_t { kEncoder, kDecoder, kEncoderDecoder };
 
-template <class Decoder>
-ModelKind kind_of(const TransformerConfig& transformer, const std::optional<Decoder>& decoder) {
-  return decoder ? ModelKind::kEncoderDecoder : transformer.causal ? ModelKind::kDecoder : ModelKind::kEncoder;
+inline ModelKind kind_of(const TransformerConfig& transformer, bool has_decoder) {
+  return has_decoder ? ModelKind::kEncoderDecoder : transformer.causal ? ModelKind::kDecoder : ModelKind::kEncoder;
 }
 
 // What a repository's config.json says.
 struct ModelDescription {
   const char* model_type = nullptr;
   ModelKind kind = ModelKind::kEncoder;
-  std::vector<HeadKind> heads{};  // that can be loaded beside kNone
+  // That can be loaded beside kNone; where config.json names no `architectures`, those that the architecture has.
+  std::vector<HeadKind> heads{};
 };
 
 // Ids that config.json names; those it does not name are -1, which no token is.
@@ -73,8 +73,8 @@ class Model {
   const Transformer* decoder() const { return decoder_ ? &*decoder_ : nullptr; }  // of an encoder-decoder, where the head needs it
   // The stack whose sequences grow: the decoder, or the transformer alone.
   const Transformer& generator() const { return decoder_ ? *decoder_ : transformer_; }
-  const Head* head() const { return head_ ? &*head_ : nullptr; }               // of the kinds that models/heads.h makes
-  ModelKind kind() const { return kind_of(transformer_.config(), decoder_); }  // of the stacks that were loaded
+  const Head* head() const { return head_ ? &*head_ : nullptr; }                           // of the kinds that models/heads.h makes
+  ModelKind kind() const { return kind_of(transformer_.config(), decoder_.has_value()); }  // of the stacks that were loaded
   HeadKind head_kind() const { return head_kind_; }
   bool has_lm_head() const { return generator().config().lm_head; }
   const Kernels& kernels() const { return transformer_.kernels(); }

@@ -246,7 +246,8 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
 Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   auto all = with_gguf_documents(std::move(files));
   if (!all.ok()) return all.error();
-  const auto config = Documents(all.value()).read("config.json");
+  const Documents documents(all.value());
+  const auto config = documents.read("config.json");
   if (!config.ok()) return config.error();
   const JsonRef root = config.value().root();
   const auto plan = make_plan(root, {.own_lm_head = true});
@@ -254,9 +255,11 @@ Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   const Arch& arch = *plan.value().arch;
   const auto stacks = parse_model_config(arch, root);
   if (!stacks.ok()) return stacks.error();
-  ModelDescription out{.model_type = arch.model_type, .kind = kind_of(stacks.value().transformer, stacks.value().decoder)};
+  ModelDescription out{.model_type = arch.model_type,
+                       .kind = kind_of(stacks.value().transformer, stacks.value().decoder.has_value())};
+  const bool is_gguf = has_gguf_tensors(documents);  // llama.cpp writes no heads but an lm head
   for (const HeadKind head : {HeadKind::kSequence, HeadKind::kToken, HeadKind::kAnswer, HeadKind::kMaskedLm}) {
-    if (Head::find_layers(head, arch.heads, root).ok()) out.heads.push_back(head);
+    if (!is_gguf && Head::find_layers(head, arch.heads, root).ok()) out.heads.push_back(head);
   }
   if (plan.value().head != HeadKind::kNone) out.heads.push_back(plan.value().head);
   return out;

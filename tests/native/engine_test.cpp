@@ -214,6 +214,32 @@ TEST(Model, HasTheLmHeadThatItsFilesHave) {
   }
 }
 
+TEST(Model, IsDescribedByItsConfig) {
+  using enum HeadKind;
+  const struct {
+    const char* folder;
+    const char* model_type;
+    ModelKind kind;
+    std::vector<HeadKind> heads;
+  } rows[] = {{"bert-tiny/model", "bert", ModelKind::kEncoder, {}},
+              {"eurobert/masked-lm", "eurobert", ModelKind::kEncoder, {kMaskedLm}},
+              {"decoders/llama", "llama", ModelKind::kDecoder, {kCausalLm}},
+              {"decoder-heads/qwen3-token", "qwen3", ModelKind::kDecoder, {kToken}},
+              {"seq2seq/t5", "t5", ModelKind::kEncoderDecoder, {kSeq2SeqLm}},
+              {"decoder-heads/bart-sequence", "bart", ModelKind::kEncoderDecoder, {kSequence}}};
+  for (const auto& [folder, model_type, kind, heads] : rows) {
+    const auto described = ModelLoader::describe({{"config.json", read_file(golden(folder) + "/config.json")}});
+    ASSERT_TRUE(described.ok()) << folder << ": " << described.error().message;
+    EXPECT_STREQ(described.value().model_type, model_type) << folder;
+    EXPECT_EQ(described.value().kind, kind) << folder;
+    EXPECT_EQ(described.value().heads, heads) << folder;
+  }
+  const auto gguf = ModelLoader::describe({{"qwen2.gguf", read_file(golden("gguf-decoders/qwen2.gguf"))}});
+  ASSERT_TRUE(gguf.ok()) << gguf.error().message;
+  EXPECT_EQ(gguf.value().heads, std::vector{kCausalLm});  // though its config names no `architectures`
+  EXPECT_EQ(ModelLoader::describe({}).error().message, "config.json: expected this file in the model, found none");
+}
+
 TEST(Model, HoldsNoWeightsThatTheTaskDoesNotNeed) {
   for (const auto& [folder, head] : {std::pair{"decoders/llama", HeadKind::kCausalLm}, {"seq2seq/bart", HeadKind::kSeq2SeqLm}}) {
     const auto whole = load_model(golden(folder), {.head = head}), bare = load_model(golden(folder));
