@@ -65,10 +65,9 @@ class BeamSearch : public Search {
     for (Candidate& candidate : candidates_) candidate.reason = reason_of(candidate);
     end_candidates();  // looks at the beams as they are before they go on
     go_on(first);
-    can_improve_ = can_improve_ && may_improve();
     const bool all_end = std::all_of(candidates_.begin(), candidates_.end(), has_reason);
     const bool enough = options_.early_stopping == GenerateOptions::EarlyStopping::kYes && is_full();
-    if (!can_improve_ || all_end || enough) continuations.clear();
+    if (!may_improve() || all_end || enough) continuations.clear();
     return {};
   }
 
@@ -104,7 +103,7 @@ class BeamSearch : public Search {
     for (std::int64_t i = 0; i < vocab_; ++i) row[i] = row[i] - most - log_sum;
   }
 
-  // So many that num_beams are left when others end.
+  // Enough that num_beams remain when every beam's end tokens are among them.
   void find_candidates(const float* logs, bool first) {
     const std::size_t most = std::max<std::size_t>(2, 1 + options_.eos_token_ids.size()) * beams_.size();
     candidates_.clear();
@@ -136,17 +135,14 @@ class BeamSearch : public Search {
     return length() + 1 >= options_.max_new_tokens ? FinishReason::kLength : FinishReason::kNone;
   }
 
-  // Those among the best num_beams that end now, where they are better than what ended before.
+  // Adds the best num_beams candidates that end now to the finished ones, of which the best num_beams are kept.
   void end_candidates() {
-    const bool full = is_full() && options_.early_stopping == GenerateOptions::EarlyStopping::kYes;
-    if (full || !can_improve_) return;
-    for (std::size_t i = 0; i < beams_.size() && i < candidates_.size(); ++i) {
+    for (std::size_t i = 0; i < beams_.size(); ++i) {
       const Candidate& candidate = candidates_[i];
       if (!has_reason(candidate)) continue;
       Ended made{tokens_of(candidate), by_length(candidate.score, length() + 1), true, candidate.reason};
       const auto place =
           std::find_if(ended_.begin(), ended_.end(), [&](const Ended& ended) { return !(ended.score >= made.score); });
-      if (place == ended_.end()) continue;
       ended_.insert(place, std::move(made));
       ended_.pop_back();
     }
@@ -162,7 +158,7 @@ class BeamSearch : public Search {
     }
     std::vector<Beam> beams;
     continuations.clear();
-    for (std::size_t i = 0; i < beams_.size() && i < running.size(); ++i) {
+    for (std::size_t i = 0; i < beams_.size(); ++i) {
       beams.push_back({tokens_of(running[i]), running[i].score});
       continuations.push_back({first ? 0 : running[i].beam, running[i].token});
     }
@@ -173,9 +169,7 @@ class BeamSearch : public Search {
   bool may_improve() const {
     const bool far = options_.early_stopping == GenerateOptions::EarlyStopping::kNever && options_.length_penalty > 0;
     const float best = by_length(beams_[0].score, far ? options_.max_new_tokens : length());
-    float worst = 0;
-    for (const Ended& ended : ended_) worst = std::min(worst, ended.score);
-    return std::any_of(ended_.begin(), ended_.end(), [&](const Ended& ended) { return best > (ended.has_ended ? worst : kFar); });
+    return best > ended_.back().score;
   }
 
   const GenerateOptions options_;
@@ -185,10 +179,9 @@ class BeamSearch : public Search {
   Stops stops_;
   Processors processors_;
   std::vector<Beam> beams_;
-  std::vector<Ended> ended_;  // [num_beams], best first
+  std::vector<Ended> ended_;  // [num_beams], best first; kFar while empty
   std::vector<Candidate> candidates_;
   std::vector<float> scratch_;
-  bool can_improve_ = true;
 };
 
 }  // namespace
