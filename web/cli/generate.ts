@@ -1,5 +1,5 @@
 // The command generate: texts in; out come JSON lines, or plain text as it is made.
-import { choice, computeOptions, count, flag, given, modelOf, text, type Values } from './args.js';
+import { choice, computeOptions, count, flag, given, loadOptions, modelOf, text, type Values } from './args.js';
 import { items, toLine, write, type Item } from './lines.js';
 import {
   describeModel,
@@ -91,7 +91,7 @@ export async function generate(values: Values, positionals: string[]): Promise<v
   const model = modelOf(values);
   if (model === undefined) throw new InputError('expected --model: the bundled model generates no text');
   const tasks = ['text-generation', 'text2text-generation', 'translation', 'summarization'] as const;
-  const ownTask = async () => ((await describeModel(model)).kind === 'encoder-decoder' ? tasks[1] : tasks[0]);
+  const ownTask = async () => ((await describeModel(model, loadOptions(values))).kind === 'encoder-decoder' ? tasks[1] : tasks[0]);
   const task = choice(values, 'task', tasks) ?? (await ownTask());
   if (task !== 'text-generation') return transform(task, model, load, options, values, positionals);
   const run = await pipeline('text-generation', model, load);

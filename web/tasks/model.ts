@@ -1,5 +1,6 @@
 // AutoModel and its heads: options checked, rows packed, results laid out; forward.ts runs.
 import { disposable } from '../core/disposable.js';
+import { ModelFormatError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import type { AnyEngine } from '../engine/engine.js';
@@ -42,16 +43,24 @@ function setLogits(out: ModelOutput, layout: Layout, inputs: Inputs, head: HeadK
   else out.logits = logits;
 }
 
+/** An encoder-decoder with a head over its decoder: the encoder reads a row, the decoder the same row shifted right (BART). */
+function shiftRight({ input_ids, ...run }: Run, engine: AnyEngine): Run {
+  const start = readConfig(engine)['decoder_start_token_id'];
+  if (typeof start !== 'number') throw new ModelFormatError(`config.json: decoder_start_token_id: expected an id, found ${start}`);
+  const shifted = Int32Array.from(input_ids, (_, i) => (i === 0 ? start : (input_ids[i - 1] as number)));
+  return { ...run, input_ids: shifted, source: input_ids };
+}
+
 async function runModel(engine: AnyEngine, head: HeadKind, given: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
   checkOptions('model', options, kRules);
   const inputs = toInputs(given);
   const { info } = engine;
   const { hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, num_key_value_heads, head_dim } = info;
-  const runs = packRuns(
-    inputs,
-    info.token_budget,
-    toPatches(options.patch, () => inputs),
-  );
+  const patches = toPatches(options.patch, () => inputs);
+  const hasDecoder = info.max_source_length !== undefined;
+  const runs = hasDecoder
+    ? packRuns(inputs, 0, patches).map((run) => shiftRight(run, engine))
+    : packRuns(inputs, info.token_budget, patches);
   const request: RunOptions = {
     hidden_states: options.output_hidden_states ?? false,
     attentions: options.output_attentions ?? false,
