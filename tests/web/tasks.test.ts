@@ -1,6 +1,7 @@
 // The tasks against transformers' pipelines, over tiny models (tests/goldens/README.md, tasks/).
+import { join } from 'node:path';
 import { pipeline } from 'wattn';
-import { expectError, headFiles, mixedTexts, readJson } from './support.js';
+import { expectError, goldens, headFiles, mixedTexts, readJson } from './support.js';
 
 const cases = readJson('tasks', 'cases.json');
 
@@ -123,6 +124,25 @@ describe('a checkpoint without the head that a task needs', () => {
     const embed = await pipeline('feature-extraction', headFiles('sequence'));
     expect((await embed('the river')).dims).toEqual([1, 3 + 1, 32]);
     await embed.dispose();
+  });
+});
+
+describe('models that are not encoders', () => {
+  it.each(['bart-sequence', 'qwen3-sequence', 'llama-sequence'])('classify texts as in Python: %s', async (name) => {
+    const classify = await pipeline('text-classification', join(goldens, 'decoder-heads', name));
+    const answers = readJson('decoder-heads', name, 'expected.json')['text-classification'] as Case[];
+    for (const one of answers) {
+      expectAnswer(await classify(one.args[0], one.options), one.answer, bound(one), JSON.stringify(one.args));
+    }
+    await classify.dispose();
+  });
+
+  it('classify by labels given in the call as in Python', async () => {
+    const classify = await pipeline('zero-shot-classification', join(goldens, 'decoder-heads/bart-sequence'));
+    for (const one of readJson('decoder-heads/bart-sequence/expected.json')['zero-shot-classification'] as Case[]) {
+      expectAnswer(await classify(one.args[0], one.args[1], one.options), one.answer, bound(one), JSON.stringify(one));
+    }
+    await classify.dispose();
   });
 });
 

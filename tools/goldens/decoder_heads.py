@@ -1,4 +1,4 @@
-"""decoder-heads/: tiny random decoders and a BART with heads over labels, and what transformers makes of texts and pairs with them."""
+"""decoder-heads/: tiny random decoders and a BART with classification heads, and their logits for texts and pairs."""
 import torch
 import transformers
 
@@ -8,7 +8,7 @@ NLI = ["contradiction", "neutral", "entailment"]
 USUAL = dict(hidden_size=32, num_hidden_layers=2, num_attention_heads=4, num_key_value_heads=2, intermediate_size=40, max_position_embeddings=132)
 BART = dict(d_model=32, encoder_layers=2, decoder_layers=2, encoder_attention_heads=4, decoder_attention_heads=2, encoder_ffn_dim=24, decoder_ffn_dim=24,
             max_position_embeddings=132, bos_token_id=0, pad_token_id=1, eos_token_id=2, decoder_start_token_id=2, forced_eos_token_id=2)
-# name: (class, config, specials, template of one text, of two, labels). Id 0 is the padding of qwen3, 1 that of BART; Llama has none.
+# name: (class, config, special tokens, template of a text, of a pair, labels). The padding id is 0 for Qwen3, 1 for BART; Llama has none.
 BART_SPECIALS, QWEN3_SPECIALS, LLAMA_SPECIALS = ["<s>", "<pad>", "</s>"], ["<|endoftext|>", "<|im_end|>"], ["<unk>", "<s>", "</s>"]
 CASES = {
     "bart-sequence": ("BartForSequenceClassification", BART, BART_SPECIALS, "<s> $A </s>", "<s> $A </s> </s> $B </s>", NLI),
@@ -29,7 +29,7 @@ def logits_of(model, ids):
 
 
 def answers(task, model, tokenizer, calls):
-    """As those of tasks/."""
+    """In the format of tasks/cases.json."""
     found = []
     for dtype in (torch.float64, torch.float32):
         pipeline = transformers.pipeline(task, model=model.to(dtype), tokenizer=tokenizer, device="cpu")
@@ -50,7 +50,7 @@ def save_case(folder, seed, kind, config, specials, single, pair, labels):
     if pair:
         inputs += [(texts[0], "This is about birds."), (texts[2], "Boats wait."), ("ab", "cd"), ("",)]
     if "Qwen3" in kind and "Sequence" in kind:
-        # The last token that is not padding, wherever padding stands: none at all means the first.
+        # The head reads the last token that is not padding, wherever the padding is, and the first token if all are padding.
         inputs += [("ab<|endoftext|>",), ("a<|endoftext|>b",), ("<|endoftext|>ab<|endoftext|><|endoftext|>",), ("<|endoftext|>",)]
     rows = []
     for args in inputs:

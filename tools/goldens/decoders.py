@@ -65,7 +65,7 @@ def run(model, dtype, ids):
 
 
 def search(model, ids, options, max_new_tokens):
-    """What generate() makes of ids in f64 and in f32."""
+    """The sequences generate() returns for ids, in f64 and in f32."""
     made = []
     for dtype in (torch.float64, torch.float32):
         with torch.no_grad():

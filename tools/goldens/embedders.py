@@ -1,5 +1,5 @@
-"""embedders/: vectors of models that are no encoders of BERT's kind: a Qwen3 pooled by its last token, a T5 encoder with a Dense
-module, and what decoders and the encoder half of T5 make of texts without any pooling module."""
+"""embedders/: embeddings from models other than BERT-like encoders: a Qwen3 with last-token pooling, a T5 encoder with a Dense
+module, and the hidden states of decoders and of T5's encoder without a pooling module."""
 import json
 import pathlib
 import tempfile
@@ -22,7 +22,7 @@ QWEN3 = dict(vocab_size=len(QWEN3_SPECIALS) + len(tiny.LETTERS), hidden_size=32,
 T5 = dict(vocab_size=96, d_model=32, d_kv=8, d_ff=40, num_layers=2, num_heads=4, pad_token_id=0, eos_token_id=1, decoder_start_token_id=0,
           relative_attention_num_buckets=16, relative_attention_max_distance=60, n_positions=132)
 LIMIT, CUT = 136, 12
-# (a folder of goldens, class, what lies over its config.json): AutoModel's hidden states, and their poolings.
+# (a folder of goldens, class, changes to config.json): whose hidden states and poolings features.json holds.
 FEATURES = [("long/decoders/llama", "LlamaModel", {}), ("long/decoders/mistral", "MistralModel", {}), ("long/decoders/gpt2", "GPT2Model", {}),
             ("long/decoders/qwen2", "Qwen2Model", {}), ("long/decoders/qwen3", "Qwen3Model", {}),
             ("long/decoders/llama", "LlamaModel", {"is_causal": False}), ("long/decoders/mistral", "MistralModel", {"is_causal": False}),
@@ -37,7 +37,7 @@ def save_sentence_model(name, model, tokenizer, modules, prompts):
 
 
 def encode(folder, dtype, how, texts, options):
-    """The vectors of each text alone; in f32 they are those of one padded batch too (in f64 eager attention makes NaN of left padding)."""
+    """The vectors of each text alone. In f32 they are checked against one padded batch; in f64 eager attention gives NaN with left padding."""
     model = SentenceTransformer(str(folder), device="cpu", model_kwargs={"dtype": dtype, "attn_implementation": "eager"}).to(dtype).eval()
     encoder = getattr(model, how)
     alone = numpy.concatenate([encoder([text], show_progress_bar=False, **options) for text in texts]).astype(numpy.float64)
@@ -65,7 +65,7 @@ def qwen3():
     save_sentence_model("qwen3", model, tokenizer, [Pooling(32, "lasttoken"), Normalize()], PROMPTS)
     save_vectors("qwen3", tokenizer, [("encode", {}), ("encode", {"normalize_embeddings": False, "truncate_dim": CUT}), ("encode_query", {}),
                                       ("encode_document", {}), ("encode", {"prompt_name": "query"}), ("encode", {"prompt": "Find: "})])
-    # The words of Qwen3-Embedding's own files.
+    # The keys that Qwen3-Embedding's files have.
     folder = FOLDER / "qwen3"
     words = json.loads((folder / "model" / "config.json").read_text())
     for key in ("rope_parameters", "dtype", "layer_types"):
@@ -92,7 +92,7 @@ def sentence_t5():
 
 
 def features(folder, kind, config):
-    """The hidden states of some texts, and what the poolings make of them, in f64 and f32."""
+    """The hidden states of some texts and their poolings, in f64 and f32."""
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
     texts = list(dict.fromkeys(tiny.text_of(tokenizer, count) for count in tiny.LENGTHS))
     options = transformers.AutoConfig.from_pretrained(folder)

@@ -1,4 +1,4 @@
-"""eurobert/: a tiny random EuroBERT (a Llama that looks both ways, with grouped heads), and its heads."""
+"""eurobert/: a tiny random EuroBERT (a bidirectional Llama with grouped heads), and its heads."""
 import json
 
 import torch
@@ -22,7 +22,7 @@ def make_model(kind, seed, **more):
 
 
 def save_base(folder, tokenizer):
-    """As the cases of long/encoders."""
+    """In the format of long/encoders."""
     model = make_model("EuroBertModel", 1)
     tiny.save(folder, model, tokenizer)
     tensors, inputs = long.Tensors(), []
@@ -35,7 +35,7 @@ def save_base(folder, tokenizer):
 
 
 def logits_of(model, ids, changes):
-    """In f64 and f32. changes: to the model, classifier_pooling."""
+    """The logits in f64 and f32. changes: attributes of the model to set."""
     out = []
     for name, value in changes.items():
         setattr(model, name, value)
@@ -69,7 +69,7 @@ def make(_options):
     save_base(folder / "base", tokenizer)
     for i, (name, kind) in enumerate(HEADS.items()):
         save_head(folder / name, kind, 2 + i, tokenizer)
-    # The words of the first repositories' config.json, which go by code of their own.
+    # The keys that config.json has in the first repositories, which came with their own code.
     words = json.loads((folder / "base" / "config.json").read_text())
     del words["rope_parameters"], words["dtype"]
     common.write_json(folder / "legacy" / "config.json", {**words, "architectures": ["EuroBertForMaskedLM"], "rope_theta": 250000, "rope_scaling": None,

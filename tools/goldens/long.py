@@ -1,4 +1,4 @@
-"""long/: a tiny random model of every architecture that takes 130 positions, over inputs longer than two blocks of queries."""
+"""long/: a tiny random model of every architecture with 130 positions, and inputs longer than two query blocks of attention."""
 import shutil
 
 import torch
@@ -7,13 +7,13 @@ import transformers
 from . import architectures, common, decoders, seq2seq
 
 FOLDER = common.OUT / "long"
-LENGTHS = (130, 1, 47, 48, 49, 113)  # attention takes queries in blocks of 48
+LENGTHS = (130, 1, 47, 48, 49, 113)  # attention processes queries in blocks of 48
 HIDDEN, HEADS, FFN, POSITIONS = 32, 4, 48, 132  # RoBERTa counts positions from 2
-ROWS = (0, 1, 46, 47, 48, 49, 94, 95, 96, 97, 128, 129)  # on both sides of each block's edge
+ROWS = (0, 1, 46, 47, 48, 49, 94, 95, 96, 97, 128, 129)  # both sides of each block boundary
 ATTENTION_ROWS = (47, 48, 95, 96, 129)
 USUAL = dict(vocab_size=100, hidden_size=HIDDEN, num_attention_heads=HEADS, intermediate_size=FFN, max_position_embeddings=POSITIONS)
 DISTIL = dict(vocab_size=100, dim=HIDDEN, n_heads=HEADS, hidden_dim=FFN, max_position_embeddings=POSITIONS)
-# What differs from the case of that name in architectures/. Those that differ from another one in names alone are not here.
+# Changes to the case of that name in architectures/. Architectures that differ only in names are left out.
 ENCODERS = {
     "distilbert": DISTIL, "roberta": USUAL, "electra": USUAL, "albert": USUAL, "mpnet": USUAL, "nomic-bert": USUAL, "gte": USUAL,
     "modernbert": dict(USUAL, local_attention=38),
@@ -39,12 +39,12 @@ RUNS = {"greedy": dict(max_new_tokens=10), "beams": dict(max_new_tokens=10, num_
 
 
 def make_ids(length, vocab):
-    """Ids from 3 on: no beginning, end or padding among them."""
+    """Ids from 3 on, so no special tokens."""
     return [(7 * i * i + 3 * i + length) % (vocab - 3) + 3 for i in range(length)]
 
 
 class Tensors:
-    """What goes into expected.f32: of most tensors some rows (the last axis but one), as about[name]["rows"] says."""
+    """Collects expected.f32. Most tensors are stored in part: the rows (of the last axis but one) that about["rows"] lists."""
 
     def __init__(self):
         self.data, self.offset = [], 0
@@ -61,7 +61,7 @@ class Tensors:
         return about
 
     def add_all(self, exact, single, last):
-        """last: the tensors that stand for every input, the first of them whole for the longest; all others stand for that one alone."""
+        """last: the tensors stored for every input; the first of them is stored whole for the longest input. All others are stored for that input only."""
         longest = max(x.shape[-2] for x in exact.values() if x.dim() > 1) == LENGTHS[0]
         about = {}
         for name, value in exact.items():

@@ -1,4 +1,4 @@
-"""What parts with whole tiny models share: their tokenizer, their weights, texts of so many tokens, and what a tensor is compared by."""
+"""Helpers for parts with complete tiny models: tokenizer, weights, texts of a given number of tokens."""
 import json
 import string
 
@@ -8,13 +8,13 @@ import transformers
 
 from . import common
 
-LENGTHS = (1, 2, 47, 48, 49, 113, 130)  # attention takes queries in blocks of 48
+LENGTHS = (1, 2, 47, 48, 49, 113, 130)  # attention processes queries in blocks of 48
 LETTERS = string.ascii_letters + string.digits + " .,:;!?'\n\u00e9"
 SENTENCE = "The old boat waits below the bridge, where 42 small birds sing: who taught them to find their way home in the dark? "
 
 
 def make_tokenizer(specials, single, pair=None, **roles):
-    """Characters, each a token, after specials. single, pair: templates; roles: eos_token and the like."""
+    """A tokenizer of single characters, whose ids follow those of specials. single, pair: templates; roles: eos_token and others."""
     vocab = {word: i for i, word in enumerate([*specials, *LETTERS])}
     tokenizer = tokenizers.Tokenizer(tokenizers.models.BPE(vocab=vocab, merges=[], unk_token="\u00e9"))
     tokenizer.add_special_tokens(list(specials))
@@ -26,7 +26,7 @@ def make_tokenizer(specials, single, pair=None, **roles):
 
 
 def text_of(tokenizer, count):
-    """A text of so many tokens, specials among them; the shortest there is where count is less."""
+    """A text of count tokens including special ones, or the empty text if that already has more."""
     text = ""
     while len(tokenizer(text)["input_ids"]) < count:
         text += SENTENCE[len(text) % len(SENTENCE)]
@@ -34,7 +34,7 @@ def text_of(tokenizer, count):
 
 
 def randomize(model, seed):
-    """Weights far from uniform, so that attentions are sharp and every bias counts."""
+    """Weights large enough that attention is far from uniform and every bias shows in the results."""
     generator = torch.Generator().manual_seed(seed)
     words = model.get_input_embeddings().weight
     for name, weight in model.named_parameters():
@@ -47,7 +47,7 @@ def randomize(model, seed):
 
 
 def floats(tensor):
-    """Shortest decimals of float32."""
+    """The shortest decimals that read back as the same float32."""
     return [float(str(x)) for x in tensor.detach().to(torch.float32).flatten().numpy()]
 
 
@@ -62,7 +62,7 @@ def save(folder, model, tokenizer):
 
 
 def begin(part):
-    """Settles what could change the numbers; the part's empty folder."""
+    """Fixes threads and seeds, and returns the part's folder, emptied."""
     torch.set_num_threads(1)
     torch.manual_seed(0)
     transformers.utils.logging.disable_progress_bar()

@@ -138,7 +138,7 @@ TEST(Architectures, ASequenceInABatchHasTheBitsItHasAlone) {
   }
 }
 
-// Lengths on both sides of a block of queries, and past two blocks. Attention is f32 whatever the weights are.
+// Lengths around one query block and past two. Attention is computed in f32 for every weight type.
 TEST(Architectures, LongAndShortInABatchHaveTheBitsOfEachAlone) {
   ThreadTeam team;
   for (const std::string& name : cases(kLong)) {

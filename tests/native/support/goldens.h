@@ -46,14 +46,14 @@ inline double bound(JsonRef tensors, std::string_view name) {
   return 4 * std::max(torch, largest * 0x1p-23);
 }
 
-// The same over all inputs of a case: f32_diff is one draw of the rounding, and some inputs have few numbers.
+// The same over all inputs of a case: f32_diff is a single measurement of rounding, and some inputs have few numbers.
 inline double bound_of_case(JsonRef inputs, std::string_view name) {
   double most = 0;
   for (std::size_t i = 0; i < inputs.size(); ++i) most = std::max(most, bound(inputs[i]["tensors"], name));
   return most;
 }
 
-// got, or those rows of it that about["rows"] names. shape: [..., rows, columns]
+// got, or the rows of it that about["rows"] lists. shape: [..., rows, columns]
 inline std::vector<float> golden_rows(std::span<const float> got, JsonRef about) {
   const JsonRef rows = about["rows"], shape = about["shape"];
   if (rows.is_null()) return {got.begin(), got.end()};

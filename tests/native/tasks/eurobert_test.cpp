@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "core/utf.h"
+#include "native/support/generation.h"
 #include "native/support/goldens.h"
 #include "native/support/models.h"
 #include "tasks/forward.h"
@@ -70,6 +71,18 @@ TEST(EuroBert, HeadsAreTransformersInEveryPooling) {
       expect_logits(*model.value(), cases);
     }
   }
+}
+
+// legacy/ is config.json as EuroBERT was first published.
+TEST(EuroBert, OldAndNewConfigsGiveTheSameBits) {
+  auto files = test::small_files(kFolder + "base");
+  const auto model = test::load_model(files, kFolder + "base");
+  files.front().bytes = read_file(kFolder + "legacy/config.json");
+  const auto legacy = test::load_model(files, kFolder + "base");
+  ASSERT_TRUE(model.ok() && legacy.ok()) << legacy.error().message;
+  const test::Ids ids{0, 48, 10, 7, 65, 17, 14, 1};
+  const auto states = test::forward_ids(*model.value(), ids).value().last_hidden_state;
+  EXPECT_EQ(states, test::forward_ids(*legacy.value(), ids).value().last_hidden_state);
 }
 
 // "late" averages the logits of many rows: each text gets its own.

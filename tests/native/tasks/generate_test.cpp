@@ -47,7 +47,7 @@ ForwardOutputs look(Model& model, const Ids& ids, const ForwardRequest& request 
   return result.ok() ? std::move(result).value() : ForwardOutputs();
 }
 
-// check(folder, name, its model, expected.json) of every decoder, the long ones too.
+// Calls check(path, model, expected.json) for every decoder of both folders.
 template <class Check>
 void for_each_case(const Check& check) {
   for (const std::string& folder : {kFolder, kLong}) {
@@ -96,7 +96,7 @@ TEST(Generate, MakesTheTokensOfTransformers) {
   });
 }
 
-// Prompts on both sides of a block of queries, and past two blocks. Scores tell every bit of the logits.
+// Prompt lengths around one query block and past two. Equal scores mean equal bits of the logits.
 TEST(Generate, LongAndShortPromptsGiveWhatEachGivesAlone) {
   GenerateRequest request;
   request.max_new_tokens = request.options.num_beams = 2;

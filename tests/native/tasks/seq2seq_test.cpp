@@ -61,7 +61,7 @@ std::map<std::string, std::vector<float>> tensors_of(const ForwardOutputs& resul
   return out;
 }
 
-// check(path, its model, expected.json) of every encoder-decoder, the long ones too.
+// Calls check(path, model, expected.json) for every encoder-decoder of both folders.
 template <class Check>
 void for_each_case(const Check& check) {
   for (const std::string& folder : {kFolder, kLong}) {
