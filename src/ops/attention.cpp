@@ -117,6 +117,7 @@ void apply_mask(const BroadcastMask& mask, const Sequence& sequence, const Block
 }
 
 void hide_keys(const ScoreTerms& terms, const Sequence& sequence, const Block& block) {
+  if (!terms.causal && terms.window_before < 0 && terms.window_after < 0) return;
   for (std::int64_t i = 0; i < block.rows; ++i) {
     const Range seen = keys_of(terms, sequence, block.query_at(i));
     float* row = block.scores_at(i);
