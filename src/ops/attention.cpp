@@ -247,13 +247,13 @@ KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t la
   return cache;
 }
 
-void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens) {
+void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens, const KvCache* target) {
   const std::int64_t used = whole_panels(tokens);
   for (std::int64_t i = 0; i < cache.layers * cache.shape.kv_heads; ++i) {  // heads of all layers lie one after another
-    const KvHead source = cache.at(from, 0, i), target = cache.at(to, 0, i);
-    std::copy_n(source.keys, used * cache.shape.head_dim, target.keys);
+    const KvHead source = cache.at(from, 0, i), copy = (target ? *target : cache).at(to, 0, i);
+    std::copy_n(source.keys, used * cache.shape.head_dim, copy.keys);
     for (std::int64_t column = 0; column < cache.shape.value_size(); column += kPanelWidth) {
-      std::copy_n(source.values + column * cache.length, used * kPanelWidth, target.values + column * cache.length);
+      std::copy_n(source.values + column * source.length, used * kPanelWidth, copy.values + column * copy.length);
     }
   }
 }
