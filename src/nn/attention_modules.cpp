@@ -212,14 +212,14 @@ Result<Outputs> SelfAttention::run(const Arguments& arguments) const {
   if (arguments.cache && !arguments.key) rotary.first = arguments.cache->entries[this].tokens;
   const auto map_keys = [&]() -> Result<Tensor> {
     auto k = map(*key_, "W_k", context);
-    if (k.ok() && turns) rotate_heads(k.value(), options_.heads, rotary);
+    if (k.ok() && turns) rotate(k.value(), k.value().dim(1), options_.heads, rotary);
     return k;
   };
   const auto map_values = [&] { return map(*value_, "W_v", context); };
   auto kv = keys_and_values(*this, arguments, {!arguments.key, x.dim(0), options_.heads, map_keys, map_values});
   if (!kv.ok()) return kv.error();
   const std::int64_t keys = kv.value().count, past = kv.value().past;
-  if (turns) rotate_heads(q.value(), options_.heads, rotary);
+  if (turns) rotate(q.value(), q.value().dim(1), options_.heads, rotary);
   const float scale = options_.scaled ? 1.0f / std::sqrt(static_cast<float>(d_head_)) : 1.0f;
   Masks masks;
   if (const auto read = masks.read(*this, arguments, x.dim(0), options_.heads, keys); !read.ok()) return read.error();
