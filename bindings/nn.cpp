@@ -142,14 +142,13 @@ class ModuleHandle {
     if (!model) return answer(input_error(module_->where() + ": generate is for LanguageModel and EncoderDecoder"));
     const auto generate_options = nn::read_generate_options(read_options);
     if (!generate_options.ok()) return answer(generate_options.error());
-    std::vector<std::int64_t> prompt;
-    for (const std::int32_t id : emscripten::convertJSArrayToNumberVector<std::int32_t>(ids)) prompt.push_back(id);
+    const auto prompt = emscripten::convertJSArrayToNumberVector<std::int32_t>(ids);
     nn::Tensor from;
     if (!source.isNull()) from = to_tensor(source);
     const auto out = nn::generate(*model, prompt, source.isNull() ? nullptr : &from, generate_options.value());
     if (!out.ok()) return answer(out.error());
     val result = answer();
-    result.set("ids", to_typed_array(std::vector<std::int32_t>(out.value().begin(), out.value().end())));
+    result.set("ids", to_typed_array(out.value()));
     return result;
   }
 

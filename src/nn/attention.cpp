@@ -2,126 +2,122 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
+#include <numeric>
 
-#include "ops/matmul.h"
+#include "core/arena.h"
+#include "ops/attention.h"
 
 namespace wattn::nn {
 namespace {
 
-constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
+constexpr std::string_view kWhere = "nn.scaled_dot_product_attention";
 
-// A matrix inside a tensor: rows are stride apart.
-struct Rows {
-  const float* at;
-  std::int64_t stride;
+// Keeps the probabilities that the op shows.
+struct WeightsTap : Taps {
+  float* to = nullptr;
+  void on_tensor(const TapPoint& point, const TensorView& tensor) override {
+    if (!point.name.ends_with("probs")) return;
+    to = std::copy_n(tensor.data, *num_elements({tensor.shape.begin(), tensor.shape.end()}), to);
+  }
 };
 
-// One attention of the stack.
-struct One {
-  Rows q, k, v;
-  float* output;
-  std::int64_t output_stride;
-  float* weights;  // [queries, keys]
-};
+// Starts of count sequences of one length.
+std::vector<std::int32_t> even_starts(std::int64_t count, std::int64_t length) {
+  std::vector<std::int32_t> out;
+  for (std::int64_t i = 0; i <= count; ++i) out.push_back(static_cast<std::int32_t>(i * length));
+  return out;
+}
 
+// The op over batches of equal lengths.
 class Attender {
  public:
-  Attender(std::int64_t queries, std::int64_t keys, std::int64_t d_k, std::int64_t d_v, float scale, const ScoreChanges& changes)
-      : queries_(queries), keys_(keys), d_k_(d_k), d_v_(d_v), scale_(scale), changes_(changes) {}
-
-  // Checks the changes against the stack and takes the scratch.
-  Result<void> prepare(const Shape& stack) {
-    scores_dims_ = stack;
-    scores_dims_.push_back(queries_);
-    scores_dims_.push_back(keys_);
-    for (const std::vector<const Tensor*>* list : {&changes_.multiply, &changes_.add}) {
+  // scores_dims: [stack..., queries, keys]. Checks the changes against it and takes the scratch.
+  Result<void> prepare(const AttentionShape& shape, Shape scores_dims, const ScoreChanges& changes) {
+    shape_ = shape;
+    scores_dims_ = std::move(scores_dims);
+    changes_ = &changes;
+    for (const std::vector<const Tensor*>* list : {&changes.multiply, &changes.add}) {
       for (const Tensor* tensor : *list) {
-        const auto joined = broadcast("nn.scaled_dot_product_attention", tensor->dims, scores_dims_);
+        const auto joined = broadcast(kWhere, tensor->dims, scores_dims_);
         if (!joined.ok() || joined.value() != scores_dims_) {
-          return wrong_shape("nn.scaled_dot_product_attention", "a mask or bias", "that broadcasts to " + to_string(scores_dims_),
-                             tensor->dims);
+          return wrong_shape(kWhere, "a mask or bias", "that broadcasts to " + to_string(scores_dims_), tensor->dims);
         }
       }
     }
-    auto scratch = Tensor::zeros({std::max(matmul_scratch_size(keys_, d_k_), matmul_scratch_size(d_v_, keys_))});
-    if (!scratch.ok()) return scratch.error();
-    scratch_ = std::move(scratch).value();
+    const std::int64_t keys = scores_dims_.back();
+    Arena measure;
+    take_attention_scratch(measure, shape, keys, keys, 0);
+    auto arena = Arena::with_bytes(measure.used(), "the scratch of nn's attention");
+    if (!arena.ok()) return arena.error();
+    arena_ = std::move(arena).value();
+    scratch_ = take_attention_scratch(arena_, shape, keys, keys, 0);
     return {};
   }
 
-  // index: of this attention in the stack.
-  void attend(std::int64_t index, const One& one) {
-    matmul(compute(),
-           {.a = one.q.at,
-            .a_stride = one.q.stride,
-            .b = one.k.at,
-            .b_stride = one.k.stride,
-            .c = one.weights,
-            .c_stride = keys_,
-            .m = queries_,
-            .n = keys_,
-            .k = d_k_,
-            .scale = scale_},
-           scratch_.at(0));
-    change(index, one.weights);
-    for (std::int64_t i = 0; i < queries_; ++i) {
-      float* row = one.weights + i * keys_;
-      if (std::all_of(row, row + keys_, [](float score) { return score == kMinusInfinity; })) {
-        std::fill(row, row + keys_, 0.0f);
-      } else {
-        compute().kernels.softmax_rows(row, 1, keys_, keys_);
-      }
+  // batch sequences from attention `index` of the stack on. input: where queries, keys and values lie; weights: or null.
+  void run(AttentionInput input, std::int64_t batch, std::int64_t index, float scale, float* context, float* weights) {
+    const std::int64_t keys = scores_dims_.back(), queries = scores_dims_[scores_dims_.size() - 2];
+    const auto seq_start = even_starts(batch, queries), key_start = even_starts(batch, keys);
+    std::vector<std::int32_t> position_ids;
+    for (std::int64_t i = 0; i < batch * queries; ++i) {
+      position_ids.push_back(static_cast<std::int32_t>(changes_->past + i % queries));
     }
-    matmul(compute(),
-           {.a = one.weights,
-            .a_stride = keys_,
-            .b = one.v.at,
-            .b_stride = one.v.stride,
-            .b_is_transposed = true,
-            .c = one.output,
-            .c_stride = one.output_stride,
-            .m = queries_,
-            .n = d_v_,
-            .k = keys_},
-           scratch_.at(0));
+    input.seq_start = seq_start;
+    input.position_ids = position_ids;
+    if (!input.cache) input.key_start = key_start;
+    const std::vector<BroadcastMask> multiply = masks(changes_->multiply, index), add = masks(changes_->add, index);
+    const ScoreTerms terms{.scale = scale, .causal = changes_->causal, .multiply = multiply, .add = add};
+    WeightsTap tap;
+    tap.to = weights;
+    attention(compute(), shape_, terms, input, {&scratch_, 1}, context, {weights ? &tap : nullptr});
   }
 
  private:
-  template <class F>
-  void each(const Tensor& tensor, std::int64_t index, float* scores, const F& f) const {
-    const auto strides = broadcast_strides(tensor.dims, scores_dims_);
-    const float* first = tensor.at(broadcast_offset(index * queries_ * keys_, scores_dims_, strides));
-    const std::int64_t down = strides[strides.size() - 2], across = strides.back();
-    for (std::int64_t i = 0; i < queries_; ++i) {
-      for (std::int64_t j = 0; j < keys_; ++j) f(scores[i * keys_ + j], first[i * down + j * across]);
+  std::vector<BroadcastMask> masks(const std::vector<const Tensor*>& tensors, std::int64_t index) const {
+    std::vector<BroadcastMask> out;
+    const std::size_t rank = scores_dims_.size();
+    const std::int64_t first = index * scores_dims_[rank - 1] * scores_dims_[rank - 2];
+    for (const Tensor* tensor : tensors) {
+      const auto strides = broadcast_strides(tensor->dims, scores_dims_);
+      const auto stride = [&](std::size_t from_end) { return from_end <= rank ? strides[rank - from_end] : 0; };
+      out.push_back({tensor->at(broadcast_offset(first, scores_dims_, strides)), stride(4), stride(3), stride(2), stride(1)});
     }
+    return out;
   }
 
-  void change(std::int64_t index, float* scores) const {
-    for (const Tensor* factor : changes_.multiply) each(*factor, index, scores, [](float& score, float x) { score *= x; });
-    for (const Tensor* bias : changes_.add) each(*bias, index, scores, [](float& score, float x) { score += x; });
-    if (!changes_.causal) return;
-    for (std::int64_t i = 0; i < queries_; ++i) {
-      const std::int64_t seen = std::min(keys_, changes_.past + i + 1);
-      std::fill(scores + i * keys_ + seen, scores + (i + 1) * keys_, kMinusInfinity);
-    }
-  }
-
-  std::int64_t queries_, keys_, d_k_, d_v_;
-  float scale_;
-  const ScoreChanges& changes_;
+  AttentionShape shape_;
   Shape scores_dims_;
-  Tensor scratch_;
+  const ScoreChanges* changes_ = nullptr;
+  Arena arena_;
+  AttentionScratch scratch_;
 };
 
 Shape stack_of(const Tensor& x) { return Shape(x.dims.begin(), x.dims.end() - 2); }
+
+Shape with(Shape stack, std::int64_t rows, std::int64_t columns) {
+  stack.insert(stack.end(), {rows, columns});
+  return stack;
+}
+
+// An empty tensor may have no address, which would mean another thing to the op.
+const float* address(const Tensor& x, std::int64_t offset = 0) {
+  static constexpr float kNothing = 0;
+  return x.data.empty() ? &kNothing : x.at(offset);
+}
+
+Result<Attention> make_room(Shape output, Shape weights, bool need_weights) {
+  auto room = Tensor::zeros(std::move(output));
+  if (!room.ok()) return room.error();
+  if (!need_weights) return Attention{std::move(room).value(), {}};
+  auto more = Tensor::zeros(std::move(weights));
+  if (!more.ok()) return more.error();
+  return Attention{std::move(room).value(), std::move(more).value()};
+}
 
 }  // namespace
 
 Result<Attention> scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScoreChanges& changes,
                                                std::optional<float> scale, bool need_weights) {
-  constexpr std::string_view kWhere = "nn.scaled_dot_product_attention";
   if (q.rank() < 2) return wrong_shape(kWhere, "query", "[..., queries, d_k]", q.dims);
   const std::int64_t queries = q.dim(-2), d_k = q.dim(-1);
   if (k.rank() < 2 || k.dim(-1) != d_k) return wrong_shape(kWhere, "key", "[..., keys, " + std::to_string(d_k) + "]", k.dims);
@@ -132,50 +128,51 @@ Result<Attention> scaled_dot_product_attention(const Tensor& q, const Tensor& k,
   if (!with_k.ok()) return with_k.error();
   const auto stack = broadcast(kWhere, with_k.value(), stack_of(v));
   if (!stack.ok()) return stack.error();
-  Attender attender(queries, keys, d_k, d_v, scale.value_or(1.0f / std::sqrt(static_cast<float>(d_k))), changes);
-  if (const auto ready = attender.prepare(stack.value()); !ready.ok()) return ready.error();
-
-  Shape dims = stack.value();
-  dims.insert(dims.end(), {queries, d_v});
-  auto output = Tensor::zeros(dims);
-  dims.back() = keys;
-  auto weights = Tensor::zeros(need_weights ? dims : Shape{queries, keys});
-  if (!output.ok()) return output.error();
-  if (!weights.ok()) return weights.error();
-  const auto q_strides = broadcast_strides(stack_of(q), stack.value());
-  const auto k_strides = broadcast_strides(stack_of(k), stack.value());
-  const auto v_strides = broadcast_strides(stack_of(v), stack.value());
+  const Shape scores = with(stack.value(), queries, keys);
+  auto out = make_room(with(stack.value(), queries, d_v), scores, need_weights);
+  if (!out.ok()) return out;
+  Attender attender;
+  if (const auto ready = attender.prepare({1, 1, d_k, d_v}, scores, changes); !ready.ok()) return ready.error();
+  const auto at = [&](const Tensor& x, std::int64_t i) {
+    const auto strides = broadcast_strides(stack_of(x), stack.value());
+    return address(x, broadcast_offset(i, stack.value(), strides) * x.dim(-2) * x.dim(-1));
+  };
   for (std::int64_t i = 0; i < *num_elements(stack.value()); ++i) {
-    attender.attend(i, {.q = {q.at(broadcast_offset(i, stack.value(), q_strides) * queries * d_k), d_k},
-                        .k = {k.at(broadcast_offset(i, stack.value(), k_strides) * keys * d_k), d_k},
-                        .v = {v.at(broadcast_offset(i, stack.value(), v_strides) * keys * d_v), d_v},
-                        .output = output.value().at(i * queries * d_v),
-                        .output_stride = d_v,
-                        .weights = weights.value().at(need_weights ? i * queries * keys : 0)});
+    const AttentionInput input{
+        .queries = at(q, i), .query_stride = d_k, .keys = at(k, i), .values = at(v, i), .kv_stride = d_k, .value_stride = d_v};
+    attender.run(input, 1, i, scale.value_or(1.0f / std::sqrt(static_cast<float>(d_k))), out.value().output.at(i * queries * d_v),
+                 need_weights ? out.value().weights.at(i * queries * keys) : nullptr);
   }
-  return Attention{std::move(output).value(), need_weights ? std::move(weights).value() : Tensor{}};
+  return out;
 }
 
-Result<Attention> multi_head(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t heads, const ScoreChanges& changes,
-                             float scale, bool need_weights) {
-  const std::int64_t batch = q.dim(0), queries = q.dim(1), keys = k.dim(1);
-  const std::int64_t d_k = q.dim(2) / heads, d_v = v.dim(2) / heads;
-  Attender attender(queries, keys, d_k, d_v, scale, changes);
-  if (const auto ready = attender.prepare({batch, heads}); !ready.ok()) return ready.error();
-  auto output = Tensor::zeros({batch, queries, heads * d_v});
-  auto weights = Tensor::zeros(need_weights ? Shape{batch, heads, queries, keys} : Shape{queries, keys});
-  if (!output.ok()) return output.error();
-  if (!weights.ok()) return weights.error();
-  for (std::int64_t i = 0; i < batch * heads; ++i) {
-    const std::int64_t b = i / heads, h = i % heads;
-    attender.attend(i, {.q = {q.at(b * queries * heads * d_k + h * d_k), heads * d_k},
-                        .k = {k.at(b * keys * heads * d_k + h * d_k), heads * d_k},
-                        .v = {v.at(b * keys * heads * d_v + h * d_v), heads * d_v},
-                        .output = output.value().at(b * queries * heads * d_v + h * d_v),
-                        .output_stride = heads * d_v,
-                        .weights = weights.value().at(need_weights ? i * queries * keys : 0)});
+Result<Attention> multi_head(const MultiHead& input, const ScoreChanges& changes, bool need_weights) {
+  const auto& [heads, scale, q, k, v, cache] = input;
+  const std::int64_t batch = q.dim(0), queries = q.dim(1), d_k = q.dim(2) / heads;
+  const std::int64_t d_v = v ? v->dim(2) / heads : cache->kv.shape.value_size();
+  const std::int64_t keys = (cache ? cache->tokens : 0) + (k ? k->dim(1) : 0);
+  auto out = make_room({batch, queries, heads * d_v}, {batch, heads, queries, keys}, need_weights);
+  if (!out.ok()) return out;
+  Attender attender;
+  const auto ready = attender.prepare({heads, heads, d_k, d_v}, {batch, heads, queries, keys}, changes);
+  if (!ready.ok()) return ready.error();
+  AttentionInput op{.queries = address(q), .query_stride = heads * d_k};
+  if (k) {
+    op.keys = address(*k);
+    op.values = address(*v);
+    op.kv_stride = heads * d_k;
+    op.value_stride = heads * d_v;
   }
-  return Attention{std::move(output).value(), need_weights ? std::move(weights).value() : Tensor{}};
+  std::vector<std::int32_t> slots(static_cast<std::size_t>(batch)), lengths(slots.size(), static_cast<std::int32_t>(keys));
+  std::iota(slots.begin(), slots.end(), 0);
+  if (cache) {
+    op.cache = &cache->kv;
+    op.slots = slots;
+    op.lengths = lengths;
+  }
+  attender.run(op, batch, 0, scale, out.value().output.at(0), need_weights ? out.value().weights.at(0) : nullptr);
+  if (cache) cache->tokens = keys;
+  return out;
 }
 
 Result<Attention> self_attention(const Tensor& x, bool need_weights) {

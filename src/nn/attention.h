@@ -1,10 +1,11 @@
-// Scaled dot-product attention, arXiv 1706.03762 3.2.1, with everything that may be done to its scores.
+// Scaled dot-product attention, arXiv 1706.03762 3.2.1, over tensors: what ops/attention.h does, with any stack of dimensions.
 #pragma once
 
 #include <cstdint>
 #include <optional>
 #include <vector>
 
+#include "nn/cache.h"
 #include "nn/tensor.h"
 
 namespace wattn::nn {
@@ -12,8 +13,8 @@ namespace wattn::nn {
 // What happens to the scores q k^T * scale before the softmax, in this order. Tensors are broadcast to [stack..., queries, keys].
 struct ScoreChanges {
   std::vector<const Tensor*> multiply;
-  std::vector<const Tensor*> add;  // -inf: not looked at
-  bool causal = false;             // query i sees keys 0 .. past + i
+  std::vector<const Tensor*> add;  // -inf hides a key
+  bool causal = false;             // query i attends to keys 0 .. past + i
   std::int64_t past = 0;
 };
 
@@ -23,14 +24,21 @@ struct Attention {
 };
 
 // softmax(q k^T * scale) v. q: [stack..., queries, d_k], k: [stack..., keys, d_k], v: [stack..., keys, d_v]; stacks are broadcast.
-// scale: 1 / sqrt(d_k) where none is given. A query that may look at no key gets zeros, as torch's function has it.
+// scale: 1 / sqrt(d_k) if there is none. A query with every key hidden gets zeros, as in torch's function.
 Result<Attention> scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScoreChanges& changes = {},
                                                std::optional<float> scale = std::nullopt, bool need_weights = false);
 
 // Several heads side by side: q [batch, queries, heads * d_k], k [batch, keys, heads * d_k], v [batch, keys, heads * d_v]
 // -> output [batch, queries, heads * d_v], weights [batch, heads, queries, keys].
-Result<Attention> multi_head(const Tensor& q, const Tensor& k, const Tensor& v, std::int64_t heads, const ScoreChanges& changes,
-                             float scale, bool need_weights);
+struct MultiHead {
+  std::int64_t heads = 1;
+  float scale = 1;
+  const Tensor& q;
+  const Tensor* k = nullptr;  // null: all keys and values lie in the cache
+  const Tensor* v = nullptr;
+  KeyValueCache::Entry* cache = nullptr;  // k and v are appended; it has room for them
+};
+Result<Attention> multi_head(const MultiHead& input, const ScoreChanges& changes, bool need_weights);
 
 // Attention without parameters: w = softmax(x x^T), y = w x; x: [..., seq, hidden].
 Result<Attention> self_attention(const Tensor& x, bool need_weights = false);

@@ -2,60 +2,61 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 namespace wattn::nn {
 namespace {
 
-// `earlier` and then `x` along seq; [batch, seq, width] each.
-Result<Tensor> append(const Tensor& earlier, const Tensor& x) {
-  if (earlier.dims.empty()) return x;
-  if (earlier.dim(0) != x.dim(0)) {
-    return wrong_shape("nn: a step with a cache", "a batch", "[" + std::to_string(earlier.dim(0)) + ", ...]", x.dims);
-  }
-  auto out = Tensor::zeros({x.dim(0), earlier.dim(1) + x.dim(1), x.dim(2)});
-  if (!out.ok()) return out;
-  float* to = out.value().at(0);
-  for (std::int64_t b = 0; b < x.dim(0); ++b) {
-    for (const Tensor* part : {&earlier, &x})
-      to = std::copy_n(part->at(b * part->dim(1) * part->dim(2)), part->dim(1) * part->dim(2), to);
-  }
-  return out;
-}
-
+// Keys and values of one call.
 struct KeysAndValues {
-  Tensor keys, values;
-  std::int64_t past = 0;  // tokens before this call's
+  Tensor keys, values;  // new ones
+  KeyValueCache::Entry* entry = nullptr;
+  bool all_cached = false;  // nothing is new
+  std::int64_t past = 0;    // tokens before this call's
+  std::int64_t count = 0;   // of keys, with those in the cache
+
+  MultiHead heads(std::int64_t count_of_heads, float scale, const Tensor& q) const {
+    return {count_of_heads, scale, q, all_cached ? nullptr : &keys, all_cached ? nullptr : &values, entry};
+  }
 };
 
-// Keys and values of this call, and with a cache those of the calls before. A decoder's memory is mapped once.
-template <class MapKeys, class MapValues>
-Result<KeysAndValues> keys_and_values(const Module& module, const Arguments& arguments, bool own, std::int64_t batch,
-                                      const MapKeys& map_keys, const MapValues& map_values) {
-  KeyValueCache::Entry* entry = arguments.cache ? &arguments.cache->entries[&module] : nullptr;
-  if (entry && !own && !entry->keys.dims.empty()) {
-    if (entry->keys.dim(0) != batch) {
-      return input_error(module.where() + ": the cache is of a batch of " + std::to_string(entry->keys.dim(0)) + ", found one of " +
-                         std::to_string(batch));
-    }
-    return KeysAndValues{entry->keys, entry->values, 0};
+// own: keys of the input, to which each call appends; else of a context, which is mapped and cached once.
+struct KeySource {
+  bool own;
+  std::int64_t batch, heads;
+  std::function<Result<Tensor>()> map_keys, map_values;
+};
+
+Result<KeysAndValues> keys_and_values(const Module& module, const Arguments& arguments, const KeySource& source) {
+  KeysAndValues out;
+  out.entry = arguments.cache ? &arguments.cache->entries[&module] : nullptr;
+  if (out.entry && !source.own && !out.entry->empty()) {
+    if (auto e = out.entry->reserve({}, source.batch, 0); !e.ok()) return e.error();
+    out.all_cached = true;
+    out.count = out.entry->tokens;
+    return out;
   }
-  auto keys = map_keys();
+  auto keys = source.map_keys();
   if (!keys.ok()) return keys.error();
-  auto values = map_values();
+  auto values = source.map_values();
   if (!values.ok()) return values.error();
-  KeysAndValues out{std::move(keys).value(), std::move(values).value()};
-  if (!entry) return out;
-  if (own) {
-    out.past = entry->keys.dims.empty() ? 0 : entry->keys.dim(1);
-    auto all_keys = append(entry->keys, out.keys);
-    if (!all_keys.ok()) return all_keys.error();
-    auto all_values = append(entry->values, out.values);
-    if (!all_values.ok()) return all_values.error();
-    out.keys = std::move(all_keys).value();
-    out.values = std::move(all_values).value();
+  out.keys = std::move(keys).value();
+  out.values = std::move(values).value();
+  out.count = out.keys.dim(1);
+  if (!out.entry) return out;
+  out.past = out.entry->tokens;
+  out.count += out.past;
+  const std::int64_t key_width = out.keys.dim(2), value_width = out.values.dim(2);
+  const AttentionShape shape{source.heads, source.heads, key_width / source.heads, value_width / source.heads};
+  if (auto e = out.entry->reserve(shape, source.batch, out.count); !e.ok()) return e.error();
+  if (source.own) return out;
+  for (std::int64_t i = 0; i < source.batch; ++i) {
+    store_kv(
+        out.entry->kv, i, 0, 0,
+        {out.keys.at(i * out.count * key_width), out.values.at(i * out.count * value_width), key_width, out.count, value_width});
   }
-  entry->keys = out.keys;
-  entry->values = out.values;
+  out.entry->tokens = out.count;
+  out.all_cached = true;
   return out;
 }
 
@@ -208,30 +209,28 @@ Result<Outputs> SelfAttention::run(const Arguments& arguments) const {
   if (!q.ok()) return q.error();
   Rotary rotary = options_.rotary;
   const bool turns = options_.relative == Relative::kRotary;
-  if (arguments.cache && arguments.cache->entries.contains(this)) {
-    const Tensor& seen = arguments.cache->entries[this].keys;
-    rotary.first = seen.dims.empty() || arguments.key ? 0 : seen.dim(1);
-  }
+  if (arguments.cache && !arguments.key) rotary.first = arguments.cache->entries[this].tokens;
   const auto map_keys = [&]() -> Result<Tensor> {
     auto k = map(*key_, "W_k", context);
-    if (k.ok() && turns) rotate_heads(k.value(), options_.heads, rotary);
+    if (k.ok() && turns) rotate(k.value(), k.value().dim(1), options_.heads, rotary);
     return k;
   };
-  auto kv = keys_and_values(*this, arguments, !arguments.key, x.dim(0), map_keys, [&] { return map(*value_, "W_v", context); });
+  const auto map_values = [&] { return map(*value_, "W_v", context); };
+  auto kv = keys_and_values(*this, arguments, {!arguments.key, x.dim(0), options_.heads, map_keys, map_values});
   if (!kv.ok()) return kv.error();
-  const auto& [keys, values, past] = kv.value();
-  if (turns) rotate_heads(q.value(), options_.heads, rotary);
+  const std::int64_t keys = kv.value().count, past = kv.value().past;
+  if (turns) rotate(q.value(), q.value().dim(1), options_.heads, rotary);
   const float scale = options_.scaled ? 1.0f / std::sqrt(static_cast<float>(d_head_)) : 1.0f;
   Masks masks;
-  if (const auto read = masks.read(*this, arguments, x.dim(0), options_.heads, keys.dim(1)); !read.ok()) return read.error();
+  if (const auto read = masks.read(*this, arguments, x.dim(0), options_.heads, keys); !read.ok()) return read.error();
   masks.changes.causal = masks.changes.causal || options_.causal;
   masks.changes.past = past;
-  const auto relative = relative_of(q.value(), keys.dim(1), past, scale);
+  const auto relative = relative_of(q.value(), keys, past, scale);
   if (!relative.ok()) return relative.error();
   if (!relative.value().dims.empty()) {
     (options_.relative == Relative::kMultiply ? masks.changes.multiply : masks.changes.add).push_back(&relative.value());
   }
-  auto attention = multi_head(q.value(), keys, values, options_.heads, masks.changes, scale, arguments.need_weights);
+  auto attention = multi_head(kv.value().heads(options_.heads, scale, q.value()), masks.changes, arguments.need_weights);
   if (!attention.ok()) return attention.error();
   Outputs out{std::move(attention.value().output), std::move(attention.value().weights)};
   if (unify_) {
@@ -282,17 +281,16 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
   };
   auto q = map(q_packed_, q_weight_, 0, x);
   if (!q.ok()) return q.error();
-  auto kv = keys_and_values(
-      *this, arguments, !arguments.key, x.dim(0), [&] { return map(k_packed_, k_weight_, 1, key); },
-      [&] { return map(v_packed_, v_weight_, 2, value); });
+  auto kv = keys_and_values(*this, arguments,
+                            {!arguments.key, x.dim(0), heads_, [&] { return map(k_packed_, k_weight_, 1, key); },
+                             [&] { return map(v_packed_, v_weight_, 2, value); }});
   if (!kv.ok()) return kv.error();
-  const auto& [keys, values, past] = kv.value();
   Masks masks;
-  if (const auto read = masks.read(*this, arguments, x.dim(0), heads_, keys.dim(1)); !read.ok()) return read.error();
-  masks.changes.past = past;
+  if (const auto read = masks.read(*this, arguments, x.dim(0), heads_, kv.value().count); !read.ok()) return read.error();
+  masks.changes.past = kv.value().past;
   const std::int64_t d_head = dim_ / heads_;
   const float scale = 1.0f / std::sqrt(static_cast<float>(d_head));
-  auto attention = multi_head(q.value(), keys, values, heads_, masks.changes, scale, arguments.need_weights);
+  auto attention = multi_head(kv.value().heads(heads_, scale, q.value()), masks.changes, arguments.need_weights);
   if (!attention.ok()) return attention.error();
   auto out = out_proj_->apply(attention.value().output);
   if (!out.ok()) return out.error();

@@ -225,11 +225,7 @@ Result<Outputs> f_sampling_probabilities(Call& call) {
   const Tensor& logits = call.need("input");
   const auto options = read_generate_options(call.options);
   if (!options.ok()) return options.error();
-  if (logits.rank() != 1 || logits.size() == 0)
-    return wrong_shape("nn.sampling_probabilities", "the input", "[vocab]", logits.dims);
-  return when_read(call, [&]() -> Result<Tensor> {
-    return Tensor::of(logits.dims, sampling_probabilities(logits.at(0), logits.size(), options.value()));
-  });
+  return when_read(call, [&] { return sampling_probabilities(logits, options.value()); });
 }
 
 struct NamedFunction {
@@ -326,19 +322,28 @@ Result<Outputs> call_module(const Module& module, const Inputs& inputs, Options 
 
 Result<GenerateOptions> read_generate_options(Options& options) {
   GenerateOptions out;
-  out.max_new_tokens = options.whole("max_new_tokens", 20, 1);
-  out.do_sample = options.yes("do_sample", false);
-  out.temperature = options.number("temperature", 1);
-  out.top_k = options.whole("top_k", 0);
-  out.top_p = options.number("top_p", 1);
-  out.num_beams = options.whole("num_beams", 1, 1);
-  out.length_penalty = options.number("length_penalty", 1);
-  out.early_stopping = options.yes("early_stopping", false);
-  out.eos_token_id = options.whole("eos_token_id", -1, -1);
-  out.use_cache = options.yes("use_cache", true);
+  out.max_new_tokens = options.whole("max_new_tokens", out.max_new_tokens, 1);
+  out.min_new_tokens = options.whole("min_new_tokens", out.min_new_tokens);
+  for (const std::int64_t id : options.wholes("eos_token_id", -1)) {
+    if (id >= 0) out.eos_token_ids.push_back(static_cast<std::int32_t>(id));
+  }
+  out.do_sample = options.yes("do_sample", out.do_sample);
+  out.temperature = options.number("temperature", out.temperature);
+  out.top_k = options.whole("top_k", out.top_k);
+  out.top_p = options.number("top_p", out.top_p);
+  out.min_p = options.number("min_p", out.min_p);
+  out.repetition_penalty = options.number("repetition_penalty", out.repetition_penalty);
+  out.no_repeat_ngram_size = options.whole("no_repeat_ngram_size", out.no_repeat_ngram_size);
+  const auto token = [&](const char* name, std::optional<std::int32_t>& to) {
+    if (options.has(name)) to = static_cast<std::int32_t>(options.whole(name, 0));
+  };
+  token("forced_bos_token_id", out.forced_bos_token_id);
+  token("forced_eos_token_id", out.forced_eos_token_id);
+  out.num_beams = options.whole("num_beams", out.num_beams, 1);
+  out.length_penalty = options.number("length_penalty", out.length_penalty);
+  if (options.yes("early_stopping", false)) out.early_stopping = GenerateOptions::EarlyStopping::kYes;
   out.seed = static_cast<std::uint64_t>(options.whole("seed", 0));
-  if (!(out.temperature > 0)) options.fail("option 'temperature': expected a number above 0");
-  if (!(out.top_p > 0 && out.top_p <= 1)) options.fail("option 'top_p': expected a number in (0, 1]");
+  out.use_cache = options.yes("use_cache", out.use_cache);
   if (const auto end = options.finish(); !end.ok()) return end.error();
   return out;
 }

@@ -7,25 +7,6 @@
 
 namespace wattn::nn {
 
-Result<void> KeyValueCache::reorder(const std::vector<std::int64_t>& order) {
-  for (auto& [module, entry] : entries) {
-    for (Tensor* tensor : {&entry.keys, &entry.values}) {
-      const std::int64_t batch = tensor->dim(0), size = batch == 0 ? 0 : tensor->size() / batch;
-      Shape dims = tensor->dims;
-      dims[0] = static_cast<std::int64_t>(order.size());
-      auto out = Tensor::zeros(dims);
-      if (!out.ok()) return out.error();
-      for (std::size_t i = 0; i < order.size(); ++i) {
-        if (order[i] < 0 || order[i] >= batch)
-          return input_error("nn: a cache of " + std::to_string(batch) + " examples has no such one");
-        std::copy_n(tensor->at(order[i] * size), size, out.value().at(static_cast<std::int64_t>(i) * size));
-      }
-      *tensor = std::move(out).value();
-    }
-  }
-  return {};
-}
-
 Result<Outputs> Module::forward(const Arguments& arguments, std::string_view name) const {
   if (!arguments.input) return input_error(where() + ": expected an input, found none");
   if (arguments.observer) arguments.observer->before(*this, name.empty() ? type_ : name, *arguments.input);

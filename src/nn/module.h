@@ -2,7 +2,6 @@
 #pragma once
 
 #include <functional>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,6 +11,7 @@
 
 #include "core/arena.h"
 #include "core/random.h"
+#include "nn/cache.h"
 #include "nn/options.h"
 #include "nn/tensor.h"
 
@@ -42,17 +42,6 @@ using ParameterPtr = std::shared_ptr<Parameter>;
 struct Draw {
   enum class Kind : std::uint8_t { kUniform, kNormal, kConstant } kind = Kind::kConstant;
   double size = 0;
-};
-
-// Keys and values that attention modules have seen so far, for decoding one token at a time.
-struct KeyValueCache {
-  struct Entry {
-    Tensor keys, values;  // [batch, seq, width]
-  };
-  std::map<const Module*, Entry> entries;
-  std::int64_t length = 0;  // tokens that went through the whole model
-  // Example i goes on from what example order[i] had.
-  Result<void> reorder(const std::vector<std::int64_t>& order);
 };
 
 struct Outputs {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "core/real_math.h"
+#include "ops/position.h"
 
 namespace wattn::nn {
 namespace {
@@ -18,48 +19,15 @@ Result<Tensor> over_offsets(std::int64_t heads, std::int64_t queries, std::int64
   return out;
 }
 
-std::int64_t t5_bucket(std::int64_t offset, const T5Buckets& t5, float log_ratio) {
-  std::int64_t buckets = t5.num_buckets, first = 0;
-  if (t5.bidirectional) {
-    buckets /= 2;
-    if (offset > 0) first = buckets;
-    offset = std::abs(offset);
-  } else {
-    offset = std::max<std::int64_t>(-offset, 0);
-  }
-  const std::int64_t exact = buckets / 2;
-  if (offset < exact) return first + offset;
-  // Each step rounded to f32, as the reference does.
-  const auto part = static_cast<float>(log64(static_cast<float>(offset) / static_cast<float>(exact))) / log_ratio;
-  const auto beyond = static_cast<std::int64_t>(part * static_cast<float>(buckets - exact));
-  return first + std::min(exact + beyond, buckets - 1);
-}
-
-// cos and sin of each position and pair, [seq, pairs] each; frequency and angle are rounded to f32, as in transformers.
-struct Turns {
-  std::vector<float> cos, sin;
-  Turns(std::int64_t seq, std::int64_t pairs, const Rotary& rotary) {
-    cos.reserve(static_cast<std::size_t>(seq * pairs));
-    sin.reserve(static_cast<std::size_t>(seq * pairs));
-    for (std::int64_t p = 0; p < seq; ++p) {
-      for (std::int64_t i = 0; i < pairs; ++i) {
-        const auto frequency =
-            static_cast<float>(1 / pow64(rotary.base, static_cast<double>(2 * i) / static_cast<double>(2 * pairs)));
-        const float angle = static_cast<float>(rotary.first + p) * frequency;
-        cos.push_back(static_cast<float>(cos64(angle)));
-        sin.push_back(static_cast<float>(sin64(angle)));
-      }
+// Each head's pairs (2i, 2i + 1) become (i, i + pairs), or the other way round.
+void move_pairs(Tensor& x, std::int64_t pairs, bool apart) {
+  std::vector<float> head(static_cast<std::size_t>(2 * pairs));
+  for (std::int64_t first = 0; first < x.size(); first += 2 * pairs) {
+    std::copy_n(x.at(first), 2 * pairs, head.begin());
+    for (std::int64_t i = 0; i < 2 * pairs; ++i) {
+      const std::int64_t beside = i / pairs + i % pairs * 2;
+      *x.at(first + (apart ? i : beside)) = head[static_cast<std::size_t>(apart ? beside : i)];
     }
-  }
-};
-
-void rotate_row(float* x, std::int64_t pairs, const float* cos, const float* sin, bool interleaved) {
-  for (std::int64_t i = 0; i < pairs; ++i) {
-    float& a = x[interleaved ? 2 * i : i];
-    float& b = x[interleaved ? 2 * i + 1 : i + pairs];
-    const float turned = a * cos[i] - b * sin[i];
-    b = b * cos[i] + a * sin[i];
-    a = turned;
   }
 }
 
@@ -72,7 +40,7 @@ Result<Tensor> sinusoidal(std::int64_t length, std::int64_t dim, SinusoidalForm 
   for (std::int64_t i = 0; i < out.value().size(); ++i) {
     const std::int64_t position = i / dim, column = i % dim;
     const std::int64_t power = form == SinusoidalForm::kVaswani ? column - column % 2 : 2 * column;
-    const double angle = static_cast<double>(position) / pow64(base, static_cast<double>(power) / static_cast<double>(dim));
+    const double angle = sinusoidal_angle(position, power, dim, base);
     *out.value().at(i) = static_cast<float>(column % 2 == 0 ? sin64(angle) : cos64(angle));
   }
   return out;
@@ -122,9 +90,12 @@ Result<Tensor> t5_buckets(std::int64_t queries, std::int64_t keys, const T5Bucke
         "nn.positional.t5_buckets: expected max_distance above a quarter of num_buckets (half, in one direction), found " +
         std::to_string(buckets.max_distance) + " for " + std::to_string(buckets.num_buckets) + " buckets");
   }
-  const auto log_ratio = static_cast<float>(log64(static_cast<double>(buckets.max_distance) / static_cast<double>(exact)));
-  return over_offsets(0, queries, keys, past,
-                      [&](std::int64_t, std::int64_t offset) { return static_cast<float>(t5_bucket(offset, buckets, log_ratio)); });
+  return over_offsets(0, queries, keys, past, [&](std::int64_t, std::int64_t offset) {
+    const std::int64_t bucket = buckets.bidirectional
+                                    ? t5_bucket(offset, buckets.num_buckets, buckets.max_distance)
+                                    : t5_bucket(std::min<std::int64_t>(offset, 0), 2 * buckets.num_buckets, buckets.max_distance);
+    return static_cast<float>(bucket);
+  });
 }
 
 Result<Tensor> t5_bias(const Tensor& table, std::int64_t queries, std::int64_t keys, const T5Buckets& buckets, std::int64_t past) {
@@ -146,13 +117,7 @@ Result<Tensor> t5_bias(const Tensor& table, std::int64_t queries, std::int64_t k
 Result<Tensor> alibi_slopes(std::int64_t heads) {
   auto out = Tensor::zeros({heads});
   if (!out.ok()) return out;
-  // For a power of two n: 2^(-8 i / n), i = 1 .. n. Other counts: those of the power below, then every other one of the next.
-  std::int64_t power = 1;
-  while (2 * power <= heads) power *= 2;
-  for (std::int64_t i = 0; i < heads; ++i) {
-    const std::int64_t step = i < power ? 2 * (i + 1) : 2 * (i - power) + 1;
-    *out.value().at(i) = static_cast<float>(pow64(2, -4.0 * static_cast<double>(step) / static_cast<double>(power)));
-  }
+  for (std::int64_t i = 0; i < heads; ++i) *out.value().at(i) = alibi_slope(i, heads);
   return out;
 }
 
@@ -168,22 +133,20 @@ Result<Tensor> rotary(const Tensor& x, const Rotary& rotary) {
   if (x.rank() < 2 || x.dim(-1) % 2 != 0) return wrong_shape("nn.positional.rotary", "the input", "[..., seq, d], d even", x.dims);
   if (!(rotary.base > 0)) return input_error("nn.positional.rotary: expected a base above 0, found " + std::to_string(rotary.base));
   Tensor out = x;
-  const std::int64_t seq = x.dim(-2), pairs = x.dim(-1) / 2;
-  const Turns turns(seq, pairs, rotary);
-  for (std::int64_t row = 0; row < x.rows(); ++row) {
-    const std::int64_t at = row % seq * pairs;
-    rotate_row(out.at(row * 2 * pairs), pairs, turns.cos.data() + at, turns.sin.data() + at, rotary.interleaved);
-  }
+  rotate(out, x.dim(-2), 1, rotary);
   return out;
 }
 
-void rotate_heads(Tensor& x, std::int64_t heads, const Rotary& rotary) {
-  const std::int64_t seq = x.dim(1), pairs = x.dim(2) / heads / 2;
-  const Turns turns(seq, pairs, rotary);
-  for (std::int64_t row = 0; row < x.rows() * heads; ++row) {
-    const std::int64_t at = row / heads % seq * pairs;
-    rotate_row(x.at(row * 2 * pairs), pairs, turns.cos.data() + at, turns.sin.data() + at, rotary.interleaved);
-  }
+void rotate(Tensor& x, std::int64_t seq, std::int64_t heads, const Rotary& rotary) {
+  const std::int64_t rows = x.rows(), pairs = x.dim(-1) / heads / 2;
+  std::vector<float> cos(static_cast<std::size_t>(seq * pairs)), sin(cos.size());
+  const wattn::Rotary table{pairs, cos.data(), sin.data()};
+  set_rotary(table, rotary.first, seq, {.theta = rotary.base});
+  std::vector<std::int32_t> table_rows;
+  for (std::int64_t i = 0; i < rows; ++i) table_rows.push_back(static_cast<std::int32_t>(i % seq));
+  if (rotary.interleaved) move_pairs(x, pairs, true);
+  rotate_heads(compute(), table, table_rows, heads, 2 * heads * pairs, x.at(0));
+  if (rotary.interleaved) move_pairs(x, pairs, false);
 }
 
 }  // namespace wattn::nn

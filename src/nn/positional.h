@@ -31,7 +31,7 @@ struct T5Buckets {
   std::int64_t num_buckets = 32;
   std::int64_t max_distance = 128;
 };
-// Bucket of each offset, [queries, keys]; arXiv 1910.10683, with the roundings of transformers' T5Attention.
+// Bucket of each offset, [queries, keys]; arXiv 1910.10683.
 Result<Tensor> t5_buckets(std::int64_t queries, std::int64_t keys, const T5Buckets& buckets, std::int64_t past = 0);
 // table [num_buckets, heads] -> [heads, queries, keys], to add to the scores.
 Result<Tensor> t5_bias(const Tensor& table, std::int64_t queries, std::int64_t keys, const T5Buckets& buckets,
@@ -49,7 +49,7 @@ struct Rotary {
 };
 // Turns each pair of x [..., seq, d] by position * base^(-2i / d); arXiv 2104.09864. d is even.
 Result<Tensor> rotary(const Tensor& x, const Rotary& rotary);
-// The same in place for heads side by side: x [batch, seq, heads * d].
-void rotate_heads(Tensor& x, std::int64_t heads, const Rotary& rotary);
+// The same in place for heads side by side: x [..., seq, heads * d].
+void rotate(Tensor& x, std::int64_t seq, std::int64_t heads, const Rotary& rotary);
 
 }  // namespace wattn::nn

@@ -117,6 +117,7 @@ void apply_mask(const BroadcastMask& mask, const Sequence& sequence, const Block
 }
 
 void hide_keys(const ScoreTerms& terms, const Sequence& sequence, const Block& block) {
+  if (!terms.causal && terms.window_before < 0 && terms.window_after < 0) return;
   for (std::int64_t i = 0; i < block.rows; ++i) {
     const Range seen = keys_of(terms, sequence, block.query_at(i));
     float* row = block.scores_at(i);
@@ -246,13 +247,13 @@ KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t la
   return cache;
 }
 
-void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens) {
+void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens, const KvCache* target) {
   const std::int64_t used = whole_panels(tokens);
   for (std::int64_t i = 0; i < cache.layers * cache.shape.kv_heads; ++i) {  // heads of all layers lie one after another
-    const KvHead source = cache.at(from, 0, i), target = cache.at(to, 0, i);
-    std::copy_n(source.keys, used * cache.shape.head_dim, target.keys);
+    const KvHead source = cache.at(from, 0, i), copy = (target ? *target : cache).at(to, 0, i);
+    std::copy_n(source.keys, used * cache.shape.head_dim, copy.keys);
     for (std::int64_t column = 0; column < cache.shape.value_size(); column += kPanelWidth) {
-      std::copy_n(source.values + column * cache.length, used * kPanelWidth, target.values + column * cache.length);
+      std::copy_n(source.values + column * source.length, used * kPanelWidth, copy.values + column * copy.length);
     }
   }
 }

@@ -17,12 +17,12 @@ namespace wattn {
 
 struct AttentionShape {
   std::int64_t heads = 0;
-  std::int64_t kv_heads = 0;   // heads: no grouped queries
-  std::int64_t head_dim = 0;   // of queries and keys
-  std::int64_t value_dim = 0;  // of values and context; 0: head_dim
+  std::int64_t kv_heads = 0;    // heads: no grouped queries
+  std::int64_t head_dim = 0;    // of queries and keys
+  std::int64_t value_dim = -1;  // of values and context; -1: head_dim
 
   std::int64_t group() const { return heads / kv_heads; }
-  std::int64_t value_size() const { return value_dim > 0 ? value_dim : head_dim; }
+  std::int64_t value_size() const { return value_dim >= 0 ? value_dim : head_dim; }
   std::int64_t query_width() const { return heads * head_dim; }
   std::int64_t kv_width() const { return kv_heads * head_dim; }
   std::int64_t qkv_width() const { return query_width() + kv_width() + kv_heads * value_size(); }
@@ -53,8 +53,8 @@ struct KvCache {
   }
 };
 KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t layers, std::int64_t slots, std::int64_t length);
-// Copies the first tokens of a slot to another slot.
-void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens);
+// Copies the first tokens of a slot to another slot, of target where there is one: a cache of the same layers and shape.
+void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens, const KvCache* target = nullptr);
 
 // Keys and values of consecutive tokens: token i at keys + i * stride, kv heads side by side.
 struct KvRows {
@@ -93,10 +93,10 @@ struct AttentionInput {
   const float* keys = nullptr;    // of new tokens, as in KvRows; null: all keys and values lie in the slots (cross attention)
   const float* values = nullptr;  // likewise
   std::int64_t kv_stride = 0;
-  std::span<const std::int32_t> seq_start;  // [batch + 1] of the queries
-  const KvCache* cache = nullptr;           // null: keys and values are packed into scratch and forgotten
-  std::int64_t layer = 0;                   // of the cache
-  std::span<const std::int32_t> slots{};    // [batch] of the cache
+  std::span<const std::int32_t> seq_start{};  // [batch + 1] of the queries
+  const KvCache* cache = nullptr;             // null: keys and values are packed into scratch and forgotten
+  std::int64_t layer = 0;                     // of the cache
+  std::span<const std::int32_t> slots{};      // [batch] of the cache
   // [tokens] of the queries among the keys, rising by one in each sequence; in a slot they continue after the tokens stored there.
   // Unused when queries and keys are the same tokens and there is no cache.
   std::span<const std::int32_t> position_ids{};

@@ -6,6 +6,7 @@
 
 #include "core/real_math.h"
 #include "kernels/quant.h"
+#include "ops/position.h"
 
 namespace wattn {
 namespace {
@@ -66,8 +67,7 @@ void set_sinusoidal(const Embedding& embedding) {
   std::vector<float> row(static_cast<std::size_t>(embedding.hidden));
   for (std::int64_t p = 0; p < embedding.rows; ++p) {
     for (std::int64_t j = 0; j < half; ++j) {
-      const double angle =
-          static_cast<double>(p) / pow64(10000, static_cast<double>(2 * j) / static_cast<double>(embedding.hidden));
+      const double angle = sinusoidal_angle(p, 2 * j, embedding.hidden, 10000);
       row[j] = static_cast<float>(sin64(angle));
       if (half + j < embedding.hidden) row[half + j] = static_cast<float>(cos64(angle));
     }

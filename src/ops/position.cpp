@@ -10,13 +10,13 @@
 namespace wattn {
 namespace {
 
-// frequency_of(j): of pair j, rounded to f32 where PyTorch rounds.
+// Row p is that of position first + p. frequency_of(j): of pair j, rounded to f32 where PyTorch rounds.
 template <class F>
-void fill_rotary(const Rotary& rotary, std::int64_t positions, const F& frequency_of) {
+void fill_rotary(const Rotary& rotary, std::int64_t first, std::int64_t positions, const F& frequency_of) {
   for (std::int64_t j = 0; j < rotary.half; ++j) {
     const float of_pair = frequency_of(j);
     for (std::int64_t p = 0; p < positions; ++p) {
-      const double angle = static_cast<float>(p) * of_pair;
+      const double angle = static_cast<float>(first + p) * of_pair;
       rotary.cos[p * rotary.half + j] = static_cast<float>(cos64(angle));
       rotary.sin[p * rotary.half + j] = static_cast<float>(sin64(angle));
     }
@@ -62,8 +62,12 @@ Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, 
   Rotary rotary{head_dim / 2, nullptr, nullptr};
   rotary.cos = arena.take<float>(positions * rotary.half);
   rotary.sin = arena.take<float>(positions * rotary.half);
-  if (!arena.measuring()) fill_rotary(rotary, positions, [&](std::int64_t j) { return frequency(j, head_dim, scaling); });
+  if (!arena.measuring()) set_rotary(rotary, 0, positions, scaling);
   return rotary;
+}
+
+void set_rotary(const Rotary& rotary, std::int64_t first, std::int64_t positions, const RopeScaling& scaling) {
+  fill_rotary(rotary, first, positions, [&](std::int64_t j) { return frequency(j, 2 * rotary.half, scaling); });
 }
 
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors) {
@@ -74,7 +78,7 @@ void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const Rope
     std::fill_n(rotary.cos, positions * rotary.half, std::numeric_limits<float>::quiet_NaN());
     return;
   }
-  fill_rotary(rotary, positions, [&](std::int64_t j) { return frequency(j, 2 * rotary.half, scaling) / factors[j]; });
+  fill_rotary(rotary, 0, positions, [&](std::int64_t j) { return frequency(j, 2 * rotary.half, scaling) / factors[j]; });
 }
 
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
@@ -89,18 +93,26 @@ void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const 
   });
 }
 
+double sinusoidal_angle(std::int64_t position, std::int64_t power, std::int64_t width, double base) {
+  return static_cast<double>(position) / pow64(base, static_cast<double>(power) / static_cast<double>(width));
+}
+
 DistanceBias take_distance_bias(Arena& arena, std::int64_t heads, std::int64_t span) {
   return {span, arena.take<float>(heads * (2 * span - 1))};
 }
 
-void set_alibi(DistanceBias& bias, std::int64_t heads) {
-  // Slopes 2^(-8 i / n), i from 1, for n a power of two; the heads beyond take every other slope of 2n.
+float alibi_slope(std::int64_t head, std::int64_t heads) {
+  // 2^(-8 i / n), i from 1, for n a power of two; the heads beyond take every other slope of 2n.
   const auto power_of_two = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
+  const double exponent = head < power_of_two
+                              ? static_cast<double>(head + 1) / static_cast<double>(power_of_two)
+                              : static_cast<double>(2 * (head - power_of_two) + 1) / static_cast<double>(2 * power_of_two);
+  return static_cast<float>(pow64(2, -8 * exponent));
+}
+
+void set_alibi(DistanceBias& bias, std::int64_t heads) {
   for (std::int64_t head = 0; head < heads; ++head) {
-    const double exponent = head < power_of_two
-                                ? static_cast<double>(head + 1) / static_cast<double>(power_of_two)
-                                : static_cast<double>(2 * (head - power_of_two) + 1) / static_cast<double>(2 * power_of_two);
-    const auto slope = static_cast<float>(pow64(2, -8 * exponent));
+    const float slope = alibi_slope(head, heads);
     for (std::int64_t d = 1 - bias.span; d < bias.span; ++d) bias.at(head)[d] = -slope * static_cast<float>(d < 0 ? -d : d);
   }
 }

@@ -34,6 +34,8 @@ struct RopeScaling {
 };
 // Frequencies and angles are rounded to f32 where PyTorch's are.
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);
+// Sets the rows of positions first, first + 1, ...; row 0 becomes that of first.
+void set_rotary(const Rotary& rotary, std::int64_t first, std::int64_t positions, const RopeScaling& scaling);
 // Divides every frequency by its factor, [head_dim / 2]: llama.cpp's form of Llama 3's scaling. Factors outside of any model's
 // range give NaN.
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors);
@@ -41,6 +43,9 @@ void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const Rope
 // Turns the first heads heads of each row of x, rows stride apart, in place. position_ids: [tokens].
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
                   std::int64_t stride, float* x);
+
+// position / base^(power / width), whose sines and cosines are the tables of arXiv 1706.03762 3.5.
+double sinusoidal_angle(std::int64_t position, std::int64_t power, std::int64_t width, double base);
 
 // What is added to the score of a query at position i and a key at position j: at(head)[j - i].
 struct DistanceBias {
@@ -52,7 +57,8 @@ struct DistanceBias {
 
 DistanceBias take_distance_bias(Arena& arena, std::int64_t heads, std::int64_t span);
 
-// ALiBi, arXiv 2108.12409, both ways: -slope(head) * |j - i|.
+// ALiBi, arXiv 2108.12409, both ways: -alibi_slope(head, heads) * |j - i|.
+float alibi_slope(std::int64_t head, std::int64_t heads);
 void set_alibi(DistanceBias& bias, std::int64_t heads);
 
 // T5's buckets (arXiv 1910.10683), both ways: half of num_buckets for each direction, of which the first half one distance

@@ -222,6 +222,15 @@ def positions(g):
         cos, sin = rotary(x.float(), torch.arange(100, 109)[None])
         return apply_rotary_pos_emb(x, x, cos.to(x.dtype), sin.to(x.dtype))[0]
     function("rotary", "positional.rotary", [x, {"first": 100}], llama, x)
+    # Far positions show how frequencies are rounded.
+    for dim, theta in ((64, 1e4), (128, 1e6)):
+        def far(x, dim=dim, theta=theta):
+            config = LlamaConfig(hidden_size=2 * dim, num_attention_heads=2, num_hidden_layers=1, intermediate_size=8, vocab_size=8,
+                                 rope_parameters={"rope_type": "default", "rope_theta": theta})
+            cos, sin = LlamaRotaryEmbedding(config)(x.float(), torch.arange(4000, 4003)[None])
+            return apply_rotary_pos_emb(x, x, cos.to(x.dtype), sin.to(x.dtype))[0]
+        far_x = draw(numpy.random.default_rng(dim), 1, 1, 3, dim)
+        function(f"rotary, {dim} wide, far", "positional.rotary", [far_x, {"first": 4000, "base": theta}], far, far_x)
 
     def gptj(x):
         table = create_sinusoidal_positions(200, 8)[100:109]

@@ -19,7 +19,7 @@ def gpt2_name(key):
 
 def generation():
     from transformers import GPT2Config, GPT2LMHeadModel
-    from transformers.generation.logits_process import TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
+    from transformers.generation.logits_process import MinPLogitsWarper, TemperatureLogitsWarper, TopKLogitsWarper, TopPLogitsWarper
     config = GPT2Config(vocab_size=23, n_positions=40, n_embd=12, n_layer=2, n_head=3, n_inner=20, bos_token_id=None, eos_token_id=None, pad_token_id=0,
                         resid_pdrop=0, embd_pdrop=0, attn_pdrop=0)
     model = GPT2LMHeadModel(config)
@@ -39,13 +39,18 @@ def generation():
     for token in range(23):
         for beams, penalty, early in [(3, 1.0, False), (4, 2.0, True), (2, 0.0, False)]:
             ways.append({"max_new_tokens": 14, "num_beams": beams, "eos_token_id": token, "length_penalty": penalty, "early_stopping": early})
+    ways += [{"max_new_tokens": 25, **more} for more in (
+        {"repetition_penalty": 1.7}, {"no_repeat_ngram_size": 2}, {"eos_token_id": eos, "min_new_tokens": 15}, {"forced_eos_token_id": 2},
+        {"eos_token_id": [eos, 3]}, {"num_beams": 3, "repetition_penalty": 1.3, "eos_token_id": eos})]
     for options in ways:
         ids = model.generate(prompt, do_sample=False, pad_token_id=0, **options)[0].tolist()
-        if options.get("eos_token_id") in ids[4:]:
-            ids = ids[: 4 + ids[4:].index(options["eos_token_id"]) + 1]
+        ends = options.get("eos_token_id", [])
+        first = next((i for i, token in enumerate(ids) if i >= 4 and token in (ends if isinstance(ends, list) else [ends])), len(ids))
+        ids = ids[: first + 1]
         out["answers"].append({"options": options, "ids": ids})
     row = logits[0, -1:].float()
-    for options in [{}, {"temperature": 0.7}, {"top_k": 5}, {"top_p": 0.8}, {"temperature": 1.4, "top_k": 9, "top_p": 0.6}]:
+    for options in [{}, {"temperature": 0.7}, {"top_k": 5}, {"top_p": 0.8}, {"temperature": 1.4, "top_k": 9, "top_p": 0.6},
+                    {"min_p": 0.2}]:
         scores = row.double()
         if "temperature" in options:
             scores = TemperatureLogitsWarper(options["temperature"])(None, scores)
@@ -53,6 +58,8 @@ def generation():
             scores = TopKLogitsWarper(options["top_k"])(None, scores)
         if "top_p" in options:
             scores = TopPLogitsWarper(options["top_p"])(None, scores)
+        if "min_p" in options:
+            scores = MinPLogitsWarper(options["min_p"])(None, scores)
         out["warpers"].append({"options": options, "probabilities": encode(F.softmax(scores, -1)[0])})
     out["row"] = encode(row[0])
     return out

@@ -141,8 +141,8 @@ export const self_attention = (x: Tensor): [output: F32, weights: F32] =>
 
 /** The second to last dimension in another order: `out[i] = x[order[i]]`. */
 export const permute_rows = (input: Tensor, order: Tensor): F32 => callFunction('permute_rows', { input, order }).output;
-/** Logits `[vocab]` -> the probabilities that `generate` draws from. */
+/** Logits `[vocab]` -> the probabilities that `generate` draws from, with its defaults (`top_k` 50). */
 export const sampling_probabilities = (
   input: Tensor,
-  options: { temperature?: number; top_k?: number; top_p?: number } = {},
+  options: { temperature?: number; top_k?: number; top_p?: number; min_p?: number } = {},
 ): F32 => callFunction('sampling_probabilities', { input }, options).output;

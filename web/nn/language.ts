@@ -25,21 +25,36 @@ export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
   scale_embedding?: boolean;
 }
 
+/** Names, meanings and defaults of transformers' `generate()`. */
 export interface GenerateOptions {
   /** Default 20. */
   max_new_tokens?: number;
+  /** No end before so many tokens. */
+  min_new_tokens?: number;
   /** Draw each token; default false: the likeliest. */
   do_sample?: boolean;
   temperature?: number;
-  /** 0 (the default): all. */
+  /** Default 50; 0: all. */
   top_k?: number;
   top_p?: number;
+  /** Leaves out tokens below this share of the likeliest one's probability. */
+  min_p?: number;
+  /** Above 1: tokens that occur already become less likely. */
+  repetition_penalty?: number;
+  /** No sequence of so many tokens comes twice. */
+  no_repeat_ngram_size?: number;
+  /** The first new token after a prompt of one token. */
+  forced_bos_token_id?: number;
+  /** The last token when max_new_tokens is reached. */
+  forced_eos_token_id?: number;
+  /** At most 64. */
   num_beams?: number;
   /** Beams are compared by log-probability / length^length_penalty; default 1. */
   length_penalty?: number;
   /** Stop as soon as num_beams sequences ended. */
   early_stopping?: boolean;
-  eos_token_id?: number;
+  /** One or several tokens that end a sequence. */
+  eos_token_id?: number | readonly number[];
   /** false computes every step from the beginning; the answer is the same. */
   use_cache?: boolean;
   seed?: number;
