@@ -132,6 +132,7 @@ function spearman(a: readonly number[], b: readonly number[]): number {
 withSentences(`number formats on real sentences (of ${stsb.slice(root.length)})`, () => {
   const rows = existsSync(stsb) ? readFileSync(stsb, 'utf8').trim().split('\n') : [];
   const pairs = rows
+    .slice(0, 500)
     .map((row) => row.split('\t'))
     .map((cells) => ({ score: Number(cells[4]), texts: [cells[5], cells[6]] as string[] }));
   const sentences = [...new Set(pairs.flatMap(({ texts }) => texts))];
@@ -153,7 +154,7 @@ withSentences(`number formats on real sentences (of ${stsb.slice(root.length)})`
       );
     };
     const exact = await vectors('f32');
-    expect(quality(exact)).toBeCloseTo(0.8203, 3); // 82.03, what the model is published at
+    expect(quality(exact)).toBeCloseTo(0.92767, 3); // sentence-transformers on these pairs (on all 1,379: 0.8203 there and here)
     const bounds = {
       q16: { mean: 1e-6, most: 1e-6, component: 1e-4, ranks: 0.002 },
       q8: { mean: 5e-4, most: 2e-3, component: 0.02, ranks: 0.002 },
@@ -161,16 +162,16 @@ withSentences(`number formats on real sentences (of ${stsb.slice(root.length)})`
     };
     for (const dtype of ['q16', 'q8', 'q4'] as const) {
       const close = await vectors(dtype);
-      const thousand = exact.slice(0, 1000).map((vector, i) => {
+      const differences = exact.map((vector, i) => {
         const other = close[i] as Float32Array;
         const distance = 1 - cosine(vector, other) / Math.sqrt(cosine(vector, vector) * cosine(other, other));
         return { distance, component: largestDifference(vector, other) };
       });
       const { mean, most, component, ranks } = bounds[dtype];
       expect(Math.abs(quality(close) - quality(exact))).toBeLessThan(ranks);
-      expect(thousand.reduce((sum, { distance }) => sum + distance, 0) / 1000).toBeLessThan(mean);
-      expect(Math.max(...thousand.map(({ distance }) => distance))).toBeLessThan(most);
-      expect(Math.max(...thousand.map((each) => each.component))).toBeLessThan(component);
+      expect(differences.reduce((sum, { distance }) => sum + distance, 0) / exact.length).toBeLessThan(mean);
+      expect(Math.max(...differences.map(({ distance }) => distance))).toBeLessThan(most);
+      expect(Math.max(...differences.map((each) => each.component))).toBeLessThan(component);
     }
   }, 300_000);
 });
