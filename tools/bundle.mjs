@@ -1,17 +1,7 @@
 // Makes dist/, what the package ships: bundles web/ with esbuild, copies the wasm files, emits the types.
 // Needs the two wasm builds (npm run build does them first).
 import { build } from 'esbuild';
-import {
-  chmodSync,
-  copyFileSync,
-  existsSync,
-  mkdirSync,
-  readdirSync,
-  readFileSync,
-  rmdirSync,
-  rmSync,
-  writeFileSync,
-} from 'node:fs';
+import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
@@ -28,19 +18,22 @@ function checkPair() {
   return readFileSync(built('simd', 'build_id.h'), 'utf8').split('"')[1];
 }
 
-/** Modules in place of others: with what is a file beside the script elsewhere inside it. */
-const inline = {
-  external: ['./inline_files.js'],
-  plugins: [
-    {
-      name: 'inline',
-      setup({ onResolve }) {
-        onResolve({ filter: /\/(wasm_files(_nn|_tokenizer)?|worker_scripts)\.js$/ }, ({ path, resolveDir }) => ({
-          path: join(resolveDir, path.replace('.js', '_inline.ts')),
-        }));
-      },
-    },
-  ],
+/** wattn/inline finds what it carries inside in a file beside the script, which all that import it share. */
+const inlineFiles = {
+  name: 'inline-files',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/inline_files\.js$/ }, () => ({ path: './inline_files.js', external: true }));
+  },
+};
+
+/** In bundles for Node, `x_node.ts` stands in for `x.ts`. */
+const nodeModules = {
+  name: 'node-modules',
+  setup({ onResolve }) {
+    onResolve({ filter: /\/(platform|workers)\.js$/ }, ({ path, resolveDir }) => ({
+      path: join(resolveDir, path.replace('.js', '_node.ts')),
+    }));
+  },
 };
 
 /**
@@ -65,58 +58,60 @@ const commonJs = {
 const libraryBeside = {
   name: 'library-beside',
   setup({ onResolve }) {
-    onResolve({ filter: /\/node\.js$/ }, () => ({ path: './node.js', external: true }));
+    onResolve({ filter: /\/entries\/index\.js$/ }, () => ({ path: './node.js', external: true }));
   },
 };
 
 /**
- * Entries of web/entries and the platform each is for. Several names: entries that share what they have in common, in files of their own;
- * `base` only says what that is (web/entries/base.ts) and goes.
+ * What is built of which entries (web/entries), for which platform. Several in one: entries that share what they have in common, in files
+ * of their own; `base` only says what that is (web/entries/base.ts) and is removed.
  */
-const entries = [
-  { names: ['index', 'nn_entry', 'base'], platform: 'browser' },
-  { names: ['worker'], platform: 'browser' },
-  { names: ['thread'], platform: 'browser' },
-  { names: ['node', 'nn_entry_node', 'base_node'], platform: 'node' },
-  { names: ['tokenizer_entry'], platform: 'browser' },
-  { names: ['tokenizer_entry_node'], platform: 'node' },
-  { names: ['node_worker'], platform: 'node' },
-  { names: ['node_thread'], platform: 'node' },
-  { names: ['cli'], room: 'cli', platform: 'node', plugins: [libraryBeside] },
-  { names: ['inline'], platform: 'browser', ...inline },
-  { names: ['inline_node'], platform: 'node', ...inline },
-  { names: ['node'], platform: 'node', ...commonJs },
+const bundles = [
+  { entries: { index: 'index', nn_entry: 'nn_entry', base: 'base' } },
+  { entries: { worker: 'worker' }, inWorker: true },
+  { entries: { thread: 'thread' } },
+  { entries: { tokenizer_entry: 'tokenizer_entry' } },
+  { entries: { inline: 'index' }, inline: true },
+  { entries: { node: 'index', nn_entry_node: 'nn_entry', base_node: 'base' }, node: true },
+  { entries: { node_worker: 'worker' }, node: true, inWorker: true },
+  { entries: { node_thread: 'thread' }, node: true },
+  { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true },
+  { entries: { inline_node: 'index' }, node: true, inline: true },
+  { entries: { node: 'index' }, node: true, own: commonJs },
+  { entries: { cli: '../cli/cli' }, node: true, plugins: [libraryBeside] },
 ];
 
 async function bundle(buildId, memoryFlags) {
-  for (const { names, room = 'entries', platform, ...own } of entries) {
-    const { external = [], define = {}, inject = [], ...others } = platform === 'node' ? { ...besideNode, ...own } : own;
+  for (const { entries, node = false, inline = false, inWorker = false, plugins = [], own = {} } of bundles) {
+    const { define = {}, inject = [], ...others } = { ...(node && besideNode), ...own };
+    const names = Object.entries(entries);
     await build({
-      entryPoints: names.map((name) => join(root, 'web', room, `${name}.ts`)),
+      entryPoints: Object.fromEntries(names.map(([out, name]) => [out, join(root, 'web/entries', `${name}.ts`)])),
       outdir: dist,
       splitting: names.length > 1,
       chunkNames: 'chunk-[name]-[hash]', // beside the entry: what a page loads only when it asks for it
       bundle: true,
       format: 'esm',
-      platform,
-      target: platform === 'node' ? 'node20' : ['chrome91', 'firefox89', 'safari16.4'], // the first with wasm SIMD
+      platform: node ? 'node' : 'browser',
+      target: node ? 'node20' : ['chrome91', 'firefox89', 'safari16.4'], // the first with wasm SIMD
       minify: true,
       legalComments: 'none',
       charset: 'utf8',
-      external,
       define: {
         __WATTN_BUILD_ID__: JSON.stringify(buildId),
         __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags),
-        __WATTN_IN_WORKER__: String(/worker/.test(names[0])),
+        __WATTN_INLINE__: String(inline),
+        __WATTN_IN_WORKER__: String(inWorker),
         ...define,
       },
       inject: [join(root, 'web/host/shared_array_buffer.ts'), ...inject],
+      plugins: [...(inline ? [inlineFiles] : []), ...(node ? [nodeModules] : []), ...plugins],
       logLevel: 'warning',
       ...others,
     });
   }
   for (const base of ['base.js', 'base_node.js']) rmSync(join(dist, base));
-  if (existsSync(join(dist, 'cli.js'))) chmodSync(join(dist, 'cli.js'), 0o755);
+  chmodSync(join(dist, 'cli.js'), 0o755);
 }
 
 function writeInlineFiles() {
@@ -133,7 +128,7 @@ export const scripts = ${JSON.stringify(scripts)};\n`;
 function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
   const types = join(dist, 'types');
-  const kept = new Set(['index', 'tokenizer_entry', 'nn_entry', 'inline'].map((name) => join(types, 'entries', `${name}.d.ts`)));
+  const kept = new Set(['index', 'tokenizer_entry', 'nn_entry'].map((name) => join(types, 'entries', `${name}.d.ts`)));
   for (const file of kept) {
     const text = readFileSync(file, 'utf8');
     for (const [, path] of text.matchAll(/['"](\.{1,2}\/[\w/.]+)\.js['"]/g)) kept.add(join(dirname(file), `${path}.d.ts`));

@@ -2,7 +2,8 @@
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { InputError, isHubId, type LoadOptions, type ProgressInfo } from '../entries/node.js';
+import { InputError, type LoadOptions, type ProgressInfo } from '../entries/index.js';
+import { isHubId } from '../source/model_source.js';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 export type Values = Record<string, string | boolean | string[] | undefined>;

@@ -22,8 +22,8 @@ import { pack } from './pack.js';
 import { classify, rank, run } from './tasks.js';
 import { train } from './train.js';
 import { floatsText, items, toLine, write, type Item } from './lines.js';
-import { AutoTokenizer, InputError, inspectModel, pipeline, UnsupportedError, type Embeddings } from '../entries/node.js';
-import type { EmbedOptions, TokenizeOptions } from '../entries/node.js';
+import { AutoTokenizer, InputError, inspectModel, pipeline, UnsupportedError, type Embeddings } from '../entries/index.js';
+import type { EmbedOptions, TokenizeOptions } from '../entries/index.js';
 
 type Command = (values: Values, positionals: string[]) => Promise<void>;
 

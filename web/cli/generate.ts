@@ -8,7 +8,7 @@ import {
   type ChatMessage,
   type LoadOptions,
   type TextGenerationOptions,
-} from '../entries/node.js';
+} from '../entries/index.js';
 
 function number(values: Values, name: string): number | undefined {
   const value = text(values, name);

@@ -1,5 +1,5 @@
 // `wattn inspect`: a model's layers as a table.
-import type { Inspection } from '../entries/node.js';
+import type { Inspection } from '../entries/index.js';
 
 const grouped = (value: number) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');
 const shape = (dims: readonly number[]) => (dims.length === 0 ? '-' : `[${dims.join(', ')}]`);

@@ -2,7 +2,7 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { choice, type Values } from './args.js';
-import { InputError } from '../entries/node.js';
+import { InputError } from '../entries/index.js';
 
 /** One text, with the other members of the JSON object it came in. */
 export interface Item {

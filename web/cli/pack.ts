@@ -3,7 +3,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { choice, loadOptions, modelOf, text, type Values } from './args.js';
 import { write } from './lines.js';
-import { InputError, packModel, type PackOptions } from '../entries/node.js';
+import { InputError, packModel, type PackOptions } from '../entries/index.js';
 
 export async function pack(values: Values, positionals: string[]): Promise<void> {
   if (positionals.length > 0) throw new InputError(`expected options only, found '${positionals[0]}'`);

@@ -1,7 +1,7 @@
 // The commands for tasks beyond embedding: classify, rank and run.
 import { choice, computeOptions, count, flag, given, modelOf, text, type Values } from './args.js';
 import { items, toLine, write, type Item } from './lines.js';
-import { InputError, pipeline, type Pipelines } from '../entries/node.js';
+import { InputError, pipeline, type Pipelines } from '../entries/index.js';
 
 const kRunTasks = [
   'text-classification',

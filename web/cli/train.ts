@@ -2,7 +2,7 @@
 import { writeFile } from 'node:fs/promises';
 import { count, flag, text, type Values } from './args.js';
 import { items } from './lines.js';
-import { AutoTokenizer, InputError, type TrainingProgress, type TrainOptions } from '../entries/node.js';
+import { AutoTokenizer, InputError, type TrainingProgress, type TrainOptions } from '../entries/index.js';
 
 /** --options: what `AutoTokenizer.train` takes and has no switch of its own. */
 function otherOptions(values: Values): Partial<TrainOptions> {

@@ -1,4 +1,4 @@
-// Worker mode: the same engine in one worker or several, asked by messages (entries/engine_worker.ts is the other side). A call is cut
+// Worker mode: the same engine in one worker or several, asked by messages (entries/worker.ts is the other side). A call is cut
 // into jobs of a fraction of a second, so that a short call need not wait for a long one, and a signal is soon obeyed.
 import { bundledModel } from '../source/bundled_model.js';
 import { Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
@@ -40,7 +40,7 @@ interface Job {
 
 /** One worker and the job it has. */
 class Member {
-  private readonly worker: WorkerHandle = workers().start('engine');
+  private readonly worker: WorkerHandle = workers.start('engine');
   private job: { id: number; job: Job } | undefined;
   private broken: WattnError | undefined;
   private jobs = 0;
@@ -114,7 +114,7 @@ function toCloneable(model: ModelSpecifier | undefined | null): ModelSpecifier {
   if (isUrl) return (model as { href: string }).href;
   if (typeof model !== 'string' || !/^\.{0,2}\//.test(model)) return model as ModelSpecifier;
   // A place relative to the page; the worker's own script lies elsewhere.
-  const base = platform().base();
+  const base = platform.base();
   return base === undefined || base.startsWith('file:') ? model : new URL(model, base).href;
 }
 
@@ -123,7 +123,7 @@ async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
   if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this page, which a worker cannot call`);
   const { url } = wasm;
   if (wasmIsInside() && !wasmIsGiven()) return { ...rest, wasm: { module: (await compileWasm()).module } };
-  const absolute = url === undefined ? {} : { url: new URL(typeof url === 'string' ? url : url.href, platform().base()).href };
+  const absolute = url === undefined ? {} : { url: new URL(typeof url === 'string' ? url : url.href, platform.base()).href };
   return { ...rest, wasm: { ...wasm, ...absolute } };
 }
 

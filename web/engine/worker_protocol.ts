@@ -1,4 +1,4 @@
-// What the two sides of worker mode send each other: remote_engine.ts asks, entries/engine_worker.ts answers.
+// What the two sides of worker mode send each other: remote_engine.ts asks, entries/worker.ts answers.
 import type { env } from '../core/env.js';
 import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';

@@ -1,5 +1,5 @@
-// A helper thread of a page.
+// A helper thread.
 import { runThread } from '../host/thread_main.js';
-import { pagePort } from '../host/worker_port.js';
+import { ownPort } from '../host/workers.js';
 
-runThread(pagePort());
+runThread(ownPort());

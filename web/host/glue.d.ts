@@ -12,11 +12,5 @@ declare module '*/wattn-tokenizer.mjs' {
   export default function createModule(wishes: object): Promise<import('./seam.js').SeamModule>;
 }
 declare module '*/wattn-nn.mjs' {
-  export default function createModule(wishes: object): Promise<import('./seam.js').SeamModule>;
-}
-/** Written by tools/bundle.mjs: .wasm files, gzipped and in base64, and scripts of workers. */
-declare module '*/inline_files.js' {
-  export const models: string;
-  export const nn: string;
-  export const scripts: Record<'engine' | 'thread', string>;
+  export default function createModule(wishes: object): Promise<import('./nn_seam.js').NnSeam>;
 }

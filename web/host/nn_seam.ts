@@ -1,11 +1,16 @@
 // The building blocks' WebAssembly: made ready once, then every crossing is synchronous.
+import createModule from '../../build/wasm-simd/wattn-nn.mjs';
 import { InputError, StateError, describe } from '../core/errors.js';
 import type { Answer } from './seam.js';
 import { SeamHost } from './seam_host.js';
 import { Tensor } from '../core/tensor.js';
 import type { Env } from '../core/types.js';
-import { giveWasm, wasmFiles } from './wasm_files_nn.js';
-import { compileWasm, instantiateWasm } from './wasm_loader.js';
+import { nn } from './inline_files.js';
+import { unpack } from './unpack.js';
+import { compileWasm, instantiateWasm, type WasmFiles } from './wasm_loader.js';
+
+/** See wasm_files.ts. */
+declare const __WATTN_INLINE__: boolean;
 
 export interface SeamTensor {
   dims: Int32Array;
@@ -60,25 +65,28 @@ export interface NnSeam {
   Module: new () => SeamNnModule;
   Cache: new () => SeamCache;
   Word2Vec: new () => SeamWord2Vec;
-  delete(): void;
+  build_id(): string;
+  delete?(): void; // no handle: it ends with its instance
 }
 
 export type NnHost = SeamHost<NnSeam>;
+
+// Bundlers recognise exactly this form of URL, and bring the file along.
+const files: WasmFiles<NnSeam> = {
+  createModule,
+  choose: () =>
+    __WATTN_INLINE__
+      ? { kind: 'simd', bytes: () => unpack(nn) }
+      : { kind: 'simd', url: () => new URL('./wattn-nn.wasm', import.meta.url) },
+};
 
 let host: NnHost | undefined;
 let waiting: Promise<void> | undefined;
 
 /** An instance of its own: training lets go of it, with all its memory, when it ends. */
 export async function freshHost(what: string): Promise<NnHost> {
-  const instance = await instantiateWasm(await compileWasm(false, wasmFiles), wasmFiles);
-  const seam = instance.seam as unknown as NnSeam;
-  return new SeamHost(what, instance, {
-    call_function: seam.call_function,
-    Module: seam.Module,
-    Cache: seam.Cache,
-    Word2Vec: seam.Word2Vec,
-    delete() {},
-  });
+  const instance = await instantiateWasm(await compileWasm(false, files));
+  return new SeamHost(what, instance, instance.seam);
 }
 
 /**
@@ -87,7 +95,7 @@ export async function freshHost(what: string): Promise<NnHost> {
  */
 export async function ready(options: { wasm?: Env['wasm'] } = {}): Promise<void> {
   if (host && !host.isBroken) return;
-  if (options.wasm) giveWasm(options.wasm);
+  if (options.wasm) files.given = options.wasm;
   waiting ??= freshHost('nn')
     .then((made) => void (host = made))
     .finally(() => (waiting = undefined));

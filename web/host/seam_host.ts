@@ -3,14 +3,14 @@ import { OutOfMemoryError, seamError, StateError, type WattnError } from '../cor
 import type { Answer } from './seam.js';
 import type { Instance } from './wasm_loader.js';
 
-export class SeamHost<Handle extends { delete(): void }> {
-  private inside: { instance: Instance; handle: Handle } | undefined;
+export class SeamHost<Handle extends { delete?(): void }> {
+  private inside: { instance: Instance<unknown>; handle: Handle } | undefined;
   private broken: WattnError | undefined;
 
   /** what: "this model" or "this tokenizer", for messages. */
   constructor(
     private readonly what: string,
-    instance: Instance,
+    instance: Instance<unknown>,
     handle: Handle,
   ) {
     this.inside = { instance, handle };
@@ -45,11 +45,11 @@ export class SeamHost<Handle extends { delete(): void }> {
   release(): void {
     const { inside } = this;
     this.inside = undefined;
-    if (!this.broken) inside?.handle.delete();
+    if (!this.broken) inside?.handle.delete?.();
   }
 
   // A trap, or an exception of the glue: C++ frames were left without an end, so nothing in there can be relied on.
-  private explain(instance: Instance, cause: unknown): WattnError {
+  private explain(instance: Instance<unknown>, cause: unknown): WattnError {
     const { name, message } = (cause ?? {}) as { name?: unknown; message?: unknown };
     const stack = /stack|recursion/i.test(String(message));
     if (instance.growth.refused || (name === 'RangeError' && !stack)) {

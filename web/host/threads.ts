@@ -30,7 +30,7 @@ const kStartMs = 5000;
 export function planThreads(wanted: number | undefined): ThreadPlan {
   const one = (reason: string): ThreadPlan => ({ threads: 1, reason });
   if (wanted === 1) return one('one thread was asked for');
-  const { cores, sharedMemory } = workers().threads();
+  const { cores, sharedMemory } = workers.threads();
   if (!sharedMemory) return one('this page is not cross-origin isolated');
   if (wanted === undefined && cores < 2) return one('this machine has one core');
   return { threads: Math.min(wanted ?? Math.min(cores, kDefaultThreads), kMostThreads), reason: undefined };
@@ -49,7 +49,7 @@ export function startHelpers(module: WebAssembly.Module, { memory }: Instance, {
   const timer = setTimeout(() => giveUp(new Error(`no answer within ${kStartMs} ms`)), kStartMs);
   const start = (stack: number, i: number) =>
     new Promise<void>((resolve, reject) => {
-      const worker = workers().start('thread');
+      const worker = workers.start('thread');
       helpers.push(worker);
       worker.onMessage((message) => (message === 'serving' ? resolve() : reject(new Error(String(message)))));
       worker.onError(reject);

@@ -1,13 +1,20 @@
-// The whole library's .wasm files and their glue.
+// The models' .wasm files and their glue.
 import createModule from '../../build/wasm-simd/wattn.mjs';
+import { models } from './inline_files.js';
 import { hasRelaxedSimd } from './relaxed_simd.js';
+import type { SeamModule } from './seam.js';
+import { unpack } from './unpack.js';
 import type { WasmFiles } from './wasm_loader.js';
 
-// Exactly this form of URL: bundlers know it, and bring the files along.
-export const wasmFiles: WasmFiles = {
-  createModule,
-  choose: () =>
-    hasRelaxedSimd()
-      ? { kind: 'relaxed', url: () => new URL('./wattn-relaxed.wasm', import.meta.url) }
-      : { kind: 'simd', url: () => new URL('./wattn-simd.wasm', import.meta.url) },
-};
+/** Set by tools/bundle.mjs: whether the WebAssembly is inside the script (wattn/inline). */
+declare const __WATTN_INLINE__: boolean;
+
+// Bundlers recognise exactly this form of URL, and bring the files along.
+function choose(): ReturnType<WasmFiles['choose']> {
+  if (__WATTN_INLINE__) return { kind: 'simd', bytes: () => unpack(models) };
+  return hasRelaxedSimd()
+    ? { kind: 'relaxed', url: () => new URL('./wattn-relaxed.wasm', import.meta.url) }
+    : { kind: 'simd', url: () => new URL('./wattn-simd.wasm', import.meta.url) };
+}
+
+export const wasmFiles: WasmFiles<SeamModule> = { createModule, choose };

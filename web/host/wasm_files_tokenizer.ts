@@ -1,18 +1,20 @@
 // The .wasm file of wattn/tokenizer, without models, and its glue. Every entry trains tokenizers with it.
 import createModule from '../../build/wasm-simd/wattn-tokenizer.mjs';
-import type { Env } from '../core/types.js';
+import { UnsupportedError } from '../core/errors.js';
+import type { SeamModule } from './seam.js';
 import type { WasmFiles } from './wasm_loader.js';
 
-let wanted: Env['wasm'] | undefined;
+/** See wasm_files.ts. */
+declare const __WATTN_INLINE__: boolean;
 
-/** Another place for the file, as env.wasm says it for the entry's own file. */
-export function giveWasm(given: Env['wasm']): void {
-  wanted = given;
-}
+const notInside = (): never => {
+  throw new UnsupportedError(
+    "wattn/inline: it does not contain the code that trains tokenizers; use the entry wattn, or pass the URL of wattn-tokenizer.wasm in the option 'wasm'",
+  );
+};
 
-// Exactly this form of URL: bundlers know it, and bring the file along.
-export const wasmFiles: WasmFiles = {
+// Bundlers recognise exactly this form of URL, and bring the file along.
+export const wasmFiles: WasmFiles<SeamModule> = {
   createModule,
-  choose: () => ({ kind: 'simd', url: () => new URL('./wattn-tokenizer.wasm', import.meta.url) }),
-  given: () => wanted,
+  choose: () => (__WATTN_INLINE__ ? notInside() : { kind: 'simd', url: () => new URL('./wattn-tokenizer.wasm', import.meta.url) }),
 };

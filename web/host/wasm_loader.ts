@@ -16,27 +16,29 @@ const kSimdProbe = [
   0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b,
 ];
 
-/**
- * What an entry of the package is linked with: wasm_files.ts, wasm_files_tokenizer.ts, and beside them wasm_files_nn.ts; in wattn/inline
- * their namesakes that end in _inline.
- */
-export interface WasmFiles {
-  /** The glue. */
-  createModule: (wishes: object) => Promise<SeamModule>;
-  /** The best of its .wasm files for this engine. */
-  choose(): { kind: WasmKind; url: () => URL } | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
-  /** What the caller gives in its place. Without this function: env.wasm, which speaks of the file that the entry is linked with. */
-  given?: () => Env['wasm'] | undefined;
+/** A module that the glue makes: whatever it has, it tells its build. */
+interface Module {
+  build_id(): string;
 }
 
-let files: WasmFiles;
+/** .wasm files of one kind and their glue: wasm_files.ts, wasm_files_tokenizer.ts, wasm_files_nn.ts. */
+export interface WasmFiles<Seam extends Module = Module> {
+  createModule: (wishes: object) => Promise<Seam>;
+  /** The best of the .wasm files for this engine. */
+  choose(): { kind: WasmKind; url: () => URL } | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
+  /** What the caller gives instead. Undefined: `env.wasm` for the entry's own files, nothing for others. */
+  given?: Env['wasm'];
+}
 
-/** Called once by each entry, before anything loads. */
-export function useWasm(own: WasmFiles): void {
+let files: WasmFiles<SeamModule>;
+
+/** Sets the entry's own files; each entry calls it once, before anything loads. */
+export function useWasm(own: WasmFiles<SeamModule>): void {
   files = own;
 }
 
-export interface Compiled {
+export interface Compiled<Seam extends Module = SeamModule> {
+  files: WasmFiles<Seam>;
   module: WebAssembly.Module;
   kind: WasmKind;
   /** Where it came from, for messages. */
@@ -83,7 +85,7 @@ async function compileBytes(bytes: Uint8Array, from: string, came = '', flagAt?:
 
 async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module> {
   const compile = (bytes: Uint8Array, came?: string) => compileBytes(bytes, url.href, came, flagAt);
-  const { readFileUrl } = platform();
+  const { readFileUrl } = platform;
   if (readFileUrl && url.protocol === 'file:') return compile(await readFileUrl(url));
   const response = await request('wasm', url.href, {});
   const type = response.headers.get('content-type') ?? 'no content-type';
@@ -124,7 +126,7 @@ function wish(
   shared?: boolean;
   compile: () => Promise<WebAssembly.Module>;
 } {
-  const { module, binary, url } = of.given?.() ?? (of === files ? env.wasm : {});
+  const { module, binary, url } = of.given ?? (of === files ? env.wasm : {});
   if (module !== undefined) {
     if (Object.prototype.toString.call(module) !== '[object WebAssembly.Module]') {
       throw new InputError(`env.wasm.module: expected a WebAssembly.Module, found ${describe(module)}`);
@@ -141,7 +143,7 @@ function wish(
     const given = typeof url === 'string' ? url : url.href;
     let full: URL;
     try {
-      full = new URL(given, platform().base());
+      full = new URL(given, platform.base());
     } catch (cause) {
       throw new InputError(`env.wasm.url: expected a URL, found '${given}'`, { cause });
     }
@@ -159,16 +161,18 @@ function wish(
   return { key: `${own.href} ${shared}`, kind, from: own.href, shared, compile: () => compileUrl(own, flagAt) };
 }
 
-const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Compiled> }>();
+const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Omit<Compiled, 'files'>> }>();
 
 /** Whether the caller says which file to take. */
-export const wasmIsGiven = (of = files) => Object.values(of.given?.() ?? env.wasm).some((wanted) => wanted !== undefined);
+export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
 
-/** Whether the entry carries its WebAssembly, so that a worker of its must be given it. */
+/** Whether the WebAssembly is inside the script, so that workers receive it with their first message. */
 export const wasmIsInside = () => 'bytes' in files.choose();
 
 /** The compiled module: compiled at the first call, and again only after a failure or for another wish. */
-export async function compileWasm(withSharedMemory = false, of = files): Promise<Compiled> {
+export function compileWasm(withSharedMemory?: boolean): Promise<Compiled>;
+export function compileWasm<Seam extends Module>(withSharedMemory: boolean, of: WasmFiles<Seam>): Promise<Compiled<Seam>>;
+export async function compileWasm(withSharedMemory = false, of: WasmFiles = files): Promise<Compiled<Module>> {
   if (typeof WebAssembly !== 'object' || !WebAssembly.validate(new Uint8Array(kSimdProbe))) {
     throw new UnsupportedError('wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node 16.4 have it)');
   }
@@ -180,12 +184,12 @@ export async function compileWasm(withSharedMemory = false, of = files): Promise
     });
     last.set(of, entry);
   }
-  return last.get(of)!.compiled;
+  return { files: of, ...(await last.get(of)!.compiled) };
 }
 
 /** An instance with its memory. */
-export interface Instance {
-  seam: SeamModule;
+export interface Instance<Seam = SeamModule> {
+  seam: Seam;
   memory: WebAssembly.Memory;
   /** refused: the engine would not give this instance more memory when it last asked. */
   growth: { refused: boolean };
@@ -226,10 +230,11 @@ function instantiateError(from: string, cause: unknown): Error {
 }
 
 /** A fresh instance: one for each model, so that dispose() can give all its memory back. */
-export async function instantiateWasm({ module, from, shared }: Compiled, of = files): Promise<Instance> {
+export async function instantiateWasm<Seam extends Module>(compiled: Compiled<Seam>): Promise<Instance<Seam>> {
+  const { files: of, module, from, shared } = compiled;
   const growth = { refused: false };
   const memory = makeMemory(shared, growth);
-  const ready = new Promise<SeamModule>((resolve, reject) => {
+  const ready = new Promise<Seam>((resolve, reject) => {
     const wishes = {
       print() {},
       printErr() {},
@@ -241,7 +246,7 @@ export async function instantiateWasm({ module, from, shared }: Compiled, of = f
     };
     of.createModule(wishes).then(resolve, reject);
   });
-  let seam: SeamModule;
+  let seam: Seam;
   try {
     seam = await ready;
   } catch (cause) {

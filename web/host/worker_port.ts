@@ -1,35 +1,24 @@
-// A worker as wattn sees it, the same in a page and in Node.
+// Workers as wattn sees them, the same in a page (workers.ts) and in Node (workers_node.ts).
+
+/** 'thread': a helper thread of one engine (thread_main.ts). 'engine': holds a whole model (entries/worker.ts). */
+export type WorkerKind = 'thread' | 'engine';
 
 /** The starter's end. */
 export interface WorkerHandle {
   post(message: unknown, transfer?: readonly ArrayBuffer[]): void;
   onMessage(listener: (message: any) => void): void;
-  /** The worker could not start, or broke. */
+  /** The worker could not start, or failed. */
   onError(listener: (error: Error) => void): void;
-  /** Whether the worker keeps a Node process alive; not until asked. Nothing in a page. */
+  /** Whether the worker keeps a Node process alive; initially it does not. No effect in a page. */
   keepAlive(keep: boolean): void;
   end(): void;
 }
 
 /** The worker's own end. */
-export interface WorkerPort {
-  post(message: unknown, transfer?: readonly ArrayBuffer[]): void;
-  onMessage(listener: (message: any) => void): void;
+export type WorkerPort = Pick<WorkerHandle, 'post' | 'onMessage'>;
+
+export interface Workers {
+  start(kind: WorkerKind): WorkerHandle;
+  /** Available cores, and whether memory can be shared with workers. */
+  threads(): { cores: number; sharedMemory: boolean };
 }
-
-/** 'thread': helps one engine (thread_main.ts). 'engine': holds a whole one (engine_worker.ts). */
-export type WorkerKind = 'thread' | 'engine';
-
-interface WorkerScope {
-  postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
-  addEventListener(type: 'message', listener: (event: { data: unknown }) => void): void;
-}
-
-/** Of a Web Worker. */
-export const pagePort = (): WorkerPort => {
-  const scope = globalThis as unknown as WorkerScope;
-  return {
-    post: (message, transfer = []) => scope.postMessage(message, transfer),
-    onMessage: (listener) => scope.addEventListener('message', ({ data }) => listener(data)),
-  };
-};

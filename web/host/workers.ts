@@ -1,17 +1,32 @@
-// How workers are started. The page's way is here; node.ts puts workers_node.ts in its place. Apart from platform.ts, so that
-// wattn/tokenizer, which has no workers, does not name their scripts.
+// Web Workers. In bundles for Node, tools/bundle.mjs takes workers_node.ts instead. Apart from platform.ts, so that wattn/tokenizer, which
+// has no workers, does not name their scripts.
 import { UnsupportedError } from '../core/errors.js';
-import type { WorkerHandle, WorkerKind } from './worker_port.js';
-import { makeWorker } from './worker_scripts.js';
+import { scripts } from './inline_files.js';
+import type { WorkerKind, WorkerPort, Workers } from './worker_port.js';
 
-export interface Workers {
-  /** Starts a worker of ours. */
-  start(kind: WorkerKind): WorkerHandle;
-  /** Cores to run on, and whether memory can be shared with workers. */
-  threads(): { cores: number; sharedMemory: boolean };
+/** Set by tools/bundle.mjs: whether the worker scripts are inside this one (wattn/inline). */
+declare const __WATTN_INLINE__: boolean;
+/** Set by tools/bundle.mjs: whether this is a worker's script. It must not name itself: Turbopack never ends on that circle. */
+declare const __WATTN_IN_WORKER__: boolean;
+
+// Bundlers recognise exactly this form, `new Worker(new URL(...))`, and bring the files along.
+function makeWorker(kind: WorkerKind): Worker {
+  if (__WATTN_INLINE__) return inlineWorker(kind);
+  return kind === 'thread' || __WATTN_IN_WORKER__
+    ? new Worker(new URL('./thread.js', import.meta.url), { type: 'module' })
+    : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
 
-const pageWorkers: Workers = {
+function inlineWorker(kind: WorkerKind): Worker {
+  const url = URL.createObjectURL(new Blob([scripts[kind]], { type: 'text/javascript' }));
+  try {
+    return new Worker(url, { type: 'module' });
+  } finally {
+    setTimeout(() => URL.revokeObjectURL(url), 60_000); // after it is read
+  }
+}
+
+export const workers: Workers = {
   start(kind) {
     if (typeof Worker !== 'function') throw new UnsupportedError('worker: there are no workers here');
     const worker = makeWorker(kind);
@@ -33,10 +48,16 @@ const pageWorkers: Workers = {
   }),
 };
 
-let current: Workers = pageWorkers;
+interface WorkerScope {
+  postMessage(message: unknown, transfer: readonly ArrayBuffer[]): void;
+  addEventListener(type: 'message', listener: (event: { data: unknown }) => void): void;
+}
 
-export const workers = (): Workers => current;
-
-export function useWorkers(own: Workers): void {
-  current = own;
+/** Inside a worker: its end. */
+export function ownPort(): WorkerPort {
+  const scope = globalThis as unknown as WorkerScope;
+  return {
+    post: (message, transfer = []) => scope.postMessage(message, transfer),
+    onMessage: (listener) => scope.addEventListener('message', ({ data }) => listener(data)),
+  };
 }

@@ -1,10 +1,9 @@
-// Worker threads of Node.
+// Worker threads of Node, instead of workers.ts.
 import { availableParallelism } from 'node:os';
-import { Worker, type Transferable } from 'node:worker_threads';
-import type { WorkerKind } from './worker_port.js';
-import type { Workers } from './workers.js';
+import { parentPort, Worker, type Transferable } from 'node:worker_threads';
+import type { WorkerKind, WorkerPort, Workers } from './worker_port.js';
 
-/** See worker_scripts.ts. */
+/** See workers.ts. */
 declare const __WATTN_IN_WORKER__: boolean;
 
 // Options of the process, such as --input-type, are not meant for our file.
@@ -13,7 +12,7 @@ const makeWorker = (kind: WorkerKind) =>
     ? new Worker(new URL('./node_thread.js', import.meta.url), { execArgv: [] })
     : new Worker(new URL('./node_worker.js', import.meta.url), { execArgv: [] });
 
-export const nodeWorkers: Workers = {
+export const workers: Workers = {
   start(kind) {
     const worker = makeWorker(kind);
     const keepAlive = (keep: boolean) => (keep ? worker.ref() : worker.unref());
@@ -22,7 +21,7 @@ export const nodeWorkers: Workers = {
       post: (message, transfer = []) => worker.postMessage(message, transfer as Transferable[]),
       onMessage(listener) {
         worker.on('message', listener);
-        keepAlive(false); // listening keeps it alive
+        keepAlive(false); // a listener keeps the process alive
       },
       onError: (listener) => worker.on('error', listener),
       keepAlive,
@@ -31,3 +30,9 @@ export const nodeWorkers: Workers = {
   },
   threads: () => ({ cores: availableParallelism(), sharedMemory: true }),
 };
+
+/** Inside a worker: its end. */
+export const ownPort = (): WorkerPort => ({
+  post: (message, transfer = []) => parentPort?.postMessage(message, transfer as Transferable[]),
+  onMessage: (listener) => parentPort?.on('message', listener),
+});

@@ -255,7 +255,7 @@ async function* finallyDo<T>(items: AsyncIterable<T>, end: () => void): AsyncGen
   }
 }
 
-const storeOf = (options: SourceOptions) => (env.useCache ? platform().store(options.cache_dir ?? env.cacheDir) : undefined);
+const storeOf = (options: SourceOptions) => (env.useCache ? platform.store(options.cache_dir ?? env.cacheDir) : undefined);
 
 /** A repository of a hub, through the cache where there is one. */
 export function cachedHubSource(id: string, options: SourceOptions, local: boolean): ModelSource {

@@ -34,7 +34,7 @@ function parseUrl(href: string): URL {
 
 function fromString(text: string, options: SourceOptions, local: boolean): ModelSource {
   if (/^https?:/i.test(text)) return urlSource(parseUrl(text), text, local);
-  if (isPlace(text)) return platform().openPlace(text, local);
+  if (isPlace(text)) return platform.openPlace(text, local);
   if (!isHubId(text)) throw new InputError(`model: expected ${kForms}, found ${describe(text)}`);
   return cachedHubSource(text, options, local);
 }
@@ -63,7 +63,7 @@ export function openModel(model: ModelSpecifier, options: SourceOptions): ModelS
   }
   if (tagOf(model) === 'URL') {
     const { href } = model as UrlLike;
-    return /^file:/i.test(href) ? platform().openPlace(href, local) : urlSource(parseUrl(href), href, local);
+    return /^file:/i.test(href) ? platform.openPlace(href, local) : urlSource(parseUrl(href), href, local);
   }
   return bytesSource(entriesOf(model));
 }

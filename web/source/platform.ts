@@ -1,20 +1,7 @@
-// What a page and Node do differently. The page's way is here; node.ts puts platform_node.ts in its place.
-import type { ModelSource, PieceStore } from './source.js';
+// The platform of a page. In bundles for Node, tools/bundle.mjs takes platform_node.ts instead.
+import type { Platform, PieceStore } from './source.js';
 import { urlSource } from './fetch_source.js';
 import { UnsupportedError } from '../core/errors.js';
-
-export interface Platform {
-  /** The model in a place of the machine's own: a path in Node, a URL relative to the page in a page. local: no network. */
-  openPlace(place: string, local: boolean): ModelSource;
-  /** Bytes of a file: URL; undefined where such URLs are fetched like others. */
-  readFileUrl?(url: URL): Promise<Uint8Array>;
-  /** Where downloads are kept; undefined where nothing can be kept. name: see `Env.cacheDir`. */
-  store(name: string | undefined): PieceStore | undefined;
-  /** The package @huggingface/jinja, where a program can import what it did not name itself. */
-  jinja?(): Promise<unknown>;
-  /** What a relative URL is relative to; undefined where there is nothing such. */
-  base(): string | undefined;
-}
 
 /** The browser's Cache API. A part of a file is the answer to its URL with the part as query. */
 function browserStore(name: string): PieceStore {
@@ -43,9 +30,9 @@ function browserStore(name: string): PieceStore {
   };
 }
 
-const web: Platform = {
+export const platform: Platform = {
   openPlace(place, local) {
-    const base = web.base();
+    const base = platform.base();
     if (base === undefined)
       throw new UnsupportedError(`'${place}' is a place relative to a page, and there is no page: pass a URL`);
     return urlSource(new URL(place, base), place, local);
@@ -53,11 +40,3 @@ const web: Platform = {
   store: (name = 'wattn') => (typeof globalThis.caches === 'object' ? browserStore(name) : undefined),
   base: () => globalThis.document?.baseURI ?? globalThis.location?.href,
 };
-
-let current: Platform = web;
-
-export const platform = (): Platform => current;
-
-export function usePlatform(platform: Platform): void {
-  current = platform;
-}

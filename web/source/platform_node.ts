@@ -1,4 +1,4 @@
-// Node's way: models in directories, and wattn's own files read from disk.
+// The platform of Node, instead of platform.ts: models in directories, and wattn's own files read from disk.
 import { existsSync, rmSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -6,8 +6,7 @@ import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { InputError, NetworkError } from '../core/errors.js';
-import type { ModelSource, PieceStore } from './source.js';
-import type { Platform } from './platform.js';
+import type { ModelSource, PieceStore, Platform } from './source.js';
 
 const kChunkBytes = 1 << 20;
 
@@ -174,7 +173,7 @@ function folderStore(root: string): PieceStore {
   };
 }
 
-export const nodePlatform: Platform = {
+export const platform: Platform = {
   openPlace: (place) => directorySource(pathOf(place), place),
   async readFileUrl(url) {
     try {

@@ -1,4 +1,4 @@
-// What a model's files come from, and where downloads are kept.
+// What a model's files come from, where downloads are kept, and what a page and Node do differently.
 
 /** An open file. Its bytes can be read once. */
 export interface OpenFile {
@@ -28,4 +28,17 @@ export interface PieceStore {
   keys(): Promise<string[]>;
   /** The lock of a key, held by one in all tabs or processes, and what lets go of it; undefined: another has it. Optional. */
   tryLock?(key: string): Promise<(() => void) | undefined>;
+}
+
+export interface Platform {
+  /** The model in a place of the machine's own: a path in Node, a URL relative to the page in a page. local: no network. */
+  openPlace(place: string, local: boolean): ModelSource;
+  /** Bytes of a file: URL; undefined where such URLs are fetched like others. */
+  readFileUrl?(url: URL): Promise<Uint8Array>;
+  /** Where downloads are kept; undefined where nothing can be kept. name: see `Env.cacheDir`. */
+  store(name: string | undefined): PieceStore | undefined;
+  /** The package @huggingface/jinja, where a program can import what it did not name itself. */
+  jinja?(): Promise<unknown>;
+  /** What a relative URL is relative to; undefined where there is nothing such. */
+  base(): string | undefined;
 }

@@ -19,7 +19,7 @@ const noJinja = (cause?: unknown) =>
 async function loadJinja(): Promise<Jinja> {
   if (env.jinja !== undefined) return env.jinja as Jinja;
   try {
-    const found = await platform().jinja?.();
+    const found = await platform.jinja?.();
     if (found) return found as Jinja;
   } catch (cause) {
     throw noJinja(cause);

@@ -8,7 +8,7 @@ import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { joinTexts } from '../core/texts.js';
 import type { Tokenizer, TrainOptions, TrainedTokenizer, TrainingTexts } from './types.js';
 import type { AbortSignalLike } from '../core/types.js';
-import { giveWasm, wasmFiles } from '../host/wasm_files_tokenizer.js';
+import { wasmFiles } from '../host/wasm_files_tokenizer.js';
 import { compileWasm, instantiateWasm } from '../host/wasm_loader.js';
 
 const kModels = ['wordpiece', 'bpe', 'unigram', 'word', 'char'] as const;
@@ -198,9 +198,9 @@ export async function trainTokenizer(texts: TrainingTexts, options: TrainOptions
   }
   const signal = options.signal ?? undefined;
   throwIfAborted(signal);
-  if (options.wasm) giveWasm(options.wasm);
+  if (options.wasm) wasmFiles.given = options.wasm;
   const compiled = await abortable(compileWasm(false, wasmFiles), signal);
-  const instance = await abortable(instantiateWasm(compiled, wasmFiles), signal);
+  const instance = await abortable(instantiateWasm(compiled), signal);
   const host = new SeamHost('this training', instance, new instance.seam.Training());
   let json: Uint8Array;
   try {
