@@ -54,8 +54,8 @@ class Fields {
   JsonRef array(std::string_view key);  // refers to nothing, of size 0, when it is no array
 
   // One of the table's words: {{"gelu", Activation::kGelu}, ...}. An absent member is fallback_word where that is not empty.
-  template <class T, std::size_t N>
-  T choice(std::string_view key, const std::pair<std::string_view, T> (&table)[N], std::string_view fallback_word = {}) {
+  template <class T, std::size_t kRows>
+  T choice(std::string_view key, const std::pair<std::string_view, T> (&table)[kRows], std::string_view fallback_word = {}) {
     const std::string_view word = fallback_word.empty() ? string(key) : string_or(key, fallback_word);
     if (!ok()) return table[0].second;
     std::string known;
