@@ -72,7 +72,14 @@ export function jest(folder) {
       const results = join(root, 'build', `jest-${folder}.json`);
       rmSync(results, { force: true });
       // By itself Jest leaves one core idle, which is half of two.
-      const args = ['--maxWorkers=100%', '--passWithNoTests', '--testPathPattern', `tests/${folder}/`, '--json', `--outputFile=${results}`];
+      const args = [
+        '--maxWorkers=100%',
+        '--passWithNoTests',
+        '--testPathPattern',
+        `tests/${folder}/`,
+        '--json',
+        `--outputFile=${results}`,
+      ];
       const { ok, output } = await start(
         process.execPath,
         ['--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js'), ...args],
