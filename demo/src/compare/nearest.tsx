@@ -23,6 +23,7 @@ export function NearestPanel({ embed, entries, options }: PanelProps) {
   const queryOptions = useMemo(() => (prompt ? { ...options, prompt_name: 'query' } : options), [options, prompt]);
   const asked = query.trim() === '' ? [] : [query];
   const { vectors, run, error } = useEmbeddings(embed, asked, queryOptions);
+  const isBusy = !error && !asked.every((text) => vectors.has(text));
   // While a changed query is on its way, the answer to the one before stays.
   const hits = useMemo(() => rank([...vectors.values()][0], entries), [vectors, entries]);
   return (
@@ -42,7 +43,7 @@ export function NearestPanel({ embed, entries, options }: PanelProps) {
           {error.message}
         </p>
       )}
-      <ol class="hits" aria-label="Sentences, nearest first">
+      <ol class="hits" aria-label="Sentences, nearest first" aria-busy={isBusy}>
         {hits.map(({ index, text, score }) => (
           <li key={index}>
             <span class="number" aria-hidden="true">

@@ -5,6 +5,8 @@ import type { Hit, IndexFacts, Piece } from './protocol.js';
 interface HitsProps {
   facts: IndexFacts;
   hits: readonly Hit[];
+  /** Whether the answer to what was typed last is still on its way. */
+  busy: boolean;
   marked: number | undefined;
   onHover: (piece: number | undefined) => void;
   onSelect: (piece: number) => void;
@@ -12,12 +14,12 @@ interface HitsProps {
 
 export const textOf = ({ docs }: IndexFacts, { doc, start, end }: Piece) => docs[doc]?.text.slice(start, end) ?? '';
 
-export function Hits({ facts, hits, marked, onHover, onSelect }: HitsProps) {
+export function Hits({ facts, hits, busy, marked, onHover, onSelect }: HitsProps) {
   return (
-    <ol class="found" aria-label="Pieces, nearest first">
+    <ol class="found" aria-label="Pieces, nearest first" aria-busy={busy}>
       {hits.map(({ piece: at, score }) => {
         const piece = facts.pieces[at];
-        if (!piece) return null; // of an index that was there before
+        if (!piece) return null;
         return (
           <li key={at} onMouseEnter={() => onHover(at)} onMouseLeave={() => onHover(undefined)}>
             <button type="button" class={at === marked ? 'found-piece is-on' : 'found-piece'} onClick={() => onSelect(at)}>

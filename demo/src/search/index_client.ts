@@ -1,22 +1,23 @@
-// The page's end of the index worker.
-import type { Answer, Call, IndexCalls } from './protocol.js';
+// The page's end of an index worker.
+import type { Answer, BuildCalls, Call, SearchCalls } from './protocol.js';
 
-export type IndexClient = IndexCalls & { end(): void };
+export type IndexClient = BuildCalls & SearchCalls & { end(): void };
 
 export function startIndexWorker(): IndexClient {
   const worker = new Worker(new URL('./index_worker.ts', import.meta.url), { type: 'module' });
   const waiting = new Map<number, { resolve: (result: never) => void; reject: (error: Error) => void }>();
   let lastId = 0;
+  const rejectAll = (error: Error) => {
+    for (const { reject } of waiting.values()) reject(error);
+    waiting.clear();
+  };
   worker.addEventListener('message', ({ data }: MessageEvent<Answer>) => {
     const settle = waiting.get(data.id);
     waiting.delete(data.id);
     if ('error' in data) settle?.reject(Object.assign(new Error(data.error.message), { name: data.error.name }));
     else settle?.resolve(data.result as never);
   });
-  worker.addEventListener('error', ({ message }) => {
-    for (const { reject } of waiting.values()) reject(new Error(message || "the index's worker could not start"));
-    waiting.clear();
-  });
+  worker.addEventListener('error', ({ message }) => rejectAll(new Error(message || "the index's worker could not start")));
   const call =
     (name: Call['name']) =>
     (...args: unknown[]) =>
@@ -27,10 +28,14 @@ export function startIndexWorker(): IndexClient {
   return {
     chunk: call('chunk'),
     arrange: call('arrange'),
+    finish: call('finish'),
     keep: call('keep'),
     restore: call('restore'),
     forget: call('forget'),
     search: call('search'),
-    end: () => worker.terminate(),
+    end() {
+      worker.terminate();
+      rejectAll(new Error("the index's worker was ended"));
+    },
   };
 }

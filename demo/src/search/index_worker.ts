@@ -1,16 +1,9 @@
-// Beside the page: cuts texts into pieces, finds their picture, searches, and keeps the index in the browser's database.
+// Beside the page: cuts texts into pieces, lays them out as a map, searches, and keeps the index in the browser's database.
 import { AutoTokenizer, k_means, semantic_search, Tensor, type Tokenizer } from 'wattn';
 import { principalPlane, project, type Plane } from './pca.js';
-import type { Answer, Call, IndexCalls, IndexFacts, Picture } from './protocol.js';
+import type { Answer, BuildCalls, Call, Index, IndexFacts, Picture, SearchCalls } from './protocol.js';
 import { get, put, remove } from './store.js';
 import { termsOf } from './terms.js';
-
-interface Index extends IndexFacts {
-  /** The model's name, for people who look into the database. */
-  name: string;
-  vectors: Float32Array;
-  plane: Plane;
-}
 
 const kVersion = 1; // of what is kept
 const kMostClusters = 8;
@@ -23,7 +16,7 @@ let tokenizer: Promise<Tokenizer> | undefined; // a worker sees one model only
 const dimOf = ({ vectors, pieces }: Pick<Index, 'vectors' | 'pieces'>) => vectors.length / pieces.length;
 const keyOf = (fingerprint: string) => `${kVersion} ${fingerprint}`;
 
-/** An index that lacks its clusters' names, and so is not kept yet. */
+/** An index whose clusters have no names yet. */
 interface Arranged {
   facts: Omit<IndexFacts, 'picture' | 'built'>;
   vectors: Float32Array;
@@ -61,7 +54,7 @@ function namesOf({ candidates, centroids }: Arranged, words: readonly string[], 
 
 const factsOf = ({ docs, pieces, size, picture, built }: Index): IndexFacts => ({ docs, pieces, size, picture, built });
 
-const calls: IndexCalls = {
+const calls: BuildCalls & SearchCalls = {
   async chunk(model, text, size) {
     const cut = await (tokenizer ??= AutoTokenizer.from_pretrained(model));
     return cut.chunk(text, { max_tokens: size }).map(({ start, end, tokens }) => ({ start, end, tokens }));
@@ -70,16 +63,23 @@ const calls: IndexCalls = {
     arranged = arrangeAll(facts, vectors);
     return arranged.candidates;
   },
-  async keep(fingerprint, name, words, wordVectors) {
+  async finish(words, wordVectors) {
     if (!arranged) throw new Error('nothing was arranged');
     const { facts, vectors, plane, labels } = arranged;
     const [first, second] = plane.shares;
     const points = project(vectors, vectors.length / facts.pieces.length, plane);
     const picture: Picture = { points, labels, terms: namesOf(arranged, words, wordVectors), share: first + second };
-    index = { ...facts, name, vectors, plane, picture, built: Date.now() };
     arranged = undefined;
-    const kept = await put(keyOf(fingerprint), index).catch((error: Error) => error);
-    return { ...factsOf(index), ...(kept instanceof Error && { unkept: kept.message }) };
+    return { picture, plane, built: Date.now() };
+  },
+  async keep(fingerprint, name, built) {
+    index = built;
+    try {
+      await put(keyOf(fingerprint), { ...built, name });
+      return undefined;
+    } catch (error) {
+      return (error as Error).message;
+    }
   },
   async restore(fingerprint) {
     index = (await get(keyOf(fingerprint))) as Index | undefined;
@@ -90,11 +90,11 @@ const calls: IndexCalls = {
     await remove(keyOf(fingerprint));
   },
   async search(query, count) {
-    if (!index) return { hits: [], at: [0, 0] };
+    if (!index) return { hits: [], at: [0, 0], built: 0 };
     const corpus = new Tensor('float32', index.vectors, [index.pieces.length, dimOf(index)]);
     const [hits = []] = semantic_search(query, corpus, { top_k: count });
     const [x = 0, y = 0] = project(query, query.length, index.plane);
-    return { hits: hits.map(({ corpus_id, score }) => ({ piece: corpus_id, score })), at: [x, y] };
+    return { hits: hits.map(({ corpus_id, score }) => ({ piece: corpus_id, score })), at: [x, y], built: index.built };
   },
 };
 

@@ -116,13 +116,14 @@ function Building({ progress, onCancel }: { progress: BuildProgress; onCancel: (
     cut: `Cutting the texts: ${done} of ${total}.`,
     embed: `${formatCount(done)} of ${formatCount(total)} pieces are vectors.${left}`,
     arrange: 'Arranging the map…',
+    keep: 'Storing the index…',
   };
   return (
     <div class="loading">
       <progress aria-label="Building the index" {...(stage === 'embed' ? { value: done, max: total } : {})} />
       <div class="loading-line">
         <span>{says[stage]}</span>
-        {stage !== 'arrange' && (
+        {stage !== 'keep' && (
           <button type="button" class="secondary outline small" onClick={onCancel}>
             Cancel
           </button>

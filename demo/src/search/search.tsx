@@ -9,7 +9,7 @@ import { exampleDocs } from './example.js';
 import { Hits } from './hits.js';
 import { Library } from './library.js';
 import { PieceMap } from './piece_map.js';
-import type { Hit, IndexFacts } from './protocol.js';
+import type { Found, Hit, IndexFacts } from './protocol.js';
 import { useIndex, type IndexControl } from './use_index.js';
 
 const kMostHits = 8;
@@ -65,33 +65,37 @@ interface ResultsProps {
   prompt: string | undefined;
 }
 
-interface Found {
+interface Answer extends Partial<Found> {
   hits: Hit[];
-  at?: [number, number];
+  /** What was asked. */
+  query: string;
   ms?: number;
   error?: Error;
 }
 
-/** The nearest pieces to what is being typed; the answer before stays until the next is there. */
-function useFound(index: IndexControl, query: string): Found {
-  const [found, setFound] = useState<Found>({ hits: [] });
-  const asking = useRef(0);
+/** The nearest pieces to what is being typed. The answer before stays until the next is there, but not over a change of the index. */
+function useFound(index: IndexControl, facts: IndexFacts, query: string): Answer & { busy: boolean } {
+  const [answer, setAnswer] = useState<Answer>({ hits: [], query: '' });
   useEffect(() => {
-    const turn = ++asking.current;
-    if (query.trim() === '') return setFound({ hits: [] });
+    if (query.trim() === '') return setAnswer({ hits: [], query, built: facts.built });
+    let stale = false;
     const ask = async () => {
-      const answer = await index.search(query, kMostHits).catch((error: Error) => ({ hits: [], error }));
-      if (turn === asking.current) setFound(answer);
+      const found = await index.search(query, kMostHits).catch((error: Error) => ({ hits: [], built: facts.built, error }));
+      if (!stale) setAnswer({ ...found, query });
     };
     const timer = setTimeout(ask, kTypingMs);
-    return () => clearTimeout(timer);
-  }, [query, index.facts]);
-  return found;
+    return () => {
+      stale = true;
+      clearTimeout(timer);
+    };
+  }, [query, facts]);
+  const isOfIndex = answer.built === facts.built;
+  return { ...(isOfIndex ? answer : { hits: [], query }), busy: !isOfIndex || answer.query !== query };
 }
 
 function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }: ResultsProps) {
   const [query, setQuery] = useKept('search.query', () => 'tips for a good night of sleep');
-  const found = useFound(index, query);
+  const found = useFound(index, facts, query);
   return (
     <>
       <article class="panel find" aria-labelledby="find-title">
@@ -99,11 +103,18 @@ function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }:
         <label for="find">A question, or anything: no word needs to be the same</label>
         <input id="find" type="search" value={query} autocomplete="off" onInput={(event) => setQuery(event.currentTarget.value)} />
         {found.error && <Problem error={found.error} />}
-        <Hits facts={facts} hits={found.hits} marked={hovered ?? selected} onHover={onHover} onSelect={onSelect} />
+        <Hits
+          facts={facts}
+          hits={found.hits}
+          busy={found.busy}
+          marked={hovered ?? selected}
+          onHover={onHover}
+          onSelect={onSelect}
+        />
         <p class="timing" role="status">
-          {found.ms === undefined
-            ? 'Type something to search for.'
-            : `${formatCount(facts.pieces.length)} pieces ranked in ${formatTime(found.ms)}, the query's vector included.`}
+          {query.trim() === '' && 'Type something to search for.'}
+          {found.ms !== undefined &&
+            `${formatCount(facts.pieces.length)} pieces ranked in ${formatTime(found.ms)}, the query's vector included.`}
         </p>
         {prompt && <p class="hint">The query runs with the model's own prompt for queries: “{prompt}”.</p>}
       </article>

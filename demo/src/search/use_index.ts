@@ -4,10 +4,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
 import { fingerprintOf } from './fingerprint.js';
 import { startIndexWorker, type IndexClient } from './index_client.js';
-import type { Doc, Hit, IndexFacts, Piece } from './protocol.js';
+import type { BuildCalls, Doc, Found, Index, IndexFacts, Piece } from './protocol.js';
 
 export interface BuildProgress {
-  stage: 'cut' | 'embed' | 'arrange';
+  /** keep: no longer to be cancelled. */
+  stage: 'cut' | 'embed' | 'arrange' | 'keep';
   done: number;
   total: number;
   /** Pieces a second, once there is something to count. */
@@ -30,16 +31,30 @@ export interface IndexControl extends IndexState {
   build(docs: Doc[], size: number): void;
   cancel(): void;
   forget(): void;
-  search(query: string, count: number): Promise<{ hits: Hit[]; at: [number, number]; ms: number }>;
+  search(query: string, count: number): Promise<Found & { ms: number }>;
 }
 
 const kBatch = 64; // pieces a call: what progress is told by
 
-/** The worker of the model, the worker of the index, and whose index it is. */
+/** The worker of the model, the worker that searches, and whose index it is. */
 interface Tools {
   embed: FeatureExtractionPipeline;
   client: IndexClient;
   fingerprint: string;
+}
+
+/** The worker that builds: started when it is first needed, and ended by cancelling, whatever it is doing. */
+class Builder {
+  private client: IndexClient | undefined;
+
+  get calls(): BuildCalls {
+    return (this.client ??= startIndexWorker());
+  }
+
+  end(): void {
+    this.client?.end();
+    this.client = undefined;
+  }
 }
 
 async function openTools({ model, options }: PanelProps, client: IndexClient): Promise<Tools> {
@@ -64,19 +79,19 @@ async function embedPieces(
   return vectors;
 }
 
-/** From texts to a kept index. show: told how far it is. */
+/** From texts to an index. show: told how far it is. */
 async function buildIndex(
-  { embed, client, fingerprint }: Tools,
+  embed: FeatureExtractionPipeline,
+  builder: BuildCalls,
   { model, options }: PanelProps,
   docs: Doc[],
   size: number,
   signal: AbortSignal,
   show: (progress: BuildProgress) => void,
-): Promise<IndexFacts> {
+): Promise<Index> {
   const pieces: Piece[] = [];
   for (const [doc, { text }] of docs.entries()) {
-    for (const piece of await client.chunk(model.source, text, size)) pieces.push({ doc, ...piece });
-    signal.throwIfAborted();
+    for (const piece of await builder.chunk(model.source, text, size)) pieces.push({ doc, ...piece });
     show({ stage: 'cut', done: doc + 1, total: docs.length });
   }
   if (pieces.length === 0) throw new Error('There is no text in what was given.');
@@ -87,10 +102,9 @@ async function buildIndex(
   report(0);
   const vectors = await embedPieces(embed, texts, { ...options, signal }, report);
   show({ stage: 'arrange', done: 0, total: 0 });
-  const words = [...new Set((await client.arrange({ docs, pieces, size }, vectors)).flat())];
+  const words = [...new Set((await builder.arrange({ docs, pieces, size }, vectors)).flat())];
   const wordVectors = await embedPieces(embed, words, { ...options, signal }, () => {});
-  signal.throwIfAborted();
-  return client.keep(fingerprint, model.name, words, wordVectors);
+  return { docs, pieces, size, vectors, ...(await builder.finish(words, wordVectors)) };
 }
 
 /** What stays of the state while another index is built, or building it was given up. */
@@ -129,8 +143,13 @@ function useTools(props: PanelProps, onState: (state: IndexState) => void) {
 export function useIndex(props: PanelProps): IndexControl {
   const [state, setState] = useState<IndexState>({ opening: true, restored: false });
   const controller = useRef<AbortController | undefined>(undefined);
+  const [builder] = useState(() => new Builder());
   const tools = useTools(props, setState);
-  useEffect(() => () => controller.current?.abort(), []);
+  const stop = () => {
+    controller.current?.abort();
+    builder.end();
+  };
+  useEffect(() => stop, []);
 
   const build = async (docs: Doc[], size: number) => {
     const { signal } = (controller.current = new AbortController());
@@ -138,8 +157,13 @@ export function useIndex(props: PanelProps): IndexControl {
     const show = (building: BuildProgress) => !signal.aborted && setState((before) => ({ ...idle(before), building }));
     show({ stage: 'cut', done: 0, total: docs.length });
     try {
-      const facts = await buildIndex(await tools(), props, docs, size, signal, show);
-      if (!signal.aborted) setState({ ...kNone, facts, ms: performance.now() - start });
+      const { embed, client, fingerprint } = await tools();
+      signal.throwIfAborted();
+      const { vectors, plane, ...facts } = await buildIndex(embed, builder.calls, props, docs, size, signal, show);
+      signal.throwIfAborted();
+      show({ stage: 'keep', done: 0, total: 0 });
+      const unkept = await client.keep(fingerprint, props.model.name, { ...facts, vectors, plane });
+      setState({ ...kNone, facts: { ...facts, ...(unkept !== undefined && { unkept }) }, ms: performance.now() - start });
     } catch (error) {
       if (!signal.aborted) setState((before) => ({ ...idle(before), error: error as Error }));
     }
@@ -149,7 +173,7 @@ export function useIndex(props: PanelProps): IndexControl {
     ...state,
     build: (docs, size) => void build(docs, size),
     cancel: () => {
-      controller.current?.abort();
+      stop();
       setState(idle);
     },
     forget: () => {
