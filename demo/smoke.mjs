@@ -60,7 +60,7 @@ async function onStaticHost(browser, { url, asked }) {
 
 /** Each panel as a person would use it; then the same panel dark, on a phone. */
 async function onPanels(browser, url, only) {
-  for (const [name, { drive }] of Object.entries(kPanels)) {
+  for (const [name, { drive, sign }] of Object.entries(kPanels)) {
     if (only && only !== name) continue;
     const at = `${url}#${name}`;
     const { page, said, close } = await open(browser, at);
@@ -70,8 +70,7 @@ async function onPanels(browser, url, only) {
     await check(`${name}: nothing on the console`, () => expect('messages', said, []));
     await close();
     const phone = await open(browser, at, { colorScheme: 'dark', viewport: { width: 390, height: 844 } });
-    await phone.page.waitForSelector(`[data-panel="${name}"] article`);
-    await phone.page.waitForTimeout(500);
+    await phone.page.waitForSelector(`[data-panel="${name}"] ${sign}`);
     await check(`${name}: dark, phone: axe-core`, () => accessible(phone.page));
     await check(`${name}: dark, phone: nothing is wider than the screen`, () => narrow(phone.page));
     await check(`${name}: dark, phone: nothing on the console`, () => expect('messages', phone.said, []));
@@ -134,7 +133,7 @@ try {
     await onDevelopmentServer(browser, vite);
   }
   await onPanels(browser, host.url, only);
-  if (!only || only === 'firefox') await firefox.drive(host.url);
+  if (!only || only === 'firefox') await firefox.drive(host.url, kPanels);
   if (!only || only === 'offline') await offline.drive(browser, out, Object.keys(kPanels));
 } catch (error) {
   await check('the run', () => Promise.reject(error));

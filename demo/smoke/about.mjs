@@ -1,5 +1,5 @@
 // The panel Model: its table, its memory plan, and the bench.
-import { accessible, check, expect, kModel, nodeEntry } from './support.mjs';
+import { accessible, check, clickAsSoonAs, expect, kModel, kPatience, nodeEntry } from './support.mjs';
 
 async function layers(page) {
   const { inspectModel } = await nodeEntry();
@@ -29,7 +29,7 @@ async function memory(page) {
 
 async function bench(page) {
   await page.getByRole('button', { name: 'Measure', exact: true }).click();
-  await page.getByRole('button', { name: 'Measure again' }).waitFor({ timeout: 120_000 });
+  await page.getByRole('button', { name: 'Measure again' }).waitFor({ timeout: 5 * kPatience }); // some seconds of computing
   const names = await page
     .locator('.bench-table tbody th')
     .evaluateAll((all) => all.map(({ firstChild }) => firstChild.textContent));
@@ -45,12 +45,14 @@ async function bench(page) {
 }
 
 async function cancelled(page) {
-  await page.getByRole('button', { name: 'Measure again' }).click();
-  await page.getByText(/^Measuring f32: 1 of/).waitFor();
-  await page.getByRole('button', { name: 'Cancel' }).click();
+  const again = page.getByRole('button', { name: 'Measure again' });
+  await clickAsSoonAs(page, () => again.click(), { sign: '.bench [role=status]', says: 'Measuring f32: 1 of', button: 'Cancel' });
   await page.getByRole('button', { name: /^Measure/ }).waitFor();
   expect('errors', await page.locator('.error').count(), 0);
 }
+
+/** What is there once the panel has computed something. */
+export const sign = '.layer-table tbody tr';
 
 export async function drive(page) {
   await check("model: the table of layers is Node's", () => layers(page));

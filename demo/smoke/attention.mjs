@@ -1,5 +1,5 @@
 // The panel Attention: lines, numbers and steps are the model's own, as the package's entry for Node gives them.
-import { accessible, check, expect, kModel, nodeEntry } from './support.mjs';
+import { accessible, becomes, check, expect, kModel, nodeEntry } from './support.mjs';
 
 const kText = 'The boat waits below the old bridge.';
 const kPair = 'one two';
@@ -24,8 +24,7 @@ async function matrix(page) {
   const { tokens, out } = await insideOfNode(kText, kPair);
   await choose(page, 'Numbers');
   await page.locator('.head').nth(5).click(); // layer 2, head 2 of 4
-  await page.waitForFunction((count) => document.querySelectorAll('.weights .cell').length === count, tokens.length ** 2);
-  expect('tokens', await page.locator('.weights th[scope=row]').allTextContents(), tokens);
+  await becomes('tokens', () => page.locator('.weights th[scope=row]').allTextContents(), tokens);
   const seq = tokens.length;
   const expected = [...out.attentions[1].data.slice(seq * seq, 2 * seq * seq)].map((weight) => weight.toFixed(2).replace(/^0/, ''));
   expect('weights', await page.locator('.weights .cell').allTextContents(), expected);
@@ -90,6 +89,9 @@ async function headsOff(page) {
   await page.getByRole('button', { name: 'Turn layer 1, head 2 on' }).click();
   await page.getByText('Every head is on.').waitFor();
 }
+
+/** What is there once the panel has computed something. */
+export const sign = '.heads .head canvas';
 
 export async function drive(page) {
   await check("attention: tokens and weights of a pair are Node's; arrow keys walk", () => matrix(page));

@@ -1,28 +1,20 @@
 // The panel Classify: each card's answers are the ones that the package's entry for Node gives.
 import { readFileSync } from 'node:fs';
-import { accessible, check, expect, headFolder, kModel, loadFolder, nodeEntry, written } from './support.mjs';
+import { accessible, becomes, check, expect, headFolder, kModel, loadFolder, nodeEntry, written } from './support.mjs';
 
 const card = (page, title) => page.locator(`[aria-labelledby="${title}"]`);
 const percent = (share) => `${(100 * share).toFixed(1)}\u00a0%`;
 
-async function labelsOf(page, title, count) {
-  const list = card(page, title).locator('.labels li');
-  await list.nth(count - 1).waitFor();
-  const texts = (selector) => list.locator(selector).allTextContents();
-  const [names, scores] = [await texts('.label-name'), await texts('.label-score')];
-  return names.map((name, i) => [name, scores[i]]);
-}
-
-/** Waits until the card shows what is expected; what it shows instead is the error. */
-async function becomes(page, title, expected) {
-  let found;
-  for (let attempt = 0; attempt < 50; ++attempt) {
-    found = await labelsOf(page, title, expected.length);
-    if (JSON.stringify(found) === JSON.stringify(expected)) return;
-    await page.waitForTimeout(100);
-  }
-  expect(title, found, expected);
-}
+/** Waits until the card shows these labels with these scores. */
+const labelsBecome = (page, title, expected) =>
+  becomes(
+    title,
+    () =>
+      card(page, title)
+        .locator('.labels li')
+        .evaluateAll((all) => all.map((one) => ['.label-name', '.label-score'].map((part) => one.querySelector(part).textContent))),
+    expected,
+  );
 
 async function sentiment(page) {
   const { pipeline } = await nodeEntry();
@@ -31,7 +23,7 @@ async function sentiment(page) {
   const classify = await pipeline('text-classification');
   const expected = (await classify(text, { top_k: null })).map(({ label, score }) => [label.toLowerCase(), percent(score)]);
   await classify.dispose();
-  await becomes(page, 'sentiment-title', expected);
+  await labelsBecome(page, 'sentiment-title', expected);
   await card(page, 'sentiment-title').getByText('has no labels of its own').waitFor(); // the tiny model's files
 }
 
@@ -44,7 +36,7 @@ async function zeroShot(page) {
   const [first, ...others] = (await embed([text, ...labels])).tolist();
   await embed.dispose();
   const scores = others.map((vector, i) => [labels[i], cos_sim(first, vector)]).sort((a, b) => b[1] - a[1]);
-  await becomes(
+  await labelsBecome(
     page,
     'zero-title',
     scores.map(([label, score]) => [label, written(score)]),
@@ -71,7 +63,7 @@ async function teach(page) {
   const labels = Object.entries(kClasses).flatMap(([name, lines]) => lines.map(() => name));
   const classifier = await Classifier.fit(embed, texts, labels, { validation: 3, class_weight: 'balanced' });
   const expected = (await classifier(kTry, { top_k: null })).map(({ label, score }) => [label, percent(score)]);
-  await becomes(page, 'teach-title', expected);
+  await labelsBecome(page, 'teach-title', expected);
   expect(
     'the accuracy',
     await card(page, 'teach-title').locator('.validation strong').textContent(),
@@ -103,7 +95,7 @@ async function saved(page, expected) {
   await page.getByText('in 2 folds').waitFor();
   await page.getByLabel('Files of a classifier').setInputFiles(files);
   await page.waitForSelector('.validation[data-loaded=true]');
-  await becomes(page, 'teach-title', expected);
+  await labelsBecome(page, 'teach-title', expected);
 }
 
 async function missing(page) {
@@ -127,8 +119,7 @@ async function entities(page) {
     await ner.dispose();
     const expected = found.map(({ start, end, entity_group }) => `${text.slice(start, end)} ${entity_group}`);
     if (expected.length === 0) throw new Error('the model finds nothing, so nothing is tested');
-    await page.waitForFunction((count) => document.querySelectorAll('.entity').length === count, expected.length);
-    expect('entities', await page.locator('.entity').allTextContents(), expected);
+    await becomes('entities', () => page.locator('.entity').allTextContents(), expected);
     return `${expected.length} of them`;
   } finally {
     remove();
@@ -143,7 +134,7 @@ async function inference(page) {
     const classify = await pipeline('zero-shot-classification', folder);
     const { labels, scores } = await classify('The old bridge over the river.', ['boats', 'numbers', 'music']);
     await classify.dispose();
-    await becomes(
+    await labelsBecome(
       page,
       'zero-title',
       labels.map((label, i) => [label, percent(scores[i])]),
@@ -152,6 +143,9 @@ async function inference(page) {
     remove();
   }
 }
+
+/** What is there once the panel has computed something. */
+export const sign = '.explained .word';
 
 export async function drive(page) {
   let expected;

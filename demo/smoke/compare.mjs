@@ -91,7 +91,12 @@ export async function lines(page) {
 
 export async function search(page) {
   await page.getByRole('searchbox').fill('the boats on the river');
-  await page.waitForFunction(() => /^Nearest: sentence /.test(document.querySelectorAll('.timing')[1].textContent));
+  await page.waitForSelector('.hits[aria-busy=false]');
+  const [says] = await page
+    .locator('.timing')
+    .filter({ hasText: /^Nearest: sentence / })
+    .allTextContents();
+  if (!says) throw new Error('the nearest sentence is not named');
   const scores = (await page.locator('.hit-score').allTextContents()).map((text) => Number(text.replace('−', '-')));
   expect(
     'the order',

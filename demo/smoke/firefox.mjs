@@ -3,18 +3,8 @@ import { existsSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { findFirefox } from '../../tools/setup.mjs';
-import { check, counts, expect } from './support.mjs';
+import { check, counts, expect, kPatience } from './support.mjs';
 import { matrixOfNode } from './compare.mjs';
-
-/** What is there once a panel has computed something. */
-const kSigns = {
-  search: '.found-piece',
-  classify: '.explained .word',
-  attention: '.heads .head canvas',
-  positions: '.heatmap canvas',
-  tokens: '.tokenizer .chip',
-  about: '.layer-table tbody tr',
-};
 
 async function firstPanel(page) {
   const texts = await page.$$eval('.sentence textarea', (areas) => areas.map(({ value }) => value));
@@ -23,7 +13,8 @@ async function firstPanel(page) {
   expect('the matrix', found, await matrixOfNode(texts));
 }
 
-export async function drive(url) {
+/** panels: by name, what smoke/ has of each. */
+export async function drive(url, panels) {
   const path = findFirefox();
   if (!path || !existsSync(path)) {
     console.log('skipped: there is no Firefox (set FIREFOX to its path)');
@@ -32,17 +23,18 @@ export async function drive(url) {
   }
   const { default: puppeteer } = await import('puppeteer-core');
   const userDataDir = mkdtempSync(join(tmpdir(), 'wattn-firefox-'));
-  const browser = await puppeteer.launch({ browser: 'firefox', executablePath: path, userDataDir, headless: true });
+  const limits = { timeout: kPatience, protocolTimeout: 2 * kPatience };
+  const browser = await puppeteer.launch({ browser: 'firefox', executablePath: path, userDataDir, headless: true, ...limits });
   try {
     const page = await browser.newPage();
-    page.setDefaultTimeout(60_000);
+    page.setDefaultTimeout(kPatience);
     const said = [];
     page.on('console', (message) => ['error', 'warn'].includes(message.type()) && said.push(message.text()));
     page.on('pageerror', (error) => said.push(String(error)));
     await page.goto(url);
     await page.waitForSelector('.sentence textarea');
     await check("Firefox: the matrix is Node's", () => firstPanel(page));
-    for (const [name, sign] of Object.entries(kSigns)) {
+    for (const [name, { sign }] of Object.entries(panels)) {
       await check(`Firefox: ${name}`, async () => {
         await page.click(`.tabs a[href="#${name}"]`);
         await page.waitForSelector(`[data-panel="${name}"] ${sign}`);

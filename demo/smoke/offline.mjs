@@ -6,8 +6,7 @@ const hitsOf = (page) => page.locator('.found-piece').allInnerTexts();
 async function ask(page, query) {
   await page.waitForSelector('[data-index]');
   await page.locator('#find').fill(query);
-  await page.getByText(/pieces ranked in/).waitFor();
-  await page.waitForTimeout(1000);
+  await page.waitForSelector('.found[aria-busy=false]');
 }
 
 /** folder: the built page. */
@@ -19,11 +18,7 @@ export async function drive(browser, folder, panels) {
     await ask(page, 'something to drink in the evening');
     expected = await hitsOf(page);
     if (expected.length === 0) throw new Error('no hits');
-    await page.waitForFunction(
-      async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated',
-      undefined,
-      { timeout: 60_000 },
-    );
+    await page.waitForFunction(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated');
   });
   host.close();
   await check('offline: the second visit finds page, model and index', async () => {

@@ -52,6 +52,9 @@ async function encodings(page) {
   near('T5', await read(page, 'Bucket of each distance', 3, 0), 3);
 }
 
+/** What is there once the panel has computed something. */
+export const sign = '.heatmap canvas';
+
 export async function drive(page) {
   await page.waitForSelector('.heatmap');
   await check('positions: without them attention does not notice an order, with them it does', () => order(page));

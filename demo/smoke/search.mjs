@@ -1,9 +1,10 @@
 // The panel Search: an index is built, searched, shown, cancelled, kept and found again, and the page never waits.
-import { accessible, check, expect, kModel, loadFolder, nodeEntry, written } from './support.mjs';
+import { accessible, check, clickAsSoonAs, expect, kModel, loadFolder, nodeEntry, painted, written } from './support.mjs';
 
 const kPieces = 2000;
 const kLongest = 50; // ms that no task may keep the page
 
+const buildButton = (page) => page.getByRole('button', { name: /^Build the index of 1 text/ });
 const built = (page) => page.waitForSelector('[data-index]');
 
 async function hitsOf(page) {
@@ -22,10 +23,11 @@ async function hitsOfNode(texts, size, query, count) {
   return hits.map(({ corpus_id, score }) => [pieces[corpus_id], written(score)]);
 }
 
+const answered = (page) => page.waitForSelector('.found[aria-busy=false]');
+
 const ask = async (page, query) => {
   await page.locator('#find').fill(query);
-  await page.waitForFunction(() => document.querySelectorAll('.found-piece').length > 0);
-  await page.waitForTimeout(600); // typing, the query's vector, the ranking
+  await answered(page);
 };
 
 async function ownText(page) {
@@ -35,7 +37,7 @@ async function ownText(page) {
   ).join('\n\n');
   await page.locator('.library-line select').selectOption('32');
   await page.locator('#pasted').fill(text);
-  await page.getByRole('button', { name: /^Build the index of 1 text/ }).click();
+  await buildButton(page).click();
   await page.getByText(/^1 text in /).waitFor();
   await ask(page, 'the number 49');
   expect('hits', await hitsOf(page), await hitsOfNode([text], 32, 'the number 49', 8));
@@ -102,10 +104,10 @@ async function manyPieces(page) {
   await pick(page, 'big.txt', bigText());
   const start = Date.now();
   const { longest, entries } = await tasksDuring(page, async () => {
-    await page.getByRole('button', { name: /^Build the index of 1 text/ }).click();
-    await page.waitForSelector('progress[value]');
+    await buildButton(page).click();
     await built(page);
-    await page.waitForTimeout(500); // the map, and the answer to the query
+    await answered(page);
+    await painted(page); // the map
   });
   const [count] = /[\d,]+ piece/.exec(await page.locator('[data-index]').innerText());
   if (Number(count.replace(/\D/g, '')) < kPieces) throw new Error(`only ${count}s`);
@@ -114,13 +116,18 @@ async function manyPieces(page) {
 }
 
 async function cancelled(page) {
-  const before = await page.locator('[data-index]').innerText();
-  await page.getByRole('button', { name: /^Build the index of/ }).click();
-  await page.waitForSelector('progress[value]');
-  await page.getByRole('button', { name: 'Cancel' }).click();
+  const facts = async () => (await page.locator('[data-index]').innerText()).split('.')[0];
+  const before = await facts();
+  const begin = () => buildButton(page).click();
+  await page.locator('.library-line select').selectOption('32'); // another index than the one that stays
+  await clickAsSoonAs(page, begin, { sign: 'progress[value]:not([value="0"])', button: 'Cancel' });
   await built(page);
-  expect('the index', (await page.locator('[data-index]').innerText()).split('.')[0], before.split('.')[0]);
+  expect('the index', await facts(), before);
+  await clickAsSoonAs(page, begin, { sign: '.loading-line', says: 'Arranging', button: 'Cancel' });
+  await built(page);
+  expect('the index', await facts(), before);
   await ask(page, 'Line 17');
+  if ((await hitsOf(page)).length === 0) throw new Error('the index that stayed finds nothing');
 }
 
 async function notText(page) {
@@ -131,7 +138,9 @@ async function notText(page) {
 }
 
 async function foundAgain(page) {
+  await ask(page, 'Line 17');
   const expected = await hitsOf(page);
+  if (expected.length === 0) throw new Error('no hits');
   await page.reload();
   await page.waitForSelector('[data-index="restored"]');
   await ask(page, 'Line 17');
@@ -144,6 +153,9 @@ async function sameModel(page) {
   await page.waitForSelector('[data-index="restored"]');
   await ownText(page);
 }
+
+/** What is there once the panel has computed something. */
+export const sign = '.found-piece';
 
 export async function drive(page) {
   await check('search: an index of the examples is there at once', () => built(page));

@@ -28,6 +28,9 @@ const kTypes = {
   '.gguf': 'application/octet-stream',
 };
 
+/** How long anything may take before it counts as never: ms. Far more than a busy machine needs. */
+export const kPatience = 120_000;
+
 export const counts = { passed: 0, failed: 0, skipped: 0 };
 
 export async function check(name, run) {
@@ -52,6 +55,62 @@ export function expect(what, found, expected) {
     throw new Error(`${what}: expected ${JSON.stringify(expected)}, found ${JSON.stringify(found)}`);
   }
 }
+
+/** Looks again and again until `read` gives what is expected; what it gave last is the error. */
+export async function becomes(what, read, expected) {
+  const end = Date.now() + kPatience;
+  for (;;) {
+    const found = await read();
+    if (JSON.stringify(found) === JSON.stringify(expected)) return;
+    if (Date.now() > end) expect(what, found, expected);
+    await new Promise((resolve) => setTimeout(resolve, 20));
+  }
+}
+
+/**
+ * Does `begin`, and clicks the button in the same task in which the page first shows `sign`: what passes quickly cannot be over before,
+ * however late this process gets its turn. sign: a selector; says: how the text of what it finds begins.
+ */
+export async function clickAsSoonAs(page, begin, { sign, says = '', button }) {
+  await page.evaluate(
+    ({ sign, says, button }) => {
+      globalThis.clicked = new Promise((resolve) => {
+        const look = () => {
+          if (![...document.querySelectorAll(sign)].some(({ textContent }) => textContent.startsWith(says))) return;
+          const found = [...document.querySelectorAll('button')].find(({ textContent }) => textContent.trim() === button);
+          if (!found) return;
+          observer.disconnect();
+          found.click();
+          resolve();
+        };
+        const observer = new MutationObserver(look);
+        observer.observe(document, { subtree: true, childList: true, attributes: true, characterData: true });
+      });
+    },
+    { sign, says, button },
+  );
+  await begin();
+  await within(
+    `'${button}' at ${sign}`,
+    page.evaluate(() => globalThis.clicked),
+  );
+}
+
+/** `work`, or an error when it takes more than all patience. */
+export async function within(what, work) {
+  let timer;
+  const late = new Promise(
+    (_, reject) => (timer = setTimeout(() => reject(new Error(`${what}: not in ${kPatience} ms`)), kPatience)),
+  );
+  try {
+    return await Promise.race([work, late]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Once what was rendered is painted, and the effects that follow a paint have run. */
+export const painted = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
 
 /**
  * A static host: the page under /some/folder/, the model under its model/, and under stuck/ a model whose weights never end. asked:
@@ -94,7 +153,7 @@ export async function launch(executablePath) {
     '--disable-component-update',
     '--disable-sync',
   ];
-  return chromium.launch({ executablePath, args });
+  return chromium.launch({ executablePath, args, timeout: kPatience });
 }
 
 /** Opens the page; `said` collects what a console would show, violations of the policy included. */
@@ -108,7 +167,7 @@ export async function open(browser, url, options = {}) {
     addEventListener('securitypolicyviolation', (event) => console.error(`policy: ${event.violatedDirective} ${event.blockedURI}`));
   });
   const page = await context.newPage();
-  page.setDefaultTimeout(30_000);
+  page.setDefaultTimeout(kPatience);
   const said = [];
   page.on(
     'console',

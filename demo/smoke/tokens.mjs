@@ -1,7 +1,7 @@
 // The panel Tokens: what each tokenizer shows is what the package's entry for Node says of it.
 import { readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { accessible, check, expect, kModel, nodeEntry } from './support.mjs';
+import { accessible, becomes, check, expect, kModel, nodeEntry } from './support.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kText = 'The boat waits, unbelievably, below 2 old bridges.';
@@ -9,10 +9,8 @@ const kText = 'The boat waits, unbelievably, below 2 old bridges.';
 const row = (page, name) => page.locator('.tokenizer').filter({ has: page.getByRole('heading', { name, exact: true }) });
 
 async function shows(page, name, tokenizer) {
-  const chips = row(page, name).locator('.chip');
-  await chips.first().waitFor();
   const ids = tokenizer.encode(kText);
-  expect('tokens', await chips.allTextContents(), tokenizer.convert_ids_to_tokens(ids));
+  await becomes('tokens', () => row(page, name).locator('.chip').allTextContents(), tokenizer.convert_ids_to_tokens(ids));
   const head = await row(page, name).locator('.tokenizer-head').innerText();
   if (!head.includes(`${ids.length} tokens`) || !head.includes(tokenizer.vocab_size.toLocaleString('en-GB'))) throw new Error(head);
 }
@@ -65,6 +63,9 @@ async function notOne(page) {
   const text = await page.getByRole('alert').innerText();
   if (!/ModelFormatError/.test(text) || !/tokenizer\.json/.test(text)) throw new Error(`the page says '${text}'`);
 }
+
+/** What is there once the panel has computed something. */
+export const sign = '.tokenizer .chip';
 
 export async function drive(page) {
   await check("tokens: side by side, each as Node's", () => sideBySide(page));
