@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
-import { AutoTokenizer, env, pipeline, type LoadOptions, type ModelSpecifier, type ProgressInfo } from 'wattn';
+import { AutoTokenizer, env, inspectModel, pipeline, type LoadOptions, type ModelSpecifier, type ProgressInfo } from 'wattn';
 import { delay, expectError, expectNear, readJson, serveHub, tiny, tinyFiles, type Files, type Hub } from './support.js';
 
 const texts = ['the', 'A small boat waits below the old bridge.'];
@@ -65,6 +65,14 @@ describe('a hub id', () => {
     expect(embed.info().max_length).toBe(64);
     for (const name of optional) expect(hub.requests).toContain(`GET /org/tiny/resolve/main/${name}`);
     await embed.dispose();
+  });
+
+  it('is inspected with the files that embedding needs, and no others', async () => {
+    const hub = await hubOf(tinyFiles());
+    await vectorsOf('org/tiny');
+    const needed = hub.requests.splice(0).sort();
+    await inspectModel('org/tiny');
+    expect(hub.requests.sort()).toEqual(needed);
   });
 
   it('is refused without a network', async () => {

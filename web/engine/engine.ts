@@ -117,9 +117,10 @@ export class Engine implements AnyEngine {
     checkOptions(where, options, kLoadRules);
     const signal = options.signal ?? undefined;
     throwIfAborted(signal);
-    const generates = head === 'causal_lm' || head === 'seq2seq_lm' || head === 'own_lm';
+    const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
-    if (context_length && !generates) throw new InputError(`${where}: option 'context_length': this model generates no text`);
+    if (context_length && !generates && head !== 'own_lm')
+      throw new InputError(`${where}: option 'context_length': this model generates no text`);
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
     const progress = new Progress(source, options.progress_callback ?? undefined);
