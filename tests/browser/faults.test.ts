@@ -1,7 +1,7 @@
 // Downloads and stores with their faults, and models begun twice or let go too early, in real browsers.
 import { pipeline } from 'wattn';
 import { kPiece, longFiles, RangeHub } from '../web/range_hub.js';
-import { delay, filesOf, mixedTexts, tiny } from '../web/support.js';
+import { filesOf, mixedTexts, tiny, until } from '../web/support.js';
 import { inBrowsers, servePages, type OpenPage, type PageServer } from './support.js';
 
 inBrowsers('faults', (browser) => {
@@ -98,7 +98,6 @@ inBrowsers('faults', (browser) => {
 
   it('downloads once for two tabs, and the second goes on when the first is closed', async () => {
     const other = await browser.page(server.url);
-    hub.pauseMs = 100;
     expect(await Promise.all([page.call('fromHub'), other.call('fromHub'), page.call('fromHub', { worker: true })])).toEqual([
       expected,
       expected,
@@ -107,22 +106,24 @@ inBrowsers('faults', (browser) => {
     expect(hub.weights().length).toBe(1);
     await other.call('emptied');
     hub.requests = [];
-    hub.pauseMs = 1000;
+    let goOn = () => {};
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    hub.between = () => gate;
     const left = page.call('fromHub').catch(() => 'closed');
-    while (hub.weights().length === 0) await delay(10);
-    await delay(300);
+    await until(() => hub.weights().length > 0);
+    await other.call('countRefusedLocks');
     const stays = other.call('fromHub');
-    await delay(300);
-    hub.pauseMs = 0;
+    await other.inside.waitForFunction('globalThis.refusedLocks > 1'); // it waits for the first
+    hub.between = undefined;
     await page.close();
     expect(await left).toBe('closed');
     expect(await stays).toEqual(expected);
+    goOn();
     await other.close();
     page = await browser.page(server.url);
   });
 
   it('is begun twice, as by the strict mode of React', async () => {
-    hub.pauseMs = 50;
     for (const options of [{}, { worker: true }]) {
       await page.call('emptied');
       const { given, data } = await page.call('begunTwice', options);

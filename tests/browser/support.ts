@@ -16,6 +16,8 @@ const kTypes: Record<string, string> = {
 const kPolicy = "default-src 'self'; script-src 'self' 'wasm-unsafe-eval'; img-src data:";
 const kChromiumFlags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync']; // prettier-ignore
 
+const kPatience = 240_000; // ms that anything may take before it counts as never
+
 export const kBrowsers = [
   { name: 'Chromium', path: process.env.CHROME || '/usr/bin/chromium', variable: 'CHROME' },
   { name: 'Firefox', path: process.env.FIREFOX || '/usr/bin/firefox-esr', variable: 'FIREFOX' },
@@ -50,13 +52,15 @@ export class OpenBrowser {
       userDataDir: this.profile,
       args: this.isChromium ? kChromiumFlags : [],
       headless: true,
-      protocolTimeout: 120_000,
+      timeout: kPatience,
+      protocolTimeout: kPatience,
     });
   }
 
   /** A page at that URL, once it says that it is ready. */
   async page(url: string): Promise<OpenPage> {
     const page = await (this.browser as Browser).newPage();
+    page.setDefaultTimeout(kPatience);
     page.on('console', (message) => this.said.push(message.text()));
     page.on('pageerror', (error) => this.said.push(String(error)));
     await page.goto(url);

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cache, env, pipeline } from 'wattn';
 import { id, kPiece, longFiles, RangeHub } from './range_hub.js';
-import { delay, expectError, filesOf, tiny } from './support.js';
+import { expectError, filesOf, tiny, turn, until } from './support.js';
 
 describe('the cache', () => {
   const before = { ...env };
@@ -149,7 +149,7 @@ describe('the cache', () => {
     let looks = 0;
     let loading = true;
     const watching = (async () => {
-      for (; loading; await delay(0)) {
+      for (; loading; await turn()) {
         for (const path of folders()) {
           const text = existsSync(join(path, 'entry.json')) ? readFileSync(join(path, 'entry.json'), 'utf8') : '{}';
           const { pieces = [], size } = JSON.parse(text);
@@ -159,11 +159,10 @@ describe('the cache', () => {
         }
       }
     })();
-    hub.pauseMs = 20; // between the pieces
+    hub.between = () => until(() => looks > 0);
     expect(await vectors()).toEqual(expected);
     loading = false;
     await watching;
-    expect(looks).toBeGreaterThan(0);
   });
 
   it('takes over from a process that ended in the middle, and from one whose machine did', async () => {
@@ -186,31 +185,46 @@ describe('the cache', () => {
   it('waits for another process, no longer than its signal lets it, and then uses what that one brought', async () => {
     await vectors();
     const path = weightsFolder();
+    const later = new Date(Date.now() + 3_600_000); // this process does not touch it, so that it would grow old
     renameSync(path, `${path}.away`);
     writeFileSync(`${path}.lock`, String(process.pid));
+    utimesSync(`${path}.lock`, later, later);
     hub.requests = [];
-    await expectError(vectors({ signal: AbortSignal.timeout(300) }), 'AbortError');
-    const waiting = vectors();
-    await delay(300);
-    renameSync(`${path}.away`, path);
-    rmSync(`${path}.lock`);
-    expect(await waiting).toEqual(expected);
+    let asked = 0; // whether the holder of the lock is alive
+    const { kill } = process;
+    process.kill = (...args) => (++asked, kill.apply(process, args));
+    try {
+      const controller = new AbortController();
+      const given = vectors({ signal: controller.signal });
+      await until(() => asked > 1);
+      controller.abort();
+      await expectError(given, 'AbortError');
+      const seen = asked;
+      const waiting = vectors();
+      await until(() => asked > seen + 1);
+      renameSync(`${path}.away`, path);
+      rmSync(`${path}.lock`);
+      expect(await waiting).toEqual(expected);
+    } finally {
+      process.kill = kill;
+    }
     expect(hub.weights()).toEqual([]);
   });
 
-  it('lets go of a file when its load is given up, at once', async () => {
-    hub.pauseMs = 5000;
+  it('lets go of a file when its load is given up, though the server never ends', async () => {
+    let goOn = () => {};
+    const gate = new Promise<void>((resolve) => (goOn = resolve));
+    hub.between = () => gate;
     const controller = new AbortController();
     const given = vectors({ signal: controller.signal });
-    while (hub.weights().length === 0) await delay(5);
-    await delay(50);
+    await until(() => hub.weights().length > 0);
     expect(locks().length).toBeGreaterThan(0);
     controller.abort();
     await expectError(given, 'AbortError');
-    for (const since = Date.now(); locks().length > 0 && Date.now() - since < 2000;) await delay(5); // of files just being opened
-    expect(locks()).toEqual([]);
-    hub.pauseMs = 0;
+    await until(() => locks().length === 0); // of files that were just being opened
+    hub.between = undefined;
     expect(await vectors()).toEqual(expected);
+    goOn();
   });
 
   it('heals after a download killed at each tenth', async () => {

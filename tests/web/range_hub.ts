@@ -2,12 +2,15 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { env } from 'wattn';
-import { delay, tinyFiles, type Files } from './support.js';
+import { tinyFiles, type Files } from './support.js';
 
 export const id = 'org/tiny';
 export const kPiece = 4 << 20;
 
-/** cut: ends the answer for the weights after so many bytes. refusals: so many requests have their connection closed first. pauseMs: between the pieces. */
+/**
+ * cut: ends the answer for the weights after so many bytes. refusals: so many requests have their connection closed first. between: waited
+ * for after each piece of the weights.
+ */
 export class RangeHub {
   requests: string[] = [];
   cut = Infinity;
@@ -15,7 +18,7 @@ export class RangeHub {
   type = 'application/octet-stream';
   ranges = true;
   refusals = 0;
-  pauseMs = 0;
+  between: (() => Promise<unknown>) | undefined;
   private server!: Server;
 
   constructor(readonly files: Files) {}
@@ -45,16 +48,18 @@ export class RangeHub {
     if (from > 0) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
     else response.writeHead(200, head);
     if (request.method === 'HEAD') return void response.end();
-    const part = bytes.subarray(from, Math.min(bytes.length, name.endsWith('.safetensors') ? this.cut : Infinity));
-    if (this.pauseMs > 0) return void this.drip(response, part);
+    const isWeights = name.endsWith('.safetensors');
+    const part = bytes.subarray(from, Math.min(bytes.length, isWeights ? this.cut : Infinity));
+    if (isWeights && this.between) return void this.drip(response, part);
     if (from + part.length === bytes.length) return void response.end(part);
-    response.write(part, () => setTimeout(() => response.destroy(), 30));
+    response.write(part, () => response.destroy());
   }
 
   private async drip(response: ServerResponse, bytes: Uint8Array): Promise<void> {
     for (let at = 0; at < bytes.length; at += kPiece) {
       response.write(bytes.subarray(at, at + kPiece));
-      await delay(this.pauseMs);
+      await this.between?.();
+      if (response.destroyed) return;
     }
     response.end();
   }

@@ -104,7 +104,13 @@ export async function serveHub(files: Files, prefix: string, special: Record<str
   };
 }
 
-export const delay = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+/** Waits until it is so; if it never is, the test runs into Jest's limit. */
+export async function until(isSo: () => boolean): Promise<void> {
+  while (!isSo()) await new Promise((resolve) => setTimeout(resolve, 2));
+}
+
+/** The event loop's next turn. */
+export const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 
 /**
  * Goldens are exact answers rounded once; f32_diff is how far torch's own float32 run is from them. Ours sums in another order

@@ -59,12 +59,19 @@ globalThis.failing = async (model, { wasmUrl, ...options } = {}) => {
 
 globalThis.aborted = async () => {
   const controller = new AbortController();
-  const work = wattn.pipeline('feature-extraction', '/slow/', { signal: controller.signal });
-  setTimeout(() => controller.abort(new Error('enough')), 100);
-  return work.then(
-    () => undefined,
-    (error) => [error.name, error.cause.message],
-  );
+  wattn.env.fetch = async (...args) => {
+    const response = await fetch(...args);
+    controller.abort(new Error('enough')); // the first answer has begun, and never ends
+    return response;
+  };
+  try {
+    await wattn.pipeline('feature-extraction', '/slow/', { signal: controller.signal });
+    return undefined;
+  } catch (error) {
+    return [error.name, error.cause.message];
+  } finally {
+    wattn.env.fetch = undefined;
+  }
 };
 
 const kTexts = ['the river', 'a boat'];
@@ -87,10 +94,9 @@ globalThis.fromHubFailing = (options) =>
 /** What React's strict mode does: an effect begins, is given up, and begins again. */
 globalThis.begunTwice = async (options) => {
   const first = new AbortController();
-  const given = globalThis.fromHubFailing({ ...options, signal: first.signal });
+  const progress_callback = ({ status }) => status === 'progress' && first.abort(); // in the middle of it
+  const given = globalThis.fromHubFailing({ ...options, signal: first.signal, progress_callback });
   const again = globalThis.fromHub(options);
-  await new Promise((resolve) => setTimeout(resolve, 30));
-  first.abort();
   return { given: await given, data: await again };
 };
 
@@ -101,7 +107,7 @@ globalThis.disposedWhileRunning = async (options) => {
     () => 'it ran to its end',
     ({ name, message }) => `${name}: ${message}`,
   );
-  await new Promise((resolve) => setTimeout(resolve, 50));
+  await embed('a short one, which does not wait for the others');
   await embed.dispose();
   const after = await embed('the river').catch(({ name, message }) => `${name}: ${message}`);
   return { running: await running, after };
@@ -118,6 +124,17 @@ globalThis.damaged = async (how) => {
   const bytes = new Uint8Array(await (await store.match(piece)).arrayBuffer());
   bytes[100] ^= 1;
   return store.put(piece, new Response(how === 'cut' ? bytes.subarray(0, 1000) : bytes));
+};
+
+/** Counts in refusedLocks how often this page asks for a lock that another has. */
+globalThis.countRefusedLocks = () => {
+  globalThis.refusedLocks = 0;
+  const request = navigator.locks.request.bind(navigator.locks);
+  navigator.locks.request = (name, options, hold) =>
+    request(name, options, (lock) => {
+      if (!lock) globalThis.refusedLocks += 1;
+      return hold(lock);
+    });
 };
 
 /** From now on the browser's store refuses, as a full one does. */
