@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { createServer } from 'vite';
 import { cos_sim, pipeline } from '../dist/node.js';
-import { checklist, inPage, install, kPolicy, pack, serve } from './lib/consumers.mjs';
+import { checklist, inPage, install, kPatience, kPolicy, pack, serve } from './lib/consumers.mjs';
 import { capture, fail, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
 
@@ -91,9 +91,7 @@ async function searchPage() {
   try {
     await inPage(server.url, async (page) => {
       const status = async (wanted) => {
-        await page.waitForFunction(() => !/^(Loading|)$/.test(document.querySelector('#status').textContent), undefined, {
-          timeout: 120_000,
-        });
+        await page.waitForFunction(() => !/^(Loading|)$/.test(document.querySelector('#status').textContent));
         if (wanted !== '0 notes') await page.waitForFunction(() => document.querySelector('#status').textContent !== '0 notes');
         equal(await page.textContent('#status'), wanted, 'the page');
       };
@@ -122,7 +120,7 @@ async function react() {
   const use = async (page) => {
     const shown = async (text) => {
       const wanted = await score('A man is eating food.', text);
-      await page.locator('output', { hasText: wanted }).waitFor({ timeout: 60_000 });
+      await page.locator('output', { hasText: wanted }).waitFor();
     };
     await shown('Someone has lunch.');
     await page.fill('input >> nth=1', 'The train is late.');
@@ -149,8 +147,10 @@ async function extension() {
   const context = await chromium.launchPersistentContext(join(packing.work, 'profile'), {
     executablePath: process.env.CHROME,
     headless: false,
+    timeout: kPatience,
     args: ['--headless=new', '--no-sandbox', `--disable-extensions-except=${path}`, `--load-extension=${path}`],
   });
+  context.setDefaultTimeout(kPatience);
   try {
     const [worker = await context.waitForEvent('serviceworker')] = context.serviceWorkers();
     for (const text of kTexts) {
@@ -161,7 +161,7 @@ async function extension() {
     await popup.goto(new URL('popup.html', worker.url()).href);
     await popup.fill('#question', kQuestion);
     await popup.press('#question', 'Enter');
-    await popup.waitForSelector('#found li, #error:not(:empty)', { timeout: 60_000 });
+    await popup.waitForSelector('#found li, #error:not(:empty)');
     equal(await popup.textContent('#error'), '', 'the popup');
     const found = (await popup.locator('#found li').allTextContents()).filter((text) =>
       kTexts.some((known) => text.startsWith(known)),

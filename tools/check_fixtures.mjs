@@ -46,7 +46,7 @@ async function nextApp() {
         server.on('exit', () => reject(new Error(`next ${mode} ended: ${said}`)));
       });
       const texts = await inPage(url, async (page) => {
-        await page.waitForSelector('.client', { timeout: 120_000 });
+        await page.waitForSelector('.client');
         return page.locator('p').allTextContents();
       });
       if (texts.length !== 3) throw new Error(`next ${mode}: found ${texts}`);

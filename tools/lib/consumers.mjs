@@ -65,13 +65,17 @@ export async function serve(folder, policy = kPolicy) {
   };
 }
 
-export const launch = () => chromium.launch({ executablePath: process.env.CHROME, args: ['--no-sandbox'] });
+/** How long anything may take before it counts as never: ms. */
+export const kPatience = 240_000;
+
+export const launch = () => chromium.launch({ executablePath: process.env.CHROME, args: ['--no-sandbox'], timeout: kPatience });
 
 /** Opens the page, waits for what `read` finds in it, and wants the page to have said nothing. */
 export async function inPage(url, read) {
   const browser = await launch();
   try {
     const page = await browser.newPage();
+    page.setDefaultTimeout(kPatience);
     const said = [];
     page.on('console', (message) => {
       const { url } = message.location();
