@@ -84,7 +84,7 @@ async function headsOff(page) {
   const cosine = cos_sim(mean(out), mean(masked)).toFixed(2);
   await page.locator('.head').nth(1).click();
   await page.getByRole('button', { name: 'Turn layer 1, head 2 off' }).click();
-  await page.getByText(`1 head off: the text's mean vector keeps a cosine of ${cosine} to`).waitFor();
+  await page.getByText(`1 head off: the text's mean vector has a cosine of ${cosine} to`).waitFor();
   expect('pictures of heads that are off', await page.locator('.head.is-off').count(), 1);
   await page.getByRole('button', { name: 'Turn layer 1, head 2 on' }).click();
   await page.getByText('Every head is on.').waitFor();

@@ -41,7 +41,7 @@ async function zeroShot(page) {
     'zero-title',
     scores.map(([label, score]) => [label, written(score)]),
   );
-  await card(page, 'zero-title').getByText('no probabilities').waitFor();
+  await card(page, 'zero-title').getByText('not probabilities').waitFor();
 }
 
 const kClasses = {
@@ -100,11 +100,11 @@ async function saved(page, expected) {
 
 async function missing(page) {
   await page.getByLabel('Examples of down').fill('only one');
-  await page.getByText('“down” needs two examples at least.').waitFor();
+  await page.getByText('“down” needs at least two examples.').waitFor();
 }
 
 async function noEntities(page) {
-  await card(page, 'entities-title').getByText('does not mark entities').waitFor();
+  await card(page, 'entities-title').getByText('was not trained to mark entities').waitFor();
 }
 
 async function entities(page) {

@@ -42,12 +42,12 @@ async function encodings(page) {
   near('sinusoidal', await read(page, 'The encoding', 3, 2), Math.sin(3 / 10000 ** (2 / 64)));
   const encoding = page.getByRole('radiogroup', { name: 'Encoding' });
   await encoding.getByText('ALiBi').click();
-  near('ALiBi', await read(page, 'What head 3 of 8 takes off', 4, 1), -3 * 2 ** -3);
+  near('ALiBi', await read(page, 'Bias of head 3 of 8', 4, 1), -3 * 2 ** -3);
   await page.getByLabel(/^Head/).fill('1');
-  near('ALiBi', await read(page, 'What head 1 of 8 takes off', 2, 0), -2 * 2 ** -1);
+  near('ALiBi', await read(page, 'Bias of head 1 of 8', 2, 0), -2 * 2 ** -1);
   await encoding.getByText('Rotary').click();
   const frequencies = Array.from({ length: 32 }, (_, i) => Math.cos(5 * 10000 ** (-i / 32)) / 32);
-  near('rotary', await read(page, 'The same vector against itself', 5, 0), frequencies.reduce((sum, x) => sum + x, 0)); // prettier-ignore
+  near('rotary', await read(page, 'The same vector with itself', 5, 0), frequencies.reduce((sum, x) => sum + x, 0)); // prettier-ignore
   await encoding.getByText('T5 buckets').click();
   near('T5', await read(page, 'Bucket of each distance', 3, 0), 3);
 }

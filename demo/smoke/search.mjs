@@ -4,7 +4,7 @@ import { accessible, check, clickAsSoonAs, expect, kModel, loadFolder, nodeEntry
 const kPieces = 2000;
 const kLongest = 50; // ms that no task may keep the page
 
-const buildButton = (page) => page.getByRole('button', { name: /^Build the index of 1 text/ });
+const buildButton = (page) => page.getByRole('button', { name: /^Index 1 text/ });
 const built = (page) => page.waitForSelector('[data-index]');
 
 async function hitsOf(page) {
@@ -48,7 +48,7 @@ async function map(page) {
   await canvas.focus();
   await page.keyboard.press('ArrowRight');
   const first = await page.locator('.shown-piece').innerText();
-  if (!/letters \d+ to \d+: /.test(first)) throw new Error(`below the map stands '${first}'`);
+  if (!/characters \d+ to \d+: /.test(first)) throw new Error(`below the map stands '${first}'`);
   await page.keyboard.press('ArrowLeft');
   await page.keyboard.press('ArrowLeft');
   if ((await page.locator('.shown-piece').innerText()) === first) throw new Error('the arrow keys do not move');
@@ -109,7 +109,7 @@ async function manyPieces(page) {
     await answered(page);
     await painted(page); // the map
   });
-  const [count] = /[\d,]+ piece/.exec(await page.locator('[data-index]').innerText());
+  const [count] = /[\d,]+ chunk/.exec(await page.locator('[data-index]').innerText());
   if (Number(count.replace(/\D/g, '')) < kPieces) throw new Error(`only ${count}s`);
   if (!(longest <= kLongest)) throw new Error(`a task of ${longest} ms`);
   return `${count}s in ${Date.now() - start} ms, the longest task ${longest.toFixed(0)} ms, ${entries} long-task entries`;

@@ -19,20 +19,20 @@ async function sideBySide(page) {
   const { AutoTokenizer } = await nodeEntry();
   await page.locator('#tokens-text').fill(kText);
   await shows(page, 'model, loaded', await AutoTokenizer.from_pretrained(kModel));
-  await shows(page, 'The package’s', await AutoTokenizer.from_pretrained());
+  await shows(page, 'The bundled model’s', await AutoTokenizer.from_pretrained());
 }
 
 /** Pointing at a token of one marks the same letters in all. */
 async function linked(page) {
-  const chip = row(page, 'The package’s').locator('.chip', { hasText: 'boat' }).first();
+  const chip = row(page, 'The bundled model’s').locator('.chip', { hasText: 'boat' }).first();
   await chip.hover();
   expect('the letters', await page.locator('.letters mark').textContent(), 'boat');
   const marked = await page
     .locator('.tokenizer')
     .evaluateAll((rows) => rows.map((one) => one.querySelectorAll('.is-linked').length));
   if (marked.some((count) => count === 0)) throw new Error(`marked in each row: ${marked}`);
-  const detail = await row(page, 'The package’s').locator('.detail').innerText();
-  if (!/letters 4 to 8: “boat”/.test(detail)) throw new Error(detail);
+  const detail = await row(page, 'The bundled model’s').locator('.detail').innerText();
+  if (!/characters 4 to 8: “boat”/.test(detail)) throw new Error(detail);
   await page.locator('h1').hover();
   await row(page, 'model, loaded').locator('.chip[tabindex="0"]').focus();
   await page.keyboard.press('ArrowRight');
@@ -51,7 +51,7 @@ async function fromFile(page) {
 async function trained(page) {
   const { AutoTokenizer } = await nodeEntry();
   await page.locator('#train-kind').selectOption('bpe');
-  await page.getByLabel('Size of its vocabulary').fill('280');
+  await page.getByLabel('Vocabulary size').fill('280');
   await page.getByRole('button', { name: 'Train it' }).click();
   await shows(page, 'bpe, trained on this text', await AutoTokenizer.train([kText], { model: 'bpe', vocab_size: 280 }));
 }

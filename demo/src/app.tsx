@@ -43,7 +43,7 @@ function Header() {
           </svg>
           wattn
         </h1>
-        <p>Small transformers from the original checkpoint, computed in this page: see inside them.</p>
+        <p>Run small transformers from their original checkpoints in this page, and look inside them.</p>
       </div>
       <ThemeButton />
     </header>

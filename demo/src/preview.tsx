@@ -21,7 +21,7 @@ export function Preview() {
           ))}
         </div>
         <h2>Tokens</h2>
-        <p>How the model, and any other tokenizer beside it, cuts your text into pieces.</p>
+        <p>How the model, or any other tokenizer, splits your text into tokens.</p>
       </div>
       <div>
         <div class="picture tiles" aria-hidden="true">
@@ -30,7 +30,7 @@ export function Preview() {
           ))}
         </div>
         <h2>Similarity and attention</h2>
-        <p>How near sentences are in meaning, as you type; which token looks at which, and why.</p>
+        <p>How close sentences are in meaning, as you type; which tokens attend to which, and why.</p>
       </div>
       <div>
         <div class="picture bars" aria-hidden="true">
@@ -39,7 +39,7 @@ export function Preview() {
           ))}
         </div>
         <h2>Search and classify</h2>
-        <p>Your own texts by what you ask for, even where no word is the same; and labels that you teach.</p>
+        <p>Search your own texts by meaning, even where no word is the same, and classify with labels that you teach.</p>
       </div>
     </section>
   );

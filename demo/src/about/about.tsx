@@ -24,7 +24,7 @@ function FactsCard({ model, options }: PanelProps) {
   const facts: [string, string, string?][] = [
     ['Type', info.model_type],
     ['Layers', formatCount(info.num_hidden_layers), `${info.num_attention_heads} heads each`],
-    ['Width', formatCount(info.hidden_size), 'numbers a token'],
+    ['Hidden size', formatCount(info.hidden_size)],
     ['Longest text', formatCount(info.max_length), `tokens, of ${formatCount(info.max_position_embeddings)} positions`],
     ['Pooling', info.pooled ? 'as its files say' : String(options.pooling), info.pooled ? '' : 'assumed: its files do not say'],
     ['Unit length', info.normalize || options.normalize ? 'yes' : 'no'],
@@ -60,14 +60,14 @@ function MemoryCard({ model }: PanelProps) {
   const { weights, activations, total } = model.embed.memory();
   const info = model.embed.info();
   const parts: [string, number, string][] = [
-    ['weights', weights, `held as ${info.dtype}, in the kernels' own order`],
+    ['weights', weights, `stored as ${info.dtype}, in the kernels' layout`],
     ['working memory', activations, `for ${formatCount(info.token_budget)} tokens at once; never grows, whatever you embed`],
   ];
   return (
     <article class="panel" aria-labelledby="memory-title">
       <h2 id="memory-title">Memory plan</h2>
       <p>
-        <strong class="big">{formatBytes(total)}</strong> and never more, known before the first text.
+        <strong class="big">{formatBytes(total)}</strong> and never more; known before the first text.
       </p>
       <div class="memory-bar" style={{ '--share': `${((100 * weights) / total).toFixed(1)}%` }} aria-hidden="true" />
       <dl class="memory">

@@ -29,10 +29,10 @@ const worker = { worker: true, threads: 1 } as const;
 export function variantsHere(): Variant[] {
   const cores = navigator.hardwareConcurrency ?? 1;
   return [
-    { name: 'f32', what: "Python's numbers", options: { ...worker, dtype: 'f32' } },
+    { name: 'f32', what: "Python's results", options: { ...worker, dtype: 'f32' } },
     {
       name: 'f32, fast',
-      what: 'fused multiply-add where the engine has it',
+      what: 'fused multiply-add where the engine supports it',
       options: { ...worker, dtype: 'f32', precision: 'fast' },
     },
     { name: 'q16', what: 'half the memory', options: { ...worker, dtype: 'q16' } },
@@ -41,7 +41,7 @@ export function variantsHere(): Variant[] {
       ? [
           {
             name: 'f32, threads',
-            what: `${Math.min(4, cores)} threads over one memory`,
+            what: `${Math.min(4, cores)} threads with shared memory`,
             options: { worker: true, threads: Math.min(4, cores) },
           },
         ]

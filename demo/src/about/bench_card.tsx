@@ -55,7 +55,7 @@ export function BenchCard(props: PanelProps) {
       <p class="hint" role="status">
         {running
           ? `Measuring ${running}: ${rows.length + 1} of ${variants.length}…`
-          : `${benchTexts().length} sentences in one call, in a worker; best of four rounds. The library against itself: other work on the machine disturbs.`}
+          : `${benchTexts().length} sentences in one call, in a worker; best of four rounds. Other work on this machine affects the numbers.`}
       </p>
       {error && <Problem error={error} />}
       {rows.length > 0 && <Rows rows={rows} variants={variants} />}
@@ -75,11 +75,11 @@ function Rows({ rows, variants }: { rows: readonly Measured[]; variants: readonl
         <thead>
           <tr>
             <th scope="col">Variant</th>
-            <th scope="col">Texts a second</th>
+            <th scope="col">Texts per second</th>
             <th scope="col">One text</th>
             <th scope="col">Loaded in</th>
             <th scope="col">Memory</th>
-            <th scope="col">Cosine to f32, least</th>
+            <th scope="col">Lowest cosine to f32</th>
           </tr>
         </thead>
         <tbody>

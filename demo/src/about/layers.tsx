@@ -51,7 +51,7 @@ export function LayersCard({ model }: { model: ReadyModel }) {
       {error && <Problem error={error} />}
       {!wanted && (
         <button type="button" class="secondary outline small" onClick={() => setWanted(true)}>
-          Read the model's files again, and list them
+          Read the model's files again and list the layers
         </button>
       )}
       {wanted && !inspection && !error && <p class="hint">Reading the files…</p>}
@@ -67,7 +67,7 @@ function Layers({ inspection }: { inspection: Inspection }) {
   return (
     <>
       <p class="hint">
-        {formatCount(parameters)} parameters; {formatCount(mult_adds)} multiply-adds for such a text; in its files{' '}
+        {formatCount(parameters)} parameters; {formatCount(mult_adds)} multiply-adds for such a text; its files hold{' '}
         {stored.join(', ')}.
       </p>
       <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Table of layers">

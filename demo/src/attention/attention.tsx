@@ -37,21 +37,21 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
       <h2 id="attention-title">Attention</h2>
       <div class="attention-texts">
         <div>
-          <label for="attention-text">What does each token of this text look at?</label>
+          <label for="attention-text">What does each token of this text attend to?</label>
           <input id="attention-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
         </div>
         <div>
-          <label for="attention-pair">A second text beside it, if you like</label>
+          <label for="attention-pair">A second text (optional)</label>
           <input id="attention-pair" value={pair} autocomplete="off" onInput={(event) => setPair(event.currentTarget.value)} />
         </div>
       </div>
       {error && <Problem error={error} />}
-      {!inside && !error && <p class="hint">Opening the model…</p>}
+      {!inside && !error && <p class="hint">Loading the model…</p>}
       {inside && (
         <div class="attention">
           <div>
             <h3>All heads</h3>
-            <p class="hint">A row a layer; in each picture, a row what one token looks at. Choose a head.</p>
+            <p class="hint">One row per layer. In each picture, a row shows what one token attends to. Choose a head.</p>
             <Overview inside={inside} head={head} off={off} onHead={setHead} />
             <Switches inside={inside} head={head} off={off} onOff={setOff} />
           </div>
@@ -62,7 +62,7 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
               </h3>
               <Choice label="View of the head" value={view} options={kViews} onChange={setView} />
             </div>
-            {inside.cut && <p class="warning">The text goes on; its first {inside.tokens.length} tokens are shown.</p>}
+            {inside.cut && <p class="warning">The text is longer; its first {inside.tokens.length} tokens are shown.</p>}
             {view === 'lines' && <Lines inside={inside} head={head} />}
             {view === 'matrix' && <Matrix inside={inside} head={head} />}
             {view === 'steps' && <Steps inside={inside} head={head} />}
@@ -104,7 +104,7 @@ function Switches({ inside, head, off, onOff }: SwitchesProps) {
       <p class="timing" role="status">
         {off.size === 0
           ? 'Every head is on.'
-          : `${plural(off.size, 'head')} off: the text's mean vector keeps a cosine of ${formatScore(inside.kept)} to the whole model's.`}
+          : `${plural(off.size, 'head')} off: the text's mean vector has a cosine of ${formatScore(inside.kept)} to that of the whole model.`}
       </p>
     </div>
   );

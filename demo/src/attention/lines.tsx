@@ -65,5 +65,5 @@ function sentenceOf(tokens: readonly string[], weights: Float32Array, i: number)
   const seq = tokens.length;
   const order = tokens.map((_, k) => k).sort((a, b) => (weights[i * seq + b] ?? 0) - (weights[i * seq + a] ?? 0));
   const most = order.slice(0, 3).map((k) => `${tokens[k]} ${(weights[i * seq + k] ?? 0).toFixed(2)}`);
-  return `${tokens[i]} looks at ${most.join(', ')}`;
+  return `${tokens[i]} attends to ${most.join(', ')}`;
 }

@@ -24,8 +24,8 @@ export function Matrix({ inside, head }: ViewProps) {
     <>
       <p class="hint" role="status">
         {pointed && pointed[0] < seq && pointed[1] < seq
-          ? `${tokens[pointed[0]]} looks at ${tokens[pointed[1]]} with ${weight(...pointed).toFixed(4)} of its attention.`
-          : 'Each row adds up to 1. Point at a number, or move with the arrow keys.'}
+          ? `${tokens[pointed[0]]} attends to ${tokens[pointed[1]]} with a weight of ${weight(...pointed).toFixed(4)}.`
+          : 'Each row sums to 1. Point at a number, or use the arrow keys.'}
       </p>
       <div class="matrix-scroll">
         <table

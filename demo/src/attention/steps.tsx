@@ -8,14 +8,12 @@ import { Strip } from './strip.js';
 const kClose = 1e-4; // between these weights and the model's: float32 over some hundred products, twice
 
 const kSteps: readonly [name: string, what: (token: string, dim: number) => ComponentChildren][] = [
-  ['The vectors', (token) => <>Each token comes to this layer as a vector. We follow “{token}”.</>],
+  ['The vectors', (token) => <>Each token enters this layer as a vector. We follow “{token}”.</>],
   [
     'Query and keys',
-    (token) => (
-      <>“{token}” asks with its query q; every token answers with its key k. Both are the vector times a matrix that was learned.</>
-    ),
+    (token) => <>“{token}” has a query q, and every token has a key k. Both are the vector times a learned matrix.</>,
   ],
-  ['Scores', () => <>How well does each key answer? The dot product q · k: large where both point the same way.</>],
+  ['Scores', () => <>How well does each key match the query? The dot product q · k is large where both point the same way.</>],
   [
     'Scaling',
     (_, dim) => (
@@ -24,11 +22,11 @@ const kSteps: readonly [name: string, what: (token: string, dim: number) => Comp
       </>
     ),
   ],
-  ['Softmax', () => <>exp of each, divided by their sum: all positive, together 1. This is the attention.</>],
+  ['Softmax', () => <>exp of each score, divided by the sum: all are positive and add up to 1. This is the attention.</>],
   [
     'Weighted sum',
     (token) => (
-      <>Each token has a value v; “{token}” takes of each as much as its attention says. The sum is what this head passes on.</>
+      <>Each token has a value v. The sum of all values, weighted by the attention of “{token}”, is the head's output for it.</>
     ),
   ],
 ];
@@ -177,8 +175,8 @@ function Gap({ steps: { gap } }: { steps: HeadSteps }) {
     <p class="hint">The model's own attention is the same, to within {gap.toExponential(0).replace('-', '−')}.</p>
   ) : (
     <p class="warning">
-      The model's own attention differs by up to {gap.toFixed(3)}: its scores have a term more than q · k, such as one for positions
-      (as in MPNet, DeBERTa or Jina), or a window, or the head is turned off.
+      The model's own attention differs by up to {gap.toFixed(3)}: its scores have another term beside q · k, such as one for
+      positions (as in MPNet, DeBERTa or Jina), or a window, or the head is turned off.
     </p>
   );
 }

@@ -65,7 +65,7 @@ export function Classes({ classes, onChange }: { classes: Taught[]; onChange: (c
           <textarea
             rows={6}
             value={taught.examples}
-            aria-label={`Examples of ${taught.name || `class ${i + 1}`}, one a line`}
+            aria-label={`Examples of ${taught.name || `class ${i + 1}`}, one per line`}
             onInput={(event) => change(i, { examples: event.currentTarget.value })}
           />
         </fieldset>

@@ -19,11 +19,11 @@ export function EntitiesCard({ source }: { source: ModelSpecifier | null }) {
       {error ? (
         <>
           <p class="hint">
-            The loaded model does not mark entities: it was not trained to. Choose one that ends in ForTokenClassification, such as{' '}
-            <code>dslim/bert-base-NER</code>, with “Change model” above.
+            The loaded model was not trained to mark entities. Use “Change model” above to load one whose architecture ends in
+            ForTokenClassification, such as <code>dslim/bert-base-NER</code>.
           </p>
           <details>
-            <summary>What the library says</summary>
+            <summary>The library's message</summary>
             <p class="hint">{error.message}</p>
           </details>
         </>

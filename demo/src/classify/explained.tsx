@@ -36,8 +36,8 @@ export function Explained({ text, explanation }: { text: string; explanation: Ex
       </p>
       <p class="hint">
         {named.length > 0
-          ? `For ${label} speak ${named.join(', ')}: what the score loses without the word.`
-          : `No single word speaks for ${label}.`}
+          ? `Words that support ${label}: ${named.join(', ')} (what the score loses without the word).`
+          : `No single word supports ${label}.`}
       </p>
     </div>
   );

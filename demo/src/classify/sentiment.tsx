@@ -17,13 +17,11 @@ export function SentimentCard({ own }: { own: OpenTask<'text-classification'> })
   const shown = error ?? answer.error;
   return (
     <article class="panel" aria-labelledby="sentiment-title">
-      <h2 id="sentiment-title">Sentiment, or whatever the model has labels for</h2>
+      <h2 id="sentiment-title">Sentiment, or the model's own labels</h2>
       <label for="sentiment-text">How does this text sound?</label>
       <input id="sentiment-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
       {shown ? <Problem error={shown} /> : <Labels scores={isEmpty ? [] : lowercase(answer.value ?? [])} />}
-      {isUnsupported && (
-        <p class="hint">The loaded model has no labels of its own, so the small model in the package answers here.</p>
-      )}
+      {isUnsupported && <p class="hint">The loaded model has no labels of its own, so the bundled model answers here.</p>}
     </article>
   );
 }

@@ -25,8 +25,8 @@ export function TeachCard({ model, options }: PanelProps) {
   );
   return (
     <article class="panel teach" aria-labelledby="teach-title">
-      <h2 id="teach-title">Teach your own</h2>
-      <p class="hint">A few examples of each class, one a line. It learns in this page, anew at each change.</p>
+      <h2 id="teach-title">Teach your own labels</h2>
+      <p class="hint">A few examples of each class, one per line. Training runs in this page, again after each change.</p>
       <div class="teach-columns">
         <Classes classes={classes} onChange={setClasses} />
         <div>
@@ -51,21 +51,21 @@ function Validation({ taught }: { taught: ClassifierState }) {
   const { classifier, missing, error, ms, isLoaded } = taught;
   if (error) return <Problem error={error} />;
   if (missing) return <p class="warning">{missing}</p>;
-  if (!classifier) return <p class="hint">Learning…</p>;
+  if (!classifier) return <p class="hint">Training…</p>;
   const { report } = classifier;
   return (
     <div class="validation" role="status" data-loaded={isLoaded}>
       {isLoaded && (
-        <p class="hint">Loaded from files, with {plural(classifier.labels.length, 'label')}. Change an example to learn anew.</p>
+        <p class="hint">Loaded from files, with {plural(classifier.labels.length, 'label')}. Change an example to train again.</p>
       )}
       {report && (
         <>
           <p>
-            <strong>{percent(report.accuracy)}</strong> right on examples it had not seen
+            <strong>{percent(report.accuracy)}</strong> correct on unseen examples
           </p>
           <p class="hint">
-            Cross-validated in {report.folds} folds of {plural(report.examples, 'example')}; macro F1 {report.macro_f1.toFixed(2)}
-            {ms !== undefined && `; learned in ${formatTime(ms)}`}.
+            Cross-validated in {report.folds} folds over {plural(report.examples, 'example')}; macro F1 {report.macro_f1.toFixed(2)}
+            {ms !== undefined && `; trained in ${formatTime(ms)}`}.
           </p>
           <Confusion classifier={classifier} />
         </>
@@ -81,7 +81,7 @@ function Confusion({ classifier: { labels, report } }: { classifier: TextClassif
   return (
     <div class="matrix-scroll">
       <table class="confusion">
-        <caption>How often each class (row) was taken for which (column)</caption>
+        <caption>How often each class (row) was predicted as which (column)</caption>
         <thead>
           <tr>
             <td />

@@ -34,7 +34,7 @@ function missingOf(classes: readonly Taught[]): string | undefined {
   if (named.length < 2 || named.length < classes.length) return 'Give at least two classes, each with a name.';
   if (new Set(named.map(({ name }) => name.trim())).size < named.length) return 'Two classes have the same name.';
   const few = named.find((taught) => linesOf(taught).length < 2);
-  return few && `“${few.name}” needs two examples at least.`;
+  return few && `“${few.name}” needs at least two examples.`;
 }
 
 async function fit(

@@ -51,16 +51,16 @@ export function ZeroShotCard({ model, options, own }: PanelProps & { own: OpenTa
   const error = nli.error ?? answer.error;
   return (
     <article class="panel" aria-labelledby="zero-title">
-      <h2 id="zero-title">Zero-shot: labels of your own, no examples</h2>
+      <h2 id="zero-title">Zero-shot: your own labels, no examples</h2>
       <label for="zero-text">Text</label>
       <input id="zero-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
-      <label for="zero-labels">Labels, with commas between them</label>
+      <label for="zero-labels">Labels, separated by commas</label>
       <input id="zero-labels" value={list} autocomplete="off" onInput={(event) => setList(event.currentTarget.value)} />
       {error ? <Problem error={error} /> : <Labels scores={answer.value ?? []} format={isNli ? percent : formatScore} />}
       {isNli === false && (
         <p class="hint">
-          The loaded model was not trained on inference (NLI), which zero-shot classification proper needs. So these are no
-          probabilities: they are the cosines between the text's vector and each label's.
+          The loaded model was not trained on natural language inference (NLI), which proper zero-shot classification needs. So
+          these scores are not probabilities, but cosines between the text's vector and each label's.
         </p>
       )}
     </article>

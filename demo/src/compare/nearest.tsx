@@ -29,12 +29,12 @@ export function NearestPanel({ embed, entries, options }: PanelProps) {
   return (
     <article class="panel" aria-labelledby="nearest-title">
       <h2 id="nearest-title">Nearest</h2>
-      <label for="query">Rank the sentences by their nearness to</label>
+      <label for="query">Rank the sentences by similarity to</label>
       <input
         id="query"
         type="search"
         value={query}
-        placeholder="anything: no word needs to be the same"
+        placeholder="any text; the words need not match"
         autocomplete="off"
         onInput={(event) => setQuery(event.currentTarget.value)}
       />
@@ -60,7 +60,7 @@ export function NearestPanel({ embed, entries, options }: PanelProps) {
       <p class="timing" role="status">
         {asked.length === 0 ? 'Type something to search for.' : best(hits, run?.ms)}
       </p>
-      {prompt && <p class="hint">The query runs with the model's own prompt for queries: “{prompt}”.</p>}
+      {prompt && <p class="hint">The query uses the model's own query prompt: “{prompt}”.</p>}
     </article>
   );
 }

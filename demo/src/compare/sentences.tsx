@@ -52,8 +52,8 @@ export function SentencesPanel({ embed, sentences, onChange, marked }: PanelProp
         </button>
       </div>
       <p class="hint">
-        Edit them, or paste a list. Below each are its tokens: point at one, or move with the arrow keys, to see its id and where it
-        stands.
+        Edit the sentences, or paste a list. Each has its tokens below: point at one, or use the arrow keys, to see its id and
+        position.
       </p>
       <ol class="sentences" ref={list}>
         {sentences.map((sentence, i) => (

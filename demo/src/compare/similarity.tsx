@@ -25,7 +25,7 @@ export function SimilarityPanel({ entries, embedded, pair, onPair, assumed }: Pa
       <div class="panel-head">
         <h2 id="similarity-title">Similarity</h2>
         <button type="button" class="secondary outline small" onClick={again} disabled={busy}>
-          Compute all again
+          Recompute all
         </button>
       </div>
       {error && (
@@ -41,7 +41,7 @@ export function SimilarityPanel({ entries, embedded, pair, onPair, assumed }: Pa
         <p class="hint">{busy ? 'Computing…' : 'Type a sentence to begin.'}</p>
       )}
       {run && <Timing run={run} busy={busy} />}
-      {assumed && <p class="hint">This model's files do not say how to pool token vectors: here their {assumed} is taken.</p>}
+      {assumed && <p class="hint">This model's files do not say how to pool token vectors, so this page takes their {assumed}.</p>}
     </article>
   );
 }
@@ -102,7 +102,7 @@ function Matrix({ entries, scores, pair, onPair }: MatrixProps) {
         class="matrix"
         role="grid"
         style={{ '--columns': entries.length }}
-        aria-label="Cosine similarity of each two sentences"
+        aria-label="Cosine similarity of each pair of sentences"
         onMouseLeave={() => onPair([])}
       >
         <thead>
@@ -193,7 +193,7 @@ function Timing({ run, busy }: { run: Run; busy: boolean }) {
       ) : (
         <>
           {plural(run.texts, 'sentence')} with {plural(run.tokens, 'token')} embedded in <b>{formatTime(run.ms)}</b>
-          {perSecond}.{run.kept > 0 && ` ${run.kept} unchanged, kept: a text has the same bits in any batch.`}
+          {perSecond}.{run.kept > 0 && ` ${run.kept} unchanged and reused: a text gives the same bits in any batch.`}
         </>
       )}
     </p>

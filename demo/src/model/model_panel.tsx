@@ -45,7 +45,7 @@ function Loading({ progress, onCancel }: { progress: LoadProgress | undefined; o
         <span>
           {progress
             ? `${what} ${formatBytes(progress.loaded)} of ${formatBytes(progress.total)} (${Math.floor(progress.progress)} %)`
-            : 'Asking for the files…'}
+            : 'Requesting the files…'}
         </span>
         <button type="button" class="secondary outline small" onClick={onCancel}>
           Cancel
@@ -66,7 +66,7 @@ function ModelFacts({ model, onChange, heading }: FactsProps) {
   const facts = [
     info.model_type,
     plural(info.num_hidden_layers, 'layer'),
-    `${formatCount(info.hidden_size)} numbers a token`,
+    `hidden size ${formatCount(info.hidden_size)}`,
     `${formatBytes(model.embed.memory().weights)} of weights`,
     `loaded in ${formatTime(model.loadMs)}`,
   ];

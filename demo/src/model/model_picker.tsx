@@ -37,7 +37,7 @@ function BundledWay({ control }: { control: ModelControl }) {
   return (
     <section class="way" aria-labelledby="way-bundled">
       <h3 id="way-bundled">{kBundled}</h3>
-      <p>Small (4 MB), English, there at once.</p>
+      <p>Small (4 MB), English, available at once.</p>
       <button type="button" onClick={() => control.load(null, kBundled)}>
         Use it
       </button>
@@ -78,11 +78,14 @@ function FolderWay({ control }: { control: ModelControl }) {
   return (
     <section class={over ? 'way drop is-over' : 'way drop'} aria-labelledby="way-folder">
       <h3 id="way-folder">A folder on this machine</h3>
-      <p>Drop it here{kCanPickFolders ? ', or pick it. Your browser may call that an “upload”: the files stay here.' : '.'}</p>
+      <p>
+        Drop it here
+        {kCanPickFolders ? ', or choose it. Your browser may call this an “upload”, but the files stay on this machine.' : '.'}
+      </p>
       {kCanPickFolders && (
         <>
           <button type="button" onClick={() => input.current?.click()}>
-            Pick a folder…
+            Choose a folder…
           </button>
           <input
             ref={input}
@@ -132,7 +135,7 @@ function AddressWay({ control, address, onAddress }: Omit<PickerProps, 'error'>)
 const kFiles: [string, string][] = [
   ['config.json', 'the architecture: layers, sizes'],
   ['tokenizer.json', 'how text becomes tokens'],
-  ['model.safetensors', 'the weights, whole or in shards with their index'],
+  ['model.safetensors', 'the weights, in one file or in shards with their index'],
 ];
 
 function NeededFiles() {
@@ -150,10 +153,10 @@ function NeededFiles() {
         ))}
       </dl>
       <p>
-        Take them as the model's authors published them: nothing is exported or converted. Where a repository also says how to pool
-        the token vectors (<code>modules.json</code>, <code>1_Pooling/config.json</code>), how long a text may be or which prompts
-        to use, that is followed. A good one to go on with is <code>{kExample}</code> (91 MB, English). A hub id is downloaded from
-        huggingface.co; only the model's name goes there, never your text.
+        Use them exactly as the model's authors published them: nothing has to be exported or converted. If a repository also says
+        how to pool the token vectors (<code>modules.json</code>, <code>1_Pooling/config.json</code>), how long a text may be or
+        which prompts to use, this page follows it. A good next model is <code>{kExample}</code> (91 MB, English). Models are
+        downloaded from huggingface.co by their hub id; only the model's name is sent there, never your text.
       </p>
     </details>
   );

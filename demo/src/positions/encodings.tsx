@@ -47,52 +47,52 @@ const kEncodings = [
   {
     id: 'sinusoidal',
     name: 'Sinusoidal',
-    what: 'Each position is a row of sines and cosines of ever longer waves, added to the token. Near positions have alike rows: the second picture is the dot product of each two.',
+    what: 'Each position is a row of sines and cosines of ever longer waves, added to the token. Nearby positions have similar rows: the second picture shows the dot product of each pair.',
     knobs: ['length', 'dim', 'base'],
     draw({ length, dim, base }) {
       const rows = positional.sinusoidal({ length, dim, base: 10 ** base });
       return [
         { title: 'The encoding', values: rows.data, rows: length, columns: dim, rowName: 'position', columnName: 'component' },
-        square('Position times position', functional.dot_product_similarity(rows), length),
+        square('Dot products of positions', functional.dot_product_similarity(rows), length),
       ];
     },
   },
   {
     id: 'rotary',
     name: 'Rotary',
-    what: 'Queries and keys are turned by an angle that grows with the position, each pair of components at its own speed. What is left of the dot product depends on the distance alone.',
+    what: 'Queries and keys are rotated by an angle that grows with the position, each pair of components at its own speed. What positions change in the dot product depends on the distance alone.',
     knobs: ['length', 'dim', 'base'],
     draw({ length, dim, base }) {
       const ones = new Tensor('float32', new Float32Array(length * dim).fill(1 / Math.sqrt(dim)), [length, dim]);
       const turned = positional.rotary(ones, { base: 10 ** base });
       return [
         {
-          title: 'A vector of ones, turned',
+          title: 'A vector of ones, rotated',
           values: turned.data,
           rows: length,
           columns: dim,
           rowName: 'position',
           columnName: 'component',
         },
-        square('The same vector against itself, by place', functional.dot_product_similarity(turned), length),
+        square('The same vector with itself, by position', functional.dot_product_similarity(turned), length),
       ];
     },
   },
   {
     id: 'alibi',
     name: 'ALiBi',
-    what: 'Nothing is added to the tokens: each score loses a little for each step of distance, and every head has its own slope.',
+    what: 'Nothing is added to the tokens. Each score is lowered a little for each step of distance, and every head has its own slope.',
     knobs: ['length', 'head'],
     draw({ length, head }) {
       const { data } = positional.alibi_bias(kHeads, { queries: length });
       const size = length * length;
-      return [square(`What head ${head} of ${kHeads} takes off`, { data: data.slice((head - 1) * size, head * size) }, length)];
+      return [square(`Bias of head ${head} of ${kHeads}`, { data: data.slice((head - 1) * size, head * size) }, length)];
     },
   },
   {
     id: 't5',
     name: 'T5 buckets',
-    what: 'Distances fall into buckets, fine ones near and coarse ones far; each bucket has a learned number, which is added to the score.',
+    what: 'Distances fall into buckets, narrow ones near and wide ones far. Each bucket has a learned number, which is added to the score.',
     knobs: ['length'],
     draw({ length }) {
       return [square('Bucket of each distance', positional.t5_buckets({ queries: length }), length)];
@@ -116,7 +116,7 @@ export function Encodings() {
   const pictures = useMemo(() => encoding.draw(knobs), [encoding, knobs]);
   return (
     <article class="panel" aria-labelledby="encodings-title">
-      <h2 id="encodings-title">Ways to tell positions</h2>
+      <h2 id="encodings-title">Position encodings</h2>
       <Choice label="Encoding" value={id} options={kEncodings.map((one) => [one.id, one.name] as const)} onChange={setId} />
       <p class="hint encoding-what">{encoding.what}</p>
       <div class="knobs">

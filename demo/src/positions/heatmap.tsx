@@ -60,7 +60,7 @@ export function Heatmap({ title, rows, columns, values, names, rowName = 'row', 
         height={Math.max(1, rows)}
         tabIndex={0}
         role="img"
-        aria-label={`${title}: ${rows} by ${columns} numbers. Arrow keys read them.`}
+        aria-label={`${title}: ${rows} by ${columns} numbers. Use the arrow keys to read them.`}
         onMouseMove={point}
         onMouseLeave={() => setAt(undefined)}
         onKeyDown={onKeyDown}

@@ -28,10 +28,10 @@ export function OrderCard() {
   return (
     <article class="panel" aria-labelledby="order-title">
       <h2 id="order-title">Does attention know the order?</h2>
-      <p class="hint">Each word is a vector drawn at random, the same word always the same one. The same words in two orders:</p>
+      <p class="hint">Each word is a random vector, always the same for the same word. Here are the same words in two orders:</p>
       <input value={text} aria-label="Words" autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
       <div class="order-line">
-        <Choice label="How positions are told" value={kind} options={kKinds} onChange={setKind} />
+        <Choice label="Positions of the words" value={kind} options={kKinds} onChange={setKind} />
         <div class="steps-buttons">
           <button type="button" class="secondary outline small" onClick={shuffle}>
             Shuffle
@@ -68,12 +68,12 @@ function Verdict({ change }: { change: number }) {
     <p role="status" class="verdict" data-change={change}>
       {change <= kRounding ? (
         <>
-          <strong>It does not notice.</strong> Every word gets the very vector it had before, only at its new place (largest
-          difference {change.toExponential(0).replace('-', '−')}).
+          <strong>It does not notice.</strong> Every word gets the same vector as before, at its new place (largest difference{' '}
+          {change.toExponential(0).replace('-', '−')}).
         </>
       ) : (
         <>
-          <strong>It notices.</strong> The words' new vectors differ from those before by up to {change.toFixed(3)}.
+          <strong>It notices.</strong> The words' vectors differ from those before by up to {change.toFixed(3)}.
         </>
       )}
     </p>

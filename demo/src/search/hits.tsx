@@ -16,7 +16,7 @@ export const textOf = ({ docs }: IndexFacts, { doc, start, end }: Piece) => docs
 
 export function Hits({ facts, hits, busy, marked, onHover, onSelect }: HitsProps) {
   return (
-    <ol class="found" aria-label="Pieces, nearest first" aria-busy={busy}>
+    <ol class="found" aria-label="Chunks, nearest first" aria-busy={busy}>
       {hits.map(({ piece: at, score }) => {
         const piece = facts.pieces[at];
         if (!piece) return null;

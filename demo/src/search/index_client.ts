@@ -17,7 +17,7 @@ export function startIndexWorker(): IndexClient {
     if ('error' in data) settle?.reject(Object.assign(new Error(data.error.message), { name: data.error.name }));
     else settle?.resolve(data.result as never);
   });
-  worker.addEventListener('error', ({ message }) => rejectAll(new Error(message || "the index's worker could not start")));
+  worker.addEventListener('error', ({ message }) => rejectAll(new Error(message || 'the index worker could not start')));
   const call =
     (name: Call['name']) =>
     (...args: unknown[]) =>
@@ -35,7 +35,7 @@ export function startIndexWorker(): IndexClient {
     search: call('search'),
     end() {
       worker.terminate();
-      rejectAll(new Error("the index's worker was ended"));
+      rejectAll(new Error('the index worker was ended'));
     },
   };
 }

@@ -47,7 +47,7 @@ export function Library({ index, maxLength }: { index: IndexControl; maxLength: 
       <FileList docs={files} onPick={(list) => void take(docsOfFiles(list))} onClear={() => setFiles([])} />
       <div class="library-line">
         <label>
-          Tokens of a piece, at most{' '}
+          Max tokens per chunk{' '}
           <select value={Math.min(size, maxLength)} onChange={(event) => setSize(Number(event.currentTarget.value))}>
             {sizes.map((some) => (
               <option key={some} value={some}>
@@ -61,7 +61,7 @@ export function Library({ index, maxLength }: { index: IndexControl; maxLength: 
           disabled={index.opening || !!index.building}
           onClick={() => index.build(docs.length ? docs : exampleDocs, size)}
         >
-          {docs.length > 0 ? `Build the index of ${plural(docs.length, 'text')}` : 'Build it of the examples'}
+          {docs.length > 0 ? `Index ${plural(docs.length, 'text')}` : 'Index the examples'}
         </button>
       </div>
       {error && <Problem error={error} />}
@@ -82,7 +82,7 @@ function FileList({ docs, onPick, onClear }: FileListProps) {
   return (
     <div class="library-files">
       <label class="file-button">
-        Pick text files…
+        Choose text files…
         <input
           type="file"
           class="visually-hidden"
@@ -98,7 +98,7 @@ function FileList({ docs, onPick, onClear }: FileListProps) {
       {docs.length > 0 && (
         <>
           <span class="hint">
-            {docs.length === 1 ? docs[0]?.name : plural(docs.length, 'file')}, {formatCount(letters)} letters
+            {docs.length === 1 ? docs[0]?.name : plural(docs.length, 'file')}, {formatCount(letters)} characters
           </span>
           <button type="button" class="secondary outline small" onClick={onClear}>
             Remove
@@ -111,10 +111,10 @@ function FileList({ docs, onPick, onClear }: FileListProps) {
 
 function Building({ progress, onCancel }: { progress: BuildProgress; onCancel: () => void }) {
   const { stage, done, total, rate } = progress;
-  const left = rate && done > 0 ? ` About ${formatTime((1000 * (total - done)) / rate)} to go.` : '';
+  const left = rate && done > 0 ? ` About ${formatTime((1000 * (total - done)) / rate)} left.` : '';
   const says = {
-    cut: `Cutting the texts: ${done} of ${total}.`,
-    embed: `${formatCount(done)} of ${formatCount(total)} pieces are vectors.${left}`,
+    cut: `Splitting the texts: ${done} of ${total}.`,
+    embed: `Embedded ${formatCount(done)} of ${formatCount(total)} chunks.${left}`,
     arrange: 'Arranging the map…',
     keep: 'Storing the index…',
   };
@@ -142,11 +142,11 @@ function Facts({ index }: { index: IndexControl }) {
   return (
     <div class="library-line">
       <p class="hint" role="status" data-index={restored ? 'restored' : 'built'}>
-        {plural(facts.docs.length, 'text')} in {plural(facts.pieces.length, 'piece')}. {from}
-        {facts.unkept ? `; not kept: ${facts.unkept}` : restored ? '.' : ', and kept in this browser for your next visit.'}
+        {plural(facts.docs.length, 'text')} in {plural(facts.pieces.length, 'chunk')}. {from}
+        {facts.unkept ? `; not stored: ${facts.unkept}` : restored ? '.' : ' and stored in this browser for your next visit.'}
       </p>
       <button type="button" class="secondary outline small" onClick={index.forget}>
-        Forget it
+        Delete it
       </button>
     </div>
   );

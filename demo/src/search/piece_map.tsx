@@ -104,7 +104,7 @@ export function PieceMap(props: MapProps) {
         ref={canvas}
         tabIndex={0}
         role="img"
-        aria-label={`Map of ${facts.pieces.length} pieces in ${facts.picture.terms.length} clusters. Arrow keys go from piece to piece.`}
+        aria-label={`Map of ${facts.pieces.length} chunks in ${facts.picture.terms.length} clusters. Use the arrow keys to move from chunk to chunk.`}
         style={{ height: `${kHeight}px` }}
         onMouseMove={(event) => onHover(at(event))}
         onMouseLeave={() => onHover(undefined)}
@@ -119,7 +119,7 @@ export function PieceMap(props: MapProps) {
 
 function Legend({ facts }: { facts: IndexFacts }) {
   return (
-    <ul class="legend" aria-label="Clusters, by words near their middles">
+    <ul class="legend" aria-label="Clusters, named by words near their centres">
       {facts.picture.terms.map((terms, cluster) => (
         <li key={cluster}>
           <span class="dot" data-cluster={cluster} aria-hidden="true" /> {terms.join(', ') || '…'}
@@ -135,8 +135,8 @@ function Shown({ facts, piece: at }: { facts: IndexFacts; piece: number | undefi
   if (!piece || at === undefined) return <p class="shown-piece hint">Select a point to read it.</p>;
   return (
     <p class="shown-piece" role="status">
-      <span class="dot" data-cluster={facts.picture.labels[at]} aria-hidden="true" /> <b>{facts.docs[piece.doc]?.name}</b>, letters{' '}
-      {piece.start} to {piece.end}: {shorten(textOf(facts, piece), 600)}
+      <span class="dot" data-cluster={facts.picture.labels[at]} aria-hidden="true" /> <b>{facts.docs[piece.doc]?.name}</b>,
+      characters {piece.start} to {piece.end}: {shorten(textOf(facts, piece), 600)}
     </p>
   );
 }

@@ -2,7 +2,7 @@
 import './search.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
-import { formatCount, formatTime, plural } from '../ui/format.js';
+import { formatTime, plural } from '../ui/format.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { exampleDocs } from './example.js';
@@ -46,9 +46,7 @@ export function SearchPanel(props: PanelProps) {
       ) : (
         <article class="panel" aria-labelledby="find-title">
           <h2 id="find-title">Find</h2>
-          <p class="hint">
-            {index.opening ? 'Starting the model in a worker…' : 'Build an index first: then you can search as you type.'}
-          </p>
+          <p class="hint">{index.opening ? 'Starting the model in a worker…' : 'Build an index first, then search as you type.'}</p>
         </article>
       )}
     </div>
@@ -100,7 +98,7 @@ function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }:
     <>
       <article class="panel find" aria-labelledby="find-title">
         <h2 id="find-title">Find</h2>
-        <label for="find">A question, or anything: no word needs to be the same</label>
+        <label for="find">A question or any other text; the words need not match</label>
         <input id="find" type="search" value={query} autocomplete="off" onInput={(event) => setQuery(event.currentTarget.value)} />
         {found.error && <Problem error={found.error} />}
         <Hits
@@ -114,15 +112,15 @@ function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }:
         <p class="timing" role="status">
           {query.trim() === '' && 'Type something to search for.'}
           {found.ms !== undefined &&
-            `${formatCount(facts.pieces.length)} pieces ranked in ${formatTime(found.ms)}, the query's vector included.`}
+            `Ranked ${plural(facts.pieces.length, 'chunk')} in ${formatTime(found.ms)}, including the query's vector.`}
         </p>
-        {prompt && <p class="hint">The query runs with the model's own prompt for queries: “{prompt}”.</p>}
+        {prompt && <p class="hint">The query uses the model's own query prompt: “{prompt}”.</p>}
       </article>
       <article class="panel map-panel" aria-labelledby="map-title">
         <h2 id="map-title">Map</h2>
         <p class="hint">
-          {plural(facts.pieces.length, 'piece')} on the plane on which their vectors differ most; it shows{' '}
-          {Math.round(100 * facts.picture.share)} % of how they differ. Point at one, or use the arrow keys.
+          {plural(facts.pieces.length, 'chunk')} on the plane of greatest variance of their vectors, which shows{' '}
+          {Math.round(100 * facts.picture.share)} % of the variance. Point at one, or use the arrow keys.
         </p>
         <PieceMap
           facts={facts}

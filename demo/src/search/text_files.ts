@@ -5,17 +5,17 @@ const kMostBytes = 20_000_000; // of one file; a book has one million
 const kMostFiles = 500;
 
 async function toDoc(file: File): Promise<Doc> {
-  if (file.size > kMostBytes)
-    throw new Error(`${file.name} has ${file.size} bytes; ${kMostBytes} are the most that this page takes.`);
+  if (file.size > kMostBytes) throw new Error(`${file.name} has ${file.size} bytes; this page takes at most ${kMostBytes}.`);
   const text = await file.text();
-  if (text.includes('\0')) throw new Error(`${file.name} is not a text: it holds zero bytes. Take plain text, Markdown, CSV, ...`);
+  if (text.includes('\0'))
+    throw new Error(`${file.name} is not a text file: it contains zero bytes. Use plain text, Markdown, CSV, ...`);
   return { name: file.name, text };
 }
 
 export async function docsOfFiles(files: Iterable<File>): Promise<Doc[]> {
   const list = [...files];
-  if (list.length === 0) throw new Error('What was dropped holds no files. Drop text files.');
-  if (list.length > kMostFiles) throw new Error(`${list.length} files; ${kMostFiles} are the most that this page takes at once.`);
+  if (list.length === 0) throw new Error('You dropped no files. Drop text files.');
+  if (list.length > kMostFiles) throw new Error(`${list.length} files; this page takes at most ${kMostFiles} at once.`);
   return Promise.all(list.map(toDoc));
 }
 

@@ -94,7 +94,7 @@ async function buildIndex(
     for (const piece of await builder.chunk(model.source, text, size)) pieces.push({ doc, ...piece });
     show({ stage: 'cut', done: doc + 1, total: docs.length });
   }
-  if (pieces.length === 0) throw new Error('There is no text in what was given.');
+  if (pieces.length === 0) throw new Error('The texts are empty.');
   const texts = pieces.map(({ doc, start, end }) => (docs[doc] as Doc).text.slice(start, end));
   const begun = performance.now();
   const report = (done: number) =>

@@ -46,11 +46,11 @@ export function AddTokenizer({ onAdd, onTrain, busy }: AddProps) {
       <div class="add-ways">
         <div>
           <p class="hint">
-            Drop its files here, or pick them: <code>tokenizer.json</code>, <code>vocab.txt</code>, a SentencePiece{' '}
+            Drop its files here, or choose them: <code>tokenizer.json</code>, <code>vocab.txt</code>, a SentencePiece{' '}
             <code>.model</code>, a <code>.gguf</code>.
           </p>
           <label class="file-button">
-            Pick files…
+            Choose files…
             <input
               type="file"
               class="visually-hidden"
@@ -79,7 +79,7 @@ function HubForm({ onAdd }: Pick<AddProps, 'onAdd'>) {
         if (id.trim() !== '') onAdd(id.trim(), id.trim());
       }}
     >
-      <label for="tokenizer-id">From the hub, by its id</label>
+      <label for="tokenizer-id">From the hub, by id</label>
       <input
         id="tokenizer-id"
         value={id}
@@ -88,7 +88,7 @@ function HubForm({ onAdd }: Pick<AddProps, 'onAdd'>) {
         onInput={(event) => setId(event.currentTarget.value)}
       />
       <button type="submit" class="secondary outline small">
-        Fetch it
+        Download it
       </button>
     </form>
   );
@@ -118,7 +118,7 @@ function TrainForm({ onTrain }: Pick<AddProps, 'onTrain'>) {
           min={10}
           max={30000}
           value={size}
-          aria-label="Size of its vocabulary"
+          aria-label="Vocabulary size"
           onInput={(event) => setSize(Number(event.currentTarget.value))}
         />
       </div>

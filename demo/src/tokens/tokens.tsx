@@ -28,7 +28,7 @@ export function TokensPanel({ model }: PanelProps) {
     <div class="tokens-bench">
       <article class="panel" aria-labelledby="tokens-title">
         <h2 id="tokens-title">Tokens</h2>
-        <label for="tokens-text">A text, cut by each tokenizer below. Point at a token to see which letters it stands for.</label>
+        <label for="tokens-text">A text, split by each tokenizer below. Point at a token to see which characters it covers.</label>
         <textarea id="tokens-text" rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
         <Letters text={text} span={pointed?.span} />
         {list.map((named) => (
@@ -73,7 +73,7 @@ function Row({ named, text, pointed, onPoint, onRemove }: RowProps) {
         <h3>{name}</h3>
         <p class="hint">
           vocabulary of {formatCount(tokenizer.vocab_size)} · <b>{plural(tokens.length, 'token')}</b>
-          {own > 0 && ` · ${(text.length / own).toFixed(1)} letters a token`}
+          {own > 0 && ` · ${(text.length / own).toFixed(1)} characters per token`}
         </p>
         {!isOwn && (
           <button type="button" class="icon" aria-label={`Remove ${name}`} onClick={onRemove}>
@@ -97,7 +97,7 @@ function Row({ named, text, pointed, onPoint, onRemove }: RowProps) {
             <code>{token.token}</code> id <b>{token.id}</b> ·{' '}
             {token.special
               ? 'added by the tokenizer'
-              : `letters ${token.span[0]} to ${token.span[1]}: “${text.slice(...token.span)}”`}
+              : `characters ${token.span[0]} to ${token.span[1]}: “${text.slice(...token.span)}”`}
           </>
         ) : (
           tokens.length > kMostShown && `The first ${kMostShown} are shown.`

@@ -43,9 +43,9 @@ export function useTokenizers(model: ReadyModel) {
 
   useEffect(() => {
     const begin = async () => {
-      if (model.source !== null) await put('The package’s', AutoTokenizer.from_pretrained());
+      if (model.source !== null) await put('The bundled model’s', AutoTokenizer.from_pretrained());
       await put(
-        'BPE, trained just now on the texts of Search',
+        'BPE, just trained on the example texts of Search',
         AutoTokenizer.train(exampleTexts(), { model: 'bpe', vocab_size: kTrainedSize }),
       );
     };

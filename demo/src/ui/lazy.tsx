@@ -15,7 +15,7 @@ export function lazy<P extends object>(load: () => Promise<FunctionComponent<P>>
           .catch((reason: Error) => setError(reason));
     }, []);
     if (error) return <Problem error={error} />;
-    return Component ? <Component {...props} /> : <p class="hint loading-panel">Fetching this panel…</p>;
+    return Component ? <Component {...props} /> : <p class="hint loading-panel">Loading this panel…</p>;
   };
 }
 
