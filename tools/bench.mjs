@@ -28,5 +28,5 @@ for (const preset of programs.length > 0 ? ['native-release', 'wasm-simd', 'wasm
     else show(`${program}, ${preset}`, relaxedNode, [`${path}.cjs`]);
   }
 }
-// Where relaxed SIMD works, so that precision "fast" is measured.
+// A Node with correct relaxed SIMD, so that precision "fast" is measured.
 for (const name of sources('web', '.mjs')) show(name, relaxedNode, [join(root, 'bench/web', name)]);

@@ -1,5 +1,5 @@
-// Names a build: a hash of everything the wasm is made of. `node tools/build_id.mjs FILE` writes it as a C++ header,
-// and leaves the file alone when nothing changed, so that nothing is compiled again.
+// Names a build: a hash of everything the wasm is built from. `node tools/build_id.mjs FILE` writes it as a C++ header, and
+// leaves the file untouched when nothing changed, so that nothing is recompiled.
 import { createHash } from 'node:crypto';
 import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join, relative } from 'node:path';

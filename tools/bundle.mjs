@@ -9,7 +9,7 @@ import { fail, must, root } from './lib/shell.mjs';
 const dist = join(root, 'dist');
 const built = (variant, file) => join(root, 'build', `wasm-${variant}`, file);
 
-/** One glue file serves both wasm files of a kind, and all are of the same build; anything else must not ship. */
+/** One glue file serves both wasm files of a kind, and all must be from the same build. */
 function checkPair() {
   for (const file of ['wattn.mjs', 'build_id.h']) {
     const [simd, relaxed] = ['simd', 'relaxed'].map((variant) => readFileSync(built(variant, file), 'utf8'));
@@ -18,7 +18,7 @@ function checkPair() {
   return readFileSync(built('simd', 'build_id.h'), 'utf8').split('"')[1];
 }
 
-/** wattn/inline finds what it carries inside in a file beside the script, which all that import it share. */
+/** wattn/inline reads its embedded files from one file beside the script, which all importers share. */
 const inlineFiles = {
   name: 'inline-files',
   setup({ onResolve }) {
@@ -26,7 +26,7 @@ const inlineFiles = {
   },
 };
 
-/** In bundles for Node, `x_node.ts` stands in for `x.ts`. */
+/** In bundles for Node, `x_node.ts` replaces `x.ts`. */
 const nodeModules = {
   name: 'node-modules',
   setup({ onResolve }) {
@@ -37,15 +37,15 @@ const nodeModules = {
 };
 
 /**
- * Node's own files find each other where they lie, also when a bundler made a server of them (Next.js): so they must not have the form by
- * which bundlers take files along, and which they answer with a place in a page.
+ * Node's files must find each other on disk, even after a bundler built a server from them (Next.js). So their URLs must not have the form that
+ * bundlers recognise, because bundlers copy such files and replace the URL by one for a page.
  */
 const besideNode = {
-  banner: { js: 'const __wattn_url = import.meta.url.trim();' }, // a constant would be seen through
+  banner: { js: 'const __wattn_url = import.meta.url.trim();' }, // bundlers would inline a constant
   define: { 'import.meta.url': '__wattn_url' },
 };
 
-/** For Jest, which cannot require() a module, as Node can since 20.19; it serves the smaller entries as well. */
+/** For Jest, which cannot require() an ES module, as Node can since 20.19. It serves the smaller entries too. */
 const commonJs = {
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
@@ -54,7 +54,7 @@ const commonJs = {
   inject: [join(root, 'web/host/cjs_globals.ts')],
 };
 
-/** The command uses the library beside it, not a second copy. */
+/** The command uses the library beside it instead of a second copy. */
 const libraryBeside = {
   name: 'library-beside',
   setup({ onResolve }) {
@@ -63,8 +63,8 @@ const libraryBeside = {
 };
 
 /**
- * What is built of which entries (web/entries), for which platform. Several in one: entries that share what they have in common, in files
- * of their own; `base` only says what that is (web/entries/base.ts) and is removed.
+ * The bundles: what is built from which entries (web/entries), for which platform. Entries in one bundle share their common code in files of
+ * its own; `base` only declares what that is (web/entries/base.ts) and is removed.
  */
 const bundles = [
   { entries: { index: 'index', nn_entry: 'nn_entry', base: 'base' } },
@@ -124,7 +124,7 @@ export const scripts = ${JSON.stringify(scripts)};\n`;
   writeFileSync(join(dist, 'inline_files.js'), text);
 }
 
-/** tsc writes a file for each module to dist/types; only those that the entries lead to are part of what a user sees. */
+/** tsc writes a file for each module to dist/types. Only those that the entries reach are kept. */
 function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
   const types = join(dist, 'types');
@@ -140,7 +140,7 @@ function emitTypes() {
   for (const entry of readdirSync(types, { withFileTypes: true })) {
     if (readdirSync(join(types, entry.name)).length === 0) rmdirSync(join(types, entry.name));
   }
-  // The same for CommonJS, whose types must not claim to be those of modules.
+  // The same for CommonJS, whose types must not claim to be those of ES modules.
   for (const file of kept) {
     const text = readFileSync(file, 'utf8').replace(/(['"]\.{1,2}\/[\w/.]+)\.js(?=['"])/g, '$1.cjs');
     writeFileSync(file.replace(/\.ts$/, '.cts'), text);
@@ -152,8 +152,8 @@ function brotliSize(file) {
 }
 
 /**
- * The wasm is linked for shared memory, which a page that is not cross-origin isolated cannot make. Ships with the mark cleared, as
- * WebAssembly of ordinary memory; the page sets it again when it starts threads. Answers where the mark is.
+ * The wasm is linked for shared memory, which a page that is not cross-origin isolated cannot create. So it ships with that flag cleared, as
+ * WebAssembly with ordinary memory, and the page sets the flag again when it starts threads. Returns the flag's position.
  */
 function copyUnshared(variant, from, to) {
   const bytes = readFileSync(built(variant, from));

@@ -1,4 +1,4 @@
-// What must hold for the files in dist/: their size, and what must not be in them. Prints the numbers.
+// Checks the files in dist/: their size, and what must not be in them. Prints the numbers.
 import { readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parse } from 'acorn';
@@ -6,8 +6,8 @@ import { build } from 'esbuild';
 import { brotliCompressSync } from 'node:zlib';
 import { root } from './lib/shell.mjs';
 
-// What a page downloads, brotli-compressed at the highest level. Scripts of entries that share files with others: what a bundler
-// makes of taking one thing from them.
+// What a page downloads, brotli-compressed at the highest level. For entries that share files with others, this is what a bundler makes of
+// one import from them.
 const kImports = {
   pipeline: { from: 'index.js', budget: 40_000 },
   nn: { from: 'nn_entry.js', budget: 32_000 },
@@ -22,7 +22,7 @@ const kBudgets = {
   'inline.js': 680_000, // its .wasm files are gzipped
 };
 
-// What runs in pages, with the .wasm files that it finds.
+// The scripts that run in pages, with the .wasm files that they load.
 const kPages = {
   'index.js': ['simd', 'relaxed', 'nn'],
   'worker.js': ['simd', 'relaxed'],
@@ -31,14 +31,14 @@ const kPages = {
   'inline.js': [],
 };
 
-// The one host that may be named: the hub that a model id without a host means (web/core/env.ts).
+// The only host that may be named: the default hub of model ids (web/core/env.ts).
 const kHub = /const kHub\w* *= *'([^']+)'|remoteHost\w*\s*[:=]\s*'([^']+)'/;
 
 const read = (file) => readFileSync(join(root, 'dist', file));
 const errors = [];
 const sizes = [];
 
-/** The file and what it imports at once; what it imports later is loaded by those who ask for it. */
+/** The file and its static imports. Dynamic imports are loaded only on demand. */
 function withImports(file, seen = new Set(), later = false) {
   if (seen.has(file)) return seen;
   seen.add(file);
@@ -58,7 +58,7 @@ for (const [file, budget] of Object.entries(kBudgets)) {
   if (size > budget) errors.push(`dist/${file} is ${size} bytes after brotli, over the budget of ${budget}`);
 }
 
-/** `import { name } from 'wattn'` as a page has it after a bundler, what it loads only later left aside. */
+/** `import { name } from 'wattn'` as a bundler gives it to a page, without what is loaded later. */
 async function bundled(name, from) {
   const { outputFiles, metafile } = await build({
     stdin: { contents: `export { ${name} } from './dist/${from}'`, resolveDir: root },
@@ -119,7 +119,7 @@ function checkPage(file, modules) {
   }
   if (file.startsWith('chunk-')) return;
   if (!page.includes('import.meta.url')) errors.push(`dist/${file} lost its import.meta.url`);
-  // Bundlers find the files by this very form, and bring along all that they find.
+  // Bundlers recognise exactly this form, and copy every file that they find by it.
   const found = [...page.matchAll(/new URL\(["'`]\.\/wattn-(\w+)\.wasm["'`], ?import\.meta\.url\)/g)].map((match) => match[1]);
   if (found.sort().join() !== [...modules].sort().join()) {
     errors.push(`dist/${file} has new URL('./wattn-..wasm', import.meta.url) for ${found}, expected for ${modules}`);
@@ -129,12 +129,12 @@ function checkPage(file, modules) {
 }
 
 for (const [file, modules] of Object.entries(kPages)) checkPage(file, modules);
-// Of the parts, those that pages load later; what an entry imports was checked with it.
-// Of pages alone: Node's entries have chunks of their own.
+// The chunks that pages load later. Static imports of an entry were checked with it.
+// Only those of pages: Node's entries have chunks of their own.
 const chunks = [...withImports('index.js', new Set(), true)].filter((file) => file.startsWith('chunk-'));
 const pages = new Set([...withImports('index.js'), ...withImports('nn_entry.js')]);
 for (const file of chunks) if (!pages.has(file)) checkPage(file, ['simd']);
-// Training is of the tokenizer's own wasm file, which the page finds when it trains.
+// Training is in the tokenizer's own wasm file, which the page loads when it trains.
 if (!chunks.some((file) => /new URL\(["'`]\.\/wattn-tokenizer\.wasm["'`], ?import\.meta\.url\)/.test(read(file).toString())))
   errors.push("no chunk of dist/index.js has new URL('./wattn-tokenizer.wasm', import.meta.url)");
 for (const file of ['index.js', 'worker.js']) {

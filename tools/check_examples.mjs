@@ -1,5 +1,5 @@
-// The examples (examples/), each installed outside the checkout from the packed tarball and used as a person would. Takes minutes and a
-// network: for each night. `node tools/check_examples.mjs [NAME...]`
+// Installs each example (examples/) outside the checkout from the packed tarball and uses it as a person would. Takes minutes and needs a
+// network, so it runs nightly. `node tools/check_examples.mjs [NAME...]`
 import { spawn } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -20,7 +20,7 @@ const embed = await pipeline('feature-extraction');
 const vectors = (await embed([...kTexts, kQuestion])).tolist();
 await embed.dispose();
 const asked = vectors[kTexts.length];
-/** What each example has to find: texts and their cosines, nearest first. */
+/** What each example must find: texts and their cosines, nearest first. */
 const expected = kTexts.map((text, i) => ({ text, score: cos_sim(vectors[i], asked) })).sort((a, b) => b.score - a.score);
 
 const equal = (found, wanted, what) => {
@@ -44,7 +44,7 @@ function embedFile() {
   equal(capture(process.execPath, ['embed.mjs'], { cwd }).status, 2, 'the status without a file');
 }
 
-/** In PGlite, and through PostgreSQL's protocol: against DATABASE_URL, or against PGlite behind a socket. */
+/** In PGlite, and through PostgreSQL's protocol: with DATABASE_URL, or with PGlite behind a socket. */
 async function searchNode() {
   const cwd = open('search-node');
   const use = (env) => {
@@ -108,7 +108,7 @@ async function searchPage() {
   }
 }
 
-/** Built, and in development, where StrictMode begins everything twice. */
+/** Built, and in development, where StrictMode starts everything twice. */
 async function react() {
   const folder = open('react');
   run('npm', ['run', 'build'], { cwd: folder });
@@ -139,7 +139,7 @@ async function react() {
   }
 }
 
-/** Loaded unpacked into Chromium: three tabs, and the popup asked in a tab of its own. */
+/** Loaded unpacked into Chromium: three tabs, and the popup opened in a tab of its own. */
 async function extension() {
   const folder = open('extension');
   run('npm', ['run', 'build'], { cwd: folder });

@@ -1,5 +1,5 @@
-// What check_package.mjs does, with tools that this checkout has not and that npm brings: other bundlers, frameworks, run times. Takes minutes and
-// a network: for each night, not for each change. `node tools/check_fixtures.mjs [NAME...]`
+// Does what check_package.mjs does, with tools from npm that this checkout does not have: other bundlers, frameworks, run times. Takes minutes and
+// needs a network, so it runs nightly, not for each change. `node tools/check_fixtures.mjs [NAME...]`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
@@ -75,7 +75,7 @@ const runTime = (name, ...args) =>
     }
   };
 
-/** What linters of packages say of this one. */
+/** Runs package linters on the package. */
 function linters() {
   const folder = install(packing, 'linters', { network: true });
   run(bin(folder, 'publint'), [packing.tarball, '--strict'], { cwd: folder });

@@ -1,10 +1,10 @@
-// Checks the table of HACKING.md against #include lines and imports: which room may know which, no circles between the files of web/,
-// and which words belong to one room alone.
+// Checks #include lines and imports against the table in HACKING.md: which room may use which, no import cycles between the files of web/, and
+// which words may occur in one room only.
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, normalize } from 'node:path';
 import { root } from './lib/shell.mjs';
 
-// Room: what it may include beside itself. The same table as in HACKING.md.
+// Room: what it may include besides itself. The same table as in HACKING.md.
 const kMayInclude = {
   core: [],
   io: ['core'],
@@ -45,7 +45,7 @@ function roomOf(file) {
   return parts[0] === 'bindings' ? 'bindings' : parts[1]; // src/core/utf.h
 }
 
-/** The room an #include names, or undefined for one of the system's headers. */
+/** The room of an #include, or undefined for a system header. */
 function includedRoom(name, file) {
   const first = name.split('/')[0];
   if (first in kMayInclude) return first;
@@ -72,10 +72,10 @@ for (const file of files) {
   });
 }
 
-// The rooms of web/ from the ground up: a room may import from itself and from those before it.
+// The rooms of web/, lowest first: a room may import from itself and from those before it.
 const kWebRooms = ['core', 'source', 'host', 'tokenizer', 'engine', 'nn', 'vectors', 'tasks', 'entries', 'cli'];
 
-/** What each file of web/ imports of the others, types included. */
+/** Which other files each file of web/ imports, types included. */
 const imports = new Map();
 const webFiles = readdirSync(join(root, 'web'), { recursive: true }).filter((name) => name.endsWith('.ts'));
 for (const file of webFiles) {
@@ -91,7 +91,7 @@ for (const file of webFiles) {
   }
 }
 
-/** Follows imports; a file that is met again on the way down is a circle. */
+/** Follows imports. A file met again on the way down means a cycle. */
 const done = new Set();
 function findCircles(file, path) {
   const at = path.indexOf(file);

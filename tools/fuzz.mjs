@@ -15,7 +15,7 @@ must('cmake', ['--build', '--preset', 'native-fuzz'], { cwd: root });
 
 const notes = [];
 for (const target of targets) {
-  // libFuzzer adds what it finds to its corpus: a copy, so that seeds stay what was committed.
+  // libFuzzer adds its findings to its corpus, so it gets a copy and the committed seeds stay unchanged.
   const corpus = join(root, 'build/native-fuzz/corpus', target);
   const seeds = join(root, 'tests/fuzz/seeds', target);
   mkdirSync(corpus, { recursive: true });

@@ -1,4 +1,4 @@
-// clang-tidy over the core, with the flags of the native release build (its warnings are the build's own business). `npm run tidy [-- FILE...]`.
+// clang-tidy over the core, with the flags of the native release build (compiler warnings are left to the build). `npm run tidy [-- FILE...]`.
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';

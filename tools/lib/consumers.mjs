@@ -1,4 +1,4 @@
-// Empty projects (tests/fixtures/consumers) outside the checkout with the packed tarball installed, and pages of theirs in Chromium.
+// Empty projects (tests/fixtures/consumers) outside the checkout with the packed tarball installed, and their pages in Chromium.
 import { cpSync, existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -31,7 +31,7 @@ export function pack() {
   };
 }
 
-/** A project's folder, with the package in it; of what else it wants, with network: true. shared: a folder whose files it has too. */
+/** A project's folder with the package installed; with network: true, its other dependencies too. shared: a folder whose files it also gets. */
 export function install({ work, tarball }, name, { shared, network = false, from = 'tests/fixtures/consumers' } = {}) {
   const folder = join(work, name);
   if (existsSync(join(folder, 'node_modules'))) return folder;
@@ -41,7 +41,7 @@ export function install({ work, tarball }, name, { shared, network = false, from
   return folder;
 }
 
-/** Serves a folder under a strict Content-Security-Policy; the tiny model lies under /model/. */
+/** Serves a folder under a strict Content-Security-Policy; the tiny model is under /model/. */
 export async function serve(folder, policy = kPolicy) {
   const server = createServer((request, response) => {
     const path = new URL(request.url, 'http://localhost').pathname;
@@ -70,7 +70,7 @@ export const kPatience = 240_000;
 
 export const launch = () => chromium.launch({ executablePath: process.env.CHROME, args: ['--no-sandbox'], timeout: kPatience });
 
-/** Opens the page, waits for what `read` finds in it, and wants the page to have said nothing. */
+/** Opens the page, waits for what `read` finds in it, and expects nothing on the console. */
 export async function inPage(url, read) {
   const browser = await launch();
   try {
@@ -109,7 +109,7 @@ export async function checkPage(folder, expected, policy) {
   }
 }
 
-/** Runs checks in order, a line each; `end` gives the exit status. */
+/** Runs checks in order, with one line for each; `end` returns the exit status. */
 export function checklist() {
   let failed = 0;
   return {

@@ -1,4 +1,4 @@
-// Jest transform: TypeScript to ESM by esbuild, types dropped (tsc checks them in `npm run check`).
+// Jest transform: TypeScript to ESM with esbuild, which drops the types (tsc checks them in `npm run check`).
 import { transformSync } from 'esbuild';
 
 export default {

@@ -1,4 +1,4 @@
-// Where real checkpoints lie that tests may use.
+// The folder of real checkpoints that tests may use.
 import { join } from 'node:path';
 import { root } from './shell.mjs';
 

@@ -32,14 +32,14 @@ export function capture(command, args, options = {}) {
   return { ok: result.status === 0, status: result.status, stdout: result.stdout ?? '', output };
 }
 
-/** Runs a command that has to succeed; throws with everything it said when it does not. Returns its standard output. */
+/** Runs a command that must succeed; throws with all its output when it fails. Returns its standard output. */
 export function run(command, args, options = {}) {
   const result = capture(command, args, options);
   if (!result.ok) throw new Error(`${command} ${args.join(' ')} failed (exit ${result.status})\n${result.output}`);
   return result.stdout;
 }
 
-/** The same for programs that can do nothing without it: says so and ends. */
+/** The same, but ends the program with a message when the command fails. */
 export function must(command, args, options = {}) {
   try {
     return run(command, args, options);
@@ -48,7 +48,7 @@ export function must(command, args, options = {}) {
   }
 }
 
-/** Like capture() in the root folder, but lets this program go on meanwhile (timers, interrupts). */
+/** Like capture() in the root folder, but asynchronous, so timers and interrupts work meanwhile. */
 export function start(command, args, options = {}) {
   return new Promise((resolve) => {
     const child = spawn(command, args, {
