@@ -1,6 +1,6 @@
-// Embeds the paragraphs of a text file with the model in the package, without a network:
-//   node embed.mjs notes.txt > notes.jsonl                a JSON object { text, embedding } a line
-//   node embed.mjs notes.txt --find "when do we meet?"    the three paragraphs that are nearest
+// Embeds the paragraphs of a text file with the bundled model, without a network:
+//   node embed.mjs notes.txt > notes.jsonl                one JSON object { text, embedding } per line
+//   node embed.mjs notes.txt --find "when do we meet?"    the three nearest paragraphs
 import { readFile } from 'node:fs/promises';
 import { pipeline, semantic_search } from 'wattn';
 
@@ -19,7 +19,7 @@ if (paragraphs.length === 0) {
 }
 
 const embed = await pipeline('feature-extraction');
-const embeddings = await embed(paragraphs, { on_overflow: 'window' }); // all of a long paragraph, not only its beginning
+const embeddings = await embed(paragraphs, { on_overflow: 'window' }); // embeds all of a long paragraph, not only its beginning
 if (question === undefined) {
   const vectors = embeddings.tolist();
   paragraphs.forEach((text, i) => console.log(JSON.stringify({ text, embedding: vectors[i] })));

@@ -1,4 +1,4 @@
-// Puts the extension together in dist/: its own files, and of wattn the entry that needs nothing beside it and the model. No bundler.
+// Builds the extension in dist/ without a bundler: its own files, wattn's self-contained entry, and the model.
 //   npm install && npm run build, then load dist/ unpacked at chrome://extensions
 import { copyFileSync, cpSync, mkdirSync, rmSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';

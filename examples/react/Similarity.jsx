@@ -2,7 +2,7 @@ import { useEffect, useState } from 'react';
 import { cos_sim } from 'wattn';
 import { usePipeline } from './usePipeline.js';
 
-/** How near two texts are, as they are typed. */
+/** The similarity of two texts, as they are typed. */
 export function Similarity() {
   const { run: embed, progress, error } = usePipeline('feature-extraction');
   const [texts, setTexts] = useState(['A man is eating food.', 'Someone has lunch.']);
@@ -11,7 +11,7 @@ export function Similarity() {
 
   useEffect(() => {
     if (!embed) return;
-    let isCurrent = true; // of several answers, that to the last texts counts
+    let isCurrent = true; // only the answer to the latest texts counts
     embed(texts).then(
       (out) => {
         const [a, b] = out.tolist();

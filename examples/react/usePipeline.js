@@ -2,8 +2,8 @@ import { useEffect, useState } from 'react';
 import { pipeline } from 'wattn';
 
 /**
- * A pipeline for as long as the component lives: { run, progress (0 to 100), error }; run is undefined until it is there. Loading is given
- * up when the component goes, which StrictMode does to each once; the model is then let go of.
+ * A pipeline for as long as the component is mounted: { run, progress (0 to 100), error }; run is undefined until the model is loaded.
+ * Unmounting, which StrictMode does once to each component, cancels loading or disposes the model.
  */
 export function usePipeline(task, model, { worker = true, dtype } = {}) {
   const [state, setState] = useState({ progress: 0 });

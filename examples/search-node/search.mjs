@@ -1,10 +1,10 @@
-// Semantic search in a database with pgvector. With DATABASE_URL that of a PostgreSQL server, which has the extension; without it PGlite,
-// which is PostgreSQL in this process, kept in ./notes.db.
+// Semantic search in a database with pgvector: the PostgreSQL server at DATABASE_URL, which needs the extension, or else PGlite, which is
+// PostgreSQL in this process, stored in ./notes.db.
 //   node search.mjs add "The bakery opens at six." "Trains leave every hour."
 //   node search.mjs find "When can I buy rolls?"
 import { pipeline } from 'wattn';
 
-/** { query(sql, values) -> { rows }, end() }, whichever database it is. */
+/** { query(sql, values) -> { rows }, end() }, for either database. */
 async function openDatabase() {
   if (process.env.DATABASE_URL) {
     const { default: pg } = await import('pg');
@@ -27,7 +27,7 @@ if (!['add', 'find'].includes(verb) || texts.length === 0) {
 const embed = await pipeline('feature-extraction');
 const embeddings = await embed(texts);
 const [, dimensions] = embeddings.dims;
-const vectors = embeddings.tolist().map((vector) => JSON.stringify(vector)); // pgvector's own spelling: [1,2,3]
+const vectors = embeddings.tolist().map((vector) => JSON.stringify(vector)); // pgvector's notation: [1,2,3]
 await embed.dispose();
 
 const database = await openDatabase();

@@ -1,5 +1,5 @@
-// Semantic search in a page, with nothing sent anywhere: wattn embeds in a worker, PGlite with pgvector keeps the notes and their vectors
-// in the browser's IndexedDB, where the next visit finds them.
+// Semantic search in a page, with nothing sent anywhere: wattn embeds in a worker, and PGlite with pgvector stores the notes and their
+// vectors in the browser's IndexedDB, for the next visit too.
 import { PGlite } from '@electric-sql/pglite';
 import { vector } from '@electric-sql/pglite-pgvector';
 import { pipeline } from 'wattn';
@@ -40,7 +40,7 @@ async function search({ embed, database }, question) {
     'select text, 1 - (embedding <=> $1) as score from notes order by embedding <=> $1 limit 5',
     [asked],
   );
-  if (question !== byId('question').value) return; // another one was typed meanwhile
+  if (question !== byId('question').value) return; // the question has changed meanwhile
   byId('found').replaceChildren(
     ...rows.map(({ text, score }) => {
       const item = document.createElement('li');

@@ -1,2 +1,2 @@
-// PGlite's own word for Vite: its files are found only when they are not bundled beforehand in development.
+// From PGlite's documentation: in development its files are found only if Vite does not pre-bundle them.
 export default { optimizeDeps: { exclude: ['@electric-sql/pglite', '@electric-sql/pglite-pgvector'] } };

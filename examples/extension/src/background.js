@@ -1,4 +1,4 @@
-// The model lives in the extension's service worker, which the browser ends when it is idle and starts again when it is asked.
+// The model runs in the extension's service worker, which the browser stops when it is idle and restarts on demand.
 import { pipeline, semantic_search } from './wattn/inline.js';
 
 let loading;
