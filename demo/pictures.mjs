@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { findChromium } from '../tools/setup.mjs';
-import { launch, open, serve } from './smoke/support.mjs';
+import { launch, open, serve, settled } from './smoke/support.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const picture = (page, name) => page.screenshot({ path: here(`../docs/demo-${name}.png`) });
@@ -12,10 +12,8 @@ const picture = (page, name) => page.screenshot({ path: here(`../docs/demo-${nam
 async function search(page) {
   await page.locator('[data-index]').waitFor();
   await page.locator('#find').fill('tips for a good night of sleep');
-  await page.locator('.found-piece').first().waitFor();
-  await page.waitForTimeout(1000); // the ranking, and dots on their way
+  await page.locator('.found[aria-busy=false]').waitFor();
   await page.locator('.found-piece').first().click();
-  await page.waitForTimeout(300);
 }
 
 async function attention(page) {
@@ -24,13 +22,12 @@ async function attention(page) {
   await page.locator('.head').nth(3).click();
   await page.locator('.steps-line select').selectOption('2');
   await page.getByRole('button', { name: '5. Softmax' }).click();
-  await page.waitForTimeout(1000);
+  await page.getByText(/own attention is the same, to within/).waitFor();
 }
 
 async function classify(page) {
   await page.locator('.teach .words, .teach .word').first().waitFor();
   await page.locator('#teach-text').evaluate((field) => scrollBy(0, field.getBoundingClientRect().top - 360));
-  await page.waitForTimeout(300);
 }
 
 const out = mkdtempSync(join(tmpdir(), 'wattn-pictures-'));
@@ -46,6 +43,7 @@ for (const [name, panel, drive, options] of [
   const { page, said, close } = await open(browser, `${host.url}#${panel}`, options);
   await page.locator('#model-title', { hasText: /^The model in the package/ }).waitFor();
   await drive(page);
+  await settled(page);
   await picture(page, name);
   if (said.length > 0) console.log(said.join('\n'));
   await close();

@@ -181,11 +181,16 @@ export async function open(browser, url, options = {}) {
   return { page, said, close: () => context.close() };
 }
 
+/** Painted, and no colour is on its way to another. */
+export async function settled(page) {
+  await painted(page);
+  await page.evaluate(() => document.getAnimations().forEach((moves) => moves instanceof CSSTransition && moves.finish()));
+}
+
 /** Findings of axe-core that are serious or critical. */
 export async function accessible(page) {
   await page.evaluate(readFileSync(here('../../node_modules/axe-core/axe.min.js'), 'utf8'));
-  // A colour on its way to another is neither.
-  await page.evaluate(() => document.getAnimations().forEach((moves) => moves instanceof CSSTransition && moves.finish()));
+  await settled(page);
   const { violations, passes } = await page.evaluate(() => globalThis.axe.run());
   const bad = violations.filter(({ impact }) => impact === 'serious' || impact === 'critical');
   const lines = bad.flatMap(({ id, nodes }) => nodes.map(({ target, failureSummary }) => `${id} at ${target}: ${failureSummary}`));
