@@ -13,7 +13,7 @@
 namespace wattn {
 namespace {
 
-// Queries scored at a time: the scores of a long sequence never exist as a whole.
+// Queries scored at a time, so that the full score matrix of a long sequence never exists.
 constexpr std::int64_t kQueryBlock = 48;
 constexpr float kMinusInfinity = -std::numeric_limits<float>::infinity();
 
@@ -25,7 +25,6 @@ struct Range {
   std::int64_t size() const { return end - begin; }
 };
 
-// One call of attention().
 struct Call {
   const Kernels& kernels;
   const AttentionShape& shape;
@@ -37,10 +36,10 @@ struct Call {
 // One sequence of the batch.
 struct Sequence {
   std::int64_t index;
-  std::int64_t begin;  // first token of the queries
+  std::int64_t begin;  // of its queries in the batch
   std::int64_t queries;
   std::int64_t position;  // of the first query
-  std::int64_t keys;      // in the slot and new
+  std::int64_t keys;      // stored in the slot and new
   KvRows fresh;           // new keys and values, all kv heads
 };
 
@@ -60,11 +59,11 @@ Sequence sequence_at(const AttentionInput& input, std::int64_t i) {
   return out;
 }
 
-// Rows of queries that are scored at once: of one head, or one query of each head of a group.
+// Rows of scores computed together: consecutive queries of one head, or one query of several heads.
 struct Block {
   std::int64_t head;
-  std::int64_t head_step;  // 1: row i is of head + i; 0: all are of head
-  std::int64_t query;      // of the first row, counted from the sequence's first
+  std::int64_t head_step;  // 1: row i belongs to head + i; 0: all rows belong to head
+  std::int64_t query;      // of the first row, counted within the sequence
   std::int64_t rows;
   Range keys{};
   float* scores;  // [rows, keys.size()]
@@ -74,10 +73,10 @@ struct Block {
   float* scores_at(std::int64_t row) const { return scores + row * keys.size(); }
 };
 
-// Scores and probabilities of one sequence, [heads, queries, keys] each; collected only when they are shown.
-struct Shown {
+// Scores and probabilities of one sequence, [heads, queries, keys] each, collected for taps.
+struct Captured {
   std::vector<float> scores, probs;
-  Shown(std::int64_t heads, const Sequence& sequence)
+  Captured(std::int64_t heads, const Sequence& sequence)
       : scores(static_cast<std::size_t>(heads * sequence.queries * sequence.keys), kMinusInfinity), probs(scores.size()) {}
 };
 
@@ -88,7 +87,7 @@ void collect(const Sequence& sequence, const Block& block, std::vector<float>& w
   }
 }
 
-// Keys that a query attends to.
+// The keys a query attends to.
 Range keys_of(const ScoreTerms& terms, const Sequence& sequence, std::int64_t query) {
   const std::int64_t position = sequence.position + query;
   Range out{0, sequence.keys};
@@ -139,9 +138,9 @@ void masked_softmax(const Kernels& kernels, const Block& block) {
   }
 }
 
-// The probabilities of a block, in the place of its scores.
+// Computes a block's scores and turns them into probabilities in place.
 void score(const Call& call, const Sequence& sequence, const Block& block, const KvHead& kv, const RelativeHead* relative,
-           Shown* shown) {
+           Captured* captured) {
   const auto& [kernels, shape, terms, input, context] = call;
   const float* queries = input.queries + (sequence.begin + block.query) * input.query_stride + block.head * shape.head_dim;
   const std::int64_t query_stride = block.head_step ? shape.head_dim : input.query_stride;
@@ -163,7 +162,7 @@ void score(const Call& call, const Sequence& sequence, const Block& block, const
   }
   for (const BroadcastMask& mask : terms.add) apply_mask(mask, sequence, block, [](float s, float x) { return s + x; });
   hide_keys(terms, sequence, block);
-  if (shown) collect(sequence, block, shown->scores);
+  if (captured) collect(sequence, block, captured->scores);
   if (terms.multiply.empty() && terms.add.empty() && input.key_start.empty()) {
     kernels.softmax_rows(block.scores, block.rows, keys, keys);
   } else {
@@ -173,15 +172,15 @@ void score(const Call& call, const Sequence& sequence, const Block& block, const
     float* row = block.scores_at(i);
     for (std::int64_t key = 0; key < keys; ++key) row[key] *= terms.head_mask[block.head_at(i)];
   }
-  if (shown) collect(sequence, block, shown->probs);
+  if (captured) collect(sequence, block, captured->probs);
 }
 
 void attend_block(const Call& call, const Sequence& sequence, Block block, const KvHead& kv, const RelativeHead* relative,
-                  Shown* shown) {
-  // From a whole panel on: each key stands in the same lane of every sum, whatever the block.
+                  Captured* captured) {
+  // Starts at a panel boundary, so that a key occupies the same lane of every sum whatever the block.
   block.keys = {keys_of(call.terms, sequence, block.query).begin / kPanelWidth * kPanelWidth,
                 keys_of(call.terms, sequence, block.query_at(block.rows - 1)).end};
-  score(call, sequence, block, kv, relative, shown);
+  score(call, sequence, block, kv, relative, captured);
   const std::int64_t value_dim = call.shape.value_size(), width = call.shape.context_width();
   call.kernels.gemm_f32({.a = block.scores,
                          .a_stride = block.keys.size(),
@@ -194,12 +193,12 @@ void attend_block(const Call& call, const Sequence& sequence, Block block, const
                          .k = block.keys.size()});
 }
 
-// Some heads that share one kv head.
+// heads: some that share one kv head.
 void attend(const Call& call, const Sequence& sequence, Range heads, const KvHead& kv, const AttentionScratch& scratch,
-            Shown* shown) {
-  if (sequence.queries == 1 && heads.size() > 1) {  // one product, which reads the keys once
+            Captured* captured) {
+  if (sequence.queries == 1 && heads.size() > 1) {  // one product that reads the keys once
     attend_block(call, sequence, {.head = heads.begin, .head_step = 1, .query = 0, .rows = heads.size(), .scores = scratch.scores},
-                 kv, nullptr, shown);
+                 kv, nullptr, captured);
     return;
   }
   const AttentionShape& shape = call.shape;
@@ -218,7 +217,7 @@ void attend(const Call& call, const Sequence& sequence, Range heads, const KvHea
     for (std::int64_t query = 0; query < sequence.queries; query += kQueryBlock) {
       const std::int64_t rows = std::min(kQueryBlock, sequence.queries - query);
       attend_block(call, sequence, {.head = head, .head_step = 0, .query = query, .rows = rows, .scores = scratch.scores}, kv,
-                   call.terms.relative ? &relative : nullptr, shown);
+                   call.terms.relative ? &relative : nullptr, captured);
     }
   }
 }
@@ -249,7 +248,7 @@ KvCache take_kv_cache(Arena& arena, const AttentionShape& shape, std::int64_t la
 
 void copy_slot(const KvCache& cache, std::int64_t from, std::int64_t to, std::int64_t tokens, const KvCache* target) {
   const std::int64_t used = whole_panels(tokens);
-  for (std::int64_t i = 0; i < cache.layers * cache.shape.kv_heads; ++i) {  // heads of all layers lie one after another
+  for (std::int64_t i = 0; i < cache.layers * cache.shape.kv_heads; ++i) {  // the heads of all layers are contiguous
     const KvHead source = cache.at(from, 0, i), copy = (target ? *target : cache).at(to, 0, i);
     std::copy_n(source.keys, used * cache.shape.head_dim, copy.keys);
     for (std::int64_t column = 0; column < cache.shape.value_size(); column += kPanelWidth) {
@@ -279,13 +278,13 @@ void attention(const Compute& compute, const AttentionShape& shape, const ScoreT
   assert(!terms.relative || !input.cache);
   const Call call{compute.kernels, shape, terms, input, context};
   const auto batch = static_cast<std::int64_t>(input.seq_start.size()) - 1;
-  // With a cache, one task stores the keys and values of a kv head and then serves the whole group. Without, tasks are query heads,
-  // and a thread packs anew only when it comes to another kv head.
+  // With a cache, a task stores the keys and values of one kv head and then serves its whole group. Without one, a task is a query
+  // head, and a thread repacks keys and values only when it reaches another kv head.
   const std::int64_t task_heads = input.cache ? shape.group() : 1;
   const std::int64_t tasks = shape.heads / task_heads;
   std::array<std::int64_t, ThreadTeam::kMostThreads> packed;
   packed.fill(-1);
-  const auto run = [&](const Sequence& sequence, std::int64_t task, int thread, Shown* shown) {
+  const auto run = [&](const Sequence& sequence, std::int64_t task, int thread, Captured* captured) {
     const Range heads{task * task_heads, (task + 1) * task_heads};
     const std::int64_t kv_head = heads.begin / shape.group();
     KvHead kv;
@@ -299,7 +298,7 @@ void attention(const Compute& compute, const AttentionShape& shape, const ScoreT
       const std::int64_t wanted = sequence.index * shape.kv_heads + kv_head;
       if (std::exchange(packed[thread], wanted) != wanted) store_head(shape, kv_head, sequence.fresh, 0, kv);
     }
-    attend(call, sequence, heads, kv, scratch[thread], shown);
+    attend(call, sequence, heads, kv, scratch[thread], captured);
   };
   if (!tap.taps) {
     compute.team.run(batch * tasks,
@@ -309,12 +308,12 @@ void attention(const Compute& compute, const AttentionShape& shape, const ScoreT
   const std::string name(tap.name);
   for (std::int64_t i = 0; i < batch; ++i) {
     const Sequence sequence = sequence_at(input, i);
-    Shown shown(shape.heads, sequence);
-    for (std::int64_t task = 0; task < tasks; ++task) run(sequence, task, 0, &shown);
+    Captured captured(shape.heads, sequence);
+    for (std::int64_t task = 0; task < tasks; ++task) run(sequence, task, 0, &captured);
     const std::int64_t dims[] = {shape.heads, sequence.queries, sequence.keys};
     const int at = static_cast<int>(i);
-    if (!input.cache) tap.taps->on_tensor({name + ".scores", tap.layer, at}, {shown.scores.data(), dims});
-    tap.taps->on_tensor({name + ".probs", tap.layer, at}, {shown.probs.data(), dims});
+    if (!input.cache) tap.taps->on_tensor({name + ".scores", tap.layer, at}, {captured.scores.data(), dims});
+    tap.taps->on_tensor({name + ".probs", tap.layer, at}, {captured.probs.data(), dims});
   }
 }
 

@@ -10,7 +10,7 @@ namespace wattn {
 DistanceBuckets take_distance_buckets(Arena& arena, std::int64_t span, std::int64_t num_buckets, std::int64_t max_distance) {
   const DistanceBuckets out{span, arena.take<std::int32_t>(2 * span - 1)};
   if (arena.measuring()) return out;
-  const std::int64_t half = num_buckets > 0 ? num_buckets : max_distance;  // of the table
+  const std::int64_t half = num_buckets > 0 ? num_buckets : max_distance;  // rows of the table for one direction
   for (std::int64_t d = 1 - span; d < span; ++d) {
     const std::int64_t bucket = num_buckets > 0 ? log_bucket(d, num_buckets, max_distance) : d;
     out.buckets[d + span - 1] = static_cast<std::int32_t>(std::clamp<std::int64_t>(bucket + half, 0, 2 * half - 1));

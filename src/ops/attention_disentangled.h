@@ -1,6 +1,6 @@
-// Disentangled attention of DeBERTa, arXiv 2006.03654 and 2111.09543: to the score of query i and key j come
-// scale * (q_i . pk[b] + k_j . pq[b]), b the bucket of the distance i - j, and pk, pq the vectors of the buckets seen through
-// the layer's key and query matrices.
+// Disentangled attention of DeBERTa, arXiv 2006.03654 and 2111.09543: adds scale * (q_i . pk[b] + k_j . pq[b]) to the score of
+// query i and key j, where b is the bucket of the distance i - j, and pk and pq are the relative embeddings projected by the
+// layer's key and query matrices.
 #pragma once
 
 #include <cstdint>
@@ -10,21 +10,21 @@
 
 namespace wattn {
 
-// The bucket of each distance i - j, a row of the table of relative embeddings, which has 2 * rows.
+// The bucket of each distance i - j: a row of the table of relative embeddings.
 struct DistanceBuckets {
   std::int64_t span = 0;  // positions: |i - j| < span
   std::int32_t* buckets = nullptr;
   std::int64_t of(std::int64_t distance) const { return buckets[distance + span - 1]; }
 };
-// num_buckets: position_buckets; below 1: a bucket for each distance. max_distance: max_relative_positions.
+// num_buckets: position_buckets; below 1: one bucket per distance. max_distance: max_relative_positions.
 DistanceBuckets take_distance_buckets(Arena& arena, std::int64_t span, std::int64_t num_buckets, std::int64_t max_distance);
 
-// Buckets first .. first + count: those that the sequences of a batch need.
+// Buckets [first, first + count), those that a batch needs.
 struct Disentangled {
   const DistanceBuckets* distances = nullptr;
   std::int64_t first = 0;
   std::int64_t count = 0;
-  const float* queries_and_keys = nullptr;  // [count, query width + kv width], each row pq and pk, heads side by side
+  const float* queries_and_keys = nullptr;  // [count, query width + kv width]: pq, then pk, heads side by side
 };
 
 struct DisentangledScratch {
@@ -35,21 +35,20 @@ struct DisentangledScratch {
 DisentangledScratch take_disentangled_scratch(Arena& arena, std::int64_t head_dim, std::int64_t max_seq, std::int64_t buckets,
                                               std::int64_t query_block);
 
-// One head of one sequence.
 struct RelativeHead {
   const Disentangled* terms;
   const DisentangledScratch& scratch;
   std::int64_t head_dim;
-  std::int64_t query_column;  // of this head's pq in queries_and_keys
-  std::int64_t key_column;    // of its pk
+  std::int64_t query_column;  // where this head's pq begins in a row of queries_and_keys
+  std::int64_t key_column;    // where its pk begins
   std::int64_t width;         // of a row of queries_and_keys
   float scale;
 };
 
-// Once for each head. keys: [count, head_dim], rows stride apart.
+// Called once per head and sequence. keys: [count, head_dim], rows stride apart.
 void prepare_relative(const Kernels& kernels, const RelativeHead& head, const float* keys, std::int64_t stride, std::int64_t count);
 
-// Scores of queries at positions row, row + 1, ... with keys at positions first_key, first_key + 1, ...
+// Scores of queries at positions row, row + 1, ... and keys at positions first_key, first_key + 1, ...
 struct RelativeBlock {
   const float* queries;  // rows query_stride apart
   std::int64_t query_stride;

@@ -1,4 +1,4 @@
-// Compute: what runs an op, and how ops cut their outputs among threads.
+// Compute: what runs an op, and how ops split their outputs among threads.
 #pragma once
 
 #include <algorithm>
@@ -15,8 +15,8 @@ struct Compute {
   ThreadTeam& team;
 };
 
-// part(begin, end), or part(begin, end, thread), over [0, count) in parts whose borders are multiples of step: two for each thread,
-// so that one that comes late costs little, and none smaller than least. Alone: the whole at once.
+// Calls part(begin, end) or part(begin, end, thread) over [0, count), split at multiples of step: two parts per thread, so that a
+// late thread costs little, and none smaller than least. A single thread takes all at once.
 template <class F>
 void for_parts(const Compute& compute, std::int64_t count, std::int64_t step, std::int64_t least, const F& part) {
   const std::int64_t threads = compute.team.threads();

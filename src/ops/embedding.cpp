@@ -1,7 +1,8 @@
 #include "ops/embedding.h"
 
 #include <algorithm>
-#include <cmath>
+#include <limits>
+#include <type_traits>
 #include <vector>
 
 #include "core/real_math.h"
@@ -11,14 +12,12 @@
 namespace wattn {
 namespace {
 
-constexpr float kLargestInt16 = 32767;
-constexpr float kLargestInt8 = 127;
-
 template <class T>
-void quantize_row(float largest_q, const float* values, std::int64_t n, T* out, float& scale) {
+void quantize_row(const float* values, std::int64_t n, T* out, float& scale) {
+  constexpr auto kLargestQ = static_cast<float>(std::numeric_limits<T>::max());
   const float largest = largest_magnitude(values, n);
-  scale = largest / largest_q;
-  round_all(values, finite_or_zero(largest_q / largest), n, out);
+  scale = largest / kLargestQ;
+  round_all(values, finite_or_zero(kLargestQ / largest), n, out);
 }
 
 template <class T>
@@ -26,40 +25,38 @@ void add_scaled_row(const T* row, float scale, std::int64_t n, float* out) {
   for (std::int64_t j = 0; j < n; ++j) out[j] += static_cast<float>(row[j]) * scale;
 }
 
+// f(table) with the type of its elements.
+template <class F>
+void with_table(const Embedding& embedding, const F& f) {
+  switch (embedding.type) {
+    case WeightType::kF32:
+      return f(static_cast<float*>(embedding.table));
+    case WeightType::kQ16:
+      return f(static_cast<std::int16_t*>(embedding.table));
+    case WeightType::kQ8:
+    case WeightType::kQ4:
+      return f(static_cast<std::int8_t*>(embedding.table));
+  }
+}
+
 }  // namespace
 
 Embedding take_embedding(Arena& arena, WeightType type, std::int64_t rows, std::int64_t hidden) {
   Embedding embedding{rows, hidden, at_least_q8(type)};
-  switch (embedding.type) {
-    case WeightType::kF32:
-      embedding.table = arena.take<float>(rows * hidden);
-      return embedding;
-    case WeightType::kQ16:
-      embedding.table = arena.take<std::int16_t>(rows * hidden);
-      break;
-    case WeightType::kQ8:
-    case WeightType::kQ4:
-      embedding.table = arena.take<std::int8_t>(rows * hidden);
-      break;
-  }
-  embedding.scale = arena.take<float>(rows);
+  with_table(embedding, [&]<class T>(T*) { embedding.table = arena.take<T>(rows * hidden); });
+  if (type != WeightType::kF32) embedding.scale = arena.take<float>(rows);
   return embedding;
 }
 
 void set_row(const Embedding& embedding, std::int64_t i, const float* values) {
-  const std::int64_t at = i * embedding.hidden;
-  switch (embedding.type) {
-    case WeightType::kF32:
-      std::copy(values, values + embedding.hidden, static_cast<float*>(embedding.table) + at);
-      break;
-    case WeightType::kQ16:
-      quantize_row(kLargestInt16, values, embedding.hidden, static_cast<std::int16_t*>(embedding.table) + at, embedding.scale[i]);
-      break;
-    case WeightType::kQ8:
-    case WeightType::kQ4:
-      quantize_row(kLargestInt8, values, embedding.hidden, static_cast<std::int8_t*>(embedding.table) + at, embedding.scale[i]);
-      break;
-  }
+  with_table(embedding, [&]<class T>(T* table) {
+    T* row = table + i * embedding.hidden;
+    if constexpr (std::is_same_v<T, float>) {
+      std::copy_n(values, embedding.hidden, row);
+    } else {
+      quantize_row(values, embedding.hidden, row, embedding.scale[i]);
+    }
+  });
 }
 
 void set_sinusoidal(const Embedding& embedding) {
@@ -76,21 +73,12 @@ void set_sinusoidal(const Embedding& embedding) {
 }
 
 void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t> ids, float* out) {
-  for (std::size_t i = 0; i < ids.size(); ++i, out += embedding.hidden) {
-    const std::int64_t at = ids[i] * embedding.hidden;
-    switch (embedding.type) {
-      case WeightType::kF32:
-        add_scaled_row(static_cast<const float*>(embedding.table) + at, 1.0f, embedding.hidden, out);
-        break;
-      case WeightType::kQ16:
-        add_scaled_row(static_cast<const std::int16_t*>(embedding.table) + at, embedding.scale[ids[i]], embedding.hidden, out);
-        break;
-      case WeightType::kQ8:
-      case WeightType::kQ4:
-        add_scaled_row(static_cast<const std::int8_t*>(embedding.table) + at, embedding.scale[ids[i]], embedding.hidden, out);
-        break;
+  with_table(embedding, [&](const auto* table) {
+    for (const std::int32_t id : ids) {
+      add_scaled_row(table + id * embedding.hidden, embedding.scale ? embedding.scale[id] : 1.0f, embedding.hidden, out);
+      out += embedding.hidden;
     }
-  }
+  });
 }
 
 }  // namespace wattn

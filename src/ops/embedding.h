@@ -1,4 +1,4 @@
-// Embedding tables: one row for each id, as torch.nn.Embedding. Held in f32, or as whole numbers with a scale for each row.
+// Embedding tables: one row per id, as torch.nn.Embedding. Stored as f32, or as integers with one scale per row.
 #pragma once
 
 #include <cstdint>
@@ -23,11 +23,11 @@ Embedding take_embedding(Arena& arena, WeightType type, std::int64_t rows, std::
 // Sets row i from values [hidden].
 void set_row(const Embedding& embedding, std::int64_t i, const float* values);
 
-// Sines of the positions in the first half of each row, cosines in the second: row p has the angles p / 10000^(2j / hidden)
-// (arXiv 1706.03762, as Marian lays them out).
+// Sines in the first half of each row, cosines in the second: row p has the angles p / 10000^(2j / hidden) (arXiv 1706.03762, in
+// Marian's layout).
 void set_sinusoidal(const Embedding& embedding);
 
-// out[i, :] += table[ids[i], :]; ids were checked to be in [0, rows).
+// out[i, :] += table[ids[i], :]; ids are in [0, rows).
 void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t> ids, float* out);
 
 }  // namespace wattn

@@ -8,28 +8,26 @@
 namespace wattn {
 namespace {
 
-// Unpacked at a time: enough to read the activations seldom, few enough to stay in the second cache.
+// Columns unpacked at a time: enough to read the activations rarely, few enough to stay in the L2 cache.
 constexpr std::int64_t kUnpackedColumns = 32;
 
+// T: of the weights as they are multiplied; q4 stores codes for them.
 template <class T>
-void take_quantized(Arena& arena, Linear& layer, bool sums) {
+void take_quantized(Arena& arena, Linear& layer) {
   const std::int64_t size = packed_size(layer.out, padded_depth<T>(layer.in));
-  layer.weight = arena.take<T>(size);
+  if (layer.type == WeightType::kQ4) {
+    layer.weight = arena.take<std::uint8_t>(size / 2);
+    layer.book = arena.take<std::uint8_t>(size / kQ4Part);
+  } else {
+    layer.weight = arena.take<T>(size);
+  }
   layer.scale = arena.take<float>(size / kQuantGroup<T>);
-  if (sums) layer.sum = arena.take<std::int32_t>(size / kQuantGroup<T>);
+  if (layer.step == 4) layer.sum = arena.take<std::int32_t>(size / kQuantGroup<T>);
 }
 
 template <class T>
 PackedQuant<T> packed_of(const Linear& layer) {
   return {static_cast<T*>(layer.weight), layer.scale, layer.sum, layer.step};
-}
-
-void take_q4(Arena& arena, Linear& layer, bool sums) {
-  const std::int64_t size = packed_size(layer.out, padded_depth<std::int8_t>(layer.in));
-  layer.weight = arena.take<std::uint8_t>(size / 2);
-  layer.book = arena.take<std::uint8_t>(size / kQ4Part);
-  layer.scale = arena.take<float>(size / kQuantGroup<std::int8_t>);
-  if (sums) layer.sum = arena.take<std::int32_t>(size / kQuantGroup<std::int8_t>);
 }
 
 PackedQ4 packed_q4_of(const Linear& layer) {
@@ -55,15 +53,12 @@ Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::i
       break;
     case WeightType::kQ16:
       layer.step = 2;
-      take_quantized<std::int16_t>(arena, layer, false);
+      take_quantized<std::int16_t>(arena, layer);
       break;
     case WeightType::kQ8:
-      layer.step = kernels.q8_step;
-      take_quantized<std::int8_t>(arena, layer, kernels.q8_step == 4);
-      break;
     case WeightType::kQ4:
       layer.step = kernels.q8_step;
-      take_q4(arena, layer, kernels.q8_step == 4);
+      take_quantized<std::int8_t>(arena, layer);
       break;
   }
   layer.bias = bias ? arena.take<float>(out) : nullptr;
@@ -71,21 +66,13 @@ Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::i
 }
 
 LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in, int threads) {
-  switch (type) {
-    case WeightType::kF32:
-      return {};
-    case WeightType::kQ16:
-      return take_quantized_scratch<std::int16_t>(arena, max_tokens, max_in);
-    case WeightType::kQ8:
-      return take_quantized_scratch<std::int8_t>(arena, max_tokens, max_in);
-    case WeightType::kQ4: {
-      LinearScratch scratch = take_quantized_scratch<std::int8_t>(arena, max_tokens, max_in);
-      scratch.unpacked_bytes = kUnpackedColumns * padded_depth<std::int8_t>(max_in);
-      scratch.unpacked = arena.take<std::int8_t>(threads * scratch.unpacked_bytes);
-      return scratch;
-    }
-  }
-  return {};
+  if (type == WeightType::kF32) return {};
+  if (type == WeightType::kQ16) return take_quantized_scratch<std::int16_t>(arena, max_tokens, max_in);
+  LinearScratch scratch = take_quantized_scratch<std::int8_t>(arena, max_tokens, max_in);
+  if (type == WeightType::kQ8) return scratch;
+  scratch.unpacked_bytes = kUnpackedColumns * padded_depth<std::int8_t>(max_in);
+  scratch.unpacked = arena.take<std::int8_t>(threads * scratch.unpacked_bytes);
+  return scratch;
 }
 
 void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
@@ -107,24 +94,23 @@ void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
 
 namespace {
 
-template <class T>
-void get_quantized_row(const Linear& layer, std::int64_t j, float* values) {
+// weight_at(i): the integer of column i.
+template <class T, class WeightAt>
+void scale_row(const Linear& layer, std::int64_t j, const WeightAt& weight_at, float* values) {
   const std::int64_t groups = padded_depth<T>(layer.in) / kQuantGroup<T>;
-  const T* panel = static_cast<const T*>(layer.weight) + j / kPanelWidth * kPanelWidth * groups * kQuantGroup<T>;
   const float* scales = layer.scale + j / kPanelWidth * kPanelWidth * groups + j % kPanelWidth;
   for (std::int64_t i = 0; i < layer.in; ++i) {
-    const T q = panel[(i / layer.step * kPanelWidth + j % kPanelWidth) * layer.step + i % layer.step];
-    values[i] = static_cast<float>(q) * scales[i / kQuantGroup<T> * kPanelWidth];
+    values[i] = static_cast<float>(weight_at(i)) * scales[i / kQuantGroup<T> * kPanelWidth];
   }
 }
 
-void get_q4_row(const Linear& layer, std::int64_t j, float* values) {
-  constexpr std::int64_t kGroup = kQuantGroup<std::int8_t>;
-  const std::int64_t groups = padded_depth<std::int8_t>(layer.in) / kGroup;
-  const float* scales = layer.scale + j / kPanelWidth * kPanelWidth * groups + j % kPanelWidth;
-  for (std::int64_t i = 0; i < layer.in; ++i) {
-    values[i] = static_cast<float>(q4_weight(packed_q4_of(layer), j, i, layer.in)) * scales[i / kGroup * kPanelWidth];
-  }
+template <class T>
+void get_quantized_row(const Linear& layer, std::int64_t j, float* values) {
+  const T* panel = static_cast<const T*>(layer.weight) + j / kPanelWidth * kPanelWidth * padded_depth<T>(layer.in);
+  const auto weight_at = [&](std::int64_t i) {
+    return panel[(i / layer.step * kPanelWidth + j % kPanelWidth) * layer.step + i % layer.step];
+  };
+  scale_row<T>(layer, j, weight_at, values);
 }
 
 }  // namespace
@@ -143,14 +129,14 @@ void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
       get_quantized_row<std::int8_t>(layer, j, values);
       break;
     case WeightType::kQ4:
-      get_q4_row(layer, j, values);
+      scale_row<std::int8_t>(layer, j, [&](std::int64_t i) { return q4_weight(packed_q4_of(layer), j, i, layer.in); }, values);
       break;
   }
 }
 
 void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y) {
-  // Threads share the columns: each reads its own weights, and only those. 16 floats are a line of the cache.
+  // Threads split the columns, so that each reads only its own weights. 16 floats are a cache line.
   constexpr std::int64_t kColumnStep = 16, kLeastColumns = 48;
   const Kernels& kernels = compute.kernels;
   if (layer.type == WeightType::kF32) {
@@ -178,13 +164,13 @@ void linear(const Compute& compute, const Linear& layer, const float* x, std::in
                          .scale = all.scale + row * groups,
                          .zero = all.zero ? all.zero + row * groups : nullptr};
   };
-  // Bytes of an activation: kernels that want four neighbours keep one byte.
+  // Bytes of a quantised activation: kernels with step 4 use one.
   const std::int64_t activation_bytes = layer.step == 4 ? 1 : 2;
   for_parts(compute, tokens, 1, 16, [&](std::int64_t begin, std::int64_t end) {
     const auto quantize = q16 ? kernels.quantize_q16 : kernels.quantize_q8;
     quantize(x + begin * layer.in, end - begin, layer.in, rows_from(begin, activation_bytes));
   });
-  // Columns begin to end, whose weights are at b.
+  // Columns [begin, end), whose weights are at b.
   const auto multiply = [&](std::int64_t begin, std::int64_t end, const void* b) {
     const auto gemm = q16 ? kernels.gemm_q16 : kernels.gemm_q8;
     gemm({.a = scratch.rows,

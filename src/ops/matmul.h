@@ -1,4 +1,4 @@
-// Matmul: products of matrices that are both activations. The right side is packed for the kernel at each call.
+// Matmul: products of two activations. The right side is packed for the kernel at each call.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ struct Matmul {
   float scale = 1.0f;
 };
 
-// Floats of scratch that matmul() wants for a right side of n x k.
+// Floats of scratch for a right side of n x k.
 std::int64_t matmul_scratch_size(std::int64_t n, std::int64_t k);
 
-// c[i, j] = scale * sum over k, in rising order, of a[i, k] * b[j, k] (b[k, j] where b_is_transposed).
+// c[i, j] = scale * sum over ascending k of a[i, k] * b[j, k] (b[k, j] where b_is_transposed).
 void matmul(const Compute& compute, const Matmul& matmul, float* scratch);
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// LayerNorm as torch.nn.LayerNorm over the last dimension, with the residual added first (post-norm blocks), and RMSNorm.
+// LayerNorm over the last dimension, as torch.nn.LayerNorm, with an optional residual added first; and RMSNorm.
 #pragma once
 
 #include <cmath>
@@ -30,7 +30,7 @@ inline void layer_norm(const Compute& compute, const LayerNorm& norm, const floa
   });
 }
 
-// x / sqrt(mean(x^2) + epsilon) * gamma, arXiv 1910.07467; beta is not looked at. y may be x.
+// x / sqrt(mean(x^2) + epsilon) * gamma, arXiv 1910.07467; beta is unused. y may be x.
 inline void rms_norm(const Compute& compute, const LayerNorm& norm, const float* x, std::int64_t rows, float* y) {
   for_parts(compute, rows, 1, 32, [&](std::int64_t begin, std::int64_t end) {
     for (std::int64_t i = begin; i < end; ++i) {
@@ -45,7 +45,7 @@ inline void rms_norm(const Compute& compute, const LayerNorm& norm, const float*
 
 enum class NormKind : std::uint8_t { kLayer, kRms };
 
-// One or the other, without a residual; y may be x.
+// The norm of that kind without a residual; y may be x.
 inline void normalise(const Compute& compute, NormKind kind, const LayerNorm& norm, const float* x, std::int64_t rows, float* y) {
   if (kind == NormKind::kRms) {
     rms_norm(compute, norm, x, rows, y);

@@ -3,15 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 namespace wattn {
 namespace {
 
-struct ModeName {
-  std::string_view name;
-  PoolingMode mode;
-};
-constexpr ModeName kModeNames[] = {
+constexpr std::pair<std::string_view, PoolingMode> kModeNames[] = {
     {"cls", PoolingMode::kCls},
     {"first_token", PoolingMode::kCls},
     {"max", PoolingMode::kMax},
@@ -23,7 +20,7 @@ constexpr ModeName kModeNames[] = {
     {"eos", PoolingMode::kLastToken},
 };
 
-// x: the tokens that count, [tokens, hidden], tokens > 0; position is that of the first one in its sequence.
+// x: [tokens, hidden], tokens > 0; position: of the first one in its sequence.
 void pool_one(const Kernels& kernels, PoolingMode mode, const float* x, std::int64_t tokens, std::int64_t hidden,
               std::int64_t position, float* out) {
   // out = sum of weight_of(i) x_i / divisor.
@@ -61,8 +58,8 @@ void pool_one(const Kernels& kernels, PoolingMode mode, const float* x, std::int
 }  // namespace
 
 std::optional<PoolingMode> pooling_mode_from_name(std::string_view name) {
-  for (const ModeName& row : kModeNames) {
-    if (row.name == name) return row.mode;
+  for (const auto& [known, mode] : kModeNames) {
+    if (known == name) return mode;
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
-// Sequence pooling: token vectors to one vector a sequence, with the modes and formulas of sentence-transformers'
-// Pooling module (sentence_transformers/sentence_transformer/modules/pooling.py, 6.2.0).
+// Pooling: one vector per sequence from its token vectors, with the modes and formulas of sentence-transformers' Pooling module
+// (sentence_transformers/sentence_transformer/modules/pooling.py, 6.2.0).
 #pragma once
 
 #include <cstdint>
@@ -14,19 +14,18 @@ namespace wattn {
 
 enum class PoolingMode : std::uint8_t {
   kCls,           // the first token
-  kMax,           // largest of each component
+  kMax,           // maximum of each component
   kMean,          // sum / n
   kMeanSqrtLen,   // sum / sqrt(n)
-  kWeightedMean,  // sum of (i + 1) x_i / sum of (i + 1), i from 0 at the sequence's own first token
+  kWeightedMean,  // sum of (i + 1) x_i / sum of (i + 1), where i counts from the sequence's first token
   kLastToken,     // the last token
 };
 
-// By the name of sentence-transformers' pooling_mode ("mean", "mean_sqrt_len_tokens", ...) or transformers.js's
-// ("first_token", "eos"); none for any other.
+// From sentence-transformers' names ("mean", "mean_sqrt_len_tokens", ...) and transformers.js's ("first_token", "eos").
 std::optional<PoolingMode> pooling_mode_from_name(std::string_view name);
 
-// x: [tokens, hidden], one sequence, its first skip tokens (a prompt) left out; an empty rest pools to zeros.
-// out: [modes.size() * hidden], modes side by side in the order given.
+// x: [tokens, hidden], one sequence, of which the first skip tokens (a prompt) are left out; no tokens pool to zeros.
+// out: [modes.size() * hidden], the modes side by side.
 void pool(const Kernels& kernels, std::span<const PoolingMode> modes, const float* x, std::int64_t tokens, std::int64_t hidden,
           std::int64_t skip, float* out);
 

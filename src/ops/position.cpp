@@ -10,7 +10,7 @@
 namespace wattn {
 namespace {
 
-// Row p is that of position first + p. frequency_of(j): of pair j, rounded to f32 where PyTorch rounds.
+// Row p holds position first + p. frequency_of(j): of pair j, rounded to f32 where PyTorch rounds.
 template <class F>
 void fill_rotary(const Rotary& rotary, std::int64_t first, std::int64_t positions, const F& frequency_of) {
   for (std::int64_t j = 0; j < rotary.half; ++j) {
@@ -23,7 +23,7 @@ void fill_rotary(const Rotary& rotary, std::int64_t first, std::int64_t position
   }
 }
 
-float usual_frequency(std::int64_t j, std::int64_t head_dim, double theta) {
+float default_frequency(std::int64_t j, std::int64_t head_dim, double theta) {
   const float exponent = static_cast<float>(2 * j) / static_cast<float>(head_dim);
   return 1.0f / static_cast<float>(pow64(theta, exponent));
 }
@@ -46,14 +46,14 @@ float frequency(std::int64_t j, std::int64_t head_dim, const RopeScaling& scalin
     case RopeScaling::Type::kDefault:
       break;
     case RopeScaling::Type::kLinear:
-      return usual_frequency(j, head_dim, scaling.theta) / factor;
+      return default_frequency(j, head_dim, scaling.theta) / factor;
     case RopeScaling::Type::kNtk:
-      return usual_frequency(j, head_dim, scaling.theta * scaling.factor) /
+      return default_frequency(j, head_dim, scaling.theta * scaling.factor) /
              static_cast<float>(pow64(scaling.factor, 2.0 / static_cast<double>(head_dim)));
     case RopeScaling::Type::kLlama3:
-      return llama3_frequency(usual_frequency(j, head_dim, scaling.theta), scaling);
+      return llama3_frequency(default_frequency(j, head_dim, scaling.theta), scaling);
   }
-  return usual_frequency(j, head_dim, scaling.theta);
+  return default_frequency(j, head_dim, scaling.theta);
 }
 
 }  // namespace
@@ -72,9 +72,7 @@ void set_rotary(const Rotary& rotary, std::int64_t first, std::int64_t positions
 
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors) {
   constexpr float kLeast = 1e-2f, kMost = 1e6f;
-  bool sane = true;
-  for (std::int64_t j = 0; j < rotary.half; ++j) sane = sane && factors[j] >= kLeast && factors[j] <= kMost;
-  if (!sane) {
+  if (!std::all_of(factors, factors + rotary.half, [](float factor) { return factor >= kLeast && factor <= kMost; })) {
     std::fill_n(rotary.cos, positions * rotary.half, std::numeric_limits<float>::quiet_NaN());
     return;
   }
@@ -102,7 +100,7 @@ DistanceBias take_distance_bias(Arena& arena, std::int64_t heads, std::int64_t s
 }
 
 float alibi_slope(std::int64_t head, std::int64_t heads) {
-  // 2^(-8 i / n), i from 1, for n a power of two; the heads beyond take every other slope of 2n.
+  // 2^(-8 i / n) with i from 1 for the largest power of two n; further heads take every other slope of 2n.
   const auto power_of_two = static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(heads)));
   const double exponent = head < power_of_two
                               ? static_cast<double>(head + 1) / static_cast<double>(power_of_two)
@@ -123,7 +121,7 @@ std::int64_t t5_bucket(std::int64_t distance, std::int64_t num_buckets, std::int
   const std::int64_t first = distance > 0 ? one_way : 0;
   const std::int64_t n = distance < 0 ? -distance : distance;
   if (n < exact) return first + n;
-  // 1e-9: a distance that is a whole step away belongs to the higher bucket, whatever the last bit of the logarithm.
+  // 1e-9: a distance exactly on a step belongs to the higher bucket, whatever the rounding of the logarithm.
   const double steps = log64(static_cast<double>(n) / static_cast<double>(exact)) /
                        log64(static_cast<double>(max_distance) / static_cast<double>(exact)) * static_cast<double>(one_way - exact);
   return first + std::min(exact + static_cast<std::int64_t>(steps + 1e-9), one_way - 1);
@@ -143,7 +141,7 @@ std::int64_t log_bucket(std::int64_t distance, std::int64_t num_buckets, std::in
   if (n <= middle) return distance;
   const auto mid = static_cast<double>(middle);
   const double steps = log64(static_cast<double>(n) / mid) / log64((static_cast<double>(max_distance) - 1) / mid) * (mid - 1);
-  // 1e-9: as in t5_bucket, for a bucket that rounds up.
+  // 1e-9: as in t5_bucket, rounding up.
   const std::int64_t bucket = middle + static_cast<std::int64_t>(std::ceil(steps - 1e-9));
   return distance < 0 ? -bucket : bucket;
 }

@@ -1,5 +1,5 @@
-// Where a token stands, said by turning queries and keys (rotary) or by adding to scores what depends on the distance only
-// (ALiBi, T5's buckets). The tables are made while loading, with functions of our own: the same bits in every build.
+// Positions inside attention: rotary embeddings, which rotate queries and keys, and biases that depend on the distance of query and
+// key (ALiBi, T5's buckets). Tables are computed at load time with core/real_math.h, so every build has the same bits.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace wattn {
 
-// Rotary positions, arXiv 2104.09864: pair j of a head at position p turns by p * theta^(-2j / head_dim).
+// Rotary positions, arXiv 2104.09864: pair j of a head at position p is rotated by p * theta^(-2j / head_dim).
 struct Rotary {
   std::int64_t half = 0;  // head_dim / 2
   float* cos = nullptr;   // [positions, half]
   float* sin = nullptr;
 };
 
-// Base of the frequencies, and how they are stretched beyond the positions of the training; names are config.json's.
+// Base of the frequencies and how they are stretched for longer contexts. Names are config.json's.
 struct RopeScaling {
   enum class Type : std::uint8_t {
     kDefault,
@@ -32,22 +32,21 @@ struct RopeScaling {
   double high_freq_factor = 4;
   double original_max_position_embeddings = 8192;
 };
-// Frequencies and angles are rounded to f32 where PyTorch's are.
+// Frequencies and angles are rounded to f32 where PyTorch rounds them.
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);
-// Sets the rows of positions first, first + 1, ...; row 0 becomes that of first.
+// Row i gets position first + i.
 void set_rotary(const Rotary& rotary, std::int64_t first, std::int64_t positions, const RopeScaling& scaling);
-// Divides every frequency by its factor, [head_dim / 2]: llama.cpp's form of Llama 3's scaling. Factors outside of any model's
-// range give NaN.
+// Divides every frequency by its factor, [head_dim / 2]: llama.cpp's form of Llama 3's scaling. Implausible factors give NaN.
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors);
 
-// Turns the first heads heads of each row of x, rows stride apart, in place. position_ids: [tokens].
+// Rotates the first `heads` heads of each row of x in place; rows are stride apart. position_ids: [tokens].
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
                   std::int64_t stride, float* x);
 
-// position / base^(power / width), whose sines and cosines are the tables of arXiv 1706.03762 3.5.
+// position / base^(power / width): the angle of a sinusoidal encoding, arXiv 1706.03762 3.5.
 double sinusoidal_angle(std::int64_t position, std::int64_t power, std::int64_t width, double base);
 
-// What is added to the score of a query at position i and a key at position j: at(head)[j - i].
+// Added to the score of a query at position i and a key at position j: at(head)[j - i].
 struct DistanceBias {
   std::int64_t span = 0;    // positions: |j - i| < span
   float* values = nullptr;  // [heads, 2 * span - 1], or null for none
@@ -57,18 +56,18 @@ struct DistanceBias {
 
 DistanceBias take_distance_bias(Arena& arena, std::int64_t heads, std::int64_t span);
 
-// ALiBi, arXiv 2108.12409, both ways: -alibi_slope(head, heads) * |j - i|.
+// ALiBi, arXiv 2108.12409, in both directions: -alibi_slope(head, heads) * |j - i|.
 float alibi_slope(std::int64_t head, std::int64_t heads);
 void set_alibi(DistanceBias& bias, std::int64_t heads);
 
-// T5's buckets (arXiv 1910.10683), both ways: half of num_buckets for each direction, of which the first half one distance
-// each, the rest in equal steps of the logarithm up to max_distance.
+// T5's buckets (arXiv 1910.10683) in both directions, half of num_buckets each: the first half of these hold one distance, the rest
+// equal steps of the logarithm up to max_distance.
 std::int64_t t5_bucket(std::int64_t distance, std::int64_t num_buckets, std::int64_t max_distance);
-// Sets every distance of this bucket to the values of the heads, [heads].
+// Sets every distance in this bucket to of_heads, [heads].
 void set_t5_bucket(DistanceBias& bias, std::int64_t heads, std::int64_t bucket, std::int64_t num_buckets, std::int64_t max_distance,
                    const float* of_heads);
 
-// DeBERTa's buckets (arXiv 2006.03654): distances up to num_buckets / 2 themselves, farther ones by the logarithm, with the sign.
+// DeBERTa's buckets (arXiv 2006.03654), signed: distances up to num_buckets / 2 have one each, longer ones share by the logarithm.
 std::int64_t log_bucket(std::int64_t distance, std::int64_t num_buckets, std::int64_t max_distance);
 
 }  // namespace wattn
