@@ -8,9 +8,9 @@
 namespace wattn {
 namespace {
 
-constexpr float kFar = -1e9f;  // of what must not be chosen
+constexpr float kUnlikely = -1e9f;  // a score
 
-// One of the best continuations of all beams.
+// A possible continuation of a beam.
 struct Candidate {
   float score = 0;  // sum of log-probabilities
   std::int32_t beam = 0;
@@ -18,21 +18,15 @@ struct Candidate {
   FinishReason reason = FinishReason::kNone;
 };
 
-// Higher scores first; where they are equal the one that stands first.
+// Higher scores first, then lower beams, then lower tokens.
 bool better(const Candidate& a, const Candidate& b) {
   if (a.score != b.score) return a.score > b.score;
   return a.beam != b.beam ? a.beam < b.beam : a.token < b.token;
 }
 
 struct Beam {
-  std::vector<std::int32_t> tokens;  // with the prompt
+  std::vector<std::int32_t> tokens{};  // including the prompt
   float score = 0;
-};
-
-struct Ended {
-  std::vector<std::int32_t> tokens{};
-  float score = kFar;
-  bool has_ended = false;
   FinishReason reason = FinishReason::kNone;
 };
 
@@ -46,10 +40,10 @@ class BeamSearch : public Search {
         kernels_(kernels),
         stops_(std::move(stops)),
         processors_(options_, prompt_, vocab, kernels),
-        ended_(static_cast<std::size_t>(options.num_beams)),
+        finished_(static_cast<std::size_t>(options.num_beams), {.score = kUnlikely}),
         scratch_(static_cast<std::size_t>(vocab)) {
-    // One beam counts at first: all are the same.
-    for (std::int64_t i = 0; i < options.num_beams; ++i) beams_.push_back({{prompt.begin(), prompt.end()}, i == 0 ? 0 : kFar});
+    // All beams are the same at first, so only one counts.
+    for (std::int64_t i = 0; i < options.num_beams; ++i) beams_.push_back({{prompt.begin(), prompt.end()}, i == 0 ? 0 : kUnlikely});
   }
 
   Result<void> take(float* logits) override {
@@ -63,11 +57,10 @@ class BeamSearch : public Search {
     }
     find_candidates(logits, first);
     for (Candidate& candidate : candidates_) candidate.reason = reason_of(candidate);
-    end_candidates();  // looks at the beams as they are before they go on
-    go_on(first);
-    const bool all_end = std::all_of(candidates_.begin(), candidates_.end(), has_reason);
-    const bool enough = options_.early_stopping == GenerateOptions::EarlyStopping::kYes && is_full();
-    if (!may_improve() || all_end || enough) continuations.clear();
+    finish_candidates();  // before the beams advance
+    advance(first);
+    const bool enough = options_.early_stopping == GenerateOptions::EarlyStopping::kYes && all_have_reasons(finished_);
+    if (!may_improve() || all_have_reasons(candidates_) || enough) continuations.clear();
     return {};
   }
 
@@ -76,21 +69,19 @@ class BeamSearch : public Search {
     const auto count = std::min(static_cast<std::size_t>(options_.num_return_sequences), beams_.size());
     out.reserve(count);
     for (std::size_t i = 0; i < count; ++i) {
-      const Ended& ended = ended_[i];
-      const Beam& beam = beams_[i];
-      const std::vector<std::int32_t>& tokens = ended.has_ended ? ended.tokens : beam.tokens;
-      out.push_back({{tokens.begin() + prompt_, tokens.end()}, ended.reason, ended.has_ended ? ended.score : beam.score});
+      const Beam& best = has_reason(finished_[i]) ? finished_[i] : beams_[i];
+      out.push_back({{best.tokens.begin() + prompt_, best.tokens.end()}, best.reason, best.score});
     }
     return out;
   }
 
  private:
-  static bool has_reason(const Candidate& candidate) { return candidate.reason != FinishReason::kNone; }
+  static bool has_reason(const auto& sequence) { return sequence.reason != FinishReason::kNone; }
   std::int64_t length() const { return static_cast<std::int64_t>(beams_[0].tokens.size()) - prompt_; }
-  bool is_full() const {
-    return std::all_of(ended_.begin(), ended_.end(), [](const Ended& ended) { return ended.has_ended; });
+  static bool all_have_reasons(const auto& sequences) {
+    return std::all_of(sequences.begin(), sequences.end(), [](const auto& one) { return has_reason(one); });
   }
-  float by_length(float score, std::int64_t length) const {
+  float with_length_penalty(float score, std::int64_t length) const {
     return score / static_cast<float>(pow64(static_cast<double>(length), options_.length_penalty));
   }
 
@@ -103,12 +94,12 @@ class BeamSearch : public Search {
     for (std::int64_t i = 0; i < vocab_; ++i) row[i] = row[i] - most - log_sum;
   }
 
-  // Enough that num_beams remain when every beam's end tokens are among them.
-  void find_candidates(const float* logs, bool first) {
+  // Enough to leave num_beams running when all end tokens of every beam are among them.
+  void find_candidates(const float* log_probs, bool first) {
     const std::size_t most = std::max<std::size_t>(2, 1 + options_.eos_token_ids.size()) * beams_.size();
     candidates_.clear();
     for (std::size_t beam = 0; beam < beams_.size(); ++beam) {
-      const float* row = logs + (first ? 0 : static_cast<std::int64_t>(beam) * vocab_);
+      const float* row = log_probs + (first ? 0 : static_cast<std::int64_t>(beam) * vocab_);
       for (std::int64_t token = 0; token < vocab_; ++token) {
         const float score = row[token] + beams_[beam].score;
         if (candidates_.size() == most && !(score > candidates_.front().score)) continue;
@@ -117,7 +108,7 @@ class BeamSearch : public Search {
           candidates_.pop_back();
         }
         candidates_.push_back({score, static_cast<std::int32_t>(beam), static_cast<std::int32_t>(token)});
-        std::push_heap(candidates_.begin(), candidates_.end(), better);  // the worst in front
+        std::push_heap(candidates_.begin(), candidates_.end(), better);  // the worst is first
       }
     }
     std::sort_heap(candidates_.begin(), candidates_.end(), better);
@@ -135,25 +126,25 @@ class BeamSearch : public Search {
     return length() + 1 >= options_.max_new_tokens ? FinishReason::kLength : FinishReason::kNone;
   }
 
-  // Adds the best num_beams candidates that end now to the finished ones, of which the best num_beams are kept.
-  void end_candidates() {
+  // Of the best num_beams candidates, those that end now join the finished ones, of which the best num_beams are kept.
+  void finish_candidates() {
     for (std::size_t i = 0; i < beams_.size(); ++i) {
       const Candidate& candidate = candidates_[i];
       if (!has_reason(candidate)) continue;
-      Ended made{tokens_of(candidate), by_length(candidate.score, length() + 1), true, candidate.reason};
+      Beam made{tokens_of(candidate), with_length_penalty(candidate.score, length() + 1), candidate.reason};
       const auto place =
-          std::find_if(ended_.begin(), ended_.end(), [&](const Ended& ended) { return !(ended.score >= made.score); });
-      ended_.insert(place, std::move(made));
-      ended_.pop_back();
+          std::find_if(finished_.begin(), finished_.end(), [&](const Beam& finished) { return !(finished.score >= made.score); });
+      finished_.insert(place, std::move(made));
+      finished_.pop_back();
     }
   }
 
-  // The best num_beams that do not end; with 1e9 less, those that do, where there are too few.
-  void go_on(bool first) {
+  // Continues with the best num_beams candidates that do not end, or, if there are too few, also those that do.
+  void advance(bool first) {
     std::vector<Candidate> running = candidates_;
-    for (Candidate& candidate : running) candidate.score += has_reason(candidate) ? kFar : 0.0f;
+    for (Candidate& candidate : running) candidate.score += has_reason(candidate) ? kUnlikely : 0.0f;
     const auto higher = [](const Candidate& a, const Candidate& b) { return a.score > b.score; };
-    for (auto next = running.begin(); next != running.end(); ++next) {  // a few, and equal ones keep their order
+    for (auto next = running.begin(); next != running.end(); ++next) {  // a stable insertion sort
       std::rotate(std::upper_bound(running.begin(), next, *next, higher), next, next + 1);
     }
     std::vector<Beam> beams;
@@ -165,11 +156,11 @@ class BeamSearch : public Search {
     beams_ = std::move(beams);
   }
 
-  // Whether the best running beam could come before the worst that ended.
+  // Whether the best running beam could still rank above the worst finished one.
   bool may_improve() const {
-    const bool far = options_.early_stopping == GenerateOptions::EarlyStopping::kNever && options_.length_penalty > 0;
-    const float best = by_length(beams_[0].score, far ? options_.max_new_tokens : length());
-    return best > ended_.back().score;
+    const bool assume_longest = options_.early_stopping == GenerateOptions::EarlyStopping::kNever && options_.length_penalty > 0;
+    const float best = with_length_penalty(beams_[0].score, assume_longest ? options_.max_new_tokens : length());
+    return best > finished_.back().score;
   }
 
   const GenerateOptions options_;
@@ -179,7 +170,7 @@ class BeamSearch : public Search {
   Stops stops_;
   Processors processors_;
   std::vector<Beam> beams_;
-  std::vector<Ended> ended_;  // [num_beams], best first; kFar while empty
+  std::vector<Beam> finished_;  // [num_beams], best first; without a reason: still free
   std::vector<Candidate> candidates_;
   std::vector<float> scratch_;
 };

@@ -1,4 +1,4 @@
-// Beam search as transformers has it (generation/utils.py, _beam_search, v5.23.0).
+// Beam search as in transformers (generation/utils.py, _beam_search, v5.23.0).
 #pragma once
 
 #include <memory>
@@ -10,7 +10,7 @@ namespace wattn {
 std::unique_ptr<Search> make_beam_search(const GenerateOptions& options, std::span<const std::int32_t> prompt, std::int64_t vocab,
                                          const Kernels& kernels, Search::Stops stops);
 
-// A ModelFormatError unless logits [vocab] can be chosen from.
+// A ModelFormatError unless a token can be chosen from logits [vocab].
 Result<void> check_numbers(const float* logits, std::int64_t vocab);
 
 }  // namespace wattn

@@ -8,7 +8,7 @@
 namespace wattn {
 namespace {
 
-constexpr float kOut = -std::numeric_limits<float>::infinity();
+constexpr float kForbidden = -std::numeric_limits<float>::infinity();
 
 }  // namespace
 
@@ -25,7 +25,7 @@ void Processors::process(std::span<const std::int32_t> sequence, float* scores) 
   if (options_.no_repeat_ngram_size > 0) forbid_ngrams(sequence, scores);
   if (!options_.bad_words.empty()) forbid_words(sequence, scores);
   if (static_cast<std::int64_t>(sequence.size()) - prompt_ < options_.min_new_tokens) {
-    for (const std::int32_t id : options_.eos_token_ids) scores[id] = kOut;
+    for (const std::int32_t id : options_.eos_token_ids) scores[id] = kForbidden;
   }
   force(sequence, scores);
 }
@@ -43,10 +43,10 @@ void Processors::penalise_repetition(std::span<const std::int32_t> sequence, flo
 void Processors::forbid_ngrams(std::span<const std::int32_t> sequence, float* scores) const {
   const auto size = static_cast<std::size_t>(options_.no_repeat_ngram_size);
   if (sequence.size() < size) return;
-  const auto begun = sequence.last(size - 1);
+  const auto prefix = sequence.last(size - 1);
   for (std::size_t i = 0; i + size <= sequence.size(); ++i) {
-    if (std::equal(begun.begin(), begun.end(), sequence.begin() + static_cast<std::ptrdiff_t>(i))) {
-      scores[sequence[i + size - 1]] = kOut;
+    if (std::equal(prefix.begin(), prefix.end(), sequence.begin() + static_cast<std::ptrdiff_t>(i))) {
+      scores[sequence[i + size - 1]] = kForbidden;
     }
   }
 }
@@ -55,15 +55,16 @@ void Processors::forbid_words(std::span<const std::int32_t> sequence, float* sco
   for (const auto& word : options_.bad_words) {
     const std::size_t before = word.size() - 1;
     const auto& ends = options_.eos_token_ids;
-    if (before == 0 && std::find(ends.begin(), ends.end(), word[0]) != ends.end()) continue;  // transformers lets those be
+    if (before == 0 && std::find(ends.begin(), ends.end(), word[0]) != ends.end()) continue;  // transformers allows those
     if (sequence.size() < before) continue;
-    if (std::equal(word.begin(), word.end() - 1, sequence.end() - static_cast<std::ptrdiff_t>(before))) scores[word.back()] = kOut;
+    if (std::equal(word.begin(), word.end() - 1, sequence.end() - static_cast<std::ptrdiff_t>(before)))
+      scores[word.back()] = kForbidden;
   }
 }
 
 void Processors::force(std::span<const std::int32_t> sequence, float* scores) const {
   const auto only = [&](std::int32_t id) {
-    std::fill(scores, scores + vocab_, kOut);
+    std::fill(scores, scores + vocab_, kForbidden);
     scores[id] = 0;
   };
   const auto length = static_cast<std::int64_t>(sequence.size());
@@ -82,28 +83,28 @@ void Processors::to_probabilities(float* scores) {
   kernels_.softmax_rows(scores, 1, vocab_, vocab_);
 }
 
-// Those equal to the last that stays, stay.
+// Tokens that tie with the last one kept are kept too.
 void Processors::keep_top_k(float* scores) {
   std::copy_n(scores, vocab_, scratch_.begin());
   const auto last = scratch_.begin() + static_cast<std::ptrdiff_t>(options_.top_k - 1);
   std::nth_element(scratch_.begin(), last, scratch_.end(), std::greater<>());
   const float least = *last;
-  for (std::int64_t i = 0; i < vocab_; ++i) scores[i] = scores[i] < least ? kOut : scores[i];
+  for (std::int64_t i = 0; i < vocab_; ++i) scores[i] = scores[i] < least ? kForbidden : scores[i];
 }
 
-// From the least likely up, as long as their sum is at most 1 - top_p, they go; the likeliest stays.
+// Drops the least likely tokens while their sum is at most 1 - top_p; the likeliest always stays.
 void Processors::keep_top_p(float* scores) {
   std::copy_n(scores, vocab_, scratch_.begin());
   kernels_.softmax_rows(scratch_.data(), 1, vocab_, vocab_);
   std::iota(order_.begin(), order_.end(), 0);
   std::sort(order_.begin(), order_.end(),
             [&](std::int32_t a, std::int32_t b) { return scores[a] != scores[b] ? scores[a] < scores[b] : a < b; });
-  const double gone = 1 - options_.top_p;
+  const double dropped = 1 - options_.top_p;
   double sum = 0;
   for (std::size_t i = 0; i + 1 < order_.size(); ++i) {
     sum += scratch_[static_cast<std::size_t>(order_[i])];
-    if (sum > gone) break;
-    scores[order_[i]] = kOut;
+    if (sum > dropped) break;
+    scores[order_[i]] = kForbidden;
   }
 }
 
@@ -113,7 +114,7 @@ void Processors::keep_min_p(float* scores) {
   const float most = *std::max_element(scratch_.begin(), scratch_.end());
   const float least = static_cast<float>(options_.min_p) * most;
   for (std::int64_t i = 0; i < vocab_; ++i) {
-    if (scratch_[static_cast<std::size_t>(i)] < least) scores[i] = kOut;
+    if (scratch_[static_cast<std::size_t>(i)] < least) scores[i] = kForbidden;
   }
 }
 

@@ -1,4 +1,4 @@
-// Logits processors: what the options do to a row of scores before a token is chosen, in transformers' order
+// Logits processors: change a row of scores before a token is chosen, in transformers' order
 // (generation/utils.py, _get_logits_processor, v5.23.0).
 #pragma once
 
@@ -15,9 +15,9 @@ class Processors {
  public:
   Processors(const GenerateOptions& options, std::int64_t prompt, std::int64_t vocab, const Kernels& kernels);
 
-  // scores: [vocab], of what follows sequence (prompt and new tokens).
+  // scores: [vocab] of the token after sequence (prompt and new tokens).
   void process(std::span<const std::int32_t> sequence, float* scores);
-  // Of drawing: temperature, top_k, top_p, min_p; then scores are probabilities.
+  // Applies temperature, top_k, top_p and min_p, then turns scores into probabilities.
   void to_probabilities(float* scores);
 
  private:

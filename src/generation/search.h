@@ -1,5 +1,5 @@
-// Search: the tokens of one prompt's continuations, chosen from the logits of each step; greedy, drawn, or by beams, as
-// transformers' generate() has them. It knows no model: whoever owns one runs what next() asks for and gives the logits to take().
+// Search: chooses the tokens of one prompt's continuations from the logits of each step: greedy search, sampling and beam search as
+// in transformers' generate(). It knows no model: the caller runs the sequences of next() and passes their logits to take().
 #pragma once
 
 #include <cstdint>
@@ -17,12 +17,12 @@ namespace wattn {
 enum class FinishReason : std::uint8_t { kNone, kEos, kStop, kLength };
 
 struct Generated {
-  std::vector<std::int32_t> tokens{};  // the new ones, with the one that ended it
+  std::vector<std::int32_t> tokens{};  // the new ones, including the one that ended the sequence
   FinishReason reason = FinishReason::kNone;
-  float score = 0;  // of beams: what they are ranked by
+  float score = 0;  // of a beam, by which beams are ranked
 };
 
-// A sequence of the next step: one of the step before, by its row of logits, and one token more.
+// A sequence of the next step: row `from` of the last logits, continued by token.
 struct Continuation {
   std::int32_t from = 0;
   std::int32_t token = 0;
@@ -30,26 +30,26 @@ struct Continuation {
 
 class Search {
  public:
-  // Whether the last of these tokens (prompt and new ones) completes a stop string.
+  // Whether the last of tokens (prompt and new ones) completes a stop string.
   using Stops = std::function<bool(std::span<const std::int32_t> tokens)>;
 
-  // What is wrong with the options, by name; vocab: the model's.
+  // An InputError names the first invalid option.
   static Result<void> check(const GenerateOptions& options, std::int64_t vocab);
-  // prompt: all tokens before the first new one, one at least. The options were checked.
+  // prompt: at least one token. The options must have passed check().
   static std::unique_ptr<Search> make(const GenerateOptions& options, std::span<const std::int32_t> prompt, std::int64_t vocab,
                                       const Kernels& kernels, Stops stops);
-  // Sequences that may run at once.
+  // Most sequences that run at once.
   static std::int64_t width(const GenerateOptions& options) {
     return options.num_beams > 1 ? options.num_beams : options.num_return_sequences;
   }
   virtual ~Search() = default;
 
-  // logits: a row [vocab] for each sequence of next(), which is changed; the first time one row, what follows the prompt. A
-  // ModelFormatError for logits that are no numbers.
+  // logits: a row [vocab] for each sequence of next(), which it overwrites; the first time one row, for the token after the prompt.
+  // A ModelFormatError for logits that are not finite.
   virtual Result<void> take(float* logits) = 0;
-  // Those that go on, in the order of the rows that take() wants; none when all has ended.
+  // The sequences to continue, in the order of take()'s rows; empty when all are finished.
   std::span<const Continuation> next() const { return continuations; }
-  // num_return_sequences of them, the best first; before the end: as far as they are.
+  // num_return_sequences results, the best first; for unfinished sequences, the tokens generated so far.
   virtual std::vector<Generated> results() const = 0;
 
  protected:
