@@ -72,7 +72,7 @@ class ModelHandle {
     std::string beginning;
     copy_bytes(bytes, beginning);
     bool is_cut_off = false;
-    const auto found = ModelLoader::gguf_files(beginning, is_cut_off);
+    const auto found = wattn::gguf_files(beginning, is_cut_off);
     if (!found.ok()) return answer(found.error());
     val out = answer();
     out.set("is_cut_off", is_cut_off);

@@ -25,19 +25,15 @@ bool makes_lowercase(JsonRef normalizer) {
 }  // namespace
 
 Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases) {
+  const Error no_lowercase = unsupported_error(
+      "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
   if (!documents.has("tokenizer.json")) {
-    if (lowercases) {
-      return unsupported_error(
-          "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
-    }
+    if (lowercases) return no_lowercase;
     return load_tokenizer(documents.for_tokenizer());
   }
   auto tokenizer = documents.read("tokenizer.json");
   if (!tokenizer.ok()) return tokenizer.error();
-  if (lowercases && !makes_lowercase(tokenizer.value().root()["normalizer"])) {
-    return unsupported_error(
-        "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
-  }
+  if (lowercases && !makes_lowercase(tokenizer.value().root()["normalizer"])) return no_lowercase;
   if (!documents.has("tokenizer_config.json")) return Tokenizer::from_json(tokenizer.value().root(), JsonRef());
   auto config = documents.read("tokenizer_config.json");
   if (!config.ok()) return config.error();
@@ -54,7 +50,7 @@ Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files)
   return files;
 }
 
-Result<std::vector<NamedFile>> gguf_beginning(std::string_view beginning, bool& is_cut_off) {
+Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_cut_off) {
   const auto header = parse_gguf_header(beginning, UINT64_MAX / 2, "model.gguf");
   if (!header.ok()) return header.error();
   is_cut_off = header.value().is_cut_off;
@@ -91,12 +87,6 @@ Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
   std::sort(shards.begin(), shards.end());
   shards.erase(std::unique(shards.begin(), shards.end()), shards.end());
   return shards;
-}
-
-Result<void> expect_weight_file(const std::vector<std::string>& files, std::size_t begun, std::string_view name) {
-  if (begun < files.size() && files[begun] == name) return {};
-  const std::string expected = begun == files.size() ? "no further file" : files[begun];
-  return input_error("weight files: expected " + expected + ", found " + std::string(name));
 }
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// The documents of a model repository, and what a loader reads from them: the tokenizer, the names of the weight files.
+// The documents of a model repository, and what the loader reads from them: the tokenizer and the names of the weight files.
 #pragma once
 
 #include <algorithm>
@@ -19,7 +19,6 @@ struct NamedFile {
   std::string bytes;
 };
 
-// The documents of a repository, by name.
 class Documents {
  public:
   explicit Documents(const std::vector<NamedFile>& files) : files_(files) {}
@@ -29,7 +28,6 @@ class Documents {
     const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name == name; });
     return at == files_.end() ? nullptr : &*at;
   }
-  // The first whose name ends so.
   const NamedFile* find_ending(std::string_view ending) const {
     const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name.ends_with(ending); });
     return at == files_.end() ? nullptr : &*at;
@@ -50,19 +48,16 @@ class Documents {
   const std::vector<NamedFile>& files_;
 };
 
-// lowercases: the repository asks for it, so the tokenizer must do it.
+// lowercases: the repository requires a tokenizer that lowercases.
 Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases);
 
-// The files, and what a GGUF file among them says unless a config.json is there.
+// Adds the documents made from a GGUF file among the files, unless there is a config.json.
 Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files);
-// The small files that a GGUF file's beginning stands for. is_cut_off: its header goes on after these bytes.
-Result<std::vector<NamedFile>> gguf_beginning(std::string_view beginning, bool& is_cut_off);
-// Whether the weights are a GGUF file with llama.cpp's tensors; one that wattn packed has the checkpoint's own.
+// The documents made from a GGUF file's beginning. is_cut_off: its header continues after these bytes.
+Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_cut_off);
+// Whether the weights are a GGUF file with llama.cpp's tensors; one packed by wattn has the checkpoint's.
 bool has_gguf_tensors(const Documents& documents);
 
 // One file, or the shards that model.safetensors.index.json lists.
 Result<std::vector<std::string>> read_weight_files(const Documents& documents);
-// An InputError unless name is the one that comes after those begun.
-Result<void> expect_weight_file(const std::vector<std::string>& files, std::size_t begun, std::string_view name);
-
 }  // namespace wattn

@@ -5,7 +5,7 @@
 namespace wattn {
 namespace {
 
-// Bytes of logits that one call may return: a masked-language head gives a whole vocabulary for each token.
+// Most bytes of logits from one call: a masked-language head gives a whole vocabulary per token.
 constexpr std::uint64_t kMostLogitBytes = 1ull << 30;
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Model: a tokenizer, a transformer (of an encoder-decoder two) and the memory to run them, made from the files of one model
-// repository. What can be done with it are tasks (tasks/*.h). ModelLoader makes one: small files whole, weight files streamed.
+// Model: a tokenizer, one transformer or an encoder and a decoder, and the memory to run them. Tasks (tasks/*.h) use it.
+// ModelLoader makes one from the files of a repository: small files whole, weight files streamed.
 #pragma once
 
 #include <algorithm>
@@ -29,11 +29,11 @@ enum class Precision : std::uint8_t { kExact, kFast };
 struct LoadOptions {
   Precision precision = Precision::kExact;
   WeightType dtype = WeightType::kF32;
-  // What the checkpoint must bring; tensors of other heads, and of a decoder that the head does not need, are ignored.
+  // What the checkpoint must have; tensors of other heads, and of a decoder that the head does not need, are ignored.
   HeadKind head = HeadKind::kNone;
-  bool own_lm_head = false;  // head: the language-model head that the checkpoint has, kNone where it has none
-  std::int64_t context_length =
-      0;  // tokens a sequence may have; 0: max_position_embeddings, of a causal model at most kUsualContext
+  bool own_lm_head = false;  // instead of head: the checkpoint's language-model head, if it has one
+  // Longest sequence in tokens; 0: max_position_embeddings, but at most kUsualContext in a causal model.
+  std::int64_t context_length = 0;
 };
 
 enum class ModelKind : std::uint8_t { kEncoder, kDecoder, kEncoderDecoder };
@@ -42,15 +42,15 @@ inline ModelKind kind_of(const TransformerConfig& transformer, bool has_decoder)
   return has_decoder ? ModelKind::kEncoderDecoder : transformer.causal ? ModelKind::kDecoder : ModelKind::kEncoder;
 }
 
-// What a repository's config.json says.
+// From config.json.
 struct ModelDescription {
   const char* model_type = nullptr;
   ModelKind kind = ModelKind::kEncoder;
-  // That can be loaded beside kNone; where config.json names no `architectures`, those that the architecture has.
+  // Heads that can be loaded; all that the architecture has where config.json names no `architectures`.
   std::vector<HeadKind> heads{};
 };
 
-// Ids that config.json names; those it does not name are -1, which no token is.
+// From config.json; -1: not given.
 struct SpecialIds {
   std::int32_t pad = -1;
   std::int32_t eos = -1;
@@ -59,7 +59,7 @@ struct SpecialIds {
 
 class Model {
  public:
-  // What a causal model that could read more is limited to when nothing is said: tables and caches are made for it.
+  // Default limit of causal models, for which tables and caches are allocated.
   static constexpr std::int64_t kUsualContext = 4096;
 
   Model(const Model&) = delete;
@@ -69,43 +69,42 @@ class Model {
   const Arch& arch() const { return *arch_; }
   const SentenceConfig& sentence() const { return sentence_; }
   const SpecialIds& special_ids() const { return special_ids_; }
-  const Transformer& transformer() const { return transformer_; }                 // of an encoder-decoder its encoder
-  const Transformer* decoder() const { return decoder_ ? &*decoder_ : nullptr; }  // of an encoder-decoder, where the head needs it
-  // The stack whose sequences grow: the decoder, or the transformer alone.
+  const Transformer& transformer() const { return transformer_; }                 // the encoder of an encoder-decoder
+  const Transformer* decoder() const { return decoder_ ? &*decoder_ : nullptr; }  // of an encoder-decoder, if the head needs it
+  // The decoder, or the only stack.
   const Transformer& generator() const { return decoder_ ? *decoder_ : transformer_; }
-  const Head* head() const { return head_ ? &*head_ : nullptr; }                           // of the kinds that models/heads.h makes
-  ModelKind kind() const { return kind_of(transformer_.config(), decoder_.has_value()); }  // of the stacks that were loaded
+  const Head* head() const { return head_ ? &*head_ : nullptr; }  // null for an lm head, which is part of the transformer
+  ModelKind kind() const { return kind_of(transformer_.config(), decoder_.has_value()); }  // of the loaded stacks
   HeadKind head_kind() const { return head_kind_; }
   bool has_lm_head() const { return generator().config().lm_head; }
   const Kernels& kernels() const { return transformer_.kernels(); }
-  // Helpers are set before the first run, if there are any.
+  // Helpers, if any, are set before the first run.
   ThreadTeam& team() { return team_; }
   const ThreadTeam& team() const { return team_; }
   Slots& slots() { return slots_; }
 
-  // The most tokens a text may have, special tokens included: what the repository says, at most the positions there are. With an
-  // lm head: context_length().
+  // Most tokens of a text, including special ones: the repository's limit, at most the number of positions. With an lm head:
+  // context_length().
   std::int64_t max_length() const { return max_length_; }
   std::int64_t context_length() const { return generator().positions(); }
-  // Tokens of one micro-batch: a longer text runs alone, up to the positions there are. Slots have a budget of their own.
+  // Most tokens of one run; a micro-batch is smaller unless a single text is longer. Slots have a budget of their own.
   std::int64_t token_budget() const { return std::max<std::int64_t>(kTokenBudget, transformer_.positions()); }
 
-  // Bytes that a model holds: weights, and the arena of its passes: packed ones, or with slots one sequence of context_length()
-  // tokens.
+  // Bytes of weights, and of the arena for packed runs or, with slots, for one sequence of context_length() tokens.
   std::uint64_t weight_bytes() const;
   std::uint64_t arena_bytes() const;
 
-  // Appends a text's tokens. Where there is one token type only, all tokens have it, whatever the tokenizer says: Python's
-  // tokenizers of such models return none.
+  // Appends a text's tokens. In a model with a single token type all tokens have it, since Python's tokenizers of such models
+  // return no types.
   void add_text(const Encoding& encoding, Batch& batch) const;
 
-  // Runs the transformer over at most token_budget() tokens, and keeps nothing. The result, [tokens, hidden], is valid until the
-  // next run.
+  // Runs the transformer over at most token_budget() tokens, without slots. The result, [tokens, hidden], is valid until the next
+  // run.
   Result<const float*> run(const Batch& batch, Taps* taps);
   // The repository's Dense modules over pooled vectors, [count, sentence().dense.front().in]. out: [count, dense.back().out].
   void run_dense(const float* pooled, std::int64_t count, std::vector<float>& out);
-  // The head over rows [count, hidden] of run()'s result or of a decoder's. Appends [count, head()->labels()] to logits; an
-  // InputError when they become too many.
+  // Runs the head over rows [count, hidden] of the last stack's output. Appends [count, head()->labels()] to logits; an InputError
+  // when they become too many.
   Result<void> run_head(const float* rows, std::int64_t count, std::vector<float>& logits);
 
  private:
@@ -115,7 +114,7 @@ class Model {
 
   std::uint64_t packed_bytes() const;
 
-  static constexpr std::int64_t kTokenBudget = 512;  // the ffn activations of a MiniLM stay in a 4 MB cache
+  static constexpr std::int64_t kTokenBudget = 512;  // a MiniLM's ffn activations fit a 4 MB cache
 
   Tokenizer tokenizer_;
   Transformer transformer_;
@@ -128,28 +127,25 @@ class Model {
   std::vector<Linear> dense_;
   const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;
-  Arena arena_;  // made at the first packed run
+  Arena arena_;  // allocated at the first run
   ThreadTeam team_;
   Slots slots_;
 };
 
 class ModelLoader {
  public:
-  // files: config.json and tokenizer.json, and those there are of tokenizer_config.json, modules.json, the modules' config.json,
-  // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json. Or the beginning of one .gguf
-  // file, with its whole header. A task that the model cannot serve is refused here, before weights are read.
+  // files: config.json and tokenizer.json, and if present tokenizer_config.json, modules.json, the modules' config.json,
+  // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json. Or the beginning of a .gguf file
+  // with its whole header. Fails before weights are read if the model does not support the task.
   static Result<std::unique_ptr<ModelLoader>> begin(std::vector<NamedFile> files, const LoadOptions& options);
 
-  // Of files config.json alone is read, or the beginning of a .gguf file.
+  // Reads only config.json, or the beginning of a .gguf file.
   static Result<ModelDescription> describe(std::vector<NamedFile> files);
 
-  // The small files that a GGUF file's beginning stands for. is_cut_off: its header goes on after these bytes.
-  static Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_cut_off);
-
-  // The weight files to stream, in this order.
+  // The weight files, in the order to stream them.
   const std::vector<std::string>& weight_files() const { return weight_files_; }
 
-  // The model's, so that helpers can start while the weights arrive.
+  // The model's, so that helpers can start while weights arrive.
   ThreadTeam& team() { return model_->team(); }
 
   Result<void> begin_weight_file(std::string_view name, std::uint64_t bytes);
@@ -160,7 +156,7 @@ class ModelLoader {
  private:
   ModelLoader() = default;
 
-  // The memory of the repository's Dense modules, and their files.
+  // Allocates the repository's Dense modules and adds their files.
   Result<void> begin_dense();
   void begin_weights(std::vector<std::string> ignored, bool is_gguf);
 

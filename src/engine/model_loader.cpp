@@ -28,7 +28,8 @@ Result<SentenceConfig> read_sentence_config(const Documents& documents) {
       if (auto e = parse_dense(dense.value().root(), path, sentence); !e.ok()) return e.error();
       const std::size_t count = sentence.dense.size();
       if (count > 1 && sentence.dense[count - 2].out != sentence.dense[count - 1].in) {
-        return dense.value().root()["in_features"].mismatch("the module before's " + std::to_string(sentence.dense[count - 2].out));
+        return dense.value().root()["in_features"].mismatch("out_features of the previous module, " +
+                                                            std::to_string(sentence.dense[count - 2].out));
       }
     }
   }
@@ -44,7 +45,7 @@ Result<SentenceConfig> read_sentence_config(const Documents& documents) {
   return sentence;
 }
 
-// sentence_bert_config.json rules where it speaks; else the tokenizer's own limit; never more than the positions.
+// sentence_bert_config.json's limit, else the tokenizer's; at most the number of positions.
 std::int64_t choose_max_length(const SentenceConfig& sentence, const Tokenizer& tokenizer, std::int64_t positions) {
   if (sentence.max_seq_length) return std::min(*sentence.max_seq_length, positions);
   if (const auto limit = tokenizer.model_max_length()) return std::min<std::int64_t>(*limit, positions);
@@ -59,7 +60,7 @@ Result<std::int64_t> choose_context(std::int64_t wanted, const TransformerConfig
                      " positions, found " + std::to_string(wanted));
 }
 
-// Whether one of config.json's `architectures` has a head over the vocabulary behind its last stack. None named: taken on trust.
+// Whether config.json's `architectures` include one with a language-model head, or are absent.
 Result<bool> names_lm_class(JsonRef config) {
   const JsonRef classes = config["architectures"];
   for (std::size_t i = 0; i < classes.size(); ++i) {
@@ -72,7 +73,7 @@ Result<bool> names_lm_class(JsonRef config) {
   return classes.size() == 0;
 }
 
-// The head to load; an UnsupportedError when the stacks of the config cannot have the one that options ask for.
+// The head to load; an UnsupportedError when the config's stacks cannot have the requested one.
 Result<HeadKind> choose_head(const LoadOptions& options, const ModelConfig& stacks, JsonRef config) {
   const bool is_decoder = !stacks.decoder && stacks.transformer.causal && stacks.transformer.lm_head;
   if (options.own_lm_head) {
@@ -92,7 +93,7 @@ Result<HeadKind> choose_head(const LoadOptions& options, const ModelConfig& stac
   return unsupported_error(model_type.where() + ": expected " + expected + ", found " + model_type.describe());
 }
 
-// Ids that config.json names; of several the first.
+// Of several ids, the first.
 Result<SpecialIds> read_special_ids(JsonRef config) {
   SpecialIds ids;
   const std::pair<const char*, std::int32_t*> rows[] = {
@@ -107,7 +108,7 @@ Result<SpecialIds> read_special_ids(JsonRef config) {
   return ids;
 }
 
-// Over the states of the last stack.
+// A head over the last stack.
 Result<Head> make_head(HeadKind kind, const HeadLayers& layers, JsonRef config, const Model& model) {
   const TransformerConfig& stack = model.generator().config();
   HeadShape shape{.hidden = stack.hidden_size,
@@ -123,22 +124,22 @@ Result<Head> make_head(HeadKind kind, const HeadLayers& layers, JsonRef config, 
     if (!labels.ok()) return labels.error();
     shape.labels = labels.value();
   }
-  return Head::with_layers(kind, layers, shape, model.kernels());
+  return Head::with_layers(layers, shape, model.kernels());
 }
 
-// What is loaded of a model.
+// What to load.
 struct Plan {
   const Arch* arch = nullptr;
-  ModelConfig stacks{};  // without a decoder and lm head that the task does not need
+  ModelConfig stacks{};  // without a decoder or lm head that the task does not need
   HeadKind head = HeadKind::kNone;
-  HeadLayers layers{};  // of the heads of models/heads.h
+  HeadLayers layers{};  // of a head other than an lm head
   SpecialIds special_ids{};
-  std::vector<std::string> ignored{};  // tensors that may be there and are not used
+  std::vector<std::string> ignored{};  // tensors that may be present but are unused
 };
 
 bool has_layers(HeadKind head) { return head != HeadKind::kNone && !is_lm(head); }
 
-// "{}" stands for each layer's number.
+// A pattern with "{}" stands for every layer.
 void ignore_patterns(const ModelConfig& stacks, Plan& plan) {
   const std::int64_t layers =
       std::max(stacks.transformer.num_hidden_layers, stacks.decoder ? stacks.decoder->num_hidden_layers : 0);
@@ -148,8 +149,7 @@ void ignore_patterns(const ModelConfig& stacks, Plan& plan) {
   }
 }
 
-// The lm head of a stack that has one: cleared where the task does not need it. Its weights are then ignored, and also where they
-// are those of the word embeddings.
+// Clears a stack's lm head if the task does not need it. Its weights are ignored then, or if tied to the word embeddings.
 void plan_lm_head(const TransformerNames& names, bool needed, TransformerConfig& stack, Plan& plan) {
   if (!stack.lm_head || (needed && !stack.tie_word_embeddings)) return;
   plan.ignored.push_back(std::string(names.lm_head) + ".weight");
@@ -187,7 +187,7 @@ Result<Plan> make_plan(JsonRef config, const LoadOptions& options) {
   if (reads_decoder && plan.special_ids.decoder_start < 0) return config["decoder_start_token_id"].mismatch("a token id");
   if (is_lm(plan.head) || reads_decoder) return plan;
   plan.stacks.decoder.reset();
-  // What a decoder's names have before the first point tells its tensors from the encoder's.
+  // The part before the first dot distinguishes the decoder's tensors from the encoder's.
   const std::string name = names.attention_output;
   plan.ignored.push_back(name.substr(0, name.find('.') + 1) + "*");
   return plan;
@@ -257,7 +257,7 @@ Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   if (!stacks.ok()) return stacks.error();
   ModelDescription out{.model_type = arch.model_type,
                        .kind = kind_of(stacks.value().transformer, stacks.value().decoder.has_value())};
-  const bool is_gguf = has_gguf_tensors(documents);  // llama.cpp writes no heads but an lm head
+  const bool is_gguf = has_gguf_tensors(documents);  // llama.cpp writes no other head than an lm head
   for (const HeadKind head : {HeadKind::kSequence, HeadKind::kToken, HeadKind::kAnswer, HeadKind::kMaskedLm}) {
     if (!is_gguf && Head::find_layers(head, arch.heads, root).ok()) out.heads.push_back(head);
   }
@@ -286,7 +286,7 @@ Result<void> ModelLoader::begin_dense() {
   if (!weights.ok()) return weights.error();
   model.dense_weights_ = std::move(weights).value();
   take(model.dense_weights_);
-  // A GGUF file holds the modules' tensors too.
+  // A GGUF file includes the modules' tensors.
   for (const DenseConfig& dense : sentence.dense) {
     if (!weight_files_.front().ends_with(".gguf")) weight_files_.push_back(dense.path + "/model.safetensors");
   }
@@ -306,18 +306,18 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf) 
   add_slots(std::move(dense.slots), slots);
   weights_.emplace(std::move(slots), std::move(ignored), [this, &arch, is_gguf](std::string_view name) {
     const std::string& file = weight_files_[files_begun_ - 1];
-    // A module's tensors carry its folder.
+    // Names of a module's tensors begin with its folder.
     const std::size_t folder = file.ends_with(".gguf") ? 0 : file.rfind('/') + 1;
     return folder > 0 ? file.substr(0, folder) + std::string(name) : canonical_weight_name(arch, name, is_gguf);
   });
 }
 
-Result<std::vector<NamedFile>> ModelLoader::gguf_files(std::string_view beginning, bool& is_cut_off) {
-  return gguf_beginning(beginning, is_cut_off);
-}
-
 Result<void> ModelLoader::begin_weight_file(std::string_view name, std::uint64_t bytes) {
-  if (auto e = expect_weight_file(weight_files_, files_begun_, name); !e.ok()) return e;
+  const bool complete = files_begun_ == weight_files_.size();
+  if (complete || weight_files_[files_begun_] != name) {
+    const std::string expected = complete ? "no further file" : weight_files_[files_begun_];
+    return input_error("weight files: expected " + expected + ", found " + std::string(name));
+  }
   ++files_begun_;
   return weights_->begin_file(std::string(name), bytes);
 }

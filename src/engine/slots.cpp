@@ -59,7 +59,7 @@ std::uint64_t Slots::bytes(const SlotCapacity& capacity) const {
 Result<void> Slots::reserve(const SlotCapacity& capacity) {
   const std::uint64_t needed = bytes(capacity);
   if (needed > arena_.bytes()) {
-    arena_ = Arena();  // first: two may not fit where one does
+    arena_ = Arena();  // freed first, as both may not fit
     auto arena = Arena::with_bytes(
         needed, "the cache of " + std::to_string(capacity.slots) + " sequences of " + std::to_string(capacity.length) + " tokens");
     if (!arena.ok()) return arena.error();

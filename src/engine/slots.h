@@ -1,5 +1,5 @@
-// Slots: the sequences that a model keeps while they grow: their keys and values, the cross keys and values of their sources, and
-// the memory of passes over them.
+// Slots: the cache of a model's growing sequences: their keys and values, the cross keys and values of their sources, and the
+// memory of passes over them.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,6 @@ namespace wattn {
 
 class Model;
 
-// What is to be held at once.
 struct SlotCapacity {
   std::int64_t slots = 0;    // sequences
   std::int64_t length = 0;   // tokens of each
@@ -24,32 +23,32 @@ struct SlotCapacity {
 
 class Slots {
  public:
-  // model: the one that holds these slots.
+  // model: the owner of these slots.
   explicit Slots(Model& model) : model_(model) {}
 
-  // Bytes of the cache and the activations for such a capacity.
+  // Bytes of cache and activations.
   std::uint64_t bytes(const SlotCapacity& capacity) const;
-  // Tokens of one pass: longer prompts are read in pieces.
+  // Most tokens of one pass; longer prompts are read in pieces.
   std::int64_t token_budget() const;
 
-  // Makes room, before the first run; what was held is gone. An OutOfMemoryError names the bytes.
+  // Allocates, before the first run, discarding earlier contents. An OutOfMemoryError names the bytes.
   Result<void> reserve(const SlotCapacity& capacity);
 
-  // Has the encoder read a source and projects its states to the cross keys and values of slot `source`. taps see the encoder,
-  // cross_taps the cross keys and values. The result, [tokens, hidden], is valid until the next call.
+  // Runs the encoder and projects its states to the cross keys and values of slot `source`. taps: of the encoder; cross_taps: of
+  // the cross keys and values. The result, [tokens, hidden], is valid until the next call.
   Result<const float*> read_source(std::int64_t source, std::span<const std::int32_t> ids, Taps* taps, Taps* cross_taps);
 
-  // Reads at most token_budget() tokens into their slots; the result, [tokens, hidden] after the final norm, is valid until the
-  // next call. Ids, slots, sources and positions are checked.
+  // Reads at most token_budget() tokens into their slots. The result, [tokens, hidden] after the final norm, is valid until the
+  // next call. An InputError names an id, slot, source or position out of range.
   Result<const float*> run(const Batch& batch, Taps* taps);
-  // Logits [rows.size(), vocab] of some rows of run()'s result, valid until the next call. At most as many rows as slots.
+  // Logits [rows.size(), vocab] of rows of run()'s result, valid until the next call. At most as many rows as slots.
   float* logits(const float* hidden, std::span<const std::int64_t> rows);
-  // Logits [vocab] of a vector [hidden] that has not passed the final norm.
+  // Logits [vocab] of a vector [hidden] to which the final norm is applied first.
   const float* logit_lens(const float* hidden);
   void copy(std::int64_t from, std::int64_t to, std::int64_t tokens) { copy_slot(held_.cache, from, to, tokens); }
 
  private:
-  // What stays taken from run to run.
+  // What outlives a run.
   struct Held {
     KvCache cache;
     CrossKv cross_kv;

@@ -1,7 +1,7 @@
 // ALBERT, arXiv 1909.11942; transformers/models/albert/modeling_albert.py (v5.23.0). Against BERT:
 // - all layers share one layer's weights;
 // - the embedding tables are narrower than the layers, with a projection after their norm;
-// - GELU by tanh as a rule.
+// - usually the tanh form of GELU.
 #include "models/arch.h"
 #include "models/config_fields.h"
 
@@ -24,8 +24,7 @@ constexpr const char* kIgnored[] = {
 
 }  // namespace
 
-extern const Arch kAlbert;
-const Arch kAlbert = {
+extern const Arch kAlbert = {
     .model_type = "albert",
     .base_prefix = "albert.",
     .parse_config = parse_config,

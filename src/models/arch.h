@@ -1,5 +1,5 @@
-// Arch: an architecture as data. One file each (bert.cpp, llama.cpp, t5.cpp, ...), listed in registry.cpp. An architecture's name
-// occurs in its own file only.
+// Arch: an architecture as data. Each has a file (bert.cpp, llama.cpp, t5.cpp, ...), outside of which its name does not occur, and
+// a line in registry.cpp.
 #pragma once
 
 #include <span>
@@ -13,57 +13,49 @@
 
 namespace wattn {
 
-// A weight's name in GGUF files and in the checkpoint; a "{}" in both stands for the layer's number.
-struct GgufName {
-  const char* gguf;
-  const char* canonical;
-};
-// Where a key of config.json stands in GGUF metadata, after "<architecture>.".
+// A number of config.json and its key in GGUF metadata after "<architecture>.".
 struct GgufField {
   const char* field;
   const char* key;
   bool required = true;
-  double fallback = 0;  // of one that is not required; 0: the field stays absent
 };
-// What a tensor's presence says of the config: members of config.json, as JSON without the braces.
+// Members of config.json, as JSON without the braces, that follow from whether a tensor is present.
 struct GgufSwitch {
   const char* tensor;
   const char* present = "";
   const char* absent = "";
 };
-// How llama.cpp writes the architecture.
+// How llama.cpp writes the architecture. Names of weights follow from TransformerNames (registry.cpp).
 struct GgufLayout {
-  const char* architecture = nullptr;  // general.architecture; null: there are no such files
-  const char* config = "";             // members of config.json that hold for all such files, as JSON without the braces
+  const char* architecture = nullptr;  // general.architecture; null: llama.cpp does not write it
+  const char* config = "";             // members of config.json, as JSON without the braces, that hold for every file
   std::span<const GgufField> fields{};
-  std::span<const GgufName> names{};
   std::span<const GgufSwitch> switches{};
 };
 
 struct Arch {
   const char* model_type;   // of config.json
-  const char* base_prefix;  // that task checkpoints put before the base model's names: "bert."; or model_type and a dot
+  const char* base_prefix;  // of weight names in checkpoints with a head: "bert."; or model_type and a dot
   void (*parse_config)(Fields& config, ModelConfig& out);
   TransformerNames names;            // of ModelConfig::transformer
   TransformerNames decoder_names{};  // of ModelConfig::decoder
-  // Tensors that may be there and are not used: heads, buffers. '*' ends a prefix, "{}" is as in names.
+  // Tensors that may be present but are unused: heads, buffers. '*' ends a prefix, "{}" is as in names.
   std::span<const char* const> ignored{};
   Heads heads{};
   GgufLayout gguf{};
-  // Of several with one model_type: only where the config has this key with this string. They come first in the registry.
+  // Where several share a model_type: selected only when the config has this string under this key.
   const char* only_key = nullptr;
   const char* only_value = nullptr;
 };
 
-// The architecture of a config.json, by its model_type; an UnsupportedError names the ones there are.
+// By config.json's model_type; an UnsupportedError lists the known ones.
 Result<const Arch*> find_arch(JsonRef config);
-// The architecture of a GGUF file's general.architecture; an UnsupportedError names the ones there are.
+// By a GGUF file's general.architecture; an UnsupportedError lists the known ones.
 Result<const Arch*> find_gguf_arch(std::string_view architecture);
-// The stacks of a config.json.
 Result<ModelConfig> parse_model_config(const Arch& arch, JsonRef config);
 
-// One name for each tensor: without a prefix, and ".gamma"/".beta" (checkpoints that came from TensorFlow) as ".weight"/".bias".
-// is_gguf: the name is llama.cpp's; one that is in no table stays as it is.
+// A tensor's name without its prefix, and with ".weight"/".bias" for ".gamma"/".beta" (checkpoints converted from TensorFlow).
+// is_gguf: translates llama.cpp's name first; unknown names are kept.
 std::string canonical_weight_name(const Arch& arch, std::string_view name, bool is_gguf);
 
 }  // namespace wattn

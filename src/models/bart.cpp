@@ -1,6 +1,6 @@
 // BART, arXiv 1910.13461, and Marian (arXiv 1804.00344; the OPUS-MT models); transformers/models/bart/modeling_bart.py and
-// marian/modeling_marian.py (v5.23.0): an encoder, and a decoder with cross attention, both with LayerNorm after each residual,
-// biases, and one table of words for both and the head. Marian has sines as positions and no norm after the embeddings.
+// marian/modeling_marian.py (v5.23.0): an encoder, and a decoder with cross attention, both with LayerNorm after each residual and
+// biases; both and the head share one table of word embeddings. Marian has sinusoidal positions and no norm after the embeddings.
 #include <cmath>
 
 #include "models/arch.h"
@@ -85,14 +85,12 @@ constexpr const char* kIgnored[] = {"encoder.embed_tokens.weight",
                                     "classification_head.*",
                                     "qa_outputs.*"};
 constexpr const char* kMarianIgnored[] = {"encoder.embed_tokens.weight",    "decoder.embed_tokens.weight",
-                                          "encoder.embed_positions.weight",  // sines
+                                          "encoder.embed_positions.weight",  // sinusoidal
                                           "decoder.embed_positions.weight", "final_logits_bias",           "lm_head.*"};
 
 }  // namespace
 
-extern const Arch kBart;
-extern const Arch kMarian;
-const Arch kBart = {
+extern const Arch kBart = {
     .model_type = "bart",
     .base_prefix = "model.",
     .parse_config = parse_config<false>,
@@ -104,7 +102,7 @@ const Arch kBart = {
                            .output = "classification_head.out_proj",
                            .input = HeadInput::kEos}},
 };
-const Arch kMarian = {
+extern const Arch kMarian = {
     .model_type = "marian",
     .base_prefix = "model.",
     .parse_config = parse_config<true>,

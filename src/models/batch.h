@@ -1,4 +1,4 @@
-// Batch: sequences packed end to end. No padding exists anywhere below the seam.
+// Batch: sequences packed end to end, without padding.
 #pragma once
 
 #include <cstdint>
@@ -10,9 +10,9 @@ namespace wattn {
 struct Batch {
   std::vector<std::int32_t> input_ids;       // [tokens]
   std::vector<std::int32_t> token_type_ids;  // [tokens]
-  std::vector<std::int32_t> position_ids;    // [tokens] 0, 1, 2, ... in each sequence; in a slot they go on from what it holds
+  std::vector<std::int32_t> position_ids;    // [tokens] consecutive in each sequence, from 0 or from the length of its slot
   std::vector<std::int32_t> seq_start{0};    // [batch + 1]
-  std::vector<std::int32_t> slots;           // [batch] of the cache that each sequence goes on in; empty: nothing is kept
+  std::vector<std::int32_t> slots;           // [batch] of the cache, which the sequences extend; empty: no cache
   std::vector<std::int32_t> sources;         // [batch] slots of the cross keys and values; empty without cross attention
 
   std::int64_t tokens() const { return seq_start.back(); }
@@ -23,7 +23,7 @@ struct Batch {
     token_type_ids.insert(token_type_ids.end(), type_ids.begin(), type_ids.end());
     add_ids(ids, 0);
   }
-  // Tokens that go on from position in a slot.
+  // Tokens of a slot from position on.
   void add_to_slot(std::int32_t slot, std::int32_t position, std::span<const std::int32_t> ids) {
     slots.push_back(slot);
     add_ids(ids, position);

@@ -1,4 +1,4 @@
-// BERT, arXiv 1810.04805; transformers/models/bert/modeling_bert.py (v5.23.0). The architecture the others differ from:
+// BERT, arXiv 1810.04805; transformers/models/bert/modeling_bert.py (v5.23.0). Encoders are described by how they differ from it:
 // learned absolute positions, token types, LayerNorm after each residual (post-norm), GELU by erf.
 #include "models/bert.h"
 
@@ -22,35 +22,16 @@ constexpr const char* kIgnored[] = {
     "qa_outputs.*",
 };
 
-// llama.cpp's names (gguf-py/gguf/tensor_mapping.py).
-constexpr GgufName kGgufNames[] = {
-    {"token_embd", "embeddings.word_embeddings"},
-    {"position_embd", "embeddings.position_embeddings"},
-    {"token_types", "embeddings.token_type_embeddings"},
-    {"token_embd_norm", "embeddings.LayerNorm"},
-    {"blk.{}.attn_q", "encoder.layer.{}.attention.self.query"},
-    {"blk.{}.attn_k", "encoder.layer.{}.attention.self.key"},
-    {"blk.{}.attn_v", "encoder.layer.{}.attention.self.value"},
-    {"blk.{}.attn_output", "encoder.layer.{}.attention.output.dense"},
-    {"blk.{}.attn_output_norm", "encoder.layer.{}.attention.output.LayerNorm"},
-    {"blk.{}.ffn_up", "encoder.layer.{}.intermediate.dense"},
-    {"blk.{}.ffn_down", "encoder.layer.{}.output.dense"},
-    {"blk.{}.layer_output_norm", "encoder.layer.{}.output.LayerNorm"},
-    {"cls", "pooler.dense"},
-    {"cls.output", "classifier"},
-};
-
 }  // namespace
 
-extern const Arch kBert;
-const Arch kBert = {
+extern const Arch kBert = {
     .model_type = "bert",
     .base_prefix = "bert.",
     .parse_config = parse_config,
     .names = kBertNames,
     .ignored = kIgnored,
     .heads = kBertHeads,
-    .gguf = {.architecture = "bert", .config = R"("hidden_act": "gelu")", .fields = kBertGgufFields, .names = kGgufNames},
+    .gguf = {.architecture = "bert", .config = R"("hidden_act": "gelu")", .fields = kBertGgufFields},
 };
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// What the architectures that grew out of BERT share with it.
+// What architectures derived from BERT share with it.
 #pragma once
 
 #include "models/arch.h"
@@ -39,6 +39,7 @@ inline constexpr GgufField kBertGgufFields[] = {
     {"intermediate_size", "feed_forward_length"},
     {"max_position_embeddings", "context_length"},
     {"layer_norm_eps", "attention.layer_norm_epsilon"},
+    {"rope_theta", "rope.freq_base", false},
 };
 
 }  // namespace wattn

@@ -3,7 +3,7 @@
 namespace wattn {
 namespace {
 
-// Keys that change the arithmetic, except at one value (and false: SmolLM2 says that of rope_interleaved).
+// Keys that change the arithmetic unless they have this value or are false (as SmolLM2's rope_interleaved).
 constexpr struct {
   const char* key;
   double neutral;
@@ -22,7 +22,7 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {{"gelu", Act
                                                                     {"silu", Activation::kSilu},
                                                                     {"swish", Activation::kSilu}};
 
-// rope_theta of rope, or the config's own; rope must turn whole heads.
+// rope's rope_theta, or the config's under key; partial rotation is unsupported.
 double base_of(Fields& config, Fields& rope, const char* key, double fallback) {
   rope.expect("partial_rotary_factor", 1);
   return rope.has("rope_theta") ? rope.number_or("rope_theta", fallback, kMostTheta) : config.number_or(key, fallback, kMostTheta);

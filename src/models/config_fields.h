@@ -1,4 +1,4 @@
-// Reading config.json: what several architectures have in common. Errors stay in the Fields.
+// Readers of config.json shared by architectures. Errors stay in the Fields.
 #pragma once
 
 #include <cstdint>
@@ -9,14 +9,14 @@
 
 namespace wattn {
 
-// Far above any model, and low enough to keep every product of sizes below 2^60.
+// Far above any model, and low enough that products of sizes stay below 2^60.
 inline constexpr std::int64_t kMostHeads = 1 << 12;
 inline constexpr std::int64_t kMostWidth = 1 << 17;
 inline constexpr std::int64_t kMostFfn = 1 << 20;
 inline constexpr std::int64_t kMostPositions = 1 << 22;
 inline constexpr double kMostTheta = 1e12;
 
-// What a config calls the sizes; null: the architecture reads it by itself.
+// The keys of sizes; null: not read here.
 struct SizeKeys {
   const char* vocab_size = "vocab_size";
   const char* hidden_size = "hidden_size";
@@ -27,32 +27,31 @@ struct SizeKeys {
 };
 // Heads must divide hidden_size, unless out.head_dim is set.
 void read_sizes(Fields& config, const SizeKeys& keys, TransformerConfig& out);
-// type_vocab_size, which may be 0 or absent.
+// May be 0 or absent.
 void read_type_vocab_size(Fields& config, TransformerConfig& out);
-// layer_norm_eps, or whatever it is called.
 void read_epsilon(Fields& config, const char* key, double fallback, TransformerConfig& out);
-// By the names of transformers' ACT2FN.
+// Names are those of transformers' ACT2FN.
 Activation read_activation(Fields& config, const char* key);
 
-// Refuse what any config may ask for and no stack does: pruned heads, quantised weights, cross attention alone.
+// Rejects features that no stack supports: pruned heads, quantised weights, cross attention in a single stack.
 void refuse_switches(Fields& config);
-// The same, and is_decoder.
+// Also rejects is_decoder.
 void refuse_decoder(Fields& config);
-// The same as refuse_switches, and what other architectures with a decoder's model_type add to the arithmetic.
+// For decoders: also rejects keys by which relatives of the architecture change the arithmetic.
 void refuse_foreign(Fields& config);
 
-// What BERT's config has except token types: refuse_decoder, sizes, layer_norm_eps, hidden_act.
+// BERT's config without token types: refuse_decoder, sizes, layer_norm_eps, hidden_act.
 void read_bert_like(Fields& config, TransformerConfig& out);
 
-// The base of rotary angles: that of rope (rope_parameters or an entry of it, whose rope_type must be the default), else config's.
+// The rotary base: of rope (rope_parameters or an entry of it, whose rope_type must be "default"), else config's under key.
 double read_theta(Fields& config, JsonRef rope, const char* key, double fallback);
 // rope_parameters, or rope_scaling and rope_theta: default, linear or llama3.
 RopeScaling read_rope(Fields& config, double theta);
 
-// Which layers attend to a window only: those that layer_types names, else those that is_local names.
+// The layers limited to a window: by layer_types, or is_local where that is absent.
 void read_local_layers(Fields& config, const std::function<bool(std::int64_t layer)>& is_local, TransformerConfig& out);
-// sliding_window where it is used: of the layers that layer_types names, else from first_layer on. It counts the token itself where
-// out.causal says so, else not.
+// sliding_window, if used: of the layers named by layer_types, else those from first_layer on. In a causal model it includes the
+// token itself.
 void read_sliding_window(Fields& config, bool used, std::int64_t first_layer, TransformerConfig& out);
 
 }  // namespace wattn

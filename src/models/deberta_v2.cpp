@@ -1,7 +1,7 @@
 // DeBERTa-v2 and v3, arXiv 2006.03654 and 2111.09543; transformers/models/deberta_v2/modeling_deberta_v2.py (v5.23.0).
 // Against BERT:
-// - disentangled attention over bucketed distances (ops/attention_disentangled.h), through the layer's own matrices;
-// - absolute positions and token types only where the config asks for them; a pooler in the sequence head only.
+// - disentangled attention over bucketed distances (ops/attention_disentangled.h), with each layer's own matrices;
+// - absolute positions and token types are optional; a pooler only in the sequence head.
 #include "models/bert.h"
 #include "models/config_fields.h"
 
@@ -31,7 +31,7 @@ void read_relative(Fields& config, TransformerConfig& out) {
   relative.max_distance = config.integer_or("max_relative_positions", -1, INT32_MIN, kMost);
   if (relative.max_distance < 1) relative.max_distance = out.max_position_embeddings;
   relative.norm = config.choice("norm_rel_ebd", kNorms, "none");
-  // Beyond half of the buckets distances go by the logarithm, which needs room up to the largest.
+  // Distances beyond half of the buckets share by the logarithm, for which there must be some up to the largest.
   const std::int64_t half = relative.buckets / 2;
   if (relative.buckets > 0 && out.max_position_embeddings > half && relative.max_distance <= half + 1) {
     config.mismatch("position_buckets", "less than twice the largest distance " + std::to_string(relative.max_distance));
@@ -82,8 +82,7 @@ constexpr Heads heads() {
 
 }  // namespace
 
-extern const Arch kDebertaV2;
-const Arch kDebertaV2 = {
+extern const Arch kDebertaV2 = {
     .model_type = "deberta-v2",
     .base_prefix = "deberta.",
     .parse_config = parse_config,

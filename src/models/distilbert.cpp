@@ -24,8 +24,7 @@ constexpr const char* kIgnored[] = {
 
 }  // namespace
 
-extern const Arch kDistilBert;
-const Arch kDistilBert = {
+extern const Arch kDistilBert = {
     .model_type = "distilbert",
     .base_prefix = "distilbert.",
     .parse_config = parse_config,

@@ -34,8 +34,7 @@ constexpr TransformerNames names() {
 
 }  // namespace
 
-extern const Arch kElectra;
-const Arch kElectra = {
+extern const Arch kElectra = {
     .model_type = "electra",
     .base_prefix = "electra.",
     .parse_config = parse_config,

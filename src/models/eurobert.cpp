@@ -1,5 +1,5 @@
-// EuroBERT, arXiv 2503.05500; transformers/models/eurobert/modeling_eurobert.py (v5.23.0). Against Llama: every token attends to
-// all others; a head over masked tokens, and heads with a dense layer, which may average the logits of all tokens ("late").
+// EuroBERT, arXiv 2503.05500; transformers/models/eurobert/modeling_eurobert.py (v5.23.0). Against Llama: bidirectional; a
+// masked-language head; a sequence head with a dense layer, which may average the logits of all tokens ("late").
 #include "models/llama.h"
 
 namespace wattn {
@@ -10,7 +10,7 @@ void parse_config(Fields& config, ModelConfig& out) {
   parse_llama(config, encoder);
   encoder.biases.qkv = encoder.biases.attention_output = config.boolean_or("attention_bias", false);
   config.expect("mlp_bias", false);      // also of the masked-language head
-  config.expect("clf_pooling", "late");  // the first checkpoints' word for classifier_pooling
+  config.expect("clf_pooling", "late");  // the first checkpoints' name for classifier_pooling
   config.absent("sliding_window");
   encoder.causal = encoder.lm_head = encoder.tie_word_embeddings = false;
 }
@@ -19,8 +19,7 @@ constexpr const char* kIgnored[] = {"lm_head.*", "dense.*", "classifier.*"};
 
 }  // namespace
 
-extern const Arch kEuroBert;
-const Arch kEuroBert = {
+extern const Arch kEuroBert = {
     .model_type = "eurobert",
     .base_prefix = "model.",
     .parse_config = parse_config,

@@ -15,7 +15,7 @@ namespace {
 struct ObjectText {
   std::string members;
 
-  // "\"name\": value, ..."; none when empty.
+  // json: "\"name\": value, ...", or empty.
   void append(std::string_view json) {
     if (!json.empty() && !members.empty()) members += ", ";
     members += json;
@@ -30,7 +30,6 @@ std::string number_text(double value) {
   return static_cast<double>(whole) == value ? std::to_string(whole) : json_text(value);
 }
 
-// One file's metadata and list of tensors, under the keys of its architecture.
 struct Header {
   const GgufMetadata& metadata;
   const std::vector<TensorInfo>& tensors;
@@ -52,13 +51,12 @@ Result<void> add_fields(const Header& header, std::span<const GgufField> fields,
   for (const GgufField& field : fields) {
     const std::string key = header.prefix + field.key;
     const auto value = header.metadata.number(key);
-    if (!value && field.required) return model_format_error(header.file + ": " + key + ": expected a number, found none");
-    const double number = value.value_or(field.fallback);
-    if (!value && number == 0) continue;
-    if (!(number > -1e15 && number < 1e15)) {
+    if (!value && !field.required) continue;
+    if (!value) return model_format_error(header.file + ": " + key + ": expected a number, found none");
+    if (!(*value > -1e15 && *value < 1e15)) {
       return model_format_error(header.file + ": " + key + ": expected a size, found another number");
     }
-    config.add(field.field, number_text(number));
+    config.add(field.field, number_text(*value));
   }
   return {};
 }

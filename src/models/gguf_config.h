@@ -1,6 +1,5 @@
-// A GGUF file's metadata as the documents of a repository, so that everything after is one way: config.json from the
-// architecture's GgufLayout, modules.json and the pooling's config from pooling_type, the generation's and the tokenizer's
-// settings.
+// A GGUF file's metadata as the documents of a repository, so that both are loaded in one way: config.json from the architecture's
+// GgufLayout, modules.json and the pooling's config from pooling_type, and the settings of generation and tokenizer.
 #pragma once
 
 #include <string>
@@ -12,9 +11,9 @@
 
 namespace wattn {
 
-// Names and contents. header: the file's beginning with all of its metadata and tensor list. A model that wattn packed carries
-// its repository's own files; those of others are made from ggml's keys (docs/gguf.md there, llama.cpp's llama-arch.cpp). A file
-// that pools is for sentence vectors, which llama.cpp gives unit length; so do these documents.
+// Names and contents. header: the file's beginning with all of its metadata and tensor list. Models packed by wattn carry their
+// repository's own files; for others they are made from ggml's keys (its docs/gguf.md, llama.cpp's llama-arch.cpp). With a pooling
+// type, vectors are normalised, as llama.cpp does.
 Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::string_view header, std::string_view file);
 
 }  // namespace wattn

@@ -1,6 +1,6 @@
-// GPT-2 (Radford and others 2019); transformers/models/gpt2/modeling_gpt2.py (v5.23.0). Against Llama:
-// - learned positions, LayerNorm, biases everywhere, plain feed-forward with GELU by tanh;
-// - one matrix for query, key and value; matrices are [in, out] in safetensors (Conv1D).
+// GPT-2 (Radford et al. 2019); transformers/models/gpt2/modeling_gpt2.py (v5.23.0). Against Llama:
+// - learned positions, LayerNorm, biases everywhere, ungated feed-forward with the tanh form of GELU;
+// - one matrix for query, key and value; matrices are stored as [in, out] in safetensors (Conv1D).
 #include "models/arch.h"
 #include "models/config_fields.h"
 
@@ -35,18 +35,6 @@ constexpr const char* kIgnored[] = {
     "classifier.*",   "qa_outputs.*",
 };
 
-constexpr GgufName kGgufNames[] = {
-    {"token_embd", "wte"},
-    {"position_embd", "wpe"},
-    {"blk.{}.attn_norm", "h.{}.ln_1"},
-    {"blk.{}.attn_qkv", "h.{}.attn.c_attn"},
-    {"blk.{}.attn_output", "h.{}.attn.c_proj"},
-    {"blk.{}.ffn_norm", "h.{}.ln_2"},
-    {"blk.{}.ffn_up", "h.{}.mlp.c_fc"},
-    {"blk.{}.ffn_down", "h.{}.mlp.c_proj"},
-    {"output_norm", "ln_f"},
-    {"output", "lm_head"},
-};
 constexpr GgufField kGgufFields[] = {
     {"n_embd", "embedding_length"},     {"n_layer", "block_count"},        {"n_head", "attention.head_count"},
     {"n_inner", "feed_forward_length"}, {"n_positions", "context_length"}, {"layer_norm_epsilon", "attention.layer_norm_epsilon"},
@@ -54,8 +42,7 @@ constexpr GgufField kGgufFields[] = {
 
 }  // namespace
 
-extern const Arch kGpt2;
-const Arch kGpt2 = {
+extern const Arch kGpt2 = {
     .model_type = "gpt2",
     .base_prefix = "transformer.",
     .parse_config = parse_config,
@@ -73,7 +60,7 @@ const Arch kGpt2 = {
     .heads = {.sequence = {.output = "score", .output_bias = false, .input = HeadInput::kLast},
               .token = {.output = "classifier"},
               .answer = {.output = "qa_outputs"}},
-    .gguf = {.architecture = "gpt2", .config = R"("activation_function": "gelu_new")", .fields = kGgufFields, .names = kGgufNames},
+    .gguf = {.architecture = "gpt2", .config = R"("activation_function": "gelu_new")", .fields = kGgufFields},
 };
 
 }  // namespace wattn

@@ -1,7 +1,7 @@
 // GTE of 2024 ("new"), arXiv 2407.19669; modeling.py of Alibaba-NLP/new-impl, and transformers/models/gte/modeling_gte.py
 // (v5.23.0). Against BERT:
-// - rotary positions, which may be stretched by the fixed NTK rule; token types only in some;
-// - gated feed-forward without bias on the way in.
+// - rotary positions, optionally with fixed NTK scaling; token types are optional;
+// - gated feed-forward, whose gate and up projections have no biases.
 #include "models/bert.h"
 #include "models/config_fields.h"
 
@@ -71,9 +71,7 @@ constexpr Arch gte_as(const char* model_type) {
 
 }  // namespace
 
-extern const Arch kNewGte;
-extern const Arch kGte;
-const Arch kNewGte = gte_as("new");
-const Arch kGte = gte_as("gte");
+extern const Arch kNewGte = gte_as("new");
+extern const Arch kGte = gte_as("gte");
 
 }  // namespace wattn

@@ -3,74 +3,44 @@
 #include <algorithm>
 
 #include "models/config_fields.h"
+#include "models/slot_list.h"
 
 namespace wattn {
 namespace {
 
 constexpr std::int64_t kMostLabels = 1 << 20;
-// Rows of the word embeddings that are widened at a time.
+// Rows of the word embeddings widened at a time.
 constexpr std::int64_t kTiedRows = 8;
 
-// The ends of class names in config.json's "architectures" whose checkpoints bring such a head.
-std::vector<std::string_view> class_endings(HeadKind kind) {
-  switch (kind) {
-    case HeadKind::kSequence:
-      return {"ForSequenceClassification"};
-    case HeadKind::kToken:
-      return {"ForTokenClassification"};
-    case HeadKind::kAnswer:
-      return {"ForQuestionAnswering"};
-    case HeadKind::kMaskedLm:
-      return {"ForMaskedLM", "ForPreTraining"};
-    default:
-      return {""};
-  }
-}
+// Where an architecture describes a kind of head, and the ends of class names in config.json's "architectures" that have one.
+struct KindOfHead {
+  HeadLayers Heads::* layers;
+  const char* ending;
+  const char* other_ending;
+};
+// In the order of HeadKind.
+constexpr KindOfHead kKindsOfHeads[] = {
+    {&Heads::sequence, "ForSequenceClassification", nullptr},
+    {&Heads::token, "ForTokenClassification", nullptr},
+    {&Heads::answer, "ForQuestionAnswering", nullptr},
+    {&Heads::masked_lm, "ForMaskedLM", "ForPreTraining"},
+};
 
-// Heads of several kinds share tensor names ("classifier.weight"), so the class must tell. No "architectures": taken on trust.
-void check_class(HeadKind kind, Fields& config) {
+// Kinds of heads share tensor names ("classifier.weight"), so only the class tells them apart. Without "architectures", any will
+// do.
+void check_class(const KindOfHead& kind, Fields& config) {
   const JsonRef classes = config["architectures"];
   if (classes.is_null() || classes.size() == 0) return;
-  const std::vector<std::string_view> endings = class_endings(kind);
   for (std::size_t i = 0; i < classes.size(); ++i) {
     const std::string_view name = config.take(classes[i].as_string());
-    for (const std::string_view ending : endings) {
-      if (name.ends_with(ending)) return;
-    }
+    if (name.ends_with(kind.ending) || (kind.other_ending && name.ends_with(kind.other_ending))) return;
   }
-  config.fail(unsupported_error(classes.where() + ": expected a model that ends in " + std::string(endings.front()) +
+  config.fail(unsupported_error(classes.where() + ": expected a model that ends in " + kind.ending +
                                 ", which this task needs, found " + classes.to_text().substr(0, 200)));
 }
 
-const HeadLayers& layers_of(HeadKind kind, const Heads& heads) {
-  static constexpr HeadLayers kNothing;
-  switch (kind) {
-    case HeadKind::kSequence:
-      return heads.sequence;
-    case HeadKind::kToken:
-      return heads.token;
-    case HeadKind::kAnswer:
-      return heads.answer;
-    case HeadKind::kMaskedLm:
-      return heads.masked_lm;
-    default:
-      return kNothing;
-  }
-}
-
-WeightSlot vector_slot(std::string name, float* values, std::int64_t size) {
-  return {std::move(name), {size}, true, [values, size](std::int64_t, const float* row) { std::copy(row, row + size, values); }};
-}
-
-void add_linear(std::vector<WeightSlot>& slots, const std::string& name, const Linear& layer) {
-  slots.push_back({name + ".weight", {layer.out, layer.in}, true, [layer](std::int64_t i, const float* row) {
-                     set_weight_row(layer, i, row);
-                   }});
-  if (layer.bias) slots.push_back(vector_slot(name + ".bias", layer.bias, layer.out));
-}
-
-// logits [count, vocab] = x [count, width] times the table's rows, plus bias. A row of the table is widened once for all of x;
-// each element is one chain of multiply-adds in rising k.
+// logits [count, vocab] = x [count, width] times the table's rows, plus bias. Each row of the table is widened once; each logit is
+// a sum over ascending k.
 void tied_logits(const Compute& compute, const Embedding& words, const float* bias, const float* x, std::int64_t count,
                  float* logits) {
   for_parts(compute, words.rows, kTiedRows, 1024, [&](std::int64_t begin, std::int64_t end) {
@@ -96,11 +66,12 @@ void tied_logits(const Compute& compute, const Embedding& words, const float* bi
 
 Result<HeadLayers> Head::find_layers(HeadKind kind, const Heads& heads, JsonRef json) {
   Fields config(json);
-  check_class(kind, config);
-  HeadLayers layers = layers_of(kind, heads);
+  const KindOfHead& row = kKindsOfHeads[static_cast<std::size_t>(kind) - static_cast<std::size_t>(HeadKind::kSequence)];
+  check_class(row, config);
+  HeadLayers layers = heads.*row.layers;
   if (!layers.output) {
-    config.fail(unsupported_error(json["model_type"].where() + ": " + json["model_type"].describe() + " has no head " +
-                                  std::string(class_endings(kind).front()) + " here yet"));
+    config.fail(unsupported_error(json["model_type"].where() + ": expected an architecture with the head " + row.ending +
+                                  ", found " + json["model_type"].describe()));
   }
   if (layers.tied) {
     config.expect("tie_word_embeddings", true);
@@ -133,9 +104,8 @@ Result<std::int64_t> Head::num_labels(JsonRef json) {
   return size;
 }
 
-Result<Head> Head::with_layers(HeadKind kind, const HeadLayers& layers, const HeadShape& shape, const Kernels& kernels) {
+Result<Head> Head::with_layers(const HeadLayers& layers, const HeadShape& shape, const Kernels& kernels) {
   Head head;
-  head.kind_ = kind;
   head.layers_ = layers;
   head.shape_ = shape;
   head.take_weights(head.weights_, kernels);  // measures
@@ -146,7 +116,7 @@ Result<Head> Head::with_layers(HeadKind kind, const HeadLayers& layers, const He
   return head;
 }
 
-// In f32 whatever the encoder's: small, and the last word on every score.
+// Hidden layers are f32 whatever the encoder's type: they are small and affect every logit.
 void Head::take_weights(Arena& arena, const Kernels& kernels) {
   const std::int64_t width = layers_.dense ? shape_.width : shape_.hidden;
   if (layers_.dense) dense_ = take_linear(arena, kernels, WeightType::kF32, shape_.hidden, width, layers_.dense_bias);
@@ -159,18 +129,15 @@ void Head::take_weights(Arena& arena, const Kernels& kernels) {
 }
 
 std::vector<WeightSlot> Head::weight_slots() const {
-  std::vector<WeightSlot> slots;
-  if (layers_.dense) add_linear(slots, layers_.dense, dense_);
-  if (layers_.norm) {
-    slots.push_back(vector_slot(std::string(layers_.norm) + ".weight", norm_.gamma, norm_.hidden));
-    if (layers_.norm_bias) slots.push_back(vector_slot(std::string(layers_.norm) + ".bias", norm_.beta, norm_.hidden));
-  }
+  SlotList list;
+  if (layers_.dense) list.linear(layers_.dense, dense_, 0, dense_.out, layers_.dense_bias);
+  if (layers_.norm) list.norm(layers_.norm, norm_, layers_.norm_bias);
   if (!layers_.tied) {
-    add_linear(slots, layers_.output, output_);
+    list.linear(layers_.output, output_, 0, output_.out, layers_.output_bias);
   } else if (layers_.output_bias) {
-    slots.push_back(vector_slot(layers_.output, bias_, shape_.labels));
+    list.vector(layers_.output, bias_, shape_.labels);
   }
-  return slots;
+  return std::move(list.slots);
 }
 
 Result<void> Head::run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const {

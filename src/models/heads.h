@@ -1,5 +1,5 @@
-// Head: what a task puts on top of a model: an optional dense layer with activation and norm, then the output layer. Which tensors
-// and which activation an architecture has is data, in its file.
+// Head: the layers of a task on top of a model: optionally a dense layer with activation and norm, then the output layer. Each
+// architecture's file describes its heads as data.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace wattn {
 
 enum class HeadKind : std::uint8_t {
   kNone,
-  kSequence,   // logits [labels] of a text
+  kSequence,   // logits [labels] of a sequence
   kToken,      // logits [labels] of each token
   kAnswer,     // logits {start, end} of each token
   kMaskedLm,   // logits [vocab] of a token
@@ -26,28 +26,27 @@ enum class HeadKind : std::uint8_t {
   kSeq2SeqLm,  // the same of an encoder-decoder
 };
 
-// What of a text a sequence head reads.
+// What a sequence head reads.
 enum class HeadInput : std::uint8_t {
-  kFirst,  // its first token
-  kMean,   // the mean of its tokens
-  kEach,   // each of its tokens; the logits are averaged
-  kLast,   // its last token
-  kEos,    // the decoder's state at the last eos_token_id, the decoder having read the text shifted right (BART)
+  kFirst,  // the first token
+  kMean,   // the mean of all tokens
+  kEach,   // each token; the logits are averaged
+  kLast,   // the last token
+  kEos,    // the decoder's state at the last eos_token_id of the text, which it reads shifted right (BART)
 };
 
-// One head of one architecture. Tensor names are without ".weight" and ".bias".
+// One head of one architecture. Tensor names omit ".weight" and ".bias".
 struct HeadLayers {
   const char* dense = nullptr;                // [hidden, hidden], before the output; null: none
   Activation activation = Activation::kNone;  // after dense
-  const char* activation_key = nullptr;       // of config.json, in place of activation where it is present
-  const char* dense_bias_key = nullptr;       // of config.json, in place of dense_bias where it is present
-  const char* norm = nullptr;                 // LayerNorm after that; null: none
-  const char* norm_bias_key = nullptr;        // the same of norm_bias
-  const char* pooling_key = nullptr;  // of config.json, in place of input where it is present: "cls", "bos", "mean" or "late"
-  const char* output = nullptr;       // null: the architecture has no such head here
-  // The output is [vocab, hidden] times the word embeddings; output names its bias alone, in full.
-  bool tied = false;
-  bool tied_by_config = false;  // it is so where config.json says tie_word_embeddings; else output is a matrix of its own
+  const char* activation_key = nullptr;       // config.json's key that overrides activation
+  const char* dense_bias_key = nullptr;       // config.json's key that overrides dense_bias
+  const char* norm = nullptr;                 // LayerNorm after the activation; null: none
+  const char* norm_bias_key = nullptr;        // config.json's key that overrides norm_bias
+  const char* pooling_key = nullptr;          // config.json's key that overrides input: "cls", "bos", "mean" or "late"
+  const char* output = nullptr;               // null: the architecture has no such head
+  bool tied = false;                          // the output's weight is the word embeddings; output is the full name of its bias
+  bool tied_by_config = false;                // tied only if config.json's tie_word_embeddings is true
 
   bool dense_bias = true;
   bool norm_bias = true;
@@ -55,47 +54,42 @@ struct HeadLayers {
   HeadInput input = HeadInput::kFirst;  // of a sequence head
 };
 
-// The heads of one architecture.
 struct Heads {
   HeadLayers sequence{}, token{}, answer{}, masked_lm{};
 };
 
-// What a head is made of.
 struct HeadShape {
   std::int64_t hidden = 0;  // of the model's output
   std::int64_t width = 0;   // of the dense layer: hidden, or the word embeddings' width for a tied output
-  std::int64_t labels = 0;  // logits a row
+  std::int64_t labels = 0;  // logits per row
   float norm_eps = 0.0f;
-  WeightType type = WeightType::kF32;  // of the output, at least 8 bits; all else is f32
+  WeightType type = WeightType::kF32;  // of the output, at least 8 bits; the rest is f32
 };
 
 class Head {
  public:
-  // The layers that an architecture has for a kind (not the lm heads); an UnsupportedError when it has none, or when config.json's
-  // `architectures` says that the checkpoint was made for something else.
+  // An architecture's layers of a kind (not an lm head); an UnsupportedError when it has none, or when config.json's
+  // `architectures` names only other kinds.
   static Result<HeadLayers> find_layers(HeadKind kind, const Heads& heads, JsonRef config);
-  // How many labels a sequence or token head has: id2label's, else num_labels, else two.
+  // Labels of a sequence or token head: the size of id2label, else num_labels, else 2.
   static Result<std::int64_t> num_labels(JsonRef config);
 
   // Allocates the weights, zero-initialised; loading fills them through weight_slots().
-  static Result<Head> with_layers(HeadKind kind, const HeadLayers& layers, const HeadShape& shape, const Kernels& kernels);
+  static Result<Head> with_layers(const HeadLayers& layers, const HeadShape& shape, const Kernels& kernels);
 
-  // They write into this Head's memory, which stays where it is when the Head is moved.
+  // They write into this Head's memory, whose address survives moving the Head.
   std::vector<WeightSlot> weight_slots() const;
 
-  HeadKind kind() const { return kind_; }
   HeadInput input() const { return layers_.input; }
   std::int64_t labels() const { return shape_.labels; }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
 
-  // rows: [count, hidden] of the model's output; logits: [count, labels]. words: the model's word embeddings, from which a tied
-  // output is computed.
+  // rows: [count, hidden] of the model's output; logits: [count, labels]. words: the model's word embeddings, for a tied output.
   Result<void> run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const;
 
  private:
   void take_weights(Arena& arena, const Kernels& kernels);
 
-  HeadKind kind_ = HeadKind::kNone;
   HeadLayers layers_;
   HeadShape shape_;
   Arena weights_;

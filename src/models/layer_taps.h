@@ -1,4 +1,4 @@
-// LayerTaps: how a model shows its packed rows to the taps.
+// LayerTaps: shows the packed rows of one layer to the taps, which may change them; does nothing without taps.
 #pragma once
 
 #include <algorithm>
@@ -9,7 +9,6 @@
 
 namespace wattn {
 
-// Shows the packed rows of one layer to the taps, which may change them; does nothing without taps.
 struct LayerTaps {
   Taps* taps;
   int layer;
@@ -20,7 +19,7 @@ struct LayerTaps {
     taps->patch({name, layer}, data, tokens, width, width);
     show(name, data, width);
   }
-  // Columns first .. first + width of rows stride wide.
+  // Columns [first, first + width) of rows that are stride wide.
   void columns(const char* name, float* data, std::int64_t stride, std::int64_t first, std::int64_t width) const {
     if (!taps) return;
     taps->patch({name, layer}, data + first, tokens, width, stride);

@@ -1,6 +1,6 @@
-// Llama, arXiv 2302.13971 and 2407.21783, SmolLM and all that share their code; transformers/models/llama/modeling_llama.py
-// (v5.23.0): RMSNorm before attention and feed-forward, rotary positions, grouped queries, gated feed-forward. The architecture
-// the others of the family differ from.
+// Llama, arXiv 2302.13971 and 2407.21783, SmolLM and others with the same code; transformers/models/llama/modeling_llama.py
+// (v5.23.0): RMSNorm before attention and feed-forward, rotary positions, grouped queries, gated feed-forward. Decoders are
+// described by how they differ from it.
 #include "models/llama.h"
 
 namespace wattn {
@@ -38,23 +38,14 @@ void parse_config(Fields& config, ModelConfig& out) {
   config.absent("sliding_window");
 }
 
-constexpr TransformerNames names() {
-  TransformerNames names = kLlamaNames;
-  names.rope_permuted_in_gguf = true;
-  return names;
+constexpr Arch arch() {
+  Arch arch = llama_arch("llama", parse_config, "llama");
+  arch.names.rope_permuted_in_gguf = true;
+  return arch;
 }
 
 }  // namespace
 
-extern const Arch kLlama;
-const Arch kLlama = {
-    .model_type = "llama",
-    .base_prefix = "model.",
-    .parse_config = parse_config,
-    .names = names(),
-    .ignored = kLlamaIgnored,
-    .heads = kLlamaHeads,
-    .gguf = llama_gguf("llama"),
-};
+extern const Arch kLlama = arch();
 
 }  // namespace wattn

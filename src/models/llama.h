@@ -1,4 +1,4 @@
-// What the architectures of the Llama family share with it; each changes single parts.
+// What architectures derived from Llama share with it.
 #pragma once
 
 #include "models/arch.h"
@@ -6,7 +6,7 @@
 
 namespace wattn {
 
-// Sizes, heads, rms_norm_eps, hidden_act, rope and ties. Leaves biases and windows to the architecture: none.
+// Everything but biases and attention windows: none.
 void parse_llama(Fields& config, TransformerConfig& out);
 
 inline constexpr TransformerNames kLlamaNames = {
@@ -33,24 +33,6 @@ inline constexpr Heads kLlamaHeads = {
     .answer = {.output = "qa_outputs"},
 };
 
-// llama.cpp's names (gguf-py/gguf/tensor_mapping.py).
-inline constexpr GgufName kLlamaGgufNames[] = {
-    {"token_embd", "embed_tokens"},
-    {"blk.{}.attn_q", "layers.{}.self_attn.q_proj"},
-    {"blk.{}.attn_k", "layers.{}.self_attn.k_proj"},
-    {"blk.{}.attn_v", "layers.{}.self_attn.v_proj"},
-    {"blk.{}.attn_q_norm", "layers.{}.self_attn.q_norm"},
-    {"blk.{}.attn_k_norm", "layers.{}.self_attn.k_norm"},
-    {"blk.{}.attn_output", "layers.{}.self_attn.o_proj"},
-    {"blk.{}.attn_norm", "layers.{}.input_layernorm"},
-    {"blk.{}.ffn_gate", "layers.{}.mlp.gate_proj"},
-    {"blk.{}.ffn_up", "layers.{}.mlp.up_proj"},
-    {"blk.{}.ffn_down", "layers.{}.mlp.down_proj"},
-    {"blk.{}.ffn_norm", "layers.{}.post_attention_layernorm"},
-    {"output_norm", "norm"},
-    {"output", "lm_head"},
-    {"cls.output", "score"},
-};
 inline constexpr GgufField kLlamaGgufFields[] = {
     {"hidden_size", "embedding_length"},
     {"num_hidden_layers", "block_count"},
@@ -62,8 +44,17 @@ inline constexpr GgufField kLlamaGgufFields[] = {
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
     {"rope_theta", "rope.freq_base", false},
 };
-constexpr GgufLayout llama_gguf(const char* architecture) {
-  return {.architecture = architecture, .config = R"("hidden_act": "silu")", .fields = kLlamaGgufFields, .names = kLlamaGgufNames};
+// gguf: the name of the architecture there, or null.
+constexpr Arch llama_arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf) {
+  return {
+      .model_type = model_type,
+      .base_prefix = "model.",
+      .parse_config = parse_config,
+      .names = kLlamaNames,
+      .ignored = kLlamaIgnored,
+      .heads = kLlamaHeads,
+      .gguf = {.architecture = gguf, .config = R"("hidden_act": "silu")", .fields = kLlamaGgufFields},
+  };
 }
 
 }  // namespace wattn

@@ -1,6 +1,6 @@
 // ModernBERT, arXiv 2412.13663; transformers/models/modernbert/modeling_modernbert.py (v5.23.0). Against BERT:
-// - norms before attention and feed-forward and after the last layer, none before the first attention, no biases as a rule;
-// - rotary positions; most layers attend to a window only, with an angle base of their own;
+// - norms before attention and feed-forward and after the last layer, none before the first attention; usually no biases;
+// - rotary positions; most layers attend to a window only, with a rotary base of their own;
 // - gated feed-forward; no token types, no pooler.
 #include "models/arch.h"
 #include "models/config_fields.h"
@@ -31,21 +31,6 @@ void parse_config(Fields& config, ModelConfig& out) {
   encoder.relative_positions = RelativePositions::kRotary;
 }
 
-// llama.cpp's names (gguf-py/gguf/tensor_mapping.py).
-constexpr GgufName kGgufNames[] = {
-    {"token_embd", "embeddings.tok_embeddings"},
-    {"token_embd_norm", "embeddings.norm"},
-    {"output_norm", "final_norm"},
-    {"blk.{}.attn_norm", "layers.{}.attn_norm"},
-    {"blk.{}.attn_qkv", "layers.{}.attn.Wqkv"},
-    {"blk.{}.attn_output", "layers.{}.attn.Wo"},
-    {"blk.{}.ffn_norm", "layers.{}.mlp_norm"},
-    {"blk.{}.ffn_up", "layers.{}.mlp.Wi"},
-    {"blk.{}.ffn_down", "layers.{}.mlp.Wo"},
-    {"cls", "head.dense"},
-    {"cls.norm", "head.norm"},
-    {"cls.output", "classifier"},
-};
 constexpr GgufField kGgufFields[] = {
     {"hidden_size", "embedding_length"},
     {"num_hidden_layers", "block_count"},
@@ -54,9 +39,9 @@ constexpr GgufField kGgufFields[] = {
     {"max_position_embeddings", "context_length"},
     {"norm_eps", "attention.layer_norm_epsilon"},
     {"local_attention", "attention.sliding_window"},
-    {"global_attn_every_n_layers", "attention.sliding_window_pattern", false, 3},
-    {"global_rope_theta", "rope.freq_base", false, 160000},
-    {"local_rope_theta", "rope.freq_base_swa", false, 10000},
+    {"global_attn_every_n_layers", "attention.sliding_window_pattern", false},
+    {"global_rope_theta", "rope.freq_base", false},
+    {"local_rope_theta", "rope.freq_base_swa", false},
 };
 
 constexpr const char* kIgnored[] = {"head.*", "decoder.*", "classifier.*", "drop.*"};
@@ -81,8 +66,7 @@ constexpr Heads heads() {
 
 }  // namespace
 
-extern const Arch kModernBert;
-const Arch kModernBert = {
+extern const Arch kModernBert = {
     .model_type = "modernbert",
     .base_prefix = "model.",
     .parse_config = parse_config,
@@ -97,7 +81,7 @@ const Arch kModernBert = {
               .final_norm = "final_norm"},
     .ignored = kIgnored,
     .heads = heads(),
-    .gguf = {.architecture = "modern-bert", .config = R"("hidden_activation": "gelu")", .fields = kGgufFields, .names = kGgufNames},
+    .gguf = {.architecture = "modern-bert", .config = R"("hidden_activation": "gelu")", .fields = kGgufFields},
 };
 
 }  // namespace wattn

@@ -1,6 +1,6 @@
 // MPNet, arXiv 2004.09297; transformers/models/mpnet/modeling_mpnet.py (v5.23.0). Against BERT:
-// - no token types; positions counted as in RoBERTa, with 1 for the padding whatever the config says;
-// - T5's buckets of distances beside them, one table for all layers.
+// - no token types; positions as in RoBERTa, but padding_idx is always 1;
+// - also T5's distance buckets, one table for all layers.
 #include "models/arch.h"
 #include "models/config_fields.h"
 #include "models/roberta.h"
@@ -12,7 +12,7 @@ void parse_config(Fields& config, ModelConfig& out) {
   TransformerConfig& encoder = out.transformer;
   read_bert_like(config, encoder);
   config.expect("relative_attention_num_buckets", 32);
-  if (encoder.max_position_embeddings < 3) config.mismatch("max_position_embeddings", "a whole number from 3 on");
+  if (encoder.max_position_embeddings < 3) config.mismatch("max_position_embeddings", "a whole number of at least 3");
   encoder.positions = Positions::kAfterPadding;
   encoder.padding_idx = 1;
   encoder.max_position_embeddings -= 2;
@@ -24,8 +24,7 @@ constexpr const char* kIgnored[] = {"embeddings.position_ids", "lm_head.*", "cla
 
 }  // namespace
 
-extern const Arch kMpnet;
-const Arch kMpnet = {
+extern const Arch kMpnet = {
     .model_type = "mpnet",
     .base_prefix = "mpnet.",
     .parse_config = parse_config,

@@ -1,6 +1,6 @@
 // NomicBERT of nomic-embed-text, arXiv 2402.01613; modeling_hf_nomic_bert.py of nomic-ai/nomic-bert-2048, and
-// transformers/models/nomic_bert/modeling_nomic_bert.py (v5.23.0), whose config speaks BERT's words. Against BERT:
-// - rotary positions, gated feed-forward, no biases except the norms', no pooler.
+// transformers/models/nomic_bert/modeling_nomic_bert.py (v5.23.0), whose config uses BERT's keys. Against BERT:
+// - rotary positions, gated feed-forward, no biases except in norms, no pooler.
 #include <algorithm>
 
 #include "models/bert.h"
@@ -9,8 +9,8 @@
 namespace wattn {
 namespace {
 
-// Switches of the first config (GPT-2's words) that would change the arithmetic.
-void refuse_first_switches(Fields& config) {
+// Switches of the original config, which uses GPT-2's keys, that would change the arithmetic.
+void refuse_original_switches(Fields& config) {
   for (const char* key : {"prenorm", "use_rms_norm", "causal", "parallel_block", "rotary_emb_interleaved", "qkv_proj_bias",
                           "mlp_fc1_bias", "mlp_fc2_bias", "scale_attn_by_inverse_layer_idx"}) {
     config.expect(key, false);
@@ -22,24 +22,24 @@ void refuse_first_switches(Fields& config) {
 
 void parse_config(Fields& config, ModelConfig& out) {
   TransformerConfig& encoder = out.transformer;
-  const bool first = config["n_embd"].exists();
+  const bool original = config["n_embd"].exists();
   refuse_decoder(config);
-  refuse_first_switches(config);
-  constexpr SizeKeys kFirstKeys = {.hidden_size = "n_embd",
-                                   .num_hidden_layers = "n_layer",
-                                   .num_attention_heads = "n_head",
-                                   .intermediate_size = "n_inner",
-                                   .max_position_embeddings = "n_positions"};
-  read_sizes(config, first ? kFirstKeys : SizeKeys{}, encoder);
-  read_epsilon(config, first ? "layer_norm_epsilon" : "layer_norm_eps", 1e-12, encoder);
+  refuse_original_switches(config);
+  constexpr SizeKeys kOriginalKeys = {.hidden_size = "n_embd",
+                                      .num_hidden_layers = "n_layer",
+                                      .num_attention_heads = "n_head",
+                                      .intermediate_size = "n_inner",
+                                      .max_position_embeddings = "n_positions"};
+  read_sizes(config, original ? kOriginalKeys : SizeKeys{}, encoder);
+  read_epsilon(config, original ? "layer_norm_epsilon" : "layer_norm_eps", 1e-12, encoder);
   read_type_vocab_size(config, encoder);
-  encoder.hidden_act = first ? Activation::kSilu : read_activation(config, "hidden_act");
+  encoder.hidden_act = original ? Activation::kSilu : read_activation(config, "hidden_act");
   if (!config.ok()) return;
-  if (!first) config.expect("head_dim", encoder.head_size());
-  encoder.rope.theta = first ? config.number_or("rotary_emb_base", 10000, kMostTheta)
-                             : read_theta(config, config["rope_parameters"], "rope_theta", 1000);
+  if (!original) config.expect("head_dim", encoder.head_size());
+  encoder.rope.theta = original ? config.number_or("rotary_emb_base", 10000, kMostTheta)
+                                : read_theta(config, config["rope_parameters"], "rope_theta", 1000);
   if (config.has("rotary_scaling_factor")) {
-    // The dynamic NTK rule, which changes nothing up to the trained length and makes vectors depend on the batch beyond it.
+    // Dynamic NTK scaling: no effect up to the trained length; beyond it, vectors would depend on the batch.
     const std::int64_t trained = config.size_or("max_trained_positions", kMostPositions, 2048);
     encoder.max_position_embeddings = std::min(encoder.max_position_embeddings, trained);
   }
@@ -48,29 +48,6 @@ void parse_config(Fields& config, ModelConfig& out) {
   encoder.positions = Positions::kNone;
   encoder.relative_positions = RelativePositions::kRotary;
 }
-
-// llama.cpp's names (gguf-py/gguf/tensor_mapping.py).
-constexpr GgufName kGgufNames[] = {
-    {"token_embd", "embeddings.word_embeddings"},
-    {"token_types", "embeddings.token_type_embeddings"},
-    {"token_embd_norm", "emb_ln"},
-    {"blk.{}.attn_qkv", "encoder.layers.{}.attn.Wqkv"},
-    {"blk.{}.attn_output", "encoder.layers.{}.attn.out_proj"},
-    {"blk.{}.attn_output_norm", "encoder.layers.{}.norm1"},
-    {"blk.{}.ffn_up", "encoder.layers.{}.mlp.fc11"},
-    {"blk.{}.ffn_gate", "encoder.layers.{}.mlp.fc12"},
-    {"blk.{}.ffn_down", "encoder.layers.{}.mlp.fc2"},
-    {"blk.{}.layer_output_norm", "encoder.layers.{}.norm2"},
-};
-constexpr GgufField kGgufFields[] = {
-    {"hidden_size", "embedding_length"},
-    {"num_hidden_layers", "block_count"},
-    {"num_attention_heads", "attention.head_count"},
-    {"intermediate_size", "feed_forward_length"},
-    {"max_position_embeddings", "context_length"},
-    {"layer_norm_eps", "attention.layer_norm_epsilon"},
-    {"rope_theta", "rope.freq_base", false, 1000},
-};
 
 constexpr const char* kIgnored[] = {"cls.*", "pooler.*", "classifier.*", "lm_head.*"};
 
@@ -84,8 +61,7 @@ constexpr Heads heads() {
 
 }  // namespace
 
-extern const Arch kNomicBert;
-const Arch kNomicBert = {
+extern const Arch kNomicBert = {
     .model_type = "nomic_bert",
     .base_prefix = "bert.",
     .parse_config = parse_config,
@@ -101,7 +77,7 @@ const Arch kNomicBert = {
               .ffn_norm = "encoder.layers.{}.norm2"},
     .ignored = kIgnored,
     .heads = heads(),
-    .gguf = {.architecture = "nomic-bert", .config = R"("hidden_act": "silu")", .fields = kGgufFields, .names = kGgufNames},
+    .gguf = {.architecture = "nomic-bert", .config = R"("hidden_act": "silu")", .fields = kBertGgufFields},
 };
 
 }  // namespace wattn

@@ -1,5 +1,5 @@
 // Qwen2 and Qwen2.5, arXiv 2407.10671 and 2412.15115; transformers/models/qwen2/modeling_qwen2.py (v5.23.0). Against Llama:
-// queries, keys and values have biases; upper layers may attend to a window only.
+// queries, keys and values have biases; upper layers may be limited to a sliding window.
 #include "models/llama.h"
 
 namespace wattn {
@@ -14,15 +14,6 @@ void parse_config(Fields& config, ModelConfig& out) {
 
 }  // namespace
 
-extern const Arch kQwen2;
-const Arch kQwen2 = {
-    .model_type = "qwen2",
-    .base_prefix = "model.",
-    .parse_config = parse_config,
-    .names = kLlamaNames,
-    .ignored = kLlamaIgnored,
-    .heads = kLlamaHeads,
-    .gguf = llama_gguf("qwen2"),
-};
+extern const Arch kQwen2 = llama_arch("qwen2", parse_config, "qwen2");
 
 }  // namespace wattn

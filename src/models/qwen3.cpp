@@ -1,5 +1,5 @@
-// Qwen3, arXiv 2505.09388; transformers/models/qwen3/modeling_qwen3.py (v5.23.0). Against Llama: queries and keys pass an RMSNorm
-// of each head before their positions; a head's width is its own; upper layers may attend to a window only.
+// Qwen3, arXiv 2505.09388; transformers/models/qwen3/modeling_qwen3.py (v5.23.0). Against Llama: RMSNorm of each head of queries
+// and keys before the rotation; head_dim is independent of hidden_size; upper layers may be limited to a sliding window.
 #include "models/llama.h"
 
 namespace wattn {
@@ -8,7 +8,7 @@ namespace {
 void parse_config(Fields& config, ModelConfig& out) {
   TransformerConfig& decoder = out.transformer;
   parse_llama(config, decoder);
-  if (!config["head_dim"].exists()) config.mismatch("head_dim", "a number (transformers would take 128)");
+  if (!config["head_dim"].exists()) config.mismatch("head_dim", "a number (transformers defaults to 128)");
   decoder.query_key_norm = true;
   decoder.biases.qkv = decoder.biases.attention_output = config.boolean_or("attention_bias", false);
   read_sliding_window(config, config.boolean_or("use_sliding_window", false),
@@ -17,15 +17,6 @@ void parse_config(Fields& config, ModelConfig& out) {
 
 }  // namespace
 
-extern const Arch kQwen3;
-const Arch kQwen3 = {
-    .model_type = "qwen3",
-    .base_prefix = "model.",
-    .parse_config = parse_config,
-    .names = kLlamaNames,
-    .ignored = kLlamaIgnored,
-    .heads = kLlamaHeads,
-    .gguf = llama_gguf("qwen3"),
-};
+extern const Arch kQwen3 = llama_arch("qwen3", parse_config, "qwen3");
 
 }  // namespace wattn

@@ -1,35 +1,35 @@
-// The architectures there are. Adding one: its file and a line here.
+// All architectures. Adding one takes its file and a line here.
 #include <algorithm>
 
 #include "models/arch.h"
 
 namespace wattn {
 
-// Of several with one model_type, those with only_key first.
-#define WATTN_ARCHS(ARCH) \
-  ARCH(kAlbert)           \
-  ARCH(kBart)             \
-  ARCH(kJinaBert)         \
-  ARCH(kJinaBertInTwo)    \
-  ARCH(kBert)             \
-  ARCH(kCamembert)        \
-  ARCH(kDebertaV2)        \
-  ARCH(kDistilBert)       \
-  ARCH(kElectra)          \
-  ARCH(kEuroBert)         \
-  ARCH(kGpt2)             \
-  ARCH(kGte)              \
-  ARCH(kLlama)            \
-  ARCH(kMarian)           \
-  ARCH(kMistral)          \
-  ARCH(kModernBert)       \
-  ARCH(kMpnet)            \
-  ARCH(kNewGte)           \
-  ARCH(kNomicBert)        \
-  ARCH(kQwen2)            \
-  ARCH(kQwen3)            \
-  ARCH(kRoberta)          \
-  ARCH(kT5)               \
+// Those with only_key before others of the same model_type.
+#define WATTN_ARCHS(ARCH)  \
+  ARCH(kAlbert)            \
+  ARCH(kBart)              \
+  ARCH(kJinaBert)          \
+  ARCH(kJinaBertSplitGate) \
+  ARCH(kBert)              \
+  ARCH(kCamembert)         \
+  ARCH(kDebertaV2)         \
+  ARCH(kDistilBert)        \
+  ARCH(kElectra)           \
+  ARCH(kEuroBert)          \
+  ARCH(kGpt2)              \
+  ARCH(kGte)               \
+  ARCH(kLlama)             \
+  ARCH(kMarian)            \
+  ARCH(kMistral)           \
+  ARCH(kModernBert)        \
+  ARCH(kMpnet)             \
+  ARCH(kNewGte)            \
+  ARCH(kNomicBert)         \
+  ARCH(kQwen2)             \
+  ARCH(kQwen3)             \
+  ARCH(kRoberta)           \
+  ARCH(kT5)                \
   ARCH(kXlmRoberta)
 
 #define WATTN_DECLARE(name) extern const Arch name;
@@ -42,7 +42,7 @@ namespace {
 const Arch* const kArchs[] = {WATTN_ARCHS(WATTN_ADDRESS)};
 #undef WATTN_ADDRESS
 
-// The first whose name is `name` and that may be meant; else "one of" and all names, for a message.
+// The first accepted architecture of that name; if there is none, known is "one of" and all names, for a message.
 template <class Name, class Accept>
 const Arch* find(std::string_view name, const Name& name_of, const Accept& accept, std::string& known) {
   for (const Arch* arch : kArchs) {
@@ -54,23 +54,70 @@ const Arch* find(std::string_view name, const Name& name_of, const Accept& accep
   return nullptr;
 }
 
-// The canonical name that GGUF's name stands for; a name that is in no row as it is. Endings (".weight", ".bias") stay.
-std::string without_gguf(std::span<const GgufName> rows, std::string_view name) {
-  const std::size_t dot = std::min(name.rfind('.'), name.size());
-  const std::string_view stem = name.substr(0, dot), ending = name.substr(dot);
-  for (const GgufName& row : rows) {
-    const std::string_view pattern = row.gguf;
-    std::string out(row.canonical);
-    const std::size_t hole = pattern.find("{}");
-    if (stem == pattern && hole == std::string_view::npos) return out.append(ending);
-    if (hole == std::string_view::npos || stem.size() + 2 <= pattern.size()) continue;
-    const std::string_view before = pattern.substr(0, hole), after = pattern.substr(hole + 2);
-    if (!stem.starts_with(before) || !stem.ends_with(after)) continue;
-    const std::string_view layer = stem.substr(hole, stem.size() + 2 - pattern.size());
-    if (layer.find_first_not_of("0123456789") != std::string_view::npos) continue;
-    return out.replace(out.find("{}"), 2, layer).append(ending);
+// llama.cpp's names (gguf-py/gguf/tensor_mapping.py), after "enc." or "dec." in encoder-decoders. Where an architecture has several
+// weights of one name, the first counts.
+constexpr std::pair<std::string_view, const char * TransformerNames::*> kGgufWeights[] = {
+    {"token_embd", &TransformerNames::word_embeddings},
+    {"position_embd", &TransformerNames::position_embeddings},
+    {"token_types", &TransformerNames::token_type_embeddings},
+    {"token_embd_norm", &TransformerNames::embeddings_norm},
+    {"blk.{}.attn_q", &TransformerNames::query},
+    {"blk.{}.attn_k", &TransformerNames::key},
+    {"blk.{}.attn_v", &TransformerNames::value},
+    {"blk.{}.attn_qkv", &TransformerNames::query_key_value},
+    {"blk.{}.attn_q_norm", &TransformerNames::query_norm},
+    {"blk.{}.attn_k_norm", &TransformerNames::key_norm},
+    {"blk.{}.attn_output", &TransformerNames::attention_output},
+    {"blk.{}.attn_o", &TransformerNames::attention_output},
+    {"blk.{}.attn_norm", &TransformerNames::attention_norm},
+    {"blk.{}.attn_output_norm", &TransformerNames::attention_norm},
+    {"blk.{}.attn_rel_b", &TransformerNames::relative_attention_bias},
+    {"blk.{}.cross_attn_q", &TransformerNames::cross_query},
+    {"blk.{}.cross_attn_k", &TransformerNames::cross_key},
+    {"blk.{}.cross_attn_v", &TransformerNames::cross_value},
+    {"blk.{}.cross_attn_o", &TransformerNames::cross_output},
+    {"blk.{}.cross_attn_norm", &TransformerNames::cross_norm},
+    {"blk.{}.ffn_gate", &TransformerNames::gate},
+    {"blk.{}.ffn_up", &TransformerNames::up},
+    {"blk.{}.ffn_up", &TransformerNames::gate_up},
+    {"blk.{}.ffn_down", &TransformerNames::down},
+    {"blk.{}.ffn_norm", &TransformerNames::ffn_norm},
+    {"blk.{}.layer_output_norm", &TransformerNames::ffn_norm},
+    {"output_norm", &TransformerNames::final_norm},
+    {"output", &TransformerNames::lm_head},
+};
+constexpr std::pair<std::string_view, const char * HeadLayers::*> kGgufHeadWeights[] = {
+    {"cls", &HeadLayers::dense}, {"cls.norm", &HeadLayers::norm}, {"cls.output", &HeadLayers::output}};
+
+// The canonical name of the weight with this pattern, as in TransformerNames; null for an unknown one.
+const char* find_gguf_weight(const Arch& arch, std::string_view pattern) {
+  const bool of_decoder = pattern.starts_with("dec.");
+  const TransformerNames& names = of_decoder ? arch.decoder_names : arch.names;
+  if (of_decoder || pattern.starts_with("enc.")) pattern.remove_prefix(4);
+  for (const auto& [gguf, weight] : kGgufWeights) {
+    if (gguf == pattern && names.*weight) return names.*weight;
   }
-  return std::string(name);
+  for (const auto& [gguf, weight] : kGgufHeadWeights) {
+    if (gguf == pattern) return arch.heads.sequence.*weight;
+  }
+  return nullptr;
+}
+
+// Endings (".weight", ".bias") and unknown names stay.
+std::string without_gguf(const Arch& arch, std::string_view name) {
+  const std::size_t dot = std::min(name.rfind('.'), name.size());
+  std::string pattern(name.substr(0, dot)), layer;
+  if (const std::size_t block = pattern.find("blk."); block != std::string::npos) {
+    const std::size_t begin = block + 4, end = std::min(pattern.find('.', begin), pattern.size());
+    layer = pattern.substr(begin, end - begin);
+    if (layer.empty() || layer.find_first_not_of("0123456789") != std::string::npos) return std::string(name);
+    pattern.replace(begin, layer.size(), "{}");
+  }
+  const char* canonical = find_gguf_weight(arch, pattern);
+  if (!canonical) return std::string(name);
+  std::string out = canonical;
+  if (const std::size_t hole = out.find("{}"); hole != std::string::npos) out.replace(hole, 2, layer);
+  return out.append(name.substr(dot));
 }
 
 }  // namespace
@@ -111,7 +158,7 @@ Result<ModelConfig> parse_model_config(const Arch& arch, JsonRef config) {
 }
 
 std::string canonical_weight_name(const Arch& arch, std::string_view name, bool is_gguf) {
-  std::string out = is_gguf ? without_gguf(arch.gguf.names, name) : std::string(name);
+  std::string out = is_gguf ? without_gguf(arch, name) : std::string(name);
   const std::string own_prefix = std::string(arch.model_type) + ".";
   for (const std::string_view prefix : {std::string_view(arch.base_prefix), std::string_view(own_prefix)}) {
     if (!out.starts_with(prefix)) continue;

@@ -1,6 +1,6 @@
-// RoBERTa, arXiv 1907.11692; transformers/models/roberta/modeling_roberta.py (v5.23.0), and the same network under two more
-// names: XLM-RoBERTa, arXiv 1911.02116, and CamemBERT, arXiv 1911.03894. Against BERT:
-// - positions are counted from padding_idx + 1 on, so that the table has padding_idx + 1 rows more than a text has tokens.
+// RoBERTa, arXiv 1907.11692; transformers/models/roberta/modeling_roberta.py (v5.23.0), and the same network as XLM-RoBERTa, arXiv
+// 1911.02116, and CamemBERT, arXiv 1911.03894. Against BERT:
+// - positions start at padding_idx + 1, so the table has padding_idx + 1 rows more than a text may have tokens.
 #include "models/roberta.h"
 
 #include "models/bert.h"
@@ -40,11 +40,8 @@ constexpr Arch roberta_as(const char* model_type) {
 
 }  // namespace
 
-extern const Arch kRoberta;
-extern const Arch kXlmRoberta;
-extern const Arch kCamembert;
-const Arch kRoberta = roberta_as("roberta");
-const Arch kXlmRoberta = roberta_as("xlm-roberta");
-const Arch kCamembert = roberta_as("camembert");
+extern const Arch kRoberta = roberta_as("roberta");
+extern const Arch kXlmRoberta = roberta_as("xlm-roberta");
+extern const Arch kCamembert = roberta_as("camembert");
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// RoBERTa's heads, which MPNet has too.
+// RoBERTa's heads, shared by MPNet.
 #pragma once
 
 #include "models/heads.h"

@@ -5,12 +5,8 @@
 namespace wattn {
 namespace {
 
-// The old spelling: one boolean a mode. Several at once are concatenated in this order.
-struct PoolingFlag {
-  const char* key;
-  PoolingMode mode;
-};
-constexpr PoolingFlag kPoolingFlags[] = {
+// The older form: one boolean per mode. Several are concatenated in this order.
+constexpr std::pair<const char*, PoolingMode> kPoolingFlags[] = {
     {"pooling_mode_cls_token", PoolingMode::kCls},
     {"pooling_mode_max_tokens", PoolingMode::kMax},
     {"pooling_mode_mean_tokens", PoolingMode::kMean},
@@ -29,7 +25,7 @@ void add_mode(Fields& config, JsonRef value, SentenceConfig& out) {
   config.fail(unsupported_error(value.mismatch("cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken").message));
 }
 
-// torch.nn.modules.activation.Tanh is Tanh.
+// "Tanh" of "torch.nn.modules.activation.Tanh".
 std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
 Activation read_function(Fields& config) {
@@ -79,8 +75,8 @@ Result<void> parse_pooling(JsonRef json, SentenceConfig& out) {
   } else if (!mode.is_null()) {
     add_mode(config, mode, out);
   } else {
-    for (const PoolingFlag& flag : kPoolingFlags) {
-      if (config.boolean_or(flag.key, false)) out.pooling.push_back(flag.mode);
+    for (const auto& [key, pooling] : kPoolingFlags) {
+      if (config.boolean_or(key, false)) out.pooling.push_back(pooling);
     }
   }
   if (out.pooling.empty()) out.pooling.push_back(PoolingMode::kMean);  // sentence-transformers' default

@@ -1,5 +1,5 @@
-// What a sentence-transformers repository says beside the weights: modules.json, the Pooling module's config.json,
-// sentence_bert_config.json, config_sentence_transformers.json. All optional; old (before 2026) and new spellings are read.
+// The configuration files of a sentence-transformers repository: modules.json, the config.json of its modules,
+// sentence_bert_config.json, config_sentence_transformers.json. All are optional, in their old (before 2026) or new form.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace wattn {
 
-// A Dense module: activation(x W^T + b) over the pooled vector; its weights lie in path + "/model.safetensors".
+// A Dense module: activation(x W^T + b) over the pooled vector; its weights are in path + "/model.safetensors".
 struct DenseConfig {
   std::string path;  // "2_Dense"
   std::int64_t in = 0;
@@ -26,17 +26,17 @@ struct DenseConfig {
 
 struct SentenceConfig {
   std::vector<PoolingMode> pooling;            // empty: the repository names none
-  std::vector<DenseConfig> dense;              // in their order, between pooling and normalize
-  bool include_prompt = true;                  // false: the prompt's tokens do not pool
+  std::vector<DenseConfig> dense;              // in order, between pooling and normalize
+  bool include_prompt = true;                  // false: the prompt's tokens are not pooled
   bool normalize = false;                      // a Normalize module follows
-  std::optional<std::int64_t> max_seq_length;  // tokens, specials included
-  bool lowercase = false;                      // do_lower_case: the text is lowered; a tokenizer must do it
+  std::optional<std::int64_t> max_seq_length;  // tokens, including special ones
+  bool lowercase = false;                      // do_lower_case: the tokenizer must lowercase
   std::map<std::string, std::string, std::less<>> prompts;
   std::string default_prompt_name;  // empty: none
 };
 
-// modules.json: the pipeline must be Transformer, then Pooling, then any number of Dense, then Normalize (all but the first
-// optional); an UnsupportedError names any other module. pooling_path: where the pooling's config.json is, "" when there is none.
+// modules.json: Transformer, then optionally Pooling, any number of Dense, and Normalize; an UnsupportedError names any other
+// module. pooling_path: the folder of the pooling's config.json.
 struct ModuleList {
   bool pooling = false;
   std::string pooling_path;

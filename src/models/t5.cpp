@@ -1,8 +1,7 @@
 // T5, arXiv 1910.10683, T5 1.1 and FLAN-T5, arXiv 2210.11416; transformers/models/t5/modeling_t5.py (v5.23.0). Against BART:
-// - RMSNorm before each part and after the last layer, no biases;
-// - no positions except a bias by distance, one table a stack for all layers; scores that are not scaled, heads of a width of
-//   their own;
-// - feed-forward with ReLU, or gated with GELU; the head's input is scaled where the head is the word embeddings.
+// - RMSNorm before each sublayer and after the last layer, no biases;
+// - positions only as a bias by distance, one table per stack; unscaled scores; head_dim is independent of hidden_size;
+// - feed-forward with ReLU, or gated with GELU; the input of a head tied to the word embeddings is scaled.
 #include <cmath>
 
 #include "models/arch.h"
@@ -32,7 +31,7 @@ void read_encoder(Fields& config, TransformerConfig& out) {
               .intermediate_size = "d_ff",
               .max_position_embeddings = nullptr},
              out);
-  out.max_position_embeddings = 4096;  // the buckets know no end, tables do
+  out.max_position_embeddings = 4096;  // the buckets have no limit, but tables do
   out.t5.buckets = config.size_or("relative_attention_num_buckets", 1 << 12, 32);
   out.t5.max_distance = config.size_or("relative_attention_max_distance", 1 << 20, 128);
   if (out.t5.buckets % 4 != 0) config.mismatch("relative_attention_num_buckets", "a multiple of 4");
@@ -58,7 +57,8 @@ void parse_config(Fields& config, ModelConfig& out) {
   decoder.num_hidden_layers = config.size_or("num_decoder_layers", 1 << 12, decoder.num_hidden_layers);
   decoder.causal = decoder.cross_attention = true;
   decoder.lm_head = true;
-  // transformers 5 always says tie_word_embeddings and means scale_decoder_outputs; without scaling the file may have its own head.
+  // transformers 5 always writes tie_word_embeddings but follows scale_decoder_outputs; without scaling, a file may have its own
+  // head.
   const bool tied = config.boolean_or("tie_word_embeddings", true);
   decoder.tie_word_embeddings = config.boolean_or("scale_decoder_outputs", tied);
   if (decoder.tie_word_embeddings)
@@ -68,44 +68,13 @@ void parse_config(Fields& config, ModelConfig& out) {
 constexpr const char* kIgnored[] = {
     "encoder.embed_tokens.weight",
     "decoder.embed_tokens.weight",
-    "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",  // a slip of the first files
+    "decoder.block.0.layer.1.EncDecAttention.relative_attention_bias.weight",  // in the first checkpoints by mistake
+    "dec.blk.0.cross_attn_rel_b.weight",                                       // the same in GGUF
     "lm_head.*",
     "classification_head.*",
     "classifier.*",
     "qa_outputs.*"};
 
-constexpr GgufName kGgufNames[] = {
-    {"token_embd", "shared"},
-    {"enc.blk.{}.attn_q", "encoder.block.{}.layer.0.SelfAttention.q"},
-    {"enc.blk.{}.attn_k", "encoder.block.{}.layer.0.SelfAttention.k"},
-    {"enc.blk.{}.attn_v", "encoder.block.{}.layer.0.SelfAttention.v"},
-    {"enc.blk.{}.attn_o", "encoder.block.{}.layer.0.SelfAttention.o"},
-    {"enc.blk.{}.attn_rel_b", "encoder.block.{}.layer.0.SelfAttention.relative_attention_bias"},
-    {"enc.blk.{}.attn_norm", "encoder.block.{}.layer.0.layer_norm"},
-    {"enc.blk.{}.ffn_gate", "encoder.block.{}.layer.1.DenseReluDense.wi_0"},
-    {"enc.blk.{}.ffn_up", "encoder.block.{}.layer.1.DenseReluDense.wi_1"},
-    {"enc.blk.{}.ffn_down", "encoder.block.{}.layer.1.DenseReluDense.wo"},
-    {"enc.blk.{}.ffn_norm", "encoder.block.{}.layer.1.layer_norm"},
-    {"enc.output_norm", "encoder.final_layer_norm"},
-    {"dec.blk.{}.attn_q", "decoder.block.{}.layer.0.SelfAttention.q"},
-    {"dec.blk.{}.attn_k", "decoder.block.{}.layer.0.SelfAttention.k"},
-    {"dec.blk.{}.attn_v", "decoder.block.{}.layer.0.SelfAttention.v"},
-    {"dec.blk.{}.attn_o", "decoder.block.{}.layer.0.SelfAttention.o"},
-    {"dec.blk.{}.attn_rel_b", "decoder.block.{}.layer.0.SelfAttention.relative_attention_bias"},
-    {"dec.blk.{}.attn_norm", "decoder.block.{}.layer.0.layer_norm"},
-    {"dec.blk.{}.cross_attn_q", "decoder.block.{}.layer.1.EncDecAttention.q"},
-    {"dec.blk.{}.cross_attn_k", "decoder.block.{}.layer.1.EncDecAttention.k"},
-    {"dec.blk.{}.cross_attn_v", "decoder.block.{}.layer.1.EncDecAttention.v"},
-    {"dec.blk.{}.cross_attn_o", "decoder.block.{}.layer.1.EncDecAttention.o"},
-    {"dec.blk.{}.cross_attn_rel_b", "decoder.block.{}.layer.1.EncDecAttention.relative_attention_bias"},
-    {"dec.blk.{}.cross_attn_norm", "decoder.block.{}.layer.1.layer_norm"},
-    {"dec.blk.{}.ffn_gate", "decoder.block.{}.layer.2.DenseReluDense.wi_0"},
-    {"dec.blk.{}.ffn_up", "decoder.block.{}.layer.2.DenseReluDense.wi_1"},
-    {"dec.blk.{}.ffn_down", "decoder.block.{}.layer.2.DenseReluDense.wo"},
-    {"dec.blk.{}.ffn_norm", "decoder.block.{}.layer.2.layer_norm"},
-    {"dec.output_norm", "decoder.final_layer_norm"},
-    {"output", "lm_head"},
-};
 constexpr GgufField kGgufFields[] = {
     {"d_model", "embedding_length"},
     {"d_kv", "attention.key_length"},
@@ -117,13 +86,12 @@ constexpr GgufField kGgufFields[] = {
     {"layer_norm_epsilon", "attention.layer_norm_rms_epsilon"},
     {"decoder_start_token_id", "decoder_start_token_id", false},
 };
-// llama.cpp runs what is gated with GELU, and the rest with ReLU.
+// As llama.cpp: GELU when gated, else ReLU.
 constexpr GgufSwitch kGgufSwitches[] = {{.tensor = "enc.blk.0.ffn_gate.weight", .present = R"("feed_forward_proj": "gated-gelu")"}};
 
 }  // namespace
 
-extern const Arch kT5;
-const Arch kT5 = {
+extern const Arch kT5 = {
     .model_type = "t5",
     .base_prefix = "transformer.",
     .parse_config = parse_config,
@@ -164,11 +132,7 @@ const Arch kT5 = {
                            .output = "classification_head.out_proj",
                            .input = HeadInput::kEos},
               .token = {.output = "classifier"}},
-    .gguf = {.architecture = "t5",
-             .config = R"("is_encoder_decoder": true)",
-             .fields = kGgufFields,
-             .names = kGgufNames,
-             .switches = kGgufSwitches},
+    .gguf = {.architecture = "t5", .config = R"("is_encoder_decoder": true)", .fields = kGgufFields, .switches = kGgufSwitches},
 };
 
 }  // namespace wattn

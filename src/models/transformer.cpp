@@ -8,7 +8,7 @@
 namespace wattn {
 namespace {
 
-// Rows of the relative embeddings that sequences of at most max_seq tokens need.
+// Rows of the relative embeddings needed for sequences of at most max_seq tokens.
 std::int64_t relative_buckets(const TransformerConfig& config, std::int64_t max_seq) {
   return config.relative_positions == RelativePositions::kDisentangled ? std::min(config.relative_rows(), 2 * max_seq) : 0;
 }
@@ -111,7 +111,7 @@ void Transformer::embed_tokens(const Pass& pass, float* hidden) const {
   const std::int64_t tokens = pass.batch.tokens();
   const std::int64_t width = config_.embedding_width();
   float* out = config_.embedding_size > 0 ? pass.work.embedded : hidden;
-  if (head_holds_words()) {
+  if (head_holds_embeddings()) {
     for (std::int64_t i = 0; i < tokens; ++i) get_weight_row(lm_head_, pass.batch.input_ids[i], out + i * width);
   } else {
     std::fill(out, out + tokens * width, 0.0f);
@@ -153,7 +153,7 @@ void Transformer::prepare_relative_embeddings(Pass& pass, std::int64_t max_seq) 
   if (config_.disentangled.norm) layer_norm(pass.compute, relative_norm_, rows, nullptr, terms.count, rows);
 }
 
-// x = norm(x + run(x)) or x + run(norm(x)). run(in, out), where out may be in. norm: null for none before run.
+// x = norm(x + run(x)), or pre-norm x + run(norm(x)). run(in, out): out may be in. norm: null for none (pre-norm).
 template <class Run>
 void Transformer::sublayer(const Pass& pass, const LayerNorm* norm, float* x, const Run& run) const {
   const std::int64_t tokens = pass.batch.tokens();

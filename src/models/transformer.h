@@ -1,5 +1,5 @@
-// Transformer: the stack of layers that every architecture is a configuration of. It reads sequences once and forgets them, or lets
-// them grow in the slots of a cache; with cross attention it also attends to sources that an encoder has read.
+// Transformer: a stack of layers, of which every architecture is a configuration. It reads whole sequences at once, or extends them
+// in the slots of a cache; with cross attention it also attends to an encoder's states.
 #pragma once
 
 #include <array>
@@ -20,17 +20,17 @@
 
 namespace wattn {
 
-// The name of one layer's weight.
+// pattern with the layer's number for "{}".
 std::string layer_name(const char* pattern, std::size_t layer);
 
 struct TransformerLayer {
-  Linear qkv;  // [query_width + 2 * kv_width, hidden]: query, key and value one after the other
+  Linear qkv;  // [query_width + 2 * kv_width, hidden]: query, then key, then value
   LayerNorm query_norm;
   LayerNorm key_norm;
   Linear attention_output;
   LayerNorm attention_norm;
   Linear cross_query;        // [query_width, hidden]
-  Linear cross_keys_values;  // [2 * query_width, hidden], of an encoder's states
+  Linear cross_keys_values;  // [2 * query_width, hidden]: key, then value
   Linear cross_output;
   LayerNorm cross_norm;
   Linear up;  // gated: [2 * ffn, hidden], the gate first
@@ -38,7 +38,7 @@ struct TransformerLayer {
   LayerNorm ffn_norm;
 };
 
-// Keys and values of sources that an encoder has read, as each layer's cross attention wants them, in slots.
+// Cross keys and values: an encoder's states as projected by each layer's cross attention, one slot per source.
 struct CrossKv {
   KvCache cache;
   std::vector<std::int32_t> lengths;  // [slots] tokens of each source
@@ -48,15 +48,15 @@ struct SlotList;
 
 class Transformer {
  public:
-  // Allocates all weights in kernel layout, zero-initialised; loading fills them through weight_slots(). type: how matrices and
-  // tables are held. positions: the longest sequence there will be, at most max_position_embeddings.
+  // Allocates all weights in kernel layout, zero-initialised; loading fills them through weight_slots(). type: of matrices and
+  // tables. positions: the longest sequence supported, at most max_position_embeddings.
   static Result<Transformer> with_config(const TransformerConfig& config, std::int64_t positions, const Kernels& kernels,
                                          WeightType type);
 
-  // One slot for each tensor of the checkpoint. They write into this Transformer's memory, which stays where it is when the
-  // Transformer is moved. is_gguf: the file has llama.cpp's tensors.
+  // One slot per tensor of the checkpoint. They write into this Transformer's memory, whose address survives moving the
+  // Transformer. is_gguf: the file has llama.cpp's tensors.
   std::vector<WeightSlot> weight_slots(const TransformerNames& names, bool is_gguf) const;
-  // Says whether the checkpoint brought a pooler (its slots are optional).
+  // Whether the checkpoint has a pooler, whose slots are optional.
   void set_has_pooler(bool has_pooler) { has_pooler_ = has_pooler; }
 
   const TransformerConfig& config() const { return config_; }
@@ -64,63 +64,62 @@ class Transformer {
   WeightType weight_type() const { return type_; }
   std::int64_t positions() const { return positions_; }
   bool has_pooler() const { return has_pooler_; }
-  const Embedding& word_embeddings() const { return word_embeddings_; }  // empty where the head's rows are the same
+  const Embedding& word_embeddings() const { return word_embeddings_; }  // empty when the lm head holds them
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
   AttentionShape attention_shape() const;
 
-  // Bytes forward() takes from its arena for batches within these limits. max_keys: the most keys a query attends to: the longest
-  // sequence, the cache's length or the longest source. own_keys: sequences without slots, of at most max_keys tokens.
+  // Bytes forward() takes from its arena for batches within these limits. max_keys: the longest sequence, cache slot or source.
+  // own_keys: for sequences without slots.
   std::uint64_t forward_bytes(std::int64_t max_tokens, std::int64_t max_keys, bool own_keys, int threads) const;
 
-  // Ids, types, lengths and positions within the tables; an InputError names the first that is not.
+  // An InputError names the first id, type, length or position out of range.
   Result<void> check(const Batch& batch) const;
 
-  // Where a pass keeps and finds keys and values.
+  // Keys and values that outlast a pass.
   struct Context {
-    const KvCache* cache = nullptr;     // of the batch's slots; null: nothing is kept
-    const CrossKv* cross_kv = nullptr;  // of the batch's sources; null without cross attention
+    const KvCache* cache = nullptr;     // of the batch's slots; null: without a cache
+    const CrossKv* cross_kv = nullptr;  // of the batch's sources; null: without cross attention
   };
-  // hidden: [tokens, hidden], after the final norm where there is one. The batch was checked; arena has forward_bytes() free. A
-  // sequence read at once, in pieces or token by token, with or without a slot, has the same bits. Taps seen: "embeddings.output",
-  // "layer.N.attention.{query,key,value,scores,probs,context,output}", "layer.N.cross_attention.{query,probs,context,output}",
-  // "layer.N.intermediate", "layer.N.output" and "final_norm.output"; all but scores and probs may be patched, and what follows is
-  // computed from the new numbers. Queries and keys are shown with their positions; "attention.output" is x after the residual (and
-  // norm, when that comes after).
+  // hidden: [tokens, hidden], after the final norm if there is one. The batch has passed check(); arena has forward_bytes() free. A
+  // sequence read at once, in pieces or token by token, with or without a slot, gives the same bits. Taps shown:
+  // "embeddings.output", "layer.N.attention.{query,key,value,scores,probs,context,output}",
+  // "layer.N.cross_attention.{query,probs,context,output}", "layer.N.intermediate", "layer.N.output" and "final_norm.output". All
+  // but scores and probs may be patched, which affects what follows. Queries and keys are shown after rotation, "attention.output"
+  // after the residual (and the norm, if post-norm).
   void forward(ThreadTeam& team, const Batch& batch, const Context& context, Arena& arena, float* hidden, Taps* taps) const;
 
   KvCache take_kv_cache(Arena& arena, std::int64_t slots, std::int64_t length) const;
   CrossKv take_cross_kv(Arena& arena, std::int64_t slots, std::int64_t length) const;
-  // Projects an encoder's states, [tokens, hidden], to the cross keys and values of a slot; the arena has project_cross_kv_bytes()
-  // free. Taps seen: "layer.N.cross_attention.{key,value}", which may be patched.
+  // Projects an encoder's states, [tokens, hidden], to the cross keys and values of a slot; arena has project_cross_kv_bytes()
+  // free. Taps shown: "layer.N.cross_attention.{key,value}", which may be patched.
   void project_cross_kv(ThreadTeam& team, const float* states, std::int64_t tokens, std::int64_t slot, CrossKv& cross_kv,
                         Arena& arena, Taps* taps) const;
   std::uint64_t project_cross_kv_bytes(std::int64_t tokens) const;
 
-  // logits: [rows, vocab] of rows that forward() returned, which it scales in place where the head wants that. Needs lm_head.
+  // logits: [rows, vocab] of rows from forward(), which are scaled in place by lm_head_scale. Needs lm_head.
   void lm_head(ThreadTeam& team, float* hidden, std::int64_t rows, Arena& arena, float* logits) const;
   std::uint64_t lm_head_bytes(std::int64_t rows) const;
 
-  // The final norm over rows of a layer's output, in place; nothing without one.
+  // Applies the final norm, if there is one, in place to rows of a layer's output.
   void final_norm(ThreadTeam& team, float* rows, std::int64_t count) const;
 
-  // pooled: [batch, hidden] = tanh(W h_0 + b), h_0 the first token of each sequence, 0 for one without tokens. Needs has_pooler().
+  // pooled: [batch, hidden] = tanh(W h_0 + b) of each sequence's first token, 0 for an empty sequence. Needs has_pooler().
   void pooler(const Batch& batch, const float* hidden, float* pooled) const;
 
  private:
   struct Workspace {
-    float* embedded = nullptr;      // [tokens, embedding_size], where a projection follows
+    float* embedded = nullptr;      // [tokens, embedding_size], before the projection
     float* qkv = nullptr;           // [tokens, qkv_width]
     float* context = nullptr;       // [tokens, query_width]
     float* projected = nullptr;     // [tokens, hidden]
     float* intermediate = nullptr;  // [tokens, ffn], gated: [tokens, 2 * ffn]
     float* gated = nullptr;         // [tokens, ffn]
     float* relative = nullptr;      // [buckets, hidden] relative embeddings
-    float* relative_qk = nullptr;   // [buckets, 2 * hidden] through a layer's query and key matrices
+    float* relative_qk = nullptr;   // [buckets, 2 * hidden] projected by a layer's query and key matrices
     LinearScratch linear;
     std::array<AttentionScratch, ThreadTeam::kMostThreads> attention;  // of each thread
     Disentangled disentangled;
   };
-  // One forward pass.
   struct Pass {
     Compute compute;
     const Batch& batch;
@@ -152,7 +151,7 @@ class Transformer {
   void cross_attention(const Pass& pass, int layer, const float* x, float* out) const;
   void feed_forward(const Pass& pass, int layer, const float* x, float* out) const;
   const TransformerLayer& layer_at(std::int64_t i) const { return layers_[config_.share_layers ? 0 : static_cast<std::size_t>(i)]; }
-  bool head_holds_words() const { return config_.lm_head && config_.tie_word_embeddings; }
+  bool head_holds_embeddings() const { return config_.lm_head && config_.tie_word_embeddings; }
 
   TransformerConfig config_;
   std::int64_t positions_ = 0;
@@ -170,7 +169,7 @@ class Transformer {
   DistanceBuckets distance_buckets_;
   Embedding relative_embeddings_;
   LayerNorm relative_norm_;
-  std::vector<TransformerLayer> layers_;  // one, where layers share their weights
+  std::vector<TransformerLayer> layers_;  // one if layers share weights
   LayerNorm final_norm_;
   Linear pooler_;
   bool has_pooler_ = false;

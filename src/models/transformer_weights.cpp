@@ -1,4 +1,4 @@
-// The Transformer's weights: their memory, and which tensor of a checkpoint goes where.
+// The Transformer's weights: their memory, and the checkpoint's tensors that fill it.
 #include <algorithm>
 #include <memory>
 
@@ -6,22 +6,6 @@
 #include "models/transformer.h"
 
 namespace wattn {
-namespace {
-
-// How one file stores matrices.
-struct Matrices {
-  SlotList& list;
-  bool transposed;
-
-  // Rows first .. first + out of a Linear that may hold several of the checkpoint's matrices.
-  void add(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias) const {
-    if (transposed) return list.transposed_linear(name, layer, first, out, bias);
-    list.linear(name, layer, first, out, bias);
-  }
-};
-
-}  // namespace
-
 std::string layer_name(const char* pattern, std::size_t layer) {
   std::string name = pattern;
   const std::size_t at = name.find("{}");
@@ -50,14 +34,14 @@ Result<Transformer> Transformer::with_config(const TransformerConfig& config, st
 void Transformer::take_weights(Arena& arena) {
   const std::int64_t hidden = config_.hidden_size;
   const std::int64_t width = config_.embedding_width();
-  if (!head_holds_words()) word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, width);
+  if (!head_holds_embeddings()) word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, width);
   take_position_weights(arena);
   if (config_.embeddings_norm) embeddings_norm_ = take_layer_norm(arena, width, config_.norm_eps);
   if (config_.embedding_size > 0) embeddings_projection_ = take_linear(arena, *kernels_, type_, width, hidden, true);
   layers_.resize(config_.share_layers ? 1 : static_cast<std::size_t>(config_.num_hidden_layers));
   for (TransformerLayer& layer : layers_) take_layer(arena, layer);
   if (config_.norm_placement == NormPlacement::kPre) final_norm_ = take_layer_norm(arena, hidden, config_.norm_eps);
-  // Small, and run once a sequence.
+  // f32: small, and run once per sequence.
   if (config_.pooler) pooler_ = take_linear(arena, *kernels_, WeightType::kF32, hidden, hidden, true);
   if (config_.lm_head) {
     lm_head_ = take_linear(arena, *kernels_, at_least_q8(type_), hidden, config_.vocab_size, config_.lm_head_bias);
@@ -70,7 +54,7 @@ void Transformer::take_layer(Arena& arena, TransformerLayer& layer) {
   const auto matrix = [&](std::int64_t in, std::int64_t out, bool bias) {
     return take_linear(arena, *kernels_, type_, in, out, bias);
   };
-  // The values are as sensitive as all that comes after them together (bench/README.md).
+  // Values are as sensitive as all later matrices together (bench/README.md).
   const auto sensitive = [&](std::int64_t in, std::int64_t out) {
     return take_linear(arena, *kernels_, at_least_q8(type_), in, out, biases.qkv);
   };
@@ -93,7 +77,7 @@ void Transformer::take_layer(Arena& arena, TransformerLayer& layer) {
 
 void Transformer::take_position_weights(Arena& arena) {
   const std::int64_t width = config_.embedding_width();
-  // Small, and part of every token: int8 would cost more accuracy than it saves memory.
+  // Small, and part of every token: int8 would save little memory and cost accuracy.
   const WeightType finer = at_least_q16(type_);
   const std::int64_t before = config_.positions == Positions::kAfterPadding ? config_.padding_idx + 1 : 0;
   if (config_.positions != Positions::kNone) {
@@ -129,10 +113,10 @@ void Transformer::take_position_weights(Arena& arena) {
 
 void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) const {
   const std::int64_t vocab = config_.vocab_size;
-  if (head_holds_words()) {
+  if (head_holds_embeddings()) {
     list.linear(names.word_embeddings, lm_head_, 0, vocab, false);
   } else if (config_.lm_head && config_.cross_attention) {
-    // transformers falls back on the word embeddings where an encoder-decoder's checkpoint has no head of its own.
+    // As in transformers, the word embeddings are the head of an encoder-decoder's checkpoint that has none.
     const auto has_own = std::make_shared<bool>(false);
     list.matrix(names.word_embeddings, vocab, config_.hidden_size, true,
                 [=, this_words = word_embeddings_, head = lm_head_](auto i, auto* row) {
@@ -169,7 +153,7 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
          }});
   }
   if (config_.relative_positions == RelativePositions::kT5Buckets) {
-    // Causal: the table has the buckets of one direction, as if the other had as many.
+    // A causal table holds one direction of as many buckets each.
     list.distances(names.relative_attention_bias, distance_bias_, config_.num_attention_heads, config_.t5.buckets,
                    (config_.causal ? 2 : 1) * config_.t5.buckets, config_.t5.max_distance);
   }
@@ -184,10 +168,13 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
   const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
   const auto& biases = config_.biases;
-  const Matrices matrices{list, names.transposed && !is_gguf};
   const auto named = [&](const char* pattern) { return layer_name(pattern, i); };
+  const auto matrix = [&](const char* name, const Linear& linear, std::int64_t first, std::int64_t out, bool bias) {
+    if (names.transposed && !is_gguf) return list.transposed_linear(named(name), linear, first, out, bias);
+    list.linear(named(name), linear, first, out, bias);
+  };
   const auto rotated = [&](const char* name, std::int64_t first, std::int64_t out) {
-    if (!names.rope_permuted_in_gguf || !is_gguf) return matrices.add(named(name), layer.qkv, first, out, biases.qkv);
+    if (!names.rope_permuted_in_gguf || !is_gguf) return matrix(name, layer.qkv, first, out, biases.qkv);
     list.rope_permuted_linear(named(name), layer.qkv, first, out, config_.head_size(), biases.qkv);
   };
   const bool pre_norm = config_.norm_placement == NormPlacement::kPre;
@@ -195,38 +182,39 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   const bool attention_norm = i > 0 || config_.first_attention_norm;
   if (pre_norm && attention_norm) norm(names.attention_norm, layer.attention_norm);
   if (names.query_key_value) {
-    matrices.add(named(names.query_key_value), layer.qkv, 0, config_.qkv_width(), biases.qkv);
+    matrix(names.query_key_value, layer.qkv, 0, config_.qkv_width(), biases.qkv);
   } else {
     rotated(names.query, 0, queries);
     rotated(names.key, queries, keys);
-    matrices.add(named(names.value), layer.qkv, queries + keys, keys, biases.qkv);
+    matrix(names.value, layer.qkv, queries + keys, keys, biases.qkv);
   }
   if (config_.query_key_norm) {
     list.norm(named(names.query_norm), layer.query_norm, false);
     list.norm(named(names.key_norm), layer.key_norm, false);
   }
-  matrices.add(named(names.attention_output), layer.attention_output, 0, hidden, biases.attention_output);
+  matrix(names.attention_output, layer.attention_output, 0, hidden, biases.attention_output);
   if (!pre_norm) norm(names.attention_norm, layer.attention_norm);
   if (config_.cross_attention) {
     if (pre_norm) norm(names.cross_norm, layer.cross_norm);
-    list.linear(named(names.cross_query), layer.cross_query, 0, queries, biases.qkv);
-    list.linear(named(names.cross_key), layer.cross_keys_values, 0, queries, biases.qkv);
-    list.linear(named(names.cross_value), layer.cross_keys_values, queries, queries, biases.qkv);
-    list.linear(named(names.cross_output), layer.cross_output, 0, hidden, biases.attention_output);
+    matrix(names.cross_query, layer.cross_query, 0, queries, biases.qkv);
+    matrix(names.cross_key, layer.cross_keys_values, 0, queries, biases.qkv);
+    matrix(names.cross_value, layer.cross_keys_values, queries, queries, biases.qkv);
+    matrix(names.cross_output, layer.cross_output, 0, hidden, biases.attention_output);
     if (!pre_norm) norm(names.cross_norm, layer.cross_norm);
   }
   if (pre_norm) norm(names.ffn_norm, layer.ffn_norm);
   if (!config_.gated()) {
-    matrices.add(named(names.plain_up && !is_gguf ? names.plain_up : names.up), layer.up, 0, ffn, biases.up);
+    matrix(names.plain_up && !is_gguf ? names.plain_up : names.up, layer.up, 0, ffn, biases.up);
   } else if (names.gate_up) {
-    matrices.add(named(names.gate_up), layer.up, 0, 2 * ffn, biases.up);
+    matrix(names.gate_up, layer.up, 0, 2 * ffn, biases.up);
   } else if (names.up_gate) {
-    list.swapped_linear(named(names.up_gate), layer.up, biases.up);
+    list.permuted_linear(named(names.up_gate), layer.up, 2 * ffn, biases.up, true,
+                         [=](std::int64_t row) { return (row + ffn) % (2 * ffn); });
   } else {
-    matrices.add(named(names.gate), layer.up, 0, ffn, biases.up);
-    matrices.add(named(names.up), layer.up, ffn, ffn, biases.up);
+    matrix(names.gate, layer.up, 0, ffn, biases.up);
+    matrix(names.up, layer.up, ffn, ffn, biases.up);
   }
-  matrices.add(named(names.down), layer.down, 0, hidden, biases.down);
+  matrix(names.down, layer.down, 0, hidden, biases.down);
   if (!pre_norm) norm(names.ffn_norm, layer.ffn_norm);
 }
 

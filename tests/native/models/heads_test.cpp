@@ -71,7 +71,7 @@ void expect_torchs(JsonRef one, const Kernels& kernels) {
   }
   const Words words = make_words(one["words"], WeightType::kF32);
   const std::int64_t hidden = 8;
-  auto head = Head::with_layers(kind, layers.value(),
+  auto head = Head::with_layers(layers.value(),
                                 {.hidden = hidden,
                                  .width = words.table.hidden > 0 ? words.table.hidden : hidden,
                                  .labels = labels,
@@ -119,7 +119,7 @@ std::string error_of(HeadKind kind, std::string_view config) {
 }
 
 TEST(Heads, AreRefusedByName) {
-  EXPECT_EQ(error_of(HeadKind::kSequence, R"({"model_type": "bert"})"), "");  // on trust
+  EXPECT_EQ(error_of(HeadKind::kSequence, R"({"model_type": "bert"})"), "");  // any class
   EXPECT_EQ(
       error_of(HeadKind::kSequence, R"({"model_type": "bert", "architectures": ["BertModel", "BertForSequenceClassification"]})"),
       "");
@@ -127,7 +127,7 @@ TEST(Heads, AreRefusedByName) {
   const std::pair<std::string, std::string> wrong[] = {
       {R"({"model_type": "bert", "architectures": ["BertModel"]})", "ForSequenceClassification"},
       {R"({"model_type": "bert", "architectures": [3]})", "architectures"},
-      {R"({"model_type": "nobody"})", "no head ForSequenceClassification"},
+      {R"({"model_type": "nobody"})", "the head ForSequenceClassification"},
       {R"({"model_type": 3})", "model_type"},
   };
   for (const auto& [config, part] : wrong) {

@@ -118,7 +118,7 @@ TEST(HostileDecoders, GgufHeadersThatAreCutOrOdd) {
   const std::string bytes = test::read_file(kWeights + "vespa-tinyllm.gguf");
   for (std::size_t size = 0; size < 30000; size += 1 + size / 8) {
     bool is_cut_off = false;
-    const auto files = ModelLoader::gguf_files(std::string_view(bytes).substr(0, size), is_cut_off);
+    const auto files = gguf_files(std::string_view(bytes).substr(0, size), is_cut_off);
     EXPECT_TRUE(!files.ok() || is_cut_off || !files.value().empty());
     EXPECT_FALSE(ModelLoader::begin({{"m.gguf", bytes.substr(0, size)}}, {.head = HeadKind::kCausalLm}).ok() && size < 8000);
   }
