@@ -36,8 +36,8 @@ Result<Encoding> tokenize_one(const Model& model, std::size_t index, std::u16str
   return encoding;
 }
 
-// Tokens that include_prompt: false leaves out of the pooling: the prompt's own, and the special tokens before it
-// (sentence-transformers counts the prompt tokenized alone, less a closing special token).
+// First tokens that include_prompt: false excludes from pooling: leading special tokens and the prompt (like sentence-transformers,
+// the prompt tokenized alone, without a closing special token).
 Result<std::int64_t> prompt_tokens(const Model& model, std::u16string_view prompt, const EmbedOptions& options) {
   if (model.sentence().include_prompt || prompt.empty()) return std::int64_t{0};
   const auto encoding = model.tokenizer().encode(prompt, encode_options(model, options));
@@ -46,13 +46,13 @@ Result<std::int64_t> prompt_tokens(const Model& model, std::u16string_view promp
   return static_cast<std::int64_t>(special.size()) - (!special.empty() && special.back() ? 1 : 0);
 }
 
-// Sequences that wait for their micro-batch, and the results so far.
+// The micro-batch being filled, and the results so far.
 struct Run {
   Model& model;
   std::span<const PoolingMode> pooling;
   EmbedResult result{};
   Batch batch{};
-  std::vector<std::int64_t> skip{};  // [batch] first tokens that do not pool
+  std::vector<std::int64_t> skip{};  // [batch] first tokens to exclude from pooling
 
   Result<void> add(const Encoding& encoding, std::int64_t skipped) {
     if (batch.tokens() + static_cast<std::int64_t>(encoding.size()) > model.token_budget()) {
@@ -91,7 +91,7 @@ struct Run {
   }
 };
 
-// The vectors of each text's windows become their mean.
+// Replaces the vectors of each text's windows by their mean.
 void join_windows(const Kernels& kernels, EmbedResult& result) {
   std::vector<float> joined(result.windows.size() * static_cast<std::size_t>(result.dim), 0.0f);
   const float* vector = result.data.data();
@@ -117,7 +117,7 @@ void truncate_rows(std::int64_t dim, EmbedResult& result) {
   result.dim = dim;
 }
 
-// Numbers of components and tokens within the model's limits. width: of a vector before truncate_dim.
+// width: of a vector before truncate_dim.
 Result<void> check_options(const Model& model, const EmbedOptions& options, bool pooled, std::int64_t width) {
   const std::int64_t limit = model.transformer().positions();
   if (options.max_length && (*options.max_length < 1 || *options.max_length > limit)) {
@@ -128,7 +128,7 @@ Result<void> check_options(const Model& model, const EmbedOptions& options, bool
     return input_error("truncate_dim: expected a whole number from 1 to " + std::to_string(width) +
                        " (the vector's components), found " + std::to_string(*options.truncate_dim));
   }
-  if (windows(options) && !pooled) return input_error("on_overflow: expected a pooling beside 'window', found none");
+  if (windows(options) && !pooled) return input_error("on_overflow: 'window': expected a pooling, found none");
   return {};
 }
 
@@ -152,8 +152,8 @@ Result<EmbedResult> embed(Model& model, std::span<const std::u16string_view> tex
   std::int64_t width = model.transformer().config().hidden_size * std::max<std::int64_t>(1, modes);
   if (pooled && !sentence.dense.empty()) {
     if (sentence.dense.front().in != width) {
-      return input_error("pooling: expected " + std::to_string(sentence.dense.front().in) +
-                         " components for the model's Dense, found " + std::to_string(width));
+      return input_error("pooling: expected the " + std::to_string(sentence.dense.front().in) +
+                         " components of the model's Dense module, found " + std::to_string(width));
     }
     width = sentence.dense.back().out;
   }

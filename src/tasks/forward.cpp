@@ -9,7 +9,7 @@
 namespace wattn {
 namespace {
 
-// Rows that the head reads at a time: their logits are as wide as the vocabulary.
+// Rows per run of the head, as each row's logits are as wide as the vocabulary.
 constexpr std::int64_t kLensRows = 16;
 constexpr std::string_view kEncoder = "encoder.", kDecoder = "decoder.";
 
@@ -39,7 +39,7 @@ StackRequest encoder_stack(const ForwardRequest& request) {
           .prefix = kEncoder};
 }
 
-// As transformers has it, the last of the hidden states has passed the final norm.
+// As in transformers, the last of the hidden states is after the final norm.
 void finish_hidden_states(const ForwardRequest& request, ForwardOutputs& out) {
   if (!request.output_hidden_states) out.hidden_states.clear();
   if (request.output_hidden_states && !out.hidden_states.empty()) out.hidden_states.back() = out.last_hidden_state;
@@ -63,7 +63,7 @@ Result<void> lens_of_masked_lm(Model& model, const std::vector<float>& states, s
   return {};
 }
 
-// A sequence without tokens, which a sequence head cannot read, has logits 0.
+// With a sequence head, an empty sequence gets logits of 0.
 Result<void> packed_logits(Model& model, const Batch& batch, const float* hidden, std::vector<float>& logits) {
   std::vector<std::int32_t> counts;
   if (auto ran = add_head_logits(model, batch, hidden, {}, {logits, counts}); !ran.ok()) return ran;
@@ -126,7 +126,7 @@ Result<void> check_sequence(const Model& model, const Batch& batch, const Forwar
   return check_request(last, model.transformer().config(), batch.tokens());
 }
 
-// taps: of the decoder, whose cross keys and values are projected here.
+// taps: of the decoder, for its cross keys and values.
 Result<void> read_source(Model& model, const ForwardRequest& request, Taps* taps, EncoderOutputs& out) {
   const TransformerConfig& config = model.transformer().config();
   StackTaps encoder(encoder_stack(request), config, 0, out);
@@ -173,7 +173,7 @@ void lens_of_lm(Model& model, std::int64_t count, ForwardOutputs& out) {
   }
 }
 
-// The head over the decoder's state where the source has its last eos token; no logits without one.
+// Runs the head over the decoder's state at the source's last eos token; no logits without one.
 Result<void> decoder_logits(Model& model, const ForwardRequest& request, ForwardOutputs& out) {
   const auto& source = request.source;
   const auto eos = std::find(source.rbegin(), source.rend(), model.special_ids().eos);

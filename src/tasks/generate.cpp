@@ -5,13 +5,13 @@
 namespace wattn {
 namespace {
 
-// Decodes enough of the end to hold any stop string, and compares with the text before the last token came.
+// Decodes enough of the last tokens to hold any stop string, with and without the last one, which must complete it.
 Search::Stops make_stops(const Tokenizer& tokenizer, const std::vector<std::string>& strings) {
   if (strings.empty()) return {};
   std::size_t longest = 0;
   for (const std::string& string : strings) longest = std::max(longest, string.size());
   return [&tokenizer, strings, longest](std::span<const std::int32_t> tokens) {
-    const std::size_t count = std::min(tokens.size(), longest + 2);  // a token is a byte at least, or nothing
+    const std::size_t count = std::min(tokens.size(), longest + 2);  // a token is at least one byte, or nothing
     std::vector<std::int32_t> end(tokens.end() - static_cast<std::ptrdiff_t>(count), tokens.end());
     const std::string text = tokenizer.decode(end, false, false);
     end.pop_back();
@@ -23,7 +23,7 @@ Search::Stops make_stops(const Tokenizer& tokenizer, const std::vector<std::stri
   };
 }
 
-// The options of one prompt: how many tokens may come.
+// The options for one prompt, with its limits of new tokens.
 Result<GenerateOptions> options_for(const GenerateRequest& request, std::size_t index, std::int64_t prompt, std::int64_t context) {
   GenerateOptions options = request.options;
   const std::string which = "prompt " + std::to_string(index) + ": ";
@@ -46,7 +46,7 @@ Result<GenerateOptions> options_for(const GenerateRequest& request, std::size_t 
   }
   if (options.max_new_tokens > room) {
     return input_error(which + std::to_string(prompt) + " tokens and max_new_tokens = " + std::to_string(options.max_new_tokens) +
-                       ": expected at most context_length = " + std::to_string(context) + " together");
+                       ": expected a sum of at most context_length = " + std::to_string(context));
   }
   options.min_new_tokens = std::max(options.min_new_tokens, std::min(request.min_length - prompt, options.max_new_tokens));
   return options;
@@ -61,7 +61,7 @@ Result<void> check_ids(const std::vector<std::int32_t>& ids, std::int64_t vocab,
   return {};
 }
 
-// What the growing stack reads first: the prompt, or where the encoder reads that, the token that every sequence begins with.
+// The tokens to begin with: the prompt or, if the encoder reads that, the decoder's start token.
 Result<std::vector<std::int32_t>> beginning(const Model& model, const std::vector<std::int32_t>& prompt,
                                             const GenerateRequest& request, std::size_t index) {
   const std::int64_t vocab = model.generator().config().vocab_size;
@@ -105,7 +105,7 @@ Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::v
     for (std::int64_t j = 0; j < width; ++j) {
       prompt.slots.push_back(static_cast<std::int32_t>(static_cast<std::int64_t>(i) * width + j));
     }
-    prompt.spare.reserve(static_cast<std::size_t>(width));
+    prompt.reordered.reserve(static_cast<std::size_t>(width));
   }
   const std::int64_t slots = width * static_cast<std::int64_t>(prompts.size());
   if (slots > model.slots().token_budget()) {
@@ -135,7 +135,7 @@ void Generation::add(std::size_t index, std::int32_t slot, std::int64_t position
 
 Result<void> Generation::read_prompts() {
   const std::int64_t budget = model_.slots().token_budget();
-  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // prompts whose last token is in the batch, with its row
+  std::vector<std::pair<std::size_t, std::int64_t>> ends;  // prompts whose last token is in the batch, and its row
   for (std::size_t i = 0; i < prompts_.size(); ++i) {
     Prompt& prompt = prompts_[i];
     const auto size = static_cast<std::int64_t>(prompt.tokens.size());
@@ -170,27 +170,28 @@ Result<void> Generation::read_batch(const std::vector<std::pair<std::size_t, std
   return {};
 }
 
-// The first continuation of a sequence keeps its slot; for the others the slot is copied to free ones.
+// The first continuation of a sequence keeps its slot; for others it is copied to a free slot.
 void Generation::reorder_slots(Prompt& prompt) {
   const auto next = prompt.search->next();
-  prompt.spare.assign(next.size(), -1);
+  prompt.reordered.assign(next.size(), -1);
   std::vector<std::int32_t>& slots = prompt.slots;
   for (std::int64_t from = 0; from < prompt.running; ++from) {
     const auto first = std::find_if(next.begin(), next.end(), [&](const Continuation& one) { return one.from == from; });
-    if (first != next.end()) prompt.spare[static_cast<std::size_t>(first - next.begin())] = slots[from];
+    if (first != next.end()) prompt.reordered[static_cast<std::size_t>(first - next.begin())] = slots[from];
   }
-  std::int64_t free = 0;  // first slot that no continuation keeps
+  std::int64_t free = 0;  // first slot not kept by a continuation
   for (std::size_t i = 0; i < next.size(); ++i) {
-    if (prompt.spare[i] >= 0) continue;
-    while (std::find(prompt.spare.begin(), prompt.spare.end(), slots[free]) != prompt.spare.end()) ++free;
-    prompt.spare[i] = slots[free];
+    if (prompt.reordered[i] >= 0) continue;
+    while (std::find(prompt.reordered.begin(), prompt.reordered.end(), slots[free]) != prompt.reordered.end()) ++free;
+    prompt.reordered[i] = slots[free];
     model_.slots().copy(slots[next[i].from], slots[free], prompt.read);
   }
   // The running sequences first, then the free slots.
   for (const std::int32_t slot : slots) {
-    if (std::find(prompt.spare.begin(), prompt.spare.end(), slot) == prompt.spare.end()) prompt.spare.push_back(slot);
+    if (std::find(prompt.reordered.begin(), prompt.reordered.end(), slot) == prompt.reordered.end())
+      prompt.reordered.push_back(slot);
   }
-  slots = prompt.spare;
+  slots = prompt.reordered;
   prompt.running = static_cast<std::int64_t>(next.size());
 }
 

@@ -1,5 +1,4 @@
-// Text generation: prompts in, new tokens out, one step at a time. All sequences of all prompts take a step together; none depends
-// on the others.
+// Generation: new tokens for prompts, one step at a time. All sequences of all prompts run in one step; none depends on the others.
 #pragma once
 
 #include <cstdint>
@@ -15,29 +14,29 @@
 namespace wattn {
 
 struct GenerateRequest {
-  GenerateOptions options{};                             // max_new_tokens is set from the next two
-  std::optional<std::int64_t> max_new_tokens{};          // without both: kUsualTokens, or as many as there is room for
-  std::optional<std::int64_t> max_length{};              // the prompt's tokens counted
-  std::int64_t min_length = 0;                           // the prompt's tokens counted
-  std::optional<std::int32_t> decoder_start_token_id{};  // of an encoder-decoder: what its sequences begin with
-  std::vector<std::string> stop_strings{};               // text that ends a sequence; it stays in the text
+  GenerateOptions options{};                             // max_new_tokens is set from the next two fields
+  std::optional<std::int64_t> max_new_tokens{};          // without both: kUsualTokens, or less if the context is full
+  std::optional<std::int64_t> max_length{};              // including the prompt
+  std::int64_t min_length = 0;                           // including the prompt
+  std::optional<std::int32_t> decoder_start_token_id{};  // encoder-decoder: the first token of every sequence
+  std::vector<std::string> stop_strings{};               // end a sequence and remain in the text
 };
 
 class Generation {
  public:
   static constexpr std::int64_t kUsualTokens = 256;
 
-  // Reserves slots and reads the prompts, each of at least one token; an encoder-decoder's are its sources. Needs an lm head. A
-  // Model has one Generation at a time.
+  // Reserves slots and reads the prompts (in an encoder-decoder the sources), each of at least one token. Needs an lm head. A Model
+  // supports one Generation at a time.
   static Result<std::unique_ptr<Generation>> begin(Model& model, const std::vector<std::vector<std::int32_t>>& prompts,
                                                    const GenerateRequest& request);
-  // One more token for every unfinished sequence. False: all are finished.
+  // Generates one token for every unfinished sequence. False when all are finished.
   Result<bool> step();
   bool done() const;
 
   // [prompts], each as Search::results().
   std::vector<std::vector<Generated>> results() const;
-  // Of prompt i, while it has one sequence: the tokens generated since the last call.
+  // The tokens generated for prompt i since the last call; empty if it has several sequences.
   std::vector<std::int32_t> take_new(std::size_t i);
 
  private:
@@ -45,12 +44,12 @@ class Generation {
 
   struct Prompt {
     std::unique_ptr<Search> search;
-    std::vector<std::int32_t> tokens{};  // the prompt
-    std::vector<std::int32_t> slots{};   // [width] the running sequences' first, then the free ones
-    std::vector<std::int32_t> spare{};   // [width] for reordering slots
-    std::int64_t running = 1;            // sequences at the last step
-    std::int64_t read = 0;               // tokens in each running slot
-    std::size_t shown = 0;               // by take_new
+    std::vector<std::int32_t> tokens{};     // the prompt
+    std::vector<std::int32_t> slots{};      // [width] those of running sequences, then free ones
+    std::vector<std::int32_t> reordered{};  // [width] scratch of reorder_slots
+    std::int64_t running = 1;               // running sequences
+    std::int64_t read = 0;                  // tokens in each running slot
+    std::size_t shown = 0;                  // tokens returned by take_new
   };
 
   Result<void> read_prompts();

@@ -10,13 +10,13 @@ namespace {
 
 constexpr PoolingMode kMean[] = {PoolingMode::kMean};
 
-// Of one sequence of at least one token. As transformers: padding at the end counts as no token, unless there is nothing else.
+// As in transformers, the last token that is not padding, or the first one if all are. ids: not empty.
 std::int64_t last_token(std::span<const std::int32_t> ids, std::int32_t pad) {
   const auto last = std::find_if(ids.rbegin(), ids.rend(), [&](std::int32_t id) { return id != pad; });
   return last == ids.rend() ? 0 : ids.rend() - last - 1;
 }
 
-// The rows that the head reads of a sequence.
+// Appends the rows of a sequence that the head reads.
 void add_rows(const Model& model, std::span<const std::int32_t> ids, const float* hidden, std::optional<std::int32_t> only_id,
               std::vector<float>& rows) {
   const std::int64_t width = model.generator().config().hidden_size;
@@ -34,7 +34,7 @@ void add_rows(const Model& model, std::span<const std::int32_t> ids, const float
   }
 }
 
-// Replaces the rows of each sequence, from begin on, by their mean.
+// Replaces each sequence's rows of logits, from begin on, by their mean.
 void average(const Model& model, std::size_t begin, std::span<std::int32_t> counts, std::vector<float>& logits) {
   const std::int64_t labels = model.head()->labels();
   std::vector<float> mean(static_cast<std::size_t>(labels));

@@ -14,8 +14,8 @@ struct HeadLogits {
   std::vector<std::int32_t>& counts;  // [sequences] rows of each
 };
 
-// Appends the logits of one batch. hidden: [tokens, hidden] of it. A sequence head gives a row for each sequence that has a token,
-// others for every token, or for those of only_id.
+// Appends the logits of one batch. hidden: [tokens, hidden]. A sequence head gives one row per sequence that is not empty, other
+// heads one per token, or only for tokens of only_id.
 Result<void> add_head_logits(Model& model, const Batch& batch, const float* hidden, std::optional<std::int32_t> only_id,
                              HeadLogits out);
 

@@ -6,7 +6,7 @@
 namespace wattn {
 namespace {
 
-// Query and key pairs that one layer's own attention scores.
+// Query-key pairs scored by a layer's self-attention.
 std::int64_t scored_pairs(const TransformerConfig& config, std::int64_t layer, std::int64_t seq) {
   const std::int64_t window = config.is_local(layer) ? std::min(config.local_window, seq) : seq;
   std::int64_t pairs = 0;
@@ -14,7 +14,7 @@ std::int64_t scored_pairs(const TransformerConfig& config, std::int64_t layer, s
   return pairs;
 }
 
-// Multiply-adds of one layer's own attention.
+// Multiply-adds of a layer's self-attention.
 std::int64_t attention_work(const TransformerConfig& config, std::int64_t layer, std::int64_t seq) {
   const std::int64_t width = config.query_width();
   std::int64_t work = 2 * scored_pairs(config, layer, seq) * width;
@@ -25,7 +25,7 @@ std::int64_t attention_work(const TransformerConfig& config, std::int64_t layer,
   return work;
 }
 
-// The rows of one stack. Its weight slots say nearly all: they are in the order of the computation, the head's apart.
+// The rows of one stack, from its weight slots, which are in the order of computation except for the head's.
 class StackRows {
  public:
   StackRows(const Transformer& transformer, const TransformerNames& names, std::int64_t seq, std::vector<SummaryRow>& rows)
@@ -51,7 +51,7 @@ class StackRows {
   }
 
  private:
-  // Whether it is the name of one of these weights, in the layer whose turn it is.
+  // Whether name is one of these weights, in the current layer.
   bool is(const std::string& name, std::initializer_list<const char*> patterns) const {
     return std::any_of(patterns.begin(), patterns.end(),
                        [&](const char* one) { return one && name == layer_name(one, static_cast<std::size_t>(layer_)); });
@@ -84,7 +84,7 @@ class StackRows {
     if (is(name, {config_.norm_placement == NormPlacement::kPre ? names_.down : names_.ffn_norm})) ++layer_;
   }
 
-  // Layers that share the first one's weights follow it.
+  // Adds the layers that share the first one's weights.
   void end_layers() {
     if (!config_.share_layers || layer_ > 1) return;
     const auto end = static_cast<std::int64_t>(rows_.size());
@@ -101,8 +101,8 @@ class StackRows {
   const TransformerNames& names_;
   const std::int64_t seq_;
   std::vector<SummaryRow>& rows_;
-  std::int64_t layer_ = 0;          // whose weights come next
-  std::int64_t layers_begin_ = -1;  // row of the first layer; -1: not yet
+  std::int64_t layer_ = 0;          // the current one
+  std::int64_t layers_begin_ = -1;  // first row of layer 0; -1: not reached
   std::int64_t head_parameters_ = 0;
 };
 
@@ -115,7 +115,8 @@ std::vector<SummaryRow> inspect(const Model& model, std::int64_t seq) {
   if (!model.decoder()) return rows;
   const std::size_t begin = rows.size();
   StackRows(*model.decoder(), arch.decoder_names, seq, rows);
-  if (std::string_view(arch.names.word_embeddings) == arch.decoder_names.word_embeddings) rows[begin].parameters = 0;  // counted
+  if (std::string_view(arch.names.word_embeddings) == arch.decoder_names.word_embeddings)
+    rows[begin].parameters = 0;  // counted with the encoder
   return rows;
 }
 

@@ -1,4 +1,4 @@
-// inspect: what a model is made of, layer by layer, as torchinfo prints it.
+// inspect: a model's layers with their shapes, parameters and multiply-adds, as torchinfo lists them.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +11,16 @@
 namespace wattn {
 
 struct SummaryRow {
-  std::string name;             // the checkpoint's words: "encoder.layer.0.attention.self.query"
+  std::string name;             // as in the checkpoint: "encoder.layer.0.attention.self.query"
   std::string type;             // "Linear", "Embedding", "LayerNorm", "RMSNorm", "Attention"
   Shape kernel;                 // of the weight, [out, in]; empty for none
-  Shape output;                 // for one sequence of that many tokens
+  Shape output;                 // for one sequence
   std::int64_t parameters = 0;  // weights and biases
-  std::int64_t mult_adds = 0;   // for one such sequence
+  std::int64_t mult_adds = 0;   // for one sequence
 };
 
-// Rows in the order of the computation, for one sequence of seq tokens (and of an encoder-decoder a source of as many). The pooler
-// is listed when the checkpoint has one, the lm head when it was loaded.
+// Rows in the order of computation, for one sequence of seq tokens and, in an encoder-decoder, a source of the same length. The
+// pooler is listed if the checkpoint has one, the lm head if it was loaded.
 std::vector<SummaryRow> inspect(const Model& model, std::int64_t seq);
 
 }  // namespace wattn

@@ -40,7 +40,7 @@ Result<void> run_batch(Model& model, const Batch& batch, std::optional<std::int3
   return add_head_logits(model, batch, hidden.value(), at_id, {result.logits, result.rows});
 }
 
-// The encoder reads the text, the decoder reads it shifted right by one.
+// The encoder reads the text, the decoder the text shifted right by one.
 Result<void> run_both_stacks(Model& model, const Encoding& encoding, PredictResult& result) {
   Batch shifted;
   std::vector<std::int32_t> ids = encoding.ids;

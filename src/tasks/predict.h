@@ -1,5 +1,4 @@
-// predict: texts or pairs to the logits of the model's head, whatever its task. What they mean (labels, spans, scores) is
-// said by the caller.
+// predict: logits of the model's head, whatever its task, for texts or pairs. The caller interprets them (labels, spans, scores).
 #pragma once
 
 #include <cstdint>
@@ -13,16 +12,15 @@
 namespace wattn {
 
 struct PredictOptions {
-  EncodeOptions encode{};  // without max_length: the model's own
-  std::string at_token{};  // logits only of the tokens of this name ("[MASK]"); empty: of all that the head reads
+  EncodeOptions encode{};  // without max_length: the model's
+  std::string at_token{};  // only logits of this token ("[MASK]"); empty: of all tokens
 };
 
 struct PredictResult {
   std::vector<Encoding> encodings;  // text after text, each followed by its overflow windows
-  std::vector<std::int32_t> text;   // [encodings] the text it came from
-  std::vector<std::int32_t>
-      rows;                   // [encodings] rows of logits: for a sequence head 1, 0 where it has no token to read; else tokens
-  std::vector<float> logits;  // [sum of rows, labels]
+  std::vector<std::int32_t> text;   // [encodings] index of the text
+  std::vector<std::int32_t> rows;   // [encodings] rows of logits; sequence head: 1, or 0 without a token to read
+  std::vector<float> logits;        // [sum of rows, labels]
   std::int64_t labels = 0;
 };
 

@@ -10,7 +10,7 @@ namespace {
 constexpr std::array<std::string_view, 3> kQkv = {"attention.query", "attention.key", "attention.value"};
 constexpr std::array<std::string_view, 3> kCrossQkv = {"cross_attention.query", "cross_attention.key", "cross_attention.value"};
 
-// A tap that can be patched; width 0 for any other name.
+// Shape of a tap that can be patched; width 0 for any other name.
 struct TapRows {
   std::int64_t width = 0;
   bool of_source = false;
@@ -111,7 +111,7 @@ void StackTaps::on_tensor(const TapPoint& point, const TensorView& tensor) {
   }
 }
 
-// Copies [heads, rows, keys so far] of a piece to its rows of [heads, whole, keys].
+// Copies a piece's [heads, rows, keys so far] into its rows of [heads, whole, keys].
 void StackTaps::keep_probs(const TensorView& tensor, std::int64_t keys, std::vector<float>& out) const {
   out.resize(static_cast<std::size_t>(heads_ * whole_ * keys));
   const std::int64_t rows = tensor.shape[1], seen = tensor.shape[2];
@@ -146,7 +146,7 @@ Result<void> check_logit_lens(std::int64_t count, std::int64_t vocab_size) {
 void add_best_tokens(std::span<const float> logits, std::int64_t count, std::vector<std::int32_t>& order, StackOutputs& out) {
   order.resize(logits.size());
   std::iota(order.begin(), order.end(), 0);
-  // Comparisons with NaN are false both ways; the sum with the index keeps the order strict.
+  // Ties, and NaN, which compares false both ways, are ordered by index.
   std::partial_sort(order.begin(), order.begin() + count, order.end(),
                     [&](std::int32_t a, std::int32_t b) { return logits[a] > logits[b] || (!(logits[b] > logits[a]) && a < b); });
   for (std::int64_t i = 0; i < count; ++i) {

@@ -1,4 +1,4 @@
-// What a pass over one stack of layers is asked to show and to change, and what it has shown.
+// What to collect and patch during a pass over one stack of layers, and what was collected.
 #pragma once
 
 #include <cstdint>
@@ -13,48 +13,48 @@
 
 namespace wattn {
 
-// Replaces the numbers of a tap (models/transformer.h lists them) during the pass.
+// Replaces the values of a tap (models/transformer.h lists them) during a pass.
 struct Patch {
   std::string tap;            // "layer.3.output"; of an encoder-decoder "encoder.layer.3.output" or "decoder.layer.3.output"
   std::vector<float> values;  // [tokens, width of that tap]
 };
 
-// What a stack shows, each on request.
+// Each only on request.
 struct StackOutputs {
   std::vector<std::vector<float>> hidden_states;     // [layers + 1] of [tokens, hidden]: the embeddings, then each layer
-  std::vector<std::vector<float>> attentions;        // [layers], each sequence after sequence [heads, tokens, tokens]
+  std::vector<std::vector<float>> attentions;        // [layers] of [heads, tokens, tokens] per sequence
   std::vector<std::vector<float>> cross_attentions;  // [layers] of [heads, tokens, source]
-  std::vector<std::vector<float>> qkv[3];  // queries, keys, values as attention takes them: [layers] of [tokens, heads * head_dim]
-  std::vector<std::vector<float>> cross_qkv[3];  // the same of cross attention, whose keys and values have the source's tokens
-  std::vector<std::int32_t> lens_ids;            // [layers + 1, tokens, logit_lens] best tokens after each layer, best first
-  std::vector<float> lens_logits;                // the same
+  std::vector<std::vector<float>> qkv[3];            // queries, keys, values: [layers] of [tokens, heads * head_dim]
+  std::vector<std::vector<float>> cross_qkv[3];      // of cross attention, keys and values: [layers] of [source, ...]
+  std::vector<std::int32_t> lens_ids;                // [layers + 1, tokens, logit_lens] tokens after each layer, best first
+  std::vector<float> lens_logits;                    // their logits
 };
 
-// What is requested of one stack. Its views must live as long.
+// Requested from one stack. The views must outlive it.
 struct StackRequest {
   bool hidden_states = false;
   bool attentions = false;
   bool qkv = false;
   std::span<const float> head_mask{};        // [layers, heads]; empty: none
-  std::span<const float> cross_head_mask{};  // the same
+  std::span<const float> cross_head_mask{};  // the same for cross attention
   std::span<const Patch> patches{};
   std::string_view prefix{};  // of this stack's patches
 };
 
-// Masks and patches fit the stack, which reads so many tokens and attends to so many of a source; an InputError says what does not.
-// Patches with another prefix are ignored. The names are those of the masks' options.
+// An InputError unless masks and patches fit the stack and the numbers of tokens it reads and attends to. Patches with another
+// prefix are ignored. The names are those of the masks' options.
 Result<void> check_request(const StackRequest& request, const TransformerConfig& config, std::int64_t tokens,
                            std::int64_t source_tokens = 0, const char* mask_name = "head_mask", const char* cross_mask_name = "");
 
-// Collects what is requested from passes, and changes in them what is to be changed.
+// Collects and patches as requested during one or more passes.
 class StackTaps : public Taps {
  public:
-  // whole: tokens of the only sequence, which is read in pieces; 0: one pass over any number of sequences.
+  // whole: tokens of a single sequence read in pieces; 0: one pass over any number of sequences.
   StackTaps(const StackRequest& request, const TransformerConfig& config, std::int64_t whole, StackOutputs& out);
 
-  // What a pass is given: null where nothing is requested.
+  // Null if nothing is requested.
   Taps* taps();
-  // Where the next piece begins.
+  // First token of the next piece.
   void begin_at(std::int64_t token) { first_ = token; }
 
   void on_tensor(const TapPoint& point, const TensorView& tensor) override;
@@ -71,9 +71,9 @@ class StackTaps : public Taps {
   StackOutputs& out_;
 };
 
-// logit_lens: tokens for each layer and position.
+// count: tokens per layer and position.
 Result<void> check_logit_lens(std::int64_t count, std::int64_t vocab_size);
-// Appends the tokens with the largest logits of one row, best first. order: scratch that calls share.
+// Appends the tokens with the largest logits of one row, best first. order: scratch shared by calls.
 void add_best_tokens(std::span<const float> logits, std::int64_t count, std::vector<std::int32_t>& order, StackOutputs& out);
 
 }  // namespace wattn
