@@ -32,6 +32,13 @@ const checkNeeds = [
   { package: 'clang-tidy-19', there: () => which('clang-tidy-19') },
 ];
 
+/** What `npm run coverage` needs besides. */
+const coverageNeeds = [
+  { package: 'clang-19', there: () => which('clang++-19') },
+  { package: 'libclang-rt-19-dev', there: () => existsSync('/usr/lib/llvm-19/lib/clang/19/lib') }, // the run time that counts
+  { package: 'llvm-19', there: () => which('llvm-cov-19') },
+];
+
 /** What fetching a real checkpoint needs besides. */
 const modelNeeds = [{ package: 'python3-pip', there: () => capture('python3', ['-m', 'pip', '--version']).ok }];
 
@@ -83,10 +90,15 @@ function installSystemPackages(needs) {
 const split = ([program, ...args]) => [program, args];
 
 /** Everything, in order; cheap when all is there. Returns what the build needs to know, also kept in .toolchain/env.json. */
-export function setup({ forCheck = false, forModels = false } = {}) {
+export function setup({ forCheck = false, forModels = false, forCoverage = false } = {}) {
   if (Number.parseInt(process.versions.node, 10) < 20) fail(`Node 20 or newer is needed, this is ${process.versions.node}`);
   installNpmDependencies();
-  installSystemPackages([...buildNeeds, ...(forCheck ? checkNeeds : []), ...(forModels ? modelNeeds : [])]);
+  installSystemPackages([
+    ...buildNeeds,
+    ...(forCheck ? checkNeeds : []),
+    ...(forModels ? modelNeeds : []),
+    ...(forCoverage ? coverageNeeds : []),
+  ]);
   // A folder outside the checkout lets several clones share one private toolchain.
   const home = process.env.WATTN_TOOLCHAIN ?? join(root, '.toolchain');
   const emscripten = ensureEmscripten(home, log);
