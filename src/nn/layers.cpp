@@ -101,13 +101,15 @@ PositionalEncoding::PositionalEncoding(Positions kind, std::int64_t max_len, std
     weight = add_parameter("weight", {max_len, dim}, {Draw::Kind::kNormal, 1});
     return;
   }
+  if (kind == Positions::kNone) return;
   auto table = sinusoidal(max_len, dim, kind == Positions::kNotes ? SinusoidalForm::kNotes : SinusoidalForm::kVaswani, base);
   weight = std::make_shared<Parameter>(table.ok() ? std::move(table).value() : Tensor{});  // no parameter: nothing is learned
 }
 
 Result<Outputs> PositionalEncoding::run(const Arguments& arguments) const {
-  const Tensor& table = weight->value();
   const Tensor& x = *arguments.input;
+  if (!weight) return Outputs{x, {}};
+  const Tensor& table = weight->value();
   if (x.rank() < 2 || table.rank() != 2 || x.dim(-1) != table.dim(1))
     return wrong_shape(where(), "the input", "[..., seq, " + to_string(table.dims) + "'s last]", x.dims);
   const std::int64_t first = arguments.cache ? arguments.cache->length : 0;

@@ -84,7 +84,7 @@ enum class Positions : std::uint8_t { kNone, kSinusoidal, kNotes, kLearned };
 class PositionalEncoding : public Module {
  public:
   PositionalEncoding(Positions kind, std::int64_t max_len, std::int64_t dim, double base = 10000);
-  ParameterPtr weight;
+  ParameterPtr weight;  // null: of kNone, which adds nothing
 
  protected:
   Result<Outputs> run(const Arguments& arguments) const override;
