@@ -170,22 +170,6 @@ Result<Tensor> dot_product_similarity(const Tensor& x, const Tensor& y) {
   return stacked_matmul("nn.dot_product_similarity", x, y, false);
 }
 
-Result<Activation> activation_from_name(std::string_view where, std::string_view name) {
-  struct Row {
-    std::string_view name;
-    Activation activation;
-  };
-  constexpr Row kRows[] = {{"relu", Activation::kRelu},    {"gelu", Activation::kGelu}, {"gelu_tanh", Activation::kGeluTanh},
-                           {"silu", Activation::kSilu},    {"tanh", Activation::kTanh}, {"sigmoid", Activation::kSigmoid},
-                           {"identity", Activation::kNone}};
-  for (const Row& row : kRows) {
-    if (row.name == name) return row.activation;
-  }
-  return input_error(std::string(where) +
-                     ": expected an activation of relu, gelu, gelu_tanh, silu, tanh, sigmoid, identity, found '" +
-                     std::string(name) + "'");
-}
-
 Tensor activate(const Tensor& x, Activation activation) {
   Tensor out = x;
   compute().kernels.activate(activation, x.at(0), out.at(0), x.size());

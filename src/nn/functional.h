@@ -24,7 +24,6 @@ Result<Tensor> linear(const Tensor& x, const Tensor& weight, const Tensor* bias)
 Result<Tensor> dot_product_similarity(const Tensor& x, const Tensor& y);
 
 // By torch's names: "relu", "gelu" (erf), "gelu_tanh", "silu", "tanh", "sigmoid", "identity".
-Result<Activation> activation_from_name(std::string_view where, std::string_view name);
 Tensor activate(const Tensor& x, Activation activation);
 
 Result<Tensor> add(const Tensor& a, const Tensor& b);  // broadcast
