@@ -13,10 +13,10 @@ Result<Arena> Arena::with_bytes(std::uint64_t bytes, std::string_view what) {
     arena.block_.reset(static_cast<std::byte*>(std::aligned_alloc(kAlignment, static_cast<std::size_t>(arena.bytes_))));
   }
   if (!arena.block_) {
-    return out_of_memory_error(std::string(what) + ": needs " + std::to_string(arena.bytes_) + " bytes, which are not to be had");
+    return out_of_memory_error(std::string(what) + ": needs " + std::to_string(arena.bytes_) + " bytes, which are not available");
   }
 #ifndef NDEBUG
-  std::memset(arena.block_.get(), 0xFF, static_cast<std::size_t>(arena.bytes_));  // as floats NaN, which no result may show
+  std::memset(arena.block_.get(), 0xFF, static_cast<std::size_t>(arena.bytes_));  // NaN as floats, which no result may contain
 #endif
   return arena;
 }

@@ -1,5 +1,5 @@
-// Arena: one block of memory, given out from front to back, all taken back at once. Blocks start on 64-byte lines. A measuring
-// arena gives out nothing and counts, so that one function both sizes and carves a layout.
+// Arena: one block of memory, handed out from front to back and released all at once. Allocations are aligned to 64 bytes. A
+// measuring arena only counts, so that the same function can measure a layout and allocate it.
 #pragma once
 
 #include <cstddef>
@@ -17,13 +17,13 @@ class Arena {
  public:
   Arena() = default;  // measuring
 
-  // What is in it at first, nobody may rely on: a system gives memory when it is touched, and most of this may never be. what: for
-  // the message of an OutOfMemoryError.
+  // The contents are not initialised: systems commit memory when it is first touched, and most of this may never be. what: names
+  // the arena in the message of an OutOfMemoryError.
   static Result<Arena> with_bytes(std::uint64_t bytes, std::string_view what);
-  // The same, all zeros.
+  // The same, zero-initialised.
   static Result<Arena> with_zeros(std::uint64_t bytes, std::string_view what);
 
-  // Room for count elements of T; null while measuring. The caller never takes more than it measured.
+  // Memory for count elements of T; null while measuring. The caller never takes more than it measured.
   template <class T>
   T* take(std::int64_t count) {
     const std::uint64_t begin = used_;
@@ -33,7 +33,7 @@ class Arena {
   }
 
   void reset() { used_ = 0; }
-  // Takes back all that was taken since used() was this.
+  // Releases everything taken since used() had this value.
   void rewind(std::uint64_t used) { used_ = used; }
   std::uint64_t used() const { return used_; }
   std::uint64_t bytes() const { return bytes_; }
@@ -46,7 +46,7 @@ class Arena {
   };
 
   std::unique_ptr<std::byte, Free> block_;
-  std::uint64_t bytes_ = 0;  // 64 bits on wasm32 too: a measured size may be more than there can be
+  std::uint64_t bytes_ = 0;  // 64 bits on wasm32 too: a measured size may exceed the address space
   std::uint64_t used_ = 0;
 };
 

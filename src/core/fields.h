@@ -15,8 +15,8 @@ namespace wattn {
 // A token id or type id: a whole number from 0 to 2^31 - 1.
 Result<std::int32_t> read_id(JsonRef json);
 
-// Reads never fail on the spot: the first error is kept, later reads return defaults, and the caller asks ok() once, before it uses
-// what it read. Errors name the file, the path, what was expected and what was found.
+// Reads never fail at once: the first error is kept, later reads return defaults, and the caller checks ok() once before it uses
+// the values. Errors name the file, the path, what was expected and what was found.
 class Fields {
  public:
   // Any members are allowed: config.json carries many that mean nothing to inference.
@@ -28,7 +28,7 @@ class Fields {
   const Error& error() const { return error_; }
   Result<void> result() const { return ok() ? Result<void>() : Result<void>(error_); }
   void fail(Error error);
-  // A ModelFormatError: "<path of key>: expected <expected>, found <what is there>".
+  // A ModelFormatError: "<path of key>: expected <expected>, found <value>".
   void mismatch(std::string_view key, std::string_view expected) { fail(json_[key].mismatch(expected)); }
   // The same as an UnsupportedError.
   void unsupported(std::string_view key, std::string_view expected);
@@ -42,18 +42,18 @@ class Fields {
   std::string_view string(std::string_view key) { return take(json_[key].as_string()); }
   std::string_view string_or(std::string_view key, std::string_view fallback) { return take(json_[key].as_string_or(fallback)); }
   char32_t character(std::string_view key);  // a string of one code point
-  // A whole number in [1, most]; the second form returns fallback where the member is absent or null.
+  // A whole number in [1, most]; the second form returns fallback if the member is absent or null.
   std::int64_t size(std::string_view key, std::int64_t most);
   std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t fallback);
-  // A whole number in [least, most]; fallback where it is absent or null.
+  // A whole number in [least, most]; fallback if it is absent or null.
   std::int64_t integer_or(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most);
-  // A number in (0, most]; fallback where it is absent or null.
+  // A number in (0, most]; fallback if it is absent or null.
   double number_or(std::string_view key, double fallback, double most);
   std::int32_t id(std::string_view key) { return id(json_[key]); }
   std::int32_t id(JsonRef value) { return take(read_id(value)); }
-  JsonRef array(std::string_view key);  // refers to nothing, of size 0, when it is no array
+  JsonRef array(std::string_view key);  // empty if the member is not an array
 
-  // One of the table's words: {{"gelu", Activation::kGelu}, ...}. An absent member is fallback_word where that is not empty.
+  // One of the table's words: {{"gelu", Activation::kGelu}, ...}. An absent member counts as fallback_word unless that is empty.
   template <class T, std::size_t kRows>
   T choice(std::string_view key, const std::pair<std::string_view, T> (&table)[kRows], std::string_view fallback_word = {}) {
     const std::string_view word = fallback_word.empty() ? string(key) : string_or(key, fallback_word);

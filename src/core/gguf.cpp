@@ -8,7 +8,7 @@ namespace wattn {
 namespace {
 
 constexpr std::uint32_t kString = 8, kArray = 9;
-constexpr std::size_t kSizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};  // [type] bytes; strings and arrays say theirs
+constexpr std::size_t kSizes[] = {1, 1, 2, 2, 4, 4, 4, 1, 0, 0, 8, 8, 8};  // [type] bytes; 0: the file has the length
 
 double to_number(std::uint32_t type, std::uint64_t bits) {
   switch (type) {

@@ -1,4 +1,4 @@
-// The metadata of a GGUF file: keys with values, before the tensors. Nothing is copied; the bytes must outlive it.
+// The metadata of a GGUF file: key-value pairs before the tensors. Nothing is copied; the bytes must outlive it.
 #pragma once
 
 #include <cstddef>
@@ -12,7 +12,7 @@
 
 namespace wattn {
 
-// Reads off the front; after the first thing that is not there, nothing is.
+// Reads from the front of `rest`. The first read past the end sets cut_off, and later reads return nothing.
 struct GgufReader {
   std::string_view rest;
   bool cut_off = false;
@@ -38,21 +38,21 @@ struct GgufReader {
 
 class GgufMetadata {
  public:
-  // bytes: a whole file, or its beginning. is_cut_off(): the metadata goes on after these bytes; more of the file would help.
+  // bytes: a whole file or its beginning. is_cut_off(): the metadata continues past these bytes.
   static Result<GgufMetadata> read(std::string_view bytes);
   bool is_cut_off() const { return is_cut_off_; }
 
   std::uint64_t tensor_count() const { return tensor_count_; }
-  std::string_view rest() const { return rest_; }  // the bytes after the metadata: the list of tensors comes first
+  std::string_view rest() const { return rest_; }  // the bytes after the metadata, beginning with the tensor list
 
-  // Values by key; none when there is no such key or its value is of another type.
+  // Values by key; nothing if the key is missing or its value has another type.
   std::optional<std::string_view> string(std::string_view key) const;
-  std::optional<double> number(std::string_view key) const;  // of any type, true is 1
+  std::optional<double> number(std::string_view key) const;  // of any numeric type; true is 1
   std::vector<std::string_view> strings(std::string_view key) const;
   std::vector<double> numbers(std::string_view key) const;
   std::string_view bytes(std::string_view key) const;  // of an array of bytes
 
-  // Files of the repository that a packed model carries: names in wattn.files, their bytes in wattn.contents.
+  // Repository files stored in a packed model: names in wattn.files, contents in wattn.contents.
   std::vector<std::pair<std::string_view, std::string_view>> packed_files() const;
 
  private:

@@ -1,5 +1,5 @@
-// JSON as a flat tree: RapidJSON's reader tells what it reads, all nodes go into one buffer, and strings stay where they are in a
-// copy of the text. A vocabulary of a hundred thousand tokens costs no allocation of its own for any of them.
+// JSON as a flat tree: RapidJSON's reader puts all nodes into one buffer, and strings stay in place in a copy of the text. So a
+// vocabulary of a hundred thousand tokens needs no allocation per token.
 #include "core/json.h"
 
 #include <rapidjson/reader.h>
@@ -29,10 +29,10 @@ struct Node {
   std::uint32_t size = 0;  // elements, members, or bytes of a string
   union {
     std::int64_t integer = 0;
-    std::uint64_t natural;  // kUnsigned: what no int64 holds
+    std::uint64_t natural;  // kUnsigned: too large for int64
     double number;
     bool yes;
-    std::size_t begin;  // where its children or its bytes begin; an object's children are key, value, key, value
+    std::size_t begin;  // of its children or bytes; an object's children are key, value, key, value
   };
 
   static Node of(Kind kind, std::size_t size = 0) {
@@ -49,8 +49,8 @@ struct Node {
 
 struct JsonDocument {
   std::string file_name;
-  std::string text;            // strings without their escapes, each from where it began
-  std::vector<Node> children;  // of all arrays and objects, each one's together
+  std::string text;            // strings are unescaped in place
+  std::vector<Node> children;  // of all arrays and objects, contiguous for each
   Node root;
 
   std::string_view text_of(const Node& node) const { return std::string_view(text).substr(node.begin, node.size); }
@@ -61,9 +61,9 @@ namespace {
 
 const Node* node_of(const void* pointer) { return static_cast<const Node*>(pointer); }
 
-// The names that RapidJSON calls. NOLINTBEGIN(readability-identifier-naming)
+// Names that RapidJSON requires. NOLINTBEGIN(readability-identifier-naming)
 
-// RapidJSON's memory: what operator new does where there is none is safe, and its own way, to go on without, is not.
+// RapidJSON's allocator. If memory runs out, operator new handles it safely; RapidJSON's own allocator would carry on without.
 struct Memory {
   static void* Malloc(std::size_t bytes) { return operator new(bytes); }
   static void* Realloc(void* block, std::size_t old_bytes, std::size_t bytes) {
@@ -76,10 +76,10 @@ struct Memory {
 };
 using Utf8 = rapidjson::UTF8<>;
 
-// What the reader calls. The open containers' children wait on a stack until their number is known.
+// RapidJSON's handler. The children of open containers stay on a stack until their number is known.
 class Builder {
  public:
-  // escapes: whether the text has \\u, which can spell half a character.
+  // escapes: whether the text has \\u escapes, which can encode half a surrogate pair.
   Builder(JsonDocument& document, bool escapes) : document_(document), escapes_(escapes) {}
 
   bool Null() { return put({}); }
@@ -88,8 +88,8 @@ class Builder {
     node.yes = value;
     return put(node);
   }
-  // text: what is behind it belongs to no number, and ends. RapidJSON's own conversions are not exact, or in their exact form not
-  // safe: 1e-400 ends the process.
+  // The character after text cannot continue a number, so strtod stops there. RapidJSON's own conversions are inexact, or in their
+  // exact form unsafe: 1e-400 ends the process.
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
     if (std::find_if(text, text + size, [](char c) { return c == '.' || c == 'e' || c == 'E'; }) == text + size) {
       Node node = Node::of(Node::Kind::kInteger);
@@ -101,7 +101,7 @@ class Builder {
     node.number = std::strtod(text, nullptr);
     return std::isfinite(node.number) && put(node);
   }
-  // Not called, as numbers are asked for as texts.
+  // Never called, because numbers are read as text.
   bool Int(int) { return false; }
   bool Uint(unsigned) { return false; }
   bool Int64(std::int64_t) { return false; }
@@ -161,12 +161,12 @@ class Builder {
     return put(node);
   }
 
-  // The key of member i of the object that ends.
+  // The key of member i of the innermost open object.
   std::string_view key(std::size_t i) const { return document_.text_of(waiting_[open_.back() + 2 * i]); }
 
-  // Sets goes[i] of each member whose key comes again. False: so many keys share places of the table that a sort is quicker.
+  // Sets goes[i] for each member whose key is repeated later. Returns false after so many collisions that sorting is faster.
   bool find_repeated_by_hash(std::vector<bool>& goes) const {
-    std::size_t probes_left = 8 * goes.size();                                // between one and two a key are usual
+    std::size_t probes_left = 8 * goes.size();                                // one to two per key are usual
     std::vector<std::uint32_t> slots(std::bit_ceil(2 * goes.size() + 1), 0);  // 1 + index of a member
     for (std::size_t i = 0; i < goes.size(); ++i) {
       std::size_t slot = hash_of(key(i)) & (slots.size() - 1);
@@ -186,11 +186,11 @@ class Builder {
       return way != 0 ? way < 0 : a < b;
     };
     std::make_heap(order.begin(), order.end(), is_before);
-    std::sort_heap(order.begin(), order.end(), is_before);  // 2 kB after brotli less than std::sort
+    std::sort_heap(order.begin(), order.end(), is_before);  // 2 kB less than std::sort, after brotli
     for (std::size_t i = 0; i + 1 < order.size(); ++i) goes[order[i]] = key(order[i]) == key(order[i + 1]);
   }
 
-  // Of a key that comes twice the last value counts, as in every JSON reader that people know.
+  // The last value of a repeated key wins, as in other JSON readers.
   void keep_last_of_each_key() {
     const std::size_t begin = open_.back(), size = (waiting_.size() - begin) / 2;
     std::vector<bool> goes(size, false);
@@ -210,11 +210,11 @@ class Builder {
   std::vector<std::size_t> open_;  // where the children of each open container begin in waiting_
 };
 
-// Whether text is JSON, all of it. Depth costs the reader memory and no stack.
+// Whether all of text is JSON. Nesting costs heap memory, not stack.
 bool read_into(JsonDocument& document, std::string_view text) {
   constexpr unsigned kFlags = rapidjson::kParseInsituFlag | rapidjson::kParseIterativeFlag | rapidjson::kParseNumbersAsStringsFlag;
-  if (text.size() > UINT32_MAX) return false;  // RapidJSON counts so far
-  if (!is_utf8(text)) return false;            // at once, which is quicker than character by character
+  if (text.size() > UINT32_MAX) return false;  // RapidJSON's limit
+  if (!is_utf8(text)) return false;            // one pass, which is faster than checking each character
   Builder builder(document, text.find("\\u") != std::string_view::npos);
   document.text = text;
   rapidjson::InsituStringStream stream(document.text.data());
@@ -222,9 +222,9 @@ bool read_into(JsonDocument& document, std::string_view text) {
   return !reader.Parse<kFlags>(stream, builder).IsError() && stream.Tell() == text.size();
 }
 
-// Paths are found by address when a message needs one, so that reading carries no cost for them.
+// Finds paths by address when a message needs one, so that reading does not have to track them.
 bool find_path(const JsonDocument& document, const Node& from, const void* target, int depth, std::string& path) {
-  constexpr int kDeepest = 64;  // deeper values are still read, only named less exactly
+  constexpr int kDeepest = 64;  // messages about deeper values name no path
   if (&from == target) return true;
   const bool is_object = from.is(Node::Kind::kObject);
   if (depth == kDeepest || (!is_object && !from.is(Node::Kind::kArray))) return false;
@@ -259,7 +259,7 @@ std::string scalar_text(const JsonDocument& document, const Node& node) {
   }
 }
 
-// Text of a node; null in place of what lies deeper than any file of ours does.
+// Appends a node as JSON text. Values nested deeper than kDeepest become null.
 void append_text(const JsonDocument& document, const Node& node, int depth, std::string& out) {
   constexpr int kDeepest = 500;
   const bool is_object = node.is(Node::Kind::kObject);
@@ -297,7 +297,7 @@ Json& Json::operator=(Json&&) noexcept = default;
 Json::~Json() = default;
 
 Result<Json> Json::parse(std::string_view text, std::string_view file_name) {
-  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // a byte order mark, as editors leave it
+  if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);  // byte order mark
   auto document = std::make_unique<JsonDocument>();
   document->file_name = file_name;
   if (!read_into(*document, text)) {
@@ -324,7 +324,7 @@ bool JsonRef::is_number() const { return node_ && node_of(node_)->is_number(); }
 JsonRef JsonRef::operator[](std::string_view key) const {
   JsonRef member(document_, nullptr);
   member.parent_ = node_ ? node_ : parent_;
-  member.missing_key_ = node_ ? key : missing_key_;  // of a chain of absent keys, the first is the one to name
+  member.missing_key_ = node_ ? key : missing_key_;  // messages name the first absent key of a chain
   if (!is_object()) return member;
   const Node& object = *node_of(node_);
   const Node* child = document_->children_of(object);

@@ -16,10 +16,10 @@ namespace wattn {
 
 struct JsonDocument;  // json.cpp
 
-// As JSON text: a string with its quotes (what is no UTF-8 becomes U+FFFD), a number such that reading it gives the same bits.
+// JSON text: a quoted string (invalid UTF-8 becomes U+FFFD), or a number that reads back to the same bits.
 std::string json_text(std::string_view text);
 std::string json_text(double number);
-// A string for messages: as json_text() has it, but in ASCII and with "..." behind 60 characters.
+// A string for messages: like json_text(), but in ASCII, and cut after 60 characters with "...".
 std::string shown_text(std::string_view text);
 
 class JsonRef {
@@ -34,9 +34,9 @@ class JsonRef {
   bool is_bool() const;
   bool is_number() const;
 
-  // Member of an object by key; refers to nothing when this is no object or has no such key.
+  // Member of an object by key; refers to nothing if this is not an object or has no such key.
   JsonRef operator[](std::string_view key) const;
-  // Element of an array; refers to nothing when this is no array or the index is past the end.
+  // Element of an array; refers to nothing if this is not an array or the index is past the end.
   JsonRef operator[](std::size_t index) const;
   std::size_t size() const;  // elements of an array, members of an object, else 0
 
@@ -44,20 +44,20 @@ class JsonRef {
   Result<std::int64_t> as_int() const;         // whole numbers only
   Result<double> as_number() const;
   Result<bool> as_bool() const;
-  // The same with a default for a value that is absent or null; a value of another type is an error all the same.
+  // The same with a default for an absent or null value; a value of another type is still an error.
   Result<std::string_view> as_string_or(std::string_view fallback) const;
   Result<std::int64_t> as_int_or(std::int64_t fallback) const;
   Result<double> as_number_or(double fallback) const;
   Result<bool> as_bool_or(bool fallback) const;
 
-  // Members of an object as the file has them (of a repeated key the last). Views live as long as the document.
+  // Members of an object in file order; only the last of a repeated key. Views live as long as the document.
   std::vector<std::pair<std::string_view, JsonRef>> members() const;
 
-  // "tokenizer.json: model.vocab" for messages; costs a walk over the document.
+  // "tokenizer.json: model.vocab", for messages. Searches the whole document.
   std::string where() const;
-  // A ModelFormatError: "<where>: expected <expected>, found <what is there>".
+  // A ModelFormatError: "<where>: expected <expected>, found <value>".
   Error mismatch(std::string_view expected) const;
-  // A short picture of the value for messages, at most about 60 characters.
+  // A short description of the value for messages, at most about 60 characters.
   std::string describe() const;
   // The value as JSON; "null" when this refers to nothing.
   std::string to_text() const;
@@ -67,15 +67,15 @@ class JsonRef {
   JsonRef(const JsonDocument* document, const void* node) : document_(document), node_(node) {}
 
   const JsonDocument* document_ = nullptr;
-  const void* node_ = nullptr;      // a Node, which only json.cpp sees
-  const void* parent_ = nullptr;    // for the message when node_ is absent: where the missing key was looked for
-  std::string_view missing_key_{};  // the key that was not there
+  const void* node_ = nullptr;      // a Node, which is defined in json.cpp
+  const void* parent_ = nullptr;    // if node_ is null: the container of the missing value, for messages
+  std::string_view missing_key_{};  // the first missing key
 };
 
 class Json {
  public:
-  // file_name is only for messages. Text that is not JSON is a ModelFormatError, as are numbers beyond a double's range, and zeros
-  // and near numbers in a spelling of that range (0e400), and 4 GiB of text.
+  // file_name is only used in messages. Anything else than JSON is a ModelFormatError. So are numbers beyond a double's range, also
+  // if only their exponent is (0e400), and texts of 4 GiB or more.
   static Result<Json> parse(std::string_view text, std::string_view file_name);
 
   Json(Json&&) noexcept;

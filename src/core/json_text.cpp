@@ -1,4 +1,4 @@
-// Strings as JSON text; json.cpp has the rest of json.h.
+// JSON text of strings; json.cpp has the rest of json.h.
 #include "core/json.h"
 
 #include <algorithm>
@@ -17,9 +17,9 @@ void append_escape(char32_t unit, std::string& out) {
   for (int shift = 12; shift >= 0; shift -= 4) out += kDigits[unit >> shift & 0xF];
 }
 
-// Not RapidJSON's, whose room for a string is counted in 32 bits and 6 or 12 times its length. ascii: what is not becomes escapes.
+// Not RapidJSON's writer, which reserves 6 or 12 times a string's length, counted in 32 bits. ascii: escape all other characters.
 std::string string_text(std::string_view text, bool ascii) {
-  constexpr std::string_view kShort = "\"\"\\\\\bb\ff\nn\rr\tt";  // a character, and what stands for it behind a backslash
+  constexpr std::string_view kShort = "\"\"\\\\\bb\ff\nn\rr\tt";  // pairs of a character and its letter after a backslash
   const std::string valid = replace_invalid_utf8(text);
   std::string out = "\"";
   for (std::size_t at = 0; at < valid.size();) {
@@ -43,7 +43,7 @@ std::string string_text(std::string_view text, bool ascii) {
 }  // namespace
 
 std::string json_text(std::string_view text) {
-  // Most strings stand for themselves: a vocabulary has a hundred thousand of them.
+  // Most strings need no escapes, and a vocabulary has a hundred thousand of them.
   const auto is_plain = [](unsigned char c) { return c >= ' ' && c < 0x7F && c != '"' && c != '\\'; };
   if (!std::all_of(text.begin(), text.end(), is_plain)) return string_text(text, false);
   std::string out;
@@ -55,7 +55,7 @@ std::string json_text(std::string_view text) {
 
 std::string shown_text(std::string_view text) {
   constexpr std::size_t kLongest = 60;
-  std::string out = string_text(text.substr(0, 4 * kLongest), true);  // four bytes at most are a character
+  std::string out = string_text(text.substr(0, 4 * kLongest), true);  // a character has at most four bytes
   if (out.size() > kLongest) out = out.substr(0, kLongest) + "...";
   return out;
 }

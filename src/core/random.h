@@ -21,7 +21,7 @@ class Generator {
   // The upper 53 bits as a fraction: [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
   double uniform(double low, double high) { return low + (high - low) * uniform(); }
-  // Mean 0, variance 1 (Box and Muller), one draw from two uniform ones.
+  // Mean 0, variance 1 (Box-Muller); uses two uniform draws.
   double normal() {
     const double radius = std::sqrt(-2 * log64(1 - uniform()));
     return radius * cos64(6.28318530717958647693 * uniform());

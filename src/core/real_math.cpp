@@ -29,7 +29,7 @@ double cos_series(double r) {
   return sum;
 }
 
-// quarter_turns = 0: sin(x); 1: cos(x).
+// The sine of x plus quarter_turns quarter turns: 0 for sin(x), 1 for cos(x).
 double turn(double x, int quarter_turns) {
   const double n = std::floor(x * 0.63661977236758134308 + 0.5);
   const double r = ((x - n * kHalfPiHead) - n * kHalfPiMiddle) - n * kHalfPiTail;

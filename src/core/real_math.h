@@ -1,10 +1,10 @@
-// exp, log, sin, cos and pow of doubles: our own, so that tables of positions, random draws and the like have the same bits on
-// every machine (C libraries differ in last places). Errors are within 2 units of the last place where nothing else is said.
+// exp, log, sin, cos and pow of doubles. Our own, because C libraries differ in the last place, and position tables, random draws
+// and the like must have the same bits on every machine. Errors are within 2 units in the last place unless noted.
 #pragma once
 
 namespace wattn {
 
-double exp64(double x);                   // 0 below -708, as for 709 above it
+double exp64(double x);                   // 0 below -708; above 709 the same as at 709
 double log64(double x);                   // x > 0
 double pow64(double base, double power);  // base > 0; relative error 2^-52 * (2 + |power * log(base)|)
 double sin64(double x);                   // |x| < 2^20; absolute error within 2^-52

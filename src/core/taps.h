@@ -1,4 +1,4 @@
-// Taps: the one way to see and to change what is inside a model. Passed as a pointer; null is off and costs one comparison.
+// Taps observe and change values inside a model. Passed as a pointer; null disables them and costs one comparison.
 #pragma once
 
 #include <string>
@@ -17,11 +17,11 @@ struct TapPoint {
 class Taps {
  public:
   virtual ~Taps() = default;
-  // The view is valid during the call only.
+  // The view is only valid during the call.
   virtual void on_tensor(const TapPoint& point, const TensorView& tensor) = 0;
-  // Before on_tensor, for tensors of packed tokens: rows [count, width], stride apart, whose numbers may be replaced.
+  // Called before on_tensor for tensors of packed tokens: rows [count, width], stride apart, whose values it may replace.
   virtual void patch(const TapPoint&, float* /*rows*/, std::int64_t /*count*/, std::int64_t /*width*/, std::int64_t /*stride*/) {}
-  // What the attention probabilities of that name and layer are multiplied by, [heads]; null for nothing.
+  // Factors for the attention probabilities of that name and layer, [heads]; null for none.
   virtual const float* head_mask(const TapPoint& /*probs*/) { return nullptr; }
 };
 

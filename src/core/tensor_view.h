@@ -11,25 +11,25 @@
 
 namespace wattn {
 
-// Those of safetensors, and the block types of GGUF (weights in blocks along a row that share scales).
+// The types of safetensors, and the block types of GGUF (blocks of weights along a row share scales).
 enum class DType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool, kQ40, kQ80, kQ4K, kQ6K };
 
 std::int64_t dtype_block(DType dtype);                        // elements of a block; 1 for plain numbers
 std::int64_t dtype_bytes(DType dtype);                        // of a block
 std::string_view dtype_name(DType dtype);                     // as safetensors and GGUF spell it: "F32", "Q8_0"
-std::optional<DType> dtype_from_name(std::string_view name);  // of safetensors
+std::optional<DType> dtype_from_name(std::string_view name);  // a type of safetensors
 
 using Shape = std::vector<std::int64_t>;
 
 std::string to_string(const Shape& shape);                     // "[30522, 384]"
-std::optional<std::int64_t> num_elements(const Shape& shape);  // none when it does not fit 62 bits or a dim is negative
+std::optional<std::int64_t> num_elements(const Shape& shape);  // nothing if it exceeds 62 bits or a dim is negative
 
 struct TensorView {
   const float* data = nullptr;
   std::span<const std::int64_t> shape{};
 };
 
-// One f32 from the bytes of a checkpoint element. f16 and bf16 widen exactly.
+// Exact conversions of f16 and bf16 to f32.
 float half_to_float(std::uint16_t half);
 float bfloat_to_float(std::uint16_t bfloat);
 

@@ -3,7 +3,7 @@
 namespace wattn {
 namespace {
 
-// Sleeps while the word is what it was; may wake without a reason. The C++ library's own would bring its table of waiters.
+// Sleeps while word equals value; may wake spuriously. On wasm, std::atomic::wait would link the library's table of waiters.
 void sleep_while(std::atomic<std::uint32_t>& word, std::uint32_t value) {
 #ifdef __wasm_atomics__
   __builtin_wasm_memory_atomic_wait32(reinterpret_cast<int*>(&word), static_cast<int>(value), -1);
@@ -34,12 +34,12 @@ void ThreadTeam::dispatch(std::uint32_t count, Task task, const void* context) {
   ticket_.store(job << 32 | count, std::memory_order_release);
   while (run_one(0)) {
   }
-  // The last tasks are on their way; a page's own thread may not sleep for them.
+  // Spins until the last tasks are done: the main thread of a page must not sleep.
   while (done_.load(std::memory_order_acquire) != count) {
   }
 }
 
-// Claims and runs a task, if there is one. Until it is done the caller cannot put another job in place.
+// Claims and runs a task, if there is one. The caller cannot start another job until it is done.
 bool ThreadTeam::run_one(int thread) {
   std::uint64_t ticket = ticket_.load(std::memory_order_acquire);
   do {

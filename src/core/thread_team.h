@@ -1,5 +1,5 @@
-// ThreadTeam: the caller and threads that help it. Work is cut into tasks that write different outputs, so that how many
-// threads there are changes no bit. The host makes the threads and sends each into serve().
+// ThreadTeam: the calling thread and its helpers. Work is divided into tasks that write different outputs, so the number of
+// threads never changes a bit. The host creates the threads, and each of them calls serve().
 #pragma once
 
 #include <atomic>
@@ -11,17 +11,17 @@ class ThreadTeam {
  public:
   static constexpr int kMostThreads = 16;
 
-  // Threads that run tasks, the caller included.
+  // Threads that run tasks, including the caller.
   int threads() const { return helpers_ + 1; }
-  // Threads that memory is laid out for: helpers may come after the first run.
+  // Threads to reserve memory for: helpers may start after the first run.
   int most_threads() const { return most_helpers_ + 1; }
-  // Before the first run; less than kMostThreads.
+  // Must be called before the first run, with less than kMostThreads.
   void expect_helpers(int helpers) { most_helpers_ = helpers; }
-  // How many helpers are in serve() and may be counted on, at most those expected. Not during a run.
+  // The number of helpers in serve(), at most as many as expected. Must not be called during a run.
   void set_helpers(int helpers) { helpers_ = helpers; }
 
-  // task(i, thread) for every i from 0 to count - 1, in any order, on threads 0 (the caller) to threads() - 1. Returns when
-  // all are done. Tasks see what was written before run, and what they write is seen after it.
+  // Calls task(i, thread) for every i from 0 to count - 1, in any order, on threads 0 (the caller) to threads() - 1. Returns when
+  // all are done. Tasks see what was written before run(), and the caller sees what they wrote.
   template <class F>
   void run(std::int64_t count, const F& task) {
     if (helpers_ == 0 || !awake_.load(std::memory_order_relaxed) || count < 2) {
@@ -33,8 +33,7 @@ class ThreadTeam {
         [](const void* f, std::int64_t i, int thread) { (*static_cast<const F*>(f))(i, thread); }, &task);
   }
 
-  // While one lives, helpers wait for tasks busily, which takes no time to wake them; without one they sleep, and run() is
-  // the caller's alone.
+  // While one exists, helpers spin for tasks and start without delay; otherwise they sleep, and run() uses the caller alone.
   class Awake {
    public:
     explicit Awake(ThreadTeam& team) : team_(team) { team_.wake(true); }
@@ -46,9 +45,9 @@ class ThreadTeam {
     ThreadTeam& team_;
   };
 
-  // What a helper does, from its start to stop(). thread: 1, 2, ..., each one's own.
+  // Runs tasks on a helper until stop(). thread: 1, 2, ..., different for each helper.
   void serve(int thread);
-  // Sends the helpers home.
+  // Makes all helpers return from serve().
   void stop();
 
  private:
@@ -60,16 +59,16 @@ class ThreadTeam {
 
   int helpers_ = 0;
   int most_helpers_ = 0;
-  // One task is claimed by taking one off the low half; the high half numbers the jobs, so that a late helper cannot claim
-  // from a job with the knowledge of another.
+  // The low half is the number of unclaimed tasks; decrementing it claims one. The high half numbers the jobs, so that a late
+  // helper cannot claim a task of a newer job.
   std::atomic<std::uint64_t> ticket_{0};
   std::atomic<std::uint32_t> done_{0};
-  Task task_ = nullptr;  // of the job whose tickets are out
+  Task task_ = nullptr;  // of the current job
   const void* context_ = nullptr;
 
   std::atomic<bool> awake_{false};
   std::atomic<bool> stopped_{false};
-  std::atomic<std::uint32_t> bell_{0};  // rung to wake the helpers
+  std::atomic<std::uint32_t> bell_{0};  // incremented to wake the helpers
 };
 
 }  // namespace wattn

@@ -90,7 +90,7 @@ std::string replace_invalid_utf8(std::string_view bytes) {
     append_utf8(code_point, out);
     const unsigned lead = byte(begin);
     if (code_point != kReplacementCharacter || position != begin + 1 || lead < 0xC2 || lead > 0xF4) continue;
-    // A character cut off: its first bytes go with it, as long as they could still become one.
+    // A truncated character: skip those of its continuation bytes that are valid.
     const unsigned least = lead == 0xE0   ? 0xA0
                            : lead == 0xF0 ? 0x90
                                           : 0x80,

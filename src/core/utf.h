@@ -12,10 +12,10 @@ inline constexpr char32_t kReplacementCharacter = 0xFFFD;
 // Reads one code point at text[position] and moves position past it. A lone surrogate reads as U+FFFD (one unit).
 char32_t next_code_point(std::u16string_view text, std::size_t& position);
 
-// Reads one code point at text[position] and moves position past it. Invalid UTF-8 reads as U+FFFD per bad byte.
+// Reads one code point at text[position] and moves position past it. Invalid UTF-8 reads as one U+FFFD per invalid byte.
 char32_t next_code_point(std::string_view text, std::size_t& position);
 
-// Writes the one to four bytes of a code point (at most U+10FFFF) and returns how many they are.
+// Writes the one to four bytes of a code point (at most U+10FFFF) and returns their number.
 std::size_t write_utf8(char32_t code_point, char out[4]);
 void append_utf8(char32_t code_point, std::string& out);
 std::string to_utf8(std::u32string_view text);
@@ -23,7 +23,7 @@ std::string to_utf8(std::u16string_view text);  // lone surrogates become U+FFFD
 std::u16string to_utf16(std::string_view utf8);
 std::u32string to_utf32(std::string_view utf8);
 bool is_utf8(std::string_view bytes);
-// Every stretch of bytes that begins like UTF-8 and does not end so becomes one U+FFFD, as the Encoding Standard and Rust have it.
+// Each maximal part of an invalid sequence becomes one U+FFFD, as in the Encoding Standard and Rust.
 std::string replace_invalid_utf8(std::string_view bytes);
 
 }  // namespace wattn
