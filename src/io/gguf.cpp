@@ -73,7 +73,7 @@ float half_at(const char* bytes) {
   return half_to_float(half);
 }
 
-// By vectors: a compiler takes it number by number.
+// Explicit vectors, because compilers do not vectorise the plain loop.
 void widen_q8_0(const char* block, float* out) {
   using FourBytes = std::int8_t __attribute__((vector_size(4)));
   using FourInts = std::int32_t __attribute__((vector_size(16)));
@@ -118,7 +118,7 @@ void widen_q4_k(const char* block, float* out) {
   }
 }
 
-// Sixteen groups of 16 with an 8-bit scale each; four low bits and two high bits of a weight apart.
+// Sixteen groups of 16 with an 8-bit scale each; the four low bits and the two high bits of a weight are stored separately.
 void widen_q6_k(const char* block, float* out) {
   const float scale = half_at(block + 208);
   for (int half = 0; half < 2; ++half) {
@@ -165,7 +165,8 @@ Result<GgufHeader> parse_gguf_header(std::string_view bytes, std::uint64_t file_
   for (const TensorInfo& tensor : header.tensors) {
     const std::uint64_t room = file_bytes - std::min(file_bytes, header.header_bytes);
     if (tensor.begin < at || tensor.end > room) {
-      return model_format_error(std::string(file) + ": tensor '" + tensor.name + "': expected bytes of its own inside the file's " +
+      return model_format_error(std::string(file) + ": tensor '" + tensor.name +
+                                "': expected a byte range that overlaps no other and ends within the file's " +
                                 std::to_string(room) + ", found " + std::to_string(tensor.begin) + " to " +
                                 std::to_string(tensor.end));
     }

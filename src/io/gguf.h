@@ -1,4 +1,4 @@
-// The tensors of a GGUF file: their list after the metadata (core/gguf.h), and the block types they come in.
+// The tensors of a GGUF file: the tensor list after the metadata (core/gguf.h), and the block types.
 // Format: https://github.com/ggml-org/ggml, docs/gguf.md; block layouts: ggml/src/ggml-common.h, ggml-quants.c.
 #pragma once
 
@@ -12,16 +12,16 @@
 namespace wattn {
 
 struct GgufHeader {
-  bool is_cut_off = false;            // the header goes on after these bytes; nothing else is set
-  std::uint64_t header_bytes = 0;     // where the tensors' bytes begin in the file
-  std::vector<TensorInfo> tensors{};  // in the order of their bytes; shapes as torch has them (GGUF writes the row first)
+  bool is_cut_off = false;            // the header continues past these bytes; nothing else is set
+  std::uint64_t header_bytes = 0;     // offset of the tensors' bytes in the file
+  std::vector<TensorInfo> tensors{};  // in file order; shapes as in PyTorch (GGUF stores the row length first)
 };
 
-// bytes: a whole file, or its beginning. Checked: types known, rows of whole blocks, ranges aligned, without overlap, inside the
-// file's file_bytes.
+// bytes: a whole file or its beginning. Checks that types are known, that rows are whole blocks, and that byte ranges are aligned,
+// do not overlap and lie inside the file's file_bytes.
 Result<GgufHeader> parse_gguf_header(std::string_view bytes, std::uint64_t file_bytes, std::string_view file);
 
-// Widens blocks of count elements (whole blocks) to f32, in the order of ggml's own dequantize_row_*.
+// Dequantises count elements (whole blocks) to f32, in the order of ggml's dequantize_row_*.
 void widen_blocks(DType dtype, const char* blocks, std::int64_t count, float* out);
 
 }  // namespace wattn

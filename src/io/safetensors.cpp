@@ -27,7 +27,7 @@ Result<TensorInfo> parse_tensor(std::string_view name, JsonRef entry) {
     tensor.shape.push_back(dim.value());
   }
   const auto count = num_elements(tensor.shape);
-  if (!count) return shape.mismatch("dimensions from 0 on whose product is below 2^62");
+  if (!count) return shape.mismatch("dimensions of 0 or more whose product is below 2^62");
 
   const JsonRef offsets = entry["data_offsets"];
   if (!offsets.is_array() || offsets.size() != 2) return offsets.mismatch("an array of two byte offsets");
@@ -101,7 +101,7 @@ Result<std::vector<TensorInfo>> parse_safetensors_header(std::string_view header
   const std::uint64_t data_bytes = file_bytes - kSafetensorsPrefixBytes - header.size();
   if (expected != data_bytes) {
     return model_format_error(std::string(file) + ": expected " + std::to_string(expected) +
-                              " bytes of tensors by the header, found " + std::to_string(data_bytes) +
+                              " bytes of tensors according to the header, found " + std::to_string(data_bytes) +
                               (data_bytes < expected ? " (cut off)" : " (bytes left over)"));
   }
   return tensors;

@@ -1,4 +1,4 @@
-// The safetensors format: 8 bytes little-endian length of a JSON header, the header, the tensors' bytes end to end.
+// The safetensors format: the length of the JSON header in 8 little-endian bytes, the header, the tensors' bytes without gaps.
 // Format: https://github.com/huggingface/safetensors (README, "Format").
 #pragma once
 
@@ -16,18 +16,18 @@ struct TensorInfo {
   std::string name;
   DType dtype = DType::kF32;
   Shape shape;
-  std::uint64_t begin = 0;  // bytes into the data that follows the header
+  std::uint64_t begin = 0;  // byte offset into the data after the header
   std::uint64_t end = 0;
 };
 
 inline constexpr std::uint64_t kSafetensorsPrefixBytes = 8;
 inline constexpr std::uint64_t kSafetensorsMaxHeaderBytes = 100'000'000;  // the format's own limit
 
-// Length of the header from the first 8 bytes of a file of file_bytes bytes.
+// The length of the header, from the first 8 bytes of a file of file_bytes bytes.
 Result<std::uint64_t> safetensors_header_bytes(std::string_view prefix, std::uint64_t file_bytes, std::string_view file);
 
-// The tensors in the order of their bytes. Checked: every dtype known, shapes match byte ranges, ranges tile the data
-// without gap or overlap and end where the file ends.
+// The tensors in file order. Checks that every dtype is known, that shapes match byte ranges, and that the ranges cover the data
+// exactly, without gaps or overlaps.
 Result<std::vector<TensorInfo>> parse_safetensors_header(std::string_view header, std::uint64_t file_bytes, std::string_view file);
 
 }  // namespace wattn

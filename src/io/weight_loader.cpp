@@ -87,10 +87,10 @@ Result<void> WeightLoader::match_tensors() {
     if (found == slot_by_name_.end()) {
       if (matches_any(name, ignored_)) continue;
       return model_format_error(file_ + ": tensor '" + tensor.name + "' " + to_string(tensor.shape) +
-                                " is not one that this architecture has");
+                                ": this architecture has no such tensor");
     }
     WeightSlot& slot = slots_[found->second];
-    if (slot.filled) return model_format_error(file_ + ": tensor '" + tensor.name + "' comes a second time");
+    if (slot.filled) return model_format_error(file_ + ": tensor '" + tensor.name + "' is repeated");
     if (tensor.shape != slot.shape) {
       return model_format_error(file_ + ": tensor '" + tensor.name + "': expected shape " + to_string(slot.shape) + ", found " +
                                 to_string(tensor.shape));
@@ -99,7 +99,7 @@ Result<void> WeightLoader::match_tensors() {
       return unsupported_error(file_ + ": tensor '" + tensor.name + "': expected F32, F16, BF16 or F64, found " +
                                std::string(dtype_name(tensor.dtype)));
     }
-    slot.filled = true;  // its bytes are counted: finish() cannot pass without them
+    slot.filled = true;  // finish() fails if the bytes do not arrive
     tensor_slots_[i] = static_cast<int>(found->second);
   }
   return {};
@@ -132,8 +132,8 @@ Result<void> WeightLoader::open_gguf() {
   const std::uint64_t wanted = header.value().is_cut_off ? 2 * wanted_ : header.value().header_bytes;
   if (header.value().is_cut_off || wanted > pending_.size()) {
     if (pending_.size() == file_bytes_) {
-      return model_format_error(file_ + ": expected a whole header, found a file of " + std::to_string(file_bytes_) +
-                                " bytes that ends in it");
+      return model_format_error(file_ + ": expected a complete header, found a file of " + std::to_string(file_bytes_) +
+                                " bytes that ends inside it");
     }
     wanted_ = std::min(wanted, file_bytes_);
     return {};
@@ -149,7 +149,7 @@ Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, 
     widen(tensor.dtype, bytes, count, values_.data());
     values = values_.data();
   }
-  std::uint32_t largest = 0;  // without its sign: infinity and NaN are above all others
+  std::uint32_t largest = 0;  // as bits without the sign: infinity and NaN are above all others
   for (std::int64_t i = 0; i < count; ++i) largest = std::max(largest, std::bit_cast<std::uint32_t>(values[i]) & 0x7FFFFFFFu);
   if (largest >= 0x7F800000u) {
     const std::int64_t i = std::find_if(values, values + count, [](float x) { return !std::isfinite(x); }) - values;

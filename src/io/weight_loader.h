@@ -1,5 +1,5 @@
-// WeightLoader: takes the bytes of one or more checkpoint files (safetensors, or GGUF by their ending) as they arrive, in pieces of
-// any size, and hands every tensor row by row, widened to f32, to the slot the model made for it. Nothing is kept but one row.
+// WeightLoader: reads one or more checkpoint files (GGUF if the name ends in .gguf, else safetensors) in chunks of any size and
+// passes every tensor row by row, widened to f32, to the slot that the model made for it. It buffers one row at most.
 #pragma once
 
 #include <cstdint>
@@ -15,7 +15,7 @@
 
 namespace wattn {
 
-// Where one tensor goes. A row is the last dimension; a tensor of rank 1 is one row.
+// The destination of one tensor. A row is the last dimension; a tensor of rank 1 is one row.
 struct WeightSlot {
   std::string name;  // as in the checkpoint
   Shape shape;       // expected
@@ -26,12 +26,12 @@ struct WeightSlot {
 
 class WeightLoader {
  public:
-  // canonical: the slots' spelling of a name in the file. ignored: canonical names, or prefixes ending in '*', of tensors
-  // that may be there and are not used.
+  // canonical: maps a name in the file to the slots' spelling. ignored: canonical names, or prefixes ending in '*', of tensors
+  // that may be present and are skipped.
   WeightLoader(std::vector<WeightSlot> slots, std::vector<std::string> ignored,
                std::function<std::string(std::string_view)> canonical);
 
-  // Starts a file of file_bytes bytes; the file before it must have ended.
+  // Starts a file of file_bytes bytes; the file before it must be complete.
   Result<void> begin_file(std::string file, std::uint64_t file_bytes);
   // The next bytes of the file.
   Result<void> push(std::string_view bytes);
@@ -41,7 +41,7 @@ class WeightLoader {
   const std::vector<WeightSlot>& slots() const { return slots_; }
 
  private:
-  // Both look for a header in pending_; while more bytes are wanted, wanted_ says how many there must be.
+  // Both try to read a header from pending_. If it is incomplete, they set wanted_ to the size that pending_ must reach.
   Result<void> open_safetensors();
   Result<void> open_gguf();
   Result<void> begin_tensors(std::vector<TensorInfo> tensors, std::uint64_t header_bytes);
@@ -57,18 +57,18 @@ class WeightLoader {
   bool is_gguf_ = false;
   std::uint64_t file_bytes_ = 0;
   std::uint64_t taken_ = 0;         // bytes of the file consumed so far
-  std::uint64_t wanted_ = 0;        // bytes of pending_ at which to look for the header again; 0 when it was read
+  std::uint64_t wanted_ = 0;        // size of pending_ at which to try the header again; 0 once it is read
   std::uint64_t header_bytes_ = 0;  // before the tensors; 0 until known
   std::vector<TensorInfo> tensors_;
   std::vector<int> tensor_slots_;  // [tensors] index into slots_, -1 for ignored
-  std::size_t tensor_ = 0;         // the one whose bytes come now
+  std::size_t tensor_ = 0;         // index of the tensor being read
   std::int64_t row_ = 0;           // of that tensor
-  std::uint64_t gap_ = 0;          // bytes to pass over before it (GGUF aligns its tensors)
-  std::string pending_;            // bytes that wait for the rest of their header, prefix or row
+  std::uint64_t gap_ = 0;          // bytes to skip before it (GGUF aligns its tensors)
+  std::string pending_;            // the beginning of an incomplete header, prefix or row
   std::vector<float> values_;      // one row widened
 };
 
-// Whether name is one of the patterns: equal, or beginning with one that ends in '*'.
+// Whether name equals one of the patterns, or begins with one that ends in '*'.
 bool matches_any(std::string_view name, const std::vector<std::string>& patterns);
 
 }  // namespace wattn

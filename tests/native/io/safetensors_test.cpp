@@ -146,7 +146,8 @@ TEST(WeightLoader, NamesTheTensorThatIsMissingExtraMisshapenOrOfAnotherType) {
         "expected tensor 'b' [2], found no such tensor");
   named(R"({"a":{"dtype":"F32","shape":[3,2],"data_offsets":[0,24]}})", std::string(24, '\0'),
         "tensor 'a': expected shape [2, 3], found [3, 2]");
-  named(R"({"c":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'), "tensor 'c' [2, 3] is not one");
+  named(R"({"c":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'),
+        "tensor 'c' [2, 3]: this architecture has no such tensor");
   named(R"({"a":{"dtype":"I32","shape":[2,3],"data_offsets":[0,24]}})", std::string(24, '\0'),
         "tensor 'a': expected F32, F16, BF16 or F64, found I32");
 }
