@@ -1,6 +1,6 @@
 // gemm_q16 and gemm_q8: integer products in groups along k, and the quantisation of activations they need. Formulas and
-// shapes in kernels.h, formats in quant.h. Integers are exact in any order, so every form of a product gives the same; the
-// f32 sum over groups has one order.
+// shapes in kernels.h, formats in quant.h. Integer sums are exact in any order, so every form of a product gives the same result;
+// the f32 sum over groups has one order.
 #pragma once
 
 #include <algorithm>
@@ -12,13 +12,13 @@
 
 namespace wattn {
 
-// Products of int16 activations: weights widened where they are int8, joined in pairs by i32x4.dot_i16x8.
+// Products of int16 activations. int8 weights are widened, and i32x4.dot_i16x8 adds products in pairs.
 template <class V, class T>
 struct PairDot {
   using Weight = T;
   using Activation = std::int16_t;
   static constexpr int kStep = 2;
-  static constexpr int kSteps = 1;  // that dot takes at once
+  static constexpr int kSteps = 1;  // per dot
   static typename V::I16 weights(const T* p) {
     if constexpr (sizeof(T) == 2) {
       return V::load_q16(p);
@@ -28,13 +28,13 @@ struct PairDot {
   }
   static typename V::I16 activations(const std::int16_t* p, std::ptrdiff_t /*stride*/) { return V::splat_pair(p); }
   static typename V::I32 dot(typename V::I16 w, typename V::I16 a, typename V::I32 sum) { return V::dot(w, a, sum); }
-  // What a group's sums of four columns begin with; the numbers say where b_sum and a.zero have theirs. Here z was taken off the
-  // activations already.
+  // The initial sums of four columns of a group; the arguments are offsets into b_sum and a.zero. Here z was already subtracted
+  // from the activations.
   static typename V::I32 first(const GemmQuant&, std::ptrdiff_t, std::ptrdiff_t) { return V::zero_i32(); }
 };
 
-// Products of bytes, joined in fours by relaxed dot products, in the way that is exact there (vec_relaxed.h). Activations were
-// stored as bytes q - V::kByteOffset, so a group begins with (V::kByteOffset - z) * (sum of its weights).
+// Products of bytes. Relaxed dot products add them in fours, in a form that is exact on this machine (vec_relaxed.h). Activations
+// are stored as bytes q - V::kByteOffset, so a group begins with (V::kByteOffset - z) * (sum of its weights).
 template <class V>
 struct ByteDot {
   using Weight = std::int8_t;
@@ -60,7 +60,7 @@ struct ByteDot {
   }
 };
 
-// kRows x 8 of c. 4 rows are as many as keep 8 integer sums, the operands and the f32 sums mostly in 16 registers.
+// kRows x 8 of c. 4 rows are the most that keep 8 integer sums, the operands and the f32 sums mostly in 16 registers.
 template <class V, class Dot, int kRows>
 [[gnu::noinline]] void gemm_quant_tile(const GemmQuant& gemm, const TilePart& part) {
   using F32 = typename V::F32;
@@ -145,7 +145,7 @@ void quantize_q16_body(const float* x, std::int64_t rows, std::int64_t cols, con
 }
 
 // q8: scale = (high - low) / kActivationSteps with low <= 0 <= high the group's range, z = round(-low / scale), q = round(x / scale
-// + z) inside 0 .. kActivationSteps. Stored as Dot wants it: int16 q - z, or bytes.
+// + z) clamped to 0 .. kActivationSteps. Stored in the form that Dot reads: int16 q - z, or bytes.
 template <class V, class Dot>
 void quantize_q8_body(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out) {
   using F32 = typename V::F32;

@@ -9,7 +9,7 @@ extern const Kernels kKernelsWasm;
 #endif
 #ifdef WATTN_HAVE_RELAXED_SIMD
 const Kernels& kernels_relaxed();
-// Exact as kKernelsWasm, which it equals where the machine has no exact products of bytes.
+// Exact like kKernelsWasm, and the same on machines without exact products of bytes.
 const Kernels& kernels_wasm_byte_dot();
 #endif
 #ifdef WATTN_HAVE_EIGEN

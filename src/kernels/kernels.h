@@ -14,7 +14,7 @@ enum class Activation : std::uint8_t { kNone, kGelu, kRelu, kTanh, kGeluTanh, kS
 struct GemmF32 {
   const float* a = nullptr;  // [m, k], rows a_stride apart
   std::int64_t a_stride = 0;
-  const float* b = nullptr;     // packed, see pack.h: [ceil(n / 8)][b_depth][8], of each panel the first k
+  const float* b = nullptr;     // packed, see pack.h: [ceil(n / 8)][b_depth][8]; uses the first k of each panel
   std::int64_t b_depth = 0;     // 0: k
   const float* bias = nullptr;  // [n] or null
   float* c = nullptr;           // [m, n], rows c_stride apart; must not overlap a or b
@@ -25,11 +25,11 @@ struct GemmF32 {
 };
 
 // Rows of activations quantised for an integer product, in groups along k (quant.h): x[i, j] is about
-// scale[i, g] * (q[i, j] - z[i, g]). What lies behind q and zero is the variant's own; it has room for rows x k int16.
+// scale[i, g] * (q[i, j] - z[i, g]). Each variant has its own format of q and zero; q has room for rows x k int16.
 struct QuantizedRows {
   void* q = nullptr;             // [rows, k], k a multiple of the group
   float* scale = nullptr;        // [rows, groups]
-  std::int32_t* zero = nullptr;  // [rows, groups], q8 alone
+  std::int32_t* zero = nullptr;  // [rows, groups], only for q8
 };
 
 // c[i, j] = activation(sum over groups g, in rising order, of I(i, j, g) * (b_scale[j, g] * a.scale[i, g]) + bias[j]),
@@ -38,7 +38,7 @@ struct GemmQuant {
   QuantizedRows a;                      // [m, k]
   const void* b = nullptr;              // packed: int16 for gemm_q16, int8 for gemm_q8
   const float* b_scale = nullptr;       // [ceil(n / 8)][groups][8]
-  const std::int32_t* b_sum = nullptr;  // of the group's b, as b_scale; only where q8_step is 4
+  const std::int32_t* b_sum = nullptr;  // sums of each group's b, shaped as b_scale; only if q8_step is 4
   const float* bias = nullptr;          // [n] or null
   float* c = nullptr;                   // [m, n], rows c_stride apart
   std::int64_t c_stride = 0;
@@ -46,17 +46,17 @@ struct GemmQuant {
   Activation activation = Activation::kNone;
 };
 
-// A matrix [n, k] in 4 bits, q4.h.
+// A matrix [n, k] in 4 bits, see q4.h.
 struct PackedQ4 {
   std::uint8_t* codes;  // [ceil(n / 8)][k / 16][4][16], k rounded up to whole groups
   std::uint8_t* books;  // [ceil(n / 8)][k / 16][8]
-  float* scales;        // as GemmQuant::b_scale
-  std::int32_t* sums;   // as GemmQuant::b_sum; may be null
+  float* scales;        // shaped as GemmQuant::b_scale
+  std::int32_t* sums;   // shaped as GemmQuant::b_sum; may be null
 };
 
-// Weights in 4 bits become what gemm_q8 takes as b.
+// Unpacks 4-bit weights to the b of gemm_q8.
 struct UnpackQ4 {
-  const std::uint8_t* codes = nullptr;  // as PackedQ4 has them
+  const std::uint8_t* codes = nullptr;  // as in PackedQ4
   const std::uint8_t* books = nullptr;
   std::int8_t* out = nullptr;
   std::int64_t n = 0, k = 0;
@@ -69,26 +69,26 @@ struct Kernels {
   void (*gemm_q16)(const GemmQuant& gemm);
   void (*gemm_q8)(const GemmQuant& gemm);
 
-  // Quantise x [rows, cols] without gaps for gemm_q16 and gemm_q8.
+  // Quantise contiguous x [rows, cols] for gemm_q16 and gemm_q8.
   void (*quantize_q16)(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out);
   void (*quantize_q8)(const float* x, std::int64_t rows, std::int64_t cols, const QuantizedRows& out);
-  // Puts row j of a matrix, [k], into its place. Rows may come in any order.
+  // Quantises and packs row j of a matrix, [k]. Rows may come in any order.
   void (*quantize_q4_row)(const PackedQ4& packed, std::int64_t j, const float* row, std::int64_t k);
   void (*unpack_q4)(const UnpackQ4& unpack);
-  int q8_step;  // neighbours along k that gemm_q8 wants side by side in its packed weights: 2, or 4 for dot products of bytes
+  int q8_step;  // neighbours along k that are adjacent in gemm_q8's packed weights: 2, or 4 for dot products of bytes
 
   // x[i, :] = exp(x[i, :] - max) / sum, in place; x is [rows, cols] with rows stride apart. cols may be 0.
   void (*softmax_rows)(float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride);
 
   // out[i, :] = (v - mean(v)) / sqrt(var(v) + epsilon) * gamma + beta with v = x[i, :] + residual[i, :]; var is the mean
-  // of squared differences. All [rows, cols] without gaps; residual may be null; out may be x or residual.
+  // of squared differences. All are contiguous [rows, cols]; residual may be null; out may be x or residual.
   void (*layer_norm_rows)(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon, float* out,
                           std::int64_t rows, std::int64_t cols);
 
-  // out[i, j] = activation(x[i, j]) * x[i, cols + j]; x is [rows, 2 * cols], out [rows, cols], both without gaps.
+  // out[i, j] = activation(x[i, j]) * x[i, cols + j]; x is [rows, 2 * cols], out [rows, cols], both contiguous.
   void (*gate_rows)(Activation activation, const float* x, float* out, std::int64_t rows, std::int64_t cols);
 
-  // Turns the pairs (x[j], x[half + j]) by the angles whose cosines and sines are given, [half], in place: j in [0, half).
+  // Rotates the pairs (x[j], x[half + j]), j in [0, half), in place by angles with the given cosines and sines, [half].
   void (*rotate)(float* x, const float* cos, const float* sin, std::int64_t half);
 
   // out[j] += scale * x[j]. out must not overlap x.
@@ -114,7 +114,7 @@ struct Kernels {
 const Kernels& exact_kernels();
 // May use fused multiply-add or a library: as fast as the build can, equal to exact_kernels() within rounding.
 const Kernels& fast_kernels();
-// Every variant in this build, the scalar one first: what tests and benches walk over.
+// Every variant in this build, the scalar one first, for tests and benchmarks.
 std::span<const Kernels* const> kernel_variants();
 
 }  // namespace wattn

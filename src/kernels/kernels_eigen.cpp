@@ -1,4 +1,4 @@
-// gemm_f32 by Eigen, for native builds; everything else is the scalar variant. Eigen chooses its own order of sums and
+// gemm_f32 with Eigen, for native builds; everything else is the scalar variant. Eigen chooses its own order of sums and
 // may fuse, so this variant is compared with a tolerance.
 #include <Eigen/Core>
 #include <algorithm>

@@ -1,4 +1,4 @@
-// The variants of relaxed SIMD. Which form of the byte product this machine has is asked once, when they are first used.
+// The variants for relaxed SIMD. The machine's form of the byte product is detected once, on first use.
 #include "kernels/table.h"
 #include "kernels/vec_relaxed.h"
 

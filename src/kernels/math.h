@@ -1,21 +1,21 @@
-// exp, erf and the activations, on any vector of vec_*.h. Our own polynomials, so that no libm decides a bit; by halves that do
-// not wait for each other (Estrin's scheme), as each step of Horner's waits for the one before.
+// exp, erf and the activations, on any vector of vec_*.h. Our own polynomials, so that no libm changes a bit. They use Estrin's
+// scheme: its two halves are independent, while each step of Horner's scheme waits for the previous one.
 #pragma once
 
 #include "kernels/kernels.h"
 
 namespace wattn {
 
-// Hides from the compiler what p points at. Engines build a 128-bit constant from two 64-bit halves, five instructions at
-// every use; reading it from memory and spreading it takes one.
+// Hides the target of p from the compiler. Engines build a 128-bit constant from two 64-bit halves, five instructions at
+// every use; loading and splatting it takes one.
 inline const float* opaque(const float* p) {
   asm("" : "+r"(p));
   return p;
 }
 
 // exp(x): x = n ln 2 + r, e^r = 1 + r + r^2 q(r), |r| <= ln 2 / 2. Relative error <= 1.4 * 2^-24 for x in [-87.3, 88];
-// 0 below that (so a masked score of -inf weighs nothing), x is taken as 88 above it; a NaN stays one.
-// q: least maximum relative error, found by a weighted least-squares exchange in long double.
+// 0 below that (so a masked score of -inf has no weight); x above 88 counts as 88; NaN stays NaN.
+// q: minimises the maximum relative error; found by a weighted least-squares exchange in long double.
 template <class V>
 typename V::F32 exp_vec(typename V::F32 x) {
   using F32 = typename V::F32;
@@ -39,7 +39,7 @@ typename V::F32 exp_vec(typename V::F32 x) {
 }
 
 // erf(z) = z P(z^2) / Q(z^2) on |z| <= 3.95, constant beyond. Absolute error <= 3.6e-7 (mean 5e-8 on |z| <= 4) in f32.
-// P and Q: rational fit of degree (5, 5) with the least maximum absolute error (1.8e-8 before rounding).
+// P and Q: rational fit of degree (5, 5) that minimises the maximum absolute error (1.8e-8 before rounding).
 template <class V>
 typename V::F32 erf_vec(typename V::F32 x) {
   using F32 = typename V::F32;
@@ -92,7 +92,7 @@ typename V::F32 gelu_tanh_vec(typename V::F32 x) {
   return V::mul(V::mul(V::splat(0.5f), x), V::add(V::splat(1.0f), tanh_vec<V>(z)));
 }
 
-// Calls use(f), f the activation of one vector: chosen once, and not again for each vector of a loop in use.
+// Calls use(f), where f is the activation of one vector. This selects f once instead of for each vector of a loop in use.
 template <class V, class F>
 [[gnu::always_inline]] inline void with_activation(Activation activation, const F& use) {
   using F32 = typename V::F32;

@@ -1,4 +1,4 @@
-// The packed layout of gemm_f32's right side b [n, k]: panels of eight rows of b, k major inside, [ceil(n / 8)][k][8].
+// The packed layout of gemm_f32's right operand b [n, k]: panels of eight rows of b, k major inside, [ceil(n / 8)][k][8].
 // The last panel's missing rows are zeros. Packing moves data and computes nothing.
 #pragma once
 
@@ -20,13 +20,13 @@ inline FourFloats four_at(const float* values) {
 
 inline std::int64_t packed_size(std::int64_t n, std::int64_t k) { return (n + kPanelWidth - 1) / kPanelWidth * kPanelWidth * k; }
 
-// Puts row j of b, [k], into its place. Rows may come in any order.
+// Packs row j of b, [k]. Rows may come in any order.
 inline void pack_row(float* packed, std::int64_t j, const float* row, std::int64_t k) {
   float* out = packed + j / kPanelWidth * kPanelWidth * k + j % kPanelWidth;
   for (std::int64_t i = 0; i < k; ++i) out[i * kPanelWidth] = row[i];
 }
 
-// Puts rows j to j + 3 of b into their places, given stride apart; j is a multiple of four. As four calls of pack_row().
+// Packs rows j to j + 3 of b, stride apart; j is a multiple of four. The same as four calls of pack_row().
 inline void pack_four_rows(float* packed, std::int64_t j, const float* rows, std::int64_t k, std::int64_t stride) {
   float* out = packed + j / kPanelWidth * kPanelWidth * k + j % kPanelWidth;
   const auto put = [&](std::int64_t i, FourFloats four) { std::memcpy(out + i * kPanelWidth, &four, sizeof four); };
@@ -44,7 +44,7 @@ inline void pack_four_rows(float* packed, std::int64_t j, const float* rows, std
   for (; i < k; ++i) put(i, FourFloats{rows[i], rows[stride + i], rows[2 * stride + i], rows[3 * stride + i]});
 }
 
-// Packs b [n, k] given by rows, stride apart: the keys of one head.
+// Packs b [n, k] from rows that are stride apart, such as the keys of one head.
 inline void pack_rows(float* packed, const float* b, std::int64_t n, std::int64_t k, std::int64_t stride) {
   std::int64_t j = 0;
   for (; j + 4 <= n; j += 4) pack_four_rows(packed, j, b + j * stride, k, stride);
@@ -55,7 +55,7 @@ inline void pack_rows(float* packed, const float* b, std::int64_t n, std::int64_
   }
 }
 
-// Packs b [n, k] given transposed, as [k, n] with rows stride apart: the values of one head.
+// Packs b [n, k] from its transpose [k, n] with rows stride apart, such as the values of one head.
 inline void pack_transposed(float* packed, const float* b_transposed, std::int64_t n, std::int64_t k, std::int64_t stride) {
   for (std::int64_t panel = 0; panel < n; panel += kPanelWidth) {
     const std::int64_t count = std::min(n - panel, kPanelWidth);

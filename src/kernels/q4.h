@@ -1,10 +1,10 @@
-// q4: weights held in 4 bits, unpacked to what gemm_q8 takes (quant.h) right before they are used. Groups of 64 along k have an
-// f32 scale, as in q8; each part of 16 names one of 256 books, and each of its weights one of the book's sixteen int8.
-// A book spans a part's own range: from -low to high, both of kQ4Levels in steps of 5.5 between 44.5 and 127, its entries
-// closer together in the middle, where most weights are (bench/README.md has what other forms cost). Entries are stored as
-// thirds, so that four of them stay within what gemm_q8 adds in 16 bits.
+// q4: weights stored in 4 bits and unpacked to gemm_q8's format (quant.h) right before they are used. Groups of 64 along k have an
+// f32 scale, as in q8. Each part of 16 weights selects one of 256 codebooks, and each weight one of the book's sixteen int8.
+// A book spans its part's own range from -low to high, each one of kQ4Levels in steps of 5.5 between 44.5 and 127. Entries are
+// closer together in the middle, where most weights are (bench/README.md compares other forms). They are stored as thirds, so
+// that the sum of four products fits gemm_q8's 16 bits.
 // Packed: codes [ceil(n / 8)][k / 16][4][16], column c in the low half of byte [c % 4], column c + 4 in the high one;
-// books [ceil(n / 8)][k / 16][8]; scales and sums as q8's.
+// books [ceil(n / 8)][k / 16][8]; scales and sums as in q8.
 #pragma once
 
 #include <algorithm>
@@ -19,14 +19,14 @@
 namespace wattn {
 
 inline constexpr std::int64_t kQ4Part = 16;
-inline constexpr int kQ4Levels = 16;  // of either end
+inline constexpr int kQ4Levels = 16;  // for either end
 inline constexpr int kQ4Books = kQ4Levels * kQ4Levels;
 inline constexpr int kQ4Codes = 16;
-inline constexpr int kQ4Tried[] = {-1, 1, 2};  // levels beside the first
+inline constexpr int kQ4Tried[] = {-1, 1, 2};  // offsets from the first level, tried too
 
 constexpr int q4_twice_level(int level) { return 89 + 11 * level; }
 
-// Where code i lies between the ends -1 and 1, times kQ4Whole: 0.8 t + 0.2 t^3 with t = (2 i - 15) / 15.
+// The position of code i between the ends -1 and 1, times kQ4Whole: 0.8 t + 0.2 t^3 with t = (2 i - 15) / 15.
 inline constexpr int kQ4Whole = 16875;
 constexpr int q4_place(int code) {
   const int u = 2 * code - 15;
@@ -46,7 +46,7 @@ inline constexpr std::array<std::int8_t, kQ4Books * kQ4Codes> kQ4Entries = [] {
   return entries;
 }();
 
-// A book, for finding the codes of weights that are scaled to within -127 .. 127.
+// A book, for finding the codes of weights that are scaled to -127 .. 127.
 struct Q4Book {
   int low, high;  // levels
   float middle, half;
@@ -57,7 +57,7 @@ struct Q4Book {
   }
 };
 
-// s: weights less middle over half. The nearest codes + kRoundingBias: t of s = 0.8 t + 0.2 t^3, within 0.004 (least squares).
+// s: (weight - middle) / half. The nearest codes + kRoundingBias: solves s = 0.8 t + 0.2 t^3 for t, within 0.004 (least squares).
 template <class V>
 typename V::F32 q4_biased_codes(typename V::F32 s) {
   const auto inside = V::min(V::max(s, V::splat(-1.0f)), V::splat(1.0f));
@@ -72,7 +72,7 @@ typename V::F32 q4_in_book(const float* x, const Q4Book& book) {
   return V::mul(V::sub(V::load(x), V::splat(book.middle)), V::splat(1 / book.half));
 }
 
-// The sum of squared differences of x, [16], to their entries (not thirds) in a book, but for the rounding of those.
+// The sum of squared differences between x, [16], and its entries in a book, times three and before rounding.
 template <class V>
 float q4_error(const float* x, const Q4Book& book) {
   auto squares = V::splat(0.0f);
@@ -87,8 +87,8 @@ float q4_error(const float* x, const Q4Book& book) {
   return V::sum(squares) * (book.half * book.half);
 }
 
-// A book that fits x, [16], well. The levels just over the ends come first; one less cuts the ends and makes finer steps, and some
-// more move the steps: the best for the upper end, then for the lower.
+// A book that fits x, [16], well. It starts with the levels just above the ends. One level less clips the ends and makes finer
+// steps; higher levels shift the steps. The best level for the upper end is found first, then the one for the lower end.
 template <class V>
 Q4Book q4_book(const float* x) {
   auto below = V::splat(0.0f), above = below;  // of -x, of x
@@ -116,7 +116,7 @@ Q4Book q4_book(const float* x) {
   return best;
 }
 
-// Where the codes of row j's part p begin, and its book; parts: of a row.
+// The offset of the codes of part p of row j, and of its book; parts: number of parts in a row.
 struct Q4Place {
   std::int64_t codes, book;
   int shift;
@@ -126,7 +126,7 @@ inline Q4Place q4_place_of(std::int64_t j, std::int64_t p, std::int64_t parts) {
   return {(at * 4 + column % 4) * kQ4Part, at * kPanelWidth + column, column < 4 ? 0 : 4};
 }
 
-// Puts row j of the matrix, [k], into its place. Rows may come in any order.
+// Quantises and packs row j of the matrix, [k]. Rows may come in any order.
 template <class V>
 void quantize_q4_row_body(const PackedQ4& packed, std::int64_t j, const float* row, std::int64_t k) {
   constexpr std::int64_t kGroup = kQuantGroup<std::int8_t>;
@@ -138,7 +138,7 @@ void quantize_q4_row_body(const PackedQ4& packed, std::int64_t j, const float* r
     const float scale = largest / 127;
     const float inverse = finite_or_zero(1 / scale);
     std::int32_t sum = 0;
-    float along = 0, squares = 0;  // the scale that fits best is their ratio
+    float along = 0, squares = 0;  // their ratio is the best scale
     for (std::int64_t at = begin; at < end; at += kQ4Part) {
       float x[kQ4Part]{};
       const std::int64_t count = std::min(kQ4Part, end - at);
@@ -165,15 +165,15 @@ void quantize_q4_row_body(const PackedQ4& packed, std::int64_t j, const float* r
   }
 }
 
-// Weight i of row j, in steps of its group's scale.
+// Weight i of row j, in units of its group's scale.
 inline std::int8_t q4_weight(const PackedQ4& packed, std::int64_t j, std::int64_t i, std::int64_t k) {
   const Q4Place place = q4_place_of(j, i / kQ4Part, padded_depth<std::int8_t>(k) / kQ4Part);
   const int code = packed.codes[place.codes + i % kQ4Part] >> place.shift & 0xF;
   return kQ4Entries[packed.books[place.book] * kQ4Codes + code];
 }
 
-// n columns, a panel after the other, as gemm_q8 has them with kStep neighbours together. Zeros where k ends inside a group:
-// no book promises one.
+// n columns, panel by panel, in gemm_q8's layout with kStep neighbours together. Where k ends inside a group, zeros fill the rest,
+// because a book need not contain a zero.
 template <class V, int kStep>
 void unpack_q4_body(const UnpackQ4& unpack) {
   const std::int64_t depth = padded_depth<std::int8_t>(unpack.k);

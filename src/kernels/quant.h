@@ -1,14 +1,14 @@
-// Quantised weights and activations: their formats, and how a row of f32 weights becomes one. Groups along k, an f32 scale each.
-//   q16: groups of 32. Activations of 15 bits with sign, scale = max|x| / 16383; weights int16 with the least scale that keeps
-//        the sum of a group's magnitudes at 2^17 - 1 at most, so that no sum of products leaves 32 bits.
-//   q8:  groups of 64. Activations 0 .. 192 with the zero point that spends all of them on the group's own range; weights int8 with
-//        the least scale that lets four of them, times activations, be added in 16 bits, as x86 without AVX-VNNI is quickest: the
-//        positive ones of i, i + 1, i + 4 and i + 5 come to 170 at most, and so do the negative ones. Fewer activations leave
-//        weights more room; 192 costs about least for both together (bench/README.md). Real encoders have channels hundreds of
-//        times larger than the rest and inputs far from symmetric: a scale for a whole row, or 7 bits, cost all-MiniLM-L6-v2
-//        several times this error (bench/README.md).
-// Rounded to nearest, ties to even. Packed like f32 (pack.h), but step neighbours along k together:
-// [ceil(n / 8)][k / step][8][step], scales and sums [ceil(n / 8)][groups][8]. k is rounded up to whole groups, zeros in the gap.
+// Quantised weights and activations: their formats, and how a row of f32 weights is quantised. Groups along k share an f32 scale.
+//   q16: groups of 32. Signed 15-bit activations, scale = max|x| / 16383; int16 weights with the smallest scale that keeps the
+//        sum of a group's magnitudes within 2^17 - 1, so that no sum of products exceeds 32 bits.
+//   q8:  groups of 64. Activations 0 .. 192 with a zero point that uses all of them for the group's own range; int8 weights with
+//        the smallest scale that lets four of them, times activations, be added in 16 bits, the fastest way on x86 without
+//        AVX-VNNI: the positive ones of i, i + 1, i + 4 and i + 5 sum to at most 170, and so do the negative ones. Fewer activation
+//        steps leave weights more room; 192 is about the best for both together (bench/README.md). Real encoders have channels
+//        hundreds of times larger than the rest and asymmetric inputs: one scale per row, or 7 bits, gave all-MiniLM-L6-v2 several
+//        times this error (bench/README.md).
+// Rounded to nearest, ties to even. Packed like f32 (pack.h), but with `step` neighbours along k together:
+// [ceil(n / 8)][k / step][8][step], scales and sums [ceil(n / 8)][groups][8]. k is rounded up to whole groups, padded with zeros.
 #pragma once
 
 #include <algorithm>
@@ -29,7 +29,7 @@ inline constexpr std::int64_t kQuantGroup = std::is_same_v<T, std::int16_t> ? 32
 inline constexpr float kLargestActivation = 16383;             // q16; times kLargestSum below 2^31
 inline constexpr float kLargestSum = 131071;                   // q16
 inline constexpr int kActivationSteps = 192;                   // q8
-inline constexpr int kLargestFour = 32767 / kActivationSteps;  // q8: of four weights' positive or negative part
+inline constexpr int kLargestFour = 32767 / kActivationSteps;  // q8: sum of the positive or of the negative ones of four weights
 
 inline constexpr float kRoundingBias = 12582912.0f;  // 1.5 * 2^23: adding it rounds to a whole number, ties to even
 
@@ -42,7 +42,7 @@ std::int64_t padded_depth(std::int64_t k) {
   return (k + kQuantGroup<T> - 1) / kQuantGroup<T> * kQuantGroup<T>;
 }
 
-// What follows is done by vectors, not left to a compiler: all-MiniLM-L6-v2 loaded 60 ms later so, in WebAssembly.
+// Explicit vectors: with loops that the compiler vectorises, all-MiniLM-L6-v2 loads 60 ms slower in WebAssembly.
 using FourInts = std::int32_t __attribute__((vector_size(16)));
 using FourShorts = std::int16_t __attribute__((vector_size(8)));
 using FourBytes = std::int8_t __attribute__((vector_size(4)));
@@ -50,7 +50,7 @@ using FourBytes = std::int8_t __attribute__((vector_size(4)));
 inline FourFloats larger(FourFloats a, FourFloats b) { return a < b ? b : a; }
 inline float largest_of(FourFloats x) { return std::max(std::max(x[0], x[1]), std::max(x[2], x[3])); }
 
-// The largest of n numbers without their signs.
+// The largest absolute value of n numbers.
 inline float largest_magnitude(const float* values, std::int64_t n) {
   FourFloats largest = {};
   std::int64_t i = 0;
@@ -60,10 +60,10 @@ inline float largest_magnitude(const float* values, std::int64_t n) {
   return out;
 }
 
-// A factor for round_all(), or 0 where none is finite: numbers near the smallest a float holds become 0.
+// A factor for round_all(), or 0 if it is not finite: values near the smallest float become 0.
 inline float finite_or_zero(float factor) { return factor <= std::numeric_limits<float>::max() ? factor : 0.0f; }
 
-// Rounds n numbers times factor. Returns the sum of the whole numbers.
+// Rounds n numbers times factor. Returns the sum of the rounded numbers.
 template <class T>
 std::int32_t round_all(const float* values, float factor, std::int64_t n, T* out) {
   using FourOut = std::conditional_t<sizeof(T) == 2, FourShorts, FourBytes>;
@@ -119,7 +119,7 @@ struct PackedQuant {
   int step;            // 2 or 4
 };
 
-// Puts row j of the matrix, [k], into its place. Rows may come in any order.
+// Quantises and packs row j of the matrix, [k]. Rows may come in any order.
 template <class T>
 void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const float* row, std::int64_t k) {
   const std::int64_t groups = padded_depth<T>(k) / kQuantGroup<T>;

@@ -1,5 +1,5 @@
-// Kernels that walk over rows: softmax, LayerNorm, pooling sums, normalisation. Formulas and shapes in kernels.h.
-// Sums over a row: lane l adds elements l, l + 4, l + 8, ... in order, a tail is padded with zeros, then V::sum.
+// Kernels over rows: softmax, LayerNorm, pooling sums, normalisation. Formulas and shapes in kernels.h.
+// Sums over a row: lane l adds elements l, l + 4, l + 8, ... in order, with the tail padded with zeros; then V::sum.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace wattn {
 
-// Calls f(offset, count) for each step of four over n elements; count is 4 but for the last.
+// Calls f(offset, count) for each step of four over n elements; count is 4 except in the last step.
 template <class V, class F>
 void for_each_step(std::int64_t n, const F& f) {
   std::int64_t j = 0;
@@ -20,7 +20,7 @@ void for_each_step(std::int64_t n, const F& f) {
   if (j < n) f(j, static_cast<int>(n - j));
 }
 
-// The same with f in the code once: for those that are long.
+// The same with a single copy of f in the code, for long ones.
 template <class V, class F>
 void for_each_long_step(std::int64_t n, const F& f) {
   for (std::int64_t j = 0; j < n; j += V::kLanes) f(j, static_cast<int>(std::min<std::int64_t>(V::kLanes, n - j)));
@@ -40,7 +40,7 @@ void store_step(float* p, typename V::F32 x, int count) {
   }
 }
 
-// Three passes: largest, exponentials and their sum, division.
+// Three passes: maximum, exponentials and their sum, division.
 template <class V>
 void softmax_rows_body(float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
   using F32 = typename V::F32;
@@ -54,7 +54,7 @@ void softmax_rows_body(float* x, std::int64_t rows, std::int64_t cols, std::int6
 
     const F32 max_vec = V::splat(max);
     F32 sum = V::splat(0.0f);
-    // No lambda: V8 kept sum in memory, as what it refers to.
+    // No lambda: V8 would keep a captured sum in memory.
     for (j = 0; j + V::kLanes <= cols; j += V::kLanes) {
       const F32 e = exp_vec<V>(V::sub(V::load(row + j), max_vec));
       V::store(row + j, e);
@@ -62,7 +62,7 @@ void softmax_rows_body(float* x, std::int64_t rows, std::int64_t cols, std::int6
     }
     if (const int count = static_cast<int>(cols - j); count > 0) {
       V::store_partial(row + j, exp_vec<V>(V::sub(V::load_partial(row + j, count), max_vec)), count);
-      sum = V::add(sum, V::load_partial(row + j, count));  // lanes past the end count nothing
+      sum = V::add(sum, V::load_partial(row + j, count));  // lanes past the end add nothing
     }
     const F32 scale = V::splat(1.0f / V::sum(sum));
     for_each_step<V>(
@@ -70,7 +70,7 @@ void softmax_rows_body(float* x, std::int64_t rows, std::int64_t cols, std::int6
   }
 }
 
-// arXiv 1607.06450; two passes over the row, which stays in the first cache.
+// arXiv 1607.06450; the row stays in the first-level cache between passes.
 template <class V>
 void layer_norm_rows_body(const float* x, const float* residual, const float* gamma, const float* beta, float epsilon, float* out,
                           std::int64_t rows, std::int64_t cols) {
@@ -112,7 +112,7 @@ void gate_rows_body(Activation activation, const float* x, float* out, std::int6
   });
 }
 
-// arXiv 2104.09864, the pairs half a head apart as in GPT-NeoX. Two products and a sum, each rounded, in every variant.
+// arXiv 2104.09864, with the pairs half a head apart as in GPT-NeoX. Two products and a sum, each rounded, in every variant.
 template <class V>
 void rotate_body(float* x, const float* cos, const float* sin, std::int64_t half) {
   for_each_step<V>(half, [&](std::int64_t j, int count) {
@@ -146,8 +146,8 @@ void activate_body(Activation activation, const float* x, float* out, std::int64
   });
 }
 
-// Four chains, so that one addition need not wait for the other: step i of four belongs to chain i mod 4 while there are four
-// steps, to the first after that; ((0 + 1) + (2 + 3)).
+// Four chains, so that additions need not wait for each other: step i belongs to chain i mod 4 while four steps are left, then to
+// the first. Joined as ((0 + 1) + (2 + 3)).
 template <class V>
 float dot_body(const float* x, const float* y, std::int64_t n) {
   using F32 = typename V::F32;

@@ -1,4 +1,4 @@
-// The whole kernel table on one vector type.
+// The whole kernel table for one vector type.
 #pragma once
 
 #include "kernels/gemm_f32.h"
@@ -8,7 +8,7 @@
 
 namespace wattn {
 
-// Puts a form of the int8 product, and what makes its weights, into a table.
+// Sets a form of the int8 product, and the functions that prepare its operands.
 template <class V, class Dot>
 constexpr void use_q8(Kernels& kernels) {
   kernels.gemm_q8 = gemm_quant_body<V, Dot>;

@@ -1,6 +1,6 @@
-// How matrix products are cut: tiles of a few rows by 8 columns, whose sums stay in registers, and the order in which those read
-// the left side. A tile reads its rows' k-th words side by side (words of 32 bits: a float, two int16, four int8), so a block of
-// rows is first laid out that way, on the stack: one address in the inner loop in place of one a row.
+// Tiling of matrix products: a tile of a few rows by 8 columns keeps its sums in registers. It reads the k-th words of its rows
+// side by side (words of 32 bits: a float, two int16, four int8), so a block of rows is first interleaved on the stack. The inner
+// loop then needs one address instead of one per row.
 #pragma once
 
 #include <algorithm>
@@ -22,15 +22,15 @@ template <class F, int... i>
   (f(std::integral_constant<int, i>{}), ...);
 }
 
-// Calls f(std::integral_constant<int, i>) for i from 0 to kCount - 1: a loop that is unrolled for certain, so that arrays
-// indexed by i stay in registers. In inner loops f is a lambda marked always_inline, or a compiler that finds it too
-// large puts those arrays into memory, at half the speed.
+// Calls f(std::integral_constant<int, i>) for i from 0 to kCount - 1: a loop that is always unrolled, so that arrays indexed by i
+// stay in registers. In inner loops f must be a lambda marked always_inline: a compiler that finds it too large would keep those
+// arrays in memory, at half the speed.
 template <int kCount, class F>
 [[gnu::always_inline]] inline void unrolled(const F& f) {
   unrolled_over(f, std::make_integer_sequence<int, kCount>{});
 }
 
-// c[0 .. count] = sum + bias, one row of a tile; bias may be null.
+// c[0 .. count] = sum + bias, for one row of a tile; bias may be null.
 template <class V>
 [[gnu::always_inline]] inline void finish_tile_row(typename V::F32 sum_c03, typename V::F32 sum_c47, const float* bias, float* c,
                                                    int count) {
@@ -53,7 +53,7 @@ template <class V>
   V::store_partial(c + count_c03, sum_c47, count_c47);
 }
 
-// c = activation(c) over a tile, which is in the first cache still. A function of its own: inside the tile's it takes
+// c = activation(c) over a tile, which is still in the first-level cache. Not inlined: inside the tile's function it takes
 // registers from the inner loop (q16 was 20 % slower).
 template <class V>
 [[gnu::noinline]] void activate_tile(Activation activation, float* c, std::int64_t c_stride, int rows, int count) {
@@ -67,22 +67,22 @@ template <class V>
 
 inline constexpr std::int64_t kWord = 4;  // bytes
 
-// What a tile does at once: its rows from row and its columns from col on, words begin to begin + depth of each row. What it has
-// summed up so far is in c, if begin is not 0.
+// One call's part of a tile: its rows from row and its columns from col, and words begin to begin + depth of each row. If begin is
+// not 0, c holds the sums so far.
 struct TilePart {
   const std::byte* a;  // [depth][rows] words
   std::ptrdiff_t row, col, begin, depth;
-  bool last;  // of the row's parts: the tile is finished here
+  bool last;  // whether this is the last part: the tile is finished here
 };
 
-// sums[8 * r + j] = c[r, j], 0 from column count on. A function of its own, as few products need it and tiles are many.
+// sums[8 * r + j] = c[r, j], 0 from column count. Not inlined: few products need it, and there are many tiles.
 [[gnu::noinline]] inline void load_sums(const float* c, std::int64_t c_stride, int rows, int count, float* sums) {
   for (int r = 0; r < rows; ++r, c += c_stride, sums += kPanelWidth) {
     for (int j = 0; j < kPanelWidth; ++j) sums[j] = j < count ? c[j] : 0.0f;
   }
 }
 
-// The sums of a part of a tile begin with these.
+// The initial sums of a part of a tile.
 template <class V, int kRows>
 [[gnu::always_inline]] inline void begin_tile(const TilePart& part, const float* c, std::int64_t c_stride, int count,
                                               typename V::F32* sum_c03, typename V::F32* sum_c47) {
@@ -98,8 +98,8 @@ template <class V, int kRows>
   });
 }
 
-// Calls f<rows>(row) for the tiles of rows begin to end: kMostRows each, and fewer at the end, where two of middling size are
-// better than one that is full and one of a row or two.
+// Calls f<rows>(row) for the tiles of rows begin to end: kMostRows each, fewer at the end, where two medium tiles are faster than a
+// full one and one of a row or two.
 template <int kMostRows, class F>
 void for_each_tile_row(std::int64_t begin, std::int64_t end, const F& f) {
   for (std::int64_t row = begin; row < end;) {
@@ -112,7 +112,7 @@ void for_each_tile_row(std::int64_t begin, std::int64_t end, const F& f) {
   }
 }
 
-// Lays kRows rows of words, row_bytes apart, side by side: [depth][kRows].
+// Interleaves kRows rows of words, row_bytes apart: [depth][kRows].
 template <class V, int kRows>
 [[gnu::noinline]] void interleave_rows(const std::byte* from, std::int64_t row_bytes, std::int64_t depth, std::byte* to) {
   constexpr int kVectorRows = kRows >= 4 ? 4 : 0;
@@ -132,13 +132,13 @@ template <class V, int kRows>
 }
 
 // Calls f<rows>(part) for all tiles of a product of a, [m, words] with rows row_bytes apart, into n columns. All rows of a block
-// pass a strip of the right side, some panels that stay in the second cache, before the next strip comes, so that this is read
-// once a block. The first rows read a strip from memory while they multiply; strips of one panel made a processor's read-ahead
-// begin anew so often that 8 tokens took 18 % longer.
+// use a strip of the right operand, several panels that stay in the second-level cache, before the next strip, so that the operand
+// is read once per block. The first rows read a strip from memory while they multiply. Strips of one panel restarted the
+// processor's prefetching so often that 8 tokens took 18 % longer.
 template <class V, int kMostRows, class F>
 void for_each_tile(const void* a, std::int64_t row_bytes, std::int64_t words, std::int64_t m, std::int64_t n, const F& f) {
-  constexpr std::int64_t kBlockWords = 1 << 15;  // of rows, and of a strip. 128 KB: helper threads have 256 of stack
-  constexpr std::int64_t kLeastRows = 32;        // of a block, where a has them: longer rows come in parts
+  constexpr std::int64_t kBlockWords = 1 << 15;  // of rows, and of a strip. 128 KB: helper threads have a stack of 256 KB
+  constexpr std::int64_t kLeastRows = 32;        // of a block, if a has them: longer rows are split into parts
   constexpr std::int64_t kWholeGroups = 32;      // words: no part ends inside a group of quant.h
   const std::int64_t most_depth = kBlockWords / std::clamp<std::int64_t>(m, 1, kLeastRows) / kWholeGroups * kWholeGroups;
   const std::int64_t fitting_rows = kBlockWords / std::clamp<std::int64_t>(words, 1, most_depth);

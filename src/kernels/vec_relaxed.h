@@ -1,4 +1,4 @@
-// Parts of relaxed SIMD, which leaves some results to the machine.
+// Relaxed SIMD, some of whose results depend on the machine.
 #pragma once
 
 #include <cstdint>
@@ -14,16 +14,16 @@ struct VecRelaxed : VecWasm {
   static F32 madd(F32 a, F32 b, F32 c) { return wasm_f32x4_relaxed_madd(a, b, c); }
 };
 
-// How relaxed dot products of bytes take the second operand's bytes of 128 and more. An engine keeps to one way.
+// How relaxed dot products of bytes read bytes of 128 and more in the second operand. An engine always uses the same form.
 enum class ByteDotForm : std::uint8_t {
-  kUnsigned,       // x86 with AVX-VNNI: 0 .. 255, in 32 bits without loss
-  kUnsignedPairs,  // other x86: 0 .. 255, two products together in 16 bits, four after one addition: what q8 is made for (quant.h)
+  kUnsigned,       // x86 with AVX-VNNI: 0 .. 255, summed exactly in 32 bits
+  kUnsignedPairs,  // other x86: 0 .. 255, two products summed in 16 bits, four after another addition; q8 fits this (quant.h)
   kSigned,         // Arm: -128 .. 127
   kNone,
 };
 
 inline ByteDotForm byte_dot_form() {
-  // Volatile: wasm-opt of binaryen 120 aborts over a relaxed dot it can compute.
+  // Volatile: wasm-opt of binaryen 120 aborts on a relaxed dot product of constants.
   const auto splat = [](int byte) {
     volatile int kept = byte;
     return wasm_i8x16_splat(static_cast<std::int8_t>(kept));
@@ -41,10 +41,10 @@ inline ByteDotForm byte_dot_form() {
   return ByteDotForm::kNone;
 }
 
-// Not const: an engine makes a constant anew before each use, which costs more than the product.
+// Not const: an engine rebuilds a constant before each use, which costs more than the product.
 alignas(16) inline std::int16_t byte_dot_ones[8] = {1, 1, 1, 1, 1, 1, 1, 1};
 
-// Base with products of bytes, for one form: activations are stored less 0 or 128, so that they fit its second operand.
+// Base with products of bytes in one form: activations are stored minus 0 or 128, so that they fit the second operand.
 template <class Base, ByteDotForm kForm>
 struct WithByteDot : Base {
   static constexpr int kByteOffset = kForm == ByteDotForm::kSigned ? 128 : 0;
@@ -55,12 +55,12 @@ struct WithByteDot : Base {
   static I8 splat_quad(const std::int8_t* p) { return wasm_v128_load32_splat(p); }
   static v128_t dot_bytes(const I8* w, const I8* a, v128_t sum) {
     if constexpr (kForm != ByteDotForm::kUnsignedPairs) return wasm_i32x4_relaxed_dot_i8x16_i7x16_add(w[0], a[0], sum);
-    // Two of what the above comes down to there, added before they are widened; and the ones stay in a register.
+    // Two of the products above, added before they are widened; the ones stay in a register.
     const v128_t sums =
         wasm_i16x8_add(wasm_i16x8_relaxed_dot_i8x16_i7x16(w[0], a[0]), wasm_i16x8_relaxed_dot_i8x16_i7x16(w[1], a[1]));
     return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(sums, wasm_v128_load(byte_dot_ones)));
   }
-  // Four products of the low halves at p with the one at q, 16 bits with sign; q's high half is zero.
+  // The products of four low halves at p with the one at q, signed 16 bits; q's high half is zero.
   static v128_t mul_low_halves(const std::int32_t* p, const std::int32_t* q) {
     return wasm_i32x4_dot_i16x8(wasm_v128_load(p), wasm_v128_load32_splat(q));
   }

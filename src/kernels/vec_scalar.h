@@ -1,4 +1,4 @@
-// Four floats without SIMD: the same lanes and the same roundings as vec_wasm.h, for native builds and as the reference.
+// Four floats without SIMD: the same lanes and rounding as vec_wasm.h, for native builds and as the reference.
 #pragma once
 
 #include <bit>
@@ -11,15 +11,15 @@ namespace wattn {
 
 struct VecScalar {
   static constexpr int kLanes = 4;
-  // Of a tile of gemm_f32, 8 wide: its sums, two registers of b and one of a are to stay in 16 registers, and with a multiplication
-  // of its own in place of madd, a product too (6 rows took V8 1.6 times as long).
+  // Rows of a gemm_f32 tile, 8 wide: its sums, two registers of b and one of a should stay in 16 registers. A madd that multiplies
+  // separately needs one more for the product (6 rows took V8 1.6 times as long).
   static constexpr int kTileRows = 4;
   struct F32 {
     float lane[4];
   };
 
   static F32 load(const float* p) { return {{p[0], p[1], p[2], p[3]}}; }
-  // The first count (0 to 4) floats at p, zeros after them; reads nothing past them.
+  // The first count (0 to 4) floats at p, then zeros; reads nothing past them.
   static F32 load_partial(const float* p, int count) {
     F32 out{};
     for (int i = 0; i < count; ++i) out.lane[i] = p[i];
@@ -31,7 +31,7 @@ struct VecScalar {
   static void store_partial(float* p, F32 x, int count) {
     for (int i = 0; i < count; ++i) p[i] = x.lane[i];
   }
-  // Four rows of four words of 32 bits, from_step bytes apart, turned about: row k of to has word k of each.
+  // Transposes four rows of four 32-bit words, from_step bytes apart: row k of `to` has word k of each.
   static void interleave_4x4(const std::byte* from, std::int64_t from_step, std::byte* to, std::int64_t to_step) {
     for (int k = 0; k < 4; ++k) {
       for (int r = 0; r < 4; ++r) std::memcpy(to + k * to_step + r * 4, from + r * from_step + k * 4, 4);
@@ -58,7 +58,7 @@ struct VecScalar {
   }
   // a * b + c, rounded twice.
   static F32 madd(F32 a, F32 b, F32 c) { return add(mul(a, b), c); }
-  // b where a < b, else a: a NaN in a stays, a NaN in b is passed over.
+  // b where a < b, else a: a NaN in a stays, a NaN in b is ignored.
   static F32 max(F32 a, F32 b) {
     for (int i = 0; i < 4; ++i) a.lane[i] = a.lane[i] < b.lane[i] ? b.lane[i] : a.lane[i];
     return a;
@@ -73,7 +73,7 @@ struct VecScalar {
     for (int i = 0; i < 4; ++i) x.lane[i] = test.lane[i] < bound.lane[i] ? 0.0f : x.lane[i];
     return x;
   }
-  // 2^n from n + 127 + 1.5 * 2^23, n whole in [-126, 127]: the low bits of that float are the exponent of 2^n as floats hold it.
+  // 2^n from n + 127 + 1.5 * 2^23, n whole in [-126, 127]: the low bits of that float are the exponent bits of 2^n.
   static F32 pow2_of_biased(F32 biased) {
     for (float& x : biased.lane) x = std::bit_cast<float>(std::bit_cast<std::uint32_t>(x) << 23);
     return biased;
@@ -118,8 +118,8 @@ struct VecScalar {
     for (int i = 0; i < count; ++i) p[i] = static_cast<std::int16_t>(std::bit_cast<std::uint32_t>(x.lane[i]));
   }
 
-  // 16 codes of eight columns, c in the low halves of codes[c][16] and c + 4 in the high ones, become the entries of the
-  // columns' books, [256][16]: out [16 / kStep][8][kStep].
+  // Looks up 16 codes of eight columns in the columns' books, [256][16]. Column c has the low halves of codes[c][16], column c + 4
+  // the high ones. out: [16 / kStep][8][kStep].
   template <int kStep>
   static void unpack_codes(const std::uint8_t* codes, const std::uint8_t* books, const std::int8_t* entries, std::int8_t* out) {
     for (int c = 0; c < 8; ++c) {

@@ -1,4 +1,4 @@
-// Four floats in a WebAssembly SIMD128 register; see vec_scalar.h for what each function promises.
+// Four floats in a WebAssembly SIMD128 register; vec_scalar.h specifies each function.
 #pragma once
 
 #include <wasm_simd128.h>
@@ -15,8 +15,8 @@ struct VecWasm {
   using F32 = v128_t;
 
   static F32 load(const float* p) { return wasm_v128_load(p); }
-  // By lanes: copying a number of bytes that only the run knows is a call out of WebAssembly, 20 ns. Not inline, as loops that call
-  // these at their end are then inlined no more.
+  // Lane by lane: copying a number of bytes that is only known at run time is a call out of WebAssembly, 20 ns. Not inlined:
+  // otherwise the loops that end with these calls would no longer be inlined.
   [[gnu::noinline]] static F32 load_partial(const float* p, int count) {
     if (count >= 4) return load(p);
     if (count <= 1) return count == 1 ? wasm_v128_load32_zero(p) : wasm_f32x4_const_splat(0.0f);
@@ -74,7 +74,7 @@ struct VecWasm {
   template <int kStep>
   static void unpack_codes(const std::uint8_t* codes, const std::uint8_t* books, const std::int8_t* entries, std::int8_t* out) {
     const auto book = [&](int c) __attribute__((always_inline)) { return wasm_v128_load(entries + books[c] * 16); };
-    v128_t quad[2][4];  // [columns 0 to 3, 4 to 7][four neighbours]: four columns beside each other
+    v128_t quad[2][4];  // [columns 0 to 3, 4 to 7][four neighbours]: four columns side by side
     for (int half = 0; half < 2; ++half) {
       v128_t column[4];
       for (int c = 0; c < 4; ++c) {
