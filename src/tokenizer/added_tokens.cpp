@@ -47,8 +47,8 @@ Result<AddedTokens> AddedTokens::from_json(JsonRef json, const Model& model, con
   return tokens;
 }
 
-// As the reference does it, the id is the one that the content has already, in the model or as an added token, or else the next
-// after the model's tokens, in the order of the file; the file's own "id" has no say.
+// As in the reference, the id is the one that the content already has, in the model or as an added token, or else the next after
+// the model's tokens, in file order. The file's own "id" is ignored.
 Result<void> AddedTokens::add(AddedToken token, const Model& model, const Normalizer* normalizer) {
   if (token.content.empty()) return {};
   token.shown = token.content;
@@ -102,7 +102,7 @@ const AddedToken* AddedTokens::by_content(std::string_view content) const {
 
 namespace {
 
-// White space of the stretch [begin, end) that a token takes whose content was found at [content_begin, content_end).
+// The whitespace at both ends of a token's range [begin, end), whose content was found at [content_begin, content_end).
 SpacesAround spaces_of(const AddedToken& token, std::size_t begin, std::size_t end, std::size_t content_begin,
                        std::size_t content_end) {
   const std::size_t before = static_cast<std::size_t>(token.spaces.before), after = static_cast<std::size_t>(token.spaces.after);
@@ -113,12 +113,12 @@ SpacesAround spaces_of(const AddedToken& token, std::size_t begin, std::size_t e
 
 }  // namespace
 
-// The search goes on after a match even when the match is thrown away, and where the match ended even when it took more white
-// space in; stretches can therefore overlap when a token begins with white space. The reference does the same.
+// As in the reference, the search continues where the match ended, even if the match was rejected or took more whitespace. Ranges
+// can therefore overlap when a token begins with whitespace.
 std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const {
   std::vector<Found> found;
-  std::size_t done = 0;          // what lies before this is in found
-  std::size_t spaces_until = 0;  // how far the white space goes that rstrip last looked at, so that it looks only once
+  std::size_t done = 0;          // the text before this is in found
+  std::size_t spaces_until = 0;  // where the whitespace that rstrip last scanned ends, so that none is scanned twice
   for (std::size_t position = 0; !trie.empty() && position < text.size();) {
     const TokenTrie::Match match = trie.may_begin(text[position]) ? trie.longest_at(text, position) : TokenTrie::Match{};
     if (match.value == TokenTrie::kNone) {
@@ -134,7 +134,7 @@ std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, cons
     if (token.lstrip) {
       while (begin > done && is_whitespace(text[begin - 1])) --begin;
       begin = std::max(begin, done);
-      if (begin >= end) continue;  // it lies in white space that the token before it took
+      if (begin >= end) continue;  // inside whitespace that the token before it took
     }
     if (token.rstrip) {
       end = std::max(end, std::min(spaces_until, text.size()));
@@ -151,7 +151,7 @@ std::vector<AddedTokens::Found> AddedTokens::find(std::u32string_view text, cons
 
 PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* normalizer, bool leave_special) const {
   PreTokenizedText out;
-  // In the most common case, no token in the raw text, the whole text is normalized where it is.
+  // In the most common case, no token in the raw text, the whole text is normalized in place.
   const std::vector<Found> pieces = find(raw.chars, raw_trie_, leave_special);
   const auto add_normalized = [&](std::size_t begin) {
     for (const Found& part : find(std::u32string_view(out.text.chars).substr(begin), normalized_trie_, leave_special)) {
@@ -169,7 +169,7 @@ PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* norm
   NormalizedText piece;
   for (const Found& part : pieces) {
     const std::size_t begin = out.text.size();
-    if (part.token) {  // one character stands for it: stretches can overlap, and its span is nearly all that is left to know
+    if (part.token) {  // stored as one character, because ranges can overlap and only its span is still needed
       out.text.push(raw.chars[part.begin], raw.span_of(part.begin, part.end));
       out.splits.push_back({static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(begin + 1), part.token->id});
       out.token_spaces.push_back(part.spaces);

@@ -1,5 +1,5 @@
-// Added tokens: strings that are found as they are, before the model sees the text. Those with normalized: false are looked for in
-// the text as it came, the others in the normalized text between them.
+// Added tokens: strings that are found before the model sees the text. Those with normalized: false are searched for in the raw
+// text, the others in the normalized text between them.
 #pragma once
 
 #include <cstddef>
@@ -22,45 +22,45 @@ namespace wattn {
 struct AddedToken {
   std::int32_t id = 0;
   std::string content;
-  SpacesAround spaces;       // of what is looked for
-  std::string shown;         // what id_to_token and decode give: the normalized content of a normalized token
-  bool single_word = false;  // only where no word character touches it
-  bool lstrip = false;       // takes the white space before it in
-  bool rstrip = false;       // takes the white space after it in
+  SpacesAround spaces;       // of the string that is searched for
+  std::string shown;         // what id_to_token and decode return: the normalized content if the token is normalized
+  bool single_word = false;  // must not touch a word character
+  bool lstrip = false;       // includes the whitespace before it
+  bool rstrip = false;       // includes the whitespace after it
   bool normalized = false;
-  bool special = false;  // left out of decoded text on request
+  bool special = false;  // omitted from decoded text on request
 };
 
 class AddedTokens {
  public:
-  // json: the "added_tokens" of a tokenizer.json, which may be absent. normalizer may be null.
+  // json: the "added_tokens" of a tokenizer.json; may be absent. normalizer may be null.
   static Result<AddedTokens> from_json(JsonRef json, const Model& model, const Normalizer* normalizer);
 
-  // Finds added tokens and normalizes everything else; the splits of the result are what lies between and the tokens.
-  // leave_special: strings of special tokens are ordinary text.
+  // Finds added tokens and normalizes the text between them; the splits of the result are those tokens and texts.
+  // leave_special: treat the strings of special tokens as ordinary text.
   PreTokenizedText extract(NormalizedText raw, const Normalizer* normalizer, bool leave_special) const;
 
   const TokenTrie& in_raw_text() const { return raw_trie_; }
-  bool are_all_raw() const { return normalized_trie_.empty(); }  // none is looked for in normalized text
+  bool are_all_raw() const { return normalized_trie_.empty(); }  // none is searched for in normalized text
 
   const AddedToken* by_id(std::int32_t id) const;
   const AddedToken* by_content(std::string_view content) const;
-  std::size_t num_beyond_model() const { return num_beyond_model_; }  // tokens that the model does not have itself
-  std::int32_t num_ids() const { return by_id_.empty() ? 0 : by_id_.back().first + 1; }  // 1 + the greatest id
+  std::size_t num_beyond_model() const { return num_beyond_model_; }  // tokens that are not in the model's vocabulary
+  std::int32_t num_ids() const { return by_id_.empty() ? 0 : by_id_.back().first + 1; }  // 1 + the largest id
 
  private:
   struct Found {
     std::size_t begin;
     std::size_t end;
     const AddedToken* token;   // null: text between tokens
-    SpacesAround spaces = {};  // of the stretch of a token
+    SpacesAround spaces = {};  // of the token's range
   };
 
   Result<void> add(AddedToken token, const Model& model, const Normalizer* normalizer);
   void build_indices();
   std::vector<Found> find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const;
 
-  std::vector<AddedToken> tokens_;                              // as they come in the file, each content once
+  std::vector<AddedToken> tokens_;                              // in file order, each content once
   std::map<std::string, std::size_t, std::less<>> by_content_;  // index into tokens_
   std::vector<std::pair<std::int32_t, std::size_t>> by_id_;     // id and index into tokens_, sorted
   TokenTrie raw_trie_;                                          // values are indices into tokens_

@@ -69,7 +69,7 @@ std::size_t AsciiWords::tokenize(std::u16string_view text, std::size_t begin, Te
     Slot& slot = slots_[slot_of(word)];
     std::int32_t at = static_cast<std::int32_t>(begin);
     if (!is_short || slot.word != word) {
-      if (!ask_model(text.substr(begin, end - begin))) return begin;  // the long way tells what is wrong
+      if (!ask_model(text.substr(begin, end - begin))) return begin;  // the slow path reports the error
       for (const Token& token : tokens_) {
         out.push(token.id, {at + static_cast<std::int32_t>(token.begin), at + static_cast<std::int32_t>(token.end)});
       }
@@ -85,7 +85,7 @@ std::size_t AsciiWords::tokenize(std::u16string_view text, std::size_t begin, Te
 }
 
 std::optional<std::size_t> AsciiWords::end_of_long_way(std::u16string_view text, std::size_t begin) const {
-  constexpr std::size_t kApart = 16;  // a long way costs about as much as this many characters on it
+  constexpr std::size_t kApart = 16;  // starting the slow path costs about as much as this many characters on it
   std::size_t last = begin;
   for (std::size_t next = begin; next < text.size();) {
     const std::size_t position = next;

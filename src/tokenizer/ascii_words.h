@@ -1,7 +1,7 @@
-// The short way of plain ASCII text: one pass that lowercases, cuts words and finds their tokens in a memory of words seen before,
-// in place of normalizer, pre-tokenizer and, mostly, model. It knows no rules of its own: what happens to a character is asked of
-// the stages, once, and only stages that answer (Normalizer::ascii_map, PreTokenizer::ascii_classes) have a short way. Everything
-// else in a text goes the long way stretch by stretch.
+// The fast path for plain ASCII text: one pass that lowercases, splits words and looks up their tokens in a cache, in place of the
+// normalizer, the pre-tokenizer and, mostly, the model. It has no rules of its own: each stage tells once how it treats ASCII
+// characters (Normalizer::ascii_map, PreTokenizer::ascii_classes), and only stages that can do so have a fast path. The rest of a
+// text takes the slow path, stretch by stretch.
 #pragma once
 
 #include <array>
@@ -23,26 +23,26 @@ namespace wattn {
 
 class AsciiWords {
  public:
-  // nullptr: these stages have no short way. The added tokens and the model must outlive it.
+  // nullptr if these stages have no fast path. The added tokens and the model must outlive it.
   static std::unique_ptr<AsciiWords> make(const Normalizer* normalizer, const PreTokenizer* pre_tokenizer,
                                           const AddedTokens& added_tokens, const Model& model);
 
-  // Appends the tokens of the words from text[begin] on, up to the first one that has to go the long way; returns where that
-  // begins (text.size(): there is none).
+  // Appends the tokens of the words from text[begin], up to the first one that needs the slow path; returns where that begins
+  // (text.size() if there is none).
   std::size_t tokenize(std::u16string_view text, std::size_t begin, TextTokens& out) const;
 
-  // Where the long way from text[begin] on may end: before white space a little behind the last character that needs it. None
-  // when an added token lies there, which may reach as far as it likes.
+  // Where the slow path from text[begin] may end: before whitespace, a little after the last character that needs it. Nothing if
+  // there is an added token, whose effects have no limit.
   std::optional<std::size_t> end_of_long_way(std::u16string_view text, std::size_t begin) const;
 
  private:
-  // What stands for an ASCII character: 0 for the long way, kSpace, a letter as normalized, or punctuation as normalized and
-  // kPunctuation.
+  // What an ASCII character becomes: 0 if it needs the slow path, kSpace, a normalized letter, or normalized punctuation combined
+  // with kPunctuation.
   using Plain = std::uint8_t;
   static constexpr Plain kLongWay = 0, kSpace = ' ', kPunctuation = 0x80;
   static bool is_letter(Plain c) { return c != kLongWay && c != kSpace && c < kPunctuation; }
 
-  // Up to 15 letters and their number in the last byte.
+  // Up to 15 letters, and their number in the last byte.
   struct Word {
     std::uint64_t low = 0;
     std::uint64_t high = 0;
@@ -67,14 +67,14 @@ class AsciiWords {
   static std::size_t slot_of(const Word& word) {
     return static_cast<std::size_t>((word.low ^ word.high * 0x9E3779B97F4A7C15) * 0xD6E8FEB86659FD93 >> (64 - kSlotBits));
   }
-  bool ask_model(std::u16string_view word) const;  // the answer is in tokens_
+  bool ask_model(std::u16string_view word) const;  // the result is in tokens_
 
   std::array<Plain, 128> plain_{};
-  std::array<Plain, 128> quick_{};  // the same, kLongWay for characters that an added token may begin with
+  std::array<Plain, 128> quick_{};  // the same, but kLongWay for characters that an added token may begin with
   const TokenTrie& added_;
   const Model& model_;
-  mutable std::vector<Slot> slots_;  // 512 kB, none before the first word; the newest word in a slot wins
-  mutable std::u32string letters_;   // of the word that the model is asked for
+  mutable std::vector<Slot> slots_;  // 512 kB, allocated for the first word; a new word replaces the one in its slot
+  mutable std::u32string letters_;   // the normalized word that the model tokenizes
   mutable std::vector<Token> tokens_;
 };
 

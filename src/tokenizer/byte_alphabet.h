@@ -1,5 +1,5 @@
-// The alphabet of byte-level tokenizers (GPT-2's): every byte is a visible character. Bytes that are visible in Latin-1 are
-// themselves, the others follow from U+0100 on; a space is U+0120.
+// The alphabet of byte-level tokenizers (GPT-2's): every byte is a visible character. Bytes that are visible in Latin-1 stand for
+// themselves, the others are numbered from U+0100; a space is U+0120.
 #pragma once
 
 #include <array>
@@ -14,17 +14,17 @@ inline constexpr char32_t kByteSpace = 0x120;
 
 constexpr bool is_visible_byte(unsigned byte) { return (byte >= 0x21 && byte <= 0x7E) || (byte >= 0xA1 && byte != 0xAD); }
 
-inline constexpr auto kByteChars = [] {  // [byte] its character
+inline constexpr auto kByteChars = [] {  // [byte]
   std::array<std::uint16_t, 256> chars{};
   std::uint16_t next = 0x100;
   for (unsigned byte = 0; byte < 256; ++byte) chars[byte] = is_visible_byte(byte) ? static_cast<std::uint16_t>(byte) : next++;
   return chars;
 }();
 
-// Appends the bytes (UTF-8) of the characters [begin, end) of a text, each as a character with the span of the one it is of.
+// Appends the UTF-8 bytes of the characters [begin, end) of a text, each as a visible character with its source's span.
 void append_byte_chars(const NormalizedText& text, std::size_t begin, std::size_t end, NormalizedText& out);
 
-// The byte of a character, or -1.
+// The byte that a character stands for, or -1.
 constexpr int byte_of_char(char32_t c) {
   if (c < 0x100) return is_visible_byte(c) ? static_cast<int>(c) : -1;
   for (unsigned byte = 0; byte < 256; ++byte) {

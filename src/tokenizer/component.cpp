@@ -10,7 +10,7 @@ Result<std::string_view> read_component_type(JsonRef json, int depth, std::strin
 
 Error unknown_component(JsonRef json, std::string_view stage, const std::string& known) {
   return unsupported_error(json["type"].where() + ": unknown " + std::string(stage) + " " + json["type"].describe() +
-                           "; known are " + known);
+                           "; expected one of " + known);
 }
 
 }  // namespace wattn

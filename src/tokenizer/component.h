@@ -1,4 +1,4 @@
-// Reading the components of a tokenizer.json: every component is an object with a "type" and fields of its own.
+// Reading the components of a tokenizer.json: each is an object with a "type" and fields of its own.
 #pragma once
 
 #include <memory>
@@ -12,19 +12,19 @@
 
 namespace wattn {
 
-inline constexpr int kDeepestSequence = 16;  // components inside components; more is no tokenizer but an attack on the stack
+inline constexpr int kDeepestSequence = 16;  // levels of nesting; real tokenizers need a few, and the stack is limited
 
-// One kind of component that a stage knows: the value of "type", and how to read it. depth counts enclosing Sequences.
+// A kind of component that a stage supports: the value of "type", and its reader. depth counts the enclosing Sequences.
 template <class Component>
 struct ComponentReader {
   std::string_view type;
   Result<std::unique_ptr<Component>> (*read)(JsonRef json, int depth);
 };
 
-// The name and place of a component, or why it is none.
+// The "type" of a component; an error if json is no component or is nested too deeply.
 Result<std::string_view> read_component_type(JsonRef json, int depth, std::string_view stage);
 
-// An UnsupportedError that names the component, where it stands and what this stage would know.
+// An UnsupportedError that names the component, its path and the types that this stage supports.
 Error unknown_component(JsonRef json, std::string_view stage, const std::string& known);
 
 template <class Component>

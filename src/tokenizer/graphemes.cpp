@@ -24,8 +24,8 @@ bool hangul_joins(char32_t before, char32_t c) {
   return (left == Hangul::kLeadVowelTrail || left == Hangul::kTrail) && right == Hangul::kTrail;
 }
 
-// The scripts whose consonants a virama joins (Devanagari, Bengali, Gujarati, Oriya, Telugu, Malayalam) have one plan of 128
-// places.
+// The scripts whose consonants a virama joins (Devanagari, Bengali, Gujarati, Oriya, Telugu, Malayalam) lay out their blocks of 128
+// code points alike.
 bool has_conjuncts(char32_t c) {
   const char32_t block = c >> 7;
   return block == 0x900 >> 7 || block == 0x980 >> 7 || block == 0xA80 >> 7 || block == 0xB00 >> 7 || block == 0xC00 >> 7 ||
@@ -44,7 +44,7 @@ std::size_t grapheme_end(std::u32string_view text, std::size_t begin) {
   char32_t before = text[begin];
   GraphemeKind kind_before = grapheme_kind(before);
   if (before == U'\r' && begin + 1 < text.size() && text[begin + 1] == U'\n') return begin + 2;
-  bool after_pictograph = kind_before == GraphemeKind::kPictograph;  // and marks since
+  bool after_pictograph = kind_before == GraphemeKind::kPictograph;  // marks may stand between
   bool after_consonant = is_consonant(before), after_virama = false;
   std::size_t end = begin + 1;
   for (; end < text.size() && kind_before != GraphemeKind::kControl; ++end) {

@@ -1,4 +1,4 @@
-// Extended grapheme clusters (Unicode 17.0, UAX 29): what a reader takes for one character.
+// Extended grapheme clusters (Unicode 17.0, UAX 29): user-perceived characters.
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace wattn {
 
-// Where the cluster ends that begins at text[begin]; begin < text.size(). Pairs of regional indicators (flags) are not joined.
+// The end of the cluster that begins at text[begin]; begin < text.size(). Pairs of regional indicators (flags) are not joined.
 std::size_t grapheme_end(std::u32string_view text, std::size_t begin);
 
 }  // namespace wattn

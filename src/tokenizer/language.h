@@ -1,4 +1,4 @@
-// Marian's models of many languages: a text may begin with the language that is wanted, like ">>fra<< Hello".
+// Marian's multilingual models: a text may begin with the target language, as in ">>fra<< Hello".
 #pragma once
 
 #include <cstddef>
@@ -6,7 +6,7 @@
 
 namespace wattn {
 
-// Characters of the language at the beginning of a text; 0 without one.
+// The number of characters of the language tag at the beginning of a text; 0 if there is none.
 inline std::size_t language_length(std::u32string_view text) {
   const std::size_t end = text.starts_with(U">>") ? text.find(U"<<") : std::u32string_view::npos;
   return end == std::u32string_view::npos ? 0 : end + 2;

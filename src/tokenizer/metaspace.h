@@ -1,4 +1,4 @@
-// The settings that the pre-tokenizer Metaspace and the decoder of that name share.
+// The settings that the Metaspace pre-tokenizer and decoder share.
 #pragma once
 
 #include "core/json.h"

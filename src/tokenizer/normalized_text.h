@@ -1,4 +1,4 @@
-// Text on its way through the stages: code points, each with the stretch of the original it stands for.
+// Text on its way through the stages: code points, each with its span in the original text.
 #pragma once
 
 #include <cstddef>
@@ -14,8 +14,8 @@ namespace wattn {
 
 struct NormalizedText {
   std::u32string chars;         // [chars]
-  std::vector<TextSpan> spans;  // [chars] where in the original; begins and ends never decrease
-  std::int32_t origin = 0;      // where in the original the text begins: what is put before it stands there
+  std::vector<TextSpan> spans;  // [chars] in the original; begins and ends never decrease
+  std::int32_t origin = 0;      // where the text begins in the original: the position of what is inserted before it
 
   std::size_t size() const { return chars.size(); }
   void push(char32_t c, TextSpan span) {
@@ -32,19 +32,19 @@ struct NormalizedText {
   }
   // Appends [begin, end) of another text.
   void append(const NormalizedText& from, std::size_t begin, std::size_t end);
-  // The stretch of the original that [begin, end) stands for; begin < end.
+  // The span in the original of [begin, end); begin < end.
   TextSpan span_of(std::size_t begin, std::size_t end) const { return {spans[begin].begin, spans[end - 1].end}; }
 };
 
 // Code points of a JS string with spans in UTF-16 units; a lone surrogate becomes U+FFFD.
 NormalizedText read_utf16(std::u16string_view text);
-// Code points of UTF-8 text, for strings out of files; the spans count code points.
+// Code points of UTF-8 text, for strings from files; the spans count code points.
 NormalizedText read_utf8(std::string_view text);
 
-// Writes a new version of a text beside the old one and gives every new character its span, by the reference's rule of changes:
-// a character may replace the next old one (0), be new (1, and share the span of the old one before it), or replace the next
-// old one and take the n after that with it (-n). The changes belong to positions, not to characters, so after a reordering
-// the spans are those of the places, which is what the reference gives too.
+// Writes a new version of a text and gives every new character its span, by the reference's rule of changes: a character may
+// replace the next old one (0), be inserted (1, with the span of the old one before it), or replace the next old one and remove the
+// n after it (-n). Changes belong to positions, not to characters, so after reordering the spans are those of the positions, as in
+// the reference.
 class TextRewriter {
  public:
   explicit TextRewriter(NormalizedText& text) : text_(text) { out_.resize(text.size() + text.size() / 8 + 8); }
@@ -59,7 +59,7 @@ class TextRewriter {
       next_ += 1 + static_cast<std::size_t>(-change);
     }
   }
-  // Takes the next old characters over as they are.
+  // Copies the next old characters.
   void keep(std::size_t count);
   void finish();
 
@@ -67,7 +67,7 @@ class TextRewriter {
   NormalizedText& text_;
   NormalizedText out_;  // [0, size_) is written
   std::size_t size_ = 0;
-  std::size_t next_ = 0;  // old characters taken so far
+  std::size_t next_ = 0;  // old characters consumed so far
 };
 
 // Drops every character for which drop(c) holds.

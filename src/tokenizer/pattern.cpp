@@ -7,7 +7,7 @@ namespace wattn {
 
 namespace {
 
-constexpr std::size_t kLongestString = 1000;  // looking for a string takes its length times the text's, at worst
+constexpr std::size_t kLongestString = 1000;  // a search takes up to its length times the text's
 
 }  // namespace
 
@@ -26,7 +26,7 @@ Result<Pattern> Pattern::from_json(JsonRef json) {
   if (!is_regex) pattern.text_ = to_utf32(fields.string("String"));
   if (pattern.text_.size() > kLongestString) fields.fail(fields["String"].mismatch("a string of at most 1000 characters"));
   if (!fields.ok()) return fields.error();
-  if (is_regex || pattern.text_.empty()) {  // the empty string is found everywhere, as the empty regex is
+  if (is_regex || pattern.text_.empty()) {  // the empty string matches everywhere, as the empty regex does
     Result<Regex> regex = is_regex ? read_regex(json["Regex"]) : Regex::compile(U"");
     if (!regex.ok()) return regex.error();
     pattern.regex_.emplace(std::move(regex).value());

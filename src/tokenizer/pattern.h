@@ -22,11 +22,11 @@ class Pattern {
  private:
   Pattern() = default;
 
-  std::u32string text_;         // what to find, when there is no regex_
+  std::u32string text_;         // the string to find if there is no regex_
   std::optional<Regex> regex_;  // may match the empty text
 };
 
-// Error messages of Regex::compile with the place in the file.
+// Compiles a regex; adds the path in the file to the errors of Regex::compile.
 Result<Regex> read_regex(JsonRef json);
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// A text cut into splits: pre-tokens that the model will look at one by one, and added tokens that are done already.
+// A text cut into splits: pre-tokens, which the model tokenizes one by one, and added tokens, which have their ids already.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +16,10 @@ struct Split {
 
   std::uint32_t begin = 0;  // [begin, end) of PreTokenizedText::text, never empty
   std::uint32_t end = 0;
-  std::int32_t token = kNoToken;  // id of an added token; such a split is cut no further
+  std::int32_t token = kNoToken;  // id of an added token, which is not split further
 };
 
-// White space at the ends of a token, as the token is written (a byte-level space counts too): characters.
+// Numbers of whitespace characters at the ends of a token's string (including byte-level spaces).
 struct SpacesAround {
   std::int32_t before = 0;
   std::int32_t after = 0;
@@ -29,15 +29,15 @@ SpacesAround spaces_around(std::string_view token);
 
 struct PreTokenizedText {
   NormalizedText text;
-  std::vector<Split> splits;               // in the order of the text; their indices are the word ids
-  std::vector<SpacesAround> token_spaces;  // [splits that are added tokens] of the stretches that those take, in order
+  std::vector<Split> splits;               // in text order; their indices are the word ids
+  std::vector<SpacesAround> token_spaces;  // [added tokens] of the ranges that they cover, in order
 
   std::u32string_view chars_of(const Split& split) const {
     return std::u32string_view(text.chars).substr(split.begin, split.end - split.begin);
   }
 };
 
-// Replaces every split that is no added token by what cut(split, out) appends to out. Empty splits are left out.
+// Replaces every split except added tokens with the splits that cut(split, out) appends to out, which must not be empty.
 template <class Cut>
 void resplit(PreTokenizedText& text, Cut cut) {
   std::vector<Split> out;
@@ -52,7 +52,7 @@ void resplit(PreTokenizedText& text, Cut cut) {
   text.splits = std::move(out);
 }
 
-// Writes the text anew: rewrite(split, out) appends what a split becomes, added tokens stay what they are.
+// Rewrites the text: rewrite(split, out) appends the new text of a split. Added tokens stay unchanged.
 template <class Rewrite>
 void rewrite_splits(PreTokenizedText& text, Rewrite rewrite) {
   NormalizedText out;
@@ -70,7 +70,7 @@ void rewrite_splits(PreTokenizedText& text, Rewrite rewrite) {
   text.text = std::move(out);
 }
 
-// Puts a prefix before every split for which wants_it(split) holds; it shares the span of the first character after it.
+// Inserts a prefix before every split for which wants_it(split) holds, with the span of the split's first character.
 template <class WantsIt>
 void prepend_to_splits(PreTokenizedText& text, std::u32string_view prefix, WantsIt wants_it) {
   rewrite_splits(text, [&](const Split& split, NormalizedText& out) {

@@ -1,4 +1,4 @@
-// Scripts of code points, from a table of runs that is read once, by whoever asks for scripts.
+// Scripts of code points, from a table of runs that the constructor decodes.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ class Scripts {
 
   Scripts();
 
-  // A script's number by its name ("Han", "Old_Italic"); case, '_', '-' and spaces do not count. kNone: there is no such script.
+  // A script's number by its name ("Han", "Old_Italic"), ignoring case, '_', '-' and spaces. kNone if there is no such script.
   static std::uint8_t by_name(std::string_view name);
 
   std::uint8_t of(char32_t code_point) const { return run_of(code_point).script; }
@@ -28,10 +28,10 @@ class Scripts {
   };
   const Run& run_of(char32_t code_point) const;
 
-  std::vector<Run> runs_;  // sorted by first, the first of them is 0
+  std::vector<Run> runs_;  // sorted by first, which is 0 in the first run
 };
 
-// Whether two names of a Unicode property are the same but for case, '_', '-' and spaces.
+// Whether two names of a Unicode property are equal, ignoring case, '_', '-' and spaces.
 bool same_property_name(std::string_view a, std::string_view b);
 
 }  // namespace wattn

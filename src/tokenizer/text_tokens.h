@@ -1,4 +1,4 @@
-// The tokens of one text, before anything is cut off or put around them.
+// The tokens of one text, before truncation and before special tokens are added.
 #pragma once
 
 #include <cstddef>
@@ -15,7 +15,7 @@ struct TextTokens {
   std::vector<std::int32_t> ids;
   std::vector<TextSpan> offsets;
   std::vector<std::int32_t> word_ids;
-  std::vector<SpacesAround> spaces;  // only when the post-processor trims offsets
+  std::vector<SpacesAround> spaces;  // only if the post-processor trims offsets
   std::int32_t num_words = 0;        // so far
 
   void reserve(std::size_t tokens) {
@@ -23,7 +23,7 @@ struct TextTokens {
     offsets.reserve(tokens);
     word_ids.reserve(tokens);
   }
-  // A token of the word that num_words counts next.
+  // Adds a token of the current word, whose number is num_words.
   void push(std::int32_t id, TextSpan span) {
     ids.push_back(id);
     offsets.push_back(span);

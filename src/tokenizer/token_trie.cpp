@@ -8,7 +8,7 @@
 namespace wattn {
 
 TokenTrie::TokenTrie(const std::vector<std::pair<std::u32string, std::int32_t>>& strings) {
-  std::vector<std::uint32_t> order;  // indices into strings, sorted by string and then by place
+  std::vector<std::uint32_t> order;  // indices into strings, sorted by string and then by index
   for (std::uint32_t i = 0; i < strings.size(); ++i) {
     if (!strings[i].first.empty()) order.push_back(i);
   }
@@ -18,7 +18,7 @@ TokenTrie::TokenTrie(const std::vector<std::pair<std::u32string, std::int32_t>>&
     return compared != 0 ? compared < 0 : a < b;
   });
 
-  // Breadth first, so that a node's edges lie together. A node stands for the strings [begin, end), equal up to its depth.
+  // Breadth first, so that a node's edges are contiguous. A node stands for the strings [begin, end), equal up to its depth.
   struct Pending {
     std::size_t begin, end, depth;
   };

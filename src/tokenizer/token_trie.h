@@ -1,4 +1,4 @@
-// A set of strings to be found in a text, always the longest at a place. Time per place is bounded by the longest string.
+// A set of strings to find in a text, the longest match first. The time per position is bounded by the longest string.
 #pragma once
 
 #include <array>
@@ -16,7 +16,7 @@ class TokenTrie {
   static constexpr std::int32_t kNone = -1;
 
   TokenTrie() = default;
-  // Strings with their values (not negative); of equal strings the last one counts, empty ones are left out.
+  // Strings with their values (not negative); the last of equal strings wins, and empty ones are ignored.
   explicit TokenTrie(const std::vector<std::pair<std::u32string, std::int32_t>>& strings);
 
   bool empty() const { return nodes_.empty(); }
@@ -29,7 +29,7 @@ class TokenTrie {
   Match longest_at(std::u32string_view text, std::size_t position) const;
   // Whether any string begins at text[position].
   bool any_at(std::u16string_view text, std::size_t position) const;
-  // Whether any string begins with this character: the quick way past most of a text.
+  // Whether any string begins with this character: a quick check that rules out most of a text.
   bool may_begin(char32_t c) const { return c < 128 ? begins_ascii_[c] : begins_beyond_ascii_; }
 
  private:
@@ -45,7 +45,7 @@ class TokenTrie {
   const Node* child(const Node& node, char32_t c) const;  // nullptr: none
 
   std::vector<Node> nodes_;  // [0] is the root
-  std::vector<Edge> edges_;  // those of one node lie together, sorted by c
+  std::vector<Edge> edges_;  // contiguous for each node, sorted by c
   std::array<bool, 128> begins_ascii_{};
   bool begins_beyond_ascii_ = false;
 };

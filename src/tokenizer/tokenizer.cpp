@@ -61,7 +61,7 @@ void add_text(const TemplatePiece& piece, const TextOfTokens& of, TokenWindow wi
   out.sequence_ids.resize(out.ids.size(), piece.kind == TemplatePiece::kFirst ? 0 : 1);
 }
 
-// model_max_length of tokenizer_config.json: any number; Python writes "no limit" as a very great one.
+// model_max_length of tokenizer_config.json: any number; Python writes "no limit" as a huge one.
 Result<std::optional<std::int32_t>> read_max_length(JsonRef json) {
   if (json.is_null()) return std::optional<std::int32_t>();
   const Result<double> length = json.as_number();
@@ -77,16 +77,16 @@ struct Tokenizer::Parts {
   std::unique_ptr<Normalizer> normalizer;       // may be null
   std::unique_ptr<PreTokenizer> pre_tokenizer;  // may be null
   std::unique_ptr<Model> model;
-  std::unique_ptr<Decoder> decoder;  // may be null: tokens with spaces between them
+  std::unique_ptr<Decoder> decoder;  // null: tokens are joined with spaces
   PostProcessor post_processor;
   AddedTokens added_tokens;
   std::optional<std::int32_t> model_max_length;
   std::optional<std::int32_t> truncation_max_length;
 
-  std::unique_ptr<AsciiWords> ascii_words;  // null: these stages have no short way
+  std::unique_ptr<AsciiWords> ascii_words;  // null: these stages have no fast path
 
   Result<TextTokens> tokenize(std::u16string_view text, bool split_special_tokens) const;
-  // Appends the tokens of text, which begins at origin in the text that offsets are of.
+  // Appends the tokens of text, which begins at offset origin of the whole text.
   Result<void> tokenize_by_stages(std::u16string_view text, std::int32_t origin, bool split_special_tokens, TextTokens& out) const;
   Result<Encoding> encode(std::u16string_view first, const std::u16string_view* second, const EncodeOptions& options) const;
   std::optional<std::string_view> id_to_token(std::int32_t id) const {
@@ -138,7 +138,7 @@ Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std:
   };
   std::vector<Token> tokens;
   const bool trims = !post_processor.trims.empty();
-  std::size_t num_added = 0;  // tokens so far
+  std::size_t num_added = 0;  // added tokens so far
   for (const Split& split : cut.splits) {
     if (split.token != Split::kNoToken) {
       out.push(split.token, span_of(split.begin, split.end));
@@ -149,7 +149,7 @@ Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std:
     }
     tokens.clear();
     if (!model->tokenize(cut.chars_of(split), tokens)) {
-      return input_error("text: expected characters that the tokenizer's vocabulary has (it has no unknown token), found \"" +
+      return input_error("text: expected only characters in the tokenizer's vocabulary (it has no unknown token), found \"" +
                          to_utf8(cut.chars_of(split).substr(0, 40)) + "\"");
     }
     for (const Token& token : tokens) {
@@ -222,8 +222,8 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
   const std::vector<TokenWindow>& first_windows = plan.value().first;
   const std::vector<TokenWindow>& second_windows = plan.value().second;
   Encoding out = assemble(first_windows[0], second_windows[0]);
-  if (pieces.empty()) return out;  // a template of nothing, as some files have it for pairs
-  // Python's order: every further window of the first text with all windows of the second, then the first window with the rest.
+  if (pieces.empty()) return out;  // some files have an empty template for pairs
+  // Python's order: each further window of the first text with all windows of the second, then the first window with the others.
   for (std::size_t i = 1; i <= first_windows.size(); ++i) {
     const bool last_round = i == first_windows.size();
     for (std::size_t j = last_round ? 1 : 0; j < second_windows.size(); ++j) {
@@ -247,7 +247,7 @@ std::string Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_sp
   for (const std::int32_t id : ids) {
     const std::optional<std::string_view> token = parts_->id_to_token(id);
     if (!token) continue;
-    // Special is the string, not the id, as in the reference.
+    // As in the reference, the string decides what is special, not the id.
     const AddedToken* added = skip_special_tokens ? parts_->added_tokens.by_content(*token) : nullptr;
     if (added && added->special) continue;
     tokens.emplace_back(*token);

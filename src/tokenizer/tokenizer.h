@@ -1,6 +1,6 @@
 // Tokenizer: text to Encoding, built from a tokenizer.json. Stages and field names are those of Hugging Face's file:
 // added tokens, normalizer, pre-tokenizer, model, post-processor, decoder.
-// One thread at a time: what texts have in common (words, places of regular expressions) is remembered from one to the next.
+// Not thread-safe: words and states of regular expressions are cached from one text to the next.
 #pragma once
 
 #include <cstdint>
@@ -21,18 +21,18 @@ enum class Side { kLeft, kRight };
 
 struct EncodeOptions {
   bool add_special_tokens = true;
-  bool split_special_tokens = false;         // true: special-token strings inside the text are ordinary text
-  std::optional<std::int32_t> max_length{};  // tokens, specials included; none: no truncation
+  bool split_special_tokens = false;         // true: strings of special tokens in the text are ordinary text
+  std::optional<std::int32_t> max_length{};  // tokens, including special tokens; none: no truncation
   TruncationStrategy strategy = TruncationStrategy::kLongestFirst;
   Side truncation_side = Side::kRight;
-  std::int32_t overlap = 0;         // tokens shared by neighbouring windows ("stride" in Python)
+  std::int32_t overlap = 0;         // tokens shared by consecutive windows ("stride" in Python)
   bool return_overflowing = false;  // fill Encoding::overflowing
 };
 
 class Tokenizer {
  public:
   // tokenizer_json: the root of a tokenizer.json. tokenizer_config: the root of tokenizer_config.json, or absent.
-  // An unknown component, field or field value is an UnsupportedError that names it, a missing or misshapen one a
+  // An unknown component, field or field value is an UnsupportedError that names it; a missing or malformed one is a
   // ModelFormatError. Neither document is needed afterwards. vocab: the tokens of a WordPiece by id, in place of model.vocab.
   static Result<Tokenizer> from_json(JsonRef tokenizer_json, JsonRef tokenizer_config,
                                      const std::vector<std::string_view>& vocab = {});
@@ -41,25 +41,25 @@ class Tokenizer {
   Tokenizer& operator=(Tokenizer&&) noexcept;
   ~Tokenizer();
 
-  // max_length too small for the special tokens is an InputError; so is overlap >= the room for text.
+  // A max_length too small for the special tokens is an InputError; so is an overlap that leaves no room for text.
   Result<Encoding> encode(std::u16string_view text, const EncodeOptions& options) const;
   Result<Encoding> encode_pair(std::u16string_view first, std::u16string_view second, const EncodeOptions& options) const;
 
-  // Ids that no token has are left out. clean_up_spaces is transformers' clean_up_tokenization_spaces.
+  // Skips unknown ids. clean_up_spaces is transformers' clean_up_tokenization_spaces.
   std::string decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const;
 
-  // Token strings (or what stands for them) to text: transformers' convert_tokens_to_string.
+  // Converts tokens' strings to text: transformers' convert_tokens_to_string.
   std::string tokens_to_string(std::vector<std::string> tokens) const;
 
-  std::int32_t vocab_size() const;  // tokens, added ones included
-  std::int32_t num_ids() const;     // 1 + the greatest id; more than vocab_size() when ids have gaps
+  std::int32_t vocab_size() const;  // tokens, including added ones
+  std::int32_t num_ids() const;     // 1 + the largest id; more than vocab_size() if ids have gaps
   std::optional<std::int32_t> token_to_id(std::string_view token) const;
   std::string_view id_to_token(std::int32_t id) const;  // empty for an id outside the vocabulary
-  std::int32_t num_special_tokens(bool is_pair) const;  // how many encode adds with add_special_tokens
+  std::int32_t num_special_tokens(bool is_pair) const;  // how many tokens add_special_tokens adds
 
-  // From tokenizer_config.json where it says so, none where it says nothing (or a number beyond 10^9, Python's "no limit").
+  // From tokenizer_config.json; nothing if it is not set or beyond 10^9, Python's "no limit".
   std::optional<std::int32_t> model_max_length() const;
-  // max_length of the file's own "truncation", which encode does not apply by itself.
+  // max_length of tokenizer.json's "truncation", which encode does not apply by itself.
   std::optional<std::int32_t> truncation_max_length() const;
 
  private:

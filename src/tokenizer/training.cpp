@@ -17,7 +17,7 @@ struct Training::Parts {
   std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;
   TrainerOptions options;
-  TokenizerParts file;  // the model comes last
+  TokenizerParts file;  // without the model, which is trained
   std::unique_ptr<Trainer> trainer;
   Steps steps;  // points into trainer
 };

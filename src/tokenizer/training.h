@@ -1,5 +1,5 @@
-// Training a tokenizer: texts go through a normalizer and a pre-tokenizer, a trainer makes a model of the pieces, and the result
-// is a whole tokenizer.json.
+// Training a tokenizer: texts go through a normalizer and a pre-tokenizer, a trainer builds a model from the pre-tokens, and the
+// result is a complete tokenizer.json.
 #pragma once
 
 #include <cstdint>
@@ -16,21 +16,21 @@ namespace wattn {
 class Training {
  public:
   // description: {"trainer": {"type": .., options}, "normalizer", "pre_tokenizer", "post_processor", "decoder"}, the last four as
-  // in a tokenizer.json, each may be absent. It is not needed afterwards.
+  // in a tokenizer.json and optional. It is not needed afterwards.
   static Result<Training> from_json(JsonRef description);
 
   Training(Training&&) noexcept;
   Training& operator=(Training&&) noexcept;
   ~Training();
 
-  // A text is one sequence, as in `train_from_iterator`. Only before the first step().
+  // Adds a text, one sequence as in `train_from_iterator`. Must not be called after the first step().
   Result<void> feed(std::u16string_view text);
-  std::uint32_t num_words() const;  // different pre-tokens so far
+  std::uint32_t num_words() const;  // distinct pre-tokens so far
 
-  // Trains for a few milliseconds; false once it is done.
+  // Trains for a few milliseconds; returns false once training is done.
   bool step();
   const TrainingProgress& progress() const;
-  // The text of a tokenizer.json, once step() said false.
+  // The text of a tokenizer.json, once step() has returned false.
   Result<std::string> result() const;
 
  private:

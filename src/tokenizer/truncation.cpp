@@ -12,8 +12,8 @@ struct Room {
   std::size_t second;
 };
 
-// longest_first: the shorter text keeps all its tokens as long as the other one, cut, is not shorter than it; else both get half,
-// and of an odd number the longer text gets the odd one.
+// longest_first: the shorter text keeps all its tokens as long as the truncated other one is at least as long. Otherwise each gets
+// half, and the longer text gets the odd token.
 Room share_room(std::size_t num_first, std::size_t num_second, std::size_t room) {
   const std::size_t shorter = std::min(num_first, num_second);
   std::size_t small = shorter;
@@ -30,7 +30,7 @@ Result<Room> room_for_each(std::size_t num_first, std::optional<std::size_t> num
   const std::size_t second = num_second.value_or(0);
   const std::size_t total = num_first + second;
   if (total <= room) return Room{num_first, second};
-  if (room == 0) return Room{0, 0};  // whatever the strategy, as in the reference
+  if (room == 0) return Room{0, 0};  // whatever the strategy is, as in the reference
   const std::size_t excess = total - room;
   if (strategy == TruncationStrategy::kLongestFirst) {
     return num_second ? share_room(num_first, second, room) : Room{room, 0};
@@ -40,7 +40,7 @@ Result<Room> room_for_each(std::size_t num_first, std::optional<std::size_t> num
   const std::size_t target = only_first ? num_first : second;
   if (target <= excess) {
     return input_error(std::string("truncation ") + (only_first ? "only_first" : "only_second") + ": " + std::to_string(excess) +
-                       " tokens are too many, but that text has only " + std::to_string(target));
+                       " tokens must be removed, but that text has only " + std::to_string(target));
   }
   return only_first ? Room{num_first - excess, second} : Room{num_first, second - excess};
 }
@@ -53,8 +53,8 @@ Result<std::vector<TokenWindow>> windows_of(std::size_t num_tokens, std::size_t 
   }
   const std::size_t overlap = static_cast<std::size_t>(options.overlap);
   if (overlap >= room) {
-    return input_error("overlap " + std::to_string(overlap) + ": expected less than the room for this text, which is " +
-                       std::to_string(room) + " tokens");
+    return input_error("overlap " + std::to_string(overlap) + ": expected less than the " + std::to_string(room) +
+                       " tokens that fit of this text");
   }
   std::vector<TokenWindow> windows;
   for (std::size_t moved = 0;; moved += room - overlap) {
@@ -77,8 +77,8 @@ Result<TruncationPlan> plan_truncation(std::size_t num_first, std::optional<std:
     }
     const std::size_t for_text = static_cast<std::size_t>(*options.max_length) - num_special;
     if (options.overlap < 0 || (options.return_overflowing && static_cast<std::size_t>(options.overlap) >= for_text)) {
-      return input_error("overlap " + std::to_string(options.overlap) + ": expected 0 or more and less than the room for text, " +
-                         std::to_string(for_text) + " tokens");
+      return input_error("overlap " + std::to_string(options.overlap) + ": expected at least 0, and less than the " +
+                         std::to_string(for_text) + " tokens that fit");
     }
     const Result<Room> shared = room_for_each(num_first, num_second, for_text, options.strategy);
     if (!shared.ok()) return shared.error();

@@ -9,11 +9,11 @@ using namespace unicode_tables;
 
 namespace {
 
-// Hangul syllables are arithmetic (Unicode 3.12): leading consonant, vowel, trailing consonant.
+// Hangul syllables are computed (Unicode 3.12): leading consonant, vowel, trailing consonant.
 constexpr char32_t kLeadFirst = 0x1100, kVowelFirst = 0x1161, kTrailFirst = 0x11A7;  // kTrailFirst itself means "none"
 constexpr char32_t kNumLeads = 19, kNumVowels = 21, kNumTrails = 28;
 
-// Index of a key in a sorted array, or size when it is not there.
+// The index of a key in a sorted array, or size if it is absent.
 std::size_t find_key(const char32_t* keys, std::size_t size, char32_t key) {
   const char32_t* found = std::lower_bound(keys, keys + size, key);
   return found != keys + size && *found == key ? static_cast<std::size_t>(found - keys) : size;
@@ -28,7 +28,7 @@ int to_lowercase(char32_t code_point, char32_t out[2]) {
     return 1;
   }
   if (!has_flag(code_point, kCharHasLowercase)) return 1;
-  if (code_point == 0x130) {  // LATIN CAPITAL LETTER I WITH DOT ABOVE: the dot stays, as a combining mark
+  if (code_point == 0x130) {  // LATIN CAPITAL LETTER I WITH DOT ABOVE: the dot becomes a combining mark
     out[0] = U'i';
     out[1] = 0x307;
     return 2;
@@ -60,7 +60,7 @@ int decompose(char32_t code_point, bool compatibility, char32_t out[kLongestDeco
     out[0] = code_point;
     return 1;
   }
-  // Only the first part of a step ever decomposes further, so the parts come out last to first.
+  // Only the first part of a decomposition step decomposes further, so the parts are found last to first.
   int length = 0;
   for (std::size_t index; (index = find_key(kCanonicalKeys, kNumCanonicalKeys, code_point)) != kNumCanonicalKeys;) {
     if (kCanonicalSecond[index] != 0) out[length++] = kCanonicalSecond[index];

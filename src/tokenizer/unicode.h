@@ -1,5 +1,5 @@
-// What the tokenizers need to know of a code point. Every answer is that of the reference library (Hugging Face's `tokenizers`),
-// whose parts follow different versions of Unicode; tools/make_unicode_tables.py says which. Values past U+10FFFF have no property.
+// Properties of code points. All are those of the reference library (Hugging Face's `tokenizers`), whose parts follow different
+// versions of Unicode; tools/make_unicode_tables.py has the list. Values past U+10FFFF have no property.
 #pragma once
 
 #include <cstddef>
@@ -11,19 +11,19 @@ namespace wattn {
 
 // Order and names as FLAGS in tools/make_unicode_tables.py.
 enum CharFlag : std::uint16_t {
-  kCharRemoved = 1 << 0,            // BertNormalizer's clean_text drops it: controls, formats, private use, U+FFFD
+  kCharRemoved = 1 << 0,            // removed by BertNormalizer's clean_text: controls, formats, private use, U+FFFD
   kCharWhitespace = 1 << 1,         // White_Space
   kCharPunctuation = 1 << 2,        // punctuation, and every ASCII symbol
-  kCharAccent = 1 << 3,             // BertNormalizer's strip_accents drops it: nonspacing marks
-  kCharMark = 1 << 4,               // StripAccents drops it: all combining marks
+  kCharAccent = 1 << 3,             // removed by BertNormalizer's strip_accents: nonspacing marks
+  kCharMark = 1 << 4,               // removed by StripAccents: all combining marks
   kCharWord = 1 << 5,               // \w
-  kCharNumber = 1 << 6,             // numbers of every kind, not only digits
+  kCharNumber = 1 << 6,             // all numbers, not only digits
   kCharChinese = 1 << 7,            // BertNormalizer's handle_chinese_chars puts spaces around it
   kCharHasLowercase = 1 << 8,       // to_lowercase changes it
   kCharDecomposes = 1 << 9,         // has a canonical decomposition (Hangul syllables have one without this flag)
   kCharDecomposesCompat = 1 << 10,  // its compatibility decomposition is not its canonical one
-  kCharComposesBackward = 1 << 11,  // NFC may join it to a character before it
-  kCharNotComposed = 1 << 12,       // NFC takes it apart and does not put it together again
+  kCharComposesBackward = 1 << 11,  // NFC may compose it with a character before it
+  kCharNotComposed = 1 << 12,       // NFC decomposes it and does not compose it again
 };
 
 inline CharProperties char_properties(char32_t code_point) {
@@ -68,7 +68,7 @@ enum class CharCategory : std::uint8_t {
   kCo,
   kCs
 };
-// What a character does to grapheme clusters (Unicode 17.0, UAX 29); Hangul and flags are left to arithmetic.
+// A character's role in grapheme clusters (Unicode 17.0, UAX 29), except Hangul and flags.
 enum class GraphemeKind : std::uint8_t { kOther, kJoinsBefore, kPrepend, kControl, kPictograph };
 
 inline std::uint8_t char_type(char32_t code_point) {
@@ -80,7 +80,7 @@ inline std::uint8_t char_type(char32_t code_point) {
 inline CharCategory category_of(char32_t code_point) { return static_cast<CharCategory>(char_type(code_point) & 31); }
 inline GraphemeKind grapheme_kind(char32_t code_point) { return static_cast<GraphemeKind>(char_type(code_point) >> 5); }
 
-// Full lowercase of one code point: one code point, or two (only of U+0130). Returns how many were written to out.
+// Full lowercase of one code point: one code point, or two (only for U+0130). Returns how many were written to out.
 int to_lowercase(char32_t code_point, char32_t out[2]);
 
 inline constexpr char32_t kHangulFirst = 0xAC00;
@@ -89,10 +89,10 @@ inline bool is_hangul_syllable(char32_t code_point) { return code_point >= kHang
 
 inline constexpr int kLongestDecomposition = 18;  // U+FDFA, compatibility
 
-// Full canonical (or compatibility) decomposition, Hangul included, before canonical ordering. Returns the number of code points.
+// Full canonical (or compatibility) decomposition, including Hangul, before canonical ordering. Returns the number of code points.
 int decompose(char32_t code_point, bool compatibility, char32_t out[kLongestDecomposition]);
 
-// The primary composite of two code points, Hangul included, or 0 when NFC leaves them apart.
+// The primary composite of two code points, including Hangul, or 0 if NFC does not compose them.
 char32_t compose(char32_t first, char32_t second);
 
 }  // namespace wattn

@@ -1,5 +1,4 @@
-// The layout of unicode_tables.cpp and unicode_type_tables.cpp, which tools/make_unicode_tables.py generates. Only unicode.h and
-// unicode.cpp include this.
+// The layout of unicode_tables.cpp and unicode_type_tables.cpp, which tools/make_unicode_tables.py generates.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +21,7 @@ struct LowercaseRun {
   std::int32_t distance;
 };
 
-// Two stages: kRecords[kStage2[kStage1[cp / 128] * 128 + cp % 128]]. The last entry of kStage1 stands for all further blocks.
+// Two stages: kRecords[kStage2[kStage1[cp / 128] * 128 + cp % 128]]. The last entry of kStage1 also serves all further blocks.
 extern const CharProperties kRecords[];
 extern const std::uint8_t kStage1[];
 extern const std::size_t kNumStage1;
@@ -31,13 +30,13 @@ extern const std::uint8_t kStage2[];
 extern const LowercaseRun kLowercaseRuns[];  // sorted by first
 extern const std::size_t kNumLowercaseRuns;
 
-// Canonical decomposition, one step: key -> first [second, or 0]. Hangul is left to arithmetic.
+// Canonical decomposition, one step: key -> first [second, or 0]. Hangul is computed instead.
 extern const char32_t kCanonicalKeys[];  // [kNumCanonicalKeys] sorted
 extern const std::size_t kNumCanonicalKeys;
 extern const char32_t kCanonicalFirst[];   // [kNumCanonicalKeys]
 extern const char32_t kCanonicalSecond[];  // [kNumCanonicalKeys]
 
-// Indices into the canonical arrays, sorted by (first, second): the pairs that NFC puts together again.
+// Indices into the canonical arrays, sorted by (first, second): the pairs that NFC composes.
 extern const std::uint16_t kCompositionOrder[];
 extern const std::size_t kNumCompositionOrder;
 
@@ -53,8 +52,8 @@ extern const std::uint8_t kTypeStage1[];
 extern const std::size_t kNumTypeStage1;
 extern const std::uint8_t kTypeStage2[];
 
-// Scripts of all code points in order, one run after the other: length (7 bits a byte, low first, the high bit says that more
-// follow), script in Unicode 16.0, script in Unicode 9.0. A script is 1 + its place in kScriptNames; 0 is no script.
+// Scripts of all code points in order, as runs: length (7 bits per byte, low bits first, the high bit set if more follow), script
+// in Unicode 16.0, script in Unicode 9.0. A script is 1 + its index in kScriptNames; 0 is no script.
 extern const std::uint8_t kScriptRuns[];
 extern const std::size_t kNumScriptRuns;  // bytes
 extern const char kScriptNames[];         // each followed by a space

@@ -9,7 +9,7 @@ namespace wattn {
 
 namespace {
 
-// Gaps are fine (some files leave ids for added tokens out), a table of mostly gaps is not.
+// Gaps are allowed (some files skip the ids of added tokens), but a table of mostly gaps is not.
 constexpr std::size_t kIdsPerToken = 16;
 constexpr std::size_t kIdsToSpare = 1 << 16;
 
@@ -76,7 +76,7 @@ void Vocabulary::insert(std::int32_t id) {
 std::optional<std::string_view> Vocabulary::token(std::int32_t id) const {
   if (id < 0 || id >= num_ids()) return std::nullopt;
   const std::string_view token = bytes_of(id);
-  // A gap and the empty token look alike in the buffer, but only the token is found.
+  // In the buffer a gap looks like the empty token, but find() only returns the token.
   if (token.empty() && find(token) != id) return std::nullopt;
   return token;
 }

@@ -54,7 +54,7 @@ describe('AutoTokenizer.from_pretrained', () => {
     writeFileSync(path, weights);
     expect(await tokensOf(path, 'hih')).toEqual(['hi', 'h']);
     writeFileSync(path, metadata.subarray(0, 100));
-    await expectError(AutoTokenizer.from_pretrained(path), 'ModelFormatError', /GGUF: expected the whole metadata/);
+    await expectError(AutoTokenizer.from_pretrained(path), 'ModelFormatError', /GGUF: expected complete metadata/);
     await expectError(AutoTokenizer.from_pretrained('m.gguf'), 'InputError', /expected a path/);
   });
 

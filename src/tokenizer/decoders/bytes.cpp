@@ -14,7 +14,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-// Every token of the byte alphabet as its bytes, any other as it is; what is no UTF-8 in the end becomes U+FFFD.
+// Converts tokens of the byte alphabet to their bytes and keeps all others; invalid UTF-8 in the result becomes U+FFFD.
 class ByteLevelDecoder : public Decoder {
  public:
   void decode(std::vector<std::string>& tokens) const override {
@@ -34,7 +34,7 @@ class ByteLevelDecoder : public Decoder {
   }
 };
 
-// <0x41> is the byte 0x41. A run of such tokens is its text when that is UTF-8, else one U+FFFD a byte.
+// <0x41> is the byte 0x41. A run of such tokens becomes text if it is valid UTF-8, else one U+FFFD per byte.
 class ByteFallback : public Decoder {
  public:
   void decode(std::vector<std::string>& tokens) const override {

@@ -1,4 +1,4 @@
-// Python's two ways of taking out spaces that tokenizing put in.
+// Python's two ways of removing the spaces that tokenization inserted.
 #pragma once
 
 #include <string>
@@ -12,7 +12,7 @@ void replace_all(std::string& text, std::string_view from, std::string_view to);
 // tokenizers' WordPiece decoder with cleanup, applied to each token.
 void clean_up_wordpiece(std::string& text);
 
-// transformers' clean_up_tokenization, applied to the whole text. It leaves " do not" as it is.
+// transformers' clean_up_tokenization, applied to the whole text. It keeps " do not".
 void clean_up_tokenization(std::string& text);
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// Decoders make readable text of tokens.
+// Decoders convert tokens to readable text.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@ namespace wattn {
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Changes the tokens so that the text is all of them in a row; a decoder may also make fewer of them.
+  // Changes the tokens so that the text is their concatenation; may merge tokens.
   virtual void decode(std::vector<std::string>& tokens) const = 0;
 };
 

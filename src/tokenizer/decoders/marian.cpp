@@ -1,5 +1,5 @@
-// MarianTokenizer's own: no tokenizer.json has it, formats/pieces.cpp asks for it. Pieces in a row are one text, whose first mark
-// goes; special tokens stand between with a space after each; no white space at either end.
+// The decoder of MarianTokenizer, written by formats/pieces.cpp (no tokenizer.json has it). Consecutive pieces form one text, which
+// loses its first mark; each special token is followed by a space; spaces at both ends are removed.
 #include <algorithm>
 
 #include "tokenizer/component.h"

@@ -12,7 +12,7 @@ namespace wattn {
 
 namespace {
 
-// The visible character becomes a space again; in the first token it goes, unless it was never put there.
+// Replaces the visible character with a space; in the first token it is removed, unless the pre-tokenizer never inserts it.
 class MetaspaceDecoder : public Decoder {
  public:
   explicit MetaspaceDecoder(MetaspaceSettings settings)
@@ -26,7 +26,7 @@ class MetaspaceDecoder : public Decoder {
   bool drops_first_;
 };
 
-// The suffix that ends a word becomes a space; in the last token it goes.
+// Replaces the suffix that ends a word with a space; in the last token it is removed.
 class BpeDecoder : public Decoder {
  public:
   explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
@@ -47,7 +47,7 @@ class Fuse : public Decoder {
   }
 };
 
-// Takes at most start of a character off the beginning of every token, and stop of them off its end.
+// Removes a character up to `start` times from the beginning of every token, and up to `stop` times from its end.
 class StripDecoder : public Decoder {
  public:
   StripDecoder(char32_t content, std::int32_t start, std::int32_t stop)
@@ -91,7 +91,7 @@ class ReplaceDecoder : public Decoder {
   std::u32string content_;
 };
 
-// Speech models say a token as long as it lasts: neighbours that are the same are one, and the padding token is silence.
+// For speech models (connectionist temporal classification): joins equal neighbours and removes the padding token.
 class Ctc : public Decoder {
  public:
   Ctc(std::string pad_token, std::string word_delimiter, bool cleanup)
@@ -112,10 +112,10 @@ class Ctc : public Decoder {
   bool cleanup_;
 };
 
-// A string that is looked for and therefore not empty.
+// A string to search for, which must not be empty.
 std::string read_wanted(Fields& fields, std::string_view key) {
   const std::string_view text = fields.string(key);
-  if (fields.ok() && text.empty()) fields.fail(fields[key].mismatch("a string that is not empty"));
+  if (fields.ok() && text.empty()) fields.fail(fields[key].mismatch("a non-empty string"));
   return std::string(text);
 }
 

@@ -1,4 +1,4 @@
-// WordPiece: a token that begins with the prefix continues the word, any other but the first gets a space before it.
+// WordPiece: a token that begins with the prefix continues the word; any other except the first gets a space before it.
 #include <string>
 #include <utility>
 

@@ -1,5 +1,4 @@
-// One function a format: what transformers makes of such a file, as the text of a tokenizer.json. config: tokenizer_config.json,
-// or absent.
+// Converters: each writes the tokenizer.json that transformers would make of its format. config: tokenizer_config.json, or absent.
 #pragma once
 
 #include <string>
@@ -11,11 +10,11 @@
 
 namespace wattn {
 
-// A vocabulary of WordPiece need not become JSON and be read again: its tokens, by id, lie beside, and model.vocab is empty.
+// The tokens of a WordPiece are passed by id, not as JSON that would be parsed again; model.vocab is then empty.
 struct Converted {
   std::string json;
   std::vector<std::string_view> vocab{};
-  std::vector<char> bytes{};  // of those tokens that are not as the file has them
+  std::vector<char> bytes{};  // of the tokens that differ from the file's
 };
 
 Result<Converted> from_vocab_txt(std::string_view vocab, JsonRef config);                                    // vocab_txt.cpp

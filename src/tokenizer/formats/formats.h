@@ -1,6 +1,6 @@
-// Tokenizers by the files they come in. tokenizer.json rules where it is there; the other formats (vocab.txt, vocab.json with
-// merges.txt, SentencePiece's .model, GGUF) are written as a tokenizer.json first, the very one that transformers would make of
-// them, so that everything after is one way.
+// Loads tokenizers from a model's files. tokenizer.json takes precedence. The other formats (vocab.txt, vocab.json with merges.txt,
+// SentencePiece's .model, GGUF) are first converted to the tokenizer.json that transformers would make of them, so that there is
+// only one way to load.
 #pragma once
 
 #include <string>
@@ -17,7 +17,7 @@ struct TokenizerFile {
   std::string_view bytes;
 };
 
-// Of the files of a model those that a tokenizer is made of; the others are passed over.
+// files: those of a model; files that no tokenizer needs are ignored.
 Result<Tokenizer> load_tokenizer(const std::vector<TokenizerFile>& files);
 
 }  // namespace wattn

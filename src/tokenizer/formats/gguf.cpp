@@ -41,7 +41,7 @@ class GgufTokenizer {
   }
 
  private:
-  // The token that a key gives the id of, or nothing.
+  // The token whose id is stored under a key; empty if there is none.
   std::string_view token(std::string_view key) const {
     const std::optional<double> id = file_.number("tokenizer.ggml." + std::string(key) + "_token_id");
     return id && *id >= 0 && *id < static_cast<double>(tokens_.size()) ? tokens_[static_cast<std::size_t>(*id)]
@@ -112,13 +112,13 @@ class GgufTokenizer {
     return tokenizer_json(parts);
   }
 
-  // Here tokens that begin a word have a mark, and those that go on have none: the other way round than in a vocab.txt.
+  // GGUF marks tokens that begin a word, while vocab.txt marks those that continue one.
   Result<Converted> wordpiece() const {
     Converted out;
     out.vocab.reserve(tokens_.size());
     std::size_t most = 0;
     for (const std::string_view text : tokens_) most += text.size() + 2;
-    out.bytes.reserve(most);  // views of it stay good
+    out.bytes.reserve(most);  // views of it stay valid
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
       const std::string_view text = tokens_[id];
       const bool plain = kinds_[id] != Piece::kNormal || (text.starts_with('[') && text.ends_with(']') && text.size() > 2);
@@ -149,7 +149,7 @@ class GgufTokenizer {
 Result<Converted> from_gguf(std::string_view bytes) {
   const Result<GgufMetadata> file = GgufMetadata::read(bytes);
   if (!file.ok()) return file.error();
-  if (file.value().is_cut_off()) return model_format_error("GGUF: expected the whole metadata, found a file that is cut off in it");
+  if (file.value().is_cut_off()) return model_format_error("GGUF: expected complete metadata, found a file that ends inside it");
   return GgufTokenizer(file.value()).convert();
 }
 

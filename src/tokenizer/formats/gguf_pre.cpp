@@ -9,7 +9,7 @@ namespace wattn {
 
 namespace {
 
-// Each cuts the pieces that the one before it left (src/llama-vocab.cpp there, which has them from the models' tokenizer.json).
+// The patterns split the text one after the other (from llama.cpp's src/llama-vocab.cpp, which has them from tokenizer.json files).
 constexpr const char* kLlama3[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr const char* kQwen2[] = {
@@ -42,7 +42,7 @@ struct Kind {
   std::string_view names;  // with a space before and after each
   const char* const* patterns;
   std::size_t count;
-  bool gpt2_last;  // and then ByteLevel's own pattern
+  bool gpt2_last;  // then split with ByteLevel's own pattern
   bool ignore_merges, add_bos;
 };
 constexpr Kind kKinds[] = {

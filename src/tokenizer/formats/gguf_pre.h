@@ -1,4 +1,4 @@
-// tokenizer.ggml.pre: how byte-level text is cut before the merges, by the names that llama.cpp gives it.
+// tokenizer.ggml.pre: the pre-tokenizer of byte-level text, by llama.cpp's names.
 #pragma once
 
 #include <string>
@@ -9,12 +9,12 @@
 namespace wattn {
 
 struct GgufPre {
-  std::string pre_tokenizer;  // as tokenizer.json has it
+  std::string pre_tokenizer;  // as in tokenizer.json
   bool ignore_merges = false;
-  bool add_bos = false;  // where the file does not say
+  bool add_bos = false;  // the default
 };
 
-// An UnsupportedError names the ones there are.
+// An unknown name is an UnsupportedError that lists the known ones.
 Result<GgufPre> gguf_pre(std::string_view name);
 
 }  // namespace wattn

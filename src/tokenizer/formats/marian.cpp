@@ -1,6 +1,6 @@
-// vocab.json and source.spm, as OPUS-MT's models have them: text is cut by the SentencePiece model, the pieces have vocab.json's
-// ids; transformers' MarianTokenizer (v5.23.0), which does not change the punctuation. It decodes by source.spm too (what the
-// target's differs in shows nowhere), so target.spm is not asked for.
+// vocab.json and source.spm, as in OPUS-MT's models: the SentencePiece model splits the text, and vocab.json has the pieces' ids.
+// Matches transformers' MarianTokenizer (v5.23.0) without its normalization of punctuation. source.spm also serves for decoding,
+// where target.spm makes no difference.
 #include <vector>
 
 #include "tokenizer/formats/converters.h"
@@ -14,8 +14,9 @@ Result<std::string> from_marian(std::string_view source_spm, std::string_view vo
   const Result<bool> separate = config["separate_vocabs"].as_bool_or(false);
   if (!separate.ok()) return separate.error();
   if (separate.value()) {
-    return unsupported_error(config["separate_vocabs"].where() +
-                             ": expected one vocabulary for both languages (false), found true: target_vocab.json is not read");
+    return unsupported_error(
+        config["separate_vocabs"].where() +
+        ": expected one vocabulary for both languages (false), found true: target_vocab.json is not supported");
   }
   Result<PieceModel> read = read_piece_model(source_spm);
   if (!read.ok()) return read.error();
@@ -27,7 +28,7 @@ Result<std::string> from_marian(std::string_view source_spm, std::string_view vo
   const Result<Vocabulary> vocabulary = Vocabulary::from_json(root);
   if (!vocabulary.ok()) return vocabulary.error();
 
-  // The pieces in the order of vocab.json; those that it does not have come after, as they cut the text all the same.
+  // The pieces in the order of vocab.json. Those that it lacks come last, because they still affect how text is split.
   std::vector<Piece> pieces(static_cast<std::size_t>(vocabulary.value().num_ids()));
   model.num_known = vocabulary.value().num_ids();
   for (std::int32_t id = 0; id < model.num_known; ++id) {

@@ -1,5 +1,5 @@
 // vocab.json and merges.txt: byte-level BPE (GPT-2, RoBERTa), or the first GPT's, whose words end in </w>. The tokenizer_class of
-// tokenizer_config.json says which; without it the vocabulary shows: </w>, or RoBERTa's <mask>.
+// tokenizer_config.json tells which; without it the vocabulary does, by </w> or RoBERTa's <mask>.
 #include <algorithm>
 #include <vector>
 

@@ -36,7 +36,7 @@ std::string unigram_json(const PieceModel& model, std::int32_t unk_id) {
   }
   std::string vocab;
   for (const Piece& piece : model.pieces) {
-    // A user-defined symbol is better than anything that covers the same bytes (unigram_model.cc, EncodeOptimized).
+    // A user-defined symbol scores better than anything that covers the same bytes (unigram_model.cc, EncodeOptimized).
     const float score = piece.kind == Piece::kUserDefined && std::isfinite(most)
                             ? static_cast<float>(static_cast<double>(static_cast<float>(piece.text.size()) * most) - 0.1)
                             : piece.score;
@@ -53,7 +53,7 @@ struct PieceMerge {
   std::int32_t left, right, piece;
 };
 
-// Two pieces merge when together they are one; the better that one's score, the sooner.
+// Two pieces merge if they form a piece; higher scores merge first.
 std::string bpe_json(const PieceModel& model, std::int32_t unk_id) {
   std::vector<std::string_view> texts;
   texts.reserve(model.pieces.size());
@@ -65,7 +65,7 @@ std::string bpe_json(const PieceModel& model, std::int32_t unk_id) {
     vocab += (i > 0 ? ", " : "") + json_text(texts[i]) + ": " + std::to_string(i);
     if (!is_in_text(model.pieces[i]) || !ids.ok()) continue;
     for (std::size_t at = 1; at < texts[i].size(); ++at) {
-      if ((texts[i][at] & 0xC0) == 0x80) continue;  // inside of a character
+      if ((texts[i][at] & 0xC0) == 0x80) continue;  // inside a character
       const std::int32_t left = ids.value().find(texts[i].substr(0, at)), right = ids.value().find(texts[i].substr(at));
       if (left >= 0 && right >= 0) merges.push_back({left, right, static_cast<std::int32_t>(i)});
     }
@@ -99,13 +99,13 @@ std::string added_json(const PieceModel& model) {
     const bool special = piece.kind == Piece::kControl || piece.kind == Piece::kUnknown;
     if (special || (model.is_bpe && piece.kind == Piece::kUserDefined)) add(piece.text, id, special);
   }
-  for (std::int32_t i = 0; i < model.num_extra_ids; ++i) {  // the last of them comes first
+  for (std::int32_t i = 0; i < model.num_extra_ids; ++i) {  // in descending order
     add("<extra_id_" + std::to_string(model.num_extra_ids - 1 - i) + ">", model.pieces.size() + static_cast<std::size_t>(i), true);
   }
   return "[" + added + "]";
 }
 
-// The special tokens' names stand as they are, with a space after each.
+// Special tokens are separated by spaces when decoded.
 std::string marian_decoder_json(const PieceModel& model) {
   std::string special;
   for (const Piece& piece : model.pieces) {

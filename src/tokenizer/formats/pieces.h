@@ -1,4 +1,4 @@
-// SentencePiece pieces, from a .model file or from a GGUF, and the tokenizer.json that they make.
+// SentencePiece pieces, from a .model file or a GGUF, and the tokenizer.json made from them.
 #pragma once
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace wattn {
 
 struct Piece {
-  enum Kind : std::uint8_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };  // the numbers of both formats
+  enum Kind : std::uint8_t { kNormal = 1, kUnknown, kControl, kUserDefined, kUnused, kByte };  // numbered as in both formats
 
   std::string_view text;
   float score = 0;
@@ -22,17 +22,17 @@ struct PieceModel {
   std::vector<Piece> pieces;
   bool is_bpe = false;
   bool byte_fallback = false;
-  std::string_view charsmap;  // bytes; empty: no table
+  std::string_view charsmap;  // empty: no table
   bool add_dummy_prefix = true;
   bool remove_extra_whitespaces = true;
   std::int32_t num_extra_ids = 0;  // T5's <extra_id_..> after the pieces
-  std::int32_t num_known = -1;     // pieces from here on cut the text and are then the unknown token; -1: there are none
-  bool is_marian = false;          // a text may begin with its language (>>fra<<), and decoding sets special tokens apart
-  std::string single = "$A:0";     // templates, as template_json takes them
+  std::int32_t num_known = -1;     // later pieces only affect how text is split and become the unknown token; -1: none do
+  bool is_marian = false;          // a text may begin with its language (>>fra<<), and decoding separates special tokens
+  std::string single = "$A:0";     // templates for template_json
   std::string pair = "$A:0 $B:1";
 };
 
-// Of a .model or .spm file, whose bytes must outlive it (sentencepiece.cpp).
+// Reads a .model or .spm file, whose bytes must outlive the result (sentencepiece.cpp).
 Result<PieceModel> read_piece_model(std::string_view file);
 
 Result<std::string> pieces_tokenizer_json(const PieceModel& model);

@@ -25,7 +25,7 @@ bool ProtobufReader::next() {
     }
     case 5:
       return read_fixed(4) || fail();
-    default:  // groups are long gone
+    default:  // groups are obsolete
       return fail();
   }
 }

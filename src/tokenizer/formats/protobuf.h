@@ -1,4 +1,4 @@
-// Reading Protocol Buffers' wire format: fields of a message one after the other, with nothing known about its schema.
+// A reader of Protocol Buffers' wire format: one field of a message after the other, without a schema.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@ class ProtobufReader {
  public:
   explicit ProtobufReader(std::string_view message) : rest_(message) {}
 
-  // Moves to the next field. false at the end, and when the bytes are no message (ok() tells).
+  // Moves to the next field. Returns false at the end, and if the bytes are malformed (see ok()).
   bool next();
   bool ok() const { return ok_; }
 

@@ -1,5 +1,5 @@
-// SentencePiece's .model: a ModelProto (sentencepiece_model.proto), of type Unigram, BPE or character. Text becomes what
-// SentencePiece's own library makes of it; the special tokens around it are those of the tokenizer_class in tokenizer_config.json.
+// SentencePiece's .model: a ModelProto (sentencepiece_model.proto) of type Unigram, BPE or character. Text is tokenized as in
+// SentencePiece's own library; the special tokens around it depend on the tokenizer_class in tokenizer_config.json.
 #include "core/json.h"
 #include "tokenizer/formats/converters.h"
 #include "tokenizer/formats/pieces.h"
@@ -29,7 +29,7 @@ bool read_piece(std::string_view bytes, Piece& piece) {
 Result<void> read_trainer_spec(std::string_view bytes, PieceModel& model) {
   ProtobufReader in(bytes);
   while (in.next()) {
-    // Of characters only there is just one way to cover a text, which Unigram finds too.
+    // A character model can split a text in only one way, which Unigram finds too.
     if (in.field() == 3 && in.number() != 1 && in.number() != 2 && in.number() != 4) {
       return unsupported_error(std::string(kFile) + "expected the type Unigram (1), BPE (2) or character (4), found " +
                                std::to_string(in.number()));
@@ -55,7 +55,7 @@ Result<void> read_normalizer_spec(std::string_view bytes, PieceModel& model) {
   return in.ok() ? Result<void>() : broken("a NormalizerSpec");
 }
 
-// What the classes of transformers put around the text.
+// The special tokens that transformers' classes put around the text.
 Result<void> read_class(JsonRef config, PieceModel& model) {
   const Result<std::string_view> read = config["tokenizer_class"].as_string_or("");
   if (!read.ok()) return read.error();

@@ -1,4 +1,4 @@
-// vocab.txt: the tokens of a BERT, one a line. tokenizer_config.json says whether it is cased; where it does not, a vocabulary with
+// vocab.txt: the tokens of a BERT, one per line. tokenizer_config.json tells whether it is cased; without it, a vocabulary with
 // capital letters is. (Python takes every such folder for uncased.)
 #include <algorithm>
 #include <vector>
@@ -11,7 +11,7 @@ namespace wattn {
 
 namespace {
 
-// Lines end as in Python: \n, \r\n or \r; what follows the last end is a line unless it is empty.
+// Lines end as in Python, with \n, \r\n or \r. The text after the last line end is a line unless it is empty.
 std::vector<std::string_view> lines_of(std::string_view text) {
   std::vector<std::string_view> lines;
   while (!text.empty()) {

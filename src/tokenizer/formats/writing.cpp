@@ -22,7 +22,7 @@ std::string pieces_json(std::string_view pieces) {
     const std::size_t end = std::min(pieces.find(' '), pieces.size());
     const std::string_view piece = pieces.substr(0, end);
     pieces.remove_prefix(std::min(end + 1, pieces.size()));
-    if (piece.size() < 3) continue;  // of a name with spaces, which the reader will then not know
+    if (piece.size() < 3) continue;  // part of a name with spaces, which the reader will reject
     const std::string_view name = piece.substr(0, piece.size() - 2);
     const bool is_text = name.starts_with('$');
     out += out.size() > 1 ? ", {" : "{";

@@ -19,7 +19,7 @@ struct SpecialToken {
 // The array "added_tokens" of special tokens.
 std::string added_tokens_json(const std::vector<SpecialToken>& tokens);
 
-// TemplateProcessing: pieces like "$A:0" and "<s>:1", whose names the special tokens know.
+// TemplateProcessing: pieces like "$A:0" and "<s>:1"; tokens has the ids of the special ones.
 std::string template_json(std::string_view single, std::string_view pair, const std::vector<SpecialToken>& tokens);
 
 struct TokenizerParts {
@@ -32,7 +32,7 @@ struct TokenizerParts {
 };
 std::string tokenizer_json(const TokenizerParts& parts);
 
-// A token's name in tokenizer_config.json: a string, or an object with "content"; fallback when there is none.
+// A token's name in tokenizer_config.json: a string, or an object with "content"; fallback if there is none.
 std::string_view token_name(JsonRef config, std::string_view key, std::string_view fallback);
 
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// BPE: a word begins as its characters, and neighbours merge by rank. Characters the vocabulary does not have become their bytes
+// BPE: a word begins as its characters, and neighbours merge by rank. Characters that are not in the vocabulary become their bytes
 // (byte_fallback), the unknown token, or nothing.
 #include <algorithm>
 #include <array>
@@ -19,12 +19,12 @@ namespace wattn {
 namespace {
 
 struct BpeSettings {
-  std::string prefix;  // of every character but the first of a word; empty in nearly all models
+  std::string prefix;  // of all characters of a word except the first; empty in nearly all models
   std::string suffix;  // of the last character
   std::int32_t unk_id = Vocabulary::kAbsent;
   bool fuse_unk = false;
   bool byte_fallback = false;
-  bool ignore_merges = false;  // a word that is a token is that token, whatever the merges say
+  bool ignore_merges = false;  // a word in the vocabulary becomes that token, whatever the merges are
 };
 
 class Bpe : public VocabularyModel {
@@ -82,8 +82,8 @@ class Bpe : public VocabularyModel {
     return true;
   }
 
-  // Symbols count bytes here, as in the reference, because a symbol can be one byte of a character, and what is left out moves
-  // all that follows it forward.
+  // Lengths of symbols are in bytes here, as in the reference, because a symbol can be one byte of a character; an omitted
+  // character shifts all symbols after it forward.
   bool tokenize_bytes(std::u32string_view word, std::vector<Token>& out) const {
     std::vector<BpeSymbol>& symbols = symbols_;
     symbols.clear();
@@ -108,7 +108,7 @@ class Bpe : public VocabularyModel {
     merge_all(merges_, symbols);
     std::size_t begin = 0;
     for (const BpeSymbol& symbol : symbols) {
-      const std::size_t last = char_of.size() - 1;  // bytes of a prefix or suffix make more symbols than the word has bytes
+      const std::size_t last = char_of.size() - 1;  // with a prefix or suffix there can be more symbols than bytes in the word
       out.push_back({symbol.id, char_of[std::min(begin, last)], char_of[std::min(begin + symbol.length - 1, last)] + 1});
       begin += symbol.length;
     }
@@ -140,7 +140,7 @@ class Bpe : public VocabularyModel {
   Merges merges_;
   BpeSettings settings_;
   ByteTokens bytes_;
-  std::array<std::int32_t, 0x400> ids_;  // [code point] the token of just this character, or kAbsent
+  std::array<std::int32_t, 0x400> ids_;  // [code point] the token of this character alone, or kAbsent
   mutable WordCache seen_;
   mutable std::vector<BpeSymbol> symbols_;  // scratch
 };
@@ -156,8 +156,8 @@ MergeIds find_merge(const Vocabulary& vocabulary, std::string_view prefix, std::
           vocabulary.find(Vocabulary::hash_of(rest, Vocabulary::hash_of(left)), left, rest)};
 }
 
-// "left right" or ["left", "right"]. Of a string with several spaces (tokens may have some) the first that parts two tokens
-// which make a third is the one meant; the reference refuses such a file.
+// "left right" or ["left", "right"]. A string with several spaces (tokens may contain some) is split at the first one that
+// separates two tokens which form a third; the reference rejects such a file.
 MergeIds read_merge(JsonRef json, const Vocabulary& vocabulary, std::string_view prefix) {
   if (json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string()) {
     return find_merge(vocabulary, prefix, json[0].as_string().value(), json[1].as_string().value());

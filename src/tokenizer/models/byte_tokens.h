@@ -1,4 +1,4 @@
-// The tokens <0x00> to <0xFF> that stand for bytes of characters a vocabulary does not have (byte fallback).
+// The tokens <0x00> to <0xFF>, which stand for bytes of characters that are not in the vocabulary (byte fallback).
 #pragma once
 
 #include <array>

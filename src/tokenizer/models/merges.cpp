@@ -12,9 +12,9 @@ namespace wattn {
 
 namespace {
 
-constexpr std::size_t kShort = 48;  // symbols that are looked through again after every merge
+constexpr std::size_t kShort = 48;  // symbols; longer words are not searched again after every merge
 
-// Every merge looks for the next one among all pairs: for short words nothing is faster.
+// Searches all pairs for each merge, which is the fastest way for short words.
 void merge_short(const Merges& merges, std::vector<BpeSymbol>& symbols) {
   std::array<Merges::Merge, kShort> pairs;  // [i] what symbols i and i + 1 become
   std::size_t size = symbols.size();
@@ -37,7 +37,7 @@ void merge_short(const Merges& merges, std::vector<BpeSymbol>& symbols) {
   symbols.resize(size);
 }
 
-// The pairs wait in a heap, n log n; those of the beginning, most of them, in a list sorted once by rank.
+// The initial pairs, which are most of all, are sorted by rank once; later ones wait in a heap. O(n log n).
 class LongWord {
  public:
   LongWord(const Merges& merges, std::vector<BpeSymbol>& symbols)
@@ -61,7 +61,7 @@ class LongWord {
         later_.pop_back();
       }
       const std::uint32_t at = static_cast<std::uint32_t>(next);
-      if (pairs_[at].rank == next >> 32) join(at);  // else the pair has changed since
+      if (pairs_[at].rank == next >> 32) join(at);  // otherwise the pair has changed since
     }
     const auto gone = [](const BpeSymbol& symbol) { return symbol.length == 0; };
     symbols_.erase(std::remove_if(symbols_.begin(), symbols_.end(), gone), symbols_.end());
@@ -69,13 +69,13 @@ class LongWord {
 
  private:
   struct Links {
-    std::uint32_t before;  // of the first one it is out of range, as is the next of the last one
+    std::uint32_t before;  // out of range for the first symbol, as next is for the last one
     std::uint32_t next;
   };
 
   static std::uint64_t entry(std::uint32_t rank, std::uint32_t at) { return std::uint64_t{rank} << 32 | at; }
 
-  // Two passes of counting, 16 bits of the rank each, which keep the order of places; not worth its tables for a few.
+  // A stable radix sort: two passes over 16 bits of the rank each. For a few entries its tables are not worth it.
   static void sort_by_rank(std::vector<std::uint64_t>& entries) {
     if (entries.size() < 1 << 13) return heap_sort(entries.begin(), entries.end(), std::less<>());
     std::vector<std::uint64_t> sorted(entries.size());
@@ -110,11 +110,11 @@ class LongWord {
   }
 
   const Merges& merges_;
-  std::vector<BpeSymbol>& symbols_;   // those of length 0 are merged into one before them
+  std::vector<BpeSymbol>& symbols_;   // those of length 0 were merged into one before them
   std::vector<Links> links_;          // [symbols]
-  std::vector<Merges::Merge> pairs_;  // [symbols] what each becomes with the next one
-  std::vector<std::uint64_t> first_;  // rank and place, sorted
-  std::vector<std::uint64_t> later_;  // the same, a heap with the least in front
+  std::vector<Merges::Merge> pairs_;  // [symbols] the merge of each with the next one
+  std::vector<std::uint64_t> first_;  // rank and position, sorted
+  std::vector<std::uint64_t> later_;  // the same, a heap with the smallest in front
 };
 
 }  // namespace

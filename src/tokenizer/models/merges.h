@@ -1,4 +1,4 @@
-// The merges of a BPE model: which two neighbouring symbols become one, and which pair goes first.
+// The merges of a BPE model: which neighbouring symbols become one, and in which order.
 #pragma once
 
 #include <cstddef>
@@ -17,10 +17,10 @@ class Merges {
 
   explicit Merges(std::size_t count);
 
-  // Not more than count; of equal pairs the last one counts.
+  // At most count times; the last of equal pairs wins.
   void add(std::int32_t left, std::int32_t right, Merge merge);
 
-  // rank is kNone when the two do not merge.
+  // rank is kNone if the two do not merge.
   Merge find(std::int32_t left, std::int32_t right) const {
     const std::uint64_t pair = pair_of(left, right);
     for (std::size_t slot = slot_of(pair);; slot = (slot + 1) & mask_) {
@@ -42,17 +42,17 @@ class Merges {
     return static_cast<std::size_t>(mixed >> 32 ^ mixed >> 48) & mask_;
   }
 
-  std::vector<Slot> slots_;  // a power of two, at most half full; free ones have no rank
+  std::vector<Slot> slots_;  // a power of two, at most half full; free slots have no rank
   std::size_t mask_;
 };
 
-// Symbols of a word in order, with what each covers.
+// A symbol of a word, and how much of the word it covers.
 struct BpeSymbol {
   std::int32_t id;
   std::uint32_t length;
 };
 
-// Merges until nothing is left to merge: always the pair of the lowest rank, of equal ones the leftmost.
+// Merges until nothing is left to merge: always the pair of the lowest rank, the leftmost of equal ones.
 void merge_all(const Merges& merges, std::vector<BpeSymbol>& symbols);
 
 }  // namespace wattn

@@ -14,7 +14,7 @@ constexpr ComponentReader<Model> kReaders[] = {
     {"WordPiece", read_wordpiece},
 };
 
-// Files of old versions do not name the model's type; it is the one with these fields.
+// Files of old versions do not name the model's type; the fields tell which it is.
 ModelResult read_untyped(JsonRef json) {
   if (json["merges"].exists()) return read_bpe(json, 0);
   if (json["vocab"].is_array()) return read_unigram(json, 0);

@@ -16,24 +16,24 @@ struct Token {
   std::int32_t id;
   std::uint32_t begin;  // [begin, end) in characters of the pre-token
   std::uint32_t end;
-  bool shows_text = false;  // an unknown token that is shown as the text it stands for (Unigram)
+  bool shows_text = false;  // an unknown token whose string is the text that it stands for (Unigram)
 };
 
 class Model {
  public:
   virtual ~Model() = default;
-  // Appends the tokens of one pre-token that is not empty. Time is linear in its length (for BPE n log n). false: something in
-  // it is unknown, and the model has no token for the unknown.
+  // Appends the tokens of a pre-token, which must not be empty. Time is linear in its length (O(n log n) for BPE). Returns false if
+  // part of it is unknown and the model has no unknown token.
   virtual bool tokenize(std::u32string_view word, std::vector<Token>& out) const = 0;
   virtual std::optional<std::int32_t> token_to_id(std::string_view token) const = 0;
   virtual std::optional<std::string_view> id_to_token(std::int32_t id) const = 0;
   virtual std::int32_t num_tokens() const = 0;
-  virtual std::int32_t num_ids() const = 0;  // 1 + the greatest id; more than num_tokens() when ids have gaps
+  virtual std::int32_t num_ids() const = 0;  // 1 + the largest id; more than num_tokens() if ids have gaps
 };
 
 // json: the "model" of a tokenizer.json.
 Result<std::unique_ptr<Model>> read_model(JsonRef json);
-// The same of a WordPiece whose tokens, by id, are given instead of its "vocab".
+// A WordPiece with the given tokens, by id, instead of its "vocab".
 Result<std::unique_ptr<Model>> wordpiece_with_tokens(JsonRef json, const std::vector<std::string_view>& tokens);
 
 }  // namespace wattn

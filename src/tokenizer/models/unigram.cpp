@@ -1,4 +1,4 @@
-// Unigram: of all ways to cover a pre-token with pieces, the one with the greatest sum of scores (Viterbi).
+// Unigram: the split of a pre-token into pieces with the largest sum of scores (Viterbi).
 #include <algorithm>
 #include <limits>
 #include <string>
@@ -18,14 +18,14 @@ namespace {
 
 constexpr std::size_t kMostPieceBytes = 1024;  // real vocabularies stay below 128
 constexpr double kUnknownPenalty = 10;         // SentencePiece's kUnkPenalty
-constexpr double kNotInText = 1e300;           // the score of a piece that text never is: what a null in place of a score means
+constexpr double kNotInText = 1e300;           // the score of a piece that never occurs in text, written as null
 
 struct UnigramSettings {
-  std::int32_t unk_id = Vocabulary::kAbsent;  // without one an unknown character is an error, as in the reference
-  std::int32_t num_known = 0;                 // pieces from here on cut the text, and are the unknown token
+  std::int32_t unk_id = Vocabulary::kAbsent;  // without one, an unknown character is an error, as in the reference
+  std::int32_t num_known = 0;                 // later pieces only affect how text is split and become the unknown token
   bool byte_fallback = false;
-  bool single_precision = false;  // sums as SentencePiece's own library adds them
-  bool language_first = false;    // a word may begin with a language, which is one token (language.h)
+  bool single_precision = false;  // sums in float, as in SentencePiece's own library
+  bool language_first = false;    // a word may begin with a language tag, which is one token (language.h)
 };
 
 class Unigram : public VocabularyModel {
@@ -86,7 +86,7 @@ class Unigram : public VocabularyModel {
       const Step& step = best[end];
       std::size_t begin = step.begin;
       const bool is_unknown = step.id == unk_id_;
-      while (is_unknown && begin > 0 && best[begin].id == unk_id_) begin = best[begin].begin;  // neighbours are one token
+      while (is_unknown && begin > 0 && best[begin].id == unk_id_) begin = best[begin].begin;  // neighbours become one token
       if (is_unknown) {
         put_unknown(word, begin, end, out);
       } else {
@@ -103,10 +103,10 @@ class Unigram : public VocabularyModel {
     std::uint32_t begin = 0;
     std::int32_t id = kNotReached;
   };
-  static constexpr std::int32_t kNotReached = -2;  // beside ids and Vocabulary::kAbsent
+  static constexpr std::int32_t kNotReached = -2;  // neither an id nor Vocabulary::kAbsent
 
-  // All pieces that begin at a character, and the character alone as unknown when there is no piece of just it. Without an
-  // unknown token that is an error, even where another way around it would have been found: the reference asks at once.
+  // Tries all pieces that begin at a character, and the character alone as unknown if no piece is just that character. Without an
+  // unknown token this is an error, even if another split would have avoided it, as in the reference.
   bool extend(std::u32string_view word, std::size_t begin, std::vector<Step>& best) const {
     char bytes[kMostPieceBytes + 4];
     std::size_t num_bytes = 0;
@@ -138,7 +138,7 @@ class Unigram : public VocabularyModel {
     out.push_back({id, static_cast<std::uint32_t>(begin), static_cast<std::uint32_t>(end), shows_text});
   }
 
-  // Unknown characters in a row: a piece after all, when together they are one; or their bytes; or the unknown token.
+  // Consecutive unknown characters: a piece if together they form one, else their bytes, else the unknown token.
   void put_unknown(std::u32string_view word, std::size_t begin, std::size_t end, std::vector<Token>& out) const {
     const bool may_be_piece = end - begin <= vocabulary().longest_token();
     if (!may_be_piece && !settings_.byte_fallback) return put(unk_id_, begin, end, out, true);
@@ -163,7 +163,7 @@ class Unigram : public VocabularyModel {
 }  // namespace
 
 ModelResult read_unigram(JsonRef json, int) {
-  // Our own, of models out of .model and .spm files (formats/pieces.cpp): "sentencepiece", "language_first", "num_known".
+  // "sentencepiece", "language_first" and "num_known" are our own, for models from .model and .spm files (formats/pieces.cpp).
   Fields fields(json, {"vocab", "unk_id", "byte_fallback", "sentencepiece", "language_first", "num_known"});
   const JsonRef list = fields.array("vocab");
   UnigramSettings settings;
@@ -184,7 +184,7 @@ ModelResult read_unigram(JsonRef json, int) {
     fields.fail(fields["num_known"].mismatch("at most the number of pieces in model.vocab"));
   }
   if (fields.ok() && settings.unk_id >= settings.num_known) {
-    fields.fail(fields["unk_id"].mismatch("the place of a piece in model.vocab"));
+    fields.fail(fields["unk_id"].mismatch("the index of a piece in model.vocab"));
   }
   if (!fields.ok()) return fields.error();
   Result<Vocabulary> vocabulary = Vocabulary::from_list(pieces);

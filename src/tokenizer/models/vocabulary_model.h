@@ -1,4 +1,4 @@
-// What models with a Vocabulary have in common.
+// The common base of models with a Vocabulary.
 #pragma once
 
 #include <utility>

@@ -1,5 +1,5 @@
-// What short words became the last time. Prose says the same few thousand words over and over. One place a word may lie at, the
-// newest word there wins: bounded memory (850 kB), nothing to clear.
+// A cache of the tokens of short words, because prose repeats the same few thousand words. Each word has only one possible slot,
+// where the newest word wins: bounded memory (850 kB), and nothing to evict.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace wattn {
 
 class WordCache {
  public:
-  // Appends the tokens of a word seen before; false: not seen, or forgotten.
+  // Appends the tokens of a word from the cache; returns false if it is not there.
   bool get(std::u32string_view word, std::vector<Token>& out) const {
     if (word.size() > kMostChars || slots_.empty()) return false;
     const Slot& slot = slots_[slot_of(word)];
@@ -27,7 +27,7 @@ class WordCache {
     return true;
   }
 
-  // tokens: those from `from` on.
+  // Stores tokens[from] and all after it as those of a word.
   void put(std::u32string_view word, const std::vector<Token>& tokens, std::size_t from) {
     if (word.empty() || word.size() > kMostChars || tokens.size() - from > kMostTokens) return;
     if (slots_.empty()) slots_.resize(kNumSlots);
@@ -63,7 +63,7 @@ class WordCache {
     return (hash ^ hash >> 15) >> 7 & (kNumSlots - 1);
   }
 
-  std::vector<Slot> slots_;  // none before the first word
+  std::vector<Slot> slots_;  // allocated for the first word
 };
 
 }  // namespace wattn

@@ -1,5 +1,5 @@
-// WordLevel: a pre-token is a token of the vocabulary or unknown. With a pre-tokenizer that cuts at every character (Split at the
-// regex [\s\S], Isolated) this is the character level.
+// WordLevel: a pre-token is a token of the vocabulary or unknown. With a pre-tokenizer that splits at every character (Split with
+// the regex [\s\S], Isolated) this is a character-level model.
 #include <string>
 
 #include "core/utf.h"
@@ -28,7 +28,7 @@ class WordLevel : public VocabularyModel {
   }
 
  private:
-  std::int32_t unk_id_;  // or kAbsent: an unknown word is an error then, as in the reference
+  std::int32_t unk_id_;  // kAbsent: an unknown word is an error, as in the reference
 };
 
 }  // namespace

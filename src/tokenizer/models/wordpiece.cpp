@@ -1,4 +1,4 @@
-// WordPiece: from the left, always the longest token that fits; a word that cannot be covered is one unknown token.
+// WordPiece: from the left, always the longest token that matches; a word that cannot be covered becomes one unknown token.
 #include <algorithm>
 #include <array>
 #include <string>
@@ -39,7 +39,7 @@ class WordPiece : public VocabularyModel {
     std::size_t length = 0;  // characters
   };
 
-  // Most words are tokens as they are, and then no prefix of theirs needs a look.
+  // A shortcut: most words are tokens, and need no search for prefixes.
   bool is_token(std::u32string_view word, std::vector<Token>& out) const {
     std::array<char, kMostTokenBytes + 4> bytes;
     std::size_t num_bytes = 0;
@@ -72,12 +72,12 @@ class WordPiece : public VocabularyModel {
     return true;
   }
 
-  // Goes on as long as some token begins with what it has read, keeping the hash at every character, then looks the longest up
-  // first. Nothing longer than the longest token can match, which bounds the pass and keeps it on the stack.
+  // Reads on while some token begins with what it has read, and keeps the hash at every character; then looks up the longest prefix
+  // first. Nothing longer than the longest token can match, so the buffers fit on the stack.
   Match longest_match(std::u32string_view rest, bool continues) const {
     std::array<char, kMostTokenBytes + 4> bytes;
-    std::array<std::uint16_t, kMostTokenBytes + 1> ends;       // [chars] bytes up to and with the character
-    std::array<Vocabulary::Hash, kMostTokenBytes + 1> hashes;  // [chars] of prefix and bytes up to and with the character
+    std::array<std::uint16_t, kMostTokenBytes + 1> ends;       // [chars] bytes up to and including the character
+    std::array<Vocabulary::Hash, kMostTokenBytes + 1> hashes;  // [chars] of prefix and bytes up to and including the character
     Vocabulary::Hash hash = continues ? prefix_hash_ : Vocabulary::kEmptyHash;
     std::size_t num_chars = 0;
     for (std::size_t num_bytes = 0; num_chars < rest.size() && num_bytes < vocabulary().longest_token(); ++num_chars) {
@@ -107,7 +107,7 @@ class WordPiece : public VocabularyModel {
 
 namespace {
 
-// Of equal tokens the last is one and the others are gaps, as in Python's dict.
+// The last of equal tokens counts, and the others become gaps, as in Python's dict.
 Result<Vocabulary> vocabulary_of(std::vector<std::string_view> tokens) {
   Result<Vocabulary> all = Vocabulary::from_list(tokens);
   if (!all.ok()) return all;

@@ -40,15 +40,15 @@ class BertNormalizer : public Normalizer {
     if (settings_.lowercase && (seen & kBeyondAscii)) apply_lowercase(text);
   }
 
-  // No step looks across an ASCII character: none is a mark or composes, and nothing is composed.
+  // Each ASCII character is normalized by itself: none is a mark or composes with another.
   const AsciiMap* ascii_map() const override { return &ascii_; }
 
  private:
-  static constexpr std::uint16_t kBeyondAscii = 1 << 15;  // joins the CharFlag bits that clean() reports
+  static constexpr std::uint16_t kBeyondAscii = 1 << 15;  // clean() reports it with the CharFlag bits
 
-  // clean_text for all characters, and lowercase for ASCII, which no step between them can tell apart. Characters are removed
-  // before white space is looked for, so U+000B, U+000C and U+0085 go, although they are white space.
-  // Returns all flags seen beyond ASCII.
+  // Applies clean_text to all characters, and lowercase to ASCII, which the steps in between do not affect. Removal takes
+  // precedence over whitespace, so U+000B, U+000C and U+0085 are removed although they are whitespace. Returns all flags seen
+  // beyond ASCII.
   std::uint16_t clean(NormalizedText& text) const {
     std::uint16_t seen = 0;
     std::size_t kept = 0;
@@ -66,7 +66,7 @@ class BertNormalizer : public Normalizer {
         seen = static_cast<std::uint16_t>(seen | flags | kBeyondAscii);
       }
       text.chars[kept] = c;
-      if (kept != i) text.spans[kept] = text.spans[i];  // mostly nothing was removed
+      if (kept != i) text.spans[kept] = text.spans[i];  // usually nothing was removed
       ++kept;
     }
     text.resize(kept);

@@ -4,13 +4,13 @@ namespace wattn {
 
 namespace {
 
-// A unit of the trie (darts.h, Susumu Yata): label and flags in the low bits, offset to the children above.
+// A unit of the trie (darts.h, Susumu Yata): label and flags in the low bits, offset of the children above.
 bool has_leaf(std::uint32_t unit) { return (unit >> 8 & 1) != 0; }
 std::uint32_t label(std::uint32_t unit) { return unit & (1u << 31 | 0xFF); }
 std::uint32_t offset(std::uint32_t unit) { return (unit >> 10) << ((unit & 1u << 9) >> 6); }
 std::uint32_t value(std::uint32_t unit) { return unit & ~(1u << 31); }
 
-// RFC 4648 with padding; nothing when it is not that.
+// RFC 4648 with padding; nothing if the text is malformed.
 std::optional<std::string> decode_base64(std::string_view text) {
   std::string out;
   std::uint32_t bits = 0;

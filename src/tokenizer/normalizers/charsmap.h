@@ -1,5 +1,5 @@
-// SentencePiece's table of replacements: a double-array trie over UTF-8 (Darts) whose values are places in a buffer of strings
-// that end with a NUL. Bytes: the trie's size (u32), its units (u32 each, low byte first), the strings.
+// SentencePiece's table of replacements: a double-array trie over UTF-8 (Darts) whose values are offsets into a buffer of strings
+// that end with a NUL. Bytes: the trie's size (u32), its units (u32 each, little-endian), the strings.
 #pragma once
 
 #include <cstddef>
@@ -19,7 +19,7 @@ class Charsmap {
   Charsmap() = default;  // replaces nothing
   static std::optional<Charsmap> from_bytes(std::string_view bytes);
 
-  // What replaces the shortest beginning of the key that the table has. (The reference takes it for the whole key.)
+  // The replacement of the shortest prefix of the key in the table. (The reference takes it for the whole key.)
   std::optional<std::string_view> find(std::string_view key) const;
 
   struct Match {
@@ -35,7 +35,7 @@ class Charsmap {
   std::string strings_;
 };
 
-// A base64 string of a file; null is a table of nothing.
+// Reads the base64 string of a file; null is an empty table.
 Result<Charsmap> read_charsmap(JsonRef json);
 
 }  // namespace wattn

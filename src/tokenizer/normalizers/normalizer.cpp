@@ -49,7 +49,7 @@ constexpr ComponentReader<Normalizer> kReaders[] = {
     {"StripAccents", read_strip_accents},
 };
 
-// Classes of transformers 5 (and 4) whose constructor makes a BertNormalizer. "Fast" may follow each name.
+// Classes of transformers 5 (and 4) whose constructor makes a BertNormalizer. Each name may end in "Fast".
 constexpr std::string_view kBertClasses[] = {
     "BertTokenizer",       "ConvBertTokenizer",  "DistilBertTokenizer", "ElectraTokenizer",
     "FunnelTokenizer",     "LayoutLMTokenizer",  "LxmertTokenizer",     "MPNetTokenizer",
@@ -63,7 +63,7 @@ NormalizerResult read_normalizer(JsonRef json, int depth) {
 }
 
 NormalizerResult read_normalizer_of_class(JsonRef json, JsonRef tokenizer_config) {
-  NormalizerResult normalizer = read_normalizer(json);  // what cannot be read is an error all the same
+  NormalizerResult normalizer = read_normalizer(json);  // also reports errors in one that is replaced below
   if (!normalizer.ok()) return normalizer;
   const Result<std::string_view> class_name = tokenizer_config["tokenizer_class"].as_string_or("");
   if (!class_name.ok()) return class_name.error();

@@ -1,5 +1,4 @@
-// Precompiled: SentencePiece's table of replacements (charsmap.h), applied to grapheme clusters or, where that finds nothing, to
-// characters.
+// Precompiled: SentencePiece's table of replacements (charsmap.h), applied to grapheme clusters or, if none matches, to characters.
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -15,8 +14,8 @@ namespace wattn {
 
 namespace {
 
-constexpr std::size_t kShortCluster =
-    6;  // bytes; clusters as long as this are looked up a character at a time, as in the reference
+// Clusters of this many bytes or more are looked up character by character, as in the reference.
+constexpr std::size_t kShortCluster = 6;
 
 class Precompiled : public Normalizer {
  public:
@@ -53,7 +52,7 @@ class Precompiled : public Normalizer {
     int change;  // as TextRewriter takes it
   };
 
-  // Of what is removed the character before is told, whichever that is, and nobody when there is none: the reference's rule.
+  // As in the reference, removed characters are counted with the character before them, whichever it is, or not at all.
   bool replace(std::u32string_view part, std::vector<Change>& changes) const {
     char bytes[kShortCluster];
     std::size_t size = 0;

@@ -1,4 +1,4 @@
-// Replace: every match of a string or regular expression, left to right, by a string.
+// Replace: replaces every match of a string or regular expression, left to right, with a string.
 #include <string>
 
 #include "core/utf.h"

@@ -1,5 +1,5 @@
-// SentencePiece's own normalizer (normalizer.cc), which formats/sentencepiece.cpp asks for; no tokenizer.json has it. Other than
-// Precompiled it takes the longest entry of the table at every place, and then looks after white space.
+// SentencePiece's own normalizer (normalizer.cc), written by formats/pieces.cpp (no tokenizer.json has it). Unlike Precompiled it
+// uses the longest entry of the table at every position, and then handles whitespace.
 #include <string>
 
 #include "core/utf.h"
@@ -29,7 +29,7 @@ class SentencePieceNormalizer : public Normalizer {
     NormalizedText out;
     out.origin = text.origin;
     out.reserve(text.size() + 1);
-    bool after_space = remove_extra_whitespaces_;  // spaces that follow are extra
+    bool after_space = remove_extra_whitespaces_;  // further spaces are extra
     bool begun = false;
     const std::size_t language = language_first_ ? language_length(text.chars) : 0;
     for (std::size_t i = 0; i < language; ++i) out.push(text.chars[i], text.span_of(i, i + 1));
@@ -52,7 +52,7 @@ class SentencePieceNormalizer : public Normalizer {
   }
 
  private:
-  // What the text at a place becomes, and how many characters of it that is.
+  // The normalized text at a position, and the number of characters that it replaces.
   std::u32string part_at(std::u32string_view chars, std::size_t at, std::size_t& length) const {
     if (!kept_.empty() && kept_.may_begin(chars[at])) {
       length = kept_.longest_at(chars, at).length;
@@ -74,9 +74,9 @@ class SentencePieceNormalizer : public Normalizer {
   static constexpr std::size_t kLongestEntry = 16;  // characters; the longest of SentencePiece's own tables has 4
 
   Charsmap charsmap_;
-  TokenTrie kept_;  // what stays as it is: user-defined symbols
+  TokenTrie kept_;  // strings that stay unchanged: user-defined symbols
   bool add_dummy_prefix_, remove_extra_whitespaces_;
-  bool language_first_;  // Marian's: see language.h; every part of a text begins as a whole one does
+  bool language_first_;  // for Marian, see language.h; every part of a text is treated as a beginning
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Lowercase, StripAccents, Strip, Prepend: normalizers of a few lines each.
+// Lowercase, StripAccents, Strip, Prepend, Nmt: short normalizers.
 #include <string>
 
 #include "core/utf.h"
@@ -16,7 +16,7 @@ class Lowercase : public Normalizer {
   void normalize(NormalizedText& text) const override { apply_lowercase(text); }
 };
 
-// All combining marks, not only the nonspacing ones that BertNormalizer drops; and no decomposition before it.
+// Removes all combining marks, not only the nonspacing ones as BertNormalizer does, and without decomposing first.
 class StripAccents : public Normalizer {
  public:
   void normalize(NormalizedText& text) const override {
@@ -40,7 +40,7 @@ class Strip : public Normalizer {
   bool left_, right_;
 };
 
-// What is put before a text shares the span of the text's first character. An empty text stays empty.
+// The prefix has the span of the text's first character. An empty text stays empty.
 class Prepend : public Normalizer {
  public:
   explicit Prepend(std::u32string prefix) : prefix_(std::move(prefix)) {}
@@ -54,7 +54,7 @@ class Prepend : public Normalizer {
   std::u32string prefix_;
 };
 
-// SentencePiece's "nmt" rules: some controls go, and other characters become spaces.
+// SentencePiece's "nmt" rules: removes some controls and replaces other characters with spaces.
 class Nmt : public Normalizer {
  public:
   void normalize(NormalizedText& text) const override {

@@ -13,7 +13,7 @@ namespace {
 struct Unit {
   char32_t c;
   std::int32_t change;  // as TextRewriter takes it
-  std::uint32_t place;  // among the marks of its starter, before sorting
+  std::uint32_t place;  // index among the marks of its starter, before sorting
   std::uint8_t combining_class;
 
   static bool before(const Unit& a, const Unit& b) {
@@ -24,7 +24,7 @@ struct Unit {
 bool is_compatibility(NormalForm form) { return form == NormalForm::kNfkd || form == NormalForm::kNfkc; }
 bool is_composed(NormalForm form) { return form == NormalForm::kNfc || form == NormalForm::kNfkc; }
 
-// Characters that stay what they are, and that nothing before them can change: they end whatever a normal form has to look at.
+// Characters that a normal form keeps and that nothing before them can change. Only the text between them needs work.
 class StableChars {
  public:
   explicit StableChars(NormalForm form)
@@ -43,8 +43,8 @@ class StableChars {
   bool hangul_decomposes_;
 };
 
-// Takes the characters of a stretch one by one and writes their normal form. A starter, what was composed with it, and the marks
-// since then are all that is held back.
+// Takes the characters of a stretch one by one and writes their normal form. It holds back only a starter, with what was composed
+// into it, and the marks since then.
 class FormWriter {
  public:
   FormWriter(NormalForm form, TextRewriter& out) : form_(form), out_(out) {}
@@ -75,8 +75,8 @@ class FormWriter {
     has_starter_ = true;
   }
 
-  // Marks stand in the order of their classes, equal classes in the order of the text; then each joins the starter unless a
-  // mark of its own class or one that cannot join stands between.
+  // Sorts the marks by class, keeping the order of equal classes. Then each mark is composed with the starter unless a mark of its
+  // own class, or one that cannot be composed, stands between.
   void settle_marks() {
     if (marks_.size() > 1) heap_sort(marks_.begin(), marks_.end(), Unit::before);
     if (!has_starter_ || !is_composed(form_)) return;
@@ -89,7 +89,7 @@ class FormWriter {
     marks_.resize(kept);
   }
 
-  // A composite takes up what both its parts took up of the old text.
+  // A composite covers the old text of both its parts.
   bool join(const Unit& unit) {
     const char32_t composite = is_composed(form_) ? compose(starter_.c, unit.c) : 0;
     if (composite == 0) return false;
@@ -126,7 +126,7 @@ void apply_normal_form(NormalizedText& text, NormalForm form) {
   FormWriter writer(form, rewriter);
   std::size_t done = 0;
   while (unstable < chars.size()) {
-    const std::size_t begin = unstable > done ? unstable - 1 : unstable;  // what is unstable may join the stable one before it
+    const std::size_t begin = unstable > done ? unstable - 1 : unstable;  // may compose with the stable character before it
     rewriter.keep(begin - done);
     done = next(unstable, true);
     for (std::size_t i = begin; i < done; ++i) writer.take(chars[i]);

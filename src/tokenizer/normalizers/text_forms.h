@@ -7,10 +7,10 @@ namespace wattn {
 
 enum class NormalForm { kNfd, kNfc, kNfkd, kNfkc };
 
-// Unicode normal forms as of Unicode 9.0. Linear but for the sorting of runs of combining marks.
+// Unicode normal forms as of Unicode 9.0. Linear except for sorting runs of combining marks.
 void apply_normal_form(NormalizedText& text, NormalForm form);
 
-// Full lowercase, one code point at a time: no final sigma, as in the reference.
+// Full lowercase, one code point at a time, so without final sigma, as in the reference.
 void apply_lowercase(NormalizedText& text);
 
 }  // namespace wattn

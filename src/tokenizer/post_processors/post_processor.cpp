@@ -13,7 +13,7 @@ bool adds_tokens(const PostProcessor& processor) {
   return processor.num_special_tokens(false) > 0 || processor.single.size() != 1 || processor.pair.size() != 2;
 }
 
-// Offsets are trimmed first, special tokens put around after; the other way round, or twice, is in no real file.
+// Trimming must come before adding special tokens, and both at most once; no real file differs.
 PostProcessorResult read_sequence(JsonRef json, int depth);
 
 constexpr ComponentReader<PostProcessor> kReaders[] = {

@@ -1,5 +1,5 @@
-// Post-processors put special tokens around and between the texts. All of them are templates: a list of pieces for one text and
-// one for a pair.
+// Post-processors add special tokens before, between and after the texts. All are templates: a list of pieces for one text and one
+// for a pair.
 #pragma once
 
 #include <cstddef>
@@ -21,8 +21,8 @@ struct TemplatePiece {
   std::vector<std::int32_t> ids;  // of a kSpecial piece
 };
 
-// ByteLevel's and Roberta's trim_offsets: white space that a token begins or ends with is not in its span. One space that
-// add_prefix_space may have put before the text was never in the text.
+// trim_offsets of ByteLevel and Roberta: excludes the whitespace at both ends of a token from its span, except for one space that
+// add_prefix_space may have inserted before the text.
 struct OffsetTrim {
   bool add_prefix_space;
   void apply(std::u16string_view text, SpacesAround spaces, bool is_first, TextSpan& span) const;
@@ -31,7 +31,7 @@ struct OffsetTrim {
 struct PostProcessor {
   std::vector<TemplatePiece> single;
   std::vector<TemplatePiece> pair;
-  std::vector<OffsetTrim> trims = {};  // applied one after the other, before special tokens are put around
+  std::vector<OffsetTrim> trims = {};  // applied in order, before special tokens are added
 
   // Tokens that the template adds to the text or texts.
   std::int32_t num_special_tokens(bool is_pair) const;
@@ -39,7 +39,7 @@ struct PostProcessor {
 
 PostProcessor texts_alone();  // no special tokens
 
-// json: the "post_processor" of a tokenizer.json; null means the texts and nothing else.
+// json: the "post_processor" of a tokenizer.json; null adds nothing to the texts.
 Result<PostProcessor> read_post_processor(JsonRef json);
 
 }  // namespace wattn

@@ -14,10 +14,10 @@ bool is_pair(std::u16string_view text, std::int32_t at) {
 
 }  // namespace
 
-// Spans count UTF-16 units, spaces are whole characters.
+// Spans count UTF-16 units, spaces are characters.
 void OffsetTrim::apply(std::u16string_view text, SpacesAround spaces, bool is_first, TextSpan& span) const {
   const bool was_put = add_prefix_space && spaces.before == 1 && (is_first || span.begin == 0);
-  // Nothing but white space: no walk, for such stretches can overlap and all be long.
+  // Only whitespace: skip the loop, because such ranges can overlap and all be long.
   if (!was_put && spaces.before >= span.end - span.begin) span.begin = span.end;
   for (std::int32_t i = was_put ? spaces.before : 0; i < spaces.before && span.begin < span.end; ++i) {
     span.begin += is_pair(text, span.begin) ? 2 : 1;
@@ -47,7 +47,7 @@ PostProcessorResult read_byte_level_processing(JsonRef json, int) {
   Fields fields(json, {"add_prefix_space", "trim_offsets", "use_regex"});
   const bool trim_offsets = fields.boolean("trim_offsets");
   const bool add_prefix_space = fields.boolean("add_prefix_space");
-  fields.boolean_or("use_regex", true);  // means something to the pre-tokenizer of this name only
+  fields.boolean_or("use_regex", true);  // only affects the pre-tokenizer of this name
   if (!fields.ok()) return fields.error();
   auto out = std::make_unique<PostProcessor>(texts_alone());
   if (trim_offsets) out->trims.push_back({add_prefix_space});

@@ -1,5 +1,5 @@
-// TemplateProcessing: "single" and "pair" are lists of {"Sequence": {id, type_id}} and {"SpecialToken": {id, type_id}}; the
-// "special_tokens" say which ids a special token's name stands for.
+// TemplateProcessing: "single" and "pair" are lists of {"Sequence": {id, type_id}} and {"SpecialToken": {id, type_id}};
+// "special_tokens" maps the names of special tokens to ids.
 #include <string>
 #include <string_view>
 #include <utility>
@@ -11,11 +11,11 @@ namespace wattn {
 
 namespace {
 
-// The ids that a special token's name stands for.
+// The ids of a special token, by its name.
 std::vector<std::int32_t> read_special_ids(JsonRef special_tokens, JsonRef name, Fields& piece) {
   const std::string_view id = piece.take(name.as_string());
   if (!piece.ok()) return {};
-  if (!special_tokens[id].is_object()) piece.fail(name.mismatch("a name out of special_tokens"));
+  if (!special_tokens[id].is_object()) piece.fail(name.mismatch("a name in special_tokens"));
   Fields token(special_tokens[id], {"id", "ids", "tokens"});
   const JsonRef list = token.array("ids");
   std::vector<std::int32_t> ids;

@@ -1,4 +1,4 @@
-// BertPreTokenizer: white space goes, every punctuation character stands alone.
+// BertPreTokenizer: drops whitespace and isolates every punctuation character.
 #include <cstdint>
 
 #include "tokenizer/component.h"

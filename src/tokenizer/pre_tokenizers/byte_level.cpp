@@ -1,4 +1,5 @@
-// ByteLevel: cuts as GPT-2 does and writes every byte as a visible character. Also the normalizer of that name, which only writes.
+// ByteLevel: splits as GPT-2 does and replaces every byte with a visible character. Also the normalizer of that name, which only
+// does the latter.
 #include <optional>
 
 #include "tokenizer/byte_alphabet.h"
@@ -54,7 +55,7 @@ class ByteLevelNormalizer : public Normalizer {
 PreTokenizerResult read_byte_level(JsonRef json, int) {
   Fields fields(json, {"add_prefix_space", "trim_offsets", "use_regex"});
   const bool add_prefix_space = fields.boolean("add_prefix_space");
-  fields.boolean("trim_offsets");  // means something to the post-processor of this name only
+  fields.boolean("trim_offsets");  // only affects the post-processor of this name
   const bool use_regex = fields.boolean_or("use_regex", true);
   if (!fields.ok()) return fields.error();
   std::optional<Regex> regex;

@@ -1,4 +1,4 @@
-// Punctuation and Digits: cut at the characters of one class.
+// Punctuation and Digits: split at the characters of one class.
 #include "tokenizer/component.h"
 #include "tokenizer/pre_tokenizers/delimiter.h"
 #include "tokenizer/pre_tokenizers/readers.h"
@@ -24,7 +24,7 @@ class CharClassSplit : public PreTokenizer {
 
 PreTokenizerResult read_punctuation(JsonRef json, int) {
   Fields fields(json, {"behavior"});
-  DelimiterBehavior behavior = DelimiterBehavior::kIsolated;  // files from before there was a choice say nothing
+  DelimiterBehavior behavior = DelimiterBehavior::kIsolated;  // the default in files from before this option existed
   if (fields["behavior"].exists()) behavior = fields.take(read_delimiter_behavior(fields["behavior"]));
   if (!fields.ok()) return fields.error();
   return PreTokenizerResult(std::make_unique<CharClassSplit>(kCharPunctuation, behavior));

@@ -33,7 +33,7 @@ Result<DelimiterBehavior> read_delimiter_behavior(JsonRef json) {
 
 void apply_delimiters(const std::vector<DelimiterMatch>& matches, DelimiterBehavior behavior, std::vector<Split>& out) {
   const std::size_t out_begin = out.size();
-  bool joins = false;  // whether the split last put out may still take the next match in
+  bool joins = false;  // whether this match extends the last split
   bool previous = false;
   for (std::size_t i = 0; i < matches.size(); ++i) {
     const DelimiterMatch& match = matches[i];
@@ -50,7 +50,7 @@ void apply_delimiters(const std::vector<DelimiterMatch>& matches, DelimiterBehav
       case DelimiterBehavior::kMergedWithPrevious:
         joins = match.is_delimiter && !previous;
         break;
-      case DelimiterBehavior::kMergedWithNext:  // the last delimiter before a stretch of text belongs to that stretch
+      case DelimiterBehavior::kMergedWithNext:  // only the last delimiter before other text joins it
         joins = !match.is_delimiter && previous;
         break;
     }
@@ -61,7 +61,7 @@ void apply_delimiters(const std::vector<DelimiterMatch>& matches, DelimiterBehav
       out.push_back({match.begin, match.end});
     }
   }
-  const auto is_empty = [](const Split& split) { return split.begin == split.end; };  // of regexes that match the empty text
+  const auto is_empty = [](const Split& split) { return split.begin == split.end; };  // from regexes that match the empty text
   out.erase(std::remove_if(out.begin() + static_cast<std::ptrdiff_t>(out_begin), out.end(), is_empty), out.end());
 }
 

@@ -1,4 +1,4 @@
-// Cutting at delimiters: what becomes of a delimiter is one of five behaviors.
+// Splitting at delimiters, with five behaviors for the delimiters themselves.
 #pragma once
 
 #include <cstdint>
@@ -28,10 +28,10 @@ struct DelimiterMatch {
   bool is_delimiter;
 };
 
-// matches: neighbouring stretches that cover one split from end to end. Appends what the behavior makes of them.
+// matches: consecutive ranges that cover one split. Appends the splits that the behavior makes of them.
 void apply_delimiters(const std::vector<DelimiterMatch>& matches, DelimiterBehavior behavior, std::vector<Split>& out);
 
-// Cuts at every single character for which is_delimiter(c) holds.
+// Splits at every character for which is_delimiter(c) holds.
 template <class IsDelimiter>
 void split_at_chars(PreTokenizedText& text, DelimiterBehavior behavior, IsDelimiter is_delimiter) {
   std::vector<DelimiterMatch> matches;
@@ -49,7 +49,7 @@ void split_at_chars(PreTokenizedText& text, DelimiterBehavior behavior, IsDelimi
   });
 }
 
-// Cuts at the matches that find(chars, out) appends for the characters of a split; invert: at what lies between them.
+// Splits at the matches that find(chars, out) appends for the characters of a split, or with invert at the text between them.
 template <class Find>
 void split_at_matches(PreTokenizedText& text, DelimiterBehavior behavior, bool invert, Find find) {
   std::vector<TextMatch> found;

@@ -1,4 +1,4 @@
-// Metaspace: spaces become a visible character, which words begin with.
+// Metaspace: replaces spaces with a visible character, which begins each word.
 #include <string>
 
 #include "core/utf.h"
@@ -51,7 +51,7 @@ Result<MetaspaceSettings> read_metaspace_settings(JsonRef json) {
   if (fields.ok() && name != "never" && name != "first" && name != "always") {
     fields.fail(unsupported_error(scheme.where() + ": unknown scheme \"" + std::string(name) + "\""));
   }
-  // Of old files, and of those that say both: "add_prefix_space": false without a scheme is an error in the reference too.
+  // From old files, some of which have both fields. As in the reference, false requires the scheme "never".
   if (!fields.boolean_or("add_prefix_space", true) && settings.prepend != PrependScheme::kNever) {
     fields.fail(fields["add_prefix_space"].mismatch("true, or the prepend_scheme \"never\""));
   }

@@ -1,4 +1,4 @@
-// Pre-tokenizers cut the normalized text into the pieces that the model sees one at a time.
+// Pre-tokenizers split the normalized text into the pieces that the model tokenizes one by one.
 #pragma once
 
 #include <array>
@@ -11,15 +11,15 @@
 
 namespace wattn {
 
-enum class CharClass : std::uint8_t { kLetter, kSpace, kPunctuation };  // in words; dropped; a word by itself
+enum class CharClass : std::uint8_t { kLetter, kSpace, kPunctuation };  // part of a word; dropped; a word by itself
 using AsciiClasses = std::array<CharClass, 128>;
 
 class PreTokenizer {
  public:
   virtual ~PreTokenizer() = default;
   virtual void pre_tokenize(PreTokenizedText& text) const = 0;
-  // The class of each ASCII character, when words are what lies between spaces and punctuation and nothing else decides.
-  // nullptr: something else does.
+  // The class of each ASCII character, if words are what lies between spaces and punctuation and nothing else matters; otherwise
+  // nullptr.
   virtual const AsciiClasses* ascii_classes() const { return nullptr; }
 };
 

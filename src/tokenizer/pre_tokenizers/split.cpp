@@ -1,4 +1,4 @@
-// Split, CharDelimiterSplit, FixedLength: cut at a pattern, at a character, every so many characters.
+// Split, CharDelimiterSplit, FixedLength: split at a pattern, at a character, or every so many characters.
 #include "core/utf.h"
 #include "tokenizer/component.h"
 #include "tokenizer/pattern.h"

@@ -1,4 +1,4 @@
-// UnicodeScripts: cuts where the script changes. Kana count as Han, spaces belong to any script; scripts are those of Unicode 9.0.
+// UnicodeScripts: splits where the script changes. Kana count as Han, and spaces belong to any script. Scripts as of Unicode 9.0.
 #include "tokenizer/component.h"
 #include "tokenizer/pre_tokenizers/readers.h"
 #include "tokenizer/scripts.h"
@@ -9,8 +9,8 @@ namespace {
 
 class UnicodeScripts : public PreTokenizer {
  public:
-  // The reference asks of every character whether its script is known, not "any", and differs from that of the last character
-  // with such a script; before the first of them there is no cut to make... but what precedes it is left out.
+  // As in the reference, a split begins at each character of a known script, other than "any", that differs from the last such
+  // script; the text before the first such character is dropped.
   void pre_tokenize(PreTokenizedText& text) const override {
     resplit(text, [&](const Split& split, std::vector<Split>& out) {
       int last = kNoneYet;

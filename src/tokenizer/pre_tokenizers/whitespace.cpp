@@ -1,4 +1,4 @@
-// WhitespaceSplit cuts at white space. Whitespace keeps the matches of \w+|[^\w\s]+: words, and what lies between words and spaces.
+// WhitespaceSplit splits at whitespace. Whitespace keeps the matches of \w+|[^\w\s]+: words, and runs of other characters.
 #include "tokenizer/component.h"
 #include "tokenizer/pre_tokenizers/delimiter.h"
 #include "tokenizer/pre_tokenizers/readers.h"

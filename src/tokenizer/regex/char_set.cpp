@@ -9,7 +9,7 @@ namespace wattn {
 
 namespace {
 
-// \w as Oniguruma has it: without the join controls that Unicode counts in, with the fractions and powers of Latin-1.
+// \w as in Oniguruma: without the join controls that Unicode includes, but with the fractions and superscripts of Latin-1.
 bool is_word(char32_t c) {
   if (c == 0x200C || c == 0x200D) return false;
   if (c == 0xB2 || c == 0xB3 || c == 0xB9 || (c >= 0xBC && c <= 0xBE)) return true;
@@ -46,7 +46,7 @@ bool CharSet::contains_exactly(char32_t c) const {
   return (in && std::all_of(intersected_.begin(), intersected_.end(), holds)) != negated_;
 }
 
-// Unicode's simple case folding of ASCII letters: k and the Kelvin sign, s and the long s are the same too.
+// Unicode's simple case folding of ASCII letters: k also matches the Kelvin sign, and s the long s.
 bool CharSet::contains(char32_t c) const {
   if (!ignore_case_) return contains_exactly(c);
   if (c == 0x212A) c = U'k';

@@ -24,7 +24,7 @@ class CharSet {
   void ignore_case() { ignore_case_ = true; }
   void intersect(CharSet with) { intersected_.push_back(std::move(with)); }
 
-  // Only ASCII characters and ranges of them: what can be matched without regard to case.
+  // Whether there are only ASCII characters and ranges, which can be matched without regard to case.
   bool is_plain_ascii() const;
   bool is_char(char32_t c, bool ignore_case) const;  // just this character
 

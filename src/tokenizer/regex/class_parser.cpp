@@ -16,7 +16,7 @@ constexpr std::string_view kCategoryNames = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiP
 
 constexpr std::uint32_t bit(CharCategory category) { return std::uint32_t{1} << static_cast<unsigned>(category); }
 
-// \p{L}: all categories that begin with it; \p{Lu}: that one. 0: there is no such category.
+// \p{L}: all categories that begin with this letter; \p{Lu}: that one. 0 if there is no such category.
 std::uint32_t category_mask(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> kLongNames[] = {
       {"L", "Letter"}, {"M", "Mark"}, {"N", "Number"}, {"P", "Punctuation"}, {"S", "Symbol"}, {"Z", "Separator"}, {"C", "Other"}};
@@ -62,12 +62,12 @@ char32_t read_hex(PatternReader& in, std::size_t digits) {
     value = value << 4 | static_cast<char32_t>(hex_value(in.pattern[in.position++]));
   }
   if (count == 0 || (!braces && count < digits) || (braces && !in.take(U'}')) || value > 0x10FFFF) {
-    in.unsupported("a character number that is cut off or none");
+    in.unsupported("an invalid character number");
   }
   return value;
 }
 
-// The one character that an escape stands for, if it is such an escape.
+// The single character that an escape stands for, if it is such an escape.
 std::optional<char32_t> read_escaped_char(PatternReader& in, bool in_class) {
   constexpr std::pair<char32_t, char32_t> kNamed[] = {{U't', 9},  {U'n', 10}, {U'v', 11}, {U'f', 12},
                                                       {U'r', 13}, {U'a', 7},  {U'e', 27}};
@@ -84,7 +84,7 @@ std::optional<char32_t> read_escaped_char(PatternReader& in, bool in_class) {
   return c;
 }
 
-// One end of a range, or a character: not an escape for many, not a bracket.
+// One end of a range, or a character; nothing at a class escape or a bracket.
 std::optional<char32_t> read_class_char(PatternReader& in) {
   const char32_t c = in.peek();
   if (in.done() || c == U'[') return std::nullopt;
@@ -107,7 +107,7 @@ void read_item(PatternReader& in, int depth, CharSet& set) {
   if (in.peek() != U'-' || in.peek(1) == U']') return set.add(*first);
   ++in.position;
   const std::optional<char32_t> last = read_class_char(in);
-  if (!last || *last < *first) return in.unsupported("a range of characters without two ends in order");
+  if (!last || *last < *first) return in.unsupported("a range of characters that lacks an end or is out of order");
   set.add(*first, *last);
 }
 

@@ -10,7 +10,7 @@
 
 namespace wattn {
 
-// A pattern being read, with the first mistake found in it. Everything after a mistake reads as the end.
+// A pattern being read, with the first error found in it. After an error, everything reads as the end.
 struct PatternReader {
   std::u32string_view pattern;
   std::size_t position = 0;
@@ -29,10 +29,10 @@ struct PatternReader {
     position += text.size();
     return true;
   }
-  void unsupported(const std::string& what);  // what cannot be done, at position
+  void unsupported(const std::string& what);  // records an error at position
 };
 
-// After a '\': the characters it stands for; in_class: inside of [..], where \b is a backspace.
+// After a '\': the characters it stands for. in_class: inside [..], where \b is a backspace.
 CharSet read_escape(PatternReader& in, bool in_class);
 
 // After a '['.

@@ -30,7 +30,7 @@ class Parser {
   Result<RegexSyntax> parse() {
     RegexSyntax out;
     out.root = read_either(0);
-    if (!in_.done()) in_.unsupported("a ) without its (");
+    if (!in_.done()) in_.unsupported("an unmatched )");
     if (!in_.ok()) return in_.error;
     out.sets = std::move(sets_);
     return out;
@@ -50,7 +50,7 @@ class Parser {
 
   RegexNode read_sequence(int depth) {
     RegexNode sequence;
-    char32_t before = 0;  // the literal letter just before, without regard to case
+    char32_t before = 0;  // the literal just before, in lower case
     while (!in_.done() && in_.peek() != U'|' && in_.peek() != U')') {
       const char32_t c = in_.peek();
       RegexNode atom = read_atom(depth);
@@ -61,11 +61,11 @@ class Parser {
     return sequence.children.size() == 1 ? std::move(sequence.children[0]) : sequence;
   }
 
-  // Without regard to case "ss" is the same as one character, and so are "ff" and others; no tokenizer means that.
+  // Without regard to case "ss" also matches one character, as do "ff" and others. No tokenizer intends that.
   void check_ligature(char32_t first, char32_t second) {
     const bool joins = (first == U's' && (second == U's' || second == U't')) ||
                        (first == U'f' && (second == U'f' || second == U'i' || second == U'l'));
-    if (joins) in_.unsupported("a ligature's letters without regard to case");
+    if (joins) in_.unsupported("matching a ligature's letters without regard to case");
   }
 
   RegexNode read_atom(int depth) {
@@ -83,7 +83,7 @@ class Parser {
     } else if (in_.take(U'$')) {
       return line_end();
     } else if (in_.peek() == U'*' || in_.peek() == U'+' || in_.peek() == U'?') {
-      in_.unsupported("a quantifier of nothing");
+      in_.unsupported("a quantifier without an operand");
     } else {
       set.add(in_.pattern[in_.position++]);
     }
@@ -105,7 +105,7 @@ class Parser {
   }
 
   std::uint16_t add_set(CharSet set) {
-    for (char32_t c = 0; c < 0x80; ++c) {  // single characters come again and again
+    for (char32_t c = 0; c < 0x80; ++c) {  // the same characters often occur several times
       for (std::size_t i = 0; i < sets_.size() && set.is_char(c, ignore_case_); ++i) {
         if (sets_[i].is_char(c, ignore_case_)) return static_cast<std::uint16_t>(i);
       }
@@ -126,7 +126,7 @@ class Parser {
     set.add(U'\n');
     return set;
   }
-  // After a newline that ends the text no line begins.
+  // No line begins after a newline that ends the text.
   RegexNode line_begin() {
     CharSet any;
     any.negate();
@@ -137,7 +137,7 @@ class Parser {
     return node_of(Kind::kEither, {node_of(Kind::kTextEnd), node_of(Kind::kLookahead, {char_node(newline())})});
   }
 
-  // \b: a word character on just one side.
+  // \b: a word character on exactly one side.
   RegexNode word_boundary(bool negated) {
     CharSet word;
     word.add_word(false);
@@ -191,7 +191,7 @@ class Parser {
     return node;
   }
 
-  // After an atom. "{" that begins no interval is a character like any other.
+  // After an atom. A "{" that does not begin an interval is an ordinary character.
   RegexNode read_quantifier(RegexNode atom) {
     for (bool first = true;; first = false) {
       RegexNode repeat = node_of(Kind::kRepeat);
@@ -209,7 +209,7 @@ class Parser {
       } else {
         return atom;
       }
-      // "{1,3}+" is one quantifier on the other here, not a possessive one.
+      // "{1,3}+" is a quantifier applied to another here, not a possessive one.
       const bool plus_on_interval = !first && atom.kind == Kind::kRepeat && repeat.max == RegexNode::kNoLimit;
       if (!first && !plus_on_interval) {
         in_.position = begin;
@@ -233,7 +233,7 @@ class Parser {
     }
   }
 
-  // As many as there are, and never fewer: the repeat stops at its limit, or where the next character is another.
+  // As many as possible, and never fewer: the repeat stops at its limit, or where the next character does not match.
   static RegexNode make_possessive(RegexNode repeat) {
     RegexNode rest = node_of(Kind::kLookahead, {repeat.children[0]}, true);
     if (repeat.max == RegexNode::kNoLimit) return node_of(Kind::kSequence, {std::move(repeat), std::move(rest)});
@@ -252,7 +252,7 @@ class Parser {
     repeat.min = low.value_or(0);
     repeat.max = high.value_or(RegexNode::kNoLimit);
     if (repeat.min > kMostRepeats || repeat.max > kMostRepeats) in_.unsupported("more than 1000 repeats");
-    if (repeat.max != RegexNode::kNoLimit && repeat.max < repeat.min) in_.unsupported("an interval with its ends the wrong way");
+    if (repeat.max != RegexNode::kNoLimit && repeat.max < repeat.min) in_.unsupported("an interval whose ends are out of order");
     return true;
   }
 

@@ -10,7 +10,7 @@ constexpr std::size_t kMostNodes = 1000;
 
 using Node = RegexProgram::Node;
 
-// Writes the graph from its end to its beginning: every piece is told where to go on.
+// Writes the graph from its end to its beginning, so that every part knows its successor.
 class Compiler {
  public:
   std::uint16_t add(Node node) {
@@ -83,7 +83,7 @@ class Compiler {
   }
 };
 
-// Depth first: what a node asks about comes before it.
+// Depth first: a node comes after the nodes that it depends on.
 void put_in_order(RegexProgram& program) {
   std::vector<std::uint8_t> seen(program.nodes.size());
   std::vector<std::uint16_t> open;

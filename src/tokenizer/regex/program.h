@@ -1,4 +1,4 @@
-// A regular expression compiled to a graph of nodes. Nodes that take no character form no circle.
+// A regular expression compiled to a graph of nodes. Nodes that consume no character form no cycle.
 #pragma once
 
 #include <cstdint>
@@ -14,8 +14,8 @@ struct RegexProgram {
     enum class Kind : std::uint8_t {
       kChar,        // one character of set, then next
       kSplit,       // next, or else other
-      kLookahead,   // if other leads to a match (or not: negated), next
-      kLookbehind,  // if the character before is of set (or not), next
+      kLookahead,   // next, if other leads to a match (negated: if it does not)
+      kLookbehind,  // next, if the character before is in set (negated: if it is not)
       kTextBegin,
       kTextEnd,
       kMatch,
@@ -25,14 +25,14 @@ struct RegexProgram {
     std::uint16_t set = 0;
     std::uint16_t next = 0;
     std::uint16_t other = 0;
-    std::uint16_t slot = 0;  // kChar: its number among those
+    std::uint16_t slot = 0;  // kChar: its index in chars
   };
 
   std::vector<Node> nodes;
-  std::vector<std::uint16_t> order;  // all nodes, each after those that it asks about without taking a character
+  std::vector<std::uint16_t> order;  // all nodes, each after those that it depends on without consuming a character
   std::vector<std::uint16_t> chars;  // [slots] the kChar nodes
   std::uint16_t start = 0;
-  bool looks_behind = false;  // whether what stands before a place matters there
+  bool looks_behind = false;  // whether the text before a position matters
   std::vector<CharSet> sets;
 };
 

@@ -16,7 +16,7 @@ namespace {
 
 using Node = RegexProgram::Node;
 
-// Characters that no set of the pattern tells apart are one class; its number is found a block of 256 at a time.
+// Characters that no set of the pattern distinguishes form a class. Class numbers are computed for blocks of 256 characters.
 class CharClasses {
  public:
   static constexpr std::uint16_t kNone = 0;  // the class of no character: before the text
@@ -51,14 +51,14 @@ class CharClasses {
   }
 
   const std::vector<CharSet>& sets_;
-  std::vector<std::uint64_t> members_;  // [classes] a bit for every set that has the class; [0] is kNone
+  std::vector<std::uint64_t> members_;  // [classes] one bit for each set that contains the class; [0] is kNone
   std::vector<std::unique_ptr<Page>> pages_;
   std::array<std::uint16_t, 128> ascii_{};
 };
 
 }  // namespace
 
-// The state of a place in the text is the set of the pattern's characters (slots) that could be taken there and lead to a match.
+// The state at a position in the text is the set of the pattern's characters (slots) that can match there and lead to a match.
 class Regex::Matcher {
  public:
   explicit Matcher(RegexProgram program) : program_(std::move(program)), classes_(program_.sets), reaches_(program_.nodes.size()) {
@@ -85,18 +85,18 @@ class Regex::Matcher {
   static constexpr std::size_t kNoMatch = std::u32string_view::npos;
   static constexpr std::size_t kMostStates = 4096;  // kept from one text to the next
   static constexpr std::int32_t kUnknown = -1;
-  static constexpr std::uint16_t kDead = 0xFFFF, kAccept = 0xFFFE, kNotAsked = 0xFFFD;  // beside slots, of which there are fewer
+  static constexpr std::uint16_t kDead = 0xFFFF, kAccept = 0xFFFE, kNotAsked = 0xFFFD;  // above all slots
 
   struct State {
-    std::vector<std::uint64_t> slots;    // a bit each
-    std::vector<std::uint16_t> goes_on;  // [class before][slot taken last, or start] the slot to take, kAccept..; filled as needed
+    std::vector<std::uint64_t> slots;    // one bit each
+    std::vector<std::uint16_t> goes_on;  // [class before][last slot, or start] the next slot, kAccept..; filled as needed
   };
 
   void forget() {
     states_.clear();
     by_slots_.clear();
     before_.clear();
-    find_state(std::vector<std::uint64_t>(num_words_), true);  // number 0 is the end of the text, and no other place has it
+    find_state(std::vector<std::uint64_t>(num_words_), true);  // state 0 is the end of the text and no other position
   }
 
   std::int32_t find_state(std::vector<std::uint64_t> slots, bool at_end) {
@@ -123,7 +123,7 @@ class Regex::Matcher {
     }
   }
 
-  // For a class that the rows of before_ are too short for.
+  // Widens the rows of before_ for a class that is beyond them.
   void make_room(std::uint16_t char_class) {
     const int bits = std::bit_width(char_class);
     std::vector<std::int32_t> wider(states_.size() << bits, kUnknown);
@@ -150,7 +150,7 @@ class Regex::Matcher {
     return (states_[static_cast<std::size_t>(state)].slots[slot / 64] >> (slot % 64) & 1) != 0;
   }
 
-  // From which nodes a match can be reached at a place of this state, with a character of this class before it.
+  // Which nodes can reach a match at a position with this state, after a character of this class.
   void ask_all(std::int32_t state, std::uint16_t class_before) {
     for (const std::uint16_t i : program_.order) {
       const Node& node = program_.nodes[i];
@@ -181,7 +181,7 @@ class Regex::Matcher {
     }
   }
 
-  // The slot to take at a place, coming from a slot (or, with the number after the last, from the start).
+  // The next slot at a position, after a given slot (or the number of slots at the start).
   std::uint16_t go_on(std::int32_t state, std::uint16_t from, std::uint16_t class_before) {
     const std::size_t row = program_.chars.size() + 1;
     const std::size_t index = class_before * row + from;
@@ -219,7 +219,7 @@ class Regex::Matcher {
   std::size_t num_words_ = 0;
   std::vector<State> states_;
   int class_bits_ = 4;
-  std::vector<std::int32_t> before_;  // [states][1 << class_bits_] the state of the place before, by the class of its character
+  std::vector<std::int32_t> before_;  // [states][1 << class_bits_] the state one position before, by the class of its character
   std::map<std::string, std::size_t, std::less<>> by_slots_;
   std::vector<std::uint8_t> reaches_;   // [nodes] scratch of ask_all
   std::vector<std::int32_t> state_at_;  // [text + 1] scratch of find_all

@@ -1,9 +1,9 @@
-// Regular expressions as tokenizer files use them (Oniguruma's syntax), in linear time.
+// Regular expressions as in tokenizer files (Oniguruma's syntax), in linear time.
 //
-// A text is read twice. Backwards: an automaton, built as texts need it, says at every place from which characters of the
-// pattern a match can still be completed. Forwards: the matcher takes, of the pattern's choices, always the first that can be
-// completed, which is the very match that a backtracking engine would find, and it never has to turn back. So time is linear in
-// the text for every pattern (Frisch and Cardelli, "Greedy regular expression matching", 2004), and lookaheads cost nothing.
+// A text is read twice. Backwards: an automaton, built as texts need it, determines at every position which characters of the
+// pattern can still lead to a match. Forwards: the matcher always takes the first of the pattern's choices that can lead to a
+// match. That is exactly the match that a backtracking engine would find, without ever backtracking. So time is linear in the text
+// for every pattern (Frisch and Cardelli, "Greedy regular expression matching", 2004), and lookaheads are free.
 //
 // What is not regular, or has no use in tokenizers, is an UnsupportedError that names it: back-references, atomic groups, ...
 #pragma once
@@ -26,15 +26,15 @@ struct TextMatch {
 
 class Regex {
  public:
-  // Errors say what and at which character of the pattern, not in which file.
+  // Errors name the problem and the character of the pattern, but not the file.
   static Result<Regex> compile(std::u32string_view pattern);
 
   Regex(Regex&&) noexcept;
   Regex& operator=(Regex&&) noexcept;
   ~Regex();
 
-  // Appends all matches from left to right, none overlapping; an empty match does not follow the match before it at once.
-  // Not from several threads at once: the automaton grows with the texts it sees.
+  // Appends all matches from left to right, without overlaps; an empty match never directly follows another match.
+  // Not thread-safe: the automaton grows with the texts that it reads.
   void find_all(std::u32string_view text, std::vector<TextMatch>& out) const;
 
  private:

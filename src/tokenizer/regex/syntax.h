@@ -16,8 +16,8 @@ struct RegexNode {
     kEither,      // the first child that leads to a match
     kChar,        // one character of set
     kRepeat,      // children[0], min to max times
-    kLookahead,   // what follows matches children[0] (or not: negated), and is not taken
-    kLookbehind,  // the character before is of set (or not: there is none, or another)
+    kLookahead,   // the text that follows matches children[0] (negated: does not); consumes nothing
+    kLookbehind,  // the character before is in set (negated: it is not, or there is none)
     kTextBegin,
     kTextEnd,
   };

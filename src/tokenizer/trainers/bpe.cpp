@@ -1,6 +1,6 @@
-// BPE, and WordPiece, whose trainer is BPE underneath: the most frequent pair of neighbours becomes a token, again and again.
-// Of two pairs that are as frequent, the one of smaller ids wins; ids go to special tokens, then to the alphabet in the order of
-// code points, then (with a prefix or suffix) to the forms of characters in the order they come in, then to merges.
+// BPE, and WordPiece, whose trainer is the same: the most frequent pair of neighbours becomes a token, again and again.
+// Of equally frequent pairs, the one with smaller ids wins. Ids go to special tokens, then to the alphabet in the order of
+// code points, then (with a prefix or suffix) to the forms of characters in order of appearance, then to merges.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ namespace wattn {
 
 namespace {
 
-constexpr std::size_t kSliceSymbols = 1 << 18;  // looked at between two pauses: a few milliseconds
+constexpr std::size_t kSliceSymbols = 1 << 18;  // symbols visited between two pauses: a few milliseconds
 
 class BpeTrainer : public Trainer {
  public:
@@ -53,7 +53,7 @@ class BpeTrainer : public Trainer {
     std::uint32_t order;
   };
 
-  // Special tokens and characters. Of characters that are as frequent, limit_alphabet keeps the smaller code points (the
+  // Adds special tokens and characters. Of equally frequent characters, limit_alphabet keeps the smaller code points (the
   // reference: any).
   void add_alphabet() {
     for (const std::string& token : options_.special_tokens) tokens_.add(token);
@@ -84,7 +84,7 @@ class BpeTrainer : public Trainer {
     for (const std::uint32_t c : kept) tokens_.add(chars[c]);
   }
 
-  // Appends the symbols of a word, characters outside the alphabet left out, and counts their pairs. Returns their number.
+  // Appends the symbols of a word except for characters outside the alphabet, and counts their pairs. Returns their number.
   std::size_t add_word(std::uint32_t word) {
     const std::string_view text = counts_.word(word);
     const std::size_t from = symbols_.size();
@@ -105,7 +105,7 @@ class BpeTrainer : public Trainer {
 
   static std::uint64_t pair_of(std::uint32_t first, std::uint32_t second) { return std::uint64_t{first} << 32 | second; }
 
-  // The token of two tokens, which may be there already: "ab" + "c" after "a" + "bc".
+  // The token of a merged pair, which may exist already: "ab" + "c" after "a" + "bc".
   std::uint32_t add_merge(std::uint64_t pair) {
     const auto first = static_cast<std::uint32_t>(pair >> 32);
     const auto second = static_cast<std::uint32_t>(pair);
@@ -123,8 +123,8 @@ class BpeTrainer : public Trainer {
 
   std::size_t length_of(std::uint32_t token) const { return token < lengths_.size() ? lengths_[token] : 1; }
 
-  // Joins a pair wherever it stands in a word, from left to right, and keeps the counts of all pairs around it. A pair that would
-  // be longer than max_token_length is not counted; it is discounted all the same, which does no harm, as in the reference.
+  // Merges a pair wherever it occurs in a word, from left to right, and updates the counts of all pairs around it. As in the
+  // reference, a pair that would exceed max_token_length is not counted but still discounted, which is harmless.
   std::size_t merge_in(std::uint32_t word, std::uint64_t pair, std::uint32_t merged) {
     auto& [begin, end] = words_[word];
     const auto first = static_cast<std::uint32_t>(pair >> 32);
@@ -172,7 +172,7 @@ class BpeTrainer : public Trainer {
     out += "\"fuse_unk\":false,\"byte_fallback\":false,\"ignore_merges\":false,\"vocab\":";
     append_vocab(tokens_, out);
     out += ",\"merges\":[";
-    // A pair that came twice has the rank of its last time, as in the reference.
+    // As in the reference, a repeated pair has the rank of its last occurrence.
     std::vector<bool> repeated(merges_.size());
     std::vector<Merge> sorted = merges_;
     heap_sort(sorted.begin(), sorted.end(),

@@ -69,7 +69,7 @@ std::optional<PairTable::Best> PairTable::pop_best() {
     std::pop_heap(queue_.begin(), queue_.end(), is_worse);
     Queued top = queue_.back();
     queue_.pop_back();
-    // Counts fall after a pair was queued; it then goes back to where it belongs now.
+    // Counts can fall after a pair was queued; then it is queued again with its current count.
     const std::int64_t count = entries_[top.entry].count;
     if (top.count != count) {
       top.count = count;

@@ -1,4 +1,4 @@
-// Pairs of neighbouring symbols: how often each is there, in which words, and which is the most frequent.
+// Pairs of neighbouring symbols: their counts, the words that contain them, and the most frequent one.
 #pragma once
 
 #include <cstddef>
@@ -13,15 +13,15 @@ class PairTable {
   struct Best {
     std::uint64_t pair;
     std::uint64_t count;
-    std::vector<std::uint32_t> words;  // where it may be; it may have gone from some
+    std::vector<std::uint32_t> words;  // may contain it; some no longer do
   };
 
-  // count more (or fewer) of a pair, in that word.
+  // Adds count, which may be negative, to the count of a pair in a word.
   void change(std::uint64_t pair, std::int64_t count, std::uint32_t word);
-  // Puts every pair that became more frequent since the last call in the queue, with the words where it did. A pair can so be in
-  // the queue more than once; the reference does that too, and its order of merges depends on it.
+  // Queues every pair that became more frequent since the last call, with the words where it did. A pair can be queued more than
+  // once; the reference does the same, and its order of merges depends on it.
   void queue_touched();
-  // The most frequent pair, of several the smallest; none when the queue is empty.
+  // The most frequent pair, the smallest of equal ones; nothing if the queue is empty.
   std::optional<Best> pop_best();
 
  private:
@@ -30,7 +30,7 @@ class PairTable {
   struct Entry {
     std::uint64_t pair;
     std::int64_t count;
-    std::uint32_t list;  // the words since the last queue_touched, in lists_, or kNone
+    std::uint32_t list;  // index in lists_ of its words since the last queue_touched, or kNone
   };
   struct Queued {
     std::int64_t count;  // when it was queued

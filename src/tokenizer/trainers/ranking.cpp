@@ -40,12 +40,12 @@ class RankingTrainer : public Trainer {
   std::string word_model(const StringTable& tokens) const {
     std::string out = "{\"type\":\"WordLevel\",\"vocab\":";
     append_vocab(tokens, out);
-    append_field("unk_token", options_.unk_token.value_or("<unk>"), out += ',');  // the reference's default; it must have one
+    append_field("unk_token", options_.unk_token.value_or("<unk>"), out += ',');  // required; this is the reference's default
     out.back() = '}';
     return out;
   }
 
-  // BPE without merges: every reader of tokenizer.json knows it, and it takes a text apart into characters.
+  // BPE without merges, which splits a text into characters and which every reader of tokenizer.json supports.
   std::string character_model(const StringTable& tokens) const {
     std::string out = "{\"type\":\"BPE\",\"dropout\":null,";
     append_field("unk_token", options_.unk_token, out);

@@ -1,4 +1,4 @@
-// Products of many probabilities, without logarithms: a double and a power of 2 beside it, so that nothing vanishes.
+// Products of many probabilities without logarithms: a double with a separate power of 2, so that nothing underflows.
 #pragma once
 
 #include <bit>
@@ -6,7 +6,7 @@
 
 namespace wattn {
 
-// 2^exponent; 0 where a double cannot be so small.
+// 2^exponent; 0 if it is too small for a double.
 inline double power_of_2(std::int64_t exponent) {
   if (exponent < -1022) return 0;
   return std::bit_cast<double>(static_cast<std::uint64_t>((exponent > 1023 ? 1023 : exponent) + 1023) << 52);
@@ -24,7 +24,7 @@ struct Scaled {
       mantissa += other * power_of_2(other_exponent - exponent);
     }
   }
-  // The mantissa into [1, 2). It is a normal number: probabilities of pieces are.
+  // Scales the mantissa to [1, 2). It must be a normal number, as probabilities of pieces are.
   void normalize() {
     if (mantissa == 0) return;
     const auto bits = std::bit_cast<std::uint64_t>(mantissa);

@@ -10,8 +10,8 @@ namespace wattn {
 
 namespace {
 
-// Suffixes of words, no more of each than `longest` characters looked at. They are sorted character by character (a three-way
-// quicksort): with so short a look the time is linear in their number but for a logarithm, and no other memory is needed.
+// The suffixes of words, compared up to `longest` characters. They are sorted character by character (a three-way quicksort), in
+// place and nearly in linear time, as the compared parts are short.
 class Suffixes {
  public:
   Suffixes(const WordTexts& words, std::size_t longest) : chars_(words.chars), longest_(longest), ends_(words.chars.size()) {
@@ -26,7 +26,7 @@ class Suffixes {
   const std::vector<std::uint32_t>& order() const { return order_; }
 
   bool ends_at(std::uint32_t suffix, std::size_t length) const { return suffix + length == ends_[suffix]; }
-  // Characters that two suffixes have in common.
+  // The number of characters at the beginning that two suffixes have in common.
   std::size_t common(std::uint32_t a, std::uint32_t b) const {
     const std::size_t most = std::min({longest_, std::size_t{ends_[a]} - a, std::size_t{ends_[b]} - b});
     std::size_t n = 0;
@@ -35,15 +35,15 @@ class Suffixes {
   }
 
  private:
-  // 0 behind the end, so that a suffix comes before those it begins.
+  // 0 past the end, so that a suffix comes before those that it is a prefix of.
   std::uint32_t key(std::uint32_t suffix, std::size_t depth) const {
     return suffix + depth < ends_[suffix] ? static_cast<std::uint32_t>(chars_[suffix + depth]) + 1 : 0;
   }
 
-  // The larger parts are the loop's, the smaller ones the recursion's, whose depth is so below log2 of the size.
+  // Loops over the largest part and recurses into the smaller ones, so the depth of recursion is below log2 of the size.
   void sort(std::size_t begin, std::size_t end, std::size_t depth) {
     while (end - begin > 1 && depth < longest_) {
-      seed_ = seed_ * 1664525 + 1013904223;  // any place: no order of the input is a bad one
+      seed_ = seed_ * 1664525 + 1013904223;  // a random pivot: no order of the input is a bad one
       const std::uint32_t pivot = key(order_[begin + seed_ % (end - begin)], depth);
       std::size_t less = begin, greater = end;
       for (std::size_t i = begin; i < greater;) {
@@ -87,7 +87,7 @@ struct Node {
   std::uint64_t weight() const { return std::uint64_t{end - begin} * length; }
 };
 
-// Suffixes with a common beginning lie together, and the longer it is, the deeper inside: one pass with a stack of open nodes.
+// Suffixes with a common prefix are adjacent, and longer prefixes are nested: one pass with a stack of open nodes.
 std::vector<Node> find_nodes(const Suffixes& suffixes, std::size_t max_length) {
   const std::vector<std::uint32_t>& order = suffixes.order();
   std::vector<Node> nodes;
@@ -100,8 +100,8 @@ std::vector<Node> find_nodes(const Suffixes& suffixes, std::size_t max_length) {
       open.pop_back();
       node.end = i;
       begin = node.begin;
-      // The end of a word is one more character, the same behind every word: what comes at ends only is no node. The reference has
-      // it so, and with it the vocabularies agree; suffixes that end come first, so the last one tells of all.
+      // The end of a word counts as one more character, the same after every word, so a string that only occurs at ends is no node.
+      // The reference does the same, and the vocabularies agree. Suffixes that end sort first, so the last one decides.
       const bool only_ends = suffixes.ends_at(order[i - 1], node.length);
       if (node.length >= 2 && node.length <= max_length && !only_ends) nodes.push_back(node);
     }
@@ -115,7 +115,7 @@ struct CharRange {
   Node node;
 };
 
-// One node for each character, the most frequent first.
+// One node per character, the most frequent first.
 std::vector<CharRange> find_chars(const WordTexts& words, const std::vector<std::uint64_t>& word_counts,
                                   const std::vector<std::uint32_t>& order) {
   std::vector<std::uint64_t> count_at(words.chars.size());
@@ -156,7 +156,7 @@ Seeds find_seeds(const WordTexts& words, const std::vector<std::uint64_t>& word_
   for (const CharRange& c : chars) add(c.node, c.count);
   for (const Node& node : nodes) add(node, node.weight());
 
-  // First how many pieces stand at each position, then which.
+  // Counts the pieces at each position first, then lists them.
   const auto node_of = [&](std::size_t i) -> const Node& { return i < chars.size() ? chars[i].node : nodes[i - chars.size()]; };
   const auto suffixes_of = [&](std::size_t i) {
     return std::span(order).subspan(node_of(i).begin, node_of(i).end - node_of(i).begin);

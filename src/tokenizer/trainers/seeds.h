@@ -1,4 +1,4 @@
-// The pieces that unigram training starts from: every character, and the substrings of words that come often.
+// The pieces that unigram training starts with: every character, and frequent substrings of words.
 #pragma once
 
 #include <cstddef>
@@ -9,7 +9,7 @@
 
 namespace wattn {
 
-// Words one after the other, as code points.
+// Words as code points, concatenated.
 struct WordTexts {
   std::u32string chars;
   std::vector<std::uint32_t> begins = {0};  // [words + 1]
@@ -18,20 +18,19 @@ struct WordTexts {
 };
 
 struct Piece {
-  std::uint32_t begin = 0;  // somewhere it stands in WordTexts::chars
+  std::uint32_t begin = 0;  // of one occurrence in WordTexts::chars
   std::uint32_t length = 0;
   double score = 0;
 };
 
 struct Seeds {
-  std::vector<Piece> pieces;               // score: how often (characters), or how often times length
+  std::vector<Piece> pieces;               // score: count (for characters), or count times length
   std::vector<std::uint32_t> match_begin;  // [chars + 1] into matches
-  std::vector<std::uint32_t> matches;      // for each position the pieces that stand there
+  std::vector<std::uint32_t> matches;      // the pieces at each position
 };
 
-// Substrings of 2 to max_length characters that come at least twice and are as long as they can be without coming more rarely
-// (the inner nodes of the suffix tree, as in SentencePiece), the best num_pieces by count times length. char_counts: how often
-// the characters of each word count, [words].
+// Substrings of 2 to max_length characters that occur at least twice and cannot be extended without becoming rarer (the inner nodes
+// of the suffix tree, as in SentencePiece), the best num_pieces by count times length. word_counts: [words].
 Seeds find_seeds(const WordTexts& words, const std::vector<std::uint64_t>& word_counts, std::size_t max_length,
                  std::size_t num_pieces);
 

@@ -1,5 +1,5 @@
-// Steps: long work that pauses. Training is a coroutine that co_yields how far it is after every slice of work, so that the
-// caller can show it, let other things happen, or throw the rest away by destroying the Steps.
+// Steps: a long computation with pauses. Training is a coroutine that co_yields its progress after every slice of work, so that the
+// caller can show it, let other code run, or cancel by destroying the Steps.
 #pragma once
 
 #include <coroutine>
@@ -19,7 +19,7 @@ struct TrainingProgress {
 
 class Steps {
  public:
-  struct promise_type {  // the name that the language asks for; NOLINT(readability-identifier-naming)
+  struct promise_type {  // the name that C++ requires; NOLINT(readability-identifier-naming)
     TrainingProgress progress;
     Result<std::string> result = std::string();
 
@@ -31,7 +31,7 @@ class Steps {
       return {};
     }
     void return_value(Result<std::string> value) { result = std::move(value); }
-    void unhandled_exception() noexcept {}  // there are none
+    void unhandled_exception() noexcept {}  // there are no exceptions
   };
 
   Steps() = default;
@@ -44,14 +44,14 @@ class Steps {
     if (handle_) handle_.destroy();
   }
 
-  // Runs to the next pause; false once the work is done.
+  // Runs to the next pause; returns false once the work is done.
   bool next() {
     if (!handle_.done()) handle_.resume();
     return !handle_.done();
   }
   explicit operator bool() const { return static_cast<bool>(handle_); }
   const TrainingProgress& progress() const { return handle_.promise().progress; }
-  Result<std::string>& result() { return handle_.promise().result; }  // once next() said false
+  Result<std::string>& result() { return handle_.promise().result; }  // once next() has returned false
 
  private:
   using Handle = std::coroutine_handle<promise_type>;

@@ -1,4 +1,4 @@
-// Distinct strings numbered in the order they first came.
+// Distinct strings, numbered in order of their first appearance.
 #pragma once
 
 #include <cstddef>
@@ -13,7 +13,7 @@ class StringTable {
  public:
   static constexpr std::uint32_t kAbsent = UINT32_MAX;
 
-  std::uint32_t add(std::string_view text);         // the number of text, which may be new
+  std::uint32_t add(std::string_view text);         // the number of text, a new one if needed
   std::uint32_t find(std::string_view text) const;  // or kAbsent
   std::uint32_t size() const { return static_cast<std::uint32_t>(begins_.size() - 1); }
   std::string_view operator[](std::uint32_t number) const {
@@ -26,7 +26,7 @@ class StringTable {
     std::uint32_t hash = 0;
     std::uint32_t number = kAbsent;
   };
-  // The slot of text, or the free one where it belongs.
+  // The slot of text, or the free slot for it.
   std::size_t slot_of(std::string_view text, std::uint32_t hash) const;
   void grow();
 

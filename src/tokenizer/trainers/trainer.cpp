@@ -10,9 +10,9 @@ namespace wattn {
 namespace {
 
 constexpr std::int64_t kMostTokens = 1 << 24;
-constexpr std::int64_t kLongestPiece = 256;  // characters; time and memory of the seeds grow with it
+constexpr std::int64_t kLongestPiece = 256;  // characters; limits the time and memory for the seeds
 
-// The options of a trainer. A mistake is the caller's, not a file's: InputErrors. The first one is kept.
+// The options of a trainer. Errors are InputErrors, because the options come from the caller. The first one is kept.
 class Options {
  public:
   explicit Options(JsonRef json) : json_(json) {}

@@ -1,5 +1,5 @@
-// Trainers make a model out of pre-tokens. What they make, options and rules are those of Hugging Face's `tokenizers`
-// (0.23, tokenizers/src/models/*/trainer.rs), so that the same corpus gives the same vocabulary there and here.
+// Trainers build a model from pre-tokens. Their results, options and rules are those of Hugging Face's `tokenizers`
+// (0.23, tokenizers/src/models/*/trainer.rs), so that the same corpus gives the same vocabulary.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ namespace wattn {
 struct TrainerOptions {
   std::size_t vocab_size = 30000;
   std::uint64_t min_frequency = 0;
-  std::vector<std::string> special_tokens;  // distinct; they get the ids from 0 on
+  std::vector<std::string> special_tokens;  // distinct; their ids start at 0
   std::optional<std::string> unk_token{};   // one of special_tokens
   // BPE and WordPiece
   std::optional<std::size_t> limit_alphabet{};
@@ -35,7 +35,7 @@ struct TrainerOptions {
   std::size_t seed_size = 1000000;
 };
 
-// Pre-tokens and how often they came.
+// Pre-tokens and their counts.
 class WordCounts {
  public:
   void add(std::u32string_view word);
@@ -54,21 +54,21 @@ class Trainer {
  public:
   virtual ~Trainer() = default;
   virtual void add(std::u32string_view word) = 0;  // one pre-token
-  virtual std::uint32_t num_words() const = 0;     // different ones so far
+  virtual std::uint32_t num_words() const = 0;     // distinct ones so far
   // The result is the "model" of a tokenizer.json. The trainer must outlive it.
   virtual Steps train() = 0;
 };
 
-// json: {"type": .., options}. A wrong option is an InputError. The trainer refers to options, which are filled first.
+// json: {"type": .., options}. An invalid option is an InputError. Fills options, which the trainer refers to.
 Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& options);
 
 std::unique_ptr<Trainer> make_bpe_trainer(const TrainerOptions& options, bool wordpiece);       // bpe.cpp
 std::unique_ptr<Trainer> make_ranking_trainer(const TrainerOptions& options, bool characters);  // ranking.cpp
 std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options);                   // unigram.cpp
 
-// "token":id, of a model's vocabulary, in the order of the ids.
+// Appends a model's vocabulary: {"token":id, ...} in the order of ids.
 void append_vocab(const StringTable& tokens, std::string& out);
-// "key":"value", or "key":null,
+// Appends "key":"value", or "key":null, with a comma at the end.
 void append_field(std::string_view key, const std::optional<std::string>& value, std::string& out);
 
 }  // namespace wattn

@@ -1,7 +1,7 @@
-// Unigram (Kudo 2018, arXiv 1804.10959): from many pieces to few. Each piece has a probability; every way to write a word in
-// pieces has the product of theirs. Expectation maximisation fits the probabilities to the words; then the pieces whose loss
-// would cost the least likelihood go, and so on until the vocabulary is small enough. Rules and constants are those of
-// `tokenizers` and SentencePiece; where those leave an order open (hash maps), ours is that of the code points.
+// Unigram (Kudo 2018, arXiv 1804.10959): reduces many pieces to few. Each piece has a probability; each way to split a word into
+// pieces has the product of theirs. Expectation maximisation fits the probabilities to the words; then the pieces whose removal
+// costs the least likelihood are removed, and so on until the vocabulary is small enough. Rules and constants are those of
+// `tokenizers` and SentencePiece; where those leave an order open (hash maps), ours is by code points.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,12 +18,12 @@ namespace wattn {
 namespace {
 
 constexpr std::size_t kSliceChars = 1 << 15;  // between two pauses: a few milliseconds
-constexpr double kUnkPenalty = 10;            // below the rarest piece, for a character that no piece covers
-constexpr double kLeastExpected = 0.5;        // a piece expected more rarely goes
+constexpr double kUnkPenalty = 10;            // an uncovered character scores this much below the rarest piece
+constexpr double kLeastExpected = 0.5;        // pieces expected less often are removed
 constexpr std::uint32_t kGone = UINT32_MAX;
 constexpr double kNoWay = -std::numeric_limits<double>::infinity();
 
-// The derivative of log(gamma), by its asymptotic series from 7 on.
+// The derivative of log(gamma), by its asymptotic series from 7 up.
 double digamma(double x) {
   double result = 0;
   for (; x < 7; ++x) result -= 1 / x;
@@ -114,8 +114,8 @@ class UnigramTrainer : public Trainer {
     return ratio >= 0 ? 1 : static_cast<std::size_t>(ratio / std::log(options_.shrinking_factor)) + 1;
   }
 
-  // visit(piece, length, end) for every piece that stands at a position and ends by `end`; piece kGone is the unknown character,
-  // which stands where no piece is that single character.
+  // Calls visit(piece, length) for every piece that begins at a position and ends by `end`. If no piece is just the character
+  // there, it also visits kGone, the unknown character.
   template <class Visit>
   void visit_pieces(std::size_t position, std::size_t end, Visit visit) const {
     bool has_single = false;
@@ -134,7 +134,7 @@ class UnigramTrainer : public Trainer {
     expected_.assign(pieces_.size(), 0);
   }
 
-  // Adds how often each piece is expected in a word: sums over all ways to write what is before it and what is behind it.
+  // Adds the expected count of each piece in a word, from sums over all splits of the text before and after it.
   std::size_t expect(std::size_t word) {
     const std::size_t begin = words_.begins[word], end = words_.begins[word + 1], size = end - begin;
     const auto probability = [&](std::uint32_t piece) { return piece == kGone ? unk_probability_ : probabilities_[piece]; };
@@ -165,7 +165,7 @@ class UnigramTrainer : public Trainer {
     return size;
   }
 
-  // New scores from what was expected, as in a Bayesian EM with a sparse prior: digamma in place of the logarithm.
+  // New scores from the expected counts, as in a Bayesian EM with a sparse prior: digamma instead of the logarithm.
   void maximize() {
     double sum = 0;
     for (const double expected : expected_) sum += expected < kLeastExpected ? 0 : expected;
@@ -179,7 +179,7 @@ class UnigramTrainer : public Trainer {
     keep(kept);
   }
 
-  // The pieces become those, in that order.
+  // Keeps only these pieces, in this order.
   void keep(const std::vector<std::uint32_t>& kept) {
     std::vector<std::uint32_t> number(pieces_.size(), kGone);
     std::vector<Piece> pieces;
@@ -202,8 +202,8 @@ class UnigramTrainer : public Trainer {
     find_least_score();
   }
 
-  // The likeliest way to write chars [begin, end), back to front, into best_path_; left_out may have no part in it. Returns its
-  // score, minus infinity when there is no way.
+  // Finds the most likely split of chars [begin, end) without the piece left_out, and stores it in best_path_, back to front.
+  // Returns its score, or minus infinity if there is none.
   double find_best(std::size_t begin, std::size_t end, std::uint32_t left_out) {
     best_.assign(end - begin + 1, {kNoWay, kGone, 0});
     best_[0].score = 0;
@@ -229,7 +229,7 @@ class UnigramTrainer : public Trainer {
     return end - begin;
   }
 
-  // What the likelihood loses when a piece's words are written with its second-best way instead.
+  // Removes the pieces whose words lose the least likelihood when they use their second-best split.
   void prune(std::size_t wanted) {
     double sum = unk_frequency_, num_words = 0;
     for (const double frequency : frequencies_) sum += frequency;
@@ -265,7 +265,7 @@ class UnigramTrainer : public Trainer {
       if (kept.size() + 1 >= std::max(wanted, shrunk)) break;
       kept.push_back(candidate.piece);
     }
-    // A round must shrink the vocabulary, or training would not end: then the last that were kept go too.
+    // Each round must shrink the vocabulary, or training would not end: drop the last piece.
     if (kept.size() == pieces_.size()) kept.pop_back();
     keep(kept);
   }
@@ -275,7 +275,7 @@ class UnigramTrainer : public Trainer {
     double score;
   };
 
-  // Special tokens, then every character and the best pieces, by score.
+  // Special tokens, then all characters and the best pieces, by score.
   std::string model() const {
     std::vector<Scored> pieces;
     std::vector<bool> taken(pieces_.size());
@@ -331,7 +331,7 @@ class UnigramTrainer : public Trainer {
   std::u32string required_;                 // characters, sorted
   std::vector<Piece> pieces_;               // the reference has the unknown token before them, as piece 0
   std::vector<std::uint32_t> match_begin_;  // [chars + 1]
-  std::vector<std::uint32_t> matches_;      // pieces that stand at each character
+  std::vector<std::uint32_t> matches_;      // the pieces that begin at each character
   double least_score_ = 0;
   std::vector<double> probabilities_, expected_, frequencies_;  // [pieces]
   double unk_probability_ = 0, unk_frequency_ = 0;
