@@ -4,7 +4,6 @@
 #include <string>
 
 namespace wattn {
-
 namespace {
 
 constexpr std::uint32_t kString = 8, kArray = 9;

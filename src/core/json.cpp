@@ -19,7 +19,6 @@
 #include "core/utf.h"
 
 namespace wattn {
-
 namespace {
 
 struct Node {

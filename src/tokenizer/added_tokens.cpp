@@ -10,7 +10,6 @@
 #include "tokenizer/unicode.h"
 
 namespace wattn {
-
 namespace {
 
 Result<AddedToken> read_added_token(JsonRef json) {

@@ -3,7 +3,6 @@
 #include "tokenizer/unicode.h"
 
 namespace wattn {
-
 namespace {
 
 enum class Hangul { kNone, kLead, kVowel, kTrail, kLeadVowel, kLeadVowelTrail };

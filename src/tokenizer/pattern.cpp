@@ -4,7 +4,6 @@
 #include "tokenizer/component.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::size_t kLongestString = 1000;  // a search takes up to its length times the text's

@@ -17,7 +17,6 @@
 #include "tokenizer/truncation.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr double kNoLimit = 1e9;  // Python writes 10^30 for "no limit"

@@ -6,7 +6,6 @@
 #include "tokenizer/component.h"
 
 namespace wattn {
-
 namespace {
 
 // Gaps are allowed (some files skip the ids of added tokens), but a table of mostly gaps is not.

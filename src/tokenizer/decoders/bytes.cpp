@@ -5,7 +5,6 @@
 #include "tokenizer/decoders/readers.h"
 
 namespace wattn {
-
 namespace {
 
 int hex_digit(char c) {

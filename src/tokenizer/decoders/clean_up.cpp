@@ -3,7 +3,6 @@
 #include <utility>
 
 namespace wattn {
-
 namespace {
 
 constexpr std::pair<std::string_view, std::string_view> kBeforeDoNot[] = {{" .", "."},  {" ?", "?"},     {" !", "!"},  {" ,", ","},

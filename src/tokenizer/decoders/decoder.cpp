@@ -4,7 +4,6 @@
 #include "tokenizer/decoders/readers.h"
 
 namespace wattn {
-
 namespace {
 
 class DecoderSequence : public Decoder {

@@ -7,7 +7,6 @@
 #include "tokenizer/decoders/readers.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::string_view kMark = "\xE2\x96\x81";

@@ -9,7 +9,6 @@
 #include "tokenizer/pattern.h"
 
 namespace wattn {
-
 namespace {
 
 // Replaces the visible character with a space; in the first token it is removed, unless the pre-tokenizer never inserts it.

@@ -7,7 +7,6 @@
 #include "tokenizer/decoders/readers.h"
 
 namespace wattn {
-
 namespace {
 
 class WordPieceDecoder : public Decoder {

@@ -8,7 +8,6 @@
 #include "tokenizer/formats/converters.h"
 
 namespace wattn {
-
 namespace {
 
 class Files {

@@ -12,7 +12,6 @@
 #include "tokenizer/formats/writing.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::string_view kMark = "\xE2\x96\x81";  // before a token that begins a word

@@ -6,7 +6,6 @@
 #include "core/json.h"
 
 namespace wattn {
-
 namespace {
 
 // The patterns split the text one after the other (from llama.cpp's src/llama-vocab.cpp, which has them from tokenizer.json files).

@@ -8,7 +8,6 @@
 #include "tokenizer/formats/writing.h"
 
 namespace wattn {
-
 namespace {
 
 enum class Kind { kGpt2, kRoberta, kGpt, kClip };

@@ -11,7 +11,6 @@
 #include "tokenizer/vocabulary.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::size_t kLongestPiece = 1024;

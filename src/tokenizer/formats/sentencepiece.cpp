@@ -7,7 +7,6 @@
 #include "tokenizer/formats/writing.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::string_view kFile = "SentencePiece .model: ";

@@ -8,7 +8,6 @@
 #include "tokenizer/formats/writing.h"
 
 namespace wattn {
-
 namespace {
 
 // Lines end as in Python, with \n, \r\n or \r. The text after the last line end is a line unless it is empty.

@@ -15,7 +15,6 @@
 #include "tokenizer/models/word_cache.h"
 
 namespace wattn {
-
 namespace {
 
 struct BpeSettings {

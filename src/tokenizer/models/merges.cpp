@@ -9,7 +9,6 @@
 #include "tokenizer/heap_sort.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::size_t kShort = 48;  // symbols; longer words are not searched again after every merge

@@ -4,7 +4,6 @@
 #include "tokenizer/models/readers.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr ComponentReader<Model> kReaders[] = {

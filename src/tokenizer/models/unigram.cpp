@@ -13,7 +13,6 @@
 #include "tokenizer/token_prefixes.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::size_t kMostPieceBytes = 1024;  // real vocabularies stay below 128

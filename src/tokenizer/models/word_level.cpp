@@ -8,7 +8,6 @@
 #include "tokenizer/models/vocabulary_model.h"
 
 namespace wattn {
-
 namespace {
 
 class WordLevel : public VocabularyModel {

@@ -10,7 +10,6 @@
 #include "tokenizer/token_prefixes.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::size_t kMostTokenBytes = 1024;  // real vocabularies stay below 128

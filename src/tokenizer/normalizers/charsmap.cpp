@@ -1,7 +1,6 @@
 #include "tokenizer/normalizers/charsmap.h"
 
 namespace wattn {
-
 namespace {
 
 // A unit of the trie (darts.h, Susumu Yata): label and flags in the low bits, offset of the children above.

@@ -4,7 +4,6 @@
 #include "tokenizer/normalizers/text_forms.h"
 
 namespace wattn {
-
 namespace {
 
 class NormalFormNormalizer : public Normalizer {

@@ -8,7 +8,6 @@
 #include "tokenizer/normalizers/readers.h"
 
 namespace wattn {
-
 namespace {
 
 class NormalizerSequence : public Normalizer {

@@ -11,7 +11,6 @@
 #include "tokenizer/normalizers/readers.h"
 
 namespace wattn {
-
 namespace {
 
 // Clusters of this many bytes or more are looked up character by character, as in the reference.

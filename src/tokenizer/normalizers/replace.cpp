@@ -7,7 +7,6 @@
 #include "tokenizer/pattern.h"
 
 namespace wattn {
-
 namespace {
 
 // The new characters share the span of the last character they replace (or of the one before an empty match), as in the reference.

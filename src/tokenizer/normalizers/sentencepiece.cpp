@@ -10,7 +10,6 @@
 #include "tokenizer/token_trie.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr char32_t kMark = 0x2581;

@@ -8,7 +8,6 @@
 #include "tokenizer/unicode.h"
 
 namespace wattn {
-
 namespace {
 
 class Lowercase : public Normalizer {

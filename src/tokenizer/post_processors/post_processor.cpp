@@ -6,7 +6,6 @@
 #include "tokenizer/post_processors/readers.h"
 
 namespace wattn {
-
 namespace {
 
 bool adds_tokens(const PostProcessor& processor) {

@@ -4,7 +4,6 @@
 #include "tokenizer/post_processors/readers.h"
 
 namespace wattn {
-
 namespace {
 
 bool is_pair(std::u16string_view text, std::int32_t at) {

@@ -8,7 +8,6 @@
 #include "tokenizer/post_processors/readers.h"
 
 namespace wattn {
-
 namespace {
 
 // The ids of a special token, by its name.

@@ -6,7 +6,6 @@
 #include "tokenizer/unicode.h"
 
 namespace wattn {
-
 namespace {
 
 class BertPreTokenizer : public PreTokenizer {

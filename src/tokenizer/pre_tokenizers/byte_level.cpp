@@ -10,7 +10,6 @@
 #include "tokenizer/regex/regex.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::u32string_view kGpt2Pattern = UR"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S)|\s+)";

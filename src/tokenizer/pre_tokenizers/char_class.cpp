@@ -5,7 +5,6 @@
 #include "tokenizer/unicode.h"
 
 namespace wattn {
-
 namespace {
 
 class CharClassSplit : public PreTokenizer {

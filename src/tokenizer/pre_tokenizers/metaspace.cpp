@@ -8,7 +8,6 @@
 #include "tokenizer/pre_tokenizers/readers.h"
 
 namespace wattn {
-
 namespace {
 
 class Metaspace : public PreTokenizer {

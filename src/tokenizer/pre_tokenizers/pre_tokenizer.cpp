@@ -6,7 +6,6 @@
 #include "tokenizer/pre_tokenizers/readers.h"
 
 namespace wattn {
-
 namespace {
 
 class PreTokenizerSequence : public PreTokenizer {

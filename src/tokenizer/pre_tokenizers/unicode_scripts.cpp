@@ -4,7 +4,6 @@
 #include "tokenizer/scripts.h"
 
 namespace wattn {
-
 namespace {
 
 class UnicodeScripts : public PreTokenizer {

@@ -6,7 +6,6 @@
 #include "tokenizer/unicode.h"
 
 namespace wattn {
-
 namespace {
 
 // \w as in Oniguruma: without the join controls that Unicode includes, but with the fractions and superscripts of Latin-1.

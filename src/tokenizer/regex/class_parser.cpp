@@ -7,7 +7,6 @@
 #include "tokenizer/unicode.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr int kDeepestClass = 16;

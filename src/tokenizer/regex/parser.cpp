@@ -7,7 +7,6 @@
 #include "tokenizer/regex/syntax.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr int kDeepestGroup = 32;

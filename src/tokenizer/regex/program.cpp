@@ -3,7 +3,6 @@
 #include <utility>
 
 namespace wattn {
-
 namespace {
 
 constexpr std::size_t kMostNodes = 1000;

@@ -11,7 +11,6 @@
 #include "tokenizer/regex/program.h"
 
 namespace wattn {
-
 namespace {
 
 using Node = RegexProgram::Node;

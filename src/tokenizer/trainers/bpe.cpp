@@ -10,7 +10,6 @@
 #include "tokenizer/trainers/trainer.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::size_t kSliceSymbols = 1 << 18;  // symbols visited between two pauses: a few milliseconds

@@ -6,7 +6,6 @@
 #include "tokenizer/trainers/trainer.h"
 
 namespace wattn {
-
 namespace {
 
 class RankingTrainer : public Trainer {

@@ -7,7 +7,6 @@
 #include "tokenizer/heap_sort.h"
 
 namespace wattn {
-
 namespace {
 
 // The suffixes of words, compared up to `longest` characters. They are sorted character by character (a three-way quicksort), in

@@ -3,7 +3,6 @@
 #include "tokenizer/vocabulary.h"
 
 namespace wattn {
-
 namespace {
 
 std::uint32_t hash_of(std::string_view text) {

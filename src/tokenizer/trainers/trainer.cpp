@@ -6,7 +6,6 @@
 #include "core/utf.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::int64_t kMostTokens = 1 << 24;

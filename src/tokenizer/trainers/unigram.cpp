@@ -14,7 +14,6 @@
 #include "tokenizer/trainers/trainer.h"
 
 namespace wattn {
-
 namespace {
 
 constexpr std::size_t kSliceChars = 1 << 15;  // between two pauses: a few milliseconds
