@@ -51,13 +51,9 @@ class GgufTokenizer {
   }
 
   void put_around(bool add_bos, bool add_eos, std::string& single, std::string& pair) const {
-    const std::string bos(add_bos ? token("bos") : ""), eos(add_eos ? token("eos") : "");
-    const auto around = [&](char text, char type) {
-      const std::string ending = std::string(":") + type;
-      return (bos.empty() ? "" : bos + ending + " ") + "$" + text + ending + (eos.empty() ? "" : " " + eos + ending);
-    };
-    single = around('A', '0');
-    pair = single + " " + around('B', '1');
+    const std::string_view bos = add_bos ? token("bos") : "", eos = add_eos ? token("eos") : "";
+    single = text_template(bos, "$A", eos);
+    pair = single + " " + text_template(bos, "$B", eos, '1');
   }
 
   Result<std::string> pieces(bool is_llama) const {
@@ -82,7 +78,7 @@ class GgufTokenizer {
     for (std::size_t id = 0; id < tokens_.size(); ++id) {
       const bool named =
           std::any_of(std::begin(kNames), std::end(kNames), [&](std::string_view name) { return token(name) == tokens_[id]; });
-      if (named || kinds_[id] == Piece::kControl) special.push_back({tokens_[id], static_cast<std::int32_t>(id)});
+      if (named || kinds_[id] == Piece::kControl) special.push_back({std::string(tokens_[id]), static_cast<std::int32_t>(id)});
     }
     return special;
   }
@@ -90,10 +86,7 @@ class GgufTokenizer {
   Result<std::string> byte_level() const {
     const Result<GgufPre> pre = gguf_pre(file_.string("tokenizer.ggml.pre").value_or("gpt-2"));
     if (!pre.ok()) return pre.error();
-    std::string vocab, merges;
-    for (std::size_t id = 0; id < tokens_.size(); ++id) {
-      vocab += (id > 0 ? ", " : "") + json_text(tokens_[id]) + ": " + std::to_string(id);
-    }
+    std::string merges;
     for (const std::string_view merge : file_.strings("tokenizer.ggml.merges")) {
       merges += (merges.empty() ? "" : ", ") + json_text(merge);
     }
@@ -105,9 +98,7 @@ class GgufTokenizer {
     parts.pre_tokenizer = pre.value().pre_tokenizer;
     parts.decoder = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";
     parts.model =
-        std::string(R"({"type": "BPE", "dropout": null, "unk_token": null, "fuse_unk": false, "byte_fallback": false, )") +
-        "\"ignore_merges\": " + (pre.value().ignore_merges ? "true" : "false") + ", \"vocab\": {" + vocab + "}, \"merges\": [" +
-        merges + "]}";
+        bpe_json({.vocab = vocab_json(tokens_), .merges = "[" + merges + "]", .ignore_merges = pre.value().ignore_merges});
     return tokenizer_json(parts);
   }
 

@@ -48,9 +48,8 @@ Result<std::string> from_marian(std::string_view source_spm, std::string_view vo
   }
   model.pieces = std::move(pieces);
   model.is_marian = true;
-  const std::string end = " " + std::string(eos) + ":0";
-  model.single = "$A:0" + end;
-  model.pair = "$A:0 $B:0" + end;
+  model.single = text_template("", "$A", eos);
+  model.pair = "$A:0 " + text_template("", "$B", eos);
   return pieces_tokenizer_json(model);
 }
 

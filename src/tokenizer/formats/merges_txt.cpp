@@ -41,8 +41,7 @@ std::string token_and_id(std::string_view token, JsonRef vocab) {
 
 std::string roberta_json(std::string_view cls, std::string_view sep, JsonRef vocab, bool trim_offsets, bool add_prefix_space) {
   return R"({"type": "RobertaProcessing", "sep": )" + token_and_id(sep, vocab) + ", \"cls\": " + token_and_id(cls, vocab) +
-         ", \"trim_offsets\": " + (trim_offsets ? "true" : "false") +
-         ", \"add_prefix_space\": " + (add_prefix_space ? "true" : "false") + "}";
+         ", \"trim_offsets\": " + json_bool(trim_offsets) + ", \"add_prefix_space\": " + json_bool(add_prefix_space) + "}";
 }
 
 std::string merges_json(std::string_view merges) {
@@ -62,7 +61,7 @@ constexpr std::string_view kByteLevelDecoder =
 
 std::string byte_level_json(bool add_prefix_space) {
   return std::string(R"({"type": "ByteLevel", "trim_offsets": true, "use_regex": true, "add_prefix_space": )") +
-         (add_prefix_space ? "true}" : "false}");
+         json_bool(add_prefix_space) + "}";
 }
 
 constexpr std::string_view kClipPattern =
@@ -88,8 +87,8 @@ void write_stages(Kind kind, bool add_prefix_space, TokenizerParts& parts) {
 
 }  // namespace
 
-Result<std::string> from_vocab_and_merges(std::string_view vocab_json, std::string_view merges, JsonRef config) {
-  const Result<Json> document = Json::parse(vocab_json, "vocab.json");
+Result<std::string> from_vocab_and_merges(std::string_view vocab_file, std::string_view merges, JsonRef config) {
+  const Result<Json> document = Json::parse(vocab_file, "vocab.json");
   if (!document.ok()) return document.error();
   const JsonRef vocab = document.value().root();
   if (!vocab.is_object()) return vocab.mismatch("an object of tokens and their ids");
@@ -111,7 +110,7 @@ Result<std::string> from_vocab_and_merges(std::string_view vocab_json, std::stri
     const Result<std::int64_t> id = vocab[name].as_int();
     const bool known =
         std::any_of(special.begin(), special.end(), [&](const SpecialToken& token) { return token.content == name; });
-    if (id.ok() && !known) special.push_back({name, static_cast<std::int32_t>(id.value())});
+    if (id.ok() && !known) special.push_back({std::string(name), static_cast<std::int32_t>(id.value())});
   }
   if (kind == Kind::kRoberta || kind == Kind::kClip) {
     for (const std::string_view name : {cls, sep}) {
@@ -124,11 +123,11 @@ Result<std::string> from_vocab_and_merges(std::string_view vocab_json, std::stri
   write_stages(kind, add_prefix_space.value(), parts);
   if (roberta) parts.post_processor = roberta_json(cls, sep, vocab, true, add_prefix_space.value());
   if (kind == Kind::kClip) parts.post_processor = roberta_json(cls, sep, vocab, false, false);
-  if (vocab_json.starts_with("\xEF\xBB\xBF")) vocab_json.remove_prefix(3);
-  parts.model = R"({"type": "BPE", "dropout": null, "continuing_subword_prefix": "", "end_of_word_suffix": )" +
-                json_text(suffix ? "</w>" : "") + ", \"unk_token\": " + (suffix ? json_text(unk) : "null") +
-                ", \"fuse_unk\": false, \"byte_fallback\": false, \"ignore_merges\": false, \"vocab\": " + std::string(vocab_json) +
-                ", \"merges\": " + merges_json(merges) + "}";
+  if (vocab_file.starts_with("\xEF\xBB\xBF")) vocab_file.remove_prefix(3);
+  BpeParts model{.vocab = std::string(vocab_file), .merges = merges_json(merges)};
+  if (suffix) model.unk_token = unk;
+  if (suffix) model.end_of_word_suffix = "</w>";
+  parts.model = bpe_json(model);
   return tokenizer_json(parts);
 }
 

@@ -42,10 +42,10 @@ std::string unigram_json(const PieceModel& model, std::int32_t unk_id) {
     vocab += (vocab.empty() ? "[" : ", [") + json_text(piece.text) + ", " +
              (is_in_text(piece) ? json_text(static_cast<double>(score)) : "null") + "]";
   }
-  return R"({"type": "Unigram", "sentencepiece": true, "language_first": )" + std::string(model.is_marian ? "true" : "false") +
+  return R"({"type": "Unigram", "sentencepiece": true, "language_first": )" + json_bool(model.is_marian) +
          (model.num_known < 0 ? "" : ", \"num_known\": " + std::to_string(model.num_known)) +
          ", \"unk_id\": " + (unk_id < 0 ? "null" : std::to_string(unk_id)) +
-         ", \"byte_fallback\": " + (model.byte_fallback ? "true" : "false") + ", \"vocab\": [" + vocab + "]}";
+         ", \"byte_fallback\": " + json_bool(model.byte_fallback) + ", \"vocab\": [" + vocab + "]}";
 }
 
 struct PieceMerge {
@@ -53,15 +53,13 @@ struct PieceMerge {
 };
 
 // Two pieces merge if they form a piece; higher scores merge first.
-std::string bpe_json(const PieceModel& model, std::int32_t unk_id) {
+std::string piece_bpe_json(const PieceModel& model, std::int32_t unk_id) {
   std::vector<std::string_view> texts;
   texts.reserve(model.pieces.size());
   for (const Piece& piece : model.pieces) texts.push_back(piece.text);
   const Result<Vocabulary> ids = Vocabulary::from_list(texts);
-  std::string vocab;
   std::vector<PieceMerge> merges;
   for (std::size_t i = 0; i < texts.size(); ++i) {
-    vocab += (i > 0 ? ", " : "") + json_text(texts[i]) + ": " + std::to_string(i);
     if (!is_in_text(model.pieces[i]) || !ids.ok()) continue;
     for (std::size_t at = 1; at < texts[i].size(); ++at) {
       if ((texts[i][at] & 0xC0) == 0x80) continue;  // inside a character
@@ -80,38 +78,35 @@ std::string bpe_json(const PieceModel& model, std::int32_t unk_id) {
     list += (list.empty() ? "[" : ", [") + json_text(texts[static_cast<std::size_t>(merge.left)]) + ", " +
             json_text(texts[static_cast<std::size_t>(merge.right)]) + "]";
   }
-  return R"({"type": "BPE", "dropout": null, "fuse_unk": true, "unk_token": )" +
-         (unk_id < 0 ? "null" : json_text(texts[static_cast<std::size_t>(unk_id)])) +
-         ", \"byte_fallback\": " + (model.byte_fallback ? "true" : "false") + ", \"vocab\": {" + vocab + "}, \"merges\": [" + list +
-         "]}";
+  BpeParts parts{.vocab = vocab_json(texts), .merges = "[" + list + "]", .fuse_unk = true, .byte_fallback = model.byte_fallback};
+  if (unk_id >= 0) parts.unk_token = texts[static_cast<std::size_t>(unk_id)];
+  return bpe_json(parts);
 }
 
-std::string added_json(const PieceModel& model) {
-  std::string added;
-  const auto add = [&](std::string_view content, std::size_t id, bool special) {
-    added += (added.empty() ? "{\"id\": " : ", {\"id\": ") + std::to_string(id) + ", \"content\": " + json_text(content) +
-             R"(, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": )" +
-             (special ? "true}" : "false}");
-  };
-  for (std::size_t id = 0; id < model.pieces.size(); ++id) {
-    const Piece& piece = model.pieces[id];
-    const bool special = piece.kind == Piece::kControl || piece.kind == Piece::kUnknown;
-    if (special || (model.is_bpe && piece.kind == Piece::kUserDefined)) add(piece.text, id, special);
+bool is_special(const Piece& piece) { return piece.kind == Piece::kControl || piece.kind == Piece::kUnknown; }
+
+std::vector<SpecialToken> added_tokens(const PieceModel& model) {
+  std::vector<SpecialToken> added;
+  for (const Piece& piece : model.pieces) {
+    const auto id = static_cast<std::int32_t>(&piece - model.pieces.data());
+    const bool is_added = is_special(piece) || (model.is_bpe && piece.kind == Piece::kUserDefined);
+    if (is_added) added.push_back({std::string(piece.text), id, is_special(piece)});
   }
   for (std::int32_t i = 0; i < model.num_extra_ids; ++i) {  // in descending order
-    add("<extra_id_" + std::to_string(model.num_extra_ids - 1 - i) + ">", model.pieces.size() + static_cast<std::size_t>(i), true);
+    const auto id = static_cast<std::int32_t>(model.pieces.size()) + i;
+    added.push_back({"<extra_id_" + std::to_string(model.num_extra_ids - 1 - i) + ">", id});
   }
-  return "[" + added + "]";
+  return added;
 }
 
-// Special tokens are separated by spaces when decoded.
-std::string marian_decoder_json(const PieceModel& model) {
-  std::string special;
+// The texts of the pieces for which is_wanted(piece) holds, as an array.
+template <class IsWanted>
+std::string texts_json(const PieceModel& model, IsWanted is_wanted) {
+  std::string texts;
   for (const Piece& piece : model.pieces) {
-    const bool is_special = piece.kind == Piece::kControl || piece.kind == Piece::kUnknown;
-    if (is_special) special += (special.empty() ? "" : ", ") + json_text(piece.text);
+    if (is_wanted(piece)) texts += (texts.empty() ? "" : ", ") + json_text(piece.text);
   }
-  return R"({"type": "Marian", "special": [)" + special + "]}";
+  return "[" + texts + "]";
 }
 
 }  // namespace
@@ -131,26 +126,22 @@ Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
       return model_format_error("SentencePiece: piece " + std::to_string(id) + ": expected UTF-8, found other bytes");
     }
     if (piece.kind == Piece::kUnknown && unk_id < 0) unk_id = static_cast<std::int32_t>(id);
-    if (piece.kind == Piece::kControl) special.push_back({piece.text, static_cast<std::int32_t>(id)});
+    if (piece.kind == Piece::kControl) special.push_back({std::string(piece.text), static_cast<std::int32_t>(id)});
   }
-  std::string kept;
-  for (const Piece& piece : model.pieces) {
-    if (piece.kind == Piece::kUserDefined) kept += (kept.empty() ? "" : ", ") + json_text(piece.text);
-  }
-  const auto flag = [](bool value) { return value ? "true" : "false"; };
+  const std::string kept = texts_json(model, [](const Piece& piece) { return piece.kind == Piece::kUserDefined; });
   TokenizerParts parts;
-  parts.added_tokens = added_json(model);
-  parts.normalizer = R"({"type": "SentencePiece", "add_dummy_prefix": )" + std::string(flag(model.add_dummy_prefix)) +
-                     ", \"remove_extra_whitespaces\": " + flag(model.remove_extra_whitespaces) +
+  parts.added_tokens = added_tokens_json(added_tokens(model));
+  parts.normalizer = R"({"type": "SentencePiece", "add_dummy_prefix": )" + json_bool(model.add_dummy_prefix) +
+                     ", \"remove_extra_whitespaces\": " + json_bool(model.remove_extra_whitespaces) +
                      ", \"precompiled_charsmap\": " + (model.charsmap.empty() ? "null" : "\"" + base64(model.charsmap) + "\"") +
-                     ", \"language_first\": " + flag(model.is_marian) + ", \"kept\": [" + kept + "]}";
+                     ", \"language_first\": " + json_bool(model.is_marian) + ", \"kept\": " + kept + "}";
   parts.post_processor = template_json(model.single, model.pair, special);
   parts.decoder =
       std::string(R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, )") +
       R"({"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": )" +
       (model.add_dummy_prefix ? "1" : "0") + ", \"stop\": 0}]}";
-  if (model.is_marian) parts.decoder = marian_decoder_json(model);
-  parts.model = model.is_bpe ? bpe_json(model, unk_id) : unigram_json(model, unk_id);
+  if (model.is_marian) parts.decoder = R"({"type": "Marian", "special": )" + texts_json(model, is_special) + "}";
+  parts.model = model.is_bpe ? piece_bpe_json(model, unk_id) : unigram_json(model, unk_id);
   return tokenizer_json(parts);
 }
 

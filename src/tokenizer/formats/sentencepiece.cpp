@@ -66,13 +66,10 @@ Result<void> read_class(JsonRef config, PieceModel& model) {
                              ": a SentencePiece model of this class is not supported without a " + "tokenizer.json, found " +
                              config["tokenizer_class"].describe());
   }
-  const auto around = [](const std::string& before, std::string_view text, const std::string& after) {
-    return (before.empty() ? "" : before + " ") + std::string(text) + (after.empty() ? "" : " " + after);
-  };
   if (is_albert) {
-    const std::string cls(token_name(config, "cls_token", "[CLS]")), sep(token_name(config, "sep_token", "[SEP]"));
-    model.single = around(cls + ":0", "$A:0", sep + ":0");
-    model.pair = around(model.single, "$B:1", sep + ":1");
+    const std::string_view cls = token_name(config, "cls_token", "[CLS]"), sep = token_name(config, "sep_token", "[SEP]");
+    model.single = text_template(cls, "$A", sep);
+    model.pair = model.single + " " + text_template("", "$B", sep, '1');
     if (find_piece(model.pieces, cls) < 0 || find_piece(model.pieces, sep) < 0) return broken("the tokens [CLS] and [SEP]");
     return {};
   }
@@ -84,10 +81,8 @@ Result<void> read_class(JsonRef config, PieceModel& model) {
   for (const std::string& token : {bos, eos}) {
     if (!token.empty() && find_piece(model.pieces, token) < 0) return broken("the token \"" + token + "\"");
   }
-  const std::string second = is_t5 ? "0" : "1";
-  const auto typed = [](const std::string& token, const std::string& type) { return token.empty() ? token : token + ":" + type; };
-  model.single = around(typed(bos, "0"), "$A:0", typed(eos, "0"));
-  model.pair = model.single + " " + around(typed(bos, second), "$B:" + second, typed(eos, second));
+  model.single = text_template(bos, "$A", eos);
+  model.pair = model.single + " " + text_template(bos, "$B", eos, is_t5 ? '0' : '1');
   if (is_t5) {
     const Result<std::int64_t> extra = config["extra_ids"].as_int_or(100);
     if (!extra.ok()) return extra.error();

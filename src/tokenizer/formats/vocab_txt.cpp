@@ -30,7 +30,7 @@ bool has_capitals(const std::vector<std::string_view>& tokens) {
 
 std::string flag(JsonRef config, std::string_view key, std::string_view fallback) {
   const Result<bool> value = config[key].as_bool();
-  return value.ok() ? (value.value() ? "true" : "false") : std::string(fallback);
+  return value.ok() ? json_bool(value.value()) : std::string(fallback);
 }
 
 }  // namespace
@@ -51,7 +51,7 @@ Result<std::string> from_wordpiece_tokens(const std::vector<std::string_view>& t
        {token_name(config, "pad_token", "[PAD]"), unk, cls, sep, token_name(config, "mask_token", "[MASK]")}) {
     const auto found = std::find(tokens.rbegin(), tokens.rend(), name);
     if (found == tokens.rend()) continue;
-    special.push_back({name, static_cast<std::int32_t>(tokens.rend() - found - 1)});
+    special.push_back({std::string(name), static_cast<std::int32_t>(tokens.rend() - found - 1)});
   }
   for (const std::string_view name : {cls, sep, unk}) {
     if (std::find(tokens.begin(), tokens.end(), name) == tokens.end()) {
@@ -65,8 +65,8 @@ Result<std::string> from_wordpiece_tokens(const std::vector<std::string_view>& t
                      ", \"strip_accents\": " + flag(config, "strip_accents", "null") +
                      ", \"lowercase\": " + flag(config, "do_lower_case", has_capitals(tokens) ? "false" : "true") + "}";
   parts.pre_tokenizer = R"({"type": "BertPreTokenizer"})";
-  const std::string first = std::string(cls) + ":0 $A:0 " + std::string(sep) + ":0";
-  parts.post_processor = template_json(first, first + " $B:1 " + std::string(sep) + ":1", special);
+  const std::string single = text_template(cls, "$A", sep);
+  parts.post_processor = template_json(single, single + " " + text_template("", "$B", sep, '1'), special);
   parts.decoder = R"({"type": "WordPiece", "prefix": "##", "cleanup": true})";
   parts.model = R"({"type": "WordPiece", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "unk_token": )" +
                 json_text(unk) + ", \"vocab\": {}}";

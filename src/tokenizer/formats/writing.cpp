@@ -9,7 +9,8 @@ std::string added_tokens_json(const std::vector<SpecialToken>& tokens) {
   for (const SpecialToken& token : tokens) {
     out += (out.size() > 1 ? ", {\"id\": " : "{\"id\": ") + std::to_string(token.id) +
            ", \"content\": " + json_text(token.content) +
-           R"(, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": true})";
+           R"(, "single_word": false, "lstrip": false, "rstrip": false, "normalized": false, "special": )" +
+           json_bool(token.special) + "}";
   }
   return out + "]";
 }
@@ -37,6 +38,14 @@ std::string pieces_json(std::string_view pieces) {
 
 }  // namespace
 
+std::string text_template(std::string_view before, std::string_view text, std::string_view after, char type) {
+  std::string out;
+  for (const std::string_view piece : {before, text, after}) {
+    if (!piece.empty()) out.append(out.empty() ? "" : " ").append(piece).append({':', type});
+  }
+  return out;
+}
+
 std::string template_json(std::string_view single, std::string_view pair, const std::vector<SpecialToken>& tokens) {
   std::string special;
   for (const SpecialToken& token : tokens) {
@@ -47,6 +56,15 @@ std::string template_json(std::string_view single, std::string_view pair, const 
   }
   return R"({"type": "TemplateProcessing", "single": )" + pieces_json(single) + ", \"pair\": " + pieces_json(pair) +
          ", \"special_tokens\": {" + special + "}}";
+}
+
+std::string bpe_json(const BpeParts& parts) {
+  const auto json_or_null = [](const std::optional<std::string>& text) { return text ? json_text(*text) : "null"; };
+  return R"({"type":"BPE","dropout":null,"unk_token":)" + json_or_null(parts.unk_token) +
+         ",\"continuing_subword_prefix\":" + json_or_null(parts.continuing_subword_prefix) +
+         ",\"end_of_word_suffix\":" + json_or_null(parts.end_of_word_suffix) + ",\"fuse_unk\":" + json_bool(parts.fuse_unk) +
+         ",\"byte_fallback\":" + json_bool(parts.byte_fallback) + ",\"ignore_merges\":" + json_bool(parts.ignore_merges) +
+         ",\"vocab\":" + parts.vocab + ",\"merges\":" + parts.merges + "}";
 }
 
 std::string tokenizer_json(const TokenizerParts& parts) {

@@ -2,7 +2,7 @@
 #pragma once
 
 #include <cstdint>
-#include <initializer_list>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,16 +11,43 @@
 
 namespace wattn {
 
+inline std::string json_bool(bool value) { return value ? "true" : "false"; }
+
 struct SpecialToken {
-  std::string_view content;
+  std::string content;
   std::int32_t id;
+  bool special = true;  // false: a user-defined token
 };
 
-// The array "added_tokens" of special tokens.
+// The array "added_tokens".
 std::string added_tokens_json(const std::vector<SpecialToken>& tokens);
+
+// A template of one text, "$A" or "$B", between two special tokens; an empty one is left out. All have this type.
+std::string text_template(std::string_view before, std::string_view text, std::string_view after, char type = '0');
 
 // TemplateProcessing: pieces like "$A:0" and "<s>:1"; tokens has the ids of the special ones.
 std::string template_json(std::string_view single, std::string_view pair, const std::vector<SpecialToken>& tokens);
+
+// {"token":id, ...} of tokens in the order of their ids.
+template <class Tokens>
+std::string vocab_json(const Tokens& tokens) {
+  std::string out = "{";
+  for (std::uint32_t id = 0; id < tokens.size(); ++id) {
+    if (id > 0) out += ',';
+    out += json_text(tokens[id]) + ':' + std::to_string(id);
+  }
+  return out + "}";
+}
+
+struct BpeParts {
+  std::string vocab;   // an object
+  std::string merges;  // an array
+  std::optional<std::string> unk_token{};
+  std::optional<std::string> continuing_subword_prefix{};
+  std::optional<std::string> end_of_word_suffix{};
+  bool fuse_unk = false, byte_fallback = false, ignore_merges = false;
+};
+std::string bpe_json(const BpeParts& parts);
 
 struct TokenizerParts {
   std::string added_tokens = "[]";

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/utf.h"
+#include "tokenizer/formats/writing.h"
 #include "tokenizer/heap_sort.h"
 #include "tokenizer/trainers/pair_table.h"
 #include "tokenizer/trainers/trainer.h"
@@ -155,34 +156,29 @@ class BpeTrainer : public Trainer {
   }
 
   std::string wordpiece_model() const {
-    std::string out = "{\"type\":\"WordPiece\",";
-    append_field("unk_token", options_.unk_token.value_or("[UNK]"), out);
-    append_field("continuing_subword_prefix", options_.continuing_subword_prefix.value_or(""), out);
-    out += "\"max_input_chars_per_word\":100,\"vocab\":";
-    append_vocab(tokens_, out);
-    return out + "}";
+    return R"({"type":"WordPiece","unk_token":)" + json_text(options_.unk_token.value_or("[UNK]")) +
+           ",\"continuing_subword_prefix\":" + json_text(options_.continuing_subword_prefix.value_or("")) +
+           ",\"max_input_chars_per_word\":100,\"vocab\":" + vocab_json(tokens_) + "}";
   }
 
-  std::string bpe_model() {
-    std::string out = "{\"type\":\"BPE\",\"dropout\":null,";
-    append_field("unk_token", options_.unk_token, out);
-    append_field("continuing_subword_prefix", options_.continuing_subword_prefix, out);
-    append_field("end_of_word_suffix", options_.end_of_word_suffix, out);
-    out += "\"fuse_unk\":false,\"byte_fallback\":false,\"ignore_merges\":false,\"vocab\":";
-    append_vocab(tokens_, out);
-    out += ",\"merges\":[";
+  std::string bpe_model() const {
     // As in the reference, a repeated pair has the rank of its last occurrence.
     std::vector<bool> repeated(merges_.size());
     std::vector<Merge> sorted = merges_;
     heap_sort(sorted.begin(), sorted.end(),
               [](const Merge& a, const Merge& b) { return a.pair != b.pair ? a.pair < b.pair : a.order < b.order; });
     for (std::size_t i = 1; i < sorted.size(); ++i) repeated[sorted[i - 1].order] = sorted[i - 1].pair == sorted[i].pair;
+    std::string merges;
     for (const Merge& merge : merges_) {
       if (repeated[merge.order]) continue;
-      out += (out.back() == '[' ? "[" : ",[") + json_text(tokens_[static_cast<std::uint32_t>(merge.pair >> 32)]) + ',' +
-             json_text(tokens_[static_cast<std::uint32_t>(merge.pair)]) + ']';
+      merges += (merges.empty() ? "[" : ",[") + json_text(tokens_[static_cast<std::uint32_t>(merge.pair >> 32)]) + ',' +
+                json_text(tokens_[static_cast<std::uint32_t>(merge.pair)]) + ']';
     }
-    return out + "]}";
+    return bpe_json({.vocab = vocab_json(tokens_),
+                     .merges = "[" + merges + "]",
+                     .unk_token = options_.unk_token,
+                     .continuing_subword_prefix = options_.continuing_subword_prefix,
+                     .end_of_word_suffix = options_.end_of_word_suffix});
   }
 
   const TrainerOptions& options_;

@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "core/utf.h"
+#include "tokenizer/formats/writing.h"
 #include "tokenizer/heap_sort.h"
 #include "tokenizer/trainers/trainer.h"
 
@@ -37,22 +38,13 @@ class RankingTrainer : public Trainer {
 
  private:
   std::string word_model(const StringTable& tokens) const {
-    std::string out = "{\"type\":\"WordLevel\",\"vocab\":";
-    append_vocab(tokens, out);
-    append_field("unk_token", options_.unk_token.value_or("<unk>"), out += ',');  // required; this is the reference's default
-    out.back() = '}';
-    return out;
+    const std::string unk_token = options_.unk_token.value_or("<unk>");  // required; this is the reference's default
+    return R"({"type":"WordLevel","vocab":)" + vocab_json(tokens) + ",\"unk_token\":" + json_text(unk_token) + "}";
   }
 
   // BPE without merges, which splits a text into characters and which every reader of tokenizer.json supports.
   std::string character_model(const StringTable& tokens) const {
-    std::string out = "{\"type\":\"BPE\",\"dropout\":null,";
-    append_field("unk_token", options_.unk_token, out);
-    out +=
-        "\"continuing_subword_prefix\":null,\"end_of_word_suffix\":null,\"fuse_unk\":false,\"byte_fallback\":false,"
-        "\"ignore_merges\":false,\"vocab\":";
-    append_vocab(tokens, out);
-    return out + ",\"merges\":[]}";
+    return bpe_json({.vocab = vocab_json(tokens), .merges = "[]", .unk_token = options_.unk_token});
   }
 
   const TrainerOptions& options_;

@@ -17,14 +17,14 @@ struct WordTexts {
   std::size_t size() const { return begins.size() - 1; }
 };
 
-struct Piece {
+struct SeedPiece {
   std::uint32_t begin = 0;  // of one occurrence in WordTexts::chars
   std::uint32_t length = 0;
   double score = 0;
 };
 
 struct Seeds {
-  std::vector<Piece> pieces;               // score: count (for characters), or count times length
+  std::vector<SeedPiece> pieces;           // score: count (for characters), or count times length
   std::vector<std::uint32_t> match_begin;  // [chars + 1] into matches
   std::vector<std::uint32_t> matches;      // the pieces at each position
 };

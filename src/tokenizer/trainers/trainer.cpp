@@ -134,16 +134,4 @@ Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& opti
   return make_bpe_trainer(options, wordpiece);
 }
 
-void append_vocab(const StringTable& tokens, std::string& out) {
-  for (std::uint32_t i = 0; i < tokens.size(); ++i) {
-    out += i == 0 ? '{' : ',';
-    out += json_text(tokens[i]) + ':' + std::to_string(i);
-  }
-  out += tokens.size() == 0 ? "{}" : "}";
-}
-
-void append_field(std::string_view key, const std::optional<std::string>& value, std::string& out) {
-  out += json_text(key) + ':' + (value ? json_text(*value) : "null") + ',';
-}
-
 }  // namespace wattn

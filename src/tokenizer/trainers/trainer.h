@@ -66,9 +66,4 @@ std::unique_ptr<Trainer> make_bpe_trainer(const TrainerOptions& options, bool wo
 std::unique_ptr<Trainer> make_ranking_trainer(const TrainerOptions& options, bool characters);  // ranking.cpp
 std::unique_ptr<Trainer> make_unigram_trainer(const TrainerOptions& options);                   // unigram.cpp
 
-// Appends a model's vocabulary: {"token":id, ...} in the order of ids.
-void append_vocab(const StringTable& tokens, std::string& out);
-// Appends "key":"value", or "key":null, with a comma at the end.
-void append_field(std::string_view key, const std::optional<std::string>& value, std::string& out);
-
 }  // namespace wattn

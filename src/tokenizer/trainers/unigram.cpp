@@ -97,14 +97,14 @@ class UnigramTrainer : public Trainer {
 
   void to_log_probabilities() {
     double sum = 0;
-    for (const Piece& piece : pieces_) sum += piece.score;
-    for (Piece& piece : pieces_) piece.score = std::log(piece.score) - std::log(sum);
+    for (const SeedPiece& piece : pieces_) sum += piece.score;
+    for (SeedPiece& piece : pieces_) piece.score = std::log(piece.score) - std::log(sum);
     find_least_score();
   }
 
   void find_least_score() {
     least_score_ = std::numeric_limits<double>::infinity();
-    for (const Piece& piece : pieces_) least_score_ = std::min(least_score_, piece.score);
+    for (const SeedPiece& piece : pieces_) least_score_ = std::min(least_score_, piece.score);
     if (pieces_.empty()) least_score_ = 0;
   }
 
@@ -181,7 +181,7 @@ class UnigramTrainer : public Trainer {
   // Keeps only these pieces, in this order.
   void keep(const std::vector<std::uint32_t>& kept) {
     std::vector<std::uint32_t> number(pieces_.size(), kGone);
-    std::vector<Piece> pieces;
+    std::vector<SeedPiece> pieces;
     pieces.reserve(kept.size());
     for (const std::uint32_t piece : kept) {
       number[piece] = static_cast<std::uint32_t>(pieces.size());
@@ -240,7 +240,7 @@ class UnigramTrainer : public Trainer {
     std::vector<std::uint32_t> kept;
     std::vector<Candidate> candidates;
     for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
-      const Piece piece = pieces_[i];
+      const SeedPiece piece = pieces_[i];
       const double other = find_best(piece.begin, std::size_t{piece.begin} + piece.length, i);
       const bool only_way = best_path_.empty();
       const bool best_way = only_way || piece.score >= other;
@@ -328,7 +328,7 @@ class UnigramTrainer : public Trainer {
   WordTexts words_;
   std::vector<std::uint64_t> word_counts_;  // [words]
   std::u32string required_;                 // characters, sorted
-  std::vector<Piece> pieces_;               // the reference has the unknown token before them, as piece 0
+  std::vector<SeedPiece> pieces_;           // the reference has the unknown token before them, as piece 0
   std::vector<std::uint32_t> match_begin_;  // [chars + 1]
   std::vector<std::uint32_t> matches_;      // the pieces that begin at each character
   double least_score_ = 0;

@@ -197,7 +197,7 @@ TEST(Seeds, AreTheSubstringsThatBranch) {
   }
   const Seeds seeds = find_seeds(words, {10, 20, 3}, 16, 100);
   std::vector<std::pair<std::u32string, double>> found;
-  for (const Piece& piece : seeds.pieces) found.emplace_back(words.chars.substr(piece.begin, piece.length), piece.score);
+  for (const SeedPiece& piece : seeds.pieces) found.emplace_back(words.chars.substr(piece.begin, piece.length), piece.score);
   // "bc" comes three times and goes on in three ways; "ab" always goes on with c. Single characters count their words.
   const std::vector<std::pair<std::u32string, double>> expected = {{U"c", 33}, {U"b", 33}, {U"a", 30}, {U"e", 20},
                                                                    {U"d", 10}, {U"x", 3},  {U"bc", 6}, {U"abc", 6}};
@@ -205,7 +205,7 @@ TEST(Seeds, AreTheSubstringsThatBranch) {
   EXPECT_TRUE(std::is_permutation(found.begin(), found.end(), expected.begin()));
   for (std::size_t position = 0; position < words.chars.size(); ++position) {
     for (std::uint32_t i = seeds.match_begin[position]; i < seeds.match_begin[position + 1]; ++i) {
-      const Piece& piece = seeds.pieces[seeds.matches[i]];
+      const SeedPiece& piece = seeds.pieces[seeds.matches[i]];
       EXPECT_EQ(words.chars.substr(position, piece.length), words.chars.substr(piece.begin, piece.length));
     }
   }
