@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "core/fields.h"
 #include "core/json.h"
@@ -40,12 +41,17 @@ Result<std::unique_ptr<Component>> read_component(JsonRef json, int depth, std::
   return unknown_component(json, stage, known);
 }
 
+// A component made from arguments that were read from fields, or the fields' error.
+template <class Component, class Concrete, class... Args>
+Result<std::unique_ptr<Component>> make_component(const Fields& fields, Args&&... args) {
+  if (!fields.ok()) return fields.error();
+  return Result<std::unique_ptr<Component>>(std::make_unique<Concrete>(std::forward<Args>(args)...));
+}
+
 // A component without fields.
 template <class Component, class Concrete>
 Result<std::unique_ptr<Component>> read_plain(JsonRef json, int) {
-  const Fields fields(json, {});
-  if (!fields.ok()) return fields.error();
-  return Result<std::unique_ptr<Component>>(std::make_unique<Concrete>());
+  return make_component<Component, Concrete>(Fields(json, {}));
 }
 
 }  // namespace wattn

@@ -14,14 +14,13 @@ namespace wattn {
 
 class Pattern {
  public:
+  Pattern() = default;
   static Result<Pattern> from_json(JsonRef json);
 
   // Appends all matches from left to right, none overlapping.
   void find_all(std::u32string_view text, std::vector<TextMatch>& out) const;
 
  private:
-  Pattern() = default;
-
   std::u32string text_;         // the string to find if there is no regex_
   std::optional<Regex> regex_;  // may match the empty text
 };

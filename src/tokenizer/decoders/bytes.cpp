@@ -70,8 +70,7 @@ class ByteFallback : public Decoder {
 
 DecoderResult read_byte_level_decoder(JsonRef json, int) {
   Fields fields(json, {"add_prefix_space", "trim_offsets", "use_regex"});  // settings of the pre-tokenizer of this name
-  if (!fields.ok()) return fields.error();
-  return DecoderResult(std::make_unique<ByteLevelDecoder>());
+  return make_component<Decoder, ByteLevelDecoder>(fields);
 }
 
 DecoderResult read_byte_fallback(JsonRef json, int depth) { return read_plain<Decoder, ByteFallback>(json, depth); }

@@ -22,8 +22,7 @@ DecoderResult read_sequence(JsonRef json, int depth) {
   const JsonRef list = fields.array("decoders");
   std::vector<std::unique_ptr<Decoder>> steps;
   for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) steps.push_back(fields.take(read_decoder(list[i], depth + 1)));
-  if (!fields.ok()) return fields.error();
-  return DecoderResult(std::make_unique<DecoderSequence>(std::move(steps)));
+  return make_component<Decoder, DecoderSequence>(fields, std::move(steps));
 }
 
 constexpr ComponentReader<Decoder> kReaders[] = {

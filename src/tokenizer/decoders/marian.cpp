@@ -42,8 +42,7 @@ DecoderResult read_marian_decoder(JsonRef json, int) {
   const JsonRef list = fields.array("special");
   std::vector<std::string> special;
   for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) special.emplace_back(fields.take(list[i].as_string()));
-  if (!fields.ok()) return fields.error();
-  return DecoderResult(std::make_unique<MarianDecoder>(std::move(special)));
+  return make_component<Decoder, MarianDecoder>(fields, std::move(special));
 }
 
 }  // namespace wattn

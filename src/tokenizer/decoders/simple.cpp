@@ -1,4 +1,4 @@
-// Metaspace, BPEDecoder, Fuse, Strip, Replace, CTC: decoders of a few lines each.
+// WordPiece, Metaspace, BPEDecoder, Fuse, Strip, Replace, CTC: decoders of a few lines each.
 #include <algorithm>
 
 #include "core/utf.h"
@@ -10,6 +10,29 @@
 
 namespace wattn {
 namespace {
+
+// A token that begins with the prefix continues the word; any other except the first gets a space before it.
+class WordPieceDecoder : public Decoder {
+ public:
+  WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
+
+  void decode(std::vector<std::string>& tokens) const override {
+    for (std::size_t i = 0; i < tokens.size(); ++i) {
+      if (i > 0) {
+        if (tokens[i].starts_with(prefix_)) {
+          tokens[i].erase(0, prefix_.size());
+        } else {
+          tokens[i].insert(0, 1, ' ');
+        }
+      }
+      if (cleanup_) clean_up_wordpiece(tokens[i]);
+    }
+  }
+
+ private:
+  std::string prefix_;
+  bool cleanup_;
+};
 
 // Replaces the visible character with a space; in the first token it is removed, unless the pre-tokenizer never inserts it.
 class MetaspaceDecoder : public Decoder {
@@ -120,6 +143,13 @@ std::string read_wanted(Fields& fields, std::string_view key) {
 
 }  // namespace
 
+DecoderResult read_wordpiece_decoder(JsonRef json, int) {
+  Fields fields(json, {"prefix", "cleanup"});
+  const std::string_view prefix = fields.string("prefix");
+  const bool cleanup = fields.boolean("cleanup");
+  return make_component<Decoder, WordPieceDecoder>(fields, std::string(prefix), cleanup);
+}
+
 DecoderResult read_metaspace_decoder(JsonRef json, int) {
   const Result<MetaspaceSettings> settings = read_metaspace_settings(json);
   if (!settings.ok()) return settings.error();
@@ -129,8 +159,7 @@ DecoderResult read_metaspace_decoder(JsonRef json, int) {
 DecoderResult read_bpe_decoder(JsonRef json, int) {
   Fields fields(json, {"suffix"});
   std::string suffix = read_wanted(fields, "suffix");
-  if (!fields.ok()) return fields.error();
-  return DecoderResult(std::make_unique<BpeDecoder>(std::move(suffix)));
+  return make_component<Decoder, BpeDecoder>(fields, std::move(suffix));
 }
 
 DecoderResult read_fuse(JsonRef json, int depth) { return read_plain<Decoder, Fuse>(json, depth); }
@@ -139,17 +168,14 @@ DecoderResult read_strip_decoder(JsonRef json, int) {
   Fields fields(json, {"content", "start", "stop"});
   const char32_t content = fields.character("content");
   const std::int32_t start = fields.id("start"), stop = fields.id("stop");
-  if (!fields.ok()) return fields.error();
-  return DecoderResult(std::make_unique<StripDecoder>(content, start, stop));
+  return make_component<Decoder, StripDecoder>(fields, content, start, stop);
 }
 
 DecoderResult read_replace_decoder(JsonRef json, int) {
   Fields fields(json, {"pattern", "content"});
   const std::string_view content = fields.string("content");
-  if (!fields.ok()) return fields.error();
-  Result<Pattern> pattern = Pattern::from_json(fields["pattern"]);
-  if (!pattern.ok()) return pattern.error();
-  return DecoderResult(std::make_unique<ReplaceDecoder>(std::move(pattern).value(), to_utf32(content)));
+  Pattern pattern = fields.take(Pattern::from_json(fields["pattern"]));
+  return make_component<Decoder, ReplaceDecoder>(fields, std::move(pattern), to_utf32(content));
 }
 
 DecoderResult read_ctc(JsonRef json, int) {
@@ -157,8 +183,7 @@ DecoderResult read_ctc(JsonRef json, int) {
   std::string pad_token = read_wanted(fields, "pad_token");
   std::string word_delimiter = read_wanted(fields, "word_delimiter_token");
   const bool cleanup = fields.boolean("cleanup");
-  if (!fields.ok()) return fields.error();
-  return DecoderResult(std::make_unique<Ctc>(std::move(pad_token), std::move(word_delimiter), cleanup));
+  return make_component<Decoder, Ctc>(fields, std::move(pad_token), std::move(word_delimiter), cleanup);
 }
 
 }  // namespace wattn

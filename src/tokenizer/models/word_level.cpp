@@ -15,11 +15,8 @@ class WordLevel : public VocabularyModel {
   WordLevel(Vocabulary vocabulary, std::int32_t unk_id) : VocabularyModel(std::move(vocabulary)), unk_id_(unk_id) {}
 
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
-    Vocabulary::Hash hash = Vocabulary::kEmptyHash;
-    std::string bytes;
-    if (word.size() <= vocabulary().longest_token()) bytes = to_utf8(word);
-    for (const char byte : bytes) hash = Vocabulary::extend(hash, byte);
-    std::int32_t id = bytes.empty() ? Vocabulary::kAbsent : vocabulary().find(hash, {}, bytes);
+    std::int32_t id = unk_id_;
+    if (word.size() <= vocabulary().longest_token()) id = vocabulary().find(to_utf8(word));
     if (id == Vocabulary::kAbsent) id = unk_id_;
     if (id == Vocabulary::kAbsent) return false;
     out.push_back({id, 0, static_cast<std::uint32_t>(word.size())});

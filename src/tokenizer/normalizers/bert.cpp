@@ -99,8 +99,7 @@ NormalizerResult read_bert_normalizer(JsonRef json, int) {
   settings.handle_chinese_chars = fields.boolean("handle_chinese_chars");
   settings.lowercase = fields.boolean("lowercase");
   settings.strip_accents = fields.boolean_or("strip_accents", settings.lowercase);  // null follows lowercase
-  if (!fields.ok()) return fields.error();
-  return NormalizerResult(std::make_unique<BertNormalizer>(settings));
+  return make_component<Normalizer, BertNormalizer>(fields, settings);
 }
 
 NormalizerResult read_bert_normalizer_of_class(JsonRef tokenizer_config) {

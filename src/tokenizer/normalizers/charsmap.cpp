@@ -49,13 +49,6 @@ std::optional<Charsmap> Charsmap::from_bytes(std::string_view bytes) {
   return charsmap;
 }
 
-std::optional<std::string_view> Charsmap::find(std::string_view key) const {
-  const std::optional<Match> match = find(key, false);
-  return match ? std::optional(match->replacement) : std::nullopt;
-}
-
-std::optional<Charsmap::Match> Charsmap::find_longest(std::string_view key) const { return find(key, true); }
-
 std::optional<Charsmap::Match> Charsmap::find(std::string_view key, bool longest) const {
   std::optional<Match> found;
   if (units_.empty()) return found;

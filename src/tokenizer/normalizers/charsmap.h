@@ -19,18 +19,14 @@ class Charsmap {
   Charsmap() = default;  // replaces nothing
   static std::optional<Charsmap> from_bytes(std::string_view bytes);
 
-  // The replacement of the shortest prefix of the key in the table. (The reference takes it for the whole key.)
-  std::optional<std::string_view> find(std::string_view key) const;
-
   struct Match {
     std::size_t length;  // bytes of the key
     std::string_view replacement;
   };
-  std::optional<Match> find_longest(std::string_view key) const;
-
- private:
+  // The longest or the shortest prefix of the key in the table. (The reference takes the shortest for the whole key.)
   std::optional<Match> find(std::string_view key, bool longest) const;
 
+ private:
   std::vector<std::uint32_t> units_;
   std::string strings_;
 };

@@ -26,8 +26,7 @@ NormalizerResult read_sequence(JsonRef json, int depth) {
   const JsonRef list = fields.array("normalizers");
   std::vector<std::unique_ptr<Normalizer>> steps;
   for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) steps.push_back(fields.take(read_normalizer(list[i], depth + 1)));
-  if (!fields.ok()) return fields.error();
-  return NormalizerResult(std::make_unique<NormalizerSequence>(std::move(steps)));
+  return make_component<Normalizer, NormalizerSequence>(fields, std::move(steps));
 }
 
 constexpr ComponentReader<Normalizer> kReaders[] = {

@@ -60,9 +60,9 @@ class Precompiled : public Normalizer {
       if (size + needed >= kShortCluster) return false;
       size += write_utf8(c, bytes + size);
     }
-    const std::optional<std::string_view> found = charsmap_.find({bytes, size});
+    const std::optional<Charsmap::Match> found = charsmap_.find({bytes, size}, false);
     if (!found) return false;
-    const std::u32string replacement = to_utf32(*found);
+    const std::u32string replacement = to_utf32(found->replacement);
     for (const char32_t c : replacement) changes.push_back({c, 0});
     for (std::size_t i = part.size(); i < replacement.size(); ++i) changes[changes.size() - 1 - (i - part.size())].change = 1;
     if (replacement.size() < part.size() && !changes.empty()) {
@@ -79,8 +79,7 @@ class Precompiled : public Normalizer {
 NormalizerResult read_precompiled(JsonRef json, int) {
   Fields fields(json, {"precompiled_charsmap"});
   Charsmap charsmap = fields.take(read_charsmap(fields["precompiled_charsmap"]));
-  if (!fields.ok()) return fields.error();
-  return NormalizerResult(std::make_unique<Precompiled>(std::move(charsmap)));
+  return make_component<Normalizer, Precompiled>(fields, std::move(charsmap));
 }
 
 }  // namespace wattn

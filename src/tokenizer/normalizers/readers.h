@@ -9,11 +9,11 @@ using NormalizerResult = Result<std::unique_ptr<Normalizer>>;
 
 NormalizerResult read_bert_normalizer(JsonRef json, int depth);  // bert.cpp
 NormalizerResult read_bert_normalizer_of_class(JsonRef tokenizer_config);
-NormalizerResult read_nfd(JsonRef json, int depth);  // normal_forms.cpp
+NormalizerResult read_nfd(JsonRef json, int depth);  // simple.cpp
 NormalizerResult read_nfc(JsonRef json, int depth);
 NormalizerResult read_nfkd(JsonRef json, int depth);
 NormalizerResult read_nfkc(JsonRef json, int depth);
-NormalizerResult read_lowercase(JsonRef json, int depth);  // simple.cpp
+NormalizerResult read_lowercase(JsonRef json, int depth);
 NormalizerResult read_strip_accents(JsonRef json, int depth);
 NormalizerResult read_strip(JsonRef json, int depth);
 NormalizerResult read_prepend(JsonRef json, int depth);

@@ -43,10 +43,8 @@ class Replace : public Normalizer {
 NormalizerResult read_replace(JsonRef json, int) {
   Fields fields(json, {"pattern", "content"});
   const std::string_view content = fields.string("content");
-  if (!fields.ok()) return fields.error();
-  Result<Pattern> pattern = Pattern::from_json(fields["pattern"]);
-  if (!pattern.ok()) return pattern.error();
-  return NormalizerResult(std::make_unique<Replace>(std::move(pattern).value(), to_utf32(content)));
+  Pattern pattern = fields.take(Pattern::from_json(fields["pattern"]));
+  return make_component<Normalizer, Replace>(fields, std::move(pattern), to_utf32(content));
 }
 
 }  // namespace wattn

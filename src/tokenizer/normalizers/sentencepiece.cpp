@@ -63,7 +63,7 @@ class SentencePieceNormalizer : public Normalizer {
       append_utf8(chars[i], bytes);
       ends.push_back(bytes.size());
     }
-    const std::optional<Charsmap::Match> match = charsmap_.find_longest(bytes);
+    const std::optional<Charsmap::Match> match = charsmap_.find(bytes, true);
     length = 1;
     if (!match) return std::u32string(1, chars[at]);
     while (length < ends.size() && ends[length - 1] < match->length) ++length;
@@ -89,9 +89,8 @@ NormalizerResult read_sentencepiece_normalizer(JsonRef json, int) {
   const bool add_dummy_prefix = fields.boolean("add_dummy_prefix");
   const bool remove_extra_whitespaces = fields.boolean("remove_extra_whitespaces");
   const bool language_first = fields.boolean_or("language_first", false);
-  if (!fields.ok()) return fields.error();
-  return NormalizerResult(std::make_unique<SentencePieceNormalizer>(std::move(charsmap), TokenTrie(kept), add_dummy_prefix,
-                                                                    remove_extra_whitespaces, language_first));
+  return make_component<Normalizer, SentencePieceNormalizer>(fields, std::move(charsmap), TokenTrie(kept), add_dummy_prefix,
+                                                             remove_extra_whitespaces, language_first);
 }
 
 }  // namespace wattn

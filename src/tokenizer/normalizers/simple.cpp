@@ -1,4 +1,4 @@
-// Lowercase, StripAccents, Strip, Prepend, Nmt: short normalizers.
+// NFD, NFC, NFKD, NFKC, Lowercase, StripAccents, Strip, Prepend, Nmt: short normalizers.
 #include <string>
 
 #include "core/utf.h"
@@ -9,6 +9,20 @@
 
 namespace wattn {
 namespace {
+
+class NormalFormNormalizer : public Normalizer {
+ public:
+  explicit NormalFormNormalizer(NormalForm form) : form_(form) {}
+  void normalize(NormalizedText& text) const override { apply_normal_form(text, form_); }
+
+ private:
+  NormalForm form_;
+};
+
+NormalizerResult read_form(JsonRef json, NormalForm form) {
+  const Fields fields(json, {});
+  return make_component<Normalizer, NormalFormNormalizer>(fields, form);
+}
 
 class Lowercase : public Normalizer {
  public:
@@ -70,25 +84,25 @@ class Nmt : public Normalizer {
 
 }  // namespace
 
+NormalizerResult read_nfd(JsonRef json, int) { return read_form(json, NormalForm::kNfd); }
+NormalizerResult read_nfc(JsonRef json, int) { return read_form(json, NormalForm::kNfc); }
+NormalizerResult read_nfkd(JsonRef json, int) { return read_form(json, NormalForm::kNfkd); }
+NormalizerResult read_nfkc(JsonRef json, int) { return read_form(json, NormalForm::kNfkc); }
 NormalizerResult read_nmt(JsonRef json, int depth) { return read_plain<Normalizer, Nmt>(json, depth); }
-
 NormalizerResult read_lowercase(JsonRef json, int depth) { return read_plain<Normalizer, Lowercase>(json, depth); }
-
 NormalizerResult read_strip_accents(JsonRef json, int depth) { return read_plain<Normalizer, StripAccents>(json, depth); }
 
 NormalizerResult read_strip(JsonRef json, int) {
   Fields fields(json, {"strip_left", "strip_right"});
   const bool left = fields.boolean("strip_left");
   const bool right = fields.boolean("strip_right");
-  if (!fields.ok()) return fields.error();
-  return NormalizerResult(std::make_unique<Strip>(left, right));
+  return make_component<Normalizer, Strip>(fields, left, right);
 }
 
 NormalizerResult read_prepend(JsonRef json, int) {
   Fields fields(json, {"prepend"});
   const std::string_view prefix = fields.string("prepend");
-  if (!fields.ok()) return fields.error();
-  return NormalizerResult(std::make_unique<Prepend>(to_utf32(prefix)));
+  return make_component<Normalizer, Prepend>(fields, to_utf32(prefix));
 }
 
 }  // namespace wattn

@@ -12,10 +12,7 @@ using PostProcessorResult = Result<std::unique_ptr<PostProcessor>>;
 
 PostProcessorResult read_template_processing(JsonRef json, int depth);  // template.cpp
 PostProcessorResult read_bert_processing(JsonRef json, int depth);      // bert.cpp
-PostProcessorResult read_roberta_processing(JsonRef json, int depth);   // roberta.cpp
+PostProcessorResult read_roberta_processing(JsonRef json, int depth);
 PostProcessorResult read_byte_level_processing(JsonRef json, int depth);
-
-// [token, id] under a key.
-std::int32_t read_special_token(Fields& fields, std::string_view key);  // bert.cpp
 
 }  // namespace wattn

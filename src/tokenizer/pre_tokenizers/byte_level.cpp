@@ -56,14 +56,9 @@ PreTokenizerResult read_byte_level(JsonRef json, int) {
   const bool add_prefix_space = fields.boolean("add_prefix_space");
   fields.boolean("trim_offsets");  // only affects the post-processor of this name
   const bool use_regex = fields.boolean_or("use_regex", true);
-  if (!fields.ok()) return fields.error();
   std::optional<Regex> regex;
-  if (use_regex) {
-    Result<Regex> gpt2 = Regex::compile(kGpt2Pattern);
-    if (!gpt2.ok()) return gpt2.error();
-    regex.emplace(std::move(gpt2).value());
-  }
-  return PreTokenizerResult(std::make_unique<ByteLevel>(add_prefix_space, std::move(regex)));
+  if (use_regex) regex = Regex::compile(kGpt2Pattern).value();
+  return make_component<PreTokenizer, ByteLevel>(fields, add_prefix_space, std::move(regex));
 }
 
 NormalizerResult read_byte_level_normalizer(JsonRef json, int depth) {

@@ -24,8 +24,7 @@ PreTokenizerResult read_sequence(JsonRef json, int depth) {
   const JsonRef list = fields.array("pretokenizers");
   std::vector<std::unique_ptr<PreTokenizer>> steps;
   for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) steps.push_back(fields.take(read_pre_tokenizer(list[i], depth + 1)));
-  if (!fields.ok()) return fields.error();
-  return PreTokenizerResult(std::make_unique<PreTokenizerSequence>(std::move(steps)));
+  return make_component<PreTokenizer, PreTokenizerSequence>(fields, std::move(steps));
 }
 
 constexpr ComponentReader<PreTokenizer> kReaders[] = {

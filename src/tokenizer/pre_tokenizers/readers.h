@@ -8,12 +8,12 @@ namespace wattn {
 using PreTokenizerResult = Result<std::unique_ptr<PreTokenizer>>;
 
 PreTokenizerResult read_bert_pre_tokenizer(JsonRef json, int depth);  // bert.cpp
-PreTokenizerResult read_whitespace(JsonRef json, int depth);          // whitespace.cpp
-PreTokenizerResult read_whitespace_split(JsonRef json, int depth);
-PreTokenizerResult read_punctuation(JsonRef json, int depth);  // char_class.cpp
-PreTokenizerResult read_digits(JsonRef json, int depth);
-PreTokenizerResult read_split(JsonRef json, int depth);  // split.cpp
+PreTokenizerResult read_split(JsonRef json, int depth);               // split.cpp
 PreTokenizerResult read_char_delimiter_split(JsonRef json, int depth);
+PreTokenizerResult read_punctuation(JsonRef json, int depth);
+PreTokenizerResult read_digits(JsonRef json, int depth);
+PreTokenizerResult read_whitespace_split(JsonRef json, int depth);
+PreTokenizerResult read_whitespace(JsonRef json, int depth);
 PreTokenizerResult read_fixed_length(JsonRef json, int depth);
 PreTokenizerResult read_byte_level(JsonRef json, int depth);       // byte_level.cpp
 PreTokenizerResult read_metaspace(JsonRef json, int depth);        // metaspace.cpp

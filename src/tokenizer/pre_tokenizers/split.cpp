@@ -1,9 +1,11 @@
-// Split, CharDelimiterSplit, FixedLength: split at a pattern, at a character, or every so many characters.
+// Pre-tokenizers of a few lines each: Split at a pattern, CharDelimiterSplit at a character, Punctuation, Digits and
+// WhitespaceSplit at the characters of a class, Whitespace, and FixedLength every so many characters.
 #include "core/utf.h"
 #include "tokenizer/component.h"
 #include "tokenizer/pattern.h"
 #include "tokenizer/pre_tokenizers/delimiter.h"
 #include "tokenizer/pre_tokenizers/readers.h"
+#include "tokenizer/unicode.h"
 
 namespace wattn {
 namespace {
@@ -35,6 +37,39 @@ class CharDelimiterSplit : public PreTokenizer {
   char32_t delimiter_;
 };
 
+class CharClassSplit : public PreTokenizer {
+ public:
+  CharClassSplit(CharFlag delimiter, DelimiterBehavior behavior) : delimiter_(delimiter), behavior_(behavior) {}
+  void pre_tokenize(PreTokenizedText& text) const override {
+    split_at_chars(text, behavior_, [this](char32_t c) { return has_flag(c, delimiter_); });
+  }
+
+ private:
+  CharFlag delimiter_;
+  DelimiterBehavior behavior_;
+};
+
+// Keeps the matches of \w+|[^\w\s]+: words, and runs of other characters.
+class Whitespace : public PreTokenizer {
+ public:
+  void pre_tokenize(PreTokenizedText& text) const override {
+    resplit(text, [&](const Split& split, std::vector<Split>& out) {
+      for (std::uint32_t begin = split.begin, end; begin < split.end; begin = end) {
+        const Kind kind = kind_of(text.text.chars[begin]);
+        for (end = begin + 1; end < split.end && kind_of(text.text.chars[end]) == kind;) ++end;
+        if (kind != kSpace) out.push_back({begin, end});
+      }
+    });
+  }
+
+ private:
+  enum Kind { kWord, kSpace, kOther };
+  static Kind kind_of(char32_t c) {
+    const std::uint16_t flags = char_properties(c).flags;
+    return flags & kCharWord ? kWord : flags & kCharWhitespace ? kSpace : kOther;
+  }
+};
+
 class FixedLength : public PreTokenizer {
  public:
   explicit FixedLength(std::uint32_t length) : length_(length) {}
@@ -58,25 +93,41 @@ PreTokenizerResult read_split(JsonRef json, int) {
   Fields fields(json, {"pattern", "behavior", "invert"});
   const DelimiterBehavior behavior = fields.take(read_delimiter_behavior(fields["behavior"]));
   const bool invert = fields.boolean("invert");
-  Result<Pattern> pattern = Pattern::from_json(fields["pattern"]);
-  if (!fields.ok()) return fields.error();
-  if (!pattern.ok()) return pattern.error();
-  return PreTokenizerResult(std::make_unique<PatternSplit>(std::move(pattern).value(), behavior, invert));
+  Pattern pattern = fields.take(Pattern::from_json(fields["pattern"]));
+  return make_component<PreTokenizer, PatternSplit>(fields, std::move(pattern), behavior, invert);
 }
 
 PreTokenizerResult read_char_delimiter_split(JsonRef json, int) {
   Fields fields(json, {"delimiter"});
   const char32_t delimiter = fields.character("delimiter");
-  if (!fields.ok()) return fields.error();
-  return PreTokenizerResult(std::make_unique<CharDelimiterSplit>(delimiter));
+  return make_component<PreTokenizer, CharDelimiterSplit>(fields, delimiter);
 }
+
+PreTokenizerResult read_punctuation(JsonRef json, int) {
+  Fields fields(json, {"behavior"});
+  DelimiterBehavior behavior = DelimiterBehavior::kIsolated;  // the default in files from before this option existed
+  if (fields["behavior"].exists()) behavior = fields.take(read_delimiter_behavior(fields["behavior"]));
+  return make_component<PreTokenizer, CharClassSplit>(fields, kCharPunctuation, behavior);
+}
+
+PreTokenizerResult read_digits(JsonRef json, int) {
+  Fields fields(json, {"individual_digits"});
+  const bool individual = fields.boolean("individual_digits");
+  const DelimiterBehavior behavior = individual ? DelimiterBehavior::kIsolated : DelimiterBehavior::kContiguous;
+  return make_component<PreTokenizer, CharClassSplit>(fields, kCharNumber, behavior);
+}
+
+PreTokenizerResult read_whitespace_split(JsonRef json, int) {
+  return make_component<PreTokenizer, CharClassSplit>(Fields(json, {}), kCharWhitespace, DelimiterBehavior::kRemoved);
+}
+
+PreTokenizerResult read_whitespace(JsonRef json, int depth) { return read_plain<PreTokenizer, Whitespace>(json, depth); }
 
 PreTokenizerResult read_fixed_length(JsonRef json, int) {
   Fields fields(json, {"length"});
   const std::int32_t length = fields["length"].exists() ? fields.id("length") : 5;
   if (fields.ok() && length == 0) fields.fail(fields["length"].mismatch("a length of 1 or more"));
-  if (!fields.ok()) return fields.error();
-  return PreTokenizerResult(std::make_unique<FixedLength>(static_cast<std::uint32_t>(length)));
+  return make_component<PreTokenizer, FixedLength>(fields, static_cast<std::uint32_t>(length));
 }
 
 }  // namespace wattn
