@@ -16,5 +16,5 @@ export default {
     '^wattn/nn$': '<rootDir>/dist/nn_entry_node.js',
   },
   globals: { __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none' },
-  testTimeout: 300_000, // for what hangs: no test depends on the clock, and the machine may be busy
+  testTimeout: 1_200_000, // for what hangs: on a busy machine the longest test takes over five minutes
 };

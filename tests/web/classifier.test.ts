@@ -256,6 +256,5 @@ describe('Classifier', () => {
       expect(Math.abs(report!.accuracy - trec_accuracy_16_first_100)).toBeLessThanOrEqual(0.01);
       await embed.dispose();
     },
-    600_000,
   );
 });

@@ -69,32 +69,28 @@ describe('wattn embed over many processes', () => {
     for (const name of ['killed', 'started']) rmSync(join(folder, name), { recursive: true });
   });
 
-  (hasSpark ? it : it.skip)(
-    `is the same under Spark, with a worker killed${unless(hasSpark, 'spark-submit with java')}`,
-    () => {
-      // The worker's JVM, some generations above the script.
-      const victim = `until tr '\\0' ' ' < /proc/$pid/cmdline | grep -q CoarseGrainedExecutorBackend; do
+  (hasSpark ? it : it.skip)(`is the same under Spark, with a worker killed${unless(hasSpark, 'spark-submit with java')}`, () => {
+    // The worker's JVM, some generations above the script.
+    const victim = `until tr '\\0' ' ' < /proc/$pid/cmdline | grep -q CoarseGrainedExecutorBackend; do
            pid=$(awk '/^PPid/ { print $2 }' /proc/$pid/status)
            [ "$pid" -gt 1 ] || exit 1
          done`;
-      const out = join(folder, 'out');
-      const partitions = 3;
-      const said = spawnSync(
-        'spark-submit',
-        [
-          ...['--master', 'local-cluster[2,1,1024]', '--conf', 'spark.ui.enabled=false', join(root, 'examples/spark_embed.py')],
-          ...[texts, out, '--partitions', String(partitions), '--command', `sh ${fatalScript(victim)}`],
-        ],
-        { encoding: 'utf8', env: { ...process.env, SPARK_LOCAL_IP: '127.0.0.1' } },
-      );
-      if (said.status !== 0) throw new Error(said.stderr.slice(-2000));
-      const parts = readdirSync(out).filter((name) => name.startsWith('part-')).sort(); // prettier-ignore
-      expect(parts.length).toBe(partitions);
-      expect(parts.map((name) => readFileSync(join(out, name), 'utf8')).join('')).toBe(alone);
-      expect(existsSync(join(folder, 'killed'))).toBe(true);
-      expect(started()).toBeGreaterThan(partitions);
-      expect(said.stderr).toMatch(/Lost executor|ExecutorLostFailure/);
-    },
-    300_000,
-  );
+    const out = join(folder, 'out');
+    const partitions = 3;
+    const said = spawnSync(
+      'spark-submit',
+      [
+        ...['--master', 'local-cluster[2,1,1024]', '--conf', 'spark.ui.enabled=false', join(root, 'examples/spark_embed.py')],
+        ...[texts, out, '--partitions', String(partitions), '--command', `sh ${fatalScript(victim)}`],
+      ],
+      { encoding: 'utf8', env: { ...process.env, SPARK_LOCAL_IP: '127.0.0.1' } },
+    );
+    if (said.status !== 0) throw new Error(said.stderr.slice(-2000));
+    const parts = readdirSync(out).filter((name) => name.startsWith('part-')).sort(); // prettier-ignore
+    expect(parts.length).toBe(partitions);
+    expect(parts.map((name) => readFileSync(join(out, name), 'utf8')).join('')).toBe(alone);
+    expect(existsSync(join(folder, 'killed'))).toBe(true);
+    expect(started()).toBeGreaterThan(partitions);
+    expect(said.stderr).toMatch(/Lost executor|ExecutorLostFailure/);
+  });
 });
