@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace wattn::nn {
 namespace {
@@ -13,6 +14,34 @@ std::string text_of(double number) {
     return std::to_string(static_cast<std::int64_t>(number));
   }
   return std::to_string(number);
+}
+
+// Edits (Levenshtein) that turn one name into the other.
+std::size_t distance(std::string_view a, std::string_view b) {
+  std::vector<std::size_t> row(b.size() + 1);
+  for (std::size_t j = 0; j < row.size(); ++j) row[j] = j;
+  for (std::size_t i = 0; i < a.size(); ++i) {
+    std::size_t diagonal = std::exchange(row[0], i + 1);
+    for (std::size_t j = 0; j < b.size(); ++j) {
+      const std::size_t replaced = diagonal + (a[i] == b[j] ? 0 : 1);
+      diagonal = std::exchange(row[j + 1], std::min({replaced, row[j + 1] + 1, row[j] + 1}));
+    }
+  }
+  return row[b.size()];
+}
+
+// The text of web/core/options.ts.
+std::string unknown_option(const std::string& where, const std::string& name, const std::vector<std::string>& known) {
+  std::string list, nearest;
+  std::size_t least = name.size() / 3 + 1;  // farther names are no suggestion
+  for (const std::string& each : known) {
+    list.append(list.empty() ? " known options: " : ", ").append(each);
+    const std::size_t edits = distance(name, each);
+    if (edits >= least) continue;
+    least = edits;
+    nearest = " did you mean '" + each + "'?";
+  }
+  return where + ": unknown option '" + name + "';" + nearest + (list.empty() ? " it takes no options" : list);
 }
 
 }  // namespace
@@ -28,6 +57,7 @@ Options& Options::set_word(std::string name, std::string word) {
 }
 
 Options::Option* Options::find(std::string_view name) {
+  if (std::find(known_.begin(), known_.end(), name) == known_.end()) known_.emplace_back(name);
   for (Option& option : options_) {
     if (option.name != name) continue;
     option.was_read = true;
@@ -36,9 +66,7 @@ Options::Option* Options::find(std::string_view name) {
   return nullptr;
 }
 
-bool Options::has(std::string_view name) const {
-  return std::any_of(options_.begin(), options_.end(), [&](const Option& option) { return option.name == name; });
-}
+bool Options::has(std::string_view name) { return find(name) != nullptr; }
 
 void Options::fail(const std::string& message) {
   if (error_.empty()) error_ = where_ + ": " + message;
@@ -101,7 +129,7 @@ int Options::choice(std::string_view name, const std::vector<std::string_view>& 
 Result<void> Options::finish() const {
   if (!error_.empty()) return input_error(error_);
   for (const Option& option : options_) {
-    if (!option.was_read) return input_error(where_ + ": unknown option '" + option.name + "'");
+    if (!option.was_read) return input_error(unknown_option(where_, option.name, known_));
   }
   return {};
 }

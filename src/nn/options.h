@@ -30,9 +30,9 @@ class Options {
   // One of the words, by its place; the fallback's place when not given.
   int choice(std::string_view name, const std::vector<std::string_view>& words, int fallback = 0);
 
-  bool has(std::string_view name) const;
+  bool has(std::string_view name);
   void fail(const std::string& message);  // "where: message"
-  // The first thing that went wrong; an option that nobody read counts.
+  // The first error. An option that nobody asked for is one: its message lists those that were asked for.
   Result<void> finish() const;
   const std::string& where() const { return where_; }
 
@@ -48,6 +48,7 @@ class Options {
 
   std::string where_ = "nn";
   std::vector<Option> options_;
+  std::vector<std::string> known_;  // names that were asked for, in that order
   std::string error_;
 };
 

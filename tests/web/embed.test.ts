@@ -182,7 +182,7 @@ describe('embed', () => {
       [null, {}, /found null/],
       [['a', 'b', 7], {}, /expected a string at index 2, found 7/],
       [['a', ['b']], {}, /expected a string at index 1, found an array/],
-      ['a', { poolng: 'mean' }, /unknown option 'poolng'; there are pooling, normalize/],
+      ['a', { poolng: 'mean' }, /unknown option 'poolng'; did you mean 'pooling'\? known options: pooling, normalize/],
       ['a', { pooling: 'avg' }, /'pooling': expected none, mean, .*found 'avg'/],
       ['a', { pooling: [] }, /found an empty array/],
       ['a', { pooling: ['mean', 'none'] }, /found 'none'/],
@@ -242,7 +242,7 @@ describe('pipeline', () => {
       [{ dtype: 'q3' }, 'InputError', /option 'dtype': expected one of 'f32', 'fp32', 'q16', 'q8', 'q4', found 'q3'/],
       [{ worker: 'yes' }, 'InputError', /option 'worker'/],
       [{ precision: 'sloppy' }, 'InputError', /expected one of 'exact', 'fast', found 'sloppy'/],
-      [{ device: 'webgpu' }, 'InputError', /unknown option 'device'; there are progress_callback, signal/],
+      [{ device: 'webgpu' }, 'InputError', /unknown option 'device'; known options: progress_callback, signal/],
       [{ revision: 'main' }, 'InputError', /only a hub id has revisions/],
       [{ progress_callback: 3 }, 'InputError', /expected a function, found 3/],
     ];

@@ -134,7 +134,11 @@ describe('model', () => {
       [{ input_ids: ids, token_type_ids: [[0, 2, 0]] }, {}, /token_type_ids: expected numbers from 0 to 1/],
       [{ input_ids: [new Array(65).fill(5)] }, {}, /max_position_embeddings = 64/],
       [{ input_ids: ids, position_ids: ids }, {}, /unknown option 'position_ids'/],
-      [{ input_ids: ids }, { head_masks: [] }, /unknown option 'head_masks'; there are output_attentions/],
+      [
+        { input_ids: ids },
+        { head_masks: [] },
+        /unknown option 'head_masks'; did you mean 'head_mask'\? known options: output_attentions/,
+      ],
     ];
     for (const [input, options, message] of wrong) await expectError((model as any)(input, options), 'InputError', message);
     await expectError(model({ input_ids: ids }, { signal: AbortSignal.abort('now') }), 'AbortError');

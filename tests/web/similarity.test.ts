@@ -78,7 +78,7 @@ describe('semantic_search', () => {
   it('refuses vectors of other lengths and unknown options', async () => {
     expect((await failure(() => semantic_search([[1, 2, 3]], corpus))).message).toMatch(/one length, found 3 and 2/);
     expect((await failure(() => semantic_search([[1, 2]], corpus, { topk: 3 } as any))).message).toMatch(
-      /unknown option 'topk'; there are top_k/,
+      /unknown option 'topk'; did you mean 'top_k'\? known options: top_k/,
     );
     expect((await failure(() => semantic_search([[1, 2]], corpus, { top_k: 0 }))).message).toMatch(
       /'top_k': expected a whole number from 1 on, found 0/,

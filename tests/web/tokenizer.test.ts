@@ -154,7 +154,7 @@ describe('tokenizer', () => {
     const wrong: [unknown, unknown, RegExp][] = [
       [3, {}, /tokenizer: expected a string or an array of strings, found 3/],
       [['a', null], {}, /at index 1, found null/],
-      ['a', { pad: true }, /unknown option 'pad'; there are text_pair, truncation/],
+      ['a', { pad: true }, /unknown option 'pad'; known options: text_pair, truncation/],
       ['a', { padding: 'left' }, /'padding': expected false, true, 'longest', 'max_length', found 'left'/],
       ['a', { truncation: 'first' }, /'truncation': expected false, true, 'longest_first'/],
       ['a', { text_pair: ['b'] }, /'text_pair': expected a string as the first argument is, found an array of 1/],

@@ -1,234 +1,184 @@
-// The command line: commands, options, help, and the errors that are the caller's.
+// The command line: commands, options, help, and errors in its use.
 import { parseArgs, type ParseArgsConfig } from 'node:util';
 import { existsSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { unknownOption } from '../core/options.js';
 import { InputError, type LoadOptions, type ProgressInfo } from '../entries/index.js';
 import { isHubId } from '../source/model_source.js';
 
 type Options = NonNullable<ParseArgsConfig['options']>;
 export type Values = Record<string, string | boolean | string[] | undefined>;
 
+/** Names of options, separated by spaces: those with a value, flags, and those that may be repeated. */
+function options(values: string, flags = '', repeated = ''): Options {
+  const named = (names: string, option: Options[string]) => names.split(' ').map((name) => [name, option] as const);
+  const all = [
+    ...named(values, { type: 'string' }),
+    ...named(flags, { type: 'boolean' }),
+    ...named(repeated, { type: 'string', multiple: true }),
+  ];
+  return Object.fromEntries(all.filter(([name]) => name !== ''));
+}
+
 const kModel: Options = {
-  model: { type: 'string' },
-  revision: { type: 'string' },
-  'local-files-only': { type: 'boolean' },
-  'cache-dir': { type: 'string' },
-  progress: { type: 'boolean' },
+  ...options('model revision cache-dir', 'local-files-only progress'),
   help: { type: 'boolean', short: 'h' },
 };
-const kCompute: Options = { dtype: { type: 'string' }, precision: { type: 'string' }, threads: { type: 'string' } };
-const kTexts: Options = {
-  file: { type: 'string', multiple: true },
-  input: { type: 'string' },
-  'max-length': { type: 'string' },
-  'split-special-tokens': { type: 'boolean' },
-};
+const kCompute = options('dtype precision threads');
+const kTexts = options('input max-length', 'split-special-tokens', 'file');
 
 export const kCommands: Record<string, Options> = {
-  embed: {
-    ...kModel,
-    ...kCompute,
-    ...kTexts,
-    pooling: { type: 'string' },
-    normalize: { type: 'boolean' },
-    'no-normalize': { type: 'boolean' },
-    prompt: { type: 'string' },
-    'prompt-name': { type: 'string' },
-    'on-overflow': { type: 'string' },
-  },
-  classify: {
-    ...kModel,
-    ...kCompute,
-    ...kTexts,
-    'on-overflow': { type: 'string' },
-    'top-k': { type: 'string' },
-    function: { type: 'string' },
-    labels: { type: 'string' },
-    'multi-label': { type: 'boolean' },
-    hypothesis: { type: 'string' },
-  },
-  rank: {
-    ...kModel,
-    ...kCompute,
-    ...kTexts,
-    'on-overflow': { type: 'string' },
-    query: { type: 'string' },
-    'top-k': { type: 'string' },
-    stream: { type: 'boolean' },
-  },
-  run: {
-    ...kModel,
-    ...kCompute,
-    ...kTexts,
-    'on-overflow': { type: 'string' },
-    task: { type: 'string' },
-    options: { type: 'string' },
-    labels: { type: 'string' },
-    question: { type: 'string' },
-  },
+  embed: { ...kModel, ...kCompute, ...kTexts, ...options('pooling prompt prompt-name on-overflow', 'normalize no-normalize') },
+  classify: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow top-k function labels hypothesis', 'multi-label') },
+  rank: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow query top-k', 'stream') },
+  run: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow task options labels question') },
   generate: {
     ...kModel,
     ...kCompute,
-    file: { type: 'string', multiple: true },
-    input: { type: 'string' },
-    task: { type: 'string' },
-    'max-new-tokens': { type: 'string' },
-    'context-length': { type: 'string' },
-    'num-beams': { type: 'string' },
-    sample: { type: 'boolean' },
-    temperature: { type: 'string' },
-    'top-k': { type: 'string' },
-    'top-p': { type: 'string' },
-    seed: { type: 'string' },
-    stop: { type: 'string', multiple: true },
-    'full-text': { type: 'boolean' },
-    chat: { type: 'boolean' },
-    stream: { type: 'boolean' },
-    options: { type: 'string' },
+    ...options(
+      'input task max-new-tokens context-length num-beams temperature top-k top-p seed options',
+      'sample full-text chat stream',
+      'file stop',
+    ),
   },
   tokenize: {
     ...kModel,
     ...kTexts,
-    offsets: { type: 'string' },
-    'no-special': { type: 'boolean' },
-    train: { type: 'string' },
-    out: { type: 'string' },
-    'vocab-size': { type: 'string' },
-    'min-frequency': { type: 'string' },
-    'special-token': { type: 'string', multiple: true },
-    options: { type: 'string' },
+    ...options('offsets train out vocab-size min-frequency options', 'no-special', 'special-token'),
   },
-  inspect: { ...kModel, ...kCompute, json: { type: 'boolean' }, seq: { type: 'string' } },
-  pack: { ...kModel, dtype: { type: 'string' }, out: { type: 'string' } },
+  inspect: { ...kModel, ...kCompute, ...options('seq', 'json') },
+  pack: { ...kModel, ...options('dtype out') },
 };
-
-export const kLaterCommands = ['bench'];
 
 const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a URL, or a hub id (org/name)
   --revision NAME       branch, tag or commit of a hub id (default main)
   --local-files-only    never use the network: a hub id comes from the cache
-  --cache-dir DIR       where downloads from hubs are kept (default: wattn in the user's folder for caches)
-  --progress            progress to standard error even when that is no terminal
+  --cache-dir DIR       where downloads from hubs are stored (default: wattn in the user's cache folder)
+  --progress            show progress on standard error even if it is not a terminal
 `;
-const kComputeHelp = `  --dtype f32|q16|q8|q4 how weights are held and multiplied (f32)
+const kComputeHelp = `  --dtype f32|q16|q8|q4 data type of the weights in memory (default f32)
   --precision exact     exact: the same bits on every machine; fast: may use fused multiply-add
-  --threads N           how many compute (default: as many as are of use; the numbers do not depend on it)
+  --threads N           number of threads (default: chosen for this machine; results do not depend on it)
 `;
-const kTextsHelp = `  --file FILE           read texts from FILE, one a line (- is standard input; may be repeated)
-  --input auto          auto: a line that begins with { is a JSON object with "text", whose other members are carried over,
-                        a JSON string is its text, any other line is a text; text: every line is a text; json: only JSON
-  --max-length N        tokens, special ones included
+const kTextsHelp = `  --file FILE           read texts from FILE, one per line (- is standard input; may be repeated)
+  --input auto          auto (default): a line that begins with { is a JSON object with a "text", whose other members are
+                        copied to the output; a JSON string is its text; any other line is a text.
+                        text: every line is a text. json: every line is JSON
+  --max-length N        maximum tokens, special tokens included
   --split-special-tokens
-                        strings like [SEP] in a text are ordinary text
+                        treat strings like [SEP] in a text as ordinary text
 `;
 
 export const kHelp: Record<string, string> = {
   '': `Usage: wattn COMMAND --model DIR [options] [TEXT...]
 
-  embed      {"text": .., "embedding": [..]} a line
-  classify   {"text": .., "labels": [{"label": .., "score": ..}, ..]} a line
-  rank       {"text": .., "score": ..} a line, best first
-  run        any other task: {"text": .., "result": ..} a line
-  generate   {"text": .., "generated_text": ..} a line, or the text as it comes
-  tokenize   {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} a line
-  inspect    layers, shapes, parameters, mult-adds, bytes, memory
-  pack       the model as one .gguf file
+  embed      write {"text": .., "embedding": [..]} per text
+  classify   write {"text": .., "labels": [{"label": .., "score": ..}, ..]} per text
+  rank       write {"text": .., "score": ..} per document, best first
+  run        any other task: write {"text": .., "result": ..} per text
+  generate   write {"text": .., "generated_text": ..} per text, or stream plain text
+  tokenize   write {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text, or train a tokenizer
+  inspect    show layers, shapes, parameters, mult-adds, bytes and memory
+  pack       write the model as one .gguf file
 
-  wattn COMMAND --help  the options of a command
-  wattn --version
+  wattn COMMAND --help  show the options of a command
+  wattn --version       show the version
 
-Texts come from the command line, from --file, or from standard input, one a line. Results go to standard output as they come.
-Exit status: 0, or 2 with one line on standard error for a wrong option, model or input.
+Texts come from the command line, from --file, or from standard input, one per line. Results go to standard output, one JSON object per
+line, as soon as they are ready.
+Exit status: 0 on success; 2, with one line on standard error, for a wrong option, model or input.
 `,
   embed: `Usage: wattn embed --model DIR [options] [TEXT...]
 
-Writes {"text": .., "embedding": [..]} a line; with --pooling none the embedding has one array a token. A line of a text that
-was cut to the longest input has "truncated": true and "tokens".
+Writes {"text": .., "embedding": [..]} per text; with --pooling none the embedding has one array per token. A text that was truncated
+also has "truncated": true and "tokens".
 
-${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_sqrt_len_tokens, weightedmean, lasttoken, or several with commas
-                        (default: the model's own, else none)
+${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_sqrt_len_tokens, weightedmean, lasttoken, or several, separated by
+                        commas (default: the model's own, else none)
   --normalize, --no-normalize
-                        unit length or not (default: the model's own)
-  --prompt TEXT         put before every text
-  --prompt-name NAME    one of the model's own prompts
+                        scale embeddings to unit length, or do not (default: the model's own)
+  --prompt TEXT         prefix of every text
+  --prompt-name NAME    use one of the model's own prompts
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
   classify: `Usage: wattn classify --model DIR [options] [TEXT...]
 
-Writes {"text": .., "labels": [{"label": .., "score": ..}, ..]} a line, best label first. A JSON object may have a second text, "text_pair".
+Writes {"text": .., "labels": [{"label": .., "score": ..}, ..]} per text, best label first. An input JSON object may have a second text,
+"text_pair".
 
-${kModelHelp}${kComputeHelp}  --top-k N             labels a text (all)
-  --function NAME       softmax, sigmoid or none (default: as Python's pipeline chooses)
-  --labels A,B,C        labels of your own, by a model of natural-language inference (zero-shot)
-  --multi-label         each of those by itself
-  --hypothesis TEXT     made from each of those, which {} stands for ("This example is {}.")
+${kModelHelp}${kComputeHelp}  --top-k N             labels per text (default: all)
+  --function NAME       softmax, sigmoid or none (default: as in Python's pipeline)
+  --labels A,B,C        your own labels; the model must be trained on natural language inference (zero-shot)
+  --multi-label         score each of your labels independently
+  --hypothesis TEXT     hypothesis for each of your labels, which replaces {} (default "This example is {}.")
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
   rank: `Usage: wattn rank --model DIR --query TEXT [options] [DOCUMENT...]
 
-Writes {"text": .., "corpus_id": .., "score": ..} a line, the document that answers the query best first.
+Writes {"text": .., "corpus_id": .., "score": ..} per document, the best answer to the query first.
 
-${kModelHelp}${kComputeHelp}  --query TEXT          what the documents are ranked for
-  --top-k N             documents (all)
-  --stream              each document as it comes, in its place, with its score
+${kModelHelp}${kComputeHelp}  --query TEXT          the query that documents are ranked for
+  --top-k N             number of documents (default: all)
+  --stream              write each document with its score at once, in input order
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
   run: `Usage: wattn run --task TASK --model DIR [options] [TEXT...]
 
-Writes {"text": .., "result": ..} a line; the result is what pipeline(TASK) gives.
+Writes {"text": .., "result": ..} per text; the result is that of pipeline(TASK).
 
 ${kModelHelp}${kComputeHelp}  --task TASK           token-classification (ner), question-answering, fill-mask, text-classification, zero-shot-classification
-  --options JSON        options of the pipeline's call: {"aggregation_strategy": "simple", "stride": 32}
-  --question TEXT       question-answering: asked of every text (default: the JSON object's own "question")
+  --options JSON        options of the pipeline call: {"aggregation_strategy": "simple", "stride": 32}
+  --question TEXT       question-answering: the question for every text (default: "question" of the JSON object)
   --labels A,B,C        zero-shot-classification: the labels
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
   generate: `Usage: wattn generate --model DIR [options] [TEXT...]
 
-Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" | "stop" | "length"} a line; of an encoder-decoder
-(T5, BART, Marian) the text that it makes of the text.
+Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" | "stop" | "length"} per text. A decoder continues the
+text; an encoder-decoder (T5, BART, Marian) transforms it.
 
-${kModelHelp}${kComputeHelp}  --context-length N    tokens that prompt and answer may have together (default: the model's own, at most 4096)
-  --task TASK           translation or summarization: with the prefix and the parameters that config.json has for it
-  --max-new-tokens N    tokens of an answer (default: the model's own, else 256)
+${kModelHelp}${kComputeHelp}  --context-length N    maximum tokens of prompt and answer together (default: the model's own, at most 4096)
+  --task TASK           translation or summarization: uses the prefix and parameters of config.json for that task
+  --max-new-tokens N    maximum tokens of an answer (default: the model's own, else 256)
   --temperature T, --top-k N, --top-p P, --seed N
-                        the tokens are drawn, so; without them as the model's generation_config.json says
-  --sample              the tokens are drawn
-  --num-beams N         beam search
-  --stop TEXT           ends an answer (may be repeated)
-  --full-text           the text is in generated_text, too
-  --chat                each text is a user's message: the model's chat template is put around it
-  --stream              no JSON: the new text as it comes
-  --options JSON        more options of the pipeline's call: {"repetition_penalty": 1.2}
+                        parameters of sampling (default: those of generation_config.json)
+  --sample              sample tokens instead of taking the most likely one
+  --num-beams N         use beam search with N beams
+  --stop TEXT           end an answer at this text (may be repeated)
+  --full-text           include the prompt in generated_text
+  --chat                treat each text as a user message and apply the model's chat template
+  --stream              write the new text as it is generated, without JSON
+  --options JSON        more options of the pipeline call: {"repetition_penalty": 1.2}
   --file FILE, --input auto
-                        as the other commands have them
+                        as in the other commands
 `,
   tokenize: `Usage: wattn tokenize --model DIR [options] [TEXT...]
        wattn tokenize --train MODEL --out FILE [options] [FILE...]
 
-Writes {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} a line. Nothing is cut unless --max-length is given.
+Writes {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text. Texts are truncated only with --max-length.
 
-${kModelHelp}  --offsets utf16       unit of the offsets: utf16 (JavaScript's) or codepoint (Python's)
-  --no-special          no special tokens
+${kModelHelp}  --offsets utf16       unit of the offsets: utf16 (JavaScript, default) or codepoint (Python)
+  --no-special          add no special tokens
 ${kTextsHelp}
-Training makes a tokenizer.json out of the lines of FILEs (or of standard input); Python's tokenizers and transformers load it too.
+--train makes a tokenizer.json from the lines of FILEs or of standard input. Python's tokenizers and transformers can load it.
 
   --train MODEL         wordpiece, bpe, unigram, word or char
-  --out FILE            where the tokenizer.json goes
-  --vocab-size N        tokens, special ones included (30000; unigram 8000)
-  --min-frequency N     how often something must be there to become a token
-  --special-token TOKEN in place of the model's usual ones (may be repeated)
+  --out FILE            the tokenizer.json to write
+  --vocab-size N        vocabulary size, special tokens included (default 30000; unigram 8000)
+  --min-frequency N     minimum occurrences of a token
+  --special-token TOKEN replaces the default special tokens (may be repeated)
   --options JSON        more options of AutoTokenizer.train: {"normalizer": {"type": "NFC"}, "limit_alphabet": 1000, ..}
 `,
   inspect: `Usage: wattn inspect --model DIR [options]
 
-${kModelHelp}${kComputeHelp}  --seq N               tokens of the sequence that shapes and mult-adds are for (default: the model's longest)
-  --json                one JSON object instead of a table
+${kModelHelp}${kComputeHelp}  --seq N               sequence length for shapes and mult-adds (default: the model's maximum)
+  --json                write one JSON object instead of a table
 `,
   pack: `Usage: wattn pack --model DIR [--dtype q8] --out FILE.gguf
 
-${kModelHelp}  --dtype f32|q8|q4      how matrices are written (q8: 8.5 bits a weight; q4: 4.5, at a cost in accuracy)
-  --out FILE            the file to write; its size and SHA-256 go to standard output
+${kModelHelp}  --dtype f32|q8|q4      data type of the matrices (default q8: 8.5 bits per weight; q4: 4.5, less accurate)
+  --out FILE            the file to write; its size and SHA-256 are written to standard output
 `,
 };
 
@@ -237,9 +187,43 @@ export function parse(command: string, args: string[]): { values: Values; positi
     const { values, positionals } = parseArgs({ args, options: kCommands[command] as Options, allowPositionals: true });
     return { values: values as Values, positionals };
   } catch (error) {
+    const [, name] = /^Unknown option '(-[^']*)'/.exec((error as Error).message) ?? [];
+    const known = Object.keys(kCommands[command] as Options).map((option) => `--${option}`);
+    if (name !== undefined) throw unknownOption(`wattn ${command}`, name, known);
     const [line] = (error as Error).message.split(/\.? To specify a positional|\n/);
     throw new InputError(`${line} (see wattn ${command} --help)`);
   }
+}
+
+/** The value of an option that must be given. what: its meaning, for the message. */
+export function required(values: Values, name: string, what: string): string {
+  const value = text(values, name);
+  if (value === undefined) throw new InputError(`--${name}: expected ${what}, found none`);
+  return value;
+}
+
+/** The object of --options, which go to the library's function. */
+export function jsonOptions(values: Values): Record<string, unknown> {
+  const json = text(values, 'options') ?? '{}';
+  try {
+    const value: unknown = JSON.parse(json);
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Record<string, unknown>;
+  } catch {
+    // reported below
+  }
+  throw new InputError(`--options: expected a JSON object, found ${json.slice(0, 60)}`);
+}
+
+/** For commands that read no texts. */
+export function noTexts(positionals: readonly string[]): void {
+  if (positionals.length > 0) throw new InputError(`expected options only, found '${positionals[0]}'`);
+}
+
+/** Writes the file named by --out. */
+export async function writeOut(file: string, data: string | Uint8Array): Promise<void> {
+  await writeFile(file, data).catch((error: { code?: string }) => {
+    throw new InputError(`--out: cannot write ${file}: ${error.code}`);
+  });
 }
 
 export function text(values: Values, name: string): string | undefined {
@@ -264,19 +248,17 @@ export function flag(values: Values, name: string): boolean | undefined {
   return values[name] === true ? true : undefined;
 }
 
-/** The model argument. A word that could be a hub id or a folder that is there is neither taken for the one nor the other. */
+/** The model argument. A name that could be a hub id or an existing folder is an error. */
 export function modelOf(values: Values): string | undefined {
   const model = text(values, 'model');
   if (model === undefined) return undefined; // the bundled model
   if (isHubId(model) && existsSync(join(model, 'config.json'))) {
-    throw new InputError(
-      `--model: '${model}' has the form of a hub id, and there is a folder of that name: write ./${model} for the folder`,
-    );
+    throw new InputError(`--model: '${model}' could be a hub id or the folder of that name: write ./${model} for the folder`);
   }
   return model;
 }
 
-/** Options of loading, with the progress line on standard error. */
+/** Options for loading, with a progress line on standard error. */
 export function loadOptions(
   values: Values,
 ): Pick<LoadOptions, 'revision' | 'local_files_only' | 'cache_dir' | 'progress_callback'> {
@@ -299,7 +281,7 @@ export function loadOptions(
   };
 }
 
-/** options without the undefined ones. */
+/** The options that are not undefined. */
 export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T[K], undefined> } {
   return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as never;
 }

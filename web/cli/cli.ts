@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// The command `wattn`: texts in, JSON lines out.
+// The command `wattn`.
 import { readFileSync } from 'node:fs';
 import {
   choice,
@@ -9,9 +9,9 @@ import {
   given,
   kCommands,
   kHelp,
-  kLaterCommands,
   loadOptions,
   modelOf,
+  noTexts,
   parse,
   text,
   type Values,
@@ -21,8 +21,8 @@ import { generate } from './generate.js';
 import { pack } from './pack.js';
 import { classify, rank, run } from './tasks.js';
 import { train } from './train.js';
-import { floatsText, items, toLine, write, type Item } from './lines.js';
-import { AutoTokenizer, InputError, inspectModel, pipeline, UnsupportedError, type Embeddings } from '../entries/index.js';
+import { answerAll, floatsText, toLine, write, type Item } from './lines.js';
+import { AutoTokenizer, InputError, inspectModel, pipeline, type Embeddings } from '../entries/index.js';
 import type { EmbedOptions, TokenizeOptions } from '../entries/index.js';
 
 type Command = (values: Values, positionals: string[]) => Promise<void>;
@@ -53,7 +53,7 @@ function embeddingText(out: Embeddings, i: number): string {
 const embed: Command = async (values, positionals) => {
   const options = embedOptions(values);
   const pipe = await pipeline('feature-extraction', modelOf(values), computeOptions(values));
-  for await (const portion of items(values, positionals)) {
+  return answerAll(values, positionals, async (portion) => {
     const texts = portion.map((item) => item.text);
     const out = await pipe(texts, options);
     const line = (item: Item, i: number) =>
@@ -61,8 +61,8 @@ const embed: Command = async (values, positionals) => {
         embedding: embeddingText(out, i),
         ...(out.truncated[i] && { truncated: 'true', tokens: String(out.tokens[i]) }),
       });
-    await write(portion.map(line).join(''));
-  }
+    return portion.map(line);
+  });
 };
 
 const tokenize: Command = async (values, positionals) => {
@@ -75,7 +75,7 @@ const tokenize: Command = async (values, positionals) => {
     return_offsets_mapping: true,
   });
   const tokenizer = await AutoTokenizer.from_pretrained(modelOf(values), loadOptions(values));
-  for await (const portion of items(values, positionals)) {
+  return answerAll(values, positionals, async (portion) => {
     const texts = portion.map((item) => item.text);
     const { input_ids, offset_mapping, truncated } = tokenizer(texts, { ...options, return_tensor: false });
     const line = (item: Item, i: number) =>
@@ -85,12 +85,12 @@ const tokenize: Command = async (values, positionals) => {
         offsets: JSON.stringify(offset_mapping?.[i]),
         ...(truncated[i] && { truncated: 'true' }),
       });
-    await write(portion.map(line).join(''));
-  }
+    return portion.map(line);
+  });
 };
 
 const inspect: Command = async (values, positionals) => {
-  if (positionals.length > 0) throw new InputError(`expected options only, found '${positionals[0]}'`);
+  noTexts(positionals);
   const inspection = await inspectModel(modelOf(values), { ...computeOptions(values), seq: count(values, 'seq') });
   await write(
     flag(values, 'json') ? `${JSON.stringify(inspection)}\n` : report(modelOf(values) ?? 'the bundled model', inspection),
@@ -106,16 +106,14 @@ async function main([name = '', ...args]: string[]): Promise<void> {
     return write(`${version}\n`);
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  const known = Object.keys(kCommands).join(', ');
-  if (kLaterCommands.includes(name)) throw new UnsupportedError(`'wattn ${name}' is not there yet; there are ${known}`);
-  if (!command) throw new InputError(`unknown command '${name}'; there are ${known}`);
+  if (!command) throw new InputError(`unknown command '${name}'; commands: ${Object.keys(kCommands).join(', ')}`);
   const { values, positionals } = parse(name, args);
   if (flag(values, 'help')) return write(kHelp[name] as string);
   return command(values, positionals);
 }
 
 process.stdout.on('error', (error: { code?: string }) => {
-  if (error.code === 'EPIPE') process.exit(0); // whoever read has read enough
+  if (error.code === 'EPIPE') process.exit(0); // the reader has closed the pipe
   throw error;
 });
 

@@ -1,5 +1,5 @@
-// The command generate: texts in; out come JSON lines, or plain text as it is made.
-import { choice, computeOptions, count, flag, given, loadOptions, modelOf, text, type Values } from './args.js';
+// `wattn generate`: writes JSON lines, or plain text as it is generated.
+import { choice, computeOptions, count, flag, given, jsonOptions, loadOptions, modelOf, text, type Values } from './args.js';
 import { items, toLine, write, type Item } from './lines.js';
 import {
   describeModel,
@@ -20,17 +20,10 @@ function number(values: Values, name: string): number | undefined {
 function generateOptions(values: Values): TextGenerationOptions {
   const seed = number(values, 'seed');
   const temperature = number(values, 'temperature');
-  const json = text(values, 'options');
-  let more: object = {};
-  try {
-    if (json !== undefined) more = JSON.parse(json) as object;
-  } catch (error) {
-    throw new InputError(`--options: expected JSON, found ${(error as Error).message}`);
-  }
   return given({
     max_new_tokens: count(values, 'max-new-tokens'),
     num_beams: count(values, 'num-beams'),
-    // Whoever says how to draw wants to draw.
+    // A temperature or a seed implies sampling.
     do_sample: flag(values, 'sample') ?? (temperature !== undefined || seed !== undefined ? true : undefined),
     temperature,
     seed,
@@ -38,7 +31,7 @@ function generateOptions(values: Values): TextGenerationOptions {
     top_p: number(values, 'top-p'),
     stop_strings: values['stop'] as string[] | undefined,
     return_full_text: flag(values, 'full-text') ?? false,
-    ...more,
+    ...jsonOptions(values),
   }) as TextGenerationOptions;
 }
 
@@ -48,7 +41,7 @@ const kKeys = {
   summarization: 'summary_text',
 } as const;
 
-/** Texts made of texts, by an encoder-decoder. */
+/** Transforms texts with an encoder-decoder. */
 async function transform(
   task: keyof typeof kKeys,
   model: string,
@@ -58,7 +51,7 @@ async function transform(
   positionals: string[],
 ): Promise<void> {
   const other = ['full-text', 'chat', 'context-length'].find((name) => values[name] !== undefined);
-  if (other) throw new InputError(`--${other}: expected of decoders alone, found an encoder-decoder`);
+  if (other) throw new InputError(`--${other}: expected a decoder, found an encoder-decoder`);
   const run = await pipeline(task, model, load);
   for await (const portion of items(values, positionals)) {
     for (const item of portion) {

@@ -1,4 +1,4 @@
-// `wattn inspect`: a model's layers as a table.
+// `wattn inspect`: prints a model's layers as a table.
 import type { Inspection } from '../entries/index.js';
 
 const grouped = (value: number) => String(value).replace(/\B(?=(\d{3})+$)/g, ',');

@@ -1,10 +1,10 @@
-// Texts in, lines out: as they come, with no more held than what is being worked on.
+// Reads texts and writes lines as a stream: memory holds only the texts in work.
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { choice, type Values } from './args.js';
 import { InputError } from '../entries/index.js';
 
-/** One text, with the other members of the JSON object it came in. */
+/** One text, with the JSON object it came in. */
 export interface Item {
   text: string;
   members: Record<string, unknown> | undefined;
@@ -12,7 +12,7 @@ export interface Item {
 
 type Form = 'auto' | 'text' | 'json';
 
-/** Most texts of one call; a slow writer is answered line by line all the same. */
+/** Maximum texts per call. Fewer are used if input arrives slowly. */
 const kMostTexts = 256;
 
 function fromJson(line: string, place: string): Item {
@@ -44,7 +44,7 @@ function toItem(line: string, form: Form, place: string): Item {
     try {
       return fromJson(line, place);
     } catch (error) {
-      throw new InputError(`${(error as Error).message} (--input text takes every line as it is)`);
+      throw new InputError(`${(error as Error).message} (--input text reads every line as plain text)`);
     }
   }
   return isJsonString(line) ? fromJson(line, place) : { text: line, members: undefined };
@@ -86,7 +86,7 @@ async function* itemsOf(file: string, form: Form): AsyncGenerator<Item[]> {
   }
 }
 
-/** All texts, in the portions they come in. */
+/** All texts, in portions as they arrive. */
 export async function* items(values: Values, positionals: readonly string[]): AsyncGenerator<Item[]> {
   const form = choice(values, 'input', ['auto', 'text', 'json']) ?? 'auto';
   const files = values['file'] as string[] | undefined;
@@ -95,16 +95,25 @@ export async function* items(values: Values, positionals: readonly string[]): As
     yield positionals.slice(begin, begin + kMostTexts).map((text) => ({ text, members: undefined }));
   }
   if (positionals.length > 0) return;
-  if (!files && process.stdin.isTTY) process.stderr.write('texts from standard input, one a line; Ctrl-D ends\n');
+  if (!files && process.stdin.isTTY) process.stderr.write('reading texts from standard input, one per line; end with Ctrl-D\n');
   for (const file of files ?? ['-']) yield* itemsOf(file, form);
 }
 
-/** Writes to standard output, and waits while its reader is behind. */
+/** Reads texts in portions and writes the lines that `answer` makes of each. */
+export async function answerAll(
+  values: Values,
+  positionals: readonly string[],
+  answer: (portion: Item[]) => Promise<string[]>,
+): Promise<void> {
+  for await (const portion of items(values, positionals)) await write((await answer(portion)).join(''));
+}
+
+/** Writes to standard output, waiting if the reader is slow. */
 export async function write(output: string): Promise<void> {
   if (!process.stdout.write(output)) await once(process.stdout, 'drain');
 }
 
-/** One line of output: the members that came with the text, then ours. fields: JSON text by name. */
+/** One line of output: the members of the input object, then the fields. fields: JSON text by name. */
 export function toLine({ text, members }: Item, fields: Record<string, string>): string {
   const own = Object.entries(fields).map(([name, json]) => `${JSON.stringify(name)}: ${json}`);
   const carried = Object.entries(members ?? { text })

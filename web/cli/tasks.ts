@@ -1,6 +1,6 @@
-// The commands for tasks beyond embedding: classify, rank and run.
-import { choice, computeOptions, count, flag, given, modelOf, text, type Values } from './args.js';
-import { items, toLine, write, type Item } from './lines.js';
+// The commands classify, rank and run.
+import { choice, computeOptions, count, flag, given, jsonOptions, modelOf, required, text, type Values } from './args.js';
+import { answerAll, items, toLine, write, type Item } from './lines.js';
 import { InputError, pipeline, type Pipelines } from '../entries/index.js';
 
 const kRunTasks = [
@@ -23,7 +23,7 @@ function textOptions(values: Values) {
   });
 }
 
-/** The text of an item, with the second one that its JSON object may have. */
+/** The text of an item, with the text_pair of its JSON object if there is one. */
 function toInput({ text, members }: Item): string | { text: string; text_pair: string } {
   const pair = members?.['text_pair'];
   if (pair === undefined) return text;
@@ -49,7 +49,7 @@ export async function classify(values: Values, positionals: string[]): Promise<v
       multi_label: flag(values, 'multi-label'),
       hypothesis_template: text(values, 'hypothesis'),
     });
-    for await (const portion of items(values, positionals)) {
+    return answerAll(values, positionals, async (portion) => {
       const texts = portion.map((item) => item.text);
       const out = await run(texts, labels, options);
       const line = (item: Item, i: number) => {
@@ -57,28 +57,26 @@ export async function classify(values: Values, positionals: string[]): Promise<v
         const all = labels.map((label, j) => ({ label, score: scores[j] as number }));
         return toLine(item, { labels: scored(all.slice(0, top_k ?? all.length)), ...(truncated && { truncated: 'true' }) });
       };
-      await write(portion.map(line).join(''));
-    }
-    return;
+      return portion.map(line);
+    });
   }
   const run = await pipeline('text-classification', model, computeOptions(values));
   const apply = choice(values, 'function', ['softmax', 'sigmoid', 'none']);
   const options = { ...textOptions(values), top_k: top_k ?? Infinity, ...(apply && { function_to_apply: apply }) };
-  for await (const portion of items(values, positionals)) {
+  return answerAll(values, positionals, async (portion) => {
     const out = await run(portion.map(toInput), options);
-    const lists = top_k === 1 ? out.map((label) => [label].flat()) : out; // one label each comes without its list
+    const lists = top_k === 1 ? out.map((label) => [label].flat()) : out; // one label each comes without a list
     const line = (item: Item, i: number) =>
       toLine(item, {
         labels: scored([lists[i] as never].flat()),
         ...(out.truncated[i] && { truncated: 'true', tokens: String(out.tokens[i]) }),
       });
-    await write(portion.map(line).join(''));
-  }
+    return portion.map(line);
+  });
 }
 
 export async function rank(values: Values, positionals: string[]): Promise<void> {
-  const query = text(values, 'query');
-  if (query === undefined) throw new InputError('--query: expected a query, found none');
+  const query = required(values, 'query', 'a query');
   const run = await pipeline('text-ranking', modelOf(values), computeOptions(values));
   const options = textOptions(values);
   const top_k = count(values, 'top-k') ?? Infinity;
@@ -106,13 +104,13 @@ export async function rank(values: Values, positionals: string[]): Promise<void>
       continue;
     }
     found.push(...scores);
-    // No more held than what may still be among the best.
+    // Keep only those that may be among the best.
     found.sort((a, b) => b.score - a.score || a.corpus_id - b.corpus_id).splice(Math.min(top_k, found.length));
   }
   await write(found.map(line).join(''));
 }
 
-/** What a task answers to some items, one result each. */
+/** A function that runs a task on items, with one result each. */
 async function runTask(task: keyof Pipelines, values: Values, options: Record<string, unknown>) {
   const run = (await pipeline(task, modelOf(values), computeOptions(values))) as unknown as (
     ...args: unknown[]
@@ -135,15 +133,9 @@ async function runTask(task: keyof Pipelines, values: Values, options: Record<st
 export async function run(values: Values, positionals: string[]): Promise<void> {
   const task = choice(values, 'task', kRunTasks);
   if (!task) throw new InputError(`--task: expected one of ${kRunTasks.join(', ')}, found none`);
-  let options: Record<string, unknown> = {};
-  try {
-    options = JSON.parse(text(values, 'options') ?? '{}') as Record<string, unknown>;
-  } catch (error) {
-    throw new InputError(`--options: expected a JSON object, found ${(error as Error).message}`);
-  }
-  const answer = await runTask(task, values, { ...textOptions(values), ...options });
-  for await (const portion of items(values, positionals)) {
+  const answer = await runTask(task, values, { ...textOptions(values), ...jsonOptions(values) });
+  return answerAll(values, positionals, async (portion) => {
     const out = await answer(portion);
-    await write(portion.map((item, i) => toLine(item, { result: JSON.stringify(out[i]) })).join(''));
-  }
+    return portion.map((item, i) => toLine(item, { result: JSON.stringify(out[i]) }));
+  });
 }

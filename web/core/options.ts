@@ -1,23 +1,12 @@
-// Options are checked by name and form before anything runs: an option that would be passed over silently is an error.
-import { describe, InputError, UnsupportedError } from './errors.js';
+// Options are checked by name and type before anything runs. An unknown option is an error: it is never ignored.
+import { describe, InputError } from './errors.js';
 
-/** What an option must be. A list: one of these strings. Absent, undefined and null mean "not given" for all of them. */
-type Rule = 'string' | 'boolean' | 'number' | 'count' | 'index' | 'function' | 'signal' | 'any' | readonly string[] | Later;
-
-interface Later {
-  later: string;
-  /** Values that mean "do without", which is what happens anyway. */
-  off?: readonly unknown[];
-}
+/** What an option must be. A list: one of these strings. undefined and null mean "not given". */
+type Rule = 'string' | 'boolean' | 'number' | 'count' | 'index' | 'function' | 'signal' | 'any' | readonly string[];
 
 export type Rules = Readonly<Record<string, Rule>>;
 
-/** An option of the design that is not there yet: an UnsupportedError with this text. */
-export function later(text: string, off: readonly unknown[] = [false]): Later {
-  return { later: text, off };
-}
-
-function expected(rule: Exclude<Rule, Later>, value: unknown): string | undefined {
+function expected(rule: Rule, value: unknown): string | undefined {
   if (typeof rule !== 'string') {
     const known = typeof value === 'string' && rule.includes(value);
     return known ? undefined : `one of ${rule.map((name) => `'${name}'`).join(', ')}`;
@@ -42,23 +31,46 @@ function expected(rule: Exclude<Rule, Later>, value: unknown): string | undefine
   }
 }
 
-/** Throws for the first option that is unknown, not there yet or of the wrong form. where: the function's name, for messages. */
-export function checkOptions(where: string, options: unknown, rules: Rules): void {
+/** Edits (Levenshtein) that turn one name into the other. */
+function distance(a: string, b: string): number {
+  let row = Array.from({ length: b.length + 1 }, (_, j) => j);
+  for (let i = 0; i < a.length; ++i) {
+    const next = [i + 1];
+    for (let j = 0; j < b.length; ++j) {
+      const replaced = (row[j] as number) + (a[i] === b[j] ? 0 : 1);
+      next.push(Math.min(replaced, (row[j + 1] as number) + 1, (next[j] as number) + 1));
+    }
+    row = next;
+  }
+  return row[b.length] as number;
+}
+
+/**
+ * The error for an unknown option: names it, suggests the nearest known one (at most a third of the name differs) and lists all. The
+ * same text as src/nn/options.cpp.
+ */
+export function unknownOption(where: string, name: string, known: readonly string[]): InputError {
+  const edits = known.map((each) => distance(name, each));
+  const least = Math.min(...edits);
+  const nearest = 3 * least <= name.length ? `; did you mean '${known[edits.indexOf(least)]}'?` : ';';
+  const list = known.length > 0 ? `known options: ${known.join(', ')}` : 'it takes no options';
+  return new InputError(`${where}: unknown option '${name}'${nearest} ${list}`);
+}
+
+/**
+ * Throws for the first option that is unknown or of the wrong type. where: the function's name, for messages. rules: a list of names
+ * where the values are checked later.
+ */
+export function checkOptions(where: string, options: unknown, rules: Rules | readonly string[]): void {
   if (options === undefined || options === null) return;
   if (typeof options !== 'object' || Array.isArray(options)) {
     throw new InputError(`${where}: expected an object of options, found ${describe(options)}`);
   }
+  const known = Array.isArray(rules) ? (rules as string[]) : Object.keys(rules);
   for (const [key, value] of Object.entries(options)) {
-    const rule = Object.hasOwn(rules, key) ? rules[key] : undefined;
-    if (rule === undefined) {
-      throw new InputError(`${where}: unknown option '${key}'; there are ${Object.keys(rules).join(', ')}`);
-    }
-    if (value === undefined || value === null) continue;
-    if (typeof rule === 'object' && 'later' in rule) {
-      if (rule.off?.includes(value)) continue;
-      throw new UnsupportedError(`${where}: option '${key}': ${rule.later}`);
-    }
-    const wanted = expected(rule, value);
+    if (!known.includes(key)) throw unknownOption(where, key, known);
+    if (known === rules || value === undefined || value === null) continue;
+    const wanted = expected((rules as Rules)[key] as Rule, value);
     if (wanted !== undefined) throw new InputError(`${where}: option '${key}': expected ${wanted}, found ${describe(value)}`);
   }
 }

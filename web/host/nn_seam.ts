@@ -1,6 +1,7 @@
-// The building blocks' WebAssembly: made ready once, then every crossing is synchronous.
+// The WebAssembly of nn: loaded once, then every call is synchronous.
 import createModule from '../../build/wasm-simd/wattn-nn.mjs';
 import { InputError, StateError, describe } from '../core/errors.js';
+import { checkOptions } from '../core/options.js';
 import type { Answer } from './seam.js';
 import { SeamHost } from './seam_host.js';
 import { Tensor } from '../core/tensor.js';
@@ -66,12 +67,12 @@ export interface NnSeam {
   Cache: new () => SeamCache;
   Word2Vec: new () => SeamWord2Vec;
   build_id(): string;
-  delete?(): void; // no handle: it ends with its instance
+  delete?(): void; // absent: the module is no handle and ends with its instance
 }
 
 export type NnHost = SeamHost<NnSeam>;
 
-// Bundlers recognise exactly this form of URL, and bring the file along.
+// Bundlers recognise exactly this form of URL and include the file.
 const files: WasmFiles<NnSeam> = {
   createModule,
   choose: () =>
@@ -83,17 +84,18 @@ const files: WasmFiles<NnSeam> = {
 let host: NnHost | undefined;
 let waiting: Promise<void> | undefined;
 
-/** An instance of its own: training lets go of it, with all its memory, when it ends. */
+/** A separate instance: training releases it, with all its memory, when it ends. */
 export async function freshHost(what: string): Promise<NnHost> {
   const instance = await instantiateWasm(await compileWasm(false, files));
   return new SeamHost(what, instance, instance.seam);
 }
 
 /**
- * Makes the building blocks ready; everything else of `nn` is synchronous. Call it once, before anything else; later calls do nothing.
- * `wasm`: where `wattn-nn.wasm` is, when it is not beside this script (`{ url | binary | module }`, as `env.wasm`).
+ * Loads the WebAssembly of `nn`; everything else in `nn` is synchronous. Call it once, before anything else; later calls do nothing.
+ * `wasm`: where `wattn-nn.wasm` is if it is not beside this script (`{ url | binary | module }`, as in `env.wasm`).
  */
 export async function ready(options: { wasm?: Env['wasm'] } = {}): Promise<void> {
+  checkOptions('nn.ready', options, ['wasm']);
   if (host && !host.isBroken) return;
   if (options.wasm) files.given = options.wasm;
   waiting ??= freshHost('nn')
@@ -103,19 +105,16 @@ export async function ready(options: { wasm?: Env['wasm'] } = {}): Promise<void>
 }
 
 export function currentHost(): NnHost {
-  if (!host) throw new StateError('nn: not ready yet: `await nn.ready()` first, once');
-  if (host.isBroken) throw new StateError('nn: it broke before: `await nn.ready()` makes a fresh one');
+  if (!host) throw new StateError('nn: not ready yet: call `await nn.ready()` first, once');
+  if (host.isBroken) throw new StateError('nn: an earlier call failed inside WebAssembly: call `await nn.ready()` again');
   return host;
 }
 
-/** What callers may pass as options; undefined and null mean "not given". */
+/** Options as callers pass them; undefined and null mean "not given". */
 export type OptionValues = Record<string, unknown>;
 
 export function toOptions(where: string, options: OptionValues): SeamOptions {
   const out: SeamOptions = [];
-  if (options === null || typeof options !== 'object') {
-    throw new InputError(`${where}: expected an object of options, found ${describe(options)}`);
-  }
   for (const [name, value] of Object.entries(options)) {
     if (value === undefined || value === null) continue;
     if (typeof value === 'boolean') out.push([name, Number(value)]);
@@ -136,7 +135,8 @@ export function toSeam(where: string, name: string, tensor: unknown): SeamTensor
 
 export const fromSeam = ({ dims, data }: SeamTensor) => new Tensor('float32', data, [...dims]);
 
-export type TensorsByName = Record<string, Tensor | null | undefined>;
+export type MaybeTensor = Tensor | null | undefined;
+export type TensorsByName = Record<string, MaybeTensor>;
 
 export function toTensors(where: string, tensors: TensorsByName): SeamTensors {
   return Object.entries(tensors)
@@ -144,7 +144,7 @@ export function toTensors(where: string, tensors: TensorsByName): SeamTensors {
     .map(([name, tensor]) => ({ name, ...toSeam(where, name, tensor) }));
 }
 
-/** Output, or output and weights where they were asked for. */
+/** The output, and attention weights if they were requested. */
 export interface Outputs {
   output: Tensor<'float32'>;
   weights: Tensor<'float32'> | undefined;
@@ -153,21 +153,25 @@ export function fromAnswer({ output, weights }: OutputsAnswer): Outputs {
   return { output: fromSeam(output), weights: weights && fromSeam(weights) };
 }
 
-export function callFunction(name: string, tensors: TensorsByName, options: OptionValues = {}): Outputs {
+/** Calls a function of src/nn/call.cpp. Of options, only the known names are allowed; those with a tensor as value join the tensors. */
+export function callFunction(name: string, tensors: TensorsByName, options?: object, known: readonly string[] = []): Outputs {
   const where = `nn.${name}`;
-  const given = toTensors(where, tensors);
-  const asked = toOptions(where, options);
-  return fromAnswer(currentHost().call((seam) => seam.call_function(name, given, asked)));
+  checkOptions(where, options, known);
+  const all: [string, unknown][] = Object.entries({ ...options, ...tensors });
+  const isTensor = ([key, value]: [string, unknown]) => key in tensors || value instanceof Tensor;
+  const given = toTensors(where, Object.fromEntries(all.filter(isTensor)) as TensorsByName);
+  const scalars = toOptions(where, Object.fromEntries(all.filter((entry) => !isTensor(entry))));
+  return fromAnswer(currentHost().call((seam) => seam.call_function(name, given, scalars)));
 }
 
 /**
- * A mask as it is added to scores: a float tensor is taken as it is, a bool one becomes 0 and -infinity. `looked_at`: what true
- * means, which torch has one way in scaled_dot_product_attention (may be looked at) and the other way in modules (may not).
+ * A mask in the form that is added to the scores: a float mask as it is, a bool mask as 0 and -infinity. trueAttends: whether true
+ * means "may be attended to", as in torch's scaled_dot_product_attention, or "is masked out", as in torch's modules.
  */
-export function toMask(mask: Tensor | null | undefined, trueIsLookedAt: boolean): Tensor | undefined {
+export function toMask(mask: MaybeTensor, trueAttends: boolean): Tensor | undefined {
   if (mask === undefined || mask === null) return undefined;
   if (!(mask instanceof Tensor)) throw new InputError(`nn: expected a Tensor as mask, found ${describe(mask)}`);
   if (mask.type !== 'bool') return mask;
-  const out = Float32Array.from(mask.data as Uint8Array, (value) => ((value !== 0) === trueIsLookedAt ? 0 : -Infinity));
+  const out = Float32Array.from(mask.data as Uint8Array, (value) => ((value !== 0) === trueAttends ? 0 : -Infinity));
   return new Tensor('float32', out, mask.dims);
 }

@@ -1,9 +1,10 @@
-// Helpers that show what happens to a block's output when the tokens of its input change places.
+// Helpers that show how a block's output changes when the tokens of its input are permuted.
+import { checkOptions } from '../core/options.js';
 import { InputError } from '../core/errors.js';
 import { permute_rows } from './functional.js';
 import { Tensor } from '../core/tensor.js';
 
-/** A permutation of 0 .. n - 1 drawn from a seed (SplitMix64, Fisher and Yates). */
+/** A permutation of 0 .. n - 1 drawn from a seed (SplitMix64, Fisher-Yates). */
 export function permutation(n: number, seed = 0): number[] {
   let state = BigInt(seed);
   const mask = (1n << 64n) - 1n;
@@ -22,7 +23,7 @@ export function permutation(n: number, seed = 0): number[] {
   return order;
 }
 
-/** `x [..., seq, hidden]` with its tokens in that order. */
+/** `x [..., seq, hidden]` with its tokens in the given order. */
 export function permute(x: Tensor, order: readonly number[]): Tensor<'float32'> {
   return permute_rows(x, new Tensor('float32', order, [order.length]));
 }
@@ -34,17 +35,18 @@ function difference(a: Tensor, b: Tensor): number {
 
 export interface EquivarianceReport {
   order: number[];
-  /** Largest |f(P x) - P f(x)|: 0 but for rounding where f moves its output with its input. NaN: the output has no tokens. */
+  /** Largest |f(P x) - P f(x)|: zero up to rounding if f is equivariant. NaN if the output has no tokens. */
   equivariant: number;
-  /** Largest |f(P x) - f(x)|: 0 but for rounding where f does not care for the order. */
+  /** Largest |f(P x) - f(x)|: zero up to rounding if f is invariant. */
   invariant: number;
 }
 
 /** Runs `f` on `x` and on `x` with its tokens permuted, and compares. */
-export function equivariance(f: (x: Tensor) => Tensor, x: Tensor, { seed = 1 }: { seed?: number } = {}): EquivarianceReport {
+export function equivariance(f: (x: Tensor) => Tensor, x: Tensor, options: { seed?: number } = {}): EquivarianceReport {
+  checkOptions('nn.equivariance', options, { seed: 'index' });
   if (x.dims.length < 2) throw new InputError(`nn.equivariance: expected an input [.., seq, hidden], found dims [${x.dims}]`);
   const seq = x.dims[x.dims.length - 2] as number;
-  const order = permutation(seq, seed);
+  const order = permutation(seq, options?.seed ?? 1);
   const plain = f(x);
   const moved = f(permute(x, order));
   const has_tokens = plain.dims.length >= 2 && plain.dims[plain.dims.length - 2] === seq && plain.dims.length === x.dims.length;

@@ -1,27 +1,27 @@
-// Whole small models over token ids, and generation.
+// Complete small models over token ids, and generation.
+import { checkOptions } from '../core/options.js';
 import { InputError } from '../core/errors.js';
-import { Native, type KeyValueCache } from './module.js';
-import type { AttendOptions, Drawn, PositionKind } from './modules.js';
-import type { EncoderForward, TransformerLayerOptions } from './transformers.js';
+import { Attending, kAttend, kWeights, type AttendOptions, type Weighed } from './attending.js';
+import type { Drawn, PositionKind } from './modules.js';
+import type { DecoderForward, EncoderForward, TransformerLayerOptions } from './transformers.js';
 import type { SequencePoolingMode } from './functional.js';
-import { toMask } from '../host/nn_seam.js';
 import { Tensor } from '../core/tensor.js';
 
 type F32 = Tensor<'float32'>;
 
 export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
   vocab_size: number;
-  /** Default 2. `dim_feedforward` is 4 d_model by default here. */
+  /** Default 2. The default of `dim_feedforward` is 4 d_model here. */
   num_layers?: number;
   /** Longest sequence; default 512. */
   max_len?: number;
   /** Default learned. */
   positions?: PositionKind;
-  /** A norm after the last layer; default: with norm_first. */
+  /** A norm after the last layer. Default: the value of norm_first. */
   final_norm?: boolean;
-  /** The output head is the embedding's matrix; default true. */
+  /** The output head shares the embedding's matrix; default true. */
   tie_weights?: boolean;
-  /** Embeddings times sqrt(d_model). */
+  /** Multiplies embeddings by sqrt(d_model). */
   scale_embedding?: boolean;
 }
 
@@ -29,33 +29,33 @@ export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
 export interface GenerateOptions {
   /** Default 20. */
   max_new_tokens?: number;
-  /** No end before so many tokens. */
+  /** Sequences do not end before this many new tokens. */
   min_new_tokens?: number;
-  /** Draw each token; default false: the likeliest. */
+  /** true: sample each token. false (default): take the most likely one. */
   do_sample?: boolean;
   temperature?: number;
-  /** Default 50; 0: all. */
+  /** Sampling considers only this many of the most likely tokens. Default 50; 0: all. */
   top_k?: number;
   top_p?: number;
-  /** Leaves out tokens below this share of the likeliest one's probability. */
+  /** Leaves out tokens whose probability is below this fraction of the most likely token's. */
   min_p?: number;
-  /** Above 1: tokens that occur already become less likely. */
+  /** Above 1: makes tokens that already occurred less likely. */
   repetition_penalty?: number;
-  /** No sequence of so many tokens comes twice. */
+  /** No sequence of this many tokens occurs twice. */
   no_repeat_ngram_size?: number;
-  /** The first new token after a prompt of one token. */
+  /** Forced as the first new token after a prompt of one token. */
   forced_bos_token_id?: number;
-  /** The last token when max_new_tokens is reached. */
+  /** Forced as the last token when max_new_tokens is reached. */
   forced_eos_token_id?: number;
   /** At most 64. */
   num_beams?: number;
   /** Beams are compared by log-probability / length^length_penalty; default 1. */
   length_penalty?: number;
-  /** Stop as soon as num_beams sequences ended. */
+  /** Stops as soon as num_beams sequences have ended. */
   early_stopping?: boolean;
   /** One or several tokens that end a sequence. */
   eos_token_id?: number | readonly number[];
-  /** false computes every step from the beginning; the answer is the same. */
+  /** false: computes every step from the beginning, with the same result. */
   use_cache?: boolean;
   seed?: number;
 }
@@ -67,35 +67,52 @@ const toIds = (ids: Tensor | readonly number[]): Int32Array => {
   return Int32Array.from(ids instanceof Tensor ? (ids.data as ArrayLike<number>) : ids, Number);
 };
 
+const kPadding = { key_padding_mask: 'key_padding_mask' };
+
 /** Encoder, pooling, linear: ids `[batch, seq]` -> logits `[batch, num_classes]`. `embedding`, `positions`, `encoder`, `classifier`. */
-export class SequenceClassifier extends Native {
+export class SequenceClassifier extends Attending {
   constructor(options: Omit<LanguageModelOptions, 'tie_weights'> & { num_classes: number; pooling?: SequencePoolingMode }) {
     super('SequenceClassifier', { ...options });
   }
-  override forward(ids: Tensor, { key_padding_mask }: Pick<AttendOptions, 'key_padding_mask'> = {}): F32 {
-    return this.run({ tensors: { input: ids, key_padding_mask: toMask(key_padding_mask, false) } }).output;
+  /** `src_key_padding_mask`, the encoder's name for it, is the same as `key_padding_mask`. */
+  override forward(ids: Tensor, options: ClassifierForward & { need_weights: true }): Weighed;
+  override forward(ids: Tensor, options?: ClassifierForward): F32;
+  override forward(ids: Tensor, options: ClassifierForward = {}): F32 | Weighed {
+    checkOptions('nn.SequenceClassifier', options, kClassifier);
+    const { src_key_padding_mask, ...rest } = options ?? {};
+    if (src_key_padding_mask && rest.key_padding_mask) {
+      throw new InputError("nn.SequenceClassifier: expected 'key_padding_mask' or 'src_key_padding_mask', found both");
+    }
+    const key_padding_mask = rest.key_padding_mask ?? src_key_padding_mask;
+    return this.attend({ input: ids }, { ...rest, key_padding_mask }, kClassifier, kPadding);
   }
 }
+type ClassifierForward = Pick<AttendOptions, 'key_padding_mask' | 'need_weights' | 'average_attn_weights'> &
+  Pick<EncoderForward, 'src_key_padding_mask'>;
+const kClassifier = ['key_padding_mask', 'src_key_padding_mask', 'need_weights', 'average_attn_weights'];
 
 /**
- * A decoder without memory (as GPT): ids `[batch, seq]` -> logits `[batch, seq, vocab_size]`, each of what follows. `embedding`,
+ * A decoder without an encoder (as GPT): ids `[batch, seq]` -> logits `[batch, seq, vocab_size]` of each next token. `embedding`,
  * `positions`, `decoder.layers.0`, .., `decoder.norm`, `head`.
  */
-export class LanguageModel extends Native {
+export class LanguageModel extends Attending {
   constructor(options: LanguageModelOptions) {
     super('LanguageModel', { ...options });
   }
-  override forward(ids: Tensor, { cache }: { cache?: KeyValueCache | null } = {}): F32 {
-    return this.run({ tensors: { input: ids }, cache }).output;
+  override forward(ids: Tensor, options: Omit<AttendOptions, 'is_causal'> & { need_weights: true }): Weighed;
+  override forward(ids: Tensor, options?: Omit<AttendOptions, 'is_causal'>): F32;
+  override forward(ids: Tensor, options: Omit<AttendOptions, 'is_causal'> = {}): F32 | Weighed {
+    const known = kAttend.filter((name) => name !== 'is_causal'); // it is always causal
+    return this.attend({ input: ids }, options, known);
   }
-  /** Prompt and continuation, one token at a time with a key-value cache: greedy, drawn, or by beams. */
+  /** Prompt and continuation, one token at a time with a key-value cache: greedy search, sampling or beam search. */
   generate(prompt: Tensor | readonly number[], options: GenerateOptions = {}): number[] {
     return [...this.generateIds(toIds(prompt), null, { ...options })];
   }
 }
 
 /** Source ids and target ids -> logits `[batch, tgt, tgt_vocab_size]`. `src_embedding`, `tgt_embedding`, `positions`, `transformer`, `head`. */
-export class EncoderDecoder extends Native {
+export class EncoderDecoder extends Attending {
   constructor(
     options: Omit<LanguageModelOptions, 'vocab_size' | 'num_layers' | 'final_norm'> & {
       src_vocab_size: number;
@@ -107,12 +124,22 @@ export class EncoderDecoder extends Native {
   ) {
     super('EncoderDecoder', { ...options });
   }
-  override forward(src: Tensor, tgt: Tensor, { src_key_padding_mask }: Pick<EncoderForward, 'src_key_padding_mask'> = {}): F32 {
-    const memory_key_padding_mask = toMask(src_key_padding_mask, false);
-    return this.run({ tensors: { input: tgt, key: src, memory_key_padding_mask } }).output;
+  /** The source's mask is used by the encoder and by cross-attention. */
+  override forward(src: Tensor, tgt: Tensor, options: EncoderDecoderForward & { need_weights: true }): Weighed;
+  override forward(src: Tensor, tgt: Tensor, options?: EncoderDecoderForward): F32;
+  override forward(src: Tensor, tgt: Tensor, options: EncoderDecoderForward = {}): F32 | Weighed {
+    return this.attend({ input: tgt, key: src }, options, [...Object.values(kBothMasks), ...kBothWeights], kBothMasks);
   }
-  /** `src [1, seq]`; prompt: how the target begins, at least its start token. */
+  /** `src [1, seq]`; prompt: the beginning of the target, at least its start token. */
   generate(src: Tensor, prompt: Tensor | readonly number[], options: GenerateOptions = {}): number[] {
     return [...this.generateIds(toIds(prompt), src, { ...options })];
   }
 }
+type EncoderDecoderForward = Pick<EncoderForward, 'src_key_padding_mask'> &
+  Pick<DecoderForward, 'tgt_key_padding_mask' | 'tgt_mask' | 'need_weights' | 'average_attn_weights'>;
+const kBothMasks = {
+  memory_key_padding_mask: 'src_key_padding_mask',
+  key_padding_mask: 'tgt_key_padding_mask',
+  attn_mask: 'tgt_mask',
+};
+const kBothWeights = kWeights.filter((name) => name !== 'cache');

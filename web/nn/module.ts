@@ -1,4 +1,5 @@
 // nn.Module: parameters by name, children, and the modules whose forward runs in WebAssembly.
+import { checkOptions } from '../core/options.js';
 import { InputError, describe } from '../core/errors.js';
 import {
   currentHost,
@@ -20,22 +21,22 @@ import { Tensor } from '../core/tensor.js';
 
 export type StateDict = Record<string, Tensor<'float32'>>;
 
-/** One forward inside another, as `nn.trace` tells it. */
+/** One forward inside another, as `nn.trace` records it. */
 export interface TraceRow extends Omit<SeamRow, 'input' | 'output' | 'kernel' | 'tensor' | 'weights'> {
   input: number[];
   output: number[];
   kernel: number[];
-  /** What it gave, where outputs are kept. */
+  /** The output, if outputs are kept. */
   tensor?: Tensor<'float32'> | undefined;
-  /** Attention weights, where outputs are kept and `need_weights` was asked for. */
+  /** Attention weights, if outputs are kept and `need_weights` is set. */
   weights?: Tensor<'float32'> | undefined;
 }
 
-/** While a trace runs, forwards write their rows here. */
+/** While a trace runs, forwards add their rows here. */
 let tracing: { rows: TraceRow[]; depth: number; keep: boolean } | undefined;
 
 let nextSeed = 0;
-/** The seed of the next module that is made without one; each module takes one more. */
+/** The seed of the next module that is made without one. Each such module increments it. */
 export function manual_seed(seed: number): void {
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new InputError(`nn.manual_seed: expected a whole number from 0 on, found ${describe(seed)}`);
@@ -43,22 +44,22 @@ export function manual_seed(seed: number): void {
   nextSeed = seed;
 }
 
-// Memory of modules that nobody holds any more.
-const forgotten = new FinalizationRegistry<() => void>((free) => free());
+// Frees the WebAssembly memory of modules that became garbage.
+const garbage = new FinalizationRegistry<() => void>((free) => free());
 
-/** A block with parameters. A class of your own extends it, keeps its parts as fields and has a `forward`. */
+/** A block with parameters. Your own classes extend it, hold their parts as fields and define `forward`. */
 export class Module {
   static {
     Object.defineProperty(this, 'name', { value: 'Module' });
   }
 
-  /** The class's name, as summaries show it. */
+  /** The class's name, shown in summaries. */
   get type(): string {
     return this.constructor.name;
   }
 
   forward(..._inputs: any[]): any {
-    throw new InputError(`nn.${this.type}: it has no forward`);
+    throw new InputError(`nn.${this.type}: this class has no forward`);
   }
 
   /** The parts: fields that are modules, or arrays of modules, by their names. */
@@ -88,7 +89,7 @@ export class Module {
     return out;
   }
 
-  /** Without buffers: what torch's `named_parameters()` gives. */
+  /** Parameters without buffers, as torch's `named_parameters()`. */
   named_parameters(): [name: string, tensor: Tensor<'float32'>][] {
     const shapes = this.shapes();
     return Object.entries(this.state_dict()).filter(([name]) => !shapes[name]?.buffer);
@@ -98,22 +99,24 @@ export class Module {
     return this.named_parameters().map(([, tensor]) => tensor);
   }
 
-  /** How many numbers all parameters hold. */
+  /** The number of values in all parameters. */
   num_parameters(): number {
     const sizes = Object.values(this.shapes()).filter(({ buffer }) => !buffer);
     return sizes.reduce((sum, { dims }) => sum + dims.reduce((size, dim) => size * dim, 1), 0);
   }
 
   /**
-   * Sets parameters and buffers by PyTorch's names, from tensors. With `strict` (the default) a missing or an unknown name is an
-   * error, before anything is set.
+   * Sets parameters and buffers by PyTorch's names. With `strict` (the default) a missing or unknown name is an error, and nothing is
+   * set.
    */
-  load_state_dict(state: Record<string, Tensor>, { strict = true }: { strict?: boolean } = {}): void {
+  load_state_dict(state: Record<string, Tensor>, options: { strict?: boolean } = {}): void {
+    const where = `nn.${this.type}.load_state_dict`;
+    checkOptions(where, options, { strict: 'boolean' });
+    const strict = options?.strict ?? true;
     if (state === null || typeof state !== 'object') {
-      throw new InputError(`nn.${this.type}.load_state_dict: expected an object of tensors, found ${describe(state)}`);
+      throw new InputError(`${where}: expected an object of tensors, found ${describe(state)}`);
     }
     const shapes = this.shapes();
-    const where = `nn.${this.type}.load_state_dict`;
     for (const [name, { dims }] of Object.entries(shapes)) {
       const tensor = Object.hasOwn(state, name) ? state[name] : undefined;
       if (tensor === undefined) {
@@ -124,7 +127,7 @@ export class Module {
       if (String(found) !== String(dims)) throw new InputError(`${where}: expected '${name}' of shape [${dims}], found [${found}]`);
     }
     const unknown = Object.keys(state).find((name) => !Object.hasOwn(shapes, name));
-    if (strict && unknown !== undefined) throw new InputError(`${where}: there is no parameter '${unknown}'`);
+    if (strict && unknown !== undefined) throw new InputError(`${where}: unknown parameter '${unknown}'`);
     for (const [name, tensor] of Object.entries(state)) if (Object.hasOwn(shapes, name)) this.setParameter(name, tensor);
   }
 
@@ -135,13 +138,13 @@ export class Module {
     }
   }
 
-  /** Gives the memory back at once; without it that happens when the module is garbage. */
+  /** Frees the memory at once. Without this call it is freed when the module is garbage-collected. */
   dispose(): void {
     for (const [, child] of this.named_children()) child.dispose();
   }
 }
 
-/** Keys and values that a decoder has seen: pass the same one to each forward, with one new token at a time. */
+/** Keys and values of earlier tokens: pass the same cache to each forward, with one new token at a time. */
 export class KeyValueCache {
   /** @internal */
   readonly handle: SeamCache;
@@ -149,10 +152,10 @@ export class KeyValueCache {
   constructor() {
     this.handle = currentHost().call((seam) => ({ code: 0, message: '', cache: new seam.Cache() })).cache;
     const { handle } = this;
-    forgotten.register(this, () => handle.delete());
+    garbage.register(this, () => handle.delete());
   }
 
-  /** Tokens seen so far. */
+  /** Tokens in the cache. */
   get length(): number {
     return this.handle.length();
   }
@@ -164,9 +167,9 @@ export interface ForwardCall {
   cache?: KeyValueCache | null | undefined;
 }
 
-const kUnseen: SeamTensor = { dims: Int32Array.of(0), data: new Float32Array() };
+const kEmpty: SeamTensor = { dims: Int32Array.of(0), data: new Float32Array() };
 
-/** A module that lives in WebAssembly. */
+/** A module whose parameters and forward are in WebAssembly. */
 export class Native extends Module {
   private readonly host: NnHost;
   private inside: SeamNnModule | undefined;
@@ -192,8 +195,8 @@ export class Native extends Module {
     }
     this.inside = handle;
     const { host } = this;
-    forgotten.register(this, () => !host.isBroken && handle.delete(), this);
-    // Fields of ours are not parts of the model.
+    garbage.register(this, () => !host.isBroken && handle.delete(), this);
+    // These fields are not parts of the model.
     for (const field of ['host', 'inside', 'kind']) Object.defineProperty(this, field, { enumerable: false });
   }
 
@@ -202,7 +205,7 @@ export class Native extends Module {
   }
 
   private get handle(): SeamNnModule {
-    if (!this.inside) throw new InputError(`nn.${this.kind}: it was disposed`);
+    if (!this.inside) throw new InputError(`nn.${this.kind}: this module was disposed`);
     return this.inside;
   }
 
@@ -210,11 +213,11 @@ export class Native extends Module {
   protected run({ tensors, options = {}, cache }: ForwardCall): Outputs {
     const where = `nn.${this.kind}`;
     const given = toTensors(where, tensors);
-    const asked = toOptions(where, options);
+    const scalars = toOptions(where, options);
     const { handle } = this;
-    if (!tracing) return fromAnswer(this.host.call(() => handle.forward(given, asked, cache?.handle ?? null)));
+    if (!tracing) return fromAnswer(this.host.call(() => handle.forward(given, scalars, cache?.handle ?? null)));
     const { rows, depth, keep } = tracing;
-    const answer = this.host.call(() => handle.trace(given, asked, keep));
+    const answer = this.host.call(() => handle.trace(given, scalars, keep));
     for (const { input, output, kernel, tensor, weights, ...row } of answer.rows) {
       rows.push({
         ...row,
@@ -236,7 +239,7 @@ export class Native extends Module {
   override state_dict(): StateDict {
     const { handle } = this;
     const { names, tensors } = this.host.call(() => handle.state(true));
-    return Object.fromEntries(names.map((name, i) => [name, fromSeam((tensors[i] ?? kUnseen) as SeamTensor)]));
+    return Object.fromEntries(names.map((name, i) => [name, fromSeam((tensors[i] ?? kEmpty) as SeamTensor)]));
   }
 
   override shapes(): Record<string, { dims: number[]; buffer: boolean }> {
@@ -252,7 +255,7 @@ export class Native extends Module {
     this.host.call(() => handle.load(name, value));
   }
 
-  /** Draws all parameters anew, as torch would, from SplitMix64 with this seed: the same numbers everywhere. */
+  /** Draws all parameters again from torch's distributions, using SplitMix64 with this seed: the same numbers everywhere. */
   reset_parameters(seed: number): this {
     const { handle } = this;
     this.host.call(() => handle.draw(seed));
@@ -263,20 +266,20 @@ export class Native extends Module {
   protected generateIds(ids: Int32Array, source: Tensor | null, options: OptionValues): Int32Array {
     const where = `nn.${this.kind}`;
     const from = source && toSeam(where, 'source', source);
-    const asked = toOptions(where, options);
+    const scalars = toOptions(where, options);
     const { handle } = this;
-    return this.host.call(() => handle.generate(ids, from, asked)).ids;
+    return this.host.call(() => handle.generate(ids, from, scalars)).ids;
   }
 
   override dispose(): void {
     const { inside } = this;
     this.inside = undefined;
-    forgotten.unregister(this);
+    garbage.unregister(this);
     if (!this.host.isBroken) inside?.delete();
   }
 }
 
-/** Runs `run` and collects what every forward inside it did. */
+/** Calls `run` and collects a row for every forward inside it. */
 export function collect<T>(keep: boolean, run: () => T): { result: T; rows: TraceRow[] } {
   const outer = tracing;
   const rows: TraceRow[] = [];
@@ -288,7 +291,7 @@ export function collect<T>(keep: boolean, run: () => T): { result: T; rows: Trac
   }
 }
 
-/** A forward of a class of one's own, as one row above those of its parts. */
+/** Records the forward of a user's class as one row above those of its parts. */
 export function traced<T>(module: Module, input: Tensor, run: () => T): T {
   if (!tracing || module instanceof Native) return run();
   const parameters = module.num_parameters();

@@ -1,23 +1,23 @@
-// The modules of nn, with torch's names, constructors and forwards; sequences are [batch, seq, hidden].
+// The modules of nn, with torch's names, constructor arguments and forwards; sequences are [batch, seq, hidden].
+import { checkOptions } from '../core/options.js';
 import { Native, type KeyValueCache, type Module } from './module.js';
-import { toMask, type OptionValues, type TensorsByName } from '../host/nn_seam.js';
-import type { EpsForm, PoolOptions, SequencePoolingMode } from './functional.js';
+import { toMask, type MaybeTensor } from '../host/nn_seam.js';
+import { Attending, type AttendOptions, type Weighed } from './attending.js';
+import type { EpsForm, PoolOptions, SequencePoolingMode, Sizes } from './functional.js';
 import type { Tensor } from '../core/tensor.js';
 
 type F32 = Tensor<'float32'>;
-type Mask = Tensor | null | undefined;
-type Sizes = number | readonly number[];
-const list = (sizes: Sizes) => (typeof sizes === 'number' ? [sizes] : [...sizes]);
 
-/** What every module takes. */
+/** Options of every module with parameters. */
 export interface Drawn {
-  /** Parameters are drawn from SplitMix64 with this seed; default: the next after `nn.manual_seed`. */
+  /** Parameters are drawn from SplitMix64 with this seed. Default: the next seed after `nn.manual_seed`. */
   seed?: number;
 }
 
-/** A module of one tensor. */
+/** A module whose forward takes one tensor and no options. */
 class Unary extends Native {
-  override forward(input: Tensor): F32 {
+  override forward(input: Tensor, options?: Record<string, never>): F32 {
+    checkOptions(`nn.${this.type}`, options, []);
     return this.run({ tensors: { input } }).output;
   }
 }
@@ -42,14 +42,14 @@ export class LayerNorm extends Unary {
     normalized_shape: Sizes,
     options: { eps?: number; elementwise_affine?: boolean; bias?: boolean; eps_form?: EpsForm } = {},
   ) {
-    super('LayerNorm', { normalized_shape: list(normalized_shape), ...options });
+    super('LayerNorm', { normalized_shape, ...options });
   }
 }
 
 /** `x / sqrt(mean(x^2) + eps) * weight`; arXiv 1910.07467. */
 export class RMSNorm extends Unary {
   constructor(normalized_shape: Sizes, options: { eps?: number; elementwise_affine?: boolean } = {}) {
-    super('RMSNorm', { normalized_shape: list(normalized_shape), ...options });
+    super('RMSNorm', { normalized_shape, ...options });
   }
 }
 
@@ -57,7 +57,7 @@ interface ChannelNorm {
   eps?: number;
   affine?: boolean;
 }
-/** Inference: with `running_mean` and `running_var`; `[batch, channels]` or `[batch, channels, length]`; arXiv 1502.03167. */
+/** In inference form, with `running_mean` and `running_var`; `[batch, channels]` or `[batch, channels, length]`; arXiv 1502.03167. */
 export class BatchNorm1d extends Unary {
   constructor(num_features: number, options: ChannelNorm = {}) {
     super('BatchNorm1d', { num_features, ...options });
@@ -112,15 +112,15 @@ export class Identity extends Unary {
     super('Identity', {});
   }
 }
-/** Drops nothing: this library is for inference. There so that PyTorch's models keep their layers' numbers. */
+/** Does nothing, as in inference. It exists so that the layers of PyTorch models keep their numbers. */
 export class Dropout extends Unary {
   constructor(p = 0.5) {
     super('Dropout', { p });
   }
 }
 export class Softmax extends Unary {
-  constructor({ dim = -1 }: { dim?: number } = {}) {
-    super('Softmax', { dim });
+  constructor(options: { dim?: number } = {}) {
+    super('Softmax', { ...options });
   }
 }
 /** `[batch, ...]` -> `[batch, the rest]`. */
@@ -130,44 +130,44 @@ export class Flatten extends Unary {
   }
 }
 
-const window = (kernel_size: Sizes, { stride, padding }: PoolOptions): OptionValues => ({
-  kernel_size: list(kernel_size),
-  stride: stride === undefined ? undefined : list(stride),
-  padding: padding === undefined ? undefined : list(padding),
-});
 export class AvgPool2d extends Unary {
   constructor(kernel_size: Sizes, options: PoolOptions = {}) {
-    super('AvgPool2d', window(kernel_size, options));
+    super('AvgPool2d', { kernel_size, ...options });
   }
 }
 export class MaxPool2d extends Unary {
   constructor(kernel_size: Sizes, options: PoolOptions = {}) {
-    super('MaxPool2d', window(kernel_size, options));
+    super('MaxPool2d', { kernel_size, ...options });
   }
 }
 
-/** `[batch, seq, hidden]` -> `[batch, hidden]`. `key_padding_mask [batch, seq]`: true is left out. */
+/** `[batch, seq, hidden]` -> `[batch, hidden]`. `key_padding_mask [batch, seq]`: tokens with true are left out. */
 export class SequencePooling extends Native {
-  constructor({ mode = 'mean' }: { mode?: SequencePoolingMode } = {}) {
-    super('SequencePooling', { mode });
+  constructor(options: { mode?: SequencePoolingMode } = {}) {
+    super('SequencePooling', { ...options });
   }
-  override forward(input: Tensor, { key_padding_mask }: { key_padding_mask?: Mask } = {}): F32 {
-    return this.run({ tensors: { input, key_padding_mask: toMask(key_padding_mask, false) } }).output;
+  override forward(input: Tensor, options: { key_padding_mask?: MaybeTensor } = {}): F32 {
+    checkOptions('nn.SequencePooling', options, ['key_padding_mask']);
+    return this.run({ tensors: { input, key_padding_mask: toMask(options?.key_padding_mask, false) } }).output;
   }
 }
 
 export type PositionKind = 'none' | 'sinusoidal' | 'notes' | 'learned';
-/** `x + table[0 .. seq]` for `x [..., seq, d_model]`; learned ones are `weight [max_len, d_model]`. A table of one's own: load it so. */
+/**
+ * `x + table[0 .. seq]` for `x [..., seq, d_model]`. Learned tables are the parameter `weight [max_len, d_model]`; load a table of your
+ * own as that parameter.
+ */
 export class PositionalEncoding extends Native {
   constructor(d_model: number, options: Drawn & { max_len?: number; kind?: PositionKind; base?: number } = {}) {
     super('PositionalEncoding', { d_model, ...options });
   }
-  override forward(input: Tensor, { cache }: { cache?: KeyValueCache | null } = {}): F32 {
-    return this.run({ tensors: { input }, cache }).output;
+  override forward(input: Tensor, options: { cache?: KeyValueCache | null } = {}): F32 {
+    checkOptions('nn.PositionalEncoding', options, ['cache']);
+    return this.run({ tensors: { input }, cache: options?.cache }).output;
   }
 }
 
-/** One after another. */
+/** Runs modules one after another. */
 export class Sequential extends Unary {
   constructor(...parts: Module[]) {
     super('Sequential', {}, parts);
@@ -188,22 +188,22 @@ export interface SelfAttentionOptions extends Drawn {
   /** Width of the input. */
   k: number;
   heads?: number;
-  /** narrow: heads share d_q and d_v; wide: each has maps of that whole width. Default with several heads: narrow. */
+  /** narrow: heads divide d_q and d_v among them; wide: each head has that whole width. Default with several heads: narrow. */
   mode?: 'narrow' | 'wide';
-  /** Of W_q, W_k and W_v. */
+  /** Bias of W_q, W_k and W_v. */
   bias?: boolean;
   /** Width of queries and keys; default k. */
   d_q?: number;
   /** Width of values; default k. */
   d_v?: number;
-  /** Maps the heads back to k, with bias; default: with several heads, or where a mode is given. */
+  /** Projects the concatenated heads back to k, with bias. Default: true with several heads or if a mode is given. */
   unify?: boolean;
-  /** By 1 / sqrt(d_q of a head); default true. */
+  /** Scales the scores by 1 / sqrt(d_q of a head); default true. */
   scaled?: boolean;
   causal?: boolean;
-  /** Relative positions: parameter `relative` for the first four. */
+  /** Relative positions. bias, multiply, vector and t5 have a parameter `relative`. */
   relative?: 'none' | 'bias' | 'multiply' | 'vector' | 't5' | 'alibi' | 'rotary';
-  /** Offsets beyond it count as it (t5: buckets end there). Default 128. */
+  /** Larger offsets are clipped to it (t5: the last bucket begins there). Default 128. */
   max_distance?: number;
   num_buckets?: number;
   bidirectional?: boolean;
@@ -211,32 +211,9 @@ export interface SelfAttentionOptions extends Drawn {
   interleaved?: boolean;
 }
 
-export interface AttendOptions {
-  /** Broadcast to `[batch, heads, queries, keys]`: bool (true may not be looked at, as in torch's modules) or float (added). */
-  attn_mask?: Mask;
-  /** `[batch, keys]`: true may not be looked at. */
-  key_padding_mask?: Mask;
-  is_causal?: boolean;
-  need_weights?: boolean;
-  /** Default true: the mean over the heads. */
-  average_attn_weights?: boolean;
-  cache?: KeyValueCache | null;
-}
-export type Weighed = [output: F32, weights: F32];
-
-/** What the notes' attentions share: with `need_weights` they answer `[output, weights]`. */
-export abstract class Attending extends Native {
-  /** @internal */
-  protected attend(tensors: TensorsByName, { attn_mask, key_padding_mask, cache, ...options }: AttendOptions): F32 | Weighed {
-    const masks = { attn_mask: toMask(attn_mask, false), key_padding_mask: toMask(key_padding_mask, false) };
-    const { output, weights } = this.run({ tensors: { ...tensors, ...masks }, options: { ...options }, cache });
-    return options.need_weights ? [output, weights as F32] : output;
-  }
-}
-
 /**
  * `softmax(Q K^T / sqrt(d_q)) V` with `Q = W_q x`, `K = W_k x`, `V = W_v x`; arXiv 1706.03762. `[batch, seq, k]` (or `[seq, k]`) ->
- * the same, or `[.., d_v]` without `unify`. With `need_weights` the answer is `[output, weights]`, weights
+ * the same, or `[.., d_v]` without `unify`. With `need_weights` the result is `[output, weights]`, weights
  * `[batch, heads, queries, keys]`. Parameters `W_q.weight`, `W_k.weight`, `W_v.weight`, `unify.weight`, `unify.bias`, `relative`.
  */
 export class SelfAttention extends Attending {
@@ -263,10 +240,10 @@ export class CrossAttention extends Attending {
 }
 
 /**
- * torch.nn.MultiheadAttention with batch_first. Answers `[output, weights]` as torch does; `need_weights: false` makes weights
- * undefined. Unlike torch, `is_causal` masks by itself, and a query that may look at nothing gets zeros.
+ * torch.nn.MultiheadAttention with batch_first. Returns `[output, weights]` as torch does; with `need_weights: false` weights are
+ * undefined. Unlike in torch, `is_causal` needs no mask beside it, and a query whose keys are all masked out gets zeros.
  */
-export class MultiheadAttention extends Native {
+export class MultiheadAttention extends Attending {
   constructor(
     embed_dim: number,
     num_heads: number,
@@ -278,19 +255,11 @@ export class MultiheadAttention extends Native {
     query: Tensor,
     key: Tensor = query,
     value: Tensor = key,
-    { attn_mask, key_padding_mask, cache, need_weights = true, ...rest }: AttendOptions = {},
+    options: AttendOptions = {},
   ): [output: F32, weights: F32 | undefined] {
-    const own = key === query && value === query; // keys of earlier steps go before these
-    const { output, weights } = this.run({
-      tensors: {
-        input: query,
-        ...(own ? {} : { key, value }),
-        attn_mask: toMask(attn_mask, false),
-        key_padding_mask: toMask(key_padding_mask, false),
-      },
-      options: { need_weights, ...rest },
-      cache,
-    });
-    return [output, weights];
+    const own = key === query && value === query; // self-attention: a cache puts the keys of earlier steps before these
+    const need_weights = options?.need_weights ?? true;
+    const out = this.attend({ input: query, ...(own ? {} : { key, value }) }, { ...options, need_weights });
+    return Array.isArray(out) ? out : [out, undefined];
   }
 }

@@ -1,8 +1,9 @@
-// nn: the building blocks, with torch.nn's names. `await nn.ready()` once; then everything is synchronous.
+// nn: building blocks with torch.nn's names. Call `await nn.ready()` once; everything else is synchronous.
 export { ready } from '../host/nn_seam.js';
 export * as functional from './functional.js';
 export * as positional from './positional.js';
 export { KeyValueCache, manual_seed, Module, type StateDict, type TraceRow } from './module.js';
+export { Attending, type AttendOptions, type Weighed } from './attending.js';
 export * from './modules.js';
 export * from './transformers.js';
 export * from './language.js';

@@ -1,14 +1,15 @@
-// What a model does, layer by layer, counted and printed as torchinfo 1.8 does it.
+// A model's layers, counted and printed as by torchinfo 1.8.
 import { describe, InputError } from '../core/errors.js';
+import { checkOptions } from '../core/options.js';
 import { collect, Module, traced, type TraceRow } from './module.js';
 import { Tensor } from '../core/tensor.js';
 
 export interface Summary {
   rows: TraceRow[];
-  /** Each parameter once. */
+  /** Shared parameters count once. */
   total_params: number;
   total_mult_adds: number;
-  /** Megabytes (10^6): of the inputs, of what layers with parameters give (twice, as in training), of parameters, of all. */
+  /** Megabytes (10^6): inputs; outputs of layers with parameters, twice as in training; parameters; the sum. */
   input_mb: number;
   output_mb: number;
   params_mb: number;
@@ -32,7 +33,7 @@ const sizeOf = (dims: readonly number[]) => dims.reduce((size, dim) => size * di
 const shape = (dims: readonly number[]) => (dims.length > 0 ? `[${dims.join(', ')}]` : '--');
 const count = (value: number) => (value > 0 ? value.toLocaleString('en-US') : '--');
 
-/** 1234 -> "1,234"; in units where torchinfo has them. */
+/** 1234 -> "1,234", in torchinfo's units. */
 function amount(value: number): string {
   const [unit, size] = value >= 1e12 ? ['T', 1e12] : value >= 1e9 ? ['G', 1e9] : ['M', 1e6];
   const scaled = value / (size as number);
@@ -94,11 +95,11 @@ function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColu
   ].join('\n');
 }
 
-/** A number for one input's shape, or shapes of several inputs (of a decoder: target and memory). */
+/** The shape of one input, or the shapes of several (for a decoder: target and memory). */
 export type InputShape = readonly number[] | readonly (readonly number[])[];
 
 /**
- * Runs the model on zeros of that shape and tells of each layer its type, shapes, parameters and mult-adds, then the totals.
+ * Runs the model on zeros of that shape and lists the type, shapes, parameters and mult-adds of each layer, then the totals.
  * `String(summary(model, [1, 8, 64]))` is the table.
  */
 export function summary(model: Module, input_shape: InputShape): Summary {
@@ -123,13 +124,16 @@ export function summary(model: Module, input_shape: InputShape): Summary {
   };
   return {
     ...facts,
-    toString: ({ columns = Object.keys(kTitles) as SummaryColumn[] } = {}) => table(facts, columns),
+    toString(options) {
+      checkOptions('nn.summary.toString', options, { columns: 'any' });
+      return table(facts, options?.columns ?? (Object.keys(kTitles) as SummaryColumn[]));
+    },
   };
 }
 
 /**
- * Runs the model and keeps what every module inside gives: `rows` in the order of calls, each with `tensor`, and with
- * `{ need_weights: true }` as last argument of a module of nn, attention `weights`.
+ * Runs the model and records the output of every module inside it: `rows` in the order of calls, each with its `tensor`. With
+ * `{ need_weights: true }` as the last argument, attention rows have `weights`.
  */
 export function trace(model: Module, ...inputs: any[]): { output: unknown; rows: TraceRow[] } {
   const first = inputs[0];

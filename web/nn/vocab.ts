@@ -1,14 +1,14 @@
-// Small vocabularies of words or characters. For sub-words: AutoTokenizer.train.
+// Small vocabularies of words or characters. For subwords, see AutoTokenizer.train.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
 
 export interface DictionaryOptions {
-  /** word (the default): runs of letters, marks, digits, ' and - inside; character: each code point. */
+  /** word (default): runs of letters, marks and digits, with ' and - inside; character: each code point. */
   level?: 'word' | 'character';
-  /** Come first, in this order; `<unk>` stands for what is not known. Default none; usual: `['<unk>', '<pad>', '<s>', '</s>']`. */
+  /** The first tokens, in this order; `<unk>` replaces unknown tokens. Default none; usual: `['<unk>', '<pad>', '<s>', '</s>']`. */
   specials?: readonly string[];
-  /** Sorted by code points (the default), or in the order of first use. */
+  /** true (default): sorted by code points; false: in the order of first use. */
   sorted?: boolean;
   min_frequency?: number;
   lowercase?: boolean;
@@ -33,7 +33,6 @@ const byCodePoints = (a: string, b: string) => {
   return left.length - right.length;
 };
 
-/** Tokens and their ids. */
 export class Dictionary {
   readonly tokens: readonly string[];
   private readonly ids: Map<string, number>;
@@ -41,18 +40,18 @@ export class Dictionary {
   private readonly lowercase: boolean;
   private readonly specials: ReadonlySet<string>;
 
-  /** tokens: in the order of their ids, specials among them. */
+  /** tokens: in the order of their ids, specials included. */
   constructor(tokens: readonly string[], options: DictionaryOptions = {}) {
     checkOptions('nn.Dictionary', options, kRules);
     this.tokens = [...tokens];
     this.ids = new Map(tokens.map((token, id) => [token, id]));
-    if (this.ids.size !== tokens.length) throw new InputError('nn.Dictionary: expected tokens that differ, found one twice');
+    if (this.ids.size !== tokens.length) throw new InputError('nn.Dictionary: expected distinct tokens, found one twice');
     this.level = options.level ?? 'word';
     this.lowercase = options.lowercase ?? false;
     this.specials = new Set(options.specials ?? []);
   }
 
-  /** The different words or characters of a text, or of several. */
+  /** A dictionary of the distinct words or characters of one or several texts. */
   static from_corpus(texts: string | readonly string[], options: DictionaryOptions = {}): Dictionary {
     checkOptions('nn.Dictionary.from_corpus', options, kRules);
     checkTexts('nn.Dictionary.from_corpus', texts);
@@ -80,12 +79,14 @@ export class Dictionary {
   /** The words or characters of a text. */
   split(text: string): string[] {
     if (typeof text !== 'string') throw new InputError(`nn.Dictionary: expected a string, found ${describe(text)}`);
-    const read = this.lowercase ? text.toLowerCase() : text;
-    return this.level === 'character' ? [...read] : (read.match(kWord) ?? []);
+    const cased = this.lowercase ? text.toLowerCase() : text;
+    return this.level === 'character' ? [...cased] : (cased.match(kWord) ?? []);
   }
 
-  /** Ids of a text; a token that is not known is `<unk>`, or an error where there is none. `bos`, `eos`: put `<s>`, `</s>` around. */
-  encode(text: string, { bos = false, eos = false }: { bos?: boolean; eos?: boolean } = {}): number[] {
+  /** Ids of a text. An unknown token becomes `<unk>`, or is an error without one. `bos`, `eos`: add `<s>`, `</s>` around the text. */
+  encode(text: string, options: { bos?: boolean; eos?: boolean } = {}): number[] {
+    checkOptions('nn.Dictionary.encode', options, { bos: 'boolean', eos: 'boolean' });
+    const { bos, eos } = options ?? {};
     const tokens = [...(bos ? ['<s>'] : []), ...this.split(text), ...(eos ? ['</s>'] : [])];
     return tokens.map((token) => {
       const id = this.ids.get(token) ?? this.ids.get('<unk>');
@@ -94,24 +95,25 @@ export class Dictionary {
     });
   }
 
-  /** Several texts, padded at the end with `<pad>`: rows of one length. */
+  /** Ids of several texts, padded with `<pad>` at the end to rows of one length. */
   encode_batch(texts: readonly string[], options: { bos?: boolean; eos?: boolean } = {}): number[][] {
     const rows = texts.map((text) => this.encode(text, options));
     const length = Math.max(0, ...rows.map((row) => row.length));
     const pad = this.ids.get('<pad>');
     if (pad === undefined && rows.some((row) => row.length < length)) {
-      throw new InputError('nn.Dictionary: texts of different lengths want a <pad> among the specials');
+      throw new InputError('nn.Dictionary: texts of different lengths need <pad> among the specials');
     }
     return rows.map((row) => [...row, ...new Array<number>(length - row.length).fill(pad as number)]);
   }
 
-  decode(ids: readonly number[], { skip_special_tokens = true }: { skip_special_tokens?: boolean } = {}): string {
+  decode(ids: readonly number[], options: { skip_special_tokens?: boolean } = {}): string {
+    checkOptions('nn.Dictionary.decode', options, { skip_special_tokens: 'boolean' });
     const tokens = ids.map((id) => {
       const token = this.tokens[id];
-      if (token === undefined) throw new InputError(`nn.Dictionary: there is no id ${id} among ${this.size}`);
+      if (token === undefined) throw new InputError(`nn.Dictionary: expected ids below ${this.size}, found ${id}`);
       return token;
     });
-    const shown = skip_special_tokens ? tokens.filter((token) => !this.specials.has(token)) : tokens;
+    const shown = (options?.skip_special_tokens ?? true) ? tokens.filter((token) => !this.specials.has(token)) : tokens;
     return shown.join(this.level === 'character' ? '' : ' ');
   }
 }

@@ -1,6 +1,7 @@
-// What was downloaded, kept: files in pieces, each under its SHA-256. A file of which some pieces are there goes on from the first that
-// is missing or damaged; one that is whole needs no network. Where the store refuses (quota, permissions), loading goes on without.
+// The cache of downloads. Files are stored in pieces, each checked by its SHA-256. An incomplete file is downloaded from its first missing
+// or damaged piece on; a complete one needs no network. If the store fails (quota, permissions), loading continues without it.
 import { env } from '../core/env.js';
+import { checkOptions } from '../core/options.js';
 import { InputError, NetworkError } from '../core/errors.js';
 import { htmlError, hubSource, looksLikeHtml, type RangeSource } from './fetch_source.js';
 import type { ModelSource, OpenFile, PieceStore } from './source.js';
@@ -14,15 +15,14 @@ const kEntry = 'entry.json';
 const kPollMs = 100;
 const kPatienceMs = 30_000;
 
-/** What is known of one file. */
 interface Entry {
   model: string;
   file: string;
-  /** Undefined until the end was seen. */
+  /** Undefined until the download is complete. */
   size?: number | undefined;
   etag: string;
   pieces: string[];
-  /** The server said that there is no such file. */
+  /** The server has no such file. */
   missing?: boolean;
 }
 
@@ -40,11 +40,11 @@ async function readEntry(store: PieceStore, key: string): Promise<Entry | undefi
     const entry = bytes && (JSON.parse(new TextDecoder().decode(bytes)) as Entry);
     return entry && Array.isArray(entry.pieces) ? entry : undefined;
   } catch {
-    return undefined; // as if there were none
+    return undefined; // treated as absent
   }
 }
 
-/** A piece, if it is there and as it was. */
+/** A piece, if it is present and its hash is right. */
 async function readPiece(store: PieceStore, key: string, { pieces }: Entry, i: number): Promise<Uint8Array | undefined> {
   try {
     const bytes = await store.get(key, String(i));
@@ -54,7 +54,7 @@ async function readPiece(store: PieceStore, key: string, { pieces }: Entry, i: n
   }
 }
 
-/** Writes a file's pieces as they come. After the first refusal of the store it does nothing more. */
+/** Writes a file's pieces as they arrive. After the store's first failure it stops writing. */
 class Writer {
   private readonly piece = new Uint8Array(kPieceBytes);
   private filled = 0;
@@ -78,7 +78,7 @@ class Writer {
 
   async end(): Promise<void> {
     this.entry.size = this.entry.pieces.length * kPieceBytes + this.filled;
-    // Size and last piece are saved together: without the size, a short piece would pass for a full one.
+    // The size is saved with the last piece: without it, a short piece would pass for a full one.
     if (this.filled > 0) await this.flush();
     else await this.save();
   }
@@ -93,7 +93,7 @@ class Writer {
       entry.pieces.push(await sha256(bytes));
       await this.save();
     } catch {
-      this.refused = true; // no room, or no right: the caller has its bytes all the same
+      this.refused = true; // quota or permissions: the caller still gets the bytes
     }
   }
 
@@ -108,10 +108,10 @@ class Writer {
 }
 
 /**
- * The right to write a key's pieces, and what gives it back. Waits while another has it and gets on. The lock only saves downloads: two
- * writers do no harm, as a piece is there whole or not at all, and is used only if it is the one that its entry names.
+ * Takes the lock for writing a key's pieces and returns the function that releases it. Waits as long as another writer makes progress.
+ * The lock only saves downloads: two writers are safe, because pieces are written atomically and used only if their hash is the entry's.
  */
-async function turnAt(store: PieceStore, key: string, signal: AbortSignal): Promise<() => void> {
+async function lockKey(store: PieceStore, key: string, signal: AbortSignal): Promise<() => void> {
   const none = () => {};
   let seen = -1;
   let since = 0;
@@ -126,7 +126,7 @@ async function turnAt(store: PieceStore, key: string, signal: AbortSignal): Prom
   }
 }
 
-/** A hub's repository with the cache before it. offline: nothing but the cache. */
+/** A hub repository behind the cache. offline: only the cache is used. */
 class CachedSource implements ModelSource {
   readonly phase = 'download';
 
@@ -160,10 +160,10 @@ class CachedSource implements ModelSource {
     const before = await kept();
     if (before.whole) return before.whole;
     if (this.offline) return this.absent(file, before.entry);
-    const release = await turnAt(this.store, key, signal);
+    const release = await lockKey(this.store, key, signal);
     signal.addEventListener('abort', release, { once: true });
     try {
-      const { entry, whole } = await kept(); // another may have brought it meanwhile
+      const { entry, whole } = await kept(); // another writer may have completed it
       const opened = whole ?? (await this.download(file, entry, signal));
       if (!opened || whole) release();
       return opened && { ...opened, chunks: () => finallyDo(opened.chunks(), release) };
@@ -179,7 +179,7 @@ class CachedSource implements ModelSource {
     try {
       answer = await this.source.openFrom(file, kept * kPieceBytes, signal);
     } catch (error) {
-      // Offline, what the server once said not to have is not there: else a model without optional files would need a network.
+      // Without a network, a file that was missing before is missing: otherwise absent optional files would make loading fail.
       if (entry?.missing && error instanceof NetworkError && error.status === undefined) return undefined;
       throw error;
     }
@@ -187,10 +187,10 @@ class CachedSource implements ModelSource {
       await new Writer(this.store, this.place(file), { model: this.name, file, etag: '', pieces: [], missing: true }).end();
       return undefined;
     }
-    const goesOn = entry !== undefined && answer.from > 0 && answer.etag === entry.etag;
-    if (answer.from > 0 && !goesOn) answer = await this.source.openFrom(file, 0, signal); // it changed meanwhile
+    const resumes = entry !== undefined && answer.from > 0 && answer.etag === entry.etag;
+    if (answer.from > 0 && !resumes) answer = await this.source.openFrom(file, 0, signal); // the file has changed
     if (!answer) return undefined;
-    const now: Entry = goesOn ? entry : { model: this.name, file, etag: answer.etag, pieces: [] };
+    const now: Entry = resumes ? entry : { model: this.name, file, etag: answer.etag, pieces: [] };
     const { size } = answer;
     return { size, chunks: () => this.chunks(file, now, answer, signal) };
   }
@@ -198,11 +198,11 @@ class CachedSource implements ModelSource {
   private absent(file: string, entry: Entry | undefined): undefined {
     if (entry?.missing) return undefined;
     throw new InputError(
-      `${file}: '${this.name}' is not in the cache with this file, and local_files_only (or env.allowRemoteModels = false) forbids the network`,
+      `${file}: this file of '${this.name}' is not in the cache, and local_files_only (or env.allowRemoteModels = false) forbids the network`,
     );
   }
 
-  /** Kept pieces as long as they are right; what follows from the network, which is written on the way. */
+  /** Yields valid cached pieces, then downloads the rest and writes it to the cache. */
   private async *chunks(
     file: string,
     entry: Entry,
@@ -223,18 +223,18 @@ class CachedSource implements ModelSource {
     let answer = open;
     if (!answer || answer.from > begin || right < known) {
       await open?.chunks().return?.(undefined);
-      if (this.offline) throw new InputError(`${file}: the cache's copy is damaged, and the network is forbidden`);
+      if (this.offline) throw new InputError(`${file}: the cached copy is damaged, and the network is forbidden`);
       answer = await this.source.openFrom(file, begin, signal);
     }
     if (!answer || (begin > 0 && answer.etag !== entry.etag)) {
       await this.store.delete(key).catch(() => {});
-      throw new NetworkError(`${file}: it changed on the server since a part of it was kept; load again`, key, undefined);
+      throw new NetworkError(`${file}: the file changed on the server during the download; load again`, key, undefined);
     }
     entry.etag = answer.etag;
     entry.pieces.length = right;
     delete entry.size;
     const writer = new Writer(this.store, key, entry);
-    let skip = begin - answer.from; // a server without ranges begins at the beginning
+    let skip = begin - answer.from; // a server without range requests sends the whole file
     for await (const chunk of answer.chunks()) {
       const passed = Math.min(skip, chunk.length);
       skip -= passed;
@@ -257,7 +257,7 @@ async function* finallyDo<T>(items: AsyncIterable<T>, end: () => void): AsyncGen
 
 const storeOf = (options: SourceOptions) => (env.useCache ? platform.store(options.cache_dir ?? env.cacheDir) : undefined);
 
-/** A repository of a hub, through the cache where there is one. */
+/** A repository of a hub, behind the cache if there is one. */
 export function cachedHubSource(id: string, options: SourceOptions, local: boolean): ModelSource {
   const source = hubSource(id, options.revision ?? 'main');
   const store = storeOf(options);
@@ -266,23 +266,27 @@ export function cachedHubSource(id: string, options: SourceOptions, local: boole
   throw new InputError(`model: '${id}' is a hub id, and local_files_only (or env.allowRemoteModels = false) forbids the network`);
 }
 
+type CacheOptions = Pick<SourceOptions, 'cache_dir' | 'revision'>;
+
 async function entriesOf(
+  where: string,
   model: string | undefined,
-  options: SourceOptions,
+  options: CacheOptions,
 ): Promise<{ store: PieceStore; found: [string, Entry][] }> {
+  checkOptions(where, options, { cache_dir: 'string', revision: 'string' });
   const store = storeOf(options);
-  if (!store) throw new InputError('cache: there is none here (env.useCache is false, or this page may not store)');
+  if (!store) throw new InputError('cache: not available (env.useCache is false, or this page may not store data)');
   const prefix = model === undefined ? '' : hubSource(model, options.revision ?? 'main').place('');
   const keys = (await store.keys()).filter((key) => key.startsWith(prefix));
   const entries = await Promise.all(keys.map(async (key) => [key, await readEntry(store, key)] as const));
   return { store, found: entries.filter((pair): pair is [string, Entry] => pair[1] !== undefined) };
 }
 
-/** What was downloaded from hubs. options: `cache_dir`, `revision`, as at loading. */
+/** The cache of downloads from hubs. Options: `cache_dir` and `revision`, as for loading. */
 export const cache = {
-  /** The files that are there, or those of a hub id. */
-  async list(model?: string, options: SourceOptions = {}): Promise<CachedFile[]> {
-    const { found } = await entriesOf(model, options);
+  /** Lists all cached files, or those of a hub id. */
+  async list(model?: string, options: CacheOptions = {}): Promise<CachedFile[]> {
+    const { found } = await entriesOf('cache.list', model, options);
     return found
       .filter(([, entry]) => !entry.missing)
       .map(([url, entry]) => ({
@@ -294,15 +298,16 @@ export const cache = {
       }));
   },
 
-  /** Whether a hub id can be loaded without a network: its weights are there, and no file is half there. */
-  async has(model: string, options: SourceOptions = {}): Promise<boolean> {
+  /** Whether a hub id can be loaded without a network: its weights are cached and no file is incomplete. */
+  async has(model: string, options: CacheOptions = {}): Promise<boolean> {
+    checkOptions('cache.has', options, { cache_dir: 'string', revision: 'string' });
     const files = await cache.list(model, options);
     return files.every(({ complete }) => complete) && files.some(({ file }) => /\.(safetensors|gguf)$/.test(file));
   },
 
-  /** Removes everything, or a hub id's files. Answers how many there were. */
-  async delete(model?: string, options: SourceOptions = {}): Promise<number> {
-    const { store, found } = await entriesOf(model, options);
+  /** Deletes all files, or those of a hub id, and returns how many there were. */
+  async delete(model?: string, options: CacheOptions = {}): Promise<number> {
+    const { store, found } = await entriesOf('cache.delete', model, options);
     for (const [key] of found) await store.delete(key);
     return found.filter(([, entry]) => !entry.missing).length;
   },

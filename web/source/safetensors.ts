@@ -1,5 +1,6 @@
 // safetensors files, read and written: https://github.com/huggingface/safetensors (README, "Format").
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { checkOptions } from '../core/options.js';
 import { Tensor, type TensorType } from '../core/tensor.js';
 
 interface Entry {
@@ -45,14 +46,14 @@ function parseHeader(bytes: Uint8Array): { entries: [string, Entry][]; begin: nu
   try {
     header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(8, 8 + length)));
   } catch (cause) {
-    throw new ModelFormatError('safetensors: the header is no JSON', { cause });
+    throw new ModelFormatError('safetensors: the header is not JSON', { cause });
   }
-  if (header === null || typeof header !== 'object') throw wrong('the header is no JSON object');
+  if (header === null || typeof header !== 'object') throw wrong('the header is not a JSON object');
   const entries = Object.entries(header as Record<string, Entry>).filter(([name]) => name !== '__metadata__');
   return { entries, begin: 8 + length };
 }
 
-/** The tensors of a safetensors file by name; f64, f16 and bf16 become f32. */
+/** The tensors of a safetensors file by name. f64, f16 and bf16 are converted to f32. */
 export function load_safetensors(bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> {
   const whole = ArrayBuffer.isView(bytes)
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
@@ -84,11 +85,10 @@ export function load_safetensors(bytes: Uint8Array | ArrayBuffer): Record<string
   return Object.fromEntries(out);
 }
 
-/** Tensors (a state dict) as the bytes of a safetensors file. */
-export function save_safetensors(
-  tensors: Record<string, Tensor>,
-  { metadata }: { metadata?: Record<string, string> } = {},
-): Uint8Array {
+/** The bytes of a safetensors file with these tensors (a state dict). */
+export function save_safetensors(tensors: Record<string, Tensor>, options: { metadata?: Record<string, string> } = {}): Uint8Array {
+  checkOptions('nn.save_safetensors', options, ['metadata']);
+  const { metadata } = options ?? {};
   const kTypes: Record<TensorType, string> = { float32: 'F32', int32: 'I32', int64: 'I64', int8: 'I8', uint8: 'U8', bool: 'BOOL' };
   const header: Record<string, unknown> = metadata ? { __metadata__: metadata } : {};
   let end = 0;
@@ -101,7 +101,7 @@ export function save_safetensors(
     header[name] = { dtype: kTypes[tensor.type as TensorType], shape: tensor.dims, data_offsets: [begin, end] };
   }
   const text = new TextEncoder().encode(JSON.stringify(header));
-  const padded = Math.ceil(text.length / 8) * 8; // so that data is aligned
+  const padded = Math.ceil(text.length / 8) * 8; // aligns the data
   const out = new Uint8Array(8 + padded + end).fill(0x20, 8, 8 + padded);
   new DataView(out.buffer).setBigUint64(0, BigInt(padded), true);
   out.set(text, 8);

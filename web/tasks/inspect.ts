@@ -1,16 +1,16 @@
-// What a model is made of: layers, shapes, parameters, work, bytes and memory. The command `wattn inspect` prints it.
-import { Engine } from '../engine/engine.js';
+// A model's layers, shapes, parameters, mult-adds, bytes and memory, as printed by `wattn inspect`.
+import { Engine, kLoadRules } from '../engine/engine.js';
 import { checkOptions } from '../core/options.js';
 import type { LoadOptions, MemoryInfo, ModelDescription } from '../engine/types.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
 export interface InspectedLayer {
-  /** The checkpoint's words. */
+  /** As in the checkpoint. */
   name: string;
   type: string;
   /** For one sequence of `seq` tokens. */
   output: number[];
-  /** Of the weight, [out, in]; empty for none. */
+  /** Shape of the weight, [out, in]; empty for none. */
   kernel: number[];
   parameters: number;
   mult_adds: number;
@@ -18,12 +18,12 @@ export interface InspectedLayer {
 
 export interface Inspection {
   model_type: string;
-  /** Tokens of the sequence that output shapes and mult_adds are for. */
+  /** Sequence length that output shapes and mult_adds are computed for. */
   seq: number;
   layers: InspectedLayer[];
   parameters: number;
   mult_adds: number;
-  /** Bytes by dtype: of the files' tensors (of a GGUF file, whose blocks mix types, the whole file), and as they are held. */
+  /** Bytes by dtype: in the files (a GGUF file, whose blocks mix types, counts as a whole), and in memory. */
   bytes: { stored: Record<string, number>; held: Record<string, number> };
   /** Bytes of the weight files. */
   files: Record<string, number>;
@@ -34,7 +34,7 @@ const kPrefixBytes = 8;
 
 const isGguf = (file: string) => /\.gguf$/i.test(file);
 
-/** Keeps the header of a safetensors file as its bytes pass. */
+/** Collects the header of a safetensors file while its bytes stream past. */
 class HeaderReader {
   private head: number[] = [];
   private header: Uint8Array | undefined;
@@ -45,7 +45,7 @@ class HeaderReader {
 
   push(chunk: Uint8Array): void {
     this.bytes += chunk.length;
-    if (isGguf(this.file)) return; // its header is another
+    if (isGguf(this.file)) return;
     let at = 0;
     while (at < chunk.length && this.head.length < kPrefixBytes) this.head.push(chunk[at++] as number);
     if (this.head.length < kPrefixBytes) return;
@@ -55,7 +55,7 @@ class HeaderReader {
     this.filled += part.length;
   }
 
-  /** Bytes by dtype. The engine has checked the header by the time this is asked. */
+  /** Bytes by dtype. The engine has validated the header before this is called. */
   *dtypes(): Generator<[dtype: string, bytes: number]> {
     if (isGguf(this.file)) {
       yield ['GGUF', this.bytes];
@@ -71,14 +71,15 @@ class HeaderReader {
   }
 }
 
-/** Loads a model and lists its layers. seq: tokens of the sequence that shapes and work are computed for; default: its max_length. */
+/** Loads a model and lists its layers. seq: sequence length for shapes and mult-adds; default: the model's max_length. */
 export async function inspectModel(
   model?: ModelSpecifier | null,
-  { seq, ...options }: LoadOptions & { seq?: number | undefined } = {},
+  given: LoadOptions & { seq?: number | undefined } = {},
 ): Promise<Inspection> {
-  checkOptions('inspect', { seq }, { seq: 'count' });
+  checkOptions('inspectModel', given, { ...kLoadRules, seq: 'count' });
+  const { seq, ...options } = given ?? {};
   const readers = new Map<string, HeaderReader>();
-  const engine = await Engine.load('inspect', model, options, 'own_lm', (file, chunk) => {
+  const engine = await Engine.load('inspectModel', model, options, 'own_lm', (file, chunk) => {
     const reader = readers.get(file) ?? new HeaderReader(file);
     readers.set(file, reader);
     reader.push(chunk);
@@ -115,7 +116,7 @@ export async function inspectModel(
 }
 
 /**
- * What a model is and which heads its files can bring, from its config.json (or the header of its GGUF file) alone.
+ * A model's architecture and the heads that its files provide, read from config.json (or the header of a GGUF file) alone.
  *
  *     const { kind, heads } = await describeModel('google/flan-t5-small'); // 'encoder-decoder', ['seq2seq_lm']
  */

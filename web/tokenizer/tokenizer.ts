@@ -278,8 +278,10 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     convert_ids_to_tokens,
     tokenize: (text: string, options?: EncodeOptions | null) =>
       idsToTokens(Int32Array.from(encode(text, { ...options, add_special_tokens: options?.add_special_tokens ?? false }))),
-    batch_decode: (batch: readonly TokenIds[] | Tensor, options?: DecodeOptions | null) =>
-      Array.from(batch as Iterable<TokenIds>, (ids) => decode(ids, options)),
+    batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions | null) {
+      checkOptions('batch_decode', options, kDecodeRules);
+      return Array.from(batch as Iterable<TokenIds>, (ids) => decode(ids, options));
+    },
     model_max_length,
     vocab_size,
   };

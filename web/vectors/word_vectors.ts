@@ -1,4 +1,4 @@
-// Word vectors: what is near what, analogies, and the files of word2vec and GloVe. Answers are gensim's KeyedVectors'.
+// Word vectors: nearest words, analogies, and word2vec and GloVe files. Results equal those of gensim's KeyedVectors.
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
@@ -10,16 +10,16 @@ export interface MostSimilarOptions {
   negative?: string | readonly (string | ArrayLike<number>)[];
   /** Default 10. */
   topn?: number;
-  /** Only among the first (commonest) so many words. */
+  /** Searches only this many of the first (most common) words. */
   restrict_vocab?: number;
 }
 
 export interface ReadOptions {
-  /** `word2vec` has a first line with the number of words and the size; `glove` has none. Default: word2vec. */
+  /** A `word2vec` file (default) begins with a line with the number of words and the size; a `glove` file does not. */
   format?: 'word2vec' | 'glove';
-  /** word2vec's binary form. */
+  /** The binary form of word2vec. */
   binary?: boolean;
-  /** Only the first so many words. */
+  /** Reads only this many words. */
   limit?: number;
 }
 export interface WriteOptions {
@@ -30,15 +30,14 @@ export interface WriteOptions {
 const kSimilarRules: Rules = { positive: 'any', negative: 'any', topn: 'count', restrict_vocab: 'count' };
 const kReadRules: Rules = { format: ['word2vec', 'glove'], binary: 'boolean', limit: 'count' };
 
-/** One of the words, or vectors, given. */
 type Wanted = string | readonly (string | ArrayLike<number>)[] | undefined;
 const asList = (wanted: Wanted) => (wanted === undefined ? [] : typeof wanted === 'string' ? [wanted] : [...wanted]);
 
 export class WordVectors {
-  /** The commonest first. */
+  /** The most common first. */
   readonly words: readonly string[];
   readonly vector_size: number;
-  /** `[words, vector_size]`, one after another. */
+  /** `[words, vector_size]` */
   readonly vectors: Float32Array;
   private readonly ids: Map<string, number>;
   private unit: Float32Array | undefined;
@@ -62,7 +61,7 @@ export class WordVectors {
     return this.ids.has(word);
   }
 
-  /** The vector of a word; shares its numbers. */
+  /** The vector of a word; it shares memory with `vectors`. */
   get(word: string): Tensor<'float32'> {
     const begin = this.idOf(word) * this.vector_size;
     return new Tensor('float32', this.vectors.subarray(begin, begin + this.vector_size), [this.vector_size]);
@@ -74,7 +73,7 @@ export class WordVectors {
     return id;
   }
 
-  // All vectors at length 1; zeros stay.
+  // All vectors scaled to length 1; zero vectors stay zero.
   private normed(): Float32Array {
     if (this.unit) return this.unit;
     const { vectors, vector_size: size } = this;
@@ -88,7 +87,7 @@ export class WordVectors {
     return (this.unit = out);
   }
 
-  // A word's vector, or one given, at length 1.
+  // The vector of a word, or a given vector, scaled to length 1.
   private direction(wanted: string | ArrayLike<number>): Float32Array {
     const { vector_size: size } = this;
     if (typeof wanted === 'string') {
@@ -145,7 +144,7 @@ export class WordVectors {
     };
   }
 
-  /** Words by their cosine with the mean of the positive directions and the negative ones turned round: a word's neighbours, or analogies. */
+  /** The words nearest by cosine to the mean of the positive and the negated negative directions: neighbours, or analogies. */
   most_similar(wanted: string | MostSimilarOptions): Neighbour[] {
     const options = typeof wanted === 'string' ? { positive: wanted } : (wanted ?? {});
     const { positive, negative, without, topn, count } = this.query('WordVectors.most_similar', options);
@@ -173,8 +172,9 @@ export class WordVectors {
   }
 
   /** `a` is to `b` as `c` is to ...? */
-  analogy(a: string, b: string, c: string, { topn = 1 }: { topn?: number } = {}): Neighbour[] {
-    return this.most_similar({ positive: [b, c], negative: [a], topn });
+  analogy(a: string, b: string, c: string, options: { topn?: number } = {}): Neighbour[] {
+    checkOptions('WordVectors.analogy', options, { topn: 'count' });
+    return this.most_similar({ positive: [b, c], negative: [a], topn: options?.topn ?? 1 });
   }
 
   /** The cosine of two words. */
@@ -183,7 +183,7 @@ export class WordVectors {
     return left.reduce((sum, value, j) => sum + value * (right[j] as number), 0);
   }
 
-  /** The word that is least like the mean of all given. */
+  /** The word least similar to the mean of the given words. */
   doesnt_match(words: readonly string[]): string {
     if (!Array.isArray(words) || words.length === 0) {
       throw new InputError(`WordVectors.doesnt_match: expected words, found ${Array.isArray(words) ? 'none' : describe(words)}`);
@@ -202,7 +202,7 @@ export class WordVectors {
     if (format === 'glove' && binary) throw new InputError("WordVectors.save: format 'glove' has no binary form");
     const bad = this.words.find((word) => /[\s]/u.test(word) || word === '');
     if (bad !== undefined)
-      throw new InputError(`WordVectors.save: the word ${describe(bad)} has white space, which ends a word in these files`);
+      throw new InputError(`WordVectors.save: the word ${describe(bad)} contains white space, which ends a word in these files`);
     const encoder = new TextEncoder();
     const parts: Uint8Array[] = format === 'glove' ? [] : [encoder.encode(`${this.size} ${this.vector_size}\n`)];
     this.words.forEach((word, i) => {
@@ -222,7 +222,7 @@ export class WordVectors {
     return out;
   }
 
-  /** Reads what `save` writes, and the files of word2vec, gensim and GloVe. */
+  /** Reads files written by `save`, word2vec, gensim and GloVe. */
   static load(bytes: Uint8Array | ArrayBuffer | string, options: ReadOptions = {}): WordVectors {
     checkOptions('WordVectors.load', options, kReadRules);
     const { format = 'word2vec', binary = false, limit = Infinity } = options;
@@ -300,10 +300,10 @@ function readBinary(bytes: Uint8Array, limit: number): WordVectors {
   const words: string[] = [];
   let at = lineEnd + 1;
   for (let i = 0; i < count; ++i) {
-    while (bytes[at] === 10) ++at; // gensim writes none between words, word2vec one
+    while (bytes[at] === 10) ++at; // word2vec writes one between words, gensim none
     const space = bytes.indexOf(32, at);
     if (space < 0 || space + 1 + row > bytes.length) {
-      throw new ModelFormatError(`word vectors: expected ${count} words, the file ends after ${i}`);
+      throw new ModelFormatError(`word vectors: expected ${count} words, found ${i}`);
     }
     words.push(decoder.decode(bytes.subarray(at, space)));
     vectors.set(new Float32Array(bytes.slice(space + 1, space + 1 + row).buffer), i * header.size);

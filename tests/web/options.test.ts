@@ -1,0 +1,285 @@
+// Every public function that takes options refuses those that it does not know.
+import {
+  AutoModel,
+  AutoModelForCausalLM,
+  AutoModelForSeq2SeqLM,
+  AutoTokenizer,
+  cache,
+  Classifier,
+  community_detection,
+  describeModel,
+  inspectModel,
+  k_means,
+  nn,
+  packModel,
+  paraphrase_mining,
+  pipeline,
+  quantize_embeddings,
+  semantic_search,
+  Tensor,
+  Word2Vec,
+  WordVectors,
+} from 'wattn';
+import { failure, goldens, headFiles, tiny } from './support.js';
+import { wattn } from './cli_support.js';
+
+const x = new Tensor('float32', [1, 2, 3, 4], [2, 2]);
+const batch = new Tensor('float32', [1, 2, 3, 4], [1, 2, 2]);
+const image = new Tensor('float32', [1, 2, 3, 4], [1, 1, 2, 2]);
+const ids = new Tensor('int32', [1, 2], [1, 2]);
+const vectors = [[1, 0], [0, 1]]; // prettier-ignore
+const words = new WordVectors(['a', 'b'], Float32Array.of(1, 0, 0, 1), 2);
+const embedder = async (texts: string[]) => new Tensor('float32', new Float32Array(2 * texts.length).fill(1), [texts.length, 2]);
+const layer = { d_model: 2, nhead: 1, dim_feedforward: 2 };
+const small = { ...layer, vocab_size: 4, num_layers: 1 };
+
+/** A call with an option that nothing knows, and one that it does know. */
+type Case = [name: string, call: (options: any) => unknown, known: string | undefined];
+
+/** Calls that all fail with the same kind of error, whether at once or by their promise. */
+async function expectRefused(call: (options: any) => unknown, known: string | undefined): Promise<void> {
+  const error = await failure(async () => call({ no_such_option: 1 }));
+  expect(error.name).toBe('InputError');
+  expect(error.message).toMatch(/^[\w .-]+: unknown option 'no_such_option'; (known options: |it takes no options$)/);
+  if (known === undefined) return expect(error.message).toMatch(/it takes no options$/);
+  expect(error.message.replace(/.*known options: /, '').split(', ')).toContain(known);
+  const misspelt = `${known.slice(0, -1)}_${known.slice(-1)}`;
+  if (known.length >= 3) {
+    const { message } = await failure(async () => call({ [misspelt]: 1 }));
+    expect(message).toContain(`unknown option '${misspelt}'; did you mean '${known}'?`);
+  }
+}
+
+async function loaded() {
+  const [embed, tokenizer, model, causal, seq2seq] = await Promise.all([
+    pipeline('feature-extraction', tiny),
+    AutoTokenizer.from_pretrained(tiny),
+    AutoModel.from_pretrained(tiny),
+    AutoModelForCausalLM.from_pretrained(`${goldens}/decoders/qwen2`),
+    AutoModelForSeq2SeqLM.from_pretrained(`${goldens}/seq2seq/t5`),
+  ]);
+  const task = (name: any, files: any): Promise<any> => pipeline(name, files);
+  return {
+    embed,
+    tokenizer,
+    model,
+    causal,
+    seq2seq,
+    classify: await task('text-classification', headFiles('sequence')),
+    zero_shot: await task('zero-shot-classification', headFiles('sequence')),
+    rank: await task('text-ranking', headFiles('ranker')),
+    ner: await task('ner', headFiles('token')),
+    answer: await task('question-answering', headFiles('answer')),
+    fill: await task('fill-mask', headFiles('masked_lm')),
+    generate: await task('text-generation', `${goldens}/decoders/qwen2`),
+    transform: await task('text2text-generation', `${goldens}/seq2seq/t5`),
+    classifier: await Classifier.fit(embedder as never, new Tensor('float32', [1, 0, 0, 1], [2, 2]), ['a', 'b']),
+  };
+}
+
+describe('unknown options', () => {
+  let all: Awaited<ReturnType<typeof loaded>>;
+  beforeAll(async () => {
+    await nn.ready();
+    all = await loaded();
+  });
+  afterAll(async () => {
+    for (const each of Object.values(all)) await (each as { dispose?(): unknown }).dispose?.();
+  });
+
+  const cases: Case[] = [
+    ['pipeline', (o) => pipeline('feature-extraction', tiny, o), 'threads'],
+    ['pipeline of a task', (o) => pipeline('ner', tiny, o), 'worker'],
+    ['embed', (o) => all.embed('a', o), 'pooling'],
+    ['embed.encode_query', (o) => all.embed.encode_query('a', o), 'pooling'],
+    ['embed.encode_document', (o) => all.embed.encode_document('a', o), 'truncate_dim'],
+    ['text-classification', (o) => all.classify('a', o), 'top_k'],
+    ['zero-shot-classification', (o) => all.zero_shot('a', ['b'], o), 'multi_label'],
+    ['text-ranking', (o) => all.rank('a', ['b'], o), 'top_k'],
+    ['token-classification', (o) => all.ner('a', o), 'stride'],
+    ['question-answering', (o) => all.answer('a', 'b', o), 'doc_stride'],
+    ['fill-mask', (o) => all.fill('a', o), 'targets'],
+    ['text-generation', (o) => all.generate('a', o), 'num_beams'],
+    ['text-generation, streamed', (o) => all.generate.stream('a', o).next(), 'num_beams'],
+    ['text2text-generation', (o) => all.transform('a', o), 'num_beams'],
+    ['text2text-generation, streamed', (o) => all.transform.stream('a', o).next(), 'num_beams'],
+    ['AutoModel', (o) => AutoModel.from_pretrained(tiny, o), 'dtype'],
+    ['AutoModelForCausalLM', (o) => AutoModelForCausalLM.from_pretrained(tiny, o), 'dtype'],
+    ['AutoModelForSeq2SeqLM', (o) => AutoModelForSeq2SeqLM.from_pretrained(tiny, o), 'dtype'],
+    ['a model', (o) => all.model({ input_ids: ids }, o), 'head_mask'],
+    ['inputs of a model', (o) => all.model({ input_ids: ids, ...o }), 'attention_mask'],
+    ['a decoder', (o) => all.causal({ input_ids: ids }, o), 'output_logits'],
+    ['an encoder-decoder', (o) => all.seq2seq({ input_ids: ids, decoder_input_ids: ids }, o), 'cross_attn_head_mask'],
+    ['describeModel', (o) => describeModel(tiny, o), 'revision'],
+    ['inspectModel', (o) => inspectModel(tiny, o), 'seq'],
+    ['packModel', (o) => packModel(tiny, o), 'dtype'],
+    ['cache.list', (o) => cache.list('a', o), 'cache_dir'],
+    ['cache.has', (o) => cache.has('a', o), 'cache_dir'],
+    ['cache.delete', (o) => cache.delete('a', o), 'cache_dir'],
+    ['AutoTokenizer.from_pretrained', (o) => AutoTokenizer.from_pretrained(tiny, o), 'revision'],
+    ['AutoTokenizer.train', (o) => AutoTokenizer.train('a', { model: 'word', ...o }), 'vocab_size'],
+    ['tokenizer', (o) => all.tokenizer('a', o), 'padding'],
+    ['tokenizer.encode', (o) => all.tokenizer.encode('a', o), 'truncation'],
+    ['tokenizer.tokenize', (o) => all.tokenizer.tokenize('a', o), 'truncation'],
+    ['tokenizer.decode', (o) => all.tokenizer.decode([1], o), 'skip_special_tokens'],
+    ['tokenizer.batch_decode', (o) => all.tokenizer.batch_decode([], o), 'skip_special_tokens'],
+    ['tokenizer.count', (o) => all.tokenizer.count('a', o), 'add_special_tokens'],
+    ['tokenizer.chunk', (o) => all.tokenizer.chunk('a', { max_tokens: 9, ...o }), 'overlap'],
+    ['tokenizer.decode_stream', (o) => all.tokenizer.decode_stream(o), 'skip_special_tokens'],
+    ['semantic_search', (o) => semantic_search(vectors, vectors, o), 'top_k'],
+    ['paraphrase_mining', (o) => paraphrase_mining(vectors, o), 'top_k'],
+    ['community_detection', (o) => community_detection(vectors, o), 'threshold'],
+    ['k_means', (o) => k_means(vectors, 1, o), 'n_init'],
+    ['quantize_embeddings', (o) => quantize_embeddings(x, 'int8', o), 'ranges'],
+    ['Classifier.fit', (o) => Classifier.fit(embedder as never, ['a', 'b'], ['a', 'b'], o), 'validation'],
+    ['Classifier.load', (o) => Classifier.load(embedder as never, tiny, o), 'revision'],
+    ['a classifier', (o) => all.classifier('a', o), 'top_k'],
+    ['classifier.explain', (o) => all.classifier.explain('a', o), 'label'],
+    ['Word2Vec.train', (o) => Word2Vec.train('a', o), 'window'],
+    ['words.most_similar', (o) => words.most_similar({ positive: 'a', ...o }), 'topn'],
+    ['words.most_similar_cosmul', (o) => words.most_similar_cosmul({ positive: 'a', ...o }), 'topn'],
+    ['words.analogy', (o) => words.analogy('a', 'b', 'a', o), 'topn'],
+    ['words.save', (o) => words.save(o), 'format'],
+    ['WordVectors.load', (o) => WordVectors.load('1 1\na 1\n', o), 'limit'],
+    ['nn.ready', (o) => nn.ready(o), 'wasm'],
+    ['nn.save_safetensors', (o) => nn.save_safetensors({}, o), 'metadata'],
+    ['nn.Dictionary', (o) => new nn.Dictionary(['a'], o), 'level'],
+    ['nn.Dictionary.from_corpus', (o) => nn.Dictionary.from_corpus('a', o), 'level'],
+    ['dictionary.encode', (o) => new nn.Dictionary(['a']).encode('a', o), 'bos'],
+    ['dictionary.encode_batch', (o) => new nn.Dictionary(['a']).encode_batch(['a'], o), 'eos'],
+    ['dictionary.decode', (o) => new nn.Dictionary(['a']).decode([0], o), 'skip_special_tokens'],
+    ['nn.equivariance', (o) => nn.equivariance((y) => y, x, o), 'seed'],
+    ['summary.toString', (o) => nn.summary(new nn.ReLU(), [1]).toString(o), 'columns'],
+    ['module.load_state_dict', (o) => new nn.ReLU().load_state_dict({}, o), 'strict'],
+  ];
+  it.each(cases)('of %s', (_, call, known) => expectRefused(call, known));
+
+  const f = nn.functional;
+  const functions: Case[] = [
+    ['softmax', (o) => f.softmax(x, o), 'dim'],
+    ['log_softmax', (o) => f.log_softmax(x, o), 'dim'],
+    ['gelu', (o) => f.gelu(x, o), 'approximate'],
+    ['one_hot', (o) => f.one_hot(ids, o), 'num_classes'],
+    ['layer_norm', (o) => f.layer_norm(x, 2, o), 'weight'],
+    ['rms_norm', (o) => f.rms_norm(x, [2], o), 'weight'],
+    ['batch_norm', (o) => f.batch_norm(x, x, x, o), 'bias'],
+    ['instance_norm', (o) => f.instance_norm(batch, o), 'bias'],
+    ['vector_norm', (o) => f.vector_norm(x, o), 'keepdim'],
+    ['normalize', (o) => f.normalize(x, o), 'dim'],
+    ['avg_pool2d', (o) => f.avg_pool2d(image, 1, o), 'stride'],
+    ['max_pool2d', (o) => f.max_pool2d(image, 1, o), 'padding'],
+    ['pool_sequence', (o) => f.pool_sequence(batch, o), 'mask'],
+    ['scaled_dot_product_attention', (o) => f.scaled_dot_product_attention(x, x, x, o), 'attn_mask'],
+    ['sampling_probabilities', (o) => f.sampling_probabilities(x.get(0), o), 'top_k'],
+    ['sinusoidal', (o) => nn.positional.sinusoidal({ length: 2, dim: 2, ...o }), 'form'],
+    ['relative_offsets', (o) => nn.positional.relative_offsets({ queries: 2, ...o }), 'past'],
+    ['relative_bias', (o) => nn.positional.relative_bias(x.get(0), { queries: 2, ...o }), 'past'],
+    ['relative_scores', (o) => nn.positional.relative_scores(x, x, o), 'keys'],
+    ['t5_buckets', (o) => nn.positional.t5_buckets({ queries: 2, ...o }), 'num_buckets'],
+    ['t5_bias', (o) => nn.positional.t5_bias(x, { queries: 2, ...o }), 'max_distance'],
+    ['alibi_bias', (o) => nn.positional.alibi_bias(2, { queries: 2, ...o }), 'keys'],
+    ['rotary', (o) => nn.positional.rotary(x, o), 'interleaved'],
+  ];
+  it.each(functions)('of nn.%s', (_, call, known) => expectRefused(call, known));
+
+  const modules: Case[] = [
+    ['Linear', (o) => new nn.Linear(2, 2, o), 'bias'],
+    ['Embedding', (o) => new nn.Embedding(2, 2, o), 'seed'],
+    ['LayerNorm', (o) => new nn.LayerNorm(2, o), 'eps_form'],
+    ['RMSNorm', (o) => new nn.RMSNorm([2], o), 'elementwise_affine'],
+    ['BatchNorm1d', (o) => new nn.BatchNorm1d(2, o), 'affine'],
+    ['InstanceNorm2d', (o) => new nn.InstanceNorm2d(2, o), 'affine'],
+    ['GELU', (o) => new nn.GELU(o), 'approximate'],
+    ['Softmax', (o) => new nn.Softmax(o), 'dim'],
+    ['AvgPool2d', (o) => new nn.AvgPool2d(2, o), 'stride'],
+    ['MaxPool2d', (o) => new nn.MaxPool2d([2, 2], o), 'padding'],
+    ['SequencePooling', (o) => new nn.SequencePooling(o), 'mode'],
+    ['PositionalEncoding', (o) => new nn.PositionalEncoding(2, o), 'max_len'],
+    ['FeedForward', (o) => new nn.FeedForward({ k: 2, ...o }), 'n_mlp'],
+    ['SelfAttention', (o) => new nn.SelfAttention({ k: 2, ...o }), 'heads'],
+    ['CrossAttention', (o) => new nn.CrossAttention({ k: 2, ...o }), 'k_context'],
+    ['MultiheadAttention', (o) => new nn.MultiheadAttention(2, 1, o), 'kdim'],
+    ['TransformerEncoderLayer', (o) => new nn.TransformerEncoderLayer({ ...layer, ...o }), 'norm_first'],
+    ['TransformerDecoderLayer', (o) => new nn.TransformerDecoderLayer(2, 1, o), 'norm_first'],
+    ['TransformerEncoder', (o) => new nn.TransformerEncoder(new nn.TransformerEncoderLayer(layer), 1, o), 'norm'],
+    ['TransformerDecoder', (o) => new nn.TransformerDecoder(new nn.TransformerDecoderLayer(layer), 1, o), 'norm'],
+    ['Transformer', (o) => new nn.Transformer({ ...layer, ...o }), 'num_encoder_layers'],
+    ['TransformerBlock', (o) => new nn.TransformerBlock({ k: 2, ...o }), 'norm_kind'],
+    ['SequenceClassifier', (o) => new nn.SequenceClassifier({ ...small, num_classes: 2, ...o }), 'pooling'],
+    ['LanguageModel', (o) => new nn.LanguageModel({ ...small, ...o }), 'tie_weights'],
+    ['EncoderDecoder', (o) => new nn.EncoderDecoder({ ...layer, src_vocab_size: 4, ...o }), 'tgt_vocab_size'],
+  ];
+  it.each(modules)('of new nn.%s', (_, call, known) => expectRefused(call, known));
+
+  const encoderLayer = () => new nn.TransformerEncoderLayer(layer);
+  const decoderLayer = () => new nn.TransformerDecoderLayer(layer);
+  const encoderDecoder = () => new nn.EncoderDecoder({ ...layer, src_vocab_size: 4, num_encoder_layers: 1, num_decoder_layers: 1 });
+  const forwards: Case[] = [
+    ['Linear', (o) => new nn.Linear(2, 2).forward(x, o), undefined],
+    ['Sequential', (o) => new nn.Sequential(new nn.ReLU()).forward(x, o), undefined],
+    ['SequencePooling', (o) => new nn.SequencePooling().forward(batch, o), 'key_padding_mask'],
+    ['PositionalEncoding', (o) => new nn.PositionalEncoding(2).forward(batch, o), 'cache'],
+    ['SelfAttention', (o) => new nn.SelfAttention({ k: 2 }).forward(batch, o), 'attn_mask'],
+    ['CrossAttention', (o) => new nn.CrossAttention({ k: 2 }).forward(batch, batch, o), 'key_padding_mask'],
+    ['MultiheadAttention', (o) => new nn.MultiheadAttention(2, 1).forward(batch, batch, batch, o), 'average_attn_weights'],
+    ['TransformerEncoderLayer', (o) => encoderLayer().forward(batch, o), 'src_mask'],
+    ['TransformerDecoderLayer', (o) => decoderLayer().forward(batch, batch, o), 'memory_mask'],
+    ['TransformerEncoder', (o) => new nn.TransformerEncoder(encoderLayer(), 1).forward(batch, o), 'src_key_padding_mask'],
+    ['TransformerDecoder', (o) => new nn.TransformerDecoder(decoderLayer(), 1).forward(batch, batch, o), 'tgt_is_causal'],
+    ['Transformer', (o) => new nn.Transformer(layer).forward(batch, batch, o), 'tgt_mask'],
+    ['TransformerBlock', (o) => new nn.TransformerBlock({ k: 2 }).forward(batch, o), 'need_weights'],
+    ['SequenceClassifier', (o) => new nn.SequenceClassifier({ ...small, num_classes: 2 }).forward(ids, o), 'key_padding_mask'],
+    ['LanguageModel', (o) => new nn.LanguageModel(small).forward(ids, o), 'key_padding_mask'],
+    ['LanguageModel, generate', (o) => new nn.LanguageModel(small).generate([1], o), 'num_beams'],
+    ['EncoderDecoder', (o) => encoderDecoder().forward(ids, ids, o), 'tgt_key_padding_mask'],
+    ['EncoderDecoder, generate', (o) => encoderDecoder().generate(ids, [1], o), 'num_beams'],
+  ];
+  it.each(forwards)('of the forward of nn.%s', (_, call, known) => expectRefused(call, known));
+
+  it.each(['embed', 'classify', 'rank', 'run', 'generate', 'tokenize', 'inspect', 'pack'])('of wattn %s', async (command) => {
+    const { error, code } = await wattn([command, '--no-such-option', '--modle', 'x']);
+    expect(code).toBe(2);
+    expect(error).toMatch(new RegExp(`^wattn: wattn ${command}: unknown option '--no-such-option'; .*known options: --model, `));
+    expect((await wattn([command, '--modell', 'x'])).error).toContain("'--modell'; did you mean '--model'?");
+  });
+});
+
+describe('masks of whole models in nn', () => {
+  beforeAll(() => nn.ready());
+  const long = new Tensor('int32', [1, 2, 3, 0, 0], [1, 5]);
+  const short = new Tensor('int32', [1, 2, 3], [1, 3]);
+  const padding = new Tensor('bool', [0, 0, 0, 1, 1], [1, 5]);
+  const close = (a: Tensor, b: Tensor) =>
+    a.data.forEach((value, i) => expect(Math.abs(Number(value) - Number(b.data[i]))).toBeLessThan(1e-6));
+
+  it('leave padding out of a classifier, under both names', () => {
+    const model = new nn.SequenceClassifier({ ...small, num_classes: 3, seed: 1 });
+    const alone = model.forward(short);
+    close(model.forward(long, { key_padding_mask: padding }), alone);
+    close(model.forward(long, { src_key_padding_mask: padding }), alone);
+    expect(() => model.forward(long, { key_padding_mask: padding, src_key_padding_mask: padding })).toThrow(/found both/);
+  });
+
+  it('leave padding out of a language model', () => {
+    const model = new nn.LanguageModel({ ...small, positions: 'none', seed: 2 });
+    const left = new Tensor('int32', [0, 0, 1, 2, 3], [1, 5]);
+    const mask = new Tensor('bool', [1, 1, 0, 0, 0], [1, 5]);
+    close(model.forward(left, { key_padding_mask: mask }).slice(null, [2, 5]), model.forward(short));
+  });
+
+  it('leave padding out of source and target of an encoder-decoder', () => {
+    const model = new nn.EncoderDecoder({ ...layer, src_vocab_size: 4, seed: 3, positions: 'none' });
+    close(model.forward(long, short, { src_key_padding_mask: padding }), model.forward(short, short));
+    const left = new Tensor('int32', [0, 0, 1, 2, 3], [1, 5]);
+    const mask = new Tensor('bool', [1, 1, 0, 0, 0], [1, 5]);
+    close(model.forward(short, left, { tgt_key_padding_mask: mask }).slice(null, [2, 5]), model.forward(short, short));
+  });
+
+  it('return attention weights if need_weights is set', () => {
+    const [logits, weights] = new nn.LanguageModel({ ...small, seed: 4 }).forward(short, { need_weights: true });
+    expect([logits.dims, weights.dims]).toEqual([
+      [1, 3, 4],
+      [1, 3, 3],
+    ]);
+  });
+});

@@ -1,0 +1,46 @@
+// Modules with attention: their options, and how masks and weights cross to WebAssembly.
+import { checkOptions } from '../core/options.js';
+import { Native, type KeyValueCache } from './module.js';
+import { toMask, type MaybeTensor, type TensorsByName } from '../host/nn_seam.js';
+import type { Tensor } from '../core/tensor.js';
+
+type F32 = Tensor<'float32'>;
+
+export interface AttendOptions {
+  /** Broadcast to `[batch, heads, queries, keys]`: bool (true is masked out, as in torch's modules) or float (added). */
+  attn_mask?: MaybeTensor;
+  /** `[batch, keys]`: true is masked out. */
+  key_padding_mask?: MaybeTensor;
+  is_causal?: boolean;
+  need_weights?: boolean;
+  /** Default true: the mean over the heads. */
+  average_attn_weights?: boolean;
+  cache?: KeyValueCache | null;
+}
+export type Weighed = [output: F32, weights: F32];
+
+/** The options of a forward with attention that are no tensors, and those of any attention. */
+export const kWeights = ['need_weights', 'average_attn_weights', 'cache'];
+export const kAttend = ['attn_mask', 'key_padding_mask', 'is_causal', ...kWeights];
+
+/** A module with attention. With `need_weights`, forward returns `[output, weights]`. */
+export abstract class Attending extends Native {
+  /** @internal known: names of the options; masks: for each tensor that C++ knows, its name among them. */
+  protected attend(
+    tensors: TensorsByName,
+    options: object | null | undefined,
+    known: readonly string[] = kAttend,
+    masks: Readonly<Record<string, string>> = { attn_mask: 'attn_mask', key_padding_mask: 'key_padding_mask' },
+  ): F32 | Weighed {
+    checkOptions(`nn.${this.type}`, options, known);
+    const { cache, tgt_is_causal, ...rest } = { ...options } as Record<string, unknown>;
+    if (tgt_is_causal !== undefined) rest['is_causal'] = tgt_is_causal;
+    const given: TensorsByName = { ...tensors };
+    for (const [name, option] of Object.entries(masks)) {
+      given[name] = toMask(rest[option] as MaybeTensor, false);
+      delete rest[option];
+    }
+    const { output, weights } = this.run({ tensors: given, options: rest, cache: cache as KeyValueCache | null | undefined });
+    return rest['need_weights'] ? [output, weights as F32] : output;
+  }
+}
