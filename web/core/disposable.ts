@@ -1,4 +1,4 @@
-/** target with dispose(), and with the `using` forms of it where the engine has their symbols. */
+/** Adds dispose() to target, and the symbols for `using` where the engine has them. */
 export function disposable<T extends object>(target: T, release: () => void) {
   const dispose = async () => release();
   Object.assign(target, { dispose });

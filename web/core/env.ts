@@ -1,6 +1,6 @@
 import type { Env } from './types.js';
 
-/** Settings of the whole library; read at each loading. */
+/** Global settings, read whenever something is loaded. */
 export const env: Env = {
   remoteHost: 'https://huggingface.co',
   remotePathTemplate: '{model}/resolve/{revision}/',

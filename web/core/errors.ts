@@ -1,63 +1,63 @@
-// The errors of wattn. Numbers come across the seam; their one list is src/core/error_codes.def (a test compares).
+// The errors of wattn. WebAssembly reports them as numbers, listed in src/core/error_codes.def; a test compares both lists.
 
-/** Base of every error that wattn throws. `name` and `code` stay the same across bundles, realms and minifiers. */
+/** Base class of every error that wattn throws. `name` and `code` are the same in every bundle and realm, minified or not. */
 export class WattnError extends Error {
-  /** A short word for the kind: `'model_format'`, `'unsupported'`, `'input'`, `'out_of_memory'`, `'state'`, `'abort'`, `'network'`. */
+  /** The kind of error: `'model_format'`, `'unsupported'`, `'input'`, `'out_of_memory'`, `'state'`, `'abort'`, `'network'`. */
   declare readonly code: string;
 }
 
-// On the prototype, so that a stack trace begins with the right name.
-function entitle(error: { prototype: WattnError }, name: string, code: string): void {
+// Set on the prototype, so that stack traces begin with the right name.
+function setName(error: { prototype: WattnError }, name: string, code: string): void {
   Object.defineProperties(error.prototype, { name: { value: name }, code: { value: code } });
 }
 
-/** Bytes or fields of a model's files are not what their format says, or a file is missing. */
+/** A model file is missing or does not follow its format. */
 export class ModelFormatError extends WattnError {
   static {
-    entitle(this, 'ModelFormatError', 'model_format');
+    setName(this, 'ModelFormatError', 'model_format');
   }
 }
 
-/** Well formed, but something that wattn (or this engine) does not do. */
+/** A valid request or file that wattn, or this JavaScript engine, does not support. */
 export class UnsupportedError extends WattnError {
   static {
-    entitle(this, 'UnsupportedError', 'unsupported');
+    setName(this, 'UnsupportedError', 'unsupported');
   }
 }
 
-/** An argument or an option of a call is wrong. */
+/** An argument or option of a call is wrong. */
 export class InputError extends WattnError {
   static {
-    entitle(this, 'InputError', 'input');
+    setName(this, 'InputError', 'input');
   }
 }
 
-/** The memory that a call needs is not to be had. */
+/** There is not enough memory for a call. */
 export class OutOfMemoryError extends WattnError {
   static {
-    entitle(this, 'OutOfMemoryError', 'out_of_memory');
+    setName(this, 'OutOfMemoryError', 'out_of_memory');
   }
 }
 
-/** A call at the wrong time: after `dispose()`, or on a model that broke before; also files of two different builds of wattn. */
+/** A call in the wrong state: after `dispose()`, after a failure inside WebAssembly, or with files of different builds of wattn. */
 export class StateError extends WattnError {
   static {
-    entitle(this, 'StateError', 'state');
+    setName(this, 'StateError', 'state');
   }
 }
 
 /** The caller's `AbortSignal` fired. `cause` is the signal's `reason`. */
 export class AbortError extends WattnError {
   static {
-    entitle(this, 'AbortError', 'abort');
+    setName(this, 'AbortError', 'abort');
   }
 }
 
-/** A request failed: no answer, an error status, a connection that broke off, or something else in place of the file. */
+/** A request failed: no response, an error status, a broken connection, or another file than the requested one. */
 export class NetworkError extends WattnError {
-  /** What was asked for. */
+  /** The requested URL. */
   readonly url: string;
-  /** The HTTP status that came, when one came. */
+  /** The HTTP status, if there was a response. */
   readonly status: number | undefined;
 
   constructor(message: string, url: string, status?: number, options?: { cause?: unknown }) {
@@ -67,20 +67,20 @@ export class NetworkError extends WattnError {
   }
 
   static {
-    entitle(this, 'NetworkError', 'network');
+    setName(this, 'NetworkError', 'network');
   }
 }
 
-/** @internal Position + 1 is the number that crosses the seam. */
+/** @internal The error with code i + 1 is at index i. */
 export const kSeamErrors = [ModelFormatError, UnsupportedError, InputError, OutOfMemoryError, StateError] as const;
 
-/** @internal The error for a code that came across the seam. */
+/** @internal The error for a code from WebAssembly. */
 export function seamError(code: number, message: string): WattnError {
   const SeamError = kSeamErrors[code - 1];
-  return SeamError ? new SeamError(message) : new StateError(`error ${code} without a name: ${message}`);
+  return SeamError ? new SeamError(message) : new StateError(`unknown error code ${code}: ${message}`);
 }
 
-/** @internal What a value is, for messages: "a string", "null", "an array". */
+/** @internal Describes a value in messages: "'text'", "null", "an array". */
 export function describe(value: unknown): string {
   if (value === null || value === undefined) return String(value);
   if (Array.isArray(value)) return 'an array';

@@ -1,4 +1,4 @@
-/** Numbers in [0, 1) from a seed, the same on every machine (mulberry32). */
+/** A generator of numbers in [0, 1), the same on every machine for the same seed (mulberry32). */
 export function makeRandom(seed: number): () => number {
   let state = seed >>> 0;
   return () => {
@@ -9,8 +9,8 @@ export function makeRandom(seed: number): () => number {
   };
 }
 
-/** In place, by Fisher and Yates. */
-export function shuffle(values: Int32Array, random: () => number): void {
+/** Shuffles in place (Fisher-Yates). */
+export function shuffle(values: Int32Array | number[], random: () => number): void {
   for (let i = values.length - 1; i > 0; --i) {
     const j = Math.floor(random() * (i + 1));
     [values[i], values[j]] = [values[j] as number, values[i] as number];

@@ -1,18 +1,18 @@
-// Waiting that can be given up, and breaks for the event loop.
+// Abortable waiting, and breaks for the event loop.
 import { AbortError } from './errors.js';
 import type { AbortSignalLike } from './types.js';
 
 export function abortError(signal: AbortSignalLike): AbortError {
   const reason = signal.reason as { message?: unknown } | undefined;
-  const said = typeof reason?.message === 'string' && reason.message !== '' ? `: ${reason.message}` : '';
-  return new AbortError(`aborted by the caller's signal${said}`, { cause: reason });
+  const why = typeof reason?.message === 'string' && reason.message !== '' ? `: ${reason.message}` : '';
+  return new AbortError(`aborted by the caller's signal${why}`, { cause: reason });
 }
 
 export function throwIfAborted(signal: AbortSignalLike | undefined): void {
   if (signal?.aborted) throw abortError(signal);
 }
 
-/** promise, or an AbortError at once when the signal fires first (promise then goes on unheard). */
+/** The promise, or an AbortError if the signal fires first; the promise's result is then ignored. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignalLike | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise<T>((resolve, reject) => {
@@ -29,7 +29,7 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignalLike | unde
 export const pause = (ms: number, signal: AbortSignalLike | undefined): Promise<void> =>
   abortable(new Promise((resolve) => setTimeout(resolve, ms)), signal);
 
-/** A task of its own under the caller's signal: stop() ends what it started, released() lets go of the caller's signal. */
+/** A scope for requests: its signal fires with the caller's signal, and when the scope is closed. */
 export class TaskScope {
   private readonly controller = new AbortController();
   private readonly onAbort = () => this.controller.abort(this.outer?.reason);
@@ -43,7 +43,7 @@ export class TaskScope {
     return this.controller.signal;
   }
 
-  /** Ends every request that still runs, and lets go of the caller's signal. */
+  /** Aborts all requests in flight and removes the listener on the caller's signal. */
   close(): void {
     this.outer?.removeEventListener('abort', this.onAbort);
     this.controller.abort();
@@ -52,7 +52,7 @@ export class TaskScope {
 
 const kLongestBusyMs = 40;
 
-/** Gives the event loop a turn when the last one was long ago, so that pages stay alive and signals are seen. */
+/** Yields to the event loop if the last yield was long ago, so that pages stay responsive and signals are noticed. */
 export class Breather {
   private last = performance.now();
 
@@ -65,12 +65,12 @@ export class Breather {
   }
 }
 
-/** Cuts long work into crossings that take about `ms` each, so that a page stays responsive and a signal is noticed. */
+/** Splits long work into calls of about `ms` each, so that pages stay responsive and signals are noticed. */
 export class Pace {
   private readonly breather = new Breather();
   private begun = false;
 
-  /** count: items of the next crossing, between least and most; it follows the time that the last one took. */
+  /** count: items of the next call, between least and most, adapted to the time of the last call. */
   constructor(
     private readonly ms: number,
     public count: number,
@@ -78,17 +78,17 @@ export class Pace {
     private readonly most: number,
   ) {}
 
-  /** Before each crossing; between two of them the event loop may have a turn. */
+  /** To be awaited before each call; yields to the event loop between calls. */
   async wait(signal: AbortSignalLike | undefined): Promise<void> {
     throwIfAborted(signal);
     if (this.begun) await this.breather.breathe(signal);
     this.begun = true;
   }
 
-  /** items(result): how many items the crossing took; 0 leaves the count as it is. */
-  run<T>(crossing: () => T, items: (result: T) => number): T {
+  /** items(result): how many items the call processed; 0 leaves the count unchanged. */
+  run<T>(call: () => T, items: (result: T) => number): T {
     const start = performance.now();
-    const result = crossing();
+    const result = call();
     const done = items(result);
     const each = Math.max(performance.now() - start, 1e-3) / done;
     if (done > 0) this.count = Math.max(this.least, Math.min(this.most, Math.round(this.ms / each)));

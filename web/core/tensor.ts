@@ -11,7 +11,7 @@ interface TensorData {
 
 export type TensorType = keyof TensorData;
 
-/** The tag by which a typed array is known in every realm (instanceof fails between a page and a frame, or in test runners). */
+/** Tags of the typed arrays, the same in every realm; instanceof fails between a page and a frame, or in test runners. */
 const kTags: Record<TensorType, string> = {
   float32: 'Float32Array',
   int32: 'Int32Array',
@@ -41,7 +41,7 @@ function toData(type: TensorType, values: ArrayLike<number> | ArrayLike<bigint> 
 
 const product = (dims: readonly number[]) => dims.reduce((size, dim) => size * dim, 1);
 
-// tensor[0] is asked of the prototype's prototype, so that the fields that every loop reads cost nothing more.
+// tensor[0] is handled by the prototype's prototype, so that access to fields costs nothing extra.
 class Rows {}
 Object.setPrototypeOf(
   Rows.prototype,
@@ -55,19 +55,19 @@ Object.setPrototypeOf(
   }),
 );
 
-/** Numbers with a shape, row-major. `tensor[i]` and iteration give the parts along the first dimension, as `get(i)` does. */
+/** Row-major numbers with a shape. `tensor[i]` and iteration give slices along the first dimension, as `get(i)` does. */
 export class Tensor<T extends TensorType = TensorType> extends Rows {
   static {
-    Object.defineProperty(this, 'name', { value: 'Tensor' }); // whatever minifiers make of it
+    Object.defineProperty(this, 'name', { value: 'Tensor' }); // also when minified
   }
 
   readonly type: T;
-  /** All numbers, one after another. */
+  /** All values, row-major. */
   readonly data: TensorData[T];
   readonly dims: readonly number[];
   [row: number]: Tensor<T>;
 
-  /** data: a typed array of that type is kept, not copied; anything else is converted. Its length must be the product of dims. */
+  /** data: used without a copy if it is a typed array of this type, otherwise converted. Its length must be the product of dims. */
   constructor(type: T, data: ArrayLike<number> | ArrayLike<bigint> | ArrayLike<boolean>, dims: readonly number[]) {
     super();
     const tag = Object.hasOwn(kTags, type) ? kTags[type] : undefined;
@@ -90,16 +90,16 @@ export class Tensor<T extends TensorType = TensorType> extends Rows {
     this.dims = [...dims];
   }
 
-  /** How many numbers. */
+  /** Number of values. */
   get size(): number {
     return this.data.length;
   }
 
-  /** The i-th part along the first dimension; shares its numbers with this tensor. */
+  /** The i-th slice along the first dimension; it shares memory with this tensor. */
   get(i: number): Tensor<T> {
     const [count, ...rest] = this.dims;
     if (count === undefined || !Number.isInteger(i) || i < -count || i >= count) {
-      throw new InputError(`Tensor: no part ${i} in dims [${this.dims}]`);
+      throw new InputError(`Tensor: index ${i} is out of range for dims [${this.dims}]`);
     }
     const size = product(rest);
     const begin = (i < 0 ? i + count : i) * size;
@@ -110,13 +110,13 @@ export class Tensor<T extends TensorType = TensorType> extends Rows {
     for (let i = 0; i < (this.dims[0] ?? 0); ++i) yield this.get(i);
   }
 
-  /** The one number of a tensor of one. */
+  /** The value of a tensor with one value. */
   item(): T extends 'int64' ? bigint : number {
-    if (this.size !== 1) throw new InputError(`Tensor: item() is for one number, found dims [${this.dims}]`);
+    if (this.size !== 1) throw new InputError(`Tensor: item(): expected one value, found dims [${this.dims}]`);
     return this.data[0] as T extends 'int64' ? bigint : number;
   }
 
-  /** Nested arrays of numbers, one level a dimension (bigint for int64). */
+  /** Nested arrays, one level per dimension; bigint for int64. */
   tolist<Nested = any>(): Nested {
     const values = Array.from(this.data as ArrayLike<unknown>);
     const nest = (level: number, begin: number): unknown => {
@@ -129,7 +129,7 @@ export class Tensor<T extends TensorType = TensorType> extends Rows {
     return nest(0, 0) as Nested;
   }
 
-  /** The same numbers in another shape; one of dims may be -1. */
+  /** The same values in another shape; one of dims may be -1. */
   reshape(...dims: number[]): Tensor<T> {
     const known = product(dims.filter((dim) => dim !== -1));
     const size = dims.filter((dim) => dim === -1).length === 1 && known > 0 ? this.size / known : -1;
@@ -140,7 +140,7 @@ export class Tensor<T extends TensorType = TensorType> extends Rows {
     );
   }
 
-  /** A copy as another type; floats are cut towards zero. */
+  /** A copy as another type; floats are truncated towards zero. */
   to<U extends TensorType>(type: U): Tensor<U> {
     const whole = type === 'int64' && this.type === 'float32';
     const values = whole ? Array.from(this.data as Float32Array, (value) => Math.trunc(value)) : this.data;
@@ -148,7 +148,7 @@ export class Tensor<T extends TensorType = TensorType> extends Rows {
   }
 
   /**
-   * A copy of a part: for each dimension `null` (all of it), `[begin, end]`, or a number (that one place; the dimension goes).
+   * A copy of a part: for each dimension `null` (all of it), `[begin, end]`, or an index, which removes the dimension.
    * Negative numbers count from the end.
    */
   slice(...ranges: (number | readonly [number, number] | null)[]): Tensor<T> {
@@ -177,9 +177,9 @@ export class Tensor<T extends TensorType = TensorType> extends Rows {
 
 function toBounds(range: number | readonly [number, number] | null, dim: number): [number, number] {
   if (range === null) return [0, dim];
-  const place = (value: number) => Math.min(dim, Math.max(0, value < 0 ? value + dim : value));
-  if (typeof range !== 'number') return [place(range[0]), Math.max(place(range[0]), place(range[1]))];
+  const clamp = (value: number) => Math.min(dim, Math.max(0, value < 0 ? value + dim : value));
+  if (typeof range !== 'number') return [clamp(range[0]), Math.max(clamp(range[0]), clamp(range[1]))];
   const at = range < 0 ? range + dim : range;
-  if (!Number.isInteger(at) || at < 0 || at >= dim) throw new InputError(`Tensor: no place ${range} in a dimension of ${dim}`);
+  if (!Number.isInteger(at) || at < 0 || at >= dim) throw new InputError(`Tensor: index ${range} is out of range for a dimension of ${dim}`);
   return [at, at + 1];
 }

@@ -1,7 +1,7 @@
 /// <reference lib="esnext.disposable" preserve="true" />
-// Public types that every room uses: unit, default and error of every field. Nothing here needs the DOM's or Node's own types.
+// Public types of all rooms. They need neither the DOM's types nor Node's.
 
-/** What wattn uses of an `AbortSignal`. */
+/** The part of `AbortSignal` that wattn uses. */
 export interface AbortSignalLike {
   readonly aborted: boolean;
   readonly reason?: any;
@@ -9,20 +9,20 @@ export interface AbortSignalLike {
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
-/** What wattn uses of a `Blob`. */
+/** The part of `Blob` that wattn uses. */
 export interface BlobLike {
   readonly size: number;
   stream(): any;
   arrayBuffer(): Promise<ArrayBuffer>;
 }
 
-/** What wattn uses of a `File`, as `<input type="file" webkitdirectory>` or a drop gives it. */
+/** The part of `File` that wattn uses, as from `<input type="file" webkitdirectory>` or drag and drop. */
 export interface FileLike extends BlobLike {
   readonly name: string;
   readonly webkitRelativePath?: string;
 }
 
-/** What wattn uses of a `URL`. */
+/** The part of `URL` that wattn uses. */
 export interface UrlLike {
   readonly href: string;
 }
@@ -30,46 +30,46 @@ export interface UrlLike {
 export type FileBytes = Uint8Array | ArrayBuffer | BlobLike;
 
 export interface Disposable_ {
-  /** Gives the memory back; every later call is a `StateError`. A second call does nothing. */
+  /** Frees the memory. Later calls throw a `StateError`; a second `dispose()` does nothing. */
   dispose(): Promise<void>;
   [Symbol.dispose](): void;
   [Symbol.asyncDispose](): Promise<void>;
 }
 
-/** Where the WebAssembly comes from, when not from the file beside wattn's own script. The first that is given counts. */
+/** Where the WebAssembly comes from if not from the file beside wattn's script. The first that is set is used. */
 export interface WasmOverride {
   /** A compiled `WebAssembly.Module`. */
   module?: object;
   /** The bytes of wattn-simd.wasm or wattn-relaxed.wasm. */
   binary?: Uint8Array | ArrayBuffer;
-  /** Where to fetch it. */
+  /** The URL to fetch it from. */
   url?: string | UrlLike;
 }
 
-/** Settings of the whole library; read at each loading. */
+/** Global settings, read whenever something is loaded. */
 export interface Env {
-  /** The host of hub ids. Default `'https://huggingface.co'`. */
+  /** The host that hub ids refer to. Default `'https://huggingface.co'`. */
   remoteHost: string;
-  /** Path of a hub id on it. Default `'{model}/resolve/{revision}/'`. */
+  /** The path of a hub id on that host. Default `'{model}/resolve/{revision}/'`. */
   remotePathTemplate: string;
-  /** `false`: as `local_files_only: true` at every loading. Default `true`. */
+  /** `false` acts like `local_files_only: true` everywhere. Default `true`. */
   allowRemoteModels: boolean;
-  /** In place of the global `fetch`, for files of models and of WebAssembly: to add headers, or to answer from a store. */
+  /** Replaces the global `fetch` for model files and WebAssembly, for example to add headers or to serve from a store. */
   fetch: ((url: string, init?: any) => Promise<any>) | undefined;
-  /** Whether downloads from hubs are kept. Default `true`. */
+  /** Whether downloads from hubs are cached. Default `true`. */
   useCache: boolean;
   /**
-   * Where: in Node a folder, by default `wattn` in the user's own folder for caches; in a page the name of a store of the browser's
-   * Cache API, by default `'wattn'`.
+   * Where downloads are cached: in Node a folder, by default `wattn` in the user's cache folder; in a page the name of a Cache API
+   * store, by default `'wattn'`.
    */
   cacheDir: string | undefined;
   wasm: WasmOverride;
-  /** The package `@huggingface/jinja`, for chat templates. In Node it is imported when it is needed; a page sets it. */
+  /** The package `@huggingface/jinja`, for chat templates. Node imports it when needed; a page must set it. */
   jinja?: unknown;
 }
 
-/** The WebAssembly that runs: with relaxed SIMD, with SIMD128, or the one that `env.wasm` names. */
+/** Which WebAssembly runs: with relaxed SIMD, with SIMD128, or the one in `env.wasm`. */
 export type WasmKind = 'relaxed' | 'simd' | 'given';
 
-/** Of a vector's components. */
+/** The data type of a vector's components. */
 export type OutputPrecision = 'float32' | 'int8' | 'uint8' | 'binary' | 'ubinary';

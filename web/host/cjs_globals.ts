@@ -1,3 +1,3 @@
-// What jsdom leaves out of the globals, where Jest runs the CommonJS file in it; tools/bundle.mjs puts this in their place there.
+// Globals that jsdom lacks when Jest runs the CommonJS bundle in it. tools/bundle.mjs injects them there.
 export { Blob } from 'node:buffer';
 export { TextDecoder, TextEncoder } from 'node:util';

@@ -1,5 +1,5 @@
-// Empty, except in wattn/inline: tools/bundle.mjs writes a file in its place with the .wasm files, gzipped and in base64, and the scripts
-// of workers.
+// Empty, except in wattn/inline: there tools/bundle.mjs replaces this file by one with the .wasm files (gzipped, in base64) and the worker
+// scripts.
 export const models = '';
 export const nn = '';
 export const scripts = { engine: '', thread: '' };

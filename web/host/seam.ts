@@ -1,6 +1,5 @@
-// The inner seam: what bindings/*.cpp register, typed by hand. Only wasm_loader.ts and the
-// files that own a handle use it.
-// Every call answers {code, message}; the other fields are there when code is 0.
+// Types of what bindings/*.cpp register. Only wasm_loader.ts and the owners of a handle use them.
+// Every call returns { code, message }. The other fields are present if code is 0.
 
 export interface Answer {
   code: number;
@@ -8,7 +7,7 @@ export interface Answer {
 }
 
 export interface EncodeAnswer extends Answer {
-  ids: Int32Array; // [sum of lengths], as are the next ones, which are there when SeamEncodeOptions.arrays names them
+  ids: Int32Array; // [sum of lengths], like the next ones, which are present if SeamEncodeOptions.arrays names them
   type_ids: Int32Array;
   offsets: Int32Array; // two numbers a token, UTF-16 units
   special_tokens_mask: Uint8Array;
@@ -16,7 +15,7 @@ export interface EncodeAnswer extends Answer {
   sequence_ids: Int32Array; // -1: none
   lengths: Int32Array; // [encodings]
   untruncated: Int32Array; // [encodings]
-  text: Int32Array; // [encodings] the text an encoding came from; its overflow windows follow it
+  text: Int32Array; // [encodings] index of the text; its overflow windows follow it
 }
 
 export interface SeamEncodeOptions {
@@ -27,14 +26,14 @@ export interface SeamEncodeOptions {
   truncation_side?: 'left' | 'right';
   overlap?: number;
   return_overflowing?: boolean;
-  /** Which arrays of the answer are wanted beside those that are always there; undefined: all. */
+  /** The optional arrays that the answer should contain; undefined: all. */
   arrays?: OptionalArray[];
 }
 
-/** Arrays of EncodeAnswer that may be left out. */
+/** Optional arrays of EncodeAnswer. */
 export type OptionalArray = 'type_ids' | 'offsets' | 'special_tokens_mask' | 'word_ids' | 'sequence_ids';
 
-/** Several texts come joined, in UTF-8, with their lengths in UTF-16 units. */
+/** Texts are passed joined, in UTF-8, with their lengths in UTF-16 units. */
 export interface SeamTokenizer {
   encode(
     text: Uint8Array,
@@ -51,13 +50,13 @@ export interface SeamTokenizer {
 
 export interface SeamTokenizerHandle extends SeamTokenizer {
   load(files: [string, Uint8Array][]): Answer;
-  /** is_cut_off: more of the file is needed; never when isWhole. */
+  /** is_cut_off: more bytes are needed; never if isWhole. */
   load_gguf(bytes: Uint8Array, isWhole: boolean): Answer & { is_cut_off: boolean };
   describe(): Answer & { vocab_size: number; model_max_length?: number };
 }
 
 export interface SeamEmbedOptions {
-  pooling?: string[]; // undefined: the repository's own; []: one vector a token
+  pooling?: string[]; // undefined: the repository's own; []: one vector per token
   normalize?: boolean;
   prompt?: string;
   prompt_name?: string;
@@ -66,30 +65,30 @@ export interface SeamEmbedOptions {
   overflow?: 0 | 1 | 2 | 3; // truncate, error, the mean of windows, windows
   overlap?: number;
   split_special_tokens?: boolean;
-  first_text?: number; // number of the first text, for messages
+  first_text?: number; // index of the first text, for messages
 }
 
 export interface SeamForwardOptions {
   hidden_states?: boolean;
   attentions?: boolean;
   qkv?: boolean;
-  /** Of a head over the vocabulary; default true. */
+  /** Logits of a head over the vocabulary; default true. */
   logits?: boolean;
-  logit_lens?: number; // tokens a layer and position, of a head over the vocabulary
+  logit_lens?: number; // tokens per layer and position, from the head over the vocabulary
   head_mask?: Float32Array | undefined; // [layers, heads]
   cross_head_mask?: Float32Array | undefined; // the same
   encoder_head_mask?: Float32Array | undefined; // [encoder's layers, its heads]
   patches?: [tap: string, values: Float32Array][]; // [tokens, width]
-  /** Ids that the encoder of an encoder-decoder reads. */
+  /** Input ids of the encoder of an encoder-decoder. */
   source?: Int32Array;
 }
 
 export interface ForwardAnswer extends Answer {
   last_hidden_state: Float32Array; // [tokens, hidden]
   pooler_output: Float32Array; // [batch, hidden], or empty
-  logits: Float32Array; // of the head: [batch or tokens, labels], or empty
+  logits: Float32Array; // [batch or tokens, labels], or empty
   hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
-  attentions: Float32Array[]; // [layers], sequence after sequence [heads, seq, seq]
+  attentions: Float32Array[]; // [layers] of the sequences' [heads, seq, seq]
   queries: Float32Array[]; // [layers] of [tokens, heads * head_dim], or empty
   keys: Float32Array[]; // [layers] of [tokens, kv_heads * head_dim], or empty
   values: Float32Array[];
@@ -108,9 +107,9 @@ export interface ForwardAnswer extends Answer {
   encoder_values: Float32Array[];
 }
 
-/** Of encode; the model's own max_length when there is none. */
+/** max_length defaults to the model's own. */
 export interface SeamPredictOptions extends SeamEncodeOptions {
-  /** Logits only of the tokens of this name. */
+  /** Computes logits only at tokens with this text. */
   at_token?: string;
 }
 
@@ -120,21 +119,21 @@ export interface PredictAnswer extends EncodeAnswer {
   labels: number;
 }
 
-/** Room for helper threads: addresses inside the memory. */
+/** Memory for helper threads, as addresses. */
 export interface Helpers {
   team: number;
   stacks: number[];
   stack_bytes: number;
 }
 
-/** The head that the checkpoint must bring; 'causal_lm' needs a decoder, 'seq2seq_lm' an encoder-decoder. */
+/** The head that the checkpoint must contain. 'causal_lm' needs a decoder, 'seq2seq_lm' an encoder-decoder. */
 export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm';
 export type ModelKind = 'encoder' | 'decoder' | 'encoder-decoder';
 
 export interface SeamLoadOptions {
   precision: string;
   dtype: string;
-  /** 'own_lm': the head over the vocabulary of what generates text, none of what does not. */
+  /** 'own_lm': the head over the vocabulary if the model generates text, else none. */
   head: HeadKind | 'own_lm';
   context_length?: number;
 }
@@ -171,9 +170,9 @@ export interface SeamSequence {
   score: number;
 }
 
-/** A model, from its first byte to delete(): begin; begin_weight_file and push for each weight file; finish; then any other call. */
+/** A model. Order of calls: begin; begin_weight_file and push for each weight file; finish; then any other. */
 export interface SeamModel extends SeamTokenizer {
-  /** config.json is enough. heads: those that begin() takes beside 'none'. */
+  /** Needs only config.json. heads: those that begin() accepts beside 'none'. */
   describe(files: [string, Uint8Array][]): Answer & { model_type: string; kind: ModelKind; heads: HeadKind[] };
   gguf_files(beginning: Uint8Array): Answer & { is_cut_off: boolean; files: [string, Uint8Array][] };
   begin(files: [string, Uint8Array][], options: SeamLoadOptions): Answer & { weight_files: string[] };
@@ -201,7 +200,7 @@ export interface SeamModel extends SeamTokenizer {
     pairLengths: Int32Array | null,
     options: SeamPredictOptions,
   ): PredictAnswer;
-  /** A packed batch; of a model with a head over the vocabulary, or of an encoder-decoder, one sequence. */
+  /** Runs a packed batch; only one sequence with a head over the vocabulary or an encoder-decoder. */
   forward(
     inputIds: Int32Array,
     tokenTypeIds: Int32Array,
@@ -255,14 +254,14 @@ export interface SeamModel extends SeamTokenizer {
 }
 
 export interface SeamTrainingHandle {
-  load(description: Uint8Array): Answer; // tokenizer/training.h says of what
+  load(description: Uint8Array): Answer; // see tokenizer/training.h
   feed(text: Uint8Array, lengths: Int32Array): Answer & { words: number };
   step(): Answer & { more: boolean; stage?: string; done?: number; total?: number };
   result(): Answer & { tokenizer_json: Uint8Array };
   delete(): void;
 }
 
-/** The module that the Emscripten glue makes. wattn-tokenizer has no Model, and none of its callers uses one. */
+/** The module that Emscripten's glue code creates. wattn-tokenizer has no Model, and its callers use none. */
 export interface SeamModule {
   Model: new () => SeamModel;
   Tokenizer: new () => SeamTokenizerHandle;

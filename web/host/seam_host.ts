@@ -1,4 +1,4 @@
-// One WebAssembly instance with the one handle in it, and the guard around every crossing.
+// One WebAssembly instance with its one handle, and the error handling around every call.
 import { OutOfMemoryError, seamError, StateError, type WattnError } from '../core/errors.js';
 import type { Answer } from './seam.js';
 import type { Instance } from './wasm_loader.js';
@@ -24,10 +24,10 @@ export class SeamHost<Handle extends { delete?(): void }> {
     return this.broken !== undefined;
   }
 
-  /** What run answers, when it is well. Otherwise throws the error that the code stands for. */
+  /** Runs a call and returns its answer, or throws the error of its code. */
   call<A extends Answer>(run: (handle: Handle) => A): A {
     if (!this.inside) throw new StateError(`${this.what} was disposed`);
-    if (this.broken) throw new StateError(`${this.what} broke before and cannot go on; load it again`, { cause: this.broken });
+    if (this.broken) throw new StateError(`${this.what} failed earlier and cannot continue; load it again`, { cause: this.broken });
     const { instance, handle } = this.inside;
     instance.growth.refused = false;
     let answer: A;
@@ -41,23 +41,23 @@ export class SeamHost<Handle extends { delete?(): void }> {
     return answer;
   }
 
-  /** Lets go of the instance, and with it of all its memory. */
+  /** Releases the instance with all its memory. */
   release(): void {
     const { inside } = this;
     this.inside = undefined;
     if (!this.broken) inside?.handle.delete?.();
   }
 
-  // A trap, or an exception of the glue: C++ frames were left without an end, so nothing in there can be relied on.
+  // A trap or an exception of the glue code: C++ frames were not unwound, so the instance cannot be used any more.
   private explain(instance: Instance<unknown>, cause: unknown): WattnError {
     const { name, message } = (cause ?? {}) as { name?: unknown; message?: unknown };
     const stack = /stack|recursion/i.test(String(message));
     if (instance.growth.refused || (name === 'RangeError' && !stack)) {
       const held = instance.memory.buffer.byteLength;
-      return new OutOfMemoryError(`${this.what}: expected more memory than the ${held} bytes it holds, and none was to be had`, {
+      return new OutOfMemoryError(`${this.what}: out of memory: needs more than the ${held} bytes it has`, {
         cause,
       });
     }
-    return new StateError(`${this.what} broke inside WebAssembly: ${String(message ?? cause)}`, { cause });
+    return new StateError(`${this.what} failed inside WebAssembly: ${String(message ?? cause)}`, { cause });
   }
 }

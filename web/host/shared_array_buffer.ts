@@ -1,4 +1,4 @@
-// The Emscripten glue asks `buffer instanceof SharedArrayBuffer`, a name that pages without cross-origin isolation do not have.
-// tools/bundle.mjs puts this in its place.
+// Emscripten's glue code evaluates `buffer instanceof SharedArrayBuffer`, a name that pages without cross-origin isolation do not have.
+// tools/bundle.mjs injects this instead.
 const Shared = globalThis.SharedArrayBuffer ?? class {};
 export { Shared as SharedArrayBuffer };

@@ -1,4 +1,4 @@
-// What a helper thread does: makes its own instance over the engine's memory, says so, and serves until it is ended.
+// A helper thread: makes its own instance over the engine's memory, reports that, and serves until it is terminated.
 import type { HelperStart } from './threads.js';
 import type { WorkerPort } from './worker_port.js';
 
@@ -10,7 +10,7 @@ interface ThreadExports {
 async function serve({ module, memory, team, thread, stack, stackBytes }: HelperStart, port: WorkerPort): Promise<void> {
   const imports: Record<string, Record<string, unknown>> = {};
   for (const { module: from, name, kind } of WebAssembly.Module.imports(module)) {
-    // Kernels call nothing outside; if one ever does, the engine must not go on with half a result.
+    // Kernels import no functions. If one ever does, the engine must not continue with a partial result.
     const missing = () => {
       throw new Error(`a helper thread called ${name}`);
     };

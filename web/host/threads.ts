@@ -1,11 +1,11 @@
-// Helper threads: whether they can be had here, and their start. A helper is a worker with an instance of its own over the
-// engine's memory; in there it runs wattn_serve, which sleeps until the engine has work (src/core/thread_team.h).
+// Helper threads: whether they are available, and their start. A helper is a worker with its own instance over the engine's memory. It
+// runs wattn_serve, which sleeps until the engine has work (src/core/thread_team.h).
 import type { Helpers } from './seam.js';
 import type { Instance } from './wasm_loader.js';
 import type { WorkerHandle } from './worker_port.js';
 import { workers } from './workers.js';
 
-/** What a helper is told once, and all it is ever told. */
+/** The only message that a helper receives. */
 export interface HelperStart {
   module: WebAssembly.Module;
   memory: WebAssembly.Memory;
@@ -16,20 +16,20 @@ export interface HelperStart {
 }
 
 export interface ThreadPlan {
-  /** Threads to try for, the caller's included. */
+  /** Threads to use if possible, the caller's included. */
   threads: number;
-  /** Why there is only one, when there is only one. */
+  /** The reason if there is only one. */
   reason: string | undefined;
 }
 
 const kMostThreads = 16; // ThreadTeam::kMostThreads
-const kDefaultThreads = 4; // more help little with models of this size, and each has an engine's own cost
+const kDefaultThreads = 4; // more help little with models of this size, and each costs memory
 const kStartMs = 5000;
 
-/** wanted: the option; undefined: as many as are of use. */
+/** wanted: the option; undefined: the default. */
 export function planThreads(wanted: number | undefined): ThreadPlan {
   const one = (reason: string): ThreadPlan => ({ threads: 1, reason });
-  if (wanted === 1) return one('one thread was asked for');
+  if (wanted === 1) return one('one thread was requested');
   const { cores, sharedMemory } = workers.threads();
   if (!sharedMemory) return one('this page is not cross-origin isolated');
   if (wanted === undefined && cores < 2) return one('this machine has one core');
@@ -37,7 +37,7 @@ export function planThreads(wanted: number | undefined): ThreadPlan {
 }
 
 export interface HelperTeam {
-  /** Undefined when all of them serve, or why none does. */
+  /** Resolves to undefined once all helpers are running, or to the reason why none is. */
   ready: Promise<string | undefined>;
   end(): void;
 }
@@ -46,7 +46,7 @@ export function startHelpers(module: WebAssembly.Module, { memory }: Instance, {
   const helpers: WorkerHandle[] = [];
   let giveUp: (error: Error) => void;
   const late = new Promise<never>((_, reject) => (giveUp = reject));
-  const timer = setTimeout(() => giveUp(new Error(`no answer within ${kStartMs} ms`)), kStartMs);
+  const timer = setTimeout(() => giveUp(new Error(`no response within ${kStartMs} ms`)), kStartMs);
   const start = (stack: number, i: number) =>
     new Promise<void>((resolve, reject) => {
       const worker = workers.start('thread');
@@ -57,7 +57,7 @@ export function startHelpers(module: WebAssembly.Module, { memory }: Instance, {
     });
   const end = () => {
     clearTimeout(timer);
-    giveUp(new Error('ended')); // those who still wait
+    giveUp(new Error('ended')); // for pending starts
     helpers.forEach((helper) => helper.end());
   };
   const ready = Promise.race([Promise.all(stacks.map(start)), late]).then(

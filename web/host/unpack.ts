@@ -1,10 +1,10 @@
-// Of wattn/inline: bytes that tools/bundle.mjs put into a script, gzipped and in base64.
+// For wattn/inline: unpacks bytes that tools/bundle.mjs embedded in a script, gzipped and in base64.
 import { UnsupportedError } from '../core/errors.js';
 
 export async function unpack(packed: string): Promise<Uint8Array> {
   if (typeof DecompressionStream !== 'function') {
     throw new UnsupportedError(
-      'wattn/inline: this engine has no DecompressionStream (all since 2023 have); take wattn, or set env.wasm',
+      'wattn/inline: this engine has no DecompressionStream (every engine since 2023 has); use the entry wattn, or set env.wasm',
     );
   }
   const zipped = Uint8Array.from(atob(packed), (unit) => unit.charCodeAt(0));

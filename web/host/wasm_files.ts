@@ -1,4 +1,4 @@
-// The models' .wasm files and their glue.
+// The .wasm files with models, and their glue code.
 import createModule from '../../build/wasm-simd/wattn.mjs';
 import { models } from './inline_files.js';
 import { hasRelaxedSimd } from './relaxed_simd.js';
@@ -6,10 +6,10 @@ import type { SeamModule } from './seam.js';
 import { unpack } from './unpack.js';
 import type { WasmFiles } from './wasm_loader.js';
 
-/** Set by tools/bundle.mjs: whether the WebAssembly is inside the script (wattn/inline). */
+/** Set by tools/bundle.mjs: whether the WebAssembly is embedded in the script (wattn/inline). */
 declare const __WATTN_INLINE__: boolean;
 
-// Bundlers recognise exactly this form of URL, and bring the files along.
+// Bundlers recognise exactly this form of URL and include the files.
 function choose(): ReturnType<WasmFiles['choose']> {
   if (__WATTN_INLINE__) return { kind: 'simd', bytes: () => unpack(models) };
   return hasRelaxedSimd()

@@ -1,4 +1,4 @@
-// The .wasm file of wattn/tokenizer, without models, and its glue. Every entry trains tokenizers with it.
+// The .wasm file of wattn/tokenizer, which has no models, and its glue code. Every entry trains tokenizers with it.
 import createModule from '../../build/wasm-simd/wattn-tokenizer.mjs';
 import { UnsupportedError } from '../core/errors.js';
 import type { SeamModule } from './seam.js';
@@ -9,11 +9,11 @@ declare const __WATTN_INLINE__: boolean;
 
 const notInside = (): never => {
   throw new UnsupportedError(
-    "wattn/inline: it does not contain the code that trains tokenizers; use the entry wattn, or pass the URL of wattn-tokenizer.wasm in the option 'wasm'",
+    "wattn/inline: the code that trains tokenizers is not included; use the entry wattn, or pass the URL of wattn-tokenizer.wasm in the option 'wasm'",
   );
 };
 
-// Bundlers recognise exactly this form of URL, and bring the file along.
+// Bundlers recognise exactly this form of URL and include the file.
 export const wasmFiles: WasmFiles<SeamModule> = {
   createModule,
   choose: () => (__WATTN_INLINE__ ? notInside() : { kind: 'simd', url: () => new URL('./wattn-tokenizer.wasm', import.meta.url) }),

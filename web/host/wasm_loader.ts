@@ -1,4 +1,4 @@
-// From nothing to a WebAssembly instance: chooses the file, compiles it once, makes an instance for each model.
+// Chooses the .wasm file, compiles it once, and makes an instance for each model.
 import { env } from '../core/env.js';
 import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedError, describe } from '../core/errors.js';
 import { isHtml, request } from '../source/fetch_source.js';
@@ -6,9 +6,9 @@ import { platform } from '../source/platform.js';
 import type { SeamModule } from './seam.js';
 import type { Env, WasmKind } from '../core/types.js';
 
-/** Set by tools/bundle.mjs: the build that the wasm files of this package are of. */
+/** Set by tools/bundle.mjs: the build id of the package's .wasm files. */
 declare const __WATTN_BUILD_ID__: string;
-/** Set by tools/bundle.mjs: where in each wasm file the byte lies that says whether its memory is shared. */
+/** Set by tools/bundle.mjs: the offset of the byte in each .wasm file that marks its memory as shared. */
 declare const __WATTN_MEMORY_FLAG__: Record<'simd' | 'relaxed', number>;
 
 // One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
@@ -16,23 +16,23 @@ const kSimdProbe = [
   0, 0x61, 0x73, 0x6d, 1, 0, 0, 0, 1, 5, 1, 0x60, 0, 1, 0x7b, 3, 2, 1, 0, 10, 10, 1, 8, 0, 0x41, 0, 0xfd, 0x0f, 0xfd, 0x62, 0x0b,
 ];
 
-/** A module that the glue makes: whatever it has, it tells its build. */
+/** What all modules of the glue code have. */
 interface Module {
   build_id(): string;
 }
 
-/** .wasm files of one kind and their glue: wasm_files.ts, wasm_files_tokenizer.ts, wasm_files_nn.ts. */
+/** .wasm files of one kind and their glue code: wasm_files.ts, wasm_files_tokenizer.ts, nn_seam.ts. */
 export interface WasmFiles<Seam extends Module = Module> {
-  createModule: (wishes: object) => Promise<Seam>;
-  /** The best of the .wasm files for this engine. */
+  createModule: (settings: object) => Promise<Seam>;
+  /** The best .wasm file for this engine. */
   choose(): { kind: WasmKind; url: () => URL } | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
-  /** What the caller gives instead. Undefined: `env.wasm` for the entry's own files, nothing for others. */
+  /** The caller's replacement. Undefined: `env.wasm` for the entry's own files, none for others. */
   given?: Env['wasm'];
 }
 
 let files: WasmFiles<SeamModule>;
 
-/** Sets the entry's own files; each entry calls it once, before anything loads. */
+/** Sets the entry's .wasm files. Each entry calls it once, before anything is loaded. */
 export function useWasm(own: WasmFiles<SeamModule>): void {
   files = own;
 }
@@ -50,7 +50,7 @@ export interface Compiled<Seam extends Module = SeamModule> {
 // The memory that cmake/wattn_module.cmake asks for, in pages of 64 KiB.
 const kInitialPages = 64;
 const kMostPages = 65536;
-// Flags of a memory's limits: has a maximum; has one and is shared.
+// Flags of a memory's limits: with a maximum; with a maximum and shared.
 const kUnshared = 1;
 const kShared = 3;
 
@@ -72,10 +72,10 @@ function compileError(from: string, cause: unknown): UnsupportedError {
   return new UnsupportedError(`wasm: this engine could not compile ${from}: ${messageOf(cause)}${hint}`, { cause });
 }
 
-/** With shared memory: the same bytes but for one, at flagAt. The module as it is: no flagAt. */
+/** flagAt: the offset of the byte to change for shared memory; undefined: compile as it is. */
 async function compileBytes(bytes: Uint8Array, from: string, came = '', flagAt?: number): Promise<WebAssembly.Module> {
   checkMagic(bytes, from, came);
-  if (flagAt !== undefined && bytes[flagAt] === kUnshared) bytes[flagAt] = kShared; // else of another build, which is found out
+  if (flagAt !== undefined && bytes[flagAt] === kUnshared) bytes[flagAt] = kShared; // otherwise of another build, which is detected later
   try {
     return await WebAssembly.compile(bytes as Uint8Array<ArrayBuffer>);
   } catch (cause) {
@@ -111,12 +111,12 @@ function ownUrl(url: () => URL): URL {
   try {
     return url();
   } catch (cause) {
-    throw new UnsupportedError("wasm: this script's own URL does not tell where the .wasm files are; set env.wasm.url", { cause });
+    throw new UnsupportedError("wasm: cannot locate the .wasm files from this script's URL; set env.wasm.url", { cause });
   }
 }
 
-/** What to compile: key is equal for equal wishes. A file that was given is taken as it is, without shared memory. */
-function wish(
+/** What to compile. Equal choices have equal keys. A file given by the caller is used unchanged, without shared memory. */
+function chooseFile(
   of: WasmFiles,
   shared: boolean,
 ): {
@@ -153,7 +153,7 @@ function wish(
   const { kind } = inside;
   const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind as 'simd' | 'relaxed'] : undefined;
   if ('bytes' in inside) {
-    const from = 'the WebAssembly inside wattn/inline';
+    const from = 'the WebAssembly embedded in wattn/inline';
     const compile = async () => compileBytes(await inside.bytes(), from, '', flagAt);
     return { key: `inline ${shared}`, kind, from, shared, compile };
   }
@@ -163,20 +163,20 @@ function wish(
 
 const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Omit<Compiled, 'files'>> }>();
 
-/** Whether the caller says which file to take. */
+/** Whether env.wasm is set. */
 export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
 
-/** Whether the WebAssembly is inside the script, so that workers receive it with their first message. */
+/** Whether the WebAssembly is embedded in the script, so that workers receive it with their first message. */
 export const wasmIsInside = () => 'bytes' in files.choose();
 
-/** The compiled module: compiled at the first call, and again only after a failure or for another wish. */
+/** The compiled module. It is compiled at the first call, and again only after a failure or with other settings. */
 export function compileWasm(withSharedMemory?: boolean): Promise<Compiled>;
 export function compileWasm<Seam extends Module>(withSharedMemory: boolean, of: WasmFiles<Seam>): Promise<Compiled<Seam>>;
 export async function compileWasm(withSharedMemory = false, of: WasmFiles = files): Promise<Compiled<Module>> {
   if (typeof WebAssembly !== 'object' || !WebAssembly.validate(new Uint8Array(kSimdProbe))) {
-    throw new UnsupportedError('wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node 16.4 have it)');
+    throw new UnsupportedError('wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node since 16.4 have it)');
   }
-  const { key, kind, from, shared = false, compile } = wish(of, withSharedMemory);
+  const { key, kind, from, shared = false, compile } = chooseFile(of, withSharedMemory);
   if (last.get(of)?.key !== key) {
     const entry = { key, compiled: compile().then((module) => ({ module, kind, from, shared })) };
     entry.compiled.catch(() => {
@@ -191,17 +191,17 @@ export async function compileWasm(withSharedMemory = false, of: WasmFiles = file
 export interface Instance<Seam = SeamModule> {
   seam: Seam;
   memory: WebAssembly.Memory;
-  /** refused: the engine would not give this instance more memory when it last asked. */
+  /** refused: whether the engine refused to grow the memory during the last call. */
   growth: { refused: boolean };
 }
 
-/** Memory that tells when the engine would not let it grow. */
+/** Memory that records when the engine refuses to grow it. */
 function makeMemory(shared: boolean, growth: Instance['growth']): WebAssembly.Memory {
   let memory: WebAssembly.Memory;
   try {
     memory = new WebAssembly.Memory({ initial: kInitialPages, maximum: kMostPages, shared });
   } catch (cause) {
-    throw new OutOfMemoryError(`wasm: no memory for an instance: ${messageOf(cause)}`, { cause });
+    throw noMemory(cause);
   }
   const grow = memory.grow.bind(memory);
   memory.grow = (pages) => {
@@ -215,9 +215,11 @@ function makeMemory(shared: boolean, growth: Instance['growth']): WebAssembly.Me
   return memory;
 }
 
+const noMemory = (cause: unknown) => new OutOfMemoryError(`wasm: no memory for an instance: ${messageOf(cause)}`, { cause });
+
 function otherBuild(from: string, found: string, cause?: unknown): StateError {
   return new StateError(
-    `wasm: this script is of build ${__WATTN_BUILD_ID__}, and ${from} is of ${found}: take both from one version of wattn`,
+    `wasm: this script is from build ${__WATTN_BUILD_ID__}, but ${from} is from ${found}: use files of one version of wattn`,
     { cause },
   );
 }
@@ -225,17 +227,17 @@ function otherBuild(from: string, found: string, cause?: unknown): StateError {
 function instantiateError(from: string, cause: unknown): Error {
   const name = (cause as { name?: unknown })?.name;
   if (name === 'LinkError' || name === 'TypeError') return otherBuild(from, 'another build', cause);
-  if (name === 'RangeError') return new OutOfMemoryError(`wasm: no memory for an instance: ${messageOf(cause)}`, { cause });
+  if (name === 'RangeError') return noMemory(cause);
   return new StateError(`wasm: ${from} does not start: ${messageOf(cause)}`, { cause });
 }
 
-/** A fresh instance: one for each model, so that dispose() can give all its memory back. */
+/** A new instance. Each model has its own, so that dispose() can free all its memory. */
 export async function instantiateWasm<Seam extends Module>(compiled: Compiled<Seam>): Promise<Instance<Seam>> {
   const { files: of, module, from, shared } = compiled;
   const growth = { refused: false };
   const memory = makeMemory(shared, growth);
   const ready = new Promise<Seam>((resolve, reject) => {
-    const wishes = {
+    const settings = {
       print() {},
       printErr() {},
       wasmMemory: memory,
@@ -244,7 +246,7 @@ export async function instantiateWasm<Seam extends Module>(compiled: Compiled<Se
         return {};
       },
     };
-    of.createModule(wishes).then(resolve, reject);
+    of.createModule(settings).then(resolve, reject);
   });
   let seam: Seam;
   try {

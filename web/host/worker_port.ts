@@ -1,9 +1,9 @@
-// Workers as wattn sees them, the same in a page (workers.ts) and in Node (workers_node.ts).
+// The interface of workers, common to pages (workers.ts) and Node (workers_node.ts).
 
 /** 'thread': a helper thread of one engine (thread_main.ts). 'engine': holds a whole model (entries/worker.ts). */
 export type WorkerKind = 'thread' | 'engine';
 
-/** The starter's end. */
+/** The starter's side. */
 export interface WorkerHandle {
   post(message: unknown, transfer?: readonly ArrayBuffer[]): void;
   onMessage(listener: (message: any) => void): void;
@@ -14,7 +14,7 @@ export interface WorkerHandle {
   end(): void;
 }
 
-/** The worker's own end. */
+/** The worker's side. */
 export type WorkerPort = Pick<WorkerHandle, 'post' | 'onMessage'>;
 
 export interface Workers {

@@ -1,15 +1,15 @@
-// Web Workers. In bundles for Node, tools/bundle.mjs takes workers_node.ts instead. Apart from platform.ts, so that wattn/tokenizer, which
-// has no workers, does not name their scripts.
+// Web Workers. Bundles for Node use workers_node.ts instead. This is not part of platform.ts, so that wattn/tokenizer, which has no workers,
+// does not name their scripts.
 import { UnsupportedError } from '../core/errors.js';
 import { scripts } from './inline_files.js';
 import type { WorkerKind, WorkerPort, Workers } from './worker_port.js';
 
-/** Set by tools/bundle.mjs: whether the worker scripts are inside this one (wattn/inline). */
+/** Set by tools/bundle.mjs: whether the worker scripts are embedded in this one (wattn/inline). */
 declare const __WATTN_INLINE__: boolean;
-/** Set by tools/bundle.mjs: whether this is a worker's script. It must not name itself: Turbopack never ends on that circle. */
+/** Set by tools/bundle.mjs: whether this is a worker's script. It must not name itself: Turbopack would loop forever. */
 declare const __WATTN_IN_WORKER__: boolean;
 
-// Bundlers recognise exactly this form, `new Worker(new URL(...))`, and bring the files along.
+// Bundlers recognise exactly this form, `new Worker(new URL(...))`, and include the files.
 function makeWorker(kind: WorkerKind): Worker {
   if (__WATTN_INLINE__) return inlineWorker(kind);
   return kind === 'thread' || __WATTN_IN_WORKER__
@@ -22,13 +22,13 @@ function inlineWorker(kind: WorkerKind): Worker {
   try {
     return new Worker(url, { type: 'module' });
   } finally {
-    setTimeout(() => URL.revokeObjectURL(url), 60_000); // after it is read
+    setTimeout(() => URL.revokeObjectURL(url), 60_000); // after the script was read
   }
 }
 
 export const workers: Workers = {
   start(kind) {
-    if (typeof Worker !== 'function') throw new UnsupportedError('worker: there are no workers here');
+    if (typeof Worker !== 'function') throw new UnsupportedError('worker: this environment has no workers');
     const worker = makeWorker(kind);
     return {
       post: (message, transfer = []) => worker.postMessage(message, transfer as ArrayBuffer[]),
@@ -53,7 +53,7 @@ interface WorkerScope {
   addEventListener(type: 'message', listener: (event: { data: unknown }) => void): void;
 }
 
-/** Inside a worker: its end. */
+/** Called inside a worker: its side. */
 export function ownPort(): WorkerPort {
   const scope = globalThis as unknown as WorkerScope;
   return {

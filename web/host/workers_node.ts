@@ -1,4 +1,4 @@
-// Worker threads of Node, instead of workers.ts.
+// Node's worker threads, used instead of workers.ts.
 import { availableParallelism } from 'node:os';
 import { parentPort, Worker, type Transferable } from 'node:worker_threads';
 import type { WorkerKind, WorkerPort, Workers } from './worker_port.js';
@@ -6,7 +6,7 @@ import type { WorkerKind, WorkerPort, Workers } from './worker_port.js';
 /** See workers.ts. */
 declare const __WATTN_IN_WORKER__: boolean;
 
-// Options of the process, such as --input-type, are not meant for our file.
+// Options of the process, such as --input-type, must not apply to the worker.
 const makeWorker = (kind: WorkerKind) =>
   kind === 'thread' || __WATTN_IN_WORKER__
     ? new Worker(new URL('./node_thread.js', import.meta.url), { execArgv: [] })
@@ -31,7 +31,7 @@ export const workers: Workers = {
   threads: () => ({ cores: availableParallelism(), sharedMemory: true }),
 };
 
-/** Inside a worker: its end. */
+/** Called inside a worker: its side. */
 export const ownPort = (): WorkerPort => ({
   post: (message, transfer = []) => parentPort?.postMessage(message, transfer as Transferable[]),
   onMessage: (listener) => parentPort?.on('message', listener),

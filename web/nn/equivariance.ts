@@ -1,6 +1,7 @@
 // Helpers that show how a block's output changes when the tokens of its input are permuted.
 import { checkOptions } from '../core/options.js';
 import { InputError } from '../core/errors.js';
+import { shuffle } from '../core/random.js';
 import { permute_rows } from './functional.js';
 import { Tensor } from '../core/tensor.js';
 
@@ -16,10 +17,7 @@ export function permutation(n: number, seed = 0): number[] {
     return Number((z ^ (z >> 31n)) >> 11n) / 2 ** 53;
   };
   const order = Array.from({ length: n }, (_, i) => i);
-  for (let i = n - 1; i > 0; --i) {
-    const j = Math.floor(next() * (i + 1));
-    [order[i], order[j]] = [order[j] as number, order[i] as number];
-  }
+  shuffle(order, next);
   return order;
 }
 

@@ -1,2 +1,2 @@
-/** The model that ships in the package. Exactly this form of URL: bundlers know it, and bring the file along. */
+/** The model in the package. Bundlers recognise exactly this form of URL and include the file. */
 export const bundledModel = (): URL => new URL('./wattn-default.gguf', import.meta.url);

@@ -1,4 +1,4 @@
-// Models in memory: Files of a picker, or names with bytes.
+// Models in memory: Files from a picker, or bytes by name.
 import { describe, InputError } from '../core/errors.js';
 import type { ModelSource, OpenFile } from './source.js';
 import type { BlobLike, FileBytes } from '../core/types.js';
@@ -9,7 +9,7 @@ function cleanName(name: string): string {
   return name.replace(/\\/g, '/').replace(/^(\.?\/)+/, '');
 }
 
-/** Length of the directory that all names begin with: a picker puts the picked directory's name before each. */
+/** Length of the directory prefix that all names share. File pickers prepend the picked directory. */
 function commonDirectory(names: readonly string[]): number {
   const first = names[0] ?? '';
   let end = first.lastIndexOf('/') + 1;
@@ -65,6 +65,6 @@ export function bytesSource(entries: readonly (readonly [string, FileBytes])[]):
     phase: 'read',
     open: async (file) => files.get(file),
     size: async (file) => files.get(file)?.size,
-    place: () => `the files given (${shown})`,
+    place: () => `the given files (${shown})`,
   };
 }

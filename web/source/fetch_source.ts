@@ -1,4 +1,4 @@
-// Models on a web server: a directory by its URL, or a repository of a hub.
+// Models on a web server: a directory by its URL, or a repository on a hub.
 import { env } from '../core/env.js';
 import { InputError, ModelFormatError, NetworkError, UnsupportedError } from '../core/errors.js';
 import type { ModelSource, OpenFile } from './source.js';
@@ -7,28 +7,28 @@ import { abortError, pause } from '../core/signal.js';
 
 const messageOf = (error: unknown) => String((error as { message?: unknown })?.message ?? error);
 
-// A connection that failed before any answer is tried again after so long: a server that ended a kept connection just as it was used
-// again, a line that dropped. What is asked for here is only read, so asking twice changes nothing.
+// Delays before retrying a request that got no response: the server closed a kept-alive connection as it was reused, or the network
+// dropped. Requests only read, so repeating them is safe.
 const kRetryMs = [100, 400];
 
-/** Whether the next try would fail as well: nobody listens there, no such host, no network at all. */
+/** Whether a retry would fail as well: nothing listens, the host is unknown, or the network is down. */
 function isHopeless(error: unknown): boolean {
   const code = (error as { cause?: { code?: unknown } })?.cause?.code;
   return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || (globalThis.navigator as { onLine?: boolean })?.onLine === false;
 }
 
-/** fetch (GET or HEAD), with its failures typed. what: for messages. */
+/** fetch (GET or HEAD) with typed errors and retries. what: for messages. */
 export async function request(what: string, url: string, init: RequestInit): Promise<Response> {
-  const ask = env.fetch ?? globalThis.fetch;
-  if (typeof ask !== 'function') throw new UnsupportedError(`${what}: there is no fetch here; set env.fetch`);
+  const fetch = env.fetch ?? globalThis.fetch;
+  if (typeof fetch !== 'function') throw new UnsupportedError(`${what}: this environment has no fetch; set env.fetch`);
   for (let tries = 0; ; ++tries) {
     try {
-      return (await ask(url, init)) as Response;
+      return (await fetch(url, init)) as Response;
     } catch (cause) {
       if (init.signal?.aborted) throw abortError(init.signal);
       const wait = isHopeless(cause) ? undefined : kRetryMs[tries];
       if (wait === undefined) {
-        throw new NetworkError(`${what}: no answer from ${url}: ${messageOf(cause)}`, url, undefined, { cause });
+        throw new NetworkError(`${what}: no response from ${url}: ${messageOf(cause)}`, url, undefined, { cause });
       }
       await pause(wait, init.signal ?? undefined);
     }
@@ -38,33 +38,33 @@ export async function request(what: string, url: string, init: RequestInit): Pro
 export const isHtml = (response: Response) =>
   /^\s*(text\/html|application\/xhtml)/i.test(response.headers.get('content-type') ?? '');
 
-/** The bytes that will come; undefined when the transfer is chunked, or compressed so that its length says nothing. */
+/** The size of the body; undefined if the transfer is chunked or compressed. */
 function sizeOf(response: Response): number | undefined {
   const encoding = response.headers.get('content-encoding') ?? 'identity';
   const length = response.headers.get('content-length') ?? '';
   return encoding === 'identity' && /^\d+$/.test(length) ? Number(length) : undefined;
 }
 
-/** A source whose files can be had from a place inside them. */
+/** A source whose files can be read from an offset. */
 export interface RangeSource extends ModelSource {
-  /** from: asked for; in the answer, where its bytes begin (a server without ranges begins at 0). */
+  /** from: the requested offset. The result's `from` is where its bytes begin: 0 from a server without range requests. */
   openFrom(file: string, from: number, signal: AbortSignal): Promise<RangedFile | undefined>;
 }
 
 export interface RangedFile extends OpenFile {
   from: number;
-  /** The server's name for this very content; empty without one. */
+  /** The server's entity tag; empty without one. */
   etag: string;
   chunks(): AsyncGenerator<Uint8Array>;
 }
 
-/** The whole length, from `content-range: bytes 5-9/10`. */
+/** Offset and total size, from `content-range: bytes 5-9/10`. */
 function rangeOf(response: Response): { from: number; size: number | undefined } | undefined {
   const [, from, size] = /^bytes (\d+)-\d+\/(\d+|\*)$/.exec(response.headers.get('content-range') ?? '') ?? [];
   return from === undefined ? undefined : { from: Number(from), size: size === '*' ? undefined : Number(size) };
 }
 
-/** Files under a directory's URL. Its query, if any, goes with every request. */
+/** Files under a directory's URL. The URL's query, if any, is part of every request. */
 export function fetchSource(directory: URL, name: string): RangeSource {
   const base = new URL(directory.pathname.endsWith('/') ? directory.href : directory.href.replace(/^[^?#]*/, '$&/'));
   const urlOf = (file: string) => {
@@ -74,7 +74,7 @@ export function fetchSource(directory: URL, name: string): RangeSource {
   };
   const ask = async (file: string, signal: AbortSignal, method: 'GET' | 'HEAD', from = 0) => {
     const url = urlOf(file);
-    // Not */*: development servers answer that with their start page where there is no such file.
+    // Not */*: development servers respond to that with their start page if there is no such file.
     const accept = file.endsWith('.json') ? 'application/json' : 'application/octet-stream';
     const headers: Record<string, string> = from > 0 ? { accept, range: `bytes=${from}-` } : { accept };
     const response = await request(file, url, { method, signal, headers });
@@ -86,16 +86,16 @@ export function fetchSource(directory: URL, name: string): RangeSource {
       await response.body?.cancel().catch(() => {});
       return undefined;
     }
-    if (response.status === 416) return openFrom(file, 0, signal); // it is shorter than what was kept
+    if (response.status === 416) return openFrom(file, 0, signal); // the file is shorter than the cached part
     if (!response.ok) {
-      const hint = response.status === 401 ? ' (a hub says so of what is private, and of what is not there)' : '';
+      const hint = response.status === 401 ? ' (hubs respond so for private and for missing repositories)' : '';
       throw new NetworkError(`${file}: status ${response.status} from ${url}${hint}`, url, response.status);
     }
     if (isHtml(response)) throw htmlError(file, url);
     const range = response.status === 206 ? rangeOf(response) : undefined;
     const from = range?.from ?? 0;
     const size = range ? range.size : sizeOf(response);
-    // Other origins may hide that they compress, and then announce another length. Of JSON its syntax shows the end.
+    // Other origins may hide compression and announce another size. The end of JSON follows from its syntax.
     const expected = file.endsWith('.json') || size === undefined ? undefined : size - from;
     const body = new ResponseBody(file, url, response, expected, signal);
     return { size, from, etag: response.headers.get('etag') ?? '', chunks: () => body.chunks() };
@@ -120,11 +120,11 @@ export function looksLikeHtml(bytes: Uint8Array): boolean {
 
 export function htmlError(file: string, place: string): ModelFormatError {
   return new ModelFormatError(
-    `${file}: HTML came in place of this file from ${place} (a server must answer 404 for a file that it does not have)`,
+    `${file}: expected this file from ${place}, found HTML (a server must respond with 404 for missing files)`,
   );
 }
 
-/** A directory by its URL. local: the network is forbidden. */
+/** A directory by its URL. local: network access is forbidden. */
 export function urlSource(url: URL, name: string, local: boolean): ModelSource {
   if (url.protocol === 'blob:' || url.protocol === 'data:') {
     throw new InputError(`model: expected the URL of a directory, found a ${url.protocol} URL; pass Files or a map of bytes`);

@@ -1,4 +1,4 @@
-// Models in one GGUF file: its header is read first, whole, then everything as a stream. The bundled model is one.
+// Models in one GGUF file, such as the bundled model: first the whole header is read, then the file is streamed.
 import { bundledModel } from './bundled_model.js';
 import { InputError, ModelFormatError } from '../core/errors.js';
 import { missingFile, type ModelFiles, type NamedBytes, type Progress } from './model_files.js';
@@ -11,7 +11,7 @@ export interface GgufPlace {
   file: string;
 }
 
-/** Where a model argument names one GGUF file: its folder, and its name there. No argument: the bundled model. */
+/** The folder and file name if a model argument names one GGUF file. No argument: the bundled model. */
 export function openGguf(model: ModelSpecifier | null | undefined, options: SourceOptions): GgufPlace | undefined {
   if (model === undefined || model === null) {
     if (typeof options.revision === 'string') throw new InputError("option 'revision': the bundled model has no revisions");
@@ -42,12 +42,12 @@ const kFirstBytes = 1 << 18;
 
 interface Beginning {
   open: OpenFile;
-  /** What was read: the file's beginning. */
+  /** The beginning of the file, read so far. */
   bytes: Uint8Array;
   rest: AsyncIterator<Uint8Array>;
 }
 
-/** As much of a GGUF's beginning as accept() asks for: it says whether that was enough. */
+/** Reads the beginning of a GGUF file until accept() returns true. */
 async function readBeginning(
   { source, file }: GgufPlace,
   progress: Progress,
@@ -58,7 +58,7 @@ async function readBeginning(
   if (!open) throw missingFile(source, file);
   progress.initiate(file);
   const rest = open.chunks()[Symbol.asyncIterator]();
-  // The signal's task ends by it, however it ends: then what nobody read to its end is closed.
+  // The scope's signal fires when the scope ends in any way: then an unfinished stream is closed.
   signal.addEventListener('abort', () => void rest.return?.().catch(() => {}), { once: true });
   let bytes = new Uint8Array(kFirstBytes);
   let size = 0;
@@ -92,8 +92,8 @@ export async function readGgufMetadata(
 }
 
 /**
- * The header and the small files that it stands for; and the whole file opened as the weights. readHeader: those files;
- * undefined when the header is cut off.
+ * Reads the header, which becomes the small files of a repository, and opens the whole file as the weights. readHeader: returns those
+ * files, or undefined if the header is incomplete.
  */
 export async function openGgufModel(
   place: GgufPlace,
@@ -105,7 +105,7 @@ export async function openGgufModel(
   const accept = async (beginning: Uint8Array) => (documents = await readHeader(beginning)) !== undefined;
   const { open, bytes, rest } = await readBeginning(place, progress, signal, accept);
   const file = place.file.replace(/gguf$/i, 'gguf');
-  if (!documents) throw new ModelFormatError(`${file}: expected a whole GGUF header, found a file that ends in it`);
+  if (!documents) throw new ModelFormatError(`${file}: expected a complete GGUF header, but the file ends inside it`);
   async function* chunks(): AsyncGenerator<Uint8Array> {
     yield bytes;
     yield* { [Symbol.asyncIterator]: () => rest };

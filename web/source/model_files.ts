@@ -1,4 +1,4 @@
-// Reading a model's files in order: the small ones whole and at once, the weights as a stream; with one progress over all.
+// Reads a model's files: small files whole and in parallel, weights as a stream, with one progress over all files.
 import { ModelFormatError } from '../core/errors.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
 import type { ModelSource, OpenFile } from './source.js';
@@ -12,11 +12,11 @@ export const kWeightsIndex = 'model.safetensors.index.json';
 
 const kOptional = ['tokenizer_config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json'];
 
-/** Events are told only when the total is known, and then at most 200 times. */
+/** Reports progress once the total is known, at most 200 times. */
 export class Progress {
   private total: number | undefined = 0;
   private loaded = 0;
-  private told = -1;
+  private reported = -1;
 
   constructor(
     private readonly source: ModelSource,
@@ -35,12 +35,12 @@ export class Progress {
     this.callback?.({ status: 'ready', name: this.source.name });
   }
 
-  /** Bytes of a small file: they count on both sides, and are told with the first event. */
+  /** Adds the bytes of a small file to `loaded` and to the total. */
   addWhole(bytes: number): void {
     this.loaded += bytes;
   }
 
-  /** The bytes still to come, when they are known. */
+  /** Sets the number of bytes still to come, if it is known. */
   expect(bytes: number | undefined): void {
     this.total = bytes === undefined ? undefined : this.loaded + bytes;
   }
@@ -48,14 +48,14 @@ export class Progress {
   advance(file: string, bytes: number): void {
     this.loaded += bytes;
     const { total, loaded } = this;
-    if (total === undefined || total === 0 || (loaded < total && loaded - this.told < total / 200)) return;
-    this.told = loaded;
+    if (total === undefined || total === 0 || (loaded < total && loaded - this.reported < total / 200)) return;
+    this.reported = loaded;
     const { name, phase } = this.source;
     this.callback?.({ status: 'progress', name, file, phase, loaded, total, progress: (100 * loaded) / total });
   }
 }
 
-/** All bytes of a file, in the pieces they came in. */
+/** All bytes of a file, in pieces as they arrived. */
 async function readPieces(open: OpenFile, signal: AbortSignal): Promise<{ pieces: Uint8Array[]; size: number }> {
   const breather = new Breather();
   const pieces: Uint8Array[] = [];
@@ -68,7 +68,7 @@ async function readPieces(open: OpenFile, signal: AbortSignal): Promise<{ pieces
   return { pieces, size };
 }
 
-/** A small file whole; undefined when there is none. */
+/** The bytes of a small file; undefined if there is no such file. */
 export async function readWhole(
   source: ModelSource,
   file: string,
@@ -96,7 +96,7 @@ export function missingFile(source: ModelSource, ...files: [string, ...string[]]
   const [first, ...others] = files;
   const or = others.length > 0 ? ` (or ${others.join(' or ')})` : '';
   return new ModelFormatError(
-    `${first}: expected this file${or} in the model '${source.name}', found none; looked for it in ${[...new Set(places)].join(' and ')}`,
+    `${first}: expected this file${or} in the model '${source.name}', found none; looked in ${[...new Set(places)].join(' and ')}`,
   );
 }
 
@@ -121,7 +121,7 @@ export async function readOptional(
   return bytes ? [[file, bytes]] : [];
 }
 
-/** The config.json of each Pooling and Dense module that modules.json names. What is wrong with modules.json itself, the engine says. */
+/** The config.json of each Pooling and Dense module in modules.json. The engine reports errors in modules.json itself. */
 function moduleConfigs(modulesJson: Uint8Array): string[] {
   let modules: unknown;
   try {
@@ -144,7 +144,7 @@ async function readModules(source: ModelSource, progress: Progress, signal: Abor
   return [...modules, ...(await Promise.all(configs.map((file) => readRequired(source, file, progress, signal))))];
 }
 
-/** Each alternative is complete by itself; of several, the first. */
+/** Alternatives, each complete; the first one present is used. */
 const kVocabularies = [
   ['vocab.json', 'merges.txt'],
   ['vocab.json', 'source.spm'],
@@ -154,11 +154,11 @@ const kVocabularies = [
   ['sentencepiece.bpe.model'],
 ];
 
-/** tokenizer.json when it is there, else the vocabularies of before it. */
+/** tokenizer.json if present, else an older vocabulary format. */
 export async function readTokenizerFiles(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const json = await readOptional(source, 'tokenizer.json', progress, signal);
   if (json.length > 0) return json;
-  const read = new Map<string, Promise<NamedBytes[]>>(); // a file may be of two alternatives
+  const read = new Map<string, Promise<NamedBytes[]>>(); // alternatives may share a file
   for (const names of kVocabularies) {
     for (const name of names) if (!read.has(name)) read.set(name, readOptional(source, name, progress, signal));
     const files = (await Promise.all(names.map((name) => read.get(name) as Promise<NamedBytes[]>))).flat();
@@ -167,7 +167,7 @@ export async function readTokenizerFiles(source: ModelSource, progress: Progress
   throw missingFile(source, 'tokenizer.json', ...kVocabularies.map((names) => names.join(' with ')));
 }
 
-/** model.safetensors when it is there; else the index of its shards. */
+/** model.safetensors if present, else the index of its shards. */
 async function openWeights(source: ModelSource, progress: Progress, signal: AbortSignal) {
   const single = await source.open(kWeights, signal);
   if (single) return { single, index: [] };
@@ -177,17 +177,17 @@ async function openWeights(source: ModelSource, progress: Progress, signal: Abor
 }
 
 export interface ModelFiles {
-  /** The small files that there are. */
+  /** The small files that are present. */
   files: NamedBytes[];
-  /** The first weight file, opened and not read: model.safetensors, or the .gguf. undefined for a model in shards. */
+  /** The first weight file, opened but not read: model.safetensors or the .gguf; undefined for a sharded model. */
   single: OpenFile | undefined;
 }
 
-/** Small files that only decoders have a use for. */
+/** Small files that only generation uses. */
 export const kChatTemplate = 'chat_template.jinja';
 export const kGenerationFiles = ['generation_config.json', kChatTemplate];
 
-/** more: names of small files to bring where they are. */
+/** more: names of further optional small files. */
 export async function openModelFiles(
   source: ModelSource,
   progress: Progress,
@@ -204,13 +204,13 @@ export async function openModelFiles(
   return { files: [config, ...tokenizer, ...modules, ...optional.flat(), ...weights.index], single: weights.single };
 }
 
-/** Takes the bytes of the weight files, in order. */
+/** Receives the bytes of the weight files, in order. */
 export interface WeightSink {
   begin(file: string, bytes: number): void;
   push(chunk: Uint8Array): void;
 }
 
-/** Streams each weight file into the sink. A file whose size is not known before its end is held back until then. */
+/** Streams each weight file into the sink. A file of unknown size is first read whole. */
 export async function streamWeights(
   source: ModelSource,
   names: readonly string[],

@@ -1,4 +1,4 @@
-// Where a model's files come from: one small interface, and the choice among its kinds by the form of the model argument.
+// Chooses the source of a model's files by the form of the model argument.
 import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
 import { bytesSource } from './bytes_source.js';
@@ -28,7 +28,7 @@ function parseUrl(href: string): URL {
   try {
     return new URL(href);
   } catch (cause) {
-    throw new InputError(`model: '${href}' is no valid URL`, { cause });
+    throw new InputError(`model: '${href}' is not a valid URL`, { cause });
   }
 }
 
@@ -50,12 +50,12 @@ function entriesOf(model: object): [string, FileBytes][] {
   });
 }
 
-/** The source for a model argument. What it is, is decided by its form; nothing is looked up. */
+/** The source for a model argument, chosen by its form alone: nothing is looked up. */
 export function openModel(model: ModelSpecifier, options: SourceOptions): ModelSource {
   const local = options.local_files_only === true || !env.allowRemoteModels;
   const hub = typeof model === 'string' && !isPlace(model) && isHubId(model);
   if (options.revision !== undefined && options.revision !== null && !hub) {
-    throw new InputError(`option 'revision': only a hub id has revisions, and the model is ${describe(model)}`);
+    throw new InputError(`option 'revision': expected a hub id as the model, found ${describe(model)}`);
   }
   if (typeof model === 'string') return fromString(model, options, local);
   if (typeof model !== 'object' || ArrayBuffer.isView(model) || tagOf(model) === 'ArrayBuffer') {

@@ -1,9 +1,9 @@
-// The platform of a page. In bundles for Node, tools/bundle.mjs takes platform_node.ts instead.
+// The platform of a page. Bundles for Node use platform_node.ts instead.
 import type { Platform, PieceStore } from './source.js';
 import { urlSource } from './fetch_source.js';
 import { UnsupportedError } from '../core/errors.js';
 
-/** The browser's Cache API. A part of a file is the answer to its URL with the part as query. */
+/** The browser's Cache API. A part of a file is stored under the file's URL with the part as query. */
 function browserStore(name: string): PieceStore {
   const urlOf = (key: string, part: string) => `${key}?wattn=${part}`;
   const keyOf = ({ url }: Request) => url.replace(/\?wattn=.*/, '');
@@ -34,7 +34,7 @@ export const platform: Platform = {
   openPlace(place, local) {
     const base = platform.base();
     if (base === undefined)
-      throw new UnsupportedError(`'${place}' is a place relative to a page, and there is no page: pass a URL`);
+      throw new UnsupportedError(`'${place}' is relative to a page, and there is no page: pass a URL`);
     return urlSource(new URL(place, base), place, local);
   },
   store: (name = 'wattn') => (typeof globalThis.caches === 'object' ? browserStore(name) : undefined),

@@ -1,4 +1,4 @@
-// The platform of Node, instead of platform.ts: models in directories, and wattn's own files read from disk.
+// The platform of Node, used instead of platform.ts: models in directories, and wattn's own files from disk.
 import { existsSync, rmSync } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
 import { createRequire } from 'node:module';
@@ -17,7 +17,7 @@ function pathOf(place: string): string {
   try {
     return fileURLToPath(place);
   } catch (cause) {
-    throw new InputError(`model: '${place}' is no file URL of a path`, { cause });
+    throw new InputError(`model: '${place}' is not a file URL with a path`, { cause });
   }
 }
 
@@ -25,7 +25,7 @@ function cannotRead(file: string, path: string, cause: unknown): InputError {
   return new InputError(`${file}: cannot read ${path}: ${codeOf(cause)}`, { cause });
 }
 
-/** The next chunk is read while the caller has this one; two buffers serve for all, as fresh memory costs more than reading into it. */
+/** Reads the next chunk while the caller uses the current one. Two buffers alternate: allocating costs more than reading. */
 async function* fileChunks(file: string, path: string, size: number): AsyncGenerator<Uint8Array> {
   let handle: FileHandle | undefined;
   let next: Promise<Uint8Array | undefined> | undefined;
@@ -45,7 +45,7 @@ async function* fileChunks(file: string, path: string, size: number): AsyncGener
     for (let chunk = await next; chunk; chunk = await next) {
       at += chunk.length;
       next = read(handle, at);
-      next.catch(() => {}); // if nobody comes for it
+      next.catch(() => {}); // if nobody awaits it
       yield chunk;
     }
   } catch (cause) {
@@ -98,8 +98,8 @@ function defaultCacheFolder(): string {
   return join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'wattn');
 }
 
-// Of a lock file: its holder touches it so often, and one untouched for so long is nobody's (its machine is gone; of this machine the
-// process that wrote its number into it tells sooner).
+// The holder of a lock file touches it at the first interval; untouched for the second, it is stale. On the same machine, a dead process
+// id in the file shows that sooner.
 const kTouchMs = 2000;
 const kStaleMs = 10_000;
 
@@ -107,20 +107,20 @@ async function isStale(path: string): Promise<boolean> {
   try {
     const [{ mtimeMs }, holder] = await Promise.all([stat(path), readFile(path, 'utf8')]);
     if (Date.now() - mtimeMs > kStaleMs) return true;
-    if (/^\d+$/.test(holder)) process.kill(Number(holder), 0); // only asks
+    if (/^\d+$/.test(holder)) process.kill(Number(holder), 0); // only checks that the process exists
     return false;
   } catch (error) {
     return codeOf(error) === 'ENOENT' || codeOf(error) === 'ESRCH';
   }
 }
 
-/** A lock as a file that only one can make. Undefined: another has it. */
+/** Takes a lock by creating a file exclusively. Undefined: another process holds it. */
 async function tryLockFile(path: string): Promise<(() => void) | undefined> {
   try {
     await writeFile(path, String(process.pid), { flag: 'wx' });
   } catch (error) {
     if (codeOf(error) !== 'EEXIST') throw error;
-    if (await isStale(path)) await rm(path, { force: true }); // taken at the next try
+    if (await isStale(path)) await rm(path, { force: true }); // the next attempt takes it
     return undefined;
   }
   const touching = setInterval(() => void utimes(path, new Date(), new Date()).catch(() => {}), kTouchMs);
@@ -133,9 +133,9 @@ async function tryLockFile(path: string): Promise<(() => void) | undefined> {
   };
 }
 
-/** A folder for each file, named by the hash of its URL, with its parts; `url` says which. */
+/** A folder for each file, named by the hash of its URL. It contains the file's parts and `url`. */
 function folderStore(root: string): PieceStore {
-  const { createHash, randomUUID } = createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto'); // takes 5 ms
+  const { createHash, randomUUID } = createRequire(import.meta.url)('node:crypto') as typeof import('node:crypto'); // loaded lazily: it takes 5 ms
   const folderOf = (key: string) => join(root, createHash('sha256').update(key).digest('hex').slice(0, 32));
   const readPart = (folder: string, part: string) =>
     readFile(join(folder, part)).catch((cause) => {
@@ -145,7 +145,7 @@ function folderStore(root: string): PieceStore {
   async function put(folder: string, part: string, bytes: Uint8Array): Promise<void> {
     const made = join(folder, `${part}.${process.pid}.${randomUUID()}`);
     await writeFile(made, bytes);
-    await rename(made, join(folder, part)); // whole or not at all, whoever else writes
+    await rename(made, join(folder, part)); // atomic, whoever else writes
   }
   return {
     async get(key, part) {
@@ -182,7 +182,7 @@ export const platform: Platform = {
       throw new NetworkError(`wasm: cannot read ${fileURLToPath(url)}: ${codeOf(cause)}`, url.href, undefined, { cause });
     }
   },
-  // An optional peer: in a form that bundlers do not look into, as they fail where it is not there.
+  // An optional peer dependency, named so that bundlers do not try to resolve it.
   jinja: async () => createRequire(import.meta.url)(['@huggingface', 'jinja'].join('/')),
   store: (folder) => folderStore(folder ?? defaultCacheFolder()),
   base: () => pathToFileURL(`${process.cwd()}/`).href,

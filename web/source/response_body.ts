@@ -1,8 +1,8 @@
-// The bytes of an answer, read ahead of whoever wants them.
+// The bytes of a response body, read ahead of the consumer.
 //
-// Why ahead: Node 22 to 24 end the whole process (an assertion in undici that nobody can catch, issue 5360 there) when a
-// server closes its connection while the last 128 kB of a body wait unread. A body that is opened early, as the weights are
-// while the small files still come, must not be left lying. So reading goes on until much is held, and never stops near the end.
+// Node 22 to 24 end the whole process (an uncatchable assertion in undici, its issue 5360) when a server closes the connection while the
+// last 128 kB of a body are unread. A body that is opened early, like the weights while small files still arrive, must not be left unread.
+// So reading continues until much is buffered, and never pauses near the end.
 import { NetworkError } from '../core/errors.js';
 import { abortError } from '../core/signal.js';
 
@@ -12,13 +12,13 @@ const kNearEndBytes = 1 << 20;
 export class ResponseBody {
   private readonly held: Uint8Array[] = [];
   private heldBytes = 0;
-  private came = 0;
+  private received = 0;
   private ended = false;
   private failure: unknown;
   private onChange = () => {};
   private readonly reader: ReadableStreamDefaultReader<Uint8Array> | undefined;
 
-  /** expected: bytes, where the server announced them and must keep to it. */
+  /** expected: the size that the server announced, if any. */
   constructor(
     private readonly file: string,
     private readonly url: string,
@@ -80,15 +80,15 @@ export class ResponseBody {
       if (chunk === undefined || (chunk.length === 0 && !this.reader)) break;
       this.held.push(chunk);
       this.heldBytes += chunk.length;
-      this.came += chunk.length;
-      if (this.expected !== undefined && this.came > this.expected) {
+      this.received += chunk.length;
+      if (this.expected !== undefined && this.received > this.expected) {
         throw this.failed(`expected ${this.expected} bytes as the server announced, found more (is the transfer compressed?)`);
       }
       this.change();
-      while (this.heldBytes > kAheadBytes && (this.expected ?? 0) - this.came > kNearEndBytes) await this.changed();
+      while (this.heldBytes > kAheadBytes && (this.expected ?? 0) - this.received > kNearEndBytes) await this.changed();
     }
-    if (this.expected !== undefined && this.came !== this.expected) {
-      throw this.failed(`expected ${this.expected} bytes as the server announced, found ${this.came}`);
+    if (this.expected !== undefined && this.received !== this.expected) {
+      throw this.failed(`expected ${this.expected} bytes as the server announced, found ${this.received}`);
     }
     this.change({ ended: true });
   }
@@ -96,11 +96,11 @@ export class ResponseBody {
   private async next(): Promise<Uint8Array | undefined> {
     try {
       if (this.reader) return (await this.reader.read()).value;
-      return this.came > 0 ? undefined : new Uint8Array(await this.response.arrayBuffer());
+      return this.received > 0 ? undefined : new Uint8Array(await this.response.arrayBuffer());
     } catch (cause) {
       if (this.signal.aborted) throw abortError(this.signal);
       throw this.failed(
-        `the connection broke after ${this.came}${this.expected === undefined ? '' : ` of ${this.expected}`} bytes`,
+        `the connection broke after ${this.received}${this.expected === undefined ? '' : ` of ${this.expected}`} bytes`,
         cause,
       );
     }

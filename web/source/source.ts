@@ -1,44 +1,44 @@
-// What a model's files come from, where downloads are kept, and what a page and Node do differently.
+// Interfaces: sources of model files, stores of downloads, and platforms (a page or Node).
 
-/** An open file. Its bytes can be read once. */
+/** An open file, which can be read once. */
 export interface OpenFile {
-  /** Bytes; undefined while it is unknown. */
+  /** Size in bytes; undefined if unknown. */
   size: number | undefined;
-  /** A chunk's bytes stay until the next one is asked for. */
+  /** A chunk is valid until the next one is requested. */
   chunks(): AsyncIterable<Uint8Array>;
 }
 
 export interface ModelSource {
-  /** The model as its user named it. */
+  /** The model as the user named it. */
   readonly name: string;
   readonly phase: 'download' | 'read';
-  /** undefined: there is no such file. file: a path inside the model, like '1_Pooling/config.json'. */
+  /** undefined: no such file. file: a path inside the model, such as '1_Pooling/config.json'. */
   open(file: string, signal: AbortSignal): Promise<OpenFile | undefined>;
-  /** Bytes of a file without reading it; undefined when that cannot be told. */
+  /** Size of a file in bytes, without reading it; undefined if unknown. */
   size(file: string, signal: AbortSignal): Promise<number | undefined>;
   /** Where a file is looked for, for messages. */
   place(file: string): string;
 }
 
-/** Bytes under a key and a part of it. A put is there whole or not at all. */
+/** Stores bytes by key and part. A put is atomic. */
 export interface PieceStore {
   get(key: string, part: string): Promise<Uint8Array | undefined>;
   put(key: string, part: string, bytes: Uint8Array): Promise<void>;
   delete(key: string): Promise<void>;
   keys(): Promise<string[]>;
-  /** The lock of a key, held by one in all tabs or processes, and what lets go of it; undefined: another has it. Optional. */
+  /** Takes a key's lock, which is exclusive among all tabs or processes, and returns its release; undefined: it is taken. */
   tryLock?(key: string): Promise<(() => void) | undefined>;
 }
 
 export interface Platform {
-  /** The model in a place of the machine's own: a path in Node, a URL relative to the page in a page. local: no network. */
+  /** A local model: a path in Node, a URL relative to the page in a page. local: no network. */
   openPlace(place: string, local: boolean): ModelSource;
-  /** Bytes of a file: URL; undefined where such URLs are fetched like others. */
+  /** Reads a file: URL; undefined if such URLs are fetched like others. */
   readFileUrl?(url: URL): Promise<Uint8Array>;
-  /** Where downloads are kept; undefined where nothing can be kept. name: see `Env.cacheDir`. */
+  /** The store of downloads; undefined if nothing can be stored. name: see `Env.cacheDir`. */
   store(name: string | undefined): PieceStore | undefined;
-  /** The package @huggingface/jinja, where a program can import what it did not name itself. */
+  /** Imports the package @huggingface/jinja; undefined where that is not possible. */
   jinja?(): Promise<unknown>;
-  /** What a relative URL is relative to; undefined where there is nothing such. */
+  /** The base of relative URLs; undefined if there is none. */
   base(): string | undefined;
 }

@@ -1,35 +1,37 @@
-// Public types of where models come from.
+// Public types for the sources of models.
 import type { AbortSignalLike, FileBytes, FileLike, UrlLike } from '../core/types.js';
 
 /**
- * Where a model is. Decided by its form alone, never by looking what is there:
+ * Where a model is. The form of the argument alone decides; nothing is looked up:
  * - a string `org/name` or `name`: a hub id, fetched from `env.remoteHost`;
  * - a string beginning with `http:` or `https:`, or a `URL`: the URL of a directory;
- * - a string beginning with `.`, `/`, `file:` or a drive letter, or with two slashes or more, or one at its end: in Node the
- *   path of a directory; in a page a URL relative to the page (in a worker: to the worker's script);
- * - `File`s: a directory from a file picker or a drop (the directories that all have in common are stripped);
- * - a `Map` or an object of names (`'config.json'`, `'1_Pooling/config.json'`) to bytes or `Blob`s.
+ * - a string that begins with `.`, `/`, `file:` or a drive letter, contains two or more slashes, or ends with one: in Node the path of a
+ *   directory, in a page a URL relative to the page (in a worker: to the worker's script);
+ * - `File`s: a directory from a file picker or drag and drop (their common parent directories are stripped);
+ * - a `Map` or an object from names (`'config.json'`, `'1_Pooling/config.json'`) to bytes or `Blob`s.
+ *
+ * A path, URL or name that ends in `.gguf` is that one file.
  */
 export type ModelSpecifier =
   string | UrlLike | ArrayLike<FileLike> | ReadonlyMap<string, FileBytes> | { readonly [name: string]: FileBytes };
 
-/** `'progress'` speaks of all files together: `loaded` never falls, `total` is known from the first such event on and stays. */
+/** `'progress'` events count all files together: `loaded` never decreases, and `total` is the same in all of them. */
 export type ProgressInfo =
   | {
       status: 'initiate' | 'done';
-      /** The model, as it was named. */
+      /** The model as the caller named it. */
       name: string;
-      /** The file that is begun or complete, named inside the model. */
+      /** The file that begins or is complete, as a path inside the model. */
       file: string;
     }
   | {
       status: 'progress';
       name: string;
-      /** The file whose bytes came last. */
+      /** The file whose bytes arrived last. */
       file: string;
       /** `'download'` from a network, `'read'` from a disk or from memory. */
       phase: 'download' | 'read';
-      /** Bytes that came so far, over all files. */
+      /** Bytes so far, of all files. */
       loaded: number;
       /** Bytes of all files. */
       total: number;
@@ -38,27 +40,27 @@ export type ProgressInfo =
     }
   | { status: 'ready'; name: string };
 
-/** What loading anything can be told. */
+/** Options of everything that loads files. */
 export interface SourceOptions {
-  /** Called while files arrive. What it throws ends the loading. */
+  /** Called while files arrive. An exception from it ends the loading. */
   progress_callback?: ((info: ProgressInfo) => void) | undefined;
   /** Ends the loading at once with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
-  /** Branch, tag or commit of a hub id. Default `'main'`; an `InputError` with any other kind of model. */
+  /** Branch, tag or commit of a hub id. Default `'main'`. An `InputError` with any other kind of model. */
   revision?: string;
-  /** `true`: an `InputError` for a model that would need the network; a hub id comes from the cache. Default `false`. */
+  /** `true`: hub ids are read from the cache, and a model that needs the network is an `InputError`. Default `false`. */
   local_files_only?: boolean;
-  /** Where downloads from hubs are kept. Default `env.cacheDir`. */
+  /** Where downloads from hubs are cached. Default `env.cacheDir`. */
   cache_dir?: string;
 }
 
-/** A file of the cache. */
+/** A cached file. */
 export interface CachedFile {
   /** The hub id. */
   model: string;
   file: string;
   url: string;
   bytes: number;
-  /** `false`: loading was ended in the middle, and will go on there. */
+  /** `false`: the download was interrupted and will resume there. */
   complete: boolean;
 }

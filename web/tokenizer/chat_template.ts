@@ -1,4 +1,4 @@
-// Chats as the text a model was trained on: its chat_template, in Jinja, by @huggingface/jinja, which the page or program brings.
+// Renders a chat with the model's chat_template. The Jinja engine is @huggingface/jinja, provided by the page or program.
 import { env } from '../core/env.js';
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import type { Chat } from './types.js';
@@ -9,10 +9,10 @@ interface Jinja {
   Template: new (source: string) => { render(values: Record<string, unknown>): string };
 }
 
-// A page names the package itself: bundlers would want it there for everyone, though only chats use it.
+// A page must name the package itself: importing it here would make bundlers require it for everyone.
 const noJinja = (cause?: unknown) =>
   new UnsupportedError(
-    'chat template: needs the package @huggingface/jinja: `npm install @huggingface/jinja`, and in a page env.jinja set to what that package exports',
+    'chat template: needs the package @huggingface/jinja: run `npm install @huggingface/jinja`, and in a page set env.jinja to its exports',
     { cause },
   );
 
@@ -36,7 +36,7 @@ function parse(file: string, bytes: Uint8Array | undefined): Record<string, unkn
   }
 }
 
-/** The template of that name; several come as a list of { name, template }. */
+/** The default template. Several templates are a list of { name, template }. */
 function templateOf(files: readonly NamedBytes[], config: Record<string, unknown>): string {
   const file = files.find(([name]) => name === 'chat_template.jinja')?.[1];
   if (file) return new TextDecoder().decode(file);
@@ -61,7 +61,7 @@ export function checkChat(where: string, chat: unknown): asserts chat is Chat {
   }
 }
 
-/** files: of the model or of its tokenizer. variables: what the template may ask for beside the messages. */
+/** files: those of the model or its tokenizer. variables: the template's variables beside the messages. */
 export async function renderChat(files: readonly NamedBytes[], chat: Chat, variables: Record<string, unknown>): Promise<string> {
   checkChat('chat template', chat);
   const kConfig = 'tokenizer_config.json';

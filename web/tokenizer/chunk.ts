@@ -1,5 +1,5 @@
-// Cutting a text to size. The text is tokenized once, which tells about where cuts must be; each chunk is then counted by itself,
-// because a text's tokens can be others at its edges than in the middle of a longer one.
+// Splits a text into chunks. The text is tokenized once to estimate where to split. Each chunk is then counted by itself, because tokens
+// at the edges of a text can differ from those in the middle of a longer one.
 import { InputError } from '../core/errors.js';
 import type { Chunk, ChunkOptions } from './types.js';
 
@@ -16,7 +16,7 @@ const enum Level {
   Paragraph,
 }
 
-/** Where a text can be cut: a chunk may end at `end`, and the next begin at `next`. */
+/** A possible split: a chunk ends at `end`, and the next begins at `next`. */
 interface Break {
   end: number;
   next: number;
@@ -43,7 +43,7 @@ function findBreaks(text: string): Break[] {
   return breaks;
 }
 
-/** The first index from 0 on for which reached(index) holds; reached is false and then true. */
+/** Binary search: the first index for which reached(index) is true. */
 function firstIndex(length: number, reached: (index: number) => boolean): number {
   let low = 0;
   for (let high = length; low < high;) {
@@ -71,7 +71,7 @@ class Cutter {
   private begin(token: number): number {
     return token < this.tokens ? (this.counter.offsets[2 * token] as number) : this.text.length;
   }
-  /** The first token that begins at a place or behind it. */
+  /** The first token that begins at or after an offset. */
   private tokenAt(place: number): number {
     return firstIndex(this.tokens, (token) => this.begin(token) >= place);
   }
@@ -81,7 +81,7 @@ class Cutter {
     return place + (space.exec(this.text) as RegExpExecArray)[0].length;
   }
 
-  /** The best place to end a chunk of [start, most] behind least: the highest break of its second half, or any, or none: most. */
+  /** The best end of a chunk in (least, most]: the highest-level break of its second half, else the last break, else `most`. */
   private bestEnd(start: number, least: number, most: number): number {
     const middle = (start + most) / 2;
     let best: Break | undefined;
@@ -93,7 +93,7 @@ class Cutter {
     return best?.end ?? most;
   }
 
-  /** The longest chunk from start on that ends behind least; undefined when none fits. */
+  /** The longest chunk from start on that ends after least; undefined if none fits. */
   private cut(start: number, least: number): Chunk | undefined {
     const { text, counter } = this;
     const first = this.tokenAt(start);
@@ -109,7 +109,7 @@ class Cutter {
     return undefined;
   }
 
-  /** One character, which must fit. */
+  /** A chunk of one character, which must fit. */
   private character(start: number): Chunk {
     const text = String.fromCodePoint(this.text.codePointAt(start) as number);
     const tokens = this.counter.count(text);
@@ -119,7 +119,7 @@ class Cutter {
     );
   }
 
-  /** Where the chunk after one begins: at a word of its last tokens, or behind it. */
+  /** The start of the next chunk: at a word within the overlap, or after the chunk. */
   private overlapStart(chunk: Chunk): number {
     const behind = this.skipSpace(chunk.end);
     if (this.options.overlap === 0) return behind;
@@ -135,7 +135,7 @@ class Cutter {
     for (let start = this.skipSpace(0), least = start; least < end;) {
       let chunk = this.cut(start, least);
       if (!chunk && start < least) {
-        start = least = this.skipSpace(least); // nothing new fits behind so much that is repeated
+        start = least = this.skipSpace(least); // no new text fits after the overlap
         continue;
       }
       chunk ??= this.character(start);

@@ -1,4 +1,4 @@
-// The fields of tokenizer_config.json that matter on this side of the seam: what padding, truncation and decoding default to.
+// The fields of tokenizer_config.json with the defaults of padding, truncation and decoding.
 import { ModelFormatError } from '../core/errors.js';
 import type { NamedBytes } from '../source/model_files.js';
 
@@ -7,7 +7,7 @@ export interface TokenizerConfig {
   padding_side: 'left' | 'right';
   truncation_side: 'left' | 'right';
   clean_up_tokenization_spaces: boolean;
-  /** Whether the model wants token_type_ids. */
+  /** Whether the model takes token_type_ids. */
   type_ids: boolean;
 }
 
@@ -19,7 +19,7 @@ function toSide(name: string, value: unknown): 'left' | 'right' {
   throw new ModelFormatError(`${kFile}: ${name}: expected 'left' or 'right', found ${JSON.stringify(value)}`);
 }
 
-/** Of files, the tokenizer_config.json; without one, Python's defaults. */
+/** Reads tokenizer_config.json from files. Without it, Python's defaults apply. */
 export function readTokenizerConfig(files: readonly NamedBytes[]): TokenizerConfig {
   const bytes = files.find(([name]) => name === kFile)?.[1];
   let json: Record<string, unknown> = {};

@@ -1,22 +1,22 @@
-// Decoding as tokens come. A token's text can depend on its neighbours (a space before it or not, bytes of one character in several
-// tokens), so every step decodes the last tokens anew and gives what is new.
+// Incremental decoding. A token's text can depend on its neighbours (a leading space, a character whose bytes span several tokens), so
+// every step decodes the last tokens again and returns only the new text.
 import type { DecodeStream, TokenIds } from './types.js';
 
 const kMostHeld = 64; // tokens; more than any character or contraction needs
 
-/** toIds: checks what was pushed. cleans: whether decoding takes spaces out again that were there before. */
+/** toIds: validates pushed ids. cleans: whether decoding may remove spaces that it returned before. */
 export function makeDecodeStream(
   decode: (ids: readonly number[]) => string,
   toIds: (ids: number | bigint | TokenIds) => Iterable<number>,
   cleans: boolean,
 ): DecodeStream {
-  let context: number[] = []; // their text was given; what follows is read beside them
+  let context: number[] = []; // tokens whose text was returned; they affect the text of the next ones
   let pending: number[] = [];
-  let given = 0; // characters of the text of context and pending
+  let given = 0; // characters already returned of the text of context and pending
 
-  /** The length of the part of a text that no later token changes. */
+  /** The length of the prefix that later tokens cannot change. */
   const settled = (text: string): number => {
-    const whole = text.replace(/\ufffd+$/, '').length; // maybe the beginning of a character
+    const whole = text.replace(/\ufffd+$/, '').length; // possibly an incomplete character
     return cleans ? Math.min(whole, Math.max(text.search(/\s\S*$/), 0)) : whole;
   };
 
@@ -26,7 +26,7 @@ export function makeDecodeStream(
     const fresh = text.slice(given, until);
     given = Math.max(given, until);
     if (until < text.length) return fresh;
-    // Begin anew with the least that still says where we are: tokens without any text do not.
+    // Restart with the shortest context; tokens without text cannot serve as context.
     const rest = decode(pending);
     context = rest === '' ? [...context, ...pending].slice(-kMostHeld) : pending;
     given = rest === '' ? decode(context).length : rest.length;

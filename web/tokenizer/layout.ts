@@ -1,14 +1,14 @@
-// From the flat arrays of the seam to what a caller of the tokenizer gets: rows, padded or not, as Tensors or as arrays.
+// Turns the flat arrays from WebAssembly into a tokenizer's result: rows, padded or not, as Tensors or arrays.
 import { InputError } from '../core/errors.js';
 import type { EncodeAnswer, SeamEncodeOptions } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
 import type { Encoding, TokenizeOptions } from './types.js';
 
-/** What one call of a tokenizer requests. */
+/** The request of one tokenizer call. */
 export interface Wanted {
   texts: readonly string[];
   pairs: readonly string[] | undefined;
-  /** Tokens that rows are padded to: a number, 'longest', or not at all. */
+  /** The length that rows are padded to: a number, 'longest', or undefined for no padding. */
   padTo: number | 'longest' | undefined;
   seam: SeamEncodeOptions;
 }
@@ -35,7 +35,7 @@ function toRows(lengths: Int32Array, padTo: Wanted['padTo']): Row[] {
   return rows;
 }
 
-/** For each UTF-16 place in a text the number of code points before it; undefined where both are the same. */
+/** For each UTF-16 offset in a text, the number of code points before it; undefined if they are all equal. */
 function codePointPlaces(text: string): Int32Array | undefined {
   if (!/[\ud800-\udbff][\udc00-\udfff]/.test(text)) return undefined;
   const places = new Int32Array(text.length + 1);
@@ -66,7 +66,7 @@ function toCodePoints(answer: EncodeAnswer, { texts, pairs }: Wanted): Int32Arra
   return out;
 }
 
-/** The values of one row with padding around them; per: numbers a token. */
+/** Writes the values of one row, leaving room for padding. per: numbers per token. */
 function fillRow(out: Int32Array, flat: ArrayLike<number>, row: Row, left: boolean, per: number): void {
   const shift = left ? row.width - row.length : 0;
   for (let i = 0; i < row.length * per; ++i) out[shift * per + i] = flat[row.begin * per + i] as number;
@@ -95,7 +95,7 @@ function layAsTensor(rows: readonly Row[], left: boolean): Lay {
   };
 }
 
-/** One row as a plain array. A loop: copying out of a typed array by its iterator takes several times as long. */
+/** One row as a plain array. The loop is several times faster than the typed array's iterator. */
 function toList(flat: ArrayLike<number> | 'ones', row: Row, left: boolean, pad: number): number[] {
   const shift = left ? row.width - row.length : 0;
   const list = new Array<number>(row.width);
@@ -120,7 +120,7 @@ function layAsArrays(rows: readonly Row[], left: boolean, flatten: boolean): Lay
   };
 }
 
-/** flatten: one text's arrays without the outer array (they have only one row). */
+/** flatten: returns the arrays of a single text without the outer array. */
 export function layOut(
   answer: EncodeAnswer,
   wanted: Wanted,

@@ -62,7 +62,7 @@ const kChunkRules: Rules = { ...kCountRules, max_tokens: 'count', overlap: 'inde
 
 const kDecodeRules: Rules = { skip_special_tokens: 'boolean', clean_up_tokenization_spaces: 'boolean' };
 
-/** @internal A handle that knows a tokenizer: a Tokenizer's own, or an Engine's. */
+/** @internal Access to a handle with a tokenizer: a Tokenizer's own, or an Engine's. */
 export interface TokenizerHost<Handle extends SeamTokenizer> {
   call<A extends Answer>(run: (handle: Handle) => A): A;
   describe(handle: Handle): Answer & { vocab_size: number; model_max_length?: number };
@@ -74,7 +74,7 @@ function oneOf(name: string, value: unknown, known: readonly unknown[]): void {
   throw new InputError(`tokenizer: option '${name}': expected ${shown}, found ${describe(value)}`);
 }
 
-/** Which truncation and padding Python would apply; where it would warn and go on, an InputError. */
+/** The truncation and padding that Python would apply. Where Python only warns, this throws an InputError. */
 function toLengths(
   options: TokenizeOptions,
   limit: number,
@@ -85,11 +85,11 @@ function toLengths(
   const given = options.max_length ?? undefined;
   const truncation = options.truncation ?? (given !== undefined && padding === false);
   if (given !== undefined && truncation === false && padding !== 'max_length') {
-    throw new InputError("tokenizer: option 'max_length' does nothing here: set truncation: true or padding: 'max_length'");
+    throw new InputError("tokenizer: option 'max_length' has no effect here: set truncation: true or padding: 'max_length'");
   }
   const length = given ?? limit;
   if ((truncation !== false || padding === 'max_length') && !Number.isFinite(length)) {
-    throw new InputError("tokenizer: option 'max_length': expected a number, as this tokenizer's files name no limit; found none");
+    throw new InputError("tokenizer: option 'max_length': expected a number, because this tokenizer's files define no limit; found none");
   }
   const padTo = padding === 'max_length' ? length : padding === false ? undefined : 'longest';
   if (truncation === false) return { padTo };
@@ -103,12 +103,12 @@ function toPairs(texts: string | readonly string[], pair: unknown): readonly str
   if ((typeof pair === 'string') !== (typeof texts === 'string') || (typeof texts !== 'string' && list.length !== texts.length)) {
     const wanted = typeof texts === 'string' ? 'a string' : `an array of ${texts.length} strings`;
     const found = typeof pair === 'string' ? 'a string' : `an array of ${list.length}`;
-    throw new InputError(`tokenizer: option 'text_pair': expected ${wanted} as the first argument is, found ${found}`);
+    throw new InputError(`tokenizer: option 'text_pair': expected ${wanted} like the first argument, found ${found}`);
   }
   return list;
 }
 
-/** The arrays that layOut needs for these options. */
+/** The optional arrays that layOut needs. */
 function arraysFor(options: TokenizeOptions, config: TokenizerConfig): OptionalArray[] {
   const arrays: OptionalArray[] = [];
   if (options.return_token_type_ids ?? config.type_ids) arrays.push('type_ids');
@@ -128,7 +128,7 @@ function toWanted(
   const { padTo, ...lengths } = toLengths(options, limit);
   const overlap = options.overlap ?? undefined;
   if (overlap !== undefined && !options.return_overflowing_tokens) {
-    throw new InputError("tokenizer: option 'overlap' does nothing without return_overflowing_tokens: true");
+    throw new InputError("tokenizer: option 'overlap' has no effect without return_overflowing_tokens: true");
   }
   return {
     texts: typeof texts === 'string' ? [texts] : texts,
@@ -146,7 +146,7 @@ function toWanted(
   };
 }
 
-/** Ids of one text as the seam takes them. */
+/** Validates the ids of one text. */
 function toIds(where: string, ids: unknown): Int32Array {
   let list = ids;
   if (list !== null && typeof list === 'object' && 'dims' in list) {
@@ -166,7 +166,7 @@ function toIds(where: string, ids: unknown): Int32Array {
   });
 }
 
-/** @internal release: what dispose() does. */
+/** @internal release: called by dispose(). */
 export function makeTokenizer<Handle extends SeamTokenizer>(
   host: TokenizerHost<Handle>,
   files: readonly NamedBytes[],
@@ -183,7 +183,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   };
   const idsToTokens = (ids: Int32Array) => host.call((handle) => handle.ids_to_tokens(ids)).tokens;
 
-  /** The id of the padding token: what tokenizer_config.json names, or the usual names when the vocabulary has them. */
+  /** The id of the padding token named in tokenizer_config.json, else of a usual name in the vocabulary. */
   const padId = (): number => {
     const names = config.pad_token === undefined ? ['[PAD]', '<pad>'] : [config.pad_token];
     for (const name of names) {
@@ -288,9 +288,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
   return disposable(Object.assign(call, rest), release) as unknown as Tokenizer;
 }
 
-const kSourceOnly: Rules = kSourceRules;
-
-/** Brings chat_template.jinja, once and not before the first chat: few who load a tokenizer ask for one. */
+/** Reads chat_template.jinja once, when the first chat needs it. */
 function chatTemplateOf(source: ModelSource): () => Promise<NamedBytes[]> {
   let reading: Promise<NamedBytes[]> | undefined;
   return () => {
@@ -300,7 +298,7 @@ function chatTemplateOf(source: ModelSource): () => Promise<NamedBytes[]> {
   };
 }
 
-/** A tokenizer in an instance of its own. load: puts its files there; config: of them, tokenizer_config.json. */
+/** A tokenizer in its own instance. load: loads its files into the handle; config: tokenizer_config.json among them. */
 async function startTokenizer(
   config: readonly NamedBytes[],
   signal: AbortSignalLike | undefined,
@@ -318,15 +316,15 @@ async function startTokenizer(
   );
 }
 
-/** Tokenizers by themselves, without a model's weights. */
+/** Tokenizers alone, without a model's weights. */
 export const AutoTokenizer = {
   /**
-   * Loads tokenizer.json (without one: vocab.json with merges.txt or source.spm, vocab.txt, or a SentencePiece .model), and
-   * tokenizer_config.json where there is one; chat_template.jinja with the first chat; or the tokenizer inside a .gguf file. model:
-   * see `ModelSpecifier`; without one, the bundled model's.
+   * Loads tokenizer.json (or else vocab.json with merges.txt or source.spm, vocab.txt, or a SentencePiece .model) and, if present,
+   * tokenizer_config.json; chat_template.jinja with the first chat. Or loads the tokenizer of a .gguf file. model: see `ModelSpecifier`;
+   * default: the bundled model.
    */
   async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Tokenizer> {
-    checkOptions('AutoTokenizer.from_pretrained', options, kSourceOnly);
+    checkOptions('AutoTokenizer.from_pretrained', options, kSourceRules);
     const signal = options?.signal ?? undefined;
     throwIfAborted(signal);
     const gguf = openGguf(model, options ?? {});
@@ -335,7 +333,7 @@ export const AutoTokenizer = {
     const scope = new TaskScope(signal);
     try {
       const work = Promise.all([
-        compileWasm(), // meanwhile
+        compileWasm(), // in parallel
         gguf ? [] : readTokenizerFiles(source, progress, scope.signal),
         gguf ? [] : readOptional(source, 'tokenizer_config.json', progress, scope.signal),
       ]);
@@ -354,9 +352,9 @@ export const AutoTokenizer = {
     }
   },
 
-  /** Makes a tokenizer from texts: vocabulary and merges as Hugging Face's trainers make them. */
+  /** Trains a tokenizer on texts, with the same results as Hugging Face's trainers. */
   async train(texts: TrainingTexts, options: TrainOptions): Promise<TrainedTokenizer> {
-    const { trainTokenizer } = await import('./training.js'); // code and wasm that few pages need
+    const { trainTokenizer } = await import('./training.js'); // rarely needed
     return trainTokenizer(texts, options, (json, config) =>
       startTokenizer(
         [config],

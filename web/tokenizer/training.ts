@@ -1,4 +1,4 @@
-// Training a tokenizer: defaults that suit the model, texts fed in portions, steps of a few milliseconds with breaks between.
+// Trains a tokenizer: defaults for each model, texts fed in portions, steps of a few milliseconds with breaks in between.
 import { describe, InputError } from '../core/errors.js';
 import type { NamedBytes } from '../source/model_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
@@ -12,7 +12,7 @@ import { wasmFiles } from '../host/wasm_files_tokenizer.js';
 import { compileWasm, instantiateWasm } from '../host/wasm_loader.js';
 
 const kModels = ['wordpiece', 'bpe', 'unigram', 'word', 'char'] as const;
-const kFeedUnits = 1 << 18; // UTF-16 units that cross at once
+const kFeedUnits = 1 << 18; // UTF-16 units per call
 
 const kTrainerRules: Rules = {
   vocab_size: 'count',
@@ -73,7 +73,7 @@ const kDefaults: Record<TrainOptions['model'], Defaults> = {
   char: { type: 'Char', special_tokens: kUsualTokens, unk_token: '<unk>', decoder: { type: 'Fuse' } },
 };
 
-/** The characters that ByteLevel writes bytes as: what prints in Latin-1 is itself, the others come from U+0100 on. */
+/** The characters that ByteLevel uses for bytes: printable Latin-1 characters are themselves, others are mapped from U+0100 on. */
 function byteAlphabet(): string[] {
   let others = 0;
   const prints = (byte: number) => (byte > 0x20 && byte < 0x7f) || (byte > 0xa0 && byte !== 0xad);
@@ -85,7 +85,7 @@ function strings(name: string, value: unknown): readonly string[] {
   throw new InputError(`AutoTokenizer.train: option '${name}': expected an array of strings, found ${describe(value)}`);
 }
 
-/** `[CLS] A [SEP] B [SEP]`, when the tokenizer has these tokens. */
+/** `[CLS] A [SEP] B [SEP]`, if the tokenizer has these tokens. */
 function bertTemplate(special: readonly string[]): object | null {
   const [cls, sep] = ['[CLS]', '[SEP]'];
   const token = (id: string, type_id: number) => ({ SpecialToken: { id, type_id } });
@@ -101,7 +101,7 @@ function bertTemplate(special: readonly string[]): object | null {
 
 const has = (stage: unknown, type: string) => JSON.stringify(stage ?? null).includes(`"type":"${type}"`);
 
-/** What tokenizer/training.h takes. */
+/** The description that tokenizer/training.h reads. */
 function toDescription(options: TrainOptions): Record<string, unknown> {
   const defaults = kDefaults[options.model];
   const given = <Name extends keyof TrainOptions & keyof Defaults>(name: Name) =>
@@ -123,7 +123,7 @@ function toDescription(options: TrainOptions): Record<string, unknown> {
       alphabet === null ? null : typeof alphabet === 'string' ? [...alphabet] : strings('initial_alphabet', alphabet),
   };
 
-  const fitting = () => {
+  const defaultDecoder = () => {
     if (options.model === 'wordpiece') return { type: 'WordPiece', prefix: prefix ?? '', cleanup: true };
     if (has(pre_tokenizer, 'ByteLevel')) return byteLevel;
     return has(pre_tokenizer, 'Metaspace') ? metaspace : null;
@@ -133,11 +133,11 @@ function toDescription(options: TrainOptions): Record<string, unknown> {
     normalizer: given('normalizer'),
     pre_tokenizer,
     post_processor: options.post_processor === undefined ? bertTemplate(special) : options.post_processor,
-    decoder: options.decoder === undefined ? (defaults.decoder ?? fitting()) : options.decoder,
+    decoder: options.decoder === undefined ? (defaults.decoder ?? defaultDecoder()) : options.decoder,
   };
 }
 
-/** Texts in portions that cross well. */
+/** Texts in portions of suitable size. */
 async function* portions(texts: TrainingTexts, signal: AbortSignalLike | undefined): AsyncGenerator<string[]> {
   if (typeof texts === 'string') return yield [texts];
   const source = texts as Partial<Iterable<string> & AsyncIterable<string>> | null | undefined;
@@ -166,12 +166,12 @@ async function* portions(texts: TrainingTexts, signal: AbortSignalLike | undefin
   }
 }
 
-/** From tokenizer.json and tokenizer_config.json to a tokenizer. */
+/** Makes a tokenizer from tokenizer.json and tokenizer_config.json. */
 type Load = (json: NamedBytes, config: NamedBytes) => Promise<Tokenizer>;
 
 async function train(host: SeamHost<SeamTrainingHandle>, texts: TrainingTexts, options: TrainOptions): Promise<Uint8Array> {
   const signal = options.signal ?? undefined;
-  const tell = options.progress_callback ?? undefined;
+  const report = options.progress_callback ?? undefined;
   const breather = new Breather();
   const description = new TextEncoder().encode(JSON.stringify(toDescription(options)));
   host.call((handle) => handle.load(description));
@@ -179,13 +179,13 @@ async function train(host: SeamHost<SeamTrainingHandle>, texts: TrainingTexts, o
   for await (const portion of portions(texts, signal)) {
     const { text, lengths } = joinTexts(portion);
     const { words } = host.call((handle) => handle.feed(text, lengths));
-    tell?.({ status: 'read', texts: (count += portion.length), words });
+    report?.({ status: 'read', texts: (count += portion.length), words });
     await breather.breathe(signal);
   }
   for (;;) {
     const { more, stage, done, total } = host.call((handle) => handle.step());
     if (!more) return host.call((handle) => handle.result()).tokenizer_json;
-    tell?.({ status: 'train', stage: stage as string, progress: (100 * (done as number)) / Math.max(1, total as number) });
+    report?.({ status: 'train', stage: stage as string, progress: (100 * (done as number)) / Math.max(1, total as number) });
     await breather.breathe(signal);
   }
 }

@@ -1,40 +1,39 @@
-// Public types of tokenizers: tokenizing, training, cutting texts to size, decoding as tokens arrive.
+// Public types of tokenizers: tokenizing, training, chunking, incremental decoding.
 import type { Tensor } from '../core/tensor.js';
 import type { AbortSignalLike, Disposable_, WasmOverride } from '../core/types.js';
 
 export interface TokenizeOptions {
-  /** Second texts: a string beside a string, an array beside an array of the same length. */
+  /** Second texts: a string with a string, an array with an array of the same length. */
   text_pair?: string | readonly string[];
-  /** `true` = `'longest'`: to the longest of the call; `'max_length'`: to max_length, else to the model's limit. Default `false`. */
+  /** `true` or `'longest'`: to the longest row of the call; `'max_length'`: to max_length or the model's limit. Default `false`. */
   padding?: boolean | 'longest' | 'max_length';
-  /** `true` = `'longest_first'`. Default: `false`, but truncates when `max_length` is given without padding, as in Python. */
+  /** `true` means `'longest_first'`. Default `false`, or `true` if `max_length` is given without padding, as in Python. */
   truncation?: boolean | 'longest_first' | 'only_first' | 'only_second';
-  /** Tokens, specials included. Default with truncation or padding to it: `model_max_length`; an `InputError` when there is none. */
+  /** Maximum tokens, special tokens included. Default: `model_max_length` if it is needed; an `InputError` if that is unknown. */
   max_length?: number;
   /** Default `true`. */
   add_special_tokens?: boolean;
-  /** `true`: strings like `[SEP]` inside a text are ordinary text. Default `false`, as in Python. */
+  /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
   split_special_tokens?: boolean;
-  /** Adds `offset_mapping`: start and end of each token in its text; 0, 0 for special tokens that were added. Default `false`. */
+  /** Adds `offset_mapping`: start and end of each token in its text; 0, 0 for added special tokens. Default `false`. */
   return_offsets_mapping?: boolean;
   /** Unit of the offsets. `'utf16'` (default): `text.slice(start, end)` is the token's text. `'codepoint'`: Python's. */
   offsets?: 'utf16' | 'codepoint';
-  /** Adds `special_tokens_mask`: 1 for special tokens that were added and for padding. Default `false`. */
+  /** Adds `special_tokens_mask`: 1 for added special tokens and padding. Default `false`. */
   return_special_tokens_mask?: boolean;
-  /** Default: whether the model's files ask for them (BERT's do). */
+  /** Default: whether the model takes them, as BERT does. */
   return_token_type_ids?: boolean;
-
   /** Default `true`. */
   return_attention_mask?: boolean;
-  /** What truncation cut off comes in rows of its own, with `overflow_to_sample_mapping`. Default `false`. */
+  /** Returns truncated text in further rows, with `overflow_to_sample_mapping`. Default `false`. */
   return_overflowing_tokens?: boolean;
-  /** Tokens that two neighbouring rows of one text share (Python's `stride`). Default 0; less than the room there is. */
+  /** Tokens that neighbouring rows of one text share (Python's `stride`). Default 0. */
   overlap?: number;
-  /** `true` (default): int32 `Tensor`s, for which all rows must be of one length (padding). `false`: arrays of numbers. */
+  /** `true` (default): int32 `Tensor`s; all rows must have the same length (see `padding`). `false`: arrays of numbers. */
   return_tensor?: boolean;
 }
 
-/** `Ids` is a Tensor `[rows, tokens]`, rows of numbers, or numbers. Each entry is there when its option asks for it. */
+/** `Ids` is a Tensor `[rows, tokens]`, rows of numbers, or numbers. Optional entries are present if requested. */
 export interface Encoding<Ids, Offsets = Ids, PerRow = Ids> {
   input_ids: Ids;
   /** 1 for tokens, 0 for padding. */
@@ -43,9 +42,9 @@ export interface Encoding<Ids, Offsets = Ids, PerRow = Ids> {
   /** A Tensor `[rows, tokens, 2]`, or pairs `[start, end]`. */
   offset_mapping?: Offsets;
   special_tokens_mask?: Ids;
-  /** For each row the index of the text it came from. */
+  /** For each row, the index of its text. */
   overflow_to_sample_mapping?: PerRow;
-  /** For each row whether its text was cut. */
+  /** For each row, whether its text was truncated. */
   truncated: boolean[];
 }
 
@@ -54,16 +53,16 @@ export type TensorEncoding = Encoding<Tensor<'int32'>>;
 export type Span = [start: number, end: number];
 
 export interface DecodeOptions {
-  /** Leaves special tokens out. Default `false`. */
+  /** Leaves out special tokens. Default `false`. */
   skip_special_tokens?: boolean;
-  /** Takes out spaces before punctuation and in contractions. Default: what tokenizer_config.json says, else `false`. */
+  /** Removes spaces before punctuation and in contractions. Default: the value in tokenizer_config.json, else `false`. */
   clean_up_tokenization_spaces?: boolean;
 }
 
-/** Token ids of one text, in any usual form. */
+/** Token ids of one text. */
 export type TokenIds = readonly number[] | readonly bigint[] | Int32Array | BigInt64Array | Tensor;
 
-/** What may be said to `encode` and `tokenize`. */
+/** Options of `encode` and `tokenize`. */
 export type EncodeOptions = Pick<TokenizeOptions, 'truncation' | 'max_length' | 'add_special_tokens' | 'split_special_tokens'> & {
   text_pair?: string;
 };
@@ -78,27 +77,27 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers {
     texts: string | readonly string[],
     options: TokenizeOptions & { return_tensor: false },
   ): Encoding<number[][], Span[][], number[]>;
-  /** Ids of one text, with special tokens. */
+  /** Ids of one text, with special tokens by default. */
   encode(text: string, options?: EncodeOptions): number[];
-  /** Token strings of one text, without special tokens unless asked. */
+  /** Token strings of one text, without special tokens by default. */
   tokenize(text: string, options?: EncodeOptions): string[];
   decode(ids: TokenIds, options?: DecodeOptions): string;
   batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions): string[];
   /**
-   * A chat as the model's `chat_template` writes it: its ids, or with `tokenize: false` its text. Needs the package
-   * `@huggingface/jinja` (an `UnsupportedError` without it).
+   * Renders a chat with the model's `chat_template` and returns its ids, or its text with `tokenize: false`. Needs the package
+   * `@huggingface/jinja`; without it, an `UnsupportedError`.
    */
   apply_chat_template(chat: Chat, options: ChatTemplateOptions & { tokenize: false }): Promise<string>;
   apply_chat_template(chat: Chat, options?: ChatTemplateOptions): Promise<number[]>;
   /** Token strings of ids; an id outside the vocabulary is an `InputError`. */
   convert_ids_to_tokens(ids: TokenIds): string[];
-  /** Tokens that the model takes, specials included; `Infinity` when the files say nothing. */
+  /** Maximum tokens of the model, special tokens included; `Infinity` if the files do not say. */
   readonly model_max_length: number;
-  /** Added tokens included. */
+  /** Size of the vocabulary, added tokens included. */
   readonly vocab_size: number;
 }
 
-/** A component as tokenizer.json has it, such as `{ type: 'Whitespace' }`; `null` for none. */
+/** A component as in tokenizer.json, such as `{ type: 'Whitespace' }`; `null` for none. */
 export type TokenizerComponent = { readonly type: string; readonly [field: string]: any } | null;
 
 export type TrainingProgress =
@@ -107,11 +106,11 @@ export type TrainingProgress =
       status: 'read';
       /** Texts so far. */
       texts: number;
-      /** Different words (pieces between the pre-tokenizer's cuts) so far. */
+      /** Distinct words (as split by the pre-tokenizer) so far. */
       words: number;
     }
   | {
-      /** The vocabulary is being made. */
+      /** The vocabulary is being built. */
       status: 'train';
       /** `'words'` and `'merges'` for BPE and WordPiece, `'seeds'` and `'pieces'` for Unigram. */
       stage: string;
@@ -121,101 +120,101 @@ export type TrainingProgress =
   | { status: 'ready' };
 
 /**
- * What to train. Options are those of Hugging Face's trainers; one that the model does not know is an `InputError`.
- * `normalizer`, `pre_tokenizer`, `post_processor` and `decoder` have defaults that suit the model:
+ * What to train. The options are those of Hugging Face's trainers; one that the model does not use is an `InputError`. `normalizer`,
+ * `pre_tokenizer`, `post_processor` and `decoder` have defaults for each model:
  * - `'wordpiece'`: BERT's (lowercase, `[PAD] [UNK] [CLS] [SEP] [MASK]`, `[CLS] text [SEP]`);
  * - `'bpe'`: GPT-2's (bytes, `<|endoftext|>`);
  * - `'unigram'`: SentencePiece's (NFKC, spaces as `▁`, `<unk> <pad> <s> </s>`);
  * - `'word'`: words and punctuation, `<unk> <pad> <s> </s>`;
- * - `'char'`: every character is a token, `<unk> <pad> <s> </s>`.
+ * - `'char'`: each character is a token, `<unk> <pad> <s> </s>`.
  */
 export interface TrainOptions {
   model: 'wordpiece' | 'bpe' | 'unigram' | 'word' | 'char';
-  /** Tokens, special ones and the alphabet included; the alphabet is kept whole even when it is more. Default 30000; unigram 8000. */
+  /** Number of tokens, with special tokens and the alphabet, which is always kept whole. Default 30000; unigram 8000. */
   vocab_size?: number;
-  /** How often a pair (a word, a character) must be there to become a token. Default 0. Not for unigram. */
+  /** Minimum occurrences of a pair (a word, a character) to become a token. Default 0. Not for unigram. */
   min_frequency?: number;
-  /** They get the ids from 0 on. Default: see the models. */
+  /** They get the first ids. Default: see the models. */
   special_tokens?: readonly string[];
-  /** Put before the special tokens when it is none of them. Default: see the models; `null`: none. */
+  /** Added before the special tokens if it is not one of them. Default: see the models; `null`: none. */
   unk_token?: string | null;
-  /** BPE, WordPiece: the most characters to keep. Default: all. */
+  /** BPE, WordPiece: maximum size of the alphabet. Default: no limit. */
   limit_alphabet?: number;
-  /** Characters that are kept although the texts may lack them. Default: none; all 256 bytes with a `ByteLevel` pre-tokenizer. */
+  /** Characters to include even if the texts lack them. Default: none; all 256 bytes with a `ByteLevel` pre-tokenizer. */
   initial_alphabet?: string | readonly string[];
-  /** BPE, WordPiece: put before pieces that are not the first of their word. Default `'##'` for WordPiece, else none. */
+  /** BPE, WordPiece: prefix of pieces that do not begin a word. Default `'##'` for WordPiece, else none. */
   continuing_subword_prefix?: string;
-  /** BPE, WordPiece: put behind pieces that are the last of their word. Default: none. */
+  /** BPE, WordPiece: suffix of pieces that end a word. Default: none. */
   end_of_word_suffix?: string;
-  /** BPE, WordPiece: tokens stay below this many characters. Default: no limit. */
+  /** BPE, WordPiece: tokens are shorter than this many characters. Default: no limit. */
   max_token_length?: number;
-  /** Unigram: the part of the pieces that a round keeps. Default 0.75. */
+  /** Unigram: the fraction of pieces that each round keeps. Default 0.75. */
   shrinking_factor?: number;
-  /** Unigram: EM steps of a round. Default 2. */
+  /** Unigram: EM steps per round. Default 2. */
   n_sub_iterations?: number;
-  /** Unigram: characters of the longest piece. Default 16. */
+  /** Unigram: maximum characters of a piece. Default 16. */
   max_piece_length?: number;
-  /** Unigram: pieces to begin with. Default 1000000. */
+  /** Unigram: number of initial pieces. Default 1000000. */
   seed_size?: number;
   normalizer?: TokenizerComponent;
   pre_tokenizer?: TokenizerComponent;
   post_processor?: TokenizerComponent;
   decoder?: TokenizerComponent;
-  /** Called while texts are read and while training goes on. What it throws ends the training. */
+  /** Called while texts are read and during training. An exception from it ends the training. */
   progress_callback?: ((info: TrainingProgress) => void) | undefined;
   /** Ends the training with an `AbortError`, within milliseconds. */
   signal?: AbortSignalLike | undefined;
-  /** Where `wattn-tokenizer.wasm`, which trains, is, when it is not beside this script; said once. */
+  /** Where `wattn-tokenizer.wasm`, which contains training, is if not beside this script. Needed once. */
   wasm?: WasmOverride | undefined;
 }
 
-/** One text a sequence. A string is one text. What cannot be held at once comes from an (async) iterator. */
+/** A string is one text. An (async) iterator can supply more texts than fit into memory. */
 export type TrainingTexts = string | Iterable<string> | AsyncIterable<string>;
 
 export interface TrainedTokenizer extends Tokenizer {
-  /** The text of its tokenizer.json; Python's `tokenizers` and `transformers` load it too. */
+  /** The contents of its tokenizer.json, which Python's `tokenizers` and `transformers` can load. */
   save(): string;
-  /** The same as an object, so that `JSON.stringify(tokenizer)` is a tokenizer.json. */
+  /** The same as an object, so that `JSON.stringify(tokenizer)` gives a tokenizer.json. */
   toJSON(): Record<string, any>;
 }
 
 export interface CountOptions {
   /** Default `true`. */
   add_special_tokens?: boolean;
-  /** `true`: strings like `[SEP]` inside a text are ordinary text. Default `false`, as in Python. */
+  /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
   split_special_tokens?: boolean;
 }
 
 export interface ChunkOptions extends CountOptions {
-  /** Tokens of a chunk at most, special ones included. */
+  /** Maximum tokens per chunk, special tokens included. */
   max_tokens: number;
-  /** Tokens that a chunk repeats from the end of the one before, at most; it begins at a word. Default 0. */
+  /** Maximum tokens that a chunk repeats from the previous one; it begins at a word. Default 0. */
   overlap?: number;
 }
 
-/** A part of a text, cut between paragraphs, sentences or words where it can be; white space around it left out. */
+/** A part of a text, split between paragraphs, sentences or words if possible, without surrounding white space. */
 export interface Chunk {
   /** `text.slice(start, end)`. */
   text: string;
   start: number;
   end: number;
-  /** What `count` says of it. */
+  /** The result of `count` for this chunk. */
   tokens: number;
 }
 
-/** Text of tokens that come one by one. All that `push` and `end` give, in a row, is what `decode` gives for all ids. */
+/** Decodes tokens as they arrive. The concatenated results of `push` and `end` equal `decode` of all ids. */
 export interface DecodeStream {
-  /** The text that the ids complete; `''` while the last character still lacks bytes. */
+  /** The text completed by these ids; `''` while the last character is incomplete. */
   push(ids: number | bigint | TokenIds): string;
-  /** What is left; the stream can then begin anew. */
+  /** The remaining text. Afterwards the stream can be used again. */
   end(): string;
 }
 
 export interface TokenizerHelpers {
-  /** How many tokens a text has, specials included: the length of `encode(text)`. */
+  /** Number of tokens of a text, special tokens included: the length of `encode(text)`. */
   count(text: string, options?: CountOptions): number;
   count(texts: readonly string[], options?: CountOptions): number[];
-  /** Parts of at most `max_tokens` tokens each, counted on the part itself; no part for a text of white space. */
+  /** Chunks of at most `max_tokens` tokens each, counted on the chunk itself; none for a text of white space. */
   chunk(text: string, options: ChunkOptions): Chunk[];
   decode_stream(options?: DecodeOptions): DecodeStream;
 }
@@ -229,13 +228,13 @@ export interface ChatMessage {
 export type Chat = readonly ChatMessage[];
 
 export interface ChatTemplateOptions {
-  /** Ends with what begins an answer. Default `false`, as in Python. */
+  /** Appends the beginning of an assistant's answer. Default `false`, as in Python. */
   add_generation_prompt?: boolean;
-  /** A template in place of the model's own. */
+  /** A template to use instead of the model's own. */
   chat_template?: string;
   /** `true` (default): ids; `false`: the text. */
   tokenize?: boolean;
-  /** Of a template that knows them. */
+  /** For templates that use them. */
   tools?: readonly unknown[];
   [variable: string]: unknown;
 }
