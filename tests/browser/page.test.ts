@@ -70,7 +70,7 @@ inBrowsers('a page', (browser) => {
 
   it('names what went wrong', async () => {
     const typed = (name: string, message: RegExp) => ({ name, message: expect.stringMatching(message), isWattnError: true });
-    expect(await call('failing', '/app/')).toMatchObject(typed('ModelFormatError', /HTML came in place of this file from http/));
+    expect(await call('failing', '/app/')).toMatchObject(typed('ModelFormatError', /expected this file from http.*, found HTML/));
     expect(await call('failing', '/gone/')).toMatchObject(
       typed('ModelFormatError', /expected this file .*http:\/\/127\.0\.0\.1:\d+\/gone\//),
     );

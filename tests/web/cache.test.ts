@@ -107,7 +107,7 @@ describe('the cache', () => {
     expect(await vectors()).toEqual(expected);
     rmSync(join(weightsFolder(), '1'));
     const error = await expectError(vectors({ local_files_only: true }), 'InputError');
-    expect(error.message).toMatch(/model\.safetensors: the cache's copy is damaged/);
+    expect(error.message).toMatch(/model\.safetensors: the cached copy is damaged/);
     rmSync(folder, { recursive: true });
     expect((await expectError(vectors({ local_files_only: true }), 'InputError')).message).toMatch(/not in the cache/);
   });
@@ -247,7 +247,7 @@ describe('the cache', () => {
     await cache.delete(id, { cache_dir: folder });
     hub.refusals = Infinity;
     hub.requests = [];
-    await expectError(vectors(), 'NetworkError', /no answer from/);
+    await expectError(vectors(), 'NetworkError', /no response from/);
     expect(hub.weights().length).toBeLessThanOrEqual(3);
   });
 

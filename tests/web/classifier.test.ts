@@ -214,7 +214,7 @@ describe('Classifier', () => {
     await expectError(
       Classifier.fit(none, rows([1, 2], 1), ['a', 'b'], { validation: 2 }),
       'InputError',
-      /two examples of a label at least/,
+      /at least two examples of a label/,
     );
     await expectError(fit({ validation: true }), 'InputError');
     await expectError(

@@ -243,7 +243,7 @@ describe('pipeline', () => {
       [{ worker: 'yes' }, 'InputError', /option 'worker'/],
       [{ precision: 'sloppy' }, 'InputError', /expected one of 'exact', 'fast', found 'sloppy'/],
       [{ device: 'webgpu' }, 'InputError', /unknown option 'device'; known options: progress_callback, signal/],
-      [{ revision: 'main' }, 'InputError', /only a hub id has revisions/],
+      [{ revision: 'main' }, 'InputError', /expected a hub id as the model/],
       [{ progress_callback: 3 }, 'InputError', /expected a function, found 3/],
     ];
     for (const [options, name, message] of wrong) {

@@ -73,7 +73,7 @@ describe('wattn/inline', () => {
     const id = /BUILD_ID "(\w+)"/.exec(readFileSync(join(root, 'build/wasm-simd/build_id.h'), 'utf8'))?.[1] as string;
     simd.set(new TextEncoder().encode('0123456789abcdef'), Buffer.from(simd).indexOf(id));
     inlineEnv.wasm = { binary: simd.slice() };
-    await expectError(vectors(inlinePipeline), 'StateError', /is of build 0123456789abcdef/);
+    await expectError(vectors(inlinePipeline), 'StateError', /is from build 0123456789abcdef/);
   });
 
   it('needs no file beside its two', () => {

@@ -15,7 +15,7 @@ describe('the errors', () => {
 
   it('come out of their numbers', () => {
     names.forEach((name, i) => expect(seamError(i + 1, 'what')).toMatchObject({ name, message: 'what' }));
-    expect(seamError(99, 'what').message).toBe('error 99 without a name: what');
+    expect(seamError(99, 'what').message).toBe('unknown error code 99: what');
   });
 
   it('are exported, keep their name and have a code', () => {

@@ -135,7 +135,7 @@ describe('files in memory', () => {
     await expectError(
       load(some),
       'ModelFormatError',
-      /^ModelFormatError: tokenizer\.json: expected this file .* found none; .*the files given \(.*config\.json/,
+      /^ModelFormatError: tokenizer\.json: expected this file .* found none; .*the given files \(.*config\.json/,
     );
     const shards = tinyFiles({ 'model.safetensors': null });
     await expectError(
@@ -203,7 +203,7 @@ describe('what a model argument is', () => {
     await expectError(load(3 as any), 'InputError', /found 3/);
     await expectError(load(new Uint8Array(3) as any), 'InputError', /found an object \(Uint8Array\)/);
     await expectError(load(new URL('data:text/plain,hi')), 'InputError', /found a data: URL/);
-    await expectError(load('http://[nonsense'), 'InputError', /is no valid URL/);
+    await expectError(load('http://[nonsense'), 'InputError', /is not a valid URL/);
     env.remoteHost = 'nonsense';
     await expectError(load('org/tiny'), 'InputError', /env\.remoteHost: expected a URL, found 'nonsense'/);
   });
@@ -238,7 +238,7 @@ describe('weights', () => {
     await expectError(
       load('org/tiny'),
       'ModelFormatError',
-      /model-00002-of-00003\.safetensors: expected this file .*looked for it in http/,
+      /model-00002-of-00003\.safetensors: expected this file .*looked in http/,
     );
   });
 
@@ -336,23 +336,35 @@ describe('a server', () => {
       'config.json',
       html(200, 'text/html; charset=utf-8'),
       'ModelFormatError',
-      /config\.json: HTML came in place of this file from http/,
+      /config\.json: expected this file from http/,
     ],
-    ['answers HTML for an optional file', 'modules.json', html(200, 'text/html'), 'ModelFormatError', /modules\.json: HTML came/],
-    ['answers HTML as JSON', 'tokenizer.json', html(200, 'application/json'), 'ModelFormatError', /tokenizer\.json: HTML came/],
+    [
+      'answers HTML for an optional file',
+      'modules.json',
+      html(200, 'text/html'),
+      'ModelFormatError',
+      /modules\.json: expected this file from .*, found HTML/,
+    ],
+    [
+      'answers HTML as JSON',
+      'tokenizer.json',
+      html(200, 'application/json'),
+      'ModelFormatError',
+      /tokenizer\.json: expected this file from .*, found HTML/,
+    ],
     [
       'answers HTML for the weights',
       'model.safetensors',
       html(200, 'text/html'),
       'ModelFormatError',
-      /model\.safetensors: HTML came/,
+      /model\.safetensors: expected this file from .*, found HTML/,
     ],
     [
       'answers HTML as weights',
       'model.safetensors',
       html(200, 'application/octet-stream'),
       'ModelFormatError',
-      /model\.safetensors: HTML came/,
+      /model\.safetensors: expected this file from .*, found HTML/,
     ],
     [
       'breaks off the weights',
@@ -432,7 +444,7 @@ describe('a server', () => {
   it('that is not there is named', async () => {
     const hub = await hubOf(tinyFiles());
     await hub.close();
-    const error = await expectError(load('org/tiny'), 'NetworkError', /: no answer from http:\/\/127\.0\.0\.1/);
+    const error = await expectError(load('org/tiny'), 'NetworkError', /: no response from http:\/\/127\.0\.0\.1/);
     expect(error.status).toBeUndefined();
   });
 
@@ -441,7 +453,7 @@ describe('a server', () => {
     const error = await expectError(
       load('org/tiny'),
       'ModelFormatError',
-      /expected this file .*in the model 'org\/tiny', found none; looked for it in http/,
+      /expected this file .*in the model 'org\/tiny', found none; looked in http/,
     );
     expect(error.message).toContain(`${env.remoteHost}/org/tiny/resolve/main/`);
   });

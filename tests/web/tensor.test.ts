@@ -70,9 +70,9 @@ describe('Tensor', () => {
       [() => new Tensor('float32', [1], [1.5]), /dims to be whole numbers/],
       [() => new Tensor('float32', [1], 1 as any), /dims to be whole numbers, found 1/],
       [() => new Tensor('float32', 'text' as any, [4]), /expected data to be an array/],
-      [() => tensor.get(2), /no part 2 in dims \[2,3,4\]/],
-      [() => tensor.item(), /item\(\) is for one number/],
-      [() => tensor.slice(5), /no place 5 in a dimension of 2/],
+      [() => tensor.get(2), /index 2 is out of range for dims \[2,3,4\]/],
+      [() => tensor.item(), /item\(\): expected one value/],
+      [() => tensor.slice(5), /index 5 is out of range for a dimension of 2/],
       [() => tensor.slice(0, 0, 0, 0), /4 ranges for dims/],
       [() => tensor.reshape(5, -1), /whole numbers/],
     ];

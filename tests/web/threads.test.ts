@@ -18,7 +18,7 @@ describe('threads', () => {
   for (const dtype of ['f32', 'q16', 'q8', 'q4']) {
     it(`change no bit of ${dtype}`, async () => {
       const alone = await vectors({ dtype, threads: 1 });
-      expect(alone.info).toMatchObject({ threads: 1, threads_reason: 'one thread was asked for' });
+      expect(alone.info).toMatchObject({ threads: 1, threads_reason: 'one thread was requested' });
       for (const threads of [2, 3]) {
         const together = await vectors({ dtype, threads });
         expect(together.info.threads).toBe(threads);

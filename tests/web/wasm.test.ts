@@ -112,10 +112,10 @@ describe('the WebAssembly', () => {
     await expectError(
       kindOf(),
       'StateError',
-      new RegExp(`this script is of build ${id}, and env\\.wasm\\.binary is of build 0123456789abcdef`),
+      new RegExp(`this script is from build ${id}, but env\\.wasm\\.binary is from build 0123456789abcdef`),
     );
     env.wasm = { binary: Uint8Array.of(0, 97, 115, 109, 1, 0, 0, 0) };
-    await expectError(kindOf(), 'StateError', /is of another build/);
+    await expectError(kindOf(), 'StateError', /is from another build/);
     env.wasm = {};
     expect(await kindOf()).not.toBe('given');
   });
@@ -148,9 +148,9 @@ describe('a model that breaks', () => {
     Float32Array.prototype.slice = () => {
       throw new Error('no slice');
     };
-    await expectError(embed('the'), 'StateError', /this model broke inside WebAssembly: no slice/);
+    await expectError(embed('the'), 'StateError', /this model failed inside WebAssembly: no slice/);
     Float32Array.prototype.slice = slice;
-    const after = await expectError(embed('the'), 'StateError', /broke before and cannot go on; load it again/);
+    const after = await expectError(embed('the'), 'StateError', /failed earlier and cannot continue; load it again/);
     expect(after.cause.message).toMatch(/no slice/);
     expect((await healthy('the')).dims).toEqual([1, 32]);
     await embed.dispose();

@@ -180,6 +180,7 @@ function toBounds(range: number | readonly [number, number] | null, dim: number)
   const clamp = (value: number) => Math.min(dim, Math.max(0, value < 0 ? value + dim : value));
   if (typeof range !== 'number') return [clamp(range[0]), Math.max(clamp(range[0]), clamp(range[1]))];
   const at = range < 0 ? range + dim : range;
-  if (!Number.isInteger(at) || at < 0 || at >= dim) throw new InputError(`Tensor: index ${range} is out of range for a dimension of ${dim}`);
+  if (!Number.isInteger(at) || at < 0 || at >= dim)
+    throw new InputError(`Tensor: index ${range} is out of range for a dimension of ${dim}`);
   return [at, at + 1];
 }

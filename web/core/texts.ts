@@ -1,4 +1,40 @@
 import { describe, InputError } from './errors.js';
+import { abortable } from './signal.js';
+import type { AbortSignalLike } from './types.js';
+
+/** The parts in one array. */
+export function concat<T extends Uint8Array | Float32Array>(parts: readonly T[]): T {
+  const [first] = parts;
+  if (first && parts.length === 1) return first;
+  const size = parts.reduce((sum, part) => sum + part.length, 0);
+  const out = new ((first?.constructor ?? Uint8Array) as new (size: number) => T)(size);
+  let at = 0;
+  for (const part of parts) {
+    out.set(part, at);
+    at += part.length;
+  }
+  return out;
+}
+
+/** The items of an iterable or async iterable of strings or sentences; waiting for them can be aborted. */
+export async function* itemsOf<T>(
+  source: Iterable<T> | AsyncIterable<T>,
+  signal: AbortSignalLike | undefined,
+  wrongType: () => Error,
+): AsyncGenerator<T> {
+  const sync = (source as Iterable<T> | null | undefined)?.[Symbol.iterator]?.();
+  const iterator = sync ?? (source as AsyncIterable<T> | null | undefined)?.[Symbol.asyncIterator]?.();
+  if (!iterator) throw wrongType();
+  try {
+    for (;;) {
+      const step = sync ? sync.next() : await abortable(iterator.next() as Promise<IteratorResult<T>>, signal);
+      if (step.done) return;
+      yield step.value;
+    }
+  } finally {
+    void iterator.return?.();
+  }
+}
 
 export function checkTexts(where: string, texts: unknown): asserts texts is string | readonly string[] {
   if (typeof texts === 'string') return;

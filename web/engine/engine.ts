@@ -1,4 +1,4 @@
-// A loaded model: its wasm instance, the texts and tokens that go in, the vectors that come out.
+// A loaded model in its WebAssembly instance: loading, and embedding of texts.
 import { InputError } from '../core/errors.js';
 import { openGguf, openGgufModel } from '../source/gguf_file.js';
 import { kGenerationFiles, openModelFiles, Progress, readRequired, streamWeights, type NamedBytes } from '../source/model_files.js';
@@ -11,7 +11,7 @@ import { runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelDescription, ModelInfo } from './types.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
-import { joinTexts } from '../core/texts.js';
+import { concat, joinTexts } from '../core/texts.js';
 import { planThreads, startHelpers } from '../host/threads.js';
 import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance } from '../host/wasm_loader.js';
 
@@ -32,14 +32,14 @@ export interface EmbedResult {
   windows: Int32Array; // [texts]
 }
 
-/** A loaded model, here or in workers (remote_engine.ts). */
+/** A loaded model, on this thread or in workers (remote_engine.ts). */
 export interface AnyEngine {
   readonly info: ModelInfo;
   readonly memory: MemoryInfo;
-  /** The small files, for those who need a field that stays in JS. */
+  /** The small files, for fields that are read in JS. */
   readonly files: readonly NamedBytes[];
   embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult>;
-  /** A task over items, one result each; tasks/task.ts. */
+  /** Runs a task on items, with one result each; see task.ts. */
   run(
     task: string,
     items: readonly unknown[],
@@ -51,33 +51,22 @@ export interface AnyEngine {
   dispose(): void;
 }
 
-// An engine compiles WebAssembly plainly at first and its busy functions well while they run: runs of two lengths, until six
-// in a row brought no better time, at most for this long.
+// JavaScript engines first compile WebAssembly without optimising, then optimise busy functions. The warm-up runs texts of two lengths until
+// six runs in a row are no faster, at most for this long.
 const kWarmupMs = 2000;
 const kWarmupTexts = ['warm', 'the quick brown fox jumps over the lazy dog and runs along the river to the old mill by the sea'];
 
-/** Weights of one crossing: they stay in the cache, and an engine can put well compiled code in place of its first in between. */
+/** Bytes of weights per call: they stay in the CPU's cache, and the engine can switch to optimised code between calls. */
 const kPushBytes = 1 << 18;
 
-const afterThis = () => new Promise<void>((resolve) => setTimeout(resolve));
+const nextTask = () => new Promise<void>((resolve) => setTimeout(resolve));
 
-/** Texts of one crossing: few enough that a page stays alive and a signal is seen. Cutting changes no bit of any vector. */
+/** Limits of one call, so that pages stay responsive and signals are noticed. Splitting does not change the vectors. */
 const kCrossingMs = 150;
 const kMostTexts = 4096;
 const kMostChars = 1 << 22;
 
-function joinFloats(parts: readonly Float32Array[]): Float32Array {
-  if (parts.length === 1) return parts[0] as Float32Array;
-  const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-  let at = 0;
-  for (const part of parts) {
-    out.set(part, at);
-    at += part.length;
-  }
-  return out;
-}
-
-/** An instance of its own, with the threads it can have. */
+/** A new instance, and the number of threads it can use. */
 async function makeInstance(
   wanted: number | undefined,
 ): Promise<{ compiled: Compiled; instance: Instance; threads: number; reason: string | undefined }> {
@@ -96,7 +85,7 @@ async function makeInstance(
 }
 
 export class Engine implements AnyEngine {
-  /** When helper threads serve, or it is known that none will. Nobody needs to wait: they change no bit. */
+  /** Resolves once helper threads are running or cannot start. Awaiting it is optional: results are the same. */
   helped: Promise<void> = Promise.resolve();
 
   private constructor(
@@ -106,7 +95,7 @@ export class Engine implements AnyEngine {
     private readonly endHelpers: () => void,
   ) {}
 
-  /** head: what the checkpoint must bring beside the encoder. onChunk: sees the bytes of the weight files as they pass. */
+  /** head: the head that the checkpoint must contain. onChunk: receives the bytes of the weight files. */
   static async load(
     where: string,
     model: ModelSpecifier | undefined | null,
@@ -120,7 +109,7 @@ export class Engine implements AnyEngine {
     const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
     if (context_length && !generates && head !== 'own_lm')
-      throw new InputError(`${where}: option 'context_length': this model generates no text`);
+      throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
     const progress = new Progress(source, options.progress_callback ?? undefined);
@@ -154,7 +143,7 @@ export class Engine implements AnyEngine {
         endHelpers = team.end;
         return team.ready;
       };
-      const asked = room && options.threads ? startTeam(room) : undefined;
+      const requested = room && options.threads ? startTeam(room) : undefined;
       let file = '';
       const sink = {
         begin(name: string, bytes: number) {
@@ -176,9 +165,9 @@ export class Engine implements AnyEngine {
       const about = { ...info, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
       const engine = new Engine(loading, about, files, () => endHelpers());
       const use = (reason: string | undefined) => engine.useHelpers(plan.threads, reason);
-      if (asked) await abortable((engine.helped = asked.then(use)), scope.signal);
-      // Starting them takes longer than a first text without them: that goes first.
-      else if (room) engine.helped = afterThis().then(() => (loading.isOpen ? startTeam(room).then(use) : undefined));
+      if (requested) await abortable((engine.helped = requested.then(use)), scope.signal);
+      // By default threads start afterwards: their start takes longer than a first text without them.
+      else if (room) engine.helped = nextTask().then(() => (loading.isOpen ? startTeam(room).then(use) : undefined));
       progress.ready();
       throwIfAborted(signal);
       return engine;
@@ -191,7 +180,7 @@ export class Engine implements AnyEngine {
     }
   }
 
-  /** What a model is, from its config.json or the header of its GGUF file; weights are not read. */
+  /** Describes a model from its config.json or the header of its GGUF file, without reading weights. */
   static async describe(model: ModelSpecifier | undefined | null, options: SourceOptions = {}): Promise<ModelDescription> {
     checkOptions('describeModel', options, kSourceRules);
     const gguf = openGguf(model, options);
@@ -236,7 +225,7 @@ export class Engine implements AnyEngine {
     return { weights, activations, total: weights + activations };
   }
 
-  /** Calls a method of the handle and checks its answer. */
+  /** Calls a method of the handle and throws its error, if any. */
   call<A extends { code: number; message: string }>(run: (handle: SeamModel) => A): A {
     return this.host.call(run);
   }
@@ -271,7 +260,7 @@ export class Engine implements AnyEngine {
     return runTask(this, task, items, options, { first: 0, signal, onPiece });
   }
 
-  /** Vectors of texts, over as many crossings as it takes. */
+  /** Embeds texts, in as many calls as needed. */
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
     const pace = new Pace(kCrossingMs, 64, 8, kMostTexts);
     const parts: Float32Array[] = [];
@@ -295,7 +284,7 @@ export class Engine implements AnyEngine {
       last = answer;
       begin = end;
     } while (begin < texts.length);
-    return { data: joinFloats(parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows };
+    return { data: concat(parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows };
   }
 }
 

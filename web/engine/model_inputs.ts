@@ -1,11 +1,13 @@
-// What goes into a bare model, encoder or decoder: rows of ids, masks, scales of heads.
+// Inputs of a model: rows of ids, masks and head masks.
+import { disposable } from '../core/disposable.js';
 import type { AnyEngine } from './engine.js';
-import { describe, InputError, ModelFormatError } from '../core/errors.js';
+import { describe, InputError } from '../core/errors.js';
+import { readJson } from '../source/model_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Tensor } from '../core/tensor.js';
 import type { ForwardOptions, ModelInputs } from './types.js';
 
-// What a tokenizer's answer has beside the inputs: of no use here, and no mistake either.
+// The last four are part of a tokenizer's result. They are allowed and unused.
 const kInputRules: Rules = {
   input_ids: 'any',
   attention_mask: 'any',
@@ -32,7 +34,7 @@ function toTable(name: string, value: unknown): Table {
     const other = value.findIndex((row) => row.length !== columns);
     if (other >= 0) {
       throw new InputError(
-        `${name}: expected rows of one length (padding), found ${columns} and ${value[other].length} at row ${other}`,
+        `${name}: expected rows of one length (use padding), found ${columns} and ${value[other].length} at row ${other}`,
       );
     }
     tensor = { dims: [value.length, columns], data: value.flat() };
@@ -57,7 +59,7 @@ function toTable(name: string, value: unknown): Table {
 export interface Inputs {
   ids: Table;
   types: Table | undefined;
-  /** For each row the columns that run. */
+  /** For each row, the columns that are not masked. */
   kept: Int32Array[];
 }
 
@@ -73,7 +75,7 @@ export function toInputs(inputs: ModelInputs): Inputs {
     const table = toTable(name, value);
     if (table.rows === ids.rows && table.columns === ids.columns) return table;
     throw new InputError(
-      `${name}: expected dims [${ids.rows},${ids.columns}] as input_ids has, found [${table.rows},${table.columns}]`,
+      `${name}: expected dims [${ids.rows},${ids.columns}] like input_ids, found [${table.rows},${table.columns}]`,
     );
   };
   const mask = beside('attention_mask');
@@ -86,7 +88,7 @@ export function toInputs(inputs: ModelInputs): Inputs {
   return { ids, types: beside('token_type_ids'), kept };
 }
 
-/** @internal Of `[layers, heads]` or `[heads]`: the former, flat. */
+/** @internal A flat `[layers, heads]` mask from `[layers, heads]` or `[heads]`. */
 export function toHeadMask(
   name: string,
   mask: ForwardOptions['head_mask'] | null,
@@ -107,12 +109,13 @@ export function toHeadMask(
   return Float32Array.from({ length: layers * heads }, (_, i) => flat[i % flat.length]);
 }
 
-/** @internal */
-export function readConfig(engine: AnyEngine): Record<string, unknown> {
-  const bytes = engine.files.find(([name]) => name === 'config.json')?.[1];
-  try {
-    return JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
-  } catch (cause) {
-    throw new ModelFormatError(`config.json: ${(cause as Error).message}`, { cause });
-  }
+/** @internal A model around a call: what AutoModel.. returns. */
+export function asModel<F extends object>(engine: AnyEngine, call: F) {
+  const rest = {
+    config: readJson(engine.files, 'config.json') ?? {},
+    info: () => engine.info,
+    memory: () => engine.memory,
+    warmup: () => engine.warmup(),
+  };
+  return disposable(Object.assign(call, rest), () => engine.dispose());
 }

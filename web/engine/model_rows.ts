@@ -1,4 +1,4 @@
-// The numbers of a bare model's rows: packed, tokens end to end without those that are masked, and the tensors that they stand in.
+// Converts between tensors with padding and packed rows, which have the unmasked tokens of all sequences end to end.
 import { describe, InputError, OutOfMemoryError } from '../core/errors.js';
 import type { Inputs } from './model_inputs.js';
 import { Tensor } from '../core/tensor.js';
@@ -10,11 +10,11 @@ export function zeros(what: string, count: number): Float32Array {
   try {
     return new Float32Array(count);
   } catch (cause) {
-    throw new OutOfMemoryError(`${what}: expected ${4 * count} bytes for it, and they were not to be had`, { cause });
+    throw new OutOfMemoryError(`${what}: not enough memory for ${4 * count} bytes`, { cause });
   }
 }
 
-/** The packed rows, [tokens, width], to their places in out, [batch, seq, width]. */
+/** Copies packed rows, [tokens, width], into out, [batch, seq, width]. */
 export function scatterTokens(out: Numbers, packed: Numbers, rows: readonly number[], { ids, kept }: Inputs, width: number): void {
   let from = 0;
   for (const row of rows) {
@@ -25,7 +25,7 @@ export function scatterTokens(out: Numbers, packed: Numbers, rows: readonly numb
   }
 }
 
-/** Sequence after sequence [heads, n, m] to their places in out, [batch, heads, columns of queries, columns of keys]. */
+/** Copies the sequences' [heads, n, m] into out, [batch, heads, query columns, key columns]. */
 export function scatterAttentions(
   out: Float32Array,
   packed: Float32Array,
@@ -45,7 +45,7 @@ export function scatterAttentions(
   }
 }
 
-/** The packed rows, [tokens, heads * size], to their places in out, [batch, heads, seq, size]. */
+/** Copies packed rows, [tokens, heads * size], into out, [batch, heads, seq, size]. */
 export function scatterHeads(
   out: Float32Array,
   packed: Float32Array,
@@ -64,7 +64,7 @@ export function scatterHeads(
   }
 }
 
-/** [layers, batch, seq, count] of what a head makes of each layer. */
+/** The logit lens: [layers, batch, seq, count]. */
 export class LensTable {
   private readonly dims: number[];
   private readonly ids: Int32Array;
@@ -98,7 +98,7 @@ export class LensTable {
 
 export type Patches = [tap: string, tensor: Tensor, inputs: Inputs][];
 
-/** inputsOf: the tokens that a tap's rows belong to. */
+/** inputsOf: the inputs whose tokens are the rows of a tap. */
 export function toPatches(
   patch: { readonly [tap: string]: Tensor } | undefined | null,
   inputsOf: (tap: string) => Inputs,
@@ -117,13 +117,13 @@ export function toPatches(
   });
 }
 
-/** Of each patch the rows that run, packed: [tokens, width]. */
+/** The rows of each patch, packed: [tokens, width]. */
 export function gatherPatches(patches: Patches, rows: readonly number[]): [tap: string, values: Float32Array][] {
   return patches.map(([tap, { data, dims }, { ids, kept }]) => {
     const width = dims[2] as number;
-    const places = rows.flatMap((row) => Array.from(kept[row] as Int32Array, (column) => row * ids.columns + column));
-    const out = new Float32Array(places.length * width);
-    places.forEach((place, i) => out.set((data as Float32Array).subarray(place * width, (place + 1) * width), i * width));
+    const indices = rows.flatMap((row) => Array.from(kept[row] as Int32Array, (column) => row * ids.columns + column));
+    const out = new Float32Array(indices.length * width);
+    indices.forEach((index, i) => out.set((data as Float32Array).subarray(index * width, (index + 1) * width), i * width));
     return [tap, out];
   });
 }

@@ -1,16 +1,16 @@
-// Worker mode: the same engine in one worker or several, asked by messages (entries/worker.ts is the other side). A call is cut
-// into jobs of a fraction of a second, so that a short call need not wait for a long one, and a signal is soon obeyed.
+// Worker mode: an engine in one or several workers, used by messages (entries/worker.ts is the other side). Calls are split into jobs of a
+// fraction of a second, so that short calls need not wait for long ones and signals take effect soon.
 import { bundledModel } from '../source/bundled_model.js';
 import { Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
 import type { Failure, Request } from './worker_protocol.js';
 import { env } from '../core/env.js';
 import * as errors from '../core/errors.js';
 import { describe, InputError, StateError, WattnError } from '../core/errors.js';
-import { kSourceRules } from '../source/model_source.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { platform } from '../source/platform.js';
 import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
 import { abortable, abortError, throwIfAborted } from '../core/signal.js';
+import { concat } from '../core/texts.js';
 import { sizeOf, type OnPiece, type Piece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
@@ -19,10 +19,10 @@ import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
 import type { WorkerHandle } from '../host/worker_port.js';
 import { workers } from '../host/workers.js';
 
-const kRules: Rules = { ...kSourceRules, ...kLoadRules, worker: 'any' };
+const kRules: Rules = { ...kLoadRules, worker: 'any' };
 const kMostWorkers = 64;
 
-// Of one job: a few micro-batches, and few enough texts that a call of several hundred keeps every worker of a pool busy.
+// Limits of one job: a few micro-batches, so that a call with several hundred texts keeps every worker of a pool busy.
 const kJobTexts = 32;
 const kJobChars = 4000;
 
@@ -38,7 +38,7 @@ interface Job {
   onProgress?: ((info: any) => void) | undefined;
 }
 
-/** One worker and the job it has. */
+/** One worker and its current job. */
 class Member {
   private readonly worker: WorkerHandle = workers.start('engine');
   private job: { id: number; job: Job } | undefined;
@@ -58,7 +58,7 @@ class Member {
       onIdle();
     });
     this.worker.onError((error) => {
-      this.end(new StateError(`worker: broke: ${error.message}`, { cause: error }));
+      this.end(new StateError(`worker: failed: ${error.message}`, { cause: error }));
       onIdle();
     });
   }
@@ -88,13 +88,13 @@ class Member {
     this.job = undefined;
   }
 
-  /** What a caller's progress_callback throws ends the loading, as it does without a worker. */
+  /** An exception from the caller's progress_callback ends the loading, as it does without a worker. */
   private report(job: Job, info: ProgressInfo): void {
     try {
       job.onProgress?.(info);
     } catch (error) {
       job.settle.reject(error as Error);
-      this.end(new StateError('worker: its loading was ended by the progress_callback'));
+      this.end(new StateError('worker: the progress_callback ended the loading'));
     }
   }
 }
@@ -108,19 +108,19 @@ function toCount(where: string, worker: unknown): number {
   );
 }
 
-/** What structured cloning takes of a model argument. */
+/** The model argument in a form that structured cloning supports. */
 function toCloneable(model: ModelSpecifier | undefined | null): ModelSpecifier {
   const isUrl = Object.prototype.toString.call(model) === '[object URL]';
   if (isUrl) return (model as { href: string }).href;
   if (typeof model !== 'string' || !/^\.{0,2}\//.test(model)) return model as ModelSpecifier;
-  // A place relative to the page; the worker's own script lies elsewhere.
+  // Relative to the page: the worker's script has another URL.
   const base = platform.base();
   return base === undefined || base.startsWith('file:') ? model : new URL(model, base).href;
 }
 
 async function toWorkerEnv(where: string): Promise<Partial<typeof env>> {
   const { fetch, wasm, jinja: _jinja, ...rest } = env;
-  if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this page, which a worker cannot call`);
+  if (fetch) throw new InputError(`${where}: option 'worker': env.fetch is a function of this thread, which a worker cannot call`);
   const { url } = wasm;
   if (wasmIsInside() && !wasmIsGiven()) return { ...rest, wasm: { module: (await compileWasm()).module } };
   const absolute = url === undefined ? {} : { url: new URL(typeof url === 'string' ? url : url.href, platform.base()).href };
@@ -154,7 +154,7 @@ export class RemoteEngine implements AnyEngine {
         {
           type: 'load',
           where,
-          model: toCloneable(model ?? (wasmIsInside() ? bundledModel().href : model)), // its script has no place
+          model: toCloneable(model ?? (wasmIsInside() ? bundledModel().href : model)), // its script has no URL
           head,
           options: { threads: count > 1 ? 1 : undefined, ...rest } as LoadOptions,
           env: settings,
@@ -163,7 +163,7 @@ export class RemoteEngine implements AnyEngine {
         { member, onProgress, signal: signal ?? undefined },
       );
     try {
-      // One after the other: what the first one downloads, the browser's own cache has for the next.
+      // In sequence: the browser's cache has the first worker's downloads for the next ones.
       for (const [i, member] of engine.members.entries()) {
         const loaded = await load(member, i === 0 ? (progress_callback ?? undefined) : undefined);
         if (i === 0) engine.about = loaded;
@@ -180,7 +180,7 @@ export class RemoteEngine implements AnyEngine {
     return { ...info, prompts: { ...info.prompts }, workers: this.members.length };
   }
 
-  /** Of all workers together. */
+  /** The sum over all workers. */
   get memory(): MemoryInfo {
     const { weights, activations } = this.about.memory;
     const count = this.members.length;
@@ -203,19 +203,14 @@ export class RemoteEngine implements AnyEngine {
     }
     const parts = await Promise.all(jobs);
     const { dim, pooled } = parts[0] as EmbedResult;
-    const data = new Float32Array(parts.reduce((size, part) => size + part.data.length, 0));
-    const tokens = new Int32Array(texts.length);
-    const windows = new Int32Array(texts.length);
-    let at = 0;
-    let text = 0;
-    for (const part of parts) {
-      data.set(part.data, at);
-      tokens.set(part.tokens, text);
-      windows.set(part.windows, text);
-      at += part.data.length;
-      text += part.tokens.length;
-    }
-    return { data, dim, pooled, tokens, windows, truncated: parts.flatMap((part) => part.truncated) };
+    return {
+      data: concat(parts.map((part) => part.data)),
+      dim,
+      pooled,
+      tokens: Int32Array.from(parts.flatMap((part) => [...part.tokens])),
+      windows: Int32Array.from(parts.flatMap((part) => [...part.windows])),
+      truncated: parts.flatMap((part) => part.truncated),
+    };
   }
 
   async run(
@@ -237,14 +232,14 @@ export class RemoteEngine implements AnyEngine {
   }
 
   async warmup(): Promise<void> {
-    await Promise.all(this.members.map(() => this.ask({ type: 'warmup' }, {}))); // long enough for each worker to get one
+    await Promise.all(this.members.map(() => this.ask({ type: 'warmup' }, {}))); // each runs long enough that every worker gets one
   }
 
   dispose(): void {
     this.end(new StateError('this model was disposed'));
   }
 
-  /** The answer to a request: of the member named, or of the first one that is idle. */
+  /** Sends a request to the given member, or to the first idle one, and returns its answer. */
   private ask(
     request: Request,
     how: {
@@ -285,13 +280,13 @@ export class RemoteEngine implements AnyEngine {
   }
 
   private end(error: WattnError): void {
-    this.gone ??= error instanceof WattnError ? error : new StateError('this model was not loaded');
+    this.gone ??= error instanceof WattnError ? error : new StateError('loading this model failed');
     for (const member of this.members) member.end(this.gone);
     for (const job of [...this.urgent.splice(0), ...this.queue.splice(0)]) job.settle.reject(this.gone);
   }
 }
 
-/** Where the jobs of a call end; one job at least. */
+/** The ends of a call's jobs; at least one job. */
 function jobEnds(sizes: readonly number[]): number[] {
   const ends: number[] = [];
   let chars = 0;
@@ -307,7 +302,7 @@ function jobEnds(sizes: readonly number[]): number[] {
   return [...ends, sizes.length];
 }
 
-/** A model where the options want it: here, or in workers. */
+/** Loads a model on this thread or in workers, as the options say. */
 export async function loadEngine(
   where: string,
   model: ModelSpecifier | undefined | null,

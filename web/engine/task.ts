@@ -1,30 +1,31 @@
-// What a task is made of: the caller's side checks and shapes, the engine's side (maybe in a worker) runs.
+// The parts of a task: one side checks arguments and shapes results for the caller, the other runs beside the engine, possibly in a worker.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { HeadKind, SeamModel, SeamPredictOptions } from '../host/seam.js';
 import type { AbortSignalLike } from '../core/types.js';
+import type { NamedBytes } from '../source/model_files.js';
 
-/** Text of a prompt as it comes, of tasks that generate. */
+/** New text of a prompt, from tasks that generate. */
 export interface Piece {
   piece: string;
   prompt: number;
 }
 export type OnPiece = (piece: Piece) => void;
 
-/** What a task uses of an Engine. */
+/** The part of an Engine that tasks use. */
 export interface TaskEngine {
-  readonly files: readonly [name: string, bytes: Uint8Array][];
+  readonly files: readonly NamedBytes[];
   call<A extends { code: number; message: string }>(run: (handle: SeamModel) => A): A;
 }
 
 export interface Context {
-  /** Number of the first item in the caller's list, for messages: a call may be cut into several. */
+  /** Index of the first item in the caller's list, for messages: a call may be split into jobs. */
   first: number;
   signal: AbortSignalLike | undefined;
   onPiece?: OnPiece | undefined;
 }
 
-/** One call, checked. Items and options cross to workers: plain data. */
+/** One validated call. Items and options are plain data, as they may be sent to workers. */
 export interface Call<Item, Options, Result> {
   items: Item[];
   options: Options;
@@ -35,20 +36,20 @@ export interface Call<Item, Options, Result> {
 
 export interface Task<Item = any, Options = any, Result = any> {
   head: HeadKind;
-  /** engine: for what its files say; it may be in a worker. */
+  /** engine: for its files only; it may be in a worker. */
   prepare(
     args: readonly unknown[],
     engine: Pick<TaskEngine, 'files'>,
   ): Call<Item, Options, Result> | Promise<Call<Item, Options, Result>>;
-  /** One result an item. */
+  /** One result per item. */
   run(engine: TaskEngine, items: readonly Item[], options: Options, context: Context): Promise<Result[]>;
-  /** What its pipeline has beside the call. */
+  /** Further members of the pipeline. */
   extend?(pipe: (...args: unknown[]) => Promise<unknown>): object;
 }
 
 let loadTask: ((name: string) => Promise<Task>) | undefined;
 
-/** Says which tasks there are; entries call it once, so that an engine knows no task by itself. */
+/** Registers the tasks. Entries call it once, so that the engine does not import tasks. */
 export function useTasks(load: (name: string) => Promise<Task>): void {
   loadTask = load;
 }
@@ -77,7 +78,7 @@ export interface TextOptions {
   split_special_tokens?: boolean | undefined;
 }
 
-/** Checks the options of a call: those without the signal, which does not cross to workers, and the signal. */
+/** Checks the options of a call and separates the signal, which cannot be sent to workers. */
 export function takeOptions<O extends { signal?: AbortSignalLike | undefined }>(
   where: string,
   options: unknown,
@@ -89,7 +90,7 @@ export function takeOptions<O extends { signal?: AbortSignalLike | undefined }>(
   return { options: given as Omit<O, 'signal'>, signal: signal ?? undefined };
 }
 
-/** top_k: null, like Infinity, asks for all. */
+/** The value of top_k; null and Infinity mean all. */
 export function takeTopK(where: string, options: unknown, fallback: number): number {
   const value = (options as { top_k?: unknown } | null | undefined)?.top_k;
   if (value === undefined) return fallback;
@@ -98,7 +99,7 @@ export function takeTopK(where: string, options: unknown, fallback: number): num
   throw new InputError(`${where}: option 'top_k': expected a whole number from 1 on, or null for all, found ${describe(value)}`);
 }
 
-/** Text lengths of an item, for cutting a call into jobs. */
+/** The text length of an item, for splitting a call into jobs. */
 export function sizeOf(item: unknown): number {
   if (typeof item === 'string') return item.length;
   if (typeof item !== 'object' || item === null) return 0;
@@ -117,7 +118,7 @@ export function toSeamOptions(options: TextOptions, more: SeamPredictOptions = {
 
 const waiting = new WeakMap<TaskEngine, Promise<unknown>>();
 
-/** Runs after all earlier calls of this engine have ended: a model has one set of slots. */
+/** Runs after all earlier calls of this engine have ended, because a model has one set of slots. */
 export async function alone<T>(engine: TaskEngine, run: () => Promise<T>): Promise<T> {
   const before = waiting.get(engine);
   const own = (async () => {

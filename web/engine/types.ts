@@ -1,43 +1,42 @@
 // Public types of a loaded model and of its forward pass.
 import type { Tensor } from '../core/tensor.js';
-import type { AbortSignalLike, OutputPrecision, WasmKind } from '../core/types.js';
+import type { AbortSignalLike, Disposable_, OutputPrecision, WasmKind } from '../core/types.js';
 import type { HeadKind, ModelKind } from '../host/seam.js';
 import type { SourceOptions } from '../source/types.js';
 
 export type { HeadKind, ModelKind };
 
-/** What `describeModel` finds out. */
+/** The result of `describeModel`. */
 export interface ModelDescription {
   model_type: string;
   kind: ModelKind;
-  /** Heads that its files can bring: `'sequence'` for text classification, `'causal_lm'` for text generation, ... */
+  /** Heads in its files: `'sequence'` for text classification, `'causal_lm'` for text generation, ... */
   heads: HeadKind[];
 }
 
 export interface LoadOptions extends SourceOptions {
   /**
-   * How weights are held and multiplied, quantised while they load. `'f32'` (default; `'fp32'` means the same): Python's numbers.
-   * `'q16'`: half the memory, more than twice the speed, f32's answers for practical purposes. `'q8'`: a quarter of the memory,
-   * vectors a little off (README has the figures). `'q4'`: the largest matrices in half of q8's memory, for size alone. Each gives
-   * the same bits on every engine.
+   * Data type of the weights in memory; they are quantised while loading. `'f32'` (default, also `'fp32'`): Python's numbers. `'q16'`:
+   * half the memory, more than twice the speed, practically the results of f32. `'q8'`: a quarter of the memory, slightly different
+   * vectors (see README). `'q4'`: half the memory of q8 for the largest matrices, no faster. Each gives the same bits on every engine.
    */
   dtype?: 'f32' | 'fp32' | 'q16' | 'q8' | 'q4';
-  /** `'exact'` (default): the same bits on every engine. `'fast'`: may use fused multiply-add where the engine has it. */
+  /** `'exact'` (default): the same bits on every engine. `'fast'`: may use fused multiply-add if the engine has it. */
   precision?: 'exact' | 'fast';
   /**
-   * `true`: the model lives in a Web Worker (in Node a worker thread), and the page never waits for it. A number: in that many, each
-   * with a copy of the weights, which share the work of a call. Default `false`.
+   * `true`: runs the model in a Web Worker (in Node a worker thread), so that the page is never blocked. A number: in that many workers,
+   * each with a copy of the weights, which share the work of a call. Default `false`.
    */
   worker?: boolean | number;
   /**
-   * Threads that compute, the caller's included; more change no bit. Default: the machine's cores, at most 4, where memory can be
-   * shared (Node, cross-origin isolated pages), else 1; with several workers 1. A number is waited for; by default the model is there
-   * at once, and the threads join it when they have started (`warmup()` waits). What came of it and why is in `info()`.
+   * Number of threads, the caller's included; it does not change results. Default: the machine's cores, at most 4, if memory can be shared
+   * (Node, cross-origin isolated pages), else 1; with several workers 1. With a number, loading waits for the threads; by default they
+   * start after loading (`warmup()` waits for them). `info()` reports how many are in use and, if only one, why.
    */
   threads?: number;
   /**
-   * Of models that generate text: tokens that a sequence may have, prompt and answer, at most the model's own
-   * `max_position_embeddings`. Default: that, at most 4096. The memory of a call grows with what it asks for, not with this.
+   * For models that generate text: maximum tokens of a sequence, prompt and answer together, up to the model's
+   * `max_position_embeddings`. Default: that value, at most 4096. A call's memory depends on its own length, not on this.
    */
   context_length?: number;
 }
@@ -46,72 +45,80 @@ export interface LoadOptions extends SourceOptions {
 export type PoolingMode =
   'mean' | 'cls' | 'max' | 'mean_sqrt_len_tokens' | 'weightedmean' | 'lasttoken' | 'first_token' | 'last_token' | 'eos';
 
-/** What a model is. Names that config.json has are config.json's. */
+/** Facts about a loaded model, with config.json's names where it has them. */
 export interface ModelInfo {
   model_type: string;
   kind: ModelKind;
   /** The head that was loaded. */
   head: HeadKind;
-  // Of an encoder-decoder whose decoder is loaded, the sizes are the decoder's.
+  // For an encoder-decoder with its decoder loaded, these are the decoder's.
   vocab_size: number;
   hidden_size: number;
   num_hidden_layers: number;
   num_attention_heads: number;
-  /** Heads of keys and values; fewer than `num_attention_heads` with grouped queries. */
+  /** Heads of keys and values; fewer than `num_attention_heads` with grouped-query attention. */
   num_key_value_heads: number;
   /** Width of one head. */
   head_dim: number;
-  // The encoder of such an encoder-decoder:
+  // The encoder of such a model:
   encoder_layers?: number;
   encoder_attention_heads?: number;
   encoder_head_dim?: number;
-  /** Tokens that the encoder can read. */
+  /** Maximum tokens of the encoder. */
   max_source_length?: number;
   max_position_embeddings: number;
-  /** Tokens a text may have, specials included: what the repository says, at most `max_position_embeddings`. */
+  /** Maximum tokens of a text, special tokens included: the repository's value, at most `max_position_embeddings`. */
   max_length: number;
-  /** Tokens of one micro-batch. */
+  /** Maximum tokens of a micro-batch. */
   token_budget: number;
-  /** Whether the repository says how to pool. */
+  /** Whether the repository specifies a pooling. */
   pooled: boolean;
-  /** Whether the repository asks for unit length. */
+  /** Whether the repository specifies unit length. */
   normalize: boolean;
   /** The repository's own prompts by name. */
   prompts: Record<string, string>;
   dtype: 'f32' | 'q16' | 'q8' | 'q4';
   precision: 'exact' | 'fast';
-  /** Which inner loops run. */
+  /** The kernels in use. */
   kernels: string;
-  /** Which WebAssembly file runs; `'given'`: the one in `env.wasm`. */
+  /** The WebAssembly in use; `'given'`: the one in `env.wasm`. */
   wasm: WasmKind;
-  /** Threads that compute now, in each worker where there are any. */
+  /** Threads in use, per worker if there are any. */
   threads: number;
-  /** Why there is only one thread, when there is only one. */
+  /** The reason if there is only one thread. */
   threads_reason?: string;
-  /** Workers that hold the model; 0: it is on the caller's own thread. */
+  /** Workers that run the model; 0: it runs on the caller's thread. */
   workers: number;
-  /** The build of wattn. */
+  /** The build id of wattn. */
   build_id: string;
 }
 
-/** Bytes. */
+/** Memory in bytes. */
 export interface MemoryInfo {
-  /** The weights, as they are held. */
+  /** The weights in their loaded data type. */
   weights: number;
-  /** The arena that every run works in; taken at the first run, and never grows. */
+  /** The arena for activations; allocated at the first run, it never grows. */
   activations: number;
   /** weights + activations. */
   total: number;
 }
 
-/** Rows of ids or of 0 and 1, all of one length. */
+/** What every loaded model has. */
+export interface Loaded extends Disposable_ {
+  info(): ModelInfo;
+  memory(): MemoryInfo;
+  /** Runs sample texts, for up to 2 seconds, until the engine has optimised its code. It only makes the first calls faster. */
+  warmup(): Promise<void>;
+}
+
+/** Rows of ids, or of 0 and 1, all of one length. */
 export type TokenRows = Tensor | readonly (readonly number[])[] | readonly (readonly bigint[])[];
 
-/** What `tokenizer(...)` gives fits; of its further entries the model takes no notice. */
+/** The result of `tokenizer(...)` fits; its further entries are not used. */
 export interface ModelInputs {
   /** `[batch, seq]`. */
   input_ids: TokenRows;
-  /** `[batch, seq]` of 0 and 1. Tokens with 0 do not run, and come back as zeros. Default: all 1. */
+  /** `[batch, seq]` of 0 and 1. Tokens with 0 are skipped, and their outputs are zeros. Default: all 1. */
   attention_mask?: TokenRows;
   /** `[batch, seq]`. Default: all 0. */
   token_type_ids?: TokenRows;
@@ -124,25 +131,25 @@ export interface ForwardOptions {
   output_hidden_states?: boolean;
   /** Adds `queries`, `keys` and `values`. Default `false`, which costs nothing. */
   output_qkv?: boolean;
-  /** What each head's attentions are multiplied by, `[layers, heads]`, or `[heads]` for all layers: 0 takes a head out. */
+  /** Factors of the heads' attention weights, `[layers, heads]`, or `[heads]` for all layers: 0 removes a head. */
   head_mask?: Tensor | readonly number[] | readonly (readonly number[])[];
   /**
-   * Activation patching: numbers put in place of the model's own, and the rest of the pass computed from them. Names:
+   * Activation patching: replaces activations, from which the rest of the pass is computed. Names:
    * `'embeddings.output'`, `'layer.N.attention.query'` (`key`, `value`, `context`, `output`), `'layer.N.intermediate'`,
-   * `'layer.N.output'`; each a float32 Tensor `[batch, seq, width]`, such as another call's `hidden_states[N + 1]`. An unknown name or
-   * another shape is an `InputError`.
+   * `'layer.N.output'`; each a float32 Tensor `[batch, seq, width]`, such as another call's `hidden_states[N + 1]`. An unknown name or a
+   * wrong shape is an `InputError`.
    */
   patch?: { readonly [tap: string]: Tensor };
   /**
-   * So many of the tokens that each layer would put in each place: its output through the head (nostalgebraist 2020). Default 0: none.
-   * Of `AutoModelForMaskedLM` alone, elsewhere an `InputError`.
+   * Adds `logit_lens`: this many of the most likely tokens at each layer and position, from the layer's output passed through the head
+   * (nostalgebraist 2020). Default 0. Only for models with a head over the vocabulary; otherwise an `InputError`.
    */
   logit_lens?: number;
   /** Ends the call with an `AbortError`, between two runs. */
   signal?: AbortSignalLike | undefined;
 }
 
-/** `[layers + 1, batch, seq, logit_lens]`, of the embeddings and each layer: ids, the likeliest first, and their logits. */
+/** `[layers + 1, batch, seq, logit_lens]`, for the embeddings and each layer: ids, the most likely first, and their logits. */
 export interface LogitLens {
   ids: Tensor<'int32'>;
   logits: Tensor<'float32'>;
@@ -151,18 +158,18 @@ export interface LogitLens {
 export interface ModelOutput {
   /** `[batch, seq, hidden]`. */
   last_hidden_state: Tensor<'float32'>;
-  /** `[batch, hidden]`, of each row's first token that runs; absent when the checkpoint has no pooler. */
+  /** `[batch, hidden]`, from each row's first unmasked token; absent if the checkpoint has no pooler. */
   pooler_output?: Tensor<'float32'>;
-  /** Of models with a head (`AutoModelFor..`): `[batch, labels]`, `[batch, seq, labels]` or `[batch, seq, vocab]`. */
+  /** With a head (`AutoModelFor..`): `[batch, labels]`, `[batch, seq, labels]` or `[batch, seq, vocab]`. */
   logits?: Tensor<'float32'>;
-  /** Of `AutoModelForQuestionAnswering`: `[batch, seq]`. */
+  /** With `AutoModelForQuestionAnswering`: `[batch, seq]`. */
   start_logits?: Tensor<'float32'>;
   end_logits?: Tensor<'float32'>;
   /** `[layers + 1]` of `[batch, seq, hidden]`: the embeddings, then each layer's output. */
   hidden_states?: Tensor<'float32'>[];
-  /** `[layers]` of `[batch, heads, seq, seq]`, after softmax; the last index is the token that is looked at. */
+  /** `[layers]` of `[batch, heads, seq, seq]`, after softmax; the last index is the key's token. */
   attentions?: Tensor<'float32'>[];
-  /** `[layers]` of `[batch, heads, seq, head_dim]`, as the scores are made of them (turned, with rotary positions). */
+  /** `[layers]` of `[batch, heads, seq, head_dim]`, as used for the scores (after rotary positions, if any). */
   queries?: Tensor<'float32'>[];
   keys?: Tensor<'float32'>[];
   values?: Tensor<'float32'>[];
@@ -170,30 +177,30 @@ export interface ModelOutput {
 }
 
 export interface EmbedOptions {
-  /** How token vectors become one; several are concatenated. `'none'`: one vector a token. Default: the model's own, else none. */
+  /** How token vectors are pooled; several results are concatenated. `'none'`: one vector per token. Default: the model's own, else none. */
   pooling?: 'none' | PoolingMode | readonly PoolingMode[];
-  /** Unit length for each vector. Default: the model's own; `false` with `pooling: 'none'`. */
+  /** Scales vectors to unit length. Default: the model's own; `false` with `pooling: 'none'`. */
   normalize?: boolean;
-  /** Put before every text. Default: the model's default prompt, which few have. An `InputError` beside `prompt_name`. */
+  /** Prefix of every text. Default: the model's default prompt, which few have. An `InputError` with `prompt_name`. */
   prompt?: string;
-  /** Name of one of the model's own prompts (`info().prompts`), such as `'query'`; an unknown one is an `InputError`. */
+  /** Name of one of the model's prompts (`info().prompts`), such as `'query'`. An unknown name is an `InputError`. */
   prompt_name?: string;
-  /** Tokens, specials included. Default: the model's own limit. Beyond the model's positions: an `InputError`. */
+  /** Maximum tokens, special tokens included. Default: the model's own limit. More than its positions: an `InputError`. */
   max_length?: number;
-  /** The first so many components (Matryoshka); the model's own unit length comes before it, `normalize: true` after it. */
+  /** Keeps the first components (Matryoshka). The model's own normalisation comes before it, `normalize: true` after it. */
   truncate_dim?: number;
-  /** `'float32'` (default), or fewer bits: see `quantize_embeddings`; `'int8'` and `'uint8'` find their ranges in this call's texts. */
+  /** `'float32'` (default), or quantised as by `quantize_embeddings`; `'int8'` and `'uint8'` take their ranges from this call's texts. */
   precision?: OutputPrecision;
   /**
-   * A text beyond `max_length`: `'truncate'` (default; the result says so in `truncated`), `'error'` (an `InputError`), or `'window'`: it
-   * runs in windows of `max_length` tokens. A prompt stands before the text, so in its first window.
+   * What to do with a text longer than `max_length`: `'truncate'` (default; see `truncated` in the result), `'error'` (an `InputError`), or
+   * `'window'`: run it in windows of `max_length` tokens. A prompt is part of the first window.
    */
   on_overflow?: 'truncate' | 'error' | 'window';
-  /** Of `on_overflow: 'window'`: a text's vector is the mean of its windows' (default), or each window has its own. */
+  /** With `on_overflow: 'window'`: the mean of a text's windows (default), or one vector per window. */
   windows?: 'mean' | 'each';
-  /** Of `on_overflow: 'window'`: tokens that neighbouring windows share. Default 0. */
+  /** With `on_overflow: 'window'`: tokens that neighbouring windows share. Default 0. */
   overlap?: number;
-  /** `true`: strings like `[SEP]` inside a text are ordinary text. Default `false`, as in Python: they are special tokens. */
+  /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
   split_special_tokens?: boolean;
   /** Ends the call with an `AbortError`, between two micro-batches. */
   signal?: AbortSignalLike | undefined;

@@ -1,10 +1,10 @@
-// What the two sides of worker mode send each other: remote_engine.ts asks, entries/worker.ts answers.
+// The messages of worker mode: remote_engine.ts sends requests, entries/worker.ts answers them.
 import type { env } from '../core/env.js';
 import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { LoadOptions } from './types.js';
 
-/** A request; each has a number that its answer carries. */
+/** A request. Each is sent with an id, which its answer repeats. */
 export type Request =
   | {
       type: 'load';

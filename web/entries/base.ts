@@ -1,5 +1,5 @@
-// What the entries of the package share. Never shipped by itself: it tells the bundler which code belongs in a file that both the
-// models' entry and the building blocks' load, so that a page which takes only one of them loads nothing of the other.
+// The code that all entries share. It is not shipped by itself: it tells the bundler what belongs in the file that both index and nn_entry
+// load, so that a page with only one of them loads nothing of the other.
 export * from '../core/env.js';
 export * from '../core/errors.js';
 export * from '../source/fetch_source.js';

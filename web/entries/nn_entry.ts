@@ -1,17 +1,6 @@
-// wattn/nn: the building blocks and word2vec alone.
-export { env } from '../core/env.js';
-export {
-  AbortError,
-  InputError,
-  ModelFormatError,
-  NetworkError,
-  OutOfMemoryError,
-  StateError,
-  UnsupportedError,
-  WattnError,
-} from '../core/errors.js';
+// wattn/nn: only nn and word2vec.
+export * from './common.js';
 export * as nn from '../nn/nn.js';
-export { Tensor, type TensorType } from '../core/tensor.js';
 export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from '../vectors/word2vec.js';
 export {
   WordVectors,

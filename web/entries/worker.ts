@@ -1,4 +1,4 @@
-// A worker that holds an engine, and its side of worker mode: one engine, asked by messages (engine/remote_engine.ts is the other side).
+// The worker of worker mode: one engine, used by messages (engine/remote_engine.ts is the other side).
 import { Engine } from '../engine/engine.js';
 import { WattnError } from '../core/errors.js';
 import { env } from '../core/env.js';
@@ -14,7 +14,7 @@ import { ownPort } from '../host/workers.js';
 useWasm(wasmFiles);
 useTasks(loadTask);
 
-/** Of a load or a forward pass; an embedding call is cut small enough without. */
+/** Aborts a running request. */
 interface Abortion {
   abort: number;
   reason: string;
@@ -25,7 +25,7 @@ const toFailure = (error: unknown): Failure => {
   return error instanceof WattnError ? { name, message, url, status } : { name: 'StateError', message: String(message ?? error) };
 };
 
-/** The buffers of a task's results, which move to the caller instead of being copied. */
+/** The buffers of a task's results, which are transferred to the caller instead of copied. */
 function buffersOf(value: unknown, found = new Set<ArrayBuffer>()): Set<ArrayBuffer> {
   if (ArrayBuffer.isView(value)) found.add(value.buffer as ArrayBuffer);
   else if (typeof value === 'object' && value !== null) for (const part of Object.values(value)) buffersOf(part, found);
@@ -42,7 +42,7 @@ function serveEngine(port: WorkerPort): void {
       const progress_callback = request.progress ? (info: unknown) => port.post({ id, progress: info }) : undefined;
       const options = { ...request.options, progress_callback, signal };
       engine = await Engine.load(request.where, request.model, options, request.head);
-      await engine.helped; // info crosses once
+      await engine.helped; // info is sent only once
       return [{ info: engine.info, memory: engine.memory, files: engine.files }, []];
     }
     if (request.type === 'embed') {

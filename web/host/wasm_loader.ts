@@ -174,7 +174,9 @@ export function compileWasm(withSharedMemory?: boolean): Promise<Compiled>;
 export function compileWasm<Seam extends Module>(withSharedMemory: boolean, of: WasmFiles<Seam>): Promise<Compiled<Seam>>;
 export async function compileWasm(withSharedMemory = false, of: WasmFiles = files): Promise<Compiled<Module>> {
   if (typeof WebAssembly !== 'object' || !WebAssembly.validate(new Uint8Array(kSimdProbe))) {
-    throw new UnsupportedError('wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node since 16.4 have it)');
+    throw new UnsupportedError(
+      'wasm: this engine has no WebAssembly with SIMD (every browser since 2023 and Node since 16.4 have it)',
+    );
   }
   const { key, kind, from, shared = false, compile } = chooseFile(of, withSharedMemory);
   if (last.get(of)?.key !== key) {

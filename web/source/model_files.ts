@@ -3,6 +3,7 @@ import { ModelFormatError } from '../core/errors.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
 import type { ModelSource, OpenFile } from './source.js';
 import { Breather } from '../core/signal.js';
+import { concat } from '../core/texts.js';
 import type { ProgressInfo } from './types.js';
 
 export type NamedBytes = [name: string, bytes: Uint8Array];
@@ -11,6 +12,27 @@ export const kWeights = 'model.safetensors';
 export const kWeightsIndex = 'model.safetensors.index.json';
 
 const kOptional = ['tokenizer_config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json'];
+
+/** The JSON object of one of these files; undefined if the file is absent. */
+export function readJson(files: readonly NamedBytes[], name: string): Record<string, unknown> | undefined {
+  const bytes = files.find(([file]) => file === name)?.[1];
+  if (!bytes) return undefined;
+  let json: unknown;
+  try {
+    json = JSON.parse(new TextDecoder().decode(bytes));
+  } catch (cause) {
+    throw new ModelFormatError(`${name}: ${(cause as Error).message}`, { cause });
+  }
+  if (typeof json === 'object' && json !== null && !Array.isArray(json)) return json as Record<string, unknown>;
+  throw new ModelFormatError(`${name}: expected an object, found ${JSON.stringify(json).slice(0, 40)}`);
+}
+
+/** A special token of tokenizer_config.json, such as `mask_token`: a string, or an object with its content. */
+export function specialToken(files: readonly NamedBytes[], name: string): string | undefined {
+  const token = readJson(files, 'tokenizer_config.json')?.[name] as { content?: unknown } | string | null | undefined;
+  const text = typeof token === 'object' ? token?.content : token;
+  return typeof text === 'string' ? text : undefined;
+}
 
 /** Reports progress once the total is known, at most 200 times. */
 export class Progress {
@@ -79,12 +101,7 @@ export async function readWhole(
   if (!open) return undefined;
   progress.initiate(file);
   const { pieces, size } = await readPieces(open, signal);
-  const bytes = new Uint8Array(size);
-  let at = 0;
-  for (const piece of pieces) {
-    bytes.set(piece, at);
-    at += piece.length;
-  }
+  const bytes = concat(pieces);
   if (looksLikeHtml(bytes)) throw htmlError(file, source.place(file));
   progress.addWhole(size);
   progress.done(file);

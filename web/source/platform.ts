@@ -33,8 +33,7 @@ function browserStore(name: string): PieceStore {
 export const platform: Platform = {
   openPlace(place, local) {
     const base = platform.base();
-    if (base === undefined)
-      throw new UnsupportedError(`'${place}' is relative to a page, and there is no page: pass a URL`);
+    if (base === undefined) throw new UnsupportedError(`'${place}' is relative to a page, and there is no page: pass a URL`);
     return urlSource(new URL(place, base), place, local);
   },
   store: (name = 'wattn') => (typeof globalThis.caches === 'object' ? browserStore(name) : undefined),

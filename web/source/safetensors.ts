@@ -9,7 +9,7 @@ interface Entry {
   data_offsets: [number, number];
 }
 
-function halfToFloat(half: number): number {
+export function halfToFloat(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >> 10) & 31;
   const fraction = half & 1023;

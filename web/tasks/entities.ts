@@ -1,16 +1,16 @@
-// Labels of tokens to entities: the aggregation strategies of transformers' TokenClassificationPipeline.
+// Entities from labelled tokens: the aggregation strategies of transformers' TokenClassificationPipeline.
 import { argmax } from '../core/scores.js';
 import type { AggregationStrategy, Entity, EntityGroup } from './task_types.js';
 
-/** One token, with what the model says of it. */
+/** One token with the model's scores. */
 export interface ScoredToken {
   word: string;
   scores: Float64Array; // [labels]
   start: number;
   end: number;
-  /** Position in its window. */
+  /** Index in its window. */
   index: number;
-  /** Whether it goes on with the word of the token before. */
+  /** Whether it continues the word of the previous token. */
   is_subword: boolean;
 }
 
@@ -30,12 +30,12 @@ export interface Words {
 
 const mean = (values: readonly number[]) => values.reduce((sum, value) => sum + value, 0) / values.length;
 
-/** "B-PER" to its tag, and whether it begins an entity; without a mark it goes on with one. */
+/** The tag of "B-PER", and whether it begins an entity. Labels without B- continue one. */
 function tagOf(entity: string): { begins: boolean; tag: string } {
   return { begins: entity.startsWith('B-'), tag: /^[BI]-/.test(entity) ? entity.slice(2) : entity };
 }
 
-/** The scores that speak for a word of several tokens. */
+/** The scores of a word with several tokens. */
 function wordScores(tokens: readonly ScoredToken[], strategy: AggregationStrategy): Float64Array {
   const [first] = tokens as [ScoredToken];
   if (strategy === 'first') return first.scores;
@@ -71,7 +71,7 @@ function groupWords(tokens: readonly ScoredToken[]): ScoredToken[][] {
 function toGroup(entities: readonly Labelled[], toText: Words['toText']): EntityGroup {
   const [first] = entities as [Labelled];
   return {
-    // As Python: without what stands before the first hyphen, whatever that is.
+    // As in Python, everything up to the first hyphen is removed.
     entity_group: first.entity.slice(first.entity.indexOf('-') + 1),
     score: mean(entities.map(({ score }) => score)),
     word: toText(entities.map(({ word }) => word)),
@@ -111,7 +111,7 @@ export function aggregate(
   return groupEntities(words, toText);
 }
 
-/** Of entities of neighbouring windows that overlap, the longer one; of equal ones that with the higher score. */
+/** Resolves overlaps between the entities of neighbouring windows: the longer entity is kept, or of equally long ones the better. */
 export function mergeOverlapping<E extends Labelled | EntityGroup | Entity>(entities: readonly E[]): E[] {
   const sorted = [...entities].sort((a, b) => a.start - b.start);
   const out: E[] = [];

@@ -1,10 +1,10 @@
-// fill-mask: what could stand in place of a mask.
+// fill-mask: the most likely tokens at a mask.
 import { InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
 import type { FillMaskOptions, MaskFilling } from './task_types.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
-import { readJson } from './labels.js';
+import { specialToken } from '../source/model_files.js';
 import { predict, wasTruncated, type Window } from './predict.js';
 import { softmax, topIndices } from '../core/scores.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
@@ -17,7 +17,7 @@ interface Options extends TextOptions {
 }
 
 interface Result {
-  fillings: MaskFilling[][]; // of each mask
+  fillings: MaskFilling[][]; // per mask
   truncated: boolean;
 }
 
@@ -29,21 +29,20 @@ interface Vocabulary {
 }
 
 function vocabularyOf(engine: TaskEngine): Vocabulary {
-  const token = readJson(engine, 'tokenizer_config.json')?.mask_token as { content?: unknown } | string | undefined;
-  const mask = (typeof token === 'object' ? token?.content : token) ?? '[MASK]';
+  const mask = specialToken(engine.files, 'mask_token') ?? '[MASK]';
   const idOf = (text: string | undefined) => (text === undefined ? -1 : engine.call((handle) => handle.token_to_id(text)).id);
-  const mask_id = typeof mask === 'string' ? idOf(mask) : -1;
+  const mask_id = idOf(mask);
   if (mask_id < 0) throw new UnsupportedError(`fill-mask: expected a tokenizer with a mask token, found none`);
-  const { pad_token, clean_up_tokenization_spaces: cleans } = readTokenizerConfig(engine.files as never);
+  const { pad_token, clean_up_tokenization_spaces: cleans } = readTokenizerConfig(engine.files);
   return {
-    mask: mask as string,
+    mask,
     mask_id,
     pad_id: idOf(pad_token),
     decode: (ids, skip) => engine.call((handle) => handle.decode(ids, skip, cleans)).text,
   };
 }
 
-/** The ids of targets: of a token itself, else of the first token of a text. */
+/** The ids of targets; a target that is not one token counts as its first token. */
 function targetIds(engine: TaskEngine, targets: readonly string[]): number[] {
   const ids = targets.map((target) => {
     const { id } = engine.call((handle) => handle.token_to_id(target));
@@ -92,7 +91,7 @@ export const fillMask: Task<string, Options, Result> = {
     checkTexts(where, texts);
     const { targets, ...rest } = options;
     if (targets !== undefined) checkTexts(`${where}: option 'targets'`, targets);
-    if (targets?.length === 0) throw new InputError(`${where}: option 'targets': expected one target at least, found none`);
+    if (targets?.length === 0) throw new InputError(`${where}: option 'targets': expected at least one target, found none`);
     return {
       items: typeof texts === 'string' ? [texts] : [...texts],
       options: {

@@ -1,5 +1,5 @@
-// A forward pass over rows of ids: AutoModel, AutoModelForCausalLM and AutoModelForSeq2SeqLM lay out what it returns. It is a task, so that
-// it runs in workers as tasks do. Masked tokens are left out before the seam and are zeros in the tensors.
+// The forward pass over rows of ids, for AutoModel and its variants. It is a task, so that it can run in workers. Masked tokens are skipped,
+// and are zeros in the resulting tensors.
 import { Breather } from '../core/signal.js';
 import { Tensor } from '../core/tensor.js';
 import type { Inputs } from '../engine/model_inputs.js';
@@ -16,10 +16,10 @@ import { alone, type Task } from '../engine/task.js';
 import type { LogitLens } from '../engine/types.js';
 import type { ForwardAnswer, SeamForwardOptions } from '../host/seam.js';
 
-/** Rows that run together, packed. */
+/** Packed rows that run together. */
 export interface Run extends Pick<SeamForwardOptions, 'source' | 'patches'> {
   rows: number[];
-  input_ids: Int32Array; // [tokens], as are the next two
+  input_ids: Int32Array; // [tokens], like the next two
   token_type_ids: Int32Array;
   position_ids: Int32Array;
   seq_start: Int32Array; // [rows + 1]
@@ -46,7 +46,7 @@ export const forward: Task<Run, RunOptions, Result> = {
   },
 };
 
-/** Rows that run together: at most budget tokens, or one row that is longer. Rows without a token do not run. */
+/** Groups rows into runs of at most budget tokens; a longer row runs alone. Rows without tokens are skipped. */
 function cutRuns(kept: readonly Int32Array[], budget: number): number[][] {
   const runs: number[][] = [];
   let tokens = Infinity;
@@ -62,13 +62,13 @@ function cutRuns(kept: readonly Int32Array[], budget: number): number[][] {
   return runs;
 }
 
-/** The ids of one row, its masked columns left out. */
+/** The ids of one row without its masked columns. */
 export const idsOf = ({ ids, kept }: Inputs, row: number): Int32Array =>
   (kept[row] as Int32Array).map((column) => ids.data[row * ids.columns + column] as number);
 
 /**
- * Packs rows of inputs. budget: tokens of one run; 0: each row runs alone, and its positions count the tokens that are left. Else a
- * token's position is its column.
+ * Packs rows of inputs. budget: maximum tokens of a run, where a token's position is its column. 0: each row runs alone, and positions
+ * count its unmasked tokens.
  */
 export function packRuns(inputs: Inputs, budget: number, patches: Patches): Run[] {
   const { ids, types, kept } = inputs;
@@ -90,10 +90,10 @@ export function packRuns(inputs: Inputs, budget: number, patches: Patches): Run[
   });
 }
 
-/** How one of the results' fields becomes a tensor. */
+/** Makes a tensor from a field of the results. */
 type Part = (of: (result: Result) => Float32Array) => Tensor<'float32'>;
 
-/** Tensors of the results of runs. */
+/** Makes tensors from the results of runs. */
 export class Layout {
   constructor(
     private readonly runs: readonly Run[],
@@ -135,7 +135,7 @@ export class Layout {
         scatterHeads(out, of(result), rows, inputs, heads, size),
       );
 
-  /** A field that has one array a layer. */
+  /** The tensors of a field with one array per layer. */
   layers(field: keyof Result, count: number, part: Part): Tensor<'float32'>[] {
     return Array.from({ length: count }, (_, i) => part((result) => (result[field] as Float32Array[])[i] as Float32Array));
   }

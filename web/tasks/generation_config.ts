@@ -1,9 +1,10 @@
-// The options of generating: what a caller may say, what generation_config.json says, and what is not there.
-import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+// Options of generation: the caller's, those of generation_config.json, and unsupported ones.
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { GenerateOptions } from './generation_types.js';
 import type { SeamGenerateOptions } from '../host/seam.js';
 import type { Rules } from '../core/options.js';
-import { readConfig, readJson } from './labels.js';
+import { readJson } from '../source/model_files.js';
+import { readConfig } from './labels.js';
 import type { TaskEngine } from '../engine/task.js';
 
 export const kGenerateRules: Rules = {
@@ -32,7 +33,7 @@ export const kGenerateRules: Rules = {
   seed: 'index',
 };
 
-/** Of generation_config.json: what would change the tokens and is not there, with the values that ask for nothing. */
+/** Fields of generation_config.json that would change the tokens but are not supported, with the values that have no effect. */
 const kRefused: Record<string, readonly unknown[]> = {
   num_beam_groups: [1],
   diversity_penalty: [0],
@@ -53,19 +54,17 @@ const kRefused: Record<string, readonly unknown[]> = {
   top_h: [],
 };
 
-function ids(where: string, name: string, value: unknown): number[] {
+/** A value or a list of values as a list, each of which must fit. */
+function listOf<T>(where: string, name: string, value: unknown, fits: (each: unknown) => boolean, expected: string): T[] {
   const list: unknown[] = Array.isArray(value) ? value : [value];
-  const bad = list.findIndex((id) => !Number.isInteger(id) || (id as number) < 0 || (id as number) >= 2 ** 31);
-  if (bad < 0) return list as number[];
-  throw new InputError(`${where}: '${name}': expected an id or a list of ids, found ${describe(list[bad])}`);
+  const bad = list.findIndex((each) => !fits(each));
+  if (bad < 0) return list as T[];
+  throw new InputError(`${where}: '${name}': expected ${expected}, found ${describe(list[bad])}`);
 }
-
-function texts(where: string, value: unknown): string[] {
-  const list: unknown[] = Array.isArray(value) ? value : [value];
-  const bad = list.findIndex((text) => typeof text !== 'string' || text === '');
-  if (bad < 0) return list as string[];
-  throw new InputError(`${where}: 'stop_strings': expected strings of one character at least, found ${describe(list[bad])}`);
-}
+const isId = (id: unknown) => Number.isInteger(id) && (id as number) >= 0 && (id as number) < 2 ** 31;
+const ids = (where: string, name: string, value: unknown) => listOf<number>(where, name, value, isId, 'an id or a list of ids');
+const texts = (where: string, value: unknown) =>
+  listOf<string>(where, 'stop_strings', value, (text) => typeof text === 'string' && text !== '', 'non-empty strings');
 
 function earlyStopping(where: string, value: unknown): 'no' | 'yes' | 'never' {
   if (typeof value === 'boolean') return value ? 'yes' : 'no';
@@ -73,7 +72,7 @@ function earlyStopping(where: string, value: unknown): 'no' | 'yes' | 'never' {
   throw new InputError(`${where}: 'early_stopping': expected true, false or 'never', found ${describe(value)}`);
 }
 
-/** Options of one source; its names were checked. */
+/** The options of one source, whose names were checked. */
 function toSeam(where: string, given: Record<string, unknown>): SeamGenerateOptions {
   const out: Record<string, unknown> = {};
   for (const name of Object.keys(kGenerateRules)) {
@@ -90,8 +89,8 @@ function toSeam(where: string, given: Record<string, unknown>): SeamGenerateOpti
 }
 
 /**
- * What transformers' generate() would take: the caller's word, else that of the task (config.json's task_specific_params), else
- * generation_config.json's, else its own default.
+ * The options that transformers' generate() would use. Each comes from the caller, else the task (config.json's task_specific_params),
+ * else generation_config.json, else the default.
  */
 export function readGenerateOptions(
   engine: TaskEngine,
@@ -100,27 +99,22 @@ export function readGenerateOptions(
 ): SeamGenerateOptions {
   const file = 'generation_config.json';
   const config = readConfig(engine);
-  let own: Record<string, unknown>;
-  try {
-    own = { ...(readJson(engine, file) ?? config), ...ofTask }; // older repositories say it in config.json
-  } catch (cause) {
-    throw new ModelFormatError(`${file}: ${(cause as Error).message}`, { cause });
-  }
+  const own: Record<string, unknown> = { ...(readJson(engine.files, file) ?? config), ...ofTask }; // config.json in older repositories
   for (const [name, off] of Object.entries(kRefused)) {
     const value = own[name];
     const isOff = value === undefined || value === null || (Array.isArray(value) && value.length === 0) || off.includes(value);
-    if (!isOff) throw new UnsupportedError(`${file}: ${name}: expected nothing (not supported), found ${describe(value)}`);
+    if (!isOff) throw new UnsupportedError(`${file}: ${name}: expected no value (not supported), found ${describe(value)}`);
   }
   const defaults = toSeam(file, { ...own, eos_token_id: own.eos_token_id ?? config.eos_token_id });
-  const said = toSeam('generate', options as Record<string, unknown>);
-  // One way of saying the length goes before the other by who says it.
-  if (said.max_new_tokens !== undefined || said.max_length !== undefined) {
+  const given = toSeam('generate', options as Record<string, unknown>);
+  // A caller's limit of either kind overrides both defaults.
+  if (given.max_new_tokens !== undefined || given.max_length !== undefined) {
     delete defaults.max_new_tokens;
     delete defaults.max_length;
   }
-  if (said.max_new_tokens !== undefined) delete said.max_length;
+  if (given.max_new_tokens !== undefined) delete given.max_length;
   defaults.decoder_start_token_id ??= (config.decoder_start_token_id ?? own.bos_token_id) as number;
-  const all = { ...defaults, ...said };
+  const all = { ...defaults, ...given };
   if (all.do_sample && all.seed === undefined) all.seed = Math.floor(Math.random() * 2 ** 31);
   return all;
 }

@@ -1,62 +1,61 @@
-/// <reference lib="esnext.disposable" preserve="true" />
-// Public types of text generation: unit, default and error of every field.
+// Public types of text generation.
 import type { AbortSignalLike } from '../core/types.js';
-import type { MemoryInfo, ModelInfo } from '../engine/types.js';
+import type { Loaded } from '../engine/types.js';
 import type { Chat, ChatMessage } from '../tokenizer/types.js';
 
-/** How tokens are chosen: names and meanings are transformers'. What is not said, the model's generation_config.json says. */
+/** How tokens are chosen, with transformers' names and meanings. Defaults come from the model's generation_config.json, else as below. */
 export interface GenerateOptions {
-  /** New tokens, at most. Default: the model's own, else 256, or as many as `context_length` has room for. 0: an `InputError`. */
+  /** Maximum new tokens. Default: the model's own, else 256, at most what fits into `context_length`. 0: an `InputError`. */
   max_new_tokens?: number;
-  /** Tokens at most, the prompt's counted. */
+  /** Maximum tokens, the prompt included. */
   max_length?: number;
   min_new_tokens?: number;
-  /** The prompt's counted. */
+  /** Minimum tokens, the prompt included. */
   min_length?: number;
-  /** `true`: tokens are drawn; `false`: the likeliest is taken. Default: the model's own, else `false`. */
+  /** `true`: samples tokens; `false` (default): takes the most likely one. */
   do_sample?: boolean;
-  /** Of drawing: logits are divided by it. Default 1. */
+  /** Sampling: logits are divided by it. Default 1. */
   temperature?: number;
-  /** Of drawing: only so many of the likeliest. Default 50; 0: all. */
+  /** Sampling: considers only this many of the most likely tokens. Default 50; 0: all. */
   top_k?: number;
-  /** Of drawing: the fewest of the likeliest whose probabilities reach this. Default 1. */
+  /** Sampling: considers only the most likely tokens whose probabilities sum to this. Default 1. */
   top_p?: number;
-  /** Of drawing: only tokens at least so likely as this times the likeliest. Default 0. */
+  /** Sampling: considers only tokens with at least this fraction of the highest probability. Default 0. */
   min_p?: number;
-  /** Above 1: tokens that were there become less likely. Default 1. */
+  /** Above 1: makes tokens that already occurred less likely. Default 1. */
   repetition_penalty?: number;
-  /** No run of so many tokens comes twice. Default 0: any may. */
+  /** No sequence of this many tokens occurs twice. Default 0: no limit. */
   no_repeat_ngram_size?: number;
-  /** Beam search over so many. Default 1. An `InputError` beside `do_sample`. */
+  /** Number of beams. Default 1. An `InputError` with `do_sample`. */
   num_beams?: number;
-  /** Answers to each prompt: the best beams, or draws. Default 1. */
+  /** Results per prompt: the best beams, or samples. Default 1. */
   num_return_sequences?: number;
-  /** Of beams: scores are divided by the length to this power. Default 1. */
+  /** Beam search: scores are divided by the length to this power. Default 1. */
   length_penalty?: number;
-  /** Of beams: probabilities are made to sum to one again after words were forbidden or penalised. Default `false`. */
+  /** Beam search: normalises probabilities again after tokens were forbidden or penalised. Default `false`. */
   renormalize_logits?: boolean;
-  /** Of beams. Default `false`. */
+  /** Beam search: when to stop, as in transformers. Default `false`. */
   early_stopping?: boolean | 'never';
   /** Ids that end a sequence. */
   eos_token_id?: number | readonly number[];
-  /** Sequences of ids that must not come. */
+  /** Sequences of ids that must not be generated. */
   bad_words_ids?: readonly (readonly number[])[];
-  /** Of encoder-decoders: what the new text begins with, and is not part of it. Default: the model's own. */
+  /** Encoder-decoders: the first token, which is not part of the new text. Default: the model's own. */
   decoder_start_token_id?: number;
   forced_bos_token_id?: number;
   forced_eos_token_id?: number;
-  /** Text that ends a sequence; it stays in the text. */
+  /** Texts that end a sequence; they are kept in the result. */
   stop_strings?: string | readonly string[];
-  /** Of drawing: the same seed draws the same tokens, whatever is asked beside them. Default: another each time. */
+  /** Sampling: the same seed gives the same tokens, whatever else is in the call. Default: a different one each time. */
   seed?: number;
 }
 
 export interface TextGenerationOptions extends GenerateOptions {
-  /** `true` (default): the prompt is in `generated_text`, too; of a chat: all messages. */
+  /** `true` (default): `generated_text` includes the prompt, or all messages of a chat. */
   return_full_text?: boolean;
-  /** Default: `true` for texts, `false` for chats, whose template writes special tokens itself. */
+  /** Default: `true` for texts, `false` for chats, whose template adds special tokens itself. */
   add_special_tokens?: boolean;
-  /** Called with the text of each step, of the prompt with that index. Needs `num_return_sequences` 1 and `num_beams` 1. */
+  /** Called with the new text of each step and the prompt's index. Needs `num_return_sequences` 1 and `num_beams` 1. */
   callback?: (piece: string, prompt: number) => void;
   /** Ends the call with an `AbortError`, between two tokens. */
   signal?: AbortSignalLike | undefined;
@@ -64,72 +63,60 @@ export interface TextGenerationOptions extends GenerateOptions {
 
 export interface GeneratedText<Text = string> {
   generated_text: Text;
-  /** The new tokens, with the one that ended it. */
+  /** The new tokens, including the one that ended the text. */
   tokens: number[];
-  /** What ended it: one of `eos_token_id`, one of `stop_strings`, or the length. */
+  /** Why generation ended: one of `eos_token_id`, one of `stop_strings`, or the length. */
   finish_reason: 'eos' | 'stop' | 'length';
 }
 
 /** `await generate(text | texts | chat | chats, options)`: a list for each prompt, `num_return_sequences` long. */
-export interface TextGenerationPipeline {
+export interface TextGenerationPipeline extends Loaded {
   (text: string, options?: TextGenerationOptions): Promise<GeneratedText[]>;
   (texts: readonly string[], options?: TextGenerationOptions): Promise<GeneratedText[][]>;
   (chat: Chat, options: TextGenerationOptions & { return_full_text: false }): Promise<GeneratedText[]>;
   (chat: Chat, options?: TextGenerationOptions): Promise<GeneratedText<ChatMessage[]>[]>;
   (chats: readonly Chat[], options?: TextGenerationOptions): Promise<GeneratedText<ChatMessage[] | string>[][]>;
   /**
-   * The new text of one prompt as it comes, in whole characters: `for await (const piece of generate.stream(text)) ...`. Leaving the
-   * loop ends the generating.
+   * Streams the new text of one prompt, in whole characters: `for await (const piece of generate.stream(text)) ...`. Leaving the loop ends
+   * the generation.
    */
   stream(
     prompt: string | Chat,
     options?: Omit<TextGenerationOptions, 'return_full_text' | 'callback'>,
   ): AsyncGenerator<string, void>;
   readonly task: 'text-generation';
-  info(): ModelInfo;
-  memory(): MemoryInfo;
-  warmup(): Promise<void>;
-  dispose(): Promise<void>;
-  [Symbol.dispose](): void;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export interface Text2TextOptions extends GenerateOptions {
-  /** What to do with a text longer than the model reads: cut it (`truncated` says so), or an `InputError`. Default `'truncate'`. */
+  /** A text that is too long: `'truncate'` (default; see `truncated` in the result) or `'error'` (an `InputError`). */
   on_overflow?: 'truncate' | 'error';
-  /** Called with the text of each step, of the text with that index. Needs `num_return_sequences` 1 and `num_beams` 1. */
+  /** Called with the new text of each step and the index of its source. Needs `num_return_sequences` 1 and `num_beams` 1. */
   callback?: (piece: string, text: number) => void;
   /** Ends the call with an `AbortError`, between two tokens. */
   signal?: AbortSignalLike | undefined;
 }
 
 export interface TranslationOptions extends Text2TextOptions {
-  /** Of a model that knows several: its `task_specific_params` must have `translation_<src_lang>_to_<tgt_lang>`. */
+  /** For multilingual models, whose `task_specific_params` must contain `translation_<src_lang>_to_<tgt_lang>`. */
   src_lang?: string;
   tgt_lang?: string;
 }
 
-/** One text that was made of another; `Key` is where it stands. */
+/** A generated text, under `Key`. */
 export type Text2Text<Key extends string> = { [name in Key]: string } & {
-  /** The new tokens, with the one that ended it. */
+  /** The new tokens, including the one that ended the text. */
   tokens: number[];
   finish_reason: 'eos' | 'stop' | 'length';
-  /** The source was cut. Absent: it was not. */
+  /** Present if the source was truncated. */
   truncated?: true;
 };
 
 /** `await pipe(text | texts, options)`: for each text in turn, `num_return_sequences` results. */
-interface Text2TextPipelineOf<Name extends string, Key extends string, Options> {
+interface Text2TextPipelineOf<Name extends string, Key extends string, Options> extends Loaded {
   (texts: string | readonly string[], options?: Options): Promise<Text2Text<Key>[]>;
-  /** The new text of one text as it comes, in whole characters. Leaving the loop ends the generating. */
+  /** Streams the new text for one text, in whole characters. Leaving the loop ends the generation. */
   stream(text: string, options?: Omit<Options, 'callback'>): AsyncGenerator<string, void>;
   readonly task: Name;
-  info(): ModelInfo;
-  memory(): MemoryInfo;
-  warmup(): Promise<void>;
-  dispose(): Promise<void>;
-  [Symbol.dispose](): void;
-  [Symbol.asyncDispose](): Promise<void>;
 }
 
 export type Text2TextGenerationPipeline = Text2TextPipelineOf<'text2text-generation', 'generated_text', Text2TextOptions>;

@@ -1,5 +1,6 @@
-// What config.json says of labels.
+// Labels in config.json.
 import { ModelFormatError } from '../core/errors.js';
+import { readJson } from '../source/model_files.js';
 import type { TaskEngine } from '../engine/task.js';
 
 export interface Config {
@@ -9,15 +10,7 @@ export interface Config {
   [key: string]: unknown;
 }
 
-/** One of the model's JSON files; undefined when it is not there. The engine has read config.json before and found it sound. */
-export function readJson(engine: TaskEngine, file: string): Record<string, unknown> | undefined {
-  const bytes = engine.files.find(([name]) => name === file)?.[1];
-  if (!bytes) return undefined;
-  const json: unknown = JSON.parse(new TextDecoder().decode(bytes));
-  return typeof json === 'object' && json !== null ? (json as Record<string, unknown>) : undefined;
-}
-
-export const readConfig = (engine: TaskEngine): Config => (readJson(engine, 'config.json') ?? {}) as Config;
+export const readConfig = (engine: Pick<TaskEngine, 'files'>): Config => readJson(engine.files, 'config.json') ?? {};
 
 /** The names of labels 0 .. count - 1. */
 export function readLabels({ id2label }: Config, count: number): string[] {

@@ -1,16 +1,17 @@
-// AutoModel and its heads: options checked, rows packed, results laid out; forward.ts runs.
-import { disposable } from '../core/disposable.js';
+// AutoModel and its variants with heads: check options, pack rows, lay out results. forward.ts runs them.
 import { ModelFormatError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import type { AnyEngine } from '../engine/engine.js';
-import { readConfig, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
+import { asModel, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
 import { toPatches } from '../engine/model_rows.js';
 import { loadEngine } from '../engine/remote_engine.js';
-import type { ForwardOptions, LoadOptions, ModelInputs, ModelOutput } from '../engine/types.js';
+import type { LoadOptions, ModelInputs, ModelOutput } from '../engine/types.js';
 import type { HeadKind } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
+import type { CausalForwardOptions, CausalModel, Seq2SeqModel } from './causal_types.js';
 import type { Model } from './embed_types.js';
+import { readConfig } from './labels.js';
 import { Layout, packRuns, type Result, type Run, type RunOptions } from './forward.js';
 
 const kRules: Rules = {
@@ -23,7 +24,7 @@ const kRules: Rules = {
   signal: 'signal',
 };
 
-/** Of [batch, seq, labels] the logits of one label, [batch, seq]. */
+/** One label's logits, [batch, seq], from [batch, seq, labels]. */
 function column({ data, dims: [batch = 0, seq = 0, labels = 0] }: Tensor<'float32'>, label: number): Tensor<'float32'> {
   return new Tensor(
     'float32',
@@ -32,7 +33,7 @@ function column({ data, dims: [batch = 0, seq = 0, labels = 0] }: Tensor<'float3
   );
 }
 
-/** Logits of a head: of each text or of each token. */
+/** Sets the logits of a head, per text or per token. */
 function setLogits(out: ModelOutput, layout: Layout, inputs: Inputs, head: HeadKind, runs: Run[], results: Result[]): void {
   const total = results.reduce((sum, { logits }) => sum + logits.length, 0);
   if (total === 0) return;
@@ -43,7 +44,7 @@ function setLogits(out: ModelOutput, layout: Layout, inputs: Inputs, head: HeadK
   else out.logits = logits;
 }
 
-/** An encoder-decoder with a head over its decoder: the encoder reads a row, the decoder the same row shifted right (BART). */
+/** For an encoder-decoder with a head over its decoder (BART): the encoder reads a row, the decoder the same row shifted right. */
 function shiftRight({ input_ids, ...run }: Run, engine: AnyEngine): Run {
   const start = readConfig(engine)['decoder_start_token_id'];
   if (typeof start !== 'number') throw new ModelFormatError(`config.json: decoder_start_token_id: expected an id, found ${start}`);
@@ -51,8 +52,14 @@ function shiftRight({ input_ids, ...run }: Run, engine: AnyEngine): Run {
   return { ...run, input_ids: shifted, source: input_ids };
 }
 
-async function runModel(engine: AnyEngine, head: HeadKind, given: ModelInputs, options: ForwardOptions): Promise<ModelOutput> {
-  checkOptions('model', options, kRules);
+async function runModel(
+  engine: AnyEngine,
+  head: HeadKind,
+  given: ModelInputs,
+  options: CausalForwardOptions,
+): Promise<ModelOutput> {
+  const isCausal = head === 'causal_lm';
+  checkOptions('model', options, isCausal ? { ...kRules, output_logits: 'boolean' } : kRules);
   const inputs = toInputs(given);
   const { info } = engine;
   const { hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, num_key_value_heads, head_dim } = info;
@@ -60,11 +67,12 @@ async function runModel(engine: AnyEngine, head: HeadKind, given: ModelInputs, o
   const hasDecoder = info.max_source_length !== undefined;
   const runs = hasDecoder
     ? packRuns(inputs, 0, patches).map((run) => shiftRight(run, engine))
-    : packRuns(inputs, info.token_budget, patches);
+    : packRuns(inputs, isCausal ? 0 : info.token_budget, patches);
   const request: RunOptions = {
     hidden_states: options.output_hidden_states ?? false,
     attentions: options.output_attentions ?? false,
     qkv: options.output_qkv ?? false,
+    logits: options.output_logits ?? true,
     logit_lens: options.logit_lens ?? 0,
     head_mask: toHeadMask('head_mask', options.head_mask, layers, heads),
   };
@@ -72,7 +80,8 @@ async function runModel(engine: AnyEngine, head: HeadKind, given: ModelInputs, o
   const layout = new Layout(runs, results);
   const states = layout.tokens(inputs, hidden);
   const out: ModelOutput = { last_hidden_state: states((result) => result.last_hidden_state) };
-  setLogits(out, layout, inputs, head, runs, results);
+  if (!isCausal) setLogits(out, layout, inputs, head, runs, results);
+  else if (request.logits) out.logits = layout.tokens(inputs, info.vocab_size)((result) => result.logits);
   if (results.some(({ pooler_output }) => pooler_output.length > 0)) {
     out.pooler_output = layout.rows(inputs, hidden)((result) => result.pooler_output);
   }
@@ -89,25 +98,19 @@ async function runModel(engine: AnyEngine, head: HeadKind, given: ModelInputs, o
   return out;
 }
 
-const modelClass = (name: string, head: HeadKind = 'none') => ({
+const modelClass = <M = Model>(name: string, head: HeadKind = 'none') => ({
   /** Loads a model. model: see `ModelSpecifier`. */
-  async from_pretrained(model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> {
+  async from_pretrained(model?: ModelSpecifier | null, options?: LoadOptions): Promise<M> {
     const engine = await loadEngine(`${name}.from_pretrained`, model, options ?? {}, head);
-    const call = (inputs: ModelInputs, forwardOptions?: ForwardOptions | null) =>
+    const call = (inputs: ModelInputs, forwardOptions?: CausalForwardOptions | null) =>
       runModel(engine, head, inputs, forwardOptions ?? {});
-    const rest = {
-      config: readConfig(engine),
-      info: () => engine.info,
-      memory: () => engine.memory,
-      warmup: () => engine.warmup(),
-    };
-    return disposable(Object.assign(call, rest), () => engine.dispose());
+    return asModel(engine, call) as unknown as M;
   },
 });
 
-/** Models by themselves: token ids in, hidden states and attentions out. Of an encoder-decoder it is the encoder. */
+/** Models without a head: token ids in, hidden states and attentions out. For an encoder-decoder, its encoder. */
 export const AutoModel = modelClass('AutoModel');
-/** With the checkpoint's own head: `logits` `[batch, labels]`. */
+/** With the checkpoint's head: `logits` `[batch, labels]`. */
 export const AutoModelForSequenceClassification = modelClass('AutoModelForSequenceClassification', 'sequence');
 /** `logits` `[batch, seq, labels]`. */
 export const AutoModelForTokenClassification = modelClass('AutoModelForTokenClassification', 'token');
@@ -115,3 +118,14 @@ export const AutoModelForTokenClassification = modelClass('AutoModelForTokenClas
 export const AutoModelForQuestionAnswering = modelClass('AutoModelForQuestionAnswering', 'answer');
 /** `logits` `[batch, seq, vocab]`. */
 export const AutoModelForMaskedLM = modelClass('AutoModelForMaskedLM', 'masked_lm');
+/** Decoders: token ids in, logits, hidden states and attentions out. */
+export const AutoModelForCausalLM = modelClass<CausalModel>('AutoModelForCausalLM', 'causal_lm');
+
+/** Encoder-decoders: ids of the source and of the target so far in, logits and all attentions out. */
+export const AutoModelForSeq2SeqLM = {
+  /** Loads a model. model: see `ModelSpecifier`. */
+  async from_pretrained(model: ModelSpecifier, options?: LoadOptions): Promise<Seq2SeqModel> {
+    const engine = await loadEngine('AutoModelForSeq2SeqLM.from_pretrained', model, options ?? {}, 'seq2seq_lm');
+    return (await import('./seq2seq_forward.js')).makeSeq2SeqModel(engine);
+  },
+};

@@ -1,14 +1,16 @@
-// A model as one GGUF file: its repository's small files inside, its tensors under the checkpoint's own names.
+// Packs a model as one GGUF file, with the repository's small files as metadata and tensors under the checkpoint's names.
 import { InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { openGguf } from '../source/gguf_file.js';
-import { openModelFiles, Progress, streamWeights } from '../source/model_files.js';
+import { kWeights, kWeightsIndex, openModelFiles, Progress, streamWeights } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions } from '../core/options.js';
 import { TaskScope } from '../core/signal.js';
+import { concat } from '../core/texts.js';
+import { halfToFloat } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
 export interface PackOptions extends SourceOptions {
-  /** How matrices are written: `'q8'` (blocks of 32 int8 with a scale, GGUF's q8_0; the default), `'q4'` (q4_0) or `'f32'`. */
+  /** Data type of the matrices: `'q8'` (default; blocks of 32 int8 with a scale, GGUF's q8_0), `'q4'` (q4_0) or `'f32'`. */
   dtype?: 'f32' | 'q8' | 'q4' | undefined;
 }
 
@@ -21,7 +23,7 @@ interface Tensor {
 
 const kFloatBytes: Record<string, number> = { F32: 4, F16: 2, BF16: 2, F64: 8 };
 const kAlignment = 32;
-/** ggml's numbers of the types that are written; bytes of a block of 32. */
+/** ggml's numbers of the types, and bytes of a block of 32. */
 const kTypes = { f32: { type: 0, blockBytes: 128 }, q4: { type: 2, blockBytes: 18 }, q8: { type: 8, blockBytes: 34 } };
 
 const kMostHeader = 100_000_000;
@@ -29,8 +31,7 @@ const kMostHeader = 100_000_000;
 function parseSafetensors(file: string, bytes: Uint8Array): Tensor[] {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
   const length = bytes.length < 8 ? Infinity : Number(view.getBigUint64(0, true));
-  if (length > Math.min(bytes.length - 8, kMostHeader))
-    throw new ModelFormatError(`${file}: expected a safetensors file, found other bytes`);
+  if (length > Math.min(bytes.length - 8, kMostHeader)) throw new ModelFormatError(`${file}: expected a safetensors file`);
   const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length))) as Record<string, unknown>;
   const data = bytes.subarray(8 + length);
   return Object.entries(header).flatMap(([name, value]) => {
@@ -40,24 +41,16 @@ function parseSafetensors(file: string, bytes: Uint8Array): Tensor[] {
   });
 }
 
-function halfToFloat(half: number): number {
-  const sign = half & 0x8000 ? -1 : 1;
-  const exponent = (half >> 10) & 31;
-  const mantissa = half & 1023;
-  if (exponent === 0) return sign * mantissa * 2 ** -24;
-  return sign * (1 + mantissa / 1024) * 2 ** (exponent - 15);
-}
-
 const kScratch = new DataView(new ArrayBuffer(4));
 
-/** To the nearest half, ties to even. */
+/** Rounds to the nearest half-precision number, ties to even. */
 export function floatToHalf(value: number): number {
   kScratch.setFloat32(0, value);
   const sign = (kScratch.getUint32(0) >>> 16) & 0x8000;
   const size = Math.abs(Math.fround(value));
   if (size >= 65520) return sign | 0x7c00;
   const exponent = Math.max(-14, Math.floor(Math.log2(size || 2 ** -24)));
-  const steps = size * 2 ** (10 - exponent); // exact: a power of two
+  const steps = size * 2 ** (10 - exponent); // exact: a multiplication by a power of two
   let rounded = Math.floor(steps);
   if (steps - rounded > 0.5 || (steps - rounded === 0.5 && rounded % 2 === 1)) ++rounded;
   return sign | (rounded + (exponent + 14) * 1024);
@@ -130,13 +123,7 @@ class Bytes {
     this.add(new Uint8Array((kAlignment - (this.size % kAlignment)) % kAlignment));
   }
   joined(): Uint8Array {
-    const out = new Uint8Array(this.size);
-    let at = 0;
-    for (const part of this.parts) {
-      out.set(part, at);
-      at += part.length;
-    }
-    return out;
+    return concat(this.parts);
   }
 }
 
@@ -189,16 +176,21 @@ function writeTensors(header: Bytes, tensors: readonly Tensor[], dtype: keyof ty
   return header.joined();
 }
 
+/** A JSON file among these; undefined if it is absent. The engine validates modules.json and the index. */
+function jsonOf<T>(files: readonly [string, Uint8Array][], name: string): T | undefined {
+  const bytes = files.find(([file]) => file === name)?.[1];
+  return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as T);
+}
+
 /** The weight files of the Dense modules. */
 function denseWeights(files: readonly [string, Uint8Array][]): string[] {
-  const bytes = files.find(([name]) => name === 'modules.json')?.[1];
-  const modules = (bytes ? JSON.parse(new TextDecoder().decode(bytes)) : []) as { type: string; path: string }[];
+  const modules = jsonOf<{ type: string; path: string }[]>(files, 'modules.json') ?? [];
   return modules.filter(({ type }) => /(^|\.)Dense$/.test(type)).map(({ path }) => `${path}/model.safetensors`);
 }
 
 /**
- * A model as one GGUF file, which loads as the model did: the small files are inside, so that nothing is lost. The whole
- * model is held in memory meanwhile.
+ * Packs a model as one GGUF file. It contains the small files, so that it loads like the original. The whole model is held in memory
+ * while it is packed.
  */
 export async function packModel(model: ModelSpecifier, options: PackOptions = {}): Promise<Uint8Array> {
   checkOptions('pack', options, { ...kSourceRules, dtype: ['f32', 'q8', 'q4'] });
@@ -208,16 +200,14 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
   try {
     const progress = new Progress(source, options.progress_callback ?? undefined);
     const { files, single } = await openModelFiles(source, progress, scope.signal);
-    const index = files.find(([name]) => name === 'model.safetensors.index.json')?.[1];
-    const shards = index
-      ? Object.values((JSON.parse(new TextDecoder().decode(index)) as { weight_map: Record<string, string> }).weight_map)
-      : [];
-    const names = [...(single ? ['model.safetensors'] : [...new Set(shards)].sort()), ...denseWeights(files)];
+    const index = jsonOf<{ weight_map: Record<string, string> }>(files, kWeightsIndex);
+    const shards = Object.values(index?.weight_map ?? {});
+    const names = [...(single ? [kWeights] : [...new Set(shards)].sort()), ...denseWeights(files)];
     const tensors: Tensor[] = [];
     let held = new Bytes();
     let current = '';
     const close = () => {
-      const folder = current.slice(0, current.lastIndexOf('/') + 1); // a module's tensors carry its folder
+      const folder = current.slice(0, current.lastIndexOf('/') + 1); // a module's tensors are prefixed with its folder
       const found = current === '' ? [] : parseSafetensors(current, held.joined());
       tensors.push(...found.map((tensor) => ({ ...tensor, name: folder + tensor.name })));
       held = new Bytes();
@@ -231,10 +221,10 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
     };
     await streamWeights(source, names, single, sink, progress, scope.signal);
     close();
-    const kept = tensors.filter(({ dtype }) => dtype in kFloatBytes); // others are buffers of positions
+    const kept = tensors.filter(({ dtype }) => dtype in kFloatBytes); // others are buffers, such as position ids
     if (kept.length === 0) throw new UnsupportedError('pack: expected tensors of F32, F16, BF16 or F64, found none');
     const dtype = options.dtype ?? 'q8';
-    const small = files.filter(([name]) => name !== 'model.safetensors.index.json');
+    const small = files.filter(([name]) => name !== kWeightsIndex);
     return writeTensors(writeHeader(small, dtype, kept.length), kept, dtype);
   } finally {
     scope.close();

@@ -15,7 +15,7 @@ import type { FeatureExtractionPipeline } from './embed_types.js';
 import type { EmbedOptions, LoadOptions, PoolingMode } from '../engine/types.js';
 import type { ModelSpecifier } from '../source/types.js';
 
-/** The seam's name of each pooling mode. */
+/** The name of each pooling mode in C++. */
 const kPooling: Record<PoolingMode, string> = {
   mean: 'mean',
   cls: 'cls',
@@ -60,7 +60,7 @@ function toOverflow({ on_overflow, windows, overlap }: EmbedOptions): 0 | 1 | 2 
   if (on_overflow === 'window') return windows === 'each' ? 3 : 2;
   const beside = windows ? 'windows' : overlap ? 'overlap' : undefined;
   if (beside)
-    throw new InputError(`embed: option '${beside}': expected on_overflow 'window' beside it, found ${describe(on_overflow)}`);
+    throw new InputError(`embed: option '${beside}': expected on_overflow 'window' with it, found ${describe(on_overflow)}`);
   return on_overflow === 'error' ? 1 : 0;
 }
 
@@ -77,7 +77,7 @@ function toSeamOptions(options: EmbedOptions): SeamEmbedOptions {
   return { pooling, normalize, truncate_dim, prompt, prompt_name, max_length, overflow, overlap, split_special_tokens };
 }
 
-/** [sum of tokens, dim] to [texts, longest, dim], zeros behind the shorter ones. */
+/** [sum of tokens, dim] to [texts, longest, dim], padded with zeros. */
 function padRows(data: Float32Array, tokens: Int32Array, dim: number): Tensor<'float32'> {
   const longest = tokens.reduce((most, count) => Math.max(most, count), 0);
   const dims = [tokens.length, longest, dim];
@@ -101,7 +101,7 @@ async function embed(
   const seamOptions = toSeamOptions(options ?? {});
   const { precision } = options ?? {};
   if (precision && precision !== 'float32' && seamOptions.pooling?.length === 0) {
-    throw new InputError(`embed: option 'precision': expected a pooling beside '${precision}', found 'none'`);
+    throw new InputError(`embed: option 'precision': expected a pooling with '${precision}', found 'none'`);
   }
   const { data, dim, pooled, tokens, truncated, windows } = await engine.embed(list, seamOptions, options?.signal ?? undefined);
   const tensor = pooled ? new Tensor('float32', data, [data.length / dim, dim]) : padRows(data, tokens, dim);
@@ -109,14 +109,14 @@ async function embed(
   return Object.assign(out, { tokens, truncated, windows }) as Embeddings | QuantizedEmbeddings;
 }
 
-/** As sentence-transformers' encode_query and encode_document: the prompt of that name where there is one, else none. */
+/** As in sentence-transformers' encode_query and encode_document: uses the prompt of that name if there is one. */
 function embedAs(engine: AnyEngine, name: 'query' | 'document', texts: unknown, options: EmbedOptions | null | undefined) {
   const { prompt, prompt_name } = options ?? {};
   const own = prompt === undefined && prompt_name === undefined ? { prompt: engine.info.prompts[name] ?? '' } : {};
   return embed(engine, texts, { ...options, ...own });
 }
 
-/** What every pipeline has beside its call. */
+/** Adds the members that every pipeline has. */
 function withEngine<F extends object>(pipe: F, task: string, engine: AnyEngine) {
   const rest = { task, info: () => engine.info, memory: () => engine.memory, warmup: () => engine.warmup() };
   return disposable(Object.assign(pipe, rest), () => engine.dispose());
@@ -134,9 +134,9 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
   Object.defineProperty(pipe, 'tokenizer', {
     get() {
       if (tokenizer) return tokenizer;
-      // Its answers do not wait, so it cannot be asked for across a worker's messages.
+      // The tokenizer is synchronous, so it is not available across a worker boundary.
       throw new UnsupportedError(
-        'pipeline: with worker, the tokenizer is inside the worker: use AutoTokenizer.from_pretrained(model)',
+        'pipeline: with the option worker, the tokenizer is in the worker: use AutoTokenizer.from_pretrained(model)',
       );
     },
   });
@@ -150,7 +150,7 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
 async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: LoadOptions) {
   if ((model === undefined || model === null) && (kAliases[task] ?? task) !== 'text-classification') {
     throw new UnsupportedError(
-      `pipeline: '${task}' needs a model of its own: the one in the package serves 'feature-extraction' and 'sentiment-analysis'`,
+      `pipeline: '${task}' needs a model: the bundled one supports only 'feature-extraction' and 'sentiment-analysis'`,
     );
   }
   const { head, prepare, extend } = await loadTask(task);
@@ -165,12 +165,12 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
 /**
  * Loads a model for a task.
  *
- * `'feature-extraction'`: sentence vectors, from what the model's repository says of pooling, unit length, prompts and the
- * longest text. The other tasks need a checkpoint that was trained for them: `'text-classification'` (`'sentiment-analysis'`),
+ * `'feature-extraction'`: sentence vectors, with the pooling, normalisation, prompts and maximum length of the model's repository. The
+ * other tasks need a checkpoint that was trained for them: `'text-classification'` (`'sentiment-analysis'`),
  * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`.
- * Encoder-decoders turn a text into another: `'text2text-generation'`, `'translation'`, `'summarization'`.
+ * Encoder-decoders transform texts: `'text2text-generation'`, `'translation'`, `'summarization'`.
  *
- * @param model where the model is; see `ModelSpecifier`; without one, the small model that ships in the package.
+ * @param model see `ModelSpecifier`; default: the small model in the package.
  */
 export async function pipeline<Task extends keyof Pipelines>(
   task: Task,

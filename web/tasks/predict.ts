@@ -1,4 +1,4 @@
-// Texts to the logits of the model's head, over as many crossings as it takes.
+// The logits of the model's head for texts, in as many calls as needed.
 import { InputError } from '../core/errors.js';
 import type { PredictAnswer, SeamPredictOptions } from '../host/seam.js';
 import { Pace } from '../core/signal.js';
@@ -10,9 +10,9 @@ export interface Input {
   text_pair?: string | undefined;
 }
 
-/** One run over a text, or over one window of it. */
+/** The result for a text, or for one window of it. */
 export interface Window {
-  ids: Int32Array; // [tokens], as are the next ones
+  ids: Int32Array; // [tokens], like the next ones
   offsets: Int32Array; // two numbers a token, UTF-16 units of its text
   special_tokens_mask: Uint8Array;
   word_ids: Int32Array; // -1: none
@@ -20,11 +20,11 @@ export interface Window {
   logits: Float32Array; // [rows, labels]
   rows: number;
   labels: number;
-  /** Tokens there would have been. */
+  /** Number of tokens without truncation. */
   untruncated: number;
 }
 
-// A crossing takes about this long, so that a page stays alive and a signal is seen.
+// The time and limits of one call, so that pages stay responsive and signals are noticed.
 const kCrossingMs = 150;
 const kMostTexts = 1024;
 const kMostChars = 1 << 20;
@@ -53,7 +53,7 @@ function cut(answer: PredictAnswer, count: number): Window[][] {
   return out;
 }
 
-/** Where a crossing ends: all its texts have a second text, or none. */
+/** The end of a call's texts. All of them have a second text, or none has. */
 function crossingEnd(inputs: readonly Input[], begin: number, count: number): number {
   const isPair = inputs[begin]?.text_pair !== undefined;
   let chars = 0;
@@ -71,13 +71,13 @@ export function wasTruncated(windows: readonly Window[]): boolean {
   return windows.length === 1 && only !== undefined && only.untruncated > only.ids.length;
 }
 
-/** The run of a head that judges whole texts. at: of the text among all, for the message. */
+/** The only window, for heads that classify whole texts. at: the text's index, for messages. */
 export function judgedWindow([window]: readonly Window[], at: number): Window {
   if (!window || window.rows === 0) throw new InputError(`text ${at}: expected at least one token, found none`);
   return window;
 }
 
-/** For each input its windows; one, unless options ask for overflow. whenOver: what to do with a text that was cut. */
+/** The windows of each input: one, unless options request overflow. whenOver: what to do with truncated texts. */
 export async function predict(
   engine: TaskEngine,
   inputs: readonly Input[],

@@ -1,8 +1,8 @@
-// question-answering: the spans of a context that answer a question; as transformers' QuestionAnsweringPipeline (v4).
+// question-answering: the spans of a context that answer a question, as in transformers' QuestionAnsweringPipeline (v4).
 import { describe, InputError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import type { Answer, QuestionAnsweringOptions, QuestionContext } from './task_types.js';
-import { readJson } from './labels.js';
+import { specialToken } from '../source/model_files.js';
 import { predict, type Window } from './predict.js';
 import { softmax } from '../core/scores.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
@@ -34,17 +34,17 @@ interface Candidate {
   score: number;
 }
 
-/** Tokens that may be of an answer: the context's, and [CLS], which stands for "no answer". */
+/** Tokens allowed in an answer: the context's, and [CLS], which means "no answer". */
 function allowed({ ids, sequence_ids }: Window, cls: number): boolean[] {
   return Array.from(ids, (id, i) => sequence_ids[i] === 1 || id === cls);
 }
 
-/** Probabilities of start (column 0) or end (column 1) over the allowed tokens. */
+/** Probabilities of the start (column 0) or end (column 1) over the allowed tokens. */
 function probabilities({ logits, ids }: Window, column: number, mask: readonly boolean[]): Float64Array {
   return softmax(Array.from(ids, (_, i) => (mask[i] ? (logits[2 * i + column] as number) : -10000)));
 }
 
-/** The best spans of a window, best first, and how probable it is that there is none. */
+/** The best spans of a window, best first, and the probability that there is no answer. */
 function spansOf(window: Window, cls: number, count: number, longest: number): { spans: Candidate[]; none: number } {
   const mask = allowed(window, cls);
   const starts = probabilities(window, 0, mask);
@@ -60,7 +60,7 @@ function spansOf(window: Window, cls: number, count: number, longest: number): {
   return { spans: spans.sort((a, b) => b.score - a.score).slice(0, count), none };
 }
 
-/** The characters of a span of tokens; with words, of the words that its first and last token are of, as far as the window has them. */
+/** The characters of a span of tokens. words: extends the span to whole words, as far as they are in the window. */
 function charactersOf({ offsets, word_ids, sequence_ids }: Window, { start, end }: Candidate, words: boolean): [number, number] {
   const inWord = (token: number, other: number) =>
     sequence_ids[other] === 1 && (word_ids[other] as number) >= 0 && word_ids[other] === word_ids[token];
@@ -94,9 +94,8 @@ function answersOf(context: string, windows: readonly Window[], cls: number, opt
 }
 
 function clsOf(engine: TaskEngine): number {
-  const token = readJson(engine, 'tokenizer_config.json')?.cls_token as { content?: unknown } | string | undefined;
-  const text = typeof token === 'object' ? token?.content : token;
-  return typeof text === 'string' ? engine.call((handle) => handle.token_to_id(text)).id : -1;
+  const token = specialToken(engine.files, 'cls_token');
+  return token === undefined ? -1 : engine.call((handle) => handle.token_to_id(token)).id;
 }
 
 function takeItems(where: string, question: unknown, context: unknown): { items: QuestionContext[]; single: boolean } {
@@ -121,7 +120,7 @@ export const questionAnswering: Task<QuestionContext, Options, Answer[]> = {
 
   prepare(args) {
     const where = 'question-answering';
-    // (question, context, options), or ({ question, context }, options).
+    // Arguments: (question, context, options) or ({ question, context }, options).
     const [first] = [args[0]].flat();
     const isApart = typeof first === 'string' || (first === undefined && (typeof args[1] === 'string' || Array.isArray(args[1])));
     const [question, context, given] = isApart ? args : [args[0], undefined, args[1]];
@@ -151,7 +150,7 @@ export const questionAnswering: Task<QuestionContext, Options, Answer[]> = {
     const overlap = options.doc_stride ?? Math.min(Math.floor(room / 2), kDocStride);
     const cls = clsOf(engine);
     const out: Answer[][] = [];
-    // One after the other: each may be many windows, and their logits are not worth keeping.
+    // One at a time, because each item can have many windows with large logits.
     for (const [i, { question, context }] of items.entries()) {
       const seam = toSeamOptions(options, { strategy: 'only_second', max_length: room, overlap, return_overflowing: true });
       const [windows] = await predict(engine, [{ text: question, text_pair: context }], seam, { ...where, first: where.first + i });

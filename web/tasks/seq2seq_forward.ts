@@ -1,9 +1,8 @@
-// AutoModelForSeq2SeqLM: options checked, rows of ids cut out, results laid out; forward.ts runs.
+// AutoModelForSeq2SeqLM: checks options, packs rows, lays out results. forward.ts runs them.
 import type { Seq2SeqForwardOptions, Seq2SeqInputs, Seq2SeqModel, Seq2SeqOutput } from './causal_types.js';
-import { disposable } from '../core/disposable.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { InputError } from '../core/errors.js';
-import { readConfig, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
+import { asModel, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
 import { gatherPatches, toPatches } from '../engine/model_rows.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { ModelInfo, ModelInputs } from '../engine/types.js';
@@ -21,7 +20,7 @@ const kRules: Rules = {
   signal: 'signal',
 };
 
-/** What info() reports of an encoder-decoder besides. */
+/** info() of an encoder-decoder. */
 type BothInfo = ModelInfo & Required<Pick<ModelInfo, 'encoder_layers' | 'encoder_attention_heads' | 'encoder_head_dim'>>;
 
 function toOptions(requested: Seq2SeqForwardOptions, info: BothInfo): RunOptions {
@@ -37,7 +36,7 @@ function toOptions(requested: Seq2SeqForwardOptions, info: BothInfo): RunOptions
   };
 }
 
-/** Which tokens a tap's rows belong to. */
+/** The inputs whose tokens are the rows of a tap. */
 function tokensOf(tap: string, source: Inputs, target: Inputs): Inputs {
   if (tap.startsWith('encoder.') || /^decoder\..*\.cross_attention\.(key|value)$/.test(tap)) return source;
   if (tap.startsWith('decoder.')) return target;
@@ -88,7 +87,7 @@ export function makeSeq2SeqModel(engine: AnyEngine): Seq2SeqModel {
     const mask = decoder_attention_mask ? { attention_mask: decoder_attention_mask } : {};
     const target = toInputs({ input_ids: decoder_input_ids, ...mask } as ModelInputs);
     if (target.ids.rows !== source.ids.rows) {
-      throw new InputError(`decoder_input_ids: expected ${source.ids.rows} rows as input_ids has, found ${target.ids.rows}`);
+      throw new InputError(`decoder_input_ids: expected ${source.ids.rows} rows like input_ids, found ${target.ids.rows}`);
     }
     const info = engine.info as BothInfo;
     const options = toOptions(requested ?? {}, info);
@@ -101,6 +100,5 @@ export function makeSeq2SeqModel(engine: AnyEngine): Seq2SeqModel {
     const results = (await engine.run('forward', runs, options, requested?.signal ?? undefined)) as Result[];
     return layOut(new Layout(runs, results), source, target, requested ?? {}, info);
   };
-  const rest = { config: readConfig(engine), info: () => engine.info, memory: () => engine.memory };
-  return disposable(Object.assign(call, rest), () => engine.dispose());
+  return asModel(engine, call);
 }

@@ -1,8 +1,7 @@
-/// <reference lib="esnext.disposable" preserve="true" />
-// Public types of the tasks: unit, default and error of every field.
+// Public types of the tasks.
 import type { LabelScore } from '../vectors/types.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { MemoryInfo, ModelInfo } from '../engine/types.js';
+import type { Loaded } from '../engine/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
 import type {
   SummarizationPipeline,
@@ -11,29 +10,19 @@ import type {
   TranslationPipeline,
 } from './generation_types.js';
 
-/** What every task can be told. */
+/** Options of every task. */
 export interface TaskTextOptions {
-  /** Tokens, specials included. Default: the model's own limit. Beyond the model's positions: an `InputError`. */
+  /** Maximum tokens, special tokens included. Default: the model's own limit. More than its positions: an `InputError`. */
   max_length?: number;
-  /** A text beyond `max_length`: `'truncate'` (default; the result says so in `truncated`) or `'error'` (an `InputError`). */
+  /** A text longer than `max_length`: `'truncate'` (default; see `truncated` in the result) or `'error'` (an `InputError`). */
   on_overflow?: 'truncate' | 'error';
-  /** `true`: strings like `[SEP]` inside a text are ordinary text. Default `false`, as in Python: they are special tokens. */
+  /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
   split_special_tokens?: boolean;
   /** Ends the call with an `AbortError`, between two micro-batches. */
   signal?: AbortSignalLike | undefined;
 }
 
-interface TaskPipeline {
-  info(): ModelInfo;
-  memory(): MemoryInfo;
-  /** Runs made-up texts until the engine has compiled what is busy, up to 2 seconds. Never needed. */
-  warmup(): Promise<void>;
-  dispose(): Promise<void>;
-  [Symbol.dispose](): void;
-  [Symbol.asyncDispose](): Promise<void>;
-}
-
-/** Of texts in the order they came in: tokens that ran, and whether the text was longer than that and cut. */
+/** For each text, in input order: its number of tokens, and whether it was truncated to them. */
 interface TextFacts {
   tokens: number[];
   truncated: boolean[];
@@ -47,19 +36,17 @@ export interface TextPair {
 }
 
 export interface TextClassificationOptions extends TaskTextOptions {
-  /** Labels a text, best first; `null`: all. Default 1. */
+  /** Labels per text, best first; `null`: all. Default 1. */
   top_k?: number | null;
   /**
-   * From logits to scores. Default as in Python: by config.json's `problem_type`; without one `'sigmoid'` for a single label, else
-   * `'softmax'`.
+   * How scores are computed from logits. Default, as in Python: given by config.json's `problem_type`, else `'sigmoid'` for a single label
+   * and `'softmax'` for several.
    */
   function_to_apply?: ClassificationFunction;
 }
 
-/**
- * One text: its labels. Several texts: with `top_k` 1 one label each, else a list each.
- */
-export interface TextClassificationPipeline extends TaskPipeline {
+/** One text: its labels. Several texts: with `top_k` 1 one label each, else a list each. */
+export interface TextClassificationPipeline extends Loaded {
   (input: string | TextPair, options?: TextClassificationOptions): Promise<LabelScore[] & TextFacts>;
   (
     inputs: readonly (string | TextPair)[],
@@ -70,9 +57,9 @@ export interface TextClassificationPipeline extends TaskPipeline {
 }
 
 export interface ZeroShotOptions extends TaskTextOptions {
-  /** Made from each label; `{}` stands for it. Default `'This example is {}.'`. */
+  /** The hypothesis for a label, which replaces `{}`. Default `'This example is {}.'`. */
   hypothesis_template?: string;
-  /** `true`: each label by itself, against contradiction. Default `false`: the scores of a text add up to 1. */
+  /** `true`: scores each label independently, against contradiction. Default `false`: the scores of a text sum to 1. */
   multi_label?: boolean;
 }
 
@@ -80,42 +67,42 @@ export interface ZeroShotResult {
   sequence: string;
   /** Best first. */
   labels: string[];
-  /** Of `labels`, in that order. */
+  /** In the order of `labels`. */
   scores: number[];
-  /** Whether the text was cut. */
+  /** Whether the text was truncated. */
   truncated: boolean;
 }
 
-export interface ZeroShotClassificationPipeline extends TaskPipeline {
-  /** candidate_labels: several, or one string of them with commas. */
+export interface ZeroShotClassificationPipeline extends Loaded {
+  /** candidate_labels: an array, or one string separated by commas. */
   (text: string, candidate_labels: string | readonly string[], options?: ZeroShotOptions): Promise<ZeroShotResult>;
   (texts: readonly string[], candidate_labels: string | readonly string[], options?: ZeroShotOptions): Promise<ZeroShotResult[]>;
   readonly task: 'zero-shot-classification';
 }
 
 /**
- * As in Python: `'none'`, one entry a token; `'simple'`, neighbouring tokens of one tag; `'first'`, `'average'`, `'max'`, the same
- * by words: the word has the label of its first token, of the mean of its tokens, of its surest token.
+ * As in Python. `'none'`: one entry per token; `'simple'`: groups neighbouring tokens with one tag; `'first'`, `'average'`, `'max'`: groups
+ * words, each with the label of its first token, of its tokens' mean, or of its token with the highest score.
  */
 export type AggregationStrategy = 'none' | 'simple' | 'first' | 'average' | 'max';
 
 export interface TokenClassificationOptions extends TaskTextOptions {
   /** Default `'none'`. */
   aggregation_strategy?: AggregationStrategy;
-  /** Labels (of groups: without `B-`, `I-`) to leave out. Default `['O']`. */
+  /** Labels to leave out (for groups, without `B-` and `I-`). Default `['O']`. */
   ignore_labels?: string | readonly string[];
   /**
-   * A text beyond the longest input is read in windows that share so many tokens, and entities are found wherever they are. Needs an
-   * `aggregation_strategy`. Default: no windows, what is too much is cut.
+   * Splits a text that is too long into windows that share this many tokens. Needs an `aggregation_strategy`. Default: no windows, the text
+   * is truncated.
    */
   stride?: number;
 }
 
-/** `text.slice(start, end)` is where it stands. */
+/** The entity's text is `text.slice(start, end)`. */
 export interface Entity {
   entity: string;
   score: number;
-  /** Of the token, special tokens counted. */
+  /** Index of the token, special tokens included. */
   index: number;
   word: string;
   start: number;
@@ -132,7 +119,7 @@ export interface EntityGroup {
 
 type EntityOf<O> = O extends { aggregation_strategy: Exclude<AggregationStrategy, 'none'> } ? EntityGroup : Entity;
 
-export interface TokenClassificationPipeline extends TaskPipeline {
+export interface TokenClassificationPipeline extends Loaded {
   <const O extends TokenClassificationOptions>(text: string, options?: O): Promise<EntityOf<O>[] & { truncated: boolean }>;
   <const O extends TokenClassificationOptions>(
     texts: readonly string[],
@@ -147,21 +134,21 @@ export interface QuestionContext {
 }
 
 export interface QuestionAnsweringOptions extends Pick<TaskTextOptions, 'signal' | 'split_special_tokens'> {
-  /** Answers a question, best first. Default 1. */
+  /** Answers per question, best first. Default 1. */
   top_k?: number;
-  /** Tokens that two neighbouring windows of a long context share. Default: half of `max_seq_len`, at most 128. */
+  /** Tokens that neighbouring windows of a long context share. Default: half of `max_seq_len`, at most 128. */
   doc_stride?: number;
-  /** Tokens of the longest answer. Default 15. */
+  /** Maximum tokens of an answer. Default 15. */
   max_answer_len?: number;
-  /** Tokens of a window, question and specials included. Default: the model's limit, at most 384. */
+  /** Maximum tokens of a window, question and special tokens included. Default: the model's limit, at most 384. */
   max_seq_len?: number;
-  /** `true`: "no answer" (an empty one) is among the answers. Default `false`. */
+  /** `true`: includes "no answer" (an empty one) among the answers. Default `false`. */
   handle_impossible_answer?: boolean;
-  /** Answers begin and end with words. Default `true`. */
+  /** Extends answers to whole words. Default `true`. */
   align_to_words?: boolean;
 }
 
-/** `context.slice(start, end)` is the answer. */
+/** The answer is `context.slice(start, end)`. */
 export interface Answer {
   answer: string;
   score: number;
@@ -171,8 +158,8 @@ export interface Answer {
 
 type AnswerOf<O> = O extends { top_k: 1 } ? Answer | null : O extends { top_k: number } ? Answer[] : Answer | null;
 
-/** With `top_k` 1 (default) one answer, or null when the context has none; else a list. */
-export interface QuestionAnsweringPipeline extends TaskPipeline {
+/** With `top_k` 1 (default) one answer, or null if the context has none; else a list. */
+export interface QuestionAnsweringPipeline extends Loaded {
   <const O extends QuestionAnsweringOptions>(question: string, context: string, options?: O): Promise<AnswerOf<O>>;
   <const O extends QuestionAnsweringOptions>(
     questions: readonly string[],
@@ -185,9 +172,9 @@ export interface QuestionAnsweringPipeline extends TaskPipeline {
 }
 
 export interface FillMaskOptions extends TaskTextOptions {
-  /** Fillings a mask, best first; `null`: all. Default 5. */
+  /** Fillings per mask, best first; `null`: all. Default 5. */
   top_k?: number | null;
-  /** Only these; a text that is no token of its own counts as its first token. */
+  /** Scores only these; a text that is not one token is replaced by its first token. */
   targets?: string | readonly string[];
 }
 
@@ -200,37 +187,37 @@ export interface MaskFilling {
   sequence: string;
 }
 
-/** One list for a text with one mask, a list of lists for one with several. A text without a mask: an `InputError`. */
-export interface FillMaskPipeline extends TaskPipeline {
+/** A list for a text with one mask, a list of lists for several masks. A text without a mask is an `InputError`. */
+export interface FillMaskPipeline extends Loaded {
   (text: string, options?: FillMaskOptions): Promise<(MaskFilling[] | MaskFilling[][]) & { truncated: boolean }>;
   (texts: readonly string[], options?: FillMaskOptions): Promise<((MaskFilling[] | MaskFilling[][]) & { truncated: boolean })[]>;
   readonly task: 'fill-mask';
 }
 
 export interface TextRankingOptions extends TaskTextOptions {
-  /** Documents, best first; `null` (default): all. */
+  /** Number of documents, best first; `null` (default): all. */
   top_k?: number | null;
   /** Adds `text`. Default `false`. */
   return_documents?: boolean;
-  /** Default: what the model's config.json says, else `'sigmoid'`. */
+  /** Default: the function in config.json, else `'sigmoid'`. */
   function_to_apply?: 'sigmoid' | 'none';
 }
 
 export interface RankedDocument {
-  /** Position in the documents. */
+  /** Index of the document. */
   corpus_id: number;
   score: number;
   text?: string;
-  /** Whether query and document were cut. */
+  /** Whether query and document were truncated. */
   truncated: boolean;
 }
 
-export interface TextRankingPipeline extends TaskPipeline {
+export interface TextRankingPipeline extends Loaded {
   (query: string, documents: readonly string[], options?: TextRankingOptions): Promise<RankedDocument[]>;
   readonly task: 'text-ranking';
 }
 
-/** What `pipeline(task)` gives. */
+/** The result of `pipeline(task)`. */
 export interface Pipelines {
   'feature-extraction': FeatureExtractionPipeline;
   'text-classification': TextClassificationPipeline;

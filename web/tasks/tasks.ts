@@ -1,4 +1,4 @@
-// The tasks there are; each one's own code is loaded when it is first asked for.
+// All tasks. The code of each is loaded when it is first used.
 import type { Task } from '../engine/task.js';
 
 const kTasks: Record<string, () => Promise<Task>> = {
@@ -18,7 +18,7 @@ export const kAliases: Record<string, string> = { 'sentiment-analysis': 'text-cl
 
 export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.keys(kAliases)];
 
-/** Runs beside an engine as tasks do, without a pipeline. */
+/** Tasks without a pipeline. */
 const kInner: typeof kTasks = { forward: async () => (await import('./forward.js')).forward };
 
 export async function loadTask(name: string): Promise<Task> {

@@ -1,5 +1,5 @@
-// text2text-generation, translation and summarization: texts made of texts by an encoder-decoder; outputs as transformers.js, with
-// what ended them.
+// text2text-generation, translation and summarization: an encoder-decoder transforms texts. Results as in transformers.js, with the reason
+// why they ended.
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
@@ -13,12 +13,12 @@ import { checkPieces, generateTogether, stream, textOf } from './text_generation
 const kRules: Rules = { ...kGenerateRules, on_overflow: ['truncate', 'error'], callback: 'function', signal: 'signal' };
 const kLanguages: Rules = { src_lang: 'string', tgt_lang: 'string' };
 
-/** Sequences of one run: enough to share the reading of the weights, few enough for their caches. */
+/** Sequences per run: enough to share each pass over the weights, few enough for their caches to fit. */
 const kSequences = 8;
 
 interface Options extends GenerateOptions {
   on_overflow?: 'truncate' | 'error';
-  /** Of config.json's task_specific_params. */
+  /** The task's entry in config.json's task_specific_params. */
   ofTask: Record<string, unknown>;
 }
 
@@ -29,7 +29,7 @@ interface Result {
 
 type Params = Record<string, Record<string, unknown> | undefined>;
 
-/** What the model's config.json says of this task; of translations, of this pair of languages. */
+/** The parameters in config.json for this task; for translation, for this pair of languages. */
 function paramsOf(task: string, params: Params, { src_lang, tgt_lang }: TranslationOptions): Record<string, unknown> {
   if (src_lang === undefined && tgt_lang === undefined) return params[task] ?? {};
   if (src_lang === undefined || tgt_lang === undefined) {
@@ -38,11 +38,11 @@ function paramsOf(task: string, params: Params, { src_lang, tgt_lang }: Translat
   const own = params[`translation_${src_lang}_to_${tgt_lang}`];
   if (own) return own;
   const known = Object.keys(params).filter((name) => name.startsWith('translation_')); // prettier-ignore
-  const there = known.length > 0 ? `this model has ${known.join(', ')}` : 'this model is of one pair, its own: leave them out';
-  throw new UnsupportedError(`${task}: src_lang '${src_lang}', tgt_lang '${tgt_lang}': ${there}`);
+  const hint = known.length > 0 ? `this model has ${known.join(', ')}` : 'this model has one language pair: leave them out';
+  throw new UnsupportedError(`${task}: src_lang '${src_lang}', tgt_lang '${tgt_lang}': ${hint}`);
 }
 
-/** The ids of a source, cut to what the model reads. */
+/** The ids of a source, truncated to the model's limit. */
 function encode(engine: TaskEngine, text: string, options: Options, number: number): { ids: Int32Array; truncated: boolean } {
   const { max_source_length = Infinity } = engine.call((handle) => handle.info());
   const { model_max_length } = engine.call((handle) => handle.describe_tokenizer()) as { model_max_length?: number };
@@ -51,10 +51,10 @@ function encode(engine: TaskEngine, text: string, options: Options, number: numb
   const { ids, untruncated } = engine.call((handle) =>
     handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens: true, max_length: limit }),
   );
-  const whole = untruncated[0] as number;
-  const truncated = whole > ids.length;
+  const total = untruncated[0] as number;
+  const truncated = total > ids.length;
   if (truncated && options.on_overflow === 'error') {
-    throw new InputError(`text ${number}: expected at most ${limit} tokens, found ${whole} (on_overflow 'error')`);
+    throw new InputError(`text ${number}: expected at most ${limit} tokens, found ${total} (on_overflow is 'error')`);
   }
   return { ids, truncated };
 }

@@ -1,4 +1,4 @@
-// text-classification: the labels of texts or of pairs of texts.
+// text-classification: labels of texts or of pairs of texts.
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import type { ClassificationFunction, TextClassificationOptions, TextPair } from './task_types.js';
@@ -30,7 +30,7 @@ export function toInput(where: string, value: unknown, index: number): Input {
   throw new InputError(`${where}: expected a string or { text, text_pair } at index ${index}, found ${describe(value)}`);
 }
 
-/** What Python's pipeline applies when it is not told. */
+/** The default of Python's pipeline. */
 function ownFunction(config: Config, labels: number): ClassificationFunction {
   const { problem_type } = config;
   if (problem_type !== undefined && problem_type !== null && !kProblems.includes(problem_type)) {

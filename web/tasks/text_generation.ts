@@ -1,4 +1,4 @@
-// text-generation: what follows a text or a chat, by a decoder; as transformers' pipeline of that name.
+// text-generation: a decoder continues a text or a chat, as in transformers' pipeline of that name.
 import { makeDecodeStream } from '../tokenizer/decode_stream.js';
 import { checkChat, renderChat } from '../tokenizer/chat_template.js';
 import { describe, InputError } from '../core/errors.js';
@@ -8,11 +8,12 @@ import type { GeneratedText, GenerateOptions, TextGenerationOptions } from './ge
 import { alone } from '../engine/task.js';
 import type { SeamGenerateOptions, SeamSequence } from '../host/seam.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import { Pace } from '../core/signal.js';
+import { Pace, TaskScope } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { joinTexts } from '../core/texts.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
-import { readConfig, readJson } from './labels.js';
+import { readJson } from '../source/model_files.js';
+import { readConfig } from './labels.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 
 const kRules: Rules = {
@@ -25,7 +26,7 @@ const kRules: Rules = {
 
 interface Item {
   text: string;
-  /** Of a chat: its template wrote the special tokens. */
+  /** Whether it is a chat, whose template adds special tokens. */
   isChat: boolean;
 }
 
@@ -34,14 +35,14 @@ interface Options extends GenerateOptions {
   add_special_tokens?: boolean;
 }
 
-/** What crosses: of each sequence its tokens and its own text. */
-type Result = Omit<GeneratedText, never>[];
+/** The new text and tokens of each sequence. */
+type Result = GeneratedText[];
 
-/** Sequences of one run: enough to share the reading of the weights, few enough for their caches. */
+/** Sequences per run: enough to share each pass over the weights, few enough for their caches to fit. */
 const kSequences = 8;
 const kCrossingMs = 60;
 const kMostSteps = 256;
-/** Tokens of the prompt that the new text is decoded beside. */
+/** Tokens of the prompt that are decoded with the new text, as its context. */
 const kContext = 32;
 
 export interface Text {
@@ -51,45 +52,45 @@ export interface Text {
 }
 
 export function textOf(engine: TaskEngine): Text {
-  const { clean_up_tokenization_spaces: cleans } = readTokenizerConfig(engine.files as never);
+  const { clean_up_tokenization_spaces: cleans } = readTokenizerConfig(engine.files);
   return {
     cleans,
     encode({ text, isChat }, options) {
       const add_special_tokens = options.add_special_tokens ?? !isChat;
       const joined = joinTexts([text]);
       const { ids } = engine.call((handle) => handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens }));
-      const bos = readJson(engine, 'generation_config.json')?.bos_token_id ?? readConfig(engine).bos_token_id;
-      return ids.length === 0 && Number.isInteger(bos) ? Int32Array.of(bos as number) : ids; // as Python does
+      const bos = readJson(engine.files, 'generation_config.json')?.bos_token_id ?? readConfig(engine).bos_token_id;
+      return ids.length === 0 && Number.isInteger(bos) ? Int32Array.of(bos as number) : ids; // as in Python
     },
     decode: (ids) => engine.call((handle) => handle.decode(Int32Array.from(ids), true, cleans)).text,
   };
 }
 
-/** The new text of a sequence: what the prompt's own text leaves of the whole. */
+/** The new text of a sequence: the text of prompt and new tokens without that of the prompt. */
 function newText(text: Text, prompt: Int32Array, tokens: Int32Array): string {
   const before = prompt.slice(-kContext);
   return text.decode([...before, ...tokens]).slice(text.decode(before).length);
 }
 
-/** Gives the text of new tokens as they come. */
+/** Reports the text of new tokens as they are generated. */
 function makePieces(engine: TaskEngine, text: Text, prompts: readonly Int32Array[], give: (piece: string, prompt: number) => void) {
   const streams = prompts.map((prompt) => {
     const stream = makeDecodeStream(text.decode, (ids) => ids as Iterable<number>, text.cleans);
     stream.push(Array.from(prompt.slice(-kContext)));
     return stream;
   });
-  const tell = (piece: string, i: number) => piece !== '' && give(piece, i);
+  const report = (piece: string, i: number) => piece !== '' && give(piece, i);
   return {
     step: () =>
       streams.forEach((stream, i) => {
         const { tokens } = engine.call((handle) => handle.generate_new(i));
-        if (tokens.length > 0) tell(stream.push(Array.from(tokens)), i);
+        if (tokens.length > 0) report(stream.push(Array.from(tokens)), i);
       }),
-    end: () => streams.forEach((stream, i) => tell(stream.end(), i)),
+    end: () => streams.forEach((stream, i) => report(stream.end(), i)),
   };
 }
 
-/** Some prompts together, to their ends. before: of each, the tokens that its new text follows; none of an encoder-decoder. */
+/** Generates for several prompts together. before: the tokens before each new text; none for an encoder-decoder. */
 export async function generateTogether(
   engine: TaskEngine,
   text: Text,
@@ -108,7 +109,7 @@ export async function generateTogether(
     const step = () => engine.call((handle) => handle.generate_step(pieces ? 1 : pace.count));
     ({ more } = pace.run(step, ({ steps }) => steps));
     pieces?.step();
-    await Promise.resolve(); // a reader of pieces may have enough
+    await Promise.resolve(); // lets a reader of pieces stop the call
   }
   pieces?.end();
   return engine.call((handle) => handle.generate_end()).results;
@@ -116,7 +117,7 @@ export async function generateTogether(
 
 export function checkPieces(onPiece: unknown, { num_beams = 1, num_return_sequences = 1 }: SeamGenerateOptions): void {
   if (onPiece && (num_beams > 1 || num_return_sequences > 1)) {
-    throw new InputError('generate: text as it comes: expected num_beams 1 and num_return_sequences 1');
+    throw new InputError('generate: streaming needs num_beams 1 and num_return_sequences 1');
   }
 }
 
@@ -202,7 +203,7 @@ export const textGeneration: Task<Item, Options, Result> = {
   extend: (pipe) => ({ stream: (prompt: unknown, options?: unknown) => stream(pipe, prompt, options) }),
 };
 
-/** The pieces of a call as an async iterator; leaving it ends the call. */
+/** Runs a call as an async iterator of pieces; leaving the iterator ends the call. */
 export async function* stream(
   pipe: (...args: unknown[]) => Promise<unknown>,
   prompt: unknown,
@@ -212,10 +213,7 @@ export async function* stream(
   if (Array.isArray(prompt) && (typeof prompt[0] === 'string' || Array.isArray(prompt[0]))) {
     throw new InputError('generate.stream: expected one text or one chat, found a list of them');
   }
-  const controller = new AbortController();
-  const onAbort = () => controller.abort(signal?.reason);
-  if (signal?.aborted) onAbort();
-  signal?.addEventListener('abort', onAbort, { once: true });
+  const scope = new TaskScope(signal ?? undefined);
   const ready: string[] = [];
   let wake = () => {};
   let ended = false;
@@ -224,7 +222,7 @@ export async function* stream(
     ready.push(piece);
     wake();
   };
-  const whole = pipe(prompt, { ...options, callback, signal: controller.signal })
+  const whole = pipe(prompt, { ...options, callback, signal: scope.signal })
     .catch((error) => (failure = { error }))
     .finally(() => {
       ended = true;
@@ -238,8 +236,7 @@ export async function* stream(
       await new Promise<void>((resolve) => (wake = resolve));
     }
   } finally {
-    signal?.removeEventListener('abort', onAbort);
-    controller.abort();
+    scope.close();
     await whole;
   }
 }

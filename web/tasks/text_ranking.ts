@@ -1,4 +1,4 @@
-// text-ranking: documents by how well they answer a query, by a cross-encoder; as sentence-transformers' CrossEncoder.rank.
+// text-ranking: a cross-encoder ranks documents for a query, as in sentence-transformers' CrossEncoder.rank.
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
@@ -20,7 +20,7 @@ interface Result {
   truncated: boolean;
 }
 
-/** What the repository says, in its new words or its old ones; else a sigmoid. */
+/** The activation in the repository's new or old format, else a sigmoid. */
 function ownFunction(config: Config): ClassificationFunction {
   const now = (config.sentence_transformers as { activation_fn?: unknown } | undefined)?.activation_fn;
   const name = now ?? config.sbert_ce_default_activation_function ?? 'Sigmoid';
@@ -59,7 +59,7 @@ export const textRanking: Task<Input, Options, Result> = {
     const apply = options.function_to_apply ?? ownFunction(readConfig(engine));
     const runs = await predict(engine, items, toSeamOptions(options), context, options.on_overflow);
     const labels = runs[0]?.[0]?.labels ?? 1;
-    if (labels !== 1) throw new UnsupportedError(`text-ranking: expected a model with one label, a cross-encoder; found ${labels}`);
+    if (labels !== 1) throw new UnsupportedError(`text-ranking: expected a cross-encoder, with one label, found ${labels} labels`);
     return runs.map((windows, i) => ({
       score: toScores(judgedWindow(windows, context.first + i).logits, apply)[0] as number,
       truncated: wasTruncated(windows),

@@ -1,10 +1,11 @@
-// token-classification (ner): the entities in a text, and where they are.
+// token-classification (ner): the entities in a text.
 import { InputError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
 import type { AggregationStrategy, Entity, EntityGroup, TokenClassificationOptions } from './task_types.js';
 import { aggregate, mergeOverlapping, type ScoredToken, type Words } from './entities.js';
-import { readConfig, readJson, readLabels } from './labels.js';
+import { readJson, specialToken } from '../source/model_files.js';
+import { readConfig, readLabels } from './labels.js';
 import { predict, wasTruncated, type Window } from './predict.js';
 import { softmax } from '../core/scores.js';
 import { takeOptions, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
@@ -26,9 +27,9 @@ interface Result {
   truncated: boolean;
 }
 
-/** What the engine's files say of words. */
+/** How the tokenizer marks words. */
 interface WordRules {
-  /** Whether tokens inside a word carry a mark of their own ("##"), as Python asks the tokenizer's model. */
+  /** Whether tokens that continue a word are marked ("##"), as in Python's check of the tokenizer's model. */
   marked: boolean;
   unknown: number; // id of the unknown token; -1: none
 }
@@ -38,10 +39,9 @@ const known = new WeakMap<TaskEngine, WordRules>();
 function wordRules(engine: TaskEngine): WordRules {
   const found = known.get(engine);
   if (found) return found;
-  const model = readJson(engine, 'tokenizer.json')?.model as Record<string, unknown> | undefined;
+  const model = readJson(engine.files, 'tokenizer.json')?.model as Record<string, unknown> | undefined;
   const prefix = model ? model.continuing_subword_prefix : engine.files.some(([name]) => name === 'vocab.txt') ? '##' : '';
-  const special = readJson(engine, 'tokenizer_config.json')?.unk_token as { content?: unknown } | string | undefined;
-  const token = (typeof special === 'object' ? special?.content : special) ?? model?.unk_token;
+  const token = specialToken(engine.files, 'unk_token') ?? model?.unk_token;
   const unknown = typeof token === 'string' ? engine.call((handle) => handle.token_to_id(token)).id : -1;
   const rules = { marked: typeof prefix === 'string' && prefix !== '', unknown };
   known.set(engine, rules);
@@ -59,7 +59,9 @@ function tokensOf(engine: TaskEngine, text: string, window: Window): ScoredToken
     const [start, end] = [window.offsets[2 * index] as number, window.offsets[2 * index + 1] as number];
     const written = text.slice(start, end);
     const word = words[index] as string;
-    const goesOn = marked ? codePoints(word) !== codePoints(written) : start > 0 && !text.slice(start - 1, start + 1).includes(' ');
+    const continues = marked
+      ? codePoints(word) !== codePoints(written)
+      : start > 0 && !text.slice(start - 1, start + 1).includes(' ');
     const isUnknown = id === unknown;
     tokens.push({
       word: isUnknown ? written : word,
@@ -67,7 +69,7 @@ function tokensOf(engine: TaskEngine, text: string, window: Window): ScoredToken
       start,
       end,
       index,
-      is_subword: !isUnknown && goesOn,
+      is_subword: !isUnknown && continues,
     });
   });
   return tokens;
@@ -83,7 +85,7 @@ export const tokenClassification: Task<string, Options, Result> = {
     const { ignore_labels = ['O'], aggregation_strategy = 'none', ...rest } = options;
     checkTexts(`${where}: option 'ignore_labels'`, ignore_labels);
     if (rest.stride !== undefined && aggregation_strategy === 'none') {
-      throw new InputError(`${where}: option 'stride': expected an aggregation_strategy beside it, found none`);
+      throw new InputError(`${where}: option 'stride': expected an aggregation_strategy with it, found none`);
     }
     return {
       items: typeof texts === 'string' ? [texts] : [...texts],

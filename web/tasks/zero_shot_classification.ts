@@ -1,4 +1,4 @@
-// zero-shot-classification: which of the caller's own labels a text entails, by a model of natural-language inference.
+// zero-shot-classification: which of the caller's labels a text entails, by a model for natural language inference.
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
@@ -25,17 +25,17 @@ function takeLabels(where: string, labels: unknown): string[] {
           .map((label) => label.trim())
           .filter((label) => label !== '')
       : [...labels];
-  if (list.length === 0) throw new InputError(`${where}: candidate_labels: expected one label at least, found ${describe(labels)}`);
+  if (list.length === 0) throw new InputError(`${where}: candidate_labels: expected at least one label, found ${describe(labels)}`);
   return list;
 }
 
-/** As Python: the first label that begins with "entail", else the last, but of labels without names alone (LABEL_0). */
+/** As in Python: the first label that begins with "entail"; if labels have no names (LABEL_0), the last one. */
 function entailmentOf({ label2id }: Config, labels: number): number {
   const found = Object.entries(label2id ?? {}).find(([label]) => label.toLowerCase().startsWith('entail'))?.[1];
   const names = Object.keys(label2id ?? {});
   if (found === undefined && names.some((name) => !/^LABEL_\d+$/.test(name))) {
     throw new UnsupportedError(
-      `zero-shot-classification: expected a model of natural-language inference, with a label that begins with 'entail', found ${names.join(', ')}`,
+      `zero-shot-classification: expected a model for natural language inference, with a label that begins with 'entail', found ${names.join(', ')}`,
     );
   }
   return Number.isInteger(found) && (found as number) >= 0 && (found as number) < labels ? (found as number) : labels - 1;

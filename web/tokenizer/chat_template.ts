@@ -1,8 +1,8 @@
 // Renders a chat with the model's chat_template. The Jinja engine is @huggingface/jinja, provided by the page or program.
 import { env } from '../core/env.js';
-import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Chat } from './types.js';
-import type { NamedBytes } from '../source/model_files.js';
+import { readJson, specialToken, type NamedBytes } from '../source/model_files.js';
 import { platform } from '../source/platform.js';
 
 interface Jinja {
@@ -27,15 +27,6 @@ async function loadJinja(): Promise<Jinja> {
   throw noJinja();
 }
 
-function parse(file: string, bytes: Uint8Array | undefined): Record<string, unknown> {
-  if (!bytes) return {};
-  try {
-    return (JSON.parse(new TextDecoder().decode(bytes)) ?? {}) as Record<string, unknown>;
-  } catch (cause) {
-    throw new ModelFormatError(`${file}: ${(cause as Error).message}`, { cause });
-  }
-}
-
 /** The default template. Several templates are a list of { name, template }. */
 function templateOf(files: readonly NamedBytes[], config: Record<string, unknown>): string {
   const file = files.find(([name]) => name === 'chat_template.jinja')?.[1];
@@ -48,8 +39,6 @@ function templateOf(files: readonly NamedBytes[], config: Record<string, unknown
     `chat template: expected chat_template in tokenizer_config.json, or chat_template.jinja, found ${describe(own)}`,
   );
 }
-
-const textOf = (token: unknown) => (typeof token === 'object' && token !== null ? (token as { content?: unknown }).content : token);
 
 export function checkChat(where: string, chat: unknown): asserts chat is Chat {
   if (!Array.isArray(chat) || chat.length === 0) {
@@ -64,14 +53,13 @@ export function checkChat(where: string, chat: unknown): asserts chat is Chat {
 /** files: those of the model or its tokenizer. variables: the template's variables beside the messages. */
 export async function renderChat(files: readonly NamedBytes[], chat: Chat, variables: Record<string, unknown>): Promise<string> {
   checkChat('chat template', chat);
-  const kConfig = 'tokenizer_config.json';
-  const config = parse(kConfig, files.find(([name]) => name === kConfig)?.[1]);
+  const config = readJson(files, 'tokenizer_config.json') ?? {};
   const { chat_template, ...rest } = variables;
   const source = typeof chat_template === 'string' ? chat_template : templateOf(files, config);
-  const tokens = Object.entries(config).filter(([name]) => /^(bos|eos|unk|pad|cls|sep|mask)_token$/.test(name));
+  const tokens = Object.keys(config).filter((name) => /^(bos|eos|unk|pad|cls|sep|mask)_token$/.test(name));
   const { Template } = await loadJinja();
   try {
-    const special = Object.fromEntries(tokens.map(([name, token]) => [name, textOf(token) ?? '']));
+    const special = Object.fromEntries(tokens.map((name) => [name, specialToken(files, name) ?? '']));
     return new Template(source).render({ ...special, messages: chat, ...rest });
   } catch (cause) {
     throw new InputError(`chat template: ${(cause as Error).message}`, { cause });

@@ -1,6 +1,6 @@
 // The fields of tokenizer_config.json with the defaults of padding, truncation and decoding.
 import { ModelFormatError } from '../core/errors.js';
-import type { NamedBytes } from '../source/model_files.js';
+import { readJson, specialToken, type NamedBytes } from '../source/model_files.js';
 
 export interface TokenizerConfig {
   pad_token: string | undefined;
@@ -21,21 +21,10 @@ function toSide(name: string, value: unknown): 'left' | 'right' {
 
 /** Reads tokenizer_config.json from files. Without it, Python's defaults apply. */
 export function readTokenizerConfig(files: readonly NamedBytes[]): TokenizerConfig {
-  const bytes = files.find(([name]) => name === kFile)?.[1];
-  let json: Record<string, unknown> = {};
-  try {
-    if (bytes) json = JSON.parse(new TextDecoder().decode(bytes)) as Record<string, unknown>;
-  } catch (cause) {
-    throw new ModelFormatError(`${kFile}: ${(cause as Error).message}`, { cause });
-  }
-  if (typeof json !== 'object' || json === null || Array.isArray(json)) {
-    throw new ModelFormatError(`${kFile}: expected an object, found ${JSON.stringify(json).slice(0, 40)}`);
-  }
-  const pad = json.pad_token as { content?: unknown } | string | null | undefined;
-  const padToken = typeof pad === 'string' ? pad : pad?.content;
+  const json = readJson(files, kFile) ?? {};
   const inputs = json.model_input_names;
   return {
-    pad_token: typeof padToken === 'string' ? padToken : undefined,
+    pad_token: specialToken(files, 'pad_token'),
     padding_side: toSide('padding_side', json.padding_side),
     truncation_side: toSide('truncation_side', json.truncation_side),
     clean_up_tokenization_spaces: json.clean_up_tokenization_spaces === true,

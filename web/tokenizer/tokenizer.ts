@@ -89,7 +89,9 @@ function toLengths(
   }
   const length = given ?? limit;
   if ((truncation !== false || padding === 'max_length') && !Number.isFinite(length)) {
-    throw new InputError("tokenizer: option 'max_length': expected a number, because this tokenizer's files define no limit; found none");
+    throw new InputError(
+      "tokenizer: option 'max_length': expected a number, because this tokenizer's files define no limit; found none",
+    );
   }
   const padTo = padding === 'max_length' ? length : padding === false ? undefined : 'longest';
   if (truncation === false) return { padTo };

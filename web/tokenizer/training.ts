@@ -5,7 +5,7 @@ import { checkOptions, type Rules } from '../core/options.js';
 import { SeamHost } from '../host/seam_host.js';
 import type { SeamTrainingHandle } from '../host/seam.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
-import { joinTexts } from '../core/texts.js';
+import { itemsOf, joinTexts } from '../core/texts.js';
 import type { Tokenizer, TrainOptions, TrainedTokenizer, TrainingTexts } from './types.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { wasmFiles } from '../host/wasm_files_tokenizer.js';
@@ -139,31 +139,22 @@ function toDescription(options: TrainOptions): Record<string, unknown> {
 
 /** Texts in portions of suitable size. */
 async function* portions(texts: TrainingTexts, signal: AbortSignalLike | undefined): AsyncGenerator<string[]> {
-  if (typeof texts === 'string') return yield [texts];
-  const source = texts as Partial<Iterable<string> & AsyncIterable<string>> | null | undefined;
-  const sync = source?.[Symbol.iterator]?.();
-  const iterator = sync ?? source?.[Symbol.asyncIterator]?.();
-  if (!iterator)
-    throw new InputError(`AutoTokenizer.train: expected a string or an (async) iterable of strings, found ${describe(texts)}`);
-  try {
-    let portion: string[] = [];
-    let units = 0;
-    for (let number = 0; ; ++number) {
-      const step = sync ? sync.next() : await abortable(iterator.next() as Promise<IteratorResult<string>>, signal);
-      if (step.done) break;
-      if (typeof step.value !== 'string') {
-        throw new InputError(`AutoTokenizer.train: expected a string as text ${number}, found ${describe(step.value)}`);
-      }
-      portion.push(step.value);
-      units += step.value.length + 1;
-      if (units < kFeedUnits) continue;
-      yield portion;
-      [portion, units] = [[], 0];
-    }
+  const wrong = (expected: string, found: unknown) =>
+    new InputError(`AutoTokenizer.train: expected ${expected}, found ${describe(found)}`);
+  const source = typeof texts === 'string' ? [texts] : texts;
+  let portion: string[] = [];
+  let units = 0;
+  let number = 0;
+  for await (const text of itemsOf(source, signal, () => wrong('a string or an (async) iterable of strings', texts))) {
+    if (typeof text !== 'string') throw wrong(`a string as text ${number}`, text);
+    ++number;
+    portion.push(text);
+    units += text.length + 1;
+    if (units < kFeedUnits) continue;
     yield portion;
-  } finally {
-    void iterator.return?.();
+    [portion, units] = [[], 0];
   }
+  yield portion;
 }
 
 /** Makes a tokenizer from tokenizer.json and tokenizer_config.json. */

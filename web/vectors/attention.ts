@@ -1,11 +1,11 @@
-// What people do with attentions: rollout, and the data of BertViz.
+// Attention rollout, and data for BertViz.
 import { InputError } from '../core/errors.js';
 import { Tensor } from '../core/tensor.js';
 import type { BertvizData, BertvizTokens, CrossRollout, Seq2SeqAttentions } from './types.js';
 
 type Layers = readonly Tensor<'float32'>[];
 
-/** Of attentions `[batch, heads, queries, keys]` of each layer. */
+/** Checks the layers' attentions `[batch, heads, queries, keys]` and returns their dims. */
 function checkLayers(
   where: string,
   attentions: Layers | undefined,
@@ -20,7 +20,7 @@ function checkLayers(
   );
 }
 
-/** [queries, keys] of one row: the mean of its heads. */
+/** The mean over the heads of one row: [queries, keys]. */
 function meanOfHeads({ data, dims }: Tensor<'float32'>, row: number): Float64Array {
   const [, heads, queries, keys] = dims as [number, number, number, number];
   const size = queries * keys;
@@ -32,16 +32,16 @@ function meanOfHeads({ data, dims }: Tensor<'float32'>, row: number): Float64Arr
   return out;
 }
 
-/** Half of each row of shares, and half of what it looks at: of given, [keys, width]. Each row of both adds up to one in the end. */
+/** Half of each row of shares plus half of the attention-weighted rows of given, [keys, width]. Each row of all shares sums to 1. */
 function mixInto(
   shares: Float64Array[],
-  looks: Float64Array,
+  weights: Float64Array,
   given: Float64Array[],
   queries: number,
   keys: number,
 ): Float64Array[] {
   const sums = Float64Array.from({ length: queries }, (_, i) =>
-    looks.subarray(i * keys, (i + 1) * keys).reduce((a, b) => a + b, 1),
+    weights.subarray(i * keys, (i + 1) * keys).reduce((a, b) => a + b, 1),
   );
   return shares.map((own, part) => {
     const from = given[part] as Float64Array;
@@ -49,7 +49,7 @@ function mixInto(
     const out = own.slice();
     for (let i = 0; i < queries; ++i) {
       for (let k = 0; k < keys; ++k) {
-        const share = looks[i * keys + k] as number;
+        const share = weights[i * keys + k] as number;
         if (share !== 0) for (let j = 0; j < width; ++j) out[i * width + j]! += share * from[k * width + j]!;
       }
       for (let j = 0; j < width; ++j) out[i * width + j]! /= sums[i] as number;
@@ -60,7 +60,7 @@ function mixInto(
 
 const identity = (size: number) => Float64Array.from({ length: size * size }, (_, i) => (i % (size + 1) === 0 ? 1 : 0));
 
-/** [seq, seq] of one row. */
+/** The rollout of one row: [seq, seq]. */
 function rollOut(attentions: Layers, row: number, seq: number): Float64Array {
   let flow: Float64Array[] = [identity(seq)];
   for (const layer of attentions) flow = mixInto(flow, meanOfHeads(layer, row), flow, seq, seq);
@@ -95,9 +95,10 @@ function rollOutCross(given: Seq2SeqAttentions): CrossRollout {
 }
 
 /**
- * Attention rollout (arXiv 2005.00928): how much of each input token, by the attentions of all layers, is in each token at the end.
- * `[batch, seq, seq]`, each row adds up to 1. attentions: of a call with `output_attentions`, of an encoder or a decoder. Of an
- * encoder-decoder its whole output: how much of each of the decoder's tokens (`target`) and of the source's (`source`), both together 1.
+ * Attention rollout (arXiv 2005.00928): the share of each input token in each output token, from the attentions of all layers,
+ * `[batch, seq, seq]`; each row sums to 1. attentions: from a call of an encoder or decoder with `output_attentions`. For an
+ * encoder-decoder, pass its output: the result has the shares of the decoder's tokens (`target`) and of the source's (`source`), which
+ * together sum to 1.
  */
 export function attention_rollout(attentions: Layers): Tensor<'float32'>;
 export function attention_rollout(output: Seq2SeqAttentions): CrossRollout;
@@ -110,7 +111,7 @@ export function attention_rollout(given: Layers | Seq2SeqAttentions): Tensor<'fl
   return new Tensor('float32', out, [batch, seq, seq]);
 }
 
-/** One of BertViz's views: what left_text looks at of right_text. */
+/** One of BertViz's views: attention from left_text to right_text. */
 function toView(
   name: string | null,
   attentions: Layers,
@@ -136,9 +137,9 @@ function toView(
 }
 
 /**
- * What BertViz's head and model views read (`params` of its JavaScript; in Python `head_view(torch.tensor(attn).unsqueeze(1), tokens)`).
- * tokens: the row's tokens; padding behind them is left out. Of an encoder-decoder its whole output and the tokens of both: the views
- * Encoder, Decoder and Cross, each where its attentions are there, as `model_view(encoder_attention=...)` makes them.
+ * Data for BertViz's head and model views (`params` of its JavaScript; in Python `head_view(torch.tensor(attn).unsqueeze(1), tokens)`).
+ * tokens: the row's tokens without padding. For an encoder-decoder, pass its output and the tokens of both parts: the views are Encoder,
+ * Decoder and Cross, if their attentions are present, as from `model_view(encoder_attention=...)`.
  */
 export function to_bertviz(attentions: Layers, tokens: readonly string[], row?: number): BertvizData;
 export function to_bertviz(output: Seq2SeqAttentions, tokens: BertvizTokens, row?: number): BertvizData;
@@ -152,7 +153,7 @@ export function to_bertviz(given: Layers | Seq2SeqAttentions, tokens: readonly s
     if (encoder_attentions) views.push(toView('Encoder', encoder_attentions, encoder_tokens, encoder_tokens, row));
     if (decoder_attentions) views.push(toView('Decoder', decoder_attentions, decoder_tokens, decoder_tokens, row));
     if (cross_attentions) views.push(toView('Cross', cross_attentions, decoder_tokens, encoder_tokens, row));
-    if (views.length === 0) throw new InputError('to_bertviz: expected attentions (output_attentions: true), found none');
+    if (views.length === 0) throw new InputError('to_bertviz: expected attentions (set output_attentions: true), found none');
   }
   const layers = Math.max(...views.map(({ attn }) => attn.length));
   const heads = Math.max(...views.map(({ attn }) => attn[0]?.length ?? 0));

@@ -1,4 +1,4 @@
-// What vectors have in common: pairs that mean the same, communities, clusters; the first two as sentence_transformers.util has them.
+// Paraphrase mining and community detection, as in sentence_transformers.util, and k-means.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import { makeRandom } from '../core/random.js';
@@ -13,7 +13,7 @@ function toRows(where: string, embeddings: Vectors): Float64Array[] {
   return rows;
 }
 
-/** Of all pairs of rows the nearest (by cosine), nearest first; of each row only its `top_k` nearest count. */
+/** The pairs of rows with the highest cosine, best first. Of each row, only its `top_k` nearest rows are considered. */
 export function paraphrase_mining(embeddings: Vectors, options: ParaphraseOptions = {}): ParaphrasePair[] {
   checkOptions('paraphrase_mining', options, { top_k: 'count', max_pairs: 'count' });
   const { top_k, max_pairs } = { top_k: options?.top_k ?? 100, max_pairs: options?.max_pairs ?? 500_000 };
@@ -32,8 +32,8 @@ export function paraphrase_mining(embeddings: Vectors, options: ParaphraseOption
 }
 
 /**
- * Rows that are near each other (cosine at least `threshold`): communities without a row in common, the largest first; of each, the
- * row that all others are near to first, then these, nearest first.
+ * Communities of rows whose cosine with a central row is at least `threshold`, largest first. They are disjoint. Each begins with its
+ * central row, followed by the others, nearest first.
  */
 export function community_detection(embeddings: Vectors, options: CommunityOptions = {}): number[][] {
   checkOptions('community_detection', options, { threshold: 'any', min_community_size: 'count' });
@@ -67,7 +67,7 @@ function squaredDistance(a: Float64Array, b: Float64Array): number {
   return sum;
 }
 
-/** k-means++ (Arthur and Vassilvitskii 2007): each next centre is a row, the likelier the further it is from those there are. */
+/** k-means++ (Arthur and Vassilvitskii 2007): rows are drawn as centres with probability proportional to the squared distance to others. */
 function firstCentres(rows: readonly Float64Array[], count: number, random: () => number): Float64Array[] {
   const centres = [rows[Math.floor(random() * rows.length)] as Float64Array];
   const far = Float64Array.from(rows, () => Infinity);
@@ -76,7 +76,7 @@ function firstCentres(rows: readonly Float64Array[], count: number, random: () =
     rows.forEach((row, i) => (far[i] = Math.min(far[i] as number, squaredDistance(row, newest))));
     let at = random() * far.reduce((sum, d) => sum + d, 0);
     let row = far.findIndex((d) => (at -= d) < 0);
-    if (row < 0) row = far.findIndex((d) => d > 0); // the last digits of the sum
+    if (row < 0) row = far.findIndex((d) => d > 0); // rounding of the sum
     centres.push(rows[Math.max(row, 0)] as Float64Array);
   }
   return centres.map((row) => row.slice());
@@ -114,7 +114,7 @@ function lloyd(rows: readonly Float64Array[], centres: Float64Array[], iteration
   return { labels, centres, inertia };
 }
 
-/** Rows in `count` clusters around their means (Euclidean; for cosine give vectors of unit length). */
+/** Groups rows in `count` clusters around their means, by Euclidean distance. For cosine, pass vectors of unit length. */
 export function k_means(embeddings: Vectors, count: number, options: KMeansOptions = {}): Clusters {
   checkOptions('k_means', options, { n_init: 'count', max_iterations: 'count', seed: 'index' });
   const rows = toRows('k_means', embeddings);

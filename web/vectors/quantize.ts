@@ -1,4 +1,4 @@
-// Embeddings in fewer bits, as sentence_transformers.quantize_embeddings (util/quantization.py, 6.2.0) makes them.
+// Quantised embeddings, as by sentence_transformers.quantize_embeddings (util/quantization.py, 6.2.0).
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
@@ -7,7 +7,7 @@ import type { OutputPrecision } from '../core/types.js';
 
 export const kPrecisions = ['float32', 'int8', 'uint8', 'binary', 'ubinary'] as const;
 
-/** Least and most of each component, [2][dim]. */
+/** Minimum and maximum of each component, [2][dim]. */
 function rangesOf({ data, dims }: Tensor<'float32'>): Float32Array[] {
   const [rows, dim] = dims as [number, number];
   const least = new Float32Array(dim).fill(Infinity);
@@ -32,7 +32,7 @@ function toRanges(embeddings: Tensor<'float32'>, precision: string, options: Qua
     const ranges = Array.from(options.ranges, (row) => Float32Array.from(row));
     if (ranges.length === 2 && ranges.every((row) => row.length === dim)) return ranges;
     throw new InputError(
-      `quantize_embeddings: option 'ranges': expected least and most of ${dim} components, found ${describe(options.ranges)}`,
+      `quantize_embeddings: option 'ranges': expected minimum and maximum of ${dim} components, found ${describe(options.ranges)}`,
     );
   }
   const calibration = options.calibration_embeddings ?? embeddings;
@@ -44,7 +44,7 @@ function toRanges(embeddings: Tensor<'float32'>, precision: string, options: Qua
   }
   if (calibration === embeddings && rows === 1) {
     throw new InputError(
-      `precision '${precision}': expected ranges, calibration_embeddings or several embeddings to find them, found one embedding`,
+      `precision '${precision}': expected ranges, calibration_embeddings or several embeddings, found one embedding`,
     );
   }
   return rangesOf(calibration);
@@ -52,7 +52,7 @@ function toRanges(embeddings: Tensor<'float32'>, precision: string, options: Qua
 
 function toBytes({ data, dims }: Tensor<'float32'>, [least, most]: Float32Array[]): Uint8Array {
   const dim = dims[1] as number;
-  // Each step rounded to f32, as numpy does.
+  // Rounded to f32 at each step, as in numpy.
   const steps = (least as Float32Array).map((low, j) => Math.fround(Math.fround((most as Float32Array)[j]! - low) / 255) || 1);
   return Uint8Array.from(data, (x, i) => {
     const j = i % dim;
@@ -61,7 +61,7 @@ function toBytes({ data, dims }: Tensor<'float32'>, [least, most]: Float32Array[
   });
 }
 
-/** One bit a component, 1 for above 0, the first in the highest bit; a last byte that is not full ends in zeros. */
+/** One bit per component, 1 if above 0, the first in the highest bit. The last byte is padded with zeros. */
 function toBits({ data, dims: [rows, dim] }: Tensor<'float32'>): Uint8Array {
   const bytes = Math.ceil(dim! / 8);
   const out = new Uint8Array(rows! * bytes);
@@ -72,9 +72,9 @@ function toBits({ data, dims: [rows, dim] }: Tensor<'float32'>): Uint8Array {
 }
 
 /**
- * Embeddings `[rows, dim]` in fewer bits. `'int8'`, `'uint8'`: 256 steps between the least and the most of each component, found in
- * `calibration_embeddings` or, if there are none, in the embeddings themselves. `'binary'`, `'ubinary'`: one bit a component, eight a
- * byte, `[rows, dim / 8]` (of `'binary'` the bytes less 128). The values are Python's.
+ * Quantises embeddings `[rows, dim]`. `'int8'`, `'uint8'`: 256 steps between minimum and maximum of each component, taken from
+ * `calibration_embeddings`, else from the embeddings themselves. `'binary'`, `'ubinary'`: one bit per component, eight per byte,
+ * `[rows, dim / 8]` (for `'binary'`, the bytes minus 128). The values equal Python's.
  */
 export function quantize_embeddings(
   embeddings: Tensor<'float32'>,

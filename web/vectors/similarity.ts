@@ -1,4 +1,4 @@
-// How near vectors are, and search by it; as sentence_transformers.util has them.
+// Similarity of vectors, and semantic search, as in sentence_transformers.util.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import type { Tensor } from '../core/tensor.js';
@@ -25,12 +25,12 @@ function toVector(where: string, value: unknown): Float64Array {
   });
 }
 
-/** Rows; a single vector is one row. */
+/** Rows of vectors; a single vector is one row. */
 export function toVectors(where: string, value: unknown): Float64Array[] {
   if (isTensor(value) && value.dims.length === 2) {
     const [rows, dim] = value.dims as [number, number];
     const given = value.data;
-    const data = given instanceof BigInt64Array ? Float64Array.from(given, Number) : new Float64Array(given); // by far the faster
+    const data = given instanceof BigInt64Array ? Float64Array.from(given, Number) : new Float64Array(given); // much faster than Float64Array.from
     return Array.from({ length: rows }, (_, i) => data.subarray(i * dim, (i + 1) * dim));
   }
   if (!isTensor(value) && Array.isArray(value) && typeof value[0] !== 'number') {
@@ -49,7 +49,7 @@ export function dot(a: Float64Array, b: Float64Array): number {
   return sum;
 }
 
-/** A cosine without what rounding put beyond 1. */
+/** Clamps rounding errors of a cosine. */
 const withinOne = (cosine: number) => Math.max(-1, Math.min(1, cosine));
 
 function cosine(a: Float64Array, b: Float64Array): number {
@@ -57,14 +57,14 @@ function cosine(a: Float64Array, b: Float64Array): number {
   return norms === 0 ? 0 : withinOne(dot(a, b) / norms);
 }
 
-/** Cosine of the angle between two vectors, -1 to 1; 0 when one of them is all zeros. Each `[dim]` or `[1, dim]`. */
+/** Cosine of the angle between two vectors, each `[dim]` or `[1, dim]`; 0 if one of them is zero. */
 export function cos_sim(a: Vector, b: Vector): number {
   const [first, second] = [toVector('cos_sim', a), toVector('cos_sim', b)];
   checkLengths('cos_sim', first, second);
   return cosine(first, second);
 }
 
-/** Dot product of two vectors, each `[dim]` or `[1, dim]`. For vectors of unit length the same as `cos_sim`. */
+/** Dot product of two vectors, each `[dim]` or `[1, dim]`. For vectors of unit length it equals `cos_sim`. */
 export function dot_score(a: Vector, b: Vector): number {
   const [first, second] = [toVector('dot_score', a), toVector('dot_score', b)];
   checkLengths('dot_score', first, second);
@@ -78,7 +78,7 @@ export const toUnit = (vector: Float64Array) => {
   return norm === 0 ? vector : vector.map((x) => x / norm);
 };
 
-/** The best hits, best first; of equal ones the earlier row first; NaN last. */
+/** The rows with the highest scores, best first. Equal scores keep the order of rows; NaN comes last. */
 export function best(scores: Float64Array, count: number): SearchHit[] {
   const hits: SearchHit[] = [];
   const isBetter = (score: number, other: number) => score > other || (Number.isNaN(other) && !Number.isNaN(score));
@@ -92,7 +92,7 @@ export function best(scores: Float64Array, count: number): SearchHit[] {
   return hits;
 }
 
-/** For each query its nearest rows of the corpus, best first. A single query vector counts as one row. */
+/** The nearest rows of the corpus for each query, best first. A single query vector counts as one row. */
 export function semantic_search(
   query_embeddings: Vectors | Vector,
   corpus_embeddings: Vectors,

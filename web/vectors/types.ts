@@ -1,4 +1,4 @@
-// Public types of vectors and of attention maps.
+// Public types of vectors and attention maps.
 import type { Tensor } from '../core/tensor.js';
 
 /** One vector: numbers, or a Tensor `[dim]` or `[1, dim]`. */
@@ -8,9 +8,9 @@ export type Vector = readonly number[] | Float32Array | Float64Array | Tensor;
 export type Vectors = readonly Vector[] | Tensor;
 
 export interface SearchOptions {
-  /** Hits per query, at most. Default 10. */
+  /** Maximum hits per query. Default 10. */
   top_k?: number;
-  /** Greater is nearer. Default `cos_sim`. */
+  /** A similarity; greater is nearer. Default `cos_sim`. */
   score_function?: (query: Float64Array, entry: Float64Array) => number;
 }
 
@@ -21,15 +21,15 @@ export interface SearchHit {
 }
 
 export interface QuantizeOptions {
-  /** Least and most of each component, `[2][dim]`. */
+  /** Minimum and maximum of each component, `[2][dim]`. */
   ranges?: readonly ArrayLike<number>[];
-  /** Embeddings to find them in. Default: those that are quantised. */
+  /** Embeddings to take the ranges from. Default: the embeddings themselves. */
   calibration_embeddings?: Tensor<'float32'>;
 }
 
-/** What BertViz draws. */
+/** The input of BertViz. */
 export interface BertvizData {
-  /** attn: `[layers][heads][left_text][right_text]`. name: of encoder-decoders 'Encoder', 'Decoder', 'Cross'. */
+  /** attn: `[layers][heads][left_text][right_text]`. name: 'Encoder', 'Decoder' or 'Cross' for encoder-decoders. */
   attention: { name: string | null; attn: number[][][][]; left_text: string[]; right_text: string[] }[];
   default_filter: string;
   include_layers: number[];
@@ -43,14 +43,14 @@ export interface BertvizTokens {
   decoder_tokens?: readonly string[];
 }
 
-/** Of an encoder-decoder's output (`Seq2SeqOutput`) what is needed here. */
+/** The attentions in an encoder-decoder's output (`Seq2SeqOutput`). */
 export interface Seq2SeqAttentions {
   encoder_attentions?: Tensor<'float32'>[];
   decoder_attentions?: Tensor<'float32'>[];
   cross_attentions?: Tensor<'float32'>[];
 }
 
-/** How much of each input token is in each of the decoder's tokens at the end; each row of both together adds up to 1. */
+/** The share of each input token in each of the decoder's output tokens; the rows of both together sum to 1. */
 export interface CrossRollout {
   /** `[batch, target, target]`. */
   target: Tensor<'float32'>;
@@ -58,19 +58,19 @@ export interface CrossRollout {
   source: Tensor<'float32'>;
 }
 
-/** Of each text, beside the vectors. */
+/** Counts for each text. */
 export interface TextCounts {
-  /** `[texts]`: tokens that ran for each text, special ones and the prompt's included; of all its windows. */
+  /** `[texts]`: tokens processed, including special tokens and the prompt, in all windows. */
   tokens: Int32Array;
-  /** `[texts]`: whether the text was longer than that and cut. */
+  /** `[texts]`: whether the text was truncated. */
   truncated: boolean[];
-  /** `[texts]`: windows that each text ran in; 1 without `on_overflow: 'window'`. */
+  /** `[texts]`: number of windows; 1 without `on_overflow: 'window'`. */
   windows: Int32Array;
 }
 
 export type QuantizedEmbeddings = Tensor<'int8' | 'uint8'> & TextCounts;
 
-/** Pooled: `[texts, dim]`, with `windows: 'each'` `[windows, dim]`. With `pooling: 'none'`: `[texts, longest, hidden]`, zeros behind the shorter texts. */
+/** Pooled: `[texts, dim]`, with `windows: 'each'` `[windows, dim]`. With `pooling: 'none'`: `[texts, longest, hidden]`, padded with zeros. */
 export interface Embeddings extends Tensor<'float32'>, TextCounts {}
 
 export interface LabelScore {

@@ -1,23 +1,24 @@
-// Word2Vec: trains word vectors in the page or in Node, in steps with breaks between.
+// Word2Vec: trains word vectors, in steps with breaks in between.
 import { describe, InputError } from '../core/errors.js';
 import { freshHost } from '../host/nn_seam.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
+import { itemsOf } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { WordVectors } from './word_vectors.js';
 
-/** A sentence: words, or a text that is split at white space. */
+/** A sentence: its words, or a text that is split at white space. */
 export type Sentence = string | readonly string[];
-/** A string is one text, a sentence a line. */
+/** A string is a text with one sentence per line. */
 export type Sentences = string | Iterable<Sentence> | AsyncIterable<Sentence>;
 
 export interface Word2VecProgress {
   status: 'read' | 'train' | 'ready';
-  /** read: words so far. */
+  /** read: words read so far. */
   words?: number;
   /** train: percent. */
   progress?: number;
-  /** train: from 1 on. */
+  /** train: the epoch, from 1. */
   epoch?: number;
 }
 
@@ -25,24 +26,24 @@ export interface Word2VecProgress {
 export interface Word2VecOptions {
   vector_size?: number;
   window?: number;
-  /** Rarer words are left out; default 5. */
+  /** Ignores words that occur less often. Default 5. */
   min_count?: number;
-  /** true: skip-gram; false (the default): CBOW. */
+  /** true: skip-gram; false (default): CBOW. */
   sg?: boolean;
   /** Hierarchical softmax. */
   hs?: boolean;
-  /** Words drawn for each pair; 0: no negative sampling. Default 5. */
+  /** Negative samples per pair; 0: no negative sampling. Default 5. */
   negative?: number;
-  /** Words above this share of the corpus are passed over now and then; default 1e-3. */
+  /** Downsamples words with a greater share of the corpus than this. Default 1e-3. */
   sample?: number;
   epochs?: number;
   alpha?: number;
   min_alpha?: number;
-  /** CBOW: the mean of the context (the default), or its sum. */
+  /** CBOW: uses the mean of the context (default) or its sum. */
   cbow_mean?: boolean;
   ns_exponent?: number;
   shrink_windows?: boolean;
-  /** Everything is drawn from SplitMix64 with it: the same vectors everywhere. Default 1. */
+  /** Seed of SplitMix64; the same seed gives the same vectors everywhere. Default 1. */
   seed?: number;
   lowercase?: boolean;
   progress_callback?: (progress: Word2VecProgress) => void;
@@ -85,7 +86,7 @@ const kRules: Rules = {
   signal: 'signal',
 };
 
-/** Sentences as numbers: growing, one after another. */
+/** A growing array of sentences as word ids. */
 class Corpus {
   readonly ids = new Map<string, number>();
   readonly counts: number[] = [];
@@ -113,7 +114,7 @@ class Corpus {
     this.lengths.push(sentence.length);
   }
 
-  /** Leaves out rare words and numbers the others by falling counts (ties: by first use). */
+  /** Removes rare words and numbers the others by decreasing count (ties by first occurrence). */
   settle(min_count: number): { words: string[]; counts: Float64Array; flat: Int32Array; lengths: Int32Array } {
     const names = [...this.ids.keys()];
     const order = names.map((_, id) => id).filter((id) => (this.counts[id] as number) >= min_count);
@@ -154,25 +155,18 @@ function toWords(sentence: unknown, number: number, lowercase: boolean): readonl
 
 async function read(sentences: Sentences, options: Word2VecOptions, breather: Breather): Promise<Corpus> {
   const source = typeof sentences === 'string' ? sentences.split('\n') : sentences;
-  const sync = (source as Iterable<Sentence> | null | undefined)?.[Symbol.iterator]?.();
-  const iterator = sync ?? (source as AsyncIterable<Sentence> | null | undefined)?.[Symbol.asyncIterator]?.();
-  if (!iterator) {
-    throw new InputError(`Word2Vec.train: expected a string or an (async) iterable of sentences, found ${describe(sentences)}`);
-  }
+  const wrongType = () =>
+    new InputError(`Word2Vec.train: expected a string or an (async) iterable of sentences, found ${describe(sentences)}`);
   const signal = options.signal ?? undefined;
   const corpus = new Corpus();
-  try {
-    for (let number = 0; ; ++number) {
-      const step = sync ? sync.next() : await abortable(iterator.next() as Promise<IteratorResult<Sentence>>, signal);
-      if (step.done) return corpus;
-      corpus.add(toWords(step.value, number, options.lowercase ?? false));
-      if (number % 256 !== 0) continue;
-      options.progress_callback?.({ status: 'read', words: corpus.used });
-      await breather.breathe(signal);
-    }
-  } finally {
-    void iterator.return?.();
+  let number = 0;
+  for await (const sentence of itemsOf<Sentence>(source, signal, wrongType)) {
+    corpus.add(toWords(sentence, number, options.lowercase ?? false));
+    if (number++ % 256 !== 0) continue;
+    options.progress_callback?.({ status: 'read', words: corpus.used });
+    await breather.breathe(signal);
   }
+  return corpus;
 }
 
 export class Word2Vec extends WordVectors {
@@ -185,8 +179,8 @@ export class Word2Vec extends WordVectors {
   }
 
   /**
-   * Learns vectors of words from sentences: arXiv 1301.3781, 1310.4546. Runs in portions of some milliseconds, so a page stays
-   * alive; `signal` ends it with an AbortError.
+   * Learns word vectors from sentences: arXiv 1301.3781, 1310.4546. It runs in steps of a few milliseconds, so that pages stay responsive.
+   * `signal` ends it with an `AbortError`.
    */
   static async train(sentences: Sentences, options: Word2VecOptions = {}): Promise<Word2Vec> {
     checkOptions('Word2Vec.train', options, kRules);

@@ -2,6 +2,8 @@
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
+import { concat } from '../core/texts.js';
+import { best } from './similarity.js';
 
 export type Neighbour = [word: string, score: number];
 
@@ -115,17 +117,8 @@ export class WordVectors {
   }
 
   private best(scores: Float64Array, without: ReadonlySet<number>, topn: number): Neighbour[] {
-    const top: number[] = []; // the best first
-    for (let i = 0; i < scores.length; ++i) {
-      if (without.has(i)) continue;
-      const score = scores[i] as number;
-      if (top.length === topn && !(score > (scores[top[topn - 1] as number] as number))) continue;
-      let at = top.length;
-      while (at > 0 && score > (scores[top[at - 1] as number] as number)) --at;
-      top.splice(at, 0, i);
-      if (top.length > topn) top.pop();
-    }
-    return top.map((i) => [this.words[i] as string, scores[i] as number]);
+    const hits = best(scores, topn + without.size).filter(({ corpus_id }) => !without.has(corpus_id));
+    return hits.slice(0, topn).map(({ corpus_id, score }) => [this.words[corpus_id] as string, score]);
   }
 
   private query(where: string, options: MostSimilarOptions) {
@@ -213,13 +206,7 @@ export class WordVectors {
       }
       parts.push(encoder.encode(`${word} `), new Uint8Array(row.slice().buffer), encoder.encode('\n'));
     });
-    const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      out.set(part, at);
-      at += part.length;
-    }
-    return out;
+    return concat(parts);
   }
 
   /** Reads files written by `save`, word2vec, gensim and GloVe. */

@@ -1,4 +1,4 @@
-// Fitting a classifier, and what it does once it is fitted.
+// Fits a classifier.
 import { describe, InputError } from '../../core/errors.js';
 import { checkOptions, type Rules } from '../../core/options.js';
 import { Breather } from '../../core/signal.js';
@@ -53,11 +53,12 @@ function checkLabels(texts: Examples, labels: unknown): asserts labels is readon
   }
 }
 
-/** Examples as numbers: labels by their place among names. */
+/** Examples as numbers: a label becomes its index in names. */
 function toData({ data, dim }: Vectors, labels: readonly string[], names: readonly string[], balanced: boolean): Data {
   const numbers = Int32Array.from(labels, (label) => {
     const number = names.indexOf(label);
-    if (number < 0) throw new InputError(`${where}: validation: expected a label that is trained for, found ${describe(label)}`);
+    if (number < 0)
+      throw new InputError(`${where}: validation: expected a label of the training examples, found ${describe(label)}`);
     return number;
   });
   const counts = names.map((_, i) => numbers.reduce((count, label) => count + (label === i ? 1 : 0), 0));
@@ -77,7 +78,7 @@ function subset({ vectors, dim, labels, weights, num_labels }: Data, rows: Int32
   };
 }
 
-/** The fold of each example: every label's are dealt out in turn. */
+/** The fold of each example. Examples of each label are distributed evenly. */
 function dealFolds({ labels }: Data, folds: number, seed: number): Int32Array {
   const order = Int32Array.from(labels, (_, i) => i);
   shuffle(order, makeRandom(seed));
@@ -86,14 +87,14 @@ function dealFolds({ labels }: Data, folds: number, seed: number): Int32Array {
   const out = new Int32Array(labels.length);
   for (const row of order) {
     const label = labels[row] as number;
-    const place = dealt.get(label) ?? turn++;
-    out[row] = place % folds;
-    dealt.set(label, place + 1);
+    const next = dealt.get(label) ?? turn++;
+    out[row] = next % folds;
+    dealt.set(label, next + 1);
   }
   return out;
 }
 
-/** As it is saved: what is loaded has the same bits. */
+/** Rounds to f32, the saved precision, so that a loaded classifier has the same bits. */
 const toSingle = (network: Layer[]) =>
   network.map(({ weight, bias }) => ({ weight: weight.map(Math.fround), bias: bias.map(Math.fround) }));
 
@@ -125,9 +126,9 @@ function takeFolds(validation: unknown, labels: readonly string[]): number {
   if (typeof validation === 'object' && 'texts' in validation && 'labels' in validation) return 0;
   const counts = new Map<string, number>();
   for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
-  const most = [...counts.values()].reduce((a, b) => Math.max(a, b), 0); // a label with fewer is missing in some folds
+  const most = [...counts.values()].reduce((a, b) => Math.max(a, b), 0); // labels with fewer examples are missing in some folds
   if (Number.isInteger(validation) && (validation as number) >= 2 && (validation as number) <= most) return validation as number;
-  const folds = most < 2 ? 'two examples of a label at least for folds' : `from 2 to ${most} folds (no label has more examples)`;
+  const folds = most < 2 ? 'at least two examples of a label for folds' : `from 2 to ${most} folds (no label has more examples)`;
   throw new InputError(`${where}: option 'validation': expected ${folds}, or { texts, labels }, found ${describe(validation)}`);
 }
 
@@ -157,17 +158,17 @@ export async function fitClassifier(embed: Embedder, texts: Examples, labels: re
   const signal = options.signal ?? undefined;
   const folds = takeFolds(validation, labels);
   const names = [...new Set(labels)].sort();
-  if (names.length < 2) throw new InputError(`${where}: labels: expected two different ones at least, found ${names.length}`);
+  if (names.length < 2) throw new InputError(`${where}: labels: expected at least two different ones, found ${names.length}`);
   const train = makeTrainer(options);
   const breather = new Breather();
-  const tell = (progress: ClassifierProgress) => options.progress_callback?.(progress);
+  const report = (progress: ClassifierProgress) => options.progress_callback?.(progress);
   const ticker =
     (stage: 'validate' | 'train', part = 0, parts = 1): Tick =>
     async (done, total, loss) => {
-      tell({ stage, done: part * total + done, total: parts * total, loss });
+      report({ stage, done: part * total + done, total: parts * total, loss });
       await breather.breathe(signal);
     };
-  const embedding = { where, embed_options, signal, tell };
+  const embedding = { where, embed_options, signal, report };
   const vectors = await embedAll(embed, texts, embedding);
   const data = toData(vectors, labels, names, options.class_weight === 'balanced');
   let judged =
@@ -180,14 +181,14 @@ export async function fitClassifier(embed: Embedder, texts: Examples, labels: re
     judged = { logits: logitsOf(network, other.vectors, data.dim), labels: other.labels };
   }
   const temperature = judged && options.calibrate !== false ? findTemperature(judged) : 1;
-  const report = judged && makeReport(judged, names, temperature, folds);
+  const judgement = judged && makeReport(judged, names, temperature, folds);
   const fitted: Fitted = {
     kind: options.kind ?? 'logistic',
     labels: names,
     dim: data.dim,
     network,
     temperature,
-    report,
+    report: judgement,
     embed_options,
   };
   return makeTextClassifier(embed, fitted);

@@ -1,4 +1,4 @@
-// A classifier's two files: classifier.json says what it is, classifier.safetensors holds its numbers.
+// A classifier's two files: classifier.json describes it, classifier.safetensors has its weights.
 import { ModelFormatError, UnsupportedError } from '../../core/errors.js';
 import { load_safetensors, save_safetensors } from '../../source/safetensors.js';
 import { Tensor } from '../../core/tensor.js';
@@ -36,7 +36,7 @@ function parse(bytes: Uint8Array): Record<string, unknown> {
   throw new ModelFormatError(`${kJson}: expected an object`);
 }
 
-/** The tensor of that name and shape; finite. */
+/** The tensor with this name and shape, with finite values. */
 function take(tensors: Record<string, Tensor>, name: string, shape: readonly number[]): Float64Array {
   const tensor = Object.hasOwn(tensors, name) ? tensors[name] : undefined;
   if (tensor?.type !== 'float32' || tensor.dims.join() !== shape.join()) {
@@ -61,7 +61,7 @@ export function readClassifier(json: Uint8Array, weights: Uint8Array): Fitted {
   const { kind, labels, dim, temperature, sizes, embed_options, report } = about;
   if (kind !== 'logistic' && kind !== 'mlp') throw wrong('kind', "'logistic' or 'mlp'");
   if (!Array.isArray(labels) || labels.length < 2 || !labels.every((label) => typeof label === 'string'))
-    throw wrong('labels', 'two strings at least');
+    throw wrong('labels', 'at least two strings');
   if (!isSize(dim)) throw wrong('dim', 'a size');
   if (!(typeof temperature === 'number' && temperature > 0)) throw wrong('temperature', 'a number above 0');
   if (

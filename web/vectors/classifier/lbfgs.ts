@@ -1,11 +1,11 @@
-// Minimising a smooth convex function by limited-memory BFGS (Liu and Nocedal 1989).
+// Minimises a smooth convex function by limited-memory BFGS (Liu and Nocedal 1989).
 import { addScaled, dot } from './network.js';
 
-/** The function at x; writes its gradient. */
+/** Returns the function's value at x and writes its gradient. */
 export type Objective = (x: Float64Array, gradient: Float64Array) => number;
 
 const kMemory = 10;
-const kSlope = 1e-4; // a step must bring this part of what the gradient promises
+const kSlope = 1e-4; // minimum decrease of a step relative to the gradient's prediction
 
 interface Pair {
   step: Float64Array;
@@ -13,7 +13,7 @@ interface Pair {
   rho: number;
 }
 
-/** The direction to go: minus the gradient, times what the last steps tell of the inverse curvature. */
+/** The search direction: minus the gradient times the inverse curvature estimated from the last steps. */
 function directionOf(gradient: Float64Array, pairs: readonly Pair[]): Float64Array {
   const size = gradient.length;
   const q = gradient.map((value) => -value);
@@ -35,7 +35,7 @@ function directionOf(gradient: Float64Array, pairs: readonly Pair[]): Float64Arr
   return q;
 }
 
-/** Minimises in place, until no component of the gradient is over tolerance. */
+/** Minimises in place until all components of the gradient are within the tolerance. */
 export async function minimise(
   x: Float64Array,
   objective: Objective,
@@ -61,7 +61,7 @@ export async function minimise(
       nextValue = objective(next, nextGradient);
       if (nextValue <= value + kSlope * length * slope) break;
     }
-    if (!(nextValue < value)) return; // as near as double precision comes
+    if (!(nextValue < value)) return; // at the limit of double precision
     const step = next.map((part, i) => part - (x[i] as number));
     const change = nextGradient.map((part, i) => part - (gradient[i] as number));
     const curvature = dot(step, 0, change, 0, size);

@@ -1,5 +1,5 @@
-// Logistic regression: what scikit-learn's LogisticRegression minimises, C times the sum of the losses plus half the squares of
-// the weights (the biases go free); for two labels by one weight vector, for more by one each.
+// Logistic regression. It minimises the objective of scikit-learn's LogisticRegression: C times the sum of the losses plus half the squared
+// weights, without biases. Two labels share one weight vector; more labels have one each.
 import { exp } from '../../core/scores.js';
 import { minimise } from './lbfgs.js';
 import { addScaled, dot, softmaxInPlace, type Data, type Layer, type Tick } from './network.js';
@@ -7,14 +7,14 @@ import { addScaled, dot, softmaxInPlace, type Data, type Layer, type Tick } from
 export interface LogisticOptions {
   C: number;
   max_iterations: number;
-  /** Of each part of the gradient of the mean loss. */
+  /** Bound on each component of the gradient of the mean loss. */
   tolerance: number;
 }
 
-/** Examples of a block: their vectors and one row of weights stay in a processor's nearest cache. */
+/** Examples per block: their vectors and one row of weights fit into the L1 cache. */
 const kBlock = 8;
 
-/** Loss of two labels, by the log-odds of the second; z becomes the gradient by it. */
+/** Loss for two labels, from the log-odds of the second; z is replaced by its gradient. */
 function binaryLoss(z: Float64Array, label: number): number {
   const odds = z[0] as number;
   const small = exp(-Math.abs(odds));
@@ -36,7 +36,7 @@ export async function trainLogistic(data: Data, { C, max_iterations, tolerance }
   const total = weights.reduce((sum, weight) => sum + weight, 0);
   const loss = num_labels === 2 ? binaryLoss : softmaxLoss;
   const size = outputs * dim; // weights [outputs, dim], then biases
-  const z = new Float64Array(kBlock * outputs); // logits of a block, then the gradients by them
+  const z = new Float64Array(kBlock * outputs); // logits of a block, then their gradients
   const objective = (x: Float64Array, gradient: Float64Array): number => {
     gradient.fill(0);
     let sum = 0;
@@ -67,7 +67,7 @@ export async function trainLogistic(data: Data, { C, max_iterations, tolerance }
   const x = new Float64Array(size + outputs);
   await minimise(x, objective, { tolerance, iterations: max_iterations }, (done, value) => tick(done, max_iterations, value));
   if (outputs > 1) return [{ weight: x.slice(0, size), bias: x.slice(size) }];
-  // Two logits, the first always 0.
+  // As two logits, of which the first is always 0.
   const weight = new Float64Array(2 * dim);
   weight.set(x.subarray(0, size), dim);
   return [{ weight, bias: Float64Array.of(0, x[size] as number) }];

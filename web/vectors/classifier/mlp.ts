@@ -1,4 +1,4 @@
-// A small perceptron: one hidden layer with ReLU, by Adam (arXiv 1412.6980) over shuffled batches.
+// A multilayer perceptron with one hidden ReLU layer, trained by Adam (arXiv 1412.6980) on shuffled batches.
 import { makeRandom, shuffle } from '../../core/random.js';
 import { addScaled, applyLayer, softmaxInPlace, type Data, type Layer, type Tick } from './network.js';
 
@@ -13,7 +13,7 @@ export interface MlpOptions {
 const kBatch = 32;
 const [kBeta1, kBeta2, kEpsilon] = [0.9, 0.999, 1e-8];
 
-/** Parameters with their gradient and Adam's two means. */
+/** Parameters with their gradient and Adam's two moments. */
 class Parameters {
   readonly gradient: Float64Array;
   private readonly mean: Float64Array;
@@ -27,7 +27,7 @@ class Parameters {
     ];
   }
 
-  /** rate: with Adam's correction for the first steps already in it. */
+  /** rate: includes Adam's bias correction. */
   step(rate: number, decay: number): void {
     const { values, gradient, mean, square } = this;
     for (let i = 0; i < values.length; ++i) {

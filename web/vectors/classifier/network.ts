@@ -1,4 +1,4 @@
-// What a classifier is: one linear layer, or two with a ReLU between them, over vectors; in double precision.
+// A classifier's network over vectors: one linear layer, or two with a ReLU between them, in double precision.
 import type { ClassifierOptions, ClassifierReport } from '../classifier_types.js';
 import { exp } from '../../core/scores.js';
 
@@ -7,19 +7,19 @@ export interface Layer {
   bias: Float64Array; // [out]
 }
 
-/** Vectors with the labels that they should get. */
+/** Training vectors with their labels. */
 export interface Data {
   vectors: Float64Array; // [count, dim]
   dim: number;
   labels: Int32Array; // [count]
   num_labels: number;
-  weights: Float64Array; // [count] how much each counts
+  weights: Float64Array; // [count] weight of each example
 }
 
-/** Awaited between steps: it gives the event loop a turn, tells of progress, and throws when the caller's signal fired. */
+/** Awaited between steps: yields to the event loop, reports progress, and throws if the caller's signal fired. */
 export type Tick = (done: number, total: number, loss: number) => Promise<void>;
 
-/** sum of a[i] b[i]; four sums in a fixed order, so that the processor need not wait for one. */
+/** sum of a[i] b[i], as four independent sums in a fixed order, for speed. */
 export function dot(a: Float64Array, at: number, b: Float64Array, bt: number, count: number): number {
   let [s0, s1, s2, s3] = [0, 0, 0, 0];
   let i = 0;
@@ -38,13 +38,13 @@ export function addScaled(out: Float64Array, at: number, x: Float64Array, xt: nu
   for (let i = 0; i < count; ++i) out[at + i] = (out[at + i] as number) + factor * (x[xt + i] as number);
 }
 
-/** y = W x + b for the vector of x that begins at `at`. */
+/** y = W x + b for the vector that begins at x[at]. */
 export function applyLayer({ weight, bias }: Layer, x: Float64Array, at: number, y: Float64Array): void {
   const size = weight.length / bias.length;
   for (let j = 0; j < bias.length; ++j) y[j] = (bias[j] as number) + dot(weight, j * size, x, at, size);
 }
 
-/** Logits to probabilities in place; the answer is ln of the sum that they were divided by, for the loss. */
+/** Softmax in place. Returns ln of the sum of exponentials, for the loss. */
 export function softmaxInPlace(z: Float64Array): number {
   let most = -Infinity;
   for (let j = 0; j < z.length; ++j) most = Math.max(most, z[j] as number);
@@ -54,7 +54,7 @@ export function softmaxInPlace(z: Float64Array): number {
   return most + Math.log(sum);
 }
 
-/** Logits of each vector: [count, labels]. */
+/** The logits of all vectors: [count, labels]. */
 export function logitsOf(network: readonly Layer[], vectors: Float64Array, dim: number): Float64Array {
   const labels = (network[network.length - 1] as Layer).bias.length;
   const count = vectors.length / dim;

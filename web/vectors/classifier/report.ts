@@ -1,8 +1,8 @@
-// How well a classifier does on examples that it was not trained on, and how sure it may be.
+// Evaluates a classifier on held-out examples, and calibrates its scores.
 import { argmax, softmax } from '../../core/scores.js';
 import type { ClassifierReport } from '../classifier_types.js';
 
-/** Logits [count, labels] with the labels that they should have given. */
+/** Logits [count, labels] with the correct labels. */
 export interface Judged {
   logits: Float64Array;
   labels: Int32Array;
@@ -16,10 +16,10 @@ const rowsOf = ({ logits, labels }: Judged) => {
 const kMost = 50;
 
 /**
- * The temperature that logits are to be divided by so that their probabilities are as likely as they can be (Guo et al., arXiv
- * 1706.04599): the least of a function of one variable, by golden sections of its logarithm in [1/50, 50]. Of n examples each
- * counts as wrong by 1 / (n + 2) (Laplace's rule of succession; Platt 1999 does so too), or a few that are all right would make
- * every answer certain. 1 where all are as likely, or where nothing is likelier than saying nothing.
+ * The temperature, by which logits are divided, that maximises the likelihood of the labels (Guo et al., arXiv 1706.04599), found by a
+ * golden-section search over its logarithm in [1/50, 50]. Each of n examples counts as wrong with weight 1 / (n + 2) (Laplace's rule of
+ * succession, as in Platt 1999); otherwise a few correct examples would make every score certain. Returns 1 if no temperature is better
+ * than 1, or if the best one is at the upper limit.
  */
 export function findTemperature(judged: Judged): number {
   const rows = rowsOf(judged);
@@ -53,15 +53,16 @@ export function findTemperature(judged: Judged): number {
   return high < Math.log(kMost) && loss(best) < loss(0) ? Math.exp(best) : 1;
 }
 
-/** Mean gap between how sure and how right it was, over ten bins of how sure. */
-function calibrationError(sure: readonly number[], right: readonly boolean[]): number {
-  const bins = Array.from({ length: 10 }, () => ({ sure: 0, right: 0 }));
-  sure.forEach((score, i) => {
+/** Expected calibration error: the mean gap between confidence and accuracy over ten bins. */
+function calibrationError(confidence: readonly number[], right: readonly boolean[]): number {
+  const bins = Array.from({ length: 10 }, () => ({ confidence: 0, right: 0 }));
+  confidence.forEach((score, i) => {
     const bin = bins[Math.min(9, Math.floor(score * 10))] as (typeof bins)[number];
-    bin.sure += score;
+    bin.confidence += score;
     bin.right += right[i] ? 1 : 0;
   });
-  return bins.reduce((sum, bin) => sum + Math.abs(bin.sure - bin.right), 0) / Math.max(sure.length, 1);
+  const gaps = bins.reduce((sum, bin) => sum + Math.abs(bin.confidence - bin.right), 0);
+  return gaps / Math.max(confidence.length, 1);
 }
 
 export function makeReport(judged: Judged, names: readonly string[], temperature: number, folds: number): ClassifierReport {

@@ -1,4 +1,4 @@
-// A fitted classifier as its user has it: called, explained, saved.
+// The interface of a fitted classifier: classify, explain, save.
 import { describe, InputError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
 import type { Embedder, Examples, Explanation, TextClassifier } from '../classifier_types.js';
@@ -9,7 +9,7 @@ import { saveClassifier } from './files.js';
 import { logitsOf, type Fitted } from './network.js';
 import { embedAll } from './vectors.js';
 
-/** Runs of letters, marks, numbers and what stands inside words; else single signs. */
+/** Words (letters, marks, numbers, with ', _ and - inside), or single punctuation characters. */
 const kWords = /[\p{L}\p{M}\p{N}]+(?:['’_-][\p{L}\p{M}\p{N}]+)*|[^\s\p{L}\p{M}\p{N}]/gu;
 
 export function makeTextClassifier(embed: Embedder, fitted: Fitted): TextClassifier {

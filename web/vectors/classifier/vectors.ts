@@ -1,4 +1,4 @@
-// Texts to vectors in double precision.
+// Vectors of texts, in double precision.
 import { describe, InputError } from '../../core/errors.js';
 import { throwIfAborted } from '../../core/signal.js';
 import type { ClassifierOptions, ClassifierProgress, Embedder, Examples } from '../classifier_types.js';
@@ -14,19 +14,19 @@ export interface Embedding {
   where: string;
   embed_options?: ClassifierOptions['embed_options'];
   signal?: AbortSignalLike | undefined;
-  tell?: (progress: ClassifierProgress) => void;
-  /** That the vectors must have. */
+  report?: (progress: ClassifierProgress) => void;
+  /** The required size of the vectors. */
   dim?: number;
 }
 
-const kTexts = 256; // of one call, between two words of progress
+const kTexts = 256; // per call, between reports of progress
 
 function toVectors({ where, dim: wanted }: Embedding, tensor: { dims: readonly number[]; data: ArrayLike<number> }): Vectors {
   const [, dim] = tensor.dims;
   if (tensor.dims.length !== 2 || dim === undefined || (wanted !== undefined && dim !== wanted && tensor.dims[0] !== 0)) {
     const shape = wanted === undefined ? 'texts, dim' : `texts, ${wanted}`;
     throw new InputError(
-      `${where}: expected vectors [${shape}], found dims [${tensor.dims}] (embed_options: { pooling: 'mean' } where the model names no pooling)`,
+      `${where}: expected vectors [${shape}], found dims [${tensor.dims}] (set embed_options: { pooling: 'mean' } if the model specifies no pooling)`,
     );
   }
   const data = Float64Array.from(tensor.data);
@@ -41,7 +41,7 @@ export async function embedAll(embed: Embedder, texts: Examples, how: Embedding)
   const parts: Vectors[] = [];
   for (let begin = 0; begin < texts.length || parts.length === 0; begin += kTexts) {
     throwIfAborted(how.signal);
-    how.tell?.({ stage: 'embed', done: begin, total: texts.length });
+    how.report?.({ stage: 'embed', done: begin, total: texts.length });
     parts.push(toVectors(how, await embed(texts.slice(begin, begin + kTexts), { ...how.embed_options, signal: how.signal })));
   }
   const { dim } = parts[0] as Vectors;

@@ -1,0 +1,13 @@
+// What every entry exports.
+export { env } from '../core/env.js';
+export {
+  AbortError,
+  InputError,
+  ModelFormatError,
+  NetworkError,
+  OutOfMemoryError,
+  StateError,
+  UnsupportedError,
+  WattnError,
+} from '../core/errors.js';
+export { Tensor, type TensorType } from '../core/tensor.js';
