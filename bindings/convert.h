@@ -1,4 +1,4 @@
-// Values across the seam: JS to core types and back. Everything is copied; no view of the heap outlives a call.
+// Conversions between JS values and core types. Everything is copied; no view of the heap outlives a call.
 #pragma once
 
 #include <emscripten/val.h>
@@ -18,7 +18,7 @@ namespace wattn {
 using emscripten::typed_memory_view;
 using emscripten::val;
 
-// {code, message}: what every call answers with, more fields beside it when code is 0 (ErrorCode::kOk).
+// {code, message}: the answer of every call, with further members when code is 0 (ErrorCode::kOk).
 inline val answer() {
   val out = val::object();
   out.set("code", 0);
@@ -29,6 +29,12 @@ inline val answer(const Error& error) {
   val out = val::object();
   out.set("code", static_cast<int>(error.code));
   out.set("message", val(error.message));
+  return out;
+}
+template <class T>
+val answer(const char* key, const T& value) {
+  val out = answer();
+  out.set(key, value);
   return out;
 }
 inline val answer(const Result<void>& result) { return result.ok() ? answer() : answer(result.error()); }
@@ -43,7 +49,7 @@ val to_typed_array(const std::vector<T>& values) {
   return to_typed_array(values.data(), values.size());
 }
 
-// A JS array of what convert makes of each value.
+// A JS array of convert(value) for each value.
 template <class Values, class Convert>
 val to_array(const Values& values, const Convert& convert) {
   val out = val::array();
@@ -59,12 +65,12 @@ inline void copy_bytes(const val& bytes, std::string& out) {
   val(typed_memory_view(out.size(), reinterpret_cast<unsigned char*>(out.data()))).call<void>("set", bytes);
 }
 
-// Several texts come joined as UTF-8 in one Uint8Array, with their lengths in UTF-16 units: one copy for any number.
+// Texts arrive joined as UTF-8 in one Uint8Array, with their lengths in UTF-16 units, so that any number takes one copy.
 struct Texts {
   std::u16string joined;
   std::vector<std::u16string_view> views;
 
-  // null: no texts.
+  // text may be null: no texts.
   Texts(const val& text, const val& lengths) {
     if (text.isNull()) return;
     std::string bytes;
@@ -78,7 +84,7 @@ struct Texts {
   }
 };
 
-// [[name, Uint8Array], ...]: names and bytes, appended as Files of {name, bytes}.
+// [[name, Uint8Array], ...] as Files with the members name and bytes.
 template <class File>
 std::vector<File> to_files(const val& files) {
   std::vector<File> out(files["length"].as<std::size_t>());
@@ -91,7 +97,7 @@ std::vector<File> to_files(const val& files) {
 
 inline std::vector<std::int32_t> to_ids(const val& array) { return emscripten::convertJSArrayToNumberVector<std::int32_t>(array); }
 
-// The options of a call. A member that is absent, undefined or null means the fallback; web/ has checked the types.
+// The options of a call. An absent, undefined or null member means the fallback; web/ has checked the types.
 class Options {
  public:
   explicit Options(const val& members) : members_(members) {}
@@ -115,7 +121,7 @@ class Options {
   std::string word(const char* key, const char* fallback = "") const {
     return has(key) ? members_[key].as<std::string>() : std::string(fallback);
   }
-  // Which of the words it is; the first where it is none of them.
+  // The enumerator at the word's index; the first for an unknown word.
   template <class Enum, std::size_t N>
   Enum choice(const char* key, const char* const (&words)[N]) const {
     const std::string found = word(key);

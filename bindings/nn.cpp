@@ -1,4 +1,4 @@
-// The building blocks across the seam: tensors come by name as {name, dims, data}, options as [name, value] pairs.
+// Building blocks: tensors arrive as {name, dims, data}, options as [name, value] pairs.
 #include "nn/call.h"
 
 #include <emscripten/bind.h>
@@ -29,7 +29,7 @@ val from_tensor(const nn::Tensor& tensor) {
 nn::Inputs to_inputs(const val& tensors) {
   nn::Inputs out;
   const auto count = tensors["length"].as<unsigned>();
-  for (unsigned i = 0; i < count; ++i) out.add(tensors[i]["name"].as<std::string>(), to_tensor(tensors[i]));
+  for (unsigned i = 0; i < count; ++i) out.emplace_back(tensors[i]["name"].as<std::string>(), to_tensor(tensors[i]));
   return out;
 }
 
@@ -63,8 +63,7 @@ val call_function(const std::string& name, const val& tensors, const val& option
 }
 
 val to_rows(const nn::Tracer& tracer, bool keep) {
-  val rows = val::array();
-  for (const nn::TraceRow& row : tracer.rows()) {
+  return to_array(tracer.rows(), [&](const nn::TraceRow& row) {
     val out = val::object();
     out.set("name", row.name);
     out.set("type", row.type);
@@ -72,15 +71,14 @@ val to_rows(const nn::Tracer& tracer, bool keep) {
     out.set("input", from_shape(row.input));
     out.set("output", from_shape(row.output));
     out.set("kernel", from_shape(row.kernel));
-    out.set("parameters", static_cast<double>(row.parameters));
-    out.set("own_parameters", static_cast<double>(row.own_parameters));
-    out.set("mult_adds", static_cast<double>(row.mult_adds));
+    set_number(out, "parameters", row.parameters);
+    set_number(out, "own_parameters", row.own_parameters);
+    set_number(out, "mult_adds", row.mult_adds);
     out.set("is_leaf", row.is_leaf);
     if (keep) out.set("tensor", from_tensor(row.outputs.output));
     if (keep && !row.outputs.weights.dims.empty()) out.set("weights", from_tensor(row.outputs.weights));
-    rows.call<void>("push", out);
-  }
-  return rows;
+    return out;
+  });
 }
 
 struct CacheHandle {
@@ -105,7 +103,7 @@ class ModuleHandle {
     return to_answer(nn::call_module(*module_, to_inputs(tensors), read(options), cache_of(cache), nullptr));
   }
 
-  // Answer: as forward's, and rows.
+  // Answer: that of forward, and rows.
   val trace(const val& tensors, const val& options, bool keep) const {
     nn::Tracer tracer(keep);
     val out = to_answer(nn::call_module(*module_, to_inputs(tensors), read(options), nullptr, &tracer));
@@ -113,19 +111,16 @@ class ModuleHandle {
     return out;
   }
 
-  // Answer: names, tensors, buffers (0 or 1 each).
+  // Answer: names, tensors (shapes without values), buffers (0 or 1 each).
   val state(bool values) const {
-    val names = val::array(), tensors = val::array(), buffers = val::array();
-    for (const nn::Module::Named& named : module_->state()) {
-      names.call<void>("push", named.name);
-      buffers.call<void>("push", named.is_buffer ? 1 : 0);
-      const nn::Tensor& value = named.parameter->value();
-      tensors.call<void>("push", values ? from_tensor(value) : from_shape(value.dims));
-    }
+    const auto state = module_->state();
     val out = answer();
-    out.set("names", names);
-    out.set("tensors", tensors);
-    out.set("buffers", buffers);
+    out.set("names", to_array(state, [](const auto& named) { return val(named.name); }));
+    out.set("tensors", to_array(state, [&](const auto& named) {
+              const nn::Tensor& value = named.parameter->value();
+              return values ? from_tensor(value) : from_shape(value.dims);
+            }));
+    out.set("buffers", to_array(state, [](const auto& named) { return val(named.is_buffer ? 1 : 0); }));
     return out;
   }
 
@@ -139,7 +134,7 @@ class ModuleHandle {
   val generate(const val& ids, const val& source, const val& options) const {
     nn::Options read_options = read(options);
     const nn::Generative* model = module_->generative();
-    if (!model) return answer(input_error(module_->where() + ": generate is for LanguageModel and EncoderDecoder"));
+    if (!model) return answer(input_error(module_->where() + ": generate: expected a LanguageModel or EncoderDecoder"));
     const auto generate_options = nn::read_generate_options(read_options);
     if (!generate_options.ok()) return answer(generate_options.error());
     const auto prompt = emscripten::convertJSArrayToNumberVector<std::int32_t>(ids);
@@ -147,9 +142,7 @@ class ModuleHandle {
     if (!source.isNull()) from = to_tensor(source);
     const auto out = nn::generate(*model, prompt, source.isNull() ? nullptr : &from, generate_options.value());
     if (!out.ok()) return answer(out.error());
-    val result = answer();
-    result.set("ids", to_typed_array(out.value()));
-    return result;
+    return answer("ids", to_typed_array(out.value()));
   }
 
  private:

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::string_view kWhere = "nn.scaled_dot_product_attention";
 
-// Keeps the probabilities that the op shows.
+// Copies the probabilities.
 struct WeightsTap : Taps {
   float* to = nullptr;
   void on_tensor(const TapPoint& point, const TensorView& tensor) override {
@@ -21,17 +21,17 @@ struct WeightsTap : Taps {
   }
 };
 
-// Starts of count sequences of one length.
+// seq_start of count sequences of the same length.
 std::vector<std::int32_t> even_starts(std::int64_t count, std::int64_t length) {
   std::vector<std::int32_t> out;
   for (std::int64_t i = 0; i <= count; ++i) out.push_back(static_cast<std::int32_t>(i * length));
   return out;
 }
 
-// The op over batches of equal lengths.
+// ops/attention.h over sequences of equal lengths.
 class Attender {
  public:
-  // scores_dims: [stack..., queries, keys]. Checks the changes against it and takes the scratch.
+  // scores_dims: [..., queries, keys]. Checks the changes against it and takes the scratch.
   Result<void> prepare(const AttentionShape& shape, Shape scores_dims, const ScoreChanges& changes) {
     shape_ = shape;
     scores_dims_ = std::move(scores_dims);
@@ -40,7 +40,7 @@ class Attender {
       for (const Tensor* tensor : *list) {
         const auto joined = broadcast(kWhere, tensor->dims, scores_dims_);
         if (!joined.ok() || joined.value() != scores_dims_) {
-          return wrong_shape(kWhere, "a mask or bias", "that broadcasts to " + to_string(scores_dims_), tensor->dims);
+          return wrong_shape(kWhere, "a mask or bias", "that can be broadcast to " + to_string(scores_dims_), tensor->dims);
         }
       }
     }
@@ -54,7 +54,7 @@ class Attender {
     return {};
   }
 
-  // batch sequences from attention `index` of the stack on. input: where queries, keys and values lie; weights: or null.
+  // Attention number index of the leading dimensions, with batch sequences. weights: may be null.
   void run(AttentionInput input, std::int64_t batch, std::int64_t index, float scale, float* context, float* weights) {
     const std::int64_t keys = scores_dims_.back(), queries = scores_dims_[scores_dims_.size() - 2];
     const auto seq_start = even_starts(batch, queries), key_start = even_starts(batch, keys);
@@ -99,25 +99,25 @@ Shape with(Shape stack, std::int64_t rows, std::int64_t columns) {
   return stack;
 }
 
-// An empty tensor may have no address, which would mean another thing to the op.
+// Never null, which has another meaning to the op.
 const float* address(const Tensor& x, std::int64_t offset = 0) {
   static constexpr float kNothing = 0;
   return x.data.empty() ? &kNothing : x.at(offset);
 }
 
-Result<Attention> make_room(Shape output, Shape weights, bool need_weights) {
+Result<Outputs> make_room(Shape output, Shape weights, bool need_weights) {
   auto room = Tensor::zeros(std::move(output));
   if (!room.ok()) return room.error();
-  if (!need_weights) return Attention{std::move(room).value(), {}};
+  if (!need_weights) return Outputs{std::move(room).value(), {}};
   auto more = Tensor::zeros(std::move(weights));
   if (!more.ok()) return more.error();
-  return Attention{std::move(room).value(), std::move(more).value()};
+  return Outputs{std::move(room).value(), std::move(more).value()};
 }
 
 }  // namespace
 
-Result<Attention> scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScoreChanges& changes,
-                                               std::optional<float> scale, bool need_weights) {
+Result<Outputs> scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScoreChanges& changes,
+                                             std::optional<float> scale, bool need_weights) {
   if (q.rank() < 2) return wrong_shape(kWhere, "query", "[..., queries, d_k]", q.dims);
   const std::int64_t queries = q.dim(-2), d_k = q.dim(-1);
   if (k.rank() < 2 || k.dim(-1) != d_k) return wrong_shape(kWhere, "key", "[..., keys, " + std::to_string(d_k) + "]", k.dims);
@@ -146,7 +146,7 @@ Result<Attention> scaled_dot_product_attention(const Tensor& q, const Tensor& k,
   return out;
 }
 
-Result<Attention> multi_head(const MultiHead& input, const ScoreChanges& changes, bool need_weights) {
+Result<Outputs> multi_head(const MultiHead& input, const ScoreChanges& changes, bool need_weights) {
   const auto& [heads, scale, q, k, v, cache] = input;
   const std::int64_t batch = q.dim(0), queries = q.dim(1), d_k = q.dim(2) / heads;
   const std::int64_t d_v = v ? v->dim(2) / heads : cache->kv.shape.value_size();
@@ -175,7 +175,7 @@ Result<Attention> multi_head(const MultiHead& input, const ScoreChanges& changes
   return out;
 }
 
-Result<Attention> self_attention(const Tensor& x, bool need_weights) {
+Result<Outputs> self_attention(const Tensor& x, bool need_weights) {
   return scaled_dot_product_attention(x, x, x, {}, 1.0f, need_weights);
 }
 

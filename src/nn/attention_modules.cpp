@@ -7,24 +7,23 @@
 namespace wattn::nn {
 namespace {
 
-// Keys and values of one call.
 struct KeysAndValues {
-  Tensor keys, values;  // new ones
+  Tensor keys, values;  // of this call
   KeyValueCache::Entry* entry = nullptr;
-  bool all_cached = false;  // nothing is new
-  std::int64_t past = 0;    // tokens before this call's
-  std::int64_t count = 0;   // of keys, with those in the cache
+  bool all_cached = false;  // keys and values are unused
+  std::int64_t past = 0;    // cached tokens before this call
+  std::int64_t count = 0;   // of keys, including cached ones
 
   MultiHead heads(std::int64_t count_of_heads, float scale, const Tensor& q) const {
     return {count_of_heads, scale, q, all_cached ? nullptr : &keys, all_cached ? nullptr : &values, entry};
   }
 };
 
-// own: keys of the input, to which each call appends; else of a context, which is mapped and cached once.
+// own: self-attention, where each call appends to the cache; else a context, which is projected and cached once.
 struct KeySource {
   bool own;
   std::int64_t batch, heads;
-  std::function<Result<Tensor>()> map_keys, map_values;
+  std::function<Result<Tensor>()> project_keys, project_values;
 };
 
 Result<KeysAndValues> keys_and_values(const Module& module, const Arguments& arguments, const KeySource& source) {
@@ -36,9 +35,9 @@ Result<KeysAndValues> keys_and_values(const Module& module, const Arguments& arg
     out.count = out.entry->tokens;
     return out;
   }
-  auto keys = source.map_keys();
+  auto keys = source.project_keys();
   if (!keys.ok()) return keys.error();
-  auto values = source.map_values();
+  auto values = source.project_values();
   if (!values.ok()) return values.error();
   out.keys = std::move(keys).value();
   out.values = std::move(values).value();
@@ -60,7 +59,7 @@ Result<KeysAndValues> keys_and_values(const Module& module, const Arguments& arg
   return out;
 }
 
-// The masks of a call as score changes; owns what it made of them.
+// The masks of a call as score changes, with the tensors these refer to.
 struct Masks {
   Tensor by_head, padding;
   ScoreChanges changes;
@@ -95,7 +94,7 @@ Result<void> check_sequences(const Module& module, std::string_view what, const 
   return wrong_shape(module.where(), what, "[batch, seq, " + std::to_string(width) + "]", x.dims);
 }
 
-// weights [batch, heads, queries, keys] -> their mean over the heads.
+// weights [batch, heads, queries, keys] -> [batch, queries, keys].
 Tensor mean_over_heads(const Tensor& weights) {
   const std::int64_t batch = weights.dim(0), heads = weights.dim(1), size = weights.dim(2) * weights.dim(3);
   Tensor out = Tensor::of({batch, weights.dim(2), weights.dim(3)}, std::vector<float>(static_cast<std::size_t>(batch * size)));
@@ -134,14 +133,13 @@ Result<AttentionOptions> read_attention_options(Options& options, bool cross) {
   out.t5.max_distance = out.max_distance;
   out.rotary.base = options.number("base", 10000);
   out.rotary.interleaved = options.yes("interleaved", false);
-  for (const auto& [name, width] : {std::pair{"d_q", out.d_q}, std::pair{"d_v", out.d_v}}) {
-    if (!out.wide && width % out.heads != 0) {
-      options.fail(std::string(name) + " = " + std::to_string(width) + " does not divide among " + std::to_string(out.heads) +
-                   " heads");
-    }
+  if (!out.wide) {
+    check_divides(options, "d_q", out.d_q, out.heads);
+    check_divides(options, "d_v", out.d_v, out.heads);
   }
   const std::int64_t d_head = out.wide ? out.d_q : out.d_q / out.heads;
-  if (out.relative == Relative::kRotary && d_head % 2 != 0) options.fail("rotary positions need an even width of a head");
+  if (out.relative == Relative::kRotary && d_head % 2 != 0)
+    options.fail("rotary positions: expected an even width of each head, found " + std::to_string(d_head));
   if (!(out.rotary.base > 0)) options.fail("option 'base': expected a number above 0");
   if (const auto end = options.finish(); !end.ok()) return end.error();
   return out;
@@ -163,7 +161,7 @@ SelfAttention::SelfAttention(std::string type, const AttentionOptions& options)
   if (options.relative == Relative::kT5) relative_ = add_parameter("relative", {options.t5.num_buckets, options.heads}, normal);
 }
 
-// [heads, queries, keys], or [batch, heads, queries, keys] for vectors; empty for none.
+// [heads, queries, keys], or [batch, heads, queries, keys] for vectors; empty if none.
 Result<Tensor> SelfAttention::relative_of(const Tensor& q, std::int64_t keys, std::int64_t past, float scale) const {
   const std::int64_t queries = q.dim(1), heads = options_.heads;
   switch (options_.relative) {
@@ -200,26 +198,24 @@ Result<Outputs> SelfAttention::run(const Arguments& arguments) const {
   const Tensor x = batched(*arguments.input), context = batched(from);
   if (context.dim(0) != x.dim(0))
     return wrong_shape(where(), "the context", "[" + std::to_string(x.dim(0)) + ", keys, ...]", from.dims);
-  const auto map = [&](const Linear& linear, std::string_view name, const Tensor& of) -> Result<Tensor> {
-    auto mapped = call(linear, name, arguments.only(of));
-    if (!mapped.ok()) return mapped.error();
-    return std::move(mapped.value().output);
+  const auto project = [&](const Linear& linear, std::string_view name, const Tensor& of) {
+    return output_of(call(linear, name, arguments.only(of)));
   };
-  auto q = map(*query_, "W_q", x);
+  auto q = project(*query_, "W_q", x);
   if (!q.ok()) return q.error();
   Rotary rotary = options_.rotary;
-  const bool turns = options_.relative == Relative::kRotary;
+  const bool rotates = options_.relative == Relative::kRotary;
   if (arguments.cache && !arguments.key) rotary.first = arguments.cache->entries[this].tokens;
-  const auto map_keys = [&]() -> Result<Tensor> {
-    auto k = map(*key_, "W_k", context);
-    if (k.ok() && turns) rotate(k.value(), k.value().dim(1), options_.heads, rotary);
+  const auto project_keys = [&]() -> Result<Tensor> {
+    auto k = project(*key_, "W_k", context);
+    if (k.ok() && rotates) rotate(k.value(), k.value().dim(1), options_.heads, rotary);
     return k;
   };
-  const auto map_values = [&] { return map(*value_, "W_v", context); };
-  auto kv = keys_and_values(*this, arguments, {!arguments.key, x.dim(0), options_.heads, map_keys, map_values});
+  const auto project_values = [&] { return project(*value_, "W_v", context); };
+  auto kv = keys_and_values(*this, arguments, {!arguments.key, x.dim(0), options_.heads, project_keys, project_values});
   if (!kv.ok()) return kv.error();
   const std::int64_t keys = kv.value().count, past = kv.value().past;
-  if (turns) rotate(q.value(), q.value().dim(1), options_.heads, rotary);
+  if (rotates) rotate(q.value(), q.value().dim(1), options_.heads, rotary);
   const float scale = options_.scaled ? 1.0f / std::sqrt(static_cast<float>(d_head_)) : 1.0f;
   Masks masks;
   if (const auto read = masks.read(*this, arguments, x.dim(0), options_.heads, keys); !read.ok()) return read.error();
@@ -232,13 +228,12 @@ Result<Outputs> SelfAttention::run(const Arguments& arguments) const {
   }
   auto attention = multi_head(kv.value().heads(options_.heads, scale, q.value()), masks.changes, arguments.need_weights);
   if (!attention.ok()) return attention.error();
-  Outputs out{std::move(attention.value().output), std::move(attention.value().weights)};
   if (unify_) {
-    auto unified = map(*unify_, "unify", out.output);
+    auto unified = project(*unify_, "unify", attention.value().output);
     if (!unified.ok()) return unified.error();
-    out.output = std::move(unified).value();
+    attention.value().output = std::move(unified).value();
   }
-  return without_batch(std::move(out), arguments.input->rank() == 2);
+  return without_batch(std::move(attention).value(), arguments.input->rank() == 2);
 }
 
 MultiheadAttention::MultiheadAttention(std::int64_t embed_dim, std::int64_t heads, bool bias, std::int64_t kdim, std::int64_t vdim)
@@ -270,20 +265,22 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
                          other->dims);
     }
   }
-  // Part 0, 1, 2 of the joint map, or a map of its own.
-  const auto map = [&](const PackedLinear& packed, const ParameterPtr& own, std::int64_t part, const Tensor& of) -> Result<Tensor> {
+  // Part 0, 1 or 2 of the joint projection, or a separate one.
+  const auto project = [&](const PackedLinear& packed, const ParameterPtr& own, std::int64_t part,
+                           const Tensor& of) -> Result<Tensor> {
     const Parameter& weight = own ? *own : *in_weight_;
-    auto mapped = packed.apply(of, weight, nullptr, own ? 0 : part * dim_, dim_);
-    if (!mapped.ok() || !in_bias_) return mapped;
+    auto projected = packed.apply(of, weight, nullptr, own ? 0 : part * dim_, dim_);
+    if (!projected.ok() || !in_bias_) return projected;
     const float* bias = in_bias_->value().at(part * dim_);
-    for (std::int64_t i = 0; i < mapped.value().rows(); ++i) compute().kernels.axpy(1.0f, bias, mapped.value().at(i * dim_), dim_);
-    return mapped;
+    for (std::int64_t i = 0; i < projected.value().rows(); ++i)
+      compute().kernels.axpy(1.0f, bias, projected.value().at(i * dim_), dim_);
+    return projected;
   };
-  auto q = map(q_packed_, q_weight_, 0, x);
+  auto q = project(q_packed_, q_weight_, 0, x);
   if (!q.ok()) return q.error();
   auto kv = keys_and_values(*this, arguments,
-                            {!arguments.key, x.dim(0), heads_, [&] { return map(k_packed_, k_weight_, 1, key); },
-                             [&] { return map(v_packed_, v_weight_, 2, value); }});
+                            {!arguments.key, x.dim(0), heads_, [&] { return project(k_packed_, k_weight_, 1, key); },
+                             [&] { return project(v_packed_, v_weight_, 2, value); }});
   if (!kv.ok()) return kv.error();
   Masks masks;
   if (const auto read = masks.read(*this, arguments, x.dim(0), heads_, kv.value().count); !read.ok()) return read.error();

@@ -1,4 +1,4 @@
-// Attention with learned maps: the notes' SelfAttention and CrossAttention, and torch's MultiheadAttention.
+// Attention with learned projections: the notes' SelfAttention and CrossAttention, and torch's MultiheadAttention.
 #pragma once
 
 #include <memory>
@@ -9,11 +9,11 @@
 
 namespace wattn::nn {
 
-// How keys' distances from their queries enter the scores.
+// How the distance of key and query affects the score.
 enum class Relative : std::uint8_t {
   kNone,
   kBias,      // `relative` [2r - 1, heads] is added
-  kMultiply,  // `relative` [2r - 1, heads] is multiplied with
+  kMultiply,  // `relative` [2r - 1, heads] multiplies
   kVector,    // q (k + pi), `relative` [2r - 1, d_head] holds pi
   kT5,        // `relative` [num_buckets, heads] is added, by bucket
   kAlibi,
@@ -24,8 +24,8 @@ struct AttentionOptions {
   std::int64_t hidden = 0;   // width of the queries' input and of the unified output
   std::int64_t context = 0;  // width of the keys' and values' input; 0: hidden
   std::int64_t heads = 1;
-  bool wide = false;     // each head has maps of the whole width (d_q, d_v each); else heads share d_q and d_v
-  bool unify = false;    // an output map from all heads to hidden, with bias
+  bool wide = false;     // each head has projections of widths d_q and d_v; else the heads share them
+  bool unify = false;    // an output projection from all heads to hidden, with bias
   bool bias = false;     // of W_q, W_k, W_v
   std::int64_t d_q = 0;  // 0: hidden
   std::int64_t d_v = 0;  // 0: hidden
@@ -57,8 +57,8 @@ class SelfAttention : public Module {
   ParameterPtr relative_;
 };
 
-// torch.nn.MultiheadAttention with batch_first: query [batch, queries, embed_dim], key [batch, keys, kdim], value likewise.
-// weights: [batch, queries, keys], the heads' mean, or [batch, heads, queries, keys].
+// torch.nn.MultiheadAttention with batch_first: query [batch, queries, embed_dim], key [batch, keys, kdim], value [batch, keys,
+// vdim]. weights: [batch, queries, keys], the mean over heads, or [batch, heads, queries, keys].
 class MultiheadAttention : public Module {
  public:
   MultiheadAttention(std::int64_t embed_dim, std::int64_t heads, bool bias = true, std::int64_t kdim = 0, std::int64_t vdim = 0);

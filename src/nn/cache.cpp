@@ -28,7 +28,7 @@ Result<void> KeyValueCache::Entry::reserve(const AttentionShape& shape, std::int
     return {};
   }
   if (batch != kv.slots) {
-    return input_error("nn: the cache is of a batch of " + std::to_string(kv.slots) + ", found one of " + std::to_string(batch));
+    return input_error("nn: expected a batch of " + std::to_string(kv.slots) + " as in the cache, found " + std::to_string(batch));
   }
   if (length <= kv.length) return {};
   std::vector<std::int64_t> same(static_cast<std::size_t>(batch));
@@ -41,7 +41,8 @@ Result<void> KeyValueCache::Entry::reorder(const std::vector<std::int64_t>& orde
   if (!made.ok()) return made.error();
   for (std::size_t i = 0; i < order.size(); ++i) {
     if (order[i] < 0 || order[i] >= kv.slots) {
-      return input_error("nn: a cache of " + std::to_string(kv.slots) + " examples has no example " + std::to_string(order[i]));
+      return input_error("nn: expected examples below " + std::to_string(kv.slots) + " of the cache, found " +
+                         std::to_string(order[i]));
     }
     copy_slot(kv, order[i], static_cast<std::int64_t>(i), tokens, &made.value().kv);
   }

@@ -10,7 +10,7 @@
 namespace wattn::nn {
 namespace {
 
-// Along one dimension: `outer` blocks of `count` elements `inner` apart.
+// A dimension as `outer` blocks of `count` elements that are `inner` apart.
 struct Slices {
   std::int64_t outer = 1, count = 1, inner = 1;
   Slices(const Shape& dims, int dim) {
@@ -20,7 +20,7 @@ struct Slices {
   }
 };
 
-// Calls f(row, count) with each slice along dim as one run of memory.
+// Replaces each slice along dim by f(row, count), which works on a contiguous copy in place.
 template <class F>
 Result<Tensor> over_slices(std::string_view where, const Tensor& x, std::int64_t dim, const F& f) {
   const auto at = checked_dim(where, dim, x.rank());
@@ -39,34 +39,27 @@ Result<Tensor> over_slices(std::string_view where, const Tensor& x, std::int64_t
   return out;
 }
 
-bool nothing_but_minus_infinity(const float* row, std::int64_t count) {
-  return std::all_of(row, row + count, [](float x) { return x == -std::numeric_limits<float>::infinity(); });
-}
-
-// a [m, k] and b [k, n], or b [n, k] where it is not transposed, for every pair of matrices of two broadcast stacks.
+// Products of a [m, k] and b [k, n], or [n, k] if not transposed, over broadcast leading dimensions.
 Result<Tensor> stacked_matmul(std::string_view where, const Tensor& a, const Tensor& b, bool b_is_transposed) {
   const std::int64_t m = a.dim(-2), k = a.dim(-1), n = b.dim(b_is_transposed ? -1 : -2);
   if (b.dim(b_is_transposed ? -2 : -1) != k) {
     return input_error(std::string(where) + ": the inner sizes of " + to_string(a.dims) + " and " + to_string(b.dims) + " differ");
   }
-  const auto stack = broadcast(where, Shape(a.dims.begin(), a.dims.end() - 2), Shape(b.dims.begin(), b.dims.end() - 2));
+  const Shape a_stack(a.dims.begin(), a.dims.end() - 2), b_stack(b.dims.begin(), b.dims.end() - 2);
+  const auto stack = broadcast(where, a_stack, b_stack);
   if (!stack.ok()) return stack.error();
+  const auto a_strides = broadcast_strides(a_stack, stack.value()), b_strides = broadcast_strides(b_stack, stack.value());
   Shape dims = stack.value();
-  const std::int64_t count = *num_elements(dims);
-  const auto a_strides = broadcast_strides(Shape(a.dims.begin(), a.dims.end() - 2), dims);
-  const auto b_strides = broadcast_strides(Shape(b.dims.begin(), b.dims.end() - 2), dims);
-  const Shape stack_dims = dims;
-  dims.push_back(m);
-  dims.push_back(n);
+  dims.insert(dims.end(), {m, n});
   auto out = Tensor::zeros(dims);
   auto scratch = Tensor::zeros({matmul_scratch_size(n, k)});
   if (!out.ok()) return out;
   if (!scratch.ok()) return scratch;
-  for (std::int64_t i = 0; i < count; ++i) {
+  for (std::int64_t i = 0; i < *num_elements(stack.value()); ++i) {
     wattn::matmul(compute(),
-                  {.a = a.at(broadcast_offset(i, stack_dims, a_strides) * m * k),
+                  {.a = a.at(broadcast_offset(i, stack.value(), a_strides) * m * k),
                    .a_stride = k,
-                   .b = b.at(broadcast_offset(i, stack_dims, b_strides) * n * k),
+                   .b = b.at(broadcast_offset(i, stack.value(), b_strides) * n * k),
                    .b_stride = b_is_transposed ? n : k,
                    .b_is_transposed = b_is_transposed,
                    .c = out.value().at(i * m * n),
@@ -95,7 +88,7 @@ Result<Tensor> elementwise(std::string_view where, const Tensor& a, const Tensor
   return out;
 }
 
-// The id at i, or -1 when it is no whole number in [0, count).
+// The id at i, or -1 if it is not a whole number in [0, count).
 std::int64_t id_at(const Tensor& ids, std::int64_t i, std::int64_t count) {
   const float id = *ids.at(i);
   return id >= 0 && id < static_cast<float>(count) && id == std::floor(id) ? static_cast<std::int64_t>(id) : -1;
@@ -103,14 +96,14 @@ std::int64_t id_at(const Tensor& ids, std::int64_t i, std::int64_t count) {
 
 Error bad_id(std::string_view where, const Tensor& ids, std::int64_t i, std::int64_t count) {
   return input_error(std::string(where) + ": expected ids that are whole numbers below " + std::to_string(count) + ", found " +
-                     std::to_string(*ids.at(i)) + " at place " + std::to_string(i));
+                     std::to_string(*ids.at(i)) + " at index " + std::to_string(i));
 }
 
 }  // namespace
 
 Result<Tensor> softmax(const Tensor& x, std::int64_t dim) {
   return over_slices("nn.softmax", x, dim, [](float* row, std::int64_t count) {
-    if (nothing_but_minus_infinity(row, count)) {
+    if (std::all_of(row, row + count, [](float value) { return value == -std::numeric_limits<float>::infinity(); })) {
       std::fill(row, row + count, 0.0f);
     } else {
       compute().kernels.softmax_rows(row, 1, count, count);
@@ -129,7 +122,7 @@ Result<Tensor> log_softmax(const Tensor& x, std::int64_t dim) {
 }
 
 Result<Tensor> matmul(const Tensor& a, const Tensor& b) {
-  if (a.rank() == 0 || b.rank() == 0) return input_error("nn.matmul: expected tensors of one dimension at least");
+  if (a.rank() == 0 || b.rank() == 0) return input_error("nn.matmul: expected tensors of at least one dimension");
   Tensor left = a, right = b;
   if (a.rank() == 1) left.dims.insert(left.dims.begin(), 1);
   if (b.rank() == 1) right.dims.push_back(1);

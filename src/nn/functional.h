@@ -1,5 +1,4 @@
-// torch.nn.functional: functions of tensors without state. Names, shapes and defaults are torch's; `where` of messages is
-// "nn.<name>".
+// torch.nn.functional: stateless functions of tensors, with torch's names, shapes and defaults.
 #pragma once
 
 #include <cstdint>
@@ -9,32 +8,31 @@
 
 namespace wattn::nn {
 
-// exp(x_i) / sum over dim of exp(x_j); a slice of nothing but -inf becomes zeros.
+// exp(x_i) / sum over dim of exp(x_j); a slice of only -inf becomes zeros.
 Result<Tensor> softmax(const Tensor& x, std::int64_t dim);
 // x_i - log(sum over dim of exp(x_j)).
 Result<Tensor> log_softmax(const Tensor& x, std::int64_t dim);
 
-// a [..., m, k] times b [..., k, n] -> [..., m, n]; leading dimensions are broadcast, vectors as torch.matmul takes them.
+// a [..., m, k] times b [..., k, n] -> [..., m, n]; leading dimensions are broadcast, vectors as in torch.matmul.
 Result<Tensor> matmul(const Tensor& a, const Tensor& b);
 // a [batch, m, k] times b [batch, k, n].
 Result<Tensor> bmm(const Tensor& a, const Tensor& b);
 // x [..., in] W^T + bias: weight [out, in], bias [out] or null -> [..., out].
 Result<Tensor> linear(const Tensor& x, const Tensor& weight, const Tensor* bias);
-// How alike the rows of x [..., n, d] are to those of y [..., m, d]: x y^T -> [..., n, m].
+// Dot products of the rows of x [..., n, d] and y [..., m, d]: x y^T -> [..., n, m].
 Result<Tensor> dot_product_similarity(const Tensor& x, const Tensor& y);
 
-// By torch's names: "relu", "gelu" (erf), "gelu_tanh", "silu", "tanh", "sigmoid", "identity".
 Tensor activate(const Tensor& x, Activation activation);
 
 Result<Tensor> add(const Tensor& a, const Tensor& b);  // broadcast
 Result<Tensor> mul(const Tensor& a, const Tensor& b);
 
-// Rows of weight [n, d] by ids of any shape -> [..., d]. ids are whole numbers in [0, n).
+// Rows of weight [n, d] by ids [...], whole numbers in [0, n) -> [..., d].
 Result<Tensor> embedding(const Tensor& ids, const Tensor& weight);
 // ids [...] -> [..., classes] with a 1 at each id; classes 0: the largest id + 1.
 Result<Tensor> one_hot(const Tensor& ids, std::int64_t classes);
 
-// x [..., n, d], its second to last dimension in the order given (helper of the equivariance tests): out[i] = x[order[i]].
+// x [..., n, d] with its rows reordered: out[i] = x[order[i]]; to test equivariance.
 Result<Tensor> permute_rows(const Tensor& x, const Tensor& order);
 
 }  // namespace wattn::nn

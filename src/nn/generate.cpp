@@ -10,7 +10,7 @@
 namespace wattn::nn {
 namespace {
 
-// Sequences of one length that grow together.
+// Sequences of the same length that grow together.
 class Stepper {
  public:
   Stepper(const Generative& model, bool use_cache) : model_(model), use_cache_(use_cache) {}
@@ -24,7 +24,7 @@ class Stepper {
     return {};
   }
 
-  // Logits [sequences, vocab] of what follows.
+  // Logits [sequences, vocab] of the next tokens.
   Result<Tensor> next() {
     if (!use_cache_) cache_ = {};
     const auto seen = static_cast<std::size_t>(cache_.length);
@@ -39,7 +39,7 @@ class Stepper {
       memory.data.clear();
       for (std::int64_t i = 0; i < batch; ++i) memory.data.insert(memory.data.end(), memory_.data.begin(), memory_.data.end());
     }
-    return model_.next_logits(ids, memory.dims.empty() ? nullptr : &memory, nullptr, cache_);
+    return model_.next_logits(ids, memory.dims.empty() ? nullptr : &memory, cache_);
   }
 
   Result<void> grow(std::span<const Continuation> continuations) {
@@ -65,15 +65,15 @@ class Stepper {
 Result<void> check(const Generative& model, const std::vector<std::int32_t>& ids, const Tensor* source,
                    const GenerateOptions& options) {
   const auto wrong = [](const std::string& what) { return input_error("nn.generate: " + what); };
-  if (ids.empty()) return wrong("expected a prompt of one token at least, found none");
+  if (ids.empty()) return wrong("expected a prompt of at least one token, found none");
   if (model.has_encoder() != (source != nullptr)) {
-    return wrong(model.has_encoder() ? "this model needs a source" : "this model takes no source");
+    return wrong(model.has_encoder() ? "expected a source, found none" : "expected no source for this model, found one");
   }
   if (source && (source->rank() != 2 || source->dim(0) != 1)) return wrong_shape("nn.generate", "source", "[1, seq]", source->dims);
   const std::int64_t length = static_cast<std::int64_t>(ids.size()) + options.max_new_tokens;
   if (length > model.max_len() + 1) {
-    return wrong("prompt and max_new_tokens are " + std::to_string(length) +
-                 " tokens, the model takes max_len = " + std::to_string(model.max_len()));
+    return wrong("expected a prompt and max_new_tokens of at most max_len = " + std::to_string(model.max_len()) +
+                 " tokens, found " + std::to_string(length));
   }
   return {};
 }

@@ -1,4 +1,4 @@
-// Text, token by token, from a module: what generation/search.h chooses from the logits of each step.
+// Generation with a module, by generation/search.h.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 namespace wattn::nn {
 
 struct GenerateOptions : wattn::GenerateOptions {
-  bool use_cache = true;  // false computes the whole sequence at each step, with the same result
+  bool use_cache = true;  // false: recomputes the whole sequence at each step, with the same result
 };
 
-// ids: the prompt, without padding. source: of an encoder-decoder, else null. Returns prompt and continuation.
+// ids: the prompt without padding. source: of an encoder-decoder, else null. Returns the prompt and its continuation.
 Result<std::vector<std::int32_t>> generate(const Generative& model, const std::vector<std::int32_t>& ids, const Tensor* source,
                                            const GenerateOptions& options);
 
-// logits [vocab] -> the probabilities that a token is drawn from.
+// logits [vocab] -> the probabilities from which a token is sampled.
 Result<Tensor> sampling_probabilities(const Tensor& logits, GenerateOptions options);
 
 }  // namespace wattn::nn

@@ -1,26 +1,23 @@
 #include "nn/layers.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "nn/functional.h"
 
 namespace wattn::nn {
 namespace {
 
-Result<Outputs> outputs(Result<Tensor> tensor) {
-  if (!tensor.ok()) return tensor.error();
-  return Outputs{std::move(tensor).value(), {}};
-}
-
 Draw uniform(double bound) { return {Draw::Kind::kUniform, bound}; }
 Draw constant(double value) { return {Draw::Kind::kConstant, value}; }
 
 }  // namespace
 
-Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias, Draw draw) : Module("Linear"), out_(out) {
-  const Draw usual = uniform(1 / std::sqrt(static_cast<double>(in)));
-  weight = add_parameter("weight", {out, in}, draw.kind == Draw::Kind::kConstant ? usual : draw);
-  if (with_bias) bias = add_parameter("bias", {out}, draw.kind == Draw::Kind::kConstant ? usual : constant(0));
+Linear::Linear(std::int64_t in, std::int64_t out, bool with_bias) : Module("Linear"), out_(out) {
+  const Draw draw = uniform(1 / std::sqrt(static_cast<double>(in)));
+  weight = add_parameter("weight", {out, in}, draw);
+  if (with_bias) bias = add_parameter("bias", {out}, draw);
 }
 
 void Linear::tie(const ParameterPtr& other) {
@@ -28,13 +25,15 @@ void Linear::tie(const ParameterPtr& other) {
   replace_own("weight", other);
 }
 
-Result<Outputs> Linear::run(const Arguments& arguments) const { return outputs(apply(*arguments.input)); }
+Result<Outputs> Linear::run(const Arguments& arguments) const { return to_outputs(apply(*arguments.input)); }
 
 Embedding::Embedding(std::int64_t count, std::int64_t dim) : Module("Embedding") {
   weight = add_parameter("weight", {count, dim}, {Draw::Kind::kNormal, 1});
 }
 
-Result<Outputs> Embedding::run(const Arguments& arguments) const { return outputs(embedding(*arguments.input, weight->value())); }
+Result<Outputs> Embedding::run(const Arguments& arguments) const {
+  return to_outputs(embedding(*arguments.input, weight->value()));
+}
 
 Norm::Norm(std::string type, NormKind kind, Shape shape, float eps, bool affine, bool with_bias, EpsilonForm form, int rank)
     : Module(std::move(type)), kind_(kind), shape_(std::move(shape)), eps_(eps), form_(form), rank_(rank) {
@@ -54,15 +53,15 @@ Result<Outputs> Norm::run(const Arguments& arguments) const {
   }
   switch (kind_) {
     case NormKind::kLayer:
-      return outputs(layer_norm(x, shape_, w, b, eps_, form_));
+      return to_outputs(layer_norm(x, shape_, w, b, eps_, form_));
     case NormKind::kRms:
-      return outputs(rms_norm(x, shape_, w, eps_));
+      return to_outputs(rms_norm(x, shape_, w, eps_));
     case NormKind::kBatch:
-      return outputs(batch_norm(x, mean->value(), variance->value(), w, b, eps_));
+      return to_outputs(batch_norm(x, mean->value(), variance->value(), w, b, eps_));
     case NormKind::kInstance:
       if (x.rank() < 2 || x.dim(1) != shape_[0])
         return wrong_shape(where(), "the input", "[batch, " + std::to_string(shape_[0]) + ", ...]", x.dims);
-      return outputs(instance_norm(x, w, b, eps_));
+      return to_outputs(instance_norm(x, w, b, eps_));
   }
   return input_error(where() + ": unknown kind");
 }
@@ -71,28 +70,30 @@ std::shared_ptr<Norm> layer_norm_module(std::int64_t dim, float eps, bool bias) 
   return std::make_shared<Norm>("LayerNorm", NormKind::kLayer, Shape{dim}, eps, true, bias);
 }
 
-Result<Outputs> Function::run(const Arguments& arguments) const { return outputs(f_(arguments)); }
+Result<Outputs> Function::run(const Arguments& arguments) const { return to_outputs(f_(arguments)); }
 
 std::shared_ptr<Function> activation_module(Activation activation) {
-  const auto type = [&] {
-    switch (activation) {
-      case Activation::kRelu:
-        return "ReLU";
-      case Activation::kGelu:
-      case Activation::kGeluTanh:
-        return "GELU";
-      case Activation::kSilu:
-        return "SiLU";
-      case Activation::kTanh:
-        return "Tanh";
-      case Activation::kSigmoid:
-        return "Sigmoid";
-      case Activation::kNone:
-        break;
-    }
-    return "Identity";
-  };
-  return std::make_shared<Function>(type(), [=](const Arguments& a) -> Result<Tensor> { return activate(*a.input, activation); });
+  const auto row = std::find_if(std::begin(kActivationTypes), std::end(kActivationTypes),
+                                [&](const auto& one) { return one.second == activation; });
+  return std::make_shared<Function>(row == std::end(kActivationTypes) ? "Identity" : std::string(row->first),
+                                    [=](const Arguments& a) -> Result<Tensor> { return activate(*a.input, activation); });
+}
+
+Activation read_activation(Options& options) {
+  constexpr std::pair<std::string_view, Activation> kActivations[] = {
+      {"relu", Activation::kRelu}, {"gelu", Activation::kGelu}, {"gelu_tanh", Activation::kGeluTanh}, {"silu", Activation::kSilu}};
+  return options.choice("activation", kActivations, Activation::kRelu);
+}
+
+void check_batch_first(Options& options) {
+  if (options.yes("batch_first", true)) return;
+  options.fail("batch_first: false is not supported; tensors are [batch, seq, hidden]");
+}
+
+void check_divides(Options& options, const char* name, std::int64_t width, std::int64_t heads) {
+  if (width % heads == 0) return;
+  options.fail(std::string("expected ") + name + " to be a multiple of the " + std::to_string(heads) + " heads, found " +
+               std::to_string(width));
 }
 
 PositionalEncoding::PositionalEncoding(Positions kind, std::int64_t max_len, std::int64_t dim, double base)
@@ -103,15 +104,16 @@ PositionalEncoding::PositionalEncoding(Positions kind, std::int64_t max_len, std
   }
   if (kind == Positions::kNone) return;
   auto table = sinusoidal(max_len, dim, kind == Positions::kNotes ? SinusoidalForm::kNotes : SinusoidalForm::kVaswani, base);
-  weight = std::make_shared<Parameter>(table.ok() ? std::move(table).value() : Tensor{});  // no parameter: nothing is learned
+  weight = std::make_shared<Parameter>(table.ok() ? std::move(table).value() : Tensor{});  // not a parameter, as it is not learned
 }
 
 Result<Outputs> PositionalEncoding::run(const Arguments& arguments) const {
   const Tensor& x = *arguments.input;
   if (!weight) return Outputs{x, {}};
   const Tensor& table = weight->value();
-  if (x.rank() < 2 || table.rank() != 2 || x.dim(-1) != table.dim(1))
-    return wrong_shape(where(), "the input", "[..., seq, " + to_string(table.dims) + "'s last]", x.dims);
+  if (x.rank() < 2 || table.rank() != 2 || x.dim(-1) != table.dim(1)) {
+    return wrong_shape(where(), "the input", "[..., seq, d] for a table of shape " + to_string(table.dims), x.dims);
+  }
   const std::int64_t first = arguments.cache ? arguments.cache->length : 0;
   const std::int64_t seq = x.dim(-2), dim = x.dim(-1);
   if (first + seq > table.dim(0)) {

@@ -1,4 +1,4 @@
-// The simple modules of torch.nn.
+// The basic modules of torch.nn.
 #pragma once
 
 #include <memory>
@@ -14,13 +14,11 @@ namespace wattn::nn {
 // y = x W^T + b; x [..., in_features] -> [..., out_features]. weight [out, in], bias [out].
 class Linear : public Module {
  public:
-  Linear(std::int64_t in, std::int64_t out, bool bias = true, Draw draw = {});
+  Linear(std::int64_t in, std::int64_t out, bool bias = true);
   ParameterPtr weight, bias;
-  // The weight is another module's from now on (a tied output head); same shape.
+  // Shares another module's weight, of the same shape (a tied output head).
   void tie(const ParameterPtr& other);
-  Result<Tensor> apply(const Tensor& x, Activation activation = Activation::kNone) const {
-    return packed_.apply(x, *weight, bias.get(), 0, out_, activation);
-  }
+  Result<Tensor> apply(const Tensor& x) const { return packed_.apply(x, *weight, bias.get(), 0, out_); }
 
  protected:
   Result<Outputs> run(const Arguments& arguments) const override;
@@ -62,7 +60,7 @@ class Norm : public Module {
 std::shared_ptr<Norm> layer_norm_module(std::int64_t dim, float eps = 1e-5f, bool bias = true);
 
 // A function without parameters: ReLU, GELU, SiLU, Tanh, Sigmoid, Softmax, Identity, Dropout (which does nothing), Flatten,
-// AvgPool2d, MaxPool2d, SequencePooling, PositionalEncoding.
+// AvgPool2d, MaxPool2d, SequencePooling.
 class Function : public Module {
  public:
   using F = std::function<Result<Tensor>(const Arguments&)>;
@@ -76,11 +74,19 @@ class Function : public Module {
   F f_;
   Shape kernel_;
 };
+inline constexpr std::pair<std::string_view, Activation> kActivationTypes[] = {
+    {"ReLU", Activation::kRelu}, {"GELU", Activation::kGelu}, {"GELU", Activation::kGeluTanh},
+    {"SiLU", Activation::kSilu}, {"Tanh", Activation::kTanh}, {"Sigmoid", Activation::kSigmoid}};
 std::shared_ptr<Function> activation_module(Activation activation);
+
+// Options shared by modules.
+Activation read_activation(Options& options);  // activation: "relu" (default), "gelu", "gelu_tanh" or "silu"
+void check_batch_first(Options& options);
+void check_divides(Options& options, const char* name, std::int64_t width, std::int64_t heads);
 
 enum class Positions : std::uint8_t { kNone, kSinusoidal, kNotes, kLearned };
 
-// x [batch, seq, d] + table[0 .. seq]; the cache's length is the first position. Learned: weight [max_len, d].
+// x [batch, seq, d] + table[first, first + seq), where first is the length of the cache. Learned: weight [max_len, d].
 class PositionalEncoding : public Module {
  public:
   PositionalEncoding(Positions kind, std::int64_t max_len, std::int64_t dim, double base = 10000);
@@ -90,7 +96,7 @@ class PositionalEncoding : public Module {
   Result<Outputs> run(const Arguments& arguments) const override;
 };
 
-// One after another; arguments beside the input go to every part.
+// Its parts in sequence; arguments other than the input go to every part.
 class Sequential : public Module {
  public:
   explicit Sequential(const std::vector<ModulePtr>& parts);

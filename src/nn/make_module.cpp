@@ -1,5 +1,6 @@
-// Modules by name and options: what the constructors of JS come to.
+// Makes modules by name and options, for the constructors in JS.
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -34,22 +35,22 @@ Made embedding(Request& r) {
   return made<Embedding>(r.options, count, dim);
 }
 
-EpsilonForm epsilon_form(Options& options) {
-  return options.choice("eps_form", {"inside", "outside"}) == 1 ? EpsilonForm::kBesideSigma : EpsilonForm::kInsideRoot;
+Shape normalized_shape(Options& options) {
+  const Shape shape = options.wholes("normalized_shape", 1);
+  if (shape.empty()) options.fail("option 'normalized_shape' is missing: expected one or more whole numbers");
+  return shape;
 }
 
 Made layer_norm(Request& r) {
-  const Shape shape = r.options.wholes("normalized_shape", 1);
-  if (shape.empty()) r.options.fail("option 'normalized_shape' is missing: expected one or more whole numbers");
+  const Shape shape = normalized_shape(r.options);
   const bool affine = r.options.yes("elementwise_affine", true), bias = r.options.yes("bias", true);
   const auto eps = static_cast<float>(r.options.number("eps", 1e-5));
-  const EpsilonForm form = epsilon_form(r.options);
+  const EpsilonForm form = read_epsilon_form(r.options);
   return made<Norm>(r.options, r.type, NormKind::kLayer, shape, eps, affine, bias, form);
 }
 
 Made rms_norm(Request& r) {
-  const Shape shape = r.options.wholes("normalized_shape", 1);
-  if (shape.empty()) r.options.fail("option 'normalized_shape' is missing: expected one or more whole numbers");
+  const Shape shape = normalized_shape(r.options);
   const auto eps = static_cast<float>(r.options.number("eps", -1));
   return made<Norm>(r.options, r.type, NormKind::kRms, shape, eps, r.options.yes("elementwise_affine", true));
 }
@@ -63,16 +64,10 @@ Made channel_norm(Request& r) {
 }
 
 Made activation(Request& r) {
-  Activation activation = Activation::kNone;
-  if (r.type == "GELU") {
-    activation = r.options.choice("approximate", {"none", "tanh"}) == 1 ? Activation::kGeluTanh : Activation::kGelu;
-  } else {
-    constexpr std::pair<std::string_view, Activation> kNames[] = {
-        {"ReLU", Activation::kRelu}, {"SiLU", Activation::kSilu}, {"Tanh", Activation::kTanh}, {"Sigmoid", Activation::kSigmoid}};
-    for (const auto& [name, each] : kNames) {
-      if (name == r.type) activation = each;
-    }
-  }
+  const auto row =
+      std::find_if(std::begin(kActivationTypes), std::end(kActivationTypes), [&](const auto& one) { return one.first == r.type; });
+  Activation activation = row == std::end(kActivationTypes) ? Activation::kNone : row->second;
+  if (r.type == "GELU" && r.options.choice("approximate", {"none", "tanh"}) == 1) activation = Activation::kGeluTanh;
   if (r.type == "Dropout") r.options.number("p", 0.5);
   return made<Function>(r.options, r.type, [=](const Arguments& a) -> Result<Tensor> { return activate(*a.input, activation); });
 }
@@ -97,25 +92,17 @@ Made pool2d(Request& r) {
       r.options, r.type, [=](const Arguments& a) { return pool(*a.input, window); }, Shape{window.kernel[0], window.kernel[1]});
 }
 
-constexpr const char* kPoolings[] = {"mean", "max", "cls", "last", "mean_sqrt_len_tokens", "weightedmean"};
-std::string read_pooling(Options& options, std::string_view name) {
-  return kPoolings[options.choice(name, {std::begin(kPoolings), std::end(kPoolings)})];
-}
-
 Made sequence_pooling(Request& r) {
   const std::string mode = read_pooling(r.options, "mode");
-  return made<Function>(r.options, r.type, [=](const Arguments& a) -> Result<Tensor> {
-    if (!a.key_padding_mask) return pool_sequence(*a.input, mode, nullptr);
-    Tensor kept = *a.key_padding_mask;
-    for (float& value : kept.data) value = value == 0 ? 1.0f : 0.0f;
-    return pool_sequence(*a.input, mode, &kept);
-  });
+  return made<Function>(r.options, r.type, [=](const Arguments& a) { return pool_unpadded(*a.input, mode, a.key_padding_mask); });
 }
 
-const std::vector<std::string_view> kPositionKinds{"none", "sinusoidal", "notes", "learned"};
+Positions read_positions(Options& options, std::string_view name, Positions fallback) {
+  return static_cast<Positions>(options.choice(name, {"none", "sinusoidal", "notes", "learned"}, static_cast<int>(fallback)));
+}
 
 Made positional_encoding(Request& r) {
-  const auto kind = static_cast<Positions>(r.options.choice("kind", kPositionKinds, static_cast<int>(Positions::kSinusoidal)));
+  const auto kind = read_positions(r.options, "kind", Positions::kSinusoidal);
   const std::int64_t dim = r.options.needed_whole("d_model"), length = r.options.whole("max_len", 512, 1);
   const double base = r.options.number("base", 10000);
   if (!(base > 0)) r.options.fail("option 'base': expected a number above 0");
@@ -124,15 +111,10 @@ Made positional_encoding(Request& r) {
 
 Made sequential(Request& r) { return made<Sequential>(r.options, r.parts); }
 
-Activation read_activation(Options& options, int fallback) {
-  constexpr Activation kActivations[] = {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh, Activation::kSilu};
-  return kActivations[options.choice("activation", {"relu", "gelu", "gelu_tanh", "silu"}, fallback)];
-}
-
 Made feed_forward(Request& r) {
   const std::int64_t dim = r.options.needed_whole("k");
   const std::int64_t width = dim * r.options.whole("n_mlp", 4, 1);
-  const Activation activation = read_activation(r.options, 0);
+  const Activation activation = read_activation(r.options);
   return made<FeedForward>(r.options, dim, width, activation, r.options.yes("bias", true));
 }
 
@@ -147,17 +129,14 @@ Made multihead_attention(Request& r) {
   const std::int64_t kdim = r.options.whole("kdim", dim, 1), vdim = r.options.whole("vdim", dim, 1);
   const bool bias = r.options.yes("bias", true);
   r.options.number("dropout", 0);
-  if (!r.options.yes("batch_first", true))
-    r.options.fail("tensors are [batch, seq, hidden] here: batch_first: false is not supported");
-  if (dim % heads != 0)
-    r.options.fail("embed_dim = " + std::to_string(dim) + " does not divide among " + std::to_string(heads) + " heads");
+  check_batch_first(r.options);
+  check_divides(r.options, "embed_dim", dim, heads);
   return made<MultiheadAttention>(r.options, dim, heads, bias, kdim, vdim);
 }
 
 Made transformer_layer(Request& r) {
   const LayerOptions layer = read_layer_options(r.options);
-  if (r.type == "TransformerEncoderLayer") return made<TransformerEncoderLayer>(r.options, layer);
-  return made<TransformerDecoderLayer>(r.options, layer);
+  return made<TransformerLayer>(r.options, r.type == "TransformerDecoderLayer", layer);
 }
 
 std::int64_t read_layers(Options& options, std::string_view name, std::int64_t fallback) {
@@ -171,7 +150,7 @@ Made transformer_stack(Request& r) {
   const LayerOptions layer = read_layer_options(r.options);
   const std::int64_t layers = read_layers(r.options, "num_layers", 6);
   const bool norm = r.options.yes("norm", false);
-  return made<TransformerStack>(r.options, r.type, r.type == "TransformerDecoder", layer, layers, norm);
+  return made<TransformerStack>(r.options, r.type == "TransformerDecoder", layer, layers, norm);
 }
 
 Made transformer(Request& r) {
@@ -183,7 +162,7 @@ Made transformer(Request& r) {
 
 Made transformer_block(Request& r) {
   const std::int64_t n_mlp = r.options.whole("n_mlp", 4, 1);
-  const Activation activation = read_activation(r.options, 0);
+  const Activation activation = read_activation(r.options);
   const bool pre_norm = r.options.choice("norm", {"post", "pre"}) == 1;
   const bool rms = r.options.choice("norm_kind", {"layer", "rms"}) == 1;
   const auto eps = static_cast<float>(r.options.number("eps", 1e-5));
@@ -207,7 +186,7 @@ Made language(Request& r) {
   o.num_layers = read_layers(r.options, seq2seq ? "num_encoder_layers" : "num_layers", 2);
   if (seq2seq) o.num_decoder_layers = read_layers(r.options, "num_decoder_layers", 2);
   o.max_len = r.options.whole("max_len", 512, 1);
-  o.positions = static_cast<Positions>(r.options.choice("positions", kPositionKinds, static_cast<int>(Positions::kLearned)));
+  o.positions = read_positions(r.options, "positions", Positions::kLearned);
   o.scale_embedding = r.options.yes("scale_embedding", false);
   if (!seq2seq) o.final_norm = r.options.yes("final_norm", o.layer.norm_first);
   if (!classifier) o.tie_weights = r.options.yes("tie_weights", true);
@@ -273,13 +252,13 @@ Result<ModulePtr> make_module(std::string_view type, Options options, std::vecto
     if (!module.ok()) return module;
     for (const Module::Named& named : module.value()->state()) {
       if (named.parameter->value().dims.empty()) {
-        return out_of_memory_error("nn." + std::string(type) + ": no memory for the parameter '" + named.name + "'");
+        return out_of_memory_error("nn." + std::string(type) + ": out of memory for the parameter '" + named.name + "'");
       }
     }
-    if (request.parts.empty()) module.value()->draw(seed);  // parts were drawn when they were made
+    if (request.parts.empty()) module.value()->draw(seed);  // parts have been initialised
     return module;
   }
-  return input_error("nn: there is no module '" + std::string(type) + "'");
+  return input_error("nn: unknown module '" + std::string(type) + "'");
 }
 
 }  // namespace wattn::nn

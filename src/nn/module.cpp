@@ -51,7 +51,7 @@ Result<void> Module::load(std::string_view name, Tensor value) const {
     named.parameter->set(std::move(value));
     return {};
   }
-  return input_error(where() + ".load_state_dict: there is no parameter '" + std::string(name) + "'");
+  return input_error(where() + ".load_state_dict: unknown parameter '" + std::string(name) + "'");
 }
 
 void Module::draw(std::uint64_t seed) const {
@@ -79,7 +79,7 @@ void Module::draw(std::uint64_t seed) const {
 }
 
 ParameterPtr Module::add_parameter(std::string name, const Shape& dims, Draw draw, bool is_buffer) {
-  auto value = Tensor::zeros(dims);  // make_module has asked whether it fits
+  auto value = Tensor::zeros(dims);  // make_module reports a failure
   auto parameter = std::make_shared<Parameter>(value.ok() ? std::move(value).value() : Tensor{});
   own_.push_back({std::move(name), parameter, draw, is_buffer});
   return parameter;
@@ -92,7 +92,7 @@ void Module::replace_own(std::string_view name, const ParameterPtr& parameter) {
 }
 
 Result<Tensor> PackedLinear::apply(const Tensor& x, const Parameter& weight, const Parameter* bias, std::int64_t begin,
-                                   std::int64_t count, Activation activation) const {
+                                   std::int64_t count) const {
   const Tensor& w = weight.value();
   const std::int64_t in = w.dim(1);
   if (x.rank() == 0 || x.dim(-1) != in) return wrong_shape("nn.Linear", "the input", "[..., " + std::to_string(in) + "]", x.dims);
@@ -117,7 +117,7 @@ Result<Tensor> PackedLinear::apply(const Tensor& x, const Parameter& weight, con
   dims.back() = count;
   auto out = Tensor::zeros(dims);
   if (!out.ok()) return out;
-  wattn::linear(compute(), layer, x.at(0), x.rows(), activation, {}, out.value().at(0));
+  wattn::linear(compute(), layer, x.at(0), x.rows(), Activation::kNone, {}, out.value().at(0));
   return out;
 }
 

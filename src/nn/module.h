@@ -1,4 +1,4 @@
-// Module: a block with parameters, as torch.nn.Module: named parameters, named children, one forward.
+// Module: a block with named parameters, named children and a forward, as torch.nn.Module.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ class Generative;
 class Module;
 using ModulePtr = std::shared_ptr<Module>;
 
-// Shared where weights are tied. Change value by set() only, so that what was packed from it is packed again.
+// Shared when weights are tied. set() invalidates what was packed from the value.
 class Parameter {
  public:
   explicit Parameter(Tensor value) : value_(std::move(value)) {}
@@ -38,18 +38,13 @@ class Parameter {
 };
 using ParameterPtr = std::shared_ptr<Parameter>;
 
-// How a parameter is drawn: uniform in [-bound, bound], normal, or one value everywhere.
+// A parameter's initial values: uniform in [-size, size], normal with deviation size, or all equal to size.
 struct Draw {
   enum class Kind : std::uint8_t { kUniform, kNormal, kConstant } kind = Kind::kConstant;
   double size = 0;
 };
 
-struct Outputs {
-  Tensor output;
-  Tensor weights;  // of attention, where asked for
-};
-
-// Hears of each forward: when it begins, and how it ended. Modules inside one another come inside one another.
+// Called before and after each forward; calls for children are nested in their parent's.
 class Observer {
  public:
   virtual ~Observer() = default;
@@ -57,14 +52,14 @@ class Observer {
   virtual void after(const Module& module, const Outputs& outputs) = 0;
 };
 
-// What a forward takes; each module says which parts it looks at. Pointers are valid during the call.
+// The arguments of a forward; each module uses some of them. Pointers are valid during the call.
 struct Arguments {
   const Tensor* input = nullptr;   // query, src or tgt
   const Tensor* key = nullptr;     // null: input
   const Tensor* value = nullptr;   // null: key
-  const Tensor* memory = nullptr;  // what a decoder looks at
-  // Added to the scores, -inf for "not looked at".
-  const Tensor* attn_mask = nullptr;         // [queries, keys] or broadcast to [batch, heads, queries, keys]
+  const Tensor* memory = nullptr;  // the encoder's output, for a decoder
+  // Masks are added to the scores; -inf hides a key.
+  const Tensor* attn_mask = nullptr;         // [queries, keys], or any shape that broadcasts to [batch, heads, queries, keys]
   const Tensor* key_padding_mask = nullptr;  // [batch, keys]
   const Tensor* memory_mask = nullptr;
   const Tensor* memory_key_padding_mask = nullptr;  // [batch, memory]
@@ -76,7 +71,7 @@ struct Arguments {
   KeyValueCache* cache = nullptr;
   Observer* observer = nullptr;
 
-  // The same cache and observer, nothing else.
+  // x with the same cache and observer only.
   Arguments only(const Tensor& x) const {
     Arguments out;
     out.input = &x;
@@ -97,17 +92,17 @@ class Module {
 
   const std::string& type() const { return type_; }  // "Linear"
   std::string where() const { return "nn." + type_; }
-  virtual const Generative* generative() const { return nullptr; }  // this, where it is one (language.h)
-  virtual Shape kernel_shape() const;                               // for summaries: that of `weight`, or of a window
+  virtual const Generative* generative() const { return nullptr; }  // for generate(); null for other models
+  virtual Shape kernel_shape() const;                               // for summaries: of `weight`, or a window
 
-  // Own ones, then those of children, in PyTorch's order, by PyTorch's names. Tied ones come under each of their names.
+  // A parameter or buffer, named as in PyTorch.
   struct Named {
     std::string name;
     ParameterPtr parameter;
     Draw draw;
     bool is_buffer = false;
   };
-  std::vector<Named> state() const;
+  std::vector<Named> state() const;  // own, then children's, in PyTorch's order; tied ones under each name
   struct Child {
     std::string name;
     ModulePtr module;
@@ -115,10 +110,10 @@ class Module {
   const std::vector<Named>& own() const { return own_; }
   const std::vector<Child>& children() const { return children_; }
 
-  // Sets one parameter; its shape has to be what it is.
+  // Sets one parameter to a value of the same shape.
   Result<void> load(std::string_view name, Tensor value) const;
-  // Draws all parameters anew, in the order of state(), from SplitMix64 (core/random.h): each as torch would (uniform in
-  // +-1 / sqrt(in) for Linear, Xavier for attention, normal for Embedding), so that a seed says all.
+  // Initialises all parameters in the order of state() from SplitMix64 (core/random.h), with torch's distributions (uniform in
+  // +-1 / sqrt(in) for Linear, Xavier for attention, normal for Embedding).
   void draw(std::uint64_t seed) const;
 
  protected:
@@ -132,7 +127,6 @@ class Module {
     return module;
   }
   void replace_own(std::string_view name, const ParameterPtr& parameter);
-  // Child `name` goes through with these arguments.
   static Result<Outputs> call(const Module& child, std::string_view name, const Arguments& arguments) {
     return child.forward(arguments, name);
   }
@@ -145,12 +139,12 @@ class Module {
   std::vector<Child> children_;
 };
 
-// A weight as the kernels want it, kept until its parameter changes: rows [begin, begin + count) of weight [out, in].
+// Rows [begin, begin + count) of a weight [out, in] in kernel layout, cached until the parameter changes.
 class PackedLinear {
  public:
-  // y = activation(x W^T + bias); x [..., in] -> [..., count]. bias: rows begin .. of it, or null.
-  Result<Tensor> apply(const Tensor& x, const Parameter& weight, const Parameter* bias, std::int64_t begin, std::int64_t count,
-                       Activation activation = Activation::kNone) const;
+  // y = x W^T + bias; x [..., in] -> [..., count]. bias: [out], of which the same rows are used, or null.
+  Result<Tensor> apply(const Tensor& x, const Parameter& weight, const Parameter* bias, std::int64_t begin,
+                       std::int64_t count) const;
 
  private:
   mutable std::optional<Arena> arena_;
@@ -159,7 +153,7 @@ class PackedLinear {
   mutable std::int64_t version_ = -1;
 };
 
-// Makes a module by its type ("Linear") from options by PyTorch's names; parts: for "Sequential" and the like.
+// Makes a module of a type ("Linear") from options named as in PyTorch. parts: of a Sequential.
 Result<ModulePtr> make_module(std::string_view type, Options options, std::vector<ModulePtr> parts = {});
 
 }  // namespace wattn::nn

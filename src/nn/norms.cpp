@@ -10,7 +10,7 @@
 namespace wattn::nn {
 namespace {
 
-// How many numbers the last dimensions `shape` of x hold; weight and bias, where given, are of that shape.
+// The number of elements of shape, which x must end in; weight and bias must have it.
 Result<std::int64_t> checked_norm(std::string_view where, const Tensor& x, const Shape& shape, const Tensor* weight,
                                   const Tensor* bias) {
   const bool fits = !shape.empty() && shape.size() <= x.dims.size() && std::equal(shape.rbegin(), shape.rend(), x.dims.rbegin());
@@ -42,7 +42,7 @@ Moments moments(const float* x, std::int64_t n) {
   return out;
 }
 
-// Each run of `run` numbers belongs to channel (number of the run) % channels: x = (x - mean) * scale * weight + bias.
+// x = (x - mean) * scale * weight + bias, of one channel.
 struct Affine {
   const Tensor* weight;
   const Tensor* bias;
@@ -71,7 +71,23 @@ double norm_of(const float* x, std::int64_t n, std::int64_t step, double p) {
   return std::isinf(p) || p == 1 || sum == 0 ? sum : pow64(sum, 1 / p);
 }
 
+// Normalises each channel of each example; moments_of(channel, x, count) gives its mean and variance plus eps.
+template <class MomentsOf>
+Tensor normalize_channels(Tensor x, const Affine& affine, const MomentsOf& moments_of) {
+  if (x.size() == 0) return x;
+  const std::int64_t channels = x.dim(1), count = x.size() / (x.dim(0) * channels);
+  for (std::int64_t i = 0; i < x.dim(0) * channels; ++i) {
+    const Moments m = moments_of(i % channels, x.at(i * count), count);
+    affine.apply(x.at(i * count), count, m.mean, 1 / std::sqrt(m.variance), i % channels);
+  }
+  return x;
+}
+
 }  // namespace
+
+EpsilonForm read_epsilon_form(Options& options) {
+  return options.choice("eps_form", {"inside", "outside"}) == 1 ? EpsilonForm::kBesideSigma : EpsilonForm::kInsideRoot;
+}
 
 Result<Tensor> layer_norm(const Tensor& x, const Shape& normalized_shape, const Tensor* weight, const Tensor* bias, float eps,
                           EpsilonForm form) {
@@ -117,28 +133,18 @@ Result<Tensor> batch_norm(const Tensor& x, const Tensor& running_mean, const Ten
                           const Tensor* bias, float eps) {
   if (const auto fits = checked_channels("nn.batch_norm", x, {&running_mean, &running_var, weight, bias}); !fits.ok())
     return fits.error();
-  Tensor out = x;
-  const std::int64_t channels = x.dim(1);
-  if (x.size() == 0) return out;
-  const std::int64_t inner = x.size() / (x.dim(0) * channels);
-  for (std::int64_t i = 0; i < x.dim(0) * channels; ++i) {
-    const std::int64_t c = i % channels;
-    Affine{weight, bias}.apply(out.at(i * inner), inner, *running_mean.at(c), 1 / std::sqrt(*running_var.at(c) + double{eps}), c);
-  }
-  return out;
+  return normalize_channels(x, {weight, bias}, [&](std::int64_t channel, const float*, std::int64_t) {
+    return Moments{*running_mean.at(channel), *running_var.at(channel) + double{eps}};
+  });
 }
 
 Result<Tensor> instance_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, float eps) {
   if (const auto fits = checked_channels("nn.instance_norm", x, {weight, bias}); !fits.ok()) return fits.error();
-  Tensor out = x;
-  const std::int64_t channels = x.dim(1);
-  if (x.size() == 0) return out;
-  const std::int64_t inner = x.size() / (x.dim(0) * channels);
-  for (std::int64_t i = 0; i < x.dim(0) * channels; ++i) {
-    const Moments m = moments(x.at(i * inner), inner);
-    Affine{weight, bias}.apply(out.at(i * inner), inner, m.mean, 1 / std::sqrt(m.variance + eps), i % channels);
-  }
-  return out;
+  return normalize_channels(x, {weight, bias}, [&](std::int64_t, const float* values, std::int64_t count) {
+    Moments m = moments(values, count);
+    m.variance += eps;
+    return m;
+  });
 }
 
 Result<Tensor> vector_norm(const Tensor& x, double p, std::int64_t dim, bool keep_dim) {

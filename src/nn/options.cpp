@@ -9,7 +9,7 @@ namespace {
 
 constexpr double kLargestWhole = 9007199254740992.0;  // 2^53
 
-std::string text_of(double number) {
+std::string number_text(double number) {
   if (std::isfinite(number) && number == std::floor(number) && std::abs(number) < kLargestWhole) {
     return std::to_string(static_cast<std::int64_t>(number));
   }
@@ -87,7 +87,7 @@ std::int64_t Options::whole(std::string_view name, std::int64_t fallback, std::i
   if (value == std::floor(value) && value >= static_cast<double>(least) && value < 2147483648.0)
     return static_cast<std::int64_t>(value);
   fail("option '" + std::string(name) + "': expected a whole number from " + std::to_string(least) + " on, found " +
-       text_of(value));
+       number_text(value));
   return fallback;
 }
 
@@ -105,7 +105,7 @@ std::vector<std::int64_t> Options::wholes(std::string_view name, std::int64_t le
   for (const double value : option->numbers) {
     if (!(value == std::floor(value) && value >= static_cast<double>(least) && value < 2147483648.0)) {
       fail("option '" + std::string(name) + "': expected whole numbers from " + std::to_string(least) + " on, found " +
-           text_of(value));
+           number_text(value));
       return {};
     }
     out.push_back(static_cast<std::int64_t>(value));

@@ -1,4 +1,4 @@
-// Options: the scalars of a call by their names, as JS has them: numbers (also yes and no, as 1 and 0), lists of numbers, words.
+// Options: named scalars of a call from JS: numbers (booleans are 1 and 0), lists of numbers, words.
 #pragma once
 
 #include <cstdint>
@@ -20,21 +20,27 @@ class Options {
   Options& set(std::string name, std::vector<double> numbers);
   Options& set_word(std::string name, std::string word);
 
-  // Each says what it read; reads that fail keep the first error and give the fallback, so that a maker reads all it wants
-  // and asks once, at the end, what went wrong.
+  // Reads that fail keep the first error and return the fallback, so that a caller reads everything and asks finish() once.
   std::int64_t whole(std::string_view name, std::int64_t fallback, std::int64_t least = 0);
   std::int64_t needed_whole(std::string_view name, std::int64_t least = 1);
   double number(std::string_view name, double fallback);
   bool yes(std::string_view name, bool fallback) { return number(name, fallback ? 1 : 0) != 0; }
   std::vector<std::int64_t> wholes(std::string_view name, std::int64_t least = 0);  // empty: not given
-  // One of the words, by its place; the fallback's place when not given.
+  // The index of the word.
   int choice(std::string_view name, const std::vector<std::string_view>& words, int fallback = 0);
+  // The value of the word.
+  template <class T, std::size_t kRows>
+  T choice(std::string_view name, const std::pair<std::string_view, T> (&table)[kRows], T fallback) {
+    std::vector<std::string_view> words;
+    for (const auto& [word, value] : table) words.push_back(word);
+    const int index = choice(name, words, -1);
+    return index < 0 ? fallback : table[index].second;
+  }
 
   bool has(std::string_view name);
   void fail(const std::string& message);  // "where: message"
-  // The first error. An option that nobody asked for is one: its message lists those that were asked for.
+  // The first error; an option that was not asked for is one, whose message lists those that were.
   Result<void> finish() const;
-  const std::string& where() const { return where_; }
 
  private:
   struct Option {

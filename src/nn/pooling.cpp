@@ -9,7 +9,7 @@
 namespace wattn::nn {
 namespace {
 
-// Calls f(first, rows, row_stride, columns, out) for each window, cut to what lies inside the image.
+// Each window's f(first, rows, row_stride, columns), where the window is clipped to the image.
 template <class F>
 Result<Tensor> over_windows(std::string_view where, const Tensor& x, const Window& window, const F& f) {
   if (x.rank() < 2) return wrong_shape(where, "the input", "[..., height, width]", x.dims);
@@ -17,7 +17,7 @@ Result<Tensor> over_windows(std::string_view where, const Tensor& x, const Windo
   for (std::size_t i = 0; i < 2; ++i) {
     std::int64_t& dim = dims[dims.size() - 2 + i];
     if (window.kernel[i] < 1 || window.stride[i] < 1)
-      return input_error(std::string(where) + ": a kernel and a stride are 1 at least");
+      return input_error(std::string(where) + ": expected a kernel and a stride of at least 1");
     if (window.padding[i] < 0 || 2 * window.padding[i] > window.kernel[i]) {
       return input_error(std::string(where) + ": expected a padding of at most half the kernel, found " +
                          std::to_string(window.padding[i]) + " for " + std::to_string(window.kernel[i]));
@@ -78,12 +78,24 @@ Result<Tensor> max_pool2d(const Tensor& x, const Window& window) {
                       [](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
                         float most = -std::numeric_limits<float>::infinity();
                         for (std::int64_t i = 0; i < rows; ++i) {
-                          // A NaN stays, as in torch.
+                          // Keeps NaN, as torch.
                           for (std::int64_t j = 0; j < columns; ++j)
                             most = first[i * stride + j] <= most ? most : first[i * stride + j];
                         }
                         return most;
                       });
+}
+
+std::string read_pooling(Options& options, std::string_view name) {
+  const std::vector<std::string_view> modes{"mean", "max", "cls", "last", "mean_sqrt_len_tokens", "weightedmean"};
+  return std::string(modes[static_cast<std::size_t>(options.choice(name, modes))]);
+}
+
+Result<Tensor> pool_unpadded(const Tensor& x, std::string_view mode, const Tensor* key_padding_mask) {
+  if (!key_padding_mask) return pool_sequence(x, mode, nullptr);
+  Tensor kept = *key_padding_mask;
+  for (float& value : kept.data) value = value == 0 ? 1.0f : 0.0f;
+  return pool_sequence(x, mode, &kept);
 }
 
 Result<Tensor> pool_sequence(const Tensor& x, std::string_view mode, const Tensor* mask) {

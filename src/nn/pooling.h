@@ -1,8 +1,9 @@
-// Pooling: of images, as torch.nn.functional has it, and of sequences.
+// Pooling of images, as in torch.nn.functional, and of sequences.
 #pragma once
 
 #include <array>
 #include <cstdint>
+#include <string>
 #include <string_view>
 
 #include "nn/options.h"
@@ -16,16 +17,19 @@ struct Window {
   std::array<std::int64_t, 2> padding{0, 0};  // at most half the kernel
 };
 
-// kernel_size, stride (the kernel's where none is given), padding: one number, or height and width.
+// kernel_size, stride (default: kernel_size) and padding: one number, or height and width.
 Window read_window(Options& options);
 
-// x [..., height, width] -> [..., (height + 2 padding - kernel) / stride + 1, likewise]. Padding counts as zeros (average) or as
-// nothing (max).
+// x [..., height, width] -> [..., (height + 2 padding - kernel) / stride + 1, likewise]. Padding counts as zeros in an average and
+// is ignored in a maximum.
 Result<Tensor> avg_pool2d(const Tensor& x, const Window& window);
 Result<Tensor> max_pool2d(const Tensor& x, const Window& window);
 
-// x [batch, seq, hidden] -> [batch, hidden]. mode: a name of ops/pooling.h ("mean", "max", "cls", "last_token", ...).
-// mask [batch, seq] or null: tokens with 0 are left out.
+// The name of a mode: "mean" (default), "max", "cls", "last", "mean_sqrt_len_tokens" or "weightedmean".
+std::string read_pooling(Options& options, std::string_view name);
+// x [batch, seq, hidden] -> [batch, hidden]. mask [batch, seq] or null: tokens with 0 are left out.
 Result<Tensor> pool_sequence(const Tensor& x, std::string_view mode, const Tensor* mask);
+// The same with a key_padding_mask [batch, seq] or null, whose 0 keeps a token.
+Result<Tensor> pool_unpadded(const Tensor& x, std::string_view mode, const Tensor* key_padding_mask);
 
 }  // namespace wattn::nn

@@ -19,7 +19,7 @@ Result<Tensor> over_offsets(std::int64_t heads, std::int64_t queries, std::int64
   return out;
 }
 
-// Each head's pairs (2i, 2i + 1) become (i, i + pairs), or the other way round.
+// Moves each head's pairs (2i, 2i + 1) to (i, i + pairs) if apart, else back.
 void move_pairs(Tensor& x, std::int64_t pairs, bool apart) {
   std::vector<float> head(static_cast<std::size_t>(2 * pairs));
   for (std::int64_t first = 0; first < x.size(); first += 2 * pairs) {

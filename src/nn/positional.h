@@ -1,4 +1,4 @@
-// Positional encodings: tables to add to the input, biases and factors for the scores, and rotations of queries and keys.
+// Positional encodings: tables added to the input, biases and factors of the scores, and rotations of queries and keys.
 #pragma once
 
 #include <cstdint>
@@ -16,14 +16,14 @@ enum class SinusoidalForm : std::uint8_t {
 Result<Tensor> sinusoidal(std::int64_t length, std::int64_t dim, SinusoidalForm form = SinusoidalForm::kVaswani,
                           double base = 10000);
 
-// Offsets key - query for queries that follow `past` earlier ones: [queries, keys].
+// Offsets key - query, [queries, keys], for queries after `past` earlier ones.
 Result<Tensor> relative_offsets(std::int64_t queries, std::int64_t keys, std::int64_t past = 0);
-// Row of a table for offsets -(r - 1) .. r - 1 that an offset belongs to; larger ones are cut to the ends.
+// The row of an offset in a table for -(r - 1) .. r - 1, to which it is clamped.
 std::int64_t relative_row(std::int64_t offset, std::int64_t table_rows);
-// table [2r - 1] or [2r - 1, heads] -> [queries, keys] or [heads, queries, keys]: one number for each offset, to add to the scores
-// or to multiply them with; arXiv 1803.02155 with scalars.
+// table [2r - 1] or [2r - 1, heads] -> [queries, keys] or [heads, queries, keys]: one number per offset, to add to or multiply with
+// the scores; arXiv 1803.02155 with scalars.
 Result<Tensor> relative_bias(const Tensor& table, std::int64_t queries, std::int64_t keys, std::int64_t past = 0);
-// The second part of q (k + pi): q [..., queries, d], table [2r - 1, d] -> [..., queries, keys], not scaled; arXiv 1803.02155.
+// The second term of q (k + pi), unscaled: q [..., queries, d], table [2r - 1, d] -> [..., queries, keys]; arXiv 1803.02155.
 Result<Tensor> relative_scores(const Tensor& q, const Tensor& table, std::int64_t keys, std::int64_t past = 0);
 
 struct T5Buckets {
@@ -47,9 +47,9 @@ struct Rotary {
   bool interleaved = false;  // pairs (2i, 2i + 1), as in the paper; else (i, i + d / 2), as in most checkpoints
   std::int64_t first = 0;    // position of the first row
 };
-// Turns each pair of x [..., seq, d] by position * base^(-2i / d); arXiv 2104.09864. d is even.
+// Rotates each pair of x [..., seq, d] by position * base^(-2i / d); arXiv 2104.09864. d is even.
 Result<Tensor> rotary(const Tensor& x, const Rotary& rotary);
-// The same in place for heads side by side: x [..., seq, heads * d].
+// In place, for heads side by side: x [..., seq, heads * d].
 void rotate(Tensor& x, std::int64_t seq, std::int64_t heads, const Rotary& rotary);
 
 }  // namespace wattn::nn

@@ -1,4 +1,4 @@
-// What happens inside a forward, module by module: shapes, parameters and work, as torchinfo counts them.
+// Traces a forward module by module: shapes, parameters and multiply-adds as torchinfo counts them.
 #pragma once
 
 #include <string>
@@ -9,15 +9,15 @@
 namespace wattn::nn {
 
 struct TraceRow {
-  std::string name;  // as its parent calls it
+  std::string name;  // in its parent
   std::string type;
   int depth = 0;
   Shape input, output, kernel;
-  std::int64_t parameters = 0;      // of it and all in it, each once
-  std::int64_t own_parameters = 0;  // not of children
-  std::int64_t mult_adds = 0;       // torchinfo's: parameters times the batch (times seq for those of attention); 0 above others
+  std::int64_t parameters = 0;      // including children, each once
+  std::int64_t own_parameters = 0;  // without children
+  std::int64_t mult_adds = 0;       // as in torchinfo: parameters times the batch, and seq in attention; 0 unless a leaf
   bool is_leaf = true;
-  Outputs outputs;  // where kept
+  Outputs outputs;  // if kept
 };
 
 class Tracer : public Observer {
@@ -30,7 +30,7 @@ class Tracer : public Observer {
  private:
   bool keep_outputs_;
   std::vector<TraceRow> rows_;
-  std::vector<std::size_t> open_;  // rows that have begun and not ended
+  std::vector<std::size_t> open_;  // rows whose forward is running
 };
 
 }  // namespace wattn::nn

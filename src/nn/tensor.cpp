@@ -7,9 +7,8 @@ namespace wattn::nn {
 Result<Tensor> Tensor::zeros(Shape dims) {
   constexpr std::int64_t kMost = std::int64_t{1} << 29;
   const auto count = num_elements(dims);
-  if (!count) return input_error("nn: a tensor cannot have the shape " + to_string(dims));
-  if (*count >= kMost)
-    return out_of_memory_error("nn: a tensor of shape " + to_string(dims) + " is more than the 2 GiB there can be");
+  if (!count) return input_error("nn: expected a valid shape of a tensor, found " + to_string(dims));
+  if (*count >= kMost) return out_of_memory_error("nn: a tensor of shape " + to_string(dims) + " exceeds the limit of 2 GiB");
   std::vector<float> data(static_cast<std::size_t>(*count));
   return Tensor{std::move(dims), std::move(data)};
 }
@@ -18,6 +17,16 @@ const Compute& compute() {
   static ThreadTeam alone;
   static const Compute kCompute{exact_kernels(), alone};
   return kCompute;
+}
+
+Result<Outputs> to_outputs(Result<Tensor> output) {
+  if (!output.ok()) return output.error();
+  return Outputs{std::move(output).value(), {}};
+}
+
+Result<Tensor> output_of(Result<Outputs> outputs) {
+  if (!outputs.ok()) return outputs.error();
+  return std::move(outputs.value().output);
 }
 
 Error wrong_shape(std::string_view where, std::string_view what, std::string_view expected, const Shape& found) {
@@ -39,7 +48,7 @@ Result<Shape> broadcast(std::string_view where, const Shape& a, const Shape& b) 
     const std::int64_t from_a = i <= a.size() ? a[a.size() - i] : 1;
     const std::int64_t from_b = i <= b.size() ? b[b.size() - i] : 1;
     if (from_a != from_b && from_a != 1 && from_b != 1) {
-      return input_error(std::string(where) + ": shapes " + to_string(a) + " and " + to_string(b) + " do not go together");
+      return input_error(std::string(where) + ": shapes " + to_string(a) + " and " + to_string(b) + " cannot be broadcast");
     }
     out[out.size() - i] = from_a == 1 ? from_b : from_a;
   }

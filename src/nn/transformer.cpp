@@ -9,7 +9,7 @@ Result<void> add_into(Tensor& x, const Tensor& y) {
   return {};
 }
 
-// x = x + part(norm(x)), or norm(x + part(x)). Each of part and norm takes a tensor and answers Result<Tensor>.
+// x = x + part(norm(x)), or norm(x + part(x)). part and norm map a Tensor to a Result<Tensor>.
 template <class Part, class NormOf>
 Result<void> residual(Tensor& x, bool norm_first, const Part& part, const NormOf& norm) {
   if (norm_first) {
@@ -28,15 +28,6 @@ Result<void> residual(Tensor& x, bool norm_first, const Part& part, const NormOf
   return {};
 }
 
-Result<Tensor> output_of(Result<Outputs> outputs) {
-  if (!outputs.ok()) return outputs.error();
-  return std::move(outputs.value().output);
-}
-
-Error not_d_model(const Module& module, std::int64_t d_model, const Shape& found) {
-  return wrong_shape(module.where(), "the input", "[batch, seq, " + std::to_string(d_model) + "]", found);
-}
-
 }  // namespace
 
 LayerOptions read_layer_options(Options& options) {
@@ -44,85 +35,55 @@ LayerOptions read_layer_options(Options& options) {
   out.d_model = options.needed_whole("d_model");
   out.nhead = options.needed_whole("nhead");
   out.dim_feedforward = options.whole("dim_feedforward", 2048, 1);
-  constexpr Activation kActivations[] = {Activation::kRelu, Activation::kGelu, Activation::kGeluTanh, Activation::kSilu};
-  out.activation = kActivations[options.choice("activation", {"relu", "gelu", "gelu_tanh", "silu"})];
+  out.activation = read_activation(options);
   out.layer_norm_eps = static_cast<float>(options.number("layer_norm_eps", 1e-5));
   out.norm_first = options.yes("norm_first", false);
   out.bias = options.yes("bias", true);
   options.number("dropout", 0);  // nothing is dropped at inference
-  if (!options.yes("batch_first", true)) options.fail("tensors are [batch, seq, hidden] here: batch_first: false is not supported");
-  if (out.d_model % out.nhead != 0) {
-    options.fail("d_model = " + std::to_string(out.d_model) + " does not divide among " + std::to_string(out.nhead) + " heads");
-  }
+  check_batch_first(options);
+  check_divides(options, "d_model", out.d_model, out.nhead);
   return out;
 }
 
-TransformerEncoderLayer::TransformerEncoderLayer(const LayerOptions& o) : Module("TransformerEncoderLayer"), options_(o) {
+TransformerLayer::TransformerLayer(bool decoder, const LayerOptions& o)
+    : Module(decoder ? "TransformerDecoderLayer" : "TransformerEncoderLayer"), options_(o) {
+  const auto norm = [&](const char* name) { return add_child(name, layer_norm_module(o.d_model, o.layer_norm_eps, o.bias)); };
   self_attn_ = add_child("self_attn", std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias));
+  if (decoder) multihead_attn_ = add_child("multihead_attn", std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias));
   linear1_ = add_child("linear1", std::make_shared<Linear>(o.d_model, o.dim_feedforward, o.bias));
   linear2_ = add_child("linear2", std::make_shared<Linear>(o.dim_feedforward, o.d_model, o.bias));
-  norm1_ = add_child("norm1", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
-  norm2_ = add_child("norm2", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
+  norm1_ = norm("norm1");
+  norm2_ = norm("norm2");
+  if (decoder) norm3_ = norm("norm3");
 }
 
-Result<Outputs> TransformerEncoderLayer::run(const Arguments& arguments) const {
+Result<Outputs> TransformerLayer::run(const Arguments& arguments) const {
   Tensor x = *arguments.input;
-  if (x.rank() < 2 || x.dim(-1) != options_.d_model) return not_d_model(*this, options_.d_model, x.dims);
+  if (x.rank() < 2 || x.dim(-1) != options_.d_model) {
+    return wrong_shape(where(), "the input", "[batch, seq, " + std::to_string(options_.d_model) + "]", x.dims);
+  }
+  if (multihead_attn_ && !arguments.memory) return input_error(where() + ": expected memory (the encoder's output), found none");
   Tensor weights;
-  const auto attend = [&](const Tensor& of) -> Result<Tensor> {
-    Arguments next = arguments;
-    next.input = &of;
-    next.key = next.value = nullptr;
-    auto out = call(*self_attn_, "self_attn", next);
+  const auto attend = [&](const Module& attention, std::string_view name, const Arguments& to) -> Result<Tensor> {
+    auto out = call(attention, name, to);
     if (out.ok()) weights = std::move(out.value().weights);
     return output_of(std::move(out));
   };
-  const auto feed = [&](const Tensor& of) -> Result<Tensor> {
-    auto wide = call(*linear1_, "linear1", arguments.only(of));
-    if (!wide.ok()) return wide.error();
-    Tensor& inside = wide.value().output;
-    compute().kernels.activate(options_.activation, inside.at(0), inside.at(0), inside.size());
-    return output_of(call(*linear2_, "linear2", arguments.only(inside)));
-  };
-  const auto norm1 = [&](const Tensor& of) { return output_of(call(*norm1_, "norm1", arguments.only(of))); };
-  const auto norm2 = [&](const Tensor& of) { return output_of(call(*norm2_, "norm2", arguments.only(of))); };
-  if (const auto done = residual(x, options_.norm_first, attend, norm1); !done.ok()) return done.error();
-  if (const auto done = residual(x, options_.norm_first, feed, norm2); !done.ok()) return done.error();
-  return Outputs{std::move(x), std::move(weights)};
-}
-
-TransformerDecoderLayer::TransformerDecoderLayer(const LayerOptions& o) : Module("TransformerDecoderLayer"), options_(o) {
-  self_attn_ = add_child("self_attn", std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias));
-  multihead_attn_ = add_child("multihead_attn", std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias));
-  linear1_ = add_child("linear1", std::make_shared<Linear>(o.d_model, o.dim_feedforward, o.bias));
-  linear2_ = add_child("linear2", std::make_shared<Linear>(o.dim_feedforward, o.d_model, o.bias));
-  norm1_ = add_child("norm1", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
-  norm2_ = add_child("norm2", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
-  norm3_ = add_child("norm3", layer_norm_module(o.d_model, o.layer_norm_eps, o.bias));
-}
-
-Result<Outputs> TransformerDecoderLayer::run(const Arguments& arguments) const {
-  Tensor x = *arguments.input;
-  if (x.rank() < 2 || x.dim(-1) != options_.d_model) return not_d_model(*this, options_.d_model, x.dims);
-  if (!arguments.memory) return input_error(where() + ": expected memory, what the encoder gave; found none");
-  Tensor weights;
-  const auto attend_self = [&](const Tensor& of) -> Result<Tensor> {
+  const auto attend_self = [&](const Tensor& of) {
     Arguments next = arguments;
     next.input = &of;
     next.key = next.value = nullptr;
-    next.need_weights = false;
-    return output_of(call(*self_attn_, "self_attn", next));
+    next.need_weights = arguments.need_weights && !multihead_attn_;
+    return attend(*self_attn_, "self_attn", next);
   };
-  const auto attend_memory = [&](const Tensor& of) -> Result<Tensor> {
+  const auto attend_memory = [&](const Tensor& of) {
     Arguments next = arguments.only(of);
     next.key = arguments.memory;
     next.attn_mask = arguments.memory_mask;
     next.key_padding_mask = arguments.memory_key_padding_mask;
     next.need_weights = arguments.need_weights;
     next.average_attn_weights = arguments.average_attn_weights;
-    auto out = call(*multihead_attn_, "multihead_attn", next);
-    if (out.ok()) weights = std::move(out.value().weights);
-    return output_of(std::move(out));
+    return attend(*multihead_attn_, "multihead_attn", next);
   };
   const auto feed = [&](const Tensor& of) -> Result<Tensor> {
     auto wide = call(*linear1_, "linear1", arguments.only(of));
@@ -134,22 +95,20 @@ Result<Outputs> TransformerDecoderLayer::run(const Arguments& arguments) const {
   const auto norm = [&](const Norm& layer, std::string_view name) {
     return [&layer, name, &arguments](const Tensor& of) { return output_of(call(layer, name, arguments.only(of))); };
   };
+  const auto norm2 = norm(*norm2_, "norm2");
   if (const auto done = residual(x, options_.norm_first, attend_self, norm(*norm1_, "norm1")); !done.ok()) return done.error();
-  if (const auto done = residual(x, options_.norm_first, attend_memory, norm(*norm2_, "norm2")); !done.ok()) return done.error();
-  if (const auto done = residual(x, options_.norm_first, feed, norm(*norm3_, "norm3")); !done.ok()) return done.error();
+  if (multihead_attn_) {
+    if (const auto done = residual(x, options_.norm_first, attend_memory, norm2); !done.ok()) return done.error();
+  }
+  const auto last_norm = norm3_ ? norm(*norm3_, "norm3") : norm2;
+  if (const auto done = residual(x, options_.norm_first, feed, last_norm); !done.ok()) return done.error();
   return Outputs{std::move(x), std::move(weights)};
 }
 
-TransformerStack::TransformerStack(std::string type, bool decoder, const LayerOptions& options, std::int64_t num_layers, bool norm)
-    : Module(std::move(type)) {
+TransformerStack::TransformerStack(bool decoder, const LayerOptions& options, std::int64_t num_layers, bool norm)
+    : Module(decoder ? "TransformerDecoder" : "TransformerEncoder") {
   for (std::int64_t i = 0; i < num_layers; ++i) {
-    ModulePtr layer;
-    if (decoder) {
-      layer = std::make_shared<TransformerDecoderLayer>(options);
-    } else {
-      layer = std::make_shared<TransformerEncoderLayer>(options);
-    }
-    layers_.push_back(add_child("layers." + std::to_string(i), std::move(layer)));
+    layers_.push_back(add_child("layers." + std::to_string(i), std::make_shared<TransformerLayer>(decoder, options)));
   }
   if (norm) norm_ = add_child("norm", layer_norm_module(options.d_model, options.layer_norm_eps, options.bias));
 }
@@ -173,14 +132,12 @@ Result<Outputs> TransformerStack::run(const Arguments& arguments) const {
 
 Transformer::Transformer(const LayerOptions& options, std::int64_t num_encoder_layers, std::int64_t num_decoder_layers)
     : Module("Transformer") {
-  encoder_ =
-      add_child("encoder", std::make_shared<TransformerStack>("TransformerEncoder", false, options, num_encoder_layers, true));
-  decoder_ =
-      add_child("decoder", std::make_shared<TransformerStack>("TransformerDecoder", true, options, num_decoder_layers, true));
+  encoder_ = add_child("encoder", std::make_shared<TransformerStack>(false, options, num_encoder_layers, true));
+  decoder_ = add_child("decoder", std::make_shared<TransformerStack>(true, options, num_decoder_layers, true));
 }
 
 Result<Outputs> Transformer::run(const Arguments& arguments) const {
-  if (!arguments.key) return input_error(where() + ": expected a source beside the target, found none");
+  if (!arguments.key) return input_error(where() + ": expected a source and a target, found no source");
   Arguments source = arguments.only(*arguments.key);
   source.cache = nullptr;
   source.attn_mask = arguments.src_mask;

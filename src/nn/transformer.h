@@ -1,4 +1,4 @@
-// Transformer layers and stacks, as torch.nn has them (batch first), and the notes' TransformerBlock.
+// Transformer layers and stacks as in torch.nn (batch first), and the notes' TransformerBlock.
 #pragma once
 
 #include <memory>
@@ -18,45 +18,30 @@ struct LayerOptions {
   bool norm_first = false;
   bool bias = true;
 };
-// More options may be read after; the caller asks options.finish().
+// The caller may read more options and calls options.finish().
 LayerOptions read_layer_options(Options& options);
 
-// x + attention, norm, + feed-forward, norm (post-norm), or the norms before each part (norm_first).
-// Takes attn_mask, key_padding_mask, is_causal. weights: of self_attn.
-class TransformerEncoderLayer : public Module {
+// TransformerEncoderLayer: self-attention and feed-forward, each with a residual and a norm after it, or before it (norm_first).
+// Takes attn_mask, key_padding_mask, is_causal. TransformerDecoderLayer: also attention to memory, with memory_mask and
+// memory_key_padding_mask. weights: of the last attention.
+class TransformerLayer : public Module {
  public:
-  explicit TransformerEncoderLayer(const LayerOptions& options);
+  TransformerLayer(bool decoder, const LayerOptions& options);
 
  protected:
   Result<Outputs> run(const Arguments& arguments) const override;
 
  private:
   LayerOptions options_;
-  std::shared_ptr<MultiheadAttention> self_attn_;
-  std::shared_ptr<Linear> linear1_, linear2_;
-  std::shared_ptr<Norm> norm1_, norm2_;
-};
-
-// Self-attention, attention to memory, feed-forward. attn_mask, key_padding_mask and is_causal are those of the target;
-// memory, memory_mask, memory_key_padding_mask. weights: of multihead_attn.
-class TransformerDecoderLayer : public Module {
- public:
-  explicit TransformerDecoderLayer(const LayerOptions& options);
-
- protected:
-  Result<Outputs> run(const Arguments& arguments) const override;
-
- private:
-  LayerOptions options_;
-  std::shared_ptr<MultiheadAttention> self_attn_, multihead_attn_;
+  std::shared_ptr<MultiheadAttention> self_attn_, multihead_attn_;  // the second of a decoder
   std::shared_ptr<Linear> linear1_, linear2_;
   std::shared_ptr<Norm> norm1_, norm2_, norm3_;
 };
 
-// layers.0, layers.1, ..., and norm where there is one: TransformerEncoder and TransformerDecoder.
+// TransformerEncoder and TransformerDecoder: layers.0, layers.1, ..., and optionally norm.
 class TransformerStack : public Module {
  public:
-  TransformerStack(std::string type, bool decoder, const LayerOptions& options, std::int64_t num_layers, bool norm);
+  TransformerStack(bool decoder, const LayerOptions& options, std::int64_t num_layers, bool norm);
 
  protected:
   Result<Outputs> run(const Arguments& arguments) const override;
@@ -80,8 +65,8 @@ class Transformer : public Module {
   std::shared_ptr<TransformerStack> encoder_, decoder_;
 };
 
-// The notes' block: self-attention and a feed-forward of width n_mlp * k, each with residual and norm.
-// attention, norm1, feed_forward, norm2.
+// The notes' block: self-attention and a feed-forward of width n_mlp * k, each with a residual and a norm. Parts: attention, norm1,
+// feed_forward, norm2.
 class TransformerBlock : public Module {
  public:
   TransformerBlock(const AttentionOptions& attention, std::int64_t width, Activation activation, bool pre_norm, bool rms,

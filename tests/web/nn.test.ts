@@ -292,7 +292,7 @@ describe('nn', () => {
       [() => new nn.Linear(0, 2), /nn\.Linear: option 'in_features': expected a whole number from 1 on, found 0/],
       [() => new nn.Linear(2.5, 2), /found 2\.5/],
       [() => new nn.Linear(2, 2, { biass: true } as any), /nn\.Linear: unknown option 'biass'/],
-      [() => new nn.MultiheadAttention(10, 3), /embed_dim = 10 does not divide among 3 heads/],
+      [() => new nn.MultiheadAttention(10, 3), /expected embed_dim to be a multiple of the 3 heads, found 10/],
       [() => new nn.MultiheadAttention(8, 2, { batch_first: false } as any), /batch_first: false is not supported/],
       [() => new nn.SelfAttention({ k: 8, mode: 'broad' as any }), /'mode': expected one of 'narrow', 'wide', found 'broad'/],
       [
@@ -319,10 +319,10 @@ describe('nn', () => {
         /max_len = 4/,
       ],
       [() => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1 }).generate([7]), /whole numbers below 5, found 7/],
-      [() => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1 }).generate([]), /prompt of one token/],
+      [() => new nn.LanguageModel({ vocab_size: 5, d_model: 4, nhead: 1 }).generate([]), /prompt of at least one token/],
     ];
     for (const [run, message] of cases) await expectError(run, 'InputError', message);
-    await expectError(() => new nn.Embedding(2 ** 30, 2 ** 10), 'OutOfMemoryError', /no memory for the parameter 'weight'/);
+    await expectError(() => new nn.Embedding(2 ** 30, 2 ** 10), 'OutOfMemoryError', /out of memory for the parameter 'weight'/);
     expect(linear.forward(x).dims).toEqual([2, 2]);
   });
 });

@@ -56,7 +56,7 @@ Given read_arguments(JsonRef args, const Names& positions, bool true_is_seen, co
   const auto add = [&](std::string name, JsonRef value) {
     if (renamed.contains(name)) name = renamed.at(name);
     if (!is_tensor(value)) return set_option(out.options, name, value);
-    out.inputs.add(name, name.ends_with("mask") ? to_mask(value, true_is_seen) : to_tensor(value));
+    out.inputs.emplace_back(name, name.ends_with("mask") ? to_mask(value, true_is_seen) : to_tensor(value));
   };
   for (std::size_t i = 0; i < args.size(); ++i) {
     if (is_tensor(args[i]) || !args[i].is_object()) {
@@ -106,7 +106,7 @@ Names positions_of_function(const std::string& name) {
 Result<Outputs> run_function(std::string name, JsonRef args) {
   Given given = read_arguments(args, positions_of_function(name), true, {{"approximate", "kind"}});
   if (name == "self_attention") {
-    for (const char* tensor : {"query", "key", "value"}) given.inputs.add(tensor, to_tensor(args[0]));
+    for (const char* tensor : {"query", "key", "value"}) given.inputs.emplace_back(tensor, to_tensor(args[0]));
     given.options.set("scale", 1).set("need_weights", 1);
     name = "scaled_dot_product_attention";
   }
@@ -210,7 +210,7 @@ class NnGeneration : public testing::Test {
 TEST_F(NnGeneration, GivesTheLogitsWholeAndTokenByTokenWithTheSameBits) {
   const auto forward = [&](const Ids& ids, KeyValueCache* cache) {
     Inputs inputs;
-    inputs.add("input", Tensor::of({1, std::int64_t(ids.size())}, {ids.begin(), ids.end()}));
+    inputs.emplace_back("input", Tensor::of({1, std::int64_t(ids.size())}, {ids.begin(), ids.end()}));
     return call_module(*model, inputs, {}, cache, nullptr);
   };
   const auto whole = forward(prompt, nullptr);
@@ -249,7 +249,7 @@ TEST_F(NnGeneration, DrawsFromTheReferencesProbabilities) {
     Options options;
     for (const auto& [name, value] : warpers[i]["options"].members()) set_option(options, std::string(name), value);
     Inputs inputs;
-    inputs.add("input", to_tensor(golden.root()["row"]));
+    inputs.emplace_back("input", to_tensor(golden.root()["row"]));
     const auto got = call_function("sampling_probabilities", inputs, options);
     ASSERT_TRUE(got.ok()) << got.error().message;
     const Tensor want = to_tensor(warpers[i]["probabilities"]);

@@ -37,7 +37,7 @@ inline nn::Inputs to_inputs(std::string_view json, float fill = 1) {
       count *= static_cast<std::size_t>(tensor.dims.emplace_back(dims[i].as_int().value()));
     }
     tensor.data.assign(count, fill);
-    out.add(std::string(name), std::move(tensor));
+    out.emplace_back(std::string(name), std::move(tensor));
   }
   return out;
 }
