@@ -10,8 +10,8 @@
 namespace wattn {
 namespace {
 
-constexpr std::size_t kStepWords = 10000;  // gensim's job: the learning rate is set once in each
-constexpr float kLargestExponent = 6;      // scores beyond are taken as learned
+constexpr std::size_t kStepWords = 10000;  // gensim's job size: the learning rate is updated once per job
+constexpr float kLargestExponent = 6;      // larger scores count as learned
 constexpr std::int64_t kSigmoids = 1024;
 constexpr std::int64_t kMostNumbers = std::int64_t{1} << 29;  // of one table, 2 GiB
 
@@ -54,7 +54,7 @@ HuffmanCodes huffman_codes(const std::vector<double>& counts) {
     out.begin.resize(words + 1, 0);
     return out;
   }
-  // Leaves from the rarest on and inner nodes as they are made are both in rising order: two queues.
+  // Two queues in ascending order: leaves from the rarest, and inner nodes as created.
   std::vector<double> inner;
   std::vector<std::int32_t> parent(2 * words - 1, -1);
   std::vector<std::uint8_t> bit(2 * words - 1, 0);
@@ -91,17 +91,17 @@ Word2Vec::Word2Vec(const Word2VecOptions& options) : options_(options), kernels_
 
 Result<Word2Vec> Word2Vec::make(const Word2VecOptions& options, std::vector<double> counts) {
   const auto words = static_cast<std::int64_t>(counts.size());
-  if (words == 0) return input_error("Word2Vec.train: no word is left; expected words that occur min_count times at least");
+  if (words == 0) return input_error("Word2Vec.train: no word is left; expected words that occur at least min_count times");
   if (options.vector_size < 1 || options.window < 1 || options.epochs < 1 || options.negative < 0) {
-    return input_error("Word2Vec.train: expected vector_size, window and epochs from 1 on");
+    return input_error("Word2Vec.train: expected vector_size, window and epochs of at least 1");
   }
   if (!std::all_of(counts.begin(), counts.end(), [](double count) { return count >= 1; })) {
-    return input_error("Word2Vec.train: expected counts from 1 on");
+    return input_error("Word2Vec.train: expected counts of at least 1");
   }
   if (!options.hierarchical && options.negative == 0) return input_error("Word2Vec.train: expected negative above 0, or hs");
   if (words * options.vector_size >= kMostNumbers) {
     return out_of_memory_error("Word2Vec.train: " + std::to_string(words) + " vectors of " + std::to_string(options.vector_size) +
-                               " are more than the 2 GiB there can be");
+                               " exceed the limit of 2 GiB");
   }
   Word2Vec model(options);
   model.num_words_ = words;
@@ -141,9 +141,10 @@ Result<void> Word2Vec::feed(std::span<const std::int32_t> words, std::span<const
   std::size_t at = 0;
   for (const std::int32_t length : lengths) {
     if (length < 0 || static_cast<std::size_t>(length) > words.size() - at)
-      return input_error("Word2Vec: sentences and words do not fit");
+      return input_error("Word2Vec: the lengths of sentences exceed the number of words");
     for (const std::int32_t word : words.subspan(at, static_cast<std::size_t>(length))) {
-      if (word < 0 || word >= num_words_) return input_error("Word2Vec: no word has the number " + std::to_string(word));
+      if (word < 0 || word >= num_words_)
+        return input_error("Word2Vec: expected words below " + std::to_string(num_words_) + ", found " + std::to_string(word));
       words_.push_back(word);
     }
     at += static_cast<std::size_t>(length);
@@ -195,7 +196,7 @@ void Word2Vec::train_sentence(std::span<const std::int32_t> kept, float alpha) {
   }
 }
 
-// CBOW: the context's mean (or sum) is the input; every vector of it moves by the step (divided among them for a sum).
+// CBOW: the input is the context's mean (or sum); each of its vectors is updated by the step (for a sum, by an equal share).
 void Word2Vec::context_to_input(std::span<const std::int32_t> kept, std::size_t begin, std::size_t center, std::size_t end,
                                 float alpha) {
   const std::int64_t size = options_.vector_size;
@@ -211,7 +212,7 @@ void Word2Vec::context_to_input(std::span<const std::int32_t> kept, std::size_t 
   }
 }
 
-// Teaches that target goes with input; what input is to move by is added to step_.
+// Trains target as an output of input; adds the update of input to step_.
 void Word2Vec::train_pair(std::int32_t target, const float* input, float alpha) {
   const std::int64_t size = options_.vector_size;
   if (options_.negative > 0) {

@@ -1,5 +1,5 @@
 // word2vec (arXiv 1301.3781, 1310.4546): skip-gram and CBOW, negative sampling and hierarchical softmax, with gensim's options and
-// arithmetic. One thread, in steps; words are numbers, the commonest first.
+// arithmetic. Single-threaded, in steps; words are numbers, the most frequent first.
 #pragma once
 
 #include <cstddef>
@@ -18,18 +18,18 @@ struct Word2VecOptions {
   std::int64_t window = 5;
   bool skip_gram = false;     // else CBOW
   bool hierarchical = false;  // hierarchical softmax
-  std::int64_t negative = 5;  // drawn words a pair; 0: no negative sampling
-  double sample = 1e-3;       // words above this share of the corpus are passed over now and then; 0: none is
+  std::int64_t negative = 5;  // negative words per pair; 0: no negative sampling
+  double sample = 1e-3;       // words above this share of the corpus are randomly skipped; 0: none
   std::int64_t epochs = 5;
   double alpha = 0.025;
   double min_alpha = 0.0001;
-  bool cbow_mean = true;  // else the sum of the context
+  bool cbow_mean = true;  // false: the sum of the context
   double ns_exponent = 0.75;
-  bool shrink_windows = true;  // each word's window is drawn from 1 .. window
+  bool shrink_windows = true;  // each word's window is random in 1 .. window
   std::uint64_t seed = 1;
 };
 
-// Draws i with a probability in proportion to weights[i], in constant time (Walker's alias method).
+// Draws i with a probability proportional to weights[i], in constant time (Walker's alias method).
 class AliasTable {
  public:
   AliasTable() = default;
@@ -41,22 +41,22 @@ class AliasTable {
   std::vector<std::int32_t> other_;
 };
 
-// Huffman codes of words by their counts: the way from the root, bits and inner nodes.
+// Huffman codes of words by their counts: bits and inner nodes from the root.
 struct HuffmanCodes {
-  std::vector<std::int32_t> begin;  // [words + 1] into the others
+  std::vector<std::int32_t> begin;  // [words + 1] into bits and nodes
   std::vector<std::uint8_t> bits;
-  std::vector<std::int32_t> nodes;  // inner node each bit is decided at, 0 .. words - 2
+  std::vector<std::int32_t> nodes;  // inner node of each bit, 0 .. words - 2
 };
 HuffmanCodes huffman_codes(const std::vector<double>& counts);
 
 class Word2Vec {
  public:
-  // counts: of each word, not rising.
+  // counts: of each word, in descending order.
   static Result<Word2Vec> make(const Word2VecOptions& options, std::vector<double> counts);
 
-  // Appends sentences, end to end in words with their lengths.
+  // Appends sentences; words holds them end to end.
   Result<void> feed(std::span<const std::int32_t> words, std::span<const std::int32_t> lengths);
-  // Some 10,000 words more; false when all epochs are over.
+  // Trains about 10,000 words; false when all epochs are done.
   bool step();
 
   double words_done() const {
@@ -77,12 +77,12 @@ class Word2Vec {
   const Kernels& kernels_;
   Generator generator_;
   std::int64_t num_words_ = 0;
-  std::vector<float> vectors_, outputs_, nodes_;  // [words, vector_size]; outputs of negative sampling, of inner nodes
-  std::vector<double> keep_;                      // probability that a word stays
+  std::vector<float> vectors_, outputs_, nodes_;  // [words, vector_size]; outputs_: of negative sampling, nodes_: of inner nodes
+  std::vector<double> keep_;                      // probability of keeping a word
   AliasTable noise_;
   HuffmanCodes codes_;
   std::vector<float> sigmoids_;
-  std::vector<float> context_, step_;       // [vector_size]: CBOW's input, what the input moves by
+  std::vector<float> context_, step_;       // [vector_size]: CBOW's input, the update of the input
   std::vector<std::int32_t> words_, ends_;  // sentences end to end, and where each ends
   std::size_t position_ = 0, sentence_ = 0;
   std::int64_t epoch_ = 0;
