@@ -23,7 +23,7 @@ val name_of(Enum value, const char* const (&words)[N]) {
   return val(words[static_cast<std::size_t>(value)]);
 }
 
-// Each field an array of Float32Arrays, one a layer, with prefix before its name.
+// Each field as an array of one Float32Array per layer, named with the prefix.
 void set_stack_outputs(val& out, const StackOutputs& stack, const std::string& prefix) {
   const auto set = [&](const std::string& name, const std::vector<std::vector<float>>& layers) {
     out.set(prefix + name, to_array(layers, [](const std::vector<float>& layer) { return to_typed_array(layer); }));
@@ -52,12 +52,11 @@ val to_row(const SummaryRow& row) {
   return out;
 }
 
-// One model, from its first byte to delete(). Calls in this order: begin; begin_weight_file and push for each of weight_files;
-// finish; then any of the others. web/ keeps to it.
+// A model. web/ calls begin; then begin_weight_file and push for each of weight_files; then finish; then any of the others.
 class ModelHandle {
  public:
-  // files: [[name, Uint8Array], ...]; config.json is enough. Answer: model_type, kind ("encoder", "decoder" or "encoder-decoder"),
-  // heads: those that begin takes beside "none".
+  // files: [[name, Uint8Array], ...], at least config.json. Answer: model_type, kind ("encoder", "decoder" or "encoder-decoder"),
+  // heads (those that begin accepts, without "none").
   val describe(val files) const {
     const auto described = ModelLoader::describe(to_files<NamedFile>(files));
     if (!described.ok()) return answer(described.error());
@@ -84,14 +83,12 @@ class ModelHandle {
             }));
     return out;
   }
-  // options: those of to_load_options(). Answer: weight_files.
+  // options: of to_load_options(). Answer: weight_files.
   val begin(val files, val options) {
     auto loader = ModelLoader::begin(to_files<NamedFile>(files), to_load_options(Options(options)));
     if (!loader.ok()) return answer(loader.error());
     loader_ = std::move(loader).value();
-    val out = answer();
-    out.set("weight_files", to_array(loader_->weight_files(), [](const std::string& name) { return val(name); }));
-    return out;
+    return answer("weight_files", to_array(loader_->weight_files(), [](const std::string& name) { return val(name); }));
   }
   val begin_weight_file(std::string name, double bytes) {
     return answer(loader_->begin_weight_file(name, static_cast<std::uint64_t>(bytes)));
@@ -100,7 +97,7 @@ class ModelHandle {
     copy_bytes(chunk, chunk_);
     return answer(loader_->push(chunk_));
   }
-  // Room for helper threads, after begin. Answer: team and stacks (addresses), stack_bytes.
+  // Allocates stacks of helper threads, after begin. Answer: team and stacks (addresses), stack_bytes.
   val make_room_for_helpers(int count) {
     for (int i = 0; i < count; ++i) stacks_.push_back(std::make_unique<Stack>());
     loader_->team().expect_helpers(count);
@@ -110,7 +107,7 @@ class ModelHandle {
     out.set("stack_bytes", sizeof(Stack));
     return out;
   }
-  // How many of them serve, once they do: before finish or after it.
+  // Sets how many helpers are running; before or after finish.
   val use_helpers(int count) {
     (model_ ? model_->team() : loader_->team()).set_helpers(count);
     return answer();
@@ -124,7 +121,7 @@ class ModelHandle {
     return answer();
   }
 
-  // options: those of to_embed_options(), prompt_name. Answer: data, dim, pooled, tokens, untruncated, windows.
+  // options: of to_embed_options(), and prompt_name. Answer: data, dim, pooled, tokens, untruncated, windows.
   val embed(val text, val lengths, val options) {
     const Options given(options);
     EmbedOptions embed_options = to_embed_options(given);
@@ -145,8 +142,8 @@ class ModelHandle {
     return out;
   }
 
-  // options: those of encode() and at_token. pairs: the second texts, joined alike, or null. Answer: as encode()'s, and
-  // logits [sum of rows, labels], rows [encodings], labels.
+  // options: of encode(), and at_token. pairs: the second texts in the same form, or null. Answer: that of encode(), and logits
+  // [sum of rows, labels], rows [encodings], labels.
   val predict(val text, val lengths, val pair_text, val pair_lengths, val options) {
     const Options given(options);
     const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
@@ -164,10 +161,10 @@ class ModelHandle {
     return out;
   }
 
-  // The batch packed: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1].
-  // options: those of to_forward_request(). Answer: ForwardOutputs' fields, those of its encoder with "encoder_" before them.
+  // A packed batch: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1]. options: of
+  // to_forward_request(). Answer: the fields of ForwardOutputs, and with the prefix "encoder_" those of its encoder.
   val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
-    generation_.reset();  // the slots are the same
+    generation_.reset();  // it uses the same slots
     Batch batch;
     batch.input_ids = to_ids(input_ids);
     batch.token_type_ids = to_ids(token_type_ids);
@@ -188,7 +185,7 @@ class ModelHandle {
     return out;
   }
 
-  // Call generate_step as often as it says that there is more, then generate_end. prompts: [Int32Array, ...]; options: those of
+  // Followed by generate_step until its answer has no more, then generate_end. prompts: [Int32Array, ...]; options: of
   // to_generate_request().
   val generate_begin(val prompts, val options) {
     generation_.reset();
@@ -197,7 +194,7 @@ class ModelHandle {
     generation_ = std::move(begun).value();
     return answer();
   }
-  // Up to so many steps. Answer: more (whether a sequence is unfinished), steps.
+  // Takes at most so many steps. Answer: more (whether a sequence is unfinished), steps (taken).
   val generate_step(int steps) {
     bool more = !generation_->done();
     int taken = 0;
@@ -211,26 +208,21 @@ class ModelHandle {
     out.set("steps", taken);
     return out;
   }
-  // Answer: tokens, those of the only sequence of prompt i since the last call.
-  val generate_new(int i) {
-    val out = answer();
-    out.set("tokens", to_typed_array(generation_->take_new(static_cast<std::size_t>(i))));
-    return out;
-  }
+  // Answer: tokens of the only sequence of prompt i since the last call.
+  val generate_new(int i) { return answer("tokens", to_typed_array(generation_->take_new(static_cast<std::size_t>(i)))); }
   // Answer: results, for each prompt [{tokens, reason, score}, ...].
   val generate_end() {
-    val out = answer();
-    out.set("results", to_array(generation_->results(), [](const std::vector<Generated>& sequences) {
-              return to_array(sequences, [](const Generated& sequence) {
-                val one = val::object();
-                one.set("tokens", to_typed_array(sequence.tokens));
-                one.set("reason", name_of(sequence.reason, kReasons));
-                one.set("score", sequence.score);
-                return one;
-              });
-            }));
+    const val results = to_array(generation_->results(), [](const std::vector<Generated>& sequences) {
+      return to_array(sequences, [](const Generated& sequence) {
+        val one = val::object();
+        one.set("tokens", to_typed_array(sequence.tokens));
+        one.set("reason", name_of(sequence.reason, kReasons));
+        one.set("score", sequence.score);
+        return one;
+      });
+    });
     generation_.reset();
-    return out;
+    return answer("results", results);
   }
 
   val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
@@ -244,24 +236,14 @@ class ModelHandle {
   val describe_tokenizer() const { return wattn::describe(model_->tokenizer()); }
   // tokens: an array of strings. Answer: text.
   val tokens_to_string(val tokens) const {
-    val out = answer();
-    out.set("text", val(model_->tokenizer().tokens_to_string(emscripten::vecFromJSArray<std::string>(tokens))));
-    return out;
+    return answer("text", val(model_->tokenizer().tokens_to_string(emscripten::vecFromJSArray<std::string>(tokens))));
   }
-  // Answer: id, -1 for a string that is no token.
-  val token_to_id(std::string token) const {
-    val out = answer();
-    out.set("id", model_->tokenizer().token_to_id(token).value_or(-1));
-    return out;
-  }
+  // Answer: id, or -1 for an unknown token.
+  val token_to_id(std::string token) const { return answer("id", model_->tokenizer().token_to_id(token).value_or(-1)); }
 
   // Answer: rows [{name, type, kernel, output, parameters, mult_adds}] for one sequence of seq tokens.
-  val summary(int seq) const {
-    val out = answer();
-    out.set("rows", to_array(inspect(*model_, seq), to_row));
-    return out;
-  }
-  // Answer: what was loaded and what it needs. Names of config.json are those of the decoder, else of the only stack.
+  val summary(int seq) const { return answer("rows", to_array(inspect(*model_, seq), to_row)); }
+  // Answer: what was loaded and its memory. Config fields are of the decoder, else of the only stack.
   val info() const {
     const TransformerConfig& config = model_->generator().config();
     val out = answer();
@@ -306,7 +288,7 @@ class ModelHandle {
   std::unique_ptr<Model> model_;
   std::unique_ptr<Generation> generation_;
   std::vector<std::unique_ptr<Stack>> stacks_;  // of the helpers
-  std::string chunk_;                           // the bytes that push() hands on; kept so that loading does not allocate for each
+  std::string chunk_;                           // scratch of push(), reused for every chunk
 };
 
 }  // namespace

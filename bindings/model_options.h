@@ -1,4 +1,4 @@
-// Options of a model's calls: JS objects with the members that are listed here to what engine and tasks take.
+// The options of a model's calls, from JS objects with the members listed here.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,7 @@ EmbedOptions to_embed_options(const Options& options);
 // patches [[tap, Float32Array], ...], source}
 ForwardRequest to_forward_request(const Options& options);
 
-// Names and values of GenerateRequest and GenerateOptions; bad_words_ids is a list of lists.
+// The fields of GenerateRequest and GenerateOptions; bad_words_ids is a list of lists.
 GenerateRequest to_generate_request(const Options& options);
 
 }  // namespace wattn

@@ -149,7 +149,7 @@ class ModuleHandle {
   nn::Options read(const val& options) const { return to_options(module_->where(), options); }
   static nn::KeyValueCache* cache_of(const val& cache) { return cache.isNull() ? nullptr : &cache.as<CacheHandle&>().cache; }
 
-  nn::ModulePtr module_;  // web/ calls nothing before make() succeeded
+  nn::ModulePtr module_;  // web/ calls make() first
 };
 
 }  // namespace

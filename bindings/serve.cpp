@@ -2,5 +2,5 @@
 
 #include "core/thread_team.h"
 
-// What a helper thread runs in its own instance (web/thread.ts), until it is ended from outside.
+// Run by a helper thread in its own instance until the host ends it.
 extern "C" EMSCRIPTEN_KEEPALIVE void wattn_serve(wattn::ThreadTeam* team, int thread) { team->serve(thread); }

@@ -79,21 +79,15 @@ val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const
     if (!encoding.ok()) return answer(encoding.error());
     counts.push_back(static_cast<std::int32_t>(encoding.value().size()));
   }
-  val out = answer();
-  out.set("counts", to_typed_array(counts));
-  return out;
+  return answer("counts", to_typed_array(counts));
 }
 
 val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces) {
-  val out = answer();
-  out.set("text", val(tokenizer.decode(to_ids(ids), skip_special_tokens, clean_up_spaces)));
-  return out;
+  return answer("text", val(tokenizer.decode(to_ids(ids), skip_special_tokens, clean_up_spaces)));
 }
 
 val ids_to_tokens(const Tokenizer& tokenizer, const val& ids) {
-  val out = answer();
-  out.set("tokens", to_array(to_ids(ids), [&](std::int32_t id) { return val(std::string(tokenizer.id_to_token(id))); }));
-  return out;
+  return answer("tokens", to_array(to_ids(ids), [&](std::int32_t id) { return val(std::string(tokenizer.id_to_token(id))); }));
 }
 
 val describe(const Tokenizer& tokenizer) {
@@ -120,15 +114,13 @@ class TokenizerHandle {
     return keep(load_tokenizer(views));
   }
 
-  // The beginning of a GGUF file. Answer: is_cut_off, when more of it is needed.
+  // file: the beginning of a GGUF file. Answer: is_cut_off if more of it is needed.
   val load_gguf(val file, bool is_whole) {
     std::string bytes;
     copy_bytes(file, bytes);
     const auto metadata = GgufMetadata::read(bytes);
     if (!is_whole && metadata.ok() && metadata.value().is_cut_off()) {
-      val out = answer();
-      out.set("is_cut_off", true);
-      return out;
+      return answer("is_cut_off", true);
     }
     return keep(load_tokenizer({{"model.gguf", bytes}}));
   }
@@ -150,7 +142,7 @@ class TokenizerHandle {
     return answer();
   }
 
-  std::optional<Tokenizer> tokenizer_;  // web/ calls nothing before load() succeeded
+  std::optional<Tokenizer> tokenizer_;  // web/ calls load() first
 };
 
 }  // namespace

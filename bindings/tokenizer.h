@@ -1,4 +1,4 @@
-// What the handles of models and tokenizers share: texts to encodings, ids to text.
+// Calls shared by the handles of models and tokenizers: texts to encodings, ids to text.
 #pragma once
 
 #include "bindings/convert.h"
@@ -6,10 +6,10 @@
 
 namespace wattn {
 
-// Flat arrays over many encodings, as encode() answers them.
+// Flat arrays over many encodings, the answer of encode().
 class FlatEncodings {
  public:
-  // arrays: names of those that may be left out and are wanted; undefined: all.
+  // arrays: names of the optional arrays to include; undefined: all.
   explicit FlatEncodings(const val& arrays);
   void add(const Encoding& encoding, std::int32_t text_index);
   val to_answer() const;
@@ -28,22 +28,22 @@ class FlatEncodings {
 EncodeOptions to_encode_options(const Options& options);
 
 // options: {add_special_tokens, split_special_tokens, max_length, strategy, truncation_side, overlap, return_overflowing, arrays}.
-// pairs: the second texts, joined alike, or null. Answer: flat arrays over all encodings, text after text, each followed
-// by its overflow windows: ids, type_ids, offsets (two numbers a token), special_tokens_mask, word_ids, sequence_ids; and
-// per encoding: lengths, untruncated, text (index of the text it came from).
+// pairs: the second texts in the same form, or null. Answer: flat arrays over all encodings, each text's followed by its overflow
+// windows: ids, type_ids, offsets (two numbers per token), special_tokens_mask, word_ids, sequence_ids; and per encoding: lengths,
+// untruncated, text (index of the text).
 val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
            const val& options);
 
-// options as for encode. Answer: counts, the number of tokens of each text.
+// options: as for encode. Answer: counts (tokens of each text).
 val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options);
 
 // Answer: text.
 val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces);
 
-// Answer: tokens (strings of the ids; "" for an id outside the vocabulary).
+// Answer: tokens (strings; "" for an unknown id).
 val ids_to_tokens(const Tokenizer& tokenizer, const val& ids);
 
-// Answer: vocab_size, model_max_length (undefined for none).
+// Answer: vocab_size, model_max_length (undefined if there is none).
 val describe(const Tokenizer& tokenizer);
 
 }  // namespace wattn

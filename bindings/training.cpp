@@ -7,7 +7,7 @@
 namespace wattn {
 namespace {
 
-// A tokenizer in the making: load, feed any number of times, step until done, result.
+// Training of a tokenizer: load, feed any number of times, step until done, result.
 class TrainingHandle {
  public:
   // description: the bytes of the JSON that tokenizer/training.h describes.
@@ -22,18 +22,16 @@ class TrainingHandle {
     return answer();
   }
 
-  // Answer: words, different ones so far.
+  // Answer: words (distinct ones so far).
   val feed(val text, val lengths) {
     const Texts texts(text, lengths);
     for (const std::u16string_view view : texts.views) {
       if (const Result<void> fed = training_->feed(view); !fed.ok()) return answer(fed.error());
     }
-    val out = answer();
-    out.set("words", training_->num_words());
-    return out;
+    return answer("words", training_->num_words());
   }
 
-  // Answer: more, and when there is more: stage, done, total.
+  // Answer: more and, while true, stage, done, total.
   val step() {
     val out = answer();
     const bool more = training_->step();
@@ -46,17 +44,16 @@ class TrainingHandle {
     return out;
   }
 
-  // Answer: tokenizer_json, its bytes.
+  // Answer: tokenizer_json (bytes).
   val result() const {
     const Result<std::string> text = training_->result();
     if (!text.ok()) return answer(text.error());
-    val out = answer();
-    out.set("tokenizer_json", to_typed_array(reinterpret_cast<const unsigned char*>(text.value().data()), text.value().size()));
-    return out;
+    return answer("tokenizer_json",
+                  to_typed_array(reinterpret_cast<const unsigned char*>(text.value().data()), text.value().size()));
   }
 
  private:
-  std::optional<Training> training_;  // web/ calls nothing before load() succeeded
+  std::optional<Training> training_;  // web/ calls load() first
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// word2vec in training, across the seam. Words are numbers here; web/word2vec.ts keeps their texts.
+// Training of word2vec. Words are numbers here; web/ keeps their texts.
 #include "learn/word2vec.h"
 
 #include <emscripten/bind.h>
@@ -8,7 +8,7 @@
 namespace wattn {
 namespace {
 
-// make, feed any number of times, step until there is no more, vectors.
+// make, feed any number of times, step until there is no more, then vectors.
 class Word2VecHandle {
  public:
   val make(const val& given, const val& counts) {
@@ -43,14 +43,10 @@ class Word2VecHandle {
     return out;
   }
 
-  val vectors() const {
-    val out = answer();
-    out.set("vectors", to_typed_array(model_->vectors()));
-    return out;
-  }
+  val vectors() const { return answer("vectors", to_typed_array(model_->vectors())); }
 
  private:
-  std::optional<Word2Vec> model_;  // web/ calls nothing before make() succeeded
+  std::optional<Word2Vec> model_;  // web/ calls make() first
 };
 
 }  // namespace
