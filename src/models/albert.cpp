@@ -1,4 +1,4 @@
-// ALBERT, arXiv 1909.11942; transformers/models/albert/modeling_albert.py (v5.23.0). Against BERT:
+// ALBERT, arXiv 1909.11942; transformers/models/albert/modeling_albert.py (v5.23.0). Differences from BERT:
 // - all layers share one layer's weights;
 // - the embedding tables are narrower than the layers, with a projection after their norm;
 // - usually the tanh form of GELU.

@@ -1,5 +1,5 @@
 // DeBERTa-v2 and v3, arXiv 2006.03654 and 2111.09543; transformers/models/deberta_v2/modeling_deberta_v2.py (v5.23.0).
-// Against BERT:
+// Differences from BERT:
 // - disentangled attention over bucketed distances (ops/attention_disentangled.h), with each layer's own matrices;
 // - absolute positions and token types are optional; a pooler only in the sequence head.
 #include "models/bert.h"

@@ -1,4 +1,4 @@
-// DistilBERT, arXiv 1910.01108; transformers/models/distilbert/modeling_distilbert.py (v5.23.0). Against BERT:
+// DistilBERT, arXiv 1910.01108; transformers/models/distilbert/modeling_distilbert.py (v5.23.0). Differences from BERT:
 // - no token types, no pooler;
 // - other names in config and checkpoint, and the norms' epsilon is 1e-12 whatever the config says.
 #include "models/arch.h"

@@ -1,4 +1,4 @@
-// ELECTRA, arXiv 2003.10555; transformers/models/electra/modeling_electra.py (v5.23.0). Against BERT:
+// ELECTRA, arXiv 2003.10555; transformers/models/electra/modeling_electra.py (v5.23.0). Differences from BERT:
 // - the embedding tables may be narrower than the layers, with a projection after their norm;
 // - no pooler.
 #include "models/bert.h"

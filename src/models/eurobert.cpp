@@ -1,4 +1,4 @@
-// EuroBERT, arXiv 2503.05500; transformers/models/eurobert/modeling_eurobert.py (v5.23.0). Against Llama: bidirectional; a
+// EuroBERT, arXiv 2503.05500; transformers/models/eurobert/modeling_eurobert.py (v5.23.0). Differences from Llama: bidirectional; a
 // masked-language head; a sequence head with a dense layer, which may average the logits of all tokens ("late").
 #include "models/llama.h"
 

@@ -1,4 +1,4 @@
-// GPT-2 (Radford et al. 2019); transformers/models/gpt2/modeling_gpt2.py (v5.23.0). Against Llama:
+// GPT-2 (Radford et al. 2019); transformers/models/gpt2/modeling_gpt2.py (v5.23.0). Differences from Llama:
 // - learned positions, LayerNorm, biases everywhere, ungated feed-forward with the tanh form of GELU;
 // - one matrix for query, key and value; matrices are stored as [in, out] in safetensors (Conv1D).
 #include "models/arch.h"

@@ -1,5 +1,5 @@
 // GTE of 2024 ("new"), arXiv 2407.19669; modeling.py of Alibaba-NLP/new-impl, and transformers/models/gte/modeling_gte.py
-// (v5.23.0). Against BERT:
+// (v5.23.0). Differences from BERT:
 // - rotary positions, optionally with fixed NTK scaling; token types are optional;
 // - gated feed-forward, whose gate and up projections have no biases.
 #include "models/bert.h"

@@ -1,5 +1,5 @@
 // Jina BERT of jina-embeddings-v2, arXiv 2310.19923; modeling_bert.py of jinaai/jina-bert-implementation. Its configs say
-// model_type "bert" and position_embedding_type "alibi". Against BERT:
+// model_type "bert" and position_embedding_type "alibi". Differences from BERT:
 // - ALiBi in both directions instead of learned positions;
 // - gated feed-forward, whose gate and up projections have no biases.
 #include "models/bert.h"

@@ -1,5 +1,5 @@
-// Mistral, arXiv 2310.06825; transformers/models/mistral/modeling_mistral.py (v5.23.0). Against Llama: every layer attends to
-// only the last sliding_window tokens; no biases. Its GGUF architecture is llama.
+// Mistral, arXiv 2310.06825; transformers/models/mistral/modeling_mistral.py (v5.23.0). Differences from Llama: every layer attends
+// to only the last sliding_window tokens; no biases. Its GGUF architecture is llama.
 #include "models/llama.h"
 
 namespace wattn {

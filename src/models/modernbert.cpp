@@ -1,4 +1,4 @@
-// ModernBERT, arXiv 2412.13663; transformers/models/modernbert/modeling_modernbert.py (v5.23.0). Against BERT:
+// ModernBERT, arXiv 2412.13663; transformers/models/modernbert/modeling_modernbert.py (v5.23.0). Differences from BERT:
 // - norms before attention and feed-forward and after the last layer, none before the first attention; usually no biases;
 // - rotary positions; most layers attend to a window only, with a rotary base of their own;
 // - gated feed-forward; no token types, no pooler.

@@ -1,4 +1,4 @@
-// MPNet, arXiv 2004.09297; transformers/models/mpnet/modeling_mpnet.py (v5.23.0). Against BERT:
+// MPNet, arXiv 2004.09297; transformers/models/mpnet/modeling_mpnet.py (v5.23.0). Differences from BERT:
 // - no token types; positions as in RoBERTa, but padding_idx is always 1;
 // - also T5's distance buckets, one table for all layers.
 #include "models/arch.h"

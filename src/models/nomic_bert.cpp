@@ -1,5 +1,5 @@
 // NomicBERT of nomic-embed-text, arXiv 2402.01613; modeling_hf_nomic_bert.py of nomic-ai/nomic-bert-2048, and
-// transformers/models/nomic_bert/modeling_nomic_bert.py (v5.23.0), whose config uses BERT's keys. Against BERT:
+// transformers/models/nomic_bert/modeling_nomic_bert.py (v5.23.0), whose config uses BERT's keys. Differences from BERT:
 // - rotary positions, gated feed-forward, no biases except in norms, no pooler.
 #include <algorithm>
 

@@ -1,5 +1,5 @@
-// Qwen2 and Qwen2.5, arXiv 2407.10671 and 2412.15115; transformers/models/qwen2/modeling_qwen2.py (v5.23.0). Against Llama:
-// queries, keys and values have biases; upper layers may be limited to a sliding window.
+// Qwen2 and Qwen2.5, arXiv 2407.10671 and 2412.15115; transformers/models/qwen2/modeling_qwen2.py (v5.23.0). Differences from
+// Llama: queries, keys and values have biases; upper layers may be limited to a sliding window.
 #include "models/llama.h"
 
 namespace wattn {

@@ -1,5 +1,5 @@
-// Qwen3, arXiv 2505.09388; transformers/models/qwen3/modeling_qwen3.py (v5.23.0). Against Llama: RMSNorm of each head of queries
-// and keys before the rotation; head_dim is independent of hidden_size; upper layers may be limited to a sliding window.
+// Qwen3, arXiv 2505.09388; transformers/models/qwen3/modeling_qwen3.py (v5.23.0). Differences from Llama: RMSNorm of each head of
+// queries and keys before the rotation; head_dim is independent of hidden_size; upper layers may be limited to a sliding window.
 #include "models/llama.h"
 
 namespace wattn {

@@ -1,5 +1,5 @@
 // RoBERTa, arXiv 1907.11692; transformers/models/roberta/modeling_roberta.py (v5.23.0), and the same network as XLM-RoBERTa, arXiv
-// 1911.02116, and CamemBERT, arXiv 1911.03894. Against BERT:
+// 1911.02116, and CamemBERT, arXiv 1911.03894. Differences from BERT:
 // - positions start at padding_idx + 1, so the table has padding_idx + 1 rows more than a text may have tokens.
 #include "models/roberta.h"
 

@@ -1,4 +1,5 @@
-// T5, arXiv 1910.10683, T5 1.1 and FLAN-T5, arXiv 2210.11416; transformers/models/t5/modeling_t5.py (v5.23.0). Against BART:
+// T5, arXiv 1910.10683, T5 1.1 and FLAN-T5, arXiv 2210.11416; transformers/models/t5/modeling_t5.py (v5.23.0). Differences from
+// BART:
 // - RMSNorm before each sublayer and after the last layer, no biases;
 // - positions only as a bias by distance, one table per stack; unscaled scores; head_dim is independent of hidden_size;
 // - feed-forward with ReLU, or gated with GELU; the input of a head tied to the word embeddings is scaled.
