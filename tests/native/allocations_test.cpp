@@ -1,4 +1,4 @@
-// The arena is the only memory of a run: no heap call in encoders, in decoders' steps, nor where nobody looks inside.
+// A run without taps uses only the arena: no heap call in encoders or in decoders' steps.
 #include <gtest/gtest.h>
 
 #include <cstdlib>
@@ -25,7 +25,7 @@ namespace {
 
 using Ids = std::vector<std::int32_t>;
 
-// Heap calls of what is done.
+// Heap calls made by run().
 template <class Run>
 std::size_t heap_calls(const Run& run) {
   const std::size_t before = allocations;
@@ -37,11 +37,11 @@ TEST(Model, AllocatesNothingInsideARun) {
   const auto model = test::load_model(test::golden("bert-tiny/model"));
   Batch batch;
   for (std::size_t length = 1; length < 40; length += 3) batch.add_sequence(Ids(length, 7), Ids(length, 0));
-  ASSERT_TRUE(model.value()->run(batch, nullptr).ok());  // makes the arena
+  ASSERT_TRUE(model.value()->run(batch, nullptr).ok());  // allocates the arena
   EXPECT_EQ(heap_calls([&] { EXPECT_TRUE(model.value()->run(batch, nullptr).ok()); }), 0U);
 }
 
-// A prompt of several tokens, then steps of two sequences, of every kind of decoder and of weights.
+// A prompt of several tokens, then steps of two sequences, for every kind of decoder and of weights.
 TEST(Slots, AllocateNothingInPromptsAndSteps) {
   for (const char* name : {"decoders/gpt2", "decoders/llama", "decoders/mistral", "decoders/qwen3", "seq2seq/t5", "seq2seq/flan-t5",
                            "seq2seq/bart", "seq2seq/marian"}) {

@@ -1,4 +1,4 @@
-// Loading: every way a model's files can be wrong is an error that names the file and the field.
+// Loading: every error in a model's files names the file and the field.
 #include "engine/model.h"
 
 #include <gtest/gtest.h>
@@ -155,7 +155,7 @@ TEST_F(Loading, NamesATensorWhoseShapeTheConfigDoesNotExpect) {
   EXPECT_NE(result.error().message.find("expected shape [72"), std::string::npos) << result.error().message;
 }
 
-TEST(Model, RefusesMoreTokensThanItsArenaHolds) {
+TEST(Model, RejectsMoreTokensThanItsArenaHolds) {
   const auto model = load_model(golden("bert-tiny/model"));
   Batch batch;
   for (int i = 0; i < 100; ++i) batch.add_sequence(std::vector<std::int32_t>(40, 7), std::vector<std::int32_t>(40, 0));
@@ -164,7 +164,7 @@ TEST(Model, RefusesMoreTokensThanItsArenaHolds) {
   EXPECT_EQ(result.error().message, "input_ids: expected at most 512 tokens in one run, found 4000");
 }
 
-TEST(Model, RefusesATaskThatItsStacksCannotServe) {
+TEST(Model, RejectsTasksThatItsStacksDoNotSupport) {
   const struct {
     const char* folder;
     HeadKind head;
@@ -191,7 +191,7 @@ TEST(Model, RefusesATaskThatItsStacksCannotServe) {
   }
 }
 
-TEST(Model, HasTheLmHeadThatItsFilesHave) {
+TEST(Model, HasTheLmHeadOfItsFiles) {
   const struct {
     const char* folder;
     HeadKind head;
@@ -248,7 +248,7 @@ TEST(Model, HoldsNoWeightsThatTheTaskDoesNotNeed) {
   }
 }
 
-TEST(Model, LimitsTextsToTheContextThatWasAskedFor) {
+TEST(Model, LimitsTextsToTheRequestedContext) {
   const auto model = load_model(golden("decoders/llama"), {.context_length = 20});
   ASSERT_TRUE(model.ok()) << model.error().message;
   EXPECT_EQ(model.value()->max_length(), 20);
@@ -278,7 +278,7 @@ TEST_F(Loading, NamesAnIdThatAHeadOverADecoderNeeds) {
   }
 }
 
-TEST(Slots, RefuseWhatTheyWereNotReservedFor) {
+TEST(Slots, RejectMoreThanTheirCapacity) {
   const auto loaded = load_model(golden("seq2seq/bart"), {.head = HeadKind::kSeq2SeqLm});
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   Slots& slots = loaded.value()->slots();

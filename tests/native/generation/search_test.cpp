@@ -168,7 +168,7 @@ std::vector<float> probabilities(GenerateOptions options, std::vector<float> sco
   return scores;
 }
 
-TEST(Processors, ProbabilitiesAreThoseOfTheReference) {
+TEST(Processors, ProbabilitiesMatchTheReference) {
   Generator random(2);
   for (int i = 0; i < 2000; ++i) {
     std::vector<float> scores(2 + random.next() % 12);
@@ -206,7 +206,7 @@ TEST(Processors, BoundariesOfTopKTopPAndMinP) {
   EXPECT_EQ(probabilities({.temperature = 2}, {2, 0, 4}), probabilities({}, {1, 0, 2}));
 }
 
-TEST(DrawnSearch, DrawsTheTokensOfTheReference) {
+TEST(Sampler, DrawsTheTokensOfTheReference) {
   Generator random(3);
   for (int i = 0; i < 1000; ++i) {
     const std::int64_t vocab = 6 + static_cast<std::int64_t>(random.next() % 6);
@@ -231,7 +231,7 @@ TEST(DrawnSearch, DrawsTheTokensOfTheReference) {
   }
 }
 
-TEST(DrawnSearch, NeverDrawsTokensOfProbabilityZero) {
+TEST(Sampler, NeverDrawsTokensOfProbabilityZero) {
   const Model model = [](const Ids&) { return std::vector<float>{kNo, 0, kNo, 0, kNo}; };
   const auto found = run_search({.max_new_tokens = 200, .do_sample = true, .seed = 4}, {1}, model).at(0).tokens;
   EXPECT_EQ(std::count(found.begin(), found.end(), 1) + std::count(found.begin(), found.end(), 3), 200);
@@ -239,7 +239,7 @@ TEST(DrawnSearch, NeverDrawsTokensOfProbabilityZero) {
 }
 
 // Seeds whose first draw is 0, 1/2 and 1 - 2^-53, found by inverting SplitMix64.
-TEST(DrawnSearch, DrawsAtTheEndsOfTheInterval) {
+TEST(Sampler, DrawsAtTheEndsOfTheInterval) {
   const auto drawn = [](std::uint64_t seed, const std::vector<float>& logits) {
     return run_search({.max_new_tokens = 1, .do_sample = true, .seed = seed}, {0}, [&](const Ids&) { return logits; })[0].tokens[0];
   };
@@ -261,7 +261,7 @@ TEST(Search, TakesTheFirstTokenWhereAllAreForbidden) {
   EXPECT_EQ(greedy(options, {1}, model).tokens, (Ids{0, 0}));
 }
 
-TEST(Search, RefusesLogitsThatAreNotFinite) {
+TEST(Search, RejectsLogitsThatAreNotFinite) {
   const auto error = [](const GenerateOptions& options, std::vector<float> logits) {
     const auto vocab = static_cast<std::int64_t>(logits.size());
     const auto taken = Search::make(options, Ids{0}, vocab, exact_kernels(), {})->take(logits.data());

@@ -24,7 +24,7 @@ TEST(AliasTable, DrawsInProportion) {
   }
 }
 
-TEST(HuffmanCodes, AreShortestAndNoneBeginsAnother) {
+TEST(HuffmanCodes, AreOptimalAndPrefixFree) {
   const std::vector<double> counts{40, 20, 20, 9, 5, 4, 1, 1};
   const HuffmanCodes codes = huffman_codes(counts);
   std::vector<std::string> texts;
@@ -48,7 +48,7 @@ TEST(HuffmanCodes, AreShortestAndNoneBeginsAnother) {
   }
 }
 
-// A language of two topics: words go with words of their topic.
+// A language of two topics: words occur with words of their topic.
 std::vector<std::int32_t> two_topics(int sentences, int words) {
   Generator generator(5);
   std::vector<std::int32_t> out;
@@ -97,7 +97,7 @@ TEST(Word2Vec, LearnsWhichWordsGoTogetherInEveryForm) {
   }
 }
 
-TEST(Word2Vec, RefusesWhatCannotBe) {
+TEST(Word2Vec, RejectsInvalidInput) {
   EXPECT_FALSE(Word2Vec::make({}, {}).ok());
   EXPECT_FALSE(Word2Vec::make({.negative = 0}, {1}).ok());
   EXPECT_FALSE(Word2Vec::make({.vector_size = 0}, {1}).ok());

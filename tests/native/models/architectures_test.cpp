@@ -41,7 +41,7 @@ Result<Transformer> load(const std::string& name, const Kernels& kernels, Weight
   return test::load_transformer(golden(name + "/"), kernels, type);
 }
 
-// What the goldens call the taps.
+// The goldens' names of taps.
 std::map<std::string, std::vector<float>> named_as_torch(const Transformer& encoder, const Batch& batch,
                                                          const std::vector<float>& hidden, Seen& seen) {
   std::map<std::string, std::vector<float>> out;
@@ -95,7 +95,7 @@ void expect_torchs_tensors(const std::string& name, const Kernels& kernels) {
   }
 }
 
-TEST(Architectures, EveryTensorIsTorchs) {
+TEST(Architectures, EveryTensorMatchesTorch) {
   for (const std::string& folder : {kFolder, kLong, kEuroBert}) {
     for (const std::string& name : cases(folder)) {
       for (const Kernels* kernels : kernel_variants()) expect_torchs_tensors(name, *kernels);
@@ -103,7 +103,7 @@ TEST(Architectures, EveryTensorIsTorchs) {
   }
 }
 
-// As the goldens' second input, and shorter ones around it.
+// The goldens' second input between shorter ones.
 Batch ragged_batch(const TransformerConfig& config, std::vector<Batch>& alone) {
   Batch together;
   for (const std::size_t size : {std::size_t{31}, std::size_t{1}, std::size_t{12}, std::size_t{40}}) {
@@ -119,7 +119,7 @@ Batch ragged_batch(const TransformerConfig& config, std::vector<Batch>& alone) {
 
 constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
 
-TEST(Architectures, ASequenceInABatchHasTheBitsItHasAlone) {
+TEST(Architectures, ASequenceHasTheSameBitsAloneAndInABatch) {
   ThreadTeam team;
   for (const std::string& name : cases()) {
     for (const WeightType type : kWeightTypes) {
@@ -139,7 +139,7 @@ TEST(Architectures, ASequenceInABatchHasTheBitsItHasAlone) {
 }
 
 // Lengths around one query block and past two. Attention is computed in f32 for every weight type.
-TEST(Architectures, LongAndShortInABatchHaveTheBitsOfEachAlone) {
+TEST(Architectures, LongAndShortSequencesHaveTheSameBitsAloneAndInABatch) {
   ThreadTeam team;
   for (const std::string& name : cases(kLong)) {
     const Json expected = read_json(name + "/expected.json");
@@ -189,7 +189,7 @@ double relative_error(const std::vector<float>& got, const std::vector<float>& e
 // 0.0023 and 0.00004 of the largest, some 0.007 and 0.0001 of a typical value. Each layer adds four such products one behind the
 // other to values that it hands on, and these models' sharp attentions multiply a change by as much again: 0.007 * sqrt(12) * 4 =
 // 0.1.
-TEST(Architectures, WholeNumbersStayNearF32) {
+TEST(Architectures, QuantisedWeightsStayNearF32) {
   ThreadTeam team;
   for (const std::string& name : cases()) {
     std::vector<Batch> alone;

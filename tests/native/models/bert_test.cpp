@@ -55,7 +55,7 @@ void expect_close(const std::string& name, JsonRef tap, const std::vector<float>
   ASSERT_LE(worst, bound(tap)) << name << " is the first tensor that is wrong";
 }
 
-TEST(TinyBert, EveryTensorIsTorchs) {
+TEST(TinyBert, EveryTensorMatchesTorch) {
   const auto taps_json = Json::parse(read_file(golden("bert-tiny/taps.json")), "taps.json");
   const Json& taps = taps_json.value();
   for (const Kernels* kernels : kernel_variants()) {
@@ -92,7 +92,7 @@ Batch batch_of(std::span<const std::vector<std::int32_t>> sequences) {
 
 constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
 
-TEST(TinyBert, ASequenceInABatchHasTheBitsItHasAlone) {
+TEST(TinyBert, ASequenceHasTheSameBitsAloneAndInABatch) {
   ThreadTeam alone;
   for (const WeightType type : kWeightTypes) {
     const Transformer encoder = load_tiny_bert(exact_kernels(), type);
@@ -106,9 +106,9 @@ TEST(TinyBert, ASequenceInABatchHasTheBitsItHasAlone) {
   }
 }
 
-#ifndef __EMSCRIPTEN__  // there the host makes the threads: tests/web/threads.test.ts
+#ifndef __EMSCRIPTEN__  // wasm: the host creates the threads (tests/web/threads.test.ts)
 TEST(TinyBert, ThreadsChangeNoBit) {
-  std::vector<std::vector<std::int32_t>> many;  // enough tokens for every op to be cut
+  std::vector<std::vector<std::int32_t>> many;  // enough tokens to split every op
   for (int i = 0; i < 12; ++i) many.insert(many.end(), kSequences.begin(), kSequences.end());
   const Batch batch = batch_of(many);
   for (const WeightType type : kWeightTypes) {
@@ -128,7 +128,7 @@ TEST(TinyBert, ThreadsChangeNoBit) {
 }
 #endif
 
-TEST(TinyBert, IdsOutsideTheTablesAreRefusedByName) {
+TEST(TinyBert, IdsOutsideTheTablesAreRejectedByName) {
   const Transformer encoder = load_tiny_bert(exact_kernels());
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{2, 100000, 3}, std::vector<std::int32_t>{0, 0, 0});

@@ -1,4 +1,4 @@
-// Configs of public decoders, with the keys that matter: supported, or refused with a word that says why.
+// Configs of public decoders, reduced to the relevant keys: supported, or rejected with the reason.
 #include <gtest/gtest.h>
 
 #include "core/json.h"
@@ -10,7 +10,7 @@ namespace {
 struct PublicConfig {
   const char* name;
   const char* config;
-  std::int64_t width = 0;         // of queries, keys and values; 0: refused
+  std::int64_t width = 0;         // of queries, keys and values; 0: rejected
   const char* refusal = nullptr;  // part of the message
 };
 
@@ -52,7 +52,7 @@ const PublicConfig kRefused[] = {
     {"Qwen2.5-VL's text", LIKE("qwen2", R"(,"rope_scaling":{"type":"mrope","mrope_section":[16,24,24]})"), 0, "found \"mrope\""},
 };
 
-// Each has arithmetic of its own, under a name of its own.
+// Each has its own model_type, for different arithmetic.
 const char* const kForeignTypes[] = {
     "arctic",      "bloom",           "codegen",  "cohere",    "cohere2",  "dbrx",       "deepseek_v2",
     "deepseek_v3", "exaone4",         "falcon",   "gemma",     "gemma2",   "gemma3",     "glm4",
@@ -73,7 +73,7 @@ Result<ModelConfig> parse(const char* text) {
   return parse_model_config(*arch.value(), json.value().root());
 }
 
-TEST(PublicDecoderConfigs, OfWhatIsSupportedAreRead) {
+TEST(PublicDecoderConfigs, AreReadWhenSupported) {
   for (const PublicConfig& one : kSupported) {
     const auto config = parse(one.config);
     ASSERT_TRUE(config.ok()) << one.name << ": " << config.error().message;
@@ -83,7 +83,7 @@ TEST(PublicDecoderConfigs, OfWhatIsSupportedAreRead) {
   }
 }
 
-TEST(PublicDecoderConfigs, WhoseArithmeticIsAnotherAreRefusedByTheKey) {
+TEST(PublicDecoderConfigs, AreRejectedByTheKeyThatChangesTheArithmetic) {
   for (const PublicConfig& one : kRefused) {
     const auto config = parse(one.config);
     ASSERT_FALSE(config.ok()) << one.name;
@@ -91,7 +91,7 @@ TEST(PublicDecoderConfigs, WhoseArithmeticIsAnotherAreRefusedByTheKey) {
   }
 }
 
-TEST(PublicDecoderConfigs, OfOtherArchitecturesAreRefusedByTheirName) {
+TEST(PublicDecoderConfigs, OfUnknownArchitecturesAreRejectedByName) {
   const auto refuse = [](const std::string& type) {
     const std::string rest = LIKE("", "");
     const auto config = parse(("{\"model_type\":\"" + type + rest.substr(rest.find("\",\"hidden"))).c_str());
@@ -106,12 +106,12 @@ TEST(PublicDecoderConfigs, OfOtherArchitecturesAreRefusedByTheirName) {
   for (const char* type : kForeignSeq2Seq) refuse(type);
 }
 
-TEST(PublicDecoderConfigs, SayWhichLayersHaveAWindow) {
+TEST(PublicDecoderConfigs, NameTheLayersWithAWindow) {
   const auto mistral = parse(LIKE("mistral", R"(,"sliding_window":4096)"));
   ASSERT_TRUE(mistral.ok());
-  EXPECT_EQ(mistral.value().transformer.local_window, 4095);  // sliding_window counts the token itself
+  EXPECT_EQ(mistral.value().transformer.local_window, 4095);  // sliding_window includes the token itself
   EXPECT_EQ(mistral.value().transformer.local_layers, std::vector<bool>(4, true));
-  EXPECT_FALSE(parse(LIKE("mistral", "")).ok());  // transformers would take 4096
+  EXPECT_FALSE(parse(LIKE("mistral", "")).ok());  // transformers defaults to 4096
   const auto upper = parse(LIKE("qwen2", R"(,"use_sliding_window":true,"sliding_window":8,"max_window_layers":3)"));
   EXPECT_EQ(upper.value().transformer.local_layers, (std::vector<bool>{false, false, false, true}));
   const auto named = parse(LIKE("qwen2", R"(,"use_sliding_window":true,"sliding_window":8,"layer_types":["full_attention",
@@ -126,8 +126,8 @@ TEST(PublicDecoderConfigs, SayWhichLayersHaveAWindow) {
   }
 }
 
-// transformers then masks nothing, and a window has so many tokens to each side.
-TEST(PublicDecoderConfigs, MayReadBothWays) {
+// transformers then hides no later tokens, and a window has that many tokens on each side.
+TEST(PublicDecoderConfigs, MayBeBidirectional) {
   const auto mistral = parse(LIKE("mistral", R"(,"sliding_window":16,"is_causal":false)"));
   ASSERT_TRUE(mistral.ok());
   EXPECT_FALSE(mistral.value().transformer.causal);
@@ -135,7 +135,7 @@ TEST(PublicDecoderConfigs, MayReadBothWays) {
   EXPECT_FALSE(parse(GPT2(R"("activation_function":"gelu_new","is_causal":false)")).value().transformer.causal);
 }
 
-TEST(PublicDecoderConfigs, SayHowRotaryPositionsAreStretched) {
+TEST(PublicDecoderConfigs, ScaleRotaryPositions) {
   const auto llama3 = parse(kSupported[2].config);
   EXPECT_EQ(llama3.value().transformer.rope.type, RopeScaling::Type::kLlama3);
   EXPECT_EQ(llama3.value().transformer.rope.theta, 500000);

@@ -1,4 +1,4 @@
-// What the metadata of llama.cpp's files becomes, for every architecture that it writes.
+// The documents made from metadata of llama.cpp's files, for every architecture that it writes.
 #include "models/gguf_config.h"
 
 #include <gtest/gtest.h>
@@ -19,7 +19,7 @@ class File {
  public:
   explicit File(const std::string& architecture) : prefix_(architecture + ".") { string("general.architecture", architecture); }
 
-  // Keys that begin with a dot are the architecture's.
+  // Keys that begin with a dot belong to the architecture.
   File& number(const std::string& key, double value) {
     begin(key, 12);
     return append(value);
@@ -68,7 +68,7 @@ class File {
     if (!list.ok()) return list.error();
     return Documents(list.value().begin(), list.value().end());
   }
-  // The stacks that the documents stand for.
+  // The stacks of the documents' config.
   Result<ModelConfig> config() const {
     const auto all = documents();
     if (!all.ok()) return all.error();
@@ -114,7 +114,7 @@ File t5() {
       .number(".attention.relative_buckets_count", 32);
 }
 
-TEST(GgufConfig, OfEveryArchitectureIsRead) {
+TEST(GgufConfig, IsReadForEveryArchitecture) {
   const std::pair<const char*, File> files[] = {{"bert", bert()},
                                                 {"jina-bert-v2", File("jina-bert-v2").usual().table("token_types.weight", 2)},
                                                 {"modern-bert", modernbert()},
@@ -138,7 +138,7 @@ TEST(GgufConfig, OfEveryArchitectureIsRead) {
   }
 }
 
-TEST(GgufConfig, KnowsTheArchitecturesWithoutAKeyFallback) {
+TEST(GgufConfig, HasDefaultsForMissingKeys) {
   const auto config = modernbert().config();
   EXPECT_EQ(config.value().transformer.local_layers, (std::vector<bool>{false, true}));  // every third is global
   EXPECT_EQ(config.value().transformer.rope.theta, 160000);
@@ -148,7 +148,7 @@ TEST(GgufConfig, KnowsTheArchitecturesWithoutAKeyFallback) {
   EXPECT_EQ(llama().number(".attention.head_count_kv", 2).config().value().transformer.kv_heads(), 2);
 }
 
-TEST(GgufConfig, ATensorsPresenceDecides) {
+TEST(GgufConfig, DependsOnThePresenceOfTensors) {
   const auto arch = [](File file) {
     const auto json = Json::parse(file.documents().value().at("config.json"), "config.json");
     return find_arch(json.value().root()).value();
@@ -161,7 +161,7 @@ TEST(GgufConfig, ATensorsPresenceDecides) {
   EXPECT_FALSE(llama().table("output.weight", 100).config().value().transformer.tie_word_embeddings);
 }
 
-TEST(GgufConfig, RotaryScalingIsLinearOrRefused) {
+TEST(GgufConfig, RotaryScalingIsLinearOrRejected) {
   const auto scaling = [](File file) { return file.config().value().transformer.rope.type; };
   EXPECT_EQ(scaling(llama()), RopeScaling::Type::kDefault);
   EXPECT_EQ(scaling(llama().string(".rope.scaling.type", "none").number(".rope.scaling.factor", 4)), RopeScaling::Type::kDefault);
@@ -171,7 +171,7 @@ TEST(GgufConfig, RotaryScalingIsLinearOrRefused) {
                         llama().string(".rope.scaling.type", "linear"), llama().number(".rope.scaling.factor", 0)};
   for (const File& file : wrong)
     EXPECT_NE(file.error().find("llama.rope.scaling.type: expected"), std::string::npos) << file.error();
-  // These have no such scaling.
+  // These do not support scaling.
   for (const char* name : {"nomic-bert", "jina-bert-v2", "modern-bert"}) {
     const File file = File(name).usual().number(".attention.sliding_window", 16).number(".rope.scaling.factor", 4);
     EXPECT_NE(file.error().find("rope_scaling"), std::string::npos) << name << file.error();
@@ -203,7 +203,7 @@ TEST(GgufConfig, PoolingLabelsTokensAndChatTemplateBecomeDocuments) {
   EXPECT_EQ(all.at("tokenizer_config.json"), R"({"chat_template": "{{ \"x\" }}"})");
 }
 
-TEST(GgufConfig, RefusalsNameFileAndKey) {
+TEST(GgufConfig, ErrorsNameFileAndKey) {
   const std::pair<File, const char*> wrong[] = {
       {File("falcon").usual(), "m.gguf: general.architecture: expected one of \"jina-bert-v2\", \"bert\", \"gpt2\""},
       {File(""), "general.architecture: expected one of"},

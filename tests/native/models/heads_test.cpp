@@ -41,7 +41,7 @@ Words make_words(JsonRef json, WeightType type) {
   return words;
 }
 
-// Fills the slots that the head asks for; every tensor of the golden must be asked for.
+// Fills the head's slots, which must use every tensor of the golden.
 void fill(const Head& head, JsonRef tensors) {
   std::size_t filled = 0;
   for (const WeightSlot& slot : head.weight_slots()) {
@@ -94,12 +94,12 @@ void expect_torchs(JsonRef one, const Kernels& kernels) {
   }
   float largest = 0;
   for (const float value : expected) largest = std::max(largest, std::abs(value));
-  // As in bert_test.cpp: four times what torch's own float32 is off, at least one unit in the last place of the largest.
+  // As in bert_test.cpp: four times the error of torch's float32, at least one unit in the last place of the largest.
   const double bound = 4 * std::max(one["f32_diff"].as_number().value(), largest * 0x1p-23);
   for (std::size_t i = 0; i < logits.size(); ++i) ASSERT_NEAR(logits[i], expected[i], bound) << i;
 }
 
-TEST(Heads, AreTorchsInEveryFamily) {
+TEST(Heads, MatchTorchInEveryFamily) {
   const auto json = Json::parse(test::read_file(test::golden("heads/heads.json")), "heads.json");
   const JsonRef cases = json.value().root();
   ASSERT_EQ(cases.size(), 51u);
@@ -118,7 +118,7 @@ std::string error_of(HeadKind kind, std::string_view config) {
   return layers.ok() ? "" : layers.error().message;
 }
 
-TEST(Heads, AreRefusedByName) {
+TEST(Heads, AreRejectedByName) {
   EXPECT_EQ(error_of(HeadKind::kSequence, R"({"model_type": "bert"})"), "");  // any class
   EXPECT_EQ(
       error_of(HeadKind::kSequence, R"({"model_type": "bert", "architectures": ["BertModel", "BertForSequenceClassification"]})"),

@@ -1,4 +1,4 @@
-// The real all-MiniLM-L6-v2 from the reference's token ids: the numbers without the tokenizer.
+// The real all-MiniLM-L6-v2 with the reference's token ids, without the tokenizer.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -20,7 +20,7 @@ using test::real_model;
 // within 1.7e-6 of the exact answer is within 2e-6 of each of them.
 constexpr float kBound = 1.7e-6f;
 
-TEST(MiniLm, NormalisedMeansAreTheReferences) {
+TEST(MiniLm, NormalisedMeansMatchTheReference) {
   const std::string folder = real_model("all-MiniLM-L6-v2/");
   if (!test::has_file(folder + "model.safetensors"))
     GTEST_SKIP() << "no checkpoint at " << folder << " (tools/fetch_minilm.mjs brings it)";
@@ -34,7 +34,7 @@ TEST(MiniLm, NormalisedMeansAreTheReferences) {
   ThreadTeam alone;
   float worst = 0;
   double sum = 0;
-  // Sanitized builds are slow: they take every fortieth text, the others all.
+  // Slow with sanitizers, which therefore take every fortieth text.
 #if defined(__SANITIZE_ADDRESS__)
   constexpr std::size_t kStep = 40;
 #else

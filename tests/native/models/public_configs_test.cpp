@@ -1,4 +1,4 @@
-// Configs of public checkpoints, with the keys that matter: supported, or refused with a word that says why.
+// Configs of public checkpoints, reduced to the relevant keys: supported, or rejected with the reason.
 #include <gtest/gtest.h>
 
 #include "core/json.h"
@@ -10,7 +10,7 @@ namespace {
 struct PublicConfig {
   const char* name;
   const char* config;
-  std::int64_t tokens = 0;        // that a text may have; 0: refused
+  std::int64_t tokens = 0;        // most tokens of a text; 0: rejected
   const char* refusal = nullptr;  // part of the message
 };
 
@@ -138,7 +138,7 @@ const PublicConfig kConfigs[] = {
      0, "quick_gelu"},
 };
 
-TEST(PublicConfigs, AreSupportedOrRefusedByName) {
+TEST(PublicConfigs, AreSupportedOrRejectedByName) {
   for (const PublicConfig& one : kConfigs) {
     SCOPED_TRACE(one.name);
     const auto json = Json::parse(one.config, "config.json");

@@ -1,4 +1,4 @@
-// Configs of public encoder-decoders, with the keys that matter: supported, or refused with a word that says why.
+// Configs of public encoder-decoders, reduced to the relevant keys: supported, or rejected with the reason.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -12,7 +12,7 @@ namespace {
 struct PublicConfig {
   const char* name;
   const char* config;
-  std::int64_t width = 0;         // of the decoder's queries; 0: refused
+  std::int64_t width = 0;         // of the decoder's queries; 0: rejected
   const char* refusal = nullptr;  // part of the message
 };
 
@@ -66,7 +66,7 @@ Result<ModelConfig> parse(JsonRef config) {
   return parse_model_config(*arch.value(), config);
 }
 
-TEST(PublicSeq2SeqConfigs, AreSupportedOrRefusedByName) {
+TEST(PublicSeq2SeqConfigs, AreSupportedOrRejectedByName) {
   for (const PublicConfig& one : kConfigs) {
     const auto json = Json::parse(one.config, "config.json");
     ASSERT_TRUE(json.ok()) << one.name << ": " << json.error().message;
@@ -84,8 +84,8 @@ TEST(PublicSeq2SeqConfigs, AreSupportedOrRefusedByName) {
   }
 }
 
-// transformers 5 saves every T5 with tie_word_embeddings; scale_decoder_outputs then tells T5 1.1 from T5.
-TEST(PublicSeq2SeqConfigs, SayWhetherTheHeadOfT5IsScaledAndItsOwn) {
+// transformers 5 saves every T5 with tie_word_embeddings; scale_decoder_outputs distinguishes T5 1.1 from T5.
+TEST(PublicSeq2SeqConfigs, DecideWhetherTheHeadOfT5IsScaledAndUntied) {
   const auto decoder = [](const std::string& rest) {
     const std::string text = R"({"model_type":"t5","d_ff":2048,"num_heads":8,"num_layers":6,)" T5_SIZES + rest + "}";
     const auto json = Json::parse(text, "config.json");

@@ -1,4 +1,4 @@
-// The lecture notes' own numbers, to the digits they print.
+// The numbers in the lecture notes, to the digits printed there.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,8 +19,8 @@ void expect_near(const Result<Tensor>& got, const Shape& dims, const std::vector
   for (std::size_t i = 0; i < want.size(); ++i) ASSERT_NEAR(got.value().data[i], want[i], bound) << i;
 }
 
-// The notes print four digits, of their inputs too: an error of half the last digit in each number printed, and for a sum of
-// products that of each factor times the other: at most half a digit times (1 + the sums of absolute values of both sides).
+// The notes print four digits of inputs and results. A result is off by half a digit, a sum of products also by that of each factor
+// times the other factor: at most half a digit times (1 + the sums of absolute values of both sides).
 constexpr float kHalfDigit = 0.5001e-4f;
 float products(float sum_a, float sum_b) { return kHalfDigit * (1 + sum_a + sum_b); }
 
@@ -30,7 +30,7 @@ TEST(Notes, SelfAttentionWithoutParameters) {
   const auto attention = self_attention(x, true);
   ASSERT_TRUE(attention.ok());
   expect_near(attention.value().weights, {2, 2}, {0.5067f, 0.4933f, 0.4800f, 0.5200f},
-              products(0.63f, 0.63f));  // a weight moves by a quarter of the scores' difference;
+              products(0.63f, 0.63f));  // a weight changes by a quarter of the change of the scores
 }
 
 TEST(Notes, QueriesKeysAndValues) {
@@ -42,7 +42,7 @@ TEST(Notes, QueriesKeysAndValues) {
   expect_near(q, {2, 2}, {0.1481f, -0.3337f, -0.3777f, -0.9685f}, products(4.02f, 1.31f));
   expect_near(k, {2, 2}, {0.5206f, 0.7036f, 0.5168f, 0.7022f}, products(1.57f, 1.31f));
   expect_near(v, {2, 2}, {0.5370f, 0.7935f, 0.5728f, 0.9229f}, products(1.81f, 1.31f));
-  // The notes go on with the rows of Q, K and V, and d_k = 3. Weights move by a quarter of the scores' error, outputs by V's.
+  // The notes continue with the rows of Q, K and V and d_k = 3. Weights change by a quarter of the scores' error, outputs by V's.
   const auto attention = scaled_dot_product_attention(q.value(), k.value(), v.value(), {}, 1 / std::sqrt(3.0f), true);
   ASSERT_TRUE(attention.ok());
   expect_near(attention.value().weights, {2, 2}, {0.5000f, 0.5000f, 0.4996f, 0.5004f}, products(1, 1));

@@ -1,4 +1,4 @@
-// Positions of nn are those that models have.
+// nn's positions have the bits of the models'.
 #include "nn/positional.h"
 
 #include <gtest/gtest.h>
@@ -11,7 +11,7 @@
 namespace wattn::nn {
 namespace {
 
-TEST(NnPositional, RotatesByTheBitsOfTheModelsTable) {
+TEST(NnPositional, RotatesWithTheBitsOfTheModelsTable) {
   for (const auto& [dim, base] : {std::pair{8, 10000.0}, {64, 1e4}, {128, 1e6}}) {
     const std::int64_t half = dim / 2, first = 4000, seq = 5;
     Arena arena = Arena::with_bytes(16 << 20, "test").value();

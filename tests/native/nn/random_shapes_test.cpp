@@ -47,7 +47,7 @@ std::vector<double> affine(const Tensor& weight, std::int64_t first, std::int64_
   return out;
 }
 
-// softmax(scores) of one row; nothing but -inf gives zeros.
+// softmax(scores) of one row; only -inf gives zeros.
 void softmax_row(std::vector<double>& row) {
   const double most = *std::max_element(row.begin(), row.end());
   double sum = 0;
@@ -96,7 +96,7 @@ TEST(RandomShapes, AttentionWithMasks) {
   }
 }
 
-// The whole of SelfAttention, narrow and wide, from the formula.
+// SelfAttention, narrow and wide, against its formula.
 TEST(RandomShapes, SelfAttentionInBothModes) {
   Shapes shapes(2);
   for (int round = 0; round < 60; ++round) {
@@ -186,8 +186,8 @@ TEST(RandomShapes, ProductsNormsAndPools) {
   }
 }
 
-// Whatever the options say, a module is made or an error says why; what is made runs or says why.
-TEST(RandomShapes, AnyOptionsAndShapesEndWell) {
+// With any options a module is made, or an error gives the reason; likewise its forward.
+TEST(RandomShapes, AnyOptionsAndShapesSucceedOrAreErrors) {
   Shapes shapes(4);
   const char* const kTypes[] = {"Linear",
                                 "SelfAttention",
@@ -236,7 +236,7 @@ TEST(RandomShapes, AnyOptionsAndShapesEndWell) {
   for (int round = 0; round < 20000; ++round) {
     const char* const type = kTypes[shapes.size(std::size(kTypes)) - 1];
     Options options(type);
-    // Names that this type asks for come up by trying: what it misses is named in the message.
+    // Names that a type requires are found by trying: its message names a missing one.
     std::vector<std::string> given;
     auto module = make_module(type, options);
     for (int tries = 0; tries < 12 && !module.ok(); ++tries) {

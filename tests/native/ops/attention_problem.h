@@ -1,4 +1,4 @@
-// Cases of attention() with numbers, and what it should give for them: the formula in double precision.
+// Cases of attention() and their expected results: the formula in double precision.
 #pragma once
 
 #include <algorithm>
@@ -15,7 +15,7 @@ namespace wattn::test {
 using Counts = std::vector<std::int32_t>;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr std::int64_t kMostTokens = 120;
-// None, one, around a panel of 8, around a block of 48, two blocks and two and a bit.
+// 0, 1, around a panel of 8, around a block of 48, two blocks and a little more.
 inline const Counts kLengths = {5, 0, 1, 48, 101, 49, 96, 8};
 
 struct Case {
@@ -83,14 +83,14 @@ inline Counts starts(const Counts& lengths) {
   return out;
 }
 
-// What attention() should give, and how far f32 may be from it.
+// The expected result, and how far f32 may be from it.
 struct Expected {
   std::vector<double> context, bound;              // [tokens, context_width]
   std::vector<std::vector<double>> scores, probs;  // of each sequence [heads, queries, keys]
   std::vector<std::vector<double>> scores_bound, probs_bound;
 };
 
-// A case with numbers. Queries and keys are of the same tokens but where key lengths are given.
+// A case with its inputs. Queries and keys are of the same tokens unless key lengths are given.
 struct Problem {
   Case c;
   Counts lengths, key_lengths, positions;  // of each sequence; positions: of the first query
@@ -135,7 +135,7 @@ struct Problem {
       multiply.push_back({factors.data() + i, 0, i == 0 ? down : 0, i == 0 ? across : 0, 1});
     }
     for (int i = 0; i < c.add; ++i) add.push_back({addends.data() + 3 * i, 5, 0, i == 0 ? across : 0, i == 0 ? 1 : 2});
-    // Some keys are hidden, and all keys of query 50.
+    // Hides some keys, and all keys of query 50.
     for (std::size_t i = 0; i < addends.size(); i += 3) addends[i] = -std::numeric_limits<float>::infinity();
     std::fill_n(addends.begin() + 50 * across, 2 * across, -std::numeric_limits<float>::infinity());
   }
@@ -154,7 +154,7 @@ struct Problem {
   }
 };
 
-// The score of one query and key, and the sum of its terms' magnitudes.
+// The score of a query and a key, and the sum of its terms' magnitudes.
 struct Score {
   double value = 0, magnitude = 0;
   void add(double x) { value += x, magnitude += std::abs(x); }
@@ -188,7 +188,7 @@ inline Score exact_score(const Problem& p, std::int64_t sequence, std::int64_t h
   return score;
 }
 
-// One row of softmax, and what it makes of the values. A sum of n products in any order is off by at most n 2^-24 times its
+// One row of softmax and the resulting context. A sum of n products in any order is off by at most n 2^-24 times its
 // magnitude, a product by its factors' and one more. So a score is off by (3 head_dim + 8) roundings; its exponential by that, the
 // rounding of score - max, and 4 of exp itself; the sum and the division by n + 2; the head mask and the sum of values by n + 1.
 inline void expect_row(const Problem& p, std::int64_t sequence, std::int64_t head, std::int64_t query, Expected& out) {

@@ -1,4 +1,4 @@
-// attention() against its formula in double precision, past two blocks of queries, and the bits of one way against another's.
+// attention() against its formula in double precision, past two blocks of queries, and bit for bit with and without slots.
 #include "ops/attention.h"
 
 #include <gtest/gtest.h>
@@ -27,7 +27,7 @@ void expect_near(const std::vector<float>& got, const std::vector<double>& exact
   }
 }
 
-// Calls use(scratch of each thread), with memory that holds nothing in particular.
+// Calls use(scratch of each thread) with uninitialised memory.
 template <class F>
 void with_scratch(const AttentionShape& shape, std::int64_t max_seq, const F& use) {
   constexpr int kThreads = 4;
@@ -50,7 +50,7 @@ std::vector<float> run(const Problem& p, const AttentionInput& input, const Comp
   return context;
 }
 
-// Slots, not in the order of the sequences, with NaN wherever nothing was stored.
+// Slots in another order than the sequences, with NaN where nothing was stored.
 struct Slots {
   Arena arena;
   KvCache cache;
@@ -76,7 +76,7 @@ struct Slots {
   }
 };
 
-TEST(Attention, IsItsFormulaInEveryVariant) {
+TEST(Attention, MatchesItsFormulaInEveryVariant) {
   for (const Case& c : kCases) {
     const Problem p(c);
     const Expected expected = exact(p);
@@ -88,7 +88,7 @@ TEST(Attention, IsItsFormulaInEveryVariant) {
   }
 }
 
-TEST(Attention, IsItsFormulaWithOtherKeysThanQueries) {
+TEST(Attention, MatchesItsFormulaWithSeparateKeys) {
   const Counts queries = {3, 60, 1, 49, 100}, keys = {9, 101, 48, 20, 0}, positions = {6, 41, 20, 0, 0};
   for (const Case& c : kCases) {
     const Problem p(c, queries, keys, positions);
@@ -98,7 +98,7 @@ TEST(Attention, IsItsFormulaWithOtherKeysThanQueries) {
   }
 }
 
-TEST(Attention, OverASourceInASlotIsItsFormula) {
+TEST(Attention, MatchesItsFormulaOverASourceInASlot) {
   const Counts queries = {3, 101, 1, 49, 2}, keys = {9, 101, 48, 20, 0};
   for (const Case& c : kCases) {
     if (c.relative || c.causal || c.bias || c.before >= 0) continue;
@@ -134,7 +134,7 @@ TEST(Attention, HasTheSameBitsInSlots) {
 // After 59 tokens each slot is copied, cleared and copied back.
 TEST(Attention, HasTheSameBitsInPieces) {
   for (const Case& c : kCases) {
-    if (c.relative || !c.causal || c.add > 0) continue;  // a mask is of one call's queries
+    if (c.relative || !c.causal || c.add > 0) continue;  // a mask fits the queries of one call
     const Problem p(c);
     const Slots slots(p);
     ThreadTeam alone;
@@ -163,7 +163,7 @@ TEST(Attention, HasTheSameBitsInPieces) {
   }
 }
 
-// Collects what attention() shows.
+// Collects what attention() shows to taps.
 struct Recorder : Taps {
   std::map<std::string, std::vector<std::vector<float>>> seen;
   void on_tensor(const TapPoint& point, const TensorView& tensor) override {
@@ -194,7 +194,7 @@ TEST(Attention, ShowsScoresAndProbabilities) {
   }
 }
 
-#ifndef __EMSCRIPTEN__  // there the host makes the threads
+#ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
 TEST(Attention, HasTheSameBitsWithThreads) {
   ThreadTeam alone, team;
   std::vector<std::thread> threads;

@@ -1,4 +1,4 @@
-// linear() with 4-bit weights: the product with the weights that it holds, whatever the threads.
+// linear() with 4-bit weights: the product with the stored weights, with any number of threads.
 #include "ops/linear.h"
 
 #include <gtest/gtest.h>
@@ -50,9 +50,8 @@ struct Q4Linear {
   }
 };
 
-// Of the operands only the activations are rounded: by a step of their group's 255 at most (gemm_quant_test.cpp), a little of
-// which the f32 sums add.
-TEST(Linear, InFourBitsIsTheProductWithTheWeightsItHolds) {
+// Only the activations are rounded, by at most one of their group's 255 steps (gemm_quant_test.cpp); the f32 sums add a little.
+TEST(Linear, InFourBitsIsTheProductWithTheStoredWeights) {
   for (const auto& [tokens, in, out] : {std::tuple{1, 64, 8}, {1, 40, 9}, {3, 200, 70}, {9, 384, 33}}) {
     const Q4Linear q4(tokens, in, out, 1);
     ThreadTeam team;
@@ -78,7 +77,7 @@ TEST(Linear, InFourBitsIsTheProductWithTheWeightsItHolds) {
   }
 }
 
-#ifndef __EMSCRIPTEN__  // there the host makes the threads
+#ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
 TEST(Linear, InFourBitsHasTheSameBitsWithThreads) {
   const Q4Linear q4(40, 200, 500, 4);
   ThreadTeam alone;

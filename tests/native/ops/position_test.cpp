@@ -9,7 +9,7 @@
 namespace wattn {
 namespace {
 
-TEST(Rotary, HoldsTheTurnsOfEachPosition) {
+TEST(Rotary, HoldsCosinesAndSinesOfEachPosition) {
   constexpr std::int64_t kPositions = 300, kHeadDim = 10;
   Arena arena = Arena::with_zeros(1 << 20, "test").value();
   for (const double ntk : {1.0, 2.0}) {
@@ -19,8 +19,8 @@ TEST(Rotary, HoldsTheTurnsOfEachPosition) {
       for (std::int64_t j = 0; j < kHeadDim / 2; ++j) {
         const double exponent = 2.0 * double(j) / double(kHeadDim);
         const double angle = double(p) * std::pow(10000 * ntk, -exponent) / std::pow(ntk, 2.0 / kHeadDim);
-        // The angle is rounded five times on its way (exponent, power, 1 / power, scale, times p), as PyTorch's; the rounding of
-        // the exponent counts by ln(theta) < 10.
+        // The angle is rounded five times (exponent, power, 1 / power, scale, times p), as in PyTorch; the rounding of
+        // the exponent is amplified by ln(theta) < 10.
         const double bound = angle * 15 * 0x1p-24 + 0x1p-24;
         ASSERT_NEAR(rotary.cos[p * kHeadDim / 2 + j], std::cos(angle), bound) << p << ", " << j;
         ASSERT_NEAR(rotary.sin[p * kHeadDim / 2 + j], std::sin(angle), bound) << p << ", " << j;
@@ -29,7 +29,7 @@ TEST(Rotary, HoldsTheTurnsOfEachPosition) {
   }
 }
 
-TEST(DistanceBias, IsAlibisForAnyNumberOfHeads) {
+TEST(DistanceBias, IsAlibiForAnyNumberOfHeads) {
   // From the paper's rule: for 12 heads those of 8, then every other of 16.
   const std::vector<double> twelve = {0.5,
                                       0.25,
@@ -54,7 +54,7 @@ TEST(DistanceBias, IsAlibisForAnyNumberOfHeads) {
   }
 }
 
-TEST(T5Bucket, IsTransformers) {
+TEST(T5Bucket, MatchesTransformers) {
   for (std::int64_t d = -1000; d <= 1000; ++d) {
     const std::int64_t n = std::abs(d);
     std::int64_t expected = d > 0 ? 16 : 0;
@@ -70,7 +70,7 @@ TEST(T5Bucket, IsTransformers) {
   }
 }
 
-TEST(LogBucket, IsDebertas) {
+TEST(LogBucket, MatchesDeberta) {
   for (std::int64_t d = 1; d < 512; ++d) {
     std::int64_t expected = d;
     if (d > 128)

@@ -1,4 +1,4 @@
-// Generation as transformers asks for it.
+// Generation with the options of transformers.
 #pragma once
 
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace wattn::test {
 
-// What transformers' generate() is asked for, as expected.json has it.
+// Options of transformers' generate() from expected.json.
 inline void set_options(JsonRef options, GenerateOptions& out) {
   const auto count = [&](const char* key, std::int64_t& value) { value = options[key].as_int_or(value).value(); };
   count("num_beams", out.num_beams);
@@ -36,7 +36,7 @@ inline Result<ForwardOutputs> forward_ids(Model& model, const Ids& ids, ForwardR
   return forward(model, batch, request);
 }
 
-// All steps; prompts: or sources.
+// Runs all steps. prompts: in an encoder-decoder, sources.
 inline std::vector<std::vector<Generated>> generate(Model& model, const std::vector<Ids>& prompts, const GenerateRequest& request) {
   auto generation = Generation::begin(model, prompts, request);
   EXPECT_TRUE(generation.ok()) << generation.error().message;

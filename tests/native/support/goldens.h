@@ -1,4 +1,4 @@
-// Goldens: JSON beside floats in one file (tools/goldens), and how far from them rounding may lead.
+// Goldens: JSON with a file of floats (tools/goldens), and bounds for rounding.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -34,7 +34,7 @@ inline std::vector<std::string> case_names(const std::string& folder) {
   return out;
 }
 
-// The rounding of torch's own f32 against f64, of the worst tensor of the kind (what is before the first point of its name).
+// From torch's difference of f32 and f64 in the worst tensor of the kind (its name up to the first dot).
 inline double bound(JsonRef tensors, std::string_view name) {
   const std::string_view kind = name.substr(0, name.find('.'));
   double torch = 0, largest = 0;
@@ -53,7 +53,7 @@ inline double bound_of_case(JsonRef inputs, std::string_view name) {
   return most;
 }
 
-// got, or the rows of it that about["rows"] lists. shape: [..., rows, columns]
+// got, or only the rows in about["rows"]. shape: [..., rows, columns]
 inline std::vector<float> golden_rows(std::span<const float> got, JsonRef about) {
   const JsonRef rows = about["rows"], shape = about["shape"];
   if (rows.is_null()) return {got.begin(), got.end()};
@@ -70,7 +70,7 @@ inline std::vector<float> golden_rows(std::span<const float> got, JsonRef about)
   return out;
 }
 
-// about: {offset, shape} of a tensor in all, {rows} where it has some rows only.
+// about: {offset, shape} of a tensor in all; {rows} if it has only some rows.
 inline void expect_near(std::span<const float> whole, JsonRef about, const std::vector<float>& all, double bound,
                         const std::string& what) {
   const std::vector<float> got = golden_rows(whole, about);

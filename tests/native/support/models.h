@@ -1,4 +1,4 @@
-// Loading a model folder or a GGUF file into a Model, as a host does.
+// Loads a model folder or a GGUF file into a Model, like a host.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@ inline std::vector<NamedFile> small_files(const std::string& folder) {
   return files;
 }
 
-// bytes_of(name): of a weight file, pushed in pieces of chunk bytes.
+// bytes_of(name): the bytes of a weight file, pushed in pieces of chunk bytes.
 template <class BytesOf>
 Result<std::unique_ptr<Model>> load_with(const std::vector<NamedFile>& files, const BytesOf& bytes_of,
                                          const LoadOptions& options = {}, std::size_t chunk = 1 << 16) {

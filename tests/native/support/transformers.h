@@ -1,4 +1,4 @@
-// A checkpoint's transformer without an engine: loaded, run.
+// Loads and runs a checkpoint's transformer without the engine.
 #pragma once
 
 #include <algorithm>
@@ -12,7 +12,7 @@
 
 namespace wattn::test {
 
-// folder: of config.json and model.safetensors, with its slash. Of an encoder-decoder it is the encoder; no lm_head.
+// folder: with config.json and model.safetensors, and a final slash. Loads the encoder of an encoder-decoder, and no lm_head.
 inline Result<Transformer> load_transformer(const std::string& folder, const Kernels& kernels, WeightType type = WeightType::kF32) {
   const auto config = Json::parse(read_file(folder + "config.json"), "config.json");
   if (!config.ok()) return config.error();

@@ -27,7 +27,7 @@ struct Texts {
   }
 };
 
-// Answers are exact and rounded once; torch's f32 is off by f32_diff. See bert_test.cpp for the factor.
+// Goldens are exact and rounded once; torch's f32 is off by f32_diff. See bert_test.cpp for the factor.
 void expect_vectors(const EmbedResult& got, JsonRef expected, double f32_diff) {
   ASSERT_EQ(got.data.size(), expected.size() * expected[0].size());
   for (std::size_t i = 0; i < expected.size(); ++i) {
@@ -75,7 +75,7 @@ TEST(Embed, PoolsAndPromptsAsSentenceTransformersDoes) {
   }
 }
 
-TEST(Embed, FollowsTheRepositorysOwnFilesOldAndNew) {
+TEST(Embed, FollowsTheRepositorysFilesInOldAndNewForm) {
   const auto json = Json::parse(read_file(golden("bert-tiny/embeddings.json")), "embeddings.json");
   const JsonRef rows = json.value().root()["rows"];
   const std::string folder = golden("bert-tiny/model");
@@ -162,8 +162,8 @@ std::uint64_t hash_of(const std::vector<float>& values) {
   return hash;
 }
 
-// The promise of precision 'exact': one number for native and wasm, with SIMD and without, on every machine. It changes
-// only when the arithmetic is meant to change, and then everywhere at once.
+// Precision 'exact' guarantees one hash for native and wasm, with SIMD and without, on every machine. It changes
+// only with an intended change of the arithmetic.
 TEST(Embed, HasTheSameBitsInEveryBuild) {
   const auto model = load_model(golden("bert-tiny/model"));
   ASSERT_TRUE(model.ok());
@@ -189,7 +189,7 @@ TEST(Embed, HasTheSameBitsFromAGgufFileOfTheSameWeights) {
   EXPECT_EQ(ours.value().data, theirs.value().data);
 }
 
-// The last hidden state of a golden architecture, out of its GGUF file.
+// The last hidden state of a golden architecture from its GGUF file.
 void expect_last_state(const std::string& name, const std::string& file) {
   const std::string folder = golden("architectures/" + name);
   const auto model = load_model({{file, read_file(folder + "/" + file)}}, folder);
@@ -224,7 +224,7 @@ TEST(Embed, ReadsLlamaCppsFilesOfOtherEncoders) {
   expect_last_state("modernbert", "model.gguf");
 }
 
-TEST(Embed, RefusesWhatItDoesNotKnowOfGgufFiles) {
+TEST(Embed, RejectsUnsupportedGgufFiles) {
   const auto error_of = [](const std::string& from, const std::string& to) {
     std::string bytes = read_file(golden("architectures/modernbert/model.gguf"));
     const std::size_t at = bytes.find(from);
@@ -253,7 +253,7 @@ TEST(Embed, HasTheSameBitsInEveryBuildOnTheRealMiniLm) {
   EXPECT_EQ(hash_of(result.value().data), 0x3e28aecb7b10f5c0u);
 }
 
-TEST(Embed, WithoutPoolingGivesAVectorAToken) {
+TEST(Embed, WithoutPoolingGivesAVectorPerToken) {
   const auto model = load_model(golden("bert-tiny/model"));
   const std::u16string_view texts[] = {u"the old bridge", u""};
   EmbedOptions options;
@@ -266,7 +266,7 @@ TEST(Embed, WithoutPoolingGivesAVectorAToken) {
             (result.value().tokens[0] + result.value().tokens[1]) * result.value().dim);
 }
 
-TEST(Embed, SaysWhatIsWrongWithItsOptions) {
+TEST(Embed, RejectsInvalidOptionsByName) {
   const auto model = load_model(golden("bert-tiny/model"));
   const std::u16string long_text(4000, u'a');
   std::u16string words;
@@ -290,7 +290,7 @@ TEST(Embed, SaysWhatIsWrongWithItsOptions) {
   EXPECT_EQ(prompt.error().message, "prompt_name: expected one of 'document', 'query', found 'quary'");
 }
 
-TEST(Forward, HandsOutHiddenStatesAndAttentionsThatSumToOne) {
+TEST(Forward, ReturnsHiddenStatesAndAttentionsThatSumToOne) {
   const auto model = load_model(golden("bert-tiny/model"));
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{2, 96, 275, 3}, std::vector<std::int32_t>(4, 0));

@@ -27,7 +27,7 @@ EmbedResult embed_text(Model& model, JsonRef text, const EmbedOptions& options) 
   return result.ok() ? std::move(result).value() : EmbedResult();
 }
 
-// What the call of sentence-transformers means here.
+// The options of sentence-transformers' call.
 EmbedOptions to_options(const Model& model, JsonRef call) {
   const JsonRef options = call["options"];
   EmbedOptions out;
@@ -40,7 +40,7 @@ EmbedOptions to_options(const Model& model, JsonRef call) {
   return out;
 }
 
-// Each is off by what torch's f32 is from f64, four times at most; see bert_test.cpp.
+// At most four times the difference of torch's f32 and f64; see bert_test.cpp.
 void expect_vectors(Model& model, JsonRef expected, JsonRef call) {
   const EmbedOptions options = to_options(model, call);
   const bool has_prompt = !options.prompt.empty();
@@ -71,7 +71,7 @@ TEST(Embedders, HaveTheVectorsOfSentenceTransformers) {
   }
 }
 
-// legacy/ is written as the files that Qwen3-Embedding is published with.
+// legacy/ has the form of Qwen3-Embedding's files.
 TEST(Embedders, OldAndNewFilesGiveTheSameBits) {
   const std::string folder = golden(kFolder + "qwen3/model");
   auto files = test::small_files(folder);

@@ -1,4 +1,4 @@
-// EuroBERT's heads: predict's logits are those of transformers' classes. Its hidden states: architectures_test.cpp.
+// EuroBERT's heads against transformers' classes. architectures_test.cpp tests its hidden states.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -32,7 +32,7 @@ PredictResult predict_case(Model& model, JsonRef one) {
   return result.ok() ? std::move(result).value() : PredictResult();
 }
 
-// The factor is bert_test.cpp's. f32_diff is one draw of the rounding; the worst of a folder's cases stands for all.
+// The factor is bert_test.cpp's. f32_diff is a single sample of rounding, so the worst of a folder's cases counts.
 void expect_logits(Model& model, const std::vector<JsonRef>& cases) {
   double diff = 0, largest = 0;
   for (const JsonRef one : cases) {
@@ -53,7 +53,7 @@ void expect_logits(Model& model, const std::vector<JsonRef>& cases) {
   }
 }
 
-TEST(EuroBert, HeadsAreTransformersInEveryPooling) {
+TEST(EuroBert, HeadsMatchTransformersInEveryPooling) {
   for (const std::string name : {"sequence", "token", "masked-lm"}) {
     const Json expected = std::move(Json::parse(read_file(kFolder + name + "/expected.json"), "expected.json")).value();
     for (const std::string pooling : {"late", "bos", "mean"}) {
@@ -85,8 +85,8 @@ TEST(EuroBert, OldAndNewConfigsGiveTheSameBits) {
   EXPECT_EQ(states, test::forward_ids(*legacy.value(), ids).value().last_hidden_state);
 }
 
-// "late" averages the logits of many rows: each text gets its own.
-TEST(EuroBert, ATextInABatchHasTheLogitsItHasAlone) {
+// "late" averages the logits of many rows, of each text by itself.
+TEST(EuroBert, ATextHasTheSameLogitsAloneAndInABatch) {
   const auto model = test::load_model(kFolder + "sequence", {.head = HeadKind::kSequence});
   const std::vector<std::u16string_view> texts = {u"The old boat", u"", u"a", u"waits below the bridge, where 42 small birds sing"};
   const PredictResult together = predict(*model.value(), texts, {}, {}).value();
@@ -102,8 +102,8 @@ TEST(EuroBert, ATextInABatchHasTheLogitsItHasAlone) {
   EXPECT_EQ(forward(*model.value(), batch, {}).value().logits, alone);
 }
 
-// A matrix of the whole vocabulary is held as the other matrices are, but in 8 bits at least.
-TEST(EuroBert, AHeadOverTheVocabularyIsHeldInFewerBits) {
+// A head over the vocabulary has the type of the other matrices, but at least 8 bits.
+TEST(EuroBert, AHeadOverTheVocabularyIsQuantised) {
   const Json expected = std::move(Json::parse(read_file(kFolder + "masked-lm/expected.json"), "expected.json")).value();
   const auto weight_bytes = [&](WeightType type) {
     const auto model = test::load_model(kFolder + "masked-lm", {.dtype = type, .head = HeadKind::kMaskedLm});

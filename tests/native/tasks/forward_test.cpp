@@ -1,4 +1,4 @@
-// Ablated heads and patched activations against torch, and what a pass shows of itself.
+// Ablated heads, patched activations and requested outputs against torch.
 #include "tasks/forward.h"
 
 #include <gtest/gtest.h>
@@ -68,7 +68,7 @@ TEST(Forward, AblatesAndPatchesAsTorchDoes) {
   }
 }
 
-TEST(Forward, PatchingWhatWasThereChangesNoBit) {
+TEST(Forward, PatchingWithTheSameValuesChangesNoBit) {
   const auto model = load("nomic-bert");
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{2, 9, 4, 3}, std::vector<std::int32_t>{0, 0, 1, 1});
@@ -88,7 +88,7 @@ TEST(Forward, PatchingWhatWasThereChangesNoBit) {
   EXPECT_NE(forward(*model, batch, options).value().last_hidden_state, seen.last_hidden_state);
 }
 
-TEST(Forward, RefusesPatchesAndMasksThatDoNotFit) {
+TEST(Forward, RejectsPatchesAndMasksOfOtherSizes) {
   const auto model = load("roberta");
   Batch batch;
   batch.add_sequence(std::vector<std::int32_t>{2, 3}, std::vector<std::int32_t>{0, 0});
@@ -104,7 +104,7 @@ TEST(Forward, RefusesPatchesAndMasksThatDoNotFit) {
   }
 }
 
-// A decoder without its head reads whole sequences, with it pieces in a slot.
+// A decoder without its head reads whole sequences; with it, pieces in a slot.
 TEST(Forward, StatesOfADecoderHaveTheSameBitsPackedAndInSlots) {
   for (const std::string folder : {"decoders/", "long/decoders/"}) {
     for (const std::string& name : test::case_names(folder)) {
@@ -131,7 +131,7 @@ TEST(Forward, StatesOfADecoderHaveTheSameBitsPackedAndInSlots) {
   }
 }
 
-TEST(Forward, ShowsBothStacksBelowAHeadOverTheDecoder) {
+TEST(Forward, ReturnsBothStacksWithAHeadOverTheDecoder) {
   const auto loaded = load_model(golden("decoder-heads/bart-sequence"), {.head = HeadKind::kSequence});
   ASSERT_TRUE(loaded.ok()) << loaded.error().message;
   Model& model = *loaded.value();

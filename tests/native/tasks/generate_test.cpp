@@ -1,5 +1,5 @@
-// Decoders against torch and transformers: logits, hidden states, attentions, and what generate() makes; and that nothing depends
-// on company, pieces or steps.
+// Decoders against torch and transformers: logits, hidden states, attentions and generated tokens, which do not depend on other
+// sequences, pieces or steps.
 #include "tasks/generate.h"
 
 #include <gtest/gtest.h>
@@ -60,7 +60,7 @@ void for_each_case(const Check& check) {
   }
 }
 
-TEST(CausalForward, EveryTensorIsTorchs) {
+TEST(CausalForward, EveryTensorMatchesTorch) {
   for_each_case([](const std::string& path, Model& model, JsonRef expected) {
     const std::vector<float> all = read_floats(golden(path + "/expected.f32"));
     for (std::size_t i = 0; i < expected["inputs"].size(); ++i) {
@@ -82,7 +82,7 @@ TEST(CausalForward, EveryTensorIsTorchs) {
   });
 }
 
-TEST(Generate, MakesTheTokensOfTransformers) {
+TEST(Generate, GivesTheTokensOfTransformers) {
   for_each_case([](const std::string&, Model& model, JsonRef expected) {
     for (std::size_t i = 0; i < expected["searches"].size(); ++i) {
       const JsonRef row = expected["searches"][i];
@@ -97,7 +97,7 @@ TEST(Generate, MakesTheTokensOfTransformers) {
 }
 
 // Prompt lengths around one query block and past two. Equal scores mean equal bits of the logits.
-TEST(Generate, LongAndShortPromptsGiveWhatEachGivesAlone) {
+TEST(Generate, LongAndShortPromptsGiveTheSameAloneAndTogether) {
   GenerateRequest request;
   request.max_new_tokens = request.options.num_beams = 2;
   for (const std::string& name : test::case_names(kLong)) {
@@ -135,7 +135,7 @@ void expect_steps_have_the_bits_of_the_whole(const std::string& folder, const st
     const auto whole = look(*model, ids);
     const std::int64_t vocab = model->generator().config().vocab_size;
     const std::int64_t hidden = model->generator().config().hidden_size;
-    // Token by token in slot 1, beside another sequence that is read in pieces in slot 0.
+    // Token by token in slot 1, while another sequence is read in pieces in slot 0.
     ASSERT_TRUE(model->slots().reserve({.slots = 2, .length = static_cast<std::int64_t>(ids.size())}).ok());
     Batch batch;
     const std::span<const std::int32_t> all(ids);
@@ -156,7 +156,7 @@ void expect_steps_have_the_bits_of_the_whole(const std::string& folder, const st
   }
 }
 
-TEST(Generate, StepsPiecesAndCompanyChangeNoBit) {
+TEST(Generate, StepsPiecesAndOtherSequencesChangeNoBit) {
   for (const std::string& name : test::case_names(kFolder)) {
     expect_steps_have_the_bits_of_the_whole(kFolder, name, 1,
                                             {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4});
@@ -166,7 +166,7 @@ TEST(Generate, StepsPiecesAndCompanyChangeNoBit) {
   }
 }
 
-TEST(Generate, ManyPromptsGiveWhatEachGivesAlone) {
+TEST(Generate, ManyPromptsGiveTheSameAloneAndTogether) {
   const auto model = load("llama");
   ASSERT_TRUE(model);
   const std::vector<Ids> prompts{{1, 7, 19}, {1}, {1, 30, 11, 12, 5, 6, 40, 9, 9}, {1, 7, 19}};
@@ -184,7 +184,7 @@ TEST(Generate, ManyPromptsGiveWhatEachGivesAlone) {
     }
   }
   const auto twice = generate(*model, prompts, drawn);
-  EXPECT_NE(twice[0][0].tokens, twice[0][1].tokens);  // each drawn by itself
+  EXPECT_NE(twice[0][0].tokens, twice[0][1].tokens);  // each sampled independently
   drawn.options.seed = 8;
   EXPECT_NE(generate(*model, prompts, drawn)[0][0].tokens, twice[0][0].tokens);
 }
@@ -205,7 +205,7 @@ TEST(Generate, StopStringsEndASequence) {
   EXPECT_TRUE(found.ends_with(text)) << found;
 }
 
-TEST(Generate, RefusesWhatCannotBe) {
+TEST(Generate, RejectsInvalidRequests) {
   const auto model = load("llama", {.context_length = 12});
   ASSERT_TRUE(model);
   const auto error = [&](const std::vector<Ids>& prompts, const GenerateRequest& request) {
@@ -243,13 +243,13 @@ TEST(Generate, RefusesWhatCannotBe) {
   refused([](auto& o) { o.eos_token_ids = {77}; }, "eos_token_id");
   refused([](auto& o) { o.bad_words = {{}}; }, "bad_words_ids");
   refused([](auto& o) { o.do_sample = true, o.num_beams = 2; }, "num_beams");
-  // Without an end the length ends it; a prompt that leaves room for one token gets one.
+  // Without an end token the length ends it; a prompt that leaves room for one token gets one.
   EXPECT_EQ(generate(*model, {{1, 2}}, usual)[0][0].reason, FinishReason::kLength);
   GenerateRequest open;
   EXPECT_EQ(generate(*model, {Ids(11, 5)}, open)[0][0].tokens.size(), 1U);
 }
 
-TEST(CausalForward, TheLensSeesTheLastLayerAsTheLogitsAre) {
+TEST(CausalForward, TheLogitLensOfTheLastLayerIsTheLogits) {
   const auto model = load("qwen3");
   ASSERT_TRUE(model);
   const Ids ids{1, 7, 19, 4};

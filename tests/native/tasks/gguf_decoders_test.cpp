@@ -1,4 +1,4 @@
-// GGUF files as llama.cpp writes them: what transformers' generate() makes of the same weights, token for token
+// GGUF files as written by llama.cpp against transformers' generate() with the same weights, token for token
 // (tests/goldens/gguf-decoders, made by tools/goldens/gguf_decoders.py).
 #include <gtest/gtest.h>
 
@@ -56,7 +56,7 @@ Result<std::unique_ptr<Model>> load(const std::string& name, const std::string& 
 // kind: "decoders" or "seq2seq".
 void expect_tokens(const std::string& kind) {
   const Json all = expected();
-  bool shows = false;  // that beams whose words were forbidden have other scores once renormalized
+  bool shows = false;  // beams with forbidden words have other scores when renormalized
   for (const auto& [name, made] : all.root()[kind].members()) {
     const std::string file = std::string(name) + ".gguf";
     const auto model = load(file, read_file(kFolder + "/" + file), kind == "seq2seq" ? HeadKind::kSeq2SeqLm : HeadKind::kCausalLm);
@@ -73,9 +73,9 @@ void expect_tokens(const std::string& kind) {
   EXPECT_TRUE(shows);
 }
 
-TEST(GgufDecoders, MakeTheTokensOfTransformersFromBlocksOfEveryKindAndFromScaledFrequencies) { expect_tokens("decoders"); }
+TEST(GgufDecoders, GiveTheTokensOfTransformersFromEveryBlockTypeAndScaledFrequencies) { expect_tokens("decoders"); }
 
-TEST(GgufDecoders, MakeTheTokensOfTransformersFromT5PlainAndGated) { expect_tokens("seq2seq"); }
+TEST(GgufDecoders, GiveTheTokensOfTransformersFromUngatedAndGatedT5) { expect_tokens("seq2seq"); }
 
 TEST(GgufDecoders, ReadTheTokenizerOfT5) {
   const Json all = expected();
@@ -89,8 +89,8 @@ TEST(GgufDecoders, ReadTheTokenizerOfT5) {
   }
 }
 
-// Without the factors the same file answers otherwise; factors that no model has are no crash and no endless reduction of angles.
-TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
+// Without the factors the same file gives other tokens; implausible factors neither crash nor loop in the reduction of angles.
+TEST(GgufDecoders, FrequencyFactorsAreAppliedAndImplausibleOnesGiveNan) {
   const std::string bytes = read_file(kFolder + "/llama.gguf");
   const std::size_t name = bytes.find("rope_freqs.weight");
   ASSERT_NE(name, std::string::npos);
@@ -100,7 +100,7 @@ TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
     if (!model.ok()) return {};
     return test::forward_ids(*model.value(), ids).value().logits;
   };
-  // The tensor is the file's last: 4 factors, three of them 8, and what aligns the end.
+  // The tensor is the file's last: 4 factors, three of them 8, and padding.
   const float last[] = {8, 8, 8};
   const std::size_t found = bytes.rfind(std::string(reinterpret_cast<const char*>(last), sizeof(last)));
   ASSERT_NE(found, std::string::npos);
@@ -115,10 +115,10 @@ TEST(GgufDecoders, FactorsOfFrequenciesCountAndOddOnesAreNan) {
   const auto exact = logits(bytes);
   EXPECT_NE(with(1), exact);
   for (const float odd : {0.0f, -1.0f, 1e-30f, 1e30f}) EXPECT_TRUE(std::isnan(with(odd).back())) << odd;
-  for (const float odd : {HUGE_VALF, NAN}) EXPECT_TRUE(with(odd).empty()) << odd;  // refused while loading
+  for (const float odd : {HUGE_VALF, NAN}) EXPECT_TRUE(with(odd).empty()) << odd;  // rejected while loading
 }
 
-TEST(GgufDecoders, RefuseWhatTheyDoNotKnow) {
+TEST(GgufDecoders, RejectUnsupportedFiles) {
   std::string foreign = read_file(kFolder + "/t5.gguf");
   const std::size_t at = foreign.find("t5", foreign.find("general.architecture") + 20);
   foreign.replace(at, 2, "t9");

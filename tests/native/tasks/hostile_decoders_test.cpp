@@ -1,4 +1,4 @@
-// Decoders that are damaged, or not what they say: a clear error, never a crash.
+// Damaged or mislabelled decoders: a clear error, never a crash.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,7 +19,7 @@ Result<std::unique_ptr<Model>> load(const std::vector<NamedFile>& files, std::st
   return test::load_with(files, [&](const std::string&) { return weights; }, options);
 }
 
-// The files of a model with a word of its config.json changed.
+// A model's files with a change in config.json.
 std::vector<NamedFile> changed(const std::string& folder, const std::string& from, const std::string& to) {
   auto files = test::small_files(folder);
   for (NamedFile& file : files) {
@@ -36,7 +36,7 @@ std::string refusal(const std::string& name, const std::string& from, const std:
   return loader.ok() ? "none" : loader.error().message;
 }
 
-TEST(HostileDecoders, ConfigsThatWouldChangeTheNumbersAreRefusedByName) {
+TEST(HostileDecoders, ConfigsThatChangeTheArithmeticAreRejectedByName) {
   const struct {
     const char *model, *from, *to, *named;
   } cases[] = {
@@ -66,7 +66,7 @@ TEST(HostileDecoders, ConfigsThatWouldChangeTheNumbersAreRefusedByName) {
   EXPECT_EQ(refusal("llama", "\"vocab_size\":59", "\"vocab_size\":59"), "none");
 }
 
-TEST(HostileDecoders, WeightsThatAreCutOrDoNotFit) {
+TEST(HostileDecoders, TruncatedOrMismatchedWeightsAreRejected) {
   const auto files = test::small_files(kLlama);
   const std::string weights = test::read_file(kLlama + "/model.safetensors");
   for (std::size_t size = 0; size < weights.size(); size += 1 + size / 16) {
@@ -77,7 +77,7 @@ TEST(HostileDecoders, WeightsThatAreCutOrDoNotFit) {
   ASSERT_FALSE(wider.ok());
   EXPECT_NE(wider.error().message.find("mlp"), std::string::npos) << wider.error().message;
   const auto without = load(changed(kLlama, "\"mlp_bias\":true", "\"mlp_bias\":false"), weights);
-  EXPECT_FALSE(without.ok());  // a tensor that nobody wants
+  EXPECT_FALSE(without.ok());  // an unknown tensor
   for (const std::int64_t context : {std::int64_t{-1}, std::int64_t{97}, std::int64_t{1} << 40}) {
     const auto loaded = load(files, weights, {.context_length = context});
     ASSERT_FALSE(loaded.ok());
@@ -85,20 +85,20 @@ TEST(HostileDecoders, WeightsThatAreCutOrDoNotFit) {
   }
 }
 
-// The end of the file's weights, all of them this number.
+// The file's bytes with all weights at its end set to this number.
 std::string with_end(float number) {
   std::string weights = test::read_file(kLlama + "/model.safetensors");
   for (std::size_t at = weights.size() - 4; at > weights.size() - 4000; at -= 4) std::memcpy(weights.data() + at, &number, 4);
   return weights;
 }
 
-TEST(HostileDecoders, WeightsThatAreNoNumbersAreRefused) {
+TEST(HostileDecoders, WeightsThatAreNotFiniteAreRejected) {
   const auto model = load(test::small_files(kLlama), with_end(std::numeric_limits<float>::quiet_NaN()));
   ASSERT_FALSE(model.ok());
   EXPECT_NE(model.error().message.find("finite numbers"), std::string::npos) << model.error().message;
 }
 
-TEST(HostileDecoders, NumbersThatOverflowAreFoundAtTheFirstToken) {
+TEST(HostileDecoders, OverflowIsFoundAtTheFirstToken) {
   const auto files = test::small_files(kLlama);
   const auto model = load(files, with_end(std::numeric_limits<float>::max()));
   ASSERT_TRUE(model.ok()) << model.error().message;
@@ -112,7 +112,7 @@ TEST(HostileDecoders, NumbersThatOverflowAreFoundAtTheFirstToken) {
   EXPECT_TRUE(test::forward_ids(*model.value(), std::vector<std::int32_t>{1, 7}, {.logit_lens = 5}).ok());
 }
 
-TEST(HostileDecoders, GgufHeadersThatAreCutOrOdd) {
+TEST(HostileDecoders, TruncatedOrInvalidGgufHeadersAreErrors) {
   const std::string kWeights = std::string(WATTN_TEST_DATA) + "/../../shared/data/weights/";
   if (!test::has_file(kWeights + "vespa-tinyllm.gguf")) GTEST_SKIP() << "no trained Llama in GGUF at " << kWeights;
   const std::string bytes = test::read_file(kWeights + "vespa-tinyllm.gguf");

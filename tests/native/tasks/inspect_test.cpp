@@ -71,7 +71,7 @@ std::vector<SummaryRow> attention_rows(const std::string& folder, std::int64_t s
 }
 
 // Two products, one for the scores and one for the context.
-TEST(Inspect, CountsThePairsThatAttentionScores) {
+TEST(Inspect, CountsTheScoredPairsOfAttention) {
   const auto llama = attention_rows("decoders/llama", 10);
   ASSERT_EQ(llama.size(), 2U);
   for (const SummaryRow& row : llama) EXPECT_EQ(row.mult_adds, 2 * 24 * 55);  // 1 + 2 + .. + 10
@@ -81,11 +81,11 @@ TEST(Inspect, CountsThePairsThatAttentionScores) {
   const auto t5 = attention_rows("seq2seq/t5", 10);
   ASSERT_FALSE(t5.empty());
   EXPECT_EQ(t5.front().mult_adds, 2 * 18 * 100);
-  EXPECT_EQ(t5[t5.size() - 2].mult_adds, 2 * 18 * 55);  // the decoder's own, then over the source
+  EXPECT_EQ(t5[t5.size() - 2].mult_adds, 2 * 18 * 55);  // self-attention, then over the source
   EXPECT_EQ(t5.back().mult_adds, 2 * 18 * 100);
 }
 
-// A shared layer is listed once for each turn, and counted once; matrices that the file stores as [in, out] are [out, in].
+// Shared layers are listed each time and counted once; matrices stored as [in, out] are listed as [out, in].
 TEST(Inspect, ListsSharedLayersAndTransposedMatrices) {
   const std::string folder = golden("architectures/albert");
   const auto albert = load_model({{"config.json", read_file(folder + "/config.json")},

@@ -1,4 +1,4 @@
-// predict: the logits of texts, pairs and windows (what they mean is tested on the other side of the seam).
+// predict: logits of texts, pairs and windows. tests/web tests their interpretation.
 #include "tasks/predict.h"
 
 #include <gtest/gtest.h>
@@ -77,7 +77,7 @@ TEST(Predict, GivesEachWindowItsOwnLogits) {
   EXPECT_EQ(all.value().logits.size(), static_cast<std::size_t>(rows * all.value().labels));
 }
 
-TEST(Predict, SpeaksOnlyOfTheTokensAskedFor) {
+TEST(Predict, GivesOnlyTheLogitsOfTheRequestedToken) {
   const auto model = load("masked_lm", HeadKind::kMaskedLm);
   ASSERT_TRUE(model.ok());
   const std::vector<std::u16string_view> texts = {u"[MASK] and [MASK]", u"none", u"the [MASK]"};
@@ -88,9 +88,9 @@ TEST(Predict, SpeaksOnlyOfTheTokensAskedFor) {
   EXPECT_FALSE(predict(*model.value(), texts, {}, {.at_token = "[NOBODY]"}).ok());
 }
 
-TEST(Predict, RefusesWhatCannotBe) {
+TEST(Predict, RejectsInvalidRequests) {
   const auto bare = load("sequence", HeadKind::kNone);
-  ASSERT_TRUE(bare.ok()) << bare.error().message;  // a checkpoint with a head serves without it too
+  ASSERT_TRUE(bare.ok()) << bare.error().message;  // a checkpoint with a head can be loaded without it
   EXPECT_FALSE(predict(*bare.value(), kTexts, {}, {}).ok());
   const auto model = load("sequence", HeadKind::kSequence);
   ASSERT_TRUE(model.ok());
@@ -112,7 +112,7 @@ Result<std::unique_ptr<Model>> load_head_over_mean() {
   return test::load_model(files, test::golden("heads/modernbert"), {.head = HeadKind::kSequence});
 }
 
-// A sequence head has nothing to say about a text without tokens; what it says of the others does not change.
+// A sequence head gives no logits for a text without tokens; those of the others are unaffected.
 TEST(Predict, GivesNoRowToATextWithoutTokens) {
   const auto first = load("sequence", HeadKind::kSequence), mean = load_head_over_mean();
   for (const auto* model : {&first, &mean}) {
@@ -133,7 +133,7 @@ TEST(Predict, GivesNoRowToATextWithoutTokens) {
   }
 }
 
-// A BART whose head reads the decoder, and decoders whose heads read the last token or each.
+// A BART whose head reads the decoder, and decoders whose heads read the last token or every token.
 TEST(Predict, HeadsOfDecodersHaveTheLogitsOfTransformers) {
   for (const std::string& name : test::case_names("decoder-heads/")) {
     SCOPED_TRACE(name);
@@ -156,7 +156,7 @@ TEST(Predict, HeadsOfDecodersHaveTheLogitsOfTransformers) {
       ASSERT_EQ(logits.size(), rows[i]["logits"].size());
       for (std::size_t j = 0; j < logits.size(); ++j) {
         const double exact = rows[i]["logits"][j].as_number().value();
-        // As in bert_test.cpp: four times what torch's own float32 is off.
+        // As in bert_test.cpp: four times the error of torch's float32.
         ASSERT_NEAR(logits[j], exact, 4 * std::max(worst, std::abs(exact) * 0x1p-23)) << "text " << i << ", logit " << j;
       }
     }
@@ -178,7 +178,7 @@ TEST(Predict, BeginsTheDecodersTextWithItsStartToken) {
   EXPECT_NE(logits, test::forward_ids(*model.value(), {2, 0, 48, 10}, {}, {0, 48, 10, 2}).value().logits);
 }
 
-// Without special tokens there is no eos that the head could read.
+// Without special tokens there is no eos for the head.
 TEST(Predict, GivesNoRowToATextWithoutEos) {
   const auto model = test::load_model(test::golden("decoder-heads/bart-sequence"), {.head = HeadKind::kSequence});
   ASSERT_TRUE(model.ok()) << model.error().message;
@@ -191,7 +191,7 @@ TEST(Predict, GivesNoRowToATextWithoutEos) {
   EXPECT_EQ(predict(*model.value(), texts, {}, {}).value().rows, (std::vector<std::int32_t>{1, 1}));
 }
 
-// A text at a time and packed.
+// Each text alone, and packed.
 TEST(Forward, GivesTheLogitsOfAHeadOverTheMean) {
   const auto model = load_head_over_mean();
   ASSERT_TRUE(model.ok()) << model.error().message;
@@ -210,7 +210,7 @@ TEST(Forward, GivesTheLogitsOfAHeadOverTheMean) {
   ASSERT_EQ(result.value().logits.size(), 6u);
   float largest = 0;
   for (const float logit : result.value().logits) largest = std::max(largest, std::abs(logit));
-  // As in bert_test.cpp: four times what torch's own float32 is off, at least one unit in the last place of the largest.
+  // As in bert_test.cpp: four times the error of torch's float32, at least one unit in the last place of the largest.
   const double bound = 4 * std::max(expected["f32_diff"].as_number().value(), largest * 0x1p-23);
   for (std::size_t i = 0; i < 6; ++i) {
     EXPECT_NEAR(result.value().logits[i], expected["logits"][i / 3][i % 3].as_number().value(), bound) << i;

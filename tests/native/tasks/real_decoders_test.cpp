@@ -1,4 +1,4 @@
-// A trained Llama in hub layout and in GGUF against transformers, token for token. Both lie outside the repository.
+// A trained Llama in hub layout and in GGUF, outside the repository, against transformers, token for token.
 #include <gtest/gtest.h>
 
 #include "core/json.h"
@@ -47,13 +47,13 @@ void expect_transformers_tokens(Model& model) {
   }
 }
 
-TEST(RealDecoders, SafetensorsMakeTheTokensOfTransformers) {
+TEST(RealDecoders, SafetensorsGiveTheTokensOfTransformers) {
   const std::string folder = kWeights + "stories260K-llama";
   if (!test::has_file(folder + "/config.json")) GTEST_SKIP() << "no trained Llama at " << folder;
   const auto model = test::load_model(folder, {.head = HeadKind::kCausalLm});
   ASSERT_TRUE(model.ok()) << model.error().message;
   expect_transformers_tokens(*model.value());
-  // What its own author's program makes of it.
+  // The output of its author's own program.
   const Json expected = read_json(folder + "/greedy.expected.json");
   GenerateRequest request;
   request.max_new_tokens = static_cast<std::int64_t>(expected.root()["ids"].size());
@@ -61,7 +61,7 @@ TEST(RealDecoders, SafetensorsMakeTheTokensOfTransformers) {
   EXPECT_EQ(made[0].tokens, to_ids(expected.root()["ids"]));
 }
 
-TEST(RealDecoders, GgufMakesTheTokensOfTransformers) {
+TEST(RealDecoders, GgufGivesTheTokensOfTransformers) {
   if (!test::has_file(kWeights + "vespa-tinyllm.gguf")) GTEST_SKIP() << "no trained Llama in GGUF at " << kWeights;
   const auto model = test::load_gguf(kWeights, "vespa-tinyllm.gguf");
   ASSERT_TRUE(model.ok()) << model.error().message;

@@ -1,5 +1,5 @@
-// Encoder-decoders against torch and transformers (tests/goldens/seq2seq): every tensor, and what generate() makes, token for
-// token; and that nothing depends on company or steps.
+// Encoder-decoders against torch and transformers (tests/goldens/seq2seq): every tensor and generated token, which do not depend on
+// other sequences or steps.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -74,7 +74,7 @@ void for_each_case(const Check& check) {
   }
 }
 
-TEST(Seq2SeqForward, EveryTensorIsTorchs) {
+TEST(Seq2SeqForward, EveryTensorMatchesTorch) {
   for_each_case([](const std::string& path, Model& model, JsonRef expected) {
     const std::vector<float> all = read_floats(golden(path + "/expected.f32"));
     for (std::size_t i = 0; i < expected["inputs"].size(); ++i) {
@@ -96,7 +96,7 @@ TEST(Seq2SeqForward, EveryTensorIsTorchs) {
   });
 }
 
-TEST(Seq2SeqGenerate, MakesTheTokensOfTransformers) {
+TEST(Seq2SeqGenerate, GivesTheTokensOfTransformers) {
   for_each_case([](const std::string& path, Model& model, JsonRef expected) {
     const Json own = read_json(path + "/generation_config.json");
     for (const auto& [run, options] : expected["runs"].members()) {
@@ -112,7 +112,7 @@ TEST(Seq2SeqGenerate, MakesTheTokensOfTransformers) {
         ASSERT_EQ(made[0].size(), tokens.size());
         for (std::size_t j = 0; j < made[0].size(); ++j) EXPECT_EQ(made[0][j].tokens, to_ids(tokens[j])) << "input " << i;
       }
-      // In company: the very same, whatever the lengths of the others.
+      // Together with others of any length: the same.
       const auto together = generate(model, sources, request);
       for (std::size_t i = 0; i < sources.size(); ++i) {
         const auto alone = generate(model, {sources[i]}, request);
@@ -160,7 +160,7 @@ void expect_steps_have_the_bits_of_the_whole(const std::string& folder, const st
   }
 }
 
-TEST(Seq2SeqForward, StepsHaveTheBitsOfTheWhole) {
+TEST(Seq2SeqForward, StepsHaveTheBitsOfASinglePass) {
   for (const std::string& name : test::case_names(kFolder)) {
     expect_steps_have_the_bits_of_the_whole(kFolder, name, 2,
                                             {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4});
@@ -175,7 +175,7 @@ std::string generate_error(Model& model, const std::vector<Ids>& sources, const 
   return generation.ok() ? "" : generation.error().message;
 }
 
-TEST(Seq2SeqGenerate, RefusesWhatCannotBe) {
+TEST(Seq2SeqGenerate, RejectsInvalidRequests) {
   const auto model = load("bart");
   ASSERT_TRUE(model);
   GenerateRequest request;
@@ -208,14 +208,14 @@ std::string load_error(const std::string& name, const std::string& from, const s
   return loader.ok() ? "" : loader.error().message;
 }
 
-TEST(Seq2SeqConfig, RefusesTheOtherKind) {
+TEST(Seq2SeqConfig, RejectsTheOtherKind) {
   const auto loaded = load_model(golden(kFolder + "t5"), {.head = HeadKind::kCausalLm});
   ASSERT_FALSE(loaded.ok());
   EXPECT_NE(loaded.error().message.find("text2text-generation"), std::string::npos) << loaded.error().message;
   EXPECT_FALSE(load_model(golden("decoders/llama"), {.head = HeadKind::kSeq2SeqLm}).ok());
 }
 
-TEST(Seq2SeqConfig, RefusesByName) {
+TEST(Seq2SeqConfig, RejectsByName) {
   const struct {
     const char* name;
     const char* from;

@@ -1,4 +1,4 @@
-// What passes show and what is changed in them, against torch (tests/goldens/insides); forward_test.cpp has the encoders' own.
+// Requested outputs and patches against torch (tests/goldens/insides); forward_test.cpp tests encoders.
 #include "tasks/stack_outputs.h"
 
 #include <gtest/gtest.h>
@@ -38,7 +38,7 @@ ForwardOutputs run(Model& model, JsonRef one, const ForwardRequest& request) {
   return result.ok() ? std::move(result).value() : ForwardOutputs();
 }
 
-// check(goldens, the case, its name, its model) of every decoder and encoder-decoder.
+// Calls check(goldens, case, name, model) for every decoder and encoder-decoder.
 template <class Check>
 void for_each_case(const Check& check) {
   const Goldens goldens;
@@ -62,7 +62,7 @@ void add_qkv(const std::string& prefix, const std::string& kind, const std::vect
   }
 }
 
-TEST(StackOutputs, QueriesKeysAndValuesAreTorchs) {
+TEST(StackOutputs, QueriesKeysAndValuesMatchTorch) {
   for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Model& model) {
     const auto result = run(model, one, {.output_qkv = true});
     std::map<std::string, std::vector<float>> got;
@@ -129,7 +129,7 @@ void expect_lens(const StackOutputs& got, JsonRef lens, const std::vector<float>
   expect_near(got.lens_logits, lens, floats, bound, name);
 }
 
-TEST(StackOutputs, TheLensIsFinalNormAndHeadOfEachLayer) {
+TEST(StackOutputs, TheLogitLensIsFinalNormAndHeadOfEachLayer) {
   for_each_case([](const Goldens& goldens, JsonRef one, const std::string& name, Model& model) {
     const auto result = run(model, one, {.logit_lens = 3});
     expect_lens(result, one["lens"], goldens.floats, name);
@@ -140,7 +140,7 @@ TEST(StackOutputs, TheLensIsFinalNormAndHeadOfEachLayer) {
 // An encoder of the goldens with a head, in two shards.
 Result<std::unique_ptr<Model>> load_masked(const std::string& folder, const std::string& head, HeadKind kind) {
   std::string config = read_file(folder + "/config.json");
-  config.replace(config.find("\"architectures\""), 15, "\"were\"");  // without: taken on trust
+  config.replace(config.find("\"architectures\""), 15, "\"were\"");  // without, any head is accepted
   const std::vector<NamedFile> files{
       {"config.json", config},
       {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))},
@@ -156,7 +156,7 @@ Batch to_batch(const Ids& ids, int times) {
   return batch;
 }
 
-TEST(StackOutputs, TheLensOfMaskedModelsIsTheirHeadOverEachLayer) {
+TEST(StackOutputs, TheLogitLensOfMaskedModelsIsTheirHeadOverEachLayer) {
   const Goldens goldens;
   for (std::size_t i = 0; i < goldens.json.root()["masked"].size(); ++i) {
     const JsonRef one = goldens.json.root()["masked"][i];
@@ -169,7 +169,7 @@ TEST(StackOutputs, TheLensOfMaskedModelsIsTheirHeadOverEachLayer) {
     ASSERT_TRUE(result.ok()) << result.error().message;
     expect_lens(result.value(), one["lens"], goldens.floats, name);
     EXPECT_TRUE(result.value().hidden_states.empty());
-    // Rows past the first few that the head sees at once: the same, layer by layer.
+    // Also rows beyond those of the head's first run.
     const auto many = forward(*model.value(), to_batch(ids, 7), {.output_hidden_states = true, .logit_lens = 3});
     ASSERT_TRUE(many.ok());
     const std::size_t alone = ids.size() * 3;
@@ -182,8 +182,8 @@ TEST(StackOutputs, TheLensOfMaskedModelsIsTheirHeadOverEachLayer) {
   }
 }
 
-// Longer than one pass: two rooms' widths of tokens, which only rotary positions have without a table.
-TEST(StackOutputs, APassInPiecesIsPatchedAndSeenAsOne) {
+// More tokens than two passes hold, which only rotary positions allow without a table.
+TEST(StackOutputs, PiecesArePatchedAndReturnedAsOnePass) {
   auto files = test::small_files(golden("decoders/qwen3"));
   for (NamedFile& file : files) {
     const std::size_t at = file.bytes.find("\"max_position_embeddings\":96");
@@ -213,7 +213,7 @@ TEST(StackOutputs, APassInPiecesIsPatchedAndSeenAsOne) {
   EXPECT_EQ((before - changed.begin()) / 24, 590);
 }
 
-TEST(StackOutputs, WhatDoesNotFitIsRefusedByName) {
+TEST(StackOutputs, MismatchedRequestsAreRejectedByName) {
   const Ids ids{1, 7, 19};
   const auto error = [&](Model& model, const ForwardRequest& request) {
     const auto result = forward_ids(model, ids, request, model.decoder() ? Ids{5, 6, 7, 8, 1} : Ids());
@@ -250,7 +250,7 @@ TEST(StackOutputs, WhatDoesNotFitIsRefusedByName) {
             "logit_lens: expected a model with a head over the vocabulary (ForMaskedLM), found one without");
 }
 
-TEST(StackOutputs, WhereNothingIsAskedNobodyLooks) {
+TEST(StackOutputs, WithoutARequestThereAreNoTaps) {
   const auto bart = load("seq2seq/bart");
   ASSERT_TRUE(bart);
   const TransformerConfig& config = bart->decoder()->config();
@@ -268,7 +268,7 @@ TEST(StackOutputs, WhereNothingIsAskedNobodyLooks) {
 
 std::int64_t kernel_calls = 0;
 
-TEST(StackOutputs, LookingRunsNoKernelMoreAndTakesNoMoreOfTheArena) {
+TEST(StackOutputs, TapsRunNoMoreKernelsAndUseNoMoreArena) {
   static Kernels counting = exact_kernels();
   counting.gemm_f32 = [](const GemmF32& gemm) { ++kernel_calls, exact_kernels().gemm_f32(gemm); };
   counting.softmax_rows = [](float* x, std::int64_t rows, std::int64_t cols, std::int64_t stride) {
