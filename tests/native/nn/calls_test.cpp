@@ -42,7 +42,8 @@ TEST(NnFunctions, RejectInvalidCalls) {
   } rows[] = {
       {"soft", "{}", "{}", "nn: unknown function 'soft'"},
       {"softmax", "{}", "{}", "nn.softmax: expected a tensor 'input', found none"},
-      {"softmax", R"({"input": [2, 3]})", R"({"dims": 1})", "nn.softmax: unknown option 'dims'"},
+      {"softmax", R"({"input": [2, 3]})", R"({"dims": 1})",
+       "nn.softmax: unknown option 'dims'; did you mean 'dim'? known options: dim"},
       {"softmax", R"({"input": [2, 3]})", R"({"dim": "last"})", "nn.softmax: option 'dim': expected a number, found 'last'"},
       {"softmax", R"({"input": [2, 3]})", R"({"dim": [0, 1]})", "nn.softmax: option 'dim': expected a number, found 2 numbers"},
       {"softmax", R"({"input": [2, 3]})", R"({"dim": 0.5})",
@@ -156,7 +157,7 @@ TEST(NnFunctions, RejectInvalidCalls) {
       {"scaled_dot_product_attention", R"({"query": [32768, 1], "key": [32768, 1], "value": [32768, 1]})",
        R"({"need_weights": true})", "nn: a tensor of shape [32768, 32768] exceeds the limit of 2 GiB"},
       {"scaled_dot_product_attention", R"({"query": [2, 3], "key": [4, 3], "value": [4, 3]})", R"({"causal": true})",
-       "nn.scaled_dot_product_attention: unknown option 'causal'"},
+       "nn.scaled_dot_product_attention: unknown option 'causal'; known options: is_causal, scale, need_weights"},
       {"sinusoidal", "{}", R"({"dim": 4})", "nn.sinusoidal: option 'length' is missing: expected a whole number from 1 on"},
       {"sinusoidal", "{}", R"({"length": 3, "dim": 4, "base": 0})",
        "nn.positional.sinusoidal: expected a base above 0, found 0.000000"},
@@ -207,7 +208,10 @@ TEST(NnFunctions, RejectInvalidCalls) {
        "nn.sampling_probabilities: expected the input of shape [vocab], found [0]"},
       {"sampling_probabilities", R"({"input": [3]})", R"({"top_p": 2})",
        "generate: option 'top_p': expected a number above 0, at most 1, found 2.0"},
-      {"sampling_probabilities", R"({"input": [3]})", R"({"top": 2})", "nn.sampling_probabilities: unknown option 'top'"},
+      {"sampling_probabilities", R"({"input": [3]})", R"({"top": 2})",
+       "nn.sampling_probabilities: unknown option 'top'; known options: max_new_tokens, min_new_tokens, eos_token_id, do_sample, "
+       "temperature, top_p, min_p, repetition_penalty, length_penalty, top_k, no_repeat_ngram_size, forced_bos_token_id, "
+       "forced_eos_token_id, num_beams, early_stopping, seed, use_cache"},
   };
   for (const auto& [name, tensors, options, error] : rows)
     EXPECT_EQ(error_of(call(name, tensors, options)), error) << name << tensors;
@@ -322,7 +326,8 @@ TEST(NnModules, RejectInvalidOptions) {
        "nn.Linear: option 'in_features': expected a whole number from 1 on, found 3000000000"},
       {"Linear", R"({"in_features": 2})", nullptr,
        "nn.Linear: option 'out_features' is missing: expected a whole number from 1 on"},
-      {"Linear", R"({"in_features": 2, "out_features": 2, "biass": true})", nullptr, "nn.Linear: unknown option 'biass'"},
+      {"Linear", R"({"in_features": 2, "out_features": 2, "biass": true})", nullptr,
+       "nn.Linear: unknown option 'biass'; did you mean 'bias'? known options: seed, in_features, out_features, bias"},
       {"Embedding", R"({"num_embeddings": 1073741824, "embedding_dim": 1024})", nullptr,
        "nn.Embedding: out of memory for the parameter 'weight'"},
       {"LayerNorm", "{}", nullptr, "nn.LayerNorm: option 'normalized_shape' is missing: expected one or more whole numbers"},
@@ -458,7 +463,7 @@ TEST(NnModules, RejectInvalidOptions) {
   const auto linear = make_module("Linear", to_options("nn.Linear", R"({"in_features": 3, "out_features": 2})")).value();
   EXPECT_EQ(
       error_of(call_module(*linear, to_inputs(R"({"input": [3]})"), to_options("nn.Linear", R"({"causal": 1})"), nullptr, nullptr)),
-      "nn.Linear: unknown option 'causal'");
+      "nn.Linear: unknown option 'causal'; known options: is_causal, need_weights, average_attn_weights");
   EXPECT_EQ(error_of(linear->load("weight", Tensor::of({1}, {1}))),
             "nn.Linear.load_state_dict: expected 'weight' of shape [2, 3], found [1]");
   EXPECT_EQ(error_of(linear->load("w", Tensor::of({1}, {1}))), "nn.Linear.load_state_dict: unknown parameter 'w'");
