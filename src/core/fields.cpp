@@ -52,10 +52,6 @@ std::int64_t Fields::size(std::string_view key, std::int64_t most) {
   return size;
 }
 
-std::int64_t Fields::size_or(std::string_view key, std::int64_t most, std::int64_t fallback) {
-  return has(key) ? size(key, most) : fallback;
-}
-
 std::int64_t Fields::integer_or(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most) {
   const std::int64_t value = take(json_[key].as_int_or(fallback));
   if (ok() && has(key) && (value < least || value > most)) mismatch(key, whole_number(least, most));

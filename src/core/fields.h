@@ -44,7 +44,9 @@ class Fields {
   char32_t character(std::string_view key);  // a string of one code point
   // A whole number in [1, most]; the second form returns fallback if the member is absent or null.
   std::int64_t size(std::string_view key, std::int64_t most);
-  std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t fallback);
+  std::int64_t size_or(std::string_view key, std::int64_t most, std::int64_t fallback) {
+    return integer_or(key, fallback, 1, most);
+  }
   // A whole number in [least, most]; fallback if it is absent or null.
   std::int64_t integer_or(std::string_view key, std::int64_t fallback, std::int64_t least, std::int64_t most);
   // A number in (0, most]; fallback if it is absent or null.

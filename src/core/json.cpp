@@ -28,9 +28,9 @@ struct Node {
   std::uint32_t size = 0;  // elements, members, or bytes of a string
   union {
     std::int64_t integer = 0;
-    std::uint64_t natural;  // kUnsigned: too large for int64
+    std::uint64_t unsigned_integer;  // kUnsigned: too large for int64
     double number;
-    bool yes;
+    bool boolean;
     std::size_t begin;  // of its children or bytes; an object's children are key, value, key, value
   };
 
@@ -76,7 +76,7 @@ struct Memory {
 using Utf8 = rapidjson::UTF8<>;
 
 // RapidJSON's handler. The children of open containers stay on a stack until their number is known.
-class Builder {
+class Builder : public rapidjson::BaseReaderHandler<Utf8, Builder> {
  public:
   // escapes: whether the text has \\u escapes, which can encode half a surrogate pair.
   Builder(JsonDocument& document, bool escapes) : document_(document), escapes_(escapes) {}
@@ -84,7 +84,7 @@ class Builder {
   bool Null() { return put({}); }
   bool Bool(bool value) {
     Node node = Node::of(Node::Kind::kBool);
-    node.yes = value;
+    node.boolean = value;
     return put(node);
   }
   // The character after text cannot continue a number, so strtod stops there. RapidJSON's own conversions are inexact, or in their
@@ -94,19 +94,12 @@ class Builder {
       Node node = Node::of(Node::Kind::kInteger);
       if (std::from_chars(text, text + size, node.integer).ec == std::errc()) return put(node);
       node = Node::of(Node::Kind::kUnsigned);
-      if (std::from_chars(text, text + size, node.natural).ec == std::errc()) return put(node);
+      if (std::from_chars(text, text + size, node.unsigned_integer).ec == std::errc()) return put(node);
     }
     Node node = Node::of(Node::Kind::kNumber);
     node.number = std::strtod(text, nullptr);
     return std::isfinite(node.number) && put(node);
   }
-  // Never called, because numbers are read as text.
-  bool Int(int) { return false; }
-  bool Uint(unsigned) { return false; }
-  bool Int64(std::int64_t) { return false; }
-  bool Uint64(std::uint64_t) { return false; }
-  bool Double(double) { return false; }
-
   bool String(const char* bytes, rapidjson::SizeType size, bool) {
     if (escapes_ && !is_utf8({bytes, size})) return false;
     Node node = Node::of(Node::Kind::kString, size);
@@ -163,22 +156,22 @@ class Builder {
   // The key of member i of the innermost open object.
   std::string_view key(std::size_t i) const { return document_.text_of(waiting_[open_.back() + 2 * i]); }
 
-  // Sets goes[i] for each member whose key is repeated later. Returns false after so many collisions that sorting is faster.
-  bool find_repeated_by_hash(std::vector<bool>& goes) const {
-    std::size_t probes_left = 8 * goes.size();                                // one to two per key are usual
-    std::vector<std::uint32_t> slots(std::bit_ceil(2 * goes.size() + 1), 0);  // 1 + index of a member
-    for (std::size_t i = 0; i < goes.size(); ++i) {
+  // Sets repeated[i] for each member whose key is repeated later. Returns false after so many collisions that sorting is faster.
+  bool find_repeated_by_hash(std::vector<bool>& repeated) const {
+    std::size_t probes_left = 8 * repeated.size();                                // one to two per key are usual
+    std::vector<std::uint32_t> slots(std::bit_ceil(2 * repeated.size() + 1), 0);  // 1 + index of a member
+    for (std::size_t i = 0; i < repeated.size(); ++i) {
       std::size_t slot = hash_of(key(i)) & (slots.size() - 1);
       for (; slots[slot] != 0 && key(slots[slot] - 1) != key(i); slot = (slot + 1) & (slots.size() - 1)) {
         if (probes_left-- == 0) return false;
       }
-      if (slots[slot] != 0) goes[slots[slot] - 1] = true;
+      if (slots[slot] != 0) repeated[slots[slot] - 1] = true;
       slots[slot] = static_cast<std::uint32_t>(i + 1);
     }
     return true;
   }
-  void find_repeated_by_order(std::vector<bool>& goes) const {
-    std::vector<std::uint32_t> order(goes.size());
+  void find_repeated_by_order(std::vector<bool>& repeated) const {
+    std::vector<std::uint32_t> order(repeated.size());
     std::iota(order.begin(), order.end(), 0);
     const auto is_before = [&](std::uint32_t a, std::uint32_t b) {
       const int way = key(a).compare(key(b));
@@ -186,17 +179,17 @@ class Builder {
     };
     std::make_heap(order.begin(), order.end(), is_before);
     std::sort_heap(order.begin(), order.end(), is_before);  // 2 kB less than std::sort, after brotli
-    for (std::size_t i = 0; i + 1 < order.size(); ++i) goes[order[i]] = key(order[i]) == key(order[i + 1]);
+    for (std::size_t i = 0; i + 1 < order.size(); ++i) repeated[order[i]] = key(order[i]) == key(order[i + 1]);
   }
 
   // The last value of a repeated key wins, as in other JSON readers.
   void keep_last_of_each_key() {
     const std::size_t begin = open_.back(), size = (waiting_.size() - begin) / 2;
-    std::vector<bool> goes(size, false);
-    if (!find_repeated_by_hash(goes)) find_repeated_by_order(goes);
+    std::vector<bool> repeated(size, false);
+    if (!find_repeated_by_hash(repeated)) find_repeated_by_order(repeated);
     std::size_t kept = begin;
     for (std::size_t i = 0; i < size; ++i) {
-      if (goes[i]) continue;
+      if (repeated[i]) continue;
       waiting_[kept++] = waiting_[begin + 2 * i];
       waiting_[kept++] = waiting_[begin + 2 * i + 1];
     }
@@ -244,11 +237,11 @@ bool find_path(const JsonDocument& document, const Node& from, const void* targe
 std::string scalar_text(const JsonDocument& document, const Node& node) {
   switch (node.kind) {
     case Node::Kind::kBool:
-      return node.yes ? "true" : "false";
+      return node.boolean ? "true" : "false";
     case Node::Kind::kInteger:
       return std::to_string(node.integer);
     case Node::Kind::kUnsigned:
-      return std::to_string(node.natural);
+      return std::to_string(node.unsigned_integer);
     case Node::Kind::kNumber:
       return json_text(node.number);
     case Node::Kind::kString:
@@ -359,12 +352,12 @@ Result<double> JsonRef::as_number() const {
   const Node& node = *node_of(node_);
   return node.is(Node::Kind::kNumber)    ? node.number
          : node.is(Node::Kind::kInteger) ? static_cast<double>(node.integer)
-                                         : static_cast<double>(node.natural);
+                                         : static_cast<double>(node.unsigned_integer);
 }
 
 Result<bool> JsonRef::as_bool() const {
   if (!is_bool()) return mismatch("true or false");
-  return node_of(node_)->yes;
+  return node_of(node_)->boolean;
 }
 
 Result<std::string_view> JsonRef::as_string_or(std::string_view fallback) const {

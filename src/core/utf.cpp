@@ -64,6 +64,12 @@ void append_utf8(char32_t code_point, std::string& out) {
   out.append(bytes, write_utf8(code_point, bytes));
 }
 
+int hex_digit(char32_t c) {
+  if (c >= U'0' && c <= U'9') return static_cast<int>(c - U'0');
+  if ((c | 0x20) >= U'a' && (c | 0x20) <= U'f') return static_cast<int>((c | 0x20) - U'a' + 10);
+  return -1;
+}
+
 bool is_utf8(std::string_view bytes) {
   for (std::size_t position = 0; position < bytes.size();) {
     if (bytes.size() - position >= 8) {
@@ -91,12 +97,8 @@ std::string replace_invalid_utf8(std::string_view bytes) {
     const unsigned lead = byte(begin);
     if (code_point != kReplacementCharacter || position != begin + 1 || lead < 0xC2 || lead > 0xF4) continue;
     // A truncated character: skip those of its continuation bytes that are valid.
-    const unsigned least = lead == 0xE0   ? 0xA0
-                           : lead == 0xF0 ? 0x90
-                                          : 0x80,
-                   most = lead == 0xED   ? 0x9F
-                          : lead == 0xF4 ? 0x8F
-                                         : 0xBF;
+    const unsigned least = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    const unsigned most = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
     if (lead < 0xE0 || byte(position) < least || byte(position) > most) continue;
     ++position;
     if (lead >= 0xF0 && (byte(position) & 0xC0) == 0x80) ++position;

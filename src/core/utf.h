@@ -22,6 +22,7 @@ std::string to_utf8(std::u32string_view text);
 std::string to_utf8(std::u16string_view text);  // lone surrogates become U+FFFD
 std::u16string to_utf16(std::string_view utf8);
 std::u32string to_utf32(std::string_view utf8);
+int hex_digit(char32_t c);  // its value, or -1
 bool is_utf8(std::string_view bytes);
 // Each maximal part of an invalid sequence becomes one U+FFFD, as in the Encoding Standard and Rust.
 std::string replace_invalid_utf8(std::string_view bytes);

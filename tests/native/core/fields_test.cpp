@@ -23,7 +23,7 @@ Error error_of(const Read& read) {
   return fields.error();
 }
 
-TEST(Fields, GiveWhatIsThere) {
+TEST(Fields, ReturnValues) {
   Fields fields(document().root());
   EXPECT_TRUE(fields.boolean("yes"));
   EXPECT_TRUE(fields.boolean_or("nothing", true));
@@ -33,7 +33,7 @@ TEST(Fields, GiveWhatIsThere) {
   EXPECT_EQ(fields.size("size", 12), 12);
   EXPECT_EQ(fields.size_or("absent", 12, -3), -3);
   EXPECT_EQ(fields.integer_or("negative", 5, -1, 12), -1);
-  EXPECT_EQ(fields.integer_or("nothing", 500, -1, 12), 500);  // a fallback may lie outside
+  EXPECT_EQ(fields.integer_or("nothing", 500, -1, 12), 500);  // a fallback may be out of range
   EXPECT_EQ(fields.number_or("half", 1, 0.5), 0.5);
   EXPECT_EQ(fields.number_or("absent", 7, 1), 7);
   EXPECT_EQ(fields.id("zero"), 0);
@@ -110,13 +110,13 @@ TEST(Fields, KeepTheFirstError) {
     fields.size("zero", 9);
     fields.boolean("word");
     fields.fail(input_error("late"));
-    EXPECT_EQ(fields.size_or("absent", 9, 4), 4);  // reads go on
+    EXPECT_EQ(fields.size_or("absent", 9, 4), 4);  // reads continue
     EXPECT_FALSE(fields.result().ok());
   });
   EXPECT_NE(error.message.find("zero"), std::string::npos) << error.message;
 }
 
-TEST(Fields, MayRefuseMembersThatTheyDoNotKnow) {
+TEST(Fields, CanRejectUnknownMembers) {
   const JsonRef object = document().root()["object"];
   EXPECT_TRUE(Fields(object, {"a"}).ok());
   const Fields fields(object, {"b"});
@@ -125,7 +125,7 @@ TEST(Fields, MayRefuseMembersThatTheyDoNotKnow) {
   EXPECT_TRUE(Fields(Json::parse(R"({"type": 1})", "a").value().root(), {}).ok());
 }
 
-TEST(Fields, AreOfAnObject) {
+TEST(Fields, RequireAnObject) {
   for (const char* key : {"list", "size", "absent"}) {
     const Fields fields(document().root()[key]);
     EXPECT_EQ(fields.error().code, ErrorCode::kModelFormat) << key;

@@ -51,7 +51,7 @@ TEST(Json, ReadsTypedValues) {
   EXPECT_EQ(root["text"].size(), 0u);
 }
 
-TEST(Json, MembersComeInTheOrderOfTheFileAndOfAKeyTheLast) {
+TEST(Json, MembersKeepFileOrderAndTheLastOfARepeatedKey) {
   const Json json = parse(R"({"b": 1, "x": 9, "a": 2, "x": [0], "": 3, "x": 4})");
   std::string keys;
   for (const auto& [key, value] : json.root().members()) keys += std::string(key) + std::to_string(value.as_int().value()) + " ";
@@ -61,7 +61,7 @@ TEST(Json, MembersComeInTheOrderOfTheFileAndOfAKeyTheLast) {
   EXPECT_TRUE(json.root()["a"].members().empty());
 }
 
-TEST(Json, MistakesNameFilePathExpectedAndFound) {
+TEST(Json, ErrorsNameFilePathExpectedAndFound) {
   const Json json = parse(R"({"model": {"vocab": {"a": "x"}, "list": [0, {"deep": 1.5}]}})");
   const JsonRef root = json.root();
   expect_error(root["model"]["vocab"]["a"].as_int(), {"file.json: model.vocab.a", "an integer", "\"x\""});
@@ -84,7 +84,7 @@ TEST(Json, IntegersAreWholeAndFit) {
   expect_error(json.root()[5].as_number(), {"a number"});
 }
 
-TEST(Json, DefaultsStandForAbsentAndNullButNotForOtherTypes) {
+TEST(Json, DefaultsReplaceAbsentAndNullButNotOtherTypes) {
   const Json json = parse(R"({"null": null, "wrong": []})");
   const JsonRef root = json.root();
   for (const char* key : {"null", "absent"}) {
@@ -99,7 +99,7 @@ TEST(Json, DefaultsStandForAbsentAndNullButNotForOtherTypes) {
   EXPECT_FALSE(root["wrong"].as_bool_or(true).ok());
 }
 
-TEST(Json, SaysWhatIsThereInsteadOfJson) {
+TEST(Json, NamesWhatItFoundInsteadOfJson) {
   expect_error(Json::parse("", "file.json"), {"file.json", "an empty file"});
   expect_error(Json::parse("\n <!doctype html><p>404", "file.json"), {"HTML"});
   expect_error(Json::parse("{\"a\": 1", "file.json"), {"does not parse", "7 bytes"});
@@ -135,9 +135,9 @@ TEST(Json, SaysWhatIsThereInsteadOfJson) {
   }
 }
 
-TEST(Json, AByteOrderMarkIsPassedOver) { EXPECT_EQ(parse("\xEF\xBB\xBF[3]").root()[0].as_int().value(), 3); }
+TEST(Json, AByteOrderMarkIsSkipped) { EXPECT_EQ(parse("\xEF\xBB\xBF[3]").root()[0].as_int().value(), 3); }
 
-TEST(Json, DepthIsNoStack) {
+TEST(Json, NestingNeedsNoStack) {
   constexpr std::size_t kDepth = 200000;
   const Json json = parse(std::string(kDepth, '[') + "1" + std::string(kDepth, ']'));
   EXPECT_TRUE(json.root().is_array());
@@ -145,7 +145,7 @@ TEST(Json, DepthIsNoStack) {
   EXPECT_FALSE(Json::parse(std::string(kDepth, '['), "file.json").ok());
 }
 
-TEST(Json, TextOfAValueReadsTheSame) {
+TEST(Json, TextOfAValueReadsBackUnchanged) {
   const std::string text = R"({"a":[1,-2,2.5,1e300,true,null,"\"\\é\u0000"],"b":{},"c":[],"d":{"e":18446744073709551615}})";
   EXPECT_EQ(parse(text).root().to_text(), text);
   EXPECT_EQ(JsonRef().to_text(), "null");
@@ -155,7 +155,7 @@ TEST(Json, NumbersReadAsTheNearestDouble) {
   const auto bits_of = [](const std::string& text) {
     return std::bit_cast<std::uint64_t>(parse("[" + text + "]").root()[0].as_number().value());
   };
-  // Among them ties between two doubles, the smallest, the largest, digits beyond what a double holds. Bits by Python's float().
+  // Includes ties between two doubles, the smallest, the largest, and more digits than a double holds. Bits from Python's float().
   const std::pair<std::string, std::uint64_t> known[] = {{"0.1", 0x3FB999999999999A},
                                                          {"-0.0", 0x8000000000000000},
                                                          {"9007199254740993.0", 0x4340000000000000},
@@ -182,7 +182,7 @@ TEST(Json, NumbersReadAsTheNearestDouble) {
     const auto read = Json::parse("[" + text + "]", "file.json");
     const double expected = std::strtod(text.c_str(), nullptr);
     if (std::isinf(expected)) {
-      EXPECT_FALSE(read.ok()) << text;  // no double is near
+      EXPECT_FALSE(read.ok()) << text;  // out of range
       continue;
     }
     ASSERT_TRUE(read.ok()) << text;
@@ -191,7 +191,7 @@ TEST(Json, NumbersReadAsTheNearestDouble) {
   for (const char* spelling : {"1e309", "0e400", "-0e999"}) EXPECT_FALSE(Json::parse(spelling, "file.json").ok()) << spelling;
 }
 
-TEST(Json, NumbersAreWrittenSoThatTheyReadTheSame) {
+TEST(Json, NumbersReadBackUnchanged) {
   std::mt19937_64 random(2);
   for (int i = 0; i < 20000; ++i) {
     const double value = std::bit_cast<double>(random());
@@ -204,7 +204,7 @@ TEST(Json, NumbersAreWrittenSoThatTheyReadTheSame) {
   EXPECT_EQ(json_text(-std::numeric_limits<double>::infinity()), "null");
 }
 
-TEST(Json, AKeyOfAnyLengthIsItself) {
+TEST(Json, KeysOfAnyLengthAreDistinct) {
   std::string text = "{", expected;
   for (std::size_t length = 0; length < 40; ++length) {
     for (const char last : {'a', 'b'}) {
@@ -213,11 +213,11 @@ TEST(Json, AKeyOfAnyLengthIsItself) {
     }
   }
   const Json json = parse(text + "}");
-  EXPECT_EQ(json.root().size(), 79u);  // the empty key came twice
+  EXPECT_EQ(json.root().size(), 79u);  // the empty key occurs twice
   EXPECT_EQ(json.root()[std::string(38, 'x') + "b"].as_int().value(), 39);
 }
 
-TEST(Json, StringsAreWrittenSoThatTheyReadTheSame) {
+TEST(Json, StringsReadBackUnchanged) {
   for (const std::string_view text : {std::string_view("plain [words]"), std::string_view(""), std::string_view("\"\\/"),
                                       std::string_view("a\0b\n\x1F\x7F", 6), std::string_view("\u00e9 \u6771\U0001F600")}) {
     EXPECT_EQ(parse("[" + json_text(text) + "]").root()[0].as_string().value(), text);
@@ -227,8 +227,8 @@ TEST(Json, StringsAreWrittenSoThatTheyReadTheSame) {
                                                       "\x7F\"");
 }
 
-// Keys whose hashes share their low bits, as a file made for that would have them: still the last of each counts.
-TEST(Json, KeysThatShareAPlaceAreFoundToo) {
+// Keys whose hashes share their low bits, as in a file made for that purpose: still the last of each wins.
+TEST(Json, CollidingKeysAreFound) {
   const auto mixed = [](std::uint64_t hash) {
     hash *= 0x9E3779B97F4A7C15;
     return hash ^ (hash >> 32);
@@ -259,14 +259,14 @@ TEST(Json, KeysThatShareAPlaceAreFoundToo) {
   }
 }
 
-TEST(Json, LongValuesAreShownShort) {
+TEST(Json, LongValuesAreShortenedInMessages) {
   const Json json = parse("[\"" + std::string(1000, 'x') + "\"]");
   const Result<std::int64_t> number = json.root()[0].as_int();
   ASSERT_FALSE(number.ok());
   EXPECT_LT(number.error().message.size(), 200u);
 }
 
-TEST(Json, ValuesAreShownInAscii) {
+TEST(Json, MessagesAreInAscii) {
   const auto shown = [](std::string_view text) { return parse("[" + json_text(text) + "]").root()[0].describe(); };
   EXPECT_EQ(shown("a \"b\"\n\u00e9\u6771\U0001F600"), R"("a \"b\"\n\u00E9\u6771\uD83D\uDE00")");
   EXPECT_EQ(shown(std::string(58, 'x')), '"' + std::string(58, 'x') + '"');

@@ -7,8 +7,8 @@
 namespace wattn {
 namespace {
 
-// The C library's own answers are within one unit of the last place.
-TEST(RealMath, IsTheCLibrarysWithinItsStatedErrors) {
+// The C library's results are within one unit in the last place.
+TEST(RealMath, MatchesTheCLibraryWithinItsStatedErrors) {
   for (int i = -20000; i <= 20000; ++i) {
     const double x = i * 0.0317;
     ASSERT_NEAR(exp64(x), std::exp(x), 4 * 0x1p-53 * std::exp(x)) << x;
@@ -21,7 +21,7 @@ TEST(RealMath, IsTheCLibrarysWithinItsStatedErrors) {
   }
 }
 
-TEST(RealMath, ReachesTheEndsOfTheRange) {
+TEST(RealMath, CoversTheEndsOfTheRange) {
   EXPECT_EQ(exp64(-1e9), 0);
   EXPECT_EQ(exp64(0), 1);
   EXPECT_EQ(log64(1), 0);

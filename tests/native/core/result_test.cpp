@@ -24,7 +24,7 @@ TEST(Result, MovesValuesThatCannotBeCopied) {
   EXPECT_EQ(*value, "moved");
 }
 
-TEST(Result, OfNothingIsFineUntilItHasAnError) {
+TEST(Result, OfVoidIsOkUntilItHasAnError) {
   Result<void> result;
   EXPECT_TRUE(result.ok());
   result = unsupported_error("what");
@@ -32,7 +32,7 @@ TEST(Result, OfNothingIsFineUntilItHasAnError) {
   EXPECT_EQ(result.error().code, ErrorCode::kUnsupported);
 }
 
-TEST(Result, EveryKindOfErrorHasItsCode) {
+TEST(Result, EveryErrorHasItsCode) {
   EXPECT_EQ(model_format_error("").code, ErrorCode::kModelFormat);
   EXPECT_EQ(unsupported_error("").code, ErrorCode::kUnsupported);
   EXPECT_EQ(input_error("").code, ErrorCode::kInput);

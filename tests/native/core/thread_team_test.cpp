@@ -1,9 +1,9 @@
-// ThreadTeam: each task once, on every thread there is, and nothing lost between one job and the next.
+// ThreadTeam: runs each task once, uses all threads, and loses nothing between jobs.
 #include "core/thread_team.h"
 
 #include <gtest/gtest.h>
 
-#ifndef __EMSCRIPTEN__  // there the host makes the threads: tests/web/threads.test.ts
+#ifndef __EMSCRIPTEN__  // the host creates the threads there: tests/web/threads.test.ts
 #include <chrono>
 #include <set>
 #include <thread>
@@ -41,7 +41,7 @@ TEST(ThreadTeam, HelpersTakePart) {
   Threads threads(1);
   const ThreadTeam::Awake awake(threads.team);
   std::atomic<int> inside{0};
-  // Each of the two tasks waits for the other to have begun: one thread alone would give up waiting.
+  // Each of the two tasks waits until the other has begun: a single thread would time out.
   std::atomic<bool> met{true};
   threads.team.run(2, [&](std::int64_t, int) {
     ++inside;
@@ -57,7 +57,7 @@ TEST(ThreadTeam, HelpersTakePart) {
   EXPECT_TRUE(met);
 }
 
-TEST(ThreadTeam, IsTheCallerAloneWithoutOneAwake) {
+TEST(ThreadTeam, UsesOnlyTheCallerWhileHelpersSleep) {
   Threads threads(2);
   std::set<int> seen;
   threads.team.run(100, [&](std::int64_t, int thread) { seen.insert(thread); });

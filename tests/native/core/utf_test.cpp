@@ -7,7 +7,7 @@ namespace {
 
 constexpr char32_t kBad = kReplacementCharacter;
 
-TEST(Utf, EveryCodePointSurvivesTheWayThroughUtf8AndUtf16) {
+TEST(Utf, EveryCodePointSurvivesUtf8AndUtf16) {
   for (char32_t c = 0; c < 0x110000; ++c) {
     if (c >= 0xD800 && c <= 0xDFFF) continue;
     std::string utf8;
@@ -36,11 +36,11 @@ TEST(Utf, LoneSurrogatesAreReplacementCharactersOfOneUnit) {
             "\xEF\xBF\xBD");
 }
 
-TEST(Utf, BadUtf8IsOneReplacementCharacterPerByte) {
+TEST(Utf, InvalidUtf8IsOneReplacementCharacterPerByte) {
   const std::pair<std::string, std::u32string> cases[] = {
-      {"\x80", {kBad}},                      // a continuation without a beginning
-      {"\xC3", {kBad}},                      // cut off
-      {"\xE2\x82", {kBad, kBad}},            // cut off
+      {"\x80", {kBad}},                      // a continuation byte without a lead byte
+      {"\xC3", {kBad}},                      // truncated
+      {"\xE2\x82", {kBad, kBad}},            // truncated
       {"\xC0\x80", {kBad, kBad}},            // overlong NUL
       {"\xE0\x80\xAF", {kBad, kBad, kBad}},  // overlong slash
       {"\xF0\x80\x80\x80", {kBad, kBad, kBad, kBad}},
@@ -58,7 +58,7 @@ TEST(Utf, BadUtf8IsOneReplacementCharacterPerByte) {
   EXPECT_TRUE(is_utf8("a \xEF\xBF\xBD that stands there"));
 }
 
-TEST(Utf, EveryTwoBytesAreReadWithoutGoingPastTheEnd) {
+TEST(Utf, EveryTwoBytesAreReadWithinBounds) {
   for (int first = 0; first < 256; ++first) {
     for (int second = 0; second < 256; ++second) {
       const std::string bytes = {static_cast<char>(first), static_cast<char>(second)};
