@@ -2,44 +2,28 @@
 
 #include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <string>
+#include <utility>
 
 #include "core/gguf.h"
 
 namespace wattn {
 namespace {
 
-constexpr std::uint64_t kMostTensors = 1 << 20;
-constexpr std::uint64_t kMostDims = 4;
+constexpr std::uint64_t kMaxTensors = 1 << 20;
+constexpr std::uint64_t kMaxDims = 4;
 
-// ggml_type numbers.
-std::optional<DType> dtype_from_ggml(std::uint64_t type) {
-  switch (type) {
-    case 0:
-      return DType::kF32;
-    case 1:
-      return DType::kF16;
-    case 2:
-      return DType::kQ40;
-    case 8:
-      return DType::kQ80;
-    case 12:
-      return DType::kQ4K;
-    case 14:
-      return DType::kQ6K;
-    case 30:
-      return DType::kBF16;
-    default:
-      return std::nullopt;
-  }
-}
+// By ggml_type number.
+constexpr std::pair<std::uint64_t, DType> kTypes[] = {{0, DType::kF32},  {1, DType::kF16},  {2, DType::kQ40},  {8, DType::kQ80},
+                                                      {12, DType::kQ4K}, {14, DType::kQ6K}, {30, DType::kBF16}};
 
 Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::string_view file) {
   TensorInfo tensor;
   tensor.name = std::string(in.string());
   const std::string where = std::string(file) + ": tensor '" + tensor.name + "': ";
   const auto dims = in.number(4);
-  if (dims > kMostDims) return model_format_error(where + "expected at most 4 dimensions, found " + std::to_string(dims));
+  if (dims > kMaxDims) return model_format_error(where + "expected at most 4 dimensions, found " + std::to_string(dims));
   for (std::uint64_t i = 0; i < dims; ++i) {
     const auto dim = in.number(8);
     if (dim > std::uint64_t{1} << 40) return model_format_error(where + "expected a size below 2^40, found " + std::to_string(dim));
@@ -48,22 +32,22 @@ Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::str
   const auto type = in.number(4);
   tensor.begin = in.number(8);
   if (in.cut_off) return tensor;
-  const auto dtype = dtype_from_ggml(type);
-  if (!dtype) {
+  const auto* known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& row) { return row.first == type; });
+  if (known == std::end(kTypes)) {
     return unsupported_error(where + "expected F32, F16, BF16, Q8_0, Q4_0, Q4_K or Q6_K, found ggml type " + std::to_string(type));
   }
-  tensor.dtype = *dtype;
+  const DType dtype = tensor.dtype = known->second;
   const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
   const auto count = num_elements(tensor.shape);
-  if (!count || *count > std::int64_t{1} << 50 || row % dtype_block(*dtype) != 0) {
-    return model_format_error(where + "expected rows of whole " + std::string(dtype_name(*dtype)) + " blocks, found shape " +
+  if (!count || *count > std::int64_t{1} << 50 || row % dtype_block(dtype) != 0) {
+    return model_format_error(where + "expected rows of whole " + std::string(dtype_name(dtype)) + " blocks, found shape " +
                               to_string(tensor.shape));
   }
   if (tensor.begin % alignment != 0) {
     return model_format_error(where + "expected an offset aligned to " + std::to_string(alignment) + ", found " +
                               std::to_string(tensor.begin));
   }
-  tensor.end = tensor.begin + static_cast<std::uint64_t>(*count / dtype_block(*dtype) * dtype_bytes(*dtype));
+  tensor.end = tensor.begin + static_cast<std::uint64_t>(*count / dtype_block(dtype) * dtype_bytes(dtype));
   return tensor;
 }
 
@@ -144,7 +128,7 @@ Result<GgufHeader> parse_gguf_header(std::string_view bytes, std::uint64_t file_
   GgufHeader header;
   GgufReader in{metadata.value().rest(), metadata.value().is_cut_off()};
   const std::uint64_t count = metadata.value().tensor_count();
-  if (count > kMostTensors) {
+  if (count > kMaxTensors) {
     return model_format_error(std::string(file) + ": expected at most 2^20 tensors, found " + std::to_string(count));
   }
   const double aligned = metadata.value().number("general.alignment").value_or(32);

@@ -61,9 +61,7 @@ WeightLoader::WeightLoader(std::vector<WeightSlot> slots, std::vector<std::strin
 }
 
 Result<void> WeightLoader::begin_file(std::string file, std::uint64_t file_bytes) {
-  if (taken_ != file_bytes_) {
-    return model_format_error(file_ + ": expected " + std::to_string(file_bytes_) + " bytes, found only " + std::to_string(taken_));
-  }
+  if (auto complete = check_complete(); !complete.ok()) return complete;
   file_ = std::move(file);
   file_bytes_ = file_bytes;
   taken_ = header_bytes_ = gap_ = 0;
@@ -82,22 +80,19 @@ Result<void> WeightLoader::match_tensors() {
   tensor_slots_.assign(tensors_.size(), -1);
   for (std::size_t i = 0; i < tensors_.size(); ++i) {
     const TensorInfo& tensor = tensors_[i];
-    const std::string name = canonical_(tensor.name);
+    const std::string name = canonical_(tensor.name), where = file_ + ": tensor '" + tensor.name + "'";
     const auto found = slot_by_name_.find(name);
     if (found == slot_by_name_.end()) {
       if (matches_any(name, ignored_)) continue;
-      return model_format_error(file_ + ": tensor '" + tensor.name + "' " + to_string(tensor.shape) +
-                                ": this architecture has no such tensor");
+      return model_format_error(where + " " + to_string(tensor.shape) + ": this architecture has no such tensor");
     }
     WeightSlot& slot = slots_[found->second];
-    if (slot.filled) return model_format_error(file_ + ": tensor '" + tensor.name + "' is repeated");
+    if (slot.filled) return model_format_error(where + " is repeated");
     if (tensor.shape != slot.shape) {
-      return model_format_error(file_ + ": tensor '" + tensor.name + "': expected shape " + to_string(slot.shape) + ", found " +
-                                to_string(tensor.shape));
+      return model_format_error(where + ": expected shape " + to_string(slot.shape) + ", found " + to_string(tensor.shape));
     }
     if (!is_float(tensor.dtype)) {
-      return unsupported_error(file_ + ": tensor '" + tensor.name + "': expected F32, F16, BF16 or F64, found " +
-                               std::string(dtype_name(tensor.dtype)));
+      return unsupported_error(where + ": expected F32, F16, BF16 or F64, found " + std::string(dtype_name(tensor.dtype)));
     }
     slot.filled = true;  // finish() fails if the bytes do not arrive
     tensor_slots_[i] = static_cast<int>(found->second);
@@ -210,11 +205,14 @@ Result<void> WeightLoader::push(std::string_view bytes) {
   return {};
 }
 
+Result<void> WeightLoader::check_complete() const {
+  if (taken_ == file_bytes_) return {};
+  return model_format_error(file_ + ": expected " + std::to_string(file_bytes_) + " bytes, found only " + std::to_string(taken_) +
+                            " (cut off)");
+}
+
 Result<void> WeightLoader::finish() {
-  if (taken_ != file_bytes_) {
-    return model_format_error(file_ + ": expected " + std::to_string(file_bytes_) + " bytes, found only " + std::to_string(taken_) +
-                              " (cut off)");
-  }
+  if (auto complete = check_complete(); !complete.ok()) return complete;
   for (const WeightSlot& slot : slots_) {
     if (slot.required && !slot.filled) {
       return model_format_error(file_ + ": expected tensor '" + slot.name + "' " + to_string(slot.shape) +

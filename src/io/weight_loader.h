@@ -46,6 +46,7 @@ class WeightLoader {
   Result<void> open_gguf();
   Result<void> begin_tensors(std::vector<TensorInfo> tensors, std::uint64_t header_bytes);
   Result<void> match_tensors();
+  Result<void> check_complete() const;  // whether the whole file has arrived
   Result<void> take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row, const char* bytes);
 
   std::vector<WeightSlot> slots_;

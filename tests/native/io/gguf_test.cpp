@@ -1,4 +1,4 @@
-// GGUF: every block type against gguf-py; every truncated prefix an error; nothing read beyond the bytes.
+// GGUF: every block type as in gguf-py; every truncated prefix is an error; nothing is read past the end.
 #include "io/gguf.h"
 
 #include <gtest/gtest.h>
@@ -42,7 +42,7 @@ Loaded load_types(const std::string& bytes, std::size_t chunk, std::uint64_t fil
   return out;
 }
 
-TEST(Gguf, WidensEveryTypeAsGgufPyDoes) {
+TEST(Gguf, WidensEveryTypeAsInGgufPy) {
   const std::string bytes = read_file(golden("gguf/types.gguf"));
   const std::string expected = read_file(golden("gguf/types.f32"));
   for (const std::size_t chunk : {bytes.size(), std::size_t{1}, std::size_t{100}}) {
@@ -61,7 +61,7 @@ TEST(Gguf, EveryTruncatedPrefixIsAnError) {
   const std::string bytes = read_file(golden("gguf/types.gguf"));
   for (std::size_t size = 0; size < bytes.size(); size += size < 600 ? 1 : 97) {
     EXPECT_FALSE(load_types(bytes.substr(0, size), 4096, size).result.ok()) << size;          // a short file
-    EXPECT_FALSE(load_types(bytes.substr(0, size), 4096, bytes.size()).result.ok()) << size;  // a cut-off one
+    EXPECT_FALSE(load_types(bytes.substr(0, size), 4096, bytes.size()).result.ok()) << size;  // a truncated one
   }
 }
 
@@ -76,11 +76,11 @@ TEST(Gguf, FlippedHeaderBytesNeverReadOutside) {
   }
 }
 
-TEST(Gguf, RefusalsNameTheTensor) {
+TEST(Gguf, ErrorsNameTheTensor) {
   std::string bytes = read_file(golden("gguf/types.gguf"));
   const std::size_t at = bytes.find("q8_0.weight") + std::strlen("q8_0.weight");
   std::string odd = bytes;
-  odd[at + 4] = 100;  // the row: 100 columns are no whole blocks
+  odd[at + 4] = 100;  // the row: 100 columns are not a multiple of a block
   odd[at + 5] = 0;
   EXPECT_EQ(load_types(odd, 4096, odd.size()).result.error().message,
             "types.gguf: tensor 'q8_0.weight': expected rows of whole Q8_0 blocks, found shape [2, 100]");

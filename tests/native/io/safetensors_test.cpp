@@ -75,12 +75,12 @@ TEST(Safetensors, ArrivesInPiecesOfAnySize) {
 TEST(Safetensors, EveryTruncatedPrefixIsAnError) {
   const std::string file = small_file();
   for (std::size_t length = 0; length < file.size(); ++length) {
-    Loaded whole;  // the host says the true length: the file itself is short
+    Loaded whole;  // the host reports the true length: the file itself is short
     EXPECT_FALSE(whole.load(file.substr(0, length), 5).ok()) << length;
   }
 }
 
-TEST(Safetensors, EveryChangedByteOfTheHeaderIsAnErrorOrStillAFile) {
+TEST(Safetensors, EveryChangedByteOfTheHeaderIsAnErrorOrLoads) {
   // Nothing may crash or read outside (the sanitizers watch); a changed length of the header is always an error.
   const std::string file = small_file();
   for (std::size_t at = 0; at < 8 + kHeader.size(); ++at) {
@@ -96,7 +96,7 @@ TEST(Safetensors, EveryChangedByteOfTheHeaderIsAnErrorOrStillAFile) {
   }
 }
 
-TEST(Safetensors, HostileLengthsAreRefused) {
+TEST(Safetensors, HostileLengthsAreRejected) {
   for (const std::uint64_t length :
        {std::uint64_t{0}, std::uint64_t{1}, ~std::uint64_t{0}, std::uint64_t{1} << 63, std::uint64_t{100'000'001}}) {
     std::string file = small_file();
@@ -120,7 +120,7 @@ TEST(Safetensors, HostileLengthsAreRefused) {
   expect_error(file_of("[]", ""), "an object of tensors");
 }
 
-TEST(Safetensors, OverlapsGapsAndLeftoversAreRefused) {
+TEST(Safetensors, OverlapsGapsAndLeftoversAreRejected) {
   const std::string overlap =
       R"({"a":{"dtype":"F32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F16","shape":[2],"data_offsets":[20,24]}})";
   expect_error(file_of(overlap, std::string(24, '\0')), "an overlap");
@@ -131,14 +131,14 @@ TEST(Safetensors, OverlapsGapsAndLeftoversAreRefused) {
   expect_error(small_file().substr(0, small_file().size() - 1), "cut off");
 }
 
-TEST(Safetensors, OtherFilesInItsPlaceAreNamed) {
+TEST(Safetensors, NamesOtherKindsOfFiles) {
   expect_error("<!DOCTYPE html><html><body>Not found</body></html>", "HTML");
   expect_error("version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\n", "Git LFS");
   expect_error("", "0 bytes");
   expect_error("PK\x03\x04zipzipzipzip", "header length");
 }
 
-TEST(WeightLoader, NamesTheTensorThatIsMissingExtraMisshapenOrOfAnotherType) {
+TEST(WeightLoader, NamesATensorThatIsMissingUnknownOrOfAnotherShapeOrType) {
   const auto named = [](const std::string& header, const std::string& data, const std::string& part) {
     expect_error(file_of(header, data), part);
   };
@@ -152,7 +152,7 @@ TEST(WeightLoader, NamesTheTensorThatIsMissingExtraMisshapenOrOfAnotherType) {
         "tensor 'a': expected F32, F16, BF16 or F64, found I32");
 }
 
-TEST(WeightLoader, IgnoresWhatItWasToldToIgnore) {
+TEST(WeightLoader, SkipsIgnoredTensors) {
   const std::string header =
       R"({"cls.x":{"dtype":"I64","shape":[1],"data_offsets":[0,8]},"a":{"dtype":"F32","shape":[2,3],"data_offsets":[8,32]},"b":{"dtype":"F16","shape":[2],"data_offsets":[32,36]},"z":{"dtype":"F32","shape":[0],"data_offsets":[36,36]}})";
   const std::string file =
@@ -163,7 +163,7 @@ TEST(WeightLoader, IgnoresWhatItWasToldToIgnore) {
   EXPECT_EQ(loaded.tensors["b"], (std::vector<float>{1, -2}));
 }
 
-TEST(WeightLoader, NanAndInfinityAreNamedByPlace) {
+TEST(WeightLoader, NanAndInfinityAreNamedByPosition) {
   for (const auto& [value, word] :
        {std::pair{std::numeric_limits<float>::quiet_NaN(), "NaN"}, {-std::numeric_limits<float>::infinity(), "infinity"}}) {
     const std::string file = file_of(kHeader, bytes_of<float>({1, 2, 3, 4, value, 6}) + bytes_of<std::uint16_t>({0, 0}));
