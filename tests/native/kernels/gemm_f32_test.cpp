@@ -21,7 +21,7 @@ std::vector<float> random_floats(std::size_t count, unsigned seed) {
   return out;
 }
 
-// One product with guard values around c, rows of a and c further apart than they are long, pointers off by offset.
+// A product with guard values around c, gaps between the rows of a and c, and pointers misaligned by offset.
 struct Product {
   std::int64_t m, n, k;
   std::int64_t a_stride = k + 3;
@@ -54,7 +54,7 @@ struct Product {
     return c;
   }
 
-  // The double-precision answer before the activation, and the sum of magnitudes that bounds the rounding.
+  // The double-precision result before the activation, and the sum of magnitudes that bounds the rounding.
   void exact(std::int64_t i, std::int64_t j, float scale, double& sum, double& magnitude) const {
     sum = magnitude = 0;
     for (std::int64_t x = 0; x < k; ++x) {
@@ -143,7 +143,7 @@ TEST_F(GemmF32, ExactVariantsHaveTheScalarBits) {
 TEST_F(GemmF32, ARowHasTheSameBitsInAnyNumberOfRows) {
   for (const Product& product : {Product(13, 17, 67, 0), Product(70, 17, 2100, 0)}) {
     for (const Kernels* kernels : kernel_variants()) {
-      if (std::string(kernels->name) == "eigen") continue;  // chooses its order by the shape
+      if (std::string(kernels->name) == "eigen") continue;  // its order depends on the shape
       const std::vector<float> whole = product.run(*kernels, Activation::kGelu, 1.0f);
       for (std::int64_t i = 0; i < product.m; ++i) {
         std::vector<float> row(static_cast<std::size_t>(product.n));
@@ -164,7 +164,7 @@ TEST_F(GemmF32, ARowHasTheSameBitsInAnyNumberOfRows) {
   }
 }
 
-// The values of a cache: panels with room for more rows than the product reads.
+// As with cached values: panels have room for more rows than the product reads.
 TEST_F(GemmF32, ReadsTheFirstRowsOfDeeperPanels) {
   for (const std::int64_t n : {7, 16, 140}) {
     const Product product(5, n, 33, 0);
@@ -194,8 +194,8 @@ TEST_F(GemmF32, ReadsTheFirstRowsOfDeeperPanels) {
   }
 }
 
-// Blocks of a and strips of b hold 1 << 15 words: these are more than one, cut between rows, between words, between columns.
-TEST_F(GemmF32, BlocksOfALongOrTallProductAreOne) {
+// Blocks of a and strips of b hold 1 << 15 words. These products need several, divided between rows, words or columns.
+TEST_F(GemmF32, BlocksOfALongOrTallProductAgree) {
   const std::int64_t shapes[][3] = {{40, 9, 1100}, {97, 17, 1057}, {33, 5, 2100}, {3, 9, 11000}, {7, 3, 4700},
                                     {1, 8, 33000}, {300, 8, 200},  {8, 210, 400}, {40, 33, 1100}};
   for (const auto& [m, n, k] : shapes) {
@@ -205,7 +205,7 @@ TEST_F(GemmF32, BlocksOfALongOrTallProductAreOne) {
     for (std::int64_t i = 0; i < m * n; ++i) {
       double magnitude;
       product.exact(i / n, i % n, 0.05f, sums[i], magnitude);
-      bounds[i] = (2.0 * double(k) + 2) * 0x1p-24 * magnitude + 1e-6;  // and tanh's own error
+      bounds[i] = (2.0 * double(k) + 2) * 0x1p-24 * magnitude + 1e-6;  // and the error of tanh
     }
     for (const Kernels* kernels : kernel_variants()) {
       const std::vector<float> c = product.run(*kernels, Activation::kTanh, 0.05f);

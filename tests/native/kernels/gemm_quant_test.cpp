@@ -1,4 +1,4 @@
-// gemm_q16 and gemm_q8 against the same whole numbers multiplied in 64 bits, and their formats against f32.
+// gemm_q16 and gemm_q8 against the same integers multiplied in 64 bits, and their formats against f32.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -78,9 +78,9 @@ float activation_step(const float* x, std::int64_t begin, std::int64_t end) {
   return (high - low) / kActivationSteps;
 }
 
-// Each weight and each activation is off by at most half a step of its group (an activation of q8 at the range's end by a
-// whole one, where rounding the zero point pushed it out), so an output is off by at most the sum of those, and the rounding
-// of the f32 sum over groups.
+// Each weight and each activation is off by at most half a step of its group (an activation of q8 at the end of the range by a
+// whole step, if rounding the zero point pushed it out). So an output is off by at most the sum of those, plus the rounding of the
+// f32 sum over groups.
 template <class T>
 void expect_close_to_f32(const Kernels& kernels, std::int64_t m, std::int64_t n, std::int64_t k) {
   const Product<T> product{m, n, k};
@@ -142,7 +142,7 @@ TEST(GemmQuant, ExactVariantsHaveTheScalarBits) {
   }
 }
 
-// Alone a row is one block, and with others its groups come in several: the sum over groups keeps its order.
+// A single row is one block, while with others its groups are spread over several: the order of the sum stays the same.
 TEST(GemmQuant, ARowHasTheSameBitsInAnyNumberOfRows) {
   const auto check = [](const Kernels& kernels, const auto& whole) {
     const std::vector<float> c = whole.run(kernels, Activation::kGelu);
@@ -176,7 +176,7 @@ TEST(GemmQuant, WritesNothingOutsideItsResult) {
   }
 }
 
-// The largest sums there can be stay inside 32 bits.
+// The largest possible sums fit 32 bits.
 TEST(GemmQuant, ExtremeOperandsDoNotOverflow) {
   for (const Kernels* kernels : kernel_variants()) {
     for (const float sign : {1.0f, -1.0f}) {
@@ -185,7 +185,7 @@ TEST(GemmQuant, ExtremeOperandsDoNotOverflow) {
         std::fill(product.w.begin(), product.w.end(), sign * 2.0f);
         std::fill(product.bias.begin(), product.bias.end(), 0.0f);
         for (const float value : {product.run(*kernels, Activation::kNone)[0], product.run(*kernels, Activation::kNone)[7]}) {
-          // Equal weights of q16 are 4095.47 steps large, and so off by half a step at most.
+          // Equal weights of q16 are 4095.47 steps, so they are off by at most half a step.
           EXPECT_NEAR(value, sign * 6.0f * 192, 192 * 6 * 0.51 / 4095) << kernels->name;
         }
       };
@@ -195,9 +195,9 @@ TEST(GemmQuant, ExtremeOperandsDoNotOverflow) {
   }
 }
 
-// What byte products that are added in 16 bits rest on. Weights of one size are the narrowest case; three of each four
-// in the last row would be rounded up if their sum were the largest.
-TEST(QuantizeWeights, FoursThatAreAddedIn16BitsFitThem) {
+// Byte products that are added in 16 bits depend on this. Weights of equal size are the tightest case; three of every four in the
+// last row would be rounded up if their sum were the largest.
+TEST(QuantizeWeights, FoursThatAreAddedFit16Bits) {
   static_assert(kLargestFour * kActivationSteps <= 32767);
   const auto largest_four = [](const std::vector<float>& row) {
     std::vector<std::int8_t> packed(kPanelWidth * row.size());
@@ -224,7 +224,7 @@ TEST(QuantizeWeights, FoursThatAreAddedIn16BitsFitThem) {
   EXPECT_GE(largest_four(row), kLargestFour - 4);
 }
 
-// What lies behind q and zero of one quantised row.
+// The buffers of one quantised row.
 template <class T>
 std::pair<std::vector<std::int16_t>, std::vector<std::int32_t>> quantized(const Kernels& kernels, const std::vector<float>& row) {
   std::vector<std::int16_t> q(row.size(), 77);
@@ -235,7 +235,7 @@ std::pair<std::vector<std::int16_t>, std::vector<std::int32_t>> quantized(const 
   return {q, zero};
 }
 
-// So near 0 that no float is the reciprocal of a step: they count as 0.
+// So near 0 that the reciprocal of a step is no finite float: they become 0.
 template <class T>
 void expect_zeros_of_tiny_numbers(const Kernels& kernels) {
   for (const float tiny : {1e-38f, 1e-40f, std::numeric_limits<float>::denorm_min()}) {

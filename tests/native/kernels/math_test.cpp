@@ -1,4 +1,4 @@
-// exp, erf and the activations over the whole range of f32, on the scalar vector; the other exact variants have its bits.
+// exp, erf and the activations over the whole range of f32, on the scalar vector; the other exact variants have the same bits.
 #include "kernels/math.h"
 
 #include <gtest/gtest.h>

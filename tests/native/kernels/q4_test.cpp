@@ -1,5 +1,5 @@
-// Weights in 4 bits: every variant unpacks the same whole numbers, they are those that q4_weight reads one by one, and they lie
-// near the weights.
+// Weights in 4 bits: every variant unpacks the same integers, which are those that q4_weight reads one by one, and which are close
+// to the weights.
 #include "kernels/q4.h"
 
 #include <gtest/gtest.h>
@@ -36,7 +36,7 @@ struct Q4Matrix {
     books.assign(size / kQ4Part, 0);
     scales.assign(size / 64, 0);
     sums.assign(size / 64, 0);
-    // From the last row to the first: any order is one.
+    // From the last row to the first, because rows may come in any order.
     for (std::int64_t j = n - 1; j >= 0; --j) kernels.quantize_q4_row(packed(), j, weights.data() + j * k, k);
   }
   PackedQ4 packed() { return {codes.data(), books.data(), scales.data(), sums.data()}; }
@@ -54,7 +54,7 @@ struct Q4Matrix {
 const std::int64_t kRows[] = {1, 3, 4, 8, 9, 24};
 const std::int64_t kDepths[] = {1, 15, 16, 17, 40, 63, 64, 65, 192};
 
-TEST(Q4, UnpacksTheWeightsOfEveryRowAndZerosBehindThem) {
+TEST(Q4, UnpacksTheWeightsOfEveryRowFollowedByZeros) {
   for (const Kernels* kernels : kernel_variants()) {
     const std::int64_t step = kernels->q8_step;
     for (const std::int64_t n : kRows) {
@@ -87,7 +87,7 @@ TEST(Q4, EveryVariantChoosesTheSameCodesAndScales) {
   }
 }
 
-TEST(Q4, SumsAreThoseOfEachGroup) {
+TEST(Q4, HasTheSumOfEachGroup) {
   Q4Matrix matrix(exact_kernels(), 9, 100);
   for (std::int64_t j = 0; j < 9; ++j) {
     for (std::int64_t g = 0; g < 2; ++g) {
@@ -98,9 +98,9 @@ TEST(Q4, SumsAreThoseOfEachGroup) {
   }
 }
 
-// Sixteen best levels over the whole range of normally distributed weights leave an error of 0.0977 of their size (Lloyd-Max); a
-// book for each sixteen of them, 0.060 measured. Even the best code for 4.5 bits a weight would leave 2^-4.5 = 0.044.
-TEST(Q4, LiesNearTheWeights) {
+// Sixteen best levels over the whole range of normally distributed weights leave a relative error of 0.0977 (Lloyd-Max); a
+// book for each sixteen weights, 0.060 measured. Even the best code for 4.5 bits per weight would leave 2^-4.5 = 0.044.
+TEST(Q4, IsCloseToTheWeights) {
   Q4Matrix matrix(exact_kernels(), 64, 384);
   double error = 0, size = 0;
   for (std::int64_t j = 0; j < matrix.n; ++j) {
@@ -114,8 +114,8 @@ TEST(Q4, LiesNearTheWeights) {
   EXPECT_GT(std::sqrt(error / size), 0.044);
 }
 
-// One weight alone is the end of its book and of its group's range; zeros stay zeros.
-TEST(Q4, KeepsZerosAndLonelyWeights) {
+// A single nonzero weight is the end of its book and of its group's range; zeros stay zeros.
+TEST(Q4, KeepsZerosAndSingleWeights) {
   Q4Matrix matrix(exact_kernels(), 8, 64);
   std::fill(matrix.weights.begin(), matrix.weights.end(), 0.0f);
   matrix.weights[5 * 64 + 20] = -0.75f;

@@ -67,7 +67,7 @@ TEST(SoftmaxRows, IsTheDoublePrecisionSoftmax) {
   }
 }
 
-TEST(SoftmaxRows, AScoreOfMinusInfinityWeighsExactlyNothing) {
+TEST(SoftmaxRows, AScoreOfMinusInfinityHasNoWeight) {
   for (const Kernels* kernels : kernel_variants()) {
     std::vector<float> x = {1, -kInfinity, 2, -kInfinity, 0.5f, -kInfinity};
     kernels->softmax_rows(x.data(), 1, 6, 6);
@@ -113,7 +113,7 @@ TEST(LayerNormRows, IsTheDoublePrecisionLayerNormOfTheSum) {
           std::vector<double> v(static_cast<std::size_t>(cols));
           double mean = 0, variance = 0;
           for (std::int64_t j = 0; j < cols; ++j) {
-            // The sum with the residual is rounded to f32 first: part of the function, not of its error.
+            // The sum with the residual is first rounded to f32, which is part of the function and not of its error.
             v[j] = with_residual ? x[i * cols + j] + residual[i * cols + j] : x[i * cols + j];
             mean += v[j] / double(cols);
           }
@@ -148,7 +148,7 @@ TEST(Axpy, AddsScaledValuesAndNothingElse) {
   }
 }
 
-TEST(GateRows, MultipliesWhatIsActivated) {
+TEST(GateRows, MultipliesActivatedValues) {
   for (const Kernels* kernels : kernel_variants()) {
     for (const std::int64_t n : kLengths) {
       const std::vector<float> x = random_floats(3 * 2 * n, 21, 4);
@@ -166,7 +166,7 @@ TEST(GateRows, MultipliesWhatIsActivated) {
   }
 }
 
-TEST(Rotate, TurnsPairs) {
+TEST(Rotate, RotatesPairs) {
   for (const Kernels* kernels : kernel_variants()) {
     for (const std::int64_t half : kLengths) {
       const std::vector<float> x = random_floats(2 * half, 22), angles = random_floats(half, 23, 7);
@@ -199,7 +199,7 @@ TEST(MaxInto, KeepsTheLarger) {
   }
 }
 
-TEST(L2Normalize, GivesLengthOneAndLeavesZeros) {
+TEST(L2Normalize, GivesLengthOneAndKeepsZeros) {
   for (const Kernels* kernels : kernel_variants()) {
     for (const std::int64_t n : kLengths) {
       const std::vector<float> x = random_floats(n, 13, 5);
@@ -279,7 +279,7 @@ TEST(Dot, IsTheDoublePrecisionSum) {
   }
 }
 
-TEST(PairStep, MovesBothSidesFromWhatTheyWere) {
+TEST(PairStep, UpdatesBothSidesFromTheirOldValues) {
   for (const Kernels* kernels : kernel_variants()) {
     for (const std::int64_t n : kLengths) {
       const std::vector<float> x = random_floats(n, 24), y = random_floats(n, 25), step = random_floats(n, 26);
