@@ -100,7 +100,7 @@ CHINESE = [(0x3400, 0x4DBF), (0x4E00, 0x9FFF), (0xF900, 0xFAFF), (0x20000, 0x2A6
 FLAGS = ["removed", "whitespace", "punctuation", "accent", "mark", "word", "number", "chinese", "has_lowercase",
          "decomposes", "decomposes_compat", "composes_backward", "not_composed"]
 
-# Order as CharCategory and GraphemeKind in unicode.h.
+# Order as kCategoryNames and GraphemeKind in unicode.h.
 CATEGORIES = ["Cn", "Lu", "Ll", "Lt", "Lm", "Lo", "Mn", "Mc", "Me", "Nd", "Nl", "No", "Pc", "Pd", "Ps", "Pe", "Pi", "Pf", "Po", "Sm",
               "Sc", "Sk", "So", "Zs", "Zl", "Zp", "Cc", "Cf", "Co", "Cs"]
 GRAPHEME_KINDS = {"Extend": 1, "SpacingMark": 1, "ZWJ": 1, "Prepend": 2, "Control": 3, "CR": 3, "LF": 3}

@@ -31,7 +31,7 @@ bool is_whitespace(char32_t c) { return has_flag(c, kCharWhitespace); }
 
 }  // namespace
 
-Result<AddedTokens> AddedTokens::from_json(JsonRef json, const Model& model, const Normalizer* normalizer) {
+Result<AddedTokens> AddedTokens::from_json(JsonRef json, const TokenModel& model, const Normalizer* normalizer) {
   AddedTokens tokens;
   if (json.is_null()) return tokens;
   if (!json.is_array()) return json.mismatch("an array of added tokens");
@@ -48,7 +48,7 @@ Result<AddedTokens> AddedTokens::from_json(JsonRef json, const Model& model, con
 
 // As in the reference, the id is the one that the content already has, in the model or as an added token, or else the next after
 // the model's tokens, in file order. The file's own "id" is ignored.
-Result<void> AddedTokens::add(AddedToken token, const Model& model, const Normalizer* normalizer) {
+Result<void> AddedTokens::add(AddedToken token, const TokenModel& model, const Normalizer* normalizer) {
   if (token.content.empty()) return {};
   token.shown = token.content;
   if (token.normalized && normalizer) {

@@ -34,13 +34,13 @@ struct AddedToken {
 class AddedTokens {
  public:
   // json: the "added_tokens" of a tokenizer.json; may be absent. normalizer may be null.
-  static Result<AddedTokens> from_json(JsonRef json, const Model& model, const Normalizer* normalizer);
+  static Result<AddedTokens> from_json(JsonRef json, const TokenModel& model, const Normalizer* normalizer);
 
   // Finds added tokens and normalizes the text between them; the splits of the result are those tokens and texts.
   // leave_special: treat the strings of special tokens as ordinary text.
   PreTokenizedText extract(NormalizedText raw, const Normalizer* normalizer, bool leave_special) const;
 
-  const TokenTrie& in_raw_text() const { return raw_trie_; }
+  const TokenTrie& raw_trie() const { return raw_trie_; }
   bool are_all_raw() const { return normalized_trie_.empty(); }  // none is searched for in normalized text
 
   const AddedToken* by_id(std::int32_t id) const;
@@ -56,7 +56,7 @@ class AddedTokens {
     SpacesAround spaces = {};  // of the token's range
   };
 
-  Result<void> add(AddedToken token, const Model& model, const Normalizer* normalizer);
+  Result<void> add(AddedToken token, const TokenModel& model, const Normalizer* normalizer);
   void build_indices();
   std::vector<Found> find(std::u32string_view text, const TokenTrie& trie, bool leave_special) const;
 

@@ -25,7 +25,7 @@ class AsciiWords {
  public:
   // nullptr if these stages have no fast path. The added tokens and the model must outlive it.
   static std::unique_ptr<AsciiWords> make(const Normalizer* normalizer, const PreTokenizer* pre_tokenizer,
-                                          const AddedTokens& added_tokens, const Model& model);
+                                          const AddedTokens& added_tokens, const TokenModel& model);
 
   // Appends the tokens of the words from text[begin], up to the first one that needs the slow path; returns where that begins
   // (text.size() if there is none).
@@ -33,14 +33,14 @@ class AsciiWords {
 
   // Where the slow path from text[begin] may end: before whitespace, a little after the last character that needs it. Nothing if
   // there is an added token, whose effects have no limit.
-  std::optional<std::size_t> end_of_long_way(std::u16string_view text, std::size_t begin) const;
+  std::optional<std::size_t> slow_path_end(std::u16string_view text, std::size_t begin) const;
 
  private:
   // What an ASCII character becomes: 0 if it needs the slow path, kSpace, a normalized letter, or normalized punctuation combined
   // with kPunctuation.
   using Plain = std::uint8_t;
-  static constexpr Plain kLongWay = 0, kSpace = ' ', kPunctuation = 0x80;
-  static bool is_letter(Plain c) { return c != kLongWay && c != kSpace && c < kPunctuation; }
+  static constexpr Plain kSlowPath = 0, kSpace = ' ', kPunctuation = 0x80;
+  static bool is_letter(Plain c) { return c != kSlowPath && c != kSpace && c < kPunctuation; }
 
   // Up to 15 letters, and their number in the last byte.
   struct Word {
@@ -48,31 +48,31 @@ class AsciiWords {
     std::uint64_t high = 0;
     friend bool operator==(const Word&, const Word&) = default;
   };
-  static constexpr std::size_t kMostLetters = 15, kMostTokens = 3, kSlotBits = 14, kNumSlots = 1 << kSlotBits;
+  static constexpr std::size_t kMaxLetters = 15, kMaxTokens = 3, kSlotBits = 14, kNumSlots = 1 << kSlotBits;
   struct Slot {
     Word word;  // all zero: free
-    std::array<std::int32_t, kMostTokens> ids;
-    std::array<std::uint8_t, kMostTokens> ends;  // in letters; each token begins where the one before it ends
+    std::array<std::int32_t, kMaxTokens> ids;
+    std::array<std::uint8_t, kMaxTokens> ends;  // in letters; each token begins where the one before it ends
     std::uint8_t num_tokens;
     void put(const Word& of, const std::vector<Token>& tokens);
   };
 
-  AsciiWords(const AsciiMap& map, const AsciiClasses& classes, const AddedTokens& added_tokens, const Model& model);
+  AsciiWords(const AsciiMap& map, const AsciiClasses& classes, const AddedTokens& added_tokens, const TokenModel& model);
   Plain plain_at(std::u16string_view text, std::size_t position) const {
     const char16_t c = text[position];
-    const Plain quick = c < quick_.size() ? quick_[c] : kLongWay;
-    return quick != kLongWay ? quick : look_again(text, position);
+    const Plain fast = c < fast_.size() ? fast_[c] : kSlowPath;
+    return fast != kSlowPath ? fast : classify(text, position);
   }
-  Plain look_again(std::u16string_view text, std::size_t position) const;
+  Plain classify(std::u16string_view text, std::size_t position) const;
   static std::size_t slot_of(const Word& word) {
     return static_cast<std::size_t>((word.low ^ word.high * 0x9E3779B97F4A7C15) * 0xD6E8FEB86659FD93 >> (64 - kSlotBits));
   }
-  bool ask_model(std::u16string_view word) const;  // the result is in tokens_
+  bool run_model(std::u16string_view word) const;  // the result is in tokens_
 
   std::array<Plain, 128> plain_{};
-  std::array<Plain, 128> quick_{};  // the same, but kLongWay for characters that an added token may begin with
+  std::array<Plain, 128> fast_{};  // the same, but kSlowPath for characters that an added token may begin with
   const TokenTrie& added_;
-  const Model& model_;
+  const TokenModel& model_;
   mutable std::vector<Slot> slots_;  // 512 kB, allocated for the first word; a new word replaces the one in its slot
   mutable std::u32string letters_;   // the normalized word that the model tokenizes
   mutable std::vector<Token> tokens_;

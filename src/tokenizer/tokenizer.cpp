@@ -75,7 +75,7 @@ Result<std::optional<std::int32_t>> read_max_length(JsonRef json) {
 struct Tokenizer::Parts {
   std::unique_ptr<Normalizer> normalizer;       // may be null
   std::unique_ptr<PreTokenizer> pre_tokenizer;  // may be null
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TokenModel> model;
   std::unique_ptr<Decoder> decoder;  // null: tokens are joined with spaces
   PostProcessor post_processor;
   AddedTokens added_tokens;
@@ -167,7 +167,7 @@ Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool spl
   out.reserve(text.size() / 4 + 1);  // a token is about four letters
   std::size_t done = 0;
   while (ascii_words && (done = ascii_words->tokenize(text, done, out)) < text.size()) {
-    const std::optional<std::size_t> end = ascii_words->end_of_long_way(text, done);
+    const std::optional<std::size_t> end = ascii_words->slow_path_end(text, done);
     if (!end) {
       out.clear();
       done = 0;

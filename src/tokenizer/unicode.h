@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string_view>
 
 #include "tokenizer/unicode_tables.h"
 
@@ -35,39 +36,9 @@ inline CharProperties char_properties(char32_t code_point) {
 
 inline bool has_flag(char32_t code_point, CharFlag flag) { return (char_properties(code_point).flags & flag) != 0; }
 
-// General categories, as of Unicode 16.0. Order and names as CATEGORIES in tools/make_unicode_tables.py.
-enum class CharCategory : std::uint8_t {
-  kCn,
-  kLu,
-  kLl,
-  kLt,
-  kLm,
-  kLo,
-  kMn,
-  kMc,
-  kMe,
-  kNd,
-  kNl,
-  kNo,
-  kPc,
-  kPd,
-  kPs,
-  kPe,
-  kPi,
-  kPf,
-  kPo,
-  kSm,
-  kSc,
-  kSk,
-  kSo,
-  kZs,
-  kZl,
-  kZp,
-  kCc,
-  kCf,
-  kCo,
-  kCs
-};
+// General categories as of Unicode 16.0, by their index in kCategoryNames. Only those with a use of their own have a name.
+inline constexpr std::string_view kCategoryNames = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCoCs";
+enum class CharCategory : std::uint8_t { kLo = 5, kNd = 9 };
 // A character's role in grapheme clusters (Unicode 17.0, UAX 29), except Hangul and flags.
 enum class GraphemeKind : std::uint8_t { kOther, kJoinsBefore, kPrepend, kControl, kPictograph };
 

@@ -55,7 +55,7 @@ constexpr std::string_view kByteLevel = R"({"version": "1.0",
 constexpr std::string_view kUnigram = R"({"version": "1.0",
   "added_tokens": [
     {"id": 0, "content": "<x>", "single_word": true, "lstrip": false, "rstrip": false, "normalized": true, "special": false}],
-  "normalizer": {"type": "SentencePiece", "add_dummy_prefix": true, "remove_extra_whitespaces": true, "kept": ["ab", "<"]},
+  "normalizer": {"type": "SentencePiece", "add_dummy_prefix": true, "remove_extra_whitespaces": true, "user_defined": ["ab", "<"]},
   "pre_tokenizer": {"type": "Sequence", "pretokenizers": [{"type": "UnicodeScripts"},
     {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "first", "split": true},
     {"type": "Digits", "individual_digits": false}, {"type": "Punctuation", "behavior": "MergedWithNext"},

@@ -2,16 +2,10 @@
 #include "core/utf.h"
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/component.h"
-#include "tokenizer/decoders/readers.h"
+#include "tokenizer/decoders/decoder.h"
 
 namespace wattn {
 namespace {
-
-int hex_digit(char c) {
-  if (c >= '0' && c <= '9') return c - '0';
-  if ((c | 0x20) >= 'a' && (c | 0x20) <= 'f') return (c | 0x20) - 'a' + 10;
-  return -1;
-}
 
 // Converts tokens of the byte alphabet to their bytes and keeps all others; invalid UTF-8 in the result becomes U+FFFD.
 class ByteLevelDecoder : public Decoder {

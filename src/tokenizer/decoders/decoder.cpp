@@ -1,7 +1,6 @@
 #include "tokenizer/decoders/decoder.h"
 
 #include "tokenizer/component.h"
-#include "tokenizer/decoders/readers.h"
 
 namespace wattn {
 namespace {

@@ -17,7 +17,21 @@ class Decoder {
   virtual void decode(std::vector<std::string>& tokens) const = 0;
 };
 
+using DecoderResult = Result<std::unique_ptr<Decoder>>;
+
 // json: the "decoder" of a tokenizer.json, not null. depth counts enclosing Sequences.
-Result<std::unique_ptr<Decoder>> read_decoder(JsonRef json, int depth = 0);
+DecoderResult read_decoder(JsonRef json, int depth = 0);
+
+// One reader per decoder; decoder.cpp lists them by "type".
+DecoderResult read_byte_level_decoder(JsonRef json, int depth);  // bytes.cpp
+DecoderResult read_byte_fallback(JsonRef json, int depth);
+DecoderResult read_wordpiece_decoder(JsonRef json, int depth);  // simple.cpp
+DecoderResult read_metaspace_decoder(JsonRef json, int depth);
+DecoderResult read_bpe_decoder(JsonRef json, int depth);
+DecoderResult read_fuse(JsonRef json, int depth);
+DecoderResult read_strip_decoder(JsonRef json, int depth);
+DecoderResult read_replace_decoder(JsonRef json, int depth);
+DecoderResult read_ctc(JsonRef json, int depth);
+DecoderResult read_marian_decoder(JsonRef json, int depth);  // marian.cpp
 
 }  // namespace wattn

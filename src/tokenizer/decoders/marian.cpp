@@ -4,7 +4,7 @@
 
 #include "tokenizer/component.h"
 #include "tokenizer/decoders/clean_up.h"
-#include "tokenizer/decoders/readers.h"
+#include "tokenizer/decoders/decoder.h"
 
 namespace wattn {
 namespace {

@@ -4,7 +4,7 @@
 #include "core/utf.h"
 #include "tokenizer/component.h"
 #include "tokenizer/decoders/clean_up.h"
-#include "tokenizer/decoders/readers.h"
+#include "tokenizer/decoders/decoder.h"
 #include "tokenizer/metaspace.h"
 #include "tokenizer/pattern.h"
 

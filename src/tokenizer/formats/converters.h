@@ -25,4 +25,14 @@ Result<std::string> from_sentencepiece(std::string_view model, JsonRef config); 
 Result<std::string> from_marian(std::string_view source_spm, std::string_view vocab, JsonRef config);  // marian.cpp
 Result<Converted> from_gguf(std::string_view file);                                                    // gguf.cpp
 
+// tokenizer.ggml.pre: the pre-tokenizer of byte-level text, by llama.cpp's names (gguf_pre.cpp).
+struct GgufPre {
+  std::string pre_tokenizer;  // as in tokenizer.json
+  bool ignore_merges = false;
+  bool add_bos = false;  // the default
+};
+
+// An unknown name is an UnsupportedError that lists the known ones.
+Result<GgufPre> gguf_pre(std::string_view name);
+
 }  // namespace wattn

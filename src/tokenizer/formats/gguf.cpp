@@ -7,7 +7,6 @@
 #include "core/json.h"
 #include "core/utf.h"
 #include "tokenizer/formats/converters.h"
-#include "tokenizer/formats/gguf_pre.h"
 #include "tokenizer/formats/pieces.h"
 #include "tokenizer/formats/writing.h"
 

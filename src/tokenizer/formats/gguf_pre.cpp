@@ -1,4 +1,4 @@
-#include "tokenizer/formats/gguf_pre.h"
+#include "tokenizer/formats/converters.h"
 
 #include <algorithm>
 #include <iterator>

@@ -111,11 +111,6 @@ std::string texts_json(const PieceModel& model, IsWanted is_wanted) {
 
 }  // namespace
 
-std::int32_t find_piece(const std::vector<Piece>& pieces, std::string_view text) {
-  const auto found = std::find_if(pieces.begin(), pieces.end(), [&](const Piece& piece) { return piece.text == text; });
-  return found == pieces.end() ? -1 : static_cast<std::int32_t>(found - pieces.begin());
-}
-
 Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
   std::int32_t unk_id = -1;
   std::vector<SpecialToken> special;
@@ -128,13 +123,13 @@ Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
     if (piece.kind == Piece::kUnknown && unk_id < 0) unk_id = static_cast<std::int32_t>(id);
     if (piece.kind == Piece::kControl) special.push_back({std::string(piece.text), static_cast<std::int32_t>(id)});
   }
-  const std::string kept = texts_json(model, [](const Piece& piece) { return piece.kind == Piece::kUserDefined; });
+  const std::string user_defined = texts_json(model, [](const Piece& piece) { return piece.kind == Piece::kUserDefined; });
   TokenizerParts parts;
   parts.added_tokens = added_tokens_json(added_tokens(model));
   parts.normalizer = R"({"type": "SentencePiece", "add_dummy_prefix": )" + json_bool(model.add_dummy_prefix) +
                      ", \"remove_extra_whitespaces\": " + json_bool(model.remove_extra_whitespaces) +
                      ", \"precompiled_charsmap\": " + (model.charsmap.empty() ? "null" : "\"" + base64(model.charsmap) + "\"") +
-                     ", \"language_first\": " + json_bool(model.is_marian) + ", \"kept\": " + kept + "}";
+                     ", \"language_first\": " + json_bool(model.is_marian) + ", \"user_defined\": " + user_defined + "}";
   parts.post_processor = template_json(model.single, model.pair, special);
   parts.decoder =
       std::string(R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, )") +

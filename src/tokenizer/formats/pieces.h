@@ -37,7 +37,4 @@ Result<PieceModel> read_piece_model(std::string_view file);
 
 Result<std::string> pieces_tokenizer_json(const PieceModel& model);
 
-// The id of a piece by its text, or -1.
-std::int32_t find_piece(const std::vector<Piece>& pieces, std::string_view text);
-
 }  // namespace wattn

@@ -1,13 +1,82 @@
 // SentencePiece's .model: a ModelProto (sentencepiece_model.proto) of type Unigram, BPE or character. Text is tokenized as in
 // SentencePiece's own library; the special tokens around it depend on the tokenizer_class in tokenizer_config.json.
+#include <algorithm>
+#include <bit>
+#include <cstdint>
+
 #include "core/json.h"
 #include "tokenizer/formats/converters.h"
 #include "tokenizer/formats/pieces.h"
-#include "tokenizer/formats/protobuf.h"
 #include "tokenizer/formats/writing.h"
 
 namespace wattn {
 namespace {
+
+// A reader of Protocol Buffers' wire format: one field of a message after the other, without a schema.
+class ProtobufReader {
+ public:
+  explicit ProtobufReader(std::string_view message) : rest_(message) {}
+
+  // Moves to the next field. Returns false at the end, and if the bytes are malformed (see ok()).
+  bool next() {
+    number_ = 0;
+    bytes_ = {};
+    if (!ok_ || rest_.empty()) return false;
+    std::uint64_t tag = 0;
+    if (!read_varint(tag) || tag >> 3 == 0 || tag >> 32 != 0) return fail();
+    field_ = static_cast<std::uint32_t>(tag >> 3);
+    switch (tag & 7) {
+      case 0:
+        return read_varint(number_) || fail();
+      case 1:
+        return read_fixed(8) || fail();
+      case 2: {
+        std::uint64_t size = 0;
+        if (!read_varint(size) || size > rest_.size()) return fail();
+        bytes_ = rest_.substr(0, static_cast<std::size_t>(size));
+        rest_.remove_prefix(bytes_.size());
+        return true;
+      }
+      case 5:
+        return read_fixed(4) || fail();
+      default:  // groups are obsolete
+        return fail();
+    }
+  }
+  bool ok() const { return ok_; }
+
+  std::uint32_t field() const { return field_; }
+  std::uint64_t number() const { return number_; }   // of a varint, or the bits of a fixed field; else 0
+  std::string_view bytes() const { return bytes_; }  // of a string, bytes or message; else empty
+  float real() const { return std::bit_cast<float>(static_cast<std::uint32_t>(number_)); }
+
+ private:
+  bool fail() { return ok_ = false; }
+
+  bool read_varint(std::uint64_t& value) {
+    value = 0;
+    for (int shift = 0; shift < 64 && !rest_.empty(); shift += 7) {
+      const std::uint8_t byte = static_cast<std::uint8_t>(rest_[0]);
+      rest_.remove_prefix(1);
+      value |= static_cast<std::uint64_t>(byte & 127) << shift;
+      if (byte < 128) return true;
+    }
+    return false;
+  }
+
+  bool read_fixed(std::size_t bytes) {
+    if (rest_.size() < bytes) return false;
+    for (std::size_t i = 0; i < bytes; ++i) number_ |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(rest_[i])) << (8 * i);
+    rest_.remove_prefix(bytes);
+    return true;
+  }
+
+  std::string_view rest_;
+  bool ok_ = true;
+  std::uint32_t field_ = 0;
+  std::uint64_t number_ = 0;
+  std::string_view bytes_;
+};
 
 constexpr std::string_view kFile = "SentencePiece .model: ";
 
@@ -22,7 +91,7 @@ bool read_piece(std::string_view bytes, Piece& piece) {
     if (in.field() == 2) piece.score = in.real();
     if (in.field() == 3) piece.kind = static_cast<std::uint8_t>(in.number());
   }
-  return in.ok() && piece.score == piece.score && piece.score - piece.score == 0;  // a number, and finite
+  return in.ok() && piece.score - piece.score == 0;  // finite and not NaN
 }
 
 Result<void> read_trainer_spec(std::string_view bytes, PieceModel& model) {
@@ -54,6 +123,10 @@ Result<void> read_normalizer_spec(std::string_view bytes, PieceModel& model) {
   return in.ok() ? Result<void>() : broken("a NormalizerSpec");
 }
 
+bool has_piece(const PieceModel& model, std::string_view text) {
+  return std::any_of(model.pieces.begin(), model.pieces.end(), [&](const Piece& piece) { return piece.text == text; });
+}
+
 // The special tokens that transformers' classes put around the text.
 Result<void> read_class(JsonRef config, PieceModel& model) {
   const Result<std::string_view> read = config["tokenizer_class"].as_string_or("");
@@ -70,7 +143,7 @@ Result<void> read_class(JsonRef config, PieceModel& model) {
     const std::string_view cls = token_name(config, "cls_token", "[CLS]"), sep = token_name(config, "sep_token", "[SEP]");
     model.single = text_template(cls, "$A", sep);
     model.pair = model.single + " " + text_template("", "$B", sep, '1');
-    if (find_piece(model.pieces, cls) < 0 || find_piece(model.pieces, sep) < 0) return broken("the tokens [CLS] and [SEP]");
+    if (!has_piece(model, cls) || !has_piece(model, sep)) return broken("the tokens [CLS] and [SEP]");
     return {};
   }
   const Result<bool> add_bos = config["add_bos_token"].as_bool_or(is_llama), add_eos = config["add_eos_token"].as_bool_or(is_t5);
@@ -79,7 +152,7 @@ Result<void> read_class(JsonRef config, PieceModel& model) {
   const std::string bos(add_bos.value() ? token_name(config, "bos_token", "<s>") : "");
   const std::string eos(add_eos.value() ? token_name(config, "eos_token", "</s>") : "");
   for (const std::string& token : {bos, eos}) {
-    if (!token.empty() && find_piece(model.pieces, token) < 0) return broken("the token \"" + token + "\"");
+    if (!token.empty() && !has_piece(model, token)) return broken("the token \"" + token + "\"");
   }
   model.single = text_template(bos, "$A", eos);
   model.pair = model.single + " " + text_template(bos, "$B", eos, is_t5 ? '0' : '1');

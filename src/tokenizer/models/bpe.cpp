@@ -10,7 +10,7 @@
 #include "tokenizer/component.h"
 #include "tokenizer/models/byte_tokens.h"
 #include "tokenizer/models/merges.h"
-#include "tokenizer/models/readers.h"
+#include "tokenizer/models/model.h"
 #include "tokenizer/models/vocabulary_model.h"
 #include "tokenizer/models/word_cache.h"
 

@@ -96,11 +96,11 @@ class LongWord {
     pairs_[gone] = {};
     links_[at].next = links_[gone].next;
     if (links_[at].next < symbols_.size()) links_[links_[at].next].before = at;
-    look_at(at);
-    if (links_[at].before < symbols_.size()) look_at(links_[at].before);
+    update_pair(at);
+    if (links_[at].before < symbols_.size()) update_pair(links_[at].before);
   }
 
-  void look_at(std::uint32_t at) {
+  void update_pair(std::uint32_t at) {
     const std::uint32_t next = links_[at].next;
     pairs_[at] = next < symbols_.size() ? merges_.find(symbols_[at].id, symbols_[next].id) : Merges::Merge{};
     if (pairs_[at].rank == Merges::kNone) return;

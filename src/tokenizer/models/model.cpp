@@ -1,12 +1,11 @@
 #include "tokenizer/models/model.h"
 
 #include "tokenizer/component.h"
-#include "tokenizer/models/readers.h"
 
 namespace wattn {
 namespace {
 
-constexpr ComponentReader<Model> kReaders[] = {
+constexpr ComponentReader<TokenModel> kReaders[] = {
     {"BPE", read_bpe},
     {"Unigram", read_unigram},
     {"WordLevel", read_word_level},
@@ -24,7 +23,7 @@ ModelResult read_untyped(JsonRef json) {
 
 ModelResult read_model(JsonRef json) {
   const bool is_untyped = json.is_object() && !json["type"].exists() && json["vocab"].exists();
-  return is_untyped ? read_untyped(json) : read_component<Model>(json, 0, "model", kReaders);
+  return is_untyped ? read_untyped(json) : read_component<TokenModel>(json, 0, "model", kReaders);
 }
 
 }  // namespace wattn

@@ -19,9 +19,9 @@ struct Token {
   bool shows_text = false;  // an unknown token whose string is the text that it stands for (Unigram)
 };
 
-class Model {
+class TokenModel {
  public:
-  virtual ~Model() = default;
+  virtual ~TokenModel() = default;
   // Appends the tokens of a pre-token, which must not be empty. Time is linear in its length (O(n log n) for BPE). Returns false if
   // part of it is unknown and the model has no unknown token.
   virtual bool tokenize(std::u32string_view word, std::vector<Token>& out) const = 0;
@@ -31,9 +31,17 @@ class Model {
   virtual std::int32_t num_ids() const = 0;  // 1 + the largest id; more than num_tokens() if ids have gaps
 };
 
+using ModelResult = Result<std::unique_ptr<TokenModel>>;
+
 // json: the "model" of a tokenizer.json.
-Result<std::unique_ptr<Model>> read_model(JsonRef json);
+ModelResult read_model(JsonRef json);
 // A WordPiece with the given tokens, by id, instead of its "vocab".
-Result<std::unique_ptr<Model>> wordpiece_with_tokens(JsonRef json, const std::vector<std::string_view>& tokens);
+ModelResult wordpiece_with_tokens(JsonRef json, const std::vector<std::string_view>& tokens);
+
+// One reader per model; model.cpp lists them by "type".
+ModelResult read_wordpiece(JsonRef json, int depth);   // wordpiece.cpp
+ModelResult read_bpe(JsonRef json, int depth);         // bpe.cpp
+ModelResult read_unigram(JsonRef json, int depth);     // unigram.cpp
+ModelResult read_word_level(JsonRef json, int depth);  // word_level.cpp
 
 }  // namespace wattn

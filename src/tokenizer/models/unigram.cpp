@@ -7,7 +7,7 @@
 #include "tokenizer/component.h"
 #include "tokenizer/language.h"
 #include "tokenizer/models/byte_tokens.h"
-#include "tokenizer/models/readers.h"
+#include "tokenizer/models/model.h"
 #include "tokenizer/models/vocabulary_model.h"
 #include "tokenizer/models/word_cache.h"
 #include "tokenizer/token_prefixes.h"
@@ -15,9 +15,9 @@
 namespace wattn {
 namespace {
 
-constexpr std::size_t kMostPieceBytes = 1024;  // real vocabularies stay below 128
-constexpr double kUnknownPenalty = 10;         // SentencePiece's kUnkPenalty
-constexpr double kNotInText = 1e300;           // the score of a piece that never occurs in text, written as null
+constexpr std::size_t kMaxPieceBytes = 1024;  // real vocabularies stay below 128
+constexpr double kUnknownPenalty = 10;        // SentencePiece's kUnkPenalty
+constexpr double kNotInText = 1e300;          // the score of a piece that never occurs in text, written as null
 
 struct UnigramSettings {
   std::int32_t unk_id = Vocabulary::kAbsent;  // without one, an unknown character is an error, as in the reference
@@ -34,8 +34,7 @@ class Unigram : public VocabularyModel {
         prefixes_(VocabularyModel::vocabulary()),
         bytes_(VocabularyModel::vocabulary()),
         scores_(std::move(scores)),
-        settings_(settings),
-        unk_id_(settings.unk_id) {
+        settings_(settings) {
     double least = std::numeric_limits<double>::infinity();
     for (const double score : scores_) least = score == kNotInText ? least : std::min(least, score);
     unknown_score_ = least - kUnknownPenalty;
@@ -47,7 +46,7 @@ class Unigram : public VocabularyModel {
     const std::size_t language = settings_.language_first ? language_length(word) : 0;
     if (language > 0) {
       const std::int32_t id = known(vocabulary().find(to_utf8(word.substr(0, language))));
-      put(id == Vocabulary::kAbsent ? unk_id_ : id, 0, language, out);
+      put(id == Vocabulary::kAbsent ? settings_.unk_id : id, 0, language, out);
     }
     const std::size_t rest = out.size();
     if (!cover(word.substr(language), out)) return false;
@@ -72,7 +71,7 @@ class Unigram : public VocabularyModel {
   std::int32_t num_ids() const override { return settings_.num_known; }
 
  private:
-  std::int32_t known(std::int32_t id) const { return id < settings_.num_known ? id : unk_id_; }
+  std::int32_t known(std::int32_t id) const { return id < settings_.num_known ? id : settings_.unk_id; }
 
   bool cover(std::u32string_view word, std::vector<Token>& out) const {
     std::vector<Step> best(word.size() + 1);
@@ -84,8 +83,9 @@ class Unigram : public VocabularyModel {
     for (std::size_t end = word.size(); end > 0;) {
       const Step& step = best[end];
       std::size_t begin = step.begin;
-      const bool is_unknown = step.id == unk_id_;
-      while (is_unknown && begin > 0 && best[begin].id == unk_id_) begin = best[begin].begin;  // neighbours become one token
+      const bool is_unknown = step.id == settings_.unk_id;
+      while (is_unknown && begin > 0 && best[begin].id == settings_.unk_id)
+        begin = best[begin].begin;  // neighbours become one token
       if (is_unknown) {
         put_unknown(word, begin, end, out);
       } else {
@@ -107,7 +107,7 @@ class Unigram : public VocabularyModel {
   // Tries all pieces that begin at a character, and the character alone as unknown if no piece is just that character. Without an
   // unknown token this is an error, even if another split would have avoided it, as in the reference.
   bool extend(std::u32string_view word, std::size_t begin, std::vector<Step>& best) const {
-    char bytes[kMostPieceBytes + 4];
+    char bytes[kMaxPieceBytes + 4];
     std::size_t num_bytes = 0;
     Vocabulary::Hash hash = Vocabulary::kEmptyHash;
     bool has_single = false;
@@ -121,8 +121,8 @@ class Unigram : public VocabularyModel {
       has_single = has_single || from == 0;
       offer(best[end], sum(best[begin].score, scores_[static_cast<std::size_t>(id)]), begin, id);
     }
-    return has_single || !offer(best[begin + 1], sum(best[begin].score, unknown_score_), begin, unk_id_) ||
-           unk_id_ != Vocabulary::kAbsent;
+    return has_single || !offer(best[begin + 1], sum(best[begin].score, unknown_score_), begin, settings_.unk_id) ||
+           settings_.unk_id != Vocabulary::kAbsent;
   }
 
   double sum(double a, double b) const { return settings_.single_precision ? static_cast<float>(a + b) : a + b; }
@@ -140,13 +140,13 @@ class Unigram : public VocabularyModel {
   // Consecutive unknown characters: a piece if together they form one, else their bytes, else the unknown token.
   void put_unknown(std::u32string_view word, std::size_t begin, std::size_t end, std::vector<Token>& out) const {
     const bool may_be_piece = end - begin <= vocabulary().longest_token();
-    if (!may_be_piece && !settings_.byte_fallback) return put(unk_id_, begin, end, out, true);
+    if (!may_be_piece && !settings_.byte_fallback) return put(settings_.unk_id, begin, end, out, true);
     const std::string text = to_utf8(word.substr(begin, end - begin));
     if (const std::int32_t id = vocabulary().find(text); id != Vocabulary::kAbsent) return put(id, begin, end, out);
     const bool has_bytes = settings_.byte_fallback && std::all_of(text.begin(), text.end(), [this](char byte) {
                              return bytes_.of(byte) != Vocabulary::kAbsent;
                            });
-    if (!has_bytes) return put(unk_id_, begin, end, out, true);
+    if (!has_bytes) return put(settings_.unk_id, begin, end, out, true);
     for (std::size_t i = text.size(); i-- > 0;) put(bytes_.of(text[i]), begin, end, out);
   }
 
@@ -154,7 +154,6 @@ class Unigram : public VocabularyModel {
   ByteTokens bytes_;
   std::vector<double> scores_;  // [pieces]
   UnigramSettings settings_;
-  std::int32_t unk_id_;  // or Vocabulary::kAbsent
   double unknown_score_ = 0;
   mutable WordCache seen_;
 };
@@ -188,8 +187,8 @@ ModelResult read_unigram(JsonRef json, int) {
   if (!fields.ok()) return fields.error();
   Result<Vocabulary> vocabulary = Vocabulary::from_list(pieces);
   if (!vocabulary.ok()) return vocabulary.error();
-  if (vocabulary.value().longest_token() > kMostPieceBytes) {
-    return unsupported_error(list.where() + ": expected pieces of at most " + std::to_string(kMostPieceBytes) +
+  if (vocabulary.value().longest_token() > kMaxPieceBytes) {
+    return unsupported_error(list.where() + ": expected pieces of at most " + std::to_string(kMaxPieceBytes) +
                              " bytes, found one of " + std::to_string(vocabulary.value().longest_token()));
   }
   return ModelResult(std::make_unique<Unigram>(std::move(vocabulary).value(), std::move(scores), settings));

@@ -8,7 +8,7 @@
 
 namespace wattn {
 
-class VocabularyModel : public Model {
+class VocabularyModel : public TokenModel {
  public:
   explicit VocabularyModel(Vocabulary vocabulary) : vocabulary_(std::move(vocabulary)) {}
 

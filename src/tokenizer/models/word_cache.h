@@ -17,7 +17,7 @@ class WordCache {
  public:
   // Appends the tokens of a word from the cache; returns false if it is not there.
   bool get(std::u32string_view word, std::vector<Token>& out) const {
-    if (word.size() > kMostChars || slots_.empty()) return false;
+    if (word.size() > kMaxChars || slots_.empty()) return false;
     const Slot& slot = slots_[slot_of(word)];
     if (slot.num_chars != word.size() || !std::equal(word.begin(), word.end(), slot.chars.begin())) return false;
     for (std::size_t i = 0; i < slot.num_tokens; ++i) {
@@ -29,7 +29,7 @@ class WordCache {
 
   // Stores tokens[from] and all after it as those of a word.
   void put(std::u32string_view word, const std::vector<Token>& tokens, std::size_t from) {
-    if (word.empty() || word.size() > kMostChars || tokens.size() - from > kMostTokens) return;
+    if (word.empty() || word.size() > kMaxChars || tokens.size() - from > kMaxTokens) return;
     if (slots_.empty()) slots_.resize(kNumSlots);
     Slot& slot = slots_[slot_of(word)];
     std::copy(word.begin(), word.end(), slot.chars.begin());
@@ -43,7 +43,7 @@ class WordCache {
   }
 
  private:
-  static constexpr std::size_t kNumSlots = 1 << 13, kMostChars = 15, kMostTokens = 5;
+  static constexpr std::size_t kNumSlots = 1 << 13, kMaxChars = 15, kMaxTokens = 5;
 
   struct SmallToken {
     std::int32_t id;
@@ -51,10 +51,10 @@ class WordCache {
     bool shows_text;
   };
   struct Slot {
-    std::array<char32_t, kMostChars> chars;
+    std::array<char32_t, kMaxChars> chars;
     std::uint8_t num_chars = 0;  // 0: free
     std::uint8_t num_tokens = 0;
-    std::array<SmallToken, kMostTokens> tokens;
+    std::array<SmallToken, kMaxTokens> tokens;
   };
 
   static std::size_t slot_of(std::u32string_view word) {

@@ -4,7 +4,7 @@
 
 #include "core/utf.h"
 #include "tokenizer/component.h"
-#include "tokenizer/models/readers.h"
+#include "tokenizer/models/model.h"
 #include "tokenizer/models/vocabulary_model.h"
 
 namespace wattn {

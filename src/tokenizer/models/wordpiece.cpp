@@ -5,14 +5,14 @@
 
 #include "core/utf.h"
 #include "tokenizer/component.h"
-#include "tokenizer/models/readers.h"
+#include "tokenizer/models/model.h"
 #include "tokenizer/models/vocabulary_model.h"
 #include "tokenizer/token_prefixes.h"
 
 namespace wattn {
 namespace {
 
-constexpr std::size_t kMostTokenBytes = 1024;  // real vocabularies stay below 128
+constexpr std::size_t kMaxTokenBytes = 1024;  // real vocabularies stay below 128
 
 class WordPiece : public VocabularyModel {
  public:
@@ -40,7 +40,7 @@ class WordPiece : public VocabularyModel {
 
   // A shortcut: most words are tokens, and need no search for prefixes.
   bool is_token(std::u32string_view word, std::vector<Token>& out) const {
-    std::array<char, kMostTokenBytes + 4> bytes;
+    std::array<char, kMaxTokenBytes + 4> bytes;
     std::size_t num_bytes = 0;
     Vocabulary::Hash hash = Vocabulary::kEmptyHash;
     for (const char32_t c : word) {
@@ -74,9 +74,9 @@ class WordPiece : public VocabularyModel {
   // Reads on while some token begins with what it has read, and keeps the hash at every character; then looks up the longest prefix
   // first. Nothing longer than the longest token can match, so the buffers fit on the stack.
   Match longest_match(std::u32string_view rest, bool continues) const {
-    std::array<char, kMostTokenBytes + 4> bytes;
-    std::array<std::uint16_t, kMostTokenBytes + 1> ends;       // [chars] bytes up to and including the character
-    std::array<Vocabulary::Hash, kMostTokenBytes + 1> hashes;  // [chars] of prefix and bytes up to and including the character
+    std::array<char, kMaxTokenBytes + 4> bytes;
+    std::array<std::uint16_t, kMaxTokenBytes + 1> ends;       // [chars] bytes up to and including the character
+    std::array<Vocabulary::Hash, kMaxTokenBytes + 1> hashes;  // [chars] of prefix and bytes up to and including the character
     Vocabulary::Hash hash = continues ? prefix_hash_ : Vocabulary::kEmptyHash;
     std::size_t num_chars = 0;
     for (std::size_t num_bytes = 0; num_chars < rest.size() && num_bytes < vocabulary().longest_token(); ++num_chars) {
@@ -127,8 +127,8 @@ ModelResult make_wordpiece(JsonRef json, const std::vector<std::string_view>* to
   if (!fields.ok()) return fields.error();
   Result<Vocabulary> vocabulary = tokens ? vocabulary_of(*tokens) : Vocabulary::from_json(json["vocab"]);
   if (!vocabulary.ok()) return vocabulary.error();
-  if (vocabulary.value().longest_token() > kMostTokenBytes) {
-    return unsupported_error(json["vocab"].where() + ": expected tokens of at most " + std::to_string(kMostTokenBytes) +
+  if (vocabulary.value().longest_token() > kMaxTokenBytes) {
+    return unsupported_error(json["vocab"].where() + ": expected tokens of at most " + std::to_string(kMaxTokenBytes) +
                              " bytes, found one of " + std::to_string(vocabulary.value().longest_token()));
   }
   const std::int32_t unk_id = vocabulary.value().find(unk_token);

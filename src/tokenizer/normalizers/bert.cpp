@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "tokenizer/component.h"
-#include "tokenizer/normalizers/readers.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/normalizers/text_forms.h"
 #include "tokenizer/unicode.h"
 
@@ -103,14 +103,13 @@ NormalizerResult read_bert_normalizer(JsonRef json, int) {
 }
 
 NormalizerResult read_bert_normalizer_of_class(JsonRef tokenizer_config) {
-  const Result<bool> chinese = tokenizer_config["tokenize_chinese_chars"].as_bool_or(true);
-  if (!chinese.ok()) return chinese.error();
-  const Result<bool> lowercase = tokenizer_config["do_lower_case"].as_bool_or(true);
-  if (!lowercase.ok()) return lowercase.error();
-  const Result<bool> strip_accents = tokenizer_config["strip_accents"].as_bool_or(lowercase.value());
-  if (!strip_accents.ok()) return strip_accents.error();
-  return NormalizerResult(
-      std::make_unique<BertNormalizer>(BertSettings{true, chinese.value(), strip_accents.value(), lowercase.value()}));
+  Fields fields(tokenizer_config);
+  BertSettings settings;
+  settings.clean_text = true;
+  settings.handle_chinese_chars = fields.boolean_or("tokenize_chinese_chars", true);
+  settings.lowercase = fields.boolean_or("do_lower_case", true);
+  settings.strip_accents = fields.boolean_or("strip_accents", settings.lowercase);
+  return make_component<Normalizer, BertNormalizer>(fields, settings);
 }
 
 }  // namespace wattn

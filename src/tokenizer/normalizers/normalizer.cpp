@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "tokenizer/component.h"
-#include "tokenizer/normalizers/readers.h"
 
 namespace wattn {
 namespace {

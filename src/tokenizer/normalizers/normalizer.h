@@ -23,12 +23,31 @@ class Normalizer {
   virtual const AsciiMap* ascii_map() const { return nullptr; }
 };
 
+using NormalizerResult = Result<std::unique_ptr<Normalizer>>;
+
 // json: the "normalizer" of a tokenizer.json, not null. depth counts enclosing Sequences.
-Result<std::unique_ptr<Normalizer>> read_normalizer(JsonRef json, int depth = 0);
+NormalizerResult read_normalizer(JsonRef json, int depth = 0);
 
 // The normalizer that transformers uses: for a tokenizer_class of the BERT family it ignores the one in tokenizer.json and makes a
 // BertNormalizer from tokenizer_config.json (do_lower_case, strip_accents, tokenize_chinese_chars, each with its default).
 // tokenizer_config may be absent.
-Result<std::unique_ptr<Normalizer>> read_normalizer_of_class(JsonRef json, JsonRef tokenizer_config);
+NormalizerResult read_normalizer_of_class(JsonRef json, JsonRef tokenizer_config);
+
+// One reader per normalizer; normalizer.cpp lists them by "type".
+NormalizerResult read_bert_normalizer(JsonRef json, int depth);  // bert.cpp
+NormalizerResult read_bert_normalizer_of_class(JsonRef tokenizer_config);
+NormalizerResult read_nfd(JsonRef json, int depth);  // simple.cpp
+NormalizerResult read_nfc(JsonRef json, int depth);
+NormalizerResult read_nfkd(JsonRef json, int depth);
+NormalizerResult read_nfkc(JsonRef json, int depth);
+NormalizerResult read_lowercase(JsonRef json, int depth);
+NormalizerResult read_strip_accents(JsonRef json, int depth);
+NormalizerResult read_strip(JsonRef json, int depth);
+NormalizerResult read_prepend(JsonRef json, int depth);
+NormalizerResult read_nmt(JsonRef json, int depth);
+NormalizerResult read_replace(JsonRef json, int depth);      // replace.cpp
+NormalizerResult read_precompiled(JsonRef json, int depth);  // precompiled.cpp
+NormalizerResult read_sentencepiece_normalizer(JsonRef json, int depth);
+NormalizerResult read_byte_level_normalizer(JsonRef json, int depth);  // pre_tokenizers/byte_level.cpp
 
 }  // namespace wattn

@@ -8,7 +8,7 @@
 #include "tokenizer/component.h"
 #include "tokenizer/graphemes.h"
 #include "tokenizer/normalizers/charsmap.h"
-#include "tokenizer/normalizers/readers.h"
+#include "tokenizer/normalizers/normalizer.h"
 
 namespace wattn {
 namespace {

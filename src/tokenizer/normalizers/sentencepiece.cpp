@@ -6,7 +6,7 @@
 #include "tokenizer/component.h"
 #include "tokenizer/language.h"
 #include "tokenizer/normalizers/charsmap.h"
-#include "tokenizer/normalizers/readers.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/token_trie.h"
 
 namespace wattn {
@@ -16,10 +16,10 @@ constexpr char32_t kMark = 0x2581;
 
 class SentencePieceNormalizer : public Normalizer {
  public:
-  SentencePieceNormalizer(Charsmap charsmap, TokenTrie kept, bool add_dummy_prefix, bool remove_extra_whitespaces,
+  SentencePieceNormalizer(Charsmap charsmap, TokenTrie user_defined, bool add_dummy_prefix, bool remove_extra_whitespaces,
                           bool language_first)
       : charsmap_(std::move(charsmap)),
-        kept_(std::move(kept)),
+        user_defined_(std::move(user_defined)),
         add_dummy_prefix_(add_dummy_prefix),
         remove_extra_whitespaces_(remove_extra_whitespaces),
         language_first_(language_first) {}
@@ -34,7 +34,7 @@ class SentencePieceNormalizer : public Normalizer {
     for (std::size_t i = 0; i < language; ++i) out.push(text.chars[i], text.span_of(i, i + 1));
     for (std::size_t i = language; i < text.size();) {
       std::size_t length = 0;
-      const std::u32string part = part_at(text.chars, i, length);
+      const std::u32string part = normalized_at(text.chars, i, length);
       const TextSpan span = text.span_of(i, i + length);
       i += length;
       for (const char32_t c : part) {
@@ -52,9 +52,9 @@ class SentencePieceNormalizer : public Normalizer {
 
  private:
   // The normalized text at a position, and the number of characters that it replaces.
-  std::u32string part_at(std::u32string_view chars, std::size_t at, std::size_t& length) const {
-    if (!kept_.empty() && kept_.may_begin(chars[at])) {
-      length = kept_.longest_at(chars, at).length;
+  std::u32string normalized_at(std::u32string_view chars, std::size_t at, std::size_t& length) const {
+    if (!user_defined_.empty() && user_defined_.may_begin(chars[at])) {
+      length = user_defined_.longest_at(chars, at).length;
       if (length > 0) return std::u32string(chars.substr(at, length));
     }
     std::string bytes;
@@ -73,7 +73,7 @@ class SentencePieceNormalizer : public Normalizer {
   static constexpr std::size_t kLongestEntry = 16;  // characters; the longest of SentencePiece's own tables has 4
 
   Charsmap charsmap_;
-  TokenTrie kept_;  // strings that stay unchanged: user-defined symbols
+  TokenTrie user_defined_;  // strings that stay unchanged: user-defined symbols
   bool add_dummy_prefix_, remove_extra_whitespaces_;
   bool language_first_;  // for Marian, see language.h; every part of a text is treated as a beginning
 };
@@ -81,15 +81,16 @@ class SentencePieceNormalizer : public Normalizer {
 }  // namespace
 
 NormalizerResult read_sentencepiece_normalizer(JsonRef json, int) {
-  Fields fields(json, {"precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "language_first", "kept"});
-  const JsonRef list = fields.array("kept");
-  std::vector<std::pair<std::u32string, std::int32_t>> kept;
-  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) kept.emplace_back(to_utf32(fields.take(list[i].as_string())), 0);
+  Fields fields(json, {"precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "language_first", "user_defined"});
+  const JsonRef list = fields.array("user_defined");
+  std::vector<std::pair<std::u32string, std::int32_t>> user_defined;
+  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i)
+    user_defined.emplace_back(to_utf32(fields.take(list[i].as_string())), 0);
   Charsmap charsmap = fields.take(read_charsmap(fields["precompiled_charsmap"]));
   const bool add_dummy_prefix = fields.boolean("add_dummy_prefix");
   const bool remove_extra_whitespaces = fields.boolean("remove_extra_whitespaces");
   const bool language_first = fields.boolean_or("language_first", false);
-  return make_component<Normalizer, SentencePieceNormalizer>(fields, std::move(charsmap), TokenTrie(kept), add_dummy_prefix,
+  return make_component<Normalizer, SentencePieceNormalizer>(fields, std::move(charsmap), TokenTrie(user_defined), add_dummy_prefix,
                                                              remove_extra_whitespaces, language_first);
 }
 

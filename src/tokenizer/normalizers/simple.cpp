@@ -3,7 +3,7 @@
 
 #include "core/utf.h"
 #include "tokenizer/component.h"
-#include "tokenizer/normalizers/readers.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/normalizers/text_forms.h"
 #include "tokenizer/unicode.h"
 

@@ -2,7 +2,8 @@
 // RobertaProcessing: <s> A </s>, and <s> A </s> </s> B </s>, all of type 0. ByteLevel: no special tokens. Both may trim offsets.
 #include <algorithm>
 
-#include "tokenizer/post_processors/readers.h"
+#include "tokenizer/component.h"
+#include "tokenizer/post_processors/post_processor.h"
 
 namespace wattn {
 namespace {

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "tokenizer/component.h"
-#include "tokenizer/post_processors/readers.h"
 
 namespace wattn {
 namespace {

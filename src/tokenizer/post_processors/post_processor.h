@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string_view>
 #include <vector>
 
@@ -37,9 +38,17 @@ struct PostProcessor {
   std::int32_t num_special_tokens(bool is_pair) const;
 };
 
+using PostProcessorResult = Result<std::unique_ptr<PostProcessor>>;
+
 PostProcessor texts_alone();  // no special tokens
 
 // json: the "post_processor" of a tokenizer.json; null adds nothing to the texts.
 Result<PostProcessor> read_post_processor(JsonRef json);
+
+// One reader per post-processor; post_processor.cpp lists them by "type".
+PostProcessorResult read_template_processing(JsonRef json, int depth);  // template.cpp
+PostProcessorResult read_bert_processing(JsonRef json, int depth);      // bert.cpp
+PostProcessorResult read_roberta_processing(JsonRef json, int depth);
+PostProcessorResult read_byte_level_processing(JsonRef json, int depth);
 
 }  // namespace wattn

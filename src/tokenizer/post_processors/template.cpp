@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "tokenizer/component.h"
-#include "tokenizer/post_processors/readers.h"
+#include "tokenizer/post_processors/post_processor.h"
 
 namespace wattn {
 namespace {

@@ -2,7 +2,7 @@
 #include <cstdint>
 
 #include "tokenizer/component.h"
-#include "tokenizer/pre_tokenizers/readers.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 #include "tokenizer/unicode.h"
 
 namespace wattn {

@@ -4,9 +4,9 @@
 
 #include "tokenizer/byte_alphabet.h"
 #include "tokenizer/component.h"
-#include "tokenizer/normalizers/readers.h"
+#include "tokenizer/normalizers/normalizer.h"
 #include "tokenizer/pre_tokenizers/delimiter.h"
-#include "tokenizer/pre_tokenizers/readers.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 #include "tokenizer/regex/regex.h"
 
 namespace wattn {

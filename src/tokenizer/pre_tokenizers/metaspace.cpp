@@ -5,7 +5,7 @@
 #include "tokenizer/component.h"
 #include "tokenizer/metaspace.h"
 #include "tokenizer/pre_tokenizers/delimiter.h"
-#include "tokenizer/pre_tokenizers/readers.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 
 namespace wattn {
 namespace {

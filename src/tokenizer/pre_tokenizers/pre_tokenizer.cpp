@@ -3,7 +3,6 @@
 #include <vector>
 
 #include "tokenizer/component.h"
-#include "tokenizer/pre_tokenizers/readers.h"
 
 namespace wattn {
 namespace {

@@ -4,7 +4,7 @@
 #include "tokenizer/component.h"
 #include "tokenizer/pattern.h"
 #include "tokenizer/pre_tokenizers/delimiter.h"
-#include "tokenizer/pre_tokenizers/readers.h"
+#include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 #include "tokenizer/unicode.h"
 
 namespace wattn {

@@ -11,8 +11,6 @@ namespace {
 
 constexpr int kDeepestClass = 16;
 
-constexpr std::string_view kCategoryNames = "CnLuLlLtLmLoMnMcMeNdNlNoPcPdPsPePiPfPoSmScSkSoZsZlZpCcCfCoCs";
-
 constexpr std::uint32_t bit(CharCategory category) { return std::uint32_t{1} << static_cast<unsigned>(category); }
 
 // \p{L}: all categories that begin with this letter; \p{Lu}: that one. 0 if there is no such category.
@@ -46,19 +44,13 @@ void read_property(PatternReader& in, bool negated, CharSet& set) {
   in.unsupported("the character property \"" + name + "\"");
 }
 
-int hex_value(char32_t c) {
-  if (c >= U'0' && c <= U'9') return static_cast<int>(c - U'0');
-  if ((c | 0x20) >= U'a' && (c | 0x20) <= U'f') return static_cast<int>((c | 0x20) - U'a' + 10);
-  return -1;
-}
-
 // \xHH, \x{H...}, \uHHHH
 char32_t read_hex(PatternReader& in, std::size_t digits) {
   const bool braces = digits == 2 && in.take(U'{');
   char32_t value = 0;
   std::size_t count = 0;
-  for (const std::size_t most = braces ? 8 : digits; count < most && hex_value(in.peek()) >= 0; ++count) {
-    value = value << 4 | static_cast<char32_t>(hex_value(in.pattern[in.position++]));
+  for (const std::size_t most = braces ? 8 : digits; count < most && hex_digit(in.peek()) >= 0; ++count) {
+    value = value << 4 | static_cast<char32_t>(hex_digit(in.pattern[in.position++]));
   }
   if (count == 0 || (!braces && count < digits) || (braces && !in.take(U'}')) || value > 0x10FFFF) {
     in.unsupported("an invalid character number");

@@ -10,7 +10,7 @@ namespace wattn {
 namespace {
 
 constexpr int kDeepestGroup = 32;
-constexpr int kMostRepeats = 1000;
+constexpr int kMaxRepeats = 1000;
 
 using Kind = RegexNode::Kind;
 
@@ -28,7 +28,7 @@ class Parser {
 
   Result<RegexSyntax> parse() {
     RegexSyntax out;
-    out.root = read_either(0);
+    out.root = read_alternatives(0);
     if (!in_.done()) in_.unsupported("an unmatched )");
     if (!in_.ok()) return in_.error;
     out.sets = std::move(sets_);
@@ -36,15 +36,15 @@ class Parser {
   }
 
  private:
-  RegexNode read_either(int depth) {
+  RegexNode read_alternatives(int depth) {
     if (depth > kDeepestGroup) in_.unsupported("a group nested too deeply");
     const bool outside = ignore_case_;
-    RegexNode either = node_of(Kind::kEither);
+    RegexNode alternatives = node_of(Kind::kAlternatives);
     do {
-      either.children.push_back(read_sequence(depth));
+      alternatives.children.push_back(read_sequence(depth));
     } while (in_.take(U'|'));
     ignore_case_ = outside;
-    return either.children.size() == 1 ? std::move(either.children[0]) : either;
+    return alternatives.children.size() == 1 ? std::move(alternatives.children[0]) : alternatives;
   }
 
   RegexNode read_sequence(int depth) {
@@ -109,7 +109,7 @@ class Parser {
         if (sets_[i].is_char(c, ignore_case_)) return static_cast<std::uint16_t>(i);
       }
     }
-    if (sets_.size() == RegexSyntax::kMostSets) in_.unsupported("more than 64 classes of characters");
+    if (sets_.size() == RegexSyntax::kMaxSets) in_.unsupported("more than 64 classes of characters");
     if (in_.ok()) sets_.push_back(std::move(set));
     return static_cast<std::uint16_t>(sets_.empty() ? 0 : sets_.size() - 1);
   }
@@ -130,10 +130,10 @@ class Parser {
     CharSet any;
     any.negate();
     const RegexNode more = node_of(Kind::kLookahead, {char_node(std::move(any))});
-    return node_of(Kind::kEither, {node_of(Kind::kTextBegin), node_of(Kind::kSequence, {behind(newline(), false), more})});
+    return node_of(Kind::kAlternatives, {node_of(Kind::kTextBegin), node_of(Kind::kSequence, {behind(newline(), false), more})});
   }
   RegexNode line_end() {
-    return node_of(Kind::kEither, {node_of(Kind::kTextEnd), node_of(Kind::kLookahead, {char_node(newline())})});
+    return node_of(Kind::kAlternatives, {node_of(Kind::kTextEnd), node_of(Kind::kLookahead, {char_node(newline())})});
   }
 
   // \b: a word character on exactly one side.
@@ -144,14 +144,14 @@ class Parser {
     const auto both = [&](bool before, bool after) {
       return node_of(Kind::kSequence, {behind(word, !before), node_of(Kind::kLookahead, {next}, !after)});
     };
-    return node_of(Kind::kEither, {both(true, negated), both(false, !negated)});
+    return node_of(Kind::kAlternatives, {both(true, negated), both(false, !negated)});
   }
 
   RegexNode read_escaped() {
     if (in_.take(U'A')) return node_of(Kind::kTextBegin);
     if (in_.take(U'z')) return node_of(Kind::kTextEnd);
     if (in_.take(U'Z')) {
-      return node_of(Kind::kEither,
+      return node_of(Kind::kAlternatives,
                      {node_of(Kind::kTextEnd),
                       node_of(Kind::kLookahead, {node_of(Kind::kSequence, {char_node(newline()), node_of(Kind::kTextEnd)})})});
     }
@@ -164,22 +164,22 @@ class Parser {
   RegexNode read_group(int depth) {
     RegexNode node;
     if (in_.take(U"?:") || !in_.take(U'?')) {
-      node = read_either(depth + 1);
+      node = read_alternatives(depth + 1);
     } else if (in_.take(U"i:") || in_.take(U"-i:")) {
       const bool outside = std::exchange(ignore_case_, in_.pattern[in_.position - 3] != U'-');
-      node = read_either(depth + 1);
+      node = read_alternatives(depth + 1);
       ignore_case_ = outside;
     } else if (in_.take(U"i)")) {
       if (in_.position != 4) in_.unsupported("(?i) that is not at the beginning");
       ignore_case_ = true;
-      return read_either(depth + 1);
+      return read_alternatives(depth + 1);
     } else if (in_.take(U'=') || in_.take(U'!')) {
       const bool negated = in_.pattern[in_.position - 1] == U'!';
       node = node_of(Kind::kLookahead, {}, negated);
-      node.children.push_back(read_either(depth + 1));
+      node.children.push_back(read_alternatives(depth + 1));
     } else if (in_.take(U"<=") || in_.take(U"<!")) {
       const bool negated = in_.pattern[in_.position - 1] == U'!';
-      node = read_either(depth + 1);
+      node = read_alternatives(depth + 1);
       if (node.kind != Kind::kChar) in_.unsupported("a lookbehind for anything but one character");
       node.kind = Kind::kLookbehind;
       node.negated = negated;
@@ -236,7 +236,7 @@ class Parser {
   static RegexNode make_possessive(RegexNode repeat) {
     RegexNode rest = node_of(Kind::kLookahead, {repeat.children[0]}, true);
     if (repeat.max == RegexNode::kNoLimit) return node_of(Kind::kSequence, {std::move(repeat), std::move(rest)});
-    return node_of(Kind::kEither, {repeat.children[0], std::move(rest)});  // ?+
+    return node_of(Kind::kAlternatives, {repeat.children[0], std::move(rest)});  // ?+
   }
 
   bool read_interval(RegexNode& repeat) {
@@ -250,7 +250,7 @@ class Parser {
     }
     repeat.min = low.value_or(0);
     repeat.max = high.value_or(RegexNode::kNoLimit);
-    if (repeat.min > kMostRepeats || repeat.max > kMostRepeats) in_.unsupported("more than 1000 repeats");
+    if (repeat.min > kMaxRepeats || repeat.max > kMaxRepeats) in_.unsupported("more than 1000 repeats");
     if (repeat.max != RegexNode::kNoLimit && repeat.max < repeat.min) in_.unsupported("an interval whose ends are out of order");
     return true;
   }
@@ -258,7 +258,7 @@ class Parser {
   std::optional<int> read_number() {
     std::optional<int> value;
     for (; in_.peek() >= U'0' && in_.peek() <= U'9'; ++in_.position) {
-      value = std::min(value.value_or(0) * 10 + static_cast<int>(in_.peek() - U'0'), kMostRepeats + 1);
+      value = std::min(value.value_or(0) * 10 + static_cast<int>(in_.peek() - U'0'), kMaxRepeats + 1);
     }
     return value;
   }
@@ -277,7 +277,7 @@ bool RegexNode::can_be_empty() const {
       return false;
     case Kind::kSequence:
       return std::all_of(children.begin(), children.end(), empty);
-    case Kind::kEither:
+    case Kind::kAlternatives:
       return std::any_of(children.begin(), children.end(), empty);
     case Kind::kRepeat:
       return min == 0 || children[0].can_be_empty();

@@ -5,7 +5,7 @@
 namespace wattn {
 namespace {
 
-constexpr std::size_t kMostNodes = 1000;
+constexpr std::size_t kMaxNodes = 1000;
 
 using Node = RegexProgram::Node;
 
@@ -13,7 +13,7 @@ using Node = RegexProgram::Node;
 class Compiler {
  public:
   std::uint16_t add(Node node) {
-    if (nodes.size() < kMostNodes) {
+    if (nodes.size() < kMaxNodes) {
       nodes.push_back(node);
     } else {
       too_many = true;
@@ -28,12 +28,12 @@ class Compiler {
       case Kind::kSequence:
         for (std::size_t i = tree.children.size(); i-- > 0;) next = write(tree.children[i], next);
         return next;
-      case Kind::kEither: {
-        std::uint16_t either = write(tree.children.back(), next);
+      case Kind::kAlternatives: {
+        std::uint16_t alternatives = write(tree.children.back(), next);
         for (std::size_t i = tree.children.size() - 1; i-- > 0;) {
-          either = add({.kind = Node::Kind::kSplit, .next = write(tree.children[i], next), .other = either});
+          alternatives = add({.kind = Node::Kind::kSplit, .next = write(tree.children[i], next), .other = alternatives});
         }
-        return either;
+        return alternatives;
       }
       case Kind::kChar:
         return add({.kind = Node::Kind::kChar, .set = tree.set, .next = next});
@@ -83,7 +83,7 @@ class Compiler {
 };
 
 // Depth first: a node comes after the nodes that it depends on.
-void put_in_order(RegexProgram& program) {
+void sort_nodes(RegexProgram& program) {
   std::vector<std::uint8_t> seen(program.nodes.size());
   std::vector<std::uint16_t> open;
   for (std::size_t i = 0; i < program.nodes.size(); ++i) {
@@ -93,10 +93,10 @@ void put_in_order(RegexProgram& program) {
       const Node& now = program.nodes[node];
       if (seen[node] == 0) {
         seen[node] = 1;
-        const bool asks = now.kind != Node::Kind::kChar && now.kind != Node::Kind::kMatch;
-        const bool asks_two = now.kind == Node::Kind::kSplit || now.kind == Node::Kind::kLookahead;
-        if (asks && seen[now.next] == 0) open.push_back(now.next);
-        if (asks_two && seen[now.other] == 0) open.push_back(now.other);
+        const bool has_next = now.kind != Node::Kind::kChar && now.kind != Node::Kind::kMatch;
+        const bool has_other = now.kind == Node::Kind::kSplit || now.kind == Node::Kind::kLookahead;
+        if (has_next && seen[now.next] == 0) open.push_back(now.next);
+        if (has_other && seen[now.other] == 0) open.push_back(now.other);
         continue;
       }
       open.pop_back();
@@ -114,7 +114,7 @@ Result<RegexProgram> compile_regex(RegexSyntax syntax) {
   RegexProgram program;
   program.start = compiler.write(syntax.root, match);
   if (compiler.too_many)
-    return unsupported_error("a regular expression of more than " + std::to_string(kMostNodes) + " parts is not supported");
+    return unsupported_error("a regular expression of more than " + std::to_string(kMaxNodes) + " parts is not supported");
   program.nodes = std::move(compiler.nodes);
   program.looks_behind = compiler.looks_behind;
   program.sets = std::move(syntax.sets);
@@ -123,7 +123,7 @@ Result<RegexProgram> compile_regex(RegexSyntax syntax) {
     program.nodes[i].slot = static_cast<std::uint16_t>(program.chars.size());
     program.chars.push_back(static_cast<std::uint16_t>(i));
   }
-  put_in_order(program);
+  sort_nodes(program);
   return program;
 }
 

@@ -60,13 +60,14 @@ class CharClasses {
 // The state at a position in the text is the set of the pattern's characters (slots) that can match there and lead to a match.
 class Regex::Matcher {
  public:
-  explicit Matcher(RegexProgram program) : program_(std::move(program)), classes_(program_.sets), reaches_(program_.nodes.size()) {
+  explicit Matcher(RegexProgram program)
+      : program_(std::move(program)), classes_(program_.sets), reachable_(program_.nodes.size()) {
     num_words_ = program_.chars.size() / 64 + 1;
-    forget();
+    reset();
   }
 
   void find_all(std::u32string_view text, std::vector<TextMatch>& out) {
-    if (states_.size() > kMostStates) forget();
+    if (states_.size() > kMaxStates) reset();
     read_backwards(text);
     std::size_t last_end = std::u32string_view::npos;
     for (std::size_t begin = 0; begin <= text.size();) {
@@ -82,16 +83,16 @@ class Regex::Matcher {
 
  private:
   static constexpr std::size_t kNoMatch = std::u32string_view::npos;
-  static constexpr std::size_t kMostStates = 4096;  // kept from one text to the next
+  static constexpr std::size_t kMaxStates = 4096;  // kept from one text to the next
   static constexpr std::int32_t kUnknown = -1;
-  static constexpr std::uint16_t kDead = 0xFFFF, kAccept = 0xFFFE, kNotAsked = 0xFFFD;  // above all slots
+  static constexpr std::uint16_t kDead = 0xFFFF, kAccept = 0xFFFE, kNotComputed = 0xFFFD;  // above all slots
 
   struct State {
-    std::vector<std::uint64_t> slots;    // one bit each
-    std::vector<std::uint16_t> goes_on;  // [class before][last slot, or start] the next slot, kAccept..; filled as needed
+    std::vector<std::uint64_t> slots;       // one bit each
+    std::vector<std::uint16_t> next_slots;  // [class before][last slot, or start] the next slot, kAccept..; filled as needed
   };
 
-  void forget() {
+  void reset() {
     states_.clear();
     by_slots_.clear();
     before_.clear();
@@ -135,11 +136,11 @@ class Regex::Matcher {
   }
 
   std::int32_t step_back(std::int32_t from, std::uint16_t char_class) {
-    ask_all(from, char_class);
+    find_reaching(from, char_class);
     std::vector<std::uint64_t> slots(num_words_);
     for (std::size_t slot = 0; slot < program_.chars.size(); ++slot) {
       const Node& node = program_.nodes[program_.chars[slot]];
-      if (classes_.is_member(char_class, node.set) && reaches_[node.next]) slots[slot / 64] |= std::uint64_t{1} << (slot % 64);
+      if (classes_.is_member(char_class, node.set) && reachable_[node.next]) slots[slot / 64] |= std::uint64_t{1} << (slot % 64);
     }
     const std::int32_t found = find_state(std::move(slots), false);
     return before_[static_cast<std::size_t>(from) << class_bits_ | char_class] = found;
@@ -150,55 +151,55 @@ class Regex::Matcher {
   }
 
   // Which nodes can reach a match at a position with this state, after a character of this class.
-  void ask_all(std::int32_t state, std::uint16_t class_before) {
+  void find_reaching(std::int32_t state, std::uint16_t class_before) {
     for (const std::uint16_t i : program_.order) {
       const Node& node = program_.nodes[i];
-      const bool next = reaches_[node.next];
+      const bool next = reachable_[node.next];
       switch (node.kind) {
         case Node::Kind::kChar:
-          reaches_[i] = has_slot(state, node.slot);
+          reachable_[i] = has_slot(state, node.slot);
           break;
         case Node::Kind::kSplit:
-          reaches_[i] = next || reaches_[node.other];
+          reachable_[i] = next || reachable_[node.other];
           break;
         case Node::Kind::kLookahead:
-          reaches_[i] = next && reaches_[node.other] != node.negated;
+          reachable_[i] = next && reachable_[node.other] != node.negated;
           break;
         case Node::Kind::kLookbehind:
-          reaches_[i] = next && classes_.is_member(class_before, node.set) != node.negated;
+          reachable_[i] = next && classes_.is_member(class_before, node.set) != node.negated;
           break;
         case Node::Kind::kTextBegin:
-          reaches_[i] = next && class_before == CharClasses::kNone;
+          reachable_[i] = next && class_before == CharClasses::kNone;
           break;
         case Node::Kind::kTextEnd:
-          reaches_[i] = next && state == 0;
+          reachable_[i] = next && state == 0;
           break;
         case Node::Kind::kMatch:
-          reaches_[i] = true;
+          reachable_[i] = true;
           break;
       }
     }
   }
 
   // The next slot at a position, after a given slot (or the number of slots at the start).
-  std::uint16_t go_on(std::int32_t state, std::uint16_t from, std::uint16_t class_before) {
+  std::uint16_t next_slot(std::int32_t state, std::uint16_t from, std::uint16_t class_before) {
     const std::size_t row = program_.chars.size() + 1;
     const std::size_t index = class_before * row + from;
-    std::vector<std::uint16_t>& known = states_[static_cast<std::size_t>(state)].goes_on;
-    if (index < known.size() && known[index] != kNotAsked) return known[index];
-    if (index >= known.size()) known.resize((class_before + std::size_t{1}) * row, kNotAsked);
+    std::vector<std::uint16_t>& known = states_[static_cast<std::size_t>(state)].next_slots;
+    if (index < known.size() && known[index] != kNotComputed) return known[index];
+    if (index >= known.size()) known.resize((class_before + std::size_t{1}) * row, kNotComputed);
     return known[index] = choose(state, from, class_before);
   }
 
   std::uint16_t choose(std::int32_t state, std::uint16_t from, std::uint16_t class_before) {
-    ask_all(state, class_before);
+    find_reaching(state, class_before);
     std::uint16_t at = from == program_.chars.size() ? program_.start : program_.nodes[program_.chars[from]].next;
-    if (!reaches_[at]) return kDead;
+    if (!reachable_[at]) return kDead;
     for (;;) {
       const Node& node = program_.nodes[at];
       if (node.kind == Node::Kind::kChar) return node.slot;
       if (node.kind == Node::Kind::kMatch) return kAccept;
-      at = node.kind == Node::Kind::kSplit && !reaches_[node.next] ? node.other : node.next;
+      at = node.kind == Node::Kind::kSplit && !reachable_[node.next] ? node.other : node.next;
     }
   }
 
@@ -207,7 +208,7 @@ class Regex::Matcher {
     std::uint16_t slot = static_cast<std::uint16_t>(program_.chars.size());
     for (;; ++place) {
       const std::uint16_t before = looks_behind && place > 0 ? classes_.of(text[place - 1]) : CharClasses::kNone;
-      slot = go_on(state_at_[place], slot, before);
+      slot = next_slot(state_at_[place], slot, before);
       if (slot == kAccept) return place;
       if (slot == kDead) return kNoMatch;
     }
@@ -220,8 +221,8 @@ class Regex::Matcher {
   int class_bits_ = 4;
   std::vector<std::int32_t> before_;  // [states][1 << class_bits_] the state one position before, by the class of its character
   std::map<std::string, std::size_t, std::less<>> by_slots_;
-  std::vector<std::uint8_t> reaches_;   // [nodes] scratch of ask_all
-  std::vector<std::int32_t> state_at_;  // [text + 1] scratch of find_all
+  std::vector<std::uint8_t> reachable_;  // [nodes] scratch of find_reaching
+  std::vector<std::int32_t> state_at_;   // [text + 1] scratch of find_all
 };
 
 Result<Regex> Regex::compile(std::u32string_view pattern) {

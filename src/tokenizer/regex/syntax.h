@@ -12,12 +12,12 @@ namespace wattn {
 
 struct RegexNode {
   enum class Kind : std::uint8_t {
-    kSequence,    // of children; empty matches the empty text
-    kEither,      // the first child that leads to a match
-    kChar,        // one character of set
-    kRepeat,      // children[0], min to max times
-    kLookahead,   // the text that follows matches children[0] (negated: does not); consumes nothing
-    kLookbehind,  // the character before is in set (negated: it is not, or there is none)
+    kSequence,      // of children; empty matches the empty text
+    kAlternatives,  // the first child that leads to a match
+    kChar,          // one character of set
+    kRepeat,        // children[0], min to max times
+    kLookahead,     // the text that follows matches children[0] (negated: does not); consumes nothing
+    kLookbehind,    // the character before is in set (negated: it is not, or there is none)
     kTextBegin,
     kTextEnd,
   };
@@ -35,8 +35,8 @@ struct RegexNode {
 
 struct RegexSyntax {
   RegexNode root;
-  std::vector<CharSet> sets;  // at most kMostSets
-  static constexpr std::size_t kMostSets = 64;
+  std::vector<CharSet> sets;  // at most kMaxSets
+  static constexpr std::size_t kMaxSets = 64;
 };
 
 Result<RegexSyntax> parse_regex(std::u32string_view pattern);

@@ -24,11 +24,11 @@ class BpeTrainer : public Trainer {
 
   Steps train() override {
     add_alphabet();
-    std::size_t looked_at = 0;
+    std::size_t visited = 0;
     for (std::uint32_t word = 0; word < counts_.size(); ++word) {
-      looked_at += add_word(word);
-      if (looked_at > kSliceSymbols) {
-        looked_at = 0;
+      visited += add_word(word);
+      if (visited > kSliceSymbols) {
+        visited = 0;
         co_yield {"words", word, counts_.size()};
       }
     }
@@ -37,10 +37,10 @@ class BpeTrainer : public Trainer {
       const std::optional<PairTable::Best> best = pairs_.pop_best();
       if (!best || best->count < std::max<std::uint64_t>(options_.min_frequency, 1)) break;
       const std::uint32_t merged = add_merge(best->pair);
-      for (const std::uint32_t word : best->words) looked_at += merge_in(word, best->pair, merged);
+      for (const std::uint32_t word : best->words) visited += merge_pair(word, best->pair, merged);
       pairs_.queue_touched();
-      if (looked_at > kSliceSymbols) {
-        looked_at = 0;
+      if (visited > kSliceSymbols) {
+        visited = 0;
         co_yield {"merges", tokens_.size(), options_.vocab_size};
       }
     }
@@ -98,7 +98,7 @@ class BpeTrainer : public Trainer {
     }
     words_.push_back({from, symbols_.size()});
     for (std::size_t i = from + 1; i < symbols_.size(); ++i) {
-      pairs_.change(pair_of(symbols_[i - 1], symbols_[i]), static_cast<std::int64_t>(counts_.count(word)), word);
+      pairs_.add_count(pair_of(symbols_[i - 1], symbols_[i]), static_cast<std::int64_t>(counts_.count(word)), word);
     }
     return symbols_.size() - from + 1;
   }
@@ -125,13 +125,13 @@ class BpeTrainer : public Trainer {
 
   // Merges a pair wherever it occurs in a word, from left to right, and updates the counts of all pairs around it. As in the
   // reference, a pair that would exceed max_token_length is not counted but still discounted, which is harmless.
-  std::size_t merge_in(std::uint32_t word, std::uint64_t pair, std::uint32_t merged) {
+  std::size_t merge_pair(std::uint32_t word, std::uint64_t pair, std::uint32_t merged) {
     auto& [begin, end] = words_[word];
     const auto first = static_cast<std::uint32_t>(pair >> 32);
     const auto second = static_cast<std::uint32_t>(pair);
     const auto count = static_cast<std::int64_t>(counts_.count(word));
     const auto add = [&](std::uint32_t a, std::uint32_t b) {
-      if (length_of(a) + length_of(b) < options_.max_token_length) pairs_.change(pair_of(a, b), count, word);
+      if (length_of(a) + length_of(b) < options_.max_token_length) pairs_.add_count(pair_of(a, b), count, word);
     };
     std::size_t out = begin;
     for (std::size_t i = begin; i < end; ++i) {
@@ -140,19 +140,19 @@ class BpeTrainer : public Trainer {
         continue;
       }
       if (out > begin) {
-        pairs_.change(pair_of(symbols_[out - 1], first), -count, word);
+        pairs_.add_count(pair_of(symbols_[out - 1], first), -count, word);
         add(symbols_[out - 1], merged);
       }
       symbols_[out++] = merged;
       ++i;
       if (i + 1 < end) {
-        pairs_.change(pair_of(second, symbols_[i + 1]), -count, word);
+        pairs_.add_count(pair_of(second, symbols_[i + 1]), -count, word);
         add(merged, symbols_[i + 1]);
       }
     }
-    const std::size_t looked_at = end - begin;
+    const std::size_t visited = end - begin;
     end = out;
-    return looked_at;
+    return visited;
   }
 
   std::string wordpiece_model() const {

@@ -26,7 +26,7 @@ std::uint32_t PairTable::entry_of(std::uint64_t pair) {
   return number;
 }
 
-void PairTable::change(std::uint64_t pair, std::int64_t count, std::uint32_t word) {
+void PairTable::add_count(std::uint64_t pair, std::int64_t count, std::uint32_t word) {
   const std::uint32_t number = entry_of(pair);
   Entry& entry = entries_[number];
   entry.count += count;

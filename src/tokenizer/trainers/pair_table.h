@@ -17,7 +17,7 @@ class PairTable {
   };
 
   // Adds count, which may be negative, to the count of a pair in a word.
-  void change(std::uint64_t pair, std::int64_t count, std::uint32_t word);
+  void add_count(std::uint64_t pair, std::int64_t count, std::uint32_t word);
   // Queues every pair that became more frequent since the last call, with the words where it did. A pair can be queued more than
   // once; the reference does the same, and its order of merges depends on it.
   void queue_touched();

@@ -8,7 +8,7 @@
 namespace wattn {
 namespace {
 
-constexpr std::int64_t kMostTokens = 1 << 24;
+constexpr std::int64_t kMaxTokens = 1 << 24;
 constexpr std::int64_t kLongestPiece = 256;  // characters; limits the time and memory for the seeds
 
 // The options of a trainer. Errors are InputErrors, because the options come from the caller. The first one is kept.
@@ -79,7 +79,7 @@ void read_alphabet(Options& in, TrainerOptions& out) {
 }
 
 void read_merging(Options& in, TrainerOptions& out) {
-  out.limit_alphabet = in.number("limit_alphabet", 0, kMostTokens);
+  out.limit_alphabet = in.number("limit_alphabet", 0, kMaxTokens);
   read_alphabet(in, out);
   in.text("continuing_subword_prefix", out.continuing_subword_prefix);
   in.text("end_of_word_suffix", out.end_of_word_suffix);
@@ -90,7 +90,7 @@ void read_unigram(Options& in, TrainerOptions& out) {
   read_alphabet(in, out);
   out.n_sub_iterations = in.number("n_sub_iterations", 1, 100).value_or(out.n_sub_iterations);
   out.max_piece_length = in.number("max_piece_length", 1, kLongestPiece).value_or(out.max_piece_length);
-  out.seed_size = in.number("seed_size", 1, kMostTokens).value_or(out.seed_size);
+  out.seed_size = in.number("seed_size", 1, kMaxTokens).value_or(out.seed_size);
   in.ratio("shrinking_factor", out.shrinking_factor);
 }
 
@@ -109,7 +109,7 @@ Result<std::unique_ptr<Trainer>> read_trainer(JsonRef json, TrainerOptions& opti
   const std::string_view type = json["type"].is_string() ? json["type"].as_string().value() : std::string_view();
   const bool unigram = type == "Unigram", wordpiece = type == "WordPiece", characters = type == "Char";
   if (unigram) options.vocab_size = 8000;
-  options.vocab_size = in.number("vocab_size", 1, kMostTokens).value_or(options.vocab_size);
+  options.vocab_size = in.number("vocab_size", 1, kMaxTokens).value_or(options.vocab_size);
   in.texts("special_tokens", options.special_tokens);
   in.text("unk_token", options.unk_token);
   if (!unigram) options.min_frequency = in.number("min_frequency", 0, INT32_MAX).value_or(0);

@@ -19,8 +19,8 @@ namespace {
 constexpr std::size_t kSliceChars = 1 << 15;  // between two pauses: a few milliseconds
 constexpr double kUnkPenalty = 10;            // an uncovered character scores this much below the rarest piece
 constexpr double kLeastExpected = 0.5;        // pieces expected less often are removed
-constexpr std::uint32_t kGone = UINT32_MAX;
-constexpr double kNoWay = -std::numeric_limits<double>::infinity();
+constexpr std::uint32_t kNoPiece = UINT32_MAX;
+constexpr double kUnreachable = -std::numeric_limits<double>::infinity();
 
 // The derivative of log(gamma), by its asymptotic series from 7 up.
 double digamma(double x) {
@@ -114,7 +114,7 @@ class UnigramTrainer : public Trainer {
   }
 
   // Calls visit(piece, length) for every piece that begins at a position and ends by `end`. If no piece is just the character
-  // there, it also visits kGone, the unknown character.
+  // there, it also visits kNoPiece, the unknown character.
   template <class Visit>
   void visit_pieces(std::size_t position, std::size_t end, Visit visit) const {
     bool has_single = false;
@@ -123,7 +123,7 @@ class UnigramTrainer : public Trainer {
       has_single |= length == 1;
       if (position + length <= end) visit(matches_[i], length);
     }
-    if (!has_single) visit(kGone, 1);
+    if (!has_single) visit(kNoPiece, 1);
   }
 
   void begin_expectation() {
@@ -136,10 +136,10 @@ class UnigramTrainer : public Trainer {
   // Adds the expected count of each piece in a word, from sums over all splits of the text before and after it.
   std::size_t expect(std::size_t word) {
     const std::size_t begin = words_.begins[word], end = words_.begins[word + 1], size = end - begin;
-    const auto probability = [&](std::uint32_t piece) { return piece == kGone ? unk_probability_ : probabilities_[piece]; };
+    const auto probability = [&](std::uint32_t piece) { return piece == kNoPiece ? unk_probability_ : probabilities_[piece]; };
     before_.assign(size + 1, {});
-    behind_.assign(size + 1, {});
-    before_[0] = behind_[size] = {0.5, 1};
+    after_.assign(size + 1, {});
+    before_[0] = after_[size] = {0.5, 1};
     for (std::size_t i = 0; i < size; ++i) {
       before_[i].normalize();
       visit_pieces(begin + i, end, [&](std::uint32_t piece, std::uint32_t length) {
@@ -148,17 +148,17 @@ class UnigramTrainer : public Trainer {
     }
     for (std::size_t i = size; i-- > 0;) {
       visit_pieces(begin + i, end, [&](std::uint32_t piece, std::uint32_t length) {
-        behind_[i].add(behind_[i + length].mantissa * probability(piece), behind_[i + length].exponent);
+        after_[i].add(after_[i + length].mantissa * probability(piece), after_[i + length].exponent);
       });
-      behind_[i].normalize();
+      after_[i].normalize();
     }
-    const double scale = static_cast<double>(word_counts_[word]) / behind_[0].mantissa;
+    const double scale = static_cast<double>(word_counts_[word]) / after_[0].mantissa;
     for (std::size_t i = 0; i < size; ++i) {
       visit_pieces(begin + i, end, [&](std::uint32_t piece, std::uint32_t length) {
-        if (piece == kGone) return;
-        const Scaled& rest = behind_[i + length];
+        if (piece == kNoPiece) return;
+        const Scaled& rest = after_[i + length];
         expected_[piece] += scale * before_[i].mantissa * probabilities_[piece] * rest.mantissa *
-                            power_of_2(before_[i].exponent + rest.exponent - behind_[0].exponent);
+                            power_of_2(before_[i].exponent + rest.exponent - after_[0].exponent);
       });
     }
     return size;
@@ -180,7 +180,7 @@ class UnigramTrainer : public Trainer {
 
   // Keeps only these pieces, in this order.
   void keep(const std::vector<std::uint32_t>& kept) {
-    std::vector<std::uint32_t> number(pieces_.size(), kGone);
+    std::vector<std::uint32_t> number(pieces_.size(), kNoPiece);
     std::vector<SeedPiece> pieces;
     pieces.reserve(kept.size());
     for (const std::uint32_t piece : kept) {
@@ -193,7 +193,7 @@ class UnigramTrainer : public Trainer {
       const std::uint32_t end = match_begin_[position + 1];
       match_begin_[position] = out;
       for (; i < end; ++i) {
-        if (number[matches_[i]] != kGone) matches_[out++] = number[matches_[i]];
+        if (number[matches_[i]] != kNoPiece) matches_[out++] = number[matches_[i]];
       }
     }
     match_begin_.back() = out;
@@ -201,30 +201,30 @@ class UnigramTrainer : public Trainer {
     find_least_score();
   }
 
-  // Finds the most likely split of chars [begin, end) without the piece left_out, and stores it in best_path_, back to front.
+  // Finds the most likely split of chars [begin, end) without the piece left_out, and stores it in best_split_, back to front.
   // Returns its score, or minus infinity if there is none.
-  double find_best(std::size_t begin, std::size_t end, std::uint32_t left_out) {
-    best_.assign(end - begin + 1, {kNoWay, kGone, 0});
+  double find_best_split(std::size_t begin, std::size_t end, std::uint32_t left_out) {
+    best_.assign(end - begin + 1, {kUnreachable, kNoPiece, 0});
     best_[0].score = 0;
     for (std::size_t i = 0; i < end - begin; ++i) {
       visit_pieces(begin + i, end, [&](std::uint32_t piece, std::uint32_t length) {
-        if (piece == left_out && piece != kGone) return;
-        const double score = best_[i].score + (piece == kGone ? least_score_ - kUnkPenalty : pieces_[piece].score);
+        if (piece == left_out && piece != kNoPiece) return;
+        const double score = best_[i].score + (piece == kNoPiece ? least_score_ - kUnkPenalty : pieces_[piece].score);
         if (score > best_[i + length].score) best_[i + length] = {score, piece, length};
       });
     }
-    best_path_.clear();
+    best_split_.clear();
     const double score = best_.back().score;
-    if (score == kNoWay) return score;
-    for (std::size_t i = end - begin; i > 0; i -= best_[i].length) best_path_.push_back(best_[i].piece);
+    if (score == kUnreachable) return score;
+    for (std::size_t i = end - begin; i > 0; i -= best_[i].length) best_split_.push_back(best_[i].piece);
     return score;
   }
 
   std::size_t count_best(std::size_t word) {
     const std::size_t begin = words_.begins[word], end = words_.begins[word + 1];
-    find_best(begin, end, kGone);
+    find_best_split(begin, end, kNoPiece);
     const auto count = static_cast<double>(word_counts_[word]);
-    for (const std::uint32_t piece : best_path_) (piece == kGone ? unk_frequency_ : frequencies_[piece]) += count;
+    for (const std::uint32_t piece : best_split_) (piece == kNoPiece ? unk_frequency_ : frequencies_[piece]) += count;
     return end - begin;
   }
 
@@ -241,8 +241,8 @@ class UnigramTrainer : public Trainer {
     std::vector<Candidate> candidates;
     for (std::uint32_t i = 0; i < pieces_.size(); ++i) {
       const SeedPiece piece = pieces_[i];
-      const double other = find_best(piece.begin, std::size_t{piece.begin} + piece.length, i);
-      const bool only_way = best_path_.empty();
+      const double other = find_best_split(piece.begin, std::size_t{piece.begin} + piece.length, i);
+      const bool only_way = best_split_.empty();
       const bool best_way = only_way || piece.score >= other;
       const double frequency = frequencies_[i];
       if (frequency == 0 && !only_way) continue;
@@ -250,10 +250,10 @@ class UnigramTrainer : public Trainer {
         kept.push_back(i);
         continue;
       }
-      const double log_sum_other = std::log(sum + frequency * static_cast<double>(best_path_.size() - 1));
+      const double log_sum_other = std::log(sum + frequency * static_cast<double>(best_split_.size() - 1));
       double log_other = 0;
-      for (const std::uint32_t part : best_path_) {
-        log_other += std::log((part == kGone ? unk_frequency_ : frequencies_[part]) + frequency) - log_sum_other;
+      for (const std::uint32_t part : best_split_) {
+        log_other += std::log((part == kNoPiece ? unk_frequency_ : frequencies_[part]) + frequency) - log_sum_other;
       }
       candidates.push_back({frequency / num_words * (std::log(frequency) - std::log(sum) - log_other), i});
     }
@@ -278,7 +278,7 @@ class UnigramTrainer : public Trainer {
   std::string model() const {
     std::vector<Scored> pieces;
     std::vector<bool> taken(pieces_.size());
-    for (const char32_t c : required_) pieces.push_back({std::u32string(1, c), kNoWay});
+    for (const char32_t c : required_) pieces.push_back({std::u32string(1, c), kUnreachable});
     for (std::size_t i = 0; i < pieces_.size(); ++i) {
       if (pieces_[i].length != 1) continue;
       const auto found = std::lower_bound(required_.begin(), required_.end(), words_.chars[pieces_[i].begin]);
@@ -287,7 +287,7 @@ class UnigramTrainer : public Trainer {
     }
     double penalty = 0;
     for (Scored& piece : pieces) {
-      if (piece.score != kNoWay) continue;
+      if (piece.score != kUnreachable) continue;
       piece.score = least_score_ + penalty;
       penalty += 0.0001;
     }
@@ -317,7 +317,7 @@ class UnigramTrainer : public Trainer {
     return out + "],\"byte_fallback\":false}";
   }
 
-  struct Way {
+  struct Step {
     double score;
     std::uint32_t piece;  // its last piece
     std::uint32_t length;
@@ -334,9 +334,9 @@ class UnigramTrainer : public Trainer {
   double least_score_ = 0;
   std::vector<double> probabilities_, expected_, frequencies_;  // [pieces]
   double unk_probability_ = 0, unk_frequency_ = 0;
-  std::vector<Scaled> before_, behind_;  // [chars of the word + 1]
-  std::vector<Way> best_;                // [chars + 1]
-  std::vector<std::uint32_t> best_path_;
+  std::vector<Scaled> before_, after_;  // [chars of the word + 1]
+  std::vector<Step> best_;              // [chars + 1]
+  std::vector<std::uint32_t> best_split_;
 };
 
 }  // namespace

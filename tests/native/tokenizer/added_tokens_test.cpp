@@ -1,4 +1,4 @@
-// Added tokens: found as the reference finds them, odd cases included.
+// Added tokens are found as in the reference, including odd cases.
 #include <gtest/gtest.h>
 
 #include "native/tokenizer/tiny_tokenizer.h"
@@ -33,11 +33,11 @@ TEST(AddedTokens, AreFoundInTheRawTextBeforeAnythingElse) {
 
 TEST(AddedTokens, NormalizedOnesAreFoundInTheNormalizedText) {
   const Tokenizer tokenizer = make(with_added({added_token_json("Foo", {"normalized"})}));
-  EXPECT_EQ(tokens_of(tokenizer, encode(tokenizer, u"aFOOb")), (Tokens{"a", "foo", "b"}));  // shown as it is looked for
+  EXPECT_EQ(tokens_of(tokenizer, encode(tokenizer, u"aFOOb")), (Tokens{"a", "foo", "b"}));  // the normalized content
   EXPECT_EQ(tokenizer.token_to_id("Foo"), 15);
 }
 
-TEST(AddedTokens, TheLongestAtAPlaceIsTaken) {
+TEST(AddedTokens, TheLongestMatchWins) {
   const Tokenizer tokenizer =
       make(with_added({added_token_json("<a"), added_token_json("<a>"), added_token_json("<a>b>"), added_token_json(">c")}));
   EXPECT_EQ(tokens_of(tokenizer, encode(tokenizer, u"<a>b<a<a>b><a>c")), (Tokens{"<a>", "b", "<a", "<a>b>", "<a>", "c"}));
@@ -49,7 +49,7 @@ TEST(AddedTokens, SingleWordMeansNoWordCharacterBesideIt) {
             (Tokens{"X", "[UNK]", "[UNK]", "X", "[UNK]", "[UNK]", "[UNK]", "[UNK]", "X"}));
 }
 
-TEST(AddedTokens, TakeWhiteSpaceInOnTheSidesTheyStrip) {
+TEST(AddedTokens, IncludeWhitespaceOnTheSidesThatTheyStrip) {
   const Tokenizer tokenizer =
       make(with_added({added_token_json("<l>", {"lstrip"}), added_token_json("<r>", {"rstrip"}), added_token_json("<n>")}));
   const std::u16string text = u"a \t<l> b <r>\u3000 c <n> <r>  <l>";
@@ -59,7 +59,7 @@ TEST(AddedTokens, TakeWhiteSpaceInOnTheSidesTheyStrip) {
             (std::vector<std::u16string>{u"a", u" \t<l>", u"b", u"<r>\u3000 ", u"c", u"<n>", u"<r>  ", u"<l>"}));
 }
 
-TEST(AddedTokens, MayOverlapWhenOneBeginsWithTheWhiteSpaceAnotherTook) {  // the reference searches on where the match ended
+TEST(AddedTokens, MayOverlapWhenOneBeginsWithWhitespaceOfAnother) {  // as in the reference
   const Tokenizer tokenizer = make(with_added({added_token_json(" X"), added_token_json("Y", {"lstrip", "rstrip"})}));
   const std::u16string text = u"a Y X Y b";
   const Encoding encoding = encode(tokenizer, text);
@@ -74,7 +74,7 @@ TEST(AddedTokens, SpecialOnesCanBeReadAsOrdinaryText) {
   EXPECT_EQ(tokens_of(tokenizer, encode(tokenizer, u"a[SEP]<n>", options)), (Tokens{"a", "[UNK]", "[UNK]", "[UNK]", "<n>"}));
 }
 
-TEST(AddedTokens, GetTheirIdFromTheVocabularyOrTheNextOneInOrder) {  // the file's own "id" has no say in the reference either
+TEST(AddedTokens, GetTheirIdFromTheVocabularyOrTheNextOneInOrder) {  // the file's "id" is ignored, as in the reference
   const Tokenizer tokenizer = make(with_added(
       {added_token_json("new"), added_token_json("ab"), added_token_json("newer"), added_token_json("new", {"special"})}));
   EXPECT_EQ(tokenizer.token_to_id("new"), 15);
@@ -91,13 +91,13 @@ TEST(AddedTokens, EmptyOnesAreIgnored) {
   EXPECT_EQ(tokens_of(tokenizer, encode(tokenizer, u"ab")), (Tokens{"ab"}));
 }
 
-TEST(AddedTokens, ThatNormalizeToNothingAreNeverFound) {  // the reference breaks down on such a file
+TEST(AddedTokens, ThatNormalizeToNothingAreNeverFound) {  // the reference crashes on such a file
   TinyTokenizer tiny = with_added({added_token_json(" ", {"normalized"})});
   tiny.normalizer = R"({"type": "Strip", "strip_left": true, "strip_right": true})";
   EXPECT_EQ(tokens_of(make(tiny), encode(make(tiny), u" a b ")), (Tokens{"a", "b"}));
 }
 
-TEST(AddedTokens, SpecialOnesAreLeftOutOfDecodedTextOnRequest) {
+TEST(AddedTokens, SpecialOnesAreOmittedFromDecodedTextOnRequest) {
   TinyTokenizer tiny = with_added({added_token_json("[SEP]", {"special"}), added_token_json("<n>")});
   tiny.decoder = test::kWordPieceDecoder;
   const Tokenizer tokenizer = make(tiny);

@@ -1,5 +1,5 @@
-// The short way gives what the stages give. A tokenizer whose pre-tokenizer stands in a Sequence of one has no short way, which
-// makes it the one to compare with.
+// The fast path gives the same results as the stages. A tokenizer whose pre-tokenizer is in a Sequence of one has no fast path, so
+// it serves for comparison.
 #include "tokenizer/ascii_words.h"
 
 #include <gtest/gtest.h>
@@ -36,10 +36,10 @@ TinyTokenizer tiny_bert(unsigned normalizer_bits) {
   return tiny;
 }
 
-void expect_same(const Encoding& quick, const Encoding& stages, std::u16string_view text) {
-  EXPECT_EQ(quick.ids, stages.ids) << to_utf8(text);
-  EXPECT_EQ(quick.offsets, stages.offsets) << to_utf8(text);
-  EXPECT_EQ(quick.word_ids, stages.word_ids) << to_utf8(text);
+void expect_same(const Encoding& fast, const Encoding& stages, std::u16string_view text) {
+  EXPECT_EQ(fast.ids, stages.ids) << to_utf8(text);
+  EXPECT_EQ(fast.offsets, stages.offsets) << to_utf8(text);
+  EXPECT_EQ(fast.word_ids, stages.word_ids) << to_utf8(text);
 }
 
 std::u16string random_text(std::mt19937& random) {
@@ -75,7 +75,7 @@ std::u16string random_text(std::mt19937& random) {
   return text;
 }
 
-TEST(AsciiWords, GivesWhatTheStagesGiveForRandomTexts) {
+TEST(AsciiWords, AgreesWithTheStagesOnRandomTexts) {
   const std::vector<std::string> added[] = {
       {},
       {added_token_json("[SEP]", {"special"}), added_token_json("[X]", {"lstrip", "rstrip"})},
@@ -84,14 +84,14 @@ TEST(AsciiWords, GivesWhatTheStagesGiveForRandomTexts) {
   for (unsigned variant = 0; variant < 48; ++variant) {
     TinyTokenizer tiny = tiny_bert(variant % 16);
     tiny.added = added[variant / 16];
-    const Tokenizer quick = test::make(tiny);
+    const Tokenizer fast = test::make(tiny);
     tiny.pre_tokenizer = kOneByOne;
     const Tokenizer stages = test::make(tiny);
     for (int round = 0; round < 100; ++round) {
       const std::u16string text = random_text(random);
       EncodeOptions options;
       options.split_special_tokens = random() % 4 == 0;
-      expect_same(test::encode(quick, text, options), test::encode(stages, text, options), text);
+      expect_same(test::encode(fast, text, options), test::encode(stages, text, options), text);
     }
   }
 }
@@ -101,21 +101,21 @@ std::string read_text(const std::string& path) {
   return std::string(std::istreambuf_iterator<char>(file), {});
 }
 
-TEST(AsciiWords, GivesWhatTheStagesGiveForRealTexts) {
+TEST(AsciiWords, AgreesWithTheStagesOnRealTexts) {
   const std::string data = test::shared_data();
   if (data.empty()) GTEST_SKIP() << "no shared data";
   const std::string json = read_text(data + "tokenizers/bert-base-uncased/tokenizer.json");
   const std::string pre_tokenizer = R"({"type":"BertPreTokenizer"})";
   const std::size_t at = json.find(pre_tokenizer);
   ASSERT_NE(at, std::string::npos);
-  Result<Tokenizer> quick = test::load_text(json);
+  Result<Tokenizer> fast = test::load_text(json);
   Result<Tokenizer> stages = test::load_text(std::string(json).replace(at, pre_tokenizer.size(), kOneByOne));
-  ASSERT_TRUE(quick.ok() && stages.ok());
+  ASSERT_TRUE(fast.ok() && stages.ok());
   std::string text = read_text(data + "text/wikitext2/wiki.valid.raw").substr(0, 100'000);
   for (std::size_t begin = 0, end = 0; end < text.size(); begin = end + 1) {
     end = std::min(text.find('\n', begin), text.size());
     const std::u16string line = to_utf16(std::string_view(text).substr(begin, end - begin));
-    expect_same(test::encode(quick.value(), line), test::encode(stages.value(), line), line);
+    expect_same(test::encode(fast.value(), line), test::encode(stages.value(), line), line);
   }
 }
 
@@ -131,12 +131,12 @@ struct Stages {
   Json json;
   std::unique_ptr<Normalizer> normalizer;
   std::unique_ptr<PreTokenizer> pre_tokenizer;
-  std::unique_ptr<Model> model;
+  std::unique_ptr<TokenModel> model;
   AddedTokens added;
   std::unique_ptr<AsciiWords> words;
 };
 
-TEST(AsciiWords, TakesPlainTextInOneGoAndStopsBeforeTheWordThatIsNot) {
+TEST(AsciiWords, ReadsPlainTextUpToTheFirstOtherWord) {
   const Stages stages(tiny_bert(15));
   ASSERT_TRUE(stages.words);
   TextTokens out;
@@ -148,19 +148,19 @@ TEST(AsciiWords, TakesPlainTextInOneGoAndStopsBeforeTheWordThatIsNot) {
   EXPECT_EQ(stages.words->tokenize(std::u16string_view(u"a b\0c", 5), 0, out), 2u);
 }
 
-TEST(AsciiWords, EndsTheLongWayAtWhiteSpaceALittleBehind) {
+TEST(AsciiWords, EndsTheSlowPathAtWhitespaceALittleLater) {
   TinyTokenizer tiny = tiny_bert(15);
   tiny.added = {added_token_json("[SEP]", {"special"})};
   const Stages stages(tiny);
   ASSERT_TRUE(stages.words);
-  EXPECT_EQ(stages.words->end_of_long_way(u"\u00e9 a b", 0), 5u);
-  EXPECT_EQ(stages.words->end_of_long_way(u"\u00e9 abcdefghi abcdefghi abc", 0), 21u);
-  EXPECT_EQ(stages.words->end_of_long_way(u"\u00e9 abcdefghi \u00e9 abcdefghi abc", 0), 27u);
-  EXPECT_EQ(stages.words->end_of_long_way(u"\u00e9 [SEP", 0), 6u);
-  EXPECT_EQ(stages.words->end_of_long_way(u"\u00e9 [SEP]", 0), std::nullopt);
+  EXPECT_EQ(stages.words->slow_path_end(u"\u00e9 a b", 0), 5u);
+  EXPECT_EQ(stages.words->slow_path_end(u"\u00e9 abcdefghi abcdefghi abc", 0), 21u);
+  EXPECT_EQ(stages.words->slow_path_end(u"\u00e9 abcdefghi \u00e9 abcdefghi abc", 0), 27u);
+  EXPECT_EQ(stages.words->slow_path_end(u"\u00e9 [SEP", 0), 6u);
+  EXPECT_EQ(stages.words->slow_path_end(u"\u00e9 [SEP]", 0), std::nullopt);
 }
 
-TEST(AsciiWords, ExistsOnlyForStagesThatSayWhatTheyDoToACharacter) {
+TEST(AsciiWords, ExistsOnlyForStagesThatDescribeThemselves) {
   TinyTokenizer tiny = tiny_bert(15);
   tiny.pre_tokenizer = kOneByOne;
   EXPECT_FALSE(Stages(tiny).words);

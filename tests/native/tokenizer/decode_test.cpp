@@ -1,4 +1,4 @@
-// Ids back to text.
+// Decoding ids to text.
 #include <gtest/gtest.h>
 
 #include "native/tokenizer/tiny_tokenizer.h"
@@ -37,7 +37,7 @@ TEST(Decode, WithoutADecoderPutsSpacesBetweenTokens) {
   EXPECT_EQ(tokenizer.decode({4, 3, 7}, false, false), "it ##ed .");
 }
 
-TEST(Decode, LeavesOutIdsThatNoTokenHas) {
+TEST(Decode, SkipsUnknownIds) {
   const Tokenizer tokenizer = make(tiny_with_decoder(test::kWordPieceDecoder));
   EXPECT_EQ(tokenizer.decode({-1, 4, 12, INT32_MAX, INT32_MIN, 9}, false, false), "its");
 }

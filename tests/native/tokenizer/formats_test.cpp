@@ -1,4 +1,4 @@
-// Vocabularies of other formats, made here byte by byte; cut off anywhere they are refused, never read past.
+// Vocabularies in other formats, built byte by byte. Truncated anywhere they are rejected, and nothing is read past the end.
 #include "tokenizer/formats/formats.h"
 
 #include <gtest/gtest.h>
@@ -30,7 +30,7 @@ TEST(VocabTxt, IsCasedWhenItHasCapitalsOrTheSettingsSaySo) {
   EXPECT_EQ(tokens({{"vocab.txt", "a\nb\n"}}, u"a"), (Tokens{"vocab.txt: expected the token \"[CLS]\", found none"}));
 }
 
-TEST(VocabTxt, OfEqualTokensTheLastIsOneAndTheOthersAreGaps) {
+TEST(VocabTxt, TheLastOfEqualTokensWinsAndTheOthersAreGaps) {
   const std::string list = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhi\nyo\nhi\n";
   const Result<Tokenizer> tokenizer = load_tokenizer({{"vocab.txt", list}});
   ASSERT_TRUE(tokenizer.ok());
@@ -39,7 +39,7 @@ TEST(VocabTxt, OfEqualTokensTheLastIsOneAndTheOthersAreGaps) {
   EXPECT_EQ(tokenizer.value().id_to_token(7), "hi");
 }
 
-TEST(MergesTxt, IsByteLevelOrTheFirstGptsByWhatTheVocabularyHas) {
+TEST(MergesTxt, IsByteLevelOrTheFirstGptsDependingOnTheVocabulary) {
   const std::string merges = "#version: 0.2\nh i\n";
   EXPECT_EQ(tokens({{"vocab.json", R"({"h": 0, "i": 1, "hi": 2, "Ġ": 3})"}, {"merges.txt", merges}}, u"hi h"),
             (Tokens{"hi", "Ġ", "h"}));
@@ -53,7 +53,7 @@ TEST(MergesTxt, IsByteLevelOrTheFirstGptsByWhatTheVocabularyHas) {
             std::string::npos);
 }
 
-// Protocol Buffers, written.
+// Writes Protocol Buffers.
 std::string field(int number, const std::string& bytes) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
 }
@@ -69,7 +69,7 @@ std::string sentencepiece(int type) {
          piece("▁a", -0.5F) + piece("ab", -0.75F) + field(2, field(3, type)) + field(3, field(1, "identity"));
 }
 
-TEST(SentencePiece, ReadsUnigramAndBpeAndLooksAfterWhiteSpace) {
+TEST(SentencePiece, ReadsUnigramAndBpeAndHandlesWhitespace) {
   for (const int type : {1, 2}) {
     const std::string model = sentencepiece(type);
     EXPECT_EQ(tokens({{"spiece.model", model}}, u"  a   bxa "), (Tokens{"▁a", "▁", "b", "<unk>", "a"})) << type;
@@ -78,7 +78,7 @@ TEST(SentencePiece, ReadsUnigramAndBpeAndLooksAfterWhiteSpace) {
   }
 }
 
-TEST(SentencePiece, EveryCutAndEveryChangedByteIsRefusedOrRead) {
+TEST(SentencePiece, EveryTruncationAndChangedByteIsRejectedOrRead) {
   const std::string model = sentencepiece(1);
   for (std::size_t size = 0; size < model.size(); ++size) {
     const Result<Tokenizer> cut = load_tokenizer({{"spiece.model", model.substr(0, size)}});
@@ -95,7 +95,7 @@ TEST(SentencePiece, EveryCutAndEveryChangedByteIsRefusedOrRead) {
   }
 }
 
-// GGUF, written.
+// Writes GGUF.
 std::string little(std::uint64_t value, int bytes) {
   std::string out;
   for (int i = 0; i < bytes; ++i) out += static_cast<char>(value >> (8 * i));
@@ -116,7 +116,7 @@ std::string gpt2_gguf() { return byte_level_gguf("gpt-2", {"h", "i", "hi"}, {"h 
 
 TEST(Gguf, ReadsTheTokenizerInside) { EXPECT_EQ(tokens({{"m.gguf", gpt2_gguf()}}, u"hih"), (Tokens{"hi", "h"})); }
 
-TEST(Gguf, ReadsAWordPieceWhoseTokensMayHaveAnyCharacters) {
+TEST(Gguf, ReadsAWordPieceWithAnyCharactersInItsTokens) {
   const std::string mark = "\xE2\x96\x81";
   const std::string file = "GGUF" + little(3, 4) + little(0, 8) + little(2, 8) + text("tokenizer.ggml.model") + little(8, 4) +
                            text("bert") +
@@ -124,14 +124,14 @@ TEST(Gguf, ReadsAWordPieceWhoseTokensMayHaveAnyCharacters) {
   EXPECT_EQ(tokens({{"m.gguf", file}}, u"His"), (Tokens{"[CLS]", "hi", "##s", "[SEP]"}));
 }
 
-// What the merges may join shows where the text was cut: every pair of digits, a letter and a sign, the space and what follows.
-TEST(Gguf, CutsTextByTheNameOfItsPreTokenizer) {
+// The merges show where the text was split: pairs of digits, a letter and a sign, the space and the next character.
+TEST(Gguf, SplitsTextByTheNameOfItsPreTokenizer) {
   const std::vector<std::string> list = {"a", "B", "1", "2", "!", "Ġ", "12", "121", "Ġa", "Ġ1", "!a", "aB", "Ġ!", "Ċ", "!Ċ"};
   const std::vector<std::string> merges = {"1 2", "12 1", "Ġ a", "Ġ 1", "! a", "a B", "Ġ !", "! Ċ"};
   const auto cut = [&](const std::string& pre) {
     return tokens({{"m.gguf", byte_level_gguf(pre, list, merges)}}, u"a 1212!aB!\n");
   };
-  const Tokens gpt2 = {"a", "Ġ", "12", "12", "!", "aB", "!", "Ċ"};  // of " 1212" the merge of "1 2" comes first
+  const Tokens gpt2 = {"a", "Ġ", "12", "12", "!", "aB", "!", "Ċ"};  // in " 1212" the merge of "1 2" comes first
   EXPECT_EQ(cut("gpt-2"), gpt2);
   EXPECT_EQ(cut("smollm"), (Tokens{"a", "Ġ", "1", "2", "1", "2", "!", "aB", "!", "Ċ"}));
   EXPECT_EQ(cut("llama-bpe"), (Tokens{"a", "Ġ", "121", "2", "!a", "B", "!Ċ"}));
@@ -146,7 +146,7 @@ TEST(Gguf, CutsTextByTheNameOfItsPreTokenizer) {
   EXPECT_NE(refused[0].find("found \"chatglm-bpe\""), std::string::npos) << refused[0];
 }
 
-TEST(Gguf, SaysWhenTheMetadataIsCutOff) {
+TEST(Gguf, ReportsTruncatedMetadata) {
   const std::string file = gpt2_gguf();
   for (std::size_t size = 4; size < file.size(); ++size) {
     const Result<GgufMetadata> cut = GgufMetadata::read(std::string_view(file).substr(0, size));
@@ -160,7 +160,7 @@ TEST(Gguf, SaysWhenTheMetadataIsCutOff) {
   EXPECT_EQ(whole.value().strings("tokenizer.ggml.tokens").size(), 3u);
 }
 
-TEST(Gguf, ChangedBytesAreRefusedOrRead) {
+TEST(Gguf, ChangedBytesAreRejectedOrRead) {
   const std::string file = gpt2_gguf();
   for (std::size_t i = 0; i < file.size(); ++i) {
     for (const char value : {'\x00', '\x09', '\xFF'}) {
@@ -171,7 +171,7 @@ TEST(Gguf, ChangedBytesAreRefusedOrRead) {
   }
 }
 
-TEST(Formats, NamesWhatItLookedFor) { EXPECT_NE(tokens({}, u"a")[0].find("vocab.json with merges.txt"), std::string::npos); }
+TEST(Formats, NamesTheFilesThatItExpected) { EXPECT_NE(tokens({}, u"a")[0].find("vocab.json with merges.txt"), std::string::npos); }
 
 }  // namespace
 }  // namespace wattn

@@ -1,4 +1,4 @@
-// The texts of tests/goldens/minilm/texts.json, and what the goldens of tokenizers are made of.
+// The texts of tests/goldens/minilm/texts.json, and helpers for the goldens of tokenizers.
 #pragma once
 
 #include <cstdint>
@@ -12,7 +12,7 @@
 
 namespace wattn::test {
 
-// The strings of a JSON file in order, as JavaScript reads them: lone surrogates stay, which a UTF-8 parser cannot do.
+// The strings of a JSON file in order, as JavaScript reads them: keeps lone surrogates, which a UTF-8 parser cannot do.
 inline std::vector<std::u16string> read_js_strings(const std::string& json) {
   std::vector<std::u16string> out;
   for (std::size_t i = 0; i < json.size(); ++i) {
@@ -44,7 +44,7 @@ inline const std::vector<std::u16string>& golden_texts() {
   return all;
 }
 
-// Code points before each UTF-16 unit.
+// The number of code points before each UTF-16 unit.
 inline std::vector<std::int32_t> code_points_before(std::u16string_view text) {
   std::vector<std::int32_t> out(text.size() + 1);
   std::int32_t count = 0;

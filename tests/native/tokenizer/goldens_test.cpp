@@ -1,4 +1,4 @@
-// Seven real BERT tokenizers against what the reference answered (tests/goldens/wordpiece). The tokenizers are not in this
+// Seven real BERT tokenizers against the results of the reference (tests/goldens/wordpiece). The tokenizers are not in this
 // repository.
 #include <gtest/gtest.h>
 
@@ -70,7 +70,7 @@ EncodeOptions read_truncation(JsonRef json) {
   return options;
 }
 
-TEST_P(WordPieceGoldens, EveryAnswerIsTheReferences) {
+TEST_P(WordPieceGoldens, MatchTheReference) {
   const Json about = read_golden(GetParam() + ".json");
   const std::optional<Tokenizer> tokenizer = read_tokenizer(about.root());
   if (!tokenizer) GTEST_SKIP() << "no real tokenizers (set WATTN_SHARED_DATA to the folder that has tokenizers/)";
@@ -131,8 +131,8 @@ std::vector<std::int32_t> read_numbers(JsonRef json) {
   return out;
 }
 
-// In full: ids, offsets in UTF-16 units, word ids, masks, truncated as sentence-transformers does it.
-TEST(MiniLmGoldens, TokensOffsetsWordsAndTruncationAreTheReferences) {
+// Complete results: ids, offsets in UTF-16 units, word ids, masks, truncated as in sentence-transformers.
+TEST(MiniLmGoldens, TokensOffsetsWordsAndTruncationMatchTheReference) {
   std::string path = test::real_model("all-MiniLM-L6-v2/tokenizer.json");
   if (!test::has_file(path)) path = test::shared_data() + "tokenizers/st-all-MiniLM-L6-v2/tokenizer.json";
   if (!test::has_file(path)) GTEST_SKIP() << "no checkpoint in " << WATTN_MODELS_DIR << ", and no WATTN_SHARED_DATA";

@@ -1,4 +1,4 @@
-// Texts that nobody writes but somebody sends: nothing may crash, read out of bounds or take more than linear time.
+// Texts that only an attacker would send: nothing may crash, read out of bounds or take more than linear time.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -115,7 +115,7 @@ TEST(HostileText, OffsetsStayInsideTheTextAndInOrderForRandomUnits) {
   }
 }
 
-// The text at the offsets, normalized, is the token: for single characters and words without neighbours to lend a hand.
+// The normalized text at the offsets is the token: single characters, and words without neighbours.
 TEST(HostileText, TheTextAtTheOffsetsTokenizesToTheTokenAgain) {
   TinyTokenizer tiny;
   tiny.normalizer = test::kBertNormalizer;
@@ -150,7 +150,7 @@ TEST(HostileText, TheTextAtTheOffsetsTokenizesToTheTokenAgain) {
   }
 }
 
-// Of this process's own time, which a busy machine stretches least; the best of three.
+// CPU time of this process, which other load affects least; the best of three.
 double seconds_to_encode(const Tokenizer& tokenizer, const std::u16string& text) {
   double best = 1e9;
   for (int i = 0; i < 3; ++i) {
@@ -203,7 +203,8 @@ TEST(HostileText, TimeGrowsWithTheLengthForEveryModel) {
       R"({"type": "BPE", "unk_token": "u", "fuse_unk": true, "byte_fallback": true, "vocab": {"u": 0, "a": 1, "<0x62>": 2, "aa": 3},
     "merges": ["a a"]})";
   TinyTokenizer unigram = fallback;
-  unigram.normalizer = R"({"type": "SentencePiece", "kept": [], "add_dummy_prefix": true, "remove_extra_whitespaces": true})";
+  unigram.normalizer =
+      R"({"type": "SentencePiece", "user_defined": [], "add_dummy_prefix": true, "remove_extra_whitespaces": true})";
   unigram.model =
       R"({"type": "Unigram", "unk_id": 0, "vocab": [["u", 0], ["a", -1], ["aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaab", -2], ["b", -1]]})";
   TinyTokenizer words = unigram;

@@ -1,4 +1,4 @@
-// What a broken or unknown tokenizer.json is told: which field of which file, what was expected, what was found.
+// Errors of a broken or unsupported tokenizer.json: they name the file, the field, what was expected and what was found.
 #include <gtest/gtest.h>
 
 #include "native/tokenizer/tiny_tokenizer.h"
@@ -35,7 +35,7 @@ std::string wordpiece(const std::string& vocab,
   return R"({"type": "WordPiece", )" + more + R"(, "vocab": )" + vocab + "}";
 }
 
-TEST(LoadingErrors, UnknownComponentsAreNamedWithTheirPlace) {
+TEST(LoadingErrors, UnknownComponentsAreNamedWithTheirPath) {
   const std::string unknown = R"({"type": "Frobnicate"})";
   expect_error(with(&TinyTokenizer::normalizer, unknown), kUnsupported,
                {"tokenizer.json: normalizer.type", "Frobnicate", "BertNormalizer"});
@@ -62,7 +62,7 @@ TEST(LoadingErrors, UnknownFieldsAndValuesAreNamed) {
   expect_error(version, kUnsupported, {"version", "2.0"});
 }
 
-TEST(LoadingErrors, MissingAndMisshapenFieldsAreNamed) {
+TEST(LoadingErrors, MissingAndMalformedFieldsAreNamed) {
   expect_error("[]", kFormat, {"tokenizer.json", "an object"});
   expect_error("{}", kFormat, {"model", "nothing"});
   expect_error(with(&TinyTokenizer::normalizer, "7"), kFormat, {"normalizer", "7"});
@@ -147,13 +147,13 @@ TEST(LoadingErrors, LimitsAreChecked) {
   }
 }
 
-TEST(LoadingErrors, SequencesNestedWithoutEndAreRefused) {
+TEST(LoadingErrors, TooDeeplyNestedSequencesAreRejected) {
   std::string json = R"({"type": "NFC"})";
   for (int i = 0; i < 20; ++i) json = R"({"type": "Sequence", "normalizers": [)" + json + "]}";
   expect_error(with(&TinyTokenizer::normalizer, json), kFormat, {"nested"});
 }
 
-TEST(LoadingErrors, EveryCutOffTokenizerIsAnErrorOrLoads) {
+TEST(LoadingErrors, EveryTruncatedTokenizerIsAnErrorOrLoads) {
   TinyTokenizer tiny;
   tiny.normalizer = test::kBertNormalizer;
   tiny.post_processor = test::kBertTemplate;

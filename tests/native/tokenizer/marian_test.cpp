@@ -29,7 +29,7 @@ std::vector<std::int32_t> ids_of(JsonRef list) {
   return ids;
 }
 
-TEST(MarianTokenizer, HasTheIdsAndTextsOfTransformers) {
+TEST(MarianTokenizer, MatchesTransformers) {
   const auto tokenizer = Folder().load();
   ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
   const Result<Json> cases = Json::parse(test::read_file(test::golden("marian-tokenizer/cases.json")), "cases.json");
@@ -46,7 +46,7 @@ TEST(MarianTokenizer, HasTheIdsAndTextsOfTransformers) {
   }
 }
 
-TEST(MarianTokenizer, KnowsTheTokensOfVocabJsonAndNoOthers) {
+TEST(MarianTokenizer, HasOnlyTheTokensOfVocabJson) {
   const auto tokenizer = Folder().load();
   ASSERT_TRUE(tokenizer.ok());
   const Result<Json> vocab = Json::parse(Folder().vocab, "vocab.json");
@@ -58,14 +58,14 @@ TEST(MarianTokenizer, KnowsTheTokensOfVocabJsonAndNoOthers) {
   EXPECT_EQ(tokenizer.value().model_max_length(), std::optional<std::int32_t>(512));
 }
 
-TEST(MarianTokenizer, SetsSpecialTokensApartWhereTheyStayInTheText) {
+TEST(MarianTokenizer, SeparatesSpecialTokensThatStayInTheText) {
   const auto tokenizer = Folder().load();
   ASSERT_TRUE(tokenizer.ok());
   const auto ids = tokenizer.value().encode(u"the river</s>a bird<pad>", {}).value().ids;
   EXPECT_EQ(tokenizer.value().decode(ids, false, false), "the river</s> a bird<pad> </s>");
 }
 
-TEST(MarianTokenizer, RefusesWhatItCannotRead) {
+TEST(MarianTokenizer, RejectsInvalidFiles) {
   Folder two;
   two.config = R"({"separate_vocabs": true})";
   EXPECT_NE(two.refusal().find("separate_vocabs: expected one vocabulary"), std::string::npos) << two.refusal();
@@ -79,7 +79,7 @@ TEST(MarianTokenizer, RefusesWhatItCannotRead) {
   for (std::size_t size = 0; size < whole.source.size(); size += 7) {
     Folder cut;
     cut.source.resize(size);
-    (void)cut.refusal();  // sanitizers look
+    (void)cut.refusal();  // for the sanitizers
   }
   for (std::size_t i = 0; i < whole.source.size(); i += 11) {
     Folder changed;

@@ -1,4 +1,4 @@
-// BPE, Unigram and WordLevel of a few tokens. Expected ids and offsets are what the reference gives.
+// BPE, Unigram and WordLevel with a few tokens. Expected ids and offsets are those of the reference.
 #include <gtest/gtest.h>
 
 #include "native/tokenizer/tiny_tokenizer.h"
@@ -23,7 +23,7 @@ std::string bpe(const std::string& vocab, const std::string& merges, const std::
   return R"({"type": "BPE", "vocab": )" + vocab + R"(, "merges": )" + merges + more + "}";
 }
 
-TEST(Bpe, MergesTheLowestRankFirstAndOfEqualOnesTheLeftmost) {
+TEST(Bpe, MergesTheLowestRankFirstAndTheLeftmostOfEqualOnes) {
   const std::string vocab = R"({"a": 0, "b": 1, "c": 2, "ab": 3, "bc": 4, "abc": 5})";
   const Tokenizer early = make(with_model(bpe(vocab, R"(["a b", "b c", "ab c"])")));
   EXPECT_EQ(encode(early, u"abcbc").ids, (std::vector<std::int32_t>{5, 4}));
@@ -33,13 +33,13 @@ TEST(Bpe, MergesTheLowestRankFirstAndOfEqualOnesTheLeftmost) {
   EXPECT_EQ(encode(run, u"aaaaa").ids, (std::vector<std::int32_t>{1, 1, 0}));
 }
 
-TEST(Bpe, LongWordsMergeAsShortOnesDo) {
+TEST(Bpe, LongWordsMergeLikeShortOnes) {
   const std::string vocab = R"({"a": 0, "b": 1, "ab": 2, "ba": 3, "abab": 4, "ababab": 5})";
   const Tokenizer tokenizer = make(with_model(bpe(vocab, R"(["b a", "a b", "ab ab", "abab ab"])")));
   for (std::size_t size = 2; size < 200; size += 7) {
     std::u16string word;
     for (std::size_t i = 0; i < size; ++i) word.push_back(i % 3 == 2 ? u'b' : u'a');
-    // Cut where no merge reaches over ("aa"), the parts are short; together they are long.
+    // The parts between which nothing merges ("aa") are short words; together they are a long one.
     std::vector<std::int32_t> expected;
     for (std::size_t begin = 0; begin < size;) {
       std::size_t end = begin + 1;
@@ -61,14 +61,14 @@ TEST(Bpe, FallsBackToBytesAndEveryByteHasTheSpanOfItsCharacter) {
   EXPECT_EQ(encoding.offsets, (std::vector<TextSpan>{{0, 1}, {1, 2}, {1, 2}, {2, 4}, {4, 5}}));
 }
 
-TEST(Bpe, UnknownCharactersAreFusedOnlyOnRequestAndLeftOutWithoutAnUnknownToken) {
+TEST(Bpe, UnknownCharactersAreFusedOnRequestAndDroppedWithoutAnUnknownToken) {
   const std::string vocab = R"({"<unk>": 0, "a": 1})";
   EXPECT_EQ(encode(make(with_model(bpe(vocab, "[]", R"(, "unk_token": "<unk>")"))), u"axya").ids,
             (std::vector<std::int32_t>{1, 0, 0, 1}));
   EXPECT_EQ(encode(make(with_model(bpe(vocab, "[]"))), u"axya").ids, (std::vector<std::int32_t>{1, 1}));
 }
 
-TEST(Bpe, KnowsPrefixSuffixAndWholeWords) {
+TEST(Bpe, SupportsPrefixSuffixAndWholeWords) {
   const std::string vocab = R"({"a": 0, "##b": 1, "b</w>": 2, "a</w>": 3, "ab": 4, "b": 5})";
   EXPECT_EQ(encode(make(with_model(bpe(vocab, R"(["a ##b"])", R"(, "continuing_subword_prefix": "##")"))), u"ab").ids,
             (std::vector<std::int32_t>{4}));
@@ -77,7 +77,7 @@ TEST(Bpe, KnowsPrefixSuffixAndWholeWords) {
   EXPECT_EQ(encode(make(with_model(bpe(vocab, "[]", R"(, "ignore_merges": true)"))), u"ab").ids, (std::vector<std::int32_t>{4}));
 }
 
-TEST(Bpe, RefusesDropoutAndMergesOfStrangers) {
+TEST(Bpe, RejectsDropoutAndMergesOfUnknownTokens) {
   const Result<Tokenizer> dropout = test::load_text(with_model(bpe(R"({"a": 0})", "[]", R"(, "dropout": 0.1)")).json());
   ASSERT_FALSE(dropout.ok());
   EXPECT_NE(dropout.error().message.find("model.dropout"), std::string::npos);
@@ -90,14 +90,14 @@ std::string unigram(const std::string& vocab, const std::string& more = R"(, "un
   return R"({"type": "Unigram", "vocab": )" + vocab + more + "}";
 }
 
-TEST(Unigram, TakesTheBestSumAndOfEqualOnesTheFirstFound) {
+TEST(Unigram, ChoosesTheBestSumAndTheFirstOfEqualOnes) {
   const Tokenizer tokenizer =
       make(with_model(unigram(R"([["<unk>", 0], ["a", -1], ["b", -1], ["ab", -3], ["bb", -1.5], ["abb", -2.5]])")));
   EXPECT_EQ(encode(tokenizer, u"ab").ids, (std::vector<std::int32_t>{1, 2}));
   EXPECT_EQ(encode(tokenizer, u"abb").ids, (std::vector<std::int32_t>{5}));
 }
 
-TEST(Unigram, UnknownCharactersInARowAreOneTokenOrTheirBytes) {
+TEST(Unigram, ConsecutiveUnknownCharactersAreOneTokenOrTheirBytes) {
   const std::string vocab = R"([["<unk>", 0], ["a", -1], ["<0xC3>", 0], ["<0xA9>", 0]])";
   const Encoding fused = encode(make(with_model(unigram(vocab))), u"aééa");
   EXPECT_EQ(fused.ids, (std::vector<std::int32_t>{1, 0, 1}));
@@ -114,7 +114,7 @@ TEST(Unigram, WithoutAnUnknownTokenUnknownCharactersAreAnError) {
   EXPECT_EQ(encoding.error().code, ErrorCode::kInput);
 }
 
-TEST(WordLevel, LooksWholePreTokensUp) {
+TEST(WordLevel, LooksUpWholePreTokens) {
   TinyTokenizer tiny = with_model(R"({"type": "WordLevel", "vocab": {"<unk>": 0, "one": 1, "two": 2}, "unk_token": "<unk>"})");
   tiny.pre_tokenizer = R"({"type": "Whitespace"})";
   EXPECT_EQ(encode(make(tiny), u"one three two").ids, (std::vector<std::int32_t>{1, 0, 2}));
@@ -129,13 +129,13 @@ TEST(WordLevel, IsTheCharacterLevelWhenEveryCharacterIsAPreToken) {
   EXPECT_EQ(tokenizer.decode({1, 2, 3}, false, false), "a é");
 }
 
-TEST(Model, OldFilesDoNotNameIt) {
+TEST(TokenModel, OldFilesDoNotNameItsType) {
   EXPECT_TRUE(test::load_text(with_model(R"({"vocab": {"a": 0}, "merges": []})").json()).ok());
   EXPECT_TRUE(test::load_text(with_model(R"({"vocab": [["a", 0]], "unk_id": 0})").json()).ok());
   EXPECT_TRUE(test::load_text(with_model(R"({"vocab": {"a": 0}, "unk_token": "a"})").json()).ok());
 }
 
-TEST(ByteLevel, WritesBytesCutsAsGpt2AndTrimsSpansOnRequest) {
+TEST(ByteLevel, MapsBytesSplitsLikeGpt2AndTrimsSpansOnRequest) {
   std::vector<std::string> tokens;
   std::string vocab = "{";
   for (const char* token : {"h", "i", "\\u0120", "\\u00c3", "\\u00a9", "hi", "\\u0120hi"}) {
@@ -175,7 +175,7 @@ std::string decoded(const std::string& decoder, std::vector<std::int32_t> ids) {
   return make(tiny).decode(ids, false, false);
 }
 
-TEST(Decoders, MakeTextOfTokens) {
+TEST(Decoders, ConvertTokensToText) {
   EXPECT_EQ(decoded(R"({"type": "Metaspace", "replacement": "▁", "add_prefix_space": true})", {1, 1}), "a a");
   EXPECT_EQ(decoded(R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "never"})", {1, 1}), " a a");
   EXPECT_EQ(decoded(R"({"type": "BPEDecoder", "suffix": "</w>"})", {2, 2}), "b b");

@@ -1,4 +1,4 @@
-// Normalizers: what becomes of a text, and of which part of the original every new character speaks.
+// Normalizers: the new text, and the span in the original of every new character.
 #include "tokenizer/normalizers/normalizer.h"
 
 #include <gtest/gtest.h>
@@ -34,8 +34,8 @@ TEST(BertNormalizer, LowercasesAndStripsAccents) {
   EXPECT_EQ(result.spans, (Spans{{0, 1}, {1, 2}, {2, 3}}));
 }
 
-TEST(BertNormalizer, RemovesControlsBeforeItLooksForWhiteSpace) {
-  // U+000B and U+0085 are white space, but they are gone before anyone asks; TAB and NO-BREAK SPACE become spaces.
+TEST(BertNormalizer, RemovesControlsBeforeItReplacesWhitespace) {
+  // U+000B and U+0085 are whitespace but are removed first; TAB and NO-BREAK SPACE become spaces.
   const Normalized result = normalize(test::kBertNormalizer, u"a\u000b\u0085\tb\u00a0\u200bc");
   EXPECT_EQ(result.text, "a b c");
   EXPECT_EQ(result.spans, (Spans{{0, 1}, {3, 4}, {4, 5}, {5, 6}, {7, 8}}));
@@ -66,11 +66,11 @@ TEST(BertNormalizer, StripAccentsNullFollowsLowercase) {
   EXPECT_EQ(normalize(start + R"("lowercase": true})", u"É").text, "e");  // absent is null
 }
 
-TEST(BertNormalizer, LowercasesWhatDecompositionBringsOut) {
+TEST(BertNormalizer, LowercasesTheResultsOfDecomposition) {
   EXPECT_EQ(normalize(test::kBertNormalizer, u"\u01C4\u1E9E\u0130").text, "\u01C6\u00DFi");  // no compatibility forms
 }
 
-TEST(BertNormalizer, IsMadeAnewForTokenizerClassesOfTheBertFamily) {  // as transformers does it, for good or ill
+TEST(BertNormalizer, IsReplacedForTokenizerClassesOfTheBertFamily) {  // as in transformers
   test::TinyTokenizer tiny;
   tiny.normalizer =
       R"({"type": "BertNormalizer", "clean_text": true, "handle_chinese_chars": true, "strip_accents": null, "lowercase": false})";
@@ -88,9 +88,9 @@ TEST(BertNormalizer, IsMadeAnewForTokenizerClassesOfTheBertFamily) {  // as tran
   EXPECT_FALSE(test::load_text(tiny.json(), R"({"tokenizer_class": "BertTokenizer", "do_lower_case": "no"})").ok());
 }
 
-TEST(Lowercase, MakesTwoOfTheDottedI) {
+TEST(Lowercase, SplitsTheDottedI) {
   const Normalized result = normalize(R"({"type": "Lowercase"})", u"xİΣ");
-  EXPECT_EQ(result.text, "xi\u0307σ");  // and no final sigma
+  EXPECT_EQ(result.text, "xi\u0307σ");  // without final sigma
   EXPECT_EQ(result.spans, (Spans{{0, 1}, {1, 2}, {1, 2}, {2, 3}}));
 }
 
@@ -106,13 +106,13 @@ TEST(NormalForms, ComposedCharactersSpanOnlyTheirFirstPart) {  // as in the refe
   EXPECT_EQ(result.spans, (Spans{{0, 1}, {2, 3}}));
 }
 
-TEST(NormalForms, ReorderedMarksTakeTheSpansOfTheirNewPlaces) {  // as in the reference
+TEST(NormalForms, ReorderedMarksHaveTheSpansOfTheirNewPositions) {  // as in the reference
   const Normalized result = normalize(R"({"type": "NFD"})", u"é\u0316");
   EXPECT_EQ(result.text, "e\u0316\u0301");
   EXPECT_EQ(result.spans, (Spans{{0, 1}, {1, 2}, {1, 2}}));
 }
 
-TEST(NormalForms, CompatibilityFormsUnfoldLigatures) {
+TEST(NormalForms, CompatibilityFormsExpandLigatures) {
   EXPECT_EQ(normalize(R"({"type": "NFKC"})", u"ﬁ①").text, "fi1");
   EXPECT_EQ(normalize(R"({"type": "NFKD"})", u"\uFDFA").text.size(), 33u);
 }
@@ -121,7 +121,7 @@ TEST(StripAccents, DropsAllMarksWithoutDecomposing) {
   EXPECT_EQ(normalize(R"({"type": "StripAccents"})", u"e\u0301é\u0903").text, "eé");
 }
 
-TEST(Strip, TakesWhiteSpaceFromEitherEnd) {
+TEST(Strip, RemovesWhitespaceFromEitherEnd) {
   EXPECT_EQ(normalize(R"({"type": "Strip", "strip_left": true, "strip_right": false})", u" \ta \u3000").text, "a \u3000");
   EXPECT_EQ(normalize(R"({"type": "Strip", "strip_left": false, "strip_right": true})", u" \ta \u3000").text, " \ta");
   EXPECT_EQ(normalize(R"({"type": "Strip", "strip_left": true, "strip_right": true})", u" \u2003").text, "");
@@ -134,7 +134,7 @@ TEST(Prepend, SharesTheSpanOfTheFirstCharacterAndLeavesEmptyTextsEmpty) {
   EXPECT_EQ(normalize(R"({"type": "Prepend", "prepend": "\u2581"})", u"").text, "");
 }
 
-TEST(Replace, GivesTheSpanOfTheLastReplacedCharacter) {
+TEST(Replace, HasTheSpanOfTheLastReplacedCharacter) {
   const Normalized result = normalize(R"({"type": "Replace", "pattern": {"String": "``"}, "content": "<>"})", u"x``y```");
   EXPECT_EQ(result.text, "x<>y<>`");
   EXPECT_EQ(result.spans, (Spans{{0, 1}, {2, 3}, {2, 3}, {3, 4}, {5, 6}, {5, 6}, {6, 7}}));

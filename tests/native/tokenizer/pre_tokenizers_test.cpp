@@ -1,4 +1,4 @@
-// Pre-tokenizers: where a text is cut.
+// Pre-tokenizers: where a text is split.
 #include "tokenizer/pre_tokenizers/pre_tokenizer.h"
 
 #include <gtest/gtest.h>
@@ -29,7 +29,7 @@ Tokens cut(const std::string& json, std::u16string_view text) {
   return out;
 }
 
-TEST(BertPreTokenizer, DropsWhiteSpaceAndIsolatesPunctuation) {
+TEST(BertPreTokenizer, DropsWhitespaceAndIsolatesPunctuation) {
   EXPECT_EQ(cut(R"({"type": "BertPreTokenizer"})", u"Hey friend!     How's  it?!?"),
             (Tokens{"Hey", "friend", "!", "How", "'", "s", "it", "?", "!", "?"}));
   EXPECT_EQ(cut(R"({"type": "BertPreTokenizer"})", u"野\u3000口。$x"), (Tokens{"野", "口", "。", "$", "x"}));
@@ -37,7 +37,7 @@ TEST(BertPreTokenizer, DropsWhiteSpaceAndIsolatesPunctuation) {
   EXPECT_EQ(cut(R"({"type": "BertPreTokenizer"})", u""), Tokens{});
 }
 
-TEST(WhitespaceSplit, CutsOnlyAtWhiteSpace) {
+TEST(WhitespaceSplit, SplitsOnlyAtWhitespace) {
   EXPECT_EQ(cut(R"({"type": "WhitespaceSplit"})", u" a-b  c\u2028d "), (Tokens{"a-b", "c", "d"}));
 }
 
@@ -45,12 +45,12 @@ TEST(Whitespace, KeepsWordsAndRunsOfOtherCharacters) {
   EXPECT_EQ(cut(R"({"type": "Whitespace"})", u"it's_a test--yes ²"), (Tokens{"it", "'", "s_a", "test", "--", "yes", "²"}));
 }
 
-TEST(Digits, StandTogetherOrAlone) {
+TEST(Digits, AreGroupedOrIndividual) {
   EXPECT_EQ(cut(R"({"type": "Digits", "individual_digits": false})", u"a123b4²"), (Tokens{"a", "123", "b", "4²"}));
   EXPECT_EQ(cut(R"({"type": "Digits", "individual_digits": true})", u"a123b"), (Tokens{"a", "1", "2", "3", "b"}));
 }
 
-TEST(Punctuation, KnowsFiveBehaviors) {
+TEST(Punctuation, HasFiveBehaviors) {
   const auto behave = [](const std::string& behavior) {
     return cut(R"({"type": "Punctuation", "behavior": ")" + behavior + "\"}", u"the-final--countdown");
   };
@@ -62,7 +62,7 @@ TEST(Punctuation, KnowsFiveBehaviors) {
   EXPECT_EQ(cut(R"({"type": "Punctuation"})", u"a-b"), (Tokens{"a", "-", "b"}));
 }
 
-TEST(PreTokenizerSequence, CutsPiecesFurther) {
+TEST(PreTokenizerSequence, SplitsPiecesFurther) {
   const std::string json = R"({"type": "Sequence", "pretokenizers": [{"type": "WhitespaceSplit"},
     {"type": "Digits", "individual_digits": true}]})";
   EXPECT_EQ(cut(json, u"a1 22"), (Tokens{"a", "1", "2", "2"}));

@@ -1,4 +1,4 @@
-// Regular expressions against what Oniguruma finds, their refusals, and their time.
+// Regular expressions: matches as in Oniguruma, errors, and time.
 #include "tokenizer/regex/regex.h"
 
 #include <gtest/gtest.h>
@@ -10,7 +10,7 @@
 namespace wattn {
 namespace {
 
-// All matches in a row, with | between them.
+// All matches, separated by |.
 std::string matches(std::string_view pattern, std::string_view text) {
   const Result<Regex> regex = Regex::compile(to_utf32(pattern));
   if (!regex.ok()) return regex.error().message;
@@ -23,7 +23,7 @@ std::string matches(std::string_view pattern, std::string_view text) {
   return out;
 }
 
-TEST(Regex, TakesTheFirstChoiceThatWorksNotTheLongest) {
+TEST(Regex, TakesTheFirstAlternativeThatMatchesNotTheLongest) {
   EXPECT_EQ(matches("a|ab", "ab"), "a");
   EXPECT_EQ(matches("ab|a", "aab"), "a|ab");
   EXPECT_EQ(matches("(a|ab)(c|bcd)", "abcd"), "abcd");
@@ -31,7 +31,7 @@ TEST(Regex, TakesTheFirstChoiceThatWorksNotTheLongest) {
   EXPECT_EQ(matches("a*?b", "aab"), "aab");
 }
 
-TEST(Regex, GivesBackWhatItTookTooMuch) {
+TEST(Regex, GivesBackCharacters) {
   EXPECT_EQ(matches("a*ab", "aaab"), "aaab");
   EXPECT_EQ(matches(R"(\s+(?!\S)|\s+)", "a   b  "), "  | |  ");
   EXPECT_EQ(matches("a{2,3}a", "aaaa"), "aaaa");
@@ -42,10 +42,10 @@ TEST(Regex, PossessiveQuantifiersGiveNothingBack) {
   EXPECT_EQ(matches("a*+b", "aab"), "aab");
   EXPECT_EQ(matches("a?+a", "aa"), "aa");
   EXPECT_EQ(matches("a?+a", "a"), "");
-  EXPECT_EQ(matches("a{1,2}+a", "aaaa"), "aaaa");  // no possessive here: one quantifier on the other
+  EXPECT_EQ(matches("a{1,2}+a", "aaaa"), "aaaa");  // not possessive: a quantifier on another
 }
 
-TEST(Regex, LooksAroundWithoutTaking) {
+TEST(Regex, LooksAroundWithoutConsuming) {
   EXPECT_EQ(matches("a(?=b)", "abac"), "a");
   EXPECT_EQ(matches("a(?!bc|d)", "abcabxad"), "a");
   EXPECT_EQ(matches("(?<=a)b", "abb"), "b");
@@ -55,7 +55,7 @@ TEST(Regex, LooksAroundWithoutTaking) {
   EXPECT_EQ(matches(R"(\Aa|b\z)", "a\nab"), "a|b");
 }
 
-TEST(Regex, KnowsClassesOfCharacters) {
+TEST(Regex, SupportsCharacterClasses) {
   EXPECT_EQ(matches(R"(\p{L}+)", "aé中1_"), "aé中");
   EXPECT_EQ(matches(R"([^\s\p{L}\p{N}]+)", "a.!é ?1"), ".!|?");
   EXPECT_EQ(matches(R"(\p{Han}+|\p{Hiragana}+)", "中文かな"), "中文|かな");
@@ -67,13 +67,13 @@ TEST(Regex, KnowsClassesOfCharacters) {
   EXPECT_EQ(matches(R"(\x61\x{62}\u0063)", "abc"), "abc");
 }
 
-TEST(Regex, FoldsTheCaseOfAsciiLettersAsUnicodeDoes) {
+TEST(Regex, FoldsTheCaseOfAsciiLettersAsInUnicode) {
   EXPECT_EQ(matches("(?i:'s|'ll)", "'S'\u017F'Ll's"), "'S|'\u017F|'Ll|'s");
   EXPECT_EQ(matches("(?i)k", "kK\u212A"), "k|K|\u212A");
   EXPECT_EQ(matches("(?i:a)b", "ABAb"), "Ab");
 }
 
-TEST(Regex, FindsEmptyMatchesButNotRightAfterAnother) {
+TEST(Regex, FindsEmptyMatchesExceptDirectlyAfterAnother) {
   std::vector<TextMatch> found;
   const Result<Regex> regex = Regex::compile(U"a*");
   regex.value().find_all(U"baac", found);
@@ -84,7 +84,7 @@ TEST(Regex, FindsEmptyMatchesButNotRightAfterAnother) {
   EXPECT_EQ(found[2].begin, 4u);
 }
 
-TEST(Regex, NamesWhatItCannotDo) {
+TEST(Regex, NamesUnsupportedConstructs) {
   const std::pair<const char*, const char*> cases[] = {
       {R"((a)\1)", R"(\1)"},
       {"(?>a)", "the group (?>"},
@@ -119,7 +119,7 @@ TEST(Regex, NestingIsLimited) {
 }
 
 // Patterns on which backtracking takes quadratic or exponential time.
-TEST(Regex, TakesLinearTimeOnTheWorstOfPatterns) {
+TEST(Regex, TakesLinearTimeOnTheWorstPatterns) {
 #if defined(__SANITIZE_ADDRESS__)
   constexpr std::size_t kChars = 1 << 14;
 #else

@@ -1,4 +1,4 @@
-// Tokenizers of a few tokens, written inline, and short ways to look at what they give.
+// Tokenizers of a few tokens, written inline, and helpers to inspect their results.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -57,7 +57,7 @@ struct TinyTokenizer {
   std::vector<std::string> vocab = {"[UNK]", "[CLS]", "[SEP]", "a",  "b",      "c", "##a", "##b",
                                     "##c",   "ab",    "##bc",  "un", "##able", ",", "."};
   std::string max_input_chars = "100";
-  std::string model = "";  // in place of the WordPiece made of vocab
+  std::string model = "";  // instead of a WordPiece with vocab
 
   std::string json() const {
     std::string tokens;
@@ -103,7 +103,7 @@ inline Tokens tokens_of(const Tokenizer& tokenizer, const Encoding& encoding) {
   return out;
 }
 
-// What text.slice(begin, end) gives for every token.
+// text.slice(begin, end) for every token.
 inline std::vector<std::u16string> slices_of(std::u16string_view text, const Encoding& encoding) {
   std::vector<std::u16string> out;
   for (const TextSpan& span : encoding.offsets) out.emplace_back(text.substr(span.begin, span.end - span.begin));

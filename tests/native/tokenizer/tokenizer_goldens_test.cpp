@@ -1,5 +1,5 @@
-// Real tokenizers of every model, and tokenizers put together at random, against what the reference answered
-// (tests/goldens/tokenizers). The real ones are not in this repository.
+// Real tokenizers of every model, and randomly composed ones, against the results of the reference (tests/goldens/tokenizers). The
+// real ones are not in this repository.
 #include <gtest/gtest.h>
 
 #include "native/tokenizer/golden_texts.h"
@@ -13,7 +13,7 @@ namespace {
 using test::golden;
 using test::read_file;
 
-// What tools/goldens/tokenizers.py hashes. Offsets count code points of their own text.
+// The text that tools/goldens/tokenizers.py hashes. Offsets count code points of their own text.
 std::string lines_of(const Tokenizer& tokenizer, const Encoding& encoding, std::u16string_view first, std::u16string_view second) {
   const std::vector<std::int32_t> before[] = {test::code_points_before(first), test::code_points_before(second)};
   std::vector<std::int32_t> offsets;
@@ -49,7 +49,7 @@ Json read_golden(const std::string& name) {
 
 class RealTokenizer : public testing::TestWithParam<std::string> {};
 
-TEST_P(RealTokenizer, AnswersAsTheReferenceDoes) {
+TEST_P(RealTokenizer, MatchesTheReference) {
   const Json about = read_golden(GetParam() + ".json");
   const std::string folder = test::shared_data();
   if (folder.empty()) GTEST_SKIP() << "no real tokenizers (set WATTN_SHARED_DATA to the folder that has tokenizers/)";
@@ -93,7 +93,7 @@ std::u16string_view beginning(const std::u16string& text) {
   return std::u16string_view(text).substr(0, position);
 }
 
-TEST(RandomTokenizers, AnswerAsTheReferenceDoes) {
+TEST(RandomTokenizers, MatchTheReference) {
   const Json all = read_golden("components.json");
   const std::vector<std::u16string>& texts = test::golden_texts();
   for (std::size_t number = 0; number < all.root().size(); ++number) {
@@ -110,7 +110,7 @@ TEST(RandomTokenizers, AnswerAsTheReferenceDoes) {
       const std::size_t pair = i < chosen.size() ? 0 : 4 * (i - chosen.size());
       const std::string found =
           i < chosen.size() ? answer(tokenizer.value(), chosen[i]) : answer(tokenizer.value(), chosen[pair], chosen[pair + 1]);
-      if (expected == "error") continue;  // where the reference breaks down, we may not
+      if (expected == "error") continue;  // the reference may fail where we do not
       EXPECT_EQ(found, expected) << "answer " << i;
     }
   }

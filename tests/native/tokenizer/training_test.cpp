@@ -1,4 +1,4 @@
-// Trainers: the reference's own vocabularies and merges, options that are refused, texts that nobody would train on.
+// Trainers: vocabularies and merges as in the reference, invalid options, and unusual texts.
 #include "tokenizer/training.h"
 
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ Tokenizer load(const std::string& file) {
   return std::move(tokenizer).value();
 }
 
-// tests/goldens/README.md says what is in there.
+// Described in tests/goldens/README.md.
 class TrainerGoldens : public ::testing::Test {
  protected:
   TrainerGoldens() : cases_(parse(test::read_file(test::golden("trainers/cases.json")))) {}
@@ -64,7 +64,7 @@ class TrainerGoldens : public ::testing::Test {
   Json cases_;
 };
 
-TEST_F(TrainerGoldens, VocabulariesAndMergesAreTheReferences) {
+TEST_F(TrainerGoldens, VocabulariesAndMergesMatchTheReference) {
   int compared = 0;
   for (std::size_t i = 0; i < cases_.root().size(); ++i) {
     const JsonRef golden = cases_.root()[i];
@@ -85,7 +85,7 @@ TEST_F(TrainerGoldens, VocabulariesAndMergesAreTheReferences) {
   EXPECT_EQ(compared, 7);
 }
 
-TEST_F(TrainerGoldens, UnigramCutsAsFinelyAsTheReference) {
+TEST_F(TrainerGoldens, UnigramSplitsAsFinelyAsTheReference) {
   const JsonRef golden = cases_.root()[cases_.root().size() - 1];
   ASSERT_EQ(golden["name"].as_string().value(), "unigram");
   const Result<std::string> file = train(golden["description"], texts_of(golden["texts"]));
@@ -95,7 +95,7 @@ TEST_F(TrainerGoldens, UnigramCutsAsFinelyAsTheReference) {
   double tokens = 0;
   for (const std::u16string& text : texts_of(golden["held_out"]))
     tokens += static_cast<double>(tokenizer.encode(text, {}).value().size());
-  EXPECT_NEAR(tokens / golden["tokens"].as_number().value(), 1, 0.02);  // other ties fall another way
+  EXPECT_NEAR(tokens / golden["tokens"].as_number().value(), 1, 0.02);  // ties are broken differently
 }
 
 constexpr const char* kKinds[] = {"BPE", "WordPiece", "Unigram", "WordLevel", "Char"};
@@ -105,7 +105,7 @@ std::string description(const std::string& kind, const std::string& more = "", c
          stages + "}";
 }
 
-TEST(Training, WhatIsTrainedIsATokenizer) {
+TEST(Training, TheResultIsATokenizer) {
   const std::vector<std::u16string> texts = {u"the old boat and the old bridge",
                                              u"a boat, a bridge; \u4e2d\u6587 \U0001F600 \"quoted\\\" \x01"};
   for (const char* kind : kKinds) {
@@ -124,7 +124,7 @@ TEST(Training, WhatIsTrainedIsATokenizer) {
   }
 }
 
-TEST(Training, NothingTrainsToNothing) {
+TEST(Training, NoTextsGiveAnEmptyVocabulary) {
   for (const char* kind : kKinds) {
     SCOPED_TRACE(kind);
     for (const std::vector<std::u16string>& texts : {std::vector<std::u16string>(), {u"", u"   "}, {u"a"}}) {
@@ -135,7 +135,7 @@ TEST(Training, NothingTrainsToNothing) {
   }
 }
 
-TEST(Training, RefusesWhatItDoesNotKnow) {
+TEST(Training, RejectsUnknownOptions) {
   const std::pair<std::string, std::string> wrong[] = {
       {R"({"trainer": {"type": "Sparkle"}})",
        "train: option 'type': expected BPE, WordPiece, Unigram, WordLevel or Char, found \"Sparkle\""},
@@ -176,7 +176,7 @@ double seconds_to_train(const std::string& description, const std::u16string& te
   return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
 }
 
-// One word of everything: what a pre-tokenizer leaves of a text without white space.
+// One word of everything, as a pre-tokenizer makes of a text without whitespace.
 TEST(Training, OneLongWordTakesLinearTime) {
   constexpr std::size_t kUnits = 30000;
   for (const char* kind : kKinds) {
@@ -189,7 +189,7 @@ TEST(Training, OneLongWordTakesLinearTime) {
   }
 }
 
-TEST(Seeds, AreTheSubstringsThatBranch) {
+TEST(Seeds, AreTheSubstringsWithSeveralContinuations) {
   WordTexts words;
   for (const std::u32string_view word : {U"abcd", U"abce", U"xbc"}) {
     words.chars += word;
@@ -198,7 +198,7 @@ TEST(Seeds, AreTheSubstringsThatBranch) {
   const Seeds seeds = find_seeds(words, {10, 20, 3}, 16, 100);
   std::vector<std::pair<std::u32string, double>> found;
   for (const SeedPiece& piece : seeds.pieces) found.emplace_back(words.chars.substr(piece.begin, piece.length), piece.score);
-  // "bc" comes three times and goes on in three ways; "ab" always goes on with c. Single characters count their words.
+  // "bc" occurs three times with three continuations; "ab" is always followed by c. Single characters count their words.
   const std::vector<std::pair<std::u32string, double>> expected = {{U"c", 33}, {U"b", 33}, {U"a", 30}, {U"e", 20},
                                                                    {U"d", 10}, {U"x", 3},  {U"bc", 6}, {U"abc", 6}};
   ASSERT_EQ(found.size(), expected.size());
@@ -214,7 +214,7 @@ TEST(Seeds, AreTheSubstringsThatBranch) {
   EXPECT_EQ(find_seeds(words, {10, 20, 3}, 16, 7).pieces.size(), 7U);
 }
 
-TEST(Scaled, HoldsWhatADoubleCannot) {
+TEST(Scaled, HoldsNumbersBeyondADouble) {
   Scaled product = {1, 0};
   for (int i = 0; i < 1000; ++i) {
     product.mantissa *= 1e-5;
@@ -230,7 +230,7 @@ TEST(Scaled, HoldsWhatADoubleCannot) {
   EXPECT_EQ(sum.exponent, -2000);
 }
 
-TEST(StringTable, NumbersStringsAsTheyCome) {
+TEST(StringTable, NumbersStringsInOrderOfAppearance) {
   StringTable table;
   for (std::uint32_t i = 0; i < 1000; ++i) EXPECT_EQ(table.add("s" + std::to_string(i)), i);
   EXPECT_EQ(table.add(""), 1000U);

@@ -1,4 +1,4 @@
-// Truncation and windows: what stays, what overflows, and what is refused.
+// Truncation and windows: what remains, what overflows, and which options are rejected.
 #include <gtest/gtest.h>
 
 #include "native/tokenizer/tiny_tokenizer.h"
@@ -48,7 +48,7 @@ TEST(Truncation, KeepsTheSpecialTokens) {
   }
 }
 
-TEST(Truncation, MayCutOnTheLeft) {
+TEST(Truncation, MayTruncateOnTheLeft) {
   const Tokenizer tokenizer = letters();
   EncodeOptions options = limit(5);
   options.truncation_side = Side::kLeft;
@@ -103,7 +103,7 @@ TEST(Truncation, OverlapMustLeaveRoomToMove) {
   EXPECT_TRUE(tokenizer.encode(u"a", options).ok());
 }
 
-TEST(Truncation, LongestFirstTakesFromTheLongerText) {
+TEST(Truncation, LongestFirstShortensTheLongerText) {
   const Tokenizer tokenizer = letters();
   const auto pair = [&](std::int32_t max_length, std::u16string_view first, std::u16string_view second) {
     return joined(tokenizer, tokenizer.encode_pair(first, second, limit(max_length)).value());
@@ -117,7 +117,7 @@ TEST(Truncation, LongestFirstTakesFromTheLongerText) {
   EXPECT_EQ(pair(9, u"a b c", u"x y z"), "^abc$xyz$");
 }
 
-TEST(Truncation, OnlyFirstAndOnlySecondLeaveTheOtherTextAlone) {
+TEST(Truncation, OnlyFirstAndOnlySecondKeepTheOtherText) {
   const Tokenizer tokenizer = letters();
   EncodeOptions options = limit(7);
   options.strategy = TruncationStrategy::kOnlyFirst;
@@ -130,7 +130,7 @@ TEST(Truncation, OnlyFirstAndOnlySecondLeaveTheOtherTextAlone) {
     EXPECT_EQ(encoding.error().code, ErrorCode::kInput);
   }
   EXPECT_FALSE(tokenizer.encode(u"a b c d e f", options).ok());  // there is no second text
-  EXPECT_TRUE(tokenizer.encode(u"a b c d e", options).ok());     // nor a need for one
+  EXPECT_TRUE(tokenizer.encode(u"a b c d e", options).ok());     // and none is needed
 }
 
 TEST(Truncation, QuestionAndParagraphGiveOneWindowPerPartOfTheParagraph) {
@@ -146,7 +146,7 @@ TEST(Truncation, QuestionAndParagraphGiveOneWindowPerPartOfTheParagraph) {
   EXPECT_EQ(encoding.overflowing[1].num_tokens_untruncated, 11);
 }
 
-TEST(Truncation, TwoCutTextsGiveEveryPairOfTheirWindows) {
+TEST(Truncation, TwoTruncatedTextsGiveEveryPairOfTheirWindows) {
   const Tokenizer tokenizer = letters();
   EncodeOptions options = limit(7);
   options.return_overflowing = true;

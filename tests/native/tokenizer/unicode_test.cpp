@@ -1,4 +1,4 @@
-// The Unicode tables against what the reference library does with each of the 1,112,064 scalar values (tests/goldens/unicode).
+// The Unicode tables against the reference library for each of the 1,112,064 scalar values (tests/goldens/unicode).
 #include "tokenizer/unicode.h"
 
 #include <gtest/gtest.h>
@@ -64,7 +64,8 @@ std::u32string run_form(char32_t c, NormalForm form) {
   return text.chars;
 }
 
-// Compares a mapping with [[code point, result...], ...]; code points that are not listed stay as they are, but for skip(c).
+// Compares a mapping with [[code point, result...], ...]; code points that are not listed stay unchanged, except those with
+// skip(c).
 void expect_mapping(JsonRef rows, const std::function<std::u32string(char32_t)>& ours, const std::function<bool(char32_t)>& skip) {
   std::map<char32_t, std::u32string> expected;
   EXPECT_GT(rows.size(), 0u);
@@ -94,7 +95,7 @@ std::string bert(const char* clean_and_chinese, const char* strip_accents, const
          clean_and_chinese + R"(, "strip_accents": )" + strip_accents + R"(, "lowercase": )" + lowercase + "}";
 }
 
-// Name in the goldens and the normalizer it stands for.
+// The name in the goldens and its normalizer.
 const std::vector<std::pair<std::string, std::string>> kNormalizers = {
     {"NFD", R"({"type": "NFD"})"},
     {"NFC", R"({"type": "NFC"})"},
@@ -109,20 +110,20 @@ const std::vector<std::pair<std::string, std::string>> kNormalizers = {
     {"bert_lower_keep_accents", bert("true", "false", "true")},
 };
 
-TEST(UnicodeTables, FlagsAreTheReferencesForEveryCodePoint) {
+TEST(UnicodeTables, FlagsMatchTheReferenceForEveryCodePoint) {
   const auto flag = [](CharFlag f) { return [f](char32_t c) { return has_flag(c, f); }; };
   expect_property("clean_text_removed", flag(kCharRemoved));
   expect_property("whitespace", flag(kCharWhitespace));
   expect_property("clean_text_to_space", [](char32_t c) { return has_flag(c, kCharWhitespace) && !has_flag(c, kCharRemoved); });
   expect_property("chinese", flag(kCharChinese));
   expect_property("punctuation", flag(kCharPunctuation));
-  // Asked after NFD, so of what decomposes nothing is known; block_hashes.json covers it.
+  // Recorded after NFD, so characters that decompose are unknown; block_hashes.json covers them.
   expect_property("accent", [](char32_t c) { return has_flag(c, kCharAccent) && !has_flag(c, kCharDecomposes); });
   expect_property("combining_mark", flag(kCharMark));
   expect_property("not_recomposed", flag(kCharNotComposed));
 }
 
-TEST(UnicodeTables, CombiningClassesAreTheReferencesForEveryCodePoint) {
+TEST(UnicodeTables, CombiningClassesMatchTheReferenceForEveryCodePoint) {
   std::vector<std::uint8_t> expected(kEnd, 0);
   for (const auto& [name, ranges] : goldens("combining_class.json").members()) {
     const std::vector<bool> has = read_ranges(ranges);
@@ -133,7 +134,7 @@ TEST(UnicodeTables, CombiningClassesAreTheReferencesForEveryCodePoint) {
   int wrong = 0;
   for (char32_t c = 0; c < kEnd; ++c) {
     const CharProperties properties = char_properties(c);
-    if (properties.flags & kCharDecomposes) continue;  // the goldens say nothing of these; NFD's results cover them
+    if (properties.flags & kCharDecomposes) continue;  // not in the goldens; the results of NFD cover them
     if (properties.combining_class != expected[c] && ++wrong <= 5) {
       ADD_FAILURE() << "U+" << std::hex << static_cast<std::uint32_t>(c) << " has class " << std::dec
                     << int{properties.combining_class};
@@ -142,7 +143,7 @@ TEST(UnicodeTables, CombiningClassesAreTheReferencesForEveryCodePoint) {
   EXPECT_EQ(wrong, 0);
 }
 
-TEST(UnicodeTables, LowercaseIsTheReferencesForEveryCodePoint) {
+TEST(UnicodeTables, LowercaseMatchesTheReferenceForEveryCodePoint) {
   const auto lower = [](char32_t c) {
     char32_t out[2];
     return std::u32string(out, static_cast<std::size_t>(to_lowercase(c, out)));
@@ -150,12 +151,12 @@ TEST(UnicodeTables, LowercaseIsTheReferencesForEveryCodePoint) {
   expect_mapping(goldens("mappings.json")["lowercase"], lower, [](char32_t) { return false; });
 }
 
-TEST(UnicodeTables, NormalFormsAreTheReferencesForEveryCodePoint) {
+TEST(UnicodeTables, NormalFormsMatchTheReferenceForEveryCodePoint) {
   const JsonRef mappings = goldens("mappings.json");
   const auto none = [](char32_t) { return false; };
   expect_mapping(mappings["NFD"], [](char32_t c) { return run_form(c, NormalForm::kNfd); }, is_hangul_syllable);
   expect_mapping(mappings["NFC"], [](char32_t c) { return run_form(c, NormalForm::kNfc); }, none);
-  std::set<char32_t> same_as_nfd;  // NFKD is listed only where it is another
+  std::set<char32_t> same_as_nfd;  // NFKD is only listed where it differs
   const JsonRef listed = mappings["NFKD_where_not_NFD"];
   std::set<char32_t> in_list;
   for (std::size_t i = 0; i < listed.size(); ++i) in_list.insert(code_point(listed[i][0]));
@@ -167,7 +168,7 @@ TEST(UnicodeTables, NormalFormsAreTheReferencesForEveryCodePoint) {
       listed, [](char32_t c) { return run_form(c, NormalForm::kNfkd); }, [&](char32_t c) { return !in_list.contains(c); });
 }
 
-TEST(UnicodeTables, HangulDecomposesByArithmeticAndComposesAgain) {
+TEST(UnicodeTables, HangulIsDecomposedAndComposedByArithmetic) {
   for (char32_t c = kHangulFirst; c <= kHangulLast; ++c) {
     const char32_t index = c - kHangulFirst;
     std::u32string jamo = {0x1100 + index / 588, 0x1161 + index % 588 / 28};
@@ -235,7 +236,7 @@ TEST(UnicodeTables, SequencesOfCodePointsNormalizeAsInTheReference) {
   }
 }
 
-// Not in the goldens: what the reference's \w and number classes gave for every code point, as counts and a few edges.
+// Not in the goldens: the reference's \w and number classes, as counts over all code points and a few edge cases.
 TEST(UnicodeTables, WordAndNumberFollowTheNewestUnicode) {
   int words = 0, numbers = 0;
   for (char32_t c = 0; c < kEnd; ++c) {
@@ -247,7 +248,7 @@ TEST(UnicodeTables, WordAndNumberFollowTheNewestUnicode) {
   EXPECT_TRUE(has_flag(U'_', kCharWord));
   EXPECT_TRUE(has_flag(0x200D, kCharWord));  // ZERO WIDTH JOINER
   EXPECT_FALSE(has_flag(U'-', kCharWord));
-  EXPECT_FALSE(has_flag(0xB2, kCharWord));  // SUPERSCRIPT TWO is a number, but no word character
+  EXPECT_FALSE(has_flag(0xB2, kCharWord));  // SUPERSCRIPT TWO is a number but not a word character
   EXPECT_TRUE(has_flag(0xB2, kCharNumber));
   EXPECT_TRUE(has_flag(0x16130, kCharNumber));  // GURUNG KHEMA DIGIT ZERO, Unicode 16.0
 }

@@ -1,4 +1,4 @@
-// The whole way from text to tokens with a WordPiece model of a few tokens.
+// From text to tokens with a WordPiece model of a few tokens.
 #include <gtest/gtest.h>
 
 #include "native/tokenizer/tiny_tokenizer.h"
@@ -21,14 +21,14 @@ TEST(WordPiece, TakesTheLongestTokenFromTheLeft) {
   EXPECT_EQ(tokenize(tokenizer, u"cbc"), (Tokens{"c", "##bc"}));
 }
 
-TEST(WordPiece, MakesOneUnknownTokenOfAWordItCannotCover) {
+TEST(WordPiece, MakesAWordThatItCannotCoverOneUnknownToken) {
   const Tokenizer tokenizer = make({});
   const Encoding encoding = encode(tokenizer, u"ab abx b");
   EXPECT_EQ(tokens_of(tokenizer, encoding), (Tokens{"ab", "[UNK]", "b"}));
   EXPECT_EQ(encoding.offsets[1], (TextSpan{3, 6}));
 }
 
-TEST(WordPiece, MakesOneUnknownTokenOfAWordOfTooManyCharacters) {
+TEST(WordPiece, MakesAWordOfTooManyCharactersOneUnknownToken) {
   TinyTokenizer tiny;
   tiny.max_input_chars = "3";
   const Tokenizer tokenizer = make(tiny);
@@ -56,14 +56,14 @@ TEST(WordPiece, GivesWordIdsAndOffsetsOfTheOriginal) {
   EXPECT_FALSE(encoding.truncated());
 }
 
-TEST(WordPiece, ReadsModelsWithoutATypeAsOldFilesHaveThem) {
+TEST(WordPiece, ReadsModelsWithoutATypeFromOldFiles) {
   TinyTokenizer tiny;
   tiny.model =
       R"({"unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100, "vocab": {"[UNK]": 0, "a": 1}})";
   EXPECT_EQ(tokenize(make(tiny), u"a b"), (Tokens{"a", "[UNK]"}));
 }
 
-TEST(WordPiece, KnowsIdsWithGaps) {
+TEST(WordPiece, SupportsGapsBetweenIds) {
   TinyTokenizer tiny;
   tiny.model = R"({"type": "WordPiece", "unk_token": "[UNK]", "continuing_subword_prefix": "##", "max_input_chars_per_word": 100,
                    "vocab": {"a": 7, "[UNK]": 3, "": 5}})";
@@ -111,7 +111,7 @@ TEST(PostProcessor, BertProcessingIsTheBertTemplate) {
   }
 }
 
-TEST(PostProcessor, WithoutOneTextsFollowEachOther) {
+TEST(PostProcessor, WithoutOneTextsAreConcatenated) {
   const Tokenizer tokenizer = make({});
   const Encoding pair = tokenizer.encode_pair(u"a", u"b", {}).value();
   EXPECT_EQ(tokens_of(tokenizer, pair), (Tokens{"a", "b"}));
