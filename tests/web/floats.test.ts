@@ -1,4 +1,4 @@
-import { floatText } from '../../web/cli/lines.js';
+import { floatText } from '../../web/core/texts.js';
 
 describe('floatText', () => {
   const bits = new DataView(new ArrayBuffer(4));

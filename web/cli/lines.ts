@@ -2,6 +2,7 @@
 import { once } from 'node:events';
 import { createReadStream } from 'node:fs';
 import { choice, type Values } from './args.js';
+import { floatText } from '../core/texts.js';
 import { InputError } from '../entries/index.js';
 
 /** One text, with the JSON object it came in. */
@@ -120,16 +121,6 @@ export function toLine({ text, members }: Item, fields: Record<string, string>):
     .filter(([name]) => !Object.hasOwn(fields, name))
     .map(([name, value]) => `${JSON.stringify(name)}: ${JSON.stringify(value)}`);
   return `{${[...carried, ...own].join(', ')}}\n`;
-}
-
-/** The shortest decimal that reads back as the same float32. */
-export function floatText(value: number): string {
-  if (Object.is(value, -0)) return '-0';
-  const text = (digits: number) => String(Number(value.toPrecision(digits)));
-  const fits = (digits: number) => Math.fround(Number(value.toPrecision(digits))) === value;
-  let digits = fits(8) ? 8 : 9;
-  while (digits <= 8 && digits > 1 && fits(digits - 1)) --digits;
-  return text(digits);
 }
 
 export function floatsText(values: Float32Array): string {

@@ -44,7 +44,7 @@ export function checkTexts(where: string, texts: unknown): asserts texts is stri
 }
 
 /** Texts as they cross to WebAssembly: joined, in UTF-8 (lone surrogates become U+FFFD), with their lengths in UTF-16 units. */
-export interface JoinedTexts {
+interface JoinedTexts {
   text: Uint8Array;
   lengths: Int32Array;
 }
@@ -59,4 +59,14 @@ export function joinTexts(texts: readonly string[]): JoinedTexts {
   let size = 0;
   for (const text of texts) size += encoder.encodeInto(text, bytes.subarray(size)).written;
   return { text: bytes.subarray(0, size), lengths };
+}
+
+/** The shortest decimal that reads back as the same float32. */
+export function floatText(value: number): string {
+  if (Object.is(value, -0)) return '-0';
+  const text = (digits: number) => String(Number(value.toPrecision(digits)));
+  const fits = (digits: number) => Math.fround(Number(value.toPrecision(digits))) === value;
+  let digits = fits(8) ? 8 : 9;
+  while (digits <= 8 && digits > 1 && fits(digits - 1)) --digits;
+  return text(digits);
 }

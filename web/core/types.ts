@@ -73,3 +73,35 @@ export type WasmKind = 'relaxed' | 'simd' | 'given';
 
 /** The data type of a vector's components. */
 export type OutputPrecision = 'float32' | 'int8' | 'uint8' | 'binary' | 'ubinary';
+
+/** Options for choosing tokens, with transformers' names, meanings and defaults. */
+export interface DecodingOptions {
+  /** Sequences do not end before this many new tokens. */
+  min_new_tokens?: number;
+  /** `true`: samples tokens; `false` (default): takes the most likely one. */
+  do_sample?: boolean;
+  /** Sampling: logits are divided by it. Default 1. */
+  temperature?: number;
+  /** Sampling: considers only this many of the most likely tokens. Default 50; 0: all. */
+  top_k?: number;
+  /** Sampling: considers only the most likely tokens whose probabilities sum to this. Default 1. */
+  top_p?: number;
+  /** Sampling: considers only tokens with at least this fraction of the highest probability. Default 0. */
+  min_p?: number;
+  /** Above 1: makes tokens that already occurred less likely. Default 1. */
+  repetition_penalty?: number;
+  /** No sequence of this many tokens occurs twice. Default 0: no limit. */
+  no_repeat_ngram_size?: number;
+  /** Number of beams, at most 64. Default 1. An `InputError` with `do_sample`. */
+  num_beams?: number;
+  /** Beam search: log-probabilities are divided by the length to this power. Default 1. */
+  length_penalty?: number;
+  /** Forced as the first new token after a prompt of one token. */
+  forced_bos_token_id?: number;
+  /** Forced as the last token when the maximum length is reached. */
+  forced_eos_token_id?: number;
+  /** One or several ids that end a sequence. */
+  eos_token_id?: number | readonly number[];
+  /** Sampling: the same seed gives the same tokens. */
+  seed?: number;
+}

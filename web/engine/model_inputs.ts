@@ -18,6 +18,17 @@ const kInputRules: Rules = {
   truncated: 'any',
 };
 
+/** Options of every forward pass. */
+export const kForwardRules: Rules = {
+  output_attentions: 'boolean',
+  output_hidden_states: 'boolean',
+  output_qkv: 'boolean',
+  logit_lens: 'index',
+  head_mask: 'any',
+  patch: 'any',
+  signal: 'signal',
+};
+
 interface Table {
   rows: number;
   columns: number;

@@ -4,6 +4,7 @@ import { checkOptions, type Rules } from '../core/options.js';
 import type { HeadKind, SeamModel, SeamPredictOptions } from '../host/seam.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { NamedBytes } from '../source/model_files.js';
+import type { TaskTextOptions } from './types.js';
 
 /** New text of a prompt, from tasks that generate. */
 export interface Piece {
@@ -65,18 +66,14 @@ export async function runTask(
 }
 
 /** Options of every task. */
-export const kTextRules: Rules = {
+const kTextRules: Rules = {
   max_length: 'count',
   on_overflow: ['truncate', 'error'],
   split_special_tokens: 'boolean',
   signal: 'signal',
 };
 
-export interface TextOptions {
-  max_length?: number | undefined;
-  on_overflow?: 'truncate' | 'error' | undefined;
-  split_special_tokens?: boolean | undefined;
-}
+export type TextOptions = Omit<TaskTextOptions, 'signal'>;
 
 /** Checks the options of a call and separates the signal, which cannot be sent to workers. */
 export function takeOptions<O extends { signal?: AbortSignalLike | undefined }>(

@@ -205,3 +205,15 @@ export interface EmbedOptions {
   /** Ends the call with an `AbortError`, between two micro-batches. */
   signal?: AbortSignalLike | undefined;
 }
+
+/** Options of every task. */
+export interface TaskTextOptions {
+  /** Maximum tokens, special tokens included. Default: the model's own limit. More than its positions: an `InputError`. */
+  max_length?: number;
+  /** A text longer than `max_length`: `'truncate'` (default; see `truncated` in the result) or `'error'` (an `InputError`). */
+  on_overflow?: 'truncate' | 'error';
+  /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
+  split_special_tokens?: boolean;
+  /** Ends the call with an `AbortError`, between two micro-batches. */
+  signal?: AbortSignalLike | undefined;
+}

@@ -9,7 +9,7 @@ export interface Answer {
 export interface EncodeAnswer extends Answer {
   ids: Int32Array; // [sum of lengths], like the next ones, which are present if SeamEncodeOptions.arrays names them
   type_ids: Int32Array;
-  offsets: Int32Array; // two numbers a token, UTF-16 units
+  offsets: Int32Array; // two numbers per token, UTF-16 units
   special_tokens_mask: Uint8Array;
   word_ids: Int32Array; // -1: none
   sequence_ids: Int32Array; // -1: none
@@ -94,7 +94,7 @@ export interface ForwardAnswer extends Answer {
   values: Float32Array[];
   lens_ids: Int32Array; // [layers + 1, tokens, logit_lens]
   lens_logits: Float32Array;
-  // Of encoder-decoders:
+  // For encoder-decoders:
   cross_attentions: Float32Array[]; // [layers] of [heads, tokens, source]
   cross_queries: Float32Array[];
   cross_keys: Float32Array[]; // [layers] of [source, heads * head_dim]
@@ -235,7 +235,7 @@ export interface SeamModel extends SeamTokenizer {
     weight_bytes: number;
     arena_bytes: number;
     prompts: Record<string, string>;
-    // Of encoder-decoders whose decoder is loaded:
+    // For encoder-decoders with their decoder loaded:
     encoder_layers?: number;
     encoder_attention_heads?: number;
     encoder_head_dim?: number;

@@ -15,7 +15,7 @@ export interface HelperStart {
   stackBytes: number;
 }
 
-export interface ThreadPlan {
+interface ThreadPlan {
   /** Threads to use if possible, the caller's included. */
   threads: number;
   /** The reason if there is only one. */
@@ -36,7 +36,7 @@ export function planThreads(wanted: number | undefined): ThreadPlan {
   return { threads: Math.min(wanted ?? Math.min(cores, kDefaultThreads), kMostThreads), reason: undefined };
 }
 
-export interface HelperTeam {
+interface HelperTeam {
   /** Resolves to undefined once all helpers are running, or to the reason why none is. */
   ready: Promise<string | undefined>;
   end(): void;

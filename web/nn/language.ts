@@ -6,6 +6,7 @@ import type { Drawn, PositionKind } from './modules.js';
 import type { DecoderForward, EncoderForward, TransformerLayerOptions } from './transformers.js';
 import type { SequencePoolingMode } from './functional.js';
 import { Tensor } from '../core/tensor.js';
+import type { DecodingOptions } from '../core/types.js';
 
 type F32 = Tensor<'float32'>;
 
@@ -25,39 +26,13 @@ export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
   scale_embedding?: boolean;
 }
 
-/** Names, meanings and defaults of transformers' `generate()`. */
-export interface GenerateOptions {
+export interface GenerateOptions extends DecodingOptions {
   /** Default 20. */
   max_new_tokens?: number;
-  /** Sequences do not end before this many new tokens. */
-  min_new_tokens?: number;
-  /** true: sample each token. false (default): take the most likely one. */
-  do_sample?: boolean;
-  temperature?: number;
-  /** Sampling considers only this many of the most likely tokens. Default 50; 0: all. */
-  top_k?: number;
-  top_p?: number;
-  /** Leaves out tokens whose probability is below this fraction of the most likely token's. */
-  min_p?: number;
-  /** Above 1: makes tokens that already occurred less likely. */
-  repetition_penalty?: number;
-  /** No sequence of this many tokens occurs twice. */
-  no_repeat_ngram_size?: number;
-  /** Forced as the first new token after a prompt of one token. */
-  forced_bos_token_id?: number;
-  /** Forced as the last token when max_new_tokens is reached. */
-  forced_eos_token_id?: number;
-  /** At most 64. */
-  num_beams?: number;
-  /** Beams are compared by log-probability / length^length_penalty; default 1. */
-  length_penalty?: number;
-  /** Stops as soon as num_beams sequences have ended. */
+  /** Beam search: stops as soon as num_beams sequences have ended. */
   early_stopping?: boolean;
-  /** One or several tokens that end a sequence. */
-  eos_token_id?: number | readonly number[];
   /** false: computes every step from the beginning, with the same result. */
   use_cache?: boolean;
-  seed?: number;
 }
 
 const toIds = (ids: Tensor | readonly number[]): Int32Array => {

@@ -51,7 +51,7 @@ export interface RangeSource extends ModelSource {
   openFrom(file: string, from: number, signal: AbortSignal): Promise<RangedFile | undefined>;
 }
 
-export interface RangedFile extends OpenFile {
+interface RangedFile extends OpenFile {
   from: number;
   /** The server's entity tag; empty without one. */
   etag: string;
@@ -65,7 +65,7 @@ function rangeOf(response: Response): { from: number; size: number | undefined }
 }
 
 /** Files under a directory's URL. The URL's query, if any, is part of every request. */
-export function fetchSource(directory: URL, name: string): RangeSource {
+function fetchSource(directory: URL, name: string): RangeSource {
   const base = new URL(directory.pathname.endsWith('/') ? directory.href : directory.href.replace(/^[^?#]*/, '$&/'));
   const urlOf = (file: string) => {
     const url = new URL(file.split('/').map(encodeURIComponent).join('/'), base);

@@ -6,7 +6,7 @@ import { openModel } from './model_source.js';
 import type { ModelSource, OpenFile } from './source.js';
 import type { ModelSpecifier, SourceOptions } from './types.js';
 
-export interface GgufPlace {
+interface GgufPlace {
   source: ModelSource;
   file: string;
 }

@@ -91,7 +91,7 @@ async function readPieces(open: OpenFile, signal: AbortSignal): Promise<{ pieces
 }
 
 /** The bytes of a small file; undefined if there is no such file. */
-export async function readWhole(
+async function readWhole(
   source: ModelSource,
   file: string,
   progress: Progress,
@@ -222,7 +222,7 @@ export async function openModelFiles(
 }
 
 /** Receives the bytes of the weight files, in order. */
-export interface WeightSink {
+interface WeightSink {
   begin(file: string, bytes: number): void;
   push(chunk: Uint8Array): void;
 }

@@ -70,7 +70,7 @@ export interface Seq2SeqOutput {
   /** `[batch, heads, source, head_dim]`. */
   cross_keys?: Tensor<'float32'>[];
   cross_values?: Tensor<'float32'>[];
-  /** Of the decoder. */
+  /** For the decoder. */
   logit_lens?: LogitLens;
 }
 

@@ -4,15 +4,20 @@ import type { EmbedOptions, ForwardOptions, Loaded, ModelInputs, ModelOutput } f
 import type { Tokenizer } from '../tokenizer/types.js';
 import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
 
-/** `await embed(text | texts, options)`. */
-export interface FeatureExtractionPipeline extends Loaded {
-  (texts: string | readonly string[], options: EmbedOptions & { precision: Exclude<OutputPrecision, 'float32'> }): Promise<QuantizedEmbeddings>; // prettier-ignore
+interface Embed {
+  (
+    texts: string | readonly string[],
+    options: EmbedOptions & { precision: Exclude<OutputPrecision, 'float32'> },
+  ): Promise<QuantizedEmbeddings>;
   (texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
-  /** As in sentence-transformers: uses the model's prompt `'query'` (`'document'`), if any, unless the options set a prompt. */
-  encode_query(texts: string | readonly string[], options: EmbedOptions & { precision: Exclude<OutputPrecision, 'float32'> }): Promise<QuantizedEmbeddings>; // prettier-ignore
-  encode_query(texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
-  encode_document(texts: string | readonly string[], options: EmbedOptions & { precision: Exclude<OutputPrecision, 'float32'> }): Promise<QuantizedEmbeddings>; // prettier-ignore
-  encode_document(texts: string | readonly string[], options?: EmbedOptions): Promise<Embeddings>;
+}
+
+/** `await embed(text | texts, options)`. */
+export interface FeatureExtractionPipeline extends Embed, Loaded {
+  /** As in sentence-transformers: uses the model's prompt `'query'`, if any, unless the options set a prompt. */
+  encode_query: Embed;
+  /** The same with the prompt `'document'`. */
+  encode_document: Embed;
   readonly task: 'feature-extraction';
   /** The model's tokenizer. It belongs to this pipeline: its own `dispose()` does nothing. With `worker`, an `UnsupportedError`. */
   readonly tokenizer: Tokenizer;

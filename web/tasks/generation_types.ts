@@ -1,53 +1,28 @@
 // Public types of text generation.
-import type { AbortSignalLike } from '../core/types.js';
+import type { AbortSignalLike, DecodingOptions } from '../core/types.js';
 import type { Loaded } from '../engine/types.js';
 import type { Chat, ChatMessage } from '../tokenizer/types.js';
 
-/** How tokens are chosen, with transformers' names and meanings. Defaults come from the model's generation_config.json, else as below. */
-export interface GenerateOptions {
+/** The defaults of the model's generation_config.json come before the ones named here. */
+export interface GenerateOptions extends DecodingOptions {
   /** Maximum new tokens. Default: the model's own, else 256, at most what fits into `context_length`. 0: an `InputError`. */
   max_new_tokens?: number;
   /** Maximum tokens, the prompt included. */
   max_length?: number;
-  min_new_tokens?: number;
   /** Minimum tokens, the prompt included. */
   min_length?: number;
-  /** `true`: samples tokens; `false` (default): takes the most likely one. */
-  do_sample?: boolean;
-  /** Sampling: logits are divided by it. Default 1. */
-  temperature?: number;
-  /** Sampling: considers only this many of the most likely tokens. Default 50; 0: all. */
-  top_k?: number;
-  /** Sampling: considers only the most likely tokens whose probabilities sum to this. Default 1. */
-  top_p?: number;
-  /** Sampling: considers only tokens with at least this fraction of the highest probability. Default 0. */
-  min_p?: number;
-  /** Above 1: makes tokens that already occurred less likely. Default 1. */
-  repetition_penalty?: number;
-  /** No sequence of this many tokens occurs twice. Default 0: no limit. */
-  no_repeat_ngram_size?: number;
-  /** Number of beams. Default 1. An `InputError` with `do_sample`. */
-  num_beams?: number;
   /** Results per prompt: the best beams, or samples. Default 1. */
   num_return_sequences?: number;
-  /** Beam search: scores are divided by the length to this power. Default 1. */
-  length_penalty?: number;
   /** Beam search: normalises probabilities again after tokens were forbidden or penalised. Default `false`. */
   renormalize_logits?: boolean;
   /** Beam search: when to stop, as in transformers. Default `false`. */
   early_stopping?: boolean | 'never';
-  /** Ids that end a sequence. */
-  eos_token_id?: number | readonly number[];
   /** Sequences of ids that must not be generated. */
   bad_words_ids?: readonly (readonly number[])[];
   /** Encoder-decoders: the first token, which is not part of the new text. Default: the model's own. */
   decoder_start_token_id?: number;
-  forced_bos_token_id?: number;
-  forced_eos_token_id?: number;
   /** Texts that end a sequence; they are kept in the result. */
   stop_strings?: string | readonly string[];
-  /** Sampling: the same seed gives the same tokens, whatever else is in the call. Default: a different one each time. */
-  seed?: number;
 }
 
 export interface TextGenerationOptions extends GenerateOptions {

@@ -1,9 +1,9 @@
 // AutoModel and its variants with heads: check options, pack rows, lay out results. forward.ts runs them.
 import { ModelFormatError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { checkOptions } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
 import type { AnyEngine } from '../engine/engine.js';
-import { asModel, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
+import { asModel, kForwardRules, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
 import { toPatches } from '../engine/model_rows.js';
 import { loadEngine } from '../engine/remote_engine.js';
 import type { LoadOptions, ModelInputs, ModelOutput } from '../engine/types.js';
@@ -13,16 +13,6 @@ import type { CausalForwardOptions, CausalModel, Seq2SeqModel } from './causal_t
 import type { Model } from './embed_types.js';
 import { readConfig } from './labels.js';
 import { Layout, packRuns, type Result, type Run, type RunOptions } from './forward.js';
-
-const kRules: Rules = {
-  output_attentions: 'boolean',
-  output_hidden_states: 'boolean',
-  output_qkv: 'boolean',
-  logit_lens: 'index',
-  head_mask: 'any',
-  patch: 'any',
-  signal: 'signal',
-};
 
 /** One label's logits, [batch, seq], from [batch, seq, labels]. */
 function column({ data, dims: [batch = 0, seq = 0, labels = 0] }: Tensor<'float32'>, label: number): Tensor<'float32'> {
@@ -59,7 +49,7 @@ async function runModel(
   options: CausalForwardOptions,
 ): Promise<ModelOutput> {
   const isCausal = head === 'causal_lm';
-  checkOptions('model', options, isCausal ? { ...kRules, output_logits: 'boolean' } : kRules);
+  checkOptions('model', options, isCausal ? { ...kForwardRules, output_logits: 'boolean' } : kForwardRules);
   const inputs = toInputs(given);
   const { info } = engine;
   const { hidden_size: hidden, num_hidden_layers: layers, num_attention_heads: heads, num_key_value_heads, head_dim } = info;

@@ -44,7 +44,7 @@ function parseSafetensors(file: string, bytes: Uint8Array): Tensor[] {
 const kScratch = new DataView(new ArrayBuffer(4));
 
 /** Rounds to the nearest half-precision number, ties to even. */
-export function floatToHalf(value: number): number {
+function floatToHalf(value: number): number {
   kScratch.setFloat32(0, value);
   const sign = (kScratch.getUint32(0) >>> 16) & 0x8000;
   const size = Math.abs(Math.fround(value));

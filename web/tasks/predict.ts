@@ -13,7 +13,7 @@ export interface Input {
 /** The result for a text, or for one window of it. */
 export interface Window {
   ids: Int32Array; // [tokens], like the next ones
-  offsets: Int32Array; // two numbers a token, UTF-16 units of its text
+  offsets: Int32Array; // two numbers per token, UTF-16 units of its text
   special_tokens_mask: Uint8Array;
   word_ids: Int32Array; // -1: none
   sequence_ids: Int32Array; // -1: none

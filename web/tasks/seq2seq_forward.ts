@@ -2,23 +2,13 @@
 import type { Seq2SeqForwardOptions, Seq2SeqInputs, Seq2SeqModel, Seq2SeqOutput } from './causal_types.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { InputError } from '../core/errors.js';
-import { asModel, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
+import { asModel, kForwardRules, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
 import { gatherPatches, toPatches } from '../engine/model_rows.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { ModelInfo, ModelInputs } from '../engine/types.js';
 import { idsOf, Layout, packRuns, type Result, type RunOptions } from './forward.js';
 
-const kRules: Rules = {
-  output_hidden_states: 'boolean',
-  output_attentions: 'boolean',
-  output_qkv: 'boolean',
-  head_mask: 'any',
-  decoder_head_mask: 'any',
-  cross_attn_head_mask: 'any',
-  logit_lens: 'index',
-  patch: 'any',
-  signal: 'signal',
-};
+const kRules: Rules = { ...kForwardRules, decoder_head_mask: 'any', cross_attn_head_mask: 'any' };
 
 /** info() of an encoder-decoder. */
 type BothInfo = ModelInfo & Required<Pick<ModelInfo, 'encoder_layers' | 'encoder_attention_heads' | 'encoder_head_dim'>>;

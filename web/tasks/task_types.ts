@@ -1,7 +1,6 @@
 // Public types of the tasks.
 import type { LabelScore } from '../vectors/types.js';
-import type { AbortSignalLike } from '../core/types.js';
-import type { Loaded } from '../engine/types.js';
+import type { Loaded, TaskTextOptions } from '../engine/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
 import type {
   SummarizationPipeline,
@@ -9,18 +8,6 @@ import type {
   TextGenerationPipeline,
   TranslationPipeline,
 } from './generation_types.js';
-
-/** Options of every task. */
-export interface TaskTextOptions {
-  /** Maximum tokens, special tokens included. Default: the model's own limit. More than its positions: an `InputError`. */
-  max_length?: number;
-  /** A text longer than `max_length`: `'truncate'` (default; see `truncated` in the result) or `'error'` (an `InputError`). */
-  on_overflow?: 'truncate' | 'error';
-  /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
-  split_special_tokens?: boolean;
-  /** Ends the call with an `AbortError`, between two micro-batches. */
-  signal?: AbortSignalLike | undefined;
-}
 
 /** For each text, in input order: its number of tokens, and whether it was truncated to them. */
 interface TextFacts {

@@ -3,18 +3,14 @@
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
-import { alone } from '../engine/task.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
 import { readConfig } from './labels.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
-import { checkPieces, generateTogether, stream, textOf } from './text_generation.js';
+import { generateAll, stream, textOf } from './text_generation.js';
 
 const kRules: Rules = { ...kGenerateRules, on_overflow: ['truncate', 'error'], callback: 'function', signal: 'signal' };
 const kLanguages: Rules = { src_lang: 'string', tgt_lang: 'string' };
-
-/** Sequences per run: enough to share each pass over the weights, few enough for their caches to fit. */
-const kSequences = 8;
 
 interface Options extends GenerateOptions {
   on_overflow?: 'truncate' | 'error';
@@ -59,36 +55,23 @@ function encode(engine: TaskEngine, text: string, options: Options, number: numb
   return { ids, truncated };
 }
 
-async function run(
-  engine: TaskEngine,
-  items: readonly string[],
-  options: Options,
-  { first, signal, onPiece }: Context,
-): Promise<Result[]> {
+async function run(engine: TaskEngine, items: readonly string[], options: Options, context: Context): Promise<Result[]> {
   const { ofTask, on_overflow: _overflow, ...given } = options;
   const { prefix: _prefix, ...rest } = ofTask;
   const seam = readGenerateOptions(engine, given, rest);
-  checkPieces(onPiece, seam);
   const text = textOf(engine);
-  const sources = items.map((text, i) => encode(engine, text, options, first + i));
-  const count = Math.max(1, Math.floor(kSequences / Math.max(seam.num_beams ?? 1, seam.num_return_sequences ?? 1)));
-  const out: Result[] = [];
-  for (let begin = 0; begin < sources.length; begin += count) {
-    const part = sources.slice(begin, begin + count);
-    const ids = part.map((source) => source.ids);
-    const give = onPiece && ((piece: string, i: number) => onPiece({ piece, prompt: begin + i }));
-    const before = ids.map(() => new Int32Array(0));
-    const results = await alone(engine, () => generateTogether(engine, text, ids, seam, signal, give, before));
-    results.forEach((sequences, i) => {
-      const made = sequences.map(({ tokens, reason }) => ({
-        text: text.decode(tokens),
-        tokens: Array.from(tokens),
-        finish_reason: reason,
-      }));
-      out.push({ truncated: part[i]?.truncated ?? false, made });
-    });
-  }
-  return out;
+  const sources = items.map((item, i) => encode(engine, item, options, context.first + i));
+  const ids = sources.map((source) => source.ids);
+  const before = ids.map(() => new Int32Array(0));
+  const results = await generateAll(engine, text, ids, seam, context, before);
+  return results.map((sequences, i) => ({
+    truncated: sources[i]?.truncated ?? false,
+    made: sequences.map(({ tokens, reason }) => ({
+      text: text.decode(tokens),
+      tokens: Array.from(tokens),
+      finish_reason: reason,
+    })),
+  }));
 }
 
 function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}): Task<string, Options, Result> {

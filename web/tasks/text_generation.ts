@@ -91,14 +91,14 @@ function makePieces(engine: TaskEngine, text: Text, prompts: readonly Int32Array
 }
 
 /** Generates for several prompts together. before: the tokens before each new text; none for an encoder-decoder. */
-export async function generateTogether(
+async function generateTogether(
   engine: TaskEngine,
   text: Text,
   prompts: readonly Int32Array[],
   options: SeamGenerateOptions,
   signal: AbortSignalLike | undefined,
   give: ((piece: string, prompt: number) => void) | undefined,
-  before = prompts,
+  before: readonly Int32Array[],
 ): Promise<SeamSequence[][]> {
   const pace = new Pace(kCrossingMs, 1, 1, kMostSteps);
   engine.call((handle) => handle.generate_begin([...prompts], options));
@@ -115,36 +115,42 @@ export async function generateTogether(
   return engine.call((handle) => handle.generate_end()).results;
 }
 
-export function checkPieces(onPiece: unknown, { num_beams = 1, num_return_sequences = 1 }: SeamGenerateOptions): void {
+/** Generates for any number of prompts, a few at a time. before: as in generateTogether. */
+export async function generateAll(
+  engine: TaskEngine,
+  text: Text,
+  prompts: readonly Int32Array[],
+  options: SeamGenerateOptions,
+  { signal, onPiece }: Context,
+  before = prompts,
+): Promise<SeamSequence[][]> {
+  const { num_beams = 1, num_return_sequences = 1 } = options;
   if (onPiece && (num_beams > 1 || num_return_sequences > 1)) {
     throw new InputError('generate: streaming needs num_beams 1 and num_return_sequences 1');
   }
-}
-
-async function run(engine: TaskEngine, items: readonly Item[], options: Options, { signal, onPiece }: Context): Promise<Result[]> {
-  const text = textOf(engine);
-  const seam = readGenerateOptions(engine, options);
-  checkPieces(onPiece, seam);
-  const prompts = items.map((item) => text.encode(item, options));
-  const width = Math.max(seam.num_beams ?? 1, seam.num_return_sequences ?? 1);
-  const count = Math.max(1, Math.floor(kSequences / width));
-  const out: Result[] = [];
+  const count = Math.max(1, Math.floor(kSequences / Math.max(num_beams, num_return_sequences)));
+  const out: SeamSequence[][] = [];
   for (let begin = 0; begin < prompts.length; begin += count) {
-    const part = prompts.slice(begin, begin + count);
+    const part = (list: readonly Int32Array[]) => list.slice(begin, begin + count);
     const give = onPiece && ((piece: string, i: number) => onPiece({ piece, prompt: begin + i }));
-    const results = await alone(engine, () => generateTogether(engine, text, part, seam, signal, give));
-    results.forEach((sequences, i) => {
-      const prompt = part[i] as Int32Array;
-      out.push(
-        sequences.map(({ tokens, reason }) => ({
-          generated_text: newText(text, prompt, tokens),
-          tokens: Array.from(tokens),
-          finish_reason: reason,
-        })),
-      );
-    });
+    const run = () => generateTogether(engine, text, part(prompts), options, signal, give, part(before));
+    out.push(...(await alone(engine, run)));
   }
   return out;
+}
+
+async function run(engine: TaskEngine, items: readonly Item[], options: Options, context: Context): Promise<Result[]> {
+  const text = textOf(engine);
+  const seam = readGenerateOptions(engine, options);
+  const prompts = items.map((item) => text.encode(item, options));
+  const results = await generateAll(engine, text, prompts, seam, context);
+  return results.map((sequences, i) =>
+    sequences.map(({ tokens, reason }) => ({
+      generated_text: newText(text, prompts[i] as Int32Array, tokens),
+      tokens: Array.from(tokens),
+      finish_reason: reason,
+    })),
+  );
 }
 
 type Prompt = string | Chat;

@@ -3,7 +3,7 @@
 import { InputError } from '../core/errors.js';
 import type { Chunk, ChunkOptions } from './types.js';
 
-/** Offsets of the tokens of a text without special tokens (two numbers a token), and the exact count of any text. */
+/** Offsets of the tokens of a text without special tokens (two numbers per token), and the exact count of any text. */
 export interface Counter {
   offsets: Int32Array;
   count(text: string): number;

@@ -2,7 +2,14 @@
 import type { Tensor } from '../core/tensor.js';
 import type { AbortSignalLike, Disposable_, WasmOverride } from '../core/types.js';
 
-export interface TokenizeOptions {
+export interface CountOptions {
+  /** Default `true`. */
+  add_special_tokens?: boolean;
+  /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
+  split_special_tokens?: boolean;
+}
+
+export interface TokenizeOptions extends CountOptions {
   /** Second texts: a string with a string, an array with an array of the same length. */
   text_pair?: string | readonly string[];
   /** `true` or `'longest'`: to the longest row of the call; `'max_length'`: to max_length or the model's limit. Default `false`. */
@@ -11,10 +18,6 @@ export interface TokenizeOptions {
   truncation?: boolean | 'longest_first' | 'only_first' | 'only_second';
   /** Maximum tokens, special tokens included. Default: `model_max_length` if it is needed; an `InputError` if that is unknown. */
   max_length?: number;
-  /** Default `true`. */
-  add_special_tokens?: boolean;
-  /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
-  split_special_tokens?: boolean;
   /** Adds `offset_mapping`: start and end of each token in its text; 0, 0 for added special tokens. Default `false`. */
   return_offsets_mapping?: boolean;
   /** Unit of the offsets. `'utf16'` (default): `text.slice(start, end)` is the token's text. `'codepoint'`: Python's. */
@@ -63,9 +66,9 @@ export interface DecodeOptions {
 export type TokenIds = readonly number[] | readonly bigint[] | Int32Array | BigInt64Array | Tensor;
 
 /** Options of `encode` and `tokenize`. */
-export type EncodeOptions = Pick<TokenizeOptions, 'truncation' | 'max_length' | 'add_special_tokens' | 'split_special_tokens'> & {
+export interface EncodeOptions extends CountOptions, Pick<TokenizeOptions, 'truncation' | 'max_length'> {
   text_pair?: string;
-};
+}
 
 export interface Tokenizer extends Disposable_, TokenizerHelpers {
   (texts: string | readonly string[], options?: TokenizeOptions & { return_tensor?: true }): TensorEncoding;
@@ -176,13 +179,6 @@ export interface TrainedTokenizer extends Tokenizer {
   save(): string;
   /** The same as an object, so that `JSON.stringify(tokenizer)` gives a tokenizer.json. */
   toJSON(): Record<string, any>;
-}
-
-export interface CountOptions {
-  /** Default `true`. */
-  add_special_tokens?: boolean;
-  /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
-  split_special_tokens?: boolean;
 }
 
 export interface ChunkOptions extends CountOptions {

@@ -2,7 +2,7 @@
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
-import { concat } from '../core/texts.js';
+import { concat, floatText } from '../core/texts.js';
 import { best } from './similarity.js';
 
 export type Neighbour = [word: string, score: number];
@@ -201,7 +201,7 @@ export class WordVectors {
     this.words.forEach((word, i) => {
       const row = this.vectors.subarray(i * this.vector_size, (i + 1) * this.vector_size);
       if (!binary) {
-        parts.push(encoder.encode(`${word} ${Array.from(row, shortest).join(' ')}\n`));
+        parts.push(encoder.encode(`${word} ${Array.from(row, floatText).join(' ')}\n`));
         return;
       }
       parts.push(encoder.encode(`${word} `), new Uint8Array(row.slice().buffer), encoder.encode('\n'));
@@ -219,15 +219,6 @@ export class WordVectors {
       : new Uint8Array(bytes);
     return binary ? readBinary(whole, limit) : readText(new TextDecoder().decode(whole), format, limit);
   }
-}
-
-/** The shortest decimal that reads back as the same f32. */
-function shortest(value: number): string {
-  for (let digits = 6; digits < 9; ++digits) {
-    const text = value.toPrecision(digits);
-    if (Math.fround(Number(text)) === value) return String(Number(text));
-  }
-  return String(Number(value.toPrecision(9)));
 }
 
 function readHeader(line: string): { count: number; size: number } {

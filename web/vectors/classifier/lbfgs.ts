@@ -2,7 +2,7 @@
 import { addScaled, dot } from './network.js';
 
 /** Returns the function's value at x and writes its gradient. */
-export type Objective = (x: Float64Array, gradient: Float64Array) => number;
+type Objective = (x: Float64Array, gradient: Float64Array) => number;
 
 const kMemory = 10;
 const kSlope = 1e-4; // minimum decrease of a step relative to the gradient's prediction

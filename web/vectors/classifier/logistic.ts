@@ -4,7 +4,7 @@ import { exp } from '../../core/scores.js';
 import { minimise } from './lbfgs.js';
 import { addScaled, dot, softmaxInPlace, type Data, type Layer, type Tick } from './network.js';
 
-export interface LogisticOptions {
+interface LogisticOptions {
   C: number;
   max_iterations: number;
   /** Bound on each component of the gradient of the mean loss. */

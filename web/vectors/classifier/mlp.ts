@@ -2,7 +2,7 @@
 import { makeRandom, shuffle } from '../../core/random.js';
 import { addScaled, applyLayer, softmaxInPlace, type Data, type Layer, type Tick } from './network.js';
 
-export interface MlpOptions {
+interface MlpOptions {
   hidden_size: number;
   epochs: number;
   learning_rate: number;
