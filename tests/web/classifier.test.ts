@@ -220,7 +220,7 @@ describe('Classifier', () => {
     await expectError(
       fit({ validation: { texts: vectors, labels: labels.map(() => 'z') } }),
       'InputError',
-      /trained for, found 'z'/,
+      /a label of the training examples, found 'z'/,
     );
     await expectError(fit({ C: -1 }), 'InputError', /'C'/);
     await expectError(fit({ kinds: 'mlp' }), 'InputError', /unknown option 'kinds'/);

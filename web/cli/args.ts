@@ -94,8 +94,8 @@ Exit status: 0 on success; 2, with one line on standard error, for a wrong optio
 Writes {"text": .., "embedding": [..]} per text; with --pooling none the embedding has one array per token. A text that was truncated
 also has "truncated": true and "tokens".
 
-${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_sqrt_len_tokens, weightedmean, lasttoken, or several, separated by
-                        commas (default: the model's own, else none)
+${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_sqrt_len_tokens, weightedmean, lasttoken, or several
+                        of them, separated by commas (default: the model's own, else none)
   --normalize, --no-normalize
                         scale embeddings to unit length, or do not (default: the model's own)
   --prompt TEXT         prefix of every text

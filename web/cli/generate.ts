@@ -36,78 +36,58 @@ function generateOptions(values: Values): TextGenerationOptions {
 }
 
 const kKeys = {
+  'text-generation': 'generated_text',
   'text2text-generation': 'generated_text',
   translation: 'translation_text',
   summarization: 'summary_text',
 } as const;
-
-/** Transforms texts with an encoder-decoder. */
-async function transform(
-  task: keyof typeof kKeys,
-  model: string,
-  load: LoadOptions,
-  { return_full_text: _full, ...options }: TextGenerationOptions,
-  values: Values,
-  positionals: string[],
-): Promise<void> {
-  const other = ['full-text', 'chat', 'context-length'].find((name) => values[name] !== undefined);
-  if (other) throw new InputError(`--${other}: expected a decoder, found an encoder-decoder`);
-  const run = await pipeline(task, model, load);
-  for await (const portion of items(values, positionals)) {
-    for (const item of portion) {
-      if (flag(values, 'stream')) {
-        for await (const piece of run.stream(item.text, options)) await write(piece);
-        await write('\n');
-        continue;
-      }
-      const made = (await run(item.text, options)) as unknown as (Record<string, string> & {
-        tokens: number[];
-        finish_reason: string;
-        truncated?: true;
-      })[];
-      const line = (one: (typeof made)[number]) =>
-        toLine(item, {
-          [kKeys[task]]: JSON.stringify(one[kKeys[task]]),
-          tokens: String(one.tokens.length),
-          finish_reason: JSON.stringify(one.finish_reason),
-          ...(one.truncated && { truncated: 'true' }),
-        });
-      await write(made.map(line).join(''));
-    }
-  }
+type TaskName = keyof typeof kKeys;
+type Generated = Record<string, string> & { tokens: number[]; finish_reason: string; truncated?: true };
+type Prompt = string | ChatMessage[];
+interface Run {
+  (prompts: Prompt | Prompt[], options: TextGenerationOptions): Promise<unknown>;
+  stream(prompt: Prompt, options: TextGenerationOptions): AsyncIterable<string>;
 }
 
 export async function generate(values: Values, positionals: string[]): Promise<void> {
-  const options = generateOptions(values);
+  const { return_full_text, ...options } = generateOptions(values);
   const context_length = count(values, 'context-length');
   const load = { ...computeOptions(values), ...(context_length && { context_length }) } as LoadOptions;
   const model = modelOf(values);
   if (model === undefined) throw new InputError('expected --model: the bundled model generates no text');
-  const tasks = ['text-generation', 'text2text-generation', 'translation', 'summarization'] as const;
-  const ownTask = async () => ((await describeModel(model, loadOptions(values))).kind === 'encoder-decoder' ? tasks[1] : tasks[0]);
-  const task = choice(values, 'task', tasks) ?? (await ownTask());
-  if (task !== 'text-generation') return transform(task, model, load, options, values, positionals);
-  const run = await pipeline('text-generation', model, load);
-  const isChat = flag(values, 'chat') ?? false;
-  const toPrompt = ({ text }: Item): string | ChatMessage[] => (isChat ? [{ role: 'user', content: text }] : text);
+  const ownTask = async (): Promise<TaskName> =>
+    (await describeModel(model, loadOptions(values))).kind === 'encoder-decoder' ? 'text2text-generation' : 'text-generation';
+  const task = choice(values, 'task', Object.keys(kKeys) as TaskName[]) ?? (await ownTask());
+  const isDecoder = task === 'text-generation';
+  const other = ['full-text', 'chat', 'context-length'].find((name) => values[name] !== undefined);
+  if (!isDecoder && other) throw new InputError(`--${other}: expected a decoder, found an encoder-decoder`);
+  const run = (await pipeline(task, model, load)) as unknown as Run;
+  const toPrompt = ({ text }: Item): Prompt => (flag(values, 'chat') ? [{ role: 'user', content: text }] : text);
+  const lines = (item: Item, made: Generated[]) =>
+    made.map((one) =>
+      toLine(item, {
+        [kKeys[task]]: JSON.stringify(one[kKeys[task]]),
+        tokens: String(one.tokens.length),
+        finish_reason: JSON.stringify(one.finish_reason),
+        ...(one.truncated && { truncated: 'true' }),
+      }),
+    );
   for await (const portion of items(values, positionals)) {
-    if (flag(values, 'stream')) {
-      const { return_full_text: _full, ...rest } = options;
-      for (const item of portion) {
-        for await (const piece of run.stream(toPrompt(item), rest)) await write(piece);
-        await write('\n');
-      }
+    if (isDecoder && !flag(values, 'stream')) {
+      const out = (await run(portion.map(toPrompt), {
+        ...options,
+        return_full_text: return_full_text as boolean,
+      })) as Generated[][];
+      await write(portion.flatMap((item, i) => lines(item, out[i] as Generated[])).join(''));
       continue;
     }
-    const out = await run(portion.map(toPrompt) as string[], options);
-    const line = (item: Item, i: number) =>
-      (out[i] as (typeof out)[number]).map(({ generated_text, tokens, finish_reason }) =>
-        toLine(item, {
-          generated_text: JSON.stringify(generated_text),
-          tokens: String(tokens.length),
-          finish_reason: JSON.stringify(finish_reason),
-        }),
-      );
-    await write(portion.flatMap(line).join(''));
+    for (const item of portion) {
+      if (flag(values, 'stream')) {
+        for await (const piece of run.stream(toPrompt(item), options)) await write(piece);
+        await write('\n');
+      } else {
+        await write(lines(item, (await run(item.text, options)) as Generated[]).join(''));
+      }
+    }
   }
 }

@@ -2,12 +2,11 @@ import { describe, InputError } from './errors.js';
 import { abortable } from './signal.js';
 import type { AbortSignalLike } from './types.js';
 
-/** The parts in one array. */
-export function concat<T extends Uint8Array | Float32Array>(parts: readonly T[]): T {
+/** The parts in one array of this realm's type. */
+export function concat<T extends Uint8Array | Float32Array>(Type: new (size: number) => T, parts: readonly T[]): T {
   const [first] = parts;
-  if (first && parts.length === 1) return first;
-  const size = parts.reduce((sum, part) => sum + part.length, 0);
-  const out = new ((first?.constructor ?? Uint8Array) as new (size: number) => T)(size);
+  if (parts.length === 1 && first instanceof Type) return first;
+  const out = new Type(parts.reduce((sum, part) => sum + part.length, 0));
   let at = 0;
   for (const part of parts) {
     out.set(part, at);

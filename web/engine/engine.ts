@@ -51,8 +51,8 @@ export interface AnyEngine {
   dispose(): void;
 }
 
-// JavaScript engines first compile WebAssembly without optimising, then optimise busy functions. The warm-up runs texts of two lengths until
-// six runs in a row are no faster, at most for this long.
+// JavaScript engines first compile WebAssembly without optimising, then optimise busy functions. The warm-up runs texts of two lengths
+// until six runs in a row are no faster, at most for this long.
 const kWarmupMs = 2000;
 const kWarmupTexts = ['warm', 'the quick brown fox jumps over the lazy dog and runs along the river to the old mill by the sea'];
 
@@ -284,7 +284,7 @@ export class Engine implements AnyEngine {
       last = answer;
       begin = end;
     } while (begin < texts.length);
-    return { data: concat(parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows };
+    return { data: concat(Float32Array, parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows };
   }
 }
 

@@ -204,7 +204,10 @@ export class RemoteEngine implements AnyEngine {
     const parts = await Promise.all(jobs);
     const { dim, pooled } = parts[0] as EmbedResult;
     return {
-      data: concat(parts.map((part) => part.data)),
+      data: concat(
+        Float32Array,
+        parts.map((part) => part.data),
+      ),
       dim,
       pooled,
       tokens: Int32Array.from(parts.flatMap((part) => [...part.tokens])),

@@ -1,4 +1,4 @@
-// The parts of a task: one side checks arguments and shapes results for the caller, the other runs beside the engine, possibly in a worker.
+// The parts of a task: one side checks arguments and shapes results for the caller, the other runs beside the engine, maybe in a worker.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { HeadKind, SeamModel, SeamPredictOptions } from '../host/seam.js';

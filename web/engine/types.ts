@@ -177,7 +177,7 @@ export interface ModelOutput {
 }
 
 export interface EmbedOptions {
-  /** How token vectors are pooled; several results are concatenated. `'none'`: one vector per token. Default: the model's own, else none. */
+  /** Pooling of token vectors; several are concatenated. `'none'`: one vector per token. Default: the model's own, else none. */
   pooling?: 'none' | PoolingMode | readonly PoolingMode[];
   /** Scales vectors to unit length. Default: the model's own; `false` with `pooling: 'none'`. */
   normalize?: boolean;

@@ -1,5 +1,5 @@
-// Web Workers. Bundles for Node use workers_node.ts instead. This is not part of platform.ts, so that wattn/tokenizer, which has no workers,
-// does not name their scripts.
+// Web Workers. Bundles for Node use workers_node.ts instead. This is not part of platform.ts, so that wattn/tokenizer, which has no
+// workers, does not name their scripts.
 import { UnsupportedError } from '../core/errors.js';
 import { scripts } from './inline_files.js';
 import type { WorkerKind, WorkerPort, Workers } from './worker_port.js';

@@ -101,7 +101,7 @@ async function readWhole(
   if (!open) return undefined;
   progress.initiate(file);
   const { pieces, size } = await readPieces(open, signal);
-  const bytes = concat(pieces);
+  const bytes = concat(Uint8Array, pieces);
   if (looksLikeHtml(bytes)) throw htmlError(file, source.place(file));
   progress.addWhole(size);
   progress.done(file);

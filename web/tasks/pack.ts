@@ -123,7 +123,7 @@ class Bytes {
     this.add(new Uint8Array((kAlignment - (this.size % kAlignment)) % kAlignment));
   }
   joined(): Uint8Array {
-    return concat(this.parts);
+    return concat(Uint8Array, this.parts);
   }
 }
 

@@ -206,7 +206,7 @@ export class WordVectors {
       }
       parts.push(encoder.encode(`${word} `), new Uint8Array(row.slice().buffer), encoder.encode('\n'));
     });
-    return concat(parts);
+    return concat(Uint8Array, parts);
   }
 
   /** Reads files written by `save`, word2vec, gensim and GloVe. */
