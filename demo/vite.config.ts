@@ -1,5 +1,5 @@
-// The demo page: `npm run demo` serves it by this config, `npx vite build demo` writes static files to demo/dist.
-// WATTN_DEMO_MODEL: a checkpoint's folder. It is served under model/, and the page loads it at once. A build made with it
+// The demo page: `npm run demo` serves it with this config, `npx vite build demo` writes static files to demo/dist.
+// WATTN_DEMO_MODEL: a checkpoint's folder. It is served under model/, and the page loads it on start. A build made with it
 // expects that folder beside its index.html; the folder itself is not copied.
 import preact from '@preact/preset-vite';
 import { createHash } from 'node:crypto';
@@ -24,10 +24,10 @@ const kPolicy = [
   "form-action 'none'",
 ].join('; ');
 
-// Memory that threads share needs these two. A host that does not send them serves the page as well, with one thread.
+// Shared memory for threads needs these two headers. Without them the page works with one thread.
 const kIsolated = { 'cross-origin-opener-policy': 'same-origin', 'cross-origin-embedder-policy': 'require-corp' };
 
-/** Only in what is built: the development server sends styles inside scripts. */
+/** Only in builds: the development server sends styles inside scripts. */
 const strictPolicy: Plugin = {
   name: 'wattn-demo-policy',
   apply: 'build',
@@ -36,13 +36,12 @@ const strictPolicy: Plugin = {
   ],
 };
 
-/** service_worker.js with the list of what was built, and a version that is another when any of it is. */
+/** service_worker.js with the list of built files, and a version that changes when any of them does. */
 const offline: Plugin = {
   name: 'wattn-demo-offline',
   apply: 'build',
   enforce: 'post',
   generateBundle(_, bundle) {
-    // The WebAssembly that generates text belongs to the package, but no panel uses it.
     const files = Object.keys(bundle).filter((name) => !/\.map$/.test(name));
     const hash = createHash('sha256');
     for (const name of files.sort()) {
@@ -56,7 +55,7 @@ const offline: Plugin = {
   },
 };
 
-/** Serves the model's folder, and tells the page so. */
+/** Serves the model's folder, and tells the page about it. */
 function demoModel(folder: string): Plugin {
   return {
     name: 'wattn-demo-model',
