@@ -1,5 +1,5 @@
 // Without a network: the second visit finds the page, the model in the package, and the index of Search.
-import { check, expect, open, serve } from './support.mjs';
+import { check, expect, open, serve, within } from './support.mjs';
 
 const hitsOf = (page) => page.locator('.found-piece').allInnerTexts();
 
@@ -7,6 +7,12 @@ async function ask(page, query) {
   await page.waitForSelector('[data-index]');
   await page.locator('#find').fill(query);
   await page.waitForSelector('.found[aria-busy=false]');
+}
+
+/** In the page: resolves once its files are kept and the service worker answers. */
+async function activated() {
+  const { active } = await navigator.serviceWorker.ready;
+  while (active.state !== 'activated') await new Promise((next) => active.addEventListener('statechange', next, { once: true }));
 }
 
 /** folder: the built page. */
@@ -18,7 +24,7 @@ export async function drive(browser, folder, panels) {
     await ask(page, 'something to drink in the evening');
     expected = await hitsOf(page);
     if (expected.length === 0) throw new Error('no hits');
-    await page.waitForFunction(async () => (await navigator.serviceWorker.getRegistration())?.active?.state === 'activated');
+    await within('the service worker', page.evaluate(activated));
   });
   host.close();
   await check('offline: the second visit finds page, model and index', async () => {
