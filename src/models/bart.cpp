@@ -15,7 +15,7 @@ void read_encoder(Fields& config, bool is_marian, TransformerConfig& out) {
   config.expect("static_position_embeddings", is_marian);
   config.expect("tie_word_embeddings", true);
   config.expect("share_encoder_decoder_embeddings", true);
-  refuse_switches(config);
+  reject_switches(config);
   read_sizes(config,
              {.hidden_size = "d_model",
               .num_hidden_layers = "encoder_layers",

@@ -71,20 +71,20 @@ void read_epsilon(Fields& config, const char* key, double fallback, TransformerC
 
 Activation read_activation(Fields& config, const char* key) { return config.choice(key, kActivations); }
 
-void refuse_switches(Fields& config) {
+void reject_switches(Fields& config) {
   config.expect("add_cross_attention", false);
   config.absent("pruned_heads");
   config.absent("quantization_config");
 }
 
-void refuse_decoder(Fields& config) {
+void reject_decoder(Fields& config) {
   config.expect("is_decoder", false);
-  refuse_switches(config);
+  reject_switches(config);
 }
 
-void refuse_foreign(Fields& config) {
+void reject_foreign(Fields& config) {
   config.expect("is_encoder_decoder", false);
-  refuse_switches(config);
+  reject_switches(config);
   for (const auto& [key, neutral] : kForeignKeys) {
     const JsonRef value = config[key];
     if (value.is_bool() && !value.as_bool().value()) continue;
@@ -94,7 +94,7 @@ void refuse_foreign(Fields& config) {
 }
 
 void read_bert_like(Fields& config, TransformerConfig& out) {
-  refuse_decoder(config);
+  reject_decoder(config);
   read_sizes(config, {}, out);
   read_epsilon(config, "layer_norm_eps", 1e-12, out);
   out.hidden_act = read_activation(config, "hidden_act");

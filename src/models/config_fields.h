@@ -34,13 +34,13 @@ void read_epsilon(Fields& config, const char* key, double fallback, TransformerC
 Activation read_activation(Fields& config, const char* key);
 
 // Rejects features that no stack supports: pruned heads, quantised weights, cross attention in a single stack.
-void refuse_switches(Fields& config);
+void reject_switches(Fields& config);
 // Also rejects is_decoder.
-void refuse_decoder(Fields& config);
+void reject_decoder(Fields& config);
 // For decoders: also rejects keys by which relatives of the architecture change the arithmetic.
-void refuse_foreign(Fields& config);
+void reject_foreign(Fields& config);
 
-// BERT's config without token types: refuse_decoder, sizes, layer_norm_eps, hidden_act.
+// BERT's config without token types: reject_decoder, sizes, layer_norm_eps, hidden_act.
 void read_bert_like(Fields& config, TransformerConfig& out);
 
 // The rotary base: of rope (rope_parameters or an entry of it, whose rope_type must be "default"), else config's under key.

@@ -8,7 +8,7 @@ namespace wattn {
 namespace {
 
 void parse_config(Fields& config, ModelConfig& out) {
-  refuse_decoder(config);
+  reject_decoder(config);
   read_sizes(
       config,
       {.hidden_size = "dim", .num_hidden_layers = "n_layers", .num_attention_heads = "n_heads", .intermediate_size = "hidden_dim"},

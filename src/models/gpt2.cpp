@@ -9,7 +9,7 @@ namespace {
 
 void parse_config(Fields& config, ModelConfig& out) {
   TransformerConfig& decoder = out.transformer;
-  refuse_foreign(config);
+  reject_foreign(config);
   config.expect("scale_attn_weights", true);
   config.expect("scale_attn_by_inverse_layer_idx", false);
   read_sizes(config,

@@ -6,7 +6,7 @@
 namespace wattn {
 
 void parse_llama(Fields& config, TransformerConfig& out) {
-  refuse_foreign(config);
+  reject_foreign(config);
   out.head_dim = config.size_or("head_dim", kMostHeads, 0);
   read_sizes(config, {}, out);
   out.num_key_value_heads = config.size_or("num_key_value_heads", kMostHeads, out.num_attention_heads);

@@ -10,7 +10,7 @@ namespace {
 
 void parse_config(Fields& config, ModelConfig& out) {
   TransformerConfig& encoder = out.transformer;
-  refuse_decoder(config);
+  reject_decoder(config);
   config.absent("rope_scaling");
   read_sizes(config, {}, encoder);
   read_epsilon(config, "norm_eps", 1e-5, encoder);

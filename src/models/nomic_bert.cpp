@@ -10,7 +10,7 @@ namespace wattn {
 namespace {
 
 // Switches of the original config, which uses GPT-2's keys, that would change the arithmetic.
-void refuse_original_switches(Fields& config) {
+void reject_original_switches(Fields& config) {
   for (const char* key : {"prenorm", "use_rms_norm", "causal", "parallel_block", "rotary_emb_interleaved", "qkv_proj_bias",
                           "mlp_fc1_bias", "mlp_fc2_bias", "scale_attn_by_inverse_layer_idx"}) {
     config.expect(key, false);
@@ -23,8 +23,8 @@ void refuse_original_switches(Fields& config) {
 void parse_config(Fields& config, ModelConfig& out) {
   TransformerConfig& encoder = out.transformer;
   const bool original = config["n_embd"].exists();
-  refuse_decoder(config);
-  refuse_original_switches(config);
+  reject_decoder(config);
+  reject_original_switches(config);
   constexpr SizeKeys kOriginalKeys = {.hidden_size = "n_embd",
                                       .num_hidden_layers = "n_layer",
                                       .num_attention_heads = "n_head",

@@ -23,7 +23,7 @@ constexpr std::pair<std::string_view, FeedForwardKind> kFeedForwards[] = {
     {"gated-silu", {Activation::kSilu, FeedForward::kGated}}};
 
 void read_encoder(Fields& config, TransformerConfig& out) {
-  refuse_switches(config);
+  reject_switches(config);
   out.head_dim = config.size("d_kv", kMostHeads);
   read_sizes(config,
              {.hidden_size = "d_model",
