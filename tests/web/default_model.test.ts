@@ -100,7 +100,7 @@ describe('the default model', () => {
       const error = await failure(pipeline(task));
       expect([error.name, error.message]).toEqual([
         'UnsupportedError',
-        expect.stringContaining(`'${task}' needs a model of its own`),
+        expect.stringContaining(`'${task}' needs a model`),
       ]);
     }
   });
