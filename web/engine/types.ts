@@ -1,10 +1,10 @@
 // Public types of a loaded model and of its forward pass.
 import type { Tensor } from '../core/tensor.js';
 import type { AbortSignalLike, Disposable_, OutputPrecision, WasmKind } from '../core/types.js';
-import type { HeadKind, ModelKind } from '../host/seam.js';
+import type { HeadKind, ModelFacts, ModelKind } from '../host/seam.js';
 import type { SourceOptions } from '../source/types.js';
 
-export type { HeadKind, ModelKind };
+export type { HeadKind, ModelFacts, ModelKind };
 
 /** The result of `describeModel`. */
 export interface ModelDescription {
@@ -45,42 +45,10 @@ export interface LoadOptions extends SourceOptions {
 export type PoolingMode =
   'mean' | 'cls' | 'max' | 'mean_sqrt_len_tokens' | 'weightedmean' | 'lasttoken' | 'first_token' | 'last_token' | 'eos';
 
-/** Facts about a loaded model, with config.json's names where it has them. */
-export interface ModelInfo {
-  model_type: string;
-  kind: ModelKind;
-  /** The head that was loaded. */
-  head: HeadKind;
-  // For an encoder-decoder with its decoder loaded, these are the decoder's.
-  vocab_size: number;
-  hidden_size: number;
-  num_hidden_layers: number;
-  num_attention_heads: number;
-  /** Heads of keys and values; fewer than `num_attention_heads` with grouped-query attention. */
-  num_key_value_heads: number;
-  /** Width of one head. */
-  head_dim: number;
-  // The encoder of such a model:
-  encoder_layers?: number;
-  encoder_attention_heads?: number;
-  encoder_head_dim?: number;
-  /** Maximum tokens of the encoder. */
-  max_source_length?: number;
-  max_position_embeddings: number;
-  /** Maximum tokens of a text, special tokens included: the repository's value, at most `max_position_embeddings`. */
-  max_length: number;
-  /** Maximum tokens of a micro-batch. */
-  token_budget: number;
-  /** Whether the repository specifies a pooling. */
-  pooled: boolean;
-  /** Whether the repository specifies unit length. */
-  normalize: boolean;
-  /** The repository's own prompts by name. */
-  prompts: Record<string, string>;
+/** Facts about a loaded model, and how it runs. */
+export interface ModelInfo extends ModelFacts {
   dtype: 'f32' | 'q16' | 'q8' | 'q4';
   precision: 'exact' | 'fast';
-  /** The kernels in use. */
-  kernels: string;
   /** The WebAssembly in use; `'given'`: the one in `env.wasm`. */
   wasm: WasmKind;
   /** Threads in use, per worker if there are any. */

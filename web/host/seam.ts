@@ -170,6 +170,42 @@ export interface SeamSequence {
   score: number;
 }
 
+/** Facts about a loaded model, with config.json's names where it has them. */
+export interface ModelFacts {
+  model_type: string;
+  kind: ModelKind;
+  /** The head that was loaded. */
+  head: HeadKind;
+  // For an encoder-decoder with its decoder loaded, these are the decoder's.
+  vocab_size: number;
+  hidden_size: number;
+  num_hidden_layers: number;
+  num_attention_heads: number;
+  /** Heads of keys and values; fewer than `num_attention_heads` with grouped-query attention. */
+  num_key_value_heads: number;
+  /** Width of one head. */
+  head_dim: number;
+  // The encoder of such a model:
+  encoder_layers?: number;
+  encoder_attention_heads?: number;
+  encoder_head_dim?: number;
+  /** Maximum tokens of the encoder. */
+  max_source_length?: number;
+  max_position_embeddings: number;
+  /** Maximum tokens of a text, special tokens included: the repository's value, at most `max_position_embeddings`. */
+  max_length: number;
+  /** Maximum tokens of a micro-batch. */
+  token_budget: number;
+  /** Whether the repository specifies a pooling. */
+  pooled: boolean;
+  /** Whether the repository specifies unit length. */
+  normalize: boolean;
+  /** The repository's own prompts by name. */
+  prompts: Record<string, string>;
+  /** The kernels in use. */
+  kernels: string;
+}
+
 /** A model. Order of calls: begin; begin_weight_file and push for each weight file; finish; then any other. */
 export interface SeamModel extends SeamTokenizer {
   /** Needs only config.json. heads: those that begin() accepts beside 'none'. */
@@ -215,32 +251,7 @@ export interface SeamModel extends SeamTokenizer {
   tokens_to_string(tokens: string[]): Answer & { text: string };
   token_to_id(token: string): Answer & { id: number }; // -1: none
   describe_tokenizer(): Answer & { vocab_size: number; model_max_length?: number };
-  info(): Answer & {
-    model_type: string;
-    kind: ModelKind;
-    head: HeadKind;
-    vocab_size: number;
-    hidden_size: number;
-    num_hidden_layers: number;
-    num_attention_heads: number;
-    num_key_value_heads: number;
-    head_dim: number;
-    max_length: number;
-    max_position_embeddings: number;
-    context_length: number;
-    token_budget: number;
-    pooled: boolean;
-    normalize: boolean;
-    kernels: string;
-    weight_bytes: number;
-    arena_bytes: number;
-    prompts: Record<string, string>;
-    // For encoder-decoders with their decoder loaded:
-    encoder_layers?: number;
-    encoder_attention_heads?: number;
-    encoder_head_dim?: number;
-    max_source_length?: number;
-  };
+  info(): Answer & ModelFacts & { context_length: number; weight_bytes: number; arena_bytes: number };
   summary(seq: number): Answer & {
     rows: {
       name: string;
