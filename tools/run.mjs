@@ -9,20 +9,17 @@ const build = [
   stages.cmakeBuild('wasm-relaxed', ['wattn-relaxed']),
   stages.bundle,
 ];
-const jestTests = [stages.jest('web'), stages.jest('browser'), stages.demo];
-const nativeTests = (preset) => [stages.cmakeBuild(preset, 'all'), stages.ctest(preset)];
+const jestTests = [stages.jest('web'), [stages.jest('browser'), stages.demo]];
+const nativeTests = (preset, ...beside) => [stages.cmakeBuild(preset, 'all'), [stages.ctest(preset), ...beside]];
 const test = [...build, ...nativeTests('native-debug'), ...jestTests];
 /** What `test` leaves out: the other builds' native tests, and static checks. */
 const checks = [
-  ...['native-release', 'wasm-scalar', 'wasm-simd', 'wasm-relaxed'].flatMap(nativeTests),
-  stages.includes,
-  stages.cppFormat,
-  stages.webFormat,
+  ...nativeTests('native-release', stages.includes, stages.cppFormat),
+  ...nativeTests('wasm-scalar', stages.webFormat),
+  ...nativeTests('wasm-simd', stages.types),
+  ...nativeTests('wasm-relaxed', stages.dist),
   stages.tidy,
-  stages.types,
-  stages.dist,
-  stages.consumers,
-  stages.fuzz,
+  [stages.consumers, stages.fuzz],
 ];
 
 const commands = {
@@ -32,17 +29,22 @@ const commands = {
   models: [stages.models, ...build, stages.cmakeBuild('native-release', 'all'), stages.ctest('native-release'), ...jestTests],
 };
 
+async function runStage(stage) {
+  const start = Date.now();
+  const result = { passed: 0, failed: 0, skipped: 0, note: '', output: '', ...(await stage.run()) };
+  const seconds = ((Date.now() - start) / 1000).toFixed(1);
+  if (result.failed > 0) console.log(`\n${result.output.trimEnd()}\n`);
+  const line = `${result.failed > 0 ? 'FAIL' : 'ok  '} ${stage.name.padEnd(30)} ${seconds.padStart(7)} s  ${result.note || counts(result)}`;
+  console.log(line.trimEnd());
+  return { ...result, line, stop: result.failed > 0 && stage.needed };
+}
+
+/** Runs the stages in turn; those of an inner list run side by side. */
 async function run(list) {
   const results = [];
-  for (const stage of list) {
-    const start = Date.now();
-    const result = { passed: 0, failed: 0, skipped: 0, note: '', output: '', ...(await stage.run()) };
-    const seconds = ((Date.now() - start) / 1000).toFixed(1);
-    if (result.failed > 0) console.log(`\n${result.output.trimEnd()}\n`);
-    const line = `${result.failed > 0 ? 'FAIL' : 'ok  '} ${stage.name.padEnd(30)} ${seconds.padStart(7)} s  ${result.note || counts(result)}`;
-    console.log(line.trimEnd());
-    results.push({ ...result, line });
-    if (result.failed > 0 && stage.needed) break; // what follows would only repeat it
+  for (const stagesTogether of list) {
+    results.push(...(await Promise.all([stagesTogether].flat().map(runStage))));
+    if (results.at(-1).stop) break; // what follows would only repeat it
   }
   return results;
 }
