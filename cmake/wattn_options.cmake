@@ -10,6 +10,9 @@ target_compile_options(wattn_options INTERFACE -fno-exceptions -fno-rtti -ffp-co
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(wattn_options INTERFACE -Wno-restrict) # false alarms on std::string (GCC bug 105329)
 endif()
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT EMSCRIPTEN)
+  target_compile_options(wattn_options INTERFACE -Wno-deprecated-declarations) # libstdc++'s stable_sort, in its own headers
+endif()
 if(WATTN_WERROR)
   target_compile_options(wattn_options INTERFACE -Werror)
 endif()
@@ -18,10 +21,6 @@ if(WATTN_SANITIZE)
   # Global, so that GoogleTest is instrumented too: half-instrumented containers give false alarms.
   add_compile_options(-fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer)
   add_link_options(-fsanitize=address,undefined)
-endif()
-
-if(WATTN_FUZZ)
-  add_compile_options(-fsanitize=fuzzer-no-link)
 endif()
 
 if(EMSCRIPTEN)

@@ -9,19 +9,19 @@ const targets = readdirSync(join(root, 'tests/fuzz'))
   .filter((name) => name.endsWith('.cpp'))
   .map((name) => name.replace('.cpp', ''));
 
-setup({ forCheck: true }); // brings clang and its libFuzzer
-must('cmake', ['--preset', 'native-fuzz'], { cwd: root });
-must('cmake', ['--build', '--preset', 'native-fuzz'], { cwd: root });
+setup();
+must('cmake', ['--preset', 'native-debug'], { cwd: root });
+must('cmake', ['--build', '--preset', 'native-debug', '--target', 'fuzz'], { cwd: root });
 
 const notes = [];
 for (const target of targets) {
   // libFuzzer adds its findings to its corpus, so it gets a copy and the committed seeds stay unchanged.
-  const corpus = join(root, 'build/native-fuzz/corpus', target);
+  const corpus = join(root, 'build/native-debug/corpus', target);
   const seeds = join(root, 'tests/fuzz/seeds', target);
   mkdirSync(corpus, { recursive: true });
   if (existsSync(seeds)) cpSync(seeds, corpus, { recursive: true });
-  const program = join(root, 'build/native-fuzz/tests', `fuzz_${target}`);
-  const artifacts = join(root, 'build/native-fuzz', `crash-${target}-`);
+  const program = join(root, 'build/native-debug/tests', `fuzz_${target}`);
+  const artifacts = join(root, 'build/native-debug', `crash-${target}-`);
   const { ok, output } = capture(program, [
     `-max_total_time=${seconds}`,
     '-timeout=10',

@@ -16,7 +16,8 @@ const buildNeeds = [
   { package: 'cmake', there: () => which('cmake') },
   { package: 'ninja-build', there: () => which('ninja') },
   { package: 'python3', there: () => which('python3') }, // Emscripten is written in it
-  { package: 'g++', there: () => which('c++') },
+  { package: 'clang-19', there: () => which('clang++-19') },
+  { package: 'libclang-rt-19-dev', there: () => existsSync('/usr/lib/llvm-19/lib/clang/19/lib') }, // sanitizers and libFuzzer
   { package: 'libeigen3-dev', there: () => existsSync('/usr/include/eigen3/Eigen/Core') },
   { package: 'googletest', there: () => existsSync('/usr/src/googletest/CMakeLists.txt') },
   { package: 'rapidjson-dev', there: () => existsSync('/usr/include/rapidjson/reader.h') },
@@ -25,8 +26,7 @@ const buildNeeds = [
 
 /** What `npm run check` needs besides. */
 const checkNeeds = [
-  { package: 'clang-19', there: () => which('clang++-19') },
-  { package: 'libclang-rt-19-dev', there: () => existsSync('/usr/lib/llvm-19/lib/clang/19/lib') }, // libFuzzer
+  { package: 'g++', there: () => which('c++') },
   { package: 'clang-format-19', there: () => which('clang-format-19') },
   { package: 'firefox-esr', there: () => findFirefox() },
   { package: 'clang-tidy-19', there: () => which('clang-tidy-19') },

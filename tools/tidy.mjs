@@ -1,4 +1,5 @@
-// clang-tidy over the core, with the flags of the native release build (compiler warnings are left to the build). `npm run tidy [-- FILE...]`.
+// clang-tidy over the core, with the flags and precompiled headers of the debug build (compiler warnings are left to the build).
+// `npm run tidy [-- FILE...]`.
 import { readFileSync } from 'node:fs';
 import { availableParallelism } from 'node:os';
 import { join, relative } from 'node:path';
@@ -6,8 +7,9 @@ import { must, root, start } from './lib/shell.mjs';
 import { setup } from './setup.mjs';
 
 setup({ forCheck: true });
-must('cmake', ['--preset', 'native-release'], { cwd: root });
-const build = join(root, 'build/native-release');
+must('cmake', ['--preset', 'native-debug'], { cwd: root });
+must('cmake', ['--build', '--preset', 'native-debug'], { cwd: root }); // makes the precompiled headers
+const build = join(root, 'build/native-debug');
 const wanted = process.argv.slice(2);
 const files = JSON.parse(readFileSync(join(build, 'compile_commands.json'), 'utf8'))
   .map((entry) => relative(root, entry.file))
