@@ -22,12 +22,14 @@ inline std::int64_t packed_size(std::int64_t n, std::int64_t k) { return (n + kP
 
 // Packs row j of b, [k]. Rows may come in any order.
 inline void pack_row(float* packed, std::int64_t j, const float* row, std::int64_t k) {
+  if (k == 0) return; // `packed` may be null then
   float* out = packed + j / kPanelWidth * kPanelWidth * k + j % kPanelWidth;
   for (std::int64_t i = 0; i < k; ++i) out[i * kPanelWidth] = row[i];
 }
 
 // Packs rows j to j + 3 of b, stride apart; j is a multiple of four. The same as four calls of pack_row().
 inline void pack_four_rows(float* packed, std::int64_t j, const float* rows, std::int64_t k, std::int64_t stride) {
+  if (k == 0) return;
   float* out = packed + j / kPanelWidth * kPanelWidth * k + j % kPanelWidth;
   const auto put = [&](std::int64_t i, FourFloats four) { std::memcpy(out + i * kPanelWidth, &four, sizeof four); };
   std::int64_t i = 0;
