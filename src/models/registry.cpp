@@ -38,7 +38,7 @@ WATTN_ARCHS(WATTN_DECLARE)
 
 namespace {
 
-#define WATTN_ADDRESS(name) &name,
+#define WATTN_ADDRESS(name) &(name),
 const Arch* const kArchs[] = {WATTN_ARCHS(WATTN_ADDRESS)};
 #undef WATTN_ADDRESS
 
