@@ -11,7 +11,8 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_L
   target_compile_options(wattn_options INTERFACE -Wno-restrict) # false alarms on std::string (GCC bug 105329)
 endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang" AND NOT EMSCRIPTEN)
-  target_compile_options(wattn_options INTERFACE -Wno-deprecated-declarations) # libstdc++'s stable_sort, in its own headers
+  target_compile_options(wattn_options INTERFACE -Wreserved-identifier
+    -Wno-deprecated-declarations) # libstdc++'s stable_sort, in its own headers
 endif()
 if(WATTN_WERROR)
   target_compile_options(wattn_options INTERFACE -Werror)
