@@ -48,7 +48,7 @@ inline void pack_four_rows(float* packed, std::int64_t j, const float* rows, std
 
 // Packs b [n, k] from rows that are stride apart, such as the keys of one head.
 inline void pack_rows(float* packed, const float* b, std::int64_t n, std::int64_t k, std::int64_t stride) {
-  if (k == 0) return; // `packed` may be null then
+  if (k == 0) return;  // `packed` may be null then
   std::int64_t j = 0;
   for (; j + 4 <= n; j += 4) pack_four_rows(packed, j, b + j * stride, k, stride);
   for (; j < n; ++j) pack_row(packed, j, b + j * stride, k);

@@ -98,10 +98,7 @@ describe('the default model', () => {
   it('says by name what it has no head for', async () => {
     for (const task of ['question-answering', 'ner', 'zero-shot-classification', 'text-generation'] as const) {
       const error = await failure(pipeline(task));
-      expect([error.name, error.message]).toEqual([
-        'UnsupportedError',
-        expect.stringContaining(`'${task}' needs a model`),
-      ]);
+      expect([error.name, error.message]).toEqual(['UnsupportedError', expect.stringContaining(`'${task}' needs a model`)]);
     }
   });
 
