@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <bit>
+#include <cmath>
+#include <limits>
 
 #include "core/gguf.h"
 #include "native/tokenizer/tiny_tokenizer.h"
@@ -53,11 +55,64 @@ TEST(MergesTxt, IsByteLevelOrTheFirstGptsDependingOnTheVocabulary) {
             std::string::npos);
 }
 
+TEST(MergesTxt, IsOfTheClassThatTheSettingsName) {
+  const std::string byte_level = R"({"h": 0, "i": 1, "hi": 2, "Ġ": 3, "<s>": 4, "</s>": 5, "<mask>": 6, "H": 7})";
+  const std::string words =
+      R"({"h": 0, "i</w>": 1, "hi</w>": 2, "<unk>": 3, "<|startoftext|>": 4, "<|endoftext|>": 5, "h</w>": 6})";
+  const auto of_class = [](const std::string& vocab, const std::string& name, const std::string& more = "") {
+    const std::string merges = vocab.find("</w>") == std::string::npos ? "#version: 0.2\r\nh i\r\n\r\n" : "h i</w>";
+    const std::string config = name.empty() ? "{" + more + "}" : "{\"tokenizer_class\": \"" + name + "\"" + more + "}";
+    return tokens({{"vocab.json", vocab}, {"merges.txt", merges}, {"tokenizer_config.json", config}}, u"hi");
+  };
+  for (const char* name : {"GPT2Tokenizer", "GPT2TokenizerFast", "CodeGenTokenizer"}) {
+    EXPECT_EQ(of_class(byte_level, name), Tokens{"hi"}) << name;
+  }
+  for (const char* name : {"RobertaTokenizer", "BartTokenizerFast", "LongformerTokenizer", "LEDTokenizer", ""}) {
+    EXPECT_EQ(of_class(byte_level, name), (Tokens{"<s>", "hi", "</s>"})) << name;
+  }
+  EXPECT_EQ(of_class(byte_level, "GPT2Tokenizer", R"(, "add_prefix_space": true)"), (Tokens{"Ġ", "hi"}));
+  EXPECT_EQ(of_class(words, "OpenAIGPTTokenizer"), Tokens{"hi</w>"});
+  for (const char* name : {"CLIPTokenizer", ""}) {
+    EXPECT_EQ(of_class(words, name), (Tokens{"<|startoftext|>", "hi</w>", "<|endoftext|>"})) << name;
+  }
+  EXPECT_EQ(of_class("\xEF\xBB\xBF" + byte_level, ""), (Tokens{"<s>", "hi", "</s>"}));
+  // Without one of the three it is GPT-2's.
+  for (const char* token : {"<s>", "</s>", "<mask>"}) {
+    std::string less = byte_level;
+    less.replace(less.find(token), 1, "(");
+    EXPECT_EQ(of_class(less, ""), Tokens{"hi"}) << token;
+  }
+}
+
+TEST(MergesTxt, SaysWhatIsWrong) {
+  const std::string vocab = R"({"h": 0, "<s>": 1, "<mask>": 2})";
+  const struct {
+    std::string vocab, merges, config, error;
+  } rows[] = {{"{", "", "{}", "vocab.json: "},
+              {"[]", "", "{}", "vocab.json: expected an object of tokens and their ids"},
+              {vocab, "\xFF", "{}", "merges.txt: expected UTF-8, found other bytes"},
+              {vocab, "", R"({"tokenizer_class": 1})", "tokenizer_config.json: tokenizer_class: expected a string, found 1"},
+              {vocab, "", R"({"add_prefix_space": 1})", "tokenizer_config.json: add_prefix_space: expected true or false, found 1"},
+              {vocab, "", R"({"tokenizer_class": "RobertaTokenizer"})", "vocab.json: </s>: expected an id, found nothing"},
+              {vocab, "h h", "{}", "tokenizer.json: model.merges[0]"},
+              {vocab, "", "{", "tokenizer_config.json: "}};
+  for (const auto& row : rows) {
+    const Tokens found =
+        tokens({{"vocab.json", row.vocab}, {"merges.txt", row.merges}, {"tokenizer_config.json", row.config}}, u"h");
+    EXPECT_EQ(found.at(0).substr(0, row.error.size()), row.error);
+  }
+  EXPECT_EQ(tokens({{"vocab.txt", "\xFF"}}, u"a")[0], "vocab.txt: expected UTF-8, found other bytes");
+  EXPECT_NE(tokens({{"vocab.json", vocab}}, u"a")[0].find("vocab.json with merges.txt"), std::string::npos);
+}
+
 // Writes Protocol Buffers.
 std::string field(int number, const std::string& bytes) {
   return std::string{static_cast<char>(number << 3 | 2), static_cast<char>(bytes.size())} + bytes;
 }
-std::string field(int number, int value) { return {static_cast<char>(number << 3), static_cast<char>(value)}; }
+std::string field(int number, int value) {
+  if (number < 16) return {static_cast<char>(number << 3), static_cast<char>(value)};
+  return {static_cast<char>((number << 3 & 0x7F) | 0x80), static_cast<char>(number >> 4), static_cast<char>(value)};
+}
 std::string piece(const std::string& text, float score, int kind = 1) {
   const std::uint32_t bits = std::bit_cast<std::uint32_t>(score);
   std::string out = field(1, text) + static_cast<char>(2 << 3 | 5);
@@ -76,6 +131,67 @@ TEST(SentencePiece, ReadsUnigramAndBpeAndHandlesWhitespace) {
     EXPECT_EQ(tokens({{"tokenizer.model", model}, {"tokenizer_config.json", R"({"tokenizer_class": "LlamaTokenizer"})"}}, u"a"),
               (Tokens{"<s>", "▁a"}));
   }
+}
+
+Tokens of_class(const std::string& model, const std::string& config, std::u16string_view text) {
+  return tokens({{"tokenizer.model", model}, {"tokenizer_config.json", config}}, text);
+}
+
+TEST(SentencePiece, PutsWhatTheClassDoesAroundTheText) {
+  const std::string plain = sentencepiece(1), albert = piece("[CLS]", 0, 3) + piece("[SEP]", 0, 3) + plain;
+  EXPECT_EQ(of_class(plain, R"({"tokenizer_class": "LlamaTokenizerFast", "add_eos_token": true})", u"a"),
+            (Tokens{"<s>", "▁a", "</s>"}));
+  EXPECT_EQ(of_class(plain, R"({"tokenizer_class": "LlamaTokenizer", "add_bos_token": false})", u"a"), Tokens{"▁a"});
+  EXPECT_EQ(of_class(plain, R"({"tokenizer_class": "T5Tokenizer", "extra_ids": 2})", u"a<extra_id_0>b"),
+            (Tokens{"▁a", "<extra_id_0>", "b", "</s>"}));
+  EXPECT_EQ(of_class(albert, R"({"tokenizer_class": "AlbertTokenizer"})", u"a"), (Tokens{"[CLS]", "▁a", "[SEP]"}));
+  const std::pair<const char*, const char*> wrong[] = {
+      {R"({"tokenizer_class": 1})", "tokenizer_config.json: tokenizer_class: expected a string, found 1"},
+      {R"({"tokenizer_class": "XLNetTokenizer"})", "a SentencePiece model of this class is not supported"},
+      {R"({"tokenizer_class": "AlbertTokenizer"})", "expected the tokens [CLS] and [SEP]"},
+      {R"({"tokenizer_class": "T5Tokenizer", "extra_ids": -1})", "extra_ids: expected a number from 0 to 10000, found -1"},
+      {R"({"tokenizer_class": "T5Tokenizer", "extra_ids": 10001})", "extra_ids: expected a number from 0 to 10000, found 10001"},
+      {R"({"tokenizer_class": "T5Tokenizer", "extra_ids": "2"})", "extra_ids: expected an integer, found \"2\""},
+      {R"({"add_bos_token": 1})", "add_bos_token: expected true or false, found 1"},
+      {R"({"add_eos_token": 1})", "add_eos_token: expected true or false, found 1"},
+      {R"({"add_bos_token": true, "bos_token": "<odd>"})", "expected the token \"<odd>\""}};
+  for (const auto& [config, error] : wrong) {
+    EXPECT_NE(of_class(plain, config, u"a").at(0).find(error), std::string::npos) << of_class(plain, config, u"a").at(0);
+  }
+}
+
+TEST(SentencePiece, FollowsTheSpecsOfItsModel) {
+  const std::string plain = sentencepiece(1);
+  const auto trainer = [](const std::string& fields) { return field(2, fields); };
+  const auto normalizer = [](const std::string& fields) { return field(3, fields); };
+  EXPECT_EQ(of_class(plain + normalizer(field(3, 0)), "{}", u"a"), Tokens{"a"});  // no dummy prefix
+  EXPECT_EQ(of_class(plain + normalizer(field(4, 0)), "{}", u"a  b"), (Tokens{"▁a", "▁", "▁", "b"}));
+  EXPECT_NE(of_class(plain + normalizer(field(5, 0)), "{}", u"a")[0].find("escape_whitespaces: false"), std::string::npos);
+  EXPECT_EQ(of_class(plain + normalizer(field(5, 1)), "{}", u"a"), Tokens{"▁a"});
+  EXPECT_NE(of_class(plain + trainer(field(24, 1)), "{}", u"a")[0].find("treat_whitespace_as_suffix"), std::string::npos);
+  EXPECT_EQ(of_class(plain + trainer(field(24, 0)), "{}", u"a"), Tokens{"▁a"});
+  EXPECT_NE(of_class(plain + trainer(field(3, 3)), "{}", u"a")[0].find(
+                "expected the type Unigram (1), BPE (2) or character (4), found 3"),
+            std::string::npos);
+  for (const int type : {1, 2, 4}) {
+    const std::string bytes =
+        sentencepiece(type) + trainer(field(3, type) + field(35, 1)) + piece("<0x78>", -9, 6) + piece("yy", -9, 4);
+    EXPECT_EQ(of_class(bytes, "{}", u"axyy"), (Tokens{"▁a", "<0x78>", "yy"})) << type;
+  }
+  EXPECT_NE(of_class(plain + piece("z", std::nanf("")), "{}", u"a")[0].find("expected a piece"), std::string::npos);
+  EXPECT_NE(of_class(plain + piece("z", std::numeric_limits<float>::infinity()), "{}", u"a")[0].find("expected a piece"),
+            std::string::npos);
+  EXPECT_NE(of_class(plain + piece("\xFF", 0), "{}", u"a")[0].find("piece 8: expected UTF-8"), std::string::npos);
+  // A model without the unknown token, and one without words.
+  EXPECT_EQ(of_class(piece("▁", -1) + piece("a", -1), "{}", u"a"), (Tokens{"▁", "a"}));
+  EXPECT_EQ(of_class(piece("▁", -1) + piece("a", -1) + trainer(field(3, 2)), "{}", u"a"), (Tokens{"▁", "a"}));
+  // "a" becomes "b": a trie of one character, and the string of its value.
+  const auto unit = [](std::uint32_t value) {
+    std::string out;
+    for (int i = 0; i < 4; ++i) out += static_cast<char>(value >> (8 * i));
+    return out;
+  };
+  EXPECT_EQ(of_class(plain + normalizer(field(2, unit(0xFFFF) + "x")), "{}", u"a")[0].substr(0, 15), "tokenizer.json:");
 }
 
 TEST(SentencePiece, EveryTruncationAndChangedByteIsRejectedOrRead) {

@@ -121,6 +121,107 @@ TEST(LoadingErrors, VocabulariesAreChecked) {
                {"model.continuing_subword_prefix"});
 }
 
+// Each component with one field that is missing, of another type, or out of its range.
+TEST(LoadingErrors, EveryComponentChecksItsFields) {
+  const std::string long_string(1001, 'x'), long_piece(1025, 'x');
+  struct Row {
+    std::string TinyTokenizer::* stage;
+    std::string json, word;
+  };
+  const auto normalizer = &TinyTokenizer::normalizer, pre_tokenizer = &TinyTokenizer::pre_tokenizer,
+             post_processor = &TinyTokenizer::post_processor, decoder = &TinyTokenizer::decoder, model = &TinyTokenizer::model;
+  const std::string bert = R"({"type": "BertNormalizer", "clean_text": true, "lowercase": true, )";
+  const std::string template_of_one = R"({"type": "TemplateProcessing", "pair": [{"SpecialToken": {"id": "a", "type_id": 0}}],
+    "single": [{"SpecialToken": {"id": "a", "type_id": 0}}, {"Sequence": {"id": "A", "type_id": 0}}],
+    "special_tokens": {"a": {"id": "a", "ids": [0], "tokens": ["a"]}}})";
+  const Row rows[] = {
+      {normalizer, R"({"type": "NFC", "form": 1})", "normalizer.form"},
+      {normalizer, R"({"type": "Prepend", "prepend": 1})", "normalizer.prepend"},
+      {normalizer, bert + R"("strip_accents": null, "handle_chinese_chars": 1})", "normalizer.handle_chinese_chars"},
+      {normalizer, R"({"type": "Replace", "pattern": {"String": "a"}})", "normalizer.content"},
+      {normalizer, R"({"type": "Replace", "pattern": {"String": ")" + long_string + R"("}, "content": ""})",
+       "a string of at most 1000 characters"},
+      {normalizer, R"({"type": "Replace", "pattern": {"Word": "a"}, "content": ""})", "normalizer.pattern"},
+      {normalizer, R"({"type": "Replace", "pattern": {"Regex": "("}, "content": ""})", "a group without )"},
+      {normalizer, R"({"type": "Precompiled", "precompiled_charsmap": 1})", "normalizer.precompiled_charsmap"},
+      {normalizer, R"({"type": "Precompiled", "precompiled_charsmap": "a?=="})", "expected base64"},
+      {normalizer, R"({"type": "Precompiled", "precompiled_charsmap": "AAA="})", "expected a trie and its strings"},
+      {normalizer, R"({"type": "Precompiled", "precompiled_charsmap": "/////w=="})", "expected a trie and its strings"},
+      {normalizer, R"({"type": "Precompiled", "precompiled_charsmap": "AAAAAA=="})", "expected a trie and its strings"},
+      {normalizer, R"({"type": "SentencePiece", "user_defined": [1], "add_dummy_prefix": true, "remove_extra_whitespaces": true})",
+       "normalizer.user_defined[0]"},
+      {pre_tokenizer, R"({"type": "ByteLevel", "add_prefix_space": 1})", "pre_tokenizer.add_prefix_space"},
+      {pre_tokenizer, R"({"type": "Split", "pattern": {"String": "a"}, "invert": false})", "pre_tokenizer.behavior"},
+      {pre_tokenizer, R"({"type": "Split", "pattern": {"String": "a"}, "behavior": 1, "invert": false})", "pre_tokenizer.behavior"},
+      {pre_tokenizer, R"({"type": "Split", "pattern": {"Regex": "["}, "behavior": "Removed", "invert": false})",
+       "a class without ]"},
+      {pre_tokenizer, R"({"type": "CharDelimiterSplit", "delimiter": "ab"})", "pre_tokenizer.delimiter"},
+      {pre_tokenizer, R"({"type": "FixedLength", "length": 0})", "a length of 1 or more"},
+      {pre_tokenizer, R"({"type": "FixedLength", "length": "5"})", "pre_tokenizer.length"},
+      {pre_tokenizer, R"({"type": "Metaspace", "replacement": ""})", "pre_tokenizer.replacement"},
+      {pre_tokenizer, R"({"type": "Metaspace", "replacement": "_", "prepend_scheme": "odd"})", "unknown scheme \"odd\""},
+      {pre_tokenizer, R"({"type": "Metaspace", "replacement": "_", "prepend_scheme": 1})", "pre_tokenizer.prepend_scheme"},
+      {pre_tokenizer, R"({"type": "Metaspace", "replacement": "_", "prepend_scheme": "always", "add_prefix_space": false})",
+       "pre_tokenizer.add_prefix_space"},
+      {pre_tokenizer, R"({"type": "Sequence", "pretokenizers": [{"type": "Digits"}, {"type": "BertPreTokenizer"}]})",
+       "pre_tokenizer.pretokenizers[0].individual_digits"},
+      {post_processor, R"({"type": "BertProcessing", "sep": ["[SEP]", 2], "cls": [1, 2]})", "post_processor.cls"},
+      {post_processor, R"({"type": "BertProcessing", "sep": 2, "cls": ["[CLS]", 1]})", "post_processor.sep"},
+      {post_processor, R"({"type": "RobertaProcessing", "sep": ["[SEP]", 2], "cls": ["[CLS]", 1], "trim_offsets": 1,
+        "add_prefix_space": true})",
+       "post_processor.trim_offsets"},
+      {post_processor, R"({"type": "ByteLevel", "trim_offsets": 1})", "post_processor.trim_offsets"},
+      {post_processor, R"({"type": "TemplateProcessing", "single": [], "pair": [], "special_tokens": []})",
+       "post_processor.special_tokens"},
+      {post_processor, R"({"type": "Sequence", "processors": [{"type": "ByteLevel", "trim_offsets": 1}]})",
+       "post_processor.processors[0].trim_offsets"},
+      {post_processor, R"({"type": "Sequence", "processors": [)" + template_of_one + ", " + template_of_one + "]}",
+       "post_processor.processors[1]: a post-processor after one that adds special tokens"},
+      {post_processor,
+       R"({"type": "Sequence", "processors": [)" + template_of_one +
+           R"(, {"type": "ByteLevel", "trim_offsets": true, "add_prefix_space": true}]})",
+       "post_processor.processors[1]: a post-processor after one that adds special tokens"},
+      {decoder, R"({"type": "BPEDecoder", "suffix": ""})", "decoder.suffix: expected a non-empty string"},
+      {decoder, R"({"type": "BPEDecoder"})", "decoder.suffix"},
+      {decoder, R"({"type": "CTC", "pad_token": "", "word_delimiter_token": "|", "cleanup": true})", "decoder.pad_token"},
+      {decoder, R"({"type": "Strip", "content": " ", "start": -1, "stop": 0})", "decoder.start"},
+      {decoder, R"({"type": "Replace", "pattern": {"String": "a"}})", "decoder.content"},
+      {decoder, R"({"type": "Replace", "pattern": {"Regex": "("}, "content": ""})", "a group without )"},
+      {decoder, R"({"type": "Metaspace", "replacement": 1})", "decoder.replacement"},
+      {decoder, R"({"type": "ByteFallback", "x": 1})", "decoder.x"},
+      {decoder, R"({"type": "Marian", "special": [1, 2]})", "decoder.special[0]"},
+      {decoder, R"({"type": "Sequence", "decoders": [{"type": "BPEDecoder"}, {"type": "Fuse"}]})", "decoder.decoders[0].suffix"},
+      {model, R"({"type": "WordLevel", "vocab": {"a": 0}})", "model.unk_token"},
+      {model, R"({"type": "WordLevel", "unk_token": "a", "vocab": []})", "model.vocab"},
+      {model, R"({"type": "BPE", "vocab": {"a": 0}, "merges": {}})", "model.merges"},
+      {model, R"({"type": "BPE", "vocab": [], "merges": []})", "model.vocab"},
+      {model, R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "unk_token": "b"})",
+       "model.unk_token: expected a token of model.vocab"},
+      {model, R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1})", "dropout is for training"},
+      {model, R"({"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": ["aa"]})", "model.merges[0]"},
+      {model, R"({"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": [["a", "a", "a"]]})", "model.merges[0]"},
+      {model, R"({"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": [["a", 1]]})", "model.merges[0]"},
+      {model, R"({"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": [[1, "a"]]})", "model.merges[0]"},
+      {model, R"({"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": ["a b"]})", "model.merges[0]"},
+      {model, R"({"type": "Unigram", "vocab": [["a", -1], 3]})", "model.vocab[1]: expected [piece, score]"},
+      {model, R"({"type": "Unigram", "vocab": [["a"]]})", "model.vocab[0]: expected [piece, score]"},
+      {model, R"({"type": "Unigram", "vocab": [["a", "b"]]})", "model.vocab[0][1]"},
+      {model, R"({"type": "Unigram", "vocab": [["a", -1]], "unk_id": 1})", "model.unk_id: expected the index of a piece"},
+      {model, R"({"type": "Unigram", "vocab": [["a", -1]], "num_known": 2})", "model.num_known: expected at most"},
+      {model, R"({"type": "Unigram", "vocab": [[")" + long_piece + R"(", -1]]})", "found one of 1025"},
+      {model, R"({"merges": []})", "model.type"},
+  };
+  for (const auto& [stage, json, word] : rows) {
+    const Result<Tokenizer> tokenizer = load_text(with(stage, json));
+    ASSERT_FALSE(tokenizer.ok()) << json;
+    EXPECT_NE(tokenizer.error().message.find(word), std::string::npos) << tokenizer.error().message << "\n  should name " << word;
+  }
+  std::string added = TinyTokenizer{}.json();
+  EXPECT_TRUE(load_text(added.replace(added.find("[]"), 2, "null")).ok());
+  expect_error(added.replace(added.find("null", added.find("added_tokens")), 4, "{}"), kFormat,
+               {"added_tokens: expected an array"});
+}
+
 TEST(LoadingErrors, AddedTokensAreChecked) {
   const auto with_added = [](const std::string& token) {
     TinyTokenizer tiny;

@@ -53,6 +53,8 @@ TEST(Regex, LooksAroundWithoutConsuming) {
   EXPECT_EQ(matches(R"(\bab\b)", "ab cab ab"), "ab|ab");
   EXPECT_EQ(matches("^a|b$", "a\nab\n"), "a|a|b");
   EXPECT_EQ(matches(R"(\Aa|b\z)", "a\nab"), "a|b");
+  EXPECT_EQ(matches(R"([ab]\Z)", "a\nab\n"), "b");
+  EXPECT_EQ(matches(R"([ab]\Z)", "ba"), "a");
 }
 
 TEST(Regex, SupportsCharacterClasses) {
@@ -65,12 +67,23 @@ TEST(Regex, SupportsCharacterClasses) {
   EXPECT_EQ(matches(R"(\w+)", "a²_\u200D"), "a²_");
   EXPECT_EQ(matches(".+", "a\nb"), "a|b");
   EXPECT_EQ(matches(R"(\x61\x{62}\u0063)", "abc"), "abc");
+  EXPECT_EQ(matches(R"(\x4A\x{6a}\u004b)", "JjK"), "JjK");
+  EXPECT_EQ(matches(R"(\h+)", "x09aFg"), "09aF");
+  EXPECT_EQ(matches(R"(\H+)", "x09aFg"), "x|g");
+  EXPECT_EQ(matches(R"(\p{Letter}|\P{Any}|\p{any}\p{Nd})", "a 1"), "a| 1");
+  EXPECT_EQ(matches(R"([\b\t]+)", "a\b\tb"), "\b\t");
+  EXPECT_EQ(matches("[a-z&&[^b]&&[^c]]+", "abcd"), "a|d");
+  EXPECT_EQ(matches("[-a]+|[a-]", "-a"), "-a");
+  EXPECT_EQ(matches("a{|b{,}|c{x", "a{b{,}c{x"), "a{|b{,}|c{x");
+  EXPECT_EQ(matches("a{,2}b", "aaab"), "aab");
 }
 
 TEST(Regex, FoldsTheCaseOfAsciiLettersAsInUnicode) {
   EXPECT_EQ(matches("(?i:'s|'ll)", "'S'\u017F'Ll's"), "'S|'\u017F|'Ll|'s");
   EXPECT_EQ(matches("(?i)k", "kK\u212A"), "k|K|\u212A");
   EXPECT_EQ(matches("(?i:a)b", "ABAb"), "Ab");
+  EXPECT_EQ(matches("(?i:a(?-i:b))", "ABAb"), "Ab");
+  EXPECT_EQ(matches("(?i)s1s", "S1\u017F"), "S1\u017F");
 }
 
 TEST(Regex, FindsEmptyMatchesExceptDirectlyAfterAnother) {
@@ -104,6 +117,30 @@ TEST(Regex, NamesUnsupportedConstructs) {
       {"((a{100}){100}){100}", "more than 1000 parts"},
       {"a{1001}", "more than 1000 repeats"},
       {"\\", "a backslash at the end"},
+      {R"(\pL)", "\\p without {..}"},
+      {R"(\p{L)", "\\p{ without }"},
+      {R"(\xg)", "an invalid character number"},
+      {R"(\x{110000})", "an invalid character number"},
+      {R"(\x{61)", "an invalid character number"},
+      {R"(\u12)", "an invalid character number"},
+      {"[]a]", "a class that is empty or begins with ]"},
+      {"[b-a]", "a range of characters that lacks an end or is out of order"},
+      {"[a-[b]]", "a range of characters that lacks an end or is out of order"},
+      {R"([a-\w])", "a range of characters that lacks an end or is out of order"},
+      {"[a-", "a range of characters that lacks an end or is out of order"},
+      {"a{2}{3}", "a quantifier on a quantifier"},
+      {"a{2}?", "a lazy {n}"},
+      {"a{1,1001}", "more than 1000 repeats"},
+      {"a{3,2}", "an interval whose ends are out of order"},
+      {"+a", "a quantifier without an operand"},
+      {"a|?", "a quantifier without an operand"},
+      {"b(?i)a", "(?i) that is not at the beginning"},
+      {"(?\u00e9)", "the group (?."},
+      {"(?i:ff)", "ligature"},
+      {"(?i:fi)", "ligature"},
+      {"(?i:fl)", "ligature"},
+      {"(?i:st)", "ligature"},
+      {"((?:a|){2})*", "repeating something that can be empty"},
   };
   for (const auto& [pattern, expected] : cases) {
     const Result<Regex> regex = Regex::compile(to_utf32(pattern));
@@ -111,6 +148,13 @@ TEST(Regex, NamesUnsupportedConstructs) {
     EXPECT_EQ(regex.error().code, ErrorCode::kUnsupported);
     EXPECT_NE(regex.error().message.find(expected), std::string::npos) << regex.error().message;
   }
+}
+
+TEST(Regex, ClassesAreLimited) {
+  std::string pattern;
+  for (int i = 0; i < 65; ++i)
+    pattern += "[a" + std::string(1, static_cast<char>('0' + i % 10)) + static_cast<char>('A' + i / 10) + "]";
+  EXPECT_NE(matches(pattern, "").find("more than 64 classes of characters"), std::string::npos);
 }
 
 TEST(Regex, NestingIsLimited) {
