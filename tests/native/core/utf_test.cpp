@@ -75,6 +75,30 @@ TEST(Utf, EveryTwoBytesAreReadWithinBounds) {
   }
 }
 
+// As Python's errors="replace": the longest beginning of a character is replaced as one.
+TEST(Utf, BeginningsOfCharactersAreReplacedAsOne) {
+  const std::string bad = "\xEF\xBF\xBD";
+  const std::pair<std::string, std::string> rows[] = {{"a\xC3", "a" + bad},
+                                                      {"\xE2\x82z", bad + "z"},
+                                                      {"\xE2\x82", bad},
+                                                      {"\xF0\x9F\x98z", bad + "z"},
+                                                      {"\xF0\x9Fz", bad + "z"},
+                                                      {"\xF0z", bad + "z"},
+                                                      {"\xE0\x80", bad + bad},  // below U+0800
+                                                      {"\xE0\xA0", bad},
+                                                      {"\xED\xA0", bad + bad},  // a surrogate
+                                                      {"\xED\x9F", bad},
+                                                      {"\xF0\x80", bad + bad},  // below U+10000
+                                                      {"\xF0\x90", bad},
+                                                      {"\xF4\x90", bad + bad},  // beyond U+10FFFF
+                                                      {"\xF4\x8F", bad},
+                                                      {"\xF5\x80", bad + bad},
+                                                      {"\xC1\x80", bad + bad},
+                                                      {"\x80", bad},
+                                                      {bad, bad}};
+  for (const auto& [bytes, want] : rows) EXPECT_EQ(replace_invalid_utf8(bytes), want);
+}
+
 TEST(Utf, EmptyTextsStayEmpty) {
   EXPECT_EQ(to_utf32(""), U"");
   EXPECT_EQ(to_utf16(""), u"");

@@ -5,6 +5,7 @@
 
 #include <cstring>
 
+#include "core/gguf.h"
 #include "io/weight_loader.h"
 #include "native/support/files.h"
 
@@ -74,6 +75,64 @@ TEST(Gguf, FlippedHeaderBytesNeverReadOutside) {
       static_cast<void>(load_types(broken, broken.size(), broken.size()));  // the sanitizers watch
     }
   }
+}
+
+// key, type and value, little-endian.
+std::string entry(const std::string& key, std::uint32_t type, const std::string& value) {
+  std::string out;
+  const auto add = [&](std::uint64_t number, int bytes) {
+    for (int i = 0; i < bytes; ++i) out += static_cast<char>(number >> (8 * i));
+  };
+  add(key.size(), 8);
+  out += key;
+  add(type, 4);
+  return out + value;
+}
+
+TEST(GgufMetadata, ReadsNumbersOfEveryType) {
+  const std::string ff(8, '\xFF'), one = std::string("\x01") + std::string(7, '\0');
+  const struct {
+    std::uint32_t type;
+    std::size_t bytes;
+    double all_ones;
+  } rows[] = {{0, 1, 255}, {1, 1, -1},  {2, 2, 65535},   {3, 2, -1}, {4, 4, 4294967295},
+              {5, 4, -1},  {7, 1, 255}, {10, 8, 0x1p64}, {11, 8, -1}};
+  std::string entries;
+  for (const auto& row : rows) {
+    entries += entry("f" + std::to_string(row.type), row.type, ff.substr(0, row.bytes));
+    entries += entry("o" + std::to_string(row.type), row.type, one.substr(0, row.bytes));
+  }
+  const std::string count = std::string(1, '\x02') + std::string(7, '\0');
+  entries += entry("real", 6, std::string("\0\0\x80\x3F", 4)) + entry("text", 8, one + "x");
+  entries += entry("bytes", 9, std::string("\0\0\0\0", 4) + count + "ab") +
+             entry("words", 9, std::string("\x08\0\0\0", 4) + one + one + "y");
+  entries += entry("shorts", 9, std::string("\x03\0\0\0", 4) + count + std::string("\xFE\xFF\x02\0", 4));
+  const auto file = [](std::uint32_t version, std::uint64_t number, const std::string& rest) {
+    std::string out = "GGUF" + std::string(1, static_cast<char>(version)) + std::string(11, '\0') + static_cast<char>(number);
+    return out + std::string(7, '\0') + rest;
+  };
+  const std::string bytes = file(3, 2 * std::size(rows) + 5, entries);
+  const auto metadata = GgufMetadata::read(bytes);
+  ASSERT_TRUE(metadata.ok()) << metadata.error().message;
+  const GgufMetadata& m = metadata.value();
+  for (const auto& row : rows) {
+    EXPECT_EQ(m.number("f" + std::to_string(row.type)), row.all_ones) << row.type;
+    EXPECT_EQ(m.number("o" + std::to_string(row.type)), 1) << row.type;
+  }
+  EXPECT_EQ(m.number("real"), 1);
+  EXPECT_EQ(m.string("text"), "x");
+  EXPECT_EQ(m.bytes("bytes"), "ab");
+  EXPECT_EQ(m.numbers("shorts"), (std::vector<double>{-2, 2}));
+  EXPECT_EQ(m.strings("words"), std::vector<std::string_view>{"y"});
+  // None of another type, none without the key.
+  for (const char* key : {"none", "real", "words", "bytes"}) EXPECT_FALSE(m.string(key)) << key;
+  for (const char* key : {"none", "text", "words", "bytes"}) EXPECT_FALSE(m.number(key)) << key;
+  for (const char* key : {"none", "text", "real", "bytes"}) EXPECT_TRUE(m.strings(key).empty()) << key;
+  for (const char* key : {"none", "text", "real", "words"}) EXPECT_TRUE(m.numbers(key).empty()) << key;
+  for (const char* key : {"none", "text", "real", "words", "shorts"}) EXPECT_TRUE(m.bytes(key).empty()) << key;
+  EXPECT_FALSE(GgufMetadata::read(file(4, 0, "")).ok());
+  EXPECT_TRUE(GgufMetadata::read(file(2, 0, "")).ok());
+  EXPECT_FALSE(GgufMetadata::read(file(3, 1, entry("x", 13, ""))).ok());
 }
 
 TEST(Gguf, ErrorsNameTheTensor) {

@@ -72,6 +72,35 @@ TEST(Safetensors, ArrivesInPiecesOfAnySize) {
   }
 }
 
+TEST(Safetensors, WidensDoublesAndRefusesWholeNumbers) {
+  const std::string doubles =
+      R"({"a":{"dtype":"F64","shape":[2,3],"data_offsets":[0,48]},"b":{"dtype":"F32","shape":[2],"data_offsets":[48,56]}})";
+  Loaded loaded;
+  ASSERT_TRUE(loaded.load(file_of(doubles, bytes_of<double>({1, 2, 3, 4, 5, 0.1}) + bytes_of<float>({7, 8})), 5).ok());
+  EXPECT_EQ(loaded.tensors["a"], (std::vector<float>{1, 2, 3, 4, 5, 0.1f}));
+  const std::string whole =
+      R"({"a":{"dtype":"I32","shape":[2,3],"data_offsets":[0,24]},"b":{"dtype":"F32","shape":[2],"data_offsets":[24,32]}})";
+  expect_error(file_of(whole, std::string(32, '\0')), "'a'");
+}
+
+TEST(Safetensors, EveryTensorComesOnceAndWhole) {
+  const auto loader = [] {
+    std::vector<WeightSlot> slots{{"a", {2, 3}, true, [](std::int64_t, const float*) {}},
+                                  {"b", {2}, true, [](std::int64_t, const float*) {}}};
+    return WeightLoader(std::move(slots), {}, [](std::string_view name) { return std::string(name); });
+  };
+  WeightLoader twice = loader();
+  ASSERT_TRUE(twice.begin_file("1.safetensors", small_file().size()).ok());
+  ASSERT_TRUE(twice.push(small_file()).ok());
+  ASSERT_TRUE(twice.begin_file("2.safetensors", small_file().size()).ok());
+  EXPECT_EQ(twice.push(small_file()).error().message, "2.safetensors: tensor 'a' is repeated");
+  WeightLoader early = loader();
+  ASSERT_TRUE(early.begin_file("1.safetensors", small_file().size()).ok());
+  ASSERT_TRUE(early.push(small_file().substr(0, 30)).ok());
+  EXPECT_EQ(early.begin_file("2.safetensors", 8).error().message,
+            "1.safetensors: expected " + std::to_string(small_file().size()) + " bytes, found only 30 (cut off)");
+}
+
 TEST(Safetensors, EveryTruncatedPrefixIsAnError) {
   const std::string file = small_file();
   for (std::size_t length = 0; length < file.size(); ++length) {

@@ -112,5 +112,49 @@ TEST(Word2Vec, RejectsInvalidInput) {
   EXPECT_FALSE(model.value().feed(good, std::vector<std::int32_t>{-1}).ok());
 }
 
+TEST(Word2Vec, SaysWhatIsWrong) {
+  const auto error = [](auto change, std::vector<double> counts = {3, 2}) {
+    Word2VecOptions options;
+    change(options);
+    const auto made = Word2Vec::make(options, std::move(counts));
+    return made.ok() ? std::string("ok") : made.error().message;
+  };
+  const auto nothing = [](Word2VecOptions&) {};
+  const std::string sizes = "Word2Vec.train: expected vector_size, window and epochs of at least 1";
+  EXPECT_EQ(error(nothing), "ok");
+  EXPECT_EQ(error([](auto& o) { o.vector_size = 0; }), sizes);
+  EXPECT_EQ(error([](auto& o) { o.window = 0; }), sizes);
+  EXPECT_EQ(error([](auto& o) { o.epochs = 0; }), sizes);
+  EXPECT_EQ(error([](auto& o) { o.negative = -1; }), sizes);
+  EXPECT_EQ(error([](auto& o) { o.negative = 0; }), "Word2Vec.train: expected negative above 0, or hs");
+  EXPECT_EQ(error([](auto& o) { o.vector_size = 1 << 29; }), "Word2Vec.train: 2 vectors of 536870912 exceed the limit of 2 GiB");
+  EXPECT_EQ(error(nothing, {}), "Word2Vec.train: no word is left; expected words that occur at least min_count times");
+  EXPECT_EQ(error(nothing, {1, 0.5}), "Word2Vec.train: expected counts of at least 1");
+  auto model = std::move(Word2Vec::make({.vector_size = 2}, {3, 2})).value();
+  EXPECT_FALSE(model.step());  // of no text
+  const std::vector<std::int32_t> words{0, 1, 2}, three{3}, four{4}, below{-1};
+  EXPECT_EQ(model.feed(words, three).error().message, "Word2Vec: expected words below 2, found 2");
+  EXPECT_EQ(model.feed(words, four).error().message, "Word2Vec: the lengths of sentences exceed the number of words");
+  EXPECT_EQ(model.feed(words, below).error().message, "Word2Vec: the lengths of sentences exceed the number of words");
+}
+
+// One word is all there is to draw: its code is empty, and there is no noise but itself.
+TEST(Word2Vec, TrainsOnAWordAloneAndOnSentencesOfOne) {
+  for (const bool skip_gram : {false, true}) {
+    for (const bool hierarchical : {false, true}) {
+      Word2VecOptions options{.vector_size = 2, .epochs = 2};
+      options.skip_gram = skip_gram;
+      options.hierarchical = hierarchical;
+      options.shrink_windows = options.cbow_mean = hierarchical;
+      auto model = std::move(Word2Vec::make(options, {4})).value();
+      const std::vector<std::int32_t> words(4, 0), lengths{3, 1, 0};
+      ASSERT_TRUE(model.feed(words, lengths).ok());
+      while (model.step()) {
+      }
+      for (const float x : model.vectors()) EXPECT_TRUE(std::isfinite(x));
+    }
+  }
+}
+
 }  // namespace
 }  // namespace wattn
