@@ -203,6 +203,16 @@ TEST(GgufConfig, PoolingLabelsTokensAndChatTemplateBecomeDocuments) {
   EXPECT_EQ(all.at("tokenizer_config.json"), R"({"chat_template": "{{ \"x\" }}"})");
 }
 
+TEST(GgufConfig, PackedFilesAreTheDocuments) {
+  const File packed =
+      bert().strings("wattn.files", {"config.json", "modules.json", "more.json"}).strings("wattn.contents", {"{}", "[]"});
+  EXPECT_EQ(packed.documents().value(), (Documents{{"config.json", "{}"}, {"modules.json", "[]"}}));
+  EXPECT_FALSE(gguf_documents("GGUF", "m.gguf").ok());
+  EXPECT_FALSE(gguf_documents("no GGUF", "m.gguf").ok());
+  EXPECT_EQ(llama().string("tokenizer.chat_template", "\xff").documents().value().count("tokenizer_config.json"), 0u);
+  EXPECT_EQ(llama().number("tokenizer.ggml.bos_token_id", -1).documents().value().at("generation_config.json"), "{}");
+}
+
 TEST(GgufConfig, ErrorsNameFileAndKey) {
   const std::pair<File, const char*> wrong[] = {
       {File("falcon").usual(), "m.gguf: general.architecture: expected one of \"jina-bert-v2\", \"bert\", \"gpt2\""},
@@ -210,6 +220,8 @@ TEST(GgufConfig, ErrorsNameFileAndKey) {
       {File("bert"), "m.gguf: bert.embedding_length: expected a number, found none"},
       {File("bert").number(".embedding_length", 1e300), "bert.embedding_length: expected a size, found another number"},
       {bert().strings(".classifier.output_labels", {"\xff"}), "m.gguf: expected labels in UTF-8"},
+      {File("bert").number(".embedding_length", -1e300), "bert.embedding_length: expected a size, found another number"},
+      {llama().string(".rope.scaling.type", "linear").number(".rope.scaling.factor", 1e6), "llama.rope.scaling.type: expected"},
   };
   for (const auto& [file, message] : wrong) EXPECT_NE(file.error().find(message), std::string::npos) << file.error();
 }

@@ -138,6 +138,64 @@ const PublicConfig kConfigs[] = {
      0, "quick_gelu"},
 };
 
+// A supported config with other members before its own (of a key given twice the last counts: these are then left out).
+TEST(PublicConfigs, ValuesThatCannotBeAreNamed) {
+  const std::string deberta =
+      R"("model_type":"deberta-v2","max_position_embeddings":512,"type_vocab_size":0,"norm_rel_ebd":"layer_norm",)" USUAL;
+  const std::string relative = R"(,"relative_attention":true,"share_att_key":true)", ways = R"(,"pos_att_type":"p2c|c2p")";
+  const std::string bert = R"("model_type":"bert","max_position_embeddings":512,"type_vocab_size":2,)";
+  const std::string usual = R"("vocab_size":9,"hidden_size":8,"num_hidden_layers":1,"num_attention_heads":2,"intermediate_size":8,
+    "hidden_act":"gelu")";
+  const std::string llama = R"("model_type":"llama","max_position_embeddings":64,"rms_norm_eps":1e-5,)";
+  const std::string t5 = R"("model_type":"t5","d_model":8,"d_kv":4,"d_ff":8,"num_heads":2,"num_layers":1,"vocab_size":9)";
+  const std::pair<std::string, const char*> rows[] = {
+      {deberta + R"(,"share_att_key":true)" + ways, "relative_attention: expected true, found nothing"},
+      {deberta + R"(,"relative_attention":true)" + ways, "share_att_key: expected true, found nothing"},
+      {deberta + R"(,"relative_attention":false,"share_att_key":true)" + ways, "relative_attention: expected true, found false"},
+      {deberta + relative, "pos_att_type: expected \"p2c|c2p\", found nothing"},
+      {deberta + relative + R"(,"pos_att_type":"c2p")", "pos_att_type: expected"},
+      {deberta + relative + R"(,"pos_att_type":["p2c"])", "pos_att_type: expected"},
+      {deberta + relative + R"(,"pos_att_type":["p2c","c2p","p2p"])", "pos_att_type: expected"},
+      {deberta + relative + R"(,"pos_att_type":["p2c",1])", "pos_att_type[1]: expected a string, found 1"},
+      {deberta + relative + ways + R"(,"position_buckets":1)",
+       "position_buckets: expected a whole number from 2 to 65536, found 1"},
+      {deberta + relative + ways + R"(,"position_buckets":256,"max_relative_positions":128)",
+       "position_buckets: expected less than twice the largest distance 128, found 256"},
+      {R"("model_type":"deberta-v2","hidden_act":"gelu")", "vocab_size: expected an integer, found nothing"},
+      {bert + usual + R"(,"layer_norm_eps":1)", "layer_norm_eps: expected a number from 0 to 1, found 1"},
+      {bert + usual + R"(,"layer_norm_eps":-0.5)", "layer_norm_eps: expected a number from 0 to 1, found -0.5"},
+      {R"("model_type":"roberta","max_position_embeddings":8,"pad_token_id":7,)" + usual,
+       "pad_token_id: expected a row of the position table, before the last, found 7"},
+      {R"("model_type":"roberta","max_position_embeddings":8,"pad_token_id":-1,)" + usual, "pad_token_id: expected"},
+      {R"("model_type":"mpnet","max_position_embeddings":2,)" + usual,
+       "max_position_embeddings: expected a whole number of at least 3, found 2"},
+      {R"("model_type":"new","max_position_embeddings":64,"rope_scaling":{"factor":2.0},)" + usual, "rope_scaling.type: expected"},
+      {llama + R"("num_key_value_heads":3,)" + usual, "num_key_value_heads: expected a divisor of num_attention_heads 2, found 3"},
+      {R"("model_type":"qwen3","max_position_embeddings":64,"rms_norm_eps":1e-5,)" + usual, "head_dim: expected a number"},
+      {llama + R"("logit_scale":0.5,)" + usual, "logit_scale"},
+      {t5 + R"(,"relative_attention_num_buckets":6)", "relative_attention_num_buckets: expected a multiple of 4, found 6"},
+      {t5 + R"(,"relative_attention_num_buckets":32,"relative_attention_max_distance":16)",
+       "relative_attention_max_distance: expected more than half of relative_attention_num_buckets, found 16"},
+  };
+  for (const auto& [text, error] : rows) {
+    const auto json = Json::parse("{" + text + "}", "config.json");
+    ASSERT_TRUE(json.ok()) << json.error().message;
+    const auto config = parse_model_config(*find_arch(json.value().root()).value(), json.value().root());
+    ASSERT_FALSE(config.ok()) << text;
+    EXPECT_NE(config.error().message.find(error), std::string::npos) << config.error().message << "\n  should name " << error;
+  }
+  const auto parsed = [](const std::string& text) {
+    const auto json = Json::parse("{" + text + "}", "config.json");
+    return parse_model_config(*find_arch(json.value().root()).value(), json.value().root()).value().transformer;
+  };
+  EXPECT_EQ(parsed(t5).t5.max_distance, 128);  // transformers' defaults
+  EXPECT_EQ(parsed(t5).t5.buckets, 32);
+  EXPECT_EQ(parsed(deberta + relative + ways).disentangled.max_distance, 512);
+  EXPECT_EQ(parsed(deberta + relative + ways + R"(,"max_relative_positions":99)").disentangled.max_distance, 99);
+  EXPECT_EQ(parsed(R"("model_type":"electra","max_position_embeddings":64,"embedding_size":8,)" + usual).embedding_size, 0);
+  EXPECT_EQ(parsed(R"("model_type":"electra","max_position_embeddings":64,"embedding_size":4,)" + usual).embedding_size, 4);
+}
+
 TEST(PublicConfigs, AreSupportedOrRejectedByName) {
   for (const PublicConfig& one : kConfigs) {
     SCOPED_TRACE(one.name);
