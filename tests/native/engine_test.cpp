@@ -155,6 +155,244 @@ TEST_F(Loading, NamesATensorWhoseShapeTheConfigDoesNotExpect) {
   EXPECT_NE(result.error().message.find("expected shape [72"), std::string::npos) << result.error().message;
 }
 
+// One small file in place of the model's own; "<file>" alone: there is none.
+TEST_F(Loading, SaysWhatIsWrongInAFile) {
+  const std::string transformer = R"({"path": "", "type": "st.Transformer"})",
+                    pooling = R"({"path": "1_Pooling", "type": "st.Pooling"})",
+                    dense = R"({"path": "2_Dense", "type": "st.Dense"})", normalize = R"({"path": "2", "type": "st.Normalize"})";
+  const auto list = [](std::initializer_list<std::string> modules) {
+    std::string out;
+    for (const std::string& module : modules) out += (out.empty() ? "[" : ", ") + module;
+    return out + "]";
+  };
+  const std::string order = ".type: expected Transformer, Pooling, Dense, Normalize in this order, found \"st.";
+  struct Row {
+    std::string name, text, error;
+  };
+  const Row rows[] = {
+      {"modules.json", "[", "modules.json: "},
+      {"modules.json", "{}", "modules.json: expected an array of modules, found an object"},
+      {"modules.json", "[]", "modules.json: expected at least one module, found an array"},
+      {"modules.json", list({pooling}), "modules.json: [0]" + order + "Pooling\""},
+      {"modules.json", list({normalize}), "modules.json: [0]" + order + "Normalize\""},
+      {"modules.json", list({transformer, transformer}), "modules.json: [1]" + order + "Transformer\""},
+      {"modules.json", list({transformer, dense}), "modules.json: [1]" + order + "Dense\""},
+      {"modules.json", list({transformer, pooling, pooling}), "modules.json: [2]" + order + "Pooling\""},
+      {"modules.json", list({transformer, pooling, normalize, dense}), "modules.json: [3]" + order + "Dense\""},
+      {"modules.json", list({transformer, pooling, normalize, normalize}), "modules.json: [3]" + order + "Normalize\""},
+      {"modules.json", list({transformer, pooling, R"({"type": "st.Dense"})"}), "modules.json: [2]" + order + "Dense\""},
+      {"modules.json", list({R"({"path": "0_T", "type": "st.Transformer"})"}),
+       "modules.json: [0].path: expected \"\" (the encoder in the repository's root), found \"0_T\""},
+      {"modules.json", list({transformer, pooling, dense}), "2_Dense/config.json: expected this file in the model, found none"},
+      {"1_Pooling/config.json", "{", "1_Pooling/config.json: "},
+      {"1_Pooling/config.json", R"({"pooling_mode": ["mean", 1]})",
+       "1_Pooling/config.json: pooling_mode[1]: expected a string, found 1"},
+      {"1_Pooling/config.json", R"({"include_prompt": 1})",
+       "1_Pooling/config.json: include_prompt: expected true or false, found 1"},
+      {"sentence_bert_config.json", "nothing", "sentence_bert_config.json: "},
+      {"sentence_bert_config.json", R"({"max_seq_length": 0})",
+       "sentence_bert_config.json: max_seq_length: expected a whole number from 1"},
+      {"sentence_bert_config.json", R"({"do_lower_case": "no"})",
+       "sentence_bert_config.json: do_lower_case: expected true or false, found \"no\""},
+      {"config_sentence_transformers.json", "[1", "config_sentence_transformers.json: "},
+      {"config_sentence_transformers.json", R"({"prompts": {"query": 1}})",
+       "config_sentence_transformers.json: prompts.query: expected a string, found 1"},
+      {"config_sentence_transformers.json", R"({"prompts": {"a": "b"}, "default_prompt_name": "c"})",
+       "config_sentence_transformers.json: default_prompt_name: expected the name of a prompt, found \"c\""},
+      {"tokenizer.json", "{", "tokenizer.json: "},
+      {"tokenizer_config.json", "{", "tokenizer_config.json: "},
+      {"model.safetensors.index.json", "{", "model.safetensors.index.json: "},
+      {"model.safetensors.index.json", "{}",
+       "model.safetensors.index.json: weight_map: expected an object of tensor names and shard files, found nothing"},
+      {"model.safetensors.index.json", R"({"weight_map": {}})",
+       "model.safetensors.index.json: weight_map: expected an object of tensor names and shard files, found an object"},
+      {"model.safetensors.index.json", R"({"weight_map": {"a": 1}})",
+       "model.safetensors.index.json: weight_map.a: expected a string, found 1"},
+      {"model.safetensors.index.json", R"({"weight_map": {"a": ""}})",
+       "model.safetensors.index.json: weight_map.a: expected the name of a .safetensors file beside the index, found \"\""},
+      {"model.safetensors.index.json", R"({"weight_map": {"a": "a.bin"}})",
+       "model.safetensors.index.json: weight_map.a: expected the name of a .safetensors file beside the index, found \"a.bin\""},
+      {"config.json", R"({"model_type": "bert"})", "config.json: vocab_size: expected an integer, found nothing"},
+  };
+  const std::vector<NamedFile> whole = files;
+  for (const auto& [name, text, error] : rows) {
+    files = whole;
+    file(name) = text;
+    const auto result = load_model(files, golden("bert-tiny/model"));
+    ASSERT_FALSE(result.ok()) << name << text;
+    EXPECT_EQ(result.error().message.substr(0, error.size()), error);
+    EXPECT_GT(result.error().message.size(), error.size() - 1);
+  }
+  files = whole;
+  const std::string config = file("config.json");
+  file("config.json") = replaced(config, "\"eos_token_id\": null", "\"eos_token_id\": \"</s>\"");
+  expect_error(ErrorCode::kModelFormat, "config.json: eos_token_id: expected an integer, found \"</s>\"");
+  file("config.json") = replaced(config, "\"BertModel\"", "7");
+  const auto own = ModelLoader::begin(files, {.own_lm_head = true});
+  ASSERT_FALSE(own.ok());
+  EXPECT_EQ(own.error().message, "config.json: architectures[0]: expected a string, found 7");
+}
+
+TEST_F(Loading, SaysWhatIsWrongInADense) {
+  file("modules.json") = test::read_file(golden("sentence/model/modules.json"));
+  const std::pair<const char*, const char*> rows[] = {
+      {"{", "2_Dense/config.json: "},
+      {R"({"in_features": 32, "out_features": 0})",
+       "2_Dense/config.json: out_features: expected a whole number from 1 to 1048576, found 0"},
+      {R"({"in_features": 31, "out_features": 8})", "2_Dense/config.json: in_features: expected the pooled vector's 32, found 31"},
+      {R"({"in_features": 32, "out_features": 8, "activation_function": "torch.nn.modules.activation.Mish"})",
+       "2_Dense/config.json: activation_function: expected torch's Identity, Tanh, ReLU, GELU, SiLU or Sigmoid, found "
+       "\"torch.nn.modules.activation.Mish\""},
+      {R"({"in_features": 32, "out_features": 8, "module_input_name": "token_embeddings"})",
+       "2_Dense/config.json: module_input_name: expected \"sentence_embedding\", found \"token_embeddings\""},
+      {R"({"in_features": 32, "out_features": 8, "use_residual": true})",
+       "2_Dense/config.json: use_residual: expected false, found true"}};
+  for (const auto& [text, error] : rows) {
+    file("2_Dense/config.json") = text;
+    const auto result = ModelLoader::begin(files, {});
+    ASSERT_FALSE(result.ok()) << text;
+    EXPECT_EQ(result.error().message.substr(0, std::string(error).size()), error);
+  }
+  file("modules.json") =
+      replaced(file("modules.json"), "3_Normalize\",\n    \"type\": \"sentence_transformers.base.modules.normalize.Normalize",
+               "3_Dense\",\n    \"type\": \"st.Dense");
+  file("2_Dense/config.json") = R"({"in_features": 32, "out_features": 8})";
+  file("3_Dense/config.json") = R"({"in_features": 9, "out_features": 8})";
+  const auto result = ModelLoader::begin(files, {});
+  ASSERT_FALSE(result.ok());
+  EXPECT_EQ(result.error().message, "3_Dense/config.json: in_features: expected out_features of the previous module, 8, found 9");
+  file("3_Dense/config.json") = R"({"in_features": 8, "out_features": 4})";
+  const auto loader = ModelLoader::begin(files, {});
+  ASSERT_TRUE(loader.ok()) << loader.error().message;
+  EXPECT_EQ(loader.value()->weight_files(),
+            (std::vector<std::string>{"model.safetensors", "2_Dense/model.safetensors", "3_Dense/model.safetensors"}));
+}
+
+TEST_F(Loading, TakesModuleListsOfOtherForms) {
+  const std::pair<const char*, std::vector<PoolingMode>> rows[] = {
+      {R"({"pooling_mode": ["cls", "max"]})", {PoolingMode::kCls, PoolingMode::kMax}},
+      {R"({"pooling_mode_max_tokens": true, "pooling_mode_lasttoken": true, "pooling_mode_cls_token": false})",
+       {PoolingMode::kMax, PoolingMode::kLastToken}},
+      {"{}", {PoolingMode::kMean}}};
+  for (const auto& [text, pooling] : rows) {
+    file("1_Pooling/config.json") = text;
+    const auto model = load_model(files, golden("bert-tiny/model"));
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(model.value()->sentence().pooling, pooling);
+  }
+  // No Pooling module: token vectors. A Pooling in the root reads the root's config.json.
+  file("modules.json") = R"([{"type": "st.Transformer"}, {"type": "st.Normalize"}])";
+  const auto bare = load_model(files, golden("bert-tiny/model"));
+  ASSERT_TRUE(bare.ok()) << bare.error().message;
+  EXPECT_TRUE(bare.value()->sentence().pooling.empty());
+  EXPECT_TRUE(bare.value()->sentence().normalize);
+  file("modules.json") = R"([{"type": "st.Transformer"}, {"type": "st.Pooling", "path": ""}])";
+  const auto root = load_model(files, golden("bert-tiny/model"));
+  ASSERT_TRUE(root.ok()) << root.error().message;
+  EXPECT_EQ(root.value()->sentence().pooling, std::vector{PoolingMode::kMean});
+  remove("modules.json");
+  remove("tokenizer_config.json");
+  const auto plain = load_model(files, golden("bert-tiny/model"));
+  ASSERT_TRUE(plain.ok()) << plain.error().message;
+}
+
+TEST_F(Loading, KnowsWhichTokenizersLowercase) {
+  file("sentence_bert_config.json") = R"({"do_lower_case": true})";
+  const std::string whole = file("tokenizer.json");
+  const std::string own =
+      "{\n    \"type\": \"BertNormalizer\",\n    \"clean_text\": true,\n    \"handle_chinese_chars\": true,\n    "
+      "\"strip_accents\": null,\n    \"lowercase\": true\n  }";
+  const std::pair<const char*, bool> rows[] = {
+      {R"({"type": "Lowercase"})", true},
+      {R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Lowercase"}]})", true},
+      {R"({"type": "Sequence", "normalizers": [{"type": "NFC"}]})", false},
+      {R"({"type": "NFC"})", false},
+      {R"({"type": 1})", false},
+      {R"({"type": "BertNormalizer", "lowercase": 1})", false},
+      {"null", false}};
+  for (const auto& [normalizer, lowercases] : rows) {
+    file("tokenizer.json") = replaced(whole, own, normalizer);
+    const auto result = ModelLoader::begin(files, {});
+    EXPECT_EQ(result.ok(), lowercases) << normalizer;
+    if (!result.ok()) {
+      EXPECT_EQ(result.error().message,
+                "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
+    }
+  }
+  remove("tokenizer.json");
+  EXPECT_EQ(ModelLoader::begin(files, {}).error().message,
+            "sentence_bert_config.json: do_lower_case: expected false, or a tokenizer.json that lowercases, found true");
+}
+
+TEST_F(Loading, WantsItsWeightFilesInOrderAndWhole) {
+  const auto begin = [&] { return std::move(ModelLoader::begin(files, {})).value(); };
+  const std::string bytes = read_file(golden("bert-tiny/model/model.safetensors"));
+  EXPECT_EQ(begin()->finish().error().message, "weight files: expected model.safetensors, found no further file");
+  EXPECT_EQ(begin()->begin_weight_file("other.safetensors", 8).error().message,
+            "weight files: expected model.safetensors, found other.safetensors");
+  auto loader = begin();
+  ASSERT_TRUE(loader->begin_weight_file("model.safetensors", bytes.size()).ok());
+  EXPECT_EQ(loader->begin_weight_file("model.safetensors", bytes.size()).error().message,
+            "weight files: expected no further file, found model.safetensors");
+  ASSERT_TRUE(loader->push(bytes).ok());
+  EXPECT_EQ(loader->push("x").error().message,
+            "model.safetensors: expected " + std::to_string(bytes.size()) + " bytes, found more");
+  ASSERT_TRUE(loader->finish().ok());
+  loader = begin();
+  ASSERT_TRUE(loader->begin_weight_file("model.safetensors", bytes.size()).ok());
+  ASSERT_TRUE(loader->push(std::string_view(bytes).substr(0, bytes.size() - 1)).ok());
+  EXPECT_EQ(loader->finish().error().message, "model.safetensors: expected " + std::to_string(bytes.size()) +
+                                                  " bytes, found only " + std::to_string(bytes.size() - 1) + " (cut off)");
+}
+
+TEST_F(Loading, GgufBeginningsStandForTheSmallFiles) {
+  const std::string bytes = read_file(golden("gguf/f32.gguf"));
+  bool is_cut_off = false;
+  EXPECT_TRUE(gguf_files(std::string_view(bytes).substr(0, 100), is_cut_off).value().empty());
+  EXPECT_TRUE(is_cut_off);
+  const auto made = gguf_files(bytes, is_cut_off);
+  ASSERT_TRUE(made.ok()) << made.error().message;
+  EXPECT_FALSE(is_cut_off);
+  ASSERT_FALSE(made.value().empty());
+  EXPECT_EQ(made.value()[0].name, "config.json");
+  EXPECT_FALSE(gguf_files("no GGUF file at all", is_cut_off).ok());
+  EXPECT_FALSE(ModelLoader::describe({{"m.gguf", "no GGUF file at all"}}).ok());
+  // A config.json beside a GGUF file rules.
+  const auto described = ModelLoader::describe({{"m.gguf", bytes}, {"config.json", file("config.json")}});
+  ASSERT_TRUE(described.ok()) << described.error().message;
+  EXPECT_STREQ(described.value().model_type, "bert");
+  EXPECT_EQ(ModelLoader::describe({{"config.json", R"({"model_type": "bert"})"}}).error().message,
+            "config.json: vocab_size: expected an integer, found nothing");
+}
+
+TEST(Model, SaysHowMuchMemoryAPassTakes) {
+  const auto bytes = [](const char* folder, HeadKind head, std::int64_t context) {
+    const auto model = load_model(golden(folder), {.head = head, .context_length = context});
+    EXPECT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(model.value()->kind(), ModelKind(head == HeadKind::kCausalLm ? 1 : head == HeadKind::kSeq2SeqLm ? 2 : 0));
+    return model.value()->arena_bytes();
+  };
+  // Keys and values of 20 more tokens: layers, both, kv heads, head size, f32.
+  const auto llama = load_model(golden("decoders/llama"), {.head = HeadKind::kCausalLm});
+  const TransformerConfig& config = llama.value()->transformer().config();
+  const auto more = static_cast<std::uint64_t>(20 * config.num_hidden_layers * 2 * config.kv_width()) * sizeof(float);
+  EXPECT_GE(bytes("decoders/llama", HeadKind::kCausalLm, 40), bytes("decoders/llama", HeadKind::kCausalLm, 20) + more);
+  EXPECT_GT(bytes("seq2seq/t5", HeadKind::kSeq2SeqLm, 40), bytes("seq2seq/t5", HeadKind::kSeq2SeqLm, 20));
+  EXPECT_GT(bytes("bert-tiny/model", HeadKind::kNone, 0), 512U * 32 * sizeof(float));
+}
+
+TEST(Model, FastKernelsAreNearTheExactOnes) {
+  std::vector<float> states[2];
+  for (const Precision precision : {Precision::kExact, Precision::kFast}) {
+    const auto model = load_model(golden("bert-tiny/model"), {.precision = precision});
+    Batch batch;
+    batch.add_sequence(std::vector<std::int32_t>{2, 96, 275, 3}, std::vector<std::int32_t>(4, 0));
+    const float* hidden = model.value()->run(batch, nullptr).value();
+    states[precision == Precision::kFast ? 1 : 0].assign(hidden, hidden + 4 * 32);
+  }
+  for (std::size_t i = 0; i < states[0].size(); ++i) EXPECT_NEAR(states[1][i], states[0][i], 1e-4) << i;
+}
+
 TEST(Model, RejectsMoreTokensThanItsArenaHolds) {
   const auto model = load_model(golden("bert-tiny/model"));
   Batch batch;
@@ -301,6 +539,19 @@ TEST(Slots, RejectMoreThanTheirCapacity) {
   EXPECT_EQ(error(-1, 0, {0}), "slots: expected numbers below 2, found -1");
   EXPECT_EQ(error(0, 0, {1}), "sources: expected numbers below 1, found 1");
   EXPECT_EQ(error(0, 0, {}), "sources: expected one for each of 1 sequences, found 0");
+  EXPECT_EQ(error(0, -1, {0}), "position_ids: expected numbers from 0 to 47 (max_position_embeddings - 1), found -1 at token 0");
+  EXPECT_FALSE(slots.read_source(2, four, nullptr, nullptr).ok());
+  EXPECT_EQ(slots.read_source(0, {}, nullptr, nullptr).error().message, "source: expected at least one token, found none");
+  const std::vector<std::int32_t> foreign{1 << 20};
+  EXPECT_NE(slots.read_source(0, foreign, nullptr, nullptr).error().message.find("found 1048576"), std::string::npos);
+  Batch batch;
+  batch.add_to_slot(0, 0, foreign);
+  batch.sources = {0};
+  EXPECT_NE(slots.run(batch, nullptr).error().message.find("found 1048576"), std::string::npos);
+  batch.clear();
+  for (std::int32_t i = 0; i <= slots.token_budget(); ++i) batch.add_to_slot(0, i, std::span(ids).first(1));
+  EXPECT_EQ(slots.run(batch, nullptr).error().message, "input_ids: expected at most " + std::to_string(slots.token_budget()) +
+                                                           " tokens in one run, found " + std::to_string(slots.token_budget() + 1));
 }
 
 }  // namespace
