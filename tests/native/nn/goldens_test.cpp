@@ -9,6 +9,9 @@
 
 #include "native/nn/json_calls.h"
 #include "native/support/goldens.h"
+#ifndef __EMSCRIPTEN__
+#include "native/support/memory.h"
+#endif
 
 namespace wattn::nn {
 namespace {
@@ -188,6 +191,22 @@ TEST(NnGoldens, Modules) {
   EXPECT_GT(count, 35);
 }
 
+#ifndef __EMSCRIPTEN__  // see memory.h
+TEST(NnMemory, EndsEveryModuleWithAnError) {
+  const Json cases = read_json("nn/cases.json");
+  for (std::size_t i = 0; i < cases.root().size(); ++i) {
+    const JsonRef row = cases.root()[i];
+    if (row["module"].is_null()) continue;
+    const std::string name(row["name"].as_string().value()), type(row["module"].as_string().value());
+    const Given given = forward_arguments(type, row["args"]);
+    const auto run = [&] { return call_module(*make(type, row["make"]), given.inputs, given.options, nullptr, nullptr); };
+    const bool multiplies =
+        type.find("Attention") != std::string::npos || type.find("coder") != std::string::npos || type == "Linear";
+    EXPECT_GE(test::arenas_needed(run, name), multiplies ? 1 : 0) << name;
+  }
+}
+#endif
+
 // A GPT-2 of transformers, its weights under our names.
 class NnGeneration : public testing::Test {
  protected:
@@ -236,12 +255,20 @@ TEST_F(NnGeneration, IsGreedyAndSearchesByBeamsAsTheReference) {
   for (std::size_t i = 0; i < answers.size(); ++i) {
     const JsonRef options = answers[i]["options"];
     for (const bool use_cache : {true, false}) {
+      if (!use_cache && i % 8 != 0) continue;  // whole sequences again and again take their time
       const auto ids = generate(options, use_cache);
       ASSERT_TRUE(ids.ok()) << ids.error().message;
       EXPECT_EQ(ids.value(), to_ids(answers[i]["ids"])) << options.to_text() << use_cache;
     }
   }
 }
+
+#ifndef __EMSCRIPTEN__
+TEST_F(NnGeneration, EndsWithAnErrorWhenMemoryDoes) {
+  const Json options = std::move(Json::parse(R"({"max_new_tokens": 14, "num_beams": 2})", "options")).value();
+  EXPECT_GT(test::arenas_needed([&] { return generate(options.root(), true); }, "generate"), 10);
+}
+#endif
 
 TEST_F(NnGeneration, DrawsFromTheReferencesProbabilities) {
   const JsonRef warpers = golden.root()["warpers"];

@@ -290,6 +290,82 @@ TEST(Embed, RejectsInvalidOptionsByName) {
   EXPECT_EQ(prompt.error().message, "prompt_name: expected one of 'document', 'query', found 'quary'");
 }
 
+TEST(Embed, WindowsAreTextsOfTheirOwn) {
+  const auto model = load_model(golden("bert-tiny/model"));
+  std::u16string words;
+  for (int i = 0; i < 60; ++i) words += i % 3 == 0 ? u"the " : u"bridge ";
+  const std::u16string_view texts[] = {words, u"the old bridge"};
+  EmbedOptions options;
+  options.overflow = Overflow::kWindows;
+  options.normalize = false;
+  const auto windows = embed(*model.value(), texts, options);
+  options.overflow = Overflow::kWindowMean;
+  const auto mean = embed(*model.value(), texts, options);
+  options.overflow = Overflow::kTruncate;
+  const auto cut = embed(*model.value(), texts, options);
+  ASSERT_TRUE(windows.ok() && mean.ok() && cut.ok());
+  EXPECT_EQ(windows.value().windows, (std::vector<std::int32_t>{2, 1}));  // 60 words in windows of 46
+  EXPECT_EQ(windows.value().tokens, (std::vector<std::int32_t>{48 + 16, 5}));
+  EXPECT_EQ(windows.value().tokens_untruncated, (std::vector<std::int32_t>{62, 5}));
+  EXPECT_EQ(cut.value().windows, (std::vector<std::int32_t>{1, 1}));
+  const std::vector<float>& all = windows.value().data;
+  ASSERT_EQ(all.size(), 3U * 32);
+  ASSERT_EQ(mean.value().data.size(), 2U * 32);
+  for (std::size_t j = 0; j < 32; ++j) {
+    EXPECT_EQ(all[j], cut.value().data[j]);
+    EXPECT_EQ(mean.value().data[j], (all[j] + all[32 + j]) / 2);
+    EXPECT_EQ(mean.value().data[32 + j], all[64 + j]);
+  }
+}
+
+double length_of(const std::vector<float>& vector) {
+  double sum = 0;
+  for (const float x : vector) sum += double{x} * x;
+  return std::sqrt(sum);
+}
+
+// sentence-transformers: the repository's Normalize, then truncation, then the caller's.
+TEST(Embed, TruncatesBetweenBothNormalizations) {
+  const auto model = load_model(golden("bert-tiny/model"));
+  const std::u16string_view texts[] = {u"the old bridge"};
+  const auto run = [&](std::optional<std::int64_t> dim, std::optional<bool> normalize) {
+    return embed(*model.value(), texts, {.normalize = normalize, .truncate_dim = dim}).value();
+  };
+  const std::vector<float> whole = run({}, {}).data, plain = run({}, false).data;
+  EXPECT_NEAR(length_of(whole), 1, 1e-6);
+  EXPECT_GT(std::abs(length_of(plain) - 1), 1e-3);
+  EXPECT_EQ(run({}, true).data, whole);
+  EXPECT_EQ(run(8, {}).dim, 8);
+  EXPECT_EQ(run(8, {}).data, std::vector<float>(whole.begin(), whole.begin() + 8));
+  EXPECT_EQ(run(8, false).data, std::vector<float>(plain.begin(), plain.begin() + 8));
+  EXPECT_NEAR(length_of(run(8, true).data), 1, 1e-6);
+  EXPECT_EQ(run(32, {}).data, whole);
+}
+
+TEST(Embed, SaysWhatIsWrongWithVectorOptions) {
+  const auto model = load_model(golden("bert-tiny/model"));
+  const std::u16string_view texts[] = {u"a"};
+  for (const std::int64_t dim : {0, 33}) {
+    EXPECT_EQ(embed(*model.value(), texts, {.truncate_dim = dim}).error().message,
+              "truncate_dim: expected a whole number from 1 to 32 (the vector's components), found " + std::to_string(dim));
+  }
+  for (const Overflow overflow : {Overflow::kWindows, Overflow::kWindowMean}) {
+    EXPECT_EQ(embed(*model.value(), texts, {.pooling = std::vector<PoolingMode>{}, .overflow = overflow}).error().message,
+              "on_overflow: 'window': expected a pooling, found none");
+  }
+  SentenceConfig sentence;
+  EXPECT_EQ(find_prompt(sentence, "").value(), "");
+  EXPECT_EQ(find_prompt(sentence, "query").error().message,
+            "prompt_name: expected nothing (this model has no prompts), found 'query'");
+  sentence.prompts = {{"query", "q: "}};
+  sentence.default_prompt_name = "query";
+  EXPECT_EQ(find_prompt(sentence, "").value(), "q: ");
+  const std::string folder = golden("embedders/sentence-t5/model");
+  const auto dense = load_model(folder);
+  EXPECT_EQ(embed(*dense.value(), texts, {.pooling = std::vector{PoolingMode::kMean, PoolingMode::kMax}}).error().message,
+            "pooling: expected the 32 components of the model's Dense module, found 64");
+}
+
 TEST(Forward, ReturnsHiddenStatesAndAttentionsThatSumToOne) {
   const auto model = load_model(golden("bert-tiny/model"));
   Batch batch;

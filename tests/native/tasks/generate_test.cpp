@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstring>
 #include <map>
 
 #include "core/json.h"
@@ -205,6 +206,46 @@ TEST(Generate, StopStringsEndASequence) {
   EXPECT_TRUE(found.ends_with(text)) << found;
 }
 
+TEST(Generate, HandsOutNewTokensOnce) {
+  const auto model = load("llama");
+  ASSERT_TRUE(model);
+  GenerateRequest request;
+  request.max_new_tokens = 6;
+  const Ids whole = generate(*model, {{1, 7, 19}}, request)[0][0].tokens;
+  const auto generation = std::move(Generation::begin(*model, {{1, 7, 19}}, request)).value();
+  Ids taken = generation->take_new(0);
+  EXPECT_EQ(taken.size(), 1U);
+  EXPECT_TRUE(generation->take_new(0).empty());
+  for (int i = 0; i < 2; ++i) ASSERT_TRUE(generation->step().ok());
+  for (const std::int32_t id : generation->take_new(0)) taken.push_back(id);
+  EXPECT_EQ(taken.size(), 3U);
+  while (generation->step().value()) {
+  }
+  for (const std::int32_t id : generation->take_new(0)) taken.push_back(id);
+  EXPECT_EQ(taken, whole);
+  EXPECT_FALSE(generation->step().value());
+  request.options.num_beams = request.options.num_return_sequences = 2;
+  EXPECT_TRUE(std::move(Generation::begin(*model, {{1}}, request)).value()->take_new(0).empty());  // of several none is the one
+}
+
+// Weights are finite, and their products are not.
+TEST(Generate, SaysWhenTheModelIsBroken) {
+  auto files = test::small_files(golden(kFolder + "llama"));
+  std::string weights = test::read_file(golden(kFolder + "llama/model.safetensors"));
+  const std::size_t at = weights.find("\"model.norm.weight\"");
+  ASSERT_NE(at, std::string::npos);
+  const std::size_t offsets = weights.find("\"data_offsets\":[", at) + 16;
+  std::uint64_t header = 0;
+  std::memcpy(&header, weights.data(), 8);
+  const std::size_t begin = 8 + static_cast<std::size_t>(header) + std::stoul(weights.substr(offsets, 20));
+  std::memset(weights.data() + begin, 0x7F, 32 * sizeof(float));
+  const auto model = test::load_with(files, [&](const std::string&) { return weights; }, {.head = HeadKind::kCausalLm});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const auto begun = Generation::begin(*model.value(), {{1, 7}}, {.max_new_tokens = 2});
+  ASSERT_FALSE(begun.ok());
+  EXPECT_NE(begun.error().message.find("the model's logits are not finite"), std::string::npos) << begun.error().message;
+}
+
 TEST(Generate, RejectsInvalidRequests) {
   const auto model = load("llama", {.context_length = 12});
   ASSERT_TRUE(model);
@@ -243,6 +284,15 @@ TEST(Generate, RejectsInvalidRequests) {
   refused([](auto& o) { o.eos_token_ids = {77}; }, "eos_token_id");
   refused([](auto& o) { o.bad_words = {{}}; }, "bad_words_ids");
   refused([](auto& o) { o.do_sample = true, o.num_beams = 2; }, "num_beams");
+  GenerateRequest length;
+  length.max_length = 5;
+  EXPECT_EQ(error({{1, 2, 3, 4, 5}}, length), "prompt 0: expected fewer tokens than max_length = 5, found 5");
+  EXPECT_EQ(generate(*model, {{1, 2}}, length)[0][0].tokens.size(), 3U);
+  EXPECT_EQ(error(std::vector<Ids>(13, {1}), usual), "generate: expected at most 12 sequences at once, found 13");
+  EXPECT_TRUE(Generation::begin(*model, {}, usual).value()->results().empty());
+  const auto bare = load_model(golden(kFolder + "llama"));
+  EXPECT_EQ(Generation::begin(*bare.value(), {{1}}, usual).error().message,
+            "generate: this model was loaded without a language-model head");
   // Without an end token the length ends it; a prompt that leaves room for one token gets one.
   EXPECT_EQ(generate(*model, {{1, 2}}, usual)[0][0].reason, FinishReason::kLength);
   GenerateRequest open;
