@@ -298,7 +298,7 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf) 
   const Arch& arch = *model.arch_;
   std::vector<WeightSlot> slots = model.transformer_.weight_slots(arch.names, is_gguf);
   if (model.decoder_) add_slots(model.decoder_->weight_slots(arch.decoder_names, is_gguf), slots);
-  if (model.head_) add_slots(model.head_->weight_slots(), slots);
+  if (model.head_) add_slots(model.head_->weight_slots(arch.names.word_embeddings), slots);
   SlotList dense;
   for (std::size_t i = 0; i < model.dense_.size(); ++i) {
     dense.linear(model.sentence_.dense[i].path + "/linear", model.dense_[i], 0, model.dense_[i].out, model.sentence_.dense[i].bias);

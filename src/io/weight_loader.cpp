@@ -46,6 +46,14 @@ std::uint64_t row_bytes(const TensorInfo& tensor) {
   return static_cast<std::uint64_t>(row_length(tensor.shape) / dtype_block(tensor.dtype) * dtype_bytes(tensor.dtype));
 }
 
+// FNV-1a over values; zeros of either sign are equal.
+std::uint64_t add_to_digest(std::uint64_t digest, const float* values, std::int64_t count) {
+  for (std::int64_t i = 0; i < count; ++i) {
+    digest = (digest ^ std::bit_cast<std::uint32_t>(values[i] + 0.0f)) * 0x100000001B3u;
+  }
+  return digest;
+}
+
 }  // namespace
 
 bool matches_any(std::string_view name, const std::vector<std::string>& patterns) {
@@ -58,6 +66,11 @@ WeightLoader::WeightLoader(std::vector<WeightSlot> slots, std::vector<std::strin
                            std::function<std::string(std::string_view)> canonical)
     : slots_(std::move(slots)), ignored_(std::move(ignored)), canonical_(std::move(canonical)) {
   for (std::size_t i = 0; i < slots_.size(); ++i) slot_by_name_.emplace(slots_[i].name, i);
+  for (WeightSlot& slot : slots_) {
+    if (const auto twin = slot_by_name_.find(slot.twin); twin != slot_by_name_.end()) {
+      slot.compared = slots_[twin->second].compared = true;
+    }
+  }
 }
 
 Result<void> WeightLoader::begin_file(std::string file, std::uint64_t file_bytes) {
@@ -152,7 +165,8 @@ Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, 
                               (std::isnan(values[i]) ? "NaN" : "infinity") + " at row " + std::to_string(row) + ", column " +
                               std::to_string(i));
   }
-  slot.write_row(row, values);
+  if (slot.compared) slot.digest = add_to_digest(slot.digest, values, count);
+  if (slot.write_row) slot.write_row(row, values);
   return {};
 }
 
@@ -217,6 +231,12 @@ Result<void> WeightLoader::finish() {
     if (slot.required && !slot.filled) {
       return model_format_error(file_ + ": expected tensor '" + slot.name + "' " + to_string(slot.shape) +
                                 ", found no such tensor");
+    }
+    if (!slot.compared || slot.twin.empty() || !slot.filled) continue;
+    const WeightSlot& twin = slots_[slot_by_name_.at(slot.twin)];
+    if (twin.filled && twin.digest != slot.digest) {
+      return unsupported_error(file_ + ": tensor '" + slot.name + "': expected the values of '" + twin.name +
+                               "', to which config.json ties it, found others");
     }
   }
   return {};

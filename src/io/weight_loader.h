@@ -20,8 +20,12 @@ struct WeightSlot {
   std::string name;  // as in the checkpoint
   Shape shape;       // expected
   bool required = true;
-  std::function<void(std::int64_t row, const float* values)> write_row{};  // values: [shape.back()]
+  std::function<void(std::int64_t row, const float* values)> write_row{};  // values: [shape.back()]; empty: only compared
+  // A tensor that this one repeats (a head tied to the word embeddings). Files that have both must have the same values in them.
+  std::string twin{};
   bool filled = false;
+  bool compared = false;     // it has a twin or is one
+  std::uint64_t digest = 0;  // of its values, if compared
 };
 
 class WeightLoader {

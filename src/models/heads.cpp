@@ -128,15 +128,21 @@ void Head::take_weights(Arena& arena, const Kernels& kernels) {
   }
 }
 
-std::vector<WeightSlot> Head::weight_slots() const {
+std::vector<WeightSlot> Head::weight_slots(const std::string& word_embeddings) const {
   SlotList list;
   if (layers_.dense) list.linear(layers_.dense, dense_, 0, dense_.out, layers_.dense_bias);
   if (layers_.norm) list.norm(layers_.norm, norm_, layers_.norm_bias);
   if (!layers_.tied) {
     list.linear(layers_.output, output_, 0, output_.out, layers_.output_bias);
-  } else if (layers_.output_bias) {
-    list.vector(layers_.output, bias_, shape_.labels);
+    return std::move(list.slots);
   }
+  if (layers_.output_bias) list.vector(layers_.output, bias_, shape_.labels);
+  // Checkpoints may repeat what is tied, as the weight beside the bias or in a Linear of its own.
+  const std::string bias = layers_.output, prefix = bias.substr(0, bias.rfind('.'));
+  const Shape shape{shape_.labels, shape_.width};
+  list.repeats(prefix + ".weight", shape, word_embeddings + ".weight");
+  list.repeats(prefix + ".decoder.weight", shape, word_embeddings + ".weight");
+  if (layers_.output_bias) list.repeats(prefix + ".decoder.bias", {shape_.labels}, bias);
   return std::move(list.slots);
 }
 

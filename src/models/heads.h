@@ -78,7 +78,8 @@ class Head {
   static Result<Head> with_layers(const HeadLayers& layers, const HeadShape& shape, const Kernels& kernels);
 
   // They write into this Head's memory, whose address survives moving the Head.
-  std::vector<WeightSlot> weight_slots() const;
+  // word_embeddings: their tensor's name without ".weight", for a tied output.
+  std::vector<WeightSlot> weight_slots(const std::string& word_embeddings) const;
 
   HeadInput input() const { return layers_.input; }
   std::int64_t labels() const { return shape_.labels; }

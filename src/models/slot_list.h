@@ -24,6 +24,10 @@ struct SlotList {
                        std::copy(row, row + size, values);
                      }});
   }
+  // A tensor that may repeat another one, or be absent.
+  void repeats(std::string name, Shape shape, std::string twin) {
+    slots.push_back({std::move(name), std::move(shape), false, nullptr, std::move(twin)});
+  }
   void matrix(const std::string& name, std::int64_t rows, std::int64_t width, bool required,
               std::function<void(std::int64_t row, const float* values)> write_row) {
     slots.push_back({name + ".weight", {rows, width}, required, std::move(write_row)});

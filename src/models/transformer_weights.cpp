@@ -115,6 +115,8 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
   const std::int64_t vocab = config_.vocab_size;
   if (head_holds_embeddings()) {
     list.linear(names.word_embeddings, lm_head_, 0, vocab, false);
+    list.repeats(std::string(names.lm_head) + ".weight", {vocab, config_.hidden_size},
+                 std::string(names.word_embeddings) + ".weight");
   } else if (config_.lm_head && config_.cross_attention) {
     // As in transformers, the word embeddings are the head of an encoder-decoder's checkpoint that has none.
     const auto has_own = std::make_shared<bool>(false);

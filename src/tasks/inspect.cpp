@@ -32,6 +32,7 @@ class StackRows {
       : config_(transformer.config()), names_(names), seq_(seq), rows_(rows) {
     const std::string pooler = names.pooler && !transformer.has_pooler() ? names.pooler : "";
     for (const WeightSlot& slot : transformer.weight_slots(names, false)) {
+      if (!slot.twin.empty()) continue;
       const std::size_t dot = slot.name.rfind('.');
       const std::string name = slot.name.substr(0, dot);
       if (!pooler.empty() && name == pooler) continue;

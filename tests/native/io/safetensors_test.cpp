@@ -101,6 +101,31 @@ TEST(Safetensors, EveryTensorComesOnceAndWhole) {
             "1.safetensors: expected " + std::to_string(small_file().size()) + " bytes, found only 30 (cut off)");
 }
 
+// a and its twin b, both [2, 2], in either order; the error's words, or "ok".
+std::string load_twins(const std::vector<float>& a, const std::vector<float>& b, bool twin_first) {
+  const std::string header = R"({"a":{"dtype":"F32","shape":[2,2],"data_offsets":)" +
+                             std::string(twin_first ? "[16,32]" : "[0,16]") +
+                             R"(},"b":{"dtype":"F32","shape":[2,2],"data_offsets":)" + (twin_first ? "[0,16]" : "[16,32]") + "}}";
+  const std::string file = file_of(header, twin_first ? bytes_of(b) + bytes_of(a) : bytes_of(a) + bytes_of(b));
+  WeightLoader loader({{"a", {2, 2}, true, [](std::int64_t, const float*) {}}, {"b", {2, 2}, false, nullptr, "a"}}, {},
+                      [](std::string_view name) { return std::string(name); });
+  Result<void> result = loader.begin_file("model.safetensors", file.size());
+  if (result.ok()) result = loader.push(file);
+  if (result.ok()) result = loader.finish();
+  return result.ok() ? "ok" : result.error().message;
+}
+
+TEST(Safetensors, TwinsMustHaveTheSameValues) {
+  const std::string differs =
+      "model.safetensors: tensor 'b': expected the values of 'a', to which config.json ties it, found others";
+  for (const bool twin_first : {false, true}) {
+    EXPECT_EQ(load_twins({1, 2, 0, 4}, {1, 2, -0.0f, 4}, twin_first), "ok");
+    EXPECT_EQ(load_twins({1, 2, 3, 4}, {1, 2, 4, 3}, twin_first), differs);
+    EXPECT_EQ(load_twins({0, 0, 0, 1}, {0, 0, 1, 0}, twin_first), differs);
+    EXPECT_EQ(load_twins({1, 2, 3, 4}, {0, 0, 0, 0}, twin_first), differs);
+  }
+}
+
 TEST(Safetensors, EveryTruncatedPrefixIsAnError) {
   const std::string file = small_file();
   for (std::size_t length = 0; length < file.size(); ++length) {
