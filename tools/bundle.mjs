@@ -54,6 +54,19 @@ const commonJs = {
   inject: [join(root, 'web/host/cjs_globals.ts')],
 };
 
+/** Emscripten's glue drops U+FEFF at the beginning of a string as a byte order mark. It may be a part of a text. */
+const keepByteOrderMarks = {
+  name: 'keep-byte-order-marks',
+  setup({ onLoad }) {
+    onLoad({ filter: /[/\\]build[/\\]wasm-\w+[/\\]/ }, ({ path }) => {
+      const glue = readFileSync(path, 'utf8');
+      const decoder = /new TextDecoder(?:\(("[\w-]+")\))?/g;
+      if (!decoder.test(glue)) fail(`${path} has no TextDecoder`);
+      return { contents: glue.replace(decoder, (_, label = '"utf-8"') => `new TextDecoder(${label},{ignoreBOM:true})`) };
+    });
+  },
+};
+
 /** The command uses the library beside it instead of a second copy. */
 const libraryBeside = {
   name: 'library-beside',
@@ -105,7 +118,7 @@ async function bundle(buildId, memoryFlags) {
         ...define,
       },
       inject: [join(root, 'web/host/shared_array_buffer.ts'), ...inject],
-      plugins: [...(inline ? [inlineFiles] : []), ...(node ? [nodeModules] : []), ...plugins],
+      plugins: [keepByteOrderMarks, ...(inline ? [inlineFiles] : []), ...(node ? [nodeModules] : []), ...plugins],
       logLevel: 'warning',
       ...others,
     });

@@ -148,6 +148,15 @@ describe('decode_stream', () => {
     await bytes.dispose();
   });
 
+  it('keeps a byte order mark, in a stream too', async () => {
+    const bytes = await AutoTokenizer.train(['a', 'b'], { model: 'bpe' });
+    for (const text of ['\ufeff', '\ufeffa text of more than sixteen bytes', 'a\0\ufeffb, and more than sixteen bytes']) {
+      const ids = bytes.encode(text);
+      expect([bytes.decode(ids), streamed(bytes, ids), bytes.decode_stream().push(ids)]).toEqual([text, text, text]);
+    }
+    await bytes.dispose();
+  });
+
   it('agrees with decode for real tokenizers', async () => {
     if (!existsSync(real)) return console.warn(`skipped: no real tokenizers in ${real}`);
     for (const name of readdirSync(real)) {
