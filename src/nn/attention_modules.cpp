@@ -152,7 +152,7 @@ SelfAttention::SelfAttention(std::string type, const AttentionOptions& options)
   key_ = add_child("W_k", std::make_shared<Linear>(options.context, times * options.d_q, options.bias));
   value_ = add_child("W_v", std::make_shared<Linear>(options.context, times * options.d_v, options.bias));
   if (options.unify) unify_ = add_child("unify", std::make_shared<Linear>(times * options.d_v, options.hidden, true));
-  const std::int64_t rows = 2 * options.max_distance - 1;
+  const std::int64_t rows = 2 * options.max_distance + 1;  // offsets from -max_distance to max_distance
   const Draw normal{Draw::Kind::kNormal, 1 / std::sqrt(static_cast<double>(d_head_))};
   if (options.relative == Relative::kBias) relative_ = add_parameter("relative", {rows, options.heads}, {});
   if (options.relative == Relative::kMultiply)

@@ -32,7 +32,7 @@ struct AttentionOptions {
   bool scaled = true;    // by 1 / sqrt(d_q of a head)
   bool causal = false;
   Relative relative = Relative::kNone;
-  std::int64_t max_distance = 128;  // r of the tables; T5's
+  std::int64_t max_distance = 128;  // larger offsets are clipped to it; T5's
   T5Buckets t5;
   Rotary rotary;
 };

@@ -253,6 +253,23 @@ describe('nn', () => {
     const placed = nn.equivariance((x) => attention.forward(positions.forward(x)), input);
     expect(placed.equivariant).toBeGreaterThan(0.01);
     expect(placed.invariant).toBeGreaterThan(0.01);
+    // Ids have no hidden dimension: their tokens are the last one.
+    const embedding = new nn.Embedding(20, 8);
+    for (const type of ['int32', 'int64'] as const) {
+      const ids = new Tensor(type, [3, 1, 4, 1, 5, 9, 2, 6, 5, 3, 5, 8], [2, 6]);
+      expect(nn.equivariance((x) => embedding.forward(x), ids).equivariant).toBe(0);
+      expect(nn.equivariance((x) => positions.forward(embedding.forward(x)), ids).equivariant).toBeGreaterThan(0.01);
+    }
+  });
+
+  it('clips offsets beyond max_distance, and no nearer ones', () => {
+    const attention = new nn.SelfAttention({ k: 2, relative: 'bias', max_distance: 3 });
+    const bias = attention.state_dict()['relative'] as Tensor<'float32'>;
+    expect(bias.dims).toEqual([7, 1]); // offsets from -3 to 3
+    const offsets = new Tensor('float32', [-3, -2, -1, 0, 1, 2, 3], [7, 1]);
+    const table = nn.functional.softmax(nn.positional.relative_bias(offsets, { queries: 1, keys: 5 }));
+    expect(table.data[3]! / table.data[2]!).toBeCloseTo(Math.E, 5);
+    expect(table.data[4]).toBe(table.data[3]);
   });
 
   it('takes steps with a cache that equal the whole', () => {

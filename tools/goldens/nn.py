@@ -340,7 +340,7 @@ def modules():
         ("narrow", {"k": 16, "heads": 4, "mode": "narrow"}, dict(heads=4, unify=True)),
         ("narrow, other widths", {"k": 16, "heads": 4, "mode": "narrow", "d_q": 8, "d_v": 12}, dict(heads=4, unify=True, d_q=8, d_v=12)),
         ("wide", {"k": 16, "heads": 3, "mode": "wide", "bias": True}, dict(heads=3, wide=True, bias=True, unify=True)),
-        *[(f"relative {kind}", {"k": 16, "heads": 2, "relative": kind, "max_distance": 5}, dict(heads=2, unify=True, relative=kind)) for kind in ("bias", "multiply", "vector")],
+        *[(f"relative {kind}", {"k": 16, "heads": 2, "relative": kind, "max_distance": 4}, dict(heads=2, unify=True, relative=kind)) for kind in ("bias", "multiply", "vector")],
         ("relative t5", {"k": 16, "heads": 2, "relative": "t5", "max_distance": 20, "num_buckets": 8}, dict(heads=2, unify=True, relative="t5")),
         ("relative alibi", {"k": 16, "heads": 2, "relative": "alibi"}, dict(heads=2, unify=True, relative="alibi")),
         ("relative rotary", {"k": 16, "heads": 2, "relative": "rotary"}, dict(heads=2, unify=True, relative="rotary")),

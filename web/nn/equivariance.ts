@@ -21,9 +21,16 @@ export function permutation(n: number, seed = 0): number[] {
   return order;
 }
 
-/** `x [..., seq, hidden]` with its tokens in the given order. */
-export function permute(x: Tensor, order: readonly number[]): Tensor<'float32'> {
-  return permute_rows(x, new Tensor('float32', order, [order.length]));
+const isIds = (x: Tensor) => x.type !== 'float32';
+
+/** `x [..., seq, hidden]`, or ids `[..., seq]` of any integer type, with its tokens in the given order. */
+export function permute(x: Tensor, order: readonly number[]): Tensor {
+  if (!isIds(x)) return permute_rows(x, new Tensor('float32', order, [order.length]));
+  const moved = Array.from(x.data as ArrayLike<number | bigint>, (_, i) => {
+    const begin = i - (i % order.length);
+    return x.data[begin + (order[i - begin] as number)];
+  });
+  return new Tensor(x.type, moved as number[], x.dims);
 }
 
 function difference(a: Tensor, b: Tensor): number {
@@ -39,15 +46,18 @@ export interface EquivarianceReport {
   invariant: number;
 }
 
-/** Runs `f` on `x` and on `x` with its tokens permuted, and compares. */
+/** Runs `f` on `x` (`[..., seq, hidden]`, or ids `[..., seq]`) and on `x` with its tokens permuted, and compares. */
 export function equivariance(f: (x: Tensor) => Tensor, x: Tensor, options: { seed?: number } = {}): EquivarianceReport {
   checkOptions('nn.equivariance', options, { seed: 'index' });
-  if (x.dims.length < 2) throw new InputError(`nn.equivariance: expected an input [.., seq, hidden], found dims [${x.dims}]`);
-  const seq = x.dims[x.dims.length - 2] as number;
+  const at = isIds(x) ? x.dims.length - 1 : x.dims.length - 2; // the dimension of tokens
+  const seq = x.dims[at];
+  if (seq === undefined) {
+    throw new InputError(`nn.equivariance: expected an input [.., seq, hidden] or ids [.., seq], found dims [${x.dims}]`);
+  }
   const order = permutation(seq, options?.seed ?? 1);
   const plain = f(x);
   const moved = f(permute(x, order));
-  const has_tokens = plain.dims.length >= 2 && plain.dims[plain.dims.length - 2] === seq && plain.dims.length === x.dims.length;
+  const has_tokens = plain.dims.length === at + 2 && plain.dims[at] === seq;
   return {
     order,
     equivariant: has_tokens ? difference(moved, permute(plain, order)) : NaN,

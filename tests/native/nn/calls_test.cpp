@@ -605,7 +605,7 @@ TEST(NnTracer, CountsWhatTorchinfoCounts) {
   }
   // Weights of attention count for each token; tied ones and those of a module without output once or not at all.
   Tracer tracer(false);
-  const ModulePtr attention = made("SelfAttention", R"({"k": 2, "max_distance": 2, "relative": "bias"})");
+  const ModulePtr attention = made("SelfAttention", R"({"k": 2, "max_distance": 1, "relative": "bias"})");
   ASSERT_TRUE(call_module(*attention, to_inputs(R"({"input": [2, 3, 2]})"), {}, nullptr, &tracer).ok());
   EXPECT_EQ(tracer.rows()[0].parameters, 3 * 4 + 3);
   EXPECT_EQ(tracer.rows()[0].own_parameters, 3);
