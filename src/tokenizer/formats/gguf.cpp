@@ -18,7 +18,9 @@ constexpr std::string_view kMark = "\xE2\x96\x81";  // before a token that begin
 class GgufTokenizer {
  public:
   explicit GgufTokenizer(const GgufMetadata& file) : file_(file), tokens_(file.strings("tokenizer.ggml.tokens")) {
-    for (const double kind : file.numbers("tokenizer.ggml.token_type")) kinds_.push_back(static_cast<std::uint8_t>(kind));
+    for (const double kind : file.numbers("tokenizer.ggml.token_type")) {
+      kinds_.push_back(kind >= 0 && kind < 256 ? static_cast<std::uint8_t>(kind) : std::uint8_t{0});
+    }
     kinds_.resize(tokens_.size(), Piece::kNormal);
   }
 
@@ -89,10 +91,14 @@ class GgufTokenizer {
     for (const std::string_view merge : file_.strings("tokenizer.ggml.merges")) {
       merges += (merges.empty() ? "" : ", ") + json_text(merge);
     }
+    std::vector<SpecialToken> added = special_tokens();
+    for (std::size_t id = 0; id < tokens_.size(); ++id) {
+      if (kinds_[id] == Piece::kUserDefined) added.push_back({std::string(tokens_[id]), static_cast<std::int32_t>(id), false});
+    }
     TokenizerParts parts;
     std::string single, pair;
     put_around(flag("add_bos_token", pre.value().add_bos), flag("add_eos_token", false), single, pair);
-    parts.added_tokens = added_tokens_json(special_tokens());
+    parts.added_tokens = added_tokens_json(added);
     parts.post_processor = template_json(single, pair, special_tokens());
     parts.pre_tokenizer = pre.value().pre_tokenizer;
     parts.decoder = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true, "use_regex": true})";

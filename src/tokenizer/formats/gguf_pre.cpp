@@ -9,6 +9,8 @@ namespace wattn {
 namespace {
 
 // The patterns split the text one after the other (from llama.cpp's src/llama-vocab.cpp, which has them from tokenizer.json files).
+constexpr const char* kFalcon[] = {R"([\p{P}\$\+<=>\^~\|`]+)",
+                                   R"('s|'t|'re|'ve|'m|'ll|'d| ?\p{L}+| ?\p{N}+| ?[^\s\p{L}\p{N}]+|\s+(?!\S))", "[0-9][0-9][0-9]"};
 constexpr const char* kLlama3[] = {
     R"((?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}| ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+)"};
 constexpr const char* kQwen2[] = {
@@ -47,6 +49,7 @@ struct Kind {
 constexpr Kind kKinds[] = {
     {" gpt-2 phi-2 mpt olmo jina-es jina-de jina-v2-es jina-v2-de modern-bert ", nullptr, 0, true, false, false},
     {" smollm starcoder refact command-r codeshell exaone ", kDigit, 1, true, false, false},
+    {" falcon ", kFalcon, std::size(kFalcon), false, false, false},
     {" llama-bpe llama3 llama-v3 dbrx smaug-bpe ", kLlama3, 1, false, true, true},
     {" qwen2 deepseek-r1-qwen stablelm2 ", kQwen2, 1, false, false, false},
     {" tekken ", kTekken, 1, false, true, true},

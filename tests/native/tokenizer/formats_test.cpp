@@ -223,10 +223,14 @@ std::string strings(const std::string& key, const std::vector<std::string>& valu
   for (const std::string& value : values) out += text(value);
   return out;
 }
-std::string byte_level_gguf(const std::string& pre, const std::vector<std::string>& list, const std::vector<std::string>& merges) {
-  return "GGUF" + little(3, 4) + little(0, 8) + little(5, 8) + text("tokenizer.ggml.model") + little(8, 4) + text("gpt2") +
+// types: of each token (token_type 1: ordinary, 3: control, 4: user-defined).
+std::string byte_level_gguf(const std::string& pre, const std::vector<std::string>& list, const std::vector<std::string>& merges,
+                            const std::vector<std::uint32_t>& types = {1}) {
+  std::string type_list = text("tokenizer.ggml.token_type") + little(9, 4) + little(5, 4) + little(types.size(), 8);
+  for (const std::uint32_t type : types) type_list += little(type, 4);
+  return "GGUF" + little(3, 4) + little(0, 8) + little(6, 8) + text("tokenizer.ggml.model") + little(8, 4) + text("gpt2") +
          text("tokenizer.ggml.pre") + little(8, 4) + text(pre) + text("general.alignment") + little(4, 4) + little(32, 4) +
-         strings("tokenizer.ggml.tokens", list) + strings("tokenizer.ggml.merges", merges);
+         strings("tokenizer.ggml.tokens", list) + strings("tokenizer.ggml.merges", merges) + type_list;
 }
 std::string gpt2_gguf() { return byte_level_gguf("gpt-2", {"h", "i", "hi"}, {"h i"}); }
 
@@ -238,6 +242,13 @@ TEST(Gguf, ReadsAWordPieceWithAnyCharactersInItsTokens) {
                            text("bert") +
                            strings("tokenizer.ggml.tokens", {"[PAD]", "[UNK]", "[CLS]", "[SEP]", mark + "a\nb", mark + "hi", "s"});
   EXPECT_EQ(tokens({{"m.gguf", file}}, u"His"), (Tokens{"[CLS]", "hi", "##s", "[SEP]"}));
+}
+
+TEST(Gguf, FindsUserDefinedTokensInTheTextItself) {
+  const std::string file = byte_level_gguf("gpt-2", {"h", "i", "hi", "  ", "i h", "<s>"}, {"h i"}, {1, 1, 1, 4, 4, 3});
+  EXPECT_EQ(tokens({{"m.gguf", file}}, u"hi  hi h<s>"), (Tokens{"hi", "  ", "h", "i h", "<s>"}));
+  const Tokenizer tokenizer = load_tokenizer({{"m.gguf", file}}).value();
+  EXPECT_EQ(tokenizer.decode({2, 3, 4, 5}, true, false), "hi  i h");  // only the control token is special
 }
 
 // The merges show where the text was split: pairs of digits, a letter and a sign, the space and the next character.
@@ -257,6 +268,7 @@ TEST(Gguf, SplitsTextByTheNameOfItsPreTokenizer) {
   EXPECT_EQ(cut("deepseek-llm"), (Tokens{"a", "Ġ", "12", "12", "!", "aB", "!", "Ċ"}));
   EXPECT_EQ(cut("deepseek-coder"), (Tokens{"a", "Ġ", "1", "2", "1", "2", "!", "aB", "!", "Ċ"}));
   EXPECT_EQ(cut("deepseek-v3"), (Tokens{"a", "Ġ", "121", "2", "!a", "B", "!Ċ"}));
+  EXPECT_EQ(cut("falcon"), (Tokens{"a", "Ġ", "121", "2", "!", "aB", "!", "Ċ"}));
   const Tokens refused = cut("chatglm-bpe");
   EXPECT_NE(refused[0].find("tokenizer.ggml.pre: expected one of gpt-2 "), std::string::npos) << refused[0];
   EXPECT_NE(refused[0].find("found \"chatglm-bpe\""), std::string::npos) << refused[0];
