@@ -49,7 +49,8 @@ Result<ModuleList> parse_modules(JsonRef modules) {
   for (std::size_t i = 0; i < modules.size(); ++i) {
     Fields module(modules[i]);
     const std::string_view name = last_word(module.string("type"));
-    const std::string_view path = module.string_or("path", "");
+    std::string_view path = module.string_or("path", "");
+    while (path.ends_with('/')) path.remove_suffix(1);
     if (i == 0 && name == "Transformer") {
       if (!path.empty()) module.unsupported("path", "\"\" (the encoder in the repository's root)");
     } else if (i == 1 && name == "Pooling") {

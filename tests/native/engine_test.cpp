@@ -126,6 +126,13 @@ TEST_F(Loading, NamesAModuleItDoesNotHave) {
                "\"sentence_transformers.models.CNN\"");
 }
 
+TEST_F(Loading, ReadsAModulesPathWithASlashAtItsEnd) {
+  file("modules.json") = R"([{"idx":0,"path":"","type":"sentence_transformers.models.Transformer"},
+    {"idx":1,"path":"1_Pooling/","type":"sentence_transformers.models.Pooling"}])";
+  const auto model = load_model(files, golden("bert-tiny/model"));
+  EXPECT_TRUE(model.ok()) << model.error().message;
+}
+
 TEST_F(Loading, NamesAPoolingItDoesNotHave) {
   file("1_Pooling/config.json") = R"({"pooling_mode": "median"})";
   expect_error(ErrorCode::kUnsupported,
