@@ -160,6 +160,11 @@ describe('tokenizer', () => {
       ['a', { text_pair: ['b'] }, /'text_pair': expected a string like the first argument, found an array of 1/],
       [['a'], { text_pair: ['b', 'c'] }, /expected an array of 1 strings .*found an array of 2/],
       [['a'], { text_pair: 'b' }, /found a string/],
+      [
+        ['a', 'b'],
+        { max_length: 1e8, padding: 'max_length' },
+        /2 texts padded to it to have at most 134217728 ids, found 100000000 ids each/,
+      ],
       ['a', { max_length: 4, padding: true }, /'max_length' has no effect here/],
       ['a', { max_length: 4, truncation: false }, /'max_length' has no effect here/],
       ['a', { overlap: 2, truncation: true }, /'overlap' has no effect without return_overflowing_tokens/],

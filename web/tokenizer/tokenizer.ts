@@ -119,6 +119,8 @@ function arraysFor(options: TokenizeOptions, config: TokenizerConfig): OptionalA
   return arrays;
 }
 
+const kMostPaddedIds = 2 ** 27; // a gigabyte in each array of 64-bit ids
+
 function toWanted(
   texts: unknown,
   options: TokenizeOptions,
@@ -131,6 +133,12 @@ function toWanted(
   const overlap = options.overlap ?? undefined;
   if (overlap !== undefined && !options.return_overflowing_tokens) {
     throw new InputError("tokenizer: option 'overlap' has no effect without return_overflowing_tokens: true");
+  }
+  const count = typeof texts === 'string' ? 1 : texts.length;
+  if (typeof padTo === 'number' && padTo * count > kMostPaddedIds) {
+    throw new InputError(
+      `tokenizer: option 'max_length': expected ${count} texts padded to it to have at most ${kMostPaddedIds} ids, found ${padTo} ids each`,
+    );
   }
   return {
     texts: typeof texts === 'string' ? [texts] : texts,
