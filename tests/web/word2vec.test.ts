@@ -80,7 +80,15 @@ describe('WordVectors', () => {
     await expectError(() => vectors.most_similar({ positive: [[1]] }), 'InputError', /a word or 3 numbers/);
     await expectError(() => vectors.doesnt_match([]), 'InputError', /expected words, found none/);
     await expectError(() => WordVectors.load('the 0.1 0.2\n'), 'ModelFormatError', /first line 'words size'.*GloVe/);
-    await expectError(() => WordVectors.load('1 2\nthe 0.1 x\n'), 'ModelFormatError', /line 2: expected a number, found 'x'/);
+    await expectError(
+      () => WordVectors.load('1 2\nthe 0.1 x\n'),
+      'ModelFormatError',
+      /line 2: expected a finite decimal number, found 'x'/,
+    );
+    for (const word of ['Infinity', '-Infinity', 'NaN', '1e39', '0x10', '0B1', '']) {
+      await expectError(() => WordVectors.load(`1 2\nthe 0.1 ${word} \n`), 'ModelFormatError', /line 2: expected/);
+    }
+    expect(WordVectors.load('1 4\nthe 0 -.5 0e1 +1E-2\n').words).toEqual(['the']);
     await expectError(() => WordVectors.load('2 2\nthe 0.1 1\n'), 'ModelFormatError', /expected 2 words, found 1/);
     await expectError(() => WordVectors.load('999999999 300\n', { binary: true } as never), 'ModelFormatError');
     const spaced = new WordVectors(['two words'], Float32Array.of(1), 1);

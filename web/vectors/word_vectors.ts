@@ -232,6 +232,11 @@ function readHeader(line: string): { count: number; size: number } {
   return { count, size };
 }
 
+/** NaN for what is no decimal number; Number() reads '' and '0x10' too. */
+function toNumber(word: string): number {
+  return word === '' || /^0[a-df-z]/i.test(word) ? NaN : Math.fround(Number(word));
+}
+
 function readText(text: string, format: 'word2vec' | 'glove', limit: number): WordVectors {
   const lines = text.split('\n');
   if (lines[lines.length - 1] === '') lines.pop();
@@ -253,10 +258,10 @@ function readText(text: string, format: 'word2vec' | 'glove', limit: number): Wo
     }
     words.push(parts[0] as string);
     for (let j = 0; j < size; ++j) {
-      const value = Number(parts[j + 1]);
-      if (parts[j + 1] === '' || Number.isNaN(value)) {
+      const value = toNumber(parts[j + 1] as string);
+      if (!Number.isFinite(value)) {
         throw new ModelFormatError(
-          `word vectors: line ${i + (header ? 2 : 1)}: expected a number, found ${describe(parts[j + 1])}`,
+          `word vectors: line ${i + (header ? 2 : 1)}: expected a finite decimal number, found ${describe(parts[j + 1])}`,
         );
       }
       vectors[i * size + j] = value;
