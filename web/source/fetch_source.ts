@@ -137,6 +137,9 @@ export function urlSource(url: URL, name: string, local: boolean): ModelSource {
 
 /** A repository by its hub id. */
 export function hubSource(id: string, revision: string): RangeSource {
+  if (/^\.{0,2}$/.test(revision)) {
+    throw new InputError(`option 'revision': expected a branch, a tag or a commit, found '${revision}'`);
+  }
   const path = env.remotePathTemplate.replaceAll('{model}', id).replaceAll('{revision}', encodeURIComponent(revision));
   let base: URL;
   try {
