@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
@@ -40,6 +41,12 @@ afterEach(async () => {
 });
 
 describe('a hub id', () => {
+  it('has a revision that stays below it', async () => {
+    for (const revision of ['', '.', '..']) {
+      await expectError(load('org/tiny', { revision }), 'InputError', /'revision': expected a branch, a tag or a commit/);
+    }
+  });
+
   it('is read by the layout of the hub', async () => {
     const hub = await hubOf(tinyFiles());
     expect(await vectorsOf('org/tiny')).toEqual(expected);
@@ -322,6 +329,13 @@ describe('progress_callback', () => {
     await expectError(work, 'RangeError', /no more/);
     expect(await vectorsOf(tiny)).toEqual(expected);
   });
+
+  it('ends the loading with what its promise rejects with', async () => {
+    for (const worker of [false, true]) {
+      const work = load(tiny, { worker, progress_callback: async () => Promise.reject(new RangeError('no more')) });
+      await expectError(work, 'RangeError', /no more/);
+    }
+  });
 });
 
 describe('a server', () => {
@@ -509,6 +523,16 @@ describe('signal', () => {
       const work = load(model, { signal: controller.signal, progress_callback: () => controller.abort() });
       await expectError(work, 'AbortError');
     }
+  });
+});
+
+describe('many loads on one signal', () => {
+  it('listen to it once', async () => {
+    const { signal } = new AbortController();
+    const works = Array.from({ length: 12 }, () => load(tiny, { signal }));
+    expect(getEventListeners(signal, 'abort').length).toBe(1);
+    for (const embed of await Promise.all(works)) await embed.dispose();
+    expect(getEventListeners(signal, 'abort').length).toBe(0);
   });
 });
 

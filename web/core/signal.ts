@@ -12,17 +12,36 @@ export function throwIfAborted(signal: AbortSignalLike | undefined): void {
   if (signal?.aborted) throw abortError(signal);
 }
 
+const listeners = new WeakMap<AbortSignalLike, { all: Set<() => void>; tell: () => void }>();
+
+/** Calls `then` when the signal fires. Returns how to stop that. Each signal gets one listener: Node warns of more than ten. */
+export function onAbort(signal: AbortSignalLike, then: () => void): () => void {
+  let own = listeners.get(signal);
+  if (!own) {
+    const all = new Set<() => void>();
+    own = { all, tell: () => [...all].forEach((one) => one()) };
+    listeners.set(signal, own);
+    signal.addEventListener('abort', own.tell, { once: true });
+  }
+  const { all, tell } = own;
+  all.add(then);
+  return () => {
+    if (!all.delete(then) || all.size > 0) return;
+    listeners.delete(signal);
+    signal.removeEventListener('abort', tell);
+  };
+}
+
 /** The promise, or an AbortError if the signal fires first; the promise's result is then ignored. */
 export function abortable<T>(promise: Promise<T>, signal: AbortSignalLike | undefined): Promise<T> {
   if (!signal) return promise;
   return new Promise<T>((resolve, reject) => {
-    const onAbort = () => reject(abortError(signal));
+    const end = () => reject(abortError(signal));
     if (signal.aborted) {
       promise.catch(() => {});
-      return onAbort();
+      return end();
     }
-    signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
+    promise.then(resolve, reject).finally(onAbort(signal, end));
   });
 }
 
@@ -32,11 +51,12 @@ export const pause = (ms: number, signal: AbortSignalLike | undefined): Promise<
 /** A scope for requests: its signal fires with the caller's signal, and when the scope is closed. */
 export class TaskScope {
   private readonly controller = new AbortController();
-  private readonly onAbort = () => this.controller.abort(this.outer?.reason);
+  private readonly stop: (() => void) | undefined;
 
-  constructor(private readonly outer: AbortSignalLike | undefined) {
-    if (outer?.aborted) this.onAbort();
-    outer?.addEventListener('abort', this.onAbort, { once: true });
+  constructor(outer: AbortSignalLike | undefined) {
+    const end = () => this.controller.abort(outer?.reason);
+    if (outer?.aborted) end();
+    else this.stop = outer && onAbort(outer, end);
   }
 
   get signal(): AbortSignal {
@@ -45,7 +65,7 @@ export class TaskScope {
 
   /** Aborts all requests in flight and removes the listener on the caller's signal. */
   close(): void {
-    this.outer?.removeEventListener('abort', this.onAbort);
+    this.stop?.();
     this.controller.abort();
   }
 }

@@ -1,5 +1,6 @@
 // Worker mode: an engine in one or several workers, used by messages (entries/worker.ts is the other side). Calls are split into jobs of a
 // fraction of a second, so that short calls need not wait for long ones and signals take effect soon.
+import { plainCallback } from '../core/callback.js';
 import { bundledModel } from '../source/bundled_model.js';
 import { Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
 import type { Failure, Request } from './worker_protocol.js';
@@ -9,7 +10,7 @@ import { describe, InputError, StateError, WattnError } from '../core/errors.js'
 import { checkOptions, type Rules } from '../core/options.js';
 import { platform } from '../source/platform.js';
 import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
-import { abortable, abortError, throwIfAborted } from '../core/signal.js';
+import { abortable, abortError, onAbort, throwIfAborted } from '../core/signal.js';
 import { concat } from '../core/texts.js';
 import { sizeOf, type OnPiece, type Piece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
@@ -165,7 +166,7 @@ export class RemoteEngine implements AnyEngine {
     try {
       // In sequence: the browser's cache has the first worker's downloads for the next ones.
       for (const [i, member] of engine.members.entries()) {
-        const loaded = await load(member, i === 0 ? (progress_callback ?? undefined) : undefined);
+        const loaded = await load(member, i === 0 && progress_callback ? plainCallback(progress_callback) : undefined);
         if (i === 0) engine.about = loaded;
       }
       return engine;
@@ -256,19 +257,19 @@ export class RemoteEngine implements AnyEngine {
     throwIfAborted(how.signal);
     let job!: Job;
     const answer = new Promise((resolve, reject) => (job = { request, settle: { resolve, reject }, onProgress: how.onProgress }));
-    const onAbort = () => {
+    const end = () => {
       for (const list of [this.urgent, this.queue]) if (list.includes(job)) list.splice(list.indexOf(job), 1);
       const { message } = abortError(how.signal as AbortSignalLike);
       for (const member of this.members) member.abort(job, message);
     };
-    how.signal?.addEventListener('abort', onAbort, { once: true });
+    const stop = how.signal && onAbort(how.signal, end);
     if (how.member) {
       how.member.run(job);
     } else {
       (how.urgent ? this.urgent : this.queue).push(job);
       this.dispatch();
     }
-    return abortable(answer, how.signal).finally(() => how.signal?.removeEventListener('abort', onAbort));
+    return abortable(answer, how.signal).finally(stop);
   }
 
   private dispatch(): void {

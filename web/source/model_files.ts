@@ -1,4 +1,5 @@
 // Reads a model's files: small files whole and in parallel, weights as a stream, with one progress over all files.
+import { plainCallback } from '../core/callback.js';
 import { ModelFormatError } from '../core/errors.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
 import type { ModelSource, OpenFile } from './source.js';
@@ -40,21 +41,25 @@ export class Progress {
   private loaded = 0;
   private reported = -1;
 
+  private readonly callback: (info: ProgressInfo) => void;
+
   constructor(
     private readonly source: ModelSource,
-    private readonly callback: ((info: ProgressInfo) => void) | undefined,
-  ) {}
+    callback: ((info: ProgressInfo) => void) | undefined,
+  ) {
+    this.callback = plainCallback(callback);
+  }
 
   initiate(file: string): void {
-    this.callback?.({ status: 'initiate', name: this.source.name, file });
+    this.callback({ status: 'initiate', name: this.source.name, file });
   }
 
   done(file: string): void {
-    this.callback?.({ status: 'done', name: this.source.name, file });
+    this.callback({ status: 'done', name: this.source.name, file });
   }
 
   ready(): void {
-    this.callback?.({ status: 'ready', name: this.source.name });
+    this.callback({ status: 'ready', name: this.source.name });
   }
 
   /** Adds the bytes of a small file to `loaded` and to the total. */
@@ -73,7 +78,7 @@ export class Progress {
     if (total === undefined || total === 0 || (loaded < total && loaded - this.reported < total / 200)) return;
     this.reported = loaded;
     const { name, phase } = this.source;
-    this.callback?.({ status: 'progress', name, file, phase, loaded, total, progress: (100 * loaded) / total });
+    this.callback({ status: 'progress', name, file, phase, loaded, total, progress: (100 * loaded) / total });
   }
 }
 

@@ -1,4 +1,5 @@
 // Trains a tokenizer: defaults for each model, texts fed in portions, steps of a few milliseconds with breaks in between.
+import { plainCallback } from '../core/callback.js';
 import { describe, InputError } from '../core/errors.js';
 import type { NamedBytes } from '../source/model_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
@@ -160,9 +161,15 @@ async function* portions(texts: TrainingTexts, signal: AbortSignalLike | undefin
 /** Makes a tokenizer from tokenizer.json and tokenizer_config.json. */
 type Load = (json: NamedBytes, config: NamedBytes) => Promise<Tokenizer>;
 
-async function train(host: SeamHost<SeamTrainingHandle>, texts: TrainingTexts, options: TrainOptions): Promise<Uint8Array> {
+type Report = NonNullable<TrainOptions['progress_callback']>;
+
+async function train(
+  host: SeamHost<SeamTrainingHandle>,
+  texts: TrainingTexts,
+  options: TrainOptions,
+  report: Report,
+): Promise<Uint8Array> {
   const signal = options.signal ?? undefined;
-  const report = options.progress_callback ?? undefined;
   const breather = new Breather();
   const description = new TextEncoder().encode(JSON.stringify(toDescription(options)));
   host.call((handle) => handle.load(description));
@@ -170,13 +177,13 @@ async function train(host: SeamHost<SeamTrainingHandle>, texts: TrainingTexts, o
   for await (const portion of portions(texts, signal)) {
     const { text, lengths } = joinTexts(portion);
     const { words } = host.call((handle) => handle.feed(text, lengths));
-    report?.({ status: 'read', texts: (count += portion.length), words });
+    report({ status: 'read', texts: (count += portion.length), words });
     await breather.breathe(signal);
   }
   for (;;) {
     const { more, stage, done, total } = host.call((handle) => handle.step());
     if (!more) return host.call((handle) => handle.result()).tokenizer_json;
-    report?.({ status: 'train', stage: stage as string, progress: (100 * (done as number)) / Math.max(1, total as number) });
+    report({ status: 'train', stage: stage as string, progress: (100 * (done as number)) / Math.max(1, total as number) });
     await breather.breathe(signal);
   }
 }
@@ -193,9 +200,10 @@ export async function trainTokenizer(texts: TrainingTexts, options: TrainOptions
   const compiled = await abortable(compileWasm(false, wasmFiles), signal);
   const instance = await abortable(instantiateWasm(compiled), signal);
   const host = new SeamHost('this training', instance, new instance.seam.Training());
+  const report: Report = plainCallback(options.progress_callback);
   let json: Uint8Array;
   try {
-    json = await train(host, texts, options);
+    json = await train(host, texts, options, report);
   } finally {
     host.release();
   }
@@ -205,6 +213,6 @@ export async function trainTokenizer(texts: TrainingTexts, options: TrainOptions
     ['tokenizer_config.json', new TextEncoder().encode(JSON.stringify(config))],
   );
   const save = () => new TextDecoder().decode(json);
-  options.progress_callback?.({ status: 'ready' });
+  report({ status: 'ready' });
   return Object.assign(tokenizer, { save, toJSON: () => JSON.parse(save()) as Record<string, any> });
 }

@@ -1,4 +1,5 @@
 // Word2Vec: trains word vectors, in steps with breaks in between.
+import { plainCallback } from '../core/callback.js';
 import { describe, InputError } from '../core/errors.js';
 import { freshHost } from '../host/nn_seam.js';
 import { checkOptions, type Rules } from '../core/options.js';
@@ -153,7 +154,12 @@ function toWords(sentence: unknown, number: number, lowercase: boolean): readonl
   return lowercase ? words.map((word: string) => word.toLowerCase()) : words;
 }
 
-async function read(sentences: Sentences, options: Word2VecOptions, breather: Breather): Promise<Corpus> {
+async function read(
+  sentences: Sentences,
+  options: Word2VecOptions,
+  breather: Breather,
+  report: (progress: Word2VecProgress) => void,
+): Promise<Corpus> {
   const source = typeof sentences === 'string' ? sentences.split('\n') : sentences;
   const wrongType = () =>
     new InputError(`Word2Vec.train: expected a string or an (async) iterable of sentences, found ${describe(sentences)}`);
@@ -163,7 +169,7 @@ async function read(sentences: Sentences, options: Word2VecOptions, breather: Br
   for await (const sentence of itemsOf<Sentence>(source, signal, wrongType)) {
     corpus.add(toWords(sentence, number, options.lowercase ?? false));
     if (number++ % 256 !== 0) continue;
-    options.progress_callback?.({ status: 'read', words: corpus.used });
+    report({ status: 'read', words: corpus.used });
     await breather.breathe(signal);
   }
   return corpus;
@@ -194,7 +200,8 @@ export class Word2Vec extends WordVectors {
     const signal = options.signal ?? undefined;
     throwIfAborted(signal);
     const breather = new Breather();
-    const { words, counts, flat, lengths } = (await read(sentences, options, breather)).settle(wanted.min_count);
+    const report = plainCallback(options.progress_callback);
+    const { words, counts, flat, lengths } = (await read(sentences, options, breather, report)).settle(wanted.min_count);
     const outer = await abortable(freshHost('this training'), signal);
     const handle = outer.call((seam) => ({ code: 0, message: '', made: new seam.Word2Vec() })).made;
     try {
@@ -203,12 +210,12 @@ export class Word2Vec extends WordVectors {
       for (;;) {
         const { more, done, total } = outer.call(() => handle.step());
         const epoch = Math.min(wanted.epochs, 1 + Math.floor((done / Math.max(1, total)) * wanted.epochs));
-        options.progress_callback?.({ status: 'train', progress: (100 * done) / Math.max(1, total), epoch });
+        report({ status: 'train', progress: (100 * done) / Math.max(1, total), epoch });
         if (!more) break;
         await breather.breathe(signal);
       }
       const { vectors } = outer.call(() => handle.vectors());
-      options.progress_callback?.({ status: 'ready' });
+      report({ status: 'ready' });
       return new Word2Vec(words, vectors, wanted.vector_size, counts);
     } finally {
       outer.release();

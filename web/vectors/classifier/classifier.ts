@@ -1,4 +1,5 @@
 // Fits a classifier.
+import { plainCallback } from '../../core/callback.js';
 import { describe, InputError } from '../../core/errors.js';
 import { checkOptions, type Rules } from '../../core/options.js';
 import { Breather } from '../../core/signal.js';
@@ -161,7 +162,7 @@ export async function fitClassifier(embed: Embedder, texts: Examples, labels: re
   if (names.length < 2) throw new InputError(`${where}: labels: expected at least two different ones, found ${names.length}`);
   const train = makeTrainer(options);
   const breather = new Breather();
-  const report = (progress: ClassifierProgress) => options.progress_callback?.(progress);
+  const report = plainCallback<ClassifierProgress>(options.progress_callback);
   const ticker =
     (stage: 'validate' | 'train', part = 0, parts = 1): Tick =>
     async (done, total, loss) => {
