@@ -2,7 +2,7 @@
 // rooms below at a time, in a copy of the tree under build/mutants, and runs the test programs that the room can reach. Prints each mutant
 // that every test let pass. `--from` goes on in the list of a seed; `--room ROOM` takes mutants of one room; `--list` only shows them.
 import { createHash } from 'node:crypto';
-import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { parseArgs } from 'node:util';
 import { capture, fail, must, root, which } from './lib/shell.mjs';
@@ -118,8 +118,10 @@ function copyTree() {
     mkdirSync(join(to, '..'), { recursive: true });
     writeFileSync(to, text);
   }
-  for (const file of readdirSync(join(tree, 'src'), { recursive: true })) {
-    if (!existsSync(join(root, 'src', file))) fail(`build/mutants/tree/src/${file} is gone from src: delete build/mutants`);
+  for (const folder of ['src', 'tests/native', 'bench/native']) {
+    for (const name of readdirSync(join(tree, folder), { recursive: true })) {
+      if (!existsSync(join(root, folder, name))) rmSync(join(tree, folder, name), { recursive: true, force: true });
+    }
   }
   for (const folder of ['tests/goldens', 'tests/fixtures', 'models']) {
     cpSync(join(root, folder), join(tree, folder), { recursive: true, force: false });
