@@ -58,9 +58,9 @@ class Attender {
   void run(AttentionInput input, std::int64_t batch, std::int64_t index, float scale, float* context, float* weights) {
     const std::int64_t keys = scores_dims_.back(), queries = scores_dims_[scores_dims_.size() - 2];
     const auto seq_start = even_starts(batch, queries), key_start = even_starts(batch, keys);
-    std::vector<std::int32_t> position_ids;
+    std::vector<std::int32_t> position_ids(static_cast<std::size_t>(batch * queries));
     for (std::int64_t i = 0; i < batch * queries; ++i) {
-      position_ids.push_back(static_cast<std::int32_t>(changes_->past + i % queries));
+      position_ids[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(changes_->past + i % queries);
     }
     input.seq_start = seq_start;
     input.position_ids = position_ids;

@@ -142,8 +142,8 @@ void rotate(Tensor& x, std::int64_t seq, std::int64_t heads, const Rotary& rotar
   std::vector<float> cos(static_cast<std::size_t>(seq * pairs)), sin(cos.size());
   const wattn::Rotary table{pairs, cos.data(), sin.data()};
   set_rotary(table, rotary.first, seq, {.theta = rotary.base});
-  std::vector<std::int32_t> table_rows;
-  for (std::int64_t i = 0; i < rows; ++i) table_rows.push_back(static_cast<std::int32_t>(i % seq));
+  std::vector<std::int32_t> table_rows(static_cast<std::size_t>(rows));
+  for (std::int64_t i = 0; i < rows; ++i) table_rows[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % seq);
   if (rotary.interleaved) move_pairs(x, pairs, true);
   rotate_heads(compute(), table, table_rows, heads, 2 * heads * pairs, x.at(0));
   if (rotary.interleaved) move_pairs(x, pairs, false);
