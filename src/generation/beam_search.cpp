@@ -60,7 +60,7 @@ class BeamSearch : public Search {
     finish_candidates();  // before the beams advance
     advance(first);
     const bool enough = options_.early_stopping == GenerateOptions::EarlyStopping::kYes && all_have_reasons(finished_);
-    if (!may_improve() || all_have_reasons(candidates_) || enough) continuations.clear();
+    if (!may_improve() || all_have_reasons(candidates_) || enough) continuations_.clear();
     return {};
   }
 
@@ -148,10 +148,10 @@ class BeamSearch : public Search {
       std::rotate(std::upper_bound(running.begin(), next, *next, higher), next, next + 1);
     }
     std::vector<Beam> beams;
-    continuations.clear();
+    continuations_.clear();
     for (std::size_t i = 0; i < beams_.size(); ++i) {
       beams.push_back({tokens_of(running[i]), running[i].score});
-      continuations.push_back({first ? 0 : running[i].beam, running[i].token});
+      continuations_.push_back({first ? 0 : running[i].beam, running[i].token});
     }
     beams_ = std::move(beams);
   }

@@ -42,12 +42,12 @@ class Sampler : public Search {
       sequence.tokens.reserve(prompt.size() + static_cast<std::size_t>(options_.max_new_tokens));
       sequence.tokens.assign(prompt.begin(), prompt.end());
     }
-    continuations.reserve(sequences_.size());
+    continuations_.reserve(sequences_.size());
   }
 
   Result<void> take(float* logits) override {
     const bool first = sequences_[0].tokens.size() == prompt_;
-    continuations.clear();
+    continuations_.clear();
     std::int32_t row = 0;
     for (Sequence& sequence : sequences_) {
       if (sequence.reason != FinishReason::kNone) continue;
@@ -61,7 +61,7 @@ class Sampler : public Search {
       const std::int32_t token = choose(sequence, scores);
       sequence.tokens.push_back(token);
       sequence.reason = reason_of(sequence, token);
-      if (sequence.reason == FinishReason::kNone) continuations.push_back({row, token});
+      if (sequence.reason == FinishReason::kNone) continuations_.push_back({row, token});
       if (!first) ++row;
     }
     return {};

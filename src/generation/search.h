@@ -48,12 +48,12 @@ class Search {
   // A ModelFormatError for logits that are not finite.
   virtual Result<void> take(float* logits) = 0;
   // The sequences to continue, in the order of take()'s rows; empty when all are finished.
-  std::span<const Continuation> next() const { return continuations; }
+  std::span<const Continuation> next() const { return continuations_; }
   // num_return_sequences results, the best first; for unfinished sequences, the tokens generated so far.
   virtual std::vector<Generated> results() const = 0;
 
  protected:
-  std::vector<Continuation> continuations;
+  std::vector<Continuation> continuations_;
 };
 
 }  // namespace wattn
