@@ -28,17 +28,17 @@ export interface Seq2SeqInputs extends Omit<ModelInputs, 'token_type_ids'> {
 
 export interface Seq2SeqForwardOptions extends ForwardOptions {
   /** Factors of the encoder's attention weights, `[layers, heads]` or `[heads]`. */
-  head_mask?: ForwardOptions['head_mask'];
+  head_mask?: NonNullable<ForwardOptions['head_mask']>;
   /** The same for the decoder. */
-  decoder_head_mask?: ForwardOptions['head_mask'];
+  decoder_head_mask?: NonNullable<ForwardOptions['head_mask']>;
   /** The same for cross attention. */
-  cross_attn_head_mask?: ForwardOptions['head_mask'];
+  cross_attn_head_mask?: NonNullable<ForwardOptions['head_mask']>;
   /**
    * Activation patching, as in `ForwardOptions`. Names begin with `encoder.` or `decoder.`: `'encoder.layer.0.output'`,
    * `'decoder.layer.1.attention.query'`, `'decoder.layer.1.cross_attention.key'` (`query`, `value`, `context`, `output`). Keys and values of
    * cross attention belong to the source, `[batch, source, width]`.
    */
-  patch?: ForwardOptions['patch'];
+  patch?: NonNullable<ForwardOptions['patch']>;
 }
 
 /** Masked tokens are skipped, and their outputs are zeros. */
