@@ -1,5 +1,6 @@
 // Types of what bindings/*.cpp register. Only wasm_loader.ts and the owners of a handle use them.
 // Every call returns { code, message }. The other fields are present if code is 0.
+import type { DecodingOptions } from '../core/types.js';
 
 export interface Answer {
   code: number;
@@ -138,30 +139,17 @@ export interface SeamLoadOptions {
   context_length?: number;
 }
 
-export interface SeamGenerateOptions {
+export interface SeamGenerateOptions extends Omit<DecodingOptions, 'eos_token_id'> {
   max_new_tokens?: number;
   max_length?: number;
   min_length?: number;
-  min_new_tokens?: number;
-  do_sample?: boolean;
-  temperature?: number;
-  top_k?: number;
-  top_p?: number;
-  min_p?: number;
-  repetition_penalty?: number;
-  no_repeat_ngram_size?: number;
-  num_beams?: number;
   num_return_sequences?: number;
-  length_penalty?: number;
   renormalize_logits?: boolean;
   early_stopping?: 'no' | 'yes' | 'never';
   eos_token_id?: number[];
   bad_words_ids?: number[][];
   decoder_start_token_id?: number;
-  forced_bos_token_id?: number;
-  forced_eos_token_id?: number;
   stop_strings?: string[];
-  seed?: number;
 }
 
 export interface SeamSequence {
