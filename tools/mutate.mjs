@@ -136,7 +136,7 @@ function runTests(program, seconds) {
   const path = join(build, 'tests', `wattn_test_${program}`);
   const command = `ulimit -v 8000000; exec ${path} --gtest_brief=1 --gtest_fail_fast`;
   const begin = Date.now();
-  const result = capture('bash', ['-c', command], { timeout: seconds * 1000, killSignal: 'SIGKILL', cwd: build });
+  const result = capture('bash', ['-c', command], { timeout: Math.ceil(1000 * seconds), killSignal: 'SIGKILL', cwd: build });
   return { ok: result.ok, seconds: (Date.now() - begin) / 1000, output: result.output };
 }
 
