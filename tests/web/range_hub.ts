@@ -7,9 +7,22 @@ import { tinyFiles, type Files } from './support.js';
 export const id = 'org/tiny';
 export const kPiece = 4 << 20;
 
+/** Answers a request for a file in a wrong way. */
+export type Fault = (response: ServerResponse, bytes: Uint8Array, request: IncomingMessage) => void;
+
+const kJson = { 'content-type': 'application/json' };
+
+/** Wrong answers that look right to HTTP. */
+export const faults = {
+  half: (response, bytes) => response.writeHead(200, { etag: '"one"' }).end(bytes.subarray(0, bytes.length / 2)), // no content-length
+  noContent: (response) => response.writeHead(204).end(),
+  error: (response) => response.writeHead(200, kJson).end('{"error":"Internal error, try again"}'),
+  list: (response) => response.writeHead(200, kJson).end('[]'),
+} satisfies Record<string, Fault>;
+
 /**
  * cut: ends the answer for the weights after so many bytes. refusals: so many requests have their connection closed first. between: waited
- * for after each piece of the weights.
+ * for after each piece of the weights. faults: wrong answers by file name.
  */
 export class RangeHub {
   requests: string[] = [];
@@ -19,6 +32,7 @@ export class RangeHub {
   ranges = true;
   refusals = 0;
   between: (() => Promise<unknown>) | undefined;
+  faults = new Map<string, Fault>();
   private server!: Server;
 
   constructor(readonly files: Files) {}
@@ -42,6 +56,8 @@ export class RangeHub {
     if (this.refusals-- > 0) return void request.socket.destroy();
     const bytes = this.files.get(name);
     if (!bytes) return void response.writeHead(404).end('none');
+    const fault = this.faults.get(name);
+    if (fault) return fault(response, bytes, request);
     const from = this.ranges ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
     if (from >= bytes.length && from > 0) return void response.writeHead(416).end();
     const head = { etag: this.etag, 'content-length': bytes.length - from, 'content-type': this.type };
@@ -70,7 +86,12 @@ export class RangeHub {
   }
 
   weights(): string[] {
-    return this.requests.filter((line) => line.startsWith('GET') && line.includes('safetensors'));
+    return this.gets('model.safetensors');
+  }
+
+  /** The requests for the content of a file. */
+  gets(name: string): string[] {
+    return this.requests.filter((line) => line.startsWith('GET') && line.includes(`/main/${name}`));
   }
 }
 

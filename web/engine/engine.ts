@@ -1,15 +1,24 @@
 // A loaded model in its WebAssembly instance: loading, and embedding of texts.
 import { InputError } from '../core/errors.js';
 import { openGguf, openGgufModel } from '../source/gguf_file.js';
-import { kGenerationFiles, openModelFiles, Progress, readRequired, streamWeights, type NamedBytes } from '../source/model_files.js';
+import { loadFrom } from '../source/load_from.js';
+import {
+  kGenerationFiles,
+  openModelFiles,
+  readRequired,
+  streamWeights,
+  type NamedBytes,
+  type Progress,
+} from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Helpers, SeamEmbedOptions, SeamLoadOptions, SeamModel } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
-import { abortable, Breather, Pace, TaskScope, throwIfAborted } from '../core/signal.js';
+import { abortable, Breather, Pace, throwIfAborted } from '../core/signal.js';
 import { runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelDescription, ModelInfo } from './types.js';
+import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import { concat, joinTexts } from '../core/texts.js';
 import { planThreads, startHelpers } from '../host/threads.js';
@@ -84,6 +93,20 @@ async function makeInstance(
   return { compiled, instance: await instantiateWasm(compiled), ...plan };
 }
 
+/** Called at the beginning of each run of a load; returns what receives the bytes of the weight files. */
+type Watch = () => (file: string, chunk: Uint8Array) => void;
+
+/** What Engine.load loads. */
+interface Wanted {
+  gguf: ReturnType<typeof openGguf>;
+  source: ModelSource;
+  options: LoadOptions;
+  head: SeamLoadOptions['head'];
+  /** Whether the head is one that generates text. */
+  generates: boolean;
+  watch: Watch | undefined;
+}
+
 export class Engine implements AnyEngine {
   /** Resolves once helper threads are running or cannot start. Awaiting it is optional: results are the same. */
   helped: Promise<void> = Promise.resolve();
@@ -95,25 +118,32 @@ export class Engine implements AnyEngine {
     private readonly endHelpers: () => void,
   ) {}
 
-  /** head: the head that the checkpoint must contain. onChunk: receives the bytes of the weight files. */
+  /** head: the head that the checkpoint must contain. */
   static async load(
     where: string,
     model: ModelSpecifier | undefined | null,
     options: LoadOptions = {},
     head: SeamLoadOptions['head'] = 'none',
-    onChunk?: (file: string, chunk: Uint8Array) => void,
+    watch?: Watch,
   ): Promise<Engine> {
     checkOptions(where, options, kLoadRules);
-    const signal = options.signal ?? undefined;
-    throwIfAborted(signal);
+    throwIfAborted(options.signal ?? undefined);
     const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
     if (context_length && !generates && head !== 'own_lm')
       throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
-    const progress = new Progress(source, options.progress_callback ?? undefined);
-    const scope = new TaskScope(signal);
+    const wanted = { gguf, source, options, head, generates, watch };
+    return loadFrom(source, options, (progress, signal) => Engine.loadOnce(wanted, progress, signal));
+  }
+
+  private static async loadOnce(
+    { gguf, source, options, head, generates, watch }: Wanted,
+    progress: Progress,
+    signal: AbortSignal,
+  ): Promise<Engine> {
+    const { context_length } = options;
     let host: SeamHost<SeamModel> | undefined;
     let endHelpers = () => {};
     try {
@@ -127,12 +157,9 @@ export class Engine implements AnyEngine {
         return is_cut_off ? undefined : files;
       };
       const opening = gguf
-        ? openGgufModel(gguf, progress, scope.signal, readHeader)
-        : openModelFiles(source, progress, scope.signal, generates ? kGenerationFiles : []);
-      const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(
-        Promise.all([making, opening]),
-        scope.signal,
-      );
+        ? openGgufModel(gguf, progress, signal, readHeader)
+        : openModelFiles(source, progress, signal, generates ? kGenerationFiles : []);
+      const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(Promise.all([making, opening]), signal);
       const precision = options.precision ?? 'exact';
       const dtype = !options.dtype || options.dtype === 'fp32' ? 'f32' : options.dtype;
       const request = { precision, dtype, head, ...(context_length && { context_length }) };
@@ -145,6 +172,7 @@ export class Engine implements AnyEngine {
       };
       const requested = room && options.threads ? startTeam(room) : undefined;
       let file = '';
+      const onChunk = watch?.();
       const sink = {
         begin(name: string, bytes: number) {
           file = name;
@@ -157,7 +185,7 @@ export class Engine implements AnyEngine {
           }
         },
       };
-      await abortable(streamWeights(source, weight_files, single, sink, progress, scope.signal), scope.signal);
+      await abortable(streamWeights(source, weight_files, single, sink, progress, signal), signal);
       loading.call((handle) => handle.finish());
       const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
       const build_id = instance.seam.build_id();
@@ -165,7 +193,7 @@ export class Engine implements AnyEngine {
       const about = { ...info, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
       const engine = new Engine(loading, about, files, () => endHelpers());
       const use = (reason: string | undefined) => engine.useHelpers(plan.threads, reason);
-      if (requested) await abortable((engine.helped = requested.then(use)), scope.signal);
+      if (requested) await abortable((engine.helped = requested.then(use)), signal);
       // By default threads start afterwards: their start takes longer than a first text without them.
       else if (room) engine.helped = nextTask().then(() => (loading.isOpen ? startTeam(room).then(use) : undefined));
       progress.ready();
@@ -175,8 +203,6 @@ export class Engine implements AnyEngine {
       endHelpers();
       host?.release();
       throw error;
-    } finally {
-      scope.close();
     }
   }
 
@@ -185,8 +211,6 @@ export class Engine implements AnyEngine {
     checkOptions('describeModel', options, kSourceRules);
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
-    const progress = new Progress(source, options.progress_callback ?? undefined);
-    const scope = new TaskScope(options.signal ?? undefined);
     const instance = await instantiateWasm(await compileWasm());
     const host = new SeamHost('this model', instance, new instance.seam.Model());
     const readHeader = async (bytes: Uint8Array) => {
@@ -194,13 +218,14 @@ export class Engine implements AnyEngine {
       return is_cut_off ? undefined : files;
     };
     try {
-      const files = gguf
-        ? (await openGgufModel(gguf, progress, scope.signal, readHeader)).files
-        : [await readRequired(source, 'config.json', progress, scope.signal)];
-      const { code: _code, message: _message, ...description } = host.call((handle) => handle.describe(files));
-      return description;
+      return await loadFrom(source, options, async (progress, signal) => {
+        const files = gguf
+          ? (await openGgufModel(gguf, progress, signal, readHeader)).files
+          : [await readRequired(source, 'config.json', progress, signal)];
+        const { code: _code, message: _message, ...description } = host.call((handle) => handle.describe(files));
+        return description;
+      });
     } finally {
-      scope.close();
       host.release();
     }
   }

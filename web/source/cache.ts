@@ -1,134 +1,38 @@
 // The cache of downloads. Files are stored in pieces, each checked by its SHA-256. An incomplete file is downloaded from its first missing
 // or damaged piece on; a complete one needs no network. If the store fails (quota, permissions), loading continues without it.
+//
+// An entry is accepted once a loader took the file. Files that a loader refuses are not kept: one that came from the cache is requested once
+// more (load_from.ts). The copy of an accepted file is replaced only by one that is accepted too, because the loader may have refused another file.
 import { env } from '../core/env.js';
 import { checkOptions } from '../core/options.js';
-import { InputError, NetworkError } from '../core/errors.js';
+import { InputError, ModelFormatError, NetworkError, UnsupportedError } from '../core/errors.js';
+import { isWhole, kPieceBytes, lockKey, readEntry, readPiece, writeEntry, Writer, type Entry } from './cache_entries.js';
 import { htmlError, hubSource, looksLikeHtml, type RangeSource } from './fetch_source.js';
 import type { ModelSource, OpenFile, PieceStore } from './source.js';
 import { platform } from './platform.js';
-import { abortError, pause } from '../core/signal.js';
+import { abortError } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { CachedFile, SourceOptions } from './types.js';
 
-const kPieceBytes = 4 << 20;
-const kEntry = 'entry.json';
-const kPollMs = 100;
-const kPatienceMs = 30_000;
+const isWeights = (file: string) => /\.(safetensors|gguf)$/i.test(file);
 
-interface Entry {
-  model: string;
-  file: string;
-  /** Undefined until the download is complete. */
-  size?: number | undefined;
+/** A file that was requested although the cache has it. */
+interface Anew {
   etag: string;
-  pieces: string[];
-  /** The server has no such file. */
-  missing?: boolean;
-}
-
-async function sha256(bytes: Uint8Array): Promise<string> {
-  const digest = new Uint8Array(await globalThis.crypto.subtle.digest('SHA-256', bytes as Uint8Array<ArrayBuffer>));
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('');
-}
-
-const isWhole = ({ missing, size, pieces }: Entry) =>
-  !missing && size !== undefined && pieces.length === Math.ceil(size / kPieceBytes);
-
-async function readEntry(store: PieceStore, key: string): Promise<Entry | undefined> {
-  try {
-    const bytes = await store.get(key, kEntry);
-    const entry = bytes && (JSON.parse(new TextDecoder().decode(bytes)) as Entry);
-    return entry && Array.isArray(entry.pieces) ? entry : undefined;
-  } catch {
-    return undefined; // treated as absent
-  }
-}
-
-/** A piece, if it is present and its hash is right. */
-async function readPiece(store: PieceStore, key: string, { pieces }: Entry, i: number): Promise<Uint8Array | undefined> {
-  try {
-    const bytes = await store.get(key, String(i));
-    return bytes && (await sha256(bytes)) === pieces[i] ? bytes : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
-/** Writes a file's pieces as they arrive. After the store's first failure it stops writing. */
-class Writer {
-  private readonly piece = new Uint8Array(kPieceBytes);
-  private filled = 0;
-  private refused = false;
-
-  constructor(
-    private readonly store: PieceStore,
-    private readonly key: string,
-    private readonly entry: Entry,
-  ) {}
-
-  async write(chunk: Uint8Array): Promise<void> {
-    for (let at = 0; at < chunk.length;) {
-      const some = chunk.subarray(at, at + kPieceBytes - this.filled);
-      this.piece.set(some, this.filled);
-      this.filled += some.length;
-      at += some.length;
-      if (this.filled === kPieceBytes) await this.flush();
-    }
-  }
-
-  async end(): Promise<void> {
-    this.entry.size = this.entry.pieces.length * kPieceBytes + this.filled;
-    // The size is saved with the last piece: without it, a short piece would pass for a full one.
-    if (this.filled > 0) await this.flush();
-    else await this.save();
-  }
-
-  private async flush(): Promise<void> {
-    const bytes = this.piece.slice(0, this.filled);
-    this.filled = 0;
-    if (this.refused) return;
-    const { entry, key, store } = this;
-    try {
-      await store.put(key, String(entry.pieces.length), bytes);
-      entry.pieces.push(await sha256(bytes));
-      await this.save();
-    } catch {
-      this.refused = true; // quota or permissions: the caller still gets the bytes
-    }
-  }
-
-  private async save(): Promise<void> {
-    if (this.refused) return;
-    try {
-      await this.store.put(this.key, kEntry, new TextEncoder().encode(JSON.stringify(this.entry)));
-    } catch {
-      this.refused = true;
-    }
-  }
-}
-
-/**
- * Takes the lock for writing a key's pieces and returns the function that releases it. Waits as long as another writer makes progress.
- * The lock only saves downloads: two writers are safe, because pieces are written atomically and used only if their hash is the entry's.
- */
-async function lockKey(store: PieceStore, key: string, signal: AbortSignal): Promise<() => void> {
-  const none = () => {};
-  let seen = -1;
-  let since = 0;
-  for (;;) {
-    const release = store.tryLock ? await store.tryLock(key).catch(() => none) : none;
-    if (release) return release;
-    const pieces = (await readEntry(store, key))?.pieces.length ?? 0;
-    if (pieces !== seen) since = performance.now();
-    if (performance.now() - since > kPatienceMs) return none;
-    seen = pieces;
-    await pause(kPollMs, signal);
-  }
+  /** Its bytes, to replace the cached ones. undefined: the server has no such file, or it is weights, which are too large to be held. */
+  bytes: Uint8Array[] | undefined;
 }
 
 /** A hub repository behind the cache. offline: only the cache is used. */
 class CachedSource implements ModelSource {
   readonly phase = 'download';
+  /** Files that the current load has begun to read, and whether some of it came from the cache. */
+  private readonly used = new Map<string, { entry: Entry; cached: boolean }>();
+  /** Accepted files that were then refused: they are requested once more, and read beside the cache. */
+  private readonly doubted = new Set<string>();
+  private readonly anew = new Map<string, Anew>();
+  /** Whether this load found that the cache and the server have different files. */
+  private changed = false;
 
   constructor(
     private readonly source: RangeSource,
@@ -146,19 +50,63 @@ class CachedSource implements ModelSource {
 
   async size(file: string, signal: AbortSignalLike): Promise<number | undefined> {
     const entry = await readEntry(this.store, this.place(file));
-    return entry && isWhole(entry) ? entry.size : this.offline ? undefined : this.source.size(file, signal as AbortSignal);
+    if (entry && isWhole(entry) && !this.doubted.has(file)) return entry.size;
+    return this.offline ? undefined : this.source.size(file, signal as AbortSignal);
+  }
+
+  async accepted(): Promise<void> {
+    const accept = async (file: string, { entry }: { entry: Entry }) => {
+      const key = this.place(file);
+      const now = entry.accepted ? undefined : await readEntry(this.store, key);
+      if (!now || !isWhole(now) || now.pieces.join() !== entry.pieces.join()) return;
+      await writeEntry(this.store, key, { ...now, accepted: true }).catch(() => {});
+    };
+    const replace = async (file: string, { etag, bytes }: Anew) => {
+      const key = this.place(file);
+      await this.store.delete(key).catch(() => {});
+      if (!bytes) return; // the next load downloads it
+      const writer = new Writer(this.store, key, { model: this.name, file, etag, pieces: [], accepted: true });
+      for (const chunk of bytes) await writer.write(chunk);
+      await writer.end();
+    };
+    await Promise.all([...this.used].map((pair) => accept(...pair)));
+    await Promise.all([...this.anew].map((pair) => replace(...pair)));
+    this.doubted.clear();
+    this.forget();
+  }
+
+  async refused(error: unknown): Promise<boolean> {
+    const ofFiles = error instanceof ModelFormatError || error instanceof UnsupportedError || this.changed;
+    let again = false;
+    for (const [file, { entry, cached }] of ofFiles && !this.offline ? this.used : []) {
+      again ||= cached;
+      if (entry.accepted) this.doubted.add(file);
+      else await this.store.delete(this.place(file)).catch(() => {});
+    }
+    this.forget();
+    return again;
+  }
+
+  private forget(): void {
+    this.used.clear();
+    this.anew.clear();
+    this.changed = false;
   }
 
   async open(file: string, signal: AbortSignal): Promise<OpenFile | undefined> {
     const key = this.place(file);
     const kept = async () => {
       const entry = await readEntry(this.store, key);
+      if (entry && isWhole(entry)) await this.checkSize(key, entry);
       const whole =
         entry && isWhole(entry) ? { size: entry.size, chunks: () => this.chunks(file, entry, undefined, signal) } : undefined;
       return { entry, whole };
     };
     const before = await kept();
-    if (before.whole) return before.whole;
+    if (before.whole) {
+      const anew = this.doubted.has(file) ? await this.openAnew(file, before.entry as Entry, signal) : undefined;
+      return anew ? anew.open : before.whole;
+    }
     if (this.offline) return this.absent(file, before.entry);
     const release = await lockKey(this.store, key, signal);
     signal.addEventListener('abort', release, { once: true });
@@ -169,6 +117,32 @@ class CachedSource implements ModelSource {
       return opened && { ...opened, chunks: () => finallyDo(opened.chunks(), release) };
     } catch (error) {
       release();
+      throw error;
+    }
+  }
+
+  /** Forgets a size that the last piece contradicts: it was damaged, and the file is downloaded from that piece on. */
+  private async checkSize(key: string, entry: Entry): Promise<void> {
+    const before = kPieceBytes * (entry.pieces.length - 1);
+    const last =
+      entry.pieces.length > 0 ? await this.store.get(key, String(entry.pieces.length - 1)).catch(() => undefined) : undefined;
+    if (!last || before + last.length === entry.size) return; // a missing piece is downloaded
+    entry.pieces.pop();
+    delete entry.size;
+  }
+
+  /** A doubted file from the server; undefined: the cached one is the server's, or the server does not respond. */
+  private async openAnew(file: string, entry: Entry, signal: AbortSignal): Promise<{ open: OpenFile | undefined } | undefined> {
+    try {
+      const weights = isWeights(file);
+      const { size, etag } = (weights && entry.etag !== '' && (await this.source.head(file, signal))) || {};
+      if (size === entry.size && etag === entry.etag) return undefined;
+      const open = await this.source.openFrom(file, 0, signal);
+      const bytes: Uint8Array[] | undefined = weights || !open ? undefined : [];
+      this.anew.set(file, { etag: open?.etag ?? '', bytes });
+      return { open: open && { size: open.size, chunks: () => watched(open.chunks(), (chunk) => bytes?.push(chunk.slice())) } };
+    } catch (error) {
+      if (error instanceof NetworkError) return undefined;
       throw error;
     }
   }
@@ -211,6 +185,7 @@ class CachedSource implements ModelSource {
   ): AsyncGenerator<Uint8Array> {
     const key = this.place(file);
     const known = entry.pieces.length;
+    this.used.set(file, { entry, cached: known > 0 });
     let right = 0;
     for (; right < known; ++right) {
       const piece = await readPiece(this.store, key, entry, right);
@@ -227,12 +202,14 @@ class CachedSource implements ModelSource {
       answer = await this.source.openFrom(file, begin, signal);
     }
     if (!answer || (begin > 0 && answer.etag !== entry.etag)) {
-      await this.store.delete(key).catch(() => {});
+      this.changed = true;
+      delete entry.accepted;
       throw new NetworkError(`${file}: the file changed on the server during the download; load again`, key, undefined);
     }
     entry.etag = answer.etag;
     entry.pieces.length = right;
     delete entry.size;
+    delete entry.accepted;
     const writer = new Writer(this.store, key, entry);
     let skip = begin - answer.from; // a server without range requests sends the whole file
     for await (const chunk of answer.chunks()) {
@@ -244,6 +221,13 @@ class CachedSource implements ModelSource {
       if (fresh.length > 0) yield fresh;
     }
     await writer.end();
+  }
+}
+
+async function* watched(chunks: AsyncIterable<Uint8Array>, see: (chunk: Uint8Array) => void): AsyncGenerator<Uint8Array> {
+  for await (const chunk of chunks) {
+    see(chunk);
+    yield chunk;
   }
 }
 
@@ -294,15 +278,15 @@ export const cache = {
         file: entry.file,
         url,
         bytes: entry.size ?? entry.pieces.length * kPieceBytes,
-        complete: isWhole(entry),
+        complete: isWhole(entry) && entry.accepted === true,
       }));
   },
 
-  /** Whether a hub id can be loaded without a network: its weights are cached and no file is incomplete. */
+  /** Whether a hub id can be loaded without a network: its weights are cached, no file is incomplete, and a load has accepted them. */
   async has(model: string, options: CacheOptions = {}): Promise<boolean> {
     checkOptions('cache.has', options, { cache_dir: 'string', revision: 'string' });
     const files = await cache.list(model, options);
-    return files.every(({ complete }) => complete) && files.some(({ file }) => /\.(safetensors|gguf)$/.test(file));
+    return files.every(({ complete }) => complete) && files.some(({ file }) => isWeights(file));
   },
 
   /** Deletes all files, or those of a hub id, and returns how many there were. */

@@ -38,6 +38,9 @@ export async function request(what: string, url: string, init: RequestInit): Pro
 export const isHtml = (response: Response) =>
   /^\s*(text\/html|application\/xhtml)/i.test(response.headers.get('content-type') ?? '');
 
+/** Statuses of success without the requested file. */
+const kNoContent = [202, 204, 205];
+
 /** The size of the body; undefined if the transfer is chunked or compressed. */
 function sizeOf(response: Response): number | undefined {
   const encoding = response.headers.get('content-encoding') ?? 'identity';
@@ -45,10 +48,14 @@ function sizeOf(response: Response): number | undefined {
   return encoding === 'identity' && /^\d+$/.test(length) ? Number(length) : undefined;
 }
 
+const etagOf = (response: Response) => response.headers.get('etag') ?? '';
+
 /** A source whose files can be read from an offset. */
 export interface RangeSource extends ModelSource {
   /** from: the requested offset. The result's `from` is where its bytes begin: 0 from a server without range requests. */
   openFrom(file: string, from: number, signal: AbortSignal): Promise<RangedFile | undefined>;
+  /** What the server says of a file without sending it; undefined: nothing that can be used. */
+  head(file: string, signal: AbortSignal): Promise<Pick<RangedFile, 'size' | 'etag'> | undefined>;
 }
 
 interface RangedFile extends OpenFile {
@@ -87,7 +94,7 @@ function fetchSource(directory: URL, name: string): RangeSource {
       return undefined;
     }
     if (response.status === 416) return openFrom(file, 0, signal); // the file is shorter than the cached part
-    if (!response.ok) {
+    if (!response.ok || kNoContent.includes(response.status)) {
       const hint = response.status === 401 ? ' (hubs respond so for private and for missing repositories)' : '';
       throw new NetworkError(`${file}: status ${response.status} from ${url}${hint}`, url, response.status);
     }
@@ -98,17 +105,19 @@ function fetchSource(directory: URL, name: string): RangeSource {
     // Other origins may hide compression and announce another size. The end of JSON follows from its syntax.
     const expected = file.endsWith('.json') || size === undefined ? undefined : size - from;
     const body = new ResponseBody(file, url, response, expected, signal);
-    return { size, from, etag: response.headers.get('etag') ?? '', chunks: () => body.chunks() };
+    return { size, from, etag: etagOf(response), chunks: () => body.chunks() };
+  };
+  const head = async (file: string, signal: AbortSignal) => {
+    const { response } = await ask(file, signal, 'HEAD');
+    return response.ok && !isHtml(response) ? { size: sizeOf(response), etag: etagOf(response) } : undefined;
   };
   return {
     name,
     phase: 'download',
     open: (file, signal) => openFrom(file, 0, signal),
     openFrom,
-    async size(file, signal) {
-      const { response } = await ask(file, signal, 'HEAD');
-      return response.ok && !isHtml(response) ? sizeOf(response) : undefined;
-    },
+    head,
+    size: async (file, signal) => (await head(file, signal))?.size,
     place: urlOf,
   };
 }

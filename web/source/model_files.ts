@@ -40,6 +40,7 @@ export class Progress {
   private total: number | undefined = 0;
   private loaded = 0;
   private reported = -1;
+  private readonly told = new Set<string>();
 
   private readonly callback: (info: ProgressInfo) => void;
 
@@ -51,11 +52,22 @@ export class Progress {
   }
 
   initiate(file: string): void {
-    this.callback({ status: 'initiate', name: this.source.name, file });
+    this.tell('initiate', file);
   }
 
   done(file: string): void {
-    this.callback({ status: 'done', name: this.source.name, file });
+    this.tell('done', file);
+  }
+
+  private tell(status: 'initiate' | 'done', file: string): void {
+    const event = `${status} ${file}`;
+    if (!this.told.has(event)) this.callback({ status, name: this.source.name, file });
+    this.told.add(event);
+  }
+
+  /** The files are read once more. Events do not repeat: reports go on where the first reading stopped. */
+  restart(): void {
+    this.total = this.loaded = 0;
   }
 
   ready(): void {

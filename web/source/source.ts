@@ -18,6 +18,10 @@ export interface ModelSource {
   size(file: string, signal: AbortSignal): Promise<number | undefined>;
   /** Where a file is looked for, for messages. */
   place(file: string): string;
+  /** The loader accepted all files that it read. */
+  accepted?(): Promise<void>;
+  /** The load ended with this error. true: it refused files that came from a cache, and opening them again requests them anew. */
+  refused?(error: unknown): Promise<boolean>;
 }
 
 /** Stores bytes by key and part. A put is atomic. */

@@ -15,7 +15,10 @@ import type { AbortSignalLike, FileBytes, FileLike, UrlLike } from '../core/type
 export type ModelSpecifier =
   string | UrlLike | ArrayLike<FileLike> | ReadonlyMap<string, FileBytes> | { readonly [name: string]: FileBytes };
 
-/** `'progress'` events count all files together: `loaded` never decreases, and `total` is the same in all of them. */
+/**
+ * `'progress'` events count all files together: `loaded` never decreases, and `total` is the same in all of them (unless a cached file was refused
+ * and the server now has one of another size).
+ */
 export type ProgressInfo =
   | {
       status: 'initiate' | 'done';
@@ -61,6 +64,6 @@ export interface CachedFile {
   file: string;
   url: string;
   bytes: number;
-  /** `false`: the download was interrupted and will resume there. */
+  /** `false`: the download was interrupted and will resume there, or no load has accepted the file yet. */
   complete: boolean;
 }

@@ -79,11 +79,15 @@ export async function inspectModel(
   checkOptions('inspectModel', given, { ...kLoadRules, seq: 'count' });
   const { seq, ...options } = given ?? {};
   const readers = new Map<string, HeaderReader>();
-  const engine = await Engine.load('inspectModel', model, options, 'own_lm', (file, chunk) => {
-    const reader = readers.get(file) ?? new HeaderReader(file);
-    readers.set(file, reader);
-    reader.push(chunk);
-  });
+  const watch = () => {
+    readers.clear();
+    return (file: string, chunk: Uint8Array) => {
+      const reader = readers.get(file) ?? new HeaderReader(file);
+      readers.set(file, reader);
+      reader.push(chunk);
+    };
+  };
+  const engine = await Engine.load('inspectModel', model, options, 'own_lm', watch);
   try {
     const { model_type, max_length } = engine.info;
     const tokens = seq ?? max_length;

@@ -1,10 +1,10 @@
 // Packs a model as one GGUF file, with the repository's small files as metadata and tensors under the checkpoint's names.
 import { InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { openGguf } from '../source/gguf_file.js';
-import { kWeights, kWeightsIndex, openModelFiles, Progress, streamWeights } from '../source/model_files.js';
+import { loadFrom } from '../source/load_from.js';
+import { kWeights, kWeightsIndex, openModelFiles, streamWeights } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions } from '../core/options.js';
-import { TaskScope } from '../core/signal.js';
 import { concat } from '../core/texts.js';
 import { halfToFloat } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
@@ -196,10 +196,8 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
   checkOptions('pack', options, { ...kSourceRules, dtype: ['f32', 'q8', 'q4'] });
   if (openGguf(model, options)) throw new InputError('pack: expected a model of safetensors files, found a GGUF file');
   const source = openModel(model, options);
-  const scope = new TaskScope(options.signal ?? undefined);
-  try {
-    const progress = new Progress(source, options.progress_callback ?? undefined);
-    const { files, single } = await openModelFiles(source, progress, scope.signal);
+  return loadFrom(source, options, async (progress, signal) => {
+    const { files, single } = await openModelFiles(source, progress, signal);
     const index = jsonOf<{ weight_map: Record<string, string> }>(files, kWeightsIndex);
     const shards = Object.values(index?.weight_map ?? {});
     const names = [...(single ? [kWeights] : [...new Set(shards)].sort()), ...denseWeights(files)];
@@ -219,14 +217,12 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
       },
       push: (chunk: Uint8Array) => held.add(chunk.slice()),
     };
-    await streamWeights(source, names, single, sink, progress, scope.signal);
+    await streamWeights(source, names, single, sink, progress, signal);
     close();
     const kept = tensors.filter(({ dtype }) => dtype in kFloatBytes); // others are buffers, such as position ids
     if (kept.length === 0) throw new UnsupportedError('pack: expected tensors of F32, F16, BF16 or F64, found none');
     const dtype = options.dtype ?? 'q8';
     const small = files.filter(([name]) => name !== kWeightsIndex);
     return writeTensors(writeHeader(small, dtype, kept.length), kept, dtype);
-  } finally {
-    scope.close();
-  }
+  });
 }

@@ -2,13 +2,14 @@ import { makeDecodeStream } from './decode_stream.js';
 import { disposable } from '../core/disposable.js';
 import { describe, InputError } from '../core/errors.js';
 import { openGguf, readGgufMetadata } from '../source/gguf_file.js';
-import { kChatTemplate, Progress, readOptional, readTokenizerFiles, type NamedBytes } from '../source/model_files.js';
+import { loadFrom } from '../source/load_from.js';
+import { kChatTemplate, readOptional, readTokenizerFiles, type NamedBytes } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import type { ModelSource } from '../source/source.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { SeamHost } from '../host/seam_host.js';
 import type { Answer, EncodeAnswer, OptionalArray, SeamEncodeOptions, SeamTokenizer, SeamTokenizerHandle } from '../host/seam.js';
-import { abortable, TaskScope, throwIfAborted } from '../core/signal.js';
+import { abortable, throwIfAborted } from '../core/signal.js';
 import { Tensor } from '../core/tensor.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
 import { cutText } from './chunk.js';
@@ -302,7 +303,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
 function chatTemplateOf(source: ModelSource): () => Promise<NamedBytes[]> {
   let reading: Promise<NamedBytes[]> | undefined;
   return () => {
-    reading ??= readOptional(source, kChatTemplate, new Progress(source, undefined), new AbortController().signal);
+    reading ??= loadFrom(source, {}, (progress, signal) => readOptional(source, kChatTemplate, progress, signal));
     reading.catch(() => (reading = undefined));
     return reading;
   };
@@ -335,31 +336,26 @@ export const AutoTokenizer = {
    */
   async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Tokenizer> {
     checkOptions('AutoTokenizer.from_pretrained', options, kSourceRules);
-    const signal = options?.signal ?? undefined;
-    throwIfAborted(signal);
+    throwIfAborted(options?.signal ?? undefined);
     const gguf = openGguf(model, options ?? {});
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options ?? {});
-    const progress = new Progress(source, options?.progress_callback ?? undefined);
-    const scope = new TaskScope(signal);
-    try {
+    return loadFrom(source, options ?? {}, async (progress, signal) => {
       const work = Promise.all([
         compileWasm(), // in parallel
-        gguf ? [] : readTokenizerFiles(source, progress, scope.signal),
-        gguf ? [] : readOptional(source, 'tokenizer_config.json', progress, scope.signal),
+        gguf ? [] : readTokenizerFiles(source, progress, signal),
+        gguf ? [] : readOptional(source, 'tokenizer_config.json', progress, signal),
       ]);
-      const [, files, config] = await abortable(work, scope.signal);
+      const [, files, config] = await abortable(work, signal);
       const load = async (host: SeamHost<SeamTokenizerHandle>) => {
         if (!gguf) return void host.call((handle) => handle.load([...files, ...config]));
         const accept = (bytes: Uint8Array, isWhole: boolean) =>
           host.call((handle) => handle.load_gguf(bytes, isWhole)).is_cut_off !== true;
-        return abortable(readGgufMetadata(gguf, progress, scope.signal, accept), scope.signal);
+        return abortable(readGgufMetadata(gguf, progress, signal, accept), signal);
       };
-      const tokenizer = await startTokenizer(config, scope.signal, load, gguf ? undefined : chatTemplateOf(source));
+      const tokenizer = await startTokenizer(config, signal, load, gguf ? undefined : chatTemplateOf(source));
       progress.ready();
       return tokenizer;
-    } finally {
-      scope.close();
-    }
+    });
   },
 
   /** Trains a tokenizer on texts, with the same results as Hugging Face's trainers. */

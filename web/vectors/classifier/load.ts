@@ -1,7 +1,8 @@
 // Classifier.load: reads a classifier's two files.
 import { checkOptions } from '../../core/options.js';
-import { TaskScope, throwIfAborted } from '../../core/signal.js';
-import { Progress, readRequired } from '../../source/model_files.js';
+import { throwIfAborted } from '../../core/signal.js';
+import { loadFrom } from '../../source/load_from.js';
+import { readRequired } from '../../source/model_files.js';
 import { kSourceRules, openModel } from '../../source/model_source.js';
 import type { ModelSpecifier, SourceOptions } from '../../source/types.js';
 import type { Embedder, TextClassifier } from '../classifier_types.js';
@@ -10,15 +11,10 @@ import { makeTextClassifier } from './text_classifier.js';
 
 export async function loadClassifier(embed: Embedder, model: ModelSpecifier, options: SourceOptions): Promise<TextClassifier> {
   checkOptions('Classifier.load', options, kSourceRules);
-  const signal = options.signal ?? undefined;
-  throwIfAborted(signal);
+  throwIfAborted(options.signal ?? undefined);
   const source = openModel(model, options);
-  const progress = new Progress(source, options.progress_callback ?? undefined);
-  const scope = new TaskScope(signal);
-  try {
-    const [json, weights] = await Promise.all([kJson, kWeights].map((file) => readRequired(source, file, progress, scope.signal)));
+  return loadFrom(source, options, async (progress, signal) => {
+    const [json, weights] = await Promise.all([kJson, kWeights].map((file) => readRequired(source, file, progress, signal)));
     return makeTextClassifier(embed, readClassifier((json as [string, Uint8Array])[1], (weights as [string, Uint8Array])[1]));
-  } finally {
-    scope.close();
-  }
+  });
 }

@@ -1,0 +1,150 @@
+// Files that a loader refuses: nothing wrong is kept, and what the cache has of them is requested once more.
+import { createHash } from 'node:crypto';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { AutoTokenizer, cache, env, inspectModel, pipeline, type ProgressInfo } from 'wattn';
+import { faults, id, kPiece, longFiles, RangeHub } from './range_hub.js';
+import { expectError, failure, tiny } from './support.js';
+
+describe('a refused file', () => {
+  const before = { ...env };
+  let folder = '';
+  let hub: RangeHub;
+  let expected: number[] = [];
+
+  const vectors = async (options = {}) => {
+    const embed = await pipeline('feature-extraction', id, { cache_dir: folder, ...options });
+    const out = await embed(['the river', 'a boat']);
+    await embed.dispose();
+    return [...out.data];
+  };
+  const folderOf = (file: string) =>
+    readdirSync(folder)
+      .map((name) => join(folder, name))
+      .find((path) => readFileSync(join(path, 'url'), 'utf8').endsWith(`/main/${file}`)) as string;
+  /** Changes the entry of a file as a broken store might. */
+  const damaged = (file: string, change: object) => {
+    const path = join(folderOf(file), 'entry.json');
+    writeFileSync(path, JSON.stringify({ ...JSON.parse(readFileSync(path, 'utf8')), ...change }));
+  };
+  const sizeOf = (file: string) => (hub.files.get(file) as Uint8Array).length;
+  const listed = async (file: string) => (await cache.list(id, { cache_dir: folder })).find((entry) => entry.file === file);
+
+  beforeAll(async () => {
+    const embed = await pipeline('feature-extraction', tiny);
+    expected = [...(await embed(['the river', 'a boat'])).data];
+    await embed.dispose();
+  });
+  beforeEach(async () => {
+    folder = mkdtempSync(join(tmpdir(), 'wattn-refused-'));
+    hub = new RangeHub(longFiles());
+    env.useCache = true;
+    await hub.start();
+  });
+  afterEach(async () => {
+    Object.assign(env, before);
+    await hub.stop();
+    rmSync(folder, { recursive: true, force: true });
+  });
+
+  for (const [fault, answer] of Object.entries(faults)) {
+    for (const file of ['model.safetensors', 'tokenizer.json', 'config.json', 'modules.json']) {
+      if (fault === 'list' && file === 'modules.json') continue; // a model without modules
+      it(`is not kept: ${file} as ${fault}`, async () => {
+        hub.faults.set(file, answer);
+        expect((await failure(vectors())).name).toMatch(
+          fault === 'noContent' ? /^NetworkError/ : /^(ModelFormat|Unsupported)Error/,
+        );
+        expect((await listed(file))?.complete ?? false).toBe(false);
+        expect(await cache.has(id, { cache_dir: folder })).toBe(false);
+        hub.faults.clear();
+        expect(await vectors()).toEqual(expected);
+        expect(await cache.has(id, { cache_dir: folder })).toBe(true);
+        hub.requests = [];
+        expect(await vectors()).toEqual(expected);
+        expect([...hub.weights(), ...hub.gets(file)]).toEqual([]);
+      });
+    }
+  }
+
+  it('that another load left in the cache is requested again', async () => {
+    for (const file of ['model.safetensors', 'tokenizer.json']) {
+      hub.faults.set(file, faults.half);
+      hub.faults.set('config.json', (response) => response.destroy()); // ends the load before anything is refused
+      await expectError(vectors(), 'NetworkError');
+      hub.faults.clear();
+      expect(await vectors()).toEqual(expected);
+      expect(await vectors({ local_files_only: true })).toEqual(expected);
+      await cache.delete(id, { cache_dir: folder });
+    }
+  });
+
+  it('that was accepted once is replaced by what the server has now', async () => {
+    await vectors();
+    const other = '{"model_type": "none"}';
+    const asOther = (file: string) => {
+      writeFileSync(join(folderOf(file), '0'), other);
+      damaged(file, { size: other.length, etag: '"zero"', pieces: [createHash('sha256').update(other).digest('hex')] });
+      hub.requests = [];
+    };
+    asOther('config.json');
+    expect(await vectors()).toEqual(expected);
+    expect(hub.gets('config.json').length).toBe(1);
+    expect(hub.weights()).toEqual([]); // they were not read before the refusal
+    hub.requests = [];
+    expect(await vectors()).toEqual(expected);
+    expect(hub.gets('config.json')).toEqual([]);
+    asOther('model.safetensors');
+    expect(await vectors()).toEqual(expected);
+    expect(await vectors()).toEqual(expected);
+    expect(hub.weights().length).toBe(2); // too long to be held until they were accepted, they are kept by the second load
+    expect(await vectors({ local_files_only: true })).toEqual(expected);
+    expect(hub.weights().length).toBe(2);
+  });
+
+  it('that fits no task of the loader stays for others', async () => {
+    expect(await vectors()).toEqual(expected);
+    hub.requests = [];
+    const error = await failure(pipeline('text-classification', id, { cache_dir: folder }));
+    expect(error.message).toMatch(/ForSequenceClassification/);
+    expect(hub.weights()).toEqual([]); // the server says that it has the same weights
+    await hub.stop();
+    expect((await failure(pipeline('text-classification', id, { cache_dir: folder }))).message).toBe(error.message);
+    expect(await vectors({ local_files_only: true })).toEqual(expected);
+  });
+
+  it('heals where only the size of its entry is wrong', async () => {
+    expect(await vectors()).toEqual(expected);
+    for (const file of ['model.safetensors', 'tokenizer.json', 'config.json']) {
+      for (const size of [sizeOf(file) - 10, sizeOf(file) + 10, -1, 'many', sizeOf(file) + kPiece]) {
+        damaged(file, { size });
+        expect(await vectors()).toEqual(expected);
+        hub.requests = [];
+        expect(await vectors({ worker: true })).toEqual(expected);
+        expect([...hub.weights(), ...hub.gets(file)]).toEqual([]);
+      }
+    }
+  });
+
+  it('is requested again by every loader, with the events of one load', async () => {
+    const leave = async () => {
+      await cache.delete(id, { cache_dir: folder });
+      for (const file of ['model.safetensors', 'tokenizer.json']) hub.faults.set(file, faults.half);
+      hub.faults.set('modules.json', (response) => response.destroy());
+      await expectError(vectors(), 'NetworkError');
+      hub.faults.clear();
+    };
+    await leave();
+    const tokenizer = await AutoTokenizer.from_pretrained(id, { cache_dir: folder });
+    expect(tokenizer.encode('the boat').length).toBeGreaterThan(2);
+    await leave();
+    const events: ProgressInfo[] = [];
+    const { files } = await inspectModel(id, { cache_dir: folder, progress_callback: (info) => void events.push(info) });
+    expect(files).toEqual({ 'model.safetensors': sizeOf('model.safetensors') });
+    const begun = events.flatMap((event) => (event.status === 'initiate' ? [event.file] : []));
+    expect(begun.length).toBe(new Set(begun).size);
+    const loaded = events.flatMap((event) => (event.status === 'progress' ? [event.loaded] : []));
+    expect(loaded).toEqual([...loaded].sort((a, b) => a - b));
+  });
+});
