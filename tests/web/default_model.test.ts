@@ -52,7 +52,7 @@ describe('the default model', () => {
     const { fetch } = env;
     env.fetch = () => Promise.reject(new Error('the network was asked'));
     try {
-      const embed = await pipeline('feature-extraction');
+      const embed = await pipeline('feature-extraction', null, { dtype: 'f32' });
       const rows = (await embed(report.vectors.texts)).tolist() as number[][];
       // Components to six digits in the report; f32 sums of 256 terms in two orders differ by some 1e-6.
       report.vectors.first_8.forEach((expected: number[], i: number) =>
@@ -76,8 +76,23 @@ describe('the default model', () => {
   it('runs in a worker, and gives the same bits there', async () => {
     const [here, there] = [await pipeline('feature-extraction'), await pipeline('feature-extraction', null, { worker: true })];
     const texts = ['one text', 'and another one, a little longer'];
+    expect([here.info().dtype, there.info().dtype]).toEqual(['q8', 'q8']);
     expect([...(await there(texts)).data]).toEqual([...(await here(texts)).data]);
     await Promise.all([here.dispose(), there.dispose()]);
+  });
+
+  it('is q8 by default, unless another dtype is requested', async () => {
+    for (const [options, dtype] of [
+      [{}, 'q8'],
+      [{ dtype: null }, 'q8'],
+      [{ dtype: 'f32' }, 'f32'],
+      [{ dtype: 'fp32' }, 'f32'],
+      [{ dtype: 'f32', worker: true }, 'f32'],
+    ] as any[]) {
+      const embed = await pipeline('feature-extraction', null, options);
+      expect([options, embed.info().dtype]).toEqual([options, dtype]);
+      await embed.dispose();
+    }
   });
 
   it('tells praise from blame', async () => {

@@ -57,7 +57,7 @@ const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a U
   --cache-dir DIR       where downloads from hubs are stored (default: wattn in the user's cache folder)
   --progress            show progress on standard error even if it is not a terminal
 `;
-const kComputeHelp = `  --dtype f32|q16|q8|q4 data type of the weights in memory (default f32)
+const kComputeHelp = `  --dtype f32|q16|q8|q4 data type of the weights in memory (default f32; q8 for the bundled model)
   --precision exact     exact: the same bits on every machine; fast: may use fused multiply-add
   --threads N           number of threads (default: chosen for this machine; results do not depend on it)
 `;

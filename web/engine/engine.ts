@@ -75,6 +75,10 @@ const kCrossingMs = 150;
 const kMostTexts = 4096;
 const kMostChars = 1 << 22;
 
+/** The requested data type of the weights; by default the bundled model's is q8, whose vectors are as good as those of f32. */
+export const dtypeOf = (model: ModelSpecifier | undefined | null, { dtype }: LoadOptions) =>
+  dtype ?? (model === undefined || model === null ? 'q8' : 'f32');
+
 /** A new instance, and the number of threads it can use. */
 async function makeInstance(
   wanted: number | undefined,
@@ -161,7 +165,8 @@ export class Engine implements AnyEngine {
         : openModelFiles(source, progress, signal, generates ? kGenerationFiles : []);
       const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(Promise.all([making, opening]), signal);
       const precision = options.precision ?? 'exact';
-      const dtype = !options.dtype || options.dtype === 'fp32' ? 'f32' : options.dtype;
+      const wanted = dtypeOf(model, options);
+      const dtype = wanted === 'fp32' ? 'f32' : wanted;
       const request = { precision, dtype, head, ...(context_length && { context_length }) };
       const { weight_files } = loading.call((handle) => handle.begin(files, request));
       const room = plan.threads > 1 ? loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)) : undefined;

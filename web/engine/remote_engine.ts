@@ -2,7 +2,7 @@
 // fraction of a second, so that short calls need not wait for long ones and signals take effect soon.
 import { plainCallback } from '../core/callback.js';
 import { bundledModel } from '../source/bundled_model.js';
-import { Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
+import { dtypeOf, Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
 import type { Failure, Request } from './worker_protocol.js';
 import { env } from '../core/env.js';
 import * as errors from '../core/errors.js';
@@ -157,7 +157,7 @@ export class RemoteEngine implements AnyEngine {
           where,
           model: toCloneable(model ?? (wasmIsInside() ? bundledModel().href : model)), // its script has no URL
           head,
-          options: { threads: count > 1 ? 1 : undefined, ...rest } as LoadOptions,
+          options: { threads: count > 1 ? 1 : undefined, ...rest, dtype: dtypeOf(model, options) } as LoadOptions,
           env: settings,
           progress: onProgress !== undefined,
         },

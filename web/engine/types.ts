@@ -16,9 +16,10 @@ export interface ModelDescription {
 
 export interface LoadOptions extends SourceOptions {
   /**
-   * Data type of the weights in memory; they are quantised while loading. `'f32'` (default, also `'fp32'`): Python's numbers. `'q16'`:
-   * half the memory, more than twice the speed, practically the results of f32. `'q8'`: a quarter of the memory, slightly different
-   * vectors (see README). `'q4'`: half the memory of q8 for the largest matrices, no faster. Each gives the same bits on every engine.
+   * Data type of the weights in memory; they are quantised while loading. `'f32'` (also `'fp32'`): Python's numbers. `'q16'`: half the
+   * memory, more than twice the speed, practically the results of f32. `'q8'`: a quarter of the memory, slightly different vectors (see
+   * README). `'q4'`: half the memory of q8 for the largest matrices, no faster. Each gives the same bits on every engine. Default: `'q8'`
+   * for the bundled model (no model argument), `'f32'` for every other.
    */
   dtype?: 'f32' | 'fp32' | 'q16' | 'q8' | 'q4';
   /** `'exact'` (default): the same bits on every engine. `'fast'`: may use fused multiply-add if the engine has it. */
@@ -47,6 +48,7 @@ export type PoolingMode =
 
 /** Facts about a loaded model, and how it runs. */
 export interface ModelInfo extends ModelFacts {
+  /** The data type of the weights, requested or default. */
   dtype: 'f32' | 'q16' | 'q8' | 'q4';
   precision: 'exact' | 'fast';
   /** The WebAssembly in use; `'given'`: the one in `env.wasm`. */
