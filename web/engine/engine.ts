@@ -76,7 +76,7 @@ const kMostTexts = 4096;
 const kMostChars = 1 << 22;
 
 /** The requested data type of the weights; by default the bundled model's is q8, whose vectors are as good as those of f32. */
-export const dtypeOf = (model: ModelSpecifier | undefined | null, { dtype }: LoadOptions) =>
+export const dtypeOf = (model: ModelSpecifier | undefined | null, { dtype }: LoadOptions): NonNullable<LoadOptions['dtype']> =>
   dtype ?? (model === undefined || model === null ? 'q8' : 'f32');
 
 /** A new instance, and the number of threads it can use. */
@@ -104,7 +104,7 @@ type Watch = () => (file: string, chunk: Uint8Array) => void;
 interface Wanted {
   gguf: ReturnType<typeof openGguf>;
   source: ModelSource;
-  options: LoadOptions;
+  options: LoadOptions & { dtype: NonNullable<LoadOptions['dtype']> };
   head: SeamLoadOptions['head'];
   /** Whether the head is one that generates text. */
   generates: boolean;
@@ -138,7 +138,7 @@ export class Engine implements AnyEngine {
       throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
-    const wanted = { gguf, source, options, head, generates, watch };
+    const wanted = { gguf, source, options: { ...options, dtype: dtypeOf(model, options) }, head, generates, watch };
     return loadFrom(source, options, (progress, signal) => Engine.loadOnce(wanted, progress, signal));
   }
 
@@ -165,8 +165,7 @@ export class Engine implements AnyEngine {
         : openModelFiles(source, progress, signal, generates ? kGenerationFiles : []);
       const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(Promise.all([making, opening]), signal);
       const precision = options.precision ?? 'exact';
-      const wanted = dtypeOf(model, options);
-      const dtype = wanted === 'fp32' ? 'f32' : wanted;
+      const dtype = options.dtype === 'fp32' ? 'f32' : options.dtype;
       const request = { precision, dtype, head, ...(context_length && { context_length }) };
       const { weight_files } = loading.call((handle) => handle.begin(files, request));
       const room = plan.threads > 1 ? loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)) : undefined;
