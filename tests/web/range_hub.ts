@@ -7,10 +7,27 @@ import { tinyFiles, type Files } from './support.js';
 export const id = 'org/tiny';
 export const kPiece = 4 << 20;
 
-/** Answers a request for a file in a wrong way. */
-export type Fault = (response: ServerResponse, bytes: Uint8Array, request: IncomingMessage) => void;
+/** Answers a request for a file in a wrong way, or returns 'none' for the right one. */
+export type Fault = (response: ServerResponse, bytes: Uint8Array, request: IncomingMessage) => unknown;
 
 const kJson = { 'content-type': 'application/json' };
+
+/** An answer with this status. */
+export const status =
+  (code: number, headers: Record<string, string> = {}): Fault =>
+  (response) =>
+    void response.writeHead(code, headers).end('busy');
+
+/** Begins a file and then sends nothing more. at: how many bytes come. */
+export const stall =
+  (at: number): Fault =>
+  (response, bytes) =>
+    void response.writeHead(200, { etag: '"one"', 'content-length': bytes.length }).write(bytes.subarray(0, at));
+
+/** This fault the first times, and then none. */
+export function atFirst(times: number, fault: Fault): Fault {
+  return (response, bytes, request) => (times-- > 0 ? fault(response, bytes, request) : 'none');
+}
 
 /** Wrong answers that look right to HTTP. */
 export const faults = {
@@ -21,7 +38,7 @@ export const faults = {
 } satisfies Record<string, Fault>;
 
 /**
- * cut: ends the answer for the weights after so many bytes. refusals: so many requests have their connection closed first. between: waited
+ * cut: ends the answer for the weights after so many bytes, and refuses the rest. refusals: so many requests have their connection closed first. between: waited
  * for after each piece of the weights. faults: wrong answers by file name.
  */
 export class RangeHub {
@@ -57,9 +74,10 @@ export class RangeHub {
     const bytes = this.files.get(name);
     if (!bytes) return void response.writeHead(404).end('none');
     const fault = this.faults.get(name);
-    if (fault) return fault(response, bytes, request);
+    if (fault && fault(response, bytes, request) !== 'none') return;
     const from = this.ranges ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
     if (from >= bytes.length && from > 0) return void response.writeHead(416).end();
+    if (from >= this.cut) return void response.writeHead(403).end();
     const head = { etag: this.etag, 'content-length': bytes.length - from, 'content-type': this.type };
     if (from > 0) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
     else response.writeHead(200, head);

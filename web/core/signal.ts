@@ -45,8 +45,11 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignalLike | unde
   });
 }
 
-export const pause = (ms: number, signal: AbortSignalLike | undefined): Promise<void> =>
-  abortable(new Promise((resolve) => setTimeout(resolve, ms)), signal);
+export function pause(ms: number, signal: AbortSignalLike | undefined): Promise<void> {
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
+  return abortable(over, signal).finally(() => clearTimeout(timer));
+}
 
 /** A scope for requests: its signal fires with the caller's signal, and when the scope is closed. */
 export class TaskScope {

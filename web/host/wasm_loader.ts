@@ -1,8 +1,9 @@
 // Chooses the .wasm file, compiles it once, and makes an instance for each model.
 import { env } from '../core/env.js';
 import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedError, describe } from '../core/errors.js';
-import { isHtml, request } from '../source/fetch_source.js';
+import { isHtml } from '../source/fetch_source.js';
 import { platform } from '../source/platform.js';
+import { request, Tries } from '../source/request.js';
 import type { SeamModule } from './seam.js';
 import type { Env, WasmKind } from '../core/types.js';
 
@@ -87,7 +88,7 @@ async function compileUrl(url: URL, flagAt?: number): Promise<WebAssembly.Module
   const compile = (bytes: Uint8Array, came?: string) => compileBytes(bytes, url.href, came, flagAt);
   const { readFileUrl } = platform;
   if (readFileUrl && url.protocol === 'file:') return compile(await readFileUrl(url));
-  const response = await request('wasm', url.href, {});
+  const response = await request('wasm', url.href, {}, new Tries());
   const type = response.headers.get('content-type') ?? 'no content-type';
   if (!response.ok || isHtml(response)) {
     const found = response.ok ? `HTML (${type})` : `status ${response.status}`;

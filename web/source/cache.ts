@@ -243,7 +243,7 @@ const storeOf = (options: SourceOptions) => (env.useCache ? platform.store(optio
 
 /** A repository of a hub, behind the cache if there is one. */
 export function cachedHubSource(id: string, options: SourceOptions, local: boolean): ModelSource {
-  const source = hubSource(id, options.revision ?? 'main');
+  const source = hubSource(id, options);
   const store = storeOf(options);
   if (store) return new CachedSource(source, store, local);
   if (!local) return source;
@@ -260,7 +260,7 @@ async function entriesOf(
   checkOptions(where, options, { cache_dir: 'string', revision: 'string' });
   const store = storeOf(options);
   if (!store) throw new InputError('cache: not available (env.useCache is false, or this page may not store data)');
-  const prefix = model === undefined ? '' : hubSource(model, options.revision ?? 'main').place('');
+  const prefix = model === undefined ? '' : hubSource(model, options).place('');
   const keys = (await store.keys()).filter((key) => key.startsWith(prefix));
   const entries = await Promise.all(keys.map(async (key) => [key, await readEntry(store, key)] as const));
   return { store, found: entries.filter((pair): pair is [string, Entry] => pair[1] !== undefined) };

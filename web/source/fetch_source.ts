@@ -1,39 +1,10 @@
 // Models on a web server: a directory by its URL, or a repository on a hub.
 import { env } from '../core/env.js';
-import { InputError, ModelFormatError, NetworkError, UnsupportedError } from '../core/errors.js';
+import { InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import type { ModelSource, OpenFile } from './source.js';
+import type { SourceOptions } from './types.js';
+import { request, retryAfter, Tries } from './request.js';
 import { ResponseBody } from './response_body.js';
-import { abortError, pause } from '../core/signal.js';
-
-const messageOf = (error: unknown) => String((error as { message?: unknown })?.message ?? error);
-
-// Delays before retrying a request that got no response: the server closed a kept-alive connection as it was reused, or the network
-// dropped. Requests only read, so repeating them is safe.
-const kRetryMs = [100, 400];
-
-/** Whether a retry would fail as well: nothing listens, the host is unknown, or the network is down. */
-function isHopeless(error: unknown): boolean {
-  const code = (error as { cause?: { code?: unknown } })?.cause?.code;
-  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || (globalThis.navigator as { onLine?: boolean })?.onLine === false;
-}
-
-/** fetch (GET or HEAD) with typed errors and retries. what: for messages. */
-export async function request(what: string, url: string, init: RequestInit): Promise<Response> {
-  const fetch = env.fetch ?? globalThis.fetch;
-  if (typeof fetch !== 'function') throw new UnsupportedError(`${what}: this environment has no fetch; set env.fetch`);
-  for (let tries = 0; ; ++tries) {
-    try {
-      return (await fetch(url, init)) as Response;
-    } catch (cause) {
-      if (init.signal?.aborted) throw abortError(init.signal);
-      const wait = isHopeless(cause) ? undefined : kRetryMs[tries];
-      if (wait === undefined) {
-        throw new NetworkError(`${what}: no response from ${url}: ${messageOf(cause)}`, url, undefined, { cause });
-      }
-      await pause(wait, init.signal ?? undefined);
-    }
-  }
-}
 
 export const isHtml = (response: Response) =>
   /^\s*(text\/html|application\/xhtml)/i.test(response.headers.get('content-type') ?? '');
@@ -48,7 +19,10 @@ function sizeOf(response: Response): number | undefined {
   return encoding === 'identity' && /^\d+$/.test(length) ? Number(length) : undefined;
 }
 
-const etagOf = (response: Response) => response.headers.get('etag') ?? '';
+/** What changes with the file: its entity tag, or else its time; empty without them. */
+const etagOf = ({ headers }: Response) => headers.get('etag') ?? headers.get('last-modified') ?? '';
+
+const discard = async ({ body }: Response) => void (await body?.cancel().catch(() => {}));
 
 /** A source whose files can be read from an offset. */
 export interface RangeSource extends ModelSource {
@@ -60,7 +34,7 @@ export interface RangeSource extends ModelSource {
 
 interface RangedFile extends OpenFile {
   from: number;
-  /** The server's entity tag; empty without one. */
+  /** What changes with the file on the server; empty if it does not say. */
   etag: string;
   chunks(): AsyncGenerator<Uint8Array>;
 }
@@ -71,44 +45,71 @@ function rangeOf(response: Response): { from: number; size: number | undefined }
   return from === undefined ? undefined : { from: Number(from), size: size === '*' ? undefined : Number(size) };
 }
 
-/** Files under a directory's URL. The URL's query, if any, is part of every request. */
-function fetchSource(directory: URL, name: string): RangeSource {
+/** Files under a directory's URL. The URL's query, if any, is part of every request. timeout: see `SourceOptions`. */
+function fetchSource(directory: URL, name: string, timeout: number | undefined): RangeSource {
   const base = new URL(directory.pathname.endsWith('/') ? directory.href : directory.href.replace(/^[^?#]*/, '$&/'));
   const urlOf = (file: string) => {
     const url = new URL(file.split('/').map(encodeURIComponent).join('/'), base);
     url.search = base.search;
     return url.href;
   };
-  const ask = async (file: string, signal: AbortSignal, method: 'GET' | 'HEAD', from = 0) => {
+  const ask = async (file: string, tries: Tries, method: 'GET' | 'HEAD', from = 0) => {
     const url = urlOf(file);
     // Not */*: development servers respond to that with their start page if there is no such file.
     const accept = file.endsWith('.json') ? 'application/json' : 'application/octet-stream';
     const headers: Record<string, string> = from > 0 ? { accept, range: `bytes=${from}-` } : { accept };
-    const response = await request(file, url, { method, signal, headers });
+    const response = await request(file, url, { method, headers }, tries);
     return { url, response };
   };
+  /** A response that continues a file at this offset, or begins `from` before it. undefined: there is none of the same file. */
+  const reopen = async (
+    file: string,
+    tries: Tries,
+    at: number,
+    same: (response: Response) => boolean,
+  ): Promise<{ response: Response; from: number } | undefined> => {
+    const { response } = await ask(file, tries, 'GET', at);
+    const from = response.status === 206 ? rangeOf(response)?.from : 0;
+    if (response.ok && from !== undefined && from <= at && same(response)) return { response, from };
+    await discard(response);
+    return response.status === 206 && at > 0 ? reopen(file, tries, 0, same) : undefined;
+  };
   const openFrom = async (file: string, wanted: number, signal: AbortSignal): Promise<RangedFile | undefined> => {
-    const { url, response } = await ask(file, signal, 'GET', wanted);
-    if (response.status === 404) {
-      await response.body?.cancel().catch(() => {});
-      return undefined;
+    const tries = new Tries(signal, timeout);
+    const { url, response } = await ask(file, tries, 'GET', wanted);
+    if (response.status === 404) return void (await discard(response));
+    const range = response.status === 206 ? rangeOf(response) : undefined;
+    const isOther = response.status === 206 && (!range || range.from > wanted); // other origins may hide which part it is
+    if (response.status === 416 || (isOther && wanted > 0)) {
+      await discard(response);
+      return openFrom(file, 0, signal); // 416: the file is shorter than the cached part
     }
-    if (response.status === 416) return openFrom(file, 0, signal); // the file is shorter than the cached part
+    if (isOther) throw new NetworkError(`${file}: expected the whole file, found a part (status 206) from ${url}`, url, 206);
     if (!response.ok || kNoContent.includes(response.status)) {
-      const hint = response.status === 401 ? ' (hubs respond so for private and for missing repositories)' : '';
-      throw new NetworkError(`${file}: status ${response.status} from ${url}${hint}`, url, response.status);
+      const { status } = response;
+      const wait = retryAfter(response) / 1000;
+      const asks = wait > 0 ? ` (the server asks to wait ${wait.toFixed(0)} s)` : '';
+      const hint = status === 401 ? ' (hubs respond so for private and for missing repositories)' : asks;
+      throw new NetworkError(`${file}: status ${status} from ${url}${hint}`, url, status);
     }
     if (isHtml(response)) throw htmlError(file, url);
-    const range = response.status === 206 ? rangeOf(response) : undefined;
     const from = range?.from ?? 0;
     const size = range ? range.size : sizeOf(response);
     // Other origins may hide compression and announce another size. The end of JSON follows from its syntax.
     const expected = file.endsWith('.json') || size === undefined ? undefined : size - from;
-    const body = new ResponseBody(file, url, response, expected, signal);
-    return { size, from, etag: etagOf(response), chunks: () => body.chunks() };
+    const etag = etagOf(response);
+    const isPlain = (response.headers.get('content-encoding') ?? 'identity') === 'identity'; // ranges count encoded bytes
+    const rest = async (received: number) => {
+      const same = (other: Response) => etagOf(other) === etag && (etag !== '' || (received === 0 && sizeOf(other) === size));
+      const at = isPlain ? from + received : 0;
+      const again = await reopen(file, tries, at, same);
+      return again && { response: again.response, skip: from + received - again.from };
+    };
+    const body = new ResponseBody(file, url, response, expected, tries, rest);
+    return { size, from, etag, chunks: () => body.chunks() };
   };
   const head = async (file: string, signal: AbortSignal) => {
-    const { response } = await ask(file, signal, 'HEAD');
+    const { response } = await ask(file, new Tries(signal, timeout), 'HEAD');
     return response.ok && !isHtml(response) ? { size: sizeOf(response), etag: etagOf(response) } : undefined;
   };
   return {
@@ -134,18 +135,19 @@ export function htmlError(file: string, place: string): ModelFormatError {
 }
 
 /** A directory by its URL. local: network access is forbidden. */
-export function urlSource(url: URL, name: string, local: boolean): ModelSource {
+export function urlSource(url: URL, name: string, local: boolean, timeout: number | undefined): ModelSource {
   if (url.protocol === 'blob:' || url.protocol === 'data:') {
     throw new InputError(`model: expected the URL of a directory, found a ${url.protocol} URL; pass Files or a map of bytes`);
   }
   if (local && /^https?:$/.test(url.protocol)) {
     throw new InputError(`model: '${name}' needs the network, which local_files_only (or env.allowRemoteModels = false) forbids`);
   }
-  return fetchSource(url, name);
+  return fetchSource(url, name, timeout);
 }
 
 /** A repository by its hub id. */
-export function hubSource(id: string, revision: string): RangeSource {
+export function hubSource(id: string, options: Pick<SourceOptions, 'revision' | 'timeout'>): RangeSource {
+  const revision = options.revision ?? 'main';
   if (/^\.{0,2}$/.test(revision)) {
     throw new InputError(`option 'revision': expected a branch, a tag or a commit, found '${revision}'`);
   }
@@ -156,5 +158,5 @@ export function hubSource(id: string, revision: string): RangeSource {
   } catch (cause) {
     throw new InputError(`env.remoteHost: expected a URL, found '${env.remoteHost}'`, { cause });
   }
-  return fetchSource(base, id);
+  return fetchSource(base, id, options.timeout ?? undefined);
 }

@@ -15,6 +15,7 @@ export const kSourceRules = {
   revision: 'string',
   local_files_only: 'boolean',
   cache_dir: 'string',
+  timeout: 'index',
 } as const;
 
 const kForms = "a hub id ('org/name'), a URL, a path ('./dir', '/dir'), Files of a directory, or a map of file names to bytes";
@@ -33,8 +34,8 @@ function parseUrl(href: string): URL {
 }
 
 function fromString(text: string, options: SourceOptions, local: boolean): ModelSource {
-  if (/^https?:/i.test(text)) return urlSource(parseUrl(text), text, local);
-  if (isPlace(text)) return platform.openPlace(text, local);
+  if (/^https?:/i.test(text)) return urlSource(parseUrl(text), text, local, options.timeout ?? undefined);
+  if (isPlace(text)) return platform.openPlace(text, local, options.timeout ?? undefined);
   if (!isHubId(text)) throw new InputError(`model: expected ${kForms}, found ${describe(text)}`);
   return cachedHubSource(text, options, local);
 }
@@ -63,7 +64,9 @@ export function openModel(model: ModelSpecifier, options: SourceOptions): ModelS
   }
   if (tagOf(model) === 'URL') {
     const { href } = model as UrlLike;
-    return /^file:/i.test(href) ? platform.openPlace(href, local) : urlSource(parseUrl(href), href, local);
+    return /^file:/i.test(href)
+      ? platform.openPlace(href, local)
+      : urlSource(parseUrl(href), href, local, options.timeout ?? undefined);
   }
   return bytesSource(entriesOf(model));
 }

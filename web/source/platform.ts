@@ -31,10 +31,10 @@ function browserStore(name: string): PieceStore {
 }
 
 export const platform: Platform = {
-  openPlace(place, local) {
+  openPlace(place, local, timeout) {
     const base = platform.base();
     if (base === undefined) throw new UnsupportedError(`'${place}' is relative to a page, and there is no page: pass a URL`);
-    return urlSource(new URL(place, base), place, local);
+    return urlSource(new URL(place, base), place, local, timeout);
   },
   store: (name = 'wattn') => (typeof globalThis.caches === 'object' ? browserStore(name) : undefined),
   base: () => globalThis.document?.baseURI ?? globalThis.location?.href,

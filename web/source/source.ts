@@ -35,8 +35,8 @@ export interface PieceStore {
 }
 
 export interface Platform {
-  /** A local model: a path in Node, a URL relative to the page in a page. local: no network. */
-  openPlace(place: string, local: boolean): ModelSource;
+  /** A local model: a path in Node, a URL relative to the page in a page. local: no network. timeout: see `SourceOptions`. */
+  openPlace(place: string, local: boolean, timeout?: number): ModelSource;
   /** Reads a file: URL; undefined if such URLs are fetched like others. */
   readFileUrl?(url: URL): Promise<Uint8Array>;
   /** The store of downloads; undefined if nothing can be stored. name: see `Env.cacheDir`. */

@@ -49,6 +49,11 @@ export interface SourceOptions {
   progress_callback?: ((info: ProgressInfo) => void) | undefined;
   /** Ends the loading at once with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
+  /**
+   * The longest time without a byte from the server, in milliseconds, before a request or the rest of a download is tried again; after a few
+   * tries it is a `NetworkError`. Default 30000; 0: no limit. It does not limit a whole download: use `signal: AbortSignal.timeout(ms)`.
+   */
+  timeout?: number;
   /** Branch, tag or commit of a hub id. Default `'main'`. An `InputError` with any other kind of model. */
   revision?: string;
   /** `true`: hub ids are read from the cache, and a model that needs the network is an `InputError`. Default `false`. */

@@ -1,0 +1,95 @@
+// Requests that are tried again: a server that is busy or restarts, a connection that breaks, and one that stalls. Requests only read, so repeating
+// them is safe.
+import { env } from '../core/env.js';
+import { NetworkError, UnsupportedError } from '../core/errors.js';
+import { abortable, abortError, pause, TaskScope } from '../core/signal.js';
+
+// Waits before the next try. The first is short: servers close kept-alive connections just as they are used again.
+const kRetryMs = [100, 500, 2500];
+const kBusy = [408, 429, 500, 502, 503, 504];
+const kMostRetryAfterMs = 60_000;
+
+/** Default of the option `timeout`. */
+const kTimeoutMs = 30_000;
+
+const messageOf = (error: unknown) => String((error as { message?: unknown })?.message ?? error);
+
+/** Whether a retry would fail as well: nothing listens, the host is unknown, or the network is down. */
+function isHopeless(error: unknown): boolean {
+  const code = (error as { cause?: { code?: unknown } })?.cause?.code;
+  return code === 'ECONNREFUSED' || code === 'ENOTFOUND' || (globalThis.navigator as { onLine?: boolean })?.onLine === false;
+}
+
+/** `Retry-After`, seconds or a date, in milliseconds; 0 without it. */
+export function retryAfter(response: Response): number {
+  const text = response.headers.get('retry-after') ?? '';
+  const ms = /^\d+$/.test(text) ? 1000 * Number(text) : Date.parse(text) - Date.now();
+  return ms > 0 ? ms : 0;
+}
+
+/** The tries of one file: its requests and the rest of a broken body share them. */
+export class Tries {
+  private failed = 0;
+
+  /** timeout: the longest time without a byte, in milliseconds; 0: no limit. */
+  constructor(
+    readonly signal?: AbortSignal,
+    readonly timeout: number = kTimeoutMs,
+  ) {}
+
+  /** Waits, at least for `least` milliseconds, until the next try may begin. false: there are no more. */
+  async again(least = 0): Promise<boolean> {
+    const wait = kRetryMs[this.failed];
+    if (wait === undefined || least > kMostRetryAfterMs) return false;
+    this.failed += 1;
+    await pause(Math.max(wait, least), this.signal);
+    return true;
+  }
+
+  /** To be called when bytes arrive. */
+  renew(): void {
+    this.failed = 0;
+  }
+
+  /**
+   * The promise, or an error if it takes longer than the timeout. Time is measured in two halves: the first ends late where the thread was busy or the
+   * machine asleep, and the second lets what arrived meanwhile be seen.
+   */
+  async unstalled<T>(promise: Promise<T>): Promise<T> {
+    const { timeout } = this;
+    if (timeout === 0) return promise;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    const stalled = new Promise<never>((_, reject) => {
+      const give = () => reject(new Error(`the server sent nothing for ${timeout} ms (option 'timeout')`));
+      timer = setTimeout(() => (timer = setTimeout(give, timeout / 2)), timeout / 2);
+    });
+    try {
+      return await Promise.race([promise, stalled]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+}
+
+/** fetch (GET or HEAD) with typed errors and tries. The last response is returned whatever its status. what: for messages. */
+export async function request(what: string, url: string, init: RequestInit, tries: Tries): Promise<Response> {
+  const fetch = env.fetch ?? globalThis.fetch;
+  if (typeof fetch !== 'function') throw new UnsupportedError(`${what}: this environment has no fetch; set env.fetch`);
+  const { signal } = tries;
+  for (;;) {
+    const scope = new TaskScope(signal);
+    try {
+      const asked = abortable(fetch(url, { ...init, signal: scope.signal }) as Promise<Response>, signal);
+      const response = await tries.unstalled(asked);
+      if (!kBusy.includes(response.status)) return response;
+      await response.body?.cancel().catch(() => {});
+      scope.close();
+      if (!(await tries.again(retryAfter(response)))) return response;
+    } catch (cause) {
+      scope.close();
+      if (signal?.aborted) throw abortError(signal);
+      if (!isHopeless(cause) && (await tries.again())) continue;
+      throw new NetworkError(`${what}: no response from ${url}: ${messageOf(cause)}`, url, undefined, { cause });
+    }
+  }
+}
