@@ -115,4 +115,56 @@ describe('worker', () => {
     await embed.dispose();
     await expectError(call, 'StateError', /disposed/);
   });
+
+  // Runs in a process whose workers can be reached. end: what happens to them during a long call.
+  const dying = (end: string, options: object, start = '') => `
+    import { createRequire, syncBuiltinESMExports } from 'node:module';
+    const threads = createRequire(import.meta.url)('node:worker_threads');
+    const workers = [];
+    threads.Worker = class extends threads.Worker {
+      constructor(url, options) {
+        super(url, { ...options, ${start} });
+        workers.push(this);
+      }
+    };
+    syncBuiltinESMExports();
+    const { pipeline, WattnError } = await import(${JSON.stringify(join(root, 'dist/node.js'))});
+    const said = (error) => console.log(error instanceof WattnError, error.name + ': ' + error.message);
+    try {
+      const embed = await pipeline('feature-extraction', ${JSON.stringify(tiny)}, ${JSON.stringify(options)});
+      const texts = Array.from({ length: 3000 }, (_, i) => 'the river of boat ' + i);
+      const call = embed(texts);
+      ${end}
+      await call.catch(said);
+      await embed('later').catch(said);
+      await embed.warmup().catch(said);
+      await embed.dispose();
+    } catch (error) {
+      said(error);
+    }`;
+  const linesOf = (program: string) => {
+    const { stdout, status } = spawnSync(process.execPath, ['--input-type=module', '-e', program], { timeout: 240_000 });
+    expect(status).toBe(0);
+    return String(stdout).trim().split('\n');
+  };
+
+  it('that ends by itself rejects its calls and all later ones', () => {
+    for (const worker of [true, 2]) {
+      const lines = linesOf(dying('for (const worker of workers) worker.terminate();', { worker }));
+      expect(lines).toEqual(Array(3).fill('true StateError: worker: failed: it ended with exit code 1; load the model again'));
+    }
+  });
+
+  it('that ends while another one loads, or for want of memory, rejects the load', () => {
+    const [first] = linesOf(
+      dying('', { worker: true }, 'resourceLimits: { maxOldGenerationSizeMb: 1, maxYoungGenerationSizeMb: 1 }'),
+    );
+    expect(first).toMatch(/^true StateError: worker: failed: .*memory/);
+    const gone = linesOf(
+      dying('', { worker: 3 }).replace('workers.push(this);', 'workers.push(this); if (workers.length > 1) this.terminate();'),
+    );
+    expect(gone).toEqual([
+      expect.stringMatching(/^true StateError: worker: failed: it ended with exit code \d; load the model again$/),
+    ]);
+  });
 });

@@ -59,7 +59,8 @@ class Member {
       onIdle();
     });
     this.worker.onError((error) => {
-      this.end(new StateError(`worker: failed: ${error.message}`, { cause: error }));
+      if (this.broken) return; // ended on purpose, or a second report
+      this.end(new StateError(`worker: failed: ${error.message}; load the model again`, { cause: error }));
       onIdle();
     });
   }
@@ -73,6 +74,7 @@ class Member {
   }
 
   run(job: Job): void {
+    if (this.broken) return job.settle.reject(this.broken);
     this.job = { id: ++this.jobs, job };
     this.worker.keepAlive(true);
     this.worker.post({ id: this.jobs, request: job.request });

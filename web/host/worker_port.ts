@@ -7,7 +7,7 @@ export type WorkerKind = 'thread' | 'engine';
 export interface WorkerHandle {
   post(message: unknown, transfer?: readonly ArrayBuffer[]): void;
   onMessage(listener: (message: any) => void): void;
-  /** The worker could not start, or failed. */
+  /** The worker could not start, failed or ended. */
   onError(listener: (error: Error) => void): void;
   /** Whether the worker keeps a Node process alive; initially it does not. No effect in a page. */
   keepAlive(keep: boolean): void;

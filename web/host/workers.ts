@@ -33,11 +33,13 @@ export const workers: Workers = {
     return {
       post: (message, transfer = []) => worker.postMessage(message, transfer as ArrayBuffer[]),
       onMessage: (listener) => worker.addEventListener('message', ({ data }) => listener(data)),
-      onError: (listener) =>
+      onError(listener) {
         worker.addEventListener('error', (event) => {
           event.preventDefault?.();
           listener(new Error(event.message || 'its script could not be loaded'));
-        }),
+        });
+        worker.addEventListener('messageerror', () => listener(new Error('a message could not be read')));
+      },
       keepAlive() {},
       end: () => worker.terminate(),
     };

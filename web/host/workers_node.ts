@@ -23,7 +23,11 @@ export const workers: Workers = {
         worker.on('message', listener);
         keepAlive(false); // a listener keeps the process alive
       },
-      onError: (listener) => worker.on('error', listener),
+      onError(listener) {
+        worker.on('error', listener);
+        worker.on('messageerror', listener);
+        worker.on('exit', (code) => listener(new Error(`it ended with exit code ${code}`))); // also after end()
+      },
       keepAlive,
       end: () => void worker.terminate(),
     };
