@@ -73,18 +73,11 @@ def readable(text):
     return units.decode("utf-16-le", "replace"), units
 
 
-def readable_merges(path):
-    """A copy of a tokenizer.json whose merges have more than one space; the reference reads those as pairs only."""
-    file = json.loads(path.read_text())
-    model = file["model"]
-    if not any(isinstance(merge, str) and merge.count(" ") != 1 for merge in model.get("merges", [])):
-        return str(path)
-    known_token = model["vocab"].__contains__
-    splits = lambda merge: [(merge[:i], merge[i + 1:]) for i, c in enumerate(merge) if c == " "]
-    model["merges"] = [next(pair for pair in splits(merge) if all(map(known_token, (*pair, "".join(pair))))) for merge in model["merges"]]
-    copy = pathlib.Path(tempfile.mkdtemp()) / "tokenizer.json"
-    copy.write_text(json.dumps(file))
-    return str(copy)
+def decoded(reference, ids):
+    """skip_special_tokens -> the text. Special tokens are skipped by id, as transformers does: the reference goes by the token's string
+    and keeps one whose string its normalizer changes."""
+    special = {id for id, token in reference.get_added_tokens_decoder().items() if token.special}
+    return lambda skip: reference.decode([id for id in ids if not (skip and id in special)], skip_special_tokens=skip)
 
 
 def load(folder):
@@ -96,7 +89,7 @@ def load(folder):
         own = ["tokenizer.json", str(path)]
     if "tokenizer.json" in own:
         own = own[own.index("tokenizer.json"):][:2]
-        reference = Tokenizer.from_file(readable_merges(pathlib.Path(own[1])))
+        reference = Tokenizer.from_file(own[1])
     elif "merges.txt" in own:
         vocab = json.loads((folder / "vocab.json").read_text())
         merges = [tuple(line.split(" ")) for line in (folder / "merges.txt").read_text().split("\n") if line and not line.startswith("#version")]
@@ -202,7 +195,7 @@ def difference(reference, ours, case, texts):
             if left != right:
                 return f"{name} of window {row}", left, right
     for skip, got in zip((False, True), decoded):
-        want = reference.decode(expected[0].ids, skip_special_tokens=skip)
+        want = decoded(reference, expected[0].ids)(skip)
         if want != got:
             return f"decode, skip_special_tokens={skip}", want, got
     return None
@@ -285,7 +278,8 @@ def main():
     options = parser.parse_args()
     if not (DATA / "tokenizers").exists():
         sys.exit(f"skipped: no tokenizers in {DATA}")
-    names = options.names or [*sorted(path.name for path in (DATA / "tokenizers").iterdir()), "../weights/stories260K-llama"]
+    # The merges of "llama2" have lost their no-break spaces; both refuse it.
+    names = options.names or [*sorted({path.name for path in (DATA / "tokenizers").iterdir()} - {"llama2"}), "../weights/stories260K-llama"]
     sys.exit(sum(compare(name, options.texts, options.seed) for name in names) > 0)
 
 

@@ -12,6 +12,7 @@ import struct
 import sys
 
 from tokenizers import Tokenizer
+from transformers import AutoTokenizer
 
 from . import common
 from .texts import all_texts, read_surrogates
@@ -21,7 +22,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))
 import parity  # noqa: E402
 from parity_components import random_tokenizer  # noqa: E402
 
-REAL = ["albert-base-v2-derived", "gpt2", "llama2", "openai-gpt", "phi-2", "roberta-base", "t5-small"]
+REAL = ["albert-base-v2-derived", "gpt2", "llama2-repaired", "openai-gpt", "phi-2", "roberta-base", "t5-small"]
 NUM_RANDOM, TEXTS_EACH = 64, 12
 
 
@@ -29,8 +30,7 @@ def lines(tokenizer, encoding):
     whole = lambda values: [-1 if value is None else value for value in values]
     arrays = [encoding.ids, encoding.type_ids, encoding.special_tokens_mask, [x for pair in encoding.offsets for x in pair], whole(encoding.word_ids),
               whole(encoding.sequence_ids)]
-    decoded = [tokenizer.decode(encoding.ids, skip_special_tokens=skip) for skip in (False, True)]
-    return "".join(x + "\n" for x in [*map(common.compact, arrays), *decoded])
+    return "".join(x + "\n" for x in [*map(common.compact, arrays), *map(parity.decoded(tokenizer, encoding.ids), (False, True))])
 
 
 def answer(tokenizer, *texts):
@@ -88,8 +88,20 @@ def random_tokenizers(texts):
     return out
 
 
+def check_decoding(texts):
+    """That parity.decoded is what transformers' class of the model decodes, where `tokenizers` alone would keep special tokens."""
+    folder = common.DATA / "tokenizers" / "llama2-repaired"
+    reference, _ = parity.load(folder)
+    of_class = AutoTokenizer.from_pretrained(folder)
+    for text in texts:
+        ids = reference.encode(text).ids + [1, 2]
+        ours, theirs = parity.decoded(reference, ids)(True), of_class.decode(ids, skip_special_tokens=True)
+        assert ours == theirs, (text, ours, theirs)
+
+
 def make(options):
     texts = [read_surrogates(text) for _, text in all_texts()]
+    check_decoding(texts)
     folder = common.OUT / "tokenizers"
     if folder.exists():
         shutil.rmtree(folder)

@@ -145,7 +145,7 @@ class Bpe : public VocabularyModel {
 };
 
 struct MergeIds {
-  std::int32_t left, right, id;
+  std::int32_t left = Vocabulary::kAbsent, right = Vocabulary::kAbsent, id = Vocabulary::kAbsent;
   bool ok() const { return left != Vocabulary::kAbsent && right != Vocabulary::kAbsent && id != Vocabulary::kAbsent; }
 };
 
@@ -155,20 +155,15 @@ MergeIds find_merge(const Vocabulary& vocabulary, std::string_view prefix, std::
           vocabulary.find(Vocabulary::hash_of(rest, Vocabulary::hash_of(left)), left, rest)};
 }
 
-// "left right" or ["left", "right"]. A string with several spaces (tokens may contain some) is split at the first one that
-// separates two tokens which form a third; the reference rejects such a file.
+// "left right" or ["left", "right"]. As in the reference, a string has one space; tokens with spaces need the array.
 MergeIds read_merge(JsonRef json, const Vocabulary& vocabulary, std::string_view prefix) {
   if (json.is_array() && json.size() == 2 && json[0].is_string() && json[1].is_string()) {
     return find_merge(vocabulary, prefix, json[0].as_string().value(), json[1].as_string().value());
   }
-  MergeIds found{Vocabulary::kAbsent, Vocabulary::kAbsent, Vocabulary::kAbsent};
-  const Result<std::string_view> text = json.as_string_or("");
-  const std::string_view both = text.ok() ? text.value() : std::string_view();
-  std::size_t space = both.find(' ');
-  for (int tries = 0; space != std::string_view::npos && tries < 64 && !found.ok(); ++tries, space = both.find(' ', space + 1)) {
-    found = find_merge(vocabulary, prefix, both.substr(0, space), both.substr(space + 1));
-  }
-  return found;
+  const std::string_view both = json.is_string() ? json.as_string().value() : std::string_view();
+  const std::size_t space = both.find(' ');
+  if (space == std::string_view::npos || both.find(' ', space + 1) != std::string_view::npos) return {};
+  return find_merge(vocabulary, prefix, both.substr(0, space), both.substr(space + 1));
 }
 
 Result<Merges> read_merges(JsonRef json, const Vocabulary& vocabulary, std::string_view prefix) {
@@ -180,7 +175,8 @@ Result<Merges> read_merges(JsonRef json, const Vocabulary& vocabulary, std::stri
     const JsonRef entry = json[i];
     if (entry.is_string() && entry.as_string().value().starts_with("#version")) continue;
     const MergeIds merge = read_merge(entry, vocabulary, prefix);
-    if (!merge.ok()) return entry.mismatch("two tokens of model.vocab that make a third, with a space between them or in an array");
+    if (!merge.ok())
+      return entry.mismatch("two tokens of model.vocab that make a third, with one space between them or in an array");
     merges.add(merge.left, merge.right, {rank++, merge.id});
   }
   return merges;

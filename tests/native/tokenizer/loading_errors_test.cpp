@@ -199,6 +199,9 @@ TEST(LoadingErrors, EveryComponentChecksItsFields) {
        "model.unk_token: expected a token of model.vocab"},
       {model, R"({"type": "BPE", "vocab": {"a": 0}, "merges": [], "dropout": 0.1})", "dropout is for training"},
       {model, R"({"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": ["aa"]})", "model.merges[0]"},
+      {model, R"({"type": "BPE", "vocab": {"a": 0, "a b": 1, "a ba": 2}, "merges": ["a b a"]})",
+       "model.merges[0]: expected two tokens of model.vocab that make a third, with one space between them or in an array, found "
+       "\"a b a\""},
       {model, R"({"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": [["a", "a", "a"]]})", "model.merges[0]"},
       {model, R"({"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": [["a", 1]]})", "model.merges[0]"},
       {model, R"({"type": "BPE", "vocab": {"a": 0, "aa": 1}, "merges": [[1, "a"]]})", "model.merges[0]"},

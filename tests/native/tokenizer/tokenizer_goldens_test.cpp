@@ -76,7 +76,7 @@ TEST_P(RealTokenizer, MatchesTheReference) {
 }
 
 INSTANTIATE_TEST_SUITE_P(EveryModel, RealTokenizer,
-                         testing::Values("albert-base-v2-derived", "gpt2", "llama2", "openai-gpt", "phi-2", "roberta-base",
+                         testing::Values("albert-base-v2-derived", "gpt2", "llama2-repaired", "openai-gpt", "phi-2", "roberta-base",
                                          "t5-small"),
                          [](const testing::TestParamInfo<std::string>& info) {
                            std::string name = info.param;
