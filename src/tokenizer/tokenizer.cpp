@@ -92,6 +92,13 @@ struct Tokenizer::Parts {
     if (const AddedToken* added = added_tokens.by_id(id)) return added->shown;
     return model->id_to_token(id);
   }
+  // By its id, as in transformers: `tokenizers` goes by the string alone, and misses a token whose string is normalized. The string
+  // serves where a vocabulary has it twice.
+  bool is_special(std::int32_t id, std::string_view token) const {
+    const AddedToken* added = added_tokens.by_id(id);
+    if (!added) added = added_tokens.by_content(token);
+    return added && added->special;
+  }
 };
 
 Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer_config,
@@ -107,7 +114,9 @@ Result<Tokenizer> Tokenizer::from_json(JsonRef tokenizer_json, JsonRef tokenizer
     parts->normalizer = file.take(read_normalizer_of_class(file["normalizer"], tokenizer_config));
   }
   if (!file["pre_tokenizer"].is_null()) parts->pre_tokenizer = file.take(read_pre_tokenizer(file["pre_tokenizer"]));
-  if (!file["decoder"].is_null()) parts->decoder = file.take(read_decoder(file["decoder"]));
+  if (!file["decoder"].is_null()) {
+    parts->decoder = file.take(read_decoder_of_class(file["decoder"], file["model"], tokenizer_config));
+  }
   parts->post_processor = file.take(read_post_processor(file["post_processor"]));
   parts->model_max_length = file.take(read_max_length(tokenizer_config["model_max_length"]));
   parts->truncation_max_length = file.take(read_max_length(file["truncation"]["max_length"]));
@@ -246,9 +255,7 @@ std::string Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_sp
   for (const std::int32_t id : ids) {
     const std::optional<std::string_view> token = parts_->id_to_token(id);
     if (!token) continue;
-    // As in the reference, the string decides what is special, not the id.
-    const AddedToken* added = skip_special_tokens ? parts_->added_tokens.by_content(*token) : nullptr;
-    if (added && added->special) continue;
+    if (skip_special_tokens && parts_->is_special(id, *token)) continue;
     tokens.emplace_back(*token);
   }
   std::string text = tokens_to_string(std::move(tokens));

@@ -22,6 +22,10 @@ using DecoderResult = Result<std::unique_ptr<Decoder>>;
 // json: the "decoder" of a tokenizer.json, not null. depth counts enclosing Sequences.
 DecoderResult read_decoder(JsonRef json, int depth = 0);
 
+// The decoder that transformers uses: the tokenizer_class CLIPTokenizer goes on where ByteLevel ends, see WordEnd (word_end.cpp).
+// model: the "model" of the tokenizer.json. tokenizer_config may be absent.
+DecoderResult read_decoder_of_class(JsonRef json, JsonRef model, JsonRef tokenizer_config);
+
 // One reader per decoder; decoder.cpp lists them by "type".
 DecoderResult read_byte_level_decoder(JsonRef json, int depth);  // bytes.cpp
 DecoderResult read_byte_fallback(JsonRef json, int depth);
@@ -32,6 +36,9 @@ DecoderResult read_fuse(JsonRef json, int depth);
 DecoderResult read_strip_decoder(JsonRef json, int depth);
 DecoderResult read_replace_decoder(JsonRef json, int depth);
 DecoderResult read_ctc(JsonRef json, int depth);
-DecoderResult read_marian_decoder(JsonRef json, int depth);  // marian.cpp
+DecoderResult read_marian_decoder(JsonRef json, int depth);         // marian.cpp
+DecoderResult read_sentencepiece_decoder(JsonRef json, int depth);  // sentencepiece.cpp
+DecoderResult read_word_end(JsonRef json, int depth);               // word_end.cpp
+std::unique_ptr<Decoder> make_word_end(std::string suffix);
 
 }  // namespace wattn

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "core/utf.h"
+#include "tokenizer/component.h"
 #include "tokenizer/formats/converters.h"
 #include "tokenizer/formats/writing.h"
 
@@ -13,10 +14,9 @@ namespace {
 enum class Kind { kGpt2, kRoberta, kGpt, kClip };
 
 Result<Kind> kind_of(JsonRef config, JsonRef vocab) {
-  Result<std::string_view> name = config["tokenizer_class"].as_string_or("");
+  const Result<std::string_view> name = read_tokenizer_class(config);
   if (!name.ok()) return name.error();
-  std::string_view of = name.value();
-  if (of.ends_with("Fast")) of.remove_suffix(4);
+  const std::string_view of = name.value();
   if (of == "GPT2Tokenizer" || of == "CodeGenTokenizer") return Kind::kGpt2;
   if (of == "RobertaTokenizer" || of == "BartTokenizer" || of == "LongformerTokenizer" || of == "LEDTokenizer")
     return Kind::kRoberta;
@@ -78,6 +78,9 @@ void write_stages(Kind kind, bool add_prefix_space, TokenizerParts& parts) {
   parts.decoder = kByteLevelDecoder;
   parts.pre_tokenizer = byte_level_json(add_prefix_space);
   if (kind != Kind::kClip) return;
+  parts.decoder = std::string(R"({"type": "Sequence", "decoders": [)")
+                      .append(kByteLevelDecoder)
+                      .append(R"(, {"type": "WordEnd", "suffix": "</w>"}]})");
   parts.normalizer =
       R"({"type": "Sequence", "normalizers": [{"type": "NFC"}, {"type": "Replace", "pattern": {"Regex": "\\s+"}, "content": " "}, )"
       R"({"type": "Lowercase"}]})";

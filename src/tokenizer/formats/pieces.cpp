@@ -131,10 +131,11 @@ Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
                      ", \"precompiled_charsmap\": " + (model.charsmap.empty() ? "null" : "\"" + base64(model.charsmap) + "\"") +
                      ", \"language_first\": " + json_bool(model.is_marian) + ", \"user_defined\": " + user_defined + "}";
   parts.post_processor = template_json(model.single, model.pair, special);
+  const std::string beginning =
+      R"({"type": "SentencePiece", "remove_extra_whitespaces": )" + json_bool(model.remove_extra_whitespaces) + "}, ";
   parts.decoder =
-      std::string(R"({"type": "Sequence", "decoders": [{"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, )") +
-      R"({"type": "ByteFallback"}, {"type": "Fuse"}, {"type": "Strip", "content": " ", "start": )" +
-      (model.add_dummy_prefix ? "1" : "0") + ", \"stop\": 0}]}";
+      R"({"type": "Sequence", "decoders": [)" + (model.add_dummy_prefix || model.remove_extra_whitespaces ? beginning : "") +
+      R"({"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]})";
   if (model.is_marian) parts.decoder = R"({"type": "Marian", "special": )" + texts_json(model, is_special) + "}";
   parts.model = model.is_bpe ? piece_bpe_json(model, unk_id) : unigram_json(model, unk_id);
   return tokenizer_json(parts);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/json.h"
+#include "tokenizer/component.h"
 #include "tokenizer/formats/converters.h"
 #include "tokenizer/formats/pieces.h"
 #include "tokenizer/formats/writing.h"
@@ -129,10 +130,9 @@ bool has_piece(const PieceModel& model, std::string_view text) {
 
 // The special tokens that transformers' classes put around the text.
 Result<void> read_class(JsonRef config, PieceModel& model) {
-  const Result<std::string_view> read = config["tokenizer_class"].as_string_or("");
+  const Result<std::string_view> read = read_tokenizer_class(config);
   if (!read.ok()) return read.error();
-  std::string_view name = read.value();
-  if (name.ends_with("Fast")) name.remove_suffix(4);
+  const std::string_view name = read.value();
   const bool is_llama = name == "LlamaTokenizer", is_t5 = name == "T5Tokenizer", is_albert = name == "AlbertTokenizer";
   if (!name.empty() && !is_llama && !is_t5 && !is_albert) {
     return unsupported_error(config["tokenizer_class"].where() +

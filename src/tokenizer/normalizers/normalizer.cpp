@@ -46,7 +46,7 @@ constexpr ComponentReader<Normalizer> kReaders[] = {
     {"StripAccents", read_strip_accents},
 };
 
-// Classes of transformers 5 (and 4) whose constructor makes a BertNormalizer. Each name may end in "Fast".
+// Classes of transformers 5 (and 4) whose constructor makes a BertNormalizer.
 constexpr std::string_view kBertClasses[] = {
     "BertTokenizer",       "ConvBertTokenizer",  "DistilBertTokenizer", "ElectraTokenizer",
     "FunnelTokenizer",     "LayoutLMTokenizer",  "LxmertTokenizer",     "MPNetTokenizer",
@@ -62,11 +62,9 @@ NormalizerResult read_normalizer(JsonRef json, int depth) {
 NormalizerResult read_normalizer_of_class(JsonRef json, JsonRef tokenizer_config) {
   NormalizerResult normalizer = read_normalizer(json);  // also reports errors in one that is replaced below
   if (!normalizer.ok()) return normalizer;
-  const Result<std::string_view> class_name = tokenizer_config["tokenizer_class"].as_string_or("");
-  if (!class_name.ok()) return class_name.error();
-  std::string_view name = class_name.value();
-  if (name.ends_with("Fast")) name.remove_suffix(4);
-  const bool is_bert_class = std::find(std::begin(kBertClasses), std::end(kBertClasses), name) != std::end(kBertClasses);
+  const Result<std::string_view> name = read_tokenizer_class(tokenizer_config);
+  if (!name.ok()) return name.error();
+  const bool is_bert_class = std::find(std::begin(kBertClasses), std::end(kBertClasses), name.value()) != std::end(kBertClasses);
   if (!is_bert_class || json["type"].as_string().value() != "BertNormalizer") return normalizer;
   return read_bert_normalizer_of_class(tokenizer_config);
 }

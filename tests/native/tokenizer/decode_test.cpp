@@ -42,6 +42,39 @@ TEST(Decode, SkipsUnknownIds) {
   EXPECT_EQ(tokenizer.decode({-1, 4, 12, INT32_MAX, INT32_MIN, 9}, false, false), "its");
 }
 
+// "<s>" is found in normalized text, so its string is "▁<s>".
+TEST(Decode, SkipsSpecialTokensWhoseStringIsNormalized) {
+  TinyTokenizer tiny = tiny_with_decoder(R"({"type": "Metaspace", "replacement": "▁", "prepend_scheme": "always"})");
+  tiny.normalizer = R"({"type": "Prepend", "prepend": "▁"})";
+  tiny.vocab = {"[UNK]", "▁do", "<s>", "<n>"};
+  tiny.added = {test::added_token_json("<s>", {"normalized", "special"}), test::added_token_json("<n>", {"normalized"})};
+  const Tokenizer tokenizer = make(tiny);
+  EXPECT_EQ(tokenizer.id_to_token(2), "▁<s>");
+  EXPECT_EQ(tokenizer.decode({2, 1, 2, 3}, false, false), "<s> do <s> <n>");
+  EXPECT_EQ(tokenizer.decode({2, 1, 2, 3}, true, false), "do <n>");
+}
+
+// The texts are those of transformers' CLIPTokenizer.
+TEST(Decode, PutsSpacesWhereTheWordsOfClipEnd) {
+  TinyTokenizer tiny;
+  tiny.decoder = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true})";
+  tiny.added = {test::added_token_json("<|endoftext|>", {"special"})};
+  tiny.model = R"({"type": "BPE", "end_of_word_suffix": "</w>", "merges": [],
+    "vocab": {"hi</w>": 0, "b": 1, "o</w>": 2, "Ã": 3, "©</w>": 4, "Ċ": 5, "Ċ</w>": 6, "<|endoftext|>": 7}})";
+  const auto decode = [&](const std::string& config, const std::vector<std::int32_t>& ids, bool skip) {
+    const Result<Tokenizer> tokenizer = test::load_text(tiny.json(), config);
+    return tokenizer.ok() ? tokenizer.value().decode(ids, skip, false) : tokenizer.error().message;
+  };
+  for (const char* name : {"CLIPTokenizer", "CLIPTokenizerFast"}) {
+    const std::string config = "{\"tokenizer_class\": \"" + std::string(name) + "\"}";
+    EXPECT_EQ(decode(config, {0, 1, 2, 3, 4, 7}, false), "hi bo é <|endoftext|>");
+    EXPECT_EQ(decode(config, {0, 1, 2, 3, 4, 7}, true), "hi bo é");
+    EXPECT_EQ(decode(config, {6, 0, 5}, false), "hi");
+    EXPECT_EQ(decode(config, {}, false), "");
+  }
+  EXPECT_EQ(decode("{}", {0, 1}, false), "hi</w>b");
+}
+
 TEST(CleanUp, ReplacesLikePython) {
   std::string text = "aaaa";
   replace_all(text, "aa", "a");

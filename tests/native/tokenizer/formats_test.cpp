@@ -23,6 +23,11 @@ Tokens tokens(const std::vector<TokenizerFile>& files, std::u16string_view text)
   return tokens_of(tokenizer.value(), encode(tokenizer.value(), text));
 }
 
+std::string decoded(const std::vector<TokenizerFile>& files, const std::vector<std::int32_t>& ids) {
+  const Result<Tokenizer> tokenizer = load_tokenizer(files);
+  return tokenizer.ok() ? tokenizer.value().decode(ids, false, false) : tokenizer.error().message;
+}
+
 TEST(VocabTxt, IsCasedWhenItHasCapitalsOrTheSettingsSaySo) {
   const std::string lower = "[PAD]\n[UNK]\n[CLS]\n[SEP]\n[MASK]\nhi\n##s\r\n", upper = lower + "Hi\n";
   EXPECT_EQ(tokens({{"vocab.txt", lower}}, u"His"), (Tokens{"[CLS]", "hi", "##s", "[SEP]"}));
@@ -75,6 +80,7 @@ TEST(MergesTxt, IsOfTheClassThatTheSettingsName) {
   for (const char* name : {"CLIPTokenizer", ""}) {
     EXPECT_EQ(of_class(words, name), (Tokens{"<|startoftext|>", "hi</w>", "<|endoftext|>"})) << name;
   }
+  EXPECT_EQ(decoded({{"vocab.json", words}, {"merges.txt", ""}}, {2, 0, 6}), "hi hh");
   EXPECT_EQ(of_class("\xEF\xBB\xBF" + byte_level, ""), (Tokens{"<s>", "hi", "</s>"}));
   // Without one of the three it is GPT-2's.
   for (const char* token : {"<s>", "</s>", "<mask>"}) {
@@ -157,6 +163,32 @@ TEST(SentencePiece, PutsWhatTheClassDoesAroundTheText) {
       {R"({"add_bos_token": true, "bos_token": "<odd>"})", "expected the token \"<odd>\""}};
   for (const auto& [config, error] : wrong) {
     EXPECT_NE(of_class(plain, config, u"a").at(0).find(error), std::string::npos) << of_class(plain, config, u"a").at(0);
+  }
+}
+
+// The texts are those of SentencePiece's own library.
+TEST(SentencePiece, DecodesTheBeginningAsTheNormalizerWroteIt) {
+  const auto decode = [](int dummy_prefix, int extra, const std::vector<std::int32_t>& ids) {
+    const std::string bytes = piece("▁▁", -4) + piece("<0x20>", -9, 6) + field(2, field(35, 1));
+    const std::string spec = field(3, field(3, dummy_prefix) + field(4, extra));
+    return decoded({{"spiece.model", sentencepiece(1) + bytes + spec}}, ids);
+  };
+  constexpr std::int32_t kMark = 3, kA = 6, kMarks = 8, kSpaceByte = 9;
+  const struct {
+    std::vector<std::int32_t> ids;
+    std::string neither, extra_removed, prefix_put, both;
+  } rows[] = {{{kA}, " a", "a", "a", "a"},
+              {{kMark}, " ", "", "", ""},
+              {{kMark, kA}, "  a", "a", " a", "a"},
+              {{kMark, kMark, kA}, "   a", "a", "  a", "a"},
+              {{kMarks, kA}, "   a", "  a", "  a", "  a"},
+              {{kSpaceByte, kA}, "  a", "  a", "  a", "  a"},
+              {{kA, kMark, kA}, " a  a", "a  a", "a  a", "a  a"}};
+  for (const auto& row : rows) {
+    EXPECT_EQ(decode(0, 0, row.ids), row.neither);
+    EXPECT_EQ(decode(0, 1, row.ids), row.extra_removed);
+    EXPECT_EQ(decode(1, 0, row.ids), row.prefix_put);
+    EXPECT_EQ(decode(1, 1, row.ids), row.both);
   }
 }
 
