@@ -15,6 +15,7 @@ EncodeOptions to_encode_options(const Options& options) {
   out.truncation_side = options.word("truncation_side") == "left" ? Side::kLeft : Side::kRight;
   out.overlap = static_cast<std::int32_t>(options.integer("overlap"));
   out.return_overflowing = options.flag("return_overflowing");
+  out.return_tokens = options.flag("return_tokens");
   return out;
 }
 
@@ -35,6 +36,7 @@ void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
   if (wanted_.special_tokens_mask) append(special_tokens_mask_, encoding.special_tokens_mask);
   if (wanted_.word_ids) append(word_ids_, encoding.word_ids);
   if (wanted_.sequence_ids) append(sequence_ids_, encoding.sequence_ids);
+  append(tokens_, encoding.tokens);
   lengths_.push_back(static_cast<std::int32_t>(encoding.size()));
   untruncated_.push_back(encoding.num_tokens_untruncated);
   text_.push_back(text_index);
@@ -49,6 +51,7 @@ val FlatEncodings::to_answer() const {
   if (wanted_.special_tokens_mask) out.set("special_tokens_mask", to_typed_array(special_tokens_mask_));
   if (wanted_.word_ids) out.set("word_ids", to_typed_array(word_ids_));
   if (wanted_.sequence_ids) out.set("sequence_ids", to_typed_array(sequence_ids_));
+  if (!tokens_.empty()) out.set("tokens", to_array(tokens_, [](const std::string& token) { return val(token); }));
   out.set("lengths", to_typed_array(lengths_));
   out.set("untruncated", to_typed_array(untruncated_));
   out.set("text", to_typed_array(text_));

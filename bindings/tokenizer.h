@@ -22,15 +22,16 @@ class FlatEncodings {
   std::vector<std::int32_t> ids_, type_ids_, word_ids_, sequence_ids_, lengths_, untruncated_, text_;
   std::vector<TextSpan> offsets_;
   std::vector<std::uint8_t> special_tokens_mask_;
+  std::vector<std::string> tokens_;
 };
 
 // The options of encode().
 EncodeOptions to_encode_options(const Options& options);
 
-// options: {add_special_tokens, split_special_tokens, max_length, strategy, truncation_side, overlap, return_overflowing, arrays}.
-// pairs: the second texts in the same form, or null. Answer: flat arrays over all encodings, each text's followed by its overflow
-// windows: ids, type_ids, offsets (two numbers per token), special_tokens_mask, word_ids, sequence_ids; and per encoding: lengths,
-// untruncated, text (index of the text).
+// options: {add_special_tokens, split_special_tokens, max_length, strategy, truncation_side, overlap, return_overflowing,
+// return_tokens, arrays}. pairs: the second texts in the same form, or null. Answer: flat arrays over all encodings, each text's
+// followed by its overflow windows: ids, type_ids, offsets (two numbers per token), special_tokens_mask, word_ids, sequence_ids;
+// tokens if there are any; and per encoding: lengths, untruncated, text (index of the text).
 val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
            const val& options);
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 namespace wattn {
@@ -21,6 +22,7 @@ struct Encoding {
   std::vector<std::uint8_t> special_tokens_mask;  // [tokens] 1 for tokens added by the post-processor
   std::vector<std::int32_t> word_ids;             // [tokens] index of the pre-token, -1 for added special tokens
   std::vector<std::int32_t> sequence_ids;         // [tokens] 0 first text, 1 second text, -1 added special tokens
+  std::vector<std::string> tokens;                // [tokens] their strings, if requested
   std::int32_t num_tokens_untruncated = 0;        // tokens without truncation, including special tokens
   std::vector<Encoding> overflowing;              // further windows, if requested
 

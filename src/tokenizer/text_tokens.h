@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "tokenizer/encoding.h"
@@ -16,6 +17,7 @@ struct TextTokens {
   std::vector<TextSpan> offsets;
   std::vector<std::int32_t> word_ids;
   std::vector<SpacesAround> spaces;  // only if the post-processor trims offsets
+  std::vector<std::string> texts;    // only if the tokens' strings are wanted
   std::int32_t num_words = 0;        // so far
 
   void reserve(std::size_t tokens) {
@@ -34,6 +36,7 @@ struct TextTokens {
     offsets.clear();
     word_ids.clear();
     spaces.clear();
+    texts.clear();
     num_words = 0;
   }
 };

@@ -55,6 +55,7 @@ void add_text(const TemplatePiece& piece, const TextOfTokens& of, TokenWindow wi
     }
   }
   append(out.word_ids, text.word_ids, window);
+  if (!text.texts.empty()) append(out.tokens, text.texts, window);
   out.type_ids.resize(out.ids.size(), piece.type_id);
   out.special_tokens_mask.resize(out.ids.size(), 0);
   out.sequence_ids.resize(out.ids.size(), piece.kind == TemplatePiece::kFirst ? 0 : 1);
@@ -84,9 +85,10 @@ struct Tokenizer::Parts {
 
   std::unique_ptr<AsciiWords> ascii_words;  // null: these stages have no fast path
 
-  Result<TextTokens> tokenize(std::u16string_view text, bool split_special_tokens) const;
+  Result<TextTokens> tokenize(std::u16string_view text, const EncodeOptions& options) const;
   // Appends the tokens of text, which begins at offset origin of the whole text.
-  Result<void> tokenize_by_stages(std::u16string_view text, std::int32_t origin, bool split_special_tokens, TextTokens& out) const;
+  Result<void> tokenize_by_stages(std::u16string_view text, std::int32_t origin, const EncodeOptions& options,
+                                  TextTokens& out) const;
   Result<Encoding> encode(std::u16string_view first, const std::u16string_view* second, const EncodeOptions& options) const;
   std::optional<std::string_view> id_to_token(std::int32_t id) const {
     if (const AddedToken* added = added_tokens.by_id(id)) return added->shown;
@@ -136,9 +138,9 @@ Tokenizer::Tokenizer(Tokenizer&&) noexcept = default;
 Tokenizer& Tokenizer::operator=(Tokenizer&&) noexcept = default;
 Tokenizer::~Tokenizer() = default;
 
-Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std::int32_t origin, bool split_special_tokens,
+Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std::int32_t origin, const EncodeOptions& options,
                                                   TextTokens& out) const {
-  PreTokenizedText cut = added_tokens.extract(read_utf16(text), normalizer.get(), split_special_tokens);
+  PreTokenizedText cut = added_tokens.extract(read_utf16(text), normalizer.get(), options.split_special_tokens);
   if (pre_tokenizer) pre_tokenizer->pre_tokenize(cut);
   const auto span_of = [&](std::size_t begin, std::size_t end) {
     const TextSpan span = cut.text.span_of(begin, end);
@@ -153,6 +155,14 @@ Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std:
       ++out.num_words;
       if (trims) out.spaces.push_back(cut.token_spaces[num_added]);
       ++num_added;
+      if (options.return_tokens) {
+        const TextSpan span = cut.text.span_of(split.begin, split.end);
+        // In the raw text a token is one character here, see AddedTokens::extract.
+        const bool is_raw = !added_tokens.by_id(split.token)->normalized;
+        out.texts.push_back(
+            is_raw ? to_utf8(text.substr(static_cast<std::size_t>(span.begin), static_cast<std::size_t>(span.end - span.begin)))
+                   : to_utf8(cut.chars_of(split)));
+      }
       continue;
     }
     tokens.clear();
@@ -162,6 +172,10 @@ Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std:
     }
     for (const Token& token : tokens) {
       out.push(token.id, span_of(split.begin + token.begin, split.begin + token.end));
+      if (options.return_tokens) {
+        out.texts.push_back(token.shows_text ? to_utf8(cut.chars_of(split).substr(token.begin, token.end - token.begin))
+                                             : std::string(model->id_to_token(token.id).value_or("")));
+      }
       if (!trims) continue;
       out.spaces.push_back(token.shows_text ? spaces_around(cut.chars_of(split).substr(token.begin, token.end - token.begin))
                                             : spaces_around(model->id_to_token(token.id).value_or("")));
@@ -171,24 +185,24 @@ Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std:
   return {};
 }
 
-Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, bool split_special_tokens) const {
+Result<TextTokens> Tokenizer::Parts::tokenize(std::u16string_view text, const EncodeOptions& options) const {
   TextTokens out;
   out.reserve(text.size() / 4 + 1);  // a token is about four letters
   std::size_t done = 0;
-  while (ascii_words && (done = ascii_words->tokenize(text, done, out)) < text.size()) {
+  const bool fast = ascii_words && !options.return_tokens;
+  while (fast && (done = ascii_words->tokenize(text, done, out)) < text.size()) {
     const std::optional<std::size_t> end = ascii_words->slow_path_end(text, done);
     if (!end) {
       out.clear();
       done = 0;
       break;
     }
-    const Result<void> more =
-        tokenize_by_stages(text.substr(done, *end - done), static_cast<std::int32_t>(done), split_special_tokens, out);
+    const Result<void> more = tokenize_by_stages(text.substr(done, *end - done), static_cast<std::int32_t>(done), options, out);
     if (!more.ok()) return more.error();
     done = *end;
   }
-  if (done == text.size() && ascii_words) return out;
-  const Result<void> all = tokenize_by_stages(text, 0, split_special_tokens, out);
+  if (done == text.size() && fast) return out;
+  const Result<void> all = tokenize_by_stages(text, 0, options, out);
   if (!all.ok()) return all.error();
   return out;
 }
@@ -199,9 +213,9 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
   if (first.size() > kLongestText || (second && second->size() > kLongestText)) {
     return input_error("text: expected at most 2^31 - 1 UTF-16 units");
   }
-  const Result<TextTokens> first_result = tokenize(first, options.split_special_tokens);
+  const Result<TextTokens> first_result = tokenize(first, options);
   if (!first_result.ok()) return first_result.error();
-  const Result<TextTokens> second_result = second ? tokenize(*second, options.split_special_tokens) : TextTokens{};
+  const Result<TextTokens> second_result = second ? tokenize(*second, options) : TextTokens{};
   if (!second_result.ok()) return second_result.error();
   const TextTokens& first_tokens = first_result.value();
   const TextTokens& second_tokens = second_result.value();
@@ -222,7 +236,12 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
     for (const TemplatePiece& piece : pieces) {
       if (piece.kind == TemplatePiece::kFirst) add_text(piece, {first, first_tokens}, of_first, trims, out);
       if (piece.kind == TemplatePiece::kSecond) add_text(piece, {*second, second_tokens}, of_second, trims, out);
-      if (piece.kind == TemplatePiece::kSpecial && options.add_special_tokens) add_special_tokens(piece, out);
+      if (piece.kind != TemplatePiece::kSpecial || !options.add_special_tokens) continue;
+      add_special_tokens(piece, out);
+      for (std::size_t i = 0; options.return_tokens && i < piece.ids.size(); ++i) {
+        const AddedToken* added = added_tokens.by_id(piece.ids[i]);  // its content, whatever the normalizer makes of it
+        out.tokens.emplace_back(added ? added->content : model->id_to_token(piece.ids[i]).value_or(std::string_view()));
+      }
     }
     return out;
   };

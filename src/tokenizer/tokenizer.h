@@ -27,6 +27,8 @@ struct EncodeOptions {
   Side truncation_side = Side::kRight;
   std::int32_t overlap = 0;         // tokens shared by consecutive windows ("stride" in Python)
   bool return_overflowing = false;  // fill Encoding::overflowing
+  // Fill Encoding::tokens: the strings of the ids, but of added tokens what they cover, and of Unigram's unknown token the text.
+  bool return_tokens = false;
 };
 
 class Tokenizer {

@@ -136,6 +136,14 @@ describe('tokenizer', () => {
     ]);
     expect(tokenizer.tokenize('A small boat')).toEqual(['a', 'small', 'boat']);
     expect(tokenizer.tokenize('a', { add_special_tokens: true })).toEqual(['[CLS]', 'a', '[SEP]']);
+    expect(tokenizer.tokenize('')).toEqual([]);
+  });
+
+  it('takes an empty second text for none, but not in an array, as Python does', () => {
+    const plain = tokenizer.encode('a');
+    expect(tokenizer.encode('a', { text_pair: '' })).toEqual(plain);
+    const { input_ids } = tokenizer(['a', 'a'], { text_pair: ['', 'a'], return_tensor: false });
+    expect(input_ids).toEqual([[...plain, 3], tokenizer.encode('a', { text_pair: 'a' })]);
   });
 
   it('reads special-token strings as Python does, or as text', () => {

@@ -1,7 +1,7 @@
 """tests/goldens/tokenizers: what real tokenizers of every model, and tokenizers put together at random, answer: one hash a text.
 
 The texts are those of minilm/texts.json. A hash is of the lines: ids, type ids, special-tokens mask, offsets (flat, in code points), word
-ids, sequence ids, the decoded text, and the decoded text without special tokens; of every answer in a list.
+ids, sequence ids, the tokens' strings (with U+001F between them), the decoded text, and the decoded text without special tokens; of every answer in a list.
 """
 import base64
 import json
@@ -30,7 +30,7 @@ def lines(tokenizer, encoding):
     whole = lambda values: [-1 if value is None else value for value in values]
     arrays = [encoding.ids, encoding.type_ids, encoding.special_tokens_mask, [x for pair in encoding.offsets for x in pair], whole(encoding.word_ids),
               whole(encoding.sequence_ids)]
-    return "".join(x + "\n" for x in [*map(common.compact, arrays), *map(parity.decoded(tokenizer, encoding.ids), (False, True))])
+    return "".join(x + "\n" for x in [*map(common.compact, arrays), "\x1f".join(encoding.tokens), *map(parity.decoded(tokenizer, encoding.ids), (False, True))])
 
 
 def answer(tokenizer, *texts):

@@ -14,6 +14,7 @@ export interface EncodeAnswer extends Answer {
   special_tokens_mask: Uint8Array;
   word_ids: Int32Array; // -1: none
   sequence_ids: Int32Array; // -1: none
+  tokens?: string[]; // with return_tokens, if there are any
   lengths: Int32Array; // [encodings]
   untruncated: Int32Array; // [encodings]
   text: Int32Array; // [encodings] index of the text; its overflow windows follow it
@@ -27,6 +28,7 @@ export interface SeamEncodeOptions {
   truncation_side?: 'left' | 'right';
   overlap?: number;
   return_overflowing?: boolean;
+  return_tokens?: boolean;
   /** The optional arrays that the answer should contain; undefined: all. */
   arrays?: OptionalArray[];
 }

@@ -19,6 +19,7 @@ export type ClassificationFunction = 'softmax' | 'sigmoid' | 'none';
 
 export interface TextPair {
   text: string;
+  /** `''`: none, as in Python. */
   text_pair: string;
 }
 

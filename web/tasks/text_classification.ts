@@ -26,7 +26,8 @@ interface Result {
 export function toInput(where: string, value: unknown, index: number): Input {
   if (typeof value === 'string') return { text: value };
   const { text, text_pair } = (value ?? {}) as Partial<TextPair>;
-  if (typeof text === 'string' && typeof text_pair === 'string') return { text, text_pair };
+  // As in Python, an empty second text is none.
+  if (typeof text === 'string' && typeof text_pair === 'string') return text_pair === '' ? { text } : { text, text_pair };
   throw new InputError(`${where}: expected a string or { text, text_pair } at index ${index}, found ${describe(value)}`);
 }
 

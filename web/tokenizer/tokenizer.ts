@@ -100,7 +100,7 @@ function toLengths(
 }
 
 function toPairs(texts: string | readonly string[], pair: unknown): readonly string[] | undefined {
-  if (pair === undefined || pair === null) return undefined;
+  if (pair === undefined || pair === null || (pair === '' && typeof texts === 'string')) return undefined;
   checkTexts("tokenizer: option 'text_pair'", pair);
   const list = typeof pair === 'string' ? [pair] : pair;
   if ((typeof pair === 'string') !== (typeof texts === 'string') || (typeof texts !== 'string' && list.length !== texts.length)) {
@@ -213,11 +213,14 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     return layOut(answer, wanted, { type_ids: config.type_ids, padding_side: config.padding_side, ...options }, pad, flat);
   };
 
-  const encode = (text: string, options?: EncodeOptions | null): number[] => {
-    checkOptions('encode', options, kEncodeRules);
-    if (typeof text !== 'string') throw new InputError(`encode: expected a string, found ${describe(text)}`);
-    return Array.from(run(toWanted(text, options ?? {}, config, model_max_length, [])).ids);
+  const encodeOne = (name: string, text: string, options: EncodeOptions, return_tokens: boolean): EncodeAnswer => {
+    checkOptions(name, options, kEncodeRules);
+    if (typeof text !== 'string') throw new InputError(`${name}: expected a string, found ${describe(text)}`);
+    const wanted = toWanted(text, options, config, model_max_length, []);
+    return run({ ...wanted, seam: { ...wanted.seam, return_tokens } });
   };
+  const encode = (text: string, options?: EncodeOptions | null): number[] =>
+    Array.from(encodeOne('encode', text, options ?? {}, false).ids);
 
   const convert_ids_to_tokens = (ids: TokenIds): string[] => {
     const list = toIds('convert_ids_to_tokens', ids);
@@ -288,7 +291,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
     decode_stream,
     convert_ids_to_tokens,
     tokenize: (text: string, options?: EncodeOptions | null) =>
-      idsToTokens(Int32Array.from(encode(text, { ...options, add_special_tokens: options?.add_special_tokens ?? false }))),
+      encodeOne('tokenize', text, { ...options, add_special_tokens: options?.add_special_tokens ?? false }, true).tokens ?? [],
     batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions | null) {
       checkOptions('batch_decode', options, kDecodeRules);
       return Array.from(batch as Iterable<TokenIds>, (ids) => decode(ids, options));

@@ -10,7 +10,10 @@ export interface CountOptions {
 }
 
 export interface TokenizeOptions extends CountOptions {
-  /** Second texts: a string with a string, an array with an array of the same length. */
+  /**
+   * Second texts: a string with a string, an array with an array of the same length. As in Python, `''` for one string means no second
+   * text, and `''` in an array is a second text without tokens.
+   */
   text_pair?: string | readonly string[];
   /** `true` or `'longest'`: to the longest row of the call; `'max_length'`: to max_length or the model's limit. Default `false`. */
   padding?: boolean | 'longest' | 'max_length';
@@ -82,7 +85,10 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers {
   ): Encoding<number[][], Span[][], number[]>;
   /** Ids of one text, with special tokens by default. */
   encode(text: string, options?: EncodeOptions): number[];
-  /** Token strings of one text, without special tokens by default. */
+  /**
+   * Token strings of one text, without special tokens by default. As in Python, an unknown token of Unigram is shown as the text that it
+   * stands for, and an added token with the white space it takes.
+   */
   tokenize(text: string, options?: EncodeOptions): string[];
   decode(ids: TokenIds, options?: DecodeOptions): string;
   batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions): string[];

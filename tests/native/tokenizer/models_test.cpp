@@ -129,6 +129,18 @@ TEST(WordLevel, IsTheCharacterLevelWhenEveryCharacterIsAPreToken) {
   EXPECT_EQ(tokenizer.decode({1, 2, 3}, false, false), "a é");
 }
 
+TEST(Unigram, TheStringsOfUnknownTokensAreTheirText) {
+  TinyTokenizer tiny =
+      with_model(R"({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["a", -1], ["b", -1], ["<m>", -9]]})");
+  tiny.normalizer = R"({"type": "Lowercase"})";
+  tiny.pre_tokenizer = "null";
+  tiny.added = {test::added_token_json("<m>", {"lstrip", "special"})};
+  const Encoding encoding = encode(make(tiny), u"aXYb <m>", {.return_tokens = true});
+  EXPECT_EQ(encoding.ids, (std::vector<std::int32_t>{1, 0, 2, 3}));
+  EXPECT_EQ(encoding.tokens, (Tokens{"a", "xy", "b", " <m>"}));
+  EXPECT_TRUE(encode(make(tiny), u"a").tokens.empty());
+}
+
 TEST(TokenModel, OldFilesDoNotNameItsType) {
   EXPECT_TRUE(test::load_text(with_model(R"({"vocab": {"a": 0}, "merges": []})").json()).ok());
   EXPECT_TRUE(test::load_text(with_model(R"({"vocab": [["a", 0]], "unk_id": 0})").json()).ok());

@@ -29,11 +29,15 @@ std::string lines_of(const Tokenizer& tokenizer, const Encoding& encoding, std::
         test::json_list(offsets), test::json_list(encoding.word_ids), test::json_list(encoding.sequence_ids)}) {
     out += list + "\n";
   }
+  for (const std::string& token : encoding.tokens) out += token + (&token == &encoding.tokens.back() ? "" : "\x1F");
+  out += "\n";
   return out + tokenizer.decode(encoding.ids, false, false) + "\n" + tokenizer.decode(encoding.ids, true, false) + "\n";
 }
 
 std::string answer(const Tokenizer& tokenizer, std::u16string_view first, std::optional<std::u16string_view> second = {}) {
-  const Result<Encoding> encoding = second ? tokenizer.encode_pair(first, *second, {}) : tokenizer.encode(first, {});
+  const EncodeOptions options{.return_tokens = true};
+  const Result<Encoding> encoding = second ? tokenizer.encode_pair(first, *second, options) : tokenizer.encode(first, options);
+  if (encoding.ok()) EXPECT_EQ(encoding.value().tokens.size(), encoding.value().size());
   return encoding.ok() ? test::short_hash(lines_of(tokenizer, encoding.value(), first, second.value_or(std::u16string_view())))
                        : "error";
 }
