@@ -236,7 +236,7 @@ class ModelHandle {
   val describe_tokenizer() const { return wattn::describe(model_->tokenizer()); }
   // tokens: an array of strings. Answer: text.
   val tokens_to_string(val tokens) const {
-    return answer("text", val(model_->tokenizer().tokens_to_string(emscripten::vecFromJSArray<std::string>(tokens))));
+    return text_answer(model_->tokenizer().tokens_to_string(emscripten::vecFromJSArray<std::string>(tokens)));
   }
   // Answer: id, or -1 for an unknown token.
   val token_to_id(std::string token) const { return answer("id", model_->tokenizer().token_to_id(token).value_or(-1)); }

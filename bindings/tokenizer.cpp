@@ -85,8 +85,10 @@ val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const
   return answer("counts", to_typed_array(counts));
 }
 
+val text_answer(const Result<std::string>& text) { return text.ok() ? answer("text", val(text.value())) : answer(text.error()); }
+
 val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces) {
-  return answer("text", val(tokenizer.decode(to_ids(ids), skip_special_tokens, clean_up_spaces)));
+  return text_answer(tokenizer.decode(to_ids(ids), skip_special_tokens, clean_up_spaces));
 }
 
 val ids_to_tokens(const Tokenizer& tokenizer, const val& ids) {

@@ -39,6 +39,9 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
 val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options);
 
 // Answer: text.
+val text_answer(const Result<std::string>& text);
+
+// Answer: text.
 val decode(const Tokenizer& tokenizer, const val& ids, bool skip_special_tokens, bool clean_up_spaces);
 
 // Answer: tokens (strings; "" for an unknown id).

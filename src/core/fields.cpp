@@ -26,9 +26,9 @@ Fields::Fields(JsonRef json) : json_(json) {
 
 Fields::Fields(JsonRef json, std::initializer_list<std::string_view> keys) : Fields(json) {
   for (const auto& [key, value] : json.members()) {
-    if (key != "type" && std::find(keys.begin(), keys.end(), key) == keys.end()) {
-      fail(unsupported_error(value.where() + ": unknown field"));
-    }
+    if (key == "type" || std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
+    fail(unsupported_error(value.where() + ": unknown field"));
+    return;
   }
 }
 

@@ -54,6 +54,12 @@ class Fields {
   std::int32_t id(std::string_view key) { return id(json_[key]); }
   std::int32_t id(JsonRef value) { return take(read_id(value)); }
   JsonRef array(std::string_view key);  // empty if the member is not an array
+  // Calls visit(element) for the elements of an array until something fails. Each failure searches the whole document for its
+  // place.
+  template <class Visit>
+  void each(JsonRef list, Visit visit) {
+    for (std::size_t i = 0; list.is_array() && i < list.size() && ok(); ++i) visit(list[i]);
+  }
 
   // One of the table's words: {{"gelu", Activation::kGelu}, ...}. An absent member counts as fallback_word unless that is empty.
   template <class T, std::size_t kRows>

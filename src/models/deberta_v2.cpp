@@ -12,7 +12,7 @@ namespace {
 void expect_both_ways(Fields& config) {
   const JsonRef types = config["pos_att_type"];
   std::string joined(types.is_string() ? types.as_string().value() : "");
-  for (std::size_t i = 0; i < types.size(); ++i) joined += std::string(config.take(types[i].as_string())) + "|";
+  config.each(types, [&](JsonRef type) { joined += std::string(config.take(type.as_string())) + "|"; });
   const auto has = [&](const char* way) { return joined.find(way) != std::string::npos; };
   if (!has("c2p") || !has("p2c") || has("p2p")) config.unsupported("pos_att_type", "\"p2c|c2p\"");
 }

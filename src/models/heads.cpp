@@ -31,7 +31,7 @@ constexpr KindOfHead kKindsOfHeads[] = {
 void check_class(const KindOfHead& kind, Fields& config) {
   const JsonRef classes = config["architectures"];
   if (classes.is_null() || classes.size() == 0) return;
-  for (std::size_t i = 0; i < classes.size(); ++i) {
+  for (std::size_t i = 0; i < classes.size() && config.ok(); ++i) {
     const std::string_view name = config.take(classes[i].as_string());
     if (name.ends_with(kind.ending) || (kind.other_ending && name.ends_with(kind.other_ending))) return;
   }

@@ -1,5 +1,7 @@
 #include "models/sentence_config.h"
 
+#include <algorithm>
+
 #include "core/fields.h"
 
 namespace wattn {
@@ -18,10 +20,10 @@ constexpr std::pair<const char*, PoolingMode> kPoolingFlags[] = {
 void add_mode(Fields& config, JsonRef value, SentenceConfig& out) {
   const std::string_view name = config.take(value.as_string());
   const auto mode = pooling_mode_from_name(name);
-  if (mode) {
-    out.pooling.push_back(*mode);
-    return;
+  if (mode && std::find(out.pooling.begin(), out.pooling.end(), *mode) != out.pooling.end()) {
+    return config.fail(unsupported_error(value.mismatch("each mode at most once").message));
   }
+  if (mode) return out.pooling.push_back(*mode);
   config.fail(unsupported_error(value.mismatch("cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken").message));
 }
 
@@ -72,7 +74,7 @@ Result<void> parse_pooling(JsonRef json, SentenceConfig& out) {
   Fields config(json);
   const JsonRef mode = config["pooling_mode"];
   if (mode.is_array()) {
-    for (std::size_t i = 0; i < mode.size(); ++i) add_mode(config, mode[i], out);
+    config.each(mode, [&](JsonRef value) { add_mode(config, value, out); });
   } else if (!mode.is_null()) {
     add_mode(config, mode, out);
   } else {
@@ -107,7 +109,9 @@ Result<void> parse_sentence_bert(JsonRef json, SentenceConfig& out) {
 
 Result<void> parse_prompts(JsonRef json, SentenceConfig& out) {
   Fields config(json);
-  for (const auto& [name, value] : config["prompts"].members()) out.prompts.emplace(name, config.take(value.as_string()));
+  for (const auto& [name, value] : config["prompts"].members()) {
+    if (config.ok()) out.prompts.emplace(name, config.take(value.as_string()));
+  }
   out.default_prompt_name = config.string_or("default_prompt_name", "");
   if (!out.default_prompt_name.empty() && !out.prompts.contains(out.default_prompt_name)) {
     config.mismatch("default_prompt_name", "the name of a prompt");

@@ -13,9 +13,11 @@ Search::Stops make_stops(const Tokenizer& tokenizer, const std::vector<std::stri
   return [&tokenizer, strings, longest](std::span<const std::int32_t> tokens) {
     const std::size_t count = std::min(tokens.size(), longest + 2);  // a token is at least one byte, or nothing
     std::vector<std::int32_t> end(tokens.end() - static_cast<std::ptrdiff_t>(count), tokens.end());
-    const std::string text = tokenizer.decode(end, false, false);
+    const Result<std::string> whole = tokenizer.decode(end, false, false);
     end.pop_back();
-    const std::string before = tokenizer.decode(end, false, false);
+    const Result<std::string> most = tokenizer.decode(end, false, false);
+    if (!whole.ok() || !most.ok()) return false;
+    const std::string &text = whole.value(), &before = most.value();
     return std::any_of(strings.begin(), strings.end(), [&](const std::string& stop) {
       const std::size_t from = before.size() + 1 > stop.size() ? before.size() + 1 - stop.size() : 0;
       return text.find(stop, from) != std::string::npos;

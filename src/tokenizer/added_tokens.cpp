@@ -39,7 +39,7 @@ Result<AddedTokens> AddedTokens::from_json(JsonRef json, const TokenModel& model
     Result<AddedToken> token = read_added_token(json[i]);
     if (!token.ok()) return token.error();
     if (const Result<void> added = tokens.add(std::move(token).value(), model, normalizer); !added.ok()) {
-      return model_format_error(json[i].where() + ": " + added.error().message);
+      return Error{added.error().code, json[i].where() + ": " + added.error().message};
     }
   }
   tokens.build_indices();
@@ -54,6 +54,7 @@ Result<void> AddedTokens::add(AddedToken token, const TokenModel& model, const N
   if (token.normalized && normalizer) {
     NormalizedText text = read_utf8(token.content);
     normalizer->normalize(text);
+    if (text.is_too_long) return too_long_error();
     token.shown = to_utf8(std::u32string_view(text.chars));
   }
   token.spaces = spaces_around(to_utf32(token.shown));
@@ -165,7 +166,8 @@ PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* norm
     add_normalized(0);
     return out;
   }
-  NormalizedText piece;
+  out.text = raw.next();
+  NormalizedText piece = raw.next();
   for (const Found& part : pieces) {
     const std::size_t begin = out.text.size();
     if (part.token) {  // stored as one character, because ranges can overlap and only its span is still needed
@@ -179,6 +181,10 @@ PreTokenizedText AddedTokens::extract(NormalizedText raw, const Normalizer* norm
     piece.origin = raw.spans[part.begin].begin;
     if (normalizer) normalizer->normalize(piece);
     out.text.append(piece, 0, piece.size());
+    if (piece.is_too_long || out.text.is_too_long) {
+      out.text.is_too_long = true;
+      break;
+    }
     add_normalized(begin);
   }
   return out;

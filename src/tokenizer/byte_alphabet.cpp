@@ -1,5 +1,7 @@
 #include "tokenizer/byte_alphabet.h"
 
+#include <algorithm>
+
 #include "core/utf.h"
 #include "tokenizer/pre_tokenized_text.h"
 #include "tokenizer/unicode.h"
@@ -8,10 +10,15 @@ namespace wattn {
 
 void append_byte_chars(const NormalizedText& text, std::size_t begin, std::size_t end, NormalizedText& out) {
   std::size_t size = out.size();
-  out.resize(size + 4 * (end - begin));
+  const std::size_t most = std::min(size + 4 * (end - begin), std::max(size, out.most));
+  out.resize(most);
   for (std::size_t i = begin; i < end; ++i) {
     char bytes[4];
     const std::size_t num_bytes = write_utf8(text.chars[i], bytes);
+    if (num_bytes > most - size) {
+      out.is_too_long = true;
+      break;
+    }
     for (std::size_t k = 0; k < num_bytes; ++k, ++size) {
       out.chars[size] = kByteChars[static_cast<unsigned char>(bytes[k])];
       out.spans[size] = text.spans[i];

@@ -1,6 +1,7 @@
 // Text on its way through the stages: code points, each with its span in the original text.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -8,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/result.h"
 #include "tokenizer/encoding.h"
 
 namespace wattn {
@@ -16,12 +18,22 @@ struct NormalizedText {
   std::u32string chars;         // [chars]
   std::vector<TextSpan> spans;  // [chars] in the original; begins and ends never decrease
   std::int32_t origin = 0;      // where the text begins in the original: the position of what is inserted before it
+  // The stages of a file can let a text grow without end. At most this many characters, or twice those of a text that is longer to
+  // begin with: 800 MB. A text that would exceed them stays as it is, and is_too_long.
+  static constexpr std::size_t kMostChars = std::size_t{1} << 26;
+  std::size_t most = kMostChars;
+  bool is_too_long = false;
 
   std::size_t size() const { return chars.size(); }
-  void push(char32_t c, TextSpan span) {
-    chars.push_back(c);
-    spans.push_back(span);
+  // An empty text in the same place, for the next version of this one.
+  NormalizedText next() const {
+    NormalizedText out;
+    out.origin = origin;
+    out.most = most;
+    out.is_too_long = is_too_long;
+    return out;
   }
+  void push(char32_t c, TextSpan span);
   void reserve(std::size_t size) {
     chars.reserve(size);
     spans.reserve(size);
@@ -36,6 +48,9 @@ struct NormalizedText {
   TextSpan span_of(std::size_t begin, std::size_t end) const { return {spans[begin].begin, spans[end - 1].end}; }
 };
 
+// For a text that is_too_long.
+Error too_long_error();
+
 // Code points of a JS string with spans in UTF-16 units; a lone surrogate becomes U+FFFD.
 NormalizedText read_utf16(std::u16string_view text);
 // Code points of UTF-8 text, for strings from files; the spans count code points.
@@ -47,10 +62,12 @@ NormalizedText read_utf8(std::string_view text);
 // the reference.
 class TextRewriter {
  public:
-  explicit TextRewriter(NormalizedText& text) : text_(text) { out_.resize(text.size() + text.size() / 8 + 8); }
+  explicit TextRewriter(NormalizedText& text) : text_(text), out_(text.next()) {
+    out_.resize(std::min(text.size() + text.size() / 8 + 8, text.most));
+  }
 
   void put(char32_t c, int change) {
-    if (size_ == out_.size()) out_.resize(2 * size_);
+    if (size_ >= out_.size() && !make_room(1)) return;
     out_.chars[size_] = c;
     if (change > 0) {
       out_.spans[size_++] = next_ == 0 ? TextSpan{text_.origin, text_.origin} : text_.spans[next_ - 1];
@@ -64,6 +81,8 @@ class TextRewriter {
   void finish();
 
  private:
+  bool make_room(std::size_t count);
+
   NormalizedText& text_;
   NormalizedText out_;  // [0, size_) is written
   std::size_t size_ = 0;

@@ -55,7 +55,7 @@ void resplit(PreTokenizedText& text, Cut cut) {
 // Rewrites the text: rewrite(split, out) appends the new text of a split. Added tokens stay unchanged.
 template <class Rewrite>
 void rewrite_splits(PreTokenizedText& text, Rewrite rewrite) {
-  NormalizedText out;
+  NormalizedText out = text.text.next();
   out.reserve(text.text.size() + text.text.size() / 4);
   for (Split& split : text.splits) {
     const std::size_t begin = out.size();
@@ -68,6 +68,7 @@ void rewrite_splits(PreTokenizedText& text, Rewrite rewrite) {
     split.end = static_cast<std::uint32_t>(out.size());
   }
   text.text = std::move(out);
+  if (text.text.is_too_long) text.splits.clear();  // no split is empty
 }
 
 // Inserts a prefix before every split for which wants_it(split) holds, with the span of the split's first character.

@@ -141,7 +141,8 @@ Tokenizer::~Tokenizer() = default;
 Result<void> Tokenizer::Parts::tokenize_by_stages(std::u16string_view text, std::int32_t origin, const EncodeOptions& options,
                                                   TextTokens& out) const {
   PreTokenizedText cut = added_tokens.extract(read_utf16(text), normalizer.get(), options.split_special_tokens);
-  if (pre_tokenizer) pre_tokenizer->pre_tokenize(cut);
+  if (pre_tokenizer && !cut.text.is_too_long) pre_tokenizer->pre_tokenize(cut);
+  if (cut.text.is_too_long) return too_long_error();
   const auto span_of = [&](std::size_t begin, std::size_t end) {
     const TextSpan span = cut.text.span_of(begin, end);
     return TextSpan{origin + span.begin, origin + span.end};
@@ -268,22 +269,28 @@ Result<Encoding> Tokenizer::encode_pair(std::u16string_view first, std::u16strin
   return parts_->encode(first, &second, options);
 }
 
-std::string Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const {
+Result<std::string> Tokenizer::decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const {
   std::vector<std::string> tokens;
   tokens.reserve(ids.size());
-  for (const std::int32_t id : ids) {
+  for (std::size_t i = 0, size = 0; i < ids.size() && size <= kMostDecodedBytes; ++i) {
+    const std::int32_t id = ids[i];
     const std::optional<std::string_view> token = parts_->id_to_token(id);
     if (!token) continue;
+    size += token->size();
     if (skip_special_tokens && parts_->is_special(id, *token)) continue;
     tokens.emplace_back(*token);
   }
-  std::string text = tokens_to_string(std::move(tokens));
-  if (clean_up_spaces) clean_up_tokenization(text);
+  Result<std::string> text = tokens_to_string(std::move(tokens));
+  if (text.ok() && clean_up_spaces) clean_up_tokenization(text.value());
   return text;
 }
 
-std::string Tokenizer::tokens_to_string(std::vector<std::string> tokens) const {
-  if (parts_->decoder) parts_->decoder->decode(tokens);
+Result<std::string> Tokenizer::tokens_to_string(std::vector<std::string> tokens) const {
+  std::size_t size = 0;
+  for (const std::string& token : tokens) size += token.size() + 1;
+  if (size > kMostDecodedBytes || (parts_->decoder && !parts_->decoder->decode(tokens))) {
+    return out_of_memory_error("decode: expected a text of at most 2^28 bytes, found a longer one");
+  }
   std::string text;
   for (std::size_t i = 0; i < tokens.size(); ++i) {
     if (i > 0 && !parts_->decoder) text += ' ';

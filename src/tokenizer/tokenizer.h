@@ -44,14 +44,16 @@ class Tokenizer {
   ~Tokenizer();
 
   // A max_length too small for the special tokens is an InputError; so is an overlap that leaves no room for text.
+  // A normalizer or pre-tokenizer that lets the text grow beyond 2^26 characters (and twice its length) is an OutOfMemoryError.
   Result<Encoding> encode(std::u16string_view text, const EncodeOptions& options) const;
   Result<Encoding> encode_pair(std::u16string_view first, std::u16string_view second, const EncodeOptions& options) const;
 
   // Skips unknown ids. clean_up_spaces is transformers' clean_up_tokenization_spaces.
-  std::string decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const;
+  // An OutOfMemoryError if the text has more than 2^28 bytes, as that of a decoder that replaces little by much.
+  Result<std::string> decode(const std::vector<std::int32_t>& ids, bool skip_special_tokens, bool clean_up_spaces) const;
 
   // Converts tokens' strings to text: transformers' convert_tokens_to_string.
-  std::string tokens_to_string(std::vector<std::string> tokens) const;
+  Result<std::string> tokens_to_string(std::vector<std::string> tokens) const;
 
   std::int32_t vocab_size() const;  // tokens, including added ones
   std::int32_t num_ids() const;     // 1 + the largest id; more than vocab_size() if ids have gaps

@@ -46,7 +46,8 @@ Training::~Training() = default;
 Result<void> Training::feed(std::u16string_view text) {
   if (text.size() > INT32_MAX) return input_error("text: expected at most 2^31 - 1 UTF-16 units");
   PreTokenizedText cut = parts_->no_added_tokens.extract(read_utf16(text), parts_->normalizer.get(), false);
-  if (parts_->pre_tokenizer) parts_->pre_tokenizer->pre_tokenize(cut);
+  if (parts_->pre_tokenizer && !cut.text.is_too_long) parts_->pre_tokenizer->pre_tokenize(cut);
+  if (cut.text.is_too_long) return too_long_error();
   for (const Split& split : cut.splits) parts_->trainer->add(cut.chars_of(split));
   return {};
 }

@@ -194,6 +194,8 @@ TEST_F(Loading, SaysWhatIsWrongInAFile) {
       {"1_Pooling/config.json", "{", "1_Pooling/config.json: "},
       {"1_Pooling/config.json", R"({"pooling_mode": ["mean", 1]})",
        "1_Pooling/config.json: pooling_mode[1]: expected a string, found 1"},
+      {"1_Pooling/config.json", R"({"pooling_mode": ["mean", "cls", "mean"]})",
+       "1_Pooling/config.json: pooling_mode[2]: expected each mode at most once, found \"mean\""},
       {"1_Pooling/config.json", R"({"include_prompt": 1})",
        "1_Pooling/config.json: include_prompt: expected true or false, found 1"},
       {"sentence_bert_config.json", "nothing", "sentence_bert_config.json: "},

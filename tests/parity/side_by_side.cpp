@@ -63,8 +63,8 @@ bool answer(const Tokenizer& tokenizer) {
   put(1 + static_cast<std::int32_t>(encoding.value().overflowing.size()));
   put(encoding.value());
   for (const Encoding& window : encoding.value().overflowing) put(window);
-  put(tokenizer.decode(encoding.value().ids, false, false));
-  put(tokenizer.decode(encoding.value().ids, true, false));
+  put(tokenizer.decode(encoding.value().ids, false, false).value());
+  put(tokenizer.decode(encoding.value().ids, true, false).value());
   return true;
 }
 

@@ -260,6 +260,17 @@ describe('JSON files', () => {
     await expectLaterLoadsWork();
   });
 
+  it('with stages that let a text grow without end are OutOfMemoryErrors, and other texts still work', async () => {
+    const file = JSON.parse(textOf(tinyFiles(), 'tokenizer.json'));
+    const grow = { type: 'Replace', pattern: { String: '#' }, content: '#'.repeat(2 ** 10) };
+    const normalizer = { type: 'Sequence', normalizers: [file.normalizer, grow, grow, grow] };
+    const decoder = { type: 'Sequence', decoders: [file.decoder, grow, grow, grow] };
+    const { tokenizer } = await load(tinyFiles({ 'tokenizer.json': JSON.stringify({ ...file, normalizer, decoder }) }));
+    const tooLong = await failure((async () => tokenizer.encode('a # b'))());
+    expect(`${tooLong.name}: ${tooLong.message}`).toMatch(/OutOfMemoryError: text: .* at most 2\^26 characters/);
+    expect(tokenizer.decode(tokenizer.encode('a small boat'), { skip_special_tokens: true })).toBe('a small boat');
+  });
+
   it('with unknown parts of a tokenizer, a pooling or a module are errors that name them', async () => {
     const tokenizer = JSON.parse(textOf(tinyFiles(), 'tokenizer.json'));
     const cases: [string, string, RegExp][] = [

@@ -162,6 +162,11 @@ describe('decode_stream', () => {
     for (const name of readdirSync(real)) {
       const directory = join(real, name);
       if (!existsSync(join(directory, 'tokenizer.json'))) continue;
+      if (name === 'llama2') {
+        // Its merges have lost their no-break spaces; "llama2-repaired" is the same tokenizer.
+        await expectError(AutoTokenizer.from_pretrained(directory), 'ModelFormatError', /model\.merges\[\d+\]: .* with one space/);
+        continue;
+      }
       const own = await AutoTokenizer.from_pretrained(directory);
       for (const text of [
         prose,

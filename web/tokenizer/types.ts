@@ -83,7 +83,10 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers {
     texts: string | readonly string[],
     options: TokenizeOptions & { return_tensor: false },
   ): Encoding<number[][], Span[][], number[]>;
-  /** Ids of one text, with special tokens by default. */
+  /**
+   * Ids of one text, with special tokens by default. A file whose normalizer or pre-tokenizer lets a text grow beyond 2^26 characters (or
+   * twice its length, if that is more) is an `OutOfMemoryError`, and so is one whose decoder makes a text of more than 2^28 bytes.
+   */
   encode(text: string, options?: EncodeOptions): number[];
   /**
    * Token strings of one text, without special tokens by default. As in Python, an unknown token of Unigram is shown as the text that it

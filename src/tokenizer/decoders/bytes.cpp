@@ -10,7 +10,7 @@ namespace {
 // Converts tokens of the byte alphabet to their bytes and keeps all others; invalid UTF-8 in the result becomes U+FFFD.
 class ByteLevelDecoder : public Decoder {
  public:
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     std::string bytes;
     for (const std::string& token : tokens) {
       const std::size_t size = bytes.size();
@@ -24,13 +24,14 @@ class ByteLevelDecoder : public Decoder {
       }
     }
     tokens = {replace_invalid_utf8(bytes)};
+    return true;
   }
 };
 
 // <0x41> is the byte 0x41. A run of such tokens becomes text if it is valid UTF-8, else one U+FFFD per byte.
 class ByteFallback : public Decoder {
  public:
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     std::vector<std::string> out;
     std::string bytes;
     for (std::string& token : tokens) {
@@ -44,6 +45,7 @@ class ByteFallback : public Decoder {
     }
     flush(bytes, out);
     tokens = std::move(out);
+    return true;
   }
 
  private:

@@ -1,5 +1,7 @@
 #include "tokenizer/decoders/decoder.h"
 
+#include <algorithm>
+
 #include "tokenizer/component.h"
 
 namespace wattn {
@@ -8,8 +10,8 @@ namespace {
 class DecoderSequence : public Decoder {
  public:
   explicit DecoderSequence(std::vector<std::unique_ptr<Decoder>> steps) : steps_(std::move(steps)) {}
-  void decode(std::vector<std::string>& tokens) const override {
-    for (const auto& step : steps_) step->decode(tokens);
+  bool decode(std::vector<std::string>& tokens) const override {
+    return std::all_of(steps_.begin(), steps_.end(), [&](const auto& step) { return step->decode(tokens); });
   }
 
  private:
@@ -18,9 +20,8 @@ class DecoderSequence : public Decoder {
 
 DecoderResult read_sequence(JsonRef json, int depth) {
   Fields fields(json, {"decoders"});
-  const JsonRef list = fields.array("decoders");
   std::vector<std::unique_ptr<Decoder>> steps;
-  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) steps.push_back(fields.take(read_decoder(list[i], depth + 1)));
+  fields.each(fields.array("decoders"), [&](JsonRef step) { steps.push_back(fields.take(read_decoder(step, depth + 1))); });
   return make_component<Decoder, DecoderSequence>(fields, std::move(steps));
 }
 

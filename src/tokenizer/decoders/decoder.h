@@ -10,11 +10,14 @@
 
 namespace wattn {
 
+inline constexpr std::size_t kMostDecodedBytes = std::size_t{1} << 28;
+
 class Decoder {
  public:
   virtual ~Decoder() = default;
-  // Changes the tokens so that the text is their concatenation; may merge tokens.
-  virtual void decode(std::vector<std::string>& tokens) const = 0;
+  // Changes the tokens so that the text is their concatenation; may merge tokens. Returns false if that would have more than
+  // kMostDecodedBytes: the Replace of a file can let a text grow without end.
+  virtual bool decode(std::vector<std::string>& tokens) const = 0;
 };
 
 using DecoderResult = Result<std::unique_ptr<Decoder>>;

@@ -15,7 +15,7 @@ class MarianDecoder : public Decoder {
  public:
   explicit MarianDecoder(std::vector<std::string> special) : special_(std::move(special)) {}
 
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     std::string all;
     bool begins = true;
     for (const std::string& token : tokens) {
@@ -29,6 +29,7 @@ class MarianDecoder : public Decoder {
     replace_all(all, kMark, " ");
     const std::size_t first = std::min(all.find_first_not_of(' '), all.size());
     tokens = {all.substr(first, all.find_last_not_of(' ') + 1 - first)};
+    return true;
   }
 
  private:
@@ -39,9 +40,8 @@ class MarianDecoder : public Decoder {
 
 DecoderResult read_marian_decoder(JsonRef json, int) {
   Fields fields(json, {"special"});
-  const JsonRef list = fields.array("special");
   std::vector<std::string> special;
-  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) special.emplace_back(fields.take(list[i].as_string()));
+  fields.each(fields.array("special"), [&](JsonRef token) { special.emplace_back(fields.take(token.as_string())); });
   return make_component<Decoder, MarianDecoder>(fields, std::move(special));
 }
 

@@ -13,12 +13,13 @@ class SentencePieceDecoder : public Decoder {
  public:
   explicit SentencePieceDecoder(bool remove_extra_whitespaces) : remove_extra_whitespaces_(remove_extra_whitespaces) {}
 
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     for (std::string& token : tokens) {
       const bool has_mark = token.starts_with(kMark);
       if (has_mark) token.erase(0, kMark.size());
-      if (!token.empty() || (has_mark && !remove_extra_whitespaces_)) return;
+      if (!token.empty() || (has_mark && !remove_extra_whitespaces_)) return true;
     }
+    return true;
   }
 
  private:

@@ -16,7 +16,7 @@ class WordPieceDecoder : public Decoder {
  public:
   WordPieceDecoder(std::string prefix, bool cleanup) : prefix_(std::move(prefix)), cleanup_(cleanup) {}
 
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) {
       if (i > 0) {
         if (tokens[i].starts_with(prefix_)) {
@@ -27,6 +27,7 @@ class WordPieceDecoder : public Decoder {
       }
       if (cleanup_) clean_up_wordpiece(tokens[i]);
     }
+    return true;
   }
 
  private:
@@ -39,8 +40,9 @@ class MetaspaceDecoder : public Decoder {
  public:
   explicit MetaspaceDecoder(MetaspaceSettings settings)
       : mark_(to_utf8(std::u32string(1, settings.replacement))), drops_first_(settings.prepend != PrependScheme::kNever) {}
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], mark_, i == 0 && drops_first_ ? "" : " ");
+    return true;
   }
 
  private:
@@ -52,8 +54,9 @@ class MetaspaceDecoder : public Decoder {
 class BpeDecoder : public Decoder {
  public:
   explicit BpeDecoder(std::string suffix) : suffix_(std::move(suffix)) {}
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     for (std::size_t i = 0; i < tokens.size(); ++i) replace_all(tokens[i], suffix_, i + 1 == tokens.size() ? "" : " ");
+    return true;
   }
 
  private:
@@ -62,10 +65,11 @@ class BpeDecoder : public Decoder {
 
 class Fuse : public Decoder {
  public:
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     std::string all;
     for (const std::string& token : tokens) all += token;
     tokens = {std::move(all)};
+    return true;
   }
 };
 
@@ -74,13 +78,14 @@ class StripDecoder : public Decoder {
  public:
   StripDecoder(char32_t content, std::int32_t start, std::int32_t stop)
       : content_(to_utf8(std::u32string(1, content))), start_(start), stop_(stop) {}
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     for (std::string& token : tokens) {
       std::string_view rest = token;
       for (std::int32_t i = 0; i < start_ && rest.starts_with(content_); ++i) rest.remove_prefix(content_.size());
       for (std::int32_t i = 0; i < stop_ && rest.ends_with(content_); ++i) rest.remove_suffix(content_.size());
       token = std::string(rest);
     }
+    return true;
   }
 
  private:
@@ -91,13 +96,16 @@ class StripDecoder : public Decoder {
 class ReplaceDecoder : public Decoder {
  public:
   ReplaceDecoder(Pattern pattern, std::u32string content) : pattern_(std::move(pattern)), content_(std::move(content)) {}
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     std::vector<TextMatch> matches;
+    std::size_t grown = 0;  // characters, of all tokens together
     for (std::string& token : tokens) {
       const std::u32string text = to_utf32(token);
       matches.clear();
       if (!text.empty()) pattern_.find_all(text, matches);
       if (matches.empty()) continue;
+      grown += text.size() + matches.size() * content_.size();
+      if (grown > kMostDecodedBytes / 4) return false;
       std::u32string out;
       std::size_t position = 0;
       for (const TextMatch& match : matches) {
@@ -106,6 +114,7 @@ class ReplaceDecoder : public Decoder {
       }
       token = to_utf8(out.append(text, position));
     }
+    return true;
   }
 
  private:
@@ -118,7 +127,7 @@ class Ctc : public Decoder {
  public:
   Ctc(std::string pad_token, std::string word_delimiter, bool cleanup)
       : pad_token_(std::move(pad_token)), word_delimiter_(std::move(word_delimiter)), cleanup_(cleanup) {}
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     tokens.erase(std::unique(tokens.begin(), tokens.end()), tokens.end());
     for (std::string& token : tokens) {
       replace_all(token, pad_token_, "");
@@ -127,6 +136,7 @@ class Ctc : public Decoder {
       replace_all(token, word_delimiter_, " ");
     }
     tokens.erase(std::remove(tokens.begin(), tokens.end(), std::string()), tokens.end());
+    return true;
   }
 
  private:

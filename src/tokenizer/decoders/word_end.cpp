@@ -16,7 +16,7 @@ class WordEnd : public Decoder {
  public:
   explicit WordEnd(std::string suffix) : suffix_(std::move(suffix)) {}
 
-  void decode(std::vector<std::string>& tokens) const override {
+  bool decode(std::vector<std::string>& tokens) const override {
     std::string all;
     for (const std::string& token : tokens) all += token;
     replace_all(all, suffix_, " ");
@@ -25,6 +25,7 @@ class WordEnd : public Decoder {
     while (begin < end && is_space(text[begin])) ++begin;
     while (begin < end && is_space(text[end - 1])) --end;
     tokens = {to_utf8(std::u32string_view(text).substr(begin, end - begin))};
+    return true;
   }
 
  private:

@@ -13,7 +13,7 @@ class NormalizerSequence : public Normalizer {
  public:
   explicit NormalizerSequence(std::vector<std::unique_ptr<Normalizer>> steps) : steps_(std::move(steps)) {}
   void normalize(NormalizedText& text) const override {
-    for (const auto& step : steps_) step->normalize(text);
+    for (std::size_t i = 0; i < steps_.size() && !text.is_too_long; ++i) steps_[i]->normalize(text);
   }
 
  private:
@@ -22,9 +22,8 @@ class NormalizerSequence : public Normalizer {
 
 NormalizerResult read_sequence(JsonRef json, int depth) {
   Fields fields(json, {"normalizers"});
-  const JsonRef list = fields.array("normalizers");
   std::vector<std::unique_ptr<Normalizer>> steps;
-  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) steps.push_back(fields.take(read_normalizer(list[i], depth + 1)));
+  fields.each(fields.array("normalizers"), [&](JsonRef step) { steps.push_back(fields.take(read_normalizer(step, depth + 1))); });
   return make_component<Normalizer, NormalizerSequence>(fields, std::move(steps));
 }
 

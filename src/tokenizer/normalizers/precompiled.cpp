@@ -24,7 +24,7 @@ class Precompiled : public Normalizer {
     std::vector<Change> changes;
     changes.reserve(text.size());
     bool modified = false;
-    for (std::size_t begin = 0; begin < text.size();) {
+    for (std::size_t begin = 0; begin < text.size() && changes.size() <= text.most;) {
       const std::size_t end = grapheme_end(text.chars, begin);
       if (end - begin > 1 && replace(std::u32string_view(text.chars).substr(begin, end - begin), changes)) {
         modified = true;

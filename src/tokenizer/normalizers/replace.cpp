@@ -19,8 +19,7 @@ class Replace : public Normalizer {
     std::vector<TextMatch> matches;
     pattern_.find_all(text.chars, matches);
     if (matches.empty()) return;
-    NormalizedText out;
-    out.origin = text.origin;
+    NormalizedText out = text.next();
     out.reserve(text.size());
     std::size_t position = 0;
     for (const TextMatch& match : matches) {
@@ -28,6 +27,7 @@ class Replace : public Normalizer {
       position = match.end;
       const TextSpan span = position > 0 ? text.spans[position - 1] : TextSpan{text.origin, text.origin};
       for (const char32_t c : content_) out.push(c, span);
+      if (out.is_too_long) break;
     }
     out.append(text, position, text.size());
     text = std::move(out);

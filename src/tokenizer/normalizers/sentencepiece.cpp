@@ -25,14 +25,13 @@ class SentencePieceNormalizer : public Normalizer {
         language_first_(language_first) {}
 
   void normalize(NormalizedText& text) const override {
-    NormalizedText out;
-    out.origin = text.origin;
+    NormalizedText out = text.next();
     out.reserve(text.size() + 1);
     bool after_space = remove_extra_whitespaces_;  // further spaces are extra
     bool begun = false;
     const std::size_t language = language_first_ ? language_length(text.chars) : 0;
     for (std::size_t i = 0; i < language; ++i) out.push(text.chars[i], text.span_of(i, i + 1));
-    for (std::size_t i = language; i < text.size();) {
+    for (std::size_t i = language; i < text.size() && !out.is_too_long;) {
       std::size_t length = 0;
       const std::u32string part = normalized_at(text.chars, i, length);
       const TextSpan span = text.span_of(i, i + length);
@@ -82,10 +81,9 @@ class SentencePieceNormalizer : public Normalizer {
 
 NormalizerResult read_sentencepiece_normalizer(JsonRef json, int) {
   Fields fields(json, {"precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "language_first", "user_defined"});
-  const JsonRef list = fields.array("user_defined");
   std::vector<std::pair<std::u32string, std::int32_t>> user_defined;
-  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i)
-    user_defined.emplace_back(to_utf32(fields.take(list[i].as_string())), 0);
+  fields.each(fields.array("user_defined"),
+              [&](JsonRef text) { user_defined.emplace_back(to_utf32(fields.take(text.as_string())), 0); });
   Charsmap charsmap = fields.take(read_charsmap(fields["precompiled_charsmap"]));
   const bool add_dummy_prefix = fields.boolean("add_dummy_prefix");
   const bool remove_extra_whitespaces = fields.boolean("remove_extra_whitespaces");

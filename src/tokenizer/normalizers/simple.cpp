@@ -59,8 +59,11 @@ class Prepend : public Normalizer {
   explicit Prepend(std::u32string prefix) : prefix_(std::move(prefix)) {}
   void normalize(NormalizedText& text) const override {
     if (text.size() == 0) return;
-    text.spans.insert(text.spans.begin(), prefix_.size(), TextSpan(text.spans[0]));
-    text.chars.insert(0, prefix_);
+    NormalizedText out = text.next();
+    out.reserve(text.size() + prefix_.size());
+    for (const char32_t c : prefix_) out.push(c, text.spans[0]);
+    out.append(text, 0, text.size());
+    text = std::move(out);
   }
 
  private:

@@ -10,6 +10,8 @@
 namespace wattn {
 namespace {
 
+constexpr std::size_t kMostSpecialTokens = 1 << 16;  // of a text; real templates have a few
+
 // The ids of a special token, by its name.
 std::vector<std::int32_t> read_special_ids(JsonRef special_tokens, JsonRef name, Fields& piece) {
   const std::string_view id = piece.take(name.as_string());
@@ -19,7 +21,7 @@ std::vector<std::int32_t> read_special_ids(JsonRef special_tokens, JsonRef name,
   const JsonRef list = token.array("ids");
   std::vector<std::int32_t> ids;
   ids.reserve(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) ids.push_back(token.id(list[i]));
+  token.each(list, [&](JsonRef value) { ids.push_back(token.id(value)); });
   if (!token.ok()) piece.fail(token.error());
   return ids;
 }
@@ -45,7 +47,13 @@ std::vector<TemplatePiece> read_pieces(Fields& processor, std::string_view key) 
   const JsonRef list = processor.array(key);
   std::vector<TemplatePiece> pieces;
   pieces.reserve(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) pieces.push_back(read_piece(list[i], processor["special_tokens"], processor));
+  std::size_t count = 0;  // special tokens: a name may stand for many, and occur often
+  processor.each(list, [&](JsonRef json) {
+    pieces.push_back(read_piece(json, processor["special_tokens"], processor));
+    if ((count += pieces.back().ids.size()) > kMostSpecialTokens) {
+      processor.fail(list.mismatch("at most " + std::to_string(kMostSpecialTokens) + " special tokens"));
+    }
+  });
   return pieces;
 }
 
@@ -53,7 +61,7 @@ std::vector<TemplatePiece> read_pieces(Fields& processor, std::string_view key) 
 
 PostProcessorResult read_template_processing(JsonRef json, int) {
   Fields fields(json, {"single", "pair", "special_tokens"});
-  if (!fields["special_tokens"].is_object()) fields.fail(fields["special_tokens"].mismatch("an object of special tokens"));
+  if (fields.ok() && !fields["special_tokens"].is_object()) fields.mismatch("special_tokens", "an object of special tokens");
   PostProcessor out{read_pieces(fields, "single"), read_pieces(fields, "pair")};
   for (const TemplatePiece& piece : out.single) {
     if (piece.kind == TemplatePiece::kSecond) fields.fail(fields["single"].mismatch("a template without sequence B"));

@@ -42,8 +42,7 @@ class ByteLevel : public PreTokenizer {
 class ByteLevelNormalizer : public Normalizer {
  public:
   void normalize(NormalizedText& text) const override {
-    NormalizedText out;
-    out.origin = text.origin;
+    NormalizedText out = text.next();
     append_byte_chars(text, 0, text.size(), out);
     text = std::move(out);
   }

@@ -11,7 +11,7 @@ class PreTokenizerSequence : public PreTokenizer {
  public:
   explicit PreTokenizerSequence(std::vector<std::unique_ptr<PreTokenizer>> steps) : steps_(std::move(steps)) {}
   void pre_tokenize(PreTokenizedText& text) const override {
-    for (const auto& step : steps_) step->pre_tokenize(text);
+    for (std::size_t i = 0; i < steps_.size() && !text.text.is_too_long; ++i) steps_[i]->pre_tokenize(text);
   }
 
  private:
@@ -20,9 +20,9 @@ class PreTokenizerSequence : public PreTokenizer {
 
 PreTokenizerResult read_sequence(JsonRef json, int depth) {
   Fields fields(json, {"pretokenizers"});
-  const JsonRef list = fields.array("pretokenizers");
   std::vector<std::unique_ptr<PreTokenizer>> steps;
-  for (std::size_t i = 0; i < list.size() && fields.ok(); ++i) steps.push_back(fields.take(read_pre_tokenizer(list[i], depth + 1)));
+  fields.each(fields.array("pretokenizers"),
+              [&](JsonRef step) { steps.push_back(fields.take(read_pre_tokenizer(step, depth + 1))); });
   return make_component<PreTokenizer, PreTokenizerSequence>(fields, std::move(steps));
 }
 

@@ -197,12 +197,12 @@ TEST(Generate, StopStringsEndASequence) {
   request.max_new_tokens = 24;
   const Ids tokens = generate(*model, {{1, 7, 19}}, request)[0][0].tokens;
   ASSERT_EQ(tokens.size(), 24U);
-  const std::string text = model->tokenizer().decode({tokens.begin() + 3, tokens.begin() + 6}, false, false);
+  const std::string text = model->tokenizer().decode({tokens.begin() + 3, tokens.begin() + 6}, false, false).value();
   request.stop_strings = {"never", text};
   const auto made = generate(*model, {{1, 7, 19}}, request)[0][0];
   EXPECT_EQ(made.reason, FinishReason::kStop);
   EXPECT_LE(made.tokens.size(), 6U);
-  const std::string found = model->tokenizer().decode(made.tokens, false, false);
+  const std::string found = model->tokenizer().decode(made.tokens, false, false).value();
   EXPECT_TRUE(found.ends_with(text)) << found;
 }
 

@@ -102,8 +102,8 @@ TEST(AddedTokens, SpecialOnesAreOmittedFromDecodedTextOnRequest) {
   tiny.decoder = test::kWordPieceDecoder;
   const Tokenizer tokenizer = make(tiny);
   const std::vector<std::int32_t> ids = encode(tokenizer, u"abc [SEP] <n>").ids;
-  EXPECT_EQ(tokenizer.decode(ids, false, false), "abc [SEP] <n>");
-  EXPECT_EQ(tokenizer.decode(ids, true, false), "abc <n>");
+  EXPECT_EQ(tokenizer.decode(ids, false, false).value(), "abc [SEP] <n>");
+  EXPECT_EQ(tokenizer.decode(ids, true, false).value(), "abc <n>");
 }
 
 }  // namespace

@@ -19,27 +19,28 @@ TinyTokenizer tiny_with_decoder(const std::string& decoder) {
 
 TEST(Decode, JoinsContinuedWordsAndCleansUp) {
   const Tokenizer tokenizer = make(tiny_with_decoder(test::kWordPieceDecoder));
-  EXPECT_EQ(tokenizer.decode({4, 3, 1, 2, 7}, false, false), "ited do not.");  // cleaned token by token: " do" and " not" stay
-  EXPECT_EQ(tokenizer.decode({3, 1}, false, false), "##ed do");                // the first token keeps its prefix
-  EXPECT_EQ(tokenizer.decode({10, 11, 1, 8}, false, false), "I'm don't");
-  EXPECT_EQ(tokenizer.decode({}, false, false), "");
+  EXPECT_EQ(tokenizer.decode({4, 3, 1, 2, 7}, false, false).value(),
+            "ited do not.");                                             // cleaned token by token: " do" and " not" stay
+  EXPECT_EQ(tokenizer.decode({3, 1}, false, false).value(), "##ed do");  // the first token keeps its prefix
+  EXPECT_EQ(tokenizer.decode({10, 11, 1, 8}, false, false).value(), "I'm don't");
+  EXPECT_EQ(tokenizer.decode({}, false, false).value(), "");
 }
 
 TEST(Decode, WithoutCleanUpLeavesTheSpaces) {
   const Tokenizer tokenizer = make(tiny_with_decoder(R"({"type": "WordPiece", "prefix": "##", "cleanup": false})"));
-  EXPECT_EQ(tokenizer.decode({4, 5, 6, 7}, false, false), "it ' s .");
-  EXPECT_EQ(tokenizer.decode({4, 5, 6, 7}, false, true), "it's.");  // transformers' clean-up sees the whole text
-  EXPECT_EQ(tokenizer.decode({4, 1, 2}, false, true), "it do not");
+  EXPECT_EQ(tokenizer.decode({4, 5, 6, 7}, false, false).value(), "it ' s .");
+  EXPECT_EQ(tokenizer.decode({4, 5, 6, 7}, false, true).value(), "it's.");  // transformers' clean-up sees the whole text
+  EXPECT_EQ(tokenizer.decode({4, 1, 2}, false, true).value(), "it do not");
 }
 
 TEST(Decode, WithoutADecoderPutsSpacesBetweenTokens) {
   const Tokenizer tokenizer = make(tiny_with_decoder("null"));
-  EXPECT_EQ(tokenizer.decode({4, 3, 7}, false, false), "it ##ed .");
+  EXPECT_EQ(tokenizer.decode({4, 3, 7}, false, false).value(), "it ##ed .");
 }
 
 TEST(Decode, SkipsUnknownIds) {
   const Tokenizer tokenizer = make(tiny_with_decoder(test::kWordPieceDecoder));
-  EXPECT_EQ(tokenizer.decode({-1, 4, 12, INT32_MAX, INT32_MIN, 9}, false, false), "its");
+  EXPECT_EQ(tokenizer.decode({-1, 4, 12, INT32_MAX, INT32_MIN, 9}, false, false).value(), "its");
 }
 
 // "<s>" is found in normalized text, so its string is "▁<s>".
@@ -50,8 +51,8 @@ TEST(Decode, SkipsSpecialTokensWhoseStringIsNormalized) {
   tiny.added = {test::added_token_json("<s>", {"normalized", "special"}), test::added_token_json("<n>", {"normalized"})};
   const Tokenizer tokenizer = make(tiny);
   EXPECT_EQ(tokenizer.id_to_token(2), "▁<s>");
-  EXPECT_EQ(tokenizer.decode({2, 1, 2, 3}, false, false), "<s> do <s> <n>");
-  EXPECT_EQ(tokenizer.decode({2, 1, 2, 3}, true, false), "do <n>");
+  EXPECT_EQ(tokenizer.decode({2, 1, 2, 3}, false, false).value(), "<s> do <s> <n>");
+  EXPECT_EQ(tokenizer.decode({2, 1, 2, 3}, true, false).value(), "do <n>");
 }
 
 // The texts are those of transformers' CLIPTokenizer.
@@ -63,7 +64,7 @@ TEST(Decode, PutsSpacesWhereTheWordsOfClipEnd) {
     "vocab": {"hi</w>": 0, "b": 1, "o</w>": 2, "Ã": 3, "©</w>": 4, "Ċ": 5, "Ċ</w>": 6, "<|endoftext|>": 7}})";
   const auto decode = [&](const std::string& config, const std::vector<std::int32_t>& ids, bool skip) {
     const Result<Tokenizer> tokenizer = test::load_text(tiny.json(), config);
-    return tokenizer.ok() ? tokenizer.value().decode(ids, skip, false) : tokenizer.error().message;
+    return tokenizer.ok() ? tokenizer.value().decode(ids, skip, false).value() : tokenizer.error().message;
   };
   for (const char* name : {"CLIPTokenizer", "CLIPTokenizerFast"}) {
     const std::string config = "{\"tokenizer_class\": \"" + std::string(name) + "\"}";
@@ -73,6 +74,20 @@ TEST(Decode, PutsSpacesWhereTheWordsOfClipEnd) {
     EXPECT_EQ(decode(config, {}, false), "");
   }
   EXPECT_EQ(decode("{}", {0, 1}, false), "hi</w>b");
+}
+
+// Two steps of 2^14 for one: the second would make 2^28 characters.
+TEST(Decode, RefusesATextThatGrowsTooLong) {
+  const std::string step = R"({"type": "Replace", "pattern": {"String": "d"}, "content": ")" + std::string(1 << 14, 'd') + "\"}";
+  for (const int steps : {1, 2}) {
+    const Tokenizer tokenizer =
+        make(tiny_with_decoder(R"({"type": "Sequence", "decoders": [)" + step + (steps == 2 ? "," + step : "") + "]}"));
+    const Result<std::string> text = tokenizer.decode({1}, false, true);
+    EXPECT_EQ(text.ok(), steps == 1);
+    if (steps == 1) continue;
+    EXPECT_EQ(text.error().code, ErrorCode::kOutOfMemory);
+    EXPECT_EQ(text.error().message, "decode: expected a text of at most 2^28 bytes, found a longer one");
+  }
 }
 
 TEST(CleanUp, ReplacesLikePython) {

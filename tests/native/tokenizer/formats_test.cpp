@@ -25,7 +25,7 @@ Tokens tokens(const std::vector<TokenizerFile>& files, std::u16string_view text)
 
 std::string decoded(const std::vector<TokenizerFile>& files, const std::vector<std::int32_t>& ids) {
   const Result<Tokenizer> tokenizer = load_tokenizer(files);
-  return tokenizer.ok() ? tokenizer.value().decode(ids, false, false) : tokenizer.error().message;
+  return tokenizer.ok() ? tokenizer.value().decode(ids, false, false).value() : tokenizer.error().message;
 }
 
 TEST(VocabTxt, IsCasedWhenItHasCapitalsOrTheSettingsSaySo) {
@@ -280,7 +280,7 @@ TEST(Gguf, FindsUserDefinedTokensInTheTextItself) {
   const std::string file = byte_level_gguf("gpt-2", {"h", "i", "hi", "  ", "i h", "<s>"}, {"h i"}, {1, 1, 1, 4, 4, 3});
   EXPECT_EQ(tokens({{"m.gguf", file}}, u"hi  hi h<s>"), (Tokens{"hi", "  ", "h", "i h", "<s>"}));
   const Tokenizer tokenizer = load_tokenizer({{"m.gguf", file}}).value();
-  EXPECT_EQ(tokenizer.decode({2, 3, 4, 5}, true, false), "hi  i h");  // only the control token is special
+  EXPECT_EQ(tokenizer.decode({2, 3, 4, 5}, true, false).value(), "hi  i h");  // only the control token is special
 }
 
 // The merges show where the text was split: pairs of digits, a letter and a sign, the space and the next character.

@@ -50,6 +50,40 @@ TEST(LoadingErrors, UnknownComponentsAreNamedWithTheirPath) {
                kUnsupported, {"pre_tokenizer.pretokenizers[0].type"});
 }
 
+// Every error searches the document for its place: reading on after the first would take hours here.
+TEST(LoadingErrors, ReadingStopsAtTheFirst) {
+  const auto many = [](const std::string& element) {
+    std::string list = element;
+    for (int i = 1; i < 100000; ++i) list += "," + element;
+    return list;
+  };
+  const std::string of = R"({"type": "TemplateProcessing", "pair": [], )";
+  expect_error(with(&TinyTokenizer::post_processor, of + R"("special_tokens": {}, "single": [)" + many("0") + "]}"), kFormat,
+               {"post_processor.single[0]: expected an object, found 0"});
+  expect_error(with(&TinyTokenizer::post_processor, of + R"("single": [{"SpecialToken": {"id": "a", "type_id": 0}}],
+                 "special_tokens": {"a": {"id": "a", "tokens": [], "ids": [)" +
+                                                        many("null") + "]}}}"),
+               kFormat, {"special_tokens.a.ids[0]: expected an integer, found null"});
+  std::string fields = "{\"type\": \"NFC\"";
+  for (int i = 0; i < 100000; ++i) fields += ", \"" + std::to_string(i) + "\": 0";
+  expect_error(with(&TinyTokenizer::normalizer, fields + "}"), kUnsupported, {"normalizer.0: unknown field"});
+}
+
+TEST(LoadingErrors, TemplatesHaveALimitOfSpecialTokens) {
+  std::string ids = "0", pieces = R"({"SpecialToken": {"id": "a", "type_id": 0}})";
+  for (int i = 1; i < 1 << 10; ++i) ids += ", 0";
+  const auto load = [&](int count) {
+    std::string single = pieces;
+    for (int i = 1; i < count; ++i) single += "," + pieces;
+    TinyTokenizer tiny;
+    tiny.post_processor = R"({"type": "TemplateProcessing", "pair": [], "single": [)" + single +
+                          R"(], "special_tokens": {"a": {"id": "a", "tokens": [], "ids": [)" + ids + "]}}}";
+    return tiny.json();
+  };
+  EXPECT_TRUE(load_text(load(64)).ok());
+  expect_error(load(65), kFormat, {"post_processor.single: expected at most 65536 special tokens, found an array of 65"});
+}
+
 TEST(LoadingErrors, UnknownFieldsAndValuesAreNamed) {
   expect_error(with(&TinyTokenizer::pre_tokenizer, R"({"type": "BertPreTokenizer", "strange": true})"), kUnsupported,
                {"pre_tokenizer.strange"});

@@ -126,7 +126,7 @@ TEST(WordLevel, IsTheCharacterLevelWhenEveryCharacterIsAPreToken) {
   tiny.decoder = R"({"type": "Fuse"})";
   const Tokenizer tokenizer = make(tiny);
   EXPECT_EQ(encode(tokenizer, u"a éx").ids, (std::vector<std::int32_t>{1, 2, 3, 0}));
-  EXPECT_EQ(tokenizer.decode({1, 2, 3}, false, false), "a é");
+  EXPECT_EQ(tokenizer.decode({1, 2, 3}, false, false).value(), "a é");
 }
 
 TEST(Unigram, TheStringsOfUnknownTokensAreTheirText) {
@@ -162,8 +162,8 @@ TEST(ByteLevel, MapsBytesSplitsLikeGpt2AndTrimsSpansOnRequest) {
   const Encoding encoding = encode(tokenizer, u"hi hié");
   EXPECT_EQ(encoding.ids, (std::vector<std::int32_t>{6, 6, 3, 4}));
   EXPECT_EQ(encoding.offsets, (std::vector<TextSpan>{{0, 2}, {3, 5}, {5, 6}, {5, 6}}));
-  EXPECT_EQ(tokenizer.decode(encoding.ids, false, false), " hi hié");
-  EXPECT_EQ(tokenizer.decode({3}, false, false), "\xEF\xBF\xBD");
+  EXPECT_EQ(tokenizer.decode(encoding.ids, false, false).value(), " hi hié");
+  EXPECT_EQ(tokenizer.decode({3}, false, false).value(), "\xEF\xBF\xBD");
 }
 
 TEST(Metaspace, PrependsAlwaysNeverOrOnlyToTheFirst) {
@@ -184,7 +184,7 @@ std::string decoded(const std::string& decoder, std::vector<std::int32_t> ids) {
   TinyTokenizer tiny = with_model(
       R"({"type": "WordLevel", "vocab": {"<unk>": 0, "▁a": 1, "b</w>": 2, "<0xC3>": 3, "<0xA9>": 4, " x ": 5, "|": 6, "<pad>": 7}, "unk_token": "<unk>"})");
   tiny.decoder = decoder;
-  return make(tiny).decode(ids, false, false);
+  return make(tiny).decode(ids, false, false).value();
 }
 
 TEST(Decoders, ConvertTokensToText) {

@@ -28,6 +28,34 @@ Normalized normalize(const std::string& json, std::u16string_view text) {
 
 using Spans = std::vector<TextSpan>;
 
+// Each would make a longer text than is allowed here.
+TEST(Normalizers, MarkATextThatGrowsTooLong) {
+  const std::string twice = R"({"type": "Replace", "pattern": {"String": "a"}, "content": "aa"})";
+  const std::string rows[] = {twice,
+                              R"({"type": "Replace", "pattern": {"Regex": "b?"}, "content": "xxxx"})",
+                              R"({"type": "Prepend", "prepend": "123456"})",
+                              R"({"type": "NFKD"})",
+                              R"({"type": "ByteLevel"})",
+                              R"({"type": "Sequence", "normalizers": [)" + twice + "," + twice + "," + twice + "]}",
+                              R"({"type": "SentencePiece", "add_dummy_prefix": true, "remove_extra_whitespaces": false,
+                                  "precompiled_charsmap": null, "user_defined": []})"};
+  for (const std::string& row : rows) {
+    const Result<Json> json = Json::parse(row, "tokenizer.json");
+    const auto normalizer = read_normalizer(json.value().root());
+    ASSERT_TRUE(normalizer.ok()) << normalizer.error().message;
+    NormalizedText text = read_utf16(u"aaa\uFDFA");
+    text.most = 4;
+    normalizer.value()->normalize(text);
+    EXPECT_TRUE(text.is_too_long) << row;
+    EXPECT_LE(text.size(), 4u) << row;
+    EXPECT_EQ(text.chars.size(), text.spans.size());
+    text = read_utf16(u"aaa\uFDFA");
+    text.most = 64;
+    normalizer.value()->normalize(text);
+    EXPECT_FALSE(text.is_too_long) << row;
+  }
+}
+
 TEST(BertNormalizer, LowercasesAndStripsAccents) {
   const Normalized result = normalize(test::kBertNormalizer, u"Ünï");
   EXPECT_EQ(result.text, "uni");

@@ -29,6 +29,22 @@ Tokens cut(const std::string& json, std::u16string_view text) {
   return out;
 }
 
+TEST(PreTokenizers, MarkATextThatGrowsTooLong) {
+  const std::string mark = R"({"type": "Metaspace", "replacement": "_", "prepend_scheme": "always"})";
+  const std::string bytes = R"({"type": "ByteLevel", "add_prefix_space": true, "trim_offsets": true})";
+  for (const std::string& row : {mark, bytes, R"({"type": "Sequence", "pretokenizers": [)" + bytes + "," + mark + "]}"}) {
+    const Result<Json> json = Json::parse(row, "tokenizer.json");
+    PreTokenizedText text;
+    text.text = read_utf16(u"aéaé");
+    text.text.most = 4;
+    text.splits = {{0, 4}};
+    read_pre_tokenizer(json.value().root()).value()->pre_tokenize(text);
+    EXPECT_TRUE(text.text.is_too_long) << row;
+    EXPECT_LE(text.text.size(), 4u);
+    EXPECT_TRUE(text.splits.empty());
+  }
+}
+
 TEST(BertPreTokenizer, DropsWhitespaceAndIsolatesPunctuation) {
   EXPECT_EQ(cut(R"({"type": "BertPreTokenizer"})", u"Hey friend!     How's  it?!?"),
             (Tokens{"Hey", "friend", "!", "How", "'", "s", "it", "?", "!", "?"}));

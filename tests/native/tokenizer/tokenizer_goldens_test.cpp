@@ -31,7 +31,8 @@ std::string lines_of(const Tokenizer& tokenizer, const Encoding& encoding, std::
   }
   for (const std::string& token : encoding.tokens) out += token + (&token == &encoding.tokens.back() ? "" : "\x1F");
   out += "\n";
-  return out + tokenizer.decode(encoding.ids, false, false) + "\n" + tokenizer.decode(encoding.ids, true, false) + "\n";
+  return out + tokenizer.decode(encoding.ids, false, false).value() + "\n" + tokenizer.decode(encoding.ids, true, false).value() +
+         "\n";
 }
 
 std::string answer(const Tokenizer& tokenizer, std::u16string_view first, std::optional<std::u16string_view> second = {}) {
