@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as wattn from 'wattn';
 import { describe as describeValue, kSeamErrors, seamError } from '../../web/core/errors.js';
-import { root } from './support.js';
+import { failure, root, tinyFiles } from './support.js';
 
 describe('the errors', () => {
   const list = readFileSync(join(root, 'src/core/error_codes.def'), 'utf8');
@@ -30,6 +30,22 @@ describe('the errors', () => {
     }
     const error = new wattn.NetworkError('what', 'u', 404);
     expect([error.name, error.code, error.url, error.status]).toEqual(['NetworkError', 'network', 'u', 404]);
+  });
+
+  it('cut a message that a file made very long, whatever made it', async () => {
+    const name = 'a name \u00e9'.repeat(1 << 20);
+    const header = new TextEncoder().encode(JSON.stringify({ [name]: { dtype: 'F32', shape: [3], data_offsets: [0, 1] } }));
+    const bytes = new Uint8Array(8 + header.length);
+    new DataView(bytes.buffer).setUint32(0, header.length, true);
+    bytes.set(header, 8);
+    const inside = wattn.pipeline('feature-extraction', tinyFiles({ 'model.safetensors': bytes }));
+    for (const error of [await failure(inside), await failure(() => wattn.nn.load_safetensors(bytes))]) {
+      expect(error.name).toBe('ModelFormatError');
+      expect(error.message.length).toBeLessThan(2100);
+      expect(error.message).toMatch(/^[^]{1300}[^]*\.\.\. \(\d{7} characters\) \.\.\./);
+    }
+    expect(new wattn.NetworkError('x'.repeat(5000), 'u').message.length).toBeLessThan(2100);
+    expect(new wattn.InputError('x'.repeat(2000)).message).toBe('x'.repeat(2000));
   });
 
   it('say what was found', () => {

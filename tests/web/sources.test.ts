@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
-import { copyFileSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
@@ -197,6 +198,20 @@ describe('a path', () => {
     await expectError(load(join(place, 'config.json')), 'InputError', /found a file/);
     mkdirSync(join(place, 'tokenizer.json'));
     await expectError(AutoTokenizer.from_pretrained(place), 'InputError', /expected a file, found a directory/);
+    rmSync(place, { recursive: true });
+  });
+});
+
+(process.platform === 'win32' ? describe.skip : describe)('a path to what is no file', () => {
+  it('is named as what it is, and not read', async () => {
+    const place = mkdtempSync(join(tmpdir(), 'wattn-device-'));
+    symlinkSync('/dev/zero', join(place, 'tokenizer.json'));
+    symlinkSync('/dev/zero', join(place, 'model.gguf'));
+    spawnSync('mkfifo', [join(place, 'pipe')]);
+    await expectError(AutoTokenizer.from_pretrained(place), 'InputError', /tokenizer\.json: expected a file, found a device at /);
+    await expectError(load(join(place, 'model.gguf')), 'InputError', /model\.gguf: expected a file, found a device at /);
+    await expectError(load(join(place, 'pipe')), 'InputError', /expected a directory at .*pipe, found a pipe/);
+    await expectError(load('/dev/zero'), 'InputError', /expected a directory at \/dev\/zero, found a device/);
     rmSync(place, { recursive: true });
   });
 });

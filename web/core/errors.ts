@@ -1,9 +1,23 @@
 // The errors of wattn. WebAssembly reports them as numbers, listed in src/core/error_codes.def; a test compares both lists.
 
+const kMostChars = 2000;
+
+/** A message without its middle if it is very long: names in files may have any length. */
+function shortened(message: string): string {
+  if (message.length <= kMostChars) return message;
+  const [head, tail] = [0.7 * kMostChars, 0.25 * kMostChars];
+  const cut = message.length - head - tail;
+  return `${message.slice(0, head)}... (${cut} characters) ...${message.slice(-tail)}`;
+}
+
 /** Base class of every error that wattn throws. `name` and `code` are the same in every bundle and realm, minified or not. */
 export class WattnError extends Error {
   /** The kind of error: `'model_format'`, `'unsupported'`, `'input'`, `'out_of_memory'`, `'state'`, `'abort'`, `'network'`. */
   declare readonly code: string;
+
+  constructor(message?: string, options?: { cause?: unknown }) {
+    super(message === undefined ? message : shortened(message), options);
+  }
 }
 
 // Set on the prototype, so that stack traces begin with the right name.

@@ -1,5 +1,5 @@
 // The platform of Node, used instead of platform.ts: models in directories, and wattn's own files from disk.
-import { existsSync, rmSync } from 'node:fs';
+import { existsSync, rmSync, type Stats } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
@@ -56,6 +56,14 @@ async function* fileChunks(file: string, path: string, size: number): AsyncGener
   }
 }
 
+/** What a path leads to, for messages. */
+function kindOf(found: Stats): string {
+  if (found.isFile()) return 'a file';
+  if (found.isDirectory()) return 'a directory';
+  if (found.isFIFO()) return 'a pipe';
+  return found.isSocket() ? 'a socket' : 'a device';
+}
+
 function directorySource(directory: string, name: string): ModelSource {
   const place = (file: string) => join(directory, ...file.split('/'));
 
@@ -63,20 +71,15 @@ function directorySource(directory: string, name: string): ModelSource {
     try {
       const found = await stat(place(file));
       if (found.isFile()) return found.size;
-      throw new InputError(`${file}: expected a file, found a directory at ${place(file)}`);
+      throw new InputError(`${file}: expected a file, found ${kindOf(found)} at ${place(file)}`);
     } catch (cause) {
       if (codeOf(cause) !== 'ENOENT' && codeOf(cause) !== 'ENOTDIR') {
         throw cause instanceof InputError ? cause : cannotRead(file, place(file), cause);
       }
     }
-    const isDirectory = await stat(directory).then(
-      (found) => found.isDirectory(),
-      () => undefined,
-    );
-    if (isDirectory) return undefined;
-    throw new InputError(
-      `model '${name}': expected a directory at ${directory}, found ${isDirectory === undefined ? 'nothing' : 'a file'}`,
-    );
+    const kind = await stat(directory).then(kindOf, () => 'nothing');
+    if (kind === 'a directory') return undefined;
+    throw new InputError(`model '${name}': expected a directory at ${directory}, found ${kind}`);
   }
 
   return {
