@@ -24,6 +24,15 @@ export const stall =
   (response, bytes) =>
     void response.writeHead(200, { etag: '"one"', 'content-length': bytes.length }).write(bytes.subarray(0, at));
 
+/** A file that never ends: the given beginning, and then the same bytes again and again. */
+export const endless =
+  (begin: Uint8Array | string): Fault =>
+  (response) => {
+    const more = Buffer.alloc(1 << 20, ' ');
+    const write = () => void (response.destroyed || response.write(more, write));
+    response.writeHead(200, { etag: '"one"' }).write(begin, write);
+  };
+
 /** This fault the first times, and then none. */
 export function atFirst(times: number, fault: Fault): Fault {
   return (response, bytes, request) => (times-- > 0 ? fault(response, bytes, request) : 'none');

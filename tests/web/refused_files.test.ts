@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'n
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { AutoTokenizer, cache, env, inspectModel, pipeline, type ProgressInfo } from 'wattn';
-import { faults, id, kPiece, longFiles, RangeHub } from './range_hub.js';
+import { endless, faults, id, kPiece, longFiles, RangeHub } from './range_hub.js';
 import { expectError, failure, tiny } from './support.js';
 
 describe('a refused file', () => {
@@ -146,5 +146,41 @@ describe('a refused file', () => {
     expect(begun.length).toBe(new Set(begun).size);
     const loaded = events.flatMap((event) => (event.status === 'progress' ? [event.loaded] : []));
     expect(loaded).toEqual([...loaded].sort((a, b) => a - b));
+  });
+
+  it('that is not weights has a limit, whether the server announces its size or not', async () => {
+    hub.faults.set('modules.json', endless('{"a": 1,'));
+    await expectError(
+      vectors(),
+      'ModelFormatError',
+      /^.*modules\.json: expected a file of at most 134217728 bytes, found \d+ or more/,
+    );
+    hub.faults.clear();
+    for (const file of ['config.json', 'tokenizer.json', 'tokenizer_config.json']) {
+      hub.faults.set(file, (response) => response.writeHead(200, { 'content-length': 2 ** 40 }).write(' '));
+      await expectError(vectors(), 'ModelFormatError', /: expected a file of at most 134217728 bytes, found 1099511627776 or more/);
+      hub.faults.clear();
+    }
+    const kept = await cache.list(id, { cache_dir: folder });
+    expect(kept.filter(({ file, complete, bytes }) => complete || file === 'modules.json' || bytes > 1e6)).toEqual([]);
+    expect(await vectors()).toEqual(expected);
+  });
+
+  it('has the same limit for the header of a GGUF file', async () => {
+    const begin = new Uint8Array(24 + 8 + 1 + 4 + 8);
+    const view = new DataView(begin.buffer);
+    begin.set(new TextEncoder().encode('GGUF'));
+    view.setUint32(4, 3, true); // version
+    view.setBigUint64(16, 1n, true); // one member, `a`, whose text has 4 GB
+    view.setBigUint64(24, 1n, true);
+    begin[32] = 'a'.charCodeAt(0);
+    view.setUint32(33, 8, true);
+    view.setBigUint64(37, 1n << 32n, true);
+    hub.files.set('model.gguf', begin);
+    hub.faults.set('model.gguf', endless(begin));
+    const url = `${env.remoteHost}/${id}/resolve/main/model.gguf`;
+    for (const load of [() => pipeline('feature-extraction', url), () => AutoTokenizer.from_pretrained(url)]) {
+      await expectError(load, 'ModelFormatError', /model\.gguf: expected a header of at most 134217728 bytes/);
+    }
   });
 });

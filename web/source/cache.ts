@@ -256,14 +256,14 @@ async function entriesOf(
   where: string,
   model: string | undefined,
   options: CacheOptions,
-): Promise<{ store: PieceStore; found: [string, Entry][] }> {
+): Promise<{ store: PieceStore; keys: string[]; found: [string, Entry][] }> {
   checkOptions(where, options, { cache_dir: 'string', revision: 'string' });
   const store = storeOf(options);
   if (!store) throw new InputError('cache: not available (env.useCache is false, or this page may not store data)');
   const prefix = model === undefined ? '' : hubSource(model, options).place('');
   const keys = (await store.keys()).filter((key) => key.startsWith(prefix));
   const entries = await Promise.all(keys.map(async (key) => [key, await readEntry(store, key)] as const));
-  return { store, found: entries.filter((pair): pair is [string, Entry] => pair[1] !== undefined) };
+  return { store, keys, found: entries.filter((pair): pair is [string, Entry] => pair[1] !== undefined) };
 }
 
 /** The cache of downloads from hubs. Options: `cache_dir` and `revision`, as for loading. */
@@ -291,8 +291,9 @@ export const cache = {
 
   /** Deletes all files, or those of a hub id, and returns how many there were. */
   async delete(model?: string, options: CacheOptions = {}): Promise<number> {
-    const { store, found } = await entriesOf('cache.delete', model, options);
-    for (const [key] of found) await store.delete(key);
+    const { store, keys, found } = await entriesOf('cache.delete', model, options);
+    for (const key of keys) await store.delete(key); // also those whose entry cannot be read
+    if (model === undefined) await store.clear();
     return found.filter(([, entry]) => !entry.missing).length;
   },
 };

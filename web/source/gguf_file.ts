@@ -1,7 +1,7 @@
 // Models in one GGUF file, such as the bundled model: first the whole header is read, then the file is streamed.
 import { bundledModel } from './bundled_model.js';
 import { InputError, ModelFormatError } from '../core/errors.js';
-import { missingFile, type ModelFiles, type NamedBytes, type Progress } from './model_files.js';
+import { checkSmall, missingFile, type ModelFiles, type NamedBytes, type Progress } from './model_files.js';
 import { openModel } from './model_source.js';
 import type { ModelSource, OpenFile } from './source.js';
 import type { ModelSpecifier, SourceOptions } from './types.js';
@@ -75,6 +75,7 @@ async function readBeginning(
     size += chunk.length;
     if (size >= next && (await accept(bytes.subarray(0, size), false))) return { open, bytes: bytes.subarray(0, size), rest };
     if (size >= next) next = 2 * size;
+    checkSmall(file, 'a header', size);
   }
   await accept(bytes.subarray(0, size), true);
   return { open, bytes: bytes.subarray(0, size), rest };

@@ -94,14 +94,28 @@ export class Progress {
   }
 }
 
-/** All bytes of a file, in pieces as they arrived. */
-async function readPieces(open: OpenFile, signal: AbortSignal): Promise<{ pieces: Uint8Array[]; size: number }> {
+/** The limit of every file that is not weights, and of the header of a GGUF file: 128 MiB, four times the longest known. */
+export const kMostSmallBytes = 1 << 27;
+
+export function checkSmall(file: string, what: string, bytes: number | undefined): void {
+  if (bytes === undefined || bytes <= kMostSmallBytes) return;
+  throw new ModelFormatError(`${file}: expected ${what} of at most ${kMostSmallBytes} bytes, found ${bytes} or more`);
+}
+
+/** All bytes of a file, in pieces as they arrived. check: called with the bytes so far. */
+async function readPieces(
+  open: OpenFile,
+  signal: AbortSignal,
+  check?: (bytes: number | undefined) => void,
+): Promise<{ pieces: Uint8Array[]; size: number }> {
   const breather = new Breather();
   const pieces: Uint8Array[] = [];
   let size = 0;
+  check?.(open.size);
   for await (const chunk of open.chunks()) {
-    pieces.push(chunk.slice());
     size += chunk.length;
+    check?.(size);
+    pieces.push(chunk.slice());
     await breather.breathe(signal);
   }
   return { pieces, size };
@@ -117,7 +131,7 @@ async function readWhole(
   const open = await source.open(file, signal);
   if (!open) return undefined;
   progress.initiate(file);
-  const { pieces, size } = await readPieces(open, signal);
+  const { pieces, size } = await readPieces(open, signal, (bytes) => checkSmall(file, 'a file', bytes));
   const bytes = concat(Uint8Array, pieces);
   if (looksLikeHtml(bytes)) throw htmlError(file, source.place(file));
   progress.addWhole(size);

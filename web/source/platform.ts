@@ -21,6 +21,7 @@ function browserStore(name: string): PieceStore {
       for (const request of await store.keys()) if (keyOf(request) === key) await store.delete(request);
     },
     keys: async () => [...new Set((await requests()).map(keyOf))],
+    clear: async () => void (await caches.delete(name)),
     tryLock: (key) =>
       new Promise((resolve, reject) => {
         if (!locks) return resolve(() => {});

@@ -1,6 +1,6 @@
 // The platform of Node, used instead of platform.ts: models in directories, and wattn's own files from disk.
 import { existsSync, rmSync, type Stats } from 'node:fs';
-import { mkdir, open, readdir, readFile, rename, rm, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
+import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
@@ -147,8 +147,14 @@ function folderStore(root: string): PieceStore {
     });
   async function put(folder: string, part: string, bytes: Uint8Array): Promise<void> {
     const made = join(folder, `${part}.${process.pid}.${randomUUID()}`);
-    await writeFile(made, bytes);
-    await rename(made, join(folder, part)); // atomic, whoever else writes
+    try {
+      await writeFile(made, bytes);
+      await rename(made, join(folder, part)); // atomic, whoever else writes
+    } catch (error) {
+      await rm(made, { force: true }).catch(() => {}); // the disk is full: what it took is given back
+      await rmdir(folder).catch(() => {}); // if nothing else is in it
+      throw error;
+    }
   }
   return {
     async get(key, part) {
@@ -164,6 +170,13 @@ function folderStore(root: string): PieceStore {
       await put(folder, part, bytes);
     },
     delete: (key) => rm(folderOf(key), { recursive: true, force: true }),
+    async clear() {
+      for (const name of await readdir(root).catch(() => [])) {
+        const path = join(root, name);
+        const isOurs = /^[0-9a-f]{32}$/.test(name) || (/^[0-9a-f]{32}\.lock$/.test(name) && (await isStale(path)));
+        if (isOurs) await rm(path, { recursive: true, force: true });
+      }
+    },
     async keys() {
       const folders = await readdir(root).catch(() => []);
       const urls = await Promise.all(folders.map((name) => readPart(join(root, name), 'url').catch(() => undefined)));

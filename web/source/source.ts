@@ -30,6 +30,8 @@ export interface PieceStore {
   put(key: string, part: string, bytes: Uint8Array): Promise<void>;
   delete(key: string): Promise<void>;
   keys(): Promise<string[]>;
+  /** Removes everything, also what a failed put may have left. */
+  clear(): Promise<void>;
   /** Takes a key's lock, which is exclusive among all tabs or processes, and returns its release; undefined: it is taken. */
   tryLock?(key: string): Promise<(() => void) | undefined>;
 }

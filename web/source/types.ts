@@ -10,7 +10,7 @@ import type { AbortSignalLike, FileBytes, FileLike, UrlLike } from '../core/type
  * - `File`s: a directory from a file picker or drag and drop (their common parent directories are stripped);
  * - a `Map` or an object from names (`'config.json'`, `'1_Pooling/config.json'`) to bytes or `Blob`s.
  *
- * A path, URL or name that ends in `.gguf` is that one file.
+ * A path, URL or name that ends in `.gguf` is that one file. Its header, and any file that is not weights, may have up to 128 MiB.
  */
 export type ModelSpecifier =
   string | UrlLike | ArrayLike<FileLike> | ReadonlyMap<string, FileBytes> | { readonly [name: string]: FileBytes };
