@@ -56,20 +56,19 @@ Result<std::uint64_t> safetensors_header_bytes(std::string_view prefix, std::uin
   if (prefix.size() < kSafetensorsPrefixBytes || file_bytes < kSafetensorsPrefixBytes) {
     return model_format_error(name + ": expected a safetensors file, found only " + std::to_string(file_bytes) + " bytes");
   }
+  std::uint64_t length = 0;
+  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(prefix[i]);
+  const std::uint64_t largest = std::min(kSafetensorsMaxHeaderBytes, file_bytes - kSafetensorsPrefixBytes);
+  if (length >= 2 && length <= largest) return length;
+  // Not before: a length of 60 begins like HTML.
   if (prefix.starts_with("<")) {
     return model_format_error(name + ": expected a safetensors file, found HTML or XML (a web page in place of the file?)");
   }
   if (prefix.starts_with("version ")) {
     return model_format_error(name + ": expected a safetensors file, found a Git LFS pointer (the file itself was not fetched)");
   }
-  std::uint64_t length = 0;
-  for (int i = 7; i >= 0; --i) length = length << 8 | static_cast<unsigned char>(prefix[i]);
-  const std::uint64_t largest = std::min(kSafetensorsMaxHeaderBytes, file_bytes - kSafetensorsPrefixBytes);
-  if (length < 2 || length > largest) {
-    return model_format_error(name + ": expected a header length from 2 to " + std::to_string(largest) + ", found " +
-                              std::to_string(length) + " (not a safetensors file, or cut off)");
-  }
-  return length;
+  return model_format_error(name + ": expected a header length from 2 to " + std::to_string(largest) + ", found " +
+                            std::to_string(length) + " (not a safetensors file, or cut off)");
 }
 
 Result<std::vector<TensorInfo>> parse_safetensors_header(std::string_view header, std::uint64_t file_bytes, std::string_view file) {

@@ -1,6 +1,7 @@
 import { nn, Tensor } from 'wattn';
 import { nn as alone, Tensor as AloneTensor } from 'wattn/nn';
-import { expectError, readJson } from './support.js';
+import { writeTensors } from './safetensors.js';
+import { expectError, failure, readJson } from './support.js';
 
 /** {"$": [type, dims, data]} -> Tensor, anywhere inside. */
 function decode(value: any): any {
@@ -170,6 +171,53 @@ describe('nn', () => {
     for (let length = 0; length < bytes.length; length += 97) {
       expect(() => nn.load_safetensors(bytes.slice(0, length))).toThrow(expect.objectContaining({ name: 'ModelFormatError' }));
     }
+  });
+
+  it('checks the header of a safetensors file as the native reader does', async () => {
+    const file = (header: string, dataBytes: number) => {
+      const text = new TextEncoder().encode(header);
+      return Buffer.concat([new Uint8Array(BigUint64Array.of(BigInt(text.length)).buffer), text, new Uint8Array(dataBytes)]);
+    };
+    for (const { name, header, data_bytes, error } of readJson('../fixtures/safetensors_headers.json')) {
+      const load = () => nn.load_safetensors(file(header, data_bytes));
+      if (error === undefined) expect([name, typeof load()]).toEqual([name, 'object']);
+      else expect([name, (await failure(load)).message]).toEqual([name, expect.stringContaining(error)]);
+    }
+    const others: [start: string, message: RegExp][] = [
+      ['<!DOCTYPE html>', /found HTML/],
+      ['version https://git-lfs', /Git LFS pointer/],
+      ['\u0001\0\0\0\0\0\0\0{}', /a header length from 2 to 2, found 1/],
+      ['\u0003\0\0\0\0\0\0\0{}', /a header length from 2 to 2, found 3/],
+      ['', /found only 0 bytes/],
+    ];
+    for (const [start, message] of others) {
+      await expectError(() => nn.load_safetensors(new TextEncoder().encode(start)), 'ModelFormatError', message);
+    }
+  });
+
+  it('reads every type of a safetensors file, at any offset', () => {
+    const bytes = (array: ArrayBufferView) => new Uint8Array(array.buffer, array.byteOffset, array.byteLength);
+    const types: [dtype: string, stored: Uint8Array, type: string, values: unknown[]][] = [
+      ['U8', Uint8Array.of(7), 'uint8', [7]], // so that the others are not aligned
+      ['F32', bytes(Float32Array.of(1.5, -0, NaN)), 'float32', [1.5, -0, NaN]],
+      ['F64', bytes(Float64Array.of(0.1, 1e300)), 'float32', [Math.fround(0.1), Infinity]],
+      ['F16', bytes(Uint16Array.of(0x3c00, 0xc000, 0x0001, 0x7c00, 0x7e00)), 'float32', [1, -2, 2 ** -24, Infinity, NaN]],
+      ['BF16', bytes(Uint16Array.of(0x3f80, 0xc000, 0x7fc0)), 'float32', [1, -2, NaN]],
+      ['I64', bytes(BigInt64Array.of(-(2n ** 62n))), 'int64', [-(2n ** 62n)]],
+      ['I32', bytes(Int32Array.of(-5)), 'int32', [-5]],
+      ['I16', bytes(Int16Array.of(-300)), 'int32', [-300]],
+      ['I8', bytes(Int8Array.of(-3)), 'int8', [-3]],
+      ['BOOL', Uint8Array.of(1, 0), 'bool', [1, 0]],
+    ];
+    const file = writeTensors(
+      new Map(types.map(([dtype, stored, , values]) => [dtype, { dtype, shape: [values.length], bytes: stored }])),
+    );
+    const loaded = nn.load_safetensors(file);
+    expect(Object.entries(loaded).map(([dtype, { type, data }]) => [dtype, type, [...data]])).toEqual(
+      types.map(([dtype, , type, values]) => [dtype, type, values]),
+    );
+    file.fill(0);
+    expect(loaded['U8']?.data[0]).toBe(7); // a copy
   });
 
   it('has parts of one’s own', () => {

@@ -62,6 +62,18 @@ describe('packModel', () => {
     rmSync(folder, { recursive: true });
   });
 
+  it('refuses a file of weights that the loader refuses', async () => {
+    const whole = filesOf(tiny).get('model.safetensors') as Uint8Array;
+    for (const [weights, message] of [
+      [whole.slice(0, -4), /^ModelFormatError: model\.safetensors: expected \d+ bytes of tensors .* \(cut off\)/],
+      [new Uint8Array([...whole, 0]), /^ModelFormatError: model\.safetensors: .* \(bytes left over\)/],
+      [new TextEncoder().encode('{"no": "tensors"}'), /^ModelFormatError: model\.safetensors: expected a header length/],
+    ] as const) {
+      const files = new Map([...filesOf(tiny), ['model.safetensors', weights]] as [string, Uint8Array][]);
+      expect(String(await failure(packModel(files)))).toMatch(message);
+    }
+  });
+
   it('costs q8 little accuracy and a quarter of the size', async () => {
     const [whole, packed] = [await packModel(tiny, { dtype: 'f32' }), await packModel(tiny, { dtype: 'q8' })];
     expect(packed.length).toBeLessThan(0.6 * whole.length); // of a tiny model the tokenizer is a good part

@@ -97,7 +97,7 @@ async function makeInstance(
   return { compiled, instance: await instantiateWasm(compiled), ...plan };
 }
 
-/** Called at the beginning of each run of a load; returns what receives the bytes of the weight files. */
+/** Called at the beginning of each run of a load; returns what receives the bytes of the weight files once they are accepted. */
 type Watch = () => (file: string, chunk: Uint8Array) => void;
 
 /** What Engine.load loads. */
@@ -183,10 +183,10 @@ export class Engine implements AnyEngine {
           loading.call((handle) => handle.begin_weight_file(name, bytes));
         },
         push(chunk: Uint8Array) {
-          onChunk?.(file, chunk);
           for (let at = 0; at < chunk.length; at += kPushBytes) {
             loading.call((handle) => handle.push(chunk.subarray(at, at + kPushBytes)));
           }
+          onChunk?.(file, chunk);
         },
       };
       await abortable(streamWeights(source, weight_files, single, sink, progress, signal), signal);

@@ -3,13 +3,114 @@ import { describe, InputError, ModelFormatError, UnsupportedError } from '../cor
 import { checkOptions } from '../core/options.js';
 import { Tensor, type TensorType } from '../core/tensor.js';
 
-interface Entry {
+/** Bytes before the header: its length, a little-endian number. */
+export const kPrefixBytes = 8;
+const kMostHeaderBytes = 100_000_000; // the format's own limit
+
+/** Bytes of a value. */
+const kItemBytes: Record<string, number> = { F64: 8, F32: 4, F16: 2, BF16: 2, I64: 8, I32: 4, I16: 2, I8: 1, U8: 1, BOOL: 1 };
+
+export interface TensorInfo {
+  name: string;
   dtype: string;
   shape: number[];
-  data_offsets: [number, number];
+  /** Bytes of the data after the header: from `begin` up to `end`. */
+  begin: number;
+  end: number;
 }
 
-export function halfToFloat(half: number): number {
+/** The length of the header, from the first 8 bytes of a file of `fileBytes` bytes. The rules are those of src/io/safetensors.h. */
+export function headerBytes(prefix: Uint8Array, fileBytes: number, file: string): number {
+  const wrong = (what: string) => new ModelFormatError(`${file}: expected ${what}`);
+  if (prefix.length < kPrefixBytes || fileBytes < kPrefixBytes) {
+    throw wrong(`a safetensors file, found only ${fileBytes} bytes`);
+  }
+  const length = new DataView(prefix.buffer, prefix.byteOffset).getBigUint64(0, true);
+  const largest = Math.min(kMostHeaderBytes, fileBytes - kPrefixBytes);
+  if (length >= 2n && length <= BigInt(largest)) return Number(length);
+  const text = String.fromCharCode(...prefix.subarray(0, kPrefixBytes)); // not before: a length of 60 begins like HTML
+  if (text.startsWith('<')) throw wrong('a safetensors file, found HTML or XML (a web page in place of the file?)');
+  if (text === 'version ') throw wrong('a safetensors file, found a Git LFS pointer (the file itself was not fetched)');
+  throw wrong(`a header length from 2 to ${largest}, found ${length} (not a safetensors file, or cut off)`);
+}
+
+const areSizes = (list: unknown): list is number[] =>
+  Array.isArray(list) && list.every((each) => Number.isSafeInteger(each) && each >= 0);
+
+function parseTensor(where: string, name: string, entry: unknown): TensorInfo {
+  const { dtype, shape, data_offsets } = (entry ?? {}) as Record<string, unknown>;
+  const wrong = (field: string, expected: string, found: unknown) =>
+    new ModelFormatError(`${where}: ${name}.${field}: expected ${expected}, found ${describe(found)}`);
+  if (typeof dtype !== 'string') throw wrong('dtype', 'a string', dtype);
+  if (!Object.hasOwn(kItemBytes, dtype)) {
+    const known = Object.keys(kItemBytes).join(', ');
+    throw new UnsupportedError(`${where}: ${name}.dtype: expected one of ${known}, found ${describe(dtype)}`);
+  }
+  if (!areSizes(shape)) throw wrong('shape', 'an array of dimensions of 0 or more', shape);
+  if (!areSizes(data_offsets) || data_offsets.length !== 2)
+    throw wrong('data_offsets', 'an array of two byte offsets', data_offsets);
+  const [begin, end] = data_offsets as [number, number];
+  const itemBytes = kItemBytes[dtype] as number;
+  const count = shape.reduce((product, dim) => product * dim, 1);
+  if (end - begin !== count * itemBytes) {
+    const elements = `${count} elements of ${itemBytes} bytes for shape [${shape.join(', ')}]`;
+    throw new ModelFormatError(`${where}: ${name}.data_offsets: expected ${elements}, found ${end - begin} bytes`);
+  }
+  return { name, dtype, shape, begin, end };
+}
+
+/**
+ * The tensors of a header in file order, in a file of `fileBytes` bytes. They must cover the data exactly, without gaps or overlaps. Of
+ * a repeated name the last entry counts, so bytes that only an earlier one names are a gap.
+ */
+export function parseHeader(header: Uint8Array, fileBytes: number, file: string): TensorInfo[] {
+  const where = `${file} (header)`;
+  let root: unknown;
+  try {
+    root = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(new Uint8Array(header)));
+  } catch (cause) {
+    throw new ModelFormatError(`${where}: expected JSON, found text that does not parse (${header.length} bytes)`, { cause });
+  }
+  if (root === null || typeof root !== 'object' || Array.isArray(root)) {
+    throw new ModelFormatError(`${where}: expected an object of tensors, found ${describe(root)}`);
+  }
+  const tensors = Object.entries(root)
+    .filter(([name]) => name !== '__metadata__')
+    .map(([name, entry]) => parseTensor(where, name, entry))
+    .sort((a, b) => a.begin - b.begin || a.end - b.end); // an empty tensor before the one that starts at the same byte
+  let expected = 0;
+  for (const { name, begin, end } of tensors) {
+    if (begin !== expected) {
+      const what = begin > expected ? 'a gap' : 'an overlap';
+      throw new ModelFormatError(`${file}: tensor '${name}': expected its bytes to begin at ${expected}, found ${begin} (${what})`);
+    }
+    expected = end;
+  }
+  const dataBytes = fileBytes - kPrefixBytes - header.length;
+  if (expected !== dataBytes) {
+    const what = dataBytes < expected ? 'cut off' : 'bytes left over';
+    throw new ModelFormatError(
+      `${file}: expected ${expected} bytes of tensors according to the header, found ${dataBytes} (${what})`,
+    );
+  }
+  return tensors;
+}
+
+export interface StoredTensor extends Omit<TensorInfo, 'begin' | 'end'> {
+  /** Part of the file, without a copy. */
+  bytes: Uint8Array;
+}
+
+/** The tensors of a whole file, in file order. */
+export function readSafetensors(whole: Uint8Array, file: string): StoredTensor[] {
+  const begin = kPrefixBytes + headerBytes(whole, whole.length, file);
+  return parseHeader(whole.subarray(kPrefixBytes, begin), whole.length, file).map(({ begin: from, end: to, ...tensor }) => ({
+    ...tensor,
+    bytes: whole.subarray(begin + from, begin + to),
+  }));
+}
+
+function halfToFloat(half: number): number {
   const sign = half & 0x8000 ? -1 : 1;
   const exponent = (half >> 10) & 31;
   const fraction = half & 1023;
@@ -17,73 +118,70 @@ export function halfToFloat(half: number): number {
   if (exponent === 31) return fraction ? NaN : sign * Infinity;
   return sign * (1 + fraction / 1024) * 2 ** (exponent - 15);
 }
+let halves: Float32Array | undefined; // of all 65536 bit patterns
 
-const kBits = new DataView(new ArrayBuffer(4));
-function bfloatToFloat(bits: number): number {
-  kBits.setUint32(0, bits * 65536);
-  return kBits.getFloat32(0);
-}
+// Engines are little-endian, as the format is. A copy is aligned.
+const copyOf = (bytes: Uint8Array) => new Uint8Array(bytes).buffer;
 
-type Read = [bytes: number, type: TensorType, read: (view: DataView, at: number) => number | bigint];
-const kReaders: Record<string, Read> = {
-  F64: [8, 'float32', (view, at) => view.getFloat64(at, true)],
-  F32: [4, 'float32', (view, at) => view.getFloat32(at, true)],
-  F16: [2, 'float32', (view, at) => halfToFloat(view.getUint16(at, true))],
-  BF16: [2, 'float32', (view, at) => bfloatToFloat(view.getUint16(at, true))],
-  I64: [8, 'int64', (view, at) => view.getBigInt64(at, true)],
-  I32: [4, 'int32', (view, at) => view.getInt32(at, true)],
-  I8: [1, 'int8', (view, at) => view.getInt8(at)],
-  U8: [1, 'uint8', (view, at) => view.getUint8(at)],
-  BOOL: [1, 'bool', (view, at) => view.getUint8(at)],
+const kToFloats: Record<string, (bytes: Uint8Array) => Float32Array> = {
+  F32: (bytes) => new Float32Array(copyOf(bytes)),
+  F64: (bytes) => new Float32Array(new Float64Array(copyOf(bytes))),
+  F16: (bytes) => {
+    const bits = new Uint16Array(copyOf(bytes));
+    const table = (halves ??= Float32Array.from({ length: 65536 }, (_, half) => halfToFloat(half)));
+    const out = new Float32Array(bits.length);
+    for (let i = 0; i < bits.length; ++i) out[i] = table[bits[i] as number] as number;
+    return out;
+  },
+  BF16: (bytes) => {
+    const bits = new Uint16Array(copyOf(bytes));
+    const out = new Uint32Array(bits.length);
+    for (let i = 0; i < bits.length; ++i) out[i] = (bits[i] as number) << 16;
+    return new Float32Array(out.buffer);
+  },
 };
 
-function parseHeader(bytes: Uint8Array): { entries: [string, Entry][]; begin: number } {
-  const wrong = (what: string) => new ModelFormatError(`safetensors: ${what}`);
-  if (bytes.length < 8) throw wrong(`expected 8 bytes of header length, found ${bytes.length} bytes`);
-  const length = Number(new DataView(bytes.buffer, bytes.byteOffset).getBigUint64(0, true));
-  if (length > bytes.length - 8) throw wrong(`expected a header of ${length} bytes, found ${bytes.length - 8}`);
-  let header: unknown;
-  try {
-    header = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes.subarray(8, 8 + length)));
-  } catch (cause) {
-    throw new ModelFormatError('safetensors: the header is not JSON', { cause });
+export const isFloat = (dtype: string): boolean => Object.hasOwn(kToFloats, dtype);
+/** The values of a tensor of F32, F64, F16 or BF16; a copy. */
+export const toFloats = ({ dtype, bytes }: StoredTensor): Float32Array =>
+  (kToFloats[dtype] as (bytes: Uint8Array) => Float32Array)(bytes);
+
+function toTensor(stored: StoredTensor): Tensor {
+  const { dtype, shape, bytes } = stored;
+  switch (dtype) {
+    case 'I64':
+      return new Tensor('int64', new BigInt64Array(copyOf(bytes)), shape);
+    case 'I32':
+      return new Tensor('int32', new Int32Array(copyOf(bytes)), shape);
+    case 'I16':
+      return new Tensor('int32', new Int32Array(new Int16Array(copyOf(bytes))), shape);
+    case 'I8':
+      return new Tensor('int8', new Int8Array(copyOf(bytes)), shape);
+    case 'U8':
+      return new Tensor('uint8', new Uint8Array(bytes), shape);
+    case 'BOOL':
+      return new Tensor('bool', new Uint8Array(bytes), shape);
+    default:
+      return new Tensor('float32', toFloats(stored), shape);
   }
-  if (header === null || typeof header !== 'object') throw wrong('the header is not a JSON object');
-  const entries = Object.entries(header as Record<string, Entry>).filter(([name]) => name !== '__metadata__');
-  return { entries, begin: 8 + length };
 }
 
-/** The tensors of a safetensors file by name. f64, f16 and bf16 are converted to f32. */
-export function load_safetensors(bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> {
+/** load_safetensors for a file with this name in messages. */
+export function loadTensors(bytes: Uint8Array | ArrayBuffer, file: string): Record<string, Tensor> {
   const whole = ArrayBuffer.isView(bytes)
     ? new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength)
     : new Uint8Array(bytes);
-  const { entries, begin } = parseHeader(whole);
-  const out: [string, Tensor][] = entries.map(([name, entry]) => {
-    const reader = Object.hasOwn(kReaders, entry?.dtype) ? kReaders[entry.dtype] : undefined;
-    if (!reader) throw new UnsupportedError(`safetensors: '${name}': the type ${describe(entry?.dtype)} is not supported`);
-    const { shape, data_offsets } = entry;
-    const whole_numbers = (list: unknown): list is number[] =>
-      Array.isArray(list) && list.every((each) => Number.isSafeInteger(each) && each >= 0);
-    if (!whole_numbers(shape) || !whole_numbers(data_offsets) || data_offsets.length !== 2) {
-      throw new ModelFormatError(
-        `safetensors: '${name}': expected a shape and two offsets, found ${JSON.stringify(entry)?.slice(0, 80)}`,
-      );
-    }
-    const [size, type, read] = reader;
-    const count = shape.reduce((product, dim) => product * dim, 1);
-    const [from, to] = data_offsets;
-    if (to - from !== count * size || begin + to > whole.length) {
-      throw new ModelFormatError(
-        `safetensors: '${name}': expected ${count * size} bytes for [${shape}], found ${from} .. ${to} of ${whole.length - begin}`,
-      );
-    }
-    const view = new DataView(whole.buffer, whole.byteOffset + begin + from, to - from);
-    const values = Array.from({ length: count }, (_, i) => read(view, i * size));
-    return [name, new Tensor(type, values as number[], shape)];
-  });
-  return Object.fromEntries(out);
+  return Object.fromEntries(readSafetensors(whole, file).map((stored) => [stored.name, toTensor(stored)]));
 }
+
+/**
+ * The tensors of a safetensors file by name, in file order; copies. F64, F16 and BF16 become float32, I16 becomes int32. A
+ * `ModelFormatError` if the file is cut off or its tensors overlap or leave bytes out; an `UnsupportedError` for another type.
+ *
+ *     const state = nn.load_safetensors(await file.arrayBuffer());
+ *     model.load_state_dict(state);
+ */
+export const load_safetensors = (bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> => loadTensors(bytes, 'safetensors');
 
 /** The bytes of a safetensors file with these tensors (a state dict). */
 export function save_safetensors(tensors: Record<string, Tensor>, options: { metadata?: Record<string, string> } = {}): Uint8Array {

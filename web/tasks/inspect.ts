@@ -2,6 +2,7 @@
 import { Engine, kLoadRules } from '../engine/engine.js';
 import { checkOptions } from '../core/options.js';
 import type { LoadOptions, MemoryInfo, ModelDescription } from '../engine/types.js';
+import { headerBytes, kPrefixBytes, parseHeader } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
 export interface InspectedLayer {
@@ -30,15 +31,13 @@ export interface Inspection {
   memory: MemoryInfo;
 }
 
-const kPrefixBytes = 8;
-
 const isGguf = (file: string) => /\.gguf$/i.test(file);
 
-/** Collects the header of a safetensors file while its bytes stream past. */
+/** Collects the header of a safetensors file while its bytes stream past. The engine has checked them before. */
 class HeaderReader {
-  private head: number[] = [];
-  private header: Uint8Array | undefined;
+  private head = new Uint8Array(kPrefixBytes); // the prefix, then the header
   private filled = 0;
+  private hasLength = false;
   bytes = 0;
 
   constructor(private readonly file: string) {}
@@ -46,28 +45,26 @@ class HeaderReader {
   push(chunk: Uint8Array): void {
     this.bytes += chunk.length;
     if (isGguf(this.file)) return;
-    let at = 0;
-    while (at < chunk.length && this.head.length < kPrefixBytes) this.head.push(chunk[at++] as number);
-    if (this.head.length < kPrefixBytes) return;
-    this.header ??= new Uint8Array(this.head.slice(0, 4).reduceRight((length, byte) => length * 256 + byte, 0));
-    const part = chunk.subarray(at, at + this.header.length - this.filled);
-    this.header.set(part, this.filled);
-    this.filled += part.length;
+    const rest = this.fill(chunk);
+    if (this.hasLength || this.filled < kPrefixBytes) return;
+    this.hasLength = true;
+    this.head = new Uint8Array(headerBytes(this.head, Infinity, this.file));
+    this.filled = 0;
+    this.fill(rest);
   }
 
-  /** Bytes by dtype. The engine has validated the header before this is called. */
-  *dtypes(): Generator<[dtype: string, bytes: number]> {
-    if (isGguf(this.file)) {
-      yield ['GGUF', this.bytes];
-      return;
-    }
-    const tensors = JSON.parse(new TextDecoder().decode(this.header)) as Record<
-      string,
-      { dtype: string; data_offsets: [number, number] }
-    >;
-    for (const [name, tensor] of Object.entries(tensors)) {
-      if (name !== '__metadata__') yield [tensor.dtype, tensor.data_offsets[1] - tensor.data_offsets[0]];
-    }
+  /** Copies what still fits and returns the rest. */
+  private fill(chunk: Uint8Array): Uint8Array {
+    const part = chunk.subarray(0, this.head.length - this.filled);
+    this.head.set(part, this.filled);
+    this.filled += part.length;
+    return chunk.subarray(part.length);
+  }
+
+  /** Bytes by dtype, once the whole file has passed. */
+  dtypes(): (readonly [dtype: string, bytes: number])[] {
+    if (isGguf(this.file)) return [['GGUF', this.bytes]];
+    return parseHeader(this.head, this.bytes, this.file).map(({ dtype, begin, end }) => [dtype, end - begin]);
   }
 }
 

@@ -1,12 +1,12 @@
 // Packs a model as one GGUF file, with the repository's small files as metadata and tensors under the checkpoint's names.
-import { InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { InputError, UnsupportedError } from '../core/errors.js';
 import { openGguf } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
 import { kWeights, kWeightsIndex, openModelFiles, streamWeights } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions } from '../core/options.js';
 import { concat } from '../core/texts.js';
-import { halfToFloat } from '../source/safetensors.js';
+import { isFloat, readSafetensors, toFloats, type StoredTensor } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
 export interface PackOptions extends SourceOptions {
@@ -14,32 +14,9 @@ export interface PackOptions extends SourceOptions {
   dtype?: 'f32' | 'q8' | 'q4' | undefined;
 }
 
-interface Tensor {
-  name: string;
-  dtype: string;
-  shape: number[];
-  bytes: Uint8Array;
-}
-
-const kFloatBytes: Record<string, number> = { F32: 4, F16: 2, BF16: 2, F64: 8 };
 const kAlignment = 32;
 /** ggml's numbers of the types, and bytes of a block of 32. */
 const kTypes = { f32: { type: 0, blockBytes: 128 }, q4: { type: 2, blockBytes: 18 }, q8: { type: 8, blockBytes: 34 } };
-
-const kMostHeader = 100_000_000;
-
-function parseSafetensors(file: string, bytes: Uint8Array): Tensor[] {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const length = bytes.length < 8 ? Infinity : Number(view.getBigUint64(0, true));
-  if (length > Math.min(bytes.length - 8, kMostHeader)) throw new ModelFormatError(`${file}: expected a safetensors file`);
-  const header = JSON.parse(new TextDecoder().decode(bytes.subarray(8, 8 + length))) as Record<string, unknown>;
-  const data = bytes.subarray(8 + length);
-  return Object.entries(header).flatMap(([name, value]) => {
-    if (name === '__metadata__') return [];
-    const { dtype, shape, data_offsets } = value as { dtype: string; shape: number[]; data_offsets: [number, number] };
-    return [{ name, dtype, shape, bytes: data.subarray(...data_offsets) }];
-  });
-}
 
 const kScratch = new DataView(new ArrayBuffer(4));
 
@@ -54,19 +31,6 @@ function floatToHalf(value: number): number {
   let rounded = Math.floor(steps);
   if (steps - rounded > 0.5 || (steps - rounded === 0.5 && rounded % 2 === 1)) ++rounded;
   return sign | (rounded + (exponent + 14) * 1024);
-}
-
-function toFloats({ dtype, bytes }: Tensor): Float32Array {
-  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-  const step = kFloatBytes[dtype] as number;
-  return Float32Array.from({ length: bytes.length / step }, (_, i) => {
-    if (dtype === 'F32') return view.getFloat32(4 * i, true);
-    if (dtype === 'F64') return view.getFloat64(8 * i, true);
-    const bits = view.getUint16(2 * i, true);
-    if (dtype === 'F16') return halfToFloat(bits);
-    kScratch.setUint32(0, bits << 16);
-    return kScratch.getFloat32(0);
-  });
 }
 
 /** Blocks of 32: an f16 scale and int8 (ggml's quantize_row_q8_0_ref). */
@@ -157,7 +121,7 @@ function writeHeader(files: readonly [string, Uint8Array][], dtype: string, tens
   return out;
 }
 
-function writeTensors(header: Bytes, tensors: readonly Tensor[], dtype: keyof typeof kTypes): Uint8Array {
+function writeTensors(header: Bytes, tensors: readonly StoredTensor[], dtype: keyof typeof kTypes): Uint8Array {
   const data = new Bytes();
   const quantize = { f32: (values: Float32Array) => new Uint8Array(values.buffer), q8: toQ8, q4: toQ4 };
   for (const tensor of tensors) {
@@ -201,12 +165,12 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
     const index = jsonOf<{ weight_map: Record<string, string> }>(files, kWeightsIndex);
     const shards = Object.values(index?.weight_map ?? {});
     const names = [...(single ? [kWeights] : [...new Set(shards)].sort()), ...denseWeights(files)];
-    const tensors: Tensor[] = [];
+    const tensors: StoredTensor[] = [];
     let held = new Bytes();
     let current = '';
     const close = () => {
       const folder = current.slice(0, current.lastIndexOf('/') + 1); // a module's tensors are prefixed with its folder
-      const found = current === '' ? [] : parseSafetensors(current, held.joined());
+      const found = current === '' ? [] : readSafetensors(held.joined(), current);
       tensors.push(...found.map((tensor) => ({ ...tensor, name: folder + tensor.name })));
       held = new Bytes();
     };
@@ -219,7 +183,7 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
     };
     await streamWeights(source, names, single, sink, progress, signal);
     close();
-    const kept = tensors.filter(({ dtype }) => dtype in kFloatBytes); // others are buffers, such as position ids
+    const kept = tensors.filter(({ dtype }) => isFloat(dtype)); // others are buffers, such as position ids
     if (kept.length === 0) throw new UnsupportedError('pack: expected tensors of F32, F16, BF16 or F64, found none');
     const dtype = options.dtype ?? 'q8';
     const small = files.filter(([name]) => name !== kWeightsIndex);

@@ -1,6 +1,6 @@
 // A classifier's two files: classifier.json describes it, classifier.safetensors has its weights.
 import { ModelFormatError, UnsupportedError } from '../../core/errors.js';
-import { load_safetensors, save_safetensors } from '../../source/safetensors.js';
+import { loadTensors, save_safetensors } from '../../source/safetensors.js';
 import { Tensor } from '../../core/tensor.js';
 import type { ClassifierReport, TextClassifier } from '../classifier_types.js';
 import type { Fitted, Layer } from './network.js';
@@ -72,7 +72,7 @@ export function readClassifier(json: Uint8Array, weights: Uint8Array): Fitted {
   )
     throw wrong('sizes', `${kind === 'mlp' ? 'two sizes' : 'one size'}, the last one of ${labels.length}`);
   if (embed_options !== undefined && !isObject(embed_options)) throw wrong('embed_options', 'an object');
-  const tensors = load_safetensors(weights);
+  const tensors = loadTensors(weights, kWeights);
   const network = (sizes as number[]).map((size, i): Layer => {
     const input = i === 0 ? dim : (sizes[i - 1] as number);
     return {
