@@ -99,10 +99,12 @@ export interface PageServer {
 
 /**
  * The page, dist/, the tiny model and a decoder; /slow/ never ends; /app/ answers everything with the page, as some servers do. hub: answers what
- * it knows first.
+ * it knows first. open: frames of other origins may load everything. policy: directives added to the Content-Security-Policy.
  */
 export async function servePages({
   isolated = false,
+  open = false,
+  policy = '',
   hub = (_request: IncomingMessage, _response: ServerResponse): boolean => false,
 } = {}): Promise<PageServer> {
   const folders: [string, string][] = [
@@ -113,8 +115,9 @@ export async function servePages({
   ];
   const server: Server = createServer((request, response) => {
     const path = normalize(new URL(request.url ?? '', 'http://localhost').pathname);
+    if (open) response.setHeader('access-control-allow-origin', '*');
     if (hub(request, response)) return;
-    response.setHeader('content-security-policy', kPolicy);
+    response.setHeader('content-security-policy', kPolicy + policy);
     if (isolated) {
       response.setHeader('cross-origin-opener-policy', 'same-origin');
       response.setHeader('cross-origin-embedder-policy', 'require-corp');

@@ -138,7 +138,14 @@ export class RemoteEngine implements AnyEngine {
   private readonly members: Member[];
 
   private constructor(count: number) {
-    this.members = Array.from({ length: count }, () => new Member(() => this.dispatch()));
+    const members: Member[] = [];
+    this.members = members;
+    try {
+      while (members.length < count) members.push(new Member(() => this.dispatch()));
+    } catch (error) {
+      this.end(error as WattnError); // those that did start
+      throw error;
+    }
   }
 
   static async load(

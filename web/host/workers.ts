@@ -26,10 +26,32 @@ function inlineWorker(kind: WorkerKind): Worker {
   }
 }
 
+/** The error for a page that may not start workers, with what the page can do. */
+function notAllowed(cause: unknown): UnsupportedError {
+  const { name, message } = (cause ?? {}) as { name?: unknown; message?: unknown };
+  const remedy = /TrustedScriptURL|Trusted Type/i.test(String(message))
+    ? "the page's Trusted Types need a default policy that lets createScriptURL pass this URL"
+    : name === 'SecurityError'
+      ? 'a sandboxed frame needs allow-same-origin, and other origins need wattn/inline'
+      : "the page's Content-Security-Policy must allow the worker (worker-src)";
+  return new UnsupportedError(
+    `worker: this page may not start a worker: ${String(message ?? cause)}; ${remedy}, or load the model without the option 'worker'`,
+    { cause },
+  );
+}
+
+function startWorker(kind: WorkerKind): Worker {
+  try {
+    return makeWorker(kind);
+  } catch (cause) {
+    throw notAllowed(cause);
+  }
+}
+
 export const workers: Workers = {
   start(kind) {
     if (typeof Worker !== 'function') throw new UnsupportedError('worker: this environment has no workers');
-    const worker = makeWorker(kind);
+    const worker = startWorker(kind);
     return {
       post: (message, transfer = []) => worker.postMessage(message, transfer as ArrayBuffer[]),
       onMessage: (listener) => worker.addEventListener('message', ({ data }) => listener(data)),

@@ -259,9 +259,13 @@ async function entriesOf(
 ): Promise<{ store: PieceStore; keys: string[]; found: [string, Entry][] }> {
   checkOptions(where, options, { cache_dir: 'string', revision: 'string' });
   const store = storeOf(options);
-  if (!store) throw new InputError('cache: not available (env.useCache is false, or this page may not store data)');
+  const unavailable = (cause?: unknown) =>
+    new InputError('cache: not available (env.useCache is false, or this page may not store data)', { cause });
+  if (!store) throw unavailable();
   const prefix = model === undefined ? '' : hubSource(model, options).place('');
-  const keys = (await store.keys()).filter((key) => key.startsWith(prefix));
+  const keys = (await store.keys().catch((cause: unknown) => Promise.reject(unavailable(cause)))).filter((key) =>
+    key.startsWith(prefix),
+  );
   const entries = await Promise.all(keys.map(async (key) => [key, await readEntry(store, key)] as const));
   return { store, keys, found: entries.filter((pair): pair is [string, Entry] => pair[1] !== undefined) };
 }

@@ -3,12 +3,21 @@ import type { Platform, PieceStore } from './source.js';
 import { urlSource } from './fetch_source.js';
 import { UnsupportedError } from '../core/errors.js';
 
+/** A global that a sandboxed frame may not even read; undefined there. */
+function readable<T>(read: () => T): T | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
 /** The browser's Cache API. A part of a file is stored under the file's URL with the part as query. */
 function browserStore(name: string): PieceStore {
   const urlOf = (key: string, part: string) => `${key}?wattn=${part}`;
   const keyOf = ({ url }: Request) => url.replace(/\?wattn=.*/, '');
   const requests = async () => (await caches.open(name)).keys();
-  const locks = globalThis.navigator?.locks;
+  const locks = readable(() => globalThis.navigator?.locks);
   return {
     async get(key, part) {
       const found = await (await caches.open(name)).match(urlOf(key, part));
@@ -37,6 +46,6 @@ export const platform: Platform = {
     if (base === undefined) throw new UnsupportedError(`'${place}' is relative to a page, and there is no page: pass a URL`);
     return urlSource(new URL(place, base), place, local, timeout);
   },
-  store: (name = 'wattn') => (typeof globalThis.caches === 'object' ? browserStore(name) : undefined),
+  store: (name = 'wattn') => (typeof readable(() => globalThis.caches) === 'object' ? browserStore(name) : undefined),
   base: () => globalThis.document?.baseURI ?? globalThis.location?.href,
 };

@@ -114,6 +114,11 @@ globalThis.disposedWhileRunning = async (options) => {
 };
 
 globalThis.listed = async () => (await wattn.cache.list()).map(({ file, complete }) => ({ file, complete }));
+globalThis.listedFailing = () =>
+  globalThis.listed().then(
+    () => undefined,
+    ({ name, message }) => `${name}: ${message}`,
+  );
 globalThis.emptied = () => wattn.cache.delete();
 
 /** Changes or removes a piece of the weights behind the library's back. */
