@@ -1,5 +1,9 @@
 // Servers that are busy, break off or stall: a file is requested again, for a while, and its rest where there are ranges.
-import { env, pipeline } from 'wattn';
+import { createHash } from 'node:crypto';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { cache, env, pipeline } from 'wattn';
 import { atFirst, id, longFiles, RangeHub, stall, status, type Fault } from './range_hub.js';
 import { expectError, tiny, until } from './support.js';
 
@@ -143,5 +147,79 @@ describe('a server', () => {
     hub.faults.set('tokenizer.json', () => undefined);
     await expectError(vectors({ timeout: 50 }), 'NetworkError', /tokenizer\.json: no response .*\(option 'timeout'\)/);
     await expectError(vectors({ timeout: -1 }), 'InputError', /option 'timeout': expected a whole number/);
+  });
+
+  describe('that names the SHA-256 of a file', () => {
+    const { useCache, cacheDir } = env;
+    const shaOf = (bytes: Uint8Array) => createHash('sha256').update(bytes).digest('hex');
+    let wrong: Fault;
+
+    beforeEach(() => {
+      env.useCache = true;
+      env.cacheDir = mkdtempSync(join(tmpdir(), 'wattn-sha-'));
+      const weights = hub.files.get('model.safetensors') as Uint8Array;
+      const head = { etag: `"${shaOf(weights)}"` };
+      hub.etag = head.etag;
+      // The first response breaks off, and every part has a wrong bit in the data of a tensor.
+      let broke = false;
+      wrong = (response, bytes, request) => {
+        const from = Number(/bytes=(\d+)/.exec(request.headers.range ?? '')?.[1] ?? 0);
+        if (from === 0 && broke) return 'none';
+        broke = true;
+        if (from === 0) {
+          response.writeHead(200, { ...head, 'content-length': bytes.length });
+          return response.write(bytes.subarray(0, 5_000_000), () => response.destroy());
+        }
+        const part = bytes.slice(from);
+        part[100] = (part[100] as number) ^ 1;
+        const range = `bytes ${from}-${bytes.length - 1}/${bytes.length}`;
+        return response.writeHead(206, { ...head, 'content-range': range }).end(part);
+      };
+    });
+    afterEach(() => {
+      rmSync(env.cacheDir as string, { recursive: true });
+      Object.assign(env, { useCache, cacheDir });
+    });
+
+    it('is not believed when its parts have other bytes: the file is downloaded whole', async () => {
+      hub.faults.set('model.safetensors', wrong);
+      expect(await vectors()).toEqual(expected);
+      expect(hub.weights().map((line) => /bytes=/.test(line))).toEqual([false, true, false]);
+      hub.requests = [];
+      expect(await vectors()).toEqual(expected);
+      expect(hub.weights()).toEqual([]);
+    });
+
+    it('is not believed either when another load began the file', async () => {
+      hub.cut = 5_000_000;
+      await expectError(vectors(), 'NetworkError', /the connection broke/);
+      hub.cut = Infinity;
+      hub.faults.set('model.safetensors', wrong);
+      hub.requests = [];
+      expect(await vectors()).toEqual(expected);
+      expect(hub.weights().length).toBeGreaterThan(1);
+      const kept = (await cache.list(id)).find(({ file }) => file === 'model.safetensors');
+      expect(kept?.complete).toBe(true);
+      expect(await vectors({ local_files_only: true })).toEqual(expected);
+    });
+
+    it('sends all again where nothing is cached', async () => {
+      env.useCache = false;
+      hub.faults.set('model.safetensors', wrong);
+      expect(await vectors()).toEqual(expected);
+      expect(hub.weights().map((line) => /bytes=/.test(line))).toEqual([false, false]);
+    });
+
+    it('is only one whose tag is that hash', async () => {
+      for (const other of ['0'.repeat(64), 'f'.repeat(64)]) {
+        hub.etag = `"${other}"`;
+        hub.faults.set('model.safetensors', atFirst(1, (response, bytes) => {
+          response.writeHead(200, { etag: hub.etag, 'x-xet-hash': other, 'content-length': bytes.length });
+          response.write(bytes.subarray(0, 5_000_000), () => response.destroy());
+        })); // prettier-ignore
+        expect(await vectors()).toEqual(expected);
+        expect(await cache.delete(id)).toBeGreaterThan(0);
+      }
+    });
   });
 });

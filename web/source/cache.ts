@@ -221,6 +221,27 @@ class CachedSource implements ModelSource {
       if (fresh.length > 0) yield fresh;
     }
     await writer.end();
+    if (begin > 0 || answer.isPieced()) await this.checkHash(file, entry, answer.sha256);
+  }
+
+  /**
+   * Compares a file that came in several responses with the SHA-256 that the server names. A file of one response is not hashed: that would cost more
+   * than reading it. Nothing is compared if the store did not take the file.
+   */
+  private async checkHash(file: string, entry: Entry, named: string | undefined): Promise<void> {
+    if (named === undefined || !isWhole(entry)) return;
+    const { Sha256 } = await import('./sha256.js'); // rarely needed
+    const hash = new Sha256();
+    for (let i = 0; i < entry.pieces.length; ++i) {
+      const piece = await readPiece(this.store, this.place(file), entry, i);
+      if (!piece) return;
+      hash.update(piece);
+    }
+    const found = hash.hex();
+    if (found === named) return;
+    this.changed = true;
+    this.used.set(file, { entry, cached: true });
+    throw new NetworkError(`${file}: expected bytes with the SHA-256 ${named}, found ${found}`, this.place(file));
   }
 }
 

@@ -22,6 +22,15 @@ function sizeOf(response: Response): number | undefined {
 /** What changes with the file: its entity tag, or else its time; empty without them. */
 const etagOf = ({ headers }: Response) => headers.get('etag') ?? headers.get('last-modified') ?? '';
 
+/**
+ * The file's SHA-256, if the server names it: hubs do for large files. After a redirect the tag is that of a content network, which may be another
+ * hash of as many digits (Xet's).
+ */
+function sha256Of({ headers, redirected }: Response): string | undefined {
+  const own = redirected || headers.has('x-xet-hash') ? null : headers.get('etag');
+  return /^"?([0-9a-f]{64})"?$/.exec(headers.get('x-linked-etag') ?? own ?? '')?.[1];
+}
+
 const discard = async ({ body }: Response) => void (await body?.cancel().catch(() => {}));
 
 /** A source whose files can be read from an offset. */
@@ -36,6 +45,10 @@ interface RangedFile extends OpenFile {
   from: number;
   /** What changes with the file on the server; empty if it does not say. */
   etag: string;
+  /** The SHA-256 of the whole file in hexadecimal, if the server names it. */
+  sha256: string | undefined;
+  /** Whether its bytes came in more than one response so far. */
+  isPieced(): boolean;
   chunks(): AsyncGenerator<Uint8Array>;
 }
 
@@ -74,7 +87,8 @@ function fetchSource(directory: URL, name: string, timeout: number | undefined):
     await discard(response);
     return response.status === 206 && at > 0 ? reopen(file, tries, 0, same) : undefined;
   };
-  const openFrom = async (file: string, wanted: number, signal: AbortSignal): Promise<RangedFile | undefined> => {
+  /** checked: the caller compares the SHA-256 of a file that came in pieces. Otherwise a file that has one is not continued by its range. */
+  const openFrom = async (file: string, wanted: number, signal: AbortSignal, checked = true): Promise<RangedFile | undefined> => {
     const tries = new Tries(signal, timeout);
     const { url, response } = await ask(file, tries, 'GET', wanted);
     if (response.status === 404) return void (await discard(response));
@@ -82,7 +96,7 @@ function fetchSource(directory: URL, name: string, timeout: number | undefined):
     const isOther = response.status === 206 && (!range || range.from > wanted); // other origins may hide which part it is
     if (response.status === 416 || (isOther && wanted > 0)) {
       await discard(response);
-      return openFrom(file, 0, signal); // 416: the file is shorter than the cached part
+      return openFrom(file, 0, signal, checked); // 416: the file is shorter than the cached part
     }
     if (isOther) throw new NetworkError(`${file}: expected the whole file, found a part (status 206) from ${url}`, url, 206);
     if (!response.ok || kNoContent.includes(response.status)) {
@@ -98,15 +112,18 @@ function fetchSource(directory: URL, name: string, timeout: number | undefined):
     // Other origins may hide compression and announce another size. The end of JSON follows from its syntax.
     const expected = file.endsWith('.json') || size === undefined ? undefined : size - from;
     const etag = etagOf(response);
+    const sha256 = sha256Of(response);
     const isPlain = (response.headers.get('content-encoding') ?? 'identity') === 'identity'; // ranges count encoded bytes
+    let isPieced = false;
     const rest = async (received: number) => {
       const same = (other: Response) => etagOf(other) === etag && (etag !== '' || (received === 0 && sizeOf(other) === size));
-      const at = isPlain ? from + received : 0;
+      const at = isPlain && (checked || !sha256) ? from + received : 0;
       const again = await reopen(file, tries, at, same);
+      isPieced ||= again !== undefined;
       return again && { response: again.response, skip: from + received - again.from };
     };
     const body = new ResponseBody(file, url, response, expected, tries, rest);
-    return { size, from, etag, chunks: () => body.chunks() };
+    return { size, from, etag, sha256, isPieced: () => isPieced, chunks: () => body.chunks() };
   };
   const head = async (file: string, signal: AbortSignal) => {
     const { response } = await ask(file, new Tries(signal, timeout), 'HEAD');
@@ -115,8 +132,8 @@ function fetchSource(directory: URL, name: string, timeout: number | undefined):
   return {
     name,
     phase: 'download',
-    open: (file, signal) => openFrom(file, 0, signal),
-    openFrom,
+    open: (file, signal) => openFrom(file, 0, signal, false),
+    openFrom: (file, from, signal) => openFrom(file, from, signal),
     head,
     size: async (file, signal) => (await head(file, signal))?.size,
     place: urlOf,
