@@ -3,6 +3,7 @@
 #include <emscripten/bind.h>
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -121,8 +122,11 @@ class ModelHandle {
     return answer();
   }
 
-  // options: of to_embed_options(), and prompt_name. Answer: data, dim, pooled, tokens, untruncated, windows.
-  val embed(val text, val lengths, val options) {
+  // Calls that may take long are jobs. The call that begins one also takes its first steps. Its answer is that of run(): job (its
+  // number), more (whether it is unfinished), steps (taken) and, after the last step, what is said at each call.
+
+  // options: of to_embed_options(), and prompt_name. Answer: data, dim, pooled, tokens, untruncated, windows, unknown.
+  val embed(val text, val lengths, val options, int steps) {
     const Options given(options);
     EmbedOptions embed_options = to_embed_options(given);
     if (!given.has("prompt")) {
@@ -130,41 +134,102 @@ class ModelHandle {
       if (!found.ok()) return answer(found.error());
       embed_options.prompt = std::move(found).value();
     }
-    const auto result = wattn::embed(*model_, Texts(text, lengths).views, embed_options);
-    if (!result.ok()) return answer(result.error());
-    val out = answer();
-    out.set("data", to_typed_array(result.value().data));
-    set_number(out, "dim", result.value().dim);
-    out.set("pooled", result.value().pooled);
-    out.set("tokens", to_typed_array(result.value().tokens));
-    out.set("untruncated", to_typed_array(result.value().tokens_untruncated));
-    out.set("windows", to_typed_array(result.value().windows));
-    return out;
+    auto texts = std::make_unique<Texts>(text, lengths);
+    auto job = EmbedJob::begin(*model_, texts->views, embed_options);
+    if (!job.ok()) return answer(job.error());
+    const auto report = [](Job& ran, bool more, val& out) {
+      if (more) return;
+      const EmbedResult result = static_cast<EmbedJob&>(ran).take_result();
+      out.set("data", to_typed_array(result.data));
+      set_number(out, "dim", result.dim);
+      out.set("pooled", result.pooled);
+      out.set("tokens", to_typed_array(result.tokens));
+      out.set("untruncated", to_typed_array(result.tokens_untruncated));
+      out.set("windows", to_typed_array(result.windows));
+      out.set("unknown", to_typed_array(result.unknown));
+    };
+    return start({std::move(texts), nullptr, std::move(job).value(), report}, steps);
   }
 
-  // options: of encode(), and at_token. pairs: the second texts in the same form, or null. Answer: that of encode(), and logits
-  // [sum of rows, labels], rows [encodings], labels.
-  val predict(val text, val lengths, val pair_text, val pair_lengths, val options) {
+  // options: of encode(), at_token and first_text. pairs: the second texts in the same form, or null. Answer: that of encode(), and
+  // logits [sum of rows, labels], rows [encodings], labels.
+  val predict(val text, val lengths, val pair_text, val pair_lengths, val options, int steps) {
     const Options given(options);
-    const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
-    const auto result =
-        wattn::predict(*model_, texts.views, pairs.views, {.encode = to_encode_options(given), .at_token = given.word("at_token")});
-    if (!result.ok()) return answer(result.error());
-    FlatEncodings flat(val::undefined());
-    for (std::size_t i = 0; i < result.value().encodings.size(); ++i) {
-      flat.add(result.value().encodings[i], result.value().text[i]);
+    auto texts = std::make_unique<Texts>(text, lengths), pairs = std::make_unique<Texts>(pair_text, pair_lengths);
+    auto job = PredictJob::begin(
+        *model_, texts->views, pairs->views,
+        {.encode = to_encode_options(given), .at_token = given.word("at_token"), .first_text = given.integer("first_text")});
+    if (!job.ok()) return answer(job.error());
+    const auto report = [](Job& ran, bool more, val& out) {
+      if (more) return;
+      const PredictResult result = static_cast<PredictJob&>(ran).take_result();
+      FlatEncodings flat(val::undefined());
+      for (std::size_t i = 0; i < result.encodings.size(); ++i) flat.add(result.encodings[i], result.text[i]);
+      flat.set_on(out);
+      out.set("logits", to_typed_array(result.logits));
+      out.set("rows", to_typed_array(result.rows));
+      set_number(out, "labels", result.labels);
+    };
+    return start({std::move(texts), std::move(pairs), std::move(job).value(), report}, steps);
+  }
+
+  // prompts: [Int32Array, ...]; options: of to_generate_request(). Answer of each run: new_tokens, for each prompt with one
+  // sequence its tokens since the last run; of the last one: results, for each prompt [{tokens, reason, score}, ...].
+  val generate(val prompts, val options, int steps) {
+    jobs_.erase(generation_);  // it uses the same slots
+    auto job = Generation::begin(*model_, to_id_lists(prompts), to_generate_request(Options(options)));
+    if (!job.ok()) return answer(job.error());
+    const auto report = [](Job& ran, bool more, val& out) {
+      auto& generation = static_cast<Generation&>(ran);
+      out.set("new_tokens", to_array(generation.take_new(), [](const auto& tokens) { return to_typed_array(tokens); }));
+      if (more) return;
+      out.set("results", to_array(generation.results(), [](const std::vector<Generated>& sequences) {
+                return to_array(sequences, [](const Generated& sequence) {
+                  val one = val::object();
+                  one.set("tokens", to_typed_array(sequence.tokens));
+                  one.set("reason", name_of(sequence.reason, kReasons));
+                  one.set("score", sequence.score);
+                  return one;
+                });
+              }));
+    };
+    generation_ = next_job_;
+    return start({nullptr, nullptr, std::move(job).value(), report}, steps);
+  }
+
+  // Takes at most so many steps of a job, at least one.
+  val run(int number, int steps) {
+    const auto found = jobs_.find(number);
+    if (found == jobs_.end()) return answer(Error{ErrorCode::kState, "this call was ended by another one of this model"});
+    Job& job = *found->second.job;
+    bool more = true;
+    int taken = 0;
+    for (; more && taken < steps; ++taken) {
+      const auto stepped = job.step();
+      if (!stepped.ok()) {
+        jobs_.erase(found);
+        return answer(stepped.error());
+      }
+      more = stepped.value();
     }
-    val out = flat.to_answer();
-    out.set("logits", to_typed_array(result.value().logits));
-    out.set("rows", to_typed_array(result.value().rows));
-    set_number(out, "labels", result.value().labels);
+    val out = answer();
+    out.set("job", number);
+    out.set("more", more);
+    out.set("steps", taken);
+    found->second.report(job, more, out);
+    if (!more) jobs_.erase(found);
     return out;
+  }
+  // Ends a job before its last step; nothing if it has ended.
+  val cancel(int number) {
+    jobs_.erase(number);
+    return answer();
   }
 
   // A packed batch: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1]. options: of
   // to_forward_request(). Answer: the fields of ForwardOutputs, and with the prefix "encoder_" those of its encoder.
   val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
-    generation_.reset();  // it uses the same slots
+    jobs_.erase(generation_);  // it uses the same slots
     Batch batch;
     batch.input_ids = to_ids(input_ids);
     batch.token_type_ids = to_ids(token_type_ids);
@@ -183,46 +248,6 @@ class ModelHandle {
     out.set("encoder_last_hidden_state", to_typed_array(outputs.encoder.last_hidden_state));
     set_stack_outputs(out, outputs.encoder, "encoder_");
     return out;
-  }
-
-  // Followed by generate_step until its answer has no more, then generate_end. prompts: [Int32Array, ...]; options: of
-  // to_generate_request().
-  val generate_begin(val prompts, val options) {
-    generation_.reset();
-    auto begun = Generation::begin(*model_, to_id_lists(prompts), to_generate_request(Options(options)));
-    if (!begun.ok()) return answer(begun.error());
-    generation_ = std::move(begun).value();
-    return answer();
-  }
-  // Takes at most so many steps. Answer: more (whether a sequence is unfinished), steps (taken).
-  val generate_step(int steps) {
-    bool more = !generation_->done();
-    int taken = 0;
-    for (; more && taken < steps; ++taken) {
-      const auto stepped = generation_->step();
-      if (!stepped.ok()) return answer(stepped.error());
-      more = stepped.value();
-    }
-    val out = answer();
-    out.set("more", more);
-    out.set("steps", taken);
-    return out;
-  }
-  // Answer: tokens of the only sequence of prompt i since the last call.
-  val generate_new(int i) { return answer("tokens", to_typed_array(generation_->take_new(static_cast<std::size_t>(i)))); }
-  // Answer: results, for each prompt [{tokens, reason, score}, ...].
-  val generate_end() {
-    const val results = to_array(generation_->results(), [](const std::vector<Generated>& sequences) {
-      return to_array(sequences, [](const Generated& sequence) {
-        val one = val::object();
-        one.set("tokens", to_typed_array(sequence.tokens));
-        one.set("reason", name_of(sequence.reason, kReasons));
-        one.set("score", sequence.score);
-        return one;
-      });
-    });
-    generation_.reset();
-    return answer("results", results);
   }
 
   val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
@@ -284,9 +309,21 @@ class ModelHandle {
   struct alignas(16) Stack {
     std::byte bytes[256 << 10];
   };
+  struct Pending {
+    std::unique_ptr<Texts> texts, pairs;  // what the job reads; may be null
+    std::unique_ptr<Job> job;
+    void (*report)(Job& job, bool more, val& out);  // sets the fields of an answer
+  };
+  val start(Pending pending, int steps) {
+    jobs_.emplace(next_job_, std::move(pending));
+    return run(next_job_++, steps);
+  }
+
   std::unique_ptr<ModelLoader> loader_;
   std::unique_ptr<Model> model_;
-  std::unique_ptr<Generation> generation_;
+  std::map<int, Pending> jobs_;
+  int next_job_ = 1;
+  int generation_ = 0;                          // the last one's number
   std::vector<std::unique_ptr<Stack>> stacks_;  // of the helpers
   std::string chunk_;                           // scratch of push(), reused for every chunk
 };
@@ -307,10 +344,9 @@ EMSCRIPTEN_BINDINGS(model) {
       .function("embed", &ModelHandle::embed)
       .function("predict", &ModelHandle::predict)
       .function("forward", &ModelHandle::forward)
-      .function("generate_begin", &ModelHandle::generate_begin)
-      .function("generate_step", &ModelHandle::generate_step)
-      .function("generate_new", &ModelHandle::generate_new)
-      .function("generate_end", &ModelHandle::generate_end)
+      .function("generate", &ModelHandle::generate)
+      .function("run", &ModelHandle::run)
+      .function("cancel", &ModelHandle::cancel)
       .function("encode", &ModelHandle::encode)
       .function("count", &ModelHandle::count)
       .function("decode", &ModelHandle::decode)

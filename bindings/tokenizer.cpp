@@ -39,12 +39,12 @@ void FlatEncodings::add(const Encoding& encoding, std::int32_t text_index) {
   append(tokens_, encoding.tokens);
   lengths_.push_back(static_cast<std::int32_t>(encoding.size()));
   untruncated_.push_back(encoding.num_tokens_untruncated);
+  unknown_.push_back(encoding.unknown);
   text_.push_back(text_index);
 }
 
-val FlatEncodings::to_answer() const {
+void FlatEncodings::set_on(val& out) const {
   static_assert(sizeof(TextSpan) == 2 * sizeof(std::int32_t));
-  val out = answer();
   out.set("ids", to_typed_array(ids_));
   if (wanted_.type_ids) out.set("type_ids", to_typed_array(type_ids_));
   if (wanted_.offsets) out.set("offsets", to_typed_array(&offsets_.data()->begin, 2 * offsets_.size()));
@@ -54,8 +54,8 @@ val FlatEncodings::to_answer() const {
   if (!tokens_.empty()) out.set("tokens", to_array(tokens_, [](const std::string& token) { return val(token); }));
   out.set("lengths", to_typed_array(lengths_));
   out.set("untruncated", to_typed_array(untruncated_));
+  out.set("unknown", to_typed_array(unknown_));
   out.set("text", to_typed_array(text_));
-  return out;
 }
 
 val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
@@ -70,7 +70,9 @@ val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, cons
     flat.add(encoding.value(), static_cast<std::int32_t>(i));
     for (const Encoding& window : encoding.value().overflowing) flat.add(window, static_cast<std::int32_t>(i));
   }
-  return flat.to_answer();
+  val out = answer();
+  flat.set_on(out);
+  return out;
 }
 
 val count(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& options) {

@@ -12,7 +12,8 @@ class FlatEncodings {
   // arrays: names of the optional arrays to include; undefined: all.
   explicit FlatEncodings(const val& arrays);
   void add(const Encoding& encoding, std::int32_t text_index);
-  val to_answer() const;
+  // Sets the arrays as members of an answer.
+  void set_on(val& out) const;
 
  private:
   struct Wanted {
@@ -20,6 +21,7 @@ class FlatEncodings {
   };
   Wanted wanted_;
   std::vector<std::int32_t> ids_, type_ids_, word_ids_, sequence_ids_, lengths_, untruncated_, text_;
+  std::vector<float> unknown_;
   std::vector<TextSpan> offsets_;
   std::vector<std::uint8_t> special_tokens_mask_;
   std::vector<std::string> tokens_;
@@ -31,7 +33,7 @@ EncodeOptions to_encode_options(const Options& options);
 // options: {add_special_tokens, split_special_tokens, max_length, strategy, truncation_side, overlap, return_overflowing,
 // return_tokens, arrays}. pairs: the second texts in the same form, or null. Answer: flat arrays over all encodings, each text's
 // followed by its overflow windows: ids, type_ids, offsets (two numbers per token), special_tokens_mask, word_ids, sequence_ids;
-// tokens if there are any; and per encoding: lengths, untruncated, text (index of the text).
+// tokens if there are any; and per encoding: lengths, untruncated, unknown, text (index of the text).
 val encode(const Tokenizer& tokenizer, const val& text, const val& lengths, const val& pair_text, const val& pair_lengths,
            const val& options);
 

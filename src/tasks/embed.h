@@ -2,13 +2,16 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "core/utf.h"
 #include "engine/model.h"
+#include "tasks/text_job.h"
 
 namespace wattn {
 
@@ -39,11 +42,46 @@ struct EmbedResult {
   std::vector<std::int32_t> tokens;              // [batch] tokens of all windows, including special tokens
   std::vector<std::int32_t> tokens_untruncated;  // [batch] tokens without truncation
   std::vector<std::int32_t> windows;             // [batch] windows of each text
+  std::vector<float> unknown;                    // [batch] share of unknown tokens (Encoding::unknown)
 };
 
 // The prompt of this name in config_sentence_transformers.json; an InputError lists the known names. An empty name: the default
 // prompt, if any.
 Result<std::string> find_prompt(const SentenceConfig& sentence, std::string_view name);
+
+class EmbedJob final : public TextJob {
+ public:
+  // texts must live as long as the result.
+  static Result<std::unique_ptr<EmbedJob>> begin(Model& model, std::span<const std::u16string_view> texts,
+                                                 const EmbedOptions& options);
+  // After the last step.
+  EmbedResult take_result();
+
+ private:
+  EmbedJob(Model& model, std::span<const std::u16string_view> texts, const EmbedOptions& options)
+      : TextJob(model, texts.size()), texts_(texts), options_(options), prompt_(to_utf16(options.prompt)) {}
+
+  // Sets dim, skip_, and what the options leave to the repository.
+  Result<void> prepare();
+  EncodeOptions encode_options() const;
+  std::string name_of(std::size_t text) const;
+  // Replaces the vectors of each text's windows by their mean.
+  void join_windows();
+  void normalize_rows();
+  void truncate_rows(std::int64_t dim);
+
+  Result<Encoding> encode(std::size_t text) override;
+  void add(Encoding window, std::size_t text, bool is_first) override;
+  Result<void> run(const Batch& batch, const std::vector<std::size_t>& texts) override;
+
+  std::span<const std::u16string_view> texts_;
+  EmbedOptions options_;
+  std::u16string prompt_;
+  std::vector<PoolingMode> pooling_;
+  std::int64_t prompt_tokens_ = 0;  // first tokens of a text to exclude from pooling
+  std::vector<std::int64_t> skip_;  // [batch] the same for each sequence
+  EmbedResult result_;
+};
 
 Result<EmbedResult> embed(Model& model, std::span<const std::u16string_view> texts, const EmbedOptions& options);
 

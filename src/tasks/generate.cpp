@@ -1,6 +1,7 @@
 #include "tasks/generate.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace wattn {
 namespace {
@@ -123,10 +124,7 @@ Result<std::unique_ptr<Generation>> Generation::begin(Model& model, const std::v
     }
   }
   if (auto e = model.slots().reserve(capacity); !e.ok()) return e.error();
-  for (std::size_t i = 0; model.decoder() && i < prompts.size(); ++i) {
-    if (auto e = model.slots().read_source(static_cast<std::int64_t>(i), prompts[i], nullptr, nullptr); !e.ok()) return e.error();
-  }
-  if (auto e = out->read_prompts(); !e.ok()) return e.error();
+  if (model.decoder()) out->sources_ = prompts;
   return out;
 }
 
@@ -135,23 +133,23 @@ void Generation::add(std::size_t index, std::int32_t slot, std::int64_t position
   if (model_.decoder()) batch_.sources.push_back(static_cast<std::int32_t>(index));
 }
 
+Result<void> Generation::read_source() {
+  const std::size_t i = sources_read_++;
+  const auto states = model_.slots().read_source(static_cast<std::int64_t>(i), sources_[i], nullptr, nullptr);
+  return states.ok() ? Result<void>() : states.error();
+}
+
+// Reads one batch of the prompts' tokens.
 Result<void> Generation::read_prompts() {
   const std::int64_t budget = model_.slots().token_budget();
   std::vector<std::pair<std::size_t, std::int64_t>> ends;  // prompts whose last token is in the batch, and its row
-  for (std::size_t i = 0; i < prompts_.size(); ++i) {
-    Prompt& prompt = prompts_[i];
-    const auto size = static_cast<std::int64_t>(prompt.tokens.size());
-    while (prompt.read < size) {
-      if (batch_.tokens() == budget) {
-        if (auto e = read_batch(ends); !e.ok()) return e;
-        ends.clear();
-      }
-      const std::int64_t count = std::min(size - prompt.read, budget - batch_.tokens());
-      const auto piece = std::span<const std::int32_t>(prompt.tokens).subspan(static_cast<std::size_t>(prompt.read));
-      add(i, prompt.slots[0], prompt.read, piece.first(static_cast<std::size_t>(count)));
-      prompt.read += count;
-    }
-    ends.emplace_back(i, batch_.tokens() - 1);
+  while (prompts_read_ < prompts_.size() && batch_.tokens() < budget) {
+    Prompt& prompt = prompts_[prompts_read_];
+    const auto rest = std::span<const std::int32_t>(prompt.tokens).subspan(static_cast<std::size_t>(prompt.read));
+    const std::int64_t count = std::min(static_cast<std::int64_t>(rest.size()), budget - batch_.tokens());
+    add(prompts_read_, prompt.slots[0], prompt.read, rest.first(static_cast<std::size_t>(count)));
+    prompt.read += count;
+    if (prompt.read == static_cast<std::int64_t>(prompt.tokens.size())) ends.emplace_back(prompts_read_++, batch_.tokens() - 1);
   }
   return read_batch(ends);
 }
@@ -203,6 +201,14 @@ bool Generation::done() const {
 
 Result<bool> Generation::step() {
   batch_.clear();
+  if (sources_read_ < sources_.size()) {
+    if (auto e = read_source(); !e.ok()) return e.error();
+    return true;
+  }
+  if (prompts_read_ < prompts_.size()) {
+    if (auto e = read_prompts(); !e.ok()) return e.error();
+    return prompts_read_ < prompts_.size() || !done();
+  }
   for (std::size_t index = 0; index < prompts_.size(); ++index) {
     const Prompt& prompt = prompts_[index];
     const auto next = prompt.search->next();
@@ -231,13 +237,15 @@ std::vector<std::vector<Generated>> Generation::results() const {
   return out;
 }
 
-std::vector<std::int32_t> Generation::take_new(std::size_t i) {
-  Prompt& prompt = prompts_[i];
-  const auto results = prompt.search->results();
-  if (results.size() != 1) return {};
-  const auto& tokens = results[0].tokens;
-  std::vector<std::int32_t> out(tokens.begin() + static_cast<std::ptrdiff_t>(std::min(prompt.shown, tokens.size())), tokens.end());
-  prompt.shown = tokens.size();
+std::vector<std::vector<std::int32_t>> Generation::take_new() {
+  std::vector<std::vector<std::int32_t>> out(prompts_.size());
+  for (std::size_t i = 0; i < prompts_.size(); ++i) {
+    const auto results = prompts_[i].search->results();
+    if (results.size() != 1) continue;
+    const auto& tokens = results[0].tokens;
+    const std::size_t shown = std::min(std::exchange(prompts_[i].shown, tokens.size()), tokens.size());
+    out[i].assign(tokens.begin() + static_cast<std::ptrdiff_t>(shown), tokens.end());
+  }
   return out;
 }
 

@@ -10,6 +10,7 @@
 #include "core/result.h"
 #include "engine/model.h"
 #include "generation/search.h"
+#include "tasks/job.h"
 
 namespace wattn {
 
@@ -22,22 +23,22 @@ struct GenerateRequest {
   std::vector<std::string> stop_strings{};               // end a sequence and remain in the text
 };
 
-class Generation {
+class Generation final : public Job {
  public:
   static constexpr std::int64_t kUsualTokens = 256;
 
-  // Reserves slots and reads the prompts (in an encoder-decoder the sources), each of at least one token. Needs an lm head. A Model
+  // Reserves slots for the prompts (in an encoder-decoder the sources), each of at least one token. Needs an lm head. A Model
   // supports one Generation at a time.
   static Result<std::unique_ptr<Generation>> begin(Model& model, const std::vector<std::vector<std::int32_t>>& prompts,
                                                    const GenerateRequest& request);
-  // Generates one token for every unfinished sequence. False when all are finished.
-  Result<bool> step();
-  bool done() const;
+  // The first steps read the prompts, token_budget() tokens each, and generate their first tokens; each further one generates one
+  // token for every unfinished sequence. False when all are finished.
+  Result<bool> step() override;
 
   // [prompts], each as Search::results().
   std::vector<std::vector<Generated>> results() const;
-  // The tokens generated for prompt i since the last call; empty if it has several sequences.
-  std::vector<std::int32_t> take_new(std::size_t i);
+  // [prompts] The tokens generated since the last call; empty for several sequences per prompt.
+  std::vector<std::vector<std::int32_t>> take_new();
 
  private:
   explicit Generation(Model& model) : model_(model) {}
@@ -52,6 +53,8 @@ class Generation {
     std::size_t shown = 0;                  // tokens returned by take_new
   };
 
+  bool done() const;
+  Result<void> read_source();
   Result<void> read_prompts();
   void add(std::size_t index, std::int32_t slot, std::int64_t position, std::span<const std::int32_t> ids);
   Result<void> read_batch(const std::vector<std::pair<std::size_t, std::int64_t>>& ends);
@@ -59,6 +62,9 @@ class Generation {
 
   Model& model_;
   std::vector<Prompt> prompts_;
+  std::vector<std::vector<std::int32_t>> sources_;  // of an encoder-decoder
+  std::size_t sources_read_ = 0;
+  std::size_t prompts_read_ = 0;
   Batch batch_;
   std::vector<std::int64_t> rows_;
 };

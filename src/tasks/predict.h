@@ -2,18 +2,21 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "engine/model.h"
+#include "tasks/text_job.h"
 
 namespace wattn {
 
 struct PredictOptions {
-  EncodeOptions encode{};  // without max_length: the model's
-  std::string at_token{};  // only logits of this token ("[MASK]"); empty: of all tokens
+  EncodeOptions encode{};       // without max_length: the model's
+  std::string at_token{};       // only logits of this token ("[MASK]"); empty: of all tokens
+  std::int64_t first_text = 0;  // index of texts[0] in messages: a host may split one call into several
 };
 
 struct PredictResult {
@@ -24,7 +27,32 @@ struct PredictResult {
   std::int64_t labels = 0;
 };
 
-// pairs: second texts, as many as texts, or none. Needs model.head().
+class PredictJob final : public TextJob {
+ public:
+  // pairs: second texts, as many as texts, or none. Both must live as long as the result. Needs model.head().
+  static Result<std::unique_ptr<PredictJob>> begin(Model& model, std::span<const std::u16string_view> texts,
+                                                   std::span<const std::u16string_view> pairs, const PredictOptions& options);
+  // After the last step.
+  PredictResult take_result() { return std::move(result_); }
+
+ private:
+  PredictJob(Model& model, std::span<const std::u16string_view> texts, std::span<const std::u16string_view> pairs,
+             const PredictOptions& options)
+      : TextJob(model, texts.size()), texts_(texts), pairs_(pairs), options_(options) {}
+
+  Result<void> prepare();
+  Result<void> run_both_stacks(const Encoding& encoding);
+
+  Result<Encoding> encode(std::size_t text) override;
+  void add(Encoding window, std::size_t text, bool is_first) override;
+  Result<void> run(const Batch& batch, const std::vector<std::size_t>& texts) override;
+
+  std::span<const std::u16string_view> texts_, pairs_;
+  PredictOptions options_;
+  std::optional<std::int32_t> at_id_;
+  PredictResult result_;
+};
+
 Result<PredictResult> predict(Model& model, std::span<const std::u16string_view> texts, std::span<const std::u16string_view> pairs,
                               const PredictOptions& options);
 

@@ -24,6 +24,7 @@ struct Encoding {
   std::vector<std::int32_t> sequence_ids;         // [tokens] 0 first text, 1 second text, -1 added special tokens
   std::vector<std::string> tokens;                // [tokens] their strings, if requested
   std::int32_t num_tokens_untruncated = 0;        // tokens without truncation, including special tokens
+  float unknown = 0;                              // share of the untruncated text's tokens that are the unknown token
   std::vector<Encoding> overflowing;              // further windows, if requested
 
   std::size_t size() const { return ids.size(); }

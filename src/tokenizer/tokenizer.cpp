@@ -227,10 +227,14 @@ Result<Encoding> Tokenizer::Parts::encode(std::u16string_view first, const std::
                       static_cast<std::size_t>(num_special), options);
   if (!plan.ok()) return plan.error();
 
+  const std::size_t num_tokens = first_tokens.ids.size() + second_tokens.ids.size();
+  const auto count_unknown = [&](const TextTokens& tokens) { return std::ranges::count(tokens.ids, model->unknown_id()); };
+  const auto num_unknown = static_cast<float>(count_unknown(first_tokens) + count_unknown(second_tokens));
   const std::vector<OffsetTrim>& trims = post_processor.trims;
   const auto assemble = [&](TokenWindow of_first, TokenWindow of_second) {
     Encoding out;
-    out.num_tokens_untruncated = static_cast<std::int32_t>(first_tokens.ids.size() + second_tokens.ids.size()) + num_special;
+    out.num_tokens_untruncated = static_cast<std::int32_t>(num_tokens) + num_special;
+    out.unknown = num_tokens == 0 ? 0 : num_unknown / static_cast<float>(num_tokens);
     const std::size_t size =
         (of_first.end - of_first.begin) + (of_second.end - of_second.begin) + static_cast<std::size_t>(num_special);
     out.reserve(size);

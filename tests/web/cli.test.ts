@@ -90,6 +90,7 @@ describe('wattn tokenize', () => {
       text: 'A boat \ud83d\ude00 the',
       ids: [2, 96, 305, 1, 158, 3],
       tokens: ['[CLS]', 'a', 'boat', '[UNK]', 'the', '[SEP]'],
+      unknown: 0.25,
       offsets: [[0, 0], [0, 1], [2, 6], [7, 9], [10, 13], [0, 0]], // prettier-ignore
     });
     const [points] = linesOf(

@@ -149,7 +149,7 @@ describe('embed', () => {
 
   it('lets the event loop run in the middle of a large call, and stops there when told', async () => {
     const texts = mixedTexts(1000);
-    // A clock that goes on by 50 ms at each look: no crossing is short, so there is a break between all 4 (64, 192, 576, 168 texts).
+    // A clock that goes on by 50 ms at each look: no crossing is short, so there is a break between all 6 (of 1, 2, 4, .. steps).
     let clock = 0;
     Object.defineProperty(performance, 'now', { value: () => (clock += 50), configurable: true });
     try {
@@ -162,7 +162,7 @@ describe('embed', () => {
       const all = await embed(texts);
       clearTimeout(timer);
       expect(all.dims).toEqual([1000, 32]);
-      expect(turns).toBe(3);
+      expect(turns).toBe(5);
       expect(all.get(999).data).toEqual((await embed(texts[999] as string)).data);
 
       const controller = new AbortController();
@@ -174,6 +174,41 @@ describe('embed', () => {
     }
     expect((await embed('the')).dims).toEqual([1, 32]);
     await expectError(embed('the', { signal: AbortSignal.abort() }), 'AbortError');
+  });
+
+  it('stops in the middle of one long text', async () => {
+    const long = 'the bridge '.repeat(300_000);
+    const controller = new AbortController();
+    setTimeout(() => controller.abort());
+    await expectError(embed(long, { on_overflow: 'window', signal: controller.signal }), 'AbortError');
+    expect((await embed('the')).dims).toEqual([1, 32]);
+  });
+
+  it('says which share of a text the vocabulary does not know', async () => {
+    const texts = ['the', '\u{1F600}', 'the \u{1F600}', '', 'the '.repeat(90) + '\u{1F600} '.repeat(10)];
+    const shares = [0, 1, 0.5, 0, 0.1].map(Math.fround);
+    expect((await embed(texts)).unknown).toEqual(shares);
+    expect((await embed(texts, { on_overflow: 'window', precision: 'int8' })).unknown).toEqual(shares);
+    expect(embed.tokenizer(texts, { padding: true }).unknown).toEqual(shares);
+  });
+
+  it('refuses to give vectors that are not finite', async () => {
+    const weights = (tinyFiles().get('model.safetensors') as Uint8Array).slice();
+    const length = Number(new DataView(weights.buffer).getBigUint64(0, true));
+    const header = JSON.parse(new TextDecoder().decode(weights.subarray(8, 8 + length)));
+    const [begin, end] = header['encoder.layer.1.output.LayerNorm.weight'].data_offsets.map((at: number) => 8 + length + at);
+    const values = new DataView(weights.buffer);
+    for (let at = begin; at < end; at += 4) values.setFloat32(at, 3e38, true);
+    for (const worker of [false, true]) {
+      const broken = await pipeline('feature-extraction', tinyFiles({ 'model.safetensors': weights }), { worker });
+      await expectError(
+        broken([]).then(() => broken(['the', 'old'])),
+        'ModelFormatError',
+        / text 0: the model's result is not finite/,
+      );
+      await expectError(broken('the', { pooling: 'none' }), 'ModelFormatError', /not finite/);
+      await broken.dispose();
+    }
   });
 
   it('refuses wrong texts and options by name', async () => {

@@ -14,7 +14,7 @@ describe('tokenizer', () => {
     const { inputs } = readJson('bert-tiny/taps.json');
     for (const { text, text_pair, input_ids, token_type_ids, tokens } of inputs) {
       const out = tokenizer(text, { return_tensor: false, ...(text_pair && { text_pair }) });
-      expect(out).toEqual({ input_ids, token_type_ids, attention_mask: input_ids.map(() => 1), truncated: [false] });
+      expect(out).toEqual({ input_ids, token_type_ids, attention_mask: input_ids.map(() => 1), truncated: [false], unknown: [0] });
       expect(tokenizer.convert_ids_to_tokens(input_ids)).toEqual(tokens);
       expect(tokenizer.encode(text, { ...(text_pair && { text_pair }) })).toEqual(input_ids);
     }
@@ -53,6 +53,7 @@ describe('tokenizer', () => {
     expect(tokenizer('the', { return_tensor: false, return_attention_mask: false, return_token_type_ids: false })).toEqual({
       input_ids: [2, 158, 3],
       truncated: [false],
+      unknown: [0],
     });
   });
 

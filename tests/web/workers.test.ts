@@ -31,6 +31,20 @@ describe('worker', () => {
     await here.dispose();
   });
 
+  it('answers a short call while a long text runs, and ends that one', async () => {
+    const embed = await pipeline('feature-extraction', tiny, { worker: true });
+    const controller = new AbortController();
+    let ended = false;
+    const long = embed('the bridge '.repeat(500_000), { on_overflow: 'window', signal: controller.signal });
+    long.catch(() => {}).finally(() => (ended = true));
+    expect((await embed('the')).dims).toEqual([1, 32]);
+    expect(ended).toBe(false);
+    controller.abort();
+    await expectError(long, 'AbortError');
+    expect((await embed('the')).dims).toEqual([1, 32]);
+    await embed.dispose();
+  });
+
   it('runs AutoModel too', async () => {
     const inputs = { input_ids: [[2, 96, 3], [2, 275, 3]], attention_mask: [[1, 1, 1], [1, 1, 0]] }; // prettier-ignore
     const options = { output_attentions: true, output_hidden_states: true };

@@ -92,7 +92,7 @@ Exit status: 0 on success; 2, with one line on standard error, for a wrong optio
   embed: `Usage: wattn embed --model DIR [options] [TEXT...]
 
 Writes {"text": .., "embedding": [..]} per text; with --pooling none the embedding has one array per token. A text that was truncated
-also has "truncated": true and "tokens".
+also has "truncated": true and "tokens", a text with words that the vocabulary does not know "unknown" (their share of its tokens).
 
 ${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_sqrt_len_tokens, weightedmean, lasttoken, or several
                         of them, separated by commas (default: the model's own, else none)

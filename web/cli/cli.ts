@@ -21,7 +21,7 @@ import { generate } from './generate.js';
 import { pack } from './pack.js';
 import { classify, rank, run } from './tasks.js';
 import { train } from './train.js';
-import { answerAll, floatsText, toLine, write, type Item } from './lines.js';
+import { answerAll, factFields, floatsText, toLine, write, type Item } from './lines.js';
 import { AutoTokenizer, InputError, inspectModel, pipeline, type Embeddings } from '../entries/index.js';
 import type { EmbedOptions, TokenizeOptions } from '../entries/index.js';
 
@@ -59,7 +59,7 @@ const embed: Command = async (values, positionals) => {
     const line = (item: Item, i: number) =>
       toLine(item, {
         embedding: embeddingText(out, i),
-        ...(out.truncated[i] && { truncated: 'true', tokens: String(out.tokens[i]) }),
+        ...factFields(out.truncated[i], out.unknown[i], out.tokens[i]),
       });
     return portion.map(line);
   });
@@ -77,13 +77,13 @@ const tokenize: Command = async (values, positionals) => {
   const tokenizer = await AutoTokenizer.from_pretrained(modelOf(values), loadOptions(values));
   return answerAll(values, positionals, async (portion) => {
     const texts = portion.map((item) => item.text);
-    const { input_ids, offset_mapping, truncated } = tokenizer(texts, { ...options, return_tensor: false });
+    const { input_ids, offset_mapping, truncated, unknown } = tokenizer(texts, { ...options, return_tensor: false });
     const line = (item: Item, i: number) =>
       toLine(item, {
         ids: JSON.stringify(input_ids[i]),
         tokens: JSON.stringify(tokenizer.convert_ids_to_tokens(input_ids[i] as number[])),
         offsets: JSON.stringify(offset_mapping?.[i]),
-        ...(truncated[i] && { truncated: 'true' }),
+        ...factFields(truncated[i], unknown[i]),
       });
     return portion.map(line);
   });

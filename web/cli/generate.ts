@@ -1,6 +1,6 @@
 // `wattn generate`: writes JSON lines, or plain text as it is generated.
 import { choice, computeOptions, count, flag, given, jsonOptions, loadOptions, modelOf, text, type Values } from './args.js';
-import { items, toLine, write, type Item } from './lines.js';
+import { factFields, items, toLine, write, type Item } from './lines.js';
 import {
   describeModel,
   InputError,
@@ -42,7 +42,7 @@ const kKeys = {
   summarization: 'summary_text',
 } as const;
 type TaskName = keyof typeof kKeys;
-type Generated = Record<string, string> & { tokens: number[]; finish_reason: string; truncated?: true };
+type Generated = Record<string, string> & { tokens: number[]; finish_reason: string; truncated?: true; unknown?: number };
 type Prompt = string | ChatMessage[];
 interface Run {
   (prompts: Prompt | Prompt[], options: TextGenerationOptions): Promise<unknown>;
@@ -69,7 +69,7 @@ export async function generate(values: Values, positionals: string[]): Promise<v
         [kKeys[task]]: JSON.stringify(one[kKeys[task]]),
         tokens: String(one.tokens.length),
         finish_reason: JSON.stringify(one.finish_reason),
-        ...(one.truncated && { truncated: 'true' }),
+        ...factFields(one.truncated, one.unknown),
       }),
     );
   for await (const portion of items(values, positionals)) {

@@ -123,6 +123,14 @@ export function toLine({ text, members }: Item, fields: Record<string, string>):
   return `{${[...carried, ...own].join(', ')}}\n`;
 }
 
+/** The fields of a line about its text: only what is out of the ordinary. tokens: with truncation, how many were kept. */
+export function factFields(truncated: boolean | undefined, unknown = 0, tokens?: number): Record<string, string> {
+  return {
+    ...(truncated && { truncated: 'true', ...(tokens !== undefined && { tokens: String(tokens) }) }),
+    ...(unknown > 0 && { unknown: floatText(unknown) }),
+  };
+}
+
 export function floatsText(values: Float32Array): string {
   return `[${Array.from(values, floatText).join(',')}]`;
 }

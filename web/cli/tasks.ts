@@ -1,6 +1,6 @@
 // The commands classify, rank and run.
 import { choice, computeOptions, count, flag, given, jsonOptions, modelOf, required, text, type Values } from './args.js';
-import { answerAll, items, toLine, write, type Item } from './lines.js';
+import { answerAll, factFields, items, toLine, write, type Item } from './lines.js';
 import { InputError, pipeline, type Pipelines } from '../entries/index.js';
 
 const kRunTasks = [
@@ -53,9 +53,9 @@ export async function classify(values: Values, positionals: string[]): Promise<v
       const texts = portion.map((item) => item.text);
       const out = await run(texts, labels, options);
       const line = (item: Item, i: number) => {
-        const { labels, scores, truncated } = out[i] as (typeof out)[number];
+        const { labels, scores, truncated, unknown } = out[i] as (typeof out)[number];
         const all = labels.map((label, j) => ({ label, score: scores[j] as number }));
-        return toLine(item, { labels: scored(all.slice(0, top_k ?? all.length)), ...(truncated && { truncated: 'true' }) });
+        return toLine(item, { labels: scored(all.slice(0, top_k ?? all.length)), ...factFields(truncated, unknown) });
       };
       return portion.map(line);
     });
@@ -69,7 +69,7 @@ export async function classify(values: Values, positionals: string[]): Promise<v
     const line = (item: Item, i: number) =>
       toLine(item, {
         labels: scored([lists[i] as never].flat()),
-        ...(out.truncated[i] && { truncated: 'true', tokens: String(out.tokens[i]) }),
+        ...factFields(out.truncated[i], out.unknown[i], out.tokens[i]),
       });
     return portion.map(line);
   });
@@ -80,18 +80,17 @@ export async function rank(values: Values, positionals: string[]): Promise<void>
   const run = await pipeline('text-ranking', modelOf(values), computeOptions(values));
   const options = textOptions(values);
   const top_k = count(values, 'top-k') ?? Infinity;
-  const found: { item: Item; score: number; corpus_id: number; truncated: boolean }[] = [];
+  const found: { item: Item; score: number; corpus_id: number; truncated: boolean; unknown: number }[] = [];
   let seen = 0;
-  const line = ({ item, score, corpus_id, truncated }: (typeof found)[number]) =>
-    toLine(item, { corpus_id: String(corpus_id), score: String(score), ...(truncated && { truncated: 'true' }) });
+  const line = ({ item, score, corpus_id, truncated, unknown }: (typeof found)[number]) =>
+    toLine(item, { corpus_id: String(corpus_id), score: String(score), ...factFields(truncated, unknown) });
   for await (const portion of items(values, positionals)) {
     const texts = portion.map((item) => item.text);
     const ranked = await run(query, texts, options);
-    const scores = ranked.map(({ corpus_id, score, truncated }) => ({
+    const scores = ranked.map(({ corpus_id, ...rest }) => ({
       item: portion[corpus_id] as Item,
-      score,
+      ...rest,
       corpus_id: seen + corpus_id,
-      truncated,
     }));
     seen += portion.length;
     if (flag(values, 'stream')) {

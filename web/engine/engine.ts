@@ -14,7 +14,8 @@ import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Helpers, SeamEmbedOptions, SeamLoadOptions, SeamModel } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
-import { abortable, Breather, Pace, throwIfAborted } from '../core/signal.js';
+import { jobPace, runJob } from './job.js';
+import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelDescription, ModelInfo } from './types.js';
@@ -39,6 +40,7 @@ export interface EmbedResult {
   tokens: Int32Array; // [texts]
   truncated: boolean[]; // [texts]
   windows: Int32Array; // [texts]
+  unknown: number[]; // [texts]
 }
 
 /** A loaded model, on this thread or in workers (remote_engine.ts). */
@@ -70,8 +72,7 @@ const kPushBytes = 1 << 18;
 
 const nextTask = () => new Promise<void>((resolve) => setTimeout(resolve));
 
-/** Limits of one call, so that pages stay responsive and signals are noticed. Splitting does not change the vectors. */
-const kCrossingMs = 150;
+/** Limits of one job. Splitting a call does not change its vectors. */
 const kMostTexts = 4096;
 const kMostChars = 1 << 22;
 
@@ -234,6 +235,10 @@ export class Engine implements AnyEngine {
     }
   }
 
+  get isOpen(): boolean {
+    return this.host.isOpen;
+  }
+
   private useHelpers(threads: number, reason: string | undefined): void {
     if (!this.host.isOpen) return;
     if (reason !== undefined) {
@@ -289,38 +294,37 @@ export class Engine implements AnyEngine {
     return runTask(this, task, items, options, { first: 0, signal, onPiece });
   }
 
-  /** Embeds texts, in as many calls as needed. */
+  /** Embeds texts, in as many jobs as needed. */
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
-    const pace = new Pace(kCrossingMs, 64, 8, kMostTexts);
+    const pace = jobPace();
     const parts: Float32Array[] = [];
     const tokens = new Int32Array(texts.length);
     const truncated: boolean[] = [];
     const windows = new Int32Array(texts.length);
+    const unknown: number[] = [];
     let last: { dim: number; pooled: boolean } | undefined;
     let begin = 0;
     do {
-      await pace.wait(signal);
-      const end = crossingEnd(texts, begin, pace.count);
+      const end = jobEnd(texts, begin);
       const { text, lengths } = joinTexts(texts.slice(begin, end));
-      const answer = pace.run(
-        () => this.call((handle) => handle.embed(text, lengths, { ...options, first_text: begin })),
-        () => end - begin,
-      );
+      const seamOptions = { ...options, first_text: begin };
+      const answer = await runJob(this, pace, signal, (handle, steps) => handle.embed(text, lengths, seamOptions, steps));
       parts.push(answer.data);
       tokens.set(answer.tokens, begin);
       windows.set(answer.windows, begin);
       answer.tokens.forEach((ran, i) => truncated.push((answer.untruncated[i] as number) > ran));
+      answer.unknown.forEach((share) => unknown.push(share));
       last = answer;
       begin = end;
     } while (begin < texts.length);
-    return { data: concat(Float32Array, parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows };
+    return { data: concat(Float32Array, parts), dim: last.dim, pooled: last.pooled, tokens, truncated, windows, unknown };
   }
 }
 
-function crossingEnd(texts: readonly string[], begin: number, count: number): number {
+function jobEnd(texts: readonly string[], begin: number): number {
   let chars = 0;
   let end = begin;
-  while (end < texts.length && end < begin + count) {
+  while (end < texts.length && end < begin + kMostTexts) {
     chars += (texts[end] as string).length;
     if (end > begin && chars > kMostChars) break;
     ++end;

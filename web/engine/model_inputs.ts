@@ -16,6 +16,7 @@ const kInputRules: Rules = {
   special_tokens_mask: 'any',
   overflow_to_sample_mapping: 'any',
   truncated: 'any',
+  unknown: 'any',
 };
 
 /** Options of every forward pass. */

@@ -35,25 +35,27 @@ function toError({ name, message, url, status }: Failure): WattnError {
 
 interface Job {
   request: Request;
+  /** Short: it need not wait for the long ones. */
+  urgent: boolean;
   settle: { resolve: (result: any) => void; reject: (error: Error) => void };
   onProgress?: ((info: any) => void) | undefined;
 }
 
-/** One worker and its current job. */
+/** One worker and its jobs: at most one that is urgent and one that is not, of which the worker runs a step each in turn. */
 class Member {
   private readonly worker: WorkerHandle = workers.start('engine');
-  private job: { id: number; job: Job } | undefined;
+  private readonly jobs = new Map<number, Job>();
   private broken: WattnError | undefined;
-  private jobs = 0;
+  private last = 0;
 
   /** onIdle: called after each job. */
   constructor(onIdle: () => void) {
     this.worker.onMessage((message: { id: number; progress?: ProgressInfo; result?: unknown; failure?: Failure }) => {
-      if (message.id !== this.job?.id) return;
-      const { job } = this.job;
+      const job = this.jobs.get(message.id);
+      if (!job) return;
       if (message.progress) return this.report(job, message.progress);
-      this.job = undefined;
-      this.worker.keepAlive(false);
+      this.jobs.delete(message.id);
+      if (this.jobs.size === 0) this.worker.keepAlive(false);
       if (message.failure) job.settle.reject(toError(message.failure));
       else job.settle.resolve(message.result);
       onIdle();
@@ -65,8 +67,9 @@ class Member {
     });
   }
 
-  get idle(): boolean {
-    return this.job === undefined && this.broken === undefined;
+  /** Whether it can take a job. */
+  isFree(urgent: boolean): boolean {
+    return this.broken === undefined && [...this.jobs.values()].every((job) => urgent && !job.urgent);
   }
 
   get failure(): WattnError | undefined {
@@ -75,20 +78,20 @@ class Member {
 
   run(job: Job): void {
     if (this.broken) return job.settle.reject(this.broken);
-    this.job = { id: ++this.jobs, job };
+    this.jobs.set(++this.last, job);
     this.worker.keepAlive(true);
-    this.worker.post({ id: this.jobs, request: job.request });
+    this.worker.post({ id: this.last, request: job.request });
   }
 
   abort(job: Job, reason: string): void {
-    if (this.job?.job === job) this.worker.post({ abort: this.job.id, reason });
+    for (const [id, own] of this.jobs) if (own === job) this.worker.post({ abort: id, reason });
   }
 
   end(error: WattnError): void {
     this.broken ??= error;
     this.worker.end();
-    this.job?.job.settle.reject(this.broken);
-    this.job = undefined;
+    for (const job of this.jobs.values()) job.settle.reject(this.broken);
+    this.jobs.clear();
   }
 
   /** An exception from the caller's progress_callback ends the loading, as it does without a worker. */
@@ -204,7 +207,7 @@ export class RemoteEngine implements AnyEngine {
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
     const jobs: Promise<EmbedResult>[] = [];
     const ends = jobEnds(texts.map(sizeOf));
-    const urgent = ends.length === 1;
+    const urgent = isShort(texts.map(sizeOf));
     let begin = 0;
     for (const end of ends) {
       const request: Request = { type: 'embed', texts: texts.slice(begin, end), options: { ...options, first_text: begin } };
@@ -223,6 +226,7 @@ export class RemoteEngine implements AnyEngine {
       tokens: Int32Array.from(parts.flatMap((part) => [...part.tokens])),
       windows: Int32Array.from(parts.flatMap((part) => [...part.windows])),
       truncated: parts.flatMap((part) => part.truncated),
+      unknown: parts.flatMap((part) => part.unknown),
     };
   }
 
@@ -234,7 +238,7 @@ export class RemoteEngine implements AnyEngine {
     onPiece?: OnPiece,
   ): Promise<unknown[]> {
     const ends = jobEnds(items.map(sizeOf));
-    const urgent = ends.length === 1;
+    const urgent = isShort(items.map(sizeOf));
     const jobs = ends.map((end, i) => {
       const first = ends[i - 1] ?? 0;
       const request: Request = { type: 'task', task, items: items.slice(first, end), options, first, pieces: !!onPiece };
@@ -265,7 +269,10 @@ export class RemoteEngine implements AnyEngine {
     if (this.gone) throw this.gone;
     throwIfAborted(how.signal);
     let job!: Job;
-    const answer = new Promise((resolve, reject) => (job = { request, settle: { resolve, reject }, onProgress: how.onProgress }));
+    const answer = new Promise(
+      (resolve, reject) =>
+        (job = { request, urgent: how.urgent ?? false, settle: { resolve, reject }, onProgress: how.onProgress }),
+    );
     const end = () => {
       for (const list of [this.urgent, this.queue]) if (list.includes(job)) list.splice(list.indexOf(job), 1);
       const { message } = abortError(how.signal as AbortSignalLike);
@@ -285,10 +292,9 @@ export class RemoteEngine implements AnyEngine {
     const broken = this.members.every((member) => member.failure) ? this.members[0]?.failure : undefined;
     if (broken) return this.end(broken);
     for (const member of this.members) {
-      if (!member.idle) continue;
-      const job = this.urgent.shift() ?? this.queue.shift();
-      if (!job) return;
-      member.run(job);
+      for (const list of [this.urgent, this.queue]) {
+        if (list.length > 0 && member.isFree(list === this.urgent)) member.run(list.shift() as Job);
+      }
     }
   }
 
@@ -298,6 +304,10 @@ export class RemoteEngine implements AnyEngine {
     for (const job of [...this.urgent.splice(0), ...this.queue.splice(0)]) job.settle.reject(this.gone);
   }
 }
+
+/** Whether a call's texts are few and short. */
+const isShort = (sizes: readonly number[]): boolean =>
+  sizes.length <= kJobTexts && sizes.reduce((sum, size) => sum + size, 0) <= kJobChars;
 
 /** The ends of a call's jobs; at least one job. */
 function jobEnds(sizes: readonly number[]): number[] {

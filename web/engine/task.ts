@@ -16,6 +16,8 @@ export type OnPiece = (piece: Piece) => void;
 /** The part of an Engine that tasks use. */
 export interface TaskEngine {
   readonly files: readonly NamedBytes[];
+  /** Whether calls can still be made: it was not disposed, and none failed inside WebAssembly. */
+  readonly isOpen: boolean;
   call<A extends { code: number; message: string }>(run: (handle: SeamModel) => A): A;
 }
 

@@ -7,6 +7,13 @@ export interface Answer {
   message: string;
 }
 
+/** The answer of a call that runs in steps. Its other fields are present when more is false, unless said otherwise. */
+export interface JobAnswer extends Answer {
+  job: number;
+  more: boolean;
+  steps: number; // taken
+}
+
 export interface EncodeAnswer extends Answer {
   ids: Int32Array; // [sum of lengths], like the next ones, which are present if SeamEncodeOptions.arrays names them
   type_ids: Int32Array;
@@ -17,6 +24,7 @@ export interface EncodeAnswer extends Answer {
   tokens?: string[]; // with return_tokens, if there are any
   lengths: Int32Array; // [encodings]
   untruncated: Int32Array; // [encodings]
+  unknown: Float32Array; // [encodings] the share of unknown tokens
   text: Int32Array; // [encodings] index of the text; its overflow windows follow it
 }
 
@@ -114,9 +122,20 @@ export interface ForwardAnswer extends Answer {
 export interface SeamPredictOptions extends SeamEncodeOptions {
   /** Computes logits only at tokens with this text. */
   at_token?: string;
+  first_text?: number; // index of the first text, for messages
 }
 
-export interface PredictAnswer extends EncodeAnswer {
+export interface EmbedAnswer extends JobAnswer {
+  data: Float32Array;
+  dim: number;
+  pooled: boolean;
+  tokens: Int32Array;
+  untruncated: Int32Array;
+  windows: Int32Array;
+  unknown: Float32Array;
+}
+
+export interface PredictAnswer extends EncodeAnswer, JobAnswer {
   logits: Float32Array; // [sum of rows, labels]
   rows: Int32Array; // [encodings]: 1 for a sequence head, else tokens
   labels: number;
@@ -158,6 +177,11 @@ export interface SeamSequence {
   tokens: Int32Array;
   reason: 'eos' | 'stop' | 'length';
   score: number;
+}
+
+export interface GenerateAnswer extends JobAnswer {
+  new_tokens: Int32Array[]; // of each prompt since the last answer, with one sequence per prompt; always present
+  results: SeamSequence[][];
 }
 
 /** Facts about a loaded model, with config.json's names where it has them. */
@@ -207,25 +231,21 @@ export interface SeamModel extends SeamTokenizer {
   make_room_for_helpers(count: number): Answer & Helpers;
   use_helpers(count: number): Answer;
   finish(): Answer;
-  embed(
-    text: Uint8Array,
-    lengths: Int32Array,
-    options: SeamEmbedOptions,
-  ): Answer & {
-    data: Float32Array;
-    dim: number;
-    pooled: boolean;
-    tokens: Int32Array;
-    untruncated: Int32Array;
-    windows: Int32Array;
-  };
+  embed(text: Uint8Array, lengths: Int32Array, options: SeamEmbedOptions, steps: number): EmbedAnswer;
   predict(
     text: Uint8Array,
     lengths: Int32Array,
     pairText: Uint8Array | null,
     pairLengths: Int32Array | null,
     options: SeamPredictOptions,
+    steps: number,
   ): PredictAnswer;
+  /** A model runs one generation at a time: a second one ends the first. */
+  generate(prompts: Int32Array[], options: SeamGenerateOptions, steps: number): GenerateAnswer;
+  /** Continues a job. */
+  run(job: number, steps: number): JobAnswer;
+  /** Ends a job; nothing if it has ended. */
+  cancel(job: number): Answer;
   /** Runs a packed batch; only one sequence with a head over the vocabulary or an encoder-decoder. */
   forward(
     inputIds: Int32Array,
@@ -234,10 +254,6 @@ export interface SeamModel extends SeamTokenizer {
     seqStart: Int32Array,
     options: SeamForwardOptions,
   ): ForwardAnswer;
-  generate_begin(prompts: Int32Array[], options: SeamGenerateOptions): Answer;
-  generate_step(steps: number): Answer & { more: boolean; steps: number };
-  generate_new(prompt: number): Answer & { tokens: Int32Array };
-  generate_end(): Answer & { results: SeamSequence[][] };
   tokens_to_string(tokens: string[]): Answer & { text: string };
   token_to_id(token: string): Answer & { id: number }; // -1: none
   describe_tokenizer(): Answer & { vocab_size: number; model_max_length?: number };

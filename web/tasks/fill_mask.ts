@@ -5,7 +5,7 @@ import { checkTexts, joinTexts } from '../core/texts.js';
 import type { FillMaskOptions, MaskFilling } from './task_types.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
 import { specialToken } from '../source/model_files.js';
-import { predict, wasTruncated, type Window } from './predict.js';
+import { factsOf, predict, wasTruncated, type Facts, type Window } from './predict.js';
 import { softmax, topIndices } from '../core/scores.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 
@@ -16,9 +16,8 @@ interface Options extends TextOptions {
   targets?: string[];
 }
 
-interface Result {
+interface Result extends Facts {
   fillings: MaskFilling[][]; // per mask
-  truncated: boolean;
 }
 
 interface Vocabulary {
@@ -101,8 +100,8 @@ export const fillMask: Task<string, Options, Result> = {
       },
       signal,
       finish: (results) => {
-        const shaped = results.map(({ fillings, truncated }) =>
-          Object.assign((fillings.length === 1 ? fillings[0] : fillings) as MaskFilling[], { truncated }),
+        const shaped = results.map(({ fillings, ...facts }) =>
+          Object.assign((fillings.length === 1 ? fillings[0] : fillings) as MaskFilling[], facts),
         );
         return typeof texts === 'string' ? shaped[0] : shaped;
       },
@@ -122,7 +121,7 @@ export const fillMask: Task<string, Options, Result> = {
         const where = wasTruncated([window]) ? `its first ${window.ids.length} tokens, which the model reads` : 'it';
         throw new InputError(`fill-mask: text ${own.first}: expected the mask token ${vocabulary.mask} in ${where}, found none`);
       }
-      out.push({ fillings: fillingsOf(window, vocabulary, options, targets), truncated: wasTruncated([window]) });
+      out.push({ fillings: fillingsOf(window, vocabulary, options, targets), ...factsOf([window]) });
     }
     return out;
   },

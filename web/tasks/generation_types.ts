@@ -84,6 +84,8 @@ export type Text2Text<Key extends string> = { [name in Key]: string } & {
   finish_reason: 'eos' | 'stop' | 'length';
   /** Present if the source was truncated. */
   truncated?: true;
+  /** The share of the source's tokens, from 0 to 1, that the vocabulary does not know; present if above 0. */
+  unknown?: number;
 };
 
 /** `await pipe(text | texts, options)`: for each text in turn, `num_return_sequences` results. */

@@ -103,10 +103,14 @@ async function embed(
   if (precision && precision !== 'float32' && seamOptions.pooling?.length === 0) {
     throw new InputError(`embed: option 'precision': expected a pooling with '${precision}', found 'none'`);
   }
-  const { data, dim, pooled, tokens, truncated, windows } = await engine.embed(list, seamOptions, options?.signal ?? undefined);
+  const { data, dim, pooled, tokens, truncated, windows, unknown } = await engine.embed(
+    list,
+    seamOptions,
+    options?.signal ?? undefined,
+  );
   const tensor = pooled ? new Tensor('float32', data, [data.length / dim, dim]) : padRows(data, tokens, dim);
   const out = precision ? quantize_embeddings(tensor, precision) : tensor;
-  return Object.assign(out, { tokens, truncated, windows }) as Embeddings | QuantizedEmbeddings;
+  return Object.assign(out, { tokens, truncated, windows, unknown }) as Embeddings | QuantizedEmbeddings;
 }
 
 /** As in sentence-transformers' encode_query and encode_document: uses the prompt of that name if there is one. */

@@ -1,8 +1,8 @@
 // The logits of the model's head for texts, in as many calls as needed.
 import { InputError } from '../core/errors.js';
 import type { PredictAnswer, SeamPredictOptions } from '../host/seam.js';
-import { Pace } from '../core/signal.js';
 import { joinTexts } from '../core/texts.js';
+import { jobPace, runJob } from '../engine/job.js';
 import type { Context, TaskEngine } from '../engine/task.js';
 
 export interface Input {
@@ -22,10 +22,11 @@ export interface Window {
   labels: number;
   /** Number of tokens without truncation. */
   untruncated: number;
+  /** The share of unknown tokens. */
+  unknown: number;
 }
 
-// The time and limits of one call, so that pages stay responsive and signals are noticed.
-const kCrossingMs = 150;
+// Limits of one job.
 const kMostTexts = 1024;
 const kMostChars = 1 << 20;
 
@@ -46,6 +47,7 @@ function cut(answer: PredictAnswer, count: number): Window[][] {
       rows,
       labels: answer.labels,
       untruncated: answer.untruncated[i] as number,
+      unknown: answer.unknown[i] as number,
     });
     token = end;
     value += rows * answer.labels;
@@ -53,12 +55,12 @@ function cut(answer: PredictAnswer, count: number): Window[][] {
   return out;
 }
 
-/** The end of a call's texts. All of them have a second text, or none has. */
-function crossingEnd(inputs: readonly Input[], begin: number, count: number): number {
+/** The end of a job's texts. All of them have a second text, or none has. */
+function jobEnd(inputs: readonly Input[], begin: number): number {
   const isPair = inputs[begin]?.text_pair !== undefined;
   let chars = 0;
   let end = begin;
-  for (; end < inputs.length && end < begin + count; ++end) {
+  for (; end < inputs.length && end < begin + kMostTexts; ++end) {
     const { text, text_pair } = inputs[end] as Input;
     chars += text.length + (text_pair?.length ?? 0);
     if (end > begin && (chars > kMostChars || (text_pair !== undefined) !== isPair)) break;
@@ -66,10 +68,20 @@ function crossingEnd(inputs: readonly Input[], begin: number, count: number): nu
   return end;
 }
 
-export function wasTruncated(windows: readonly Window[]): boolean {
-  const [only] = windows;
-  return windows.length === 1 && only !== undefined && only.untruncated > only.ids.length;
+export interface Facts {
+  truncated: boolean;
+  unknown: number;
 }
+
+export function wasTruncated([only, ...others]: readonly Window[]): boolean {
+  return others.length === 0 && only !== undefined && only.untruncated > only.ids.length;
+}
+
+/** What results say of a text, from its windows. */
+export const factsOf = (windows: readonly Window[]): Facts => ({
+  truncated: wasTruncated(windows),
+  unknown: windows[0]?.unknown ?? 0,
+});
 
 /** The only window, for heads that classify whole texts. at: the text's index, for messages. */
 export function judgedWindow([window]: readonly Window[], at: number): Window {
@@ -85,20 +97,18 @@ export async function predict(
   { first, signal }: Context,
   whenOver: 'truncate' | 'error' = 'truncate',
 ): Promise<Window[][]> {
-  const pace = new Pace(kCrossingMs, 16, 1, kMostTexts);
+  const pace = jobPace();
   const out: Window[][] = [];
   while (out.length < inputs.length) {
-    await pace.wait(signal);
     const begin = out.length;
-    const end = crossingEnd(inputs, begin, pace.count);
+    const end = jobEnd(inputs, begin);
     const slice = inputs.slice(begin, end);
     const texts = joinTexts(slice.map(({ text }) => text));
     const isPair = slice[0]?.text_pair !== undefined;
     const pairs = isPair ? joinTexts(slice.map(({ text_pair }) => text_pair as string)) : undefined;
-    const answer = pace.run(
-      () =>
-        engine.call((handle) => handle.predict(texts.text, texts.lengths, pairs?.text ?? null, pairs?.lengths ?? null, options)),
-      () => end - begin,
+    const seamOptions = { ...options, first_text: first + begin };
+    const answer = await runJob(engine, pace, signal, (handle, steps) =>
+      handle.predict(texts.text, texts.lengths, pairs?.text ?? null, pairs?.lengths ?? null, seamOptions, steps),
     );
     for (const windows of cut(answer, end - begin)) {
       if (whenOver === 'error' && wasTruncated(windows)) {

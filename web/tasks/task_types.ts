@@ -9,10 +9,19 @@ import type {
   TranslationPipeline,
 } from './generation_types.js';
 
-/** For each text, in input order: its number of tokens, and whether it was truncated to them. */
+/** For each text, in input order: its number of tokens, whether it was truncated to them, and its share of unknown tokens. */
 interface TextFacts {
   tokens: number[];
   truncated: boolean[];
+  unknown: number[];
+}
+
+/** What a result says of its text. */
+interface OneTextFacts {
+  /** Whether the text was truncated. */
+  truncated: boolean;
+  /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
+  unknown: number;
 }
 
 export type ClassificationFunction = 'softmax' | 'sigmoid' | 'none';
@@ -51,14 +60,12 @@ export interface ZeroShotOptions extends TaskTextOptions {
   multi_label?: boolean;
 }
 
-export interface ZeroShotResult {
+export interface ZeroShotResult extends OneTextFacts {
   sequence: string;
   /** Best first. */
   labels: string[];
   /** In the order of `labels`. */
   scores: number[];
-  /** Whether the text was truncated. */
-  truncated: boolean;
 }
 
 export interface ZeroShotClassificationPipeline extends Loaded {
@@ -108,11 +115,8 @@ export interface EntityGroup {
 type EntityOf<O> = O extends { aggregation_strategy: Exclude<AggregationStrategy, 'none'> } ? EntityGroup : Entity;
 
 export interface TokenClassificationPipeline extends Loaded {
-  <const O extends TokenClassificationOptions>(text: string, options?: O): Promise<EntityOf<O>[] & { truncated: boolean }>;
-  <const O extends TokenClassificationOptions>(
-    texts: readonly string[],
-    options?: O,
-  ): Promise<(EntityOf<O>[] & { truncated: boolean })[]>;
+  <const O extends TokenClassificationOptions>(text: string, options?: O): Promise<EntityOf<O>[] & OneTextFacts>;
+  <const O extends TokenClassificationOptions>(texts: readonly string[], options?: O): Promise<(EntityOf<O>[] & OneTextFacts)[]>;
   readonly task: 'token-classification';
 }
 
@@ -177,8 +181,8 @@ export interface MaskFilling {
 
 /** A list for a text with one mask, a list of lists for several masks. A text without a mask is an `InputError`. */
 export interface FillMaskPipeline extends Loaded {
-  (text: string, options?: FillMaskOptions): Promise<(MaskFilling[] | MaskFilling[][]) & { truncated: boolean }>;
-  (texts: readonly string[], options?: FillMaskOptions): Promise<((MaskFilling[] | MaskFilling[][]) & { truncated: boolean })[]>;
+  (text: string, options?: FillMaskOptions): Promise<(MaskFilling[] | MaskFilling[][]) & OneTextFacts>;
+  (texts: readonly string[], options?: FillMaskOptions): Promise<((MaskFilling[] | MaskFilling[][]) & OneTextFacts)[]>;
   readonly task: 'fill-mask';
 }
 
@@ -191,13 +195,12 @@ export interface TextRankingOptions extends TaskTextOptions {
   function_to_apply?: 'sigmoid' | 'none';
 }
 
-export interface RankedDocument {
+/** Its facts are of query and document together. */
+export interface RankedDocument extends OneTextFacts {
   /** Index of the document. */
   corpus_id: number;
   score: number;
   text?: string;
-  /** Whether query and document were truncated. */
-  truncated: boolean;
 }
 
 export interface TextRankingPipeline extends Loaded {

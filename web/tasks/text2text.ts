@@ -8,6 +8,7 @@ import { checkTexts, joinTexts } from '../core/texts.js';
 import { readConfig } from './labels.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { generateAll, stream, textOf } from './text_generation.js';
+import type { Facts } from './predict.js';
 
 const kRules: Rules = { ...kGenerateRules, on_overflow: ['truncate', 'error'], callback: 'function', signal: 'signal' };
 const kLanguages: Rules = { src_lang: 'string', tgt_lang: 'string' };
@@ -18,8 +19,7 @@ interface Options extends GenerateOptions {
   ofTask: Record<string, unknown>;
 }
 
-interface Result {
-  truncated: boolean;
+interface Result extends Facts {
   made: { text: string; tokens: number[]; finish_reason: 'eos' | 'stop' | 'length' }[];
 }
 
@@ -39,12 +39,12 @@ function paramsOf(task: string, params: Params, { src_lang, tgt_lang }: Translat
 }
 
 /** The ids of a source, truncated to the model's limit. */
-function encode(engine: TaskEngine, text: string, options: Options, number: number): { ids: Int32Array; truncated: boolean } {
+function encode(engine: TaskEngine, text: string, options: Options, number: number): Facts & { ids: Int32Array } {
   const { max_source_length = Infinity } = engine.call((handle) => handle.info());
   const { model_max_length } = engine.call((handle) => handle.describe_tokenizer()) as { model_max_length?: number };
   const limit = Math.min(max_source_length, model_max_length && model_max_length > 0 ? model_max_length : Infinity);
   const joined = joinTexts([text]);
-  const { ids, untruncated } = engine.call((handle) =>
+  const { ids, untruncated, unknown } = engine.call((handle) =>
     handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens: true, max_length: limit }),
   );
   const total = untruncated[0] as number;
@@ -52,7 +52,7 @@ function encode(engine: TaskEngine, text: string, options: Options, number: numb
   if (truncated && options.on_overflow === 'error') {
     throw new InputError(`text ${number}: expected at most ${limit} tokens, found ${total} (on_overflow is 'error')`);
   }
-  return { ids, truncated };
+  return { ids, truncated, unknown: unknown[0] as number };
 }
 
 async function run(engine: TaskEngine, items: readonly string[], options: Options, context: Context): Promise<Result[]> {
@@ -65,7 +65,8 @@ async function run(engine: TaskEngine, items: readonly string[], options: Option
   const before = ids.map(() => new Int32Array(0));
   const results = await generateAll(engine, text, ids, seam, context, before);
   return results.map((sequences, i) => ({
-    truncated: sources[i]?.truncated ?? false,
+    truncated: sources[i]!.truncated,
+    unknown: sources[i]!.unknown,
     made: sequences.map(({ tokens, reason }) => ({
       text: text.decode(tokens),
       tokens: Array.from(tokens),
@@ -93,11 +94,10 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
         signal: signal ?? undefined,
         onPiece: callback ? ({ piece, prompt }) => callback(piece, prompt) : undefined,
         finish: (results) =>
-          results.flatMap(({ truncated, made }) =>
-            made.map(
-              ({ text, ...rest }) => ({ [key]: text, ...rest, ...(truncated && { truncated }) }) as unknown as Text2Text<Key>,
-            ),
-          ),
+          results.flatMap(({ truncated, unknown, made }) => {
+            const facts = { ...(truncated && { truncated }), ...(unknown > 0 && { unknown }) };
+            return made.map(({ text, ...rest }) => ({ [key]: text, ...rest, ...facts }) as unknown as Text2Text<Key>);
+          }),
       };
     },
     run,

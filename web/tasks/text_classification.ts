@@ -4,7 +4,7 @@ import type { Rules } from '../core/options.js';
 import type { ClassificationFunction, TextClassificationOptions, TextPair } from './task_types.js';
 import type { LabelScore } from '../vectors/types.js';
 import { readConfig, readLabels, type Config } from './labels.js';
-import { judgedWindow, predict, wasTruncated, type Input } from './predict.js';
+import { factsOf, judgedWindow, predict, type Facts, type Input } from './predict.js';
 import { sigmoid, softmax, topIndices } from '../core/scores.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
 
@@ -17,10 +17,9 @@ interface Options extends TextOptions {
   function_to_apply?: ClassificationFunction;
 }
 
-interface Result {
+interface Result extends Facts {
   labels: LabelScore[];
   tokens: number;
-  truncated: boolean;
 }
 
 export function toInput(where: string, value: unknown, index: number): Input {
@@ -67,6 +66,7 @@ export const textClassification: Task<Input, Options, Result> = {
         Object.assign(flat ? results.flatMap(({ labels }) => labels) : results.map(({ labels }) => labels), {
           tokens: results.map(({ tokens }) => tokens),
           truncated: results.map(({ truncated }) => truncated),
+          unknown: results.map(({ unknown }) => unknown),
         }),
     };
   },
@@ -81,7 +81,7 @@ export const textClassification: Task<Input, Options, Result> = {
       const window = judgedWindow(windows, context.first + i);
       const scores = toScores(window.logits, apply);
       const labels = topIndices(scores, options.top_k).map((i) => ({ label: names[i] as string, score: scores[i] as number }));
-      return { labels, tokens: window.ids.length, truncated: wasTruncated(windows) };
+      return { labels, tokens: window.ids.length, ...factsOf(windows) };
     });
   },
 };

@@ -5,10 +5,11 @@ import { describe, InputError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { Chat, ChatMessage } from '../tokenizer/types.js';
 import type { GeneratedText, GenerateOptions, TextGenerationOptions } from './generation_types.js';
+import { jobPace, runJob } from '../engine/job.js';
 import { alone } from '../engine/task.js';
 import type { SeamGenerateOptions, SeamSequence } from '../host/seam.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import { Pace, TaskScope } from '../core/signal.js';
+import { TaskScope } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { joinTexts } from '../core/texts.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
@@ -40,8 +41,6 @@ type Result = GeneratedText[];
 
 /** Sequences per run: enough to share each pass over the weights, few enough for their caches to fit. */
 const kSequences = 8;
-const kCrossingMs = 60;
-const kMostSteps = 256;
 /** Tokens of the prompt that are decoded with the new text, as its context. */
 const kContext = 32;
 
@@ -73,7 +72,7 @@ function newText(text: Text, prompt: Int32Array, tokens: Int32Array): string {
 }
 
 /** Reports the text of new tokens as they are generated. */
-function makePieces(engine: TaskEngine, text: Text, prompts: readonly Int32Array[], give: (piece: string, prompt: number) => void) {
+function makePieces(text: Text, prompts: readonly Int32Array[], give: (piece: string, prompt: number) => void) {
   const streams = prompts.map((prompt) => {
     const stream = makeDecodeStream(text.decode, (ids) => ids as Iterable<number>, text.cleans);
     stream.push(Array.from(prompt.slice(-kContext)));
@@ -81,10 +80,10 @@ function makePieces(engine: TaskEngine, text: Text, prompts: readonly Int32Array
   });
   const report = (piece: string, i: number) => piece !== '' && give(piece, i);
   return {
-    step: () =>
+    add: (tokens: readonly Int32Array[]) =>
       streams.forEach((stream, i) => {
-        const { tokens } = engine.call((handle) => handle.generate_new(i));
-        if (tokens.length > 0) report(stream.push(Array.from(tokens)), i);
+        const own = tokens[i];
+        if (own?.length) report(stream.push(Array.from(own)), i);
       }),
     end: () => streams.forEach((stream, i) => report(stream.end(), i)),
   };
@@ -100,19 +99,16 @@ async function generateTogether(
   give: ((piece: string, prompt: number) => void) | undefined,
   before: readonly Int32Array[],
 ): Promise<SeamSequence[][]> {
-  const pace = new Pace(kCrossingMs, 1, 1, kMostSteps);
-  engine.call((handle) => handle.generate_begin([...prompts], options));
-  const pieces = give && makePieces(engine, text, before, give);
-  pieces?.step();
-  for (let more = true; more;) {
-    await pace.wait(signal);
-    const step = () => engine.call((handle) => handle.generate_step(pieces ? 1 : pace.count));
-    ({ more } = pace.run(step, ({ steps }) => steps));
-    pieces?.step();
-    await Promise.resolve(); // lets a reader of pieces stop the call
-  }
+  const pieces = give && makePieces(text, before, give);
+  const { results } = await runJob(
+    engine,
+    jobPace(),
+    signal,
+    (handle, steps) => handle.generate([...prompts], options, steps),
+    pieces && (({ new_tokens }) => pieces.add(new_tokens)),
+  );
   pieces?.end();
-  return engine.call((handle) => handle.generate_end()).results;
+  return results;
 }
 
 /** Generates for any number of prompts, a few at a time. before: as in generateTogether. */

@@ -4,7 +4,7 @@ import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
 import type { ClassificationFunction, RankedDocument, TextRankingOptions } from './task_types.js';
 import { readConfig, type Config } from './labels.js';
-import { judgedWindow, predict, wasTruncated, type Input } from './predict.js';
+import { factsOf, judgedWindow, predict, type Facts, type Input } from './predict.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
 import { toScores } from './text_classification.js';
 import { topIndices } from '../core/scores.js';
@@ -15,9 +15,8 @@ interface Options extends TextOptions {
   function_to_apply?: ClassificationFunction;
 }
 
-interface Result {
+interface Result extends Facts {
   score: number;
-  truncated: boolean;
 }
 
 /** The activation in the repository's new or old format, else a sigmoid. */
@@ -49,8 +48,8 @@ export const textRanking: Task<Input, Options, Result> = {
           results.map(({ score }) => score),
           top_k,
         ).map((corpus_id): RankedDocument => {
-          const { score, truncated } = results[corpus_id] as Result;
-          return { corpus_id, score, ...(return_documents && { text: list[corpus_id] as string }), truncated };
+          const { score, ...facts } = results[corpus_id] as Result;
+          return { corpus_id, score, ...(return_documents && { text: list[corpus_id] as string }), ...facts };
         }),
     };
   },
@@ -62,7 +61,7 @@ export const textRanking: Task<Input, Options, Result> = {
     if (labels !== 1) throw new UnsupportedError(`text-ranking: expected a cross-encoder, with one label, found ${labels} labels`);
     return runs.map((windows, i) => ({
       score: toScores(judgedWindow(windows, context.first + i).logits, apply)[0] as number,
-      truncated: wasTruncated(windows),
+      ...factsOf(windows),
     }));
   },
 };

@@ -6,7 +6,7 @@ import type { AggregationStrategy, Entity, EntityGroup, TokenClassificationOptio
 import { aggregate, mergeOverlapping, type ScoredToken, type Words } from './entities.js';
 import { readJson, specialToken } from '../source/model_files.js';
 import { readConfig, readLabels } from './labels.js';
-import { predict, wasTruncated, type Window } from './predict.js';
+import { factsOf, predict, type Facts, type Window } from './predict.js';
 import { softmax } from '../core/scores.js';
 import { takeOptions, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 
@@ -22,9 +22,8 @@ interface Options extends TextOptions {
   stride?: number;
 }
 
-interface Result {
+interface Result extends Facts {
   entities: (Entity | EntityGroup)[];
-  truncated: boolean;
 }
 
 /** How the tokenizer marks words. */
@@ -92,7 +91,7 @@ export const tokenClassification: Task<string, Options, Result> = {
       options: { ...(rest as TextOptions), aggregation_strategy, ignore_labels: [ignore_labels].flat() as string[] },
       signal,
       finish: (results) => {
-        const lists = results.map(({ entities, truncated }) => Object.assign(entities, { truncated }));
+        const lists = results.map(({ entities, ...facts }) => Object.assign(entities, facts));
         return typeof texts === 'string' ? lists[0] : lists;
       },
     };
@@ -114,7 +113,7 @@ export const tokenClassification: Task<string, Options, Result> = {
         .filter((entity) => !ignore_labels.includes('entity' in entity ? entity.entity : entity.entity_group));
       return {
         entities: windows.length > 1 ? mergeOverlapping(entities) : entities,
-        truncated: stride === undefined && wasTruncated(windows),
+        ...factsOf(windows),
       };
     });
   },

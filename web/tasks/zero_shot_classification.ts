@@ -4,7 +4,7 @@ import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
 import type { ZeroShotOptions, ZeroShotResult } from './task_types.js';
 import { readConfig, type Config } from './labels.js';
-import { predict, wasTruncated, type Window } from './predict.js';
+import { factsOf, predict, wasTruncated, type Window } from './predict.js';
 import { softmax, topIndices } from '../core/scores.js';
 import { takeOptions, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
 
@@ -88,6 +88,7 @@ export const zeroShotClassification: Task<string, Options, ZeroShotResult> = {
         labels: order.map((j) => labels[j] as string),
         scores: order.map((j) => scores[j] as number),
         truncated: own.some(wasTruncated),
+        unknown: Math.max(0, ...own.map((windows) => factsOf(windows).unknown)),
       };
     });
   },

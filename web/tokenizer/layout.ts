@@ -132,7 +132,7 @@ export function layOut(
   const left = options.padding_side === 'left';
   const tensor = options.return_tensor ?? true;
   const lay = tensor ? layAsTensor(rows, left) : layAsArrays(rows, left, flatten);
-  const out: Encoding<unknown, unknown, unknown> = { input_ids: lay(answer.ids, padId), truncated: [] };
+  const out: Encoding<unknown, unknown, unknown> = { input_ids: lay(answer.ids, padId), truncated: [], unknown: [] };
   if (options.return_attention_mask ?? true) out.attention_mask = lay('ones', 0);
   if (options.return_token_type_ids ?? options.type_ids) out.token_type_ids = lay(answer.type_ids, 0);
   if (options.return_offsets_mapping) {
@@ -143,5 +143,6 @@ export function layOut(
     out.overflow_to_sample_mapping = tensor ? new Tensor('int32', answer.text, [rows.length]) : Array.from(answer.text);
   }
   out.truncated = Array.from(answer.lengths, (length, i) => (answer.untruncated[i] as number) > length);
+  out.unknown = Array.from(answer.unknown);
   return out;
 }

@@ -52,6 +52,8 @@ export interface Encoding<Ids, Offsets = Ids, PerRow = Ids> {
   overflow_to_sample_mapping?: PerRow;
   /** For each row, whether its text was truncated. */
   truncated: boolean[];
+  /** For each row, the share of its text's tokens, from 0 to 1, that the vocabulary does not know. */
+  unknown: number[];
 }
 
 export type TensorEncoding = Encoding<Tensor<'int32'>>;

@@ -64,6 +64,11 @@ export interface TextCounts {
   tokens: Int32Array;
   /** `[texts]`: whether the text was truncated. */
   truncated: boolean[];
+  /**
+   * `[texts]`: the share of the text's tokens, from 0 to 1, that the vocabulary does not know. The more there are, the less a vector says:
+   * texts in a script that the model never saw are all alike.
+   */
+  unknown: number[];
   /** `[texts]`: number of windows; 1 without `on_overflow: 'window'`. */
   windows: Int32Array;
 }

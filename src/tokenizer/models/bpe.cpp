@@ -36,6 +36,7 @@ class Bpe : public VocabularyModel {
     for (char32_t c = 0; c < ids_.size(); ++c) ids_[c] = find(c);
   }
 
+  std::int32_t unknown_id() const override { return settings_.unk_id; }
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
     if (seen_.get(word, out)) return true;
     const std::size_t from = out.size();

@@ -28,7 +28,8 @@ class TokenModel {
   virtual std::optional<std::int32_t> token_to_id(std::string_view token) const = 0;
   virtual std::optional<std::string_view> id_to_token(std::int32_t id) const = 0;
   virtual std::int32_t num_tokens() const = 0;
-  virtual std::int32_t num_ids() const = 0;  // 1 + the largest id; more than num_tokens() if ids have gaps
+  virtual std::int32_t unknown_id() const = 0;  // the unknown token, or -1
+  virtual std::int32_t num_ids() const = 0;     // 1 + the largest id; more than num_tokens() if ids have gaps
 };
 
 using ModelResult = Result<std::unique_ptr<TokenModel>>;

@@ -40,6 +40,7 @@ class Unigram : public VocabularyModel {
     unknown_score_ = least - kUnknownPenalty;
   }
 
+  std::int32_t unknown_id() const override { return settings_.unk_id; }
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
     if (seen_.get(word, out)) return true;
     const std::size_t from = out.size();

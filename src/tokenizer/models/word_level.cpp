@@ -14,6 +14,7 @@ class WordLevel : public VocabularyModel {
  public:
   WordLevel(Vocabulary vocabulary, std::int32_t unk_id) : VocabularyModel(std::move(vocabulary)), unk_id_(unk_id) {}
 
+  std::int32_t unknown_id() const override { return unk_id_; }
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
     std::int32_t id = unk_id_;
     if (word.size() <= vocabulary().longest_token()) id = vocabulary().find(to_utf8(word));

@@ -24,6 +24,7 @@ class WordPiece : public VocabularyModel {
         prefix_hash_(Vocabulary::hash_of(prefix_)),
         max_input_chars_(max_input_chars) {}
 
+  std::int32_t unknown_id() const override { return unk_id_; }
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
     const std::size_t out_begin = out.size();
     if (word.size() <= max_input_chars_ && (is_token(word, out) || cover(word, out))) return true;

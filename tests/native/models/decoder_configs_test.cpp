@@ -135,6 +135,28 @@ TEST(PublicDecoderConfigs, MayBeBidirectional) {
   EXPECT_FALSE(parse(GPT2(R"("activation_function":"gelu_new","is_causal":false)")).value().transformer.causal);
 }
 
+// What changes the arithmetic is refused by name, unless it has the value that changes nothing.
+TEST(PublicDecoderConfigs, RefuseForeignArithmetic) {
+  const std::pair<const char*, int> keys[] = {
+      {"partial_rotary_factor", 1},  {"logit_scale", 1},     {"embedding_multiplier", 1}, {"residual_multiplier", 1},
+      {"attention_multiplier", 1},   {"logits_scaling", 1},  {"num_local_experts", 0},    {"num_experts", 0},
+      {"attn_logit_softcapping", 0}, {"attention_sinks", 0}, {"rope_interleaved", 0},     {"final_logit_softcapping", 0},
+      {"no_rope_layers", 0},         {"parallel_attn", 0}};
+  const std::string config = std::string(LLAMA(""));
+  for (const auto& [key, neutral] : keys) {
+    const auto with = [&, name = key](int value) {
+      return parse((config.substr(0, config.size() - 1) + "\"" + name + "\":" + std::to_string(value) + "}").c_str());
+    };
+    EXPECT_TRUE(with(neutral).ok()) << key;
+    for (const int other : {neutral + 1, neutral + 2}) {
+      const auto refused = with(other);
+      ASSERT_FALSE(refused.ok()) << key;
+      EXPECT_NE(refused.error().message.find(key), std::string::npos) << refused.error().message;
+    }
+  }
+  EXPECT_FALSE(parse((config.substr(0, config.size() - 1) + "\"residual_multiplier\":0}").c_str()).ok());
+}
+
 TEST(PublicDecoderConfigs, ScaleRotaryPositions) {
   const auto llama3 = parse(kSupported[2].config);
   EXPECT_EQ(llama3.value().transformer.rope.type, RopeScaling::Type::kLlama3);

@@ -213,19 +213,27 @@ TEST(Generate, HandsOutNewTokensOnce) {
   request.max_new_tokens = 6;
   const Ids whole = generate(*model, {{1, 7, 19}}, request)[0][0].tokens;
   const auto generation = std::move(Generation::begin(*model, {{1, 7, 19}}, request)).value();
-  Ids taken = generation->take_new(0);
-  EXPECT_EQ(taken.size(), 1U);
-  EXPECT_TRUE(generation->take_new(0).empty());
+  Ids taken;
+  const auto take = [&] {
+    const std::vector<Ids> taken_now = generation->take_new();
+    taken.insert(taken.end(), taken_now[0].begin(), taken_now[0].end());
+    return taken.size();
+  };
+  EXPECT_EQ(take(), 0U);
+  ASSERT_TRUE(generation->step().ok());  // reads the prompt
+  EXPECT_EQ(take(), 1U);
+  EXPECT_EQ(take(), 1U);
   for (int i = 0; i < 2; ++i) ASSERT_TRUE(generation->step().ok());
-  for (const std::int32_t id : generation->take_new(0)) taken.push_back(id);
-  EXPECT_EQ(taken.size(), 3U);
+  EXPECT_EQ(take(), 3U);
   while (generation->step().value()) {
   }
-  for (const std::int32_t id : generation->take_new(0)) taken.push_back(id);
+  take();
   EXPECT_EQ(taken, whole);
   EXPECT_FALSE(generation->step().value());
   request.options.num_beams = request.options.num_return_sequences = 2;
-  EXPECT_TRUE(std::move(Generation::begin(*model, {{1}}, request)).value()->take_new(0).empty());  // of several none is the one
+  const auto several = std::move(Generation::begin(*model, {{1}}, request)).value();
+  ASSERT_TRUE(several->step().ok());
+  EXPECT_TRUE(several->take_new()[0].empty());  // of several none is the one
 }
 
 // Weights are finite, and their products are not.
@@ -241,9 +249,9 @@ TEST(Generate, SaysWhenTheModelIsBroken) {
   std::memset(weights.data() + begin, 0x7F, 32 * sizeof(float));
   const auto model = test::load_with(files, [&](const std::string&) { return weights; }, {.head = HeadKind::kCausalLm});
   ASSERT_TRUE(model.ok()) << model.error().message;
-  const auto begun = Generation::begin(*model.value(), {{1, 7}}, {.max_new_tokens = 2});
-  ASSERT_FALSE(begun.ok());
-  EXPECT_NE(begun.error().message.find("the model's logits are not finite"), std::string::npos) << begun.error().message;
+  const auto stepped = std::move(Generation::begin(*model.value(), {{1, 7}}, {.max_new_tokens = 2})).value()->step();
+  ASSERT_FALSE(stepped.ok());
+  EXPECT_NE(stepped.error().message.find("the model's logits are not finite"), std::string::npos) << stepped.error().message;
 }
 
 TEST(Generate, RejectsInvalidRequests) {
@@ -288,6 +296,7 @@ TEST(Generate, RejectsInvalidRequests) {
   length.max_length = 5;
   EXPECT_EQ(error({{1, 2, 3, 4, 5}}, length), "prompt 0: expected fewer tokens than max_length = 5, found 5");
   EXPECT_EQ(generate(*model, {{1, 2}}, length)[0][0].tokens.size(), 3U);
+  EXPECT_EQ(error(std::vector<Ids>(12, {1}), usual), "none");
   EXPECT_EQ(error(std::vector<Ids>(13, {1}), usual), "generate: expected at most 12 sequences at once, found 13");
   EXPECT_TRUE(Generation::begin(*model, {}, usual).value()->results().empty());
   const auto bare = load_model(golden(kFolder + "llama"));

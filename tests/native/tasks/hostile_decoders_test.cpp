@@ -105,9 +105,9 @@ TEST(HostileDecoders, OverflowIsFoundAtTheFirstToken) {
   for (const std::int64_t beams : {1, 3}) {
     GenerateRequest request;
     request.options.num_beams = beams;
-    const auto begun = Generation::begin(*model.value(), {{1, 7, 19}}, request);
-    ASSERT_FALSE(begun.ok());
-    EXPECT_NE(begun.error().message.find("not finite"), std::string::npos) << begun.error().message;
+    const auto stepped = std::move(Generation::begin(*model.value(), {{1, 7, 19}}, request)).value()->step();
+    ASSERT_FALSE(stepped.ok());
+    EXPECT_NE(stepped.error().message.find("not finite"), std::string::npos) << stepped.error().message;
   }
   EXPECT_TRUE(test::forward_ids(*model.value(), std::vector<std::int32_t>{1, 7}, {.logit_lens = 5}).ok());
 }

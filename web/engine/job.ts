@@ -1,0 +1,47 @@
+// Calls into WebAssembly that may take long: they run in steps of a micro-batch, a few at a time.
+import { Pace } from '../core/signal.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { JobAnswer, SeamModel } from '../host/seam.js';
+import type { TaskEngine } from './task.js';
+
+/** The time of one crossing in ms, so that pages stay responsive and signals are noticed. */
+const kCrossingMs = 100;
+const kMostSteps = 256;
+
+/** The pace of one call, which may run several jobs. */
+export const jobPace = (): Pace => new Pace(kCrossingMs, 1, 1, kMostSteps);
+
+/**
+ * Runs a job to its end and returns its last answer. begin: starts it, with so many steps at once. look: receives every answer;
+ * with it, each crossing takes one step.
+ */
+export async function runJob<A extends JobAnswer>(
+  engine: Pick<TaskEngine, 'call' | 'isOpen'>,
+  pace: Pace,
+  signal: AbortSignalLike | undefined,
+  begin: (handle: SeamModel, steps: number) => A,
+  look?: (answer: A) => void,
+): Promise<A> {
+  const cross = (call: (handle: SeamModel, steps: number) => A) => {
+    const answer = pace.run(
+      () => engine.call((handle) => call(handle, look ? 1 : pace.count)),
+      ({ steps }) => steps,
+    );
+    look?.(answer);
+    return answer;
+  };
+  await pace.wait(signal);
+  let answer = cross(begin);
+  const { job } = answer;
+  try {
+    while (answer.more) {
+      await pace.wait(signal);
+      answer = cross((handle, steps) => handle.run(job, steps) as A);
+      await Promise.resolve(); // lets a reader of the answers stop the call
+    }
+    return answer;
+  } catch (error) {
+    if (answer.more && engine.isOpen) engine.call((handle) => handle.cancel(job));
+    throw error;
+  }
+}
