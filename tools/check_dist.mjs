@@ -9,14 +9,14 @@ import { root } from './lib/shell.mjs';
 // What a page downloads, brotli-compressed at the highest level. For entries that share files with others, this is what a bundler makes of
 // one import from them.
 const kImports = {
-  pipeline: { from: 'index.js', budget: 40_000 },
+  pipeline: { from: 'index.js', budget: 44_000 },
   nn: { from: 'nn_entry.js', budget: 32_000 },
   Word2Vec: { from: 'nn_entry.js', budget: 32_000 },
 };
 const kBudgets = {
   'wattn-simd.wasm': 300_000,
   'wattn-relaxed.wasm': 300_000,
-  'tokenizer_entry.js': 28_000,
+  'tokenizer_entry.js': 29_000,
   'wattn-tokenizer.wasm': 205_000,
   'wattn-nn.wasm': 120_000,
   'inline.js': 680_000, // its .wasm files are gzipped
