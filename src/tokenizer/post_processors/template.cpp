@@ -50,7 +50,8 @@ std::vector<TemplatePiece> read_pieces(Fields& processor, std::string_view key) 
   std::size_t count = 0;  // special tokens: a name may stand for many, and occur often
   processor.each(list, [&](JsonRef json) {
     pieces.push_back(read_piece(json, processor["special_tokens"], processor));
-    if ((count += pieces.back().ids.size()) > kMostSpecialTokens) {
+    count += pieces.back().ids.size();
+    if (count > kMostSpecialTokens) {
       processor.fail(list.mismatch("at most " + std::to_string(kMostSpecialTokens) + " special tokens"));
     }
   });
