@@ -1,8 +1,6 @@
 #include "tokenizer/formats/pieces.h"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
 
 #include "core/json.h"
 #include "core/utf.h"
@@ -29,16 +27,11 @@ std::string base64(std::string_view bytes) {
 bool is_in_text(const Piece& piece) { return piece.kind == Piece::kNormal || piece.kind == Piece::kUserDefined; }
 
 std::string unigram_json(const PieceModel& model, std::int32_t unk_id) {
-  float most = -std::numeric_limits<float>::infinity();
-  for (const Piece& piece : model.pieces) {
-    if (piece.kind == Piece::kNormal) most = std::max(most, piece.score);
-  }
   std::string vocab;
   for (const Piece& piece : model.pieces) {
-    // A user-defined symbol scores better than anything that covers the same bytes (unigram_model.cc, EncodeOptimized).
-    const float score = piece.kind == Piece::kUserDefined && std::isfinite(most)
-                            ? static_cast<float>(static_cast<double>(static_cast<float>(piece.text.size()) * most) - 0.1)
-                            : piece.score;
+    // SentencePiece 0.2.3 takes 0 for a user-defined symbol, whatever its score in the file: a float's sum keeps the parts that a
+    // number there would round away, and they decide between splits of equal scores.
+    const float score = piece.kind == Piece::kUserDefined ? 0 : piece.score;
     vocab += (vocab.empty() ? "[" : ", [") + json_text(piece.text) + ", " +
              (is_in_text(piece) ? json_text(static_cast<double>(score)) : "null") + "]";
   }

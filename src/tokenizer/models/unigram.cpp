@@ -37,7 +37,7 @@ class Unigram : public VocabularyModel {
         settings_(settings) {
     double least = std::numeric_limits<double>::infinity();
     for (const double score : scores_) least = score == kNotInText ? least : std::min(least, score);
-    unknown_score_ = least - kUnknownPenalty;
+    unknown_score_ = rounded(least - kUnknownPenalty);
   }
 
   std::int32_t unknown_id() const override { return settings_.unk_id; }
@@ -120,13 +120,13 @@ class Unigram : public VocabularyModel {
       const std::int32_t id = vocabulary().find(hash, {}, {bytes, num_bytes});
       if (id == Vocabulary::kAbsent || scores_[static_cast<std::size_t>(id)] == kNotInText) continue;
       has_single = has_single || from == 0;
-      offer(best[end], sum(best[begin].score, scores_[static_cast<std::size_t>(id)]), begin, id);
+      offer(best[end], rounded(best[begin].score + scores_[static_cast<std::size_t>(id)]), begin, id);
     }
-    return has_single || !offer(best[begin + 1], sum(best[begin].score, unknown_score_), begin, settings_.unk_id) ||
+    return has_single || !offer(best[begin + 1], rounded(best[begin].score + unknown_score_), begin, settings_.unk_id) ||
            settings_.unk_id != Vocabulary::kAbsent;
   }
 
-  double sum(double a, double b) const { return settings_.single_precision ? static_cast<float>(a + b) : a + b; }
+  double rounded(double score) const { return settings_.single_precision ? static_cast<float>(score) : score; }
 
   static bool offer(Step& step, double score, std::size_t begin, std::int32_t id) {
     if (step.id != kNotReached && !(score > step.score)) return false;

@@ -166,6 +166,15 @@ TEST(SentencePiece, PutsWhatTheClassDoesAroundTheText) {
   }
 }
 
+// XLNet's scores and SentencePiece's answers: with any other score of the user-defined dot, floats round these sums otherwise.
+TEST(SentencePiece, ADotThatIsUserDefinedDoesNotTurnTies) {
+  const std::string model = piece("<unk>", 0, 2) + piece("▁", -2.1267834F) + piece("1", -7.6837068F) + piece("11", -9.596034F) +
+                            piece(".", 0, 4) + field(2, field(3, 1)) + field(3, field(1, "identity"));
+  EXPECT_EQ(tokens({{"spiece.model", model}}, u".11111"), (Tokens{"▁", ".", "11", "11", "1"}));
+  EXPECT_EQ(tokens({{"spiece.model", model}}, u".......11111"), (Tokens{"▁", ".", ".", ".", ".", ".", ".", ".", "11", "11", "1"}));
+  EXPECT_EQ(tokens({{"spiece.model", model + piece("..", -0.5F)}}, u".."), (Tokens{"▁", ".", "."}));
+}
+
 // The texts are those of SentencePiece's own library.
 TEST(SentencePiece, DecodesTheBeginningAsTheNormalizerWroteIt) {
   const auto decode = [](int dummy_prefix, int extra, const std::vector<std::int32_t>& ids) {
