@@ -25,7 +25,7 @@ struct Node {
   enum class Kind : std::uint8_t { kNull, kBool, kInteger, kUnsigned, kNumber, kString, kArray, kObject };
 
   Kind kind = Kind::kNull;
-  std::uint32_t size = 0;  // elements, members, or bytes of a string
+  std::uint32_t size = 0;  // elements, members, or bytes of a string; of a number, where its text begins
   union {
     std::int64_t integer = 0;
     std::uint64_t unsigned_integer;  // kUnsigned: too large for int64
@@ -90,13 +90,14 @@ class Builder : public rapidjson::BaseReaderHandler<Utf8, Builder> {
   // The character after text cannot continue a number, so strtod stops there. RapidJSON's own conversions are inexact, or in their
   // exact form unsafe: 1e-400 ends the process.
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
+    const auto begin = static_cast<std::size_t>(text - document_.text.data());
     if (std::find_if(text, text + size, [](char c) { return c == '.' || c == 'e' || c == 'E'; }) == text + size) {
-      Node node = Node::of(Node::Kind::kInteger);
+      Node node = Node::of(Node::Kind::kInteger, begin);
       if (std::from_chars(text, text + size, node.integer).ec == std::errc()) return put(node);
-      node = Node::of(Node::Kind::kUnsigned);
+      node = Node::of(Node::Kind::kUnsigned, begin);
       if (std::from_chars(text, text + size, node.unsigned_integer).ec == std::errc()) return put(node);
     }
-    Node node = Node::of(Node::Kind::kNumber);
+    Node node = Node::of(Node::Kind::kNumber, begin);
     node.number = std::strtod(text, nullptr);
     return std::isfinite(node.number) && put(node);
   }
@@ -353,6 +354,12 @@ Result<double> JsonRef::as_number() const {
   return node.is(Node::Kind::kNumber)    ? node.number
          : node.is(Node::Kind::kInteger) ? static_cast<double>(node.integer)
                                          : static_cast<double>(node.unsigned_integer);
+}
+
+std::string_view JsonRef::number_text() const {
+  if (!is_number()) return {};
+  const std::string_view rest = std::string_view(document_->text).substr(node_of(node_)->size);
+  return rest.substr(0, rest.find_first_not_of("+-.0123456789Ee"));
 }
 
 Result<bool> JsonRef::as_bool() const {

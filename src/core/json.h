@@ -44,6 +44,7 @@ class JsonRef {
   Result<std::int64_t> as_int() const;         // whole numbers only
   Result<double> as_number() const;
   Result<bool> as_bool() const;
+  std::string_view number_text() const;  // a number as the file has it; empty if this is none
   // The same with a default for an absent or null value; a value of another type is still an error.
   Result<std::string_view> as_string_or(std::string_view fallback) const;
   Result<std::int64_t> as_int_or(std::int64_t fallback) const;

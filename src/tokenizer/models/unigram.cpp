@@ -1,5 +1,6 @@
 // Unigram: the split of a pre-token into pieces with the largest sum of scores (Viterbi).
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <string>
 
@@ -159,6 +160,29 @@ class Unigram : public VocabularyModel {
   mutable WordCache seen_;
 };
 
+// A score as the reference's JSON reader (serde_json) takes it: the digits as an integer, rounded, times or by a power of ten,
+// rounded again. The difference from the nearest number, in the last bit, decides between splits that would be equal.
+double twice_rounded(std::string_view text, double nearest) {
+  constexpr double kPowers[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,  1e8,  1e9,  1e10,
+                                1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18, 1e19, 1e20, 1e21};
+  std::uint64_t digits = 0;
+  std::size_t decimals = 0;
+  bool after_point = false;
+  for (const char c : text) {
+    if (c == '-') continue;
+    if (c == '.') {
+      after_point = true;
+      continue;
+    }
+    if (c < '0' || c > '9' || digits > (UINT64_MAX - 9) / 10) return nearest;  // an exponent, or more than 19 digits: no real file
+    digits = 10 * digits + static_cast<std::uint64_t>(c - '0');
+    decimals += after_point;
+  }
+  if (decimals >= std::size(kPowers)) return nearest;
+  const double size = static_cast<double>(digits) / kPowers[decimals];
+  return text.starts_with('-') ? -size : size;
+}
+
 }  // namespace
 
 ModelResult read_unigram(JsonRef json, int) {
@@ -178,6 +202,7 @@ ModelResult read_unigram(JsonRef json, int) {
     if (!entry.is_array() || entry.size() != 2) fields.fail(entry.mismatch("[piece, score]"));
     pieces[i] = fields.take(entry[0].as_string());
     scores[i] = settings.single_precision && entry[1].is_null() ? kNotInText : fields.take(entry[1].as_number());
+    if (!settings.single_precision) scores[i] = twice_rounded(entry[1].number_text(), scores[i]);
   }
   if (fields.ok() && static_cast<std::size_t>(settings.num_known) > list.size()) {
     fields.fail(fields["num_known"].mismatch("at most the number of pieces in model.vocab"));

@@ -129,6 +129,14 @@ TEST(WordLevel, IsTheCharacterLevelWhenEveryCharacterIsAPreToken) {
   EXPECT_EQ(tokenizer.decode({1, 2, 3}, false, false).value(), "a é");
 }
 
+// T5's scores. Read as the nearest doubles, both splits have the same sum; the reference rounds its numbers twice.
+TEST(Unigram, ScoresAreReadAsTheReferenceReadsThem) {
+  TinyTokenizer tiny = with_model(
+      R"({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0.0], ["-", -5.129043102264404], ["---", -12.130167007446289]]})");
+  tiny.pre_tokenizer = "null";
+  EXPECT_EQ(tokens_of(make(tiny), encode(make(tiny), u"-------")), (Tokens{"---", "---", "-"}));
+}
+
 TEST(Unigram, TheStringsOfUnknownTokensAreTheirText) {
   TinyTokenizer tiny =
       with_model(R"({"type": "Unigram", "unk_id": 0, "vocab": [["<unk>", 0], ["a", -1], ["b", -1], ["<m>", -9]]})");
