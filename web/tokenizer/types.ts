@@ -144,7 +144,11 @@ export type TrainingProgress =
  */
 export interface TrainOptions {
   model: 'wordpiece' | 'bpe' | 'unigram' | 'word' | 'char';
-  /** Number of tokens, with special tokens and the alphabet, which is always kept whole. Default 30000; unigram 8000. */
+  /**
+   * Number of tokens, with special tokens. Default 30000; unigram 8000. BPE and WordPiece always keep the alphabet (see `limit_alphabet`),
+   * so a small number is exceeded. Unigram refuses a number below the alphabet and the special tokens with an `InputError` that names
+   * the least. The levels of words and characters keep the most frequent.
+   */
   vocab_size?: number;
   /** Minimum occurrences of a pair (a word, a character) to become a token. Default 0. Not for unigram. */
   min_frequency?: number;
