@@ -49,7 +49,7 @@ val to_row(const SummaryRow& row) {
   out.set("kernel", dims(row.kernel));
   out.set("output", dims(row.output));
   set_number(out, "parameters", row.parameters);
-  set_number(out, "mult_adds", row.mult_adds);
+  set_number(out, "macs", row.macs);
   return out;
 }
 
@@ -266,7 +266,7 @@ class ModelHandle {
   // Answer: id, or -1 for an unknown token.
   val token_to_id(std::string token) const { return answer("id", model_->tokenizer().token_to_id(token).value_or(-1)); }
 
-  // Answer: rows [{name, type, kernel, output, parameters, mult_adds}] for one sequence of seq tokens.
+  // Answer: rows [{name, type, kernel, output, parameters, macs}] for one sequence of seq tokens.
   val summary(int seq) const { return answer("rows", to_array(inspect(*model_, seq), to_row)); }
   // Answer: what was loaded and its memory. Config fields are of the decoder, else of the only stack.
   val info() const {

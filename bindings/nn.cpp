@@ -62,6 +62,9 @@ val call_function(const std::string& name, const val& tensors, const val& option
   return to_answer(nn::call_function(name, to_inputs(tensors), to_options("nn." + name, options)));
 }
 
+// The same number for the same object.
+double identity(const void* object) { return static_cast<double>(reinterpret_cast<std::uintptr_t>(object)); }
+
 val to_rows(const nn::Tracer& tracer, bool keep) {
   return to_array(tracer.rows(), [&](const nn::TraceRow& row) {
     val out = val::object();
@@ -74,7 +77,9 @@ val to_rows(const nn::Tracer& tracer, bool keep) {
     set_number(out, "parameters", row.parameters);
     set_number(out, "own_parameters", row.own_parameters);
     set_number(out, "mult_adds", row.mult_adds);
+    set_number(out, "macs", row.macs);
     out.set("is_leaf", row.is_leaf);
+    out.set("module", identity(row.module));
     if (keep) out.set("tensor", from_tensor(row.outputs.output));
     if (keep && !row.outputs.weights.dims.empty()) out.set("weights", from_tensor(row.outputs.weights));
     return out;
@@ -104,14 +109,14 @@ class ModuleHandle {
   }
 
   // Answer: that of forward, and rows.
-  val trace(const val& tensors, const val& options, bool keep) const {
+  val trace(const val& tensors, const val& options, const val& cache, bool keep) const {
     nn::Tracer tracer(keep);
-    val out = to_answer(nn::call_module(*module_, to_inputs(tensors), read(options), nullptr, &tracer));
+    val out = to_answer(nn::call_module(*module_, to_inputs(tensors), read(options), cache_of(cache), &tracer));
     out.set("rows", to_rows(tracer, keep));
     return out;
   }
 
-  // Answer: names, tensors (shapes without values), buffers (0 or 1 each).
+  // Answer: names, tensors (shapes without values), buffers (0 or 1 each), identities (equal where weights are tied).
   val state(bool values) const {
     const auto state = module_->state();
     val out = answer();
@@ -121,6 +126,7 @@ class ModuleHandle {
               return values ? from_tensor(value) : from_shape(value.dims);
             }));
     out.set("buffers", to_array(state, [](const auto& named) { return val(named.is_buffer ? 1 : 0); }));
+    out.set("identities", to_array(state, [](const auto& named) { return val(identity(named.parameter.get())); }));
     return out;
   }
 

@@ -3,14 +3,14 @@ import { accessible, check, clickAsSoonAs, expect, kModel, kPatience, nodeEntry 
 
 async function layers(page) {
   const { inspectModel } = await nodeEntry();
-  const { layers: expected, parameters, mult_adds } = await inspectModel(kModel, { seq: 8 });
+  const { layers: expected, parameters, macs } = await inspectModel(kModel, { seq: 8 });
   await page.locator('.seq select').selectOption('8');
   const total = page.locator('.layer-table tfoot td').last();
   await page.waitForFunction(
     (text) => document.querySelector('.layer-table tfoot td:last-child')?.textContent === text,
-    mult_adds.toLocaleString('en-GB'),
+    macs.toLocaleString('en-GB'),
   );
-  expect('mult-adds', await total.textContent(), mult_adds.toLocaleString('en-GB'));
+  expect('MACs', await total.textContent(), macs.toLocaleString('en-GB'));
   expect('parameters', await page.locator('.layer-table tfoot td').first().textContent(), parameters.toLocaleString('en-GB'));
   expect(
     'names',

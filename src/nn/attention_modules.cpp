@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "ops/macs.h"
+
 namespace wattn::nn {
 namespace {
 
@@ -82,6 +84,15 @@ struct Masks {
     return {};
   }
 };
+
+// q, k^T and the sum over values; q: [batch, queries, heads * d_k].
+void count_attention(const Arguments& arguments, const ScoreChanges& changes, const Tensor& q, std::int64_t heads,
+                     std::int64_t value_width, std::int64_t keys) {
+  if (!arguments.observer) return;
+  const AttentionShape shape{.heads = heads, .kv_heads = heads, .head_dim = q.dim(2) / heads, .value_dim = value_width / heads};
+  const std::int64_t pairs = scored_pairs({.causal = changes.causal}, q.dim(1), keys, changes.past);
+  arguments.count_macs(q.dim(0) * attention_macs(shape, pairs));
+}
 
 Tensor batched(const Tensor& x) {
   Tensor out = x;
@@ -225,7 +236,9 @@ Result<Outputs> SelfAttention::run(const Arguments& arguments) const {
   if (!relative.ok()) return relative.error();
   if (!relative.value().dims.empty()) {
     (options_.relative == Relative::kMultiply ? masks.changes.multiply : masks.changes.add).push_back(&relative.value());
+    if (options_.relative == Relative::kVector) arguments.count_macs(relative.value().size() * d_head_);
   }
+  count_attention(arguments, masks.changes, q.value(), options_.heads, (options_.wide ? options_.heads : 1) * options_.d_v, keys);
   auto attention = multi_head(kv.value().heads(options_.heads, scale, q.value()), masks.changes, arguments.need_weights);
   if (!attention.ok()) return attention.error();
   if (unify_) {
@@ -269,6 +282,7 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
   const auto project = [&](const PackedLinear& packed, const ParameterPtr& own, std::int64_t part,
                            const Tensor& of) -> Result<Tensor> {
     const Parameter& weight = own ? *own : *in_weight_;
+    arguments.count_macs(of.rows() * dim_ * of.dim(-1));
     auto projected = packed.apply(of, weight, nullptr, own ? 0 : part * dim_, dim_);
     if (!projected.ok() || !in_bias_) return projected;
     const float* bias = in_bias_->value().at(part * dim_);
@@ -287,8 +301,11 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
   masks.changes.past = kv.value().past;
   const std::int64_t d_head = dim_ / heads_;
   const float scale = 1.0f / std::sqrt(static_cast<float>(d_head));
+  count_attention(arguments, masks.changes, q.value(), heads_, dim_, kv.value().count);
   auto attention = multi_head(kv.value().heads(heads_, scale, q.value()), masks.changes, arguments.need_weights);
   if (!attention.ok()) return attention.error();
+  // Not a forward of its own, as in torch: a trace has no row of it.
+  arguments.count_macs(attention.value().output.rows() * dim_ * dim_);
   auto out = out_proj_->apply(attention.value().output);
   if (!out.ok()) return out.error();
   Tensor weights = std::move(attention.value().weights);

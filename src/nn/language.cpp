@@ -129,19 +129,20 @@ Result<Tensor> EncoderDecoder::encode(const Tensor& source, const Tensor* paddin
 Result<Outputs> EncoderDecoder::hidden_states(const Arguments& arguments) const {
   if (!arguments.key && !arguments.memory) return input_error(where() + ": expected source ids and target ids, found no source");
   Arguments next = arguments;
-  Tensor memory;
+  Tensor source;
   if (arguments.key) {
-    auto encoded = encode(*arguments.key, arguments.memory_key_padding_mask);
-    if (!encoded.ok()) return encoded.error();
-    memory = std::move(encoded).value();
-    next.memory = &memory;
+    if (const auto fits = check_ids(*this, "source ids", *arguments.key); !fits.ok()) return fits.error();
+    auto x = embed(*src_embedding_, "src_embedding", *positions_, options_, *arguments.key, arguments);
+    if (!x.ok()) return x.error();
+    source = std::move(x).value();
+    next.key = &source;
+    next.src_key_padding_mask = arguments.memory_key_padding_mask;
   }
   auto y = embed(*tgt_embedding_, "tgt_embedding", *positions_, options_, *arguments.input, arguments);
   if (!y.ok()) return y.error();
   next.input = &y.value();
-  next.key = nullptr;
   next.is_causal = true;
-  return transformer_->decoder().forward(next, "decoder");
+  return arguments.key ? call(*transformer_, "transformer", next) : transformer_->decoder().forward(next, "decoder");
 }
 
 }  // namespace wattn::nn

@@ -25,7 +25,10 @@ void Linear::tie(const ParameterPtr& other) {
   replace_own("weight", other);
 }
 
-Result<Outputs> Linear::run(const Arguments& arguments) const { return to_outputs(apply(*arguments.input)); }
+Result<Outputs> Linear::run(const Arguments& arguments) const {
+  arguments.count_macs(arguments.input->rows() * weight->value().size());
+  return to_outputs(apply(*arguments.input));
+}
 
 Embedding::Embedding(std::int64_t count, std::int64_t dim) : Module("Embedding") {
   weight = add_parameter("weight", {count, dim}, {Draw::Kind::kNormal, 1});

@@ -50,6 +50,8 @@ class Observer {
   virtual ~Observer() = default;
   virtual void before(const Module& module, std::string_view name, const Tensor& input) = 0;
   virtual void after(const Module& module, const Outputs& outputs) = 0;
+  // Matrix products of so many multiply-accumulates ran in the innermost open forward.
+  virtual void multiplied(std::int64_t macs) = 0;
 };
 
 // The arguments of a forward; each module uses some of them. Pointers are valid during the call.
@@ -71,6 +73,11 @@ struct Arguments {
   KeyValueCache* cache = nullptr;
   Observer* observer = nullptr;
 
+  void count_macs(std::int64_t macs) const {
+    if (observer) observer->multiplied(macs);
+  }
+  // Whether a trace wants weights of attention that the caller does not get.
+  bool traces_weights() const { return need_weights && observer; }
   // x with the same cache and observer only.
   Arguments only(const Tensor& x) const {
     Arguments out;

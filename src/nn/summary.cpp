@@ -5,18 +5,11 @@
 namespace wattn::nn {
 namespace {
 
-// torchinfo 1.8.0, LayerInfo.calculate_macs.
+// torchinfo 1.8.0, LayerInfo.calculate_macs; no module without children has convolutions or weights of other names.
 std::int64_t mult_adds_of(const Module& module, const Shape& output) {
   std::int64_t sum = 0;
-  if (output.empty()) return 0;
-  for (const Module::Named& named : module.state()) {
-    if (named.is_buffer) continue;
-    const std::int64_t size = named.parameter->value().size();
-    if (named.name == "weight" || named.name == "bias") {
-      sum += output[0] * size;
-    } else if (named.name.find("weight") != std::string::npos || named.name.find("bias") != std::string::npos) {
-      sum += output[0] * (output.size() > 1 ? output[1] : 1) * size;
-    }
+  for (const Module::Named& named : module.own()) {
+    if (!named.is_buffer && !output.empty()) sum += output[0] * named.parameter->value().size();
   }
   return sum;
 }
@@ -33,10 +26,11 @@ std::int64_t count(const std::vector<Module::Named>& parameters) {
 }  // namespace
 
 void Tracer::before(const Module& module, std::string_view name, const Tensor& input) {
-  for (const std::size_t row : open_) rows_[row].is_leaf = false;
   TraceRow row;
   row.name = name;
   row.type = module.type();
+  row.module = &module;
+  row.is_leaf = module.children().empty();
   row.depth = static_cast<int>(open_.size());
   row.input = input.dims;
   row.kernel = module.kernel_shape();
@@ -52,6 +46,10 @@ void Tracer::after(const Module& module, const Outputs& outputs) {
   row.output = outputs.output.dims;
   if (row.is_leaf) row.mult_adds = mult_adds_of(module, row.output);
   if (keep_outputs_) row.outputs = outputs;
+}
+
+void Tracer::multiplied(std::int64_t macs) {
+  for (const std::size_t row : open_) rows_[row].macs += macs;
 }
 
 }  // namespace wattn::nn

@@ -73,7 +73,7 @@ Result<Outputs> TransformerLayer::run(const Arguments& arguments) const {
     Arguments next = arguments;
     next.input = &of;
     next.key = next.value = nullptr;
-    next.need_weights = arguments.need_weights && !multihead_attn_;
+    next.need_weights = multihead_attn_ ? arguments.traces_weights() : arguments.need_weights;
     return attend(*self_attn_, "self_attn", next);
   };
   const auto attend_memory = [&](const Tensor& of) {
@@ -142,6 +142,8 @@ Result<Outputs> Transformer::run(const Arguments& arguments) const {
   source.cache = nullptr;
   source.attn_mask = arguments.src_mask;
   source.key_padding_mask = arguments.src_key_padding_mask;
+  source.need_weights = arguments.traces_weights();
+  source.average_attn_weights = arguments.average_attn_weights;
   auto memory = output_of(call(*encoder_, "encoder", source));
   if (!memory.ok()) return memory.error();
   Arguments target = arguments;

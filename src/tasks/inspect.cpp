@@ -3,24 +3,20 @@
 #include <algorithm>
 #include <initializer_list>
 
+#include "ops/macs.h"
+
 namespace wattn {
 namespace {
 
-// Query-key pairs scored by a layer's self-attention.
-std::int64_t scored_pairs(const TransformerConfig& config, std::int64_t layer, std::int64_t seq) {
-  const std::int64_t window = config.is_local(layer) ? std::min(config.local_window, seq) : seq;
-  std::int64_t pairs = 0;
-  for (std::int64_t i = 0; i < seq; ++i) pairs += std::min(i, window) + 1 + (config.causal ? 0 : std::min(seq - 1 - i, window));
-  return pairs;
-}
-
-// Multiply-adds of a layer's self-attention.
-std::int64_t attention_work(const TransformerConfig& config, std::int64_t layer, std::int64_t seq) {
-  const std::int64_t width = config.query_width();
-  std::int64_t work = 2 * scored_pairs(config, layer, seq) * width;
+// MACs of a layer's self-attention.
+std::int64_t attention_work(const Transformer& transformer, std::int64_t layer, std::int64_t seq) {
+  const TransformerConfig& config = transformer.config();
+  const std::int64_t window = config.is_local(layer) ? config.local_window : -1;
+  const ScoreTerms terms{.causal = config.causal, .window_before = window, .window_after = window};
+  std::int64_t work = attention_macs(transformer.attention_shape(), scored_pairs(terms, seq, seq));
   if (config.relative_positions == RelativePositions::kDisentangled) {
     const std::int64_t buckets = std::min(config.relative_rows(), 2 * seq);
-    work += 2 * buckets * width * (seq + config.hidden_size);
+    work += 2 * buckets * config.query_width() * (seq + config.hidden_size);
   }
   return work;
 }
@@ -29,7 +25,7 @@ std::int64_t attention_work(const TransformerConfig& config, std::int64_t layer,
 class StackRows {
  public:
   StackRows(const Transformer& transformer, const TransformerNames& names, std::int64_t seq, std::vector<SummaryRow>& rows)
-      : config_(transformer.config()), names_(names), seq_(seq), rows_(rows) {
+      : transformer_(transformer), config_(transformer.config()), names_(names), seq_(seq), rows_(rows) {
     const std::string pooler = names.pooler && !transformer.has_pooler() ? names.pooler : "";
     for (const WeightSlot& slot : transformer.weight_slots(names, false)) {
       if (!slot.twin.empty()) continue;
@@ -58,8 +54,8 @@ class StackRows {
                        [&](const char* one) { return one && name == layer_name(one, static_cast<std::size_t>(layer_)); });
   }
 
-  void add_attention(std::int64_t mult_adds) {
-    rows_.push_back({"softmax(q k^T / sqrt(head_dim)) v", "Attention", {}, {seq_, config_.query_width()}, 0, mult_adds});
+  void add_attention(std::int64_t macs) {
+    rows_.push_back({"softmax(q k^T / sqrt(head_dim)) v", "Attention", {}, {seq_, config_.query_width()}, 0, macs});
   }
 
   void add_weight(const std::string& name, Shape shape, std::int64_t size) {
@@ -69,8 +65,9 @@ class StackRows {
                                                   names_.final_norm, names_.pooler});
     if (in_layer && layers_begin_ < 0) layers_begin_ = static_cast<std::int64_t>(rows_.size());
     if (!in_layer && layers_begin_ >= 0) end_layers();
-    if (is(name, {names_.attention_output})) add_attention(attention_work(config_, layer_, seq_));
-    if (is(name, {names_.cross_output})) add_attention(2 * seq_ * seq_ * config_.query_width());
+    if (is(name, {names_.attention_output})) add_attention(attention_work(transformer_, layer_, seq_));
+    if (is(name, {names_.cross_output}))
+      add_attention(attention_macs(transformer_.attention_shape(), scored_pairs({}, seq_, seq_)));
     if (shape.size() == 1) {
       const char* type = config_.norm == NormKind::kRms ? "RMSNorm" : "LayerNorm";
       rows_.push_back({name, type, shape, {seq_, size}, size, 0});
@@ -98,6 +95,7 @@ class StackRows {
     }
   }
 
+  const Transformer& transformer_;
   const TransformerConfig& config_;
   const TransformerNames& names_;
   const std::int64_t seq_;

@@ -1,4 +1,4 @@
-// inspect: a model's layers with their shapes, parameters and multiply-adds, as torchinfo lists them.
+// inspect: a model's layers with their shapes, parameters and multiply-accumulates.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +16,7 @@ struct SummaryRow {
   Shape kernel;                 // of the weight, [out, in]; empty for none
   Shape output;                 // for one sequence
   std::int64_t parameters = 0;  // weights and biases
-  std::int64_t mult_adds = 0;   // for one sequence
+  std::int64_t macs = 0;        // multiply-accumulates for one sequence (ops/macs.h)
 };
 
 // Rows in the order of computation, for one sequence of seq tokens and, in an encoder-decoder, a source of the same length. The

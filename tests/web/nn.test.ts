@@ -256,16 +256,103 @@ describe('nn', () => {
     );
     const embedding = new nn.Sequential(new nn.Embedding(1000, 300), new nn.Linear(300, 1000));
     const columns = ['input', 'output', 'parameters', 'mult_adds'] as const;
-    const [first, second, third] = readJson('nn/summaries.json');
+    const [first, second, third] = readJson('nn/summaries.json').texts;
     expect(nn.summary(mlp, first.shape).toString({ columns })).toBe(first.text);
     // An id is 8 bytes in torch's example and 4 here; nothing else differs.
     const text = nn.summary(embedding, second.shape).toString({ columns });
     expect(text.replace(/0\.00$/m, '')).toBe(second.text.replace(/0\.00$/m, ''));
-    const layer = nn.summary(new nn.TransformerEncoderLayer(64, 4, { dim_feedforward: 128 }), third.shape);
-    // torchinfo passes over the maps of attention, as it never sees out_proj run; here they count, for each token.
-    const attention = 2 * 9 * (4 * 64 * 64 + 4 * 64);
-    expect([layer.total_params, layer.total_mult_adds]).toEqual([third.total_params, third.total_mult_adds + attention]);
-    expect(String(layer)).toMatch(/Kernel Shape/);
+    class Shared extends nn.Module {
+      first = new nn.Linear(6, 6);
+      second = new nn.Linear(6, 4);
+      override forward(input: Tensor): Tensor {
+        return this.second.forward(this.first.forward(this.first.forward(input)));
+      }
+    }
+    const shared = nn.summary(new Shared(), third.shape);
+    expect(shared.toString({ columns })).toBe(third.text);
+    expect(String(shared)).toMatch(/Kernel Shape {14}Param # {19}Mult-Adds {17}MACs\n/);
+    expect(String(shared)).toMatch(/^├─Linear: 1-2 .* \(recursive\) +84 +72$/m);
+    expect(String(shared)).toMatch(/^Total MACs \(M\): 0\.00$/m);
+  });
+
+  const construct = ([name, args]: [string, any[]]): any =>
+    new (nn as any)[name](...args.map((each) => (each?.new ? construct(each.new) : each)));
+  const modules = readJson('nn/summaries.json').modules as any[];
+  it.each(modules.map((each) => [each.name, each]))('counts what torchinfo and torch count: %s', (_, { make, shapes, ...want }) => {
+    const model = construct(make);
+    const facts = nn.summary(model, shapes);
+    expect({
+      name: want.name,
+      total_params: facts.total_params,
+      total_mult_adds: facts.total_mult_adds,
+      output_bytes: Math.round(facts.output_mb * 1e6),
+      param_bytes: Math.round(facts.params_mb * 1e6),
+      parameters: model.num_parameters(),
+      macs: facts.total_macs,
+    }).toEqual(want);
+    expect(model.parameters().reduce((sum: number, { size }: Tensor) => sum + size, 0)).toBe(want.parameters);
+  });
+
+  it('adds up the forwards inside a class of one’s own', () => {
+    class Twice extends nn.Module {
+      part = new nn.Linear(3, 4);
+      same = this.part;
+      override forward(input: Tensor): Tensor {
+        return nn.functional.add(this.part.forward(input), this.same.forward(input));
+      }
+    }
+    const facts = nn.summary(new nn.Linear(3, 4), [5, 3]);
+    const twice = nn.summary(new Twice(), [5, 3]);
+    expect([facts.total_macs, twice.total_macs]).toEqual([5 * 12, 2 * 5 * 12]);
+    expect([twice.total_params, new Twice().num_parameters()]).toEqual([16, 16]);
+    expect(twice.rows.map(({ is_recursive, macs }) => [is_recursive, macs])).toEqual([
+      [false, 120],
+      [false, 60],
+      [true, 60],
+    ]);
+  });
+
+  it('shows both halves of an encoder-decoder, with all their attention', () => {
+    const options = { d_model: 8, nhead: 2, dim_feedforward: 16, num_encoder_layers: 1, num_decoder_layers: 2 };
+    const model = new nn.EncoderDecoder({ ...options, src_vocab_size: 7, max_len: 9 });
+    const source = new Tensor('int32', [1, 2, 3, 4, 5, 6], [1, 6]);
+    const target = new Tensor('int32', [1, 2, 3], [1, 3]);
+    const { output, rows } = nn.trace(model, source, target, { need_weights: true, average_attn_weights: false });
+    expect(rows.filter(({ depth }) => depth < 3).map(({ name }) => name)).toEqual([
+      'EncoderDecoder',
+      'src_embedding',
+      'positions',
+      'tgt_embedding',
+      'positions',
+      'transformer',
+      'encoder',
+      'decoder',
+      'head',
+    ]);
+    expect(rows.filter(({ type }) => type === 'MultiheadAttention').map(({ name, weights }) => [name, weights?.dims])).toEqual([
+      ['self_attn', [1, 2, 6, 6]],
+      ['self_attn', [1, 2, 3, 3]],
+      ['multihead_attn', [1, 2, 3, 6]],
+      ['self_attn', [1, 2, 3, 3]],
+      ['multihead_attn', [1, 2, 3, 6]],
+    ]);
+    // The answer itself has the weights of the last cross-attention, as without a trace.
+    const plain = model.forward(source, target, { need_weights: true, average_attn_weights: false });
+    expect((output as Tensor[]).map(({ data }) => [...data])).toEqual(plain.map(({ data }) => [...data]));
+  });
+
+  it('traces steps with a cache', () => {
+    const layer = new nn.TransformerEncoderLayer(8, 2, { dim_feedforward: 16 });
+    const input = new Tensor(
+      'float32',
+      Float32Array.from({ length: 32 }, (_, i) => Math.sin(i)),
+      [1, 4, 8],
+    );
+    const cache = new nn.KeyValueCache();
+    layer.forward(input.slice(null, [0, 3], null), { is_causal: true, cache });
+    const { output, rows } = nn.trace(layer, input.slice(null, [3, 4], null), { is_causal: true, cache });
+    expect([...(output as Tensor).data]).toEqual([...layer.forward(input, { is_causal: true }).slice(null, [3, 4], null).data]);
+    expect(rows[1]?.macs).toBe(4 * 8 * 8 + 4 * 2 * 8); // four keys
   });
 
   it('lets one look inside', () => {

@@ -79,7 +79,7 @@ export const kHelp: Record<string, string> = {
   run        any other task: write {"text": .., "result": ..} per text
   generate   write {"text": .., "generated_text": ..} per text, or stream plain text
   tokenize   write {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text, or train a tokenizer
-  inspect    show layers, shapes, parameters, mult-adds, bytes and memory
+  inspect    show layers, shapes, parameters, MACs, bytes and memory
   pack       write the model as one .gguf file
 
   wattn COMMAND --help  show the options of a command
@@ -172,7 +172,7 @@ ${kTextsHelp}
 `,
   inspect: `Usage: wattn inspect --model DIR [options]
 
-${kModelHelp}${kComputeHelp}  --seq N               sequence length for shapes and mult-adds (default: the model's maximum)
+${kModelHelp}${kComputeHelp}  --seq N               sequence length for shapes and MACs (default: the model's maximum)
   --json                write one JSON object instead of a table
 `,
   pack: `Usage: wattn pack --model DIR [--dtype q8] --out FILE.gguf

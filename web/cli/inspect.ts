@@ -21,18 +21,18 @@ const byDtype = (bytes: Record<string, number>) =>
     .join(', ');
 
 export function report(model: string, inspection: Inspection): string {
-  const { layers, parameters, mult_adds, bytes, files, memory, seq, model_type } = inspection;
+  const { layers, parameters, macs, bytes, files, memory, seq, model_type } = inspection;
   const rows = [
-    ['layer', 'type', 'output', 'kernel', 'parameters', 'mult-adds'],
+    ['layer', 'type', 'output', 'kernel', 'parameters', 'MACs'],
     ...layers.map((layer) => [
       layer.name,
       layer.type,
       shape(layer.output),
       shape(layer.kernel),
       layer.parameters === 0 ? '-' : grouped(layer.parameters),
-      layer.mult_adds === 0 ? '-' : grouped(layer.mult_adds),
+      layer.macs === 0 ? '-' : grouped(layer.macs),
     ]),
-    ['total', '', '', '', grouped(parameters), grouped(mult_adds)],
+    ['total', '', '', '', grouped(parameters), grouped(macs)],
   ];
   return `${model} (${model_type}), one sequence of ${seq} tokens
 

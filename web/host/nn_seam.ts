@@ -30,8 +30,13 @@ export interface SeamRow {
   kernel: Int32Array;
   parameters: number;
   own_parameters: number;
+  /** As torchinfo counts: parameters times the first dimension of the output; 0 for a layer with children. */
   mult_adds: number;
+  /** Multiply-accumulates of all products inside, children's and attention's too. */
+  macs: number;
+  /** Without children. */
   is_leaf: boolean;
+  module: number; // the same in each row of a module
   tensor?: SeamTensor;
   weights?: SeamTensor;
 }
@@ -41,8 +46,10 @@ export type OutputsAnswer = Answer & { output: SeamTensor; weights?: SeamTensor 
 export interface SeamNnModule {
   make(type: string, options: SeamOptions, parts: SeamNnModule[]): Answer;
   forward(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null): OutputsAnswer;
-  trace(tensors: SeamTensors, options: SeamOptions, keep: boolean): OutputsAnswer & { rows: SeamRow[] };
-  state(values: boolean): Answer & { names: string[]; tensors: (SeamTensor | Int32Array)[]; buffers: number[] };
+  trace(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null, keep: boolean): OutputsAnswer & { rows: SeamRow[] };
+  state(
+    values: boolean,
+  ): Answer & { names: string[]; tensors: (SeamTensor | Int32Array)[]; buffers: number[]; identities: number[] };
   load(name: string, tensor: SeamTensor): Answer;
   draw(seed: number): Answer;
   generate(ids: Int32Array, source: SeamTensor | null, options: SeamOptions): Answer & { ids: Int32Array };

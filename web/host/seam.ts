@@ -265,7 +265,7 @@ export interface SeamModel extends SeamTokenizer {
       kernel: number[];
       output: number[];
       parameters: number;
-      mult_adds: number;
+      macs: number;
     }[];
   };
 }

@@ -22,7 +22,9 @@ import { Tensor } from '../core/tensor.js';
 export type StateDict = Record<string, Tensor<'float32'>>;
 
 /** One forward inside another, as `nn.trace` records it. */
-export interface TraceRow extends Omit<SeamRow, 'input' | 'output' | 'kernel' | 'tensor' | 'weights'> {
+export interface TraceRow extends Omit<SeamRow, 'input' | 'output' | 'kernel' | 'tensor' | 'weights' | 'module'> {
+  /** The module has an earlier row. */
+  is_recursive: boolean;
   input: number[];
   output: number[];
   kernel: number[];
@@ -33,7 +35,32 @@ export interface TraceRow extends Omit<SeamRow, 'input' | 'output' | 'kernel' | 
 }
 
 /** While a trace runs, forwards add their rows here. */
-let tracing: { rows: TraceRow[]; depth: number; keep: boolean } | undefined;
+let tracing: { rows: TraceRow[]; depth: number; keep: boolean; seen: Set<unknown> } | undefined;
+
+/** Whether this module, or its number in WebAssembly, has a row already. */
+function isRecursive(seen: Set<unknown>, module: unknown): boolean {
+  if (seen.has(module)) return true;
+  seen.add(module);
+  return false;
+}
+
+interface StateEntry {
+  name: string;
+  dims: number[];
+  buffer: boolean;
+  /** Equal where parameters are tied. */
+  identity: number;
+}
+
+/** The parameters, tied ones once. */
+function distinct(entries: readonly StateEntry[]): StateEntry[] {
+  const seen = new Set<number>();
+  return entries.filter(({ buffer, identity }) => {
+    if (buffer || seen.has(identity)) return false;
+    seen.add(identity);
+    return true;
+  });
+}
 
 let nextSeed = 0;
 /** The seed of the next module that is made without one. Each such module increments it. */
@@ -80,29 +107,31 @@ export class Module {
     return out;
   }
 
-  /** Names and shapes of all parameters and buffers. */
-  shapes(): Record<string, { dims: number[]; buffer: boolean }> {
-    const out: Record<string, { dims: number[]; buffer: boolean }> = {};
-    for (const [prefix, child] of this.named_children()) {
-      for (const [name, shape] of Object.entries(child.shapes())) out[`${prefix}.${name}`] = shape;
-    }
-    return out;
+  /** @internal Parameters and buffers without their values. */
+  entries(): StateEntry[] {
+    return this.named_children().flatMap(([prefix, child]) =>
+      child.entries().map((entry) => ({ ...entry, name: `${prefix}.${entry.name}` })),
+    );
   }
 
-  /** Parameters without buffers, as torch's `named_parameters()`. */
+  /** Names and shapes of all parameters and buffers. */
+  shapes(): Record<string, { dims: number[]; buffer: boolean }> {
+    return Object.fromEntries(this.entries().map(({ name, dims, buffer }) => [name, { dims, buffer }]));
+  }
+
+  /** Parameters without buffers, as torch's `named_parameters()`: a tied one under its first name only. */
   named_parameters(): [name: string, tensor: Tensor<'float32'>][] {
-    const shapes = this.shapes();
-    return Object.entries(this.state_dict()).filter(([name]) => !shapes[name]?.buffer);
+    const state = this.state_dict();
+    return distinct(this.entries()).map(({ name }) => [name, state[name] as Tensor<'float32'>]);
   }
 
   parameters(): Tensor<'float32'>[] {
     return this.named_parameters().map(([, tensor]) => tensor);
   }
 
-  /** The number of values in all parameters. */
+  /** The number of values in all parameters; tied ones count once. */
   num_parameters(): number {
-    const sizes = Object.values(this.shapes()).filter(({ buffer }) => !buffer);
-    return sizes.reduce((sum, { dims }) => sum + dims.reduce((size, dim) => size * dim, 1), 0);
+    return distinct(this.entries()).reduce((sum, { dims }) => sum + dims.reduce((size, dim) => size * dim, 1), 0);
   }
 
   /**
@@ -216,12 +245,13 @@ export class Native extends Module {
     const scalars = toOptions(where, options);
     const { handle } = this;
     if (!tracing) return fromAnswer(this.host.call(() => handle.forward(given, scalars, cache?.handle ?? null)));
-    const { rows, depth, keep } = tracing;
-    const answer = this.host.call(() => handle.trace(given, scalars, keep));
-    for (const { input, output, kernel, tensor, weights, ...row } of answer.rows) {
+    const { rows, depth, keep, seen } = tracing;
+    const answer = this.host.call(() => handle.trace(given, scalars, cache?.handle ?? null, keep));
+    for (const { input, output, kernel, tensor, weights, module, ...row } of answer.rows) {
       rows.push({
         ...row,
         depth: row.depth + depth,
+        is_recursive: isRecursive(seen, module),
         input: [...input],
         output: [...output],
         kernel: [...kernel],
@@ -242,10 +272,16 @@ export class Native extends Module {
     return Object.fromEntries(names.map((name, i) => [name, fromSeam((tensors[i] ?? kEmpty) as SeamTensor)]));
   }
 
-  override shapes(): Record<string, { dims: number[]; buffer: boolean }> {
+  /** @internal */
+  override entries(): StateEntry[] {
     const { handle } = this;
-    const { names, tensors, buffers } = this.host.call(() => handle.state(false));
-    return Object.fromEntries(names.map((name, i) => [name, { dims: [...(tensors[i] as Int32Array)], buffer: buffers[i] === 1 }]));
+    const { names, tensors, buffers, identities } = this.host.call(() => handle.state(false));
+    return names.map((name, i) => ({
+      name,
+      dims: [...(tensors[i] as Int32Array)],
+      buffer: buffers[i] === 1,
+      identity: identities[i] as number,
+    }));
   }
 
   /** @internal */
@@ -283,7 +319,7 @@ export class Native extends Module {
 export function collect<T>(keep: boolean, run: () => T): { result: T; rows: TraceRow[] } {
   const outer = tracing;
   const rows: TraceRow[] = [];
-  tracing = { rows, depth: 0, keep };
+  tracing = { rows, depth: 0, keep, seen: new Set() };
   try {
     return { result: run(), rows };
   } finally {
@@ -294,7 +330,7 @@ export function collect<T>(keep: boolean, run: () => T): { result: T; rows: Trac
 /** Records the forward of a user's class as one row above those of its parts. */
 export function traced<T>(module: Module, input: Tensor, run: () => T): T {
   if (!tracing || module instanceof Native) return run();
-  const parameters = module.num_parameters();
+  const { rows } = tracing;
   const row: TraceRow = {
     name: module.type,
     type: module.type,
@@ -302,15 +338,18 @@ export function traced<T>(module: Module, input: Tensor, run: () => T): T {
     input: [...input.dims],
     output: [],
     kernel: [],
-    parameters,
+    parameters: module.num_parameters(),
     own_parameters: 0,
     mult_adds: 0,
-    is_leaf: false,
+    macs: 0,
+    is_leaf: module.named_children().length === 0,
+    is_recursive: isRecursive(tracing.seen, module),
   };
-  tracing.rows.push(row);
+  const inside = rows.push(row);
   tracing.depth += 1;
   const result = run();
   tracing.depth -= 1;
+  row.macs = rows.slice(inside).reduce((sum, { depth, macs }) => sum + (depth === row.depth + 1 ? macs : 0), 0);
   const output = Array.isArray(result) ? result[0] : result;
   if (output instanceof Tensor) {
     row.output = [...output.dims];

@@ -6,15 +6,21 @@ import { Tensor } from '../core/tensor.js';
 
 export interface Summary {
   rows: TraceRow[];
-  /** Shared parameters count once. */
+  /** As torchinfo counts: a weight that layers share counts in each of them. `model.num_parameters()` counts it once. */
   total_params: number;
+  /** As torchinfo counts: each layer's parameters times the first dimension of its output, without attention's own products. */
   total_mult_adds: number;
-  /** Megabytes (10^6): inputs; outputs of layers with parameters, twice as in training; parameters; the sum. */
+  /** What the forward multiplies: each token by each weight, queries by the keys that they attend to, probabilities by values. */
+  total_macs: number;
+  /**
+   * Megabytes (10^6), as torchinfo counts: inputs; outputs of layers with parameters, twice as in training; parameters of layers without
+   * children; the sum.
+   */
   input_mb: number;
   output_mb: number;
   params_mb: number;
   total_mb: number;
-  /** The table. `columns`: default all of them. */
+  /** The table. `columns`: default all of them. Without `'macs'` it is torchinfo's. */
   toString(options?: { columns?: readonly SummaryColumn[] }): string;
 }
 export type SummaryColumn = keyof typeof kTitles;
@@ -25,6 +31,7 @@ const kTitles = {
   kernel: 'Kernel Shape',
   parameters: 'Param #',
   mult_adds: 'Mult-Adds',
+  macs: 'MACs',
 } as const;
 const kColumnWidth = 25;
 const kNameWidth = 40;
@@ -47,12 +54,26 @@ function nameOf(row: TraceRow, index: number): string {
   return `${start}${row.type}: ${row.depth}-${index}`;
 }
 
-function cell(row: TraceRow, column: SummaryColumn): string {
+/** For each row, its parameters without those of the rows inside it. */
+function leftoverParameters(rows: readonly TraceRow[]): number[] {
+  const leftover = rows.map(({ parameters }) => parameters);
+  for (let i = rows.length - 1; i >= 0; --i) {
+    const { depth, is_leaf } = rows[i] as TraceRow;
+    if (is_leaf) continue;
+    for (let j = i + 1; (rows[j]?.depth ?? 0) > depth; ++j) {
+      if (!rows[j]?.is_recursive) (leftover[i] as number) -= leftover[j] as number;
+    }
+  }
+  return leftover;
+}
+
+function cell(row: TraceRow, column: SummaryColumn, leftover: number): string {
   switch (column) {
     case 'parameters':
-      return count(row.is_leaf ? row.parameters : row.own_parameters);
+      return row.is_recursive && row.parameters > 0 ? '(recursive)' : count(leftover);
     case 'mult_adds':
-      return row.is_leaf ? count(row.mult_adds) : '--';
+    case 'macs':
+      return count(row[column]);
     default:
       return shape(row[column]);
   }
@@ -68,6 +89,7 @@ function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColu
   const rule = '='.repeat(columns.length * kColumnWidth + nameWidth);
   const mb = (value: number) => value.toFixed(2);
   const { rows, total_params } = summary;
+  const leftover = leftoverParameters(rows);
   return [
     rule,
     line(
@@ -78,7 +100,7 @@ function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColu
     ...rows.map((row, i) =>
       line(
         names[i] as string,
-        columns.map((column) => cell(row, column)),
+        columns.map((column) => cell(row, column, leftover[i] as number)),
       ),
     ),
     rule,
@@ -86,6 +108,7 @@ function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColu
     `Trainable params: ${total_params.toLocaleString('en-US')}`,
     'Non-trainable params: 0',
     `Total mult-adds${amount(summary.total_mult_adds)}`,
+    ...(columns.includes('macs') ? [`Total MACs${amount(summary.total_macs)}`] : []),
     rule,
     `Input size (MB): ${mb(summary.input_mb)}`,
     `Forward/backward pass size (MB): ${mb(summary.output_mb)}`,
@@ -99,8 +122,9 @@ function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColu
 export type InputShape = readonly number[] | readonly (readonly number[])[];
 
 /**
- * Runs the model on zeros of that shape and lists the type, shapes, parameters and mult-adds of each layer, then the totals.
- * `String(summary(model, [1, 8, 64]))` is the table.
+ * Runs the model on zeros of that shape and lists the type, shapes, parameters, mult-adds and MACs of each layer, then the totals.
+ * Parameters and mult-adds are torchinfo's numbers; MACs are what the forward multiplies. `String(summary(model, [1, 8, 64]))` is the
+ * table.
  */
 export function summary(model: Module, input_shape: InputShape): Summary {
   if (!(model instanceof Module)) throw new InputError(`nn.summary: expected a module, found ${describe(model)}`);
@@ -108,15 +132,18 @@ export function summary(model: Module, input_shape: InputShape): Summary {
   const inputs = shapes.map((dims) => new Tensor('float32', new Float32Array(sizeOf(dims)), dims));
   const { rows } = trace(model, ...inputs);
   const leaves = rows.filter((row) => row.is_leaf);
+  const first = rows.filter((row) => !row.is_recursive);
+  const leftover = leftoverParameters(rows);
   const bytes = {
     input: 4 * shapes.reduce((sum, dims) => sum + sizeOf(dims), 0),
     output: 8 * leaves.reduce((sum, row) => sum + (row.parameters > 0 ? sizeOf(row.output) : 0), 0),
-    params: 4 * leaves.reduce((sum, row) => sum + row.parameters, 0),
+    params: 4 * first.reduce((sum, row) => sum + (row.is_leaf ? row.parameters : 0), 0),
   };
   const facts = {
     rows,
-    total_params: rows[0]?.parameters ?? 0,
-    total_mult_adds: leaves.reduce((sum, row) => sum + row.mult_adds, 0),
+    total_params: rows.reduce((sum, row, i) => sum + (row.is_recursive ? 0 : Math.max(0, leftover[i] as number)), 0),
+    total_mult_adds: rows.reduce((sum, row) => sum + row.mult_adds, 0),
+    total_macs: rows[0]?.macs ?? 0,
     input_mb: bytes.input / 1e6,
     output_mb: bytes.output / 1e6,
     params_mb: bytes.params / 1e6,

@@ -1,4 +1,4 @@
-// A model's layers, shapes, parameters, mult-adds, bytes and memory, as printed by `wattn inspect`.
+// A model's layers, shapes, parameters, MACs, bytes and memory, as printed by `wattn inspect`.
 import { Engine, kLoadRules } from '../engine/engine.js';
 import { checkOptions } from '../core/options.js';
 import type { LoadOptions, MemoryInfo, ModelDescription } from '../engine/types.js';
@@ -14,16 +14,17 @@ export interface InspectedLayer {
   /** Shape of the weight, [out, in]; empty for none. */
   kernel: number[];
   parameters: number;
-  mult_adds: number;
+  /** Multiply-accumulates of the products, attention's too, as `macs` of `nn.summary`. */
+  macs: number;
 }
 
 export interface Inspection {
   model_type: string;
-  /** Sequence length that output shapes and mult_adds are computed for. */
+  /** Sequence length that output shapes and macs are computed for. */
   seq: number;
   layers: InspectedLayer[];
   parameters: number;
-  mult_adds: number;
+  macs: number;
   /** Bytes by dtype: in the files (a GGUF file, whose blocks mix types, counts as a whole), and in memory. */
   bytes: { stored: Record<string, number>; held: Record<string, number> };
   /** Bytes of the weight files. */
@@ -68,7 +69,7 @@ class HeaderReader {
   }
 }
 
-/** Loads a model and lists its layers. seq: sequence length for shapes and mult-adds; default: the model's max_length. */
+/** Loads a model and lists its layers. seq: sequence length for shapes and MACs; default: the model's max_length. */
 export async function inspectModel(
   model?: ModelSpecifier | null,
   given: LoadOptions & { seq?: number | undefined } = {},
@@ -93,20 +94,20 @@ export async function inspectModel(
     for (const reader of readers.values()) {
       for (const [dtype, bytes] of reader.dtypes()) stored[dtype] = (stored[dtype] ?? 0) + bytes;
     }
-    const sum = (field: 'parameters' | 'mult_adds') => layers.reduce((total, layer) => total + layer[field], 0);
+    const sum = (field: 'parameters' | 'macs') => layers.reduce((total, layer) => total + layer[field], 0);
     return {
       model_type,
       seq: tokens,
-      layers: layers.map(({ name, type, output, kernel, parameters, mult_adds }) => ({
+      layers: layers.map(({ name, type, output, kernel, parameters, macs }) => ({
         name,
         type,
         output,
         kernel,
         parameters,
-        mult_adds,
+        macs,
       })),
       parameters: sum('parameters'),
-      mult_adds: sum('mult_adds'),
+      macs: sum('macs'),
       bytes: { stored, held: { [engine.info.dtype]: engine.memory.weights } },
       files: Object.fromEntries([...readers].map(([file, reader]) => [file, reader.bytes])),
       memory: engine.memory,

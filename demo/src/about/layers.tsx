@@ -61,14 +61,13 @@ export function LayersCard({ model }: { model: ReadyModel }) {
 }
 
 function Layers({ inspection }: { inspection: Inspection }) {
-  const { layers, parameters, mult_adds, bytes } = inspection;
-  const most = Math.max(1, ...layers.map((layer) => layer.mult_adds));
+  const { layers, parameters, macs, bytes } = inspection;
+  const most = Math.max(1, ...layers.map((layer) => layer.macs));
   const stored = Object.entries(bytes.stored).map(([dtype, size]) => `${formatBytes(size)} of ${dtype}`);
   return (
     <>
       <p class="hint">
-        {formatCount(parameters)} parameters; {formatCount(mult_adds)} multiply-adds for such a text; its files hold{' '}
-        {stored.join(', ')}.
+        {formatCount(parameters)} parameters; {formatCount(macs)} multiply-adds for such a text; its files hold {stored.join(', ')}.
       </p>
       <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Table of layers">
         <table class="layer-table">
@@ -84,7 +83,7 @@ function Layers({ inspection }: { inspection: Inspection }) {
           </thead>
           <tbody>
             {layers.map((layer, i) => (
-              <Layer key={i} layer={layer} share={layer.mult_adds / most} />
+              <Layer key={i} layer={layer} share={layer.macs / most} />
             ))}
           </tbody>
           <tfoot>
@@ -93,7 +92,7 @@ function Layers({ inspection }: { inspection: Inspection }) {
                 Total
               </th>
               <td>{count(parameters)}</td>
-              <td>{count(mult_adds)}</td>
+              <td>{count(macs)}</td>
             </tr>
           </tfoot>
         </table>
@@ -111,7 +110,7 @@ function Layer({ layer, share }: { layer: InspectedLayer; share: number }) {
       <td>{shape(layer.kernel)}</td>
       <td>{count(layer.parameters)}</td>
       <td class="work" style={{ '--share': `${Math.round(100 * share)}%` }}>
-        {count(layer.mult_adds)}
+        {count(layer.macs)}
       </td>
     </tr>
   );

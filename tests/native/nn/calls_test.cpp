@@ -599,6 +599,7 @@ TEST(NnTracer, CountsWhatTorchinfoCounts) {
       EXPECT_EQ(rows[i].parameters, want[i].parameters);
       EXPECT_EQ(rows[i].own_parameters, i == 0 ? 0 : want[i].parameters);
       EXPECT_EQ(rows[i].mult_adds, want[i].mult_adds);
+      EXPECT_EQ(rows[i].macs, i < 2 ? 2 * 3 * 4 : 0);
       EXPECT_EQ(rows[i].is_leaf, i != 0);
       EXPECT_EQ(rows[i].outputs.output.dims, keep ? want[i].output : Shape{});
     }
@@ -610,6 +611,8 @@ TEST(NnTracer, CountsWhatTorchinfoCounts) {
   EXPECT_EQ(tracer.rows()[0].parameters, 3 * 4 + 3);
   EXPECT_EQ(tracer.rows()[0].own_parameters, 3);
   EXPECT_EQ(tracer.rows()[1].mult_adds, 2 * 4);
+  EXPECT_EQ(tracer.rows()[1].macs, 2 * 3 * 4);
+  EXPECT_EQ(tracer.rows()[0].macs, 3 * 2 * 3 * 4 + 2 * 3 * 3 * (2 + 2));  // q, k, v; scores and the sum over values
 }
 
 TEST(NnCache, KeepsToItsBatch) {

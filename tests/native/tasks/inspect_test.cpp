@@ -57,7 +57,7 @@ TEST(Inspect, CountsTheParametersOfDecodersAndEncoderDecoders) {
       EXPECT_EQ(parameters_of(rows), parameters_in(folder + "/model.safetensors"));
       const std::int64_t vocab = model.value()->generator().config().vocab_size;
       EXPECT_EQ(rows.back().name, "lm_head");
-      EXPECT_EQ(rows.back().mult_adds, 8 * vocab * model.value()->generator().config().hidden_size);
+      EXPECT_EQ(rows.back().macs, 8 * vocab * model.value()->generator().config().hidden_size);
     }
   }
 }
@@ -74,15 +74,15 @@ std::vector<SummaryRow> attention_rows(const std::string& folder, std::int64_t s
 TEST(Inspect, CountsTheScoredPairsOfAttention) {
   const auto llama = attention_rows("decoders/llama", 10);
   ASSERT_EQ(llama.size(), 2U);
-  for (const SummaryRow& row : llama) EXPECT_EQ(row.mult_adds, 2 * 24 * 55);  // 1 + 2 + .. + 10
+  for (const SummaryRow& row : llama) EXPECT_EQ(row.macs, 2 * 24 * 55);  // 1 + 2 + .. + 10
   const auto mistral = attention_rows("decoders/mistral", 10);
   ASSERT_FALSE(mistral.empty());
-  for (const SummaryRow& row : mistral) EXPECT_EQ(row.mult_adds, 2 * row.output[1] * (1 + 2 + 3 + 4 + 6 * 5));  // a window of 5
+  for (const SummaryRow& row : mistral) EXPECT_EQ(row.macs, 2 * row.output[1] * (1 + 2 + 3 + 4 + 6 * 5));  // a window of 5
   const auto t5 = attention_rows("seq2seq/t5", 10);
   ASSERT_FALSE(t5.empty());
-  EXPECT_EQ(t5.front().mult_adds, 2 * 18 * 100);
-  EXPECT_EQ(t5[t5.size() - 2].mult_adds, 2 * 18 * 55);  // self-attention, then over the source
-  EXPECT_EQ(t5.back().mult_adds, 2 * 18 * 100);
+  EXPECT_EQ(t5.front().macs, 2 * 18 * 100);
+  EXPECT_EQ(t5[t5.size() - 2].macs, 2 * 18 * 55);  // self-attention, then over the source
+  EXPECT_EQ(t5.back().macs, 2 * 18 * 100);
 }
 
 // Shared layers are listed each time and counted once; matrices stored as [in, out] are listed as [out, in].
