@@ -514,6 +514,17 @@ TEST(Model, LimitsTextsToTheRequestedContext) {
   }
 }
 
+TEST_F(Loading, GivesCausalModelsNoMoreContextThanTheUsual) {
+  for (const auto& [positions, context] : {std::pair{"4095", 4095}, {"4096", 4096}, {"4097", 4096}, {"131072", 4096}}) {
+    files = small_files(golden("decoders/llama"));
+    file("config.json") =
+        replaced(file("config.json"), "\"max_position_embeddings\":96", "\"max_position_embeddings\":" + std::string(positions));
+    const auto model = load_model(files, golden("decoders/llama"));
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    EXPECT_EQ(model.value()->context_length(), context);
+  }
+}
+
 TEST_F(Loading, NamesAnIdThatAHeadOverADecoderNeeds) {
   files = small_files(golden("decoder-heads/bart-sequence"));
   const std::string whole = file("config.json");

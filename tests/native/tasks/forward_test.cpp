@@ -148,6 +148,8 @@ TEST(Forward, ReturnsBothStacksWithAHeadOverTheDecoder) {
   const auto error = [](const Result<ForwardOutputs>& result) { return result.ok() ? "ok" : result.error().message; };
   EXPECT_EQ(error(test::forward_ids(model, {2, 0}, {}, source)),
             "decoder_input_ids: expected as many as the source's 4 tokens, found 2");
+  EXPECT_EQ(error(test::forward_ids(model, {2, 0, 48}, {}, source)),  // one too few
+            "decoder_input_ids: expected as many as the source's 4 tokens, found 3");
   EXPECT_EQ(error(test::forward_ids(model, shifted, {.logit_lens = 1}, source)),
             "logit_lens: expected a model with a head over the vocabulary (ForMaskedLM), found one without");
   Batch two;

@@ -85,6 +85,21 @@ TEST(Inspect, CountsTheScoredPairsOfAttention) {
   EXPECT_EQ(t5.back().macs, 2 * 18 * 100);
 }
 
+// DeBERTa projects the embeddings of its buckets to keys and queries, and multiplies both with the tokens: 16 buckets, of which a
+// sequence of n tokens uses 2n.
+TEST(Inspect, CountsTheWorkOfDisentangledAttention) {
+  const std::string folder = golden("architectures/deberta-v3");
+  const auto model = load_model({{"config.json", read_file(folder + "/config.json")},
+                                 {"tokenizer.json", read_file(golden("bert-tiny/model/tokenizer.json"))}},
+                                folder);
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  for (const auto& [seq, buckets] : {std::pair{4, 8}, {8, 16}, {10, 16}}) {
+    for (const SummaryRow& row : inspect(*model.value(), seq)) {
+      if (row.type == "Attention") EXPECT_EQ(row.macs, 2 * 24 * seq * seq + 2 * buckets * 24 * (24 + seq)) << seq;
+    }
+  }
+}
+
 // Shared layers are listed each time and counted once; matrices stored as [in, out] are listed as [out, in].
 TEST(Inspect, ListsSharedLayersAndTransposedMatrices) {
   const std::string folder = golden("architectures/albert");

@@ -313,5 +313,14 @@ TEST(StackOutputs, TapsRunNoMoreKernelsAndUseNoMoreArena) {
   EXPECT_EQ(calls_of(&all), alone);
 }
 
+TEST(StackOutputs, EqualLogitsAreOrderedByToken) {
+  const std::vector<float> logits{2, 5, -1, 5, 2, 7, 5, 2};
+  std::vector<std::int32_t> order;
+  StackOutputs out;
+  add_best_tokens(logits, 6, order, out);
+  EXPECT_EQ(out.lens_ids, (std::vector<std::int32_t>{5, 1, 3, 6, 0, 4}));
+  EXPECT_EQ(out.lens_logits, (std::vector<float>{7, 5, 5, 5, 2, 2}));
+}
+
 }  // namespace
 }  // namespace wattn
