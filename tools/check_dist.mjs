@@ -1,5 +1,5 @@
 // Checks the files in dist/: their size, and what must not be in them. Prints the numbers.
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { parse } from 'acorn';
 import { build } from 'esbuild';
@@ -129,6 +129,9 @@ function checkPage(file, modules) {
 }
 
 for (const [file, modules] of Object.entries(kPages)) checkPage(file, modules);
+// What names its folder would have other bytes in another one (tools/check_rebuild.mjs builds one module there).
+for (const file of readdirSync(join(root, 'dist'), { recursive: true }).filter((file) => /\.\w+$/.test(file)))
+  if (read(file).includes(root)) errors.push(`dist/${file} names the folder it was built in, ${root}`);
 // The chunks that pages load later. Static imports of an entry were checked with it.
 // Only those of pages: Node's entries have chunks of their own.
 const chunks = [...withImports('index.js', new Set(), true)].filter((file) => file.startsWith('chunk-'));

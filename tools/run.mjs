@@ -18,6 +18,7 @@ const checks = [
   ...nativeTests('wasm-scalar', stages.webFormat),
   ...nativeTests('wasm-simd', stages.types),
   ...nativeTests('wasm-relaxed', stages.dist),
+  stages.rebuild,
   stages.tidy,
   [stages.consumers, stages.fuzz],
 ];

@@ -118,6 +118,7 @@ export const cppFormat = command('check C++ format', ...node('tools/format.mjs',
 export const webFormat = command('check JS and TS format', ...node('tools/format.mjs', '--check', 'web'));
 export const tidy = command('check C++ names', ...node('tools/tidy.mjs'));
 export const types = command('check types', ...node('node_modules/typescript/bin/tsc'));
+export const rebuild = command('check bytes of a rebuild', ...node('tools/check_rebuild.mjs'));
 export const dist = command('check dist', ...node('tools/check_dist.mjs'));
 export const fuzz = command('fuzz parsers', ...node('tools/fuzz.mjs'));
 
