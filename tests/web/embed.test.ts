@@ -1,5 +1,5 @@
 import { pipeline, type Embeddings, type FeatureExtractionPipeline } from 'wattn';
-import { edited, expectError, expectNear, mixedTexts, readJson, tiny, tinyFiles } from './support.js';
+import { edited, expectError, expectNear, headFiles, mixedTexts, readJson, tiny, tinyFiles } from './support.js';
 
 let embed: FeatureExtractionPipeline;
 // Node has these two, but not inside Jest.
@@ -118,6 +118,18 @@ describe('embed', () => {
   it('reads special-token strings in a text as Python does, or as ordinary text', async () => {
     const [as, literal] = [await embed('a [SEP] b'), await embed('a [SEP] b', { split_special_tokens: true })];
     expect(literal.tokens[0]).toBeGreaterThan(as.tokens[0] as number);
+  });
+
+  it('says why a model without modules.json gives vectors of tokens', async () => {
+    expect(embed.info()).not.toHaveProperty('pooled_reason');
+    const unpooled = await pipeline('feature-extraction', tinyFiles({ 'modules.json': null }));
+    expect(unpooled.info()).toMatchObject({ pooled: false, pooled_reason: expect.stringMatching(/no modules\.json.*'pooling'$/) });
+    expect((await unpooled('the boat')).dims).toHaveLength(3);
+    expect((await unpooled('the boat', { pooling: 'mean' })).dims).toHaveLength(2);
+    await unpooled.dispose();
+    const fill = await pipeline('fill-mask', headFiles('masked_lm'));
+    expect(fill.info()).not.toHaveProperty('pooled_reason');
+    await fill.dispose();
   });
 
   it('gives an empty Tensor for no texts', async () => {

@@ -112,6 +112,9 @@ interface Wanted {
   watch: Watch | undefined;
 }
 
+const kUnpooled =
+  "the files do not say how to pool (no modules.json): a text gives one vector for each token, unless a call sets the option 'pooling'";
+
 export class Engine implements AnyEngine {
   /** Resolves once helper threads are running or cannot start. Awaiting it is optional: results are the same. */
   helped: Promise<void> = Promise.resolve();
@@ -195,7 +198,8 @@ export class Engine implements AnyEngine {
       const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
       const build_id = instance.seam.build_id();
       const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
-      const about = { ...info, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
+      const unpooled = info.pooled || info.head !== 'none' ? {} : { pooled_reason: kUnpooled };
+      const about = { ...info, ...unpooled, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
       const engine = new Engine(loading, about, files, () => endHelpers());
       const use = (reason: string | undefined) => engine.useHelpers(plan.threads, reason);
       if (requested) await abortable((engine.helped = requested.then(use)), signal);

@@ -57,6 +57,8 @@ export interface ModelInfo extends ModelFacts {
   threads: number;
   /** The reason if there is only one thread. */
   threads_reason?: string;
+  /** Of a model without a head: why a text gives one vector for each token, if `pooled` is `false`. */
+  pooled_reason?: string;
   /** Workers that run the model; 0: it runs on the caller's thread. */
   workers: number;
   /** The build id of wattn. */

@@ -1,7 +1,7 @@
 // Public types of text generation.
 import type { AbortSignalLike, DecodingOptions } from '../core/types.js';
 import type { Loaded } from '../engine/types.js';
-import type { Chat, ChatMessage } from '../tokenizer/types.js';
+import type { Chat, ChatMessage, ChatTemplateOptions } from '../tokenizer/types.js';
 
 /** The defaults of the model's generation_config.json come before the ones named here. */
 export interface GenerateOptions extends DecodingOptions {
@@ -25,7 +25,10 @@ export interface GenerateOptions extends DecodingOptions {
   stop_strings?: string | readonly string[];
 }
 
-export interface TextGenerationOptions extends GenerateOptions {
+/** Those of `apply_chat_template` are for chats. */
+export interface TextGenerationOptions extends GenerateOptions, Omit<ChatTemplateOptions, 'tokenize' | 'add_generation_prompt'> {
+  /** Whether a chat's last message is continued, or its field of this name. Default: if it is an assistant's, as in Python. */
+  continue_final_message?: boolean | string;
   /** `true` (default): `generated_text` includes the prompt, or all messages of a chat. */
   return_full_text?: boolean;
   /** Default: `true` for texts, `false` for chats, whose template adds special tokens itself. */

@@ -1,6 +1,6 @@
 // text-generation: a decoder continues a text or a chat, as in transformers' pipeline of that name.
 import { makeDecodeStream } from '../tokenizer/decode_stream.js';
-import { checkChat, renderChat } from '../tokenizer/chat_template.js';
+import { checkChat, continueChat, kChatRules, renderChat } from '../tokenizer/chat_template.js';
 import { describe, InputError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { Chat, ChatMessage } from '../tokenizer/types.js';
@@ -17,8 +17,10 @@ import { readJson } from '../source/model_files.js';
 import { readConfig } from './labels.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 
+const { add_generation_prompt: _, ...kChatOptions } = kChatRules;
 const kRules: Rules = {
   ...kGenerateRules,
+  ...kChatOptions,
   return_full_text: 'boolean',
   add_special_tokens: 'boolean',
   callback: 'function',
@@ -164,14 +166,24 @@ function toPrompts(input: unknown): { prompts: Prompt[]; isList: boolean } {
   throw new InputError(`generate: expected a text, a list of texts, or messages, found ${describe(input)}`);
 }
 
+/** The field of a chat's last message that is continued, if one is: by default the text of an assistant, as in Python. */
+function continuedField(prompt: Prompt, wanted: boolean | string | null | undefined): string | undefined {
+  if (typeof prompt === 'string') return undefined;
+  const field = wanted ?? prompt.at(-1)?.role === 'assistant';
+  return field === true ? 'content' : field || undefined;
+}
+
+/** field: of continuedField. */
 function withPrompt(
   prompt: Prompt,
   full: boolean,
+  field: string | undefined,
   { generated_text, ...rest }: GeneratedText,
 ): GeneratedText<string | ChatMessage[]> {
   if (!full) return { generated_text, ...rest };
   if (typeof prompt === 'string') return { generated_text: prompt + generated_text, ...rest };
-  return { generated_text: [...prompt, { role: 'assistant', content: generated_text }], ...rest };
+  if (field === undefined) return { generated_text: [...prompt, { role: 'assistant', content: generated_text }], ...rest };
+  return { generated_text: continueChat(prompt, field, generated_text) as ChatMessage[], ...rest };
 }
 
 export const textGeneration: Task<Item, Options, Result> = {
@@ -180,11 +192,15 @@ export const textGeneration: Task<Item, Options, Result> = {
   async prepare([input, given], engine): Promise<Call<Item, Options, Result>> {
     checkOptions('generate', given, kRules);
     const { prompts, isList } = toPrompts(input);
-    const { signal, callback, return_full_text, ...options } = (given ?? {}) as TextGenerationOptions;
+    const { signal, callback, return_full_text, continue_final_message, ...rest } = (given ?? {}) as TextGenerationOptions;
+    const { chat_template, tools, documents, chat_template_kwargs, ...options } = rest;
+    const fields = prompts.map((prompt) => continuedField(prompt, continue_final_message));
     const items = await Promise.all(
-      prompts.map(async (prompt) => {
+      prompts.map(async (prompt, i) => {
         if (typeof prompt === 'string') return { text: prompt, isChat: false };
-        return { text: await renderChat(engine.files, prompt, { add_generation_prompt: true }), isChat: true };
+        const end = { continue_final_message: fields[i], add_generation_prompt: fields[i] === undefined };
+        const options = { chat_template, tools, documents, chat_template_kwargs, ...end };
+        return { text: await renderChat(engine.files, prompt, options), isChat: true };
       }),
     );
     const full = return_full_text ?? true;
@@ -194,7 +210,7 @@ export const textGeneration: Task<Item, Options, Result> = {
       signal: signal ?? undefined,
       onPiece: callback ? ({ piece, prompt }) => callback(piece, prompt) : undefined,
       finish(results) {
-        const lists = results.map((list, i) => list.map((one) => withPrompt(prompts[i] as Prompt, full, one)));
+        const lists = results.map((list, i) => list.map((one) => withPrompt(prompts[i] as Prompt, full, fields[i], one)));
         return isList ? lists : lists[0];
       },
     };

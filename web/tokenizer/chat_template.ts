@@ -1,13 +1,31 @@
 // Renders a chat with the model's chat_template. The Jinja engine is @huggingface/jinja, provided by the page or program.
 import { env } from '../core/env.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
-import type { Chat } from './types.js';
+import type { Rules } from '../core/options.js';
+import type { Chat, ChatMessage, ChatTemplateOptions } from './types.js';
 import { readJson, specialToken, type NamedBytes } from '../source/model_files.js';
 import { platform } from '../source/platform.js';
 
+type RenderOptions = Omit<ChatTemplateOptions, 'tokenize'>;
+
+interface Environment {
+  variables: Map<string, unknown>;
+  set(name: string, value: unknown): void;
+}
+interface Interpreter {
+  evaluate(node: unknown, environment: Environment): unknown;
+}
 interface Jinja {
   Template: new (source: string) => { render(values: Record<string, unknown>): string };
+  /** What runs templates, one node of their syntax tree at a time. */
+  Interpreter?: { prototype: Interpreter };
 }
+
+/** Steps that a template may take (most models' take 20 to 200 a message; a million take a few seconds), and more for each message. */
+const kSteps = 1_000_000;
+const kStepsPerMessage = 1_000;
+/** Longest list that `range()` makes. */
+const kLongestRange = 100_000;
 
 // A page must name the package itself: importing it here would make bundlers require it for everyone.
 const noJinja = (cause?: unknown) =>
@@ -50,18 +68,105 @@ export function checkChat(where: string, chat: unknown): asserts chat is Chat {
   }
 }
 
-/** files: those of the model or its tokenizer. variables: the template's variables beside the messages. */
-export async function renderChat(files: readonly NamedBytes[], chat: Chat, variables: Record<string, unknown>): Promise<string> {
-  checkChat('chat template', chat);
-  const config = readJson(files, 'tokenizer_config.json') ?? {};
-  const { chat_template, ...rest } = variables;
-  const source = typeof chat_template === 'string' ? chat_template : templateOf(files, config);
-  const tokens = Object.keys(config).filter((name) => /^(bos|eos|unk|pad|cls|sep|mask)_token$/.test(name));
-  const { Template } = await loadJinja();
+/** Options of renderChat, for those that pass them on. */
+export const kChatRules: Rules = {
+  add_generation_prompt: 'boolean',
+  continue_final_message: 'any',
+  chat_template: 'string',
+  tools: 'any',
+  documents: 'any',
+  chat_template_kwargs: 'any',
+};
+
+/** Jinja's range(), as Python's, with a limit. */
+function range(...args: unknown[]): number[] {
+  const [begin, end, step = 1] = (args.length > 1 ? args : [0, args[0]]) as [number, number, number?];
+  const count = step === 0 ? NaN : Math.max(0, Math.ceil((end - begin) / step));
+  if (!(count <= kLongestRange)) throw new Error(`range: expected at most ${kLongestRange} numbers, found ${count}`);
+  return Array.from({ length: count }, (_, i) => begin + i * step);
+}
+
+/** Calls render, which must end after so many steps of the interpreter and knows our range() only. */
+function withLimits(interpreter: Interpreter | undefined, most: number, render: () => string): string {
+  if (!interpreter) return render();
+  const { evaluate } = interpreter;
+  let steps = 0;
+  interpreter.evaluate = function (node, environment) {
+    if (++steps > most) throw new Error(`expected a template that ends, found more than ${most} steps`);
+    if (steps === 1) {
+      environment.variables.delete('range');
+      environment.set('range', range);
+    }
+    return evaluate.call(this, node, environment);
+  };
   try {
-    const special = Object.fromEntries(tokens.map((name) => [name, specialToken(files, name) ?? '']));
-    return new Template(source).render({ ...special, messages: chat, ...rest });
+    return render();
+  } finally {
+    interpreter.evaluate = evaluate;
+  }
+}
+
+/** Marks where the last message's text ends. The space after it is gone if the template trims texts. */
+const kMark = 'CONTINUED_FROM_HERE';
+
+/** The last text of a field of the last message, and copies of the chat with more text after it. */
+function endOf(chat: Chat, field: string): { text: string; add(more: string): Chat } {
+  const last = chat.at(-1) as ChatMessage;
+  const value = last[field];
+  const withLast = (value: unknown) => [...chat.slice(0, -1), { ...last, [field]: value }] as Chat;
+  if (typeof value === 'string') return { text: value, add: (more) => withLast(value + more) };
+  const parts: readonly { text?: unknown }[] = Array.isArray(value) ? value : [];
+  const at = parts.map((part) => typeof part?.text === 'string').lastIndexOf(true);
+  if (at < 0) {
+    const found = describe(value);
+    throw new InputError(`chat template: continue_final_message: expected text in the last message's '${field}', found ${found}`);
+  }
+  const text = parts[at]?.text as string;
+  return { text, add: (more) => withLast(parts.map((part, i) => (i === at ? { ...part, text: text + more } : part))) };
+}
+
+/** A copy of the chat with more text at the end of a field of its last message. */
+export const continueChat = (chat: Chat, field: string, more: string): Chat => endOf(chat, field).add(more);
+
+/** The rendered text up to the mark. A template that trims the message leaves no space before the mark either. */
+function cutAtMark(rendered: string, text: string): string {
+  const at = rendered.lastIndexOf(kMark);
+  if (at < 0 || !rendered.slice(0, at).includes(text.trim())) {
+    throw new InputError('chat template: continue_final_message: the template does not show the last message as it is');
+  }
+  return rendered[at + kMark.length] === ' ' ? rendered.slice(0, at) : rendered.slice(0, at).trimEnd();
+}
+
+/** files: those of the model or its tokenizer. */
+export async function renderChat(files: readonly NamedBytes[], chat: Chat, options: RenderOptions): Promise<string> {
+  checkChat('chat template', chat);
+  const { add_generation_prompt = false, continue_final_message: continued, chat_template, tools, documents } = options;
+  if (continued && add_generation_prompt) {
+    throw new InputError('chat template: expected one of continue_final_message and add_generation_prompt, found both');
+  }
+  const config = readJson(files, 'tokenizer_config.json') ?? {};
+  const source = chat_template ?? templateOf(files, config);
+  const names = Object.keys(config).filter((name) => /^(bos|eos|unk|pad|cls|sep|mask)_token$/.test(name));
+  const special = Object.fromEntries(names.map((name) => [name, specialToken(files, name) ?? '']));
+  const end = continued ? endOf(chat, continued === true ? 'content' : continued) : undefined;
+  const messages = end?.add(`${kMark} `) ?? chat;
+  // As in Python, templates are given null where there are no tools, and no members that are null.
+  const variables = {
+    ...special,
+    messages: messages.map((message) => Object.fromEntries(Object.entries(message).filter(([, value]) => value != null))),
+    add_generation_prompt,
+    tools: tools ?? null,
+    documents: documents ?? null,
+    ...options.chat_template_kwargs,
+  };
+  const { Template, Interpreter } = await loadJinja();
+  try {
+    const rendered = withLimits(Interpreter?.prototype, kSteps + kStepsPerMessage * chat.length, () =>
+      new Template(source).render(variables),
+    );
+    return end ? cutAtMark(rendered, end.text) : rendered;
   } catch (cause) {
+    if (cause instanceof InputError) throw cause;
     throw new InputError(`chat template: ${(cause as Error).message}`, { cause });
   }
 }

@@ -273,12 +273,10 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
 
   /** The text of a chat, or its ids. */
   const apply_chat_template = async (chat: Chat, options?: ChatTemplateOptions | null) => {
-    const { renderChat } = await import('./chat_template.js');
-    const { tokenize, ...variables } = options ?? {};
-    const text = await renderChat([...files, ...((await readChatTemplate?.()) ?? [])], chat, {
-      add_generation_prompt: false,
-      ...variables,
-    });
+    const { kChatRules, renderChat } = await import('./chat_template.js');
+    checkOptions('apply_chat_template', options, { ...kChatRules, tokenize: 'boolean' });
+    const { tokenize, ...rest } = options ?? {};
+    const text = await renderChat([...files, ...((await readChatTemplate?.()) ?? [])], chat, rest);
     return tokenize === false ? text : encode(text, { add_special_tokens: false });
   };
 

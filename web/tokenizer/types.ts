@@ -99,7 +99,8 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers {
   batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions): string[];
   /**
    * Renders a chat with the model's `chat_template` and returns its ids, or its text with `tokenize: false`. Needs the package
-   * `@huggingface/jinja`; without it, an `UnsupportedError`.
+   * `@huggingface/jinja`; without it, an `UnsupportedError`. An `InputError`: an unknown option, a template that fails or does not
+   * end within a million steps (and 1,000 more for each message), a message that cannot be continued.
    */
   apply_chat_template(chat: Chat, options: ChatTemplateOptions & { tokenize: false }): Promise<string>;
   apply_chat_template(chat: Chat, options?: ChatTemplateOptions): Promise<number[]>;
@@ -241,11 +242,19 @@ export type Chat = readonly ChatMessage[];
 export interface ChatTemplateOptions {
   /** Appends the beginning of an assistant's answer. Default `false`, as in Python. */
   add_generation_prompt?: boolean;
+  /**
+   * Leaves the last message open, so that a model continues it: the text ends where that message's text ends. `true`: its `content`; a
+   * string: another field, such as `'reasoning_content'`. Default `false`. Not together with `add_generation_prompt`.
+   */
+  continue_final_message?: boolean | string;
   /** A template to use instead of the model's own. */
   chat_template?: string;
   /** `true` (default): ids; `false`: the text. */
   tokenize?: boolean;
-  /** For templates that use them. */
+  /** Functions that the model may call, as JSON Schemas, for templates that use them. */
   tools?: readonly unknown[];
-  [variable: string]: unknown;
+  /** Documents for retrieval, for templates that use them. */
+  documents?: readonly unknown[];
+  /** Further variables of the template, such as `{ enable_thinking: false }`. */
+  chat_template_kwargs?: Readonly<Record<string, unknown>>;
 }

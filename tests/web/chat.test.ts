@@ -1,0 +1,112 @@
+// Chats as templates render them, against transformers (tests/goldens/chats), and templates that fail or never end.
+import { join } from 'node:path';
+import { AutoTokenizer, pipeline, type Tokenizer } from 'wattn';
+import { expectError, filesOf, goldens, readJson } from './support.js';
+
+const { templates, cases } = readJson('chats/cases.json');
+const model = join(goldens, 'decoders/llama');
+const chat = [{ role: 'user', content: 'abc' }];
+
+describe('apply_chat_template', () => {
+  let tokenizer: Tokenizer;
+  beforeAll(async () => {
+    tokenizer = await AutoTokenizer.from_pretrained(model);
+  });
+  afterAll(() => tokenizer.dispose());
+  const render = (template: string, options = {}, messages: any = chat) =>
+    tokenizer.apply_chat_template(messages, { chat_template: template, tokenize: false, ...options });
+
+  it.each(
+    cases.map((one: any, i: number): [number, string, string] => [i, one.template, JSON.stringify(one.options)]) as [
+      number,
+      string,
+      string,
+    ][],
+  )('renders case %i as transformers does: %s %s', async (i) => {
+    const { template, chat: messages, options, text } = cases[i];
+    expect(await render(templates[template], options, messages)).toBe(text);
+  });
+
+  it('leaves the chat as it was', async () => {
+    const parts = [{ role: 'user', content: [{ type: 'text', text: 'What' }] }];
+    const before = structuredClone(parts);
+    await render(templates.parts, { continue_final_message: true }, parts);
+    expect(parts).toEqual(before);
+  });
+
+  it('refuses options that it does not know, and messages that cannot be continued', async () => {
+    const of = (options: object, template = templates.marks, messages: any = chat) => render(template, options, messages);
+    await expectError(
+      of({ enable_thinking: false }),
+      'InputError',
+      /^InputError: apply_chat_template: unknown option 'enable_thinking'/,
+    );
+    await expectError(of({ add_generation_promt: true }), 'InputError', /did you mean 'add_generation_prompt'\?/);
+    await expectError(of({ add_generation_prompt: true, continue_final_message: true }), 'InputError', /found both$/);
+    await expectError(
+      of({ continue_final_message: 'thoughts' }),
+      'InputError',
+      /expected text in the last message's 'thoughts', found undefined$/,
+    );
+    const image = [{ role: 'user', content: [{ type: 'image' }] }];
+    await expectError(
+      of({ continue_final_message: true }, templates.parts, image),
+      'InputError',
+      /expected text in the last message's 'content'/,
+    );
+    await expectError(
+      of({ continue_final_message: true }, '{{ messages[0].role }}'),
+      'InputError',
+      /does not show the last message as it is$/,
+    );
+    const cut = "{{ messages[0].content.split('b')[1] }}";
+    await expectError(of({ continue_final_message: true }, cut), 'InputError', /does not show the last message as it is$/);
+  });
+
+  it('ends templates that never would', async () => {
+    const loop = (depth: number, body: string): string =>
+      depth === 0 ? body : `{% for i${depth} in range(1000) %}${loop(depth - 1, body)}{% endfor %}`;
+    await expectError(
+      render(loop(4, '{{ i1 }}')),
+      'InputError',
+      /^InputError: chat template: expected a template that ends, found more than 1001000 steps$/,
+    );
+    await expectError(
+      render('{{ range(100001) | length }}'),
+      'InputError',
+      /range: expected at most 100000 numbers, found 100001$/,
+    );
+    await expectError(render('{{ range(5, 1, 0) | length }}'), 'InputError', /range: expected at most 100000 numbers/);
+    await expectError(render('{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}'), 'InputError', /^InputError: chat template: /);
+    expect(await render('{{ range(100000) | length }}')).toBe('100000'); // and the next one runs
+    const many = Array.from({ length: 10_000 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: `${i}` }));
+    expect((await render(templates.marks, {}, many)).length).toBeGreaterThan(100_000);
+  });
+});
+
+describe('text-generation over chats', () => {
+  it("continues an assistant's message, and another's on request", async () => {
+    const files = filesOf(model);
+    files.set('chat_template.jinja', new TextEncoder().encode(templates.marks));
+    const generate = await pipeline('text-generation', files);
+    const plain = async (text: string) => {
+      const [out] = await generate(text, { max_new_tokens: 6, return_full_text: false, add_special_tokens: false });
+      return out?.generated_text;
+    };
+    const begun = [...chat, { role: 'assistant', content: 'so' }];
+    const start = '<|user|>abc<|end|>\n<|assistant|>';
+    const bos = '<s>';
+    const [continued] = await generate(begun, { max_new_tokens: 6 });
+    const more = await plain(`${bos}${start}so`);
+    expect(continued?.generated_text).toEqual([...chat, { role: 'assistant', content: `so${more}` }]);
+    const [fresh] = await generate(begun, { max_new_tokens: 6, continue_final_message: false });
+    const next = await plain(`${bos}${start}so<|end|>\n<|assistant|>`);
+    expect(fresh?.generated_text).toEqual([...begun, { role: 'assistant', content: next }]);
+    const [user] = await generate(chat, { max_new_tokens: 6, continue_final_message: true });
+    expect(user?.generated_text).toEqual([{ role: 'user', content: `abc${await plain(`${bos}<|user|>abc`)}` }]);
+    const kwargs = { chat_template: '{{ word }}', chat_template_kwargs: { word: 'what' }, max_new_tokens: 6 };
+    const [worded] = await generate(chat, kwargs);
+    expect(worded?.generated_text.at(-1)).toEqual({ role: 'assistant', content: await plain('what') });
+    await generate.dispose();
+  });
+});
