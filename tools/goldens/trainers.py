@@ -10,6 +10,7 @@ from . import common
 from .texts import all_texts, read_surrogates
 
 WHITESPACE, BERT = {"type": "Whitespace"}, {"type": "BertPreTokenizer"}
+SPACES = {"type": "Metaspace", "replacement": "\u2581", "prepend_scheme": "always", "split": True}
 BYTES = {"type": "ByteLevel", "add_prefix_space": False, "trim_offsets": True, "use_regex": True}
 LOWER = {"type": "BertNormalizer", "clean_text": True, "handle_chinese_chars": True, "strip_accents": None, "lowercase": True}
 TRAINERS = {"WordPiece": trainers.WordPieceTrainer, "BPE": trainers.BpeTrainer, "Unigram": trainers.UnigramTrainer, "WordLevel": trainers.WordLevelTrainer}
@@ -58,6 +59,9 @@ def make(options):
                                              "continuing_subword_prefix": "##"}, **pieces}),
         "words": (everything, {"trainer": {"type": "WordLevel", "vocab_size": 300, "min_frequency": 2, "special_tokens": ["<unk>", "<pad>", "<s>", "</s>"]}, "pre_tokenizer": WHITESPACE}),
         "unigram": (ordinary[::2], {"trainer": {"type": "Unigram", "vocab_size": 120, "special_tokens": ["<unk>"], "unk_token": "<unk>"}, "pre_tokenizer": WHITESPACE}),
+        "unigram with options": (ordinary, {"trainer": {"type": "Unigram", "vocab_size": 150, "special_tokens": ["<pad>", "<unk>"], "unk_token": "<unk>", "shrinking_factor": 0.5,
+                                                        "n_sub_iterations": 3, "max_piece_length": 6, "initial_alphabet": ["\u0436", "z"]}, "pre_tokenizer": SPACES}),
+        "unigram of whole texts": (ordinary, {"trainer": {"type": "Unigram", "vocab_size": 180, "special_tokens": ["<unk>"], "unk_token": "<unk>", "seed_size": 3000}}),
     }
     folder = common.OUT / "trainers"
     if folder.exists():
@@ -67,9 +71,12 @@ def make(options):
         tokenizer = train(description, [texts[i] for i in of])
         model = json.loads(tokenizer.to_str())["model"]
         case = {"name": name, "texts": of, "description": description}
-        if name == "unigram":
-            held_out = ordinary[1::2]
-            case |= {"held_out": held_out, "vocab_size": len(model["vocab"]), "tokens": sum(len(tokenizer.encode(texts[i]).ids) for i in held_out)}
+        if model["type"] == "Unigram":
+            # Each run sums in the order of another hash map, so texts with ties would not do. Characters that are no pieces get their
+            # scores in such an order.
+            again = json.loads(train(description, [texts[i] for i in of]).to_str())["model"]
+            assert sorted(t for t, _ in model["vocab"]) == sorted(t for t, _ in again["vocab"]), name
+            case |= {"pieces": {t: round(score, 6) if len(t) > 1 else None for t, score in sorted(model["vocab"])}}
         else:
             case |= {"vocab": sorted(model["vocab"], key=model["vocab"].get), "merges": model.get("merges", [])}
             assert sorted(model["vocab"].values()) == list(range(len(model["vocab"])))
