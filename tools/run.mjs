@@ -20,7 +20,7 @@ const checks = [
   ...nativeTests('wasm-relaxed', stages.dist),
   stages.rebuild,
   stages.tidy,
-  [stages.consumers, stages.fuzz],
+  [stages.consumers, stages.fuzz, stages.arm],
 ];
 
 const commands = {

@@ -6,6 +6,7 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
+import { ensureArmNode } from './lib/arm.mjs';
 import { ensureEmscripten, ensureRelaxedNode, hasEmscripten, packagesForEmscripten, recordPath } from './lib/emscripten.mjs';
 import { capture, fail, must, root, which } from './lib/shell.mjs';
 
@@ -29,6 +30,7 @@ const checkNeeds = [
   { package: 'g++', there: () => which('c++') },
   { package: 'clang-format-19', there: () => which('clang-format-19') },
   { package: 'firefox-esr', there: () => findFirefox() },
+  { package: 'qemu-user-static', there: () => process.arch === 'arm64' || which('qemu-aarch64-static') },
   { package: 'clang-tidy-19', there: () => which('clang-tidy-19') },
 ];
 
@@ -55,6 +57,9 @@ export function findFirefox() {
   if (named) return existsSync(named) ? named : undefined;
   return ['firefox-esr', 'firefox'].map(which).find(Boolean);
 }
+
+/** Where downloads lie. A folder outside the checkout lets several clones share one private toolchain. */
+export const home = process.env.WATTN_TOOLCHAIN ?? join(root, '.toolchain');
 
 function installNpmDependencies() {
   const lock = readFileSync(join(root, 'package-lock.json'), 'utf8');
@@ -99,9 +104,8 @@ export function setup({ forCheck = false, forModels = false, forCoverage = false
     ...(forModels ? modelNeeds : []),
     ...(forCoverage ? coverageNeeds : []),
   ]);
-  // A folder outside the checkout lets several clones share one private toolchain.
-  const home = process.env.WATTN_TOOLCHAIN ?? join(root, '.toolchain');
   const emscripten = ensureEmscripten(home, log);
+  if (forCheck) ensureArmNode(home, log);
   const env = { emscripten, node: process.execPath, relaxedNode: ensureRelaxedNode(home, emscripten, log) };
   const text = `${JSON.stringify(env, null, 2)}\n`;
   if (!existsSync(recordPath) || readFileSync(recordPath, 'utf8') !== text) writeFileSync(recordPath, text);

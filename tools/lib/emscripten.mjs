@@ -1,23 +1,15 @@
 // Finds an Emscripten that can build wattn, or makes a private one out of Debian packages without touching the
 // system's own libraries. Node built-ins only.
-import { createHash } from 'node:crypto';
 import { chmodSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { kDonorSuite, unpackPackages } from './debian.mjs';
+import { fetchNode, kNewNode, programIn } from './new_node.mjs';
 import { capture, fail, must, root, which } from './shell.mjs';
 
 // 3.1.69 is the oldest version tried: older ones lack relaxed SIMD or Embind without `new Function`.
 const kOldest = [3, 1, 69];
-// The Debian release whose packages a private toolchain is made of, and the LLVM they expect. Any Debian that has this
-// LLVM under its own name (12 and later) can host it.
-const kDonorSuite = 'trixie';
+// The LLVM that the packages of kDonorSuite expect. Any Debian that has it under its own name (12 and later) can host them.
 const kLlvm = '/usr/lib/llvm-19/bin';
-
-const kRelaxedNode = '24.21.0';
-// SHA-256 of npm's package of that Node, by platform. (apt checks what Debian signed.)
-const kRelaxedNodeHashes = {
-  'linux-arm64': 'fba3076c16d21e5d814577436bdcb782b9b66bed09c6fa8278298e8933288bbb',
-  'linux-x64': '61ecf27ad70afee991b671c28561eb497028294a67d132f9bbaac9ad73f81d3b',
-};
 
 /** Where the checkout remembers what set-up found; cmake/wasm.cmake reads it. */
 export const recordPath = join(root, '.toolchain', 'env.json');
@@ -69,77 +61,18 @@ export function packagesForEmscripten() {
     : ['clang-19', 'lld-19', 'llvm-19'];
 }
 
-/** Entries of this machine's apt sources that name its own Debian release, with the suite changed to the donor's. */
-function donorSources() {
-  const codename = /^VERSION_CODENAME=(\S+)/m.exec(readFileSync('/etc/os-release', 'utf8'))?.[1];
-  const folder = '/etc/apt/sources.list.d';
-  const files = existsSync(folder) ? readdirSync(folder).map((name) => join(folder, name)) : [];
-  const deb822 = [];
-  const oneLine = [];
-  for (const file of ['/etc/apt/sources.list', ...files].filter((path) => existsSync(path))) {
-    const text = readFileSync(file, 'utf8').replace(/^#.*\n/gm, '');
-    if (file.endsWith('.sources')) {
-      for (const stanza of text.split(/\n\s*\n/)) {
-        const suites = /^Suites:(.*)$/m.exec(stanza)?.[1].trim().split(/\s+/) ?? [];
-        if (!/^Types:.*\bdeb\b/m.test(stanza) || !suites.includes(codename)) continue;
-        deb822.push(
-          stanza
-            .trim()
-            .replace(/^Types:.*$/m, 'Types: deb')
-            .replace(/^Suites:.*$/m, `Suites: ${kDonorSuite}`),
-        );
-      }
-    } else {
-      const entry = new RegExp(`^(deb\\s+(?:\\[[^\\]]*\\]\\s+)?\\S+\\s+)${codename}(\\s.*)$`, 'gm');
-      for (const match of text.matchAll(entry)) oneLine.push(`${match[1]}${kDonorSuite}${match[2]}`);
-    }
-  }
-  return { deb822, oneLine };
-}
+/** Prebuilt libraries for modes that wattn does not use are three quarters of the package. */
+const kSkipped = ['*/lto', '*/lto-pic', '*/pic', './usr/share/emscripten/test', './usr/share/doc', './usr/share/man'];
 
 function unpackDonor(work, log) {
-  const sources = donorSources();
-  if (sources.deb822.length + sources.oneLine.length === 0) {
+  log(`fetching Emscripten from Debian ${kDonorSuite} (240 MB) into a private folder`);
+  const tree = unpackPackages(work, ['emscripten', 'binaryen', 'libc6', 'libstdc++6', 'libgcc-s1'], { skipped: kSkipped });
+  return (
+    tree ??
     fail(
       'no Emscripten >= 3.1.69 found, and this is no Debian whose packages one could be made of: install emsdk and put emcc on PATH',
-    );
-  }
-  const apt = join(work, 'apt');
-  for (const folder of ['parts', 'lists/partial', 'cache/archives/partial']) mkdirSync(join(apt, folder), { recursive: true });
-  writeFileSync(join(apt, 'parts', 'donor.sources'), sources.deb822.join('\n\n') + '\n');
-  writeFileSync(join(apt, 'parts', 'donor.list'), sources.oneLine.join('\n') + '\n');
-  // A whole apt of its own: nothing the system's apt knows is read (but its proxy settings and keys) or changed.
-  const settings = {
-    'Dir::Etc::sourcelist': '/dev/null',
-    'Dir::Etc::sourceparts': join(apt, 'parts'),
-    'Dir::State::lists': join(apt, 'lists'),
-    'Dir::State::status': '/dev/null',
-    'Dir::Cache': join(apt, 'cache'),
-    'APT::Sandbox::User': '""',
-    'Acquire::Languages': 'none',
-  };
-  const options = ['-q', ...Object.entries(settings).flatMap(([key, value]) => ['-o', `${key}=${value}`])];
-  log(`fetching Emscripten from Debian ${kDonorSuite} (240 MB) into a private folder`);
-  must('apt-get', [...options, 'update'], { cwd: apt });
-  must('apt-get', [...options, 'download', 'emscripten', 'binaryen', 'libc6', 'libstdc++6', 'libgcc-s1'], { cwd: apt });
-  const tree = join(work, 'tree');
-  mkdirSync(tree);
-  log('unpacking it');
-  for (const deb of readdirSync(apt).filter((name) => name.endsWith('.deb'))) {
-    // Prebuilt libraries for modes wattn does not use are three quarters of the package.
-    const skipped = ['*/lto', '*/lto-pic', '*/pic', './usr/share/emscripten/test', './usr/share/doc', './usr/share/man'];
-    must('sh', [
-      '-c',
-      'deb=$1 && shift && dpkg-deb --fsys-tarfile "$deb" | tar -x "$@"',
-      'sh',
-      join(apt, deb),
-      '-C',
-      tree,
-      ...skipped.map((glob) => `--exclude=${glob}`),
-    ]);
-  }
-  rmSync(apt, { recursive: true });
-  return tree;
+    )
+  );
 }
 
 /** Binaryen's programs need a newer libc than the system's: each is started by the loader that was unpacked beside it. */
@@ -227,20 +160,11 @@ export function ensureEmscripten(home, log) {
 export function ensureRelaxedNode(home, emscripten, log) {
   if (Number.parseInt(process.versions.node, 10) >= 22) return process.execPath;
   const before = existsSync(recordPath) ? JSON.parse(readFileSync(recordPath, 'utf8')).relaxedNode : '';
-  if (before.includes(`/node-${kRelaxedNode}/`) && existsSync(before)) return before;
-  const platform = `${process.platform}-${process.arch}`;
-  const folder = join(home, `node-${kRelaxedNode}`);
-  const program = join(folder, 'package/bin/node');
+  if (before.includes(`/node-${kNewNode}/`) && existsSync(before)) return before;
+  const folder = join(home, `node-${kNewNode}`);
+  const program = programIn(folder);
   if (!existsSync(program)) {
-    const expected =
-      kRelaxedNodeHashes[platform] ?? fail(`no Node ${kRelaxedNode} is known for ${platform}: install Node 22 or newer`);
-    log(`fetching Node ${kRelaxedNode} from npm to run the relaxed SIMD tests`);
-    mkdirSync(folder, { recursive: true });
-    const packed = join(folder, must('npm', ['pack', '--silent', `node-${platform}@${kRelaxedNode}`], { cwd: folder }).trim());
-    const found = createHash('sha256').update(readFileSync(packed)).digest('hex');
-    if (found !== expected) fail(`${packed} has SHA-256 ${found}, expected ${expected}`);
-    must('tar', ['-xzf', packed, '-C', folder]);
-    rmSync(packed);
+    fetchNode(folder, `${process.platform}-${process.arch}`, 'to run the relaxed SIMD tests', log);
     probe('relaxed', emscripten, program, log);
   }
   return program;

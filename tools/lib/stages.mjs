@@ -2,7 +2,8 @@
 // { passed, failed, skipped, note, output }; output is shown only when something failed.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { findChromium, findFirefox } from '../setup.mjs';
+import { findChromium, findFirefox, home } from '../setup.mjs';
+import { armNode } from './arm.mjs';
 import { modelsDir } from './models.mjs';
 import { root, start } from './shell.mjs';
 
@@ -121,6 +122,19 @@ export const types = command('check types', ...node('node_modules/typescript/bin
 export const rebuild = command('check bytes of a rebuild', ...node('tools/check_rebuild.mjs'));
 export const dist = command('check dist', ...node('tools/check_dist.mjs'));
 export const fuzz = command('fuzz parsers', ...node('tools/fuzz.mjs'));
+
+/** What has the same bits everywhere (tests/engines), by a Node for Arm. */
+export const arm = {
+  name: 'answers on Arm',
+  async run() {
+    const command = armNode(home);
+    if (!command) return { skipped: 1, note: 'skipped: no QEMU with a Node for Arm (npm run check fetches them on Debian)' };
+    const [program, ...args] = command;
+    const { ok, output } = await start(program, [...args, join(root, 'tests/engines/run.mjs')]);
+    const [passed, failed] = (kCounts.exec(output) ?? ['', 0, 1]).slice(1, 3).map(Number);
+    return { passed, failed: ok ? failed : Math.max(1, failed), output };
+  },
+};
 
 /** One check for each project under tests/fixtures/consumers: the packed tarball, installed and used. */
 export const consumers = {

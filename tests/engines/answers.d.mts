@@ -1,0 +1,1 @@
+export function answersOf(wattn: object, read: (path: string) => Promise<Uint8Array>): Promise<Record<string, string>>;

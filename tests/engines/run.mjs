@@ -1,0 +1,17 @@
+// The answers of this Node (answers.mjs), compared with the recorded ones; with --record, recorded. Do that only when you mean to change
+// the arithmetic. Last line: N passed, N failed.
+import { readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { answersOf } from './answers.mjs';
+
+const at = (path) => new URL(path, import.meta.url);
+const wattn = await import(at('../../dist/node.js'));
+const found = await answersOf(wattn, (path) => readFile(at(`../goldens/${path}`)));
+const record = at('answers.json');
+if (process.argv.includes('--record')) writeFileSync(record, `${JSON.stringify(found, null, 2)}\n`);
+const expected = JSON.parse(readFileSync(record, 'utf8'));
+const names = Object.keys({ ...expected, ...found });
+const wrong = names.filter((name) => found[name] !== expected[name]);
+for (const name of wrong) console.log(`FAIL ${name}: expected ${expected[name]}, found ${found[name]}`);
+console.log(`${names.length - wrong.length} passed, ${wrong.length} failed`);
+process.exit(wrong.length > 0 ? 1 : 0);
