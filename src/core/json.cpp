@@ -11,11 +11,11 @@
 #include <bit>
 #include <charconv>
 #include <cmath>
-#include <cstdlib>
 #include <cstring>
 #include <numeric>
 #include <system_error>
 
+#include "core/decimal.h"
 #include "core/utf.h"
 
 namespace wattn {
@@ -87,8 +87,7 @@ class Builder : public rapidjson::BaseReaderHandler<Utf8, Builder> {
     node.boolean = value;
     return put(node);
   }
-  // The character after text cannot continue a number, so strtod stops there. RapidJSON's own conversions are inexact, or in their
-  // exact form unsafe: 1e-400 ends the process.
+  // RapidJSON's own conversions are inexact, or in their exact form unsafe: 1e-400 ends the process.
   bool RawNumber(const char* text, rapidjson::SizeType size, bool) {
     const auto begin = static_cast<std::size_t>(text - document_.text.data());
     if (std::find_if(text, text + size, [](char c) { return c == '.' || c == 'e' || c == 'E'; }) == text + size) {
@@ -98,7 +97,7 @@ class Builder : public rapidjson::BaseReaderHandler<Utf8, Builder> {
       if (std::from_chars(text, text + size, node.unsigned_integer).ec == std::errc()) return put(node);
     }
     Node node = Node::of(Node::Kind::kNumber, begin);
-    node.number = std::strtod(text, nullptr);
+    node.number = nearest_double({text, size});
     return std::isfinite(node.number) && put(node);
   }
   bool String(const char* bytes, rapidjson::SizeType size, bool) {

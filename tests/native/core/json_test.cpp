@@ -177,6 +177,14 @@ TEST(Json, NumbersReadAsTheNearestDouble) {
   for (int i = 0; i < 20000; ++i) {
     const double value = std::bit_cast<double>(random());
     if (std::isfinite(value)) texts.push_back((std::ostringstream() << std::setprecision(1 + i % 20) << value).str());
+    // Of the size of scores, with 1 to 25 digits; and halfway between two doubles, or just beside it.
+    const double score = -20 * std::ldexp(static_cast<double>(random() >> 11), -53);
+    texts.push_back((std::ostringstream() << std::fixed << std::setprecision(1 + i % 25) << score).str());
+    const double whole = std::ldexp(static_cast<double>(random() >> 11), i % 12);
+    const std::string beside = i % 3 == 0 ? "" : i % 3 == 1 ? "1" : std::string(i % 800, '0') + "1";
+    const std::uint64_t tie = (random() >> 10 | 1);  // 54 bits
+    texts.push_back(std::to_string(tie) + ".0" + beside);
+    texts.push_back((std::ostringstream() << std::fixed << std::setprecision(0) << whole).str() + ".5");
   }
   for (const std::string& text : texts) {
     const auto read = Json::parse("[" + text + "]", "file.json");
