@@ -24,7 +24,7 @@ function(wattn_module module file_name)
   set_target_properties(${module} PROPERTIES OUTPUT_NAME ${file_name} SUFFIX .mjs)
   target_link_options(${module} PRIVATE
     -fno-exceptions -fno-rtti -lembind
-    -Os -lexports.js              # that library is not used, but with it exports keep their names, by which threads call them
+    -O2                           # -O3 and -Os rename imports and exports: one glue would not fit both, and threads would not start
     -sDYNAMIC_EXECUTION=0         # Embind must not make functions out of strings: pages forbid it
     -sMODULARIZE -sEXPORT_ES6     # one factory function, nothing happens on import
     -sUSE_ES6_IMPORT_META=0       # the host finds and instantiates the wasm (web/wasm_loader.ts), never the glue
