@@ -24,9 +24,10 @@ val name_of(Enum value, const char* const (&words)[N]) {
   return val(words[static_cast<std::size_t>(value)]);
 }
 
-// Each field as an array of one Float32Array per layer, named with the prefix.
+// Each field that is not empty, as an array of one Float32Array per layer, named with the prefix.
 void set_stack_outputs(val& out, const StackOutputs& stack, const std::string& prefix) {
   const auto set = [&](const std::string& name, const std::vector<std::vector<float>>& layers) {
+    if (layers.empty()) return;
     out.set(prefix + name, to_array(layers, [](const std::vector<float>& layer) { return to_typed_array(layer); }));
   };
   set("hidden_states", stack.hidden_states);
@@ -242,9 +243,12 @@ class ModelHandle {
     out.set("last_hidden_state", to_typed_array(outputs.last_hidden_state));
     out.set("pooler_output", to_typed_array(outputs.pooler_output));
     out.set("logits", to_typed_array(outputs.logits));
-    out.set("lens_ids", to_typed_array(outputs.lens_ids));
-    out.set("lens_logits", to_typed_array(outputs.lens_logits));
     set_stack_outputs(out, outputs, "");
+    if (!outputs.lens_ids.empty()) {
+      out.set("lens_ids", to_typed_array(outputs.lens_ids));
+      out.set("lens_logits", to_typed_array(outputs.lens_logits));
+    }
+    if (!model_->decoder()) return out;
     out.set("encoder_last_hidden_state", to_typed_array(outputs.encoder.last_hidden_state));
     set_stack_outputs(out, outputs.encoder, "encoder_");
     return out;

@@ -2,6 +2,7 @@
 import { describe, InputError, OutOfMemoryError } from '../core/errors.js';
 import type { Inputs } from './model_inputs.js';
 import { Tensor } from '../core/tensor.js';
+import type { ForwardAnswer } from '../host/seam.js';
 import type { LogitLens } from './types.js';
 
 type Numbers = Float32Array | Int32Array;
@@ -80,7 +81,8 @@ export class LensTable {
     this.ids = new Int32Array(this.logits.length);
   }
 
-  put(rows: readonly number[], { lens_ids, lens_logits }: { lens_ids: Int32Array; lens_logits: Float32Array }): void {
+  put(rows: readonly number[], { lens_ids, lens_logits }: Partial<ForwardAnswer>): void {
+    if (!lens_ids || !lens_logits) return; // no tokens
     const [layers = 0, batch = 0, seq = 0] = this.dims;
     const size = batch * seq * this.count;
     const packed = lens_ids.length / layers;

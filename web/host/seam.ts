@@ -98,24 +98,25 @@ export interface ForwardAnswer extends Answer {
   last_hidden_state: Float32Array; // [tokens, hidden]
   pooler_output: Float32Array; // [batch, hidden], or empty
   logits: Float32Array; // [batch or tokens, labels], or empty
-  hidden_states: Float32Array[]; // [layers + 1] of [tokens, hidden]
-  attentions: Float32Array[]; // [layers] of the sequences' [heads, seq, seq]
-  queries: Float32Array[]; // [layers] of [tokens, heads * head_dim], or empty
-  keys: Float32Array[]; // [layers] of [tokens, kv_heads * head_dim], or empty
-  values: Float32Array[];
-  lens_ids: Int32Array; // [layers + 1, tokens, logit_lens]
-  lens_logits: Float32Array;
+  // If requested; absent if empty:
+  hidden_states?: Float32Array[]; // [layers + 1] of [tokens, hidden]
+  attentions?: Float32Array[]; // [layers] of the sequences' [heads, seq, seq]
+  queries?: Float32Array[]; // [layers] of [tokens, heads * head_dim]
+  keys?: Float32Array[]; // [layers] of [tokens, kv_heads * head_dim]
+  values?: Float32Array[];
+  lens_ids?: Int32Array; // [layers + 1, tokens, logit_lens]
+  lens_logits?: Float32Array;
   // For encoder-decoders:
-  cross_attentions: Float32Array[]; // [layers] of [heads, tokens, source]
-  cross_queries: Float32Array[];
-  cross_keys: Float32Array[]; // [layers] of [source, heads * head_dim]
-  cross_values: Float32Array[];
+  cross_attentions?: Float32Array[]; // [layers] of [heads, tokens, source]
+  cross_queries?: Float32Array[];
+  cross_keys?: Float32Array[]; // [layers] of [source, heads * head_dim]
+  cross_values?: Float32Array[];
   encoder_last_hidden_state: Float32Array; // [source, hidden]
-  encoder_hidden_states: Float32Array[];
-  encoder_attentions: Float32Array[]; // [layers] of [heads, source, source]
-  encoder_queries: Float32Array[];
-  encoder_keys: Float32Array[];
-  encoder_values: Float32Array[];
+  encoder_hidden_states?: Float32Array[];
+  encoder_attentions?: Float32Array[]; // [layers] of [heads, source, source]
+  encoder_queries?: Float32Array[];
+  encoder_keys?: Float32Array[];
+  encoder_values?: Float32Array[];
 }
 
 /** max_length defaults to the model's own. */

@@ -90,6 +90,8 @@ export function packRuns(inputs: Inputs, budget: number, patches: Patches): Run[
   });
 }
 
+const kNothing = new Float32Array();
+
 /** Makes a tensor from a field of the results. */
 type Part = (of: (result: Result) => Float32Array) => Tensor<'float32'>;
 
@@ -137,7 +139,9 @@ export class Layout {
 
   /** The tensors of a field with one array per layer. */
   layers(field: keyof Result, count: number, part: Part): Tensor<'float32'>[] {
-    return Array.from({ length: count }, (_, i) => part((result) => (result[field] as Float32Array[])[i] as Float32Array));
+    return Array.from({ length: count }, (_, i) =>
+      part((result) => (result[field] as Float32Array[] | undefined)?.[i] ?? kNothing),
+    );
   }
 
   /** `[layers, batch, seq, count]` */
