@@ -173,7 +173,7 @@ export interface TrainOptions {
   n_sub_iterations?: number;
   /** Unigram: maximum characters of a piece. Default 16. */
   max_piece_length?: number;
-  /** Unigram: number of initial pieces. Default 1000000. */
+  /** Unigram: number of initial pieces: all characters, and at least one more. Default 1000000. */
   seed_size?: number;
   normalizer?: TokenizerComponent;
   pre_tokenizer?: TokenizerComponent;

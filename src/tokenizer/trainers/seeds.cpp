@@ -145,7 +145,7 @@ Seeds find_seeds(const WordTexts& words, const std::vector<std::uint64_t>& word_
     if (a.weight() != b.weight()) return a.weight() > b.weight();
     return a.begin != b.begin ? a.begin > b.begin : a.length > b.length;
   });
-  nodes.resize(std::min(nodes.size(), num_pieces - std::min(num_pieces, chars.size())));
+  nodes.resize(std::min(nodes.size(), std::max(num_pieces, chars.size() + 1) - chars.size()));
 
   Seeds seeds;
   seeds.pieces.reserve(chars.size() + nodes.size());

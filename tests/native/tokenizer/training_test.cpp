@@ -221,6 +221,7 @@ TEST(Seeds, AreTheSubstringsWithSeveralContinuations) {
   EXPECT_EQ(seeds.matches.size(), 11U + 3 + 2);
   EXPECT_EQ(find_seeds(words, {10, 20, 3}, 2, 100).pieces.size(), 7U);
   EXPECT_EQ(find_seeds(words, {10, 20, 3}, 16, 7).pieces.size(), 7U);
+  EXPECT_EQ(find_seeds(words, {10, 20, 3}, 16, 1).pieces.size(), 7U) << "all characters and one more";
 }
 
 TEST(Scaled, HoldsNumbersBeyondADouble) {
