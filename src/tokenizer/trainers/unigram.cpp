@@ -254,8 +254,8 @@ class UnigramTrainer : public Trainer {
       // the vocabulary, which keeps frequent pieces and takes up to 3 % fewer tokens for new texts.
       const double log_sum_other = std::log(sum + frequency * static_cast<double>(pieces_.size()));
       double log_other = 0;
-      for (const std::uint32_t part : best_split_) {
-        log_other += std::log((part == kNoPiece ? unk_frequency_ : frequencies_[part]) + frequency) - log_sum_other;
+      for (auto part = best_split_.rbegin(); part != best_split_.rend(); ++part) {  // from front to back: ties follow from rounding
+        log_other += std::log((*part == kNoPiece ? unk_frequency_ : frequencies_[*part]) + frequency) - log_sum_other;
       }
       candidates.push_back({frequency / num_words * (std::log(frequency) - std::log(sum) - log_other), i});
     }
