@@ -128,4 +128,21 @@ struct AttentionTap {
 void attention(const Compute& compute, const AttentionShape& shape, const ScoreTerms& terms, const AttentionInput& input,
                std::span<const AttentionScratch> scratch, float* context, const AttentionTap& tap);
 
+// Where the gradients of attention() go. Queries, keys and values are laid out as in its input, and added to.
+struct AttentionGradient {
+  const float* d_context = nullptr;  // [tokens, context_width()]
+  float* d_queries = nullptr;
+  float* d_keys = nullptr;
+  float* d_values = nullptr;
+  DistanceBias* d_bias = nullptr;  // of terms.bias, added to; null: not wanted
+};
+
+// Floats of scratch for attention_backward(), for each thread. max_queries, max_keys: of any sequence.
+std::int64_t attention_backward_scratch(const AttentionShape& shape, std::int64_t max_queries, std::int64_t max_keys);
+
+// The derivative of attention() without a cache, whose probabilities it computes again. Needs terms without `relative`. With d_bias
+// one thread does all. scratch: one per thread, of attention_backward_scratch() floats.
+void attention_backward(const Compute& compute, const AttentionShape& shape, const ScoreTerms& terms, const AttentionInput& input,
+                        std::span<float* const> scratch, const AttentionGradient& gradient);
+
 }  // namespace wattn

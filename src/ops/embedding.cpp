@@ -81,4 +81,12 @@ void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t
   });
 }
 
+void embedding_backward(std::span<const std::int32_t> ids, const float* dy, std::int64_t hidden, float* d_table) {
+  for (const std::int32_t id : ids) {
+    float* row = d_table + id * hidden;
+    for (std::int64_t j = 0; j < hidden; ++j) row[j] += dy[j];
+    dy += hidden;
+  }
+}
+
 }  // namespace wattn

@@ -30,4 +30,7 @@ void set_sinusoidal(const Embedding& embedding);
 // out[i, :] += table[ids[i], :]; ids are in [0, rows).
 void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t> ids, float* out);
 
+// d_table[ids[i], :] += dy[i, :], in rising order of i; dy: [ids.size(), hidden], d_table: [rows, hidden].
+void embedding_backward(std::span<const std::int32_t> ids, const float* dy, std::int64_t hidden, float* d_table);
+
 }  // namespace wattn

@@ -1,9 +1,11 @@
 #include "ops/linear.h"
 
+#include <algorithm>
 #include <cstddef>
 
 #include "kernels/q4.h"
 #include "kernels/quant.h"
+#include "ops/matmul.h"
 
 namespace wattn {
 namespace {
@@ -201,6 +203,60 @@ void linear(const Compute& compute, const Linear& layer, const float* x, std::in
                          .n = col_end - col,
                          .k = layer.in});
       multiply(col, col_end, unpacked);
+    }
+  });
+}
+
+namespace {
+
+// Rows of d_weight computed at a time.
+constexpr std::int64_t kGradientRows = 64;
+
+// Adds rows [first, first + count) of dy^T x to those of d_weight. columns: [count, tokens] of dy, transposed; product: [count,
+// in].
+void add_weight_rows(const Kernels& kernels, const LinearGradient& g, std::int64_t first, std::int64_t count, const float* packed_x,
+                     float* columns, float* product) {
+  for (std::int64_t t = 0; t < g.tokens; ++t) {
+    for (std::int64_t j = 0; j < count; ++j) columns[j * g.tokens + t] = g.dy[t * g.out + first + j];
+  }
+  kernels.gemm_f32(
+      {.a = columns, .a_stride = g.tokens, .b = packed_x, .c = product, .c_stride = g.in, .m = count, .n = g.in, .k = g.tokens});
+  kernels.axpy(1.0f, product, g.d_weight + first * g.in, count * g.in);
+}
+
+}  // namespace
+
+std::int64_t linear_backward_scratch(std::int64_t in, std::int64_t out, std::int64_t tokens) {
+  const std::int64_t block = kGradientRows * (tokens + in);
+  return std::max(matmul_scratch_size(in, out), matmul_scratch_size(in, tokens) + ThreadTeam::kMostThreads * block);
+}
+
+void linear_backward(const Compute& compute, const LinearGradient& g, float* scratch) {
+  if (g.dx) {
+    matmul(compute,
+           {.a = g.dy,
+            .a_stride = g.out,
+            .b = g.weight,
+            .b_stride = g.in,
+            .b_is_transposed = true,
+            .c = g.dx,
+            .c_stride = g.in,
+            .m = g.tokens,
+            .n = g.in,
+            .k = g.out},
+           scratch);
+  }
+  if (g.d_bias) {
+    for (std::int64_t t = 0; t < g.tokens; ++t) compute.kernels.axpy(1.0f, g.dy + t * g.out, g.d_bias, g.out);
+  }
+  if (!g.d_weight || g.tokens == 0) return;
+  pack_transposed(scratch, g.x, g.in, g.tokens, g.in);
+  float* blocks = scratch + matmul_scratch_size(g.in, g.tokens);
+  for_parts(compute, g.out, 1, kGradientRows, [&](std::int64_t begin, std::int64_t end, int thread) {
+    float* columns = blocks + thread * kGradientRows * (g.tokens + g.in);
+    for (std::int64_t first = begin; first < end; first += kGradientRows) {
+      const std::int64_t count = std::min(kGradientRows, end - first);
+      add_weight_rows(compute.kernels, g, first, count, scratch, columns, columns + kGradientRows * g.tokens);
     }
   });
 }

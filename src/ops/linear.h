@@ -54,4 +54,21 @@ void get_weight_row(const Linear& linear, std::int64_t j, float* values);
 void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y);
 
+// A linear layer of the backward pass: the weights as a checkpoint has them, and where its gradients go.
+struct LinearGradient {
+  std::int64_t in = 0, out = 0, tokens = 0;
+  const float* weight = nullptr;  // [out, in], row-major
+  const float* x = nullptr;       // [tokens, in], what the layer read; for d_weight
+  const float* dy = nullptr;      // [tokens, out], before the activation (kernels/gradients.h)
+  float* dx = nullptr;            // [tokens, in] written; null: not wanted, like the next two
+  float* d_weight = nullptr;      // [out, in] added to
+  float* d_bias = nullptr;        // [out] added to
+};
+
+// Floats of scratch for linear_backward() on at most so many tokens.
+std::int64_t linear_backward_scratch(std::int64_t in, std::int64_t out, std::int64_t tokens);
+
+// dx = dy W, dW += dy^T x, db += the sum of the rows of dy; each sum over tokens is one chain in rising order.
+void linear_backward(const Compute& compute, const LinearGradient& gradient, float* scratch);
+
 }  // namespace wattn

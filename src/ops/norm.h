@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/arena.h"
+#include "kernels/gradients.h"
 #include "ops/compute.h"
 
 namespace wattn {
@@ -52,6 +53,26 @@ inline void normalise(const Compute& compute, NormKind kind, const LayerNorm& no
   } else {
     layer_norm(compute, norm, x, nullptr, rows, y);
   }
+}
+
+// x, dy: [rows, hidden], of a norm without a residual, or of x + residual, to whose parts dx belongs alike. dx is added to.
+// d_gamma, d_beta: [hidden], added to in rising order of rows; null: not wanted. scratch: [rows, 2].
+inline void normalise_backward(const Compute& compute, NormKind kind, const LayerNorm& norm, const float* x, const float* dy,
+                               std::int64_t rows, float* dx, float* d_gamma, float* d_beta, float* scratch) {
+  const GradientKernels& kernels = gradient_kernels();
+  for_parts(compute, rows, 1, 32, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * norm.hidden;
+    const auto backward = kind == NormKind::kRms ? kernels.rms_norm_backward_rows : kernels.layer_norm_backward_rows;
+    backward({x + at, dy + at, norm.gamma, norm.epsilon, dx + at, scratch + 2 * begin, end - begin, norm.hidden});
+  });
+  for_parts(compute, norm.hidden, 16, 64, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const float mean = scratch[2 * i], scale = scratch[2 * i + 1];
+      const float *x_row = x + i * norm.hidden, *dy_row = dy + i * norm.hidden;
+      for (std::int64_t j = begin; d_gamma && j < end; ++j) d_gamma[j] += dy_row[j] * ((x_row[j] - mean) * scale);
+      for (std::int64_t j = begin; d_beta && j < end; ++j) d_beta[j] += dy_row[j];
+    }
+  });
 }
 
 }  // namespace wattn

@@ -77,4 +77,54 @@ void pool(const Kernels& kernels, std::span<const PoolingMode> modes, const floa
   }
 }
 
+namespace {
+
+void pool_one_backward(const Kernels& kernels, PoolingMode mode, const float* x, std::int64_t tokens, std::int64_t hidden,
+                       std::int64_t position, const float* dy, float* dx) {
+  const auto add_to_all = [&](const auto& weight_of) {
+    for (std::int64_t i = 0; i < tokens; ++i) kernels.axpy(weight_of(i), dy, dx + i * hidden, hidden);
+  };
+  const auto n = static_cast<float>(tokens);
+  const auto position_of = [&](std::int64_t i) { return static_cast<float>(position + i + 1); };
+  switch (mode) {
+    case PoolingMode::kCls:
+      kernels.axpy(1.0f, dy, dx, hidden);
+      break;
+    case PoolingMode::kLastToken:
+      kernels.axpy(1.0f, dy, dx + (tokens - 1) * hidden, hidden);
+      break;
+    case PoolingMode::kMax:
+      for (std::int64_t j = 0; j < hidden; ++j) {
+        std::int64_t best = 0;
+        for (std::int64_t i = 1; i < tokens; ++i) best = x[i * hidden + j] > x[best * hidden + j] ? i : best;
+        dx[best * hidden + j] += dy[j];
+      }
+      break;
+    case PoolingMode::kMean:
+      add_to_all([&](std::int64_t) { return 1.0f / n; });
+      break;
+    case PoolingMode::kMeanSqrtLen:
+      add_to_all([&](std::int64_t) { return 1.0f / std::sqrt(n); });
+      break;
+    case PoolingMode::kWeightedMean: {
+      const float divisor = n * (position_of(0) + position_of(tokens - 1)) / 2.0f;
+      add_to_all([&](std::int64_t i) { return position_of(i) / divisor; });
+      break;
+    }
+  }
+}
+
+}  // namespace
+
+void pool_backward(const Kernels& kernels, std::span<const PoolingMode> modes, const float* x, std::int64_t tokens,
+                   std::int64_t hidden, std::int64_t skip, const float* dy, float* dx) {
+  const std::int64_t first = std::min(skip, tokens);
+  for (const PoolingMode mode : modes) {
+    if (first < tokens) {
+      pool_one_backward(kernels, mode, x + first * hidden, tokens - first, hidden, first, dy, dx + first * hidden);
+    }
+    dy += hidden;
+  }
+}
+
 }  // namespace wattn

@@ -29,4 +29,9 @@ std::optional<PoolingMode> pooling_mode_from_name(std::string_view name);
 void pool(const Kernels& kernels, std::span<const PoolingMode> modes, const float* x, std::int64_t tokens, std::int64_t hidden,
           std::int64_t skip, float* out);
 
+// dx: [tokens, hidden], added to; dy: [modes.size() * hidden]. The maximum's gradient goes to the first token that has it, as in
+// torch.
+void pool_backward(const Kernels& kernels, std::span<const PoolingMode> modes, const float* x, std::int64_t tokens,
+                   std::int64_t hidden, std::int64_t skip, const float* dy, float* dx);
+
 }  // namespace wattn

@@ -91,6 +91,24 @@ void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const 
   });
 }
 
+void rotate_heads_backward(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,
+                           std::int64_t heads, std::int64_t stride, float* dx) {
+  for_parts(compute, static_cast<std::int64_t>(position_ids.size()), 1, 32, [&](std::int64_t begin, std::int64_t end) {
+    for (std::int64_t i = begin; i < end; ++i) {
+      const float *cos = rotary.cos + position_ids[i] * rotary.half, *sin = rotary.sin + position_ids[i] * rotary.half;
+      for (std::int64_t head = 0; head < heads; ++head) {
+        float* low = dx + i * stride + head * 2 * rotary.half;
+        float* high = low + rotary.half;
+        for (std::int64_t j = 0; j < rotary.half; ++j) {
+          const float a = low[j], b = high[j];
+          low[j] = a * cos[j] + b * sin[j];
+          high[j] = b * cos[j] - a * sin[j];
+        }
+      }
+    }
+  });
+}
+
 double sinusoidal_angle(std::int64_t position, std::int64_t power, std::int64_t width, double base) {
   return static_cast<double>(position) / pow64(base, static_cast<double>(power) / static_cast<double>(width));
 }

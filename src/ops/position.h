@@ -43,6 +43,10 @@ void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const Rope
 void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids, std::int64_t heads,
                   std::int64_t stride, float* x);
 
+// The transpose of rotate_heads(), which is a rotation back: gradients of what was rotated, in place of those of the result.
+void rotate_heads_backward(const Compute& compute, const Rotary& rotary, std::span<const std::int32_t> position_ids,
+                           std::int64_t heads, std::int64_t stride, float* dx);
+
 // position / base^(power / width): the angle of a sinusoidal encoding, arXiv 1706.03762 3.5.
 double sinusoidal_angle(std::int64_t position, std::int64_t power, std::int64_t width, double base);
 
