@@ -12,5 +12,5 @@ declare module '*/wattn-tokenizer.mjs' {
   export default function createModule(settings: object): Promise<import('./seam.js').SeamModule>;
 }
 declare module '*/wattn-nn.mjs' {
-  export default function createModule(settings: object): Promise<import('./nn_seam.js').NnSeam>;
+  export default function createModule(settings: object): Promise<import('./nn_types.js').NnSeam>;
 }

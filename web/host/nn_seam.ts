@@ -1,101 +1,12 @@
 // The WebAssembly of nn: loaded once, then every call is synchronous.
-import createModule from '../../build/wasm-simd/wattn-nn.mjs';
 import { InputError, StateError, describe } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
-import type { Answer } from './seam.js';
-import { SeamHost } from './seam_host.js';
+import type { NnHost, OutputsAnswer, SeamOptions, SeamTensor, SeamTensors } from './nn_types.js';
 import { Tensor } from '../core/tensor.js';
 import type { Env } from '../core/types.js';
-import { nn } from './inline_files.js';
-import { unpack } from './unpack.js';
-import { compileWasm, instantiateWasm, type WasmFiles } from './wasm_loader.js';
-
-/** See wasm_files.ts. */
-declare const __WATTN_INLINE__: boolean;
-
-export interface SeamTensor {
-  dims: Int32Array;
-  data: Float32Array;
-}
-export type SeamOption = number | string | number[];
-export type SeamOptions = [name: string, value: SeamOption][];
-export type SeamTensors = ({ name: string } & SeamTensor)[];
-
-export interface SeamRow {
-  name: string;
-  type: string;
-  depth: number;
-  input: Int32Array;
-  output: Int32Array;
-  kernel: Int32Array;
-  parameters: number;
-  own_parameters: number;
-  /** As torchinfo counts: parameters times the first dimension of the output; 0 for a layer with children. */
-  mult_adds: number;
-  /** Multiply-accumulates of all products inside, children's and attention's too. */
-  macs: number;
-  /** Without children. */
-  is_leaf: boolean;
-  module: number; // the same in each row of a module
-  tensor?: SeamTensor;
-  weights?: SeamTensor;
-}
-
-export type OutputsAnswer = Answer & { output: SeamTensor; weights?: SeamTensor };
-
-export interface SeamNnModule {
-  make(type: string, options: SeamOptions, parts: SeamNnModule[]): Answer;
-  forward(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null): OutputsAnswer;
-  trace(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null, keep: boolean): OutputsAnswer & { rows: SeamRow[] };
-  state(
-    values: boolean,
-  ): Answer & { names: string[]; tensors: (SeamTensor | Int32Array)[]; buffers: number[]; identities: number[] };
-  load(name: string, tensor: SeamTensor): Answer;
-  draw(seed: number): Answer;
-  generate(ids: Int32Array, source: SeamTensor | null, options: SeamOptions): Answer & { ids: Int32Array };
-  delete(): void;
-}
-export interface SeamCache {
-  length(): number;
-  delete(): void;
-}
-
-export interface SeamWord2Vec {
-  make(options: object, counts: Float64Array): Answer;
-  feed(words: Int32Array, lengths: Int32Array): Answer;
-  step(): Answer & { more: boolean; done: number; total: number };
-  vectors(): Answer & { vectors: Float32Array };
-  delete(): void;
-}
-
-export interface NnSeam {
-  call_function(name: string, tensors: SeamTensors, options: SeamOptions): OutputsAnswer;
-  Module: new () => SeamNnModule;
-  Cache: new () => SeamCache;
-  Word2Vec: new () => SeamWord2Vec;
-  build_id(): string;
-  delete?(): void; // absent: the module is no handle and ends with its instance
-}
-
-export type NnHost = SeamHost<NnSeam>;
-
-// Bundlers recognise exactly this form of URL and include the file.
-const files: WasmFiles<NnSeam> = {
-  createModule,
-  choose: () =>
-    __WATTN_INLINE__
-      ? { kind: 'simd', bytes: () => unpack(nn) }
-      : { kind: 'simd', url: () => new URL('./wattn-nn.wasm', import.meta.url) },
-};
 
 let host: NnHost | undefined;
 let waiting: Promise<void> | undefined;
-
-/** A separate instance: training releases it, with all its memory, when it ends. */
-export async function freshHost(what: string): Promise<NnHost> {
-  const instance = await instantiateWasm(await compileWasm(false, files));
-  return new SeamHost(what, instance, instance.seam);
-}
 
 /**
  * Loads the WebAssembly of `nn`; everything else in `nn` is synchronous. Call it once, before anything else; later calls do nothing.
@@ -104,8 +15,8 @@ export async function freshHost(what: string): Promise<NnHost> {
 export async function ready(options: { wasm?: Env['wasm'] } = {}): Promise<void> {
   checkOptions('nn.ready', options, ['wasm']);
   if (host && !host.isBroken) return;
-  if (options.wasm) files.given = options.wasm;
-  waiting ??= freshHost('nn')
+  waiting ??= import('./nn_host.js')
+    .then(({ freshHost }) => freshHost('nn', options.wasm))
     .then((made) => void (host = made))
     .finally(() => (waiting = undefined));
   return waiting;

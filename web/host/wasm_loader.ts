@@ -22,7 +22,7 @@ interface Module {
   build_id(): string;
 }
 
-/** .wasm files of one kind and their glue code: wasm_files.ts, wasm_files_tokenizer.ts, nn_seam.ts. */
+/** .wasm files of one kind and their glue code: wasm_files.ts, wasm_files_tokenizer.ts, nn_host.ts. */
 export interface WasmFiles<Seam extends Module = Module> {
   createModule: (settings: object) => Promise<Seam>;
   /** The best .wasm file for this engine. */

@@ -8,15 +8,11 @@ import {
   toOptions,
   toSeam,
   toTensors,
-  type NnHost,
   type Outputs,
   type OptionValues,
-  type SeamCache,
-  type SeamNnModule,
-  type SeamRow,
-  type SeamTensor,
   type TensorsByName,
 } from '../host/nn_seam.js';
+import type { NnHost, SeamCache, SeamNnModule, SeamRow, SeamTensor } from '../host/nn_types.js';
 import { Tensor } from '../core/tensor.js';
 
 export type StateDict = Record<string, Tensor<'float32'>>;

@@ -1,7 +1,6 @@
 // Word2Vec: trains word vectors, in steps with breaks in between.
 import { plainCallback } from '../core/callback.js';
 import { describe, InputError } from '../core/errors.js';
-import { freshHost } from '../host/nn_seam.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { itemsOf } from '../core/texts.js';
@@ -202,6 +201,7 @@ export class Word2Vec extends WordVectors {
     const breather = new Breather();
     const report = plainCallback(options.progress_callback);
     const { words, counts, flat, lengths } = (await read(sentences, options, breather, report)).settle(wanted.min_count);
+    const { freshHost } = await import('../host/nn_host.js');
     const outer = await abortable(freshHost('this training'), signal);
     const handle = outer.call((seam) => ({ code: 0, message: '', made: new seam.Word2Vec() })).made;
     try {

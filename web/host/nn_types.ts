@@ -1,0 +1,86 @@
+// What crosses to the WebAssembly of nn (bindings/nn.cpp, word2vec.cpp, logistic.cpp).
+import type { Answer } from './seam.js';
+import type { SeamHost } from './seam_host.js';
+
+export interface SeamTensor {
+  dims: Int32Array;
+  data: Float32Array;
+}
+export type SeamOption = number | string | number[];
+export type SeamOptions = [name: string, value: SeamOption][];
+export type SeamTensors = ({ name: string } & SeamTensor)[];
+
+export interface SeamRow {
+  name: string;
+  type: string;
+  depth: number;
+  input: Int32Array;
+  output: Int32Array;
+  kernel: Int32Array;
+  parameters: number;
+  own_parameters: number;
+  /** As torchinfo counts: parameters times the first dimension of the output; 0 for a layer with children. */
+  mult_adds: number;
+  /** Multiply-accumulates of all products inside, children's and attention's too. */
+  macs: number;
+  /** Without children. */
+  is_leaf: boolean;
+  module: number; // the same in each row of a module
+  tensor?: SeamTensor;
+  weights?: SeamTensor;
+}
+
+export type OutputsAnswer = Answer & { output: SeamTensor; weights?: SeamTensor };
+
+export interface SeamNnModule {
+  make(type: string, options: SeamOptions, parts: SeamNnModule[]): Answer;
+  forward(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null): OutputsAnswer;
+  trace(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null, keep: boolean): OutputsAnswer & { rows: SeamRow[] };
+  state(
+    values: boolean,
+  ): Answer & { names: string[]; tensors: (SeamTensor | Int32Array)[]; buffers: number[]; identities: number[] };
+  load(name: string, tensor: SeamTensor): Answer;
+  draw(seed: number): Answer;
+  generate(ids: Int32Array, source: SeamTensor | null, options: SeamOptions): Answer & { ids: Int32Array };
+  delete(): void;
+}
+export interface SeamCache {
+  length(): number;
+  delete(): void;
+}
+
+export interface SeamWord2Vec {
+  make(options: object, counts: Float64Array): Answer;
+  feed(words: Int32Array, lengths: Int32Array): Answer;
+  step(): Answer & { more: boolean; done: number; total: number };
+  vectors(): Answer & { vectors: Float32Array };
+  delete(): void;
+}
+
+/** parameters: [dim + 1, labels], the last row of biases. */
+export interface SeamLogistic {
+  make(vectors: Float32Array, labels: Int32Array, num_labels: number): Answer;
+  begin(weights: Float64Array, c: number, start: Float64Array | null): Answer;
+  step(tolerance: number): Answer & { more: boolean; loss: number; iterations: number };
+  parameters(): Answer & { parameters: Float64Array };
+  logits(begin: number): Answer & { logits: Float32Array };
+  delete(): void;
+}
+export interface SeamCalibration {
+  make(logits: Float32Array, labels: Int32Array): Answer;
+  step(): Answer & { more: boolean; temperature: number; loss: number };
+  delete(): void;
+}
+
+export interface NnSeam {
+  call_function(name: string, tensors: SeamTensors, options: SeamOptions): OutputsAnswer;
+  Module: new () => SeamNnModule;
+  Cache: new () => SeamCache;
+  Word2Vec: new () => SeamWord2Vec;
+  Logistic: new () => SeamLogistic;
+  Calibration: new () => SeamCalibration;
+  build_id(): string;
+  delete?(): void; // absent: the module is no handle and ends with its instance
+}
+
+export type NnHost = SeamHost<NnSeam>;
