@@ -46,11 +46,11 @@ for (const [per, accuracy] of Object.entries(trec_accuracy)) {
   const some = firstOf(all, Number(per));
   const rows = some.flatMap((one) => [...vectors.get(all.indexOf(one)).data]);
   const chosen = new Tensor('float32', rows, [some.length, vectors.dims[1]]);
-  await fit(`TREC, ${per} a label, logistic`, chosen, labelsOf(some), { validation }, `, scikit-learn ${accuracy}`);
+  await fit(`TREC, ${per} a label, logistic`, chosen, labelsOf(some), { C: 1, validation }, `, scikit-learn ${accuracy}`);
   await fit(`TREC, ${per} a label, mlp`, chosen, labelsOf(some), { validation, kind: 'mlp' });
 }
 const intents = firstOf(hwu, 16);
 const intentVectors = await vectorsOf(intents);
 await fit('HWU64, 16 a label, logistic', intentVectors, labelsOf(intents), {});
-await fit('HWU64, 16 a label, mlp', intentVectors, labelsOf(intents), { kind: 'mlp' });
+await fit('HWU64, 16 a label, mlp', intentVectors, labelsOf(intents), { kind: 'mlp', calibrate: false });
 await embed.dispose();

@@ -5,7 +5,16 @@ import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 export const Classifier = {
   /**
    * Learns to label texts from a few examples per label. embed: `pipeline('feature-extraction', ..)`, which computes the vectors; it still
-   * belongs to the caller.
+   * belongs to the caller. Training loads `wattn-nn.wasm`; if that file is not beside this script, call `nn.ready({ wasm })` first. It is
+   * done in short steps, so a page stays responsive.
+   *
+   * Without options it is logistic regression. Cross-validation chooses `C`, calibrates the scores, and gives `report`.
+   *
+   * InputError: labels are not one string for each text, or all the same; vectors are not finite; an option is unknown or wrong.
+   * AbortError: `signal` fired.
+   *
+   *     const classifier = await Classifier.fit(embed, ['Where is my parcel?', 'I want my money back', ..], ['delivery', 'refund', ..]);
+   *     await classifier('It has not arrived'); // [{ label: 'delivery', score: 0.87 }]
    */
   async fit(embed: Embedder, texts: Examples, labels: readonly string[], options?: ClassifierOptions): Promise<TextClassifier> {
     return (await import('./classifier/classifier.js')).fitClassifier(embed, texts, labels, options ?? {});

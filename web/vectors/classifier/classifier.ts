@@ -2,16 +2,16 @@
 import { plainCallback } from '../../core/callback.js';
 import { describe, InputError } from '../../core/errors.js';
 import { checkOptions, type Rules } from '../../core/options.js';
-import { Breather } from '../../core/signal.js';
+import { abortable, Breather } from '../../core/signal.js';
 import type { ClassifierOptions, ClassifierProgress, Embedder, Examples } from '../classifier_types.js';
-import { findTemperature, makeReport, type Judged } from './report.js';
-import { trainLogistic } from './logistic.js';
+import { makeReport, type Judged } from './report.js';
+import { calibrate, Logistic } from './logistic.js';
 import { trainMlp } from './mlp.js';
-import { logitsOf, type Data, type Layer, type Tick } from './network.js';
+import { logitsOf, type Breathe, type Data, type Fitted, type Layer, type Tick } from './network.js';
 import { makeRandom, shuffle } from '../../core/random.js';
-import type { Fitted } from './network.js';
+import type { NnHost } from '../../host/nn_types.js';
 import { makeTextClassifier } from './text_classifier.js';
-import { embedAll, type Vectors } from './vectors.js';
+import { checkExamples, embedAll, type Vectors } from './vectors.js';
 
 const kRules: Rules = {
   kind: ['logistic', 'mlp'],
@@ -33,6 +33,14 @@ const kRules: Rules = {
 
 const where = 'Classifier.fit';
 
+/** The values of C that are tried: from the middle one on, until the loss rises. */
+const kGrid = [1e-4, 3e-4, 1e-3, 3e-3, 0.01, 0.03, 0.1, 0.3, 1, 3, 10, 30, 100, 300, 1e3, 3e3, 1e4];
+const kFirst = kGrid.indexOf(10);
+
+const kFolds = 5;
+/** By default no more folds are trained than it takes to judge as many examples, which determine C and a temperature well. */
+const kEnough = 2000;
+
 function positive(
   name: 'C' | 'tolerance' | 'learning_rate' | 'weight_decay',
   options: ClassifierOptions,
@@ -44,39 +52,33 @@ function positive(
   return value;
 }
 
-function checkLabels(texts: Examples, labels: unknown): asserts labels is readonly string[] {
-  if (!Array.isArray(labels)) throw new InputError(`${where}: labels: expected an array of strings, found ${describe(labels)}`);
+function checkLabeled(name: string, texts: unknown, labels: unknown): asserts labels is readonly string[] {
+  const count = checkExamples(name, texts);
+  if (!Array.isArray(labels)) throw new InputError(`${name}: labels: expected an array of strings, found ${describe(labels)}`);
   const bad = labels.findIndex((label) => typeof label !== 'string');
-  if (bad >= 0) throw new InputError(`${where}: labels: expected a string at index ${bad}, found ${describe(labels[bad])}`);
-  const count = 'dims' in texts ? texts.dims[0] : texts.length;
+  if (bad >= 0) throw new InputError(`${name}: labels: expected a string at index ${bad}, found ${describe(labels[bad])}`);
   if (count !== labels.length) {
-    throw new InputError(`${where}: expected as many labels as texts, found ${labels.length} labels and ${count} texts`);
+    throw new InputError(`${name}: expected as many labels as texts, found ${labels.length} labels and ${count} texts`);
   }
 }
 
-/** Examples as numbers: a label becomes its index in names. */
-function toData({ data, dim }: Vectors, labels: readonly string[], names: readonly string[], balanced: boolean): Data {
-  const numbers = Int32Array.from(labels, (label) => {
-    const number = names.indexOf(label);
-    if (number < 0)
+/** Labels as numbers: their indices in names. */
+function toNumbers(labels: readonly string[], names: readonly string[]): Int32Array {
+  const numbers = new Map(names.map((name, i) => [name, i]));
+  return Int32Array.from(labels, (label) => {
+    const number = numbers.get(label);
+    if (number === undefined)
       throw new InputError(`${where}: validation: expected a label of the training examples, found ${describe(label)}`);
     return number;
   });
-  const counts = names.map((_, i) => numbers.reduce((count, label) => count + (label === i ? 1 : 0), 0));
-  const weight = (label: number) => (balanced ? numbers.length / (names.length * (counts[label] as number)) : 1);
-  return { vectors: data, dim, labels: numbers, num_labels: names.length, weights: Float64Array.from(numbers, weight) };
 }
 
-function subset({ vectors, dim, labels, weights, num_labels }: Data, rows: Int32Array): Data {
-  const some = new Float64Array(rows.length * dim);
-  rows.forEach((row, i) => some.set(vectors.subarray(row * dim, (row + 1) * dim), i * dim));
-  return {
-    vectors: some,
-    dim,
-    num_labels,
-    labels: rows.map((row) => labels[row] as number),
-    weights: Float64Array.from(rows, (row) => weights[row] as number),
-  };
+function toData({ data, dim }: Vectors, labels: readonly string[], names: readonly string[], balanced: boolean): Data {
+  const numbers = toNumbers(labels, names);
+  const counts = new Float64Array(names.length);
+  for (const number of numbers) ++counts[number]!;
+  const weight = (label: number) => (balanced ? numbers.length / (names.length * (counts[label] as number)) : 1);
+  return { vectors: data, dim, labels: numbers, num_labels: names.length, weights: Float64Array.from(numbers, weight) };
 }
 
 /** The fold of each example. Examples of each label are distributed evenly. */
@@ -95,102 +97,185 @@ function dealFolds({ labels }: Data, folds: number, seed: number): Int32Array {
   return out;
 }
 
-/** Rounds to f32, the saved precision, so that a loaded classifier has the same bits. */
-const toSingle = (network: Layer[]) =>
-  network.map(({ weight, bias }) => ({ weight: weight.map(Math.fround), bias: bias.map(Math.fround) }));
-
-type Train = (data: Data, tick: Tick) => Promise<Layer[]>;
-
-async function crossValidate(data: Data, folds: number, seed: number, train: Train, tick: (fold: number) => Tick): Promise<Judged> {
-  const fold = dealFolds(data, folds, seed);
-  const logits = new Float64Array(data.labels.length * data.num_labels);
-  for (let f = 0; f < folds; ++f) {
-    const rows = Int32Array.from(data.labels, (_, i) => i);
-    const held = rows.filter((row) => fold[row] === f);
-    const network = await train(
-      subset(
-        data,
-        rows.filter((row) => fold[row] !== f),
-      ),
-      tick(f),
-    );
-    const answers = logitsOf(network, subset(data, held).vectors, data.dim);
-    held.forEach((row, i) => {
-      logits.set(answers.subarray(i * data.num_labels, (i + 1) * data.num_labels), row * data.num_labels);
-    });
-  }
-  return { logits, labels: data.labels };
+/** Rounds to f32, the saved precision, so that a loaded classifier has the same bits; an error if training diverged. */
+function toSingle(network: Layer[]): Layer[] {
+  const out = network.map(({ weight, bias }) => ({ weight: weight.map(Math.fround), bias: bias.map(Math.fround) }));
+  const isFinite = out.every(({ weight, bias }) => weight.every(Number.isFinite) && bias.every(Number.isFinite));
+  if (!isFinite)
+    throw new InputError(`${where}: expected finite weights, found others: the vectors or the learning_rate are too large`);
+  return out;
 }
 
-function takeFolds(validation: unknown, labels: readonly string[]): number {
-  if (validation === undefined || validation === null) return 0;
-  if (typeof validation === 'object' && 'texts' in validation && 'labels' in validation) return 0;
+/** Logits [count, labels] that can be judged. */
+function toJudged(logits: Float32Array, labels: Int32Array): Judged {
+  if (!logits.every(Number.isFinite)) throw new InputError(`${where}: the vectors are too large: logits exceed float32`);
+  return { logits, labels };
+}
+
+/** Trains without the examples of a fold (undefined: with all) and returns the logits of all examples, [count, labels]. */
+type TrainFold = (weights: Float64Array, fold: number) => Promise<ArrayLike<number>>;
+
+/** The examples in the first folds, judged by models that were trained without their fold. */
+async function crossValidate(data: Data, foldOf: Int32Array, folds: number, train: TrainFold): Promise<Judged> {
+  const width = data.num_labels;
+  const rows = foldOf.map((_, row) => row).filter((row) => (foldOf[row] as number) < folds);
+  const logits = new Float32Array(rows.length * width);
+  for (let fold = 0; fold < folds; ++fold) {
+    const all = await train(
+      data.weights.map((weight, row) => (foldOf[row] === fold ? 0 : weight)),
+      fold,
+    );
+    rows.forEach((row, i) => {
+      if (foldOf[row] !== fold) return;
+      for (let j = 0; j < width; ++j) logits[i * width + j] = all[row * width + j] as number;
+    });
+  }
+  return toJudged(
+    logits,
+    rows.map((row) => data.labels[row] as number),
+  );
+}
+
+/** The number of folds, and how many of them are trained. */
+function takeFolds(validation: unknown, labels: readonly string[]): { folds: number; trained: number } {
   const counts = new Map<string, number>();
   for (const label of labels) counts.set(label, (counts.get(label) ?? 0) + 1);
   const most = [...counts.values()].reduce((a, b) => Math.max(a, b), 0); // labels with fewer examples are missing in some folds
-  if (Number.isInteger(validation) && (validation as number) >= 2 && (validation as number) <= most) return validation as number;
+  const isHeldOut = typeof validation === 'object' && validation !== null && 'texts' in validation && 'labels' in validation;
+  if (validation === undefined || validation === null || isHeldOut) {
+    const folds = most < 2 ? 0 : Math.min(kFolds, most);
+    return { folds, trained: Math.min(folds, Math.ceil((kEnough * folds) / labels.length)) };
+  }
+  const given = validation as number;
+  if (Number.isInteger(given) && given >= 2 && given <= most) return { folds: given, trained: given };
   const folds = most < 2 ? 'at least two examples of a label for folds' : `from 2 to ${most} folds (no label has more examples)`;
   throw new InputError(`${where}: option 'validation': expected ${folds}, or { texts, labels }, found ${describe(validation)}`);
 }
 
-function makeTrainer(options: ClassifierOptions): Train {
-  if (options.kind === 'mlp') {
-    const mlp = {
-      hidden_size: options.hidden_size ?? 64,
-      epochs: options.epochs ?? 40,
-      learning_rate: positive('learning_rate', options, 0.003),
-      weight_decay: positive('weight_decay', options, 1e-4),
-      seed: options.seed ?? 0,
-    };
-    return (data, tick) => trainMlp(data, mlp, tick);
-  }
-  const logistic = {
-    C: positive('C', options, 1),
-    max_iterations: options.max_iterations ?? 200,
-    tolerance: positive('tolerance', options, 1e-5),
+/** The labels of held-out examples. */
+function takeHeldOut({ texts, labels }: { texts: unknown; labels: unknown }, names: readonly string[]): Int32Array {
+  checkLabeled(`${where}: option 'validation'`, texts, labels);
+  if (labels.length === 0) throw new InputError(`${where}: option 'validation': expected at least one text`);
+  return toNumbers(labels, names);
+}
+
+/** How a classifier is trained and judged. */
+interface Training {
+  options: ClassifierOptions;
+  data: Data;
+  host: NnHost;
+  breathe: Breathe;
+  /** Of cross-validation; 0 folds: none. */
+  foldOf: Int32Array;
+  folds: number;
+  ticker: (stage: 'validate' | 'train', part?: number, parts?: number) => Tick;
+}
+
+/** The result of training on all examples, and of cross-validation where it was needed. */
+interface Trained {
+  network: Layer[];
+  C?: number;
+  judged?: Judged | undefined;
+}
+
+async function fitMlp({ options, data, breathe, foldOf, folds, ticker }: Training, validates: boolean): Promise<Trained> {
+  const mlp = {
+    hidden_size: options.hidden_size ?? 64,
+    epochs: options.epochs ?? 40,
+    learning_rate: positive('learning_rate', options, 0.003),
+    weight_decay: positive('weight_decay', options, 1e-4),
+    seed: options.seed ?? 0,
   };
-  return (data, tick) => trainLogistic(data, logistic, tick);
+  const train: TrainFold = async (weights, fold) =>
+    logitsOf(toSingle(await trainMlp(data, weights, mlp, ticker('validate', fold, folds))), data.vectors, data.dim, breathe);
+  const judged = validates && folds > 0 ? await crossValidate(data, foldOf, folds, train) : undefined;
+  return { network: await trainMlp(data, data.weights, mlp, ticker('train')), judged };
+}
+
+async function fitLogistic(training: Training, validates: boolean): Promise<Trained> {
+  const { options, data, host, breathe, foldOf, folds, ticker } = training;
+  const given = options.C ?? undefined;
+  const C = positive('C', options, kGrid[kFirst] as number);
+  const logistic = new Logistic(host, data, {
+    max_iterations: options.max_iterations ?? 1000,
+    tolerance: positive('tolerance', options, 1e-4),
+  });
+  const least = folds * (given === undefined ? 3 : 1);
+  let parts = 0;
+  const judge = async (C: number, starts: Float64Array[] = []) => {
+    const parameters: Float64Array[] = [];
+    const judged = await crossValidate(data, foldOf, folds, async (weights, fold) => {
+      const tick = ticker('validate', parts++, Math.max(least, parts));
+      parameters.push(await logistic.fit(weights, C, starts[fold] ?? null, tick));
+      return logistic.logits(breathe);
+    });
+    return { C, judged, parameters, loss: (await calibrate(host, judged, breathe)).loss };
+  };
+  let best: Awaited<ReturnType<typeof judge>> | undefined;
+  if (folds > 0 && (validates || given === undefined)) {
+    best = await judge(C);
+    for (const direction of given === undefined ? [1, -1] : []) {
+      for (let at = kFirst + direction; at in kGrid; at += direction) {
+        const next = await judge(kGrid[at] as number, best.parameters);
+        if (next.loss >= best.loss) break;
+        best = next;
+      }
+      if (best.C !== C) break;
+    }
+  }
+  const chosen = best?.C ?? C;
+  const parameters = await logistic.fit(data.weights, chosen, null, ticker('train'));
+  return { network: [logistic.toLayer(parameters)], C: chosen, judged: best?.judged };
 }
 
 export async function fitClassifier(embed: Embedder, texts: Examples, labels: readonly string[], options: ClassifierOptions) {
   checkOptions(where, options, kRules);
-  checkLabels(texts, labels);
+  checkLabeled(where, texts, labels);
   const { validation, embed_options } = options;
   const signal = options.signal ?? undefined;
-  const folds = takeFolds(validation, labels);
+  const { folds, trained } = takeFolds(validation, labels);
   const names = [...new Set(labels)].sort();
   if (names.length < 2) throw new InputError(`${where}: labels: expected at least two different ones, found ${names.length}`);
-  const train = makeTrainer(options);
+  const heldOut = typeof validation === 'object' && validation !== null ? validation : undefined;
+  const heldLabels = heldOut && takeHeldOut(heldOut, names);
   const breather = new Breather();
+  const breathe = () => breather.breathe(signal);
   const report = plainCallback<ClassifierProgress>(options.progress_callback);
   const ticker =
     (stage: 'validate' | 'train', part = 0, parts = 1): Tick =>
     async (done, total, loss) => {
       report({ stage, done: part * total + done, total: parts * total, loss });
-      await breather.breathe(signal);
+      await breathe();
     };
   const embedding = { where, embed_options, signal, report };
-  const vectors = await embedAll(embed, texts, embedding);
-  const data = toData(vectors, labels, names, options.class_weight === 'balanced');
-  let judged =
-    folds > 0 ? await crossValidate(data, folds, options.seed ?? 0, train, (f) => ticker('validate', f, folds)) : undefined;
-  const network = toSingle(await train(data, ticker('train')));
-  if (typeof validation === 'object' && validation !== null) {
-    checkLabels(validation.texts, validation.labels);
-    const held = await embedAll(embed, validation.texts, { ...embedding, dim: data.dim });
-    const other = toData(held, validation.labels, names, false);
-    judged = { logits: logitsOf(network, other.vectors, data.dim), labels: other.labels };
+  const data = toData(await embedAll(embed, texts, embedding), labels, names, options.class_weight === 'balanced');
+  const held = heldOut && (await embedAll(embed, heldOut.texts, { ...embedding, dim: data.dim }));
+  const { freshHost } = await import('../../host/nn_host.js');
+  const host = await abortable(freshHost('this training'), signal);
+  try {
+    const foldOf = folds > 0 ? dealFolds(data, folds, options.seed ?? 0) : new Int32Array();
+    const training = { options, data, host, breathe, foldOf, folds: trained, ticker };
+    const isCalibrated = options.calibrate !== false;
+    const validates = !held && (isCalibrated || typeof validation === 'number');
+    const fitted = await (options.kind === 'mlp' ? fitMlp : fitLogistic)(training, validates);
+    const network = toSingle(fitted.network);
+    const judged =
+      held && heldLabels
+        ? toJudged(Float32Array.from(await logitsOf(network, held.data, data.dim, breathe)), heldLabels)
+        : fitted.judged;
+    const temperature = judged && isCalibrated ? (await calibrate(host, judged, breathe)).temperature : 1;
+    const about: Fitted = {
+      kind: options.kind ?? 'logistic',
+      labels: names,
+      dim: data.dim,
+      network,
+      C: fitted.C,
+      temperature,
+      report: judged && (await makeReport(judged, { names, temperature, folds: held ? 0 : trained }, breathe)),
+      embed_options,
+    };
+    return makeTextClassifier(embed, about);
+  } finally {
+    host.release();
   }
-  const temperature = judged && options.calibrate !== false ? findTemperature(judged) : 1;
-  const judgement = judged && makeReport(judged, names, temperature, folds);
-  const fitted: Fitted = {
-    kind: options.kind ?? 'logistic',
-    labels: names,
-    dim: data.dim,
-    network,
-    temperature,
-    report: judgement,
-    embed_options,
-  };
-  return makeTextClassifier(embed, fitted);
 }

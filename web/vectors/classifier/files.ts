@@ -58,11 +58,12 @@ export function readClassifier(json: Uint8Array, weights: Uint8Array): Fitted {
       throw new UnsupportedError(`${kJson}: wattn_classifier: expected ${kVersion}, found ${about['wattn_classifier']}`);
     throw wrong('wattn_classifier', String(kVersion));
   }
-  const { kind, labels, dim, temperature, sizes, embed_options, report } = about;
+  const { kind, labels, dim, C, temperature, sizes, embed_options, report } = about;
   if (kind !== 'logistic' && kind !== 'mlp') throw wrong('kind', "'logistic' or 'mlp'");
   if (!Array.isArray(labels) || labels.length < 2 || !labels.every((label) => typeof label === 'string'))
     throw wrong('labels', 'at least two strings');
   if (!isSize(dim)) throw wrong('dim', 'a size');
+  if (C !== undefined && !(typeof C === 'number' && C > 0)) throw wrong('C', 'a number above 0');
   if (!(typeof temperature === 'number' && temperature > 0)) throw wrong('temperature', 'a number above 0');
   if (
     !Array.isArray(sizes) ||
@@ -85,6 +86,7 @@ export function readClassifier(json: Uint8Array, weights: Uint8Array): Fitted {
     labels: labels as string[],
     dim,
     network,
+    C,
     temperature,
     report: report as ClassifierReport | undefined,
     embed_options: embed_options as Fitted['embed_options'],

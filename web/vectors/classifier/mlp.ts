@@ -48,8 +48,9 @@ function glorot(inputs: number, outputs: number, random: () => number): Layer {
   };
 }
 
-export async function trainMlp(data: Data, options: MlpOptions, tick: Tick): Promise<Layer[]> {
-  const { vectors, dim, labels, weights, num_labels } = data;
+/** weights: of the examples; those with weight 0 are held out. */
+export async function trainMlp(data: Data, weights: Float64Array, options: MlpOptions, tick: Tick): Promise<Layer[]> {
+  const { vectors, dim, labels, num_labels } = data;
   const { hidden_size, epochs, learning_rate, weight_decay } = options;
   const random = makeRandom(options.seed);
   const [inner, outer] = [glorot(dim, hidden_size, random), glorot(hidden_size, num_labels, random)];
@@ -81,7 +82,7 @@ export async function trainMlp(data: Data, options: MlpOptions, tick: Tick): Pro
     }
     return loss;
   };
-  const order = Int32Array.from(labels, (_, i) => i);
+  const order = Int32Array.from(labels, (_, i) => i).filter((i) => (weights[i] as number) > 0);
   let [first, second] = [1, 1];
   for (let epoch = 0; epoch < epochs; ++epoch) {
     shuffle(order, random);

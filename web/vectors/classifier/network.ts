@@ -18,6 +18,11 @@ export interface Data {
 
 /** Awaited between steps: yields to the event loop, reports progress, and throws if the caller's signal fired. */
 export type Tick = (done: number, total: number, loss: number) => Promise<void>;
+/** The same without progress. */
+export type Breathe = () => Promise<void>;
+
+/** Rows that are computed between breaks. */
+export const kRows = 128;
 
 /** sum of a[i] b[i], as four independent sums in a fixed order, for speed. */
 export function dot(a: Float64Array, at: number, b: Float64Array, bt: number, count: number): number {
@@ -55,7 +60,12 @@ export function softmaxInPlace(z: Float64Array): number {
 }
 
 /** The logits of all vectors: [count, labels]. */
-export function logitsOf(network: readonly Layer[], vectors: Float64Array, dim: number): Float64Array {
+export async function logitsOf(
+  network: readonly Layer[],
+  vectors: Float64Array,
+  dim: number,
+  breathe: Breathe,
+): Promise<Float64Array> {
   const labels = (network[network.length - 1] as Layer).bias.length;
   const count = vectors.length / dim;
   const out = new Float64Array(count * labels);
@@ -68,6 +78,7 @@ export function logitsOf(network: readonly Layer[], vectors: Float64Array, dim: 
       if (depth < network.length - 1) y.forEach((value, j) => (y[j] = Math.max(0, value)));
       [x, at] = [y, 0];
     });
+    if ((i + 1) % kRows === 0) await breathe();
   }
   return out;
 }
@@ -77,6 +88,8 @@ export interface Fitted {
   labels: string[];
   dim: number;
   network: Layer[];
+  /** Logistic: the inverse strength of the regularisation. */
+  C?: number | undefined;
   temperature: number;
   report: ClassifierReport | undefined;
   embed_options: ClassifierOptions['embed_options'];

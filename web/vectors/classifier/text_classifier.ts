@@ -1,6 +1,7 @@
 // The interface of a fitted classifier: classify, explain, save.
 import { describe, InputError } from '../../core/errors.js';
 import { checkOptions } from '../../core/options.js';
+import { Breather } from '../../core/signal.js';
 import type { Embedder, Examples, Explanation, TextClassifier } from '../classifier_types.js';
 import { argmax, softmax, topIndices } from '../../core/scores.js';
 import { takeTopK } from '../../engine/task.js';
@@ -13,11 +14,12 @@ import { embedAll } from './vectors.js';
 const kWords = /[\p{L}\p{M}\p{N}]+(?:['’_-][\p{L}\p{M}\p{N}]+)*|[^\s\p{L}\p{M}\p{N}]/gu;
 
 export function makeTextClassifier(embed: Embedder, fitted: Fitted): TextClassifier {
-  const { labels, temperature, network, dim, embed_options, kind, report } = fitted;
+  const { labels, temperature, network, dim, embed_options, kind, C, report } = fitted;
 
   async function scores(where: string, texts: Examples, signal: AbortSignalLike | undefined): Promise<Float64Array[]> {
     const { data } = await embedAll(embed, texts, { where, embed_options, signal, dim });
-    const logits = logitsOf(network, data, dim);
+    const breather = new Breather();
+    const logits = await logitsOf(network, data, dim, () => breather.breathe(signal));
     return Array.from({ length: data.length / dim }, (_, i) =>
       softmax(logits.subarray(i * labels.length, (i + 1) * labels.length).map((z) => z / temperature)),
     );
@@ -48,6 +50,6 @@ export function makeTextClassifier(embed: Embedder, fitted: Fitted): TextClassif
     };
   }
 
-  const rest = { labels: Object.freeze([...labels]), kind, temperature, report, explain, save: () => saveClassifier(fitted) };
+  const rest = { labels: Object.freeze([...labels]), kind, C, temperature, report, explain, save: () => saveClassifier(fitted) };
   return Object.assign(classify, rest) as unknown as TextClassifier;
 }

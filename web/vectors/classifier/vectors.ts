@@ -2,6 +2,7 @@
 import { describe, InputError } from '../../core/errors.js';
 import { throwIfAborted } from '../../core/signal.js';
 import type { ClassifierOptions, ClassifierProgress, Embedder, Examples } from '../classifier_types.js';
+import type { Tensor } from '../../core/tensor.js';
 import { checkTexts } from '../../core/texts.js';
 import type { AbortSignalLike } from '../../core/types.js';
 
@@ -16,33 +17,48 @@ export interface Embedding {
   signal?: AbortSignalLike | undefined;
   report?: (progress: ClassifierProgress) => void;
   /** The required size of the vectors. */
-  dim?: number;
+  dim?: number | undefined;
 }
 
 const kTexts = 256; // per call, between reports of progress
 
-function toVectors({ where, dim: wanted }: Embedding, tensor: { dims: readonly number[]; data: ArrayLike<number> }): Vectors {
-  const [, dim] = tensor.dims;
-  if (tensor.dims.length !== 2 || dim === undefined || (wanted !== undefined && dim !== wanted && tensor.dims[0] !== 0)) {
+const isTensor = (texts: unknown): texts is Tensor => typeof texts === 'object' && texts !== null && 'dims' in texts;
+
+/** Texts or a tensor, and how many. */
+export function checkExamples(where: string, texts: unknown): number {
+  if (isTensor(texts)) return texts.dims[0] ?? 0;
+  if (!Array.isArray(texts)) throw new InputError(`${where}: expected an array of texts or a Tensor, found ${describe(texts)}`);
+  checkTexts(where, texts);
+  return texts.length;
+}
+
+/** texts: how many vectors are expected. */
+function toVectors({ where, dim: wanted }: Embedding, tensor: Tensor, texts: number): Vectors {
+  if (!isTensor(tensor)) throw new InputError(`${where}: expected a Tensor from the embedder, found ${describe(tensor)}`);
+  const [count, dim] = tensor.dims;
+  if (tensor.dims.length !== 2 || dim === undefined || (wanted !== undefined && dim !== wanted && count !== 0)) {
     const shape = wanted === undefined ? 'texts, dim' : `texts, ${wanted}`;
     throw new InputError(
       `${where}: expected vectors [${shape}], found dims [${tensor.dims}] (set embed_options: { pooling: 'mean' } if the model specifies no pooling)`,
     );
   }
-  const data = Float64Array.from(tensor.data);
+  if (count !== texts) throw new InputError(`${where}: expected ${texts} vectors from the embedder, found ${count}`);
+  const data = Float64Array.from(tensor.data as ArrayLike<number>, Number);
   if (!data.every(Number.isFinite)) throw new InputError(`${where}: expected vectors of finite numbers`);
   return { data, dim };
 }
 
 export async function embedAll(embed: Embedder, texts: Examples, how: Embedding): Promise<Vectors> {
-  if (typeof texts === 'object' && texts !== null && 'dims' in texts) return toVectors(how, texts);
-  checkTexts(how.where, texts);
+  const count = checkExamples(how.where, texts);
+  if (isTensor(texts)) return toVectors(how, texts, count);
   if (typeof embed !== 'function') throw new InputError(`${how.where}: expected an embedder, found ${describe(embed)}`);
   const parts: Vectors[] = [];
   for (let begin = 0; begin < texts.length || parts.length === 0; begin += kTexts) {
     throwIfAborted(how.signal);
     how.report?.({ stage: 'embed', done: begin, total: texts.length });
-    parts.push(toVectors(how, await embed(texts.slice(begin, begin + kTexts), { ...how.embed_options, signal: how.signal })));
+    const some = texts.slice(begin, begin + kTexts);
+    const tensor = await embed(some, { ...how.embed_options, signal: how.signal });
+    parts.push(toVectors({ dim: parts[0]?.dim, ...how }, tensor, some.length));
   }
   const { dim } = parts[0] as Vectors;
   const data = new Float64Array(texts.length * dim);
