@@ -32,10 +32,11 @@ const commands = {
 
 async function runStage(stage) {
   const start = Date.now();
-  const result = { passed: 0, failed: 0, skipped: 0, note: '', output: '', ...(await stage.run()) };
+  const result = { passed: 0, failed: 0, skipped: 0, note: '', detail: '', output: '', ...(await stage.run()) };
   const seconds = ((Date.now() - start) / 1000).toFixed(1);
   if (result.failed > 0) console.log(`\n${result.output.trimEnd()}\n`);
-  const line = `${result.failed > 0 ? 'FAIL' : 'ok  '} ${stage.name.padEnd(30)} ${seconds.padStart(7)} s  ${result.note || counts(result)}`;
+  const about = [result.note || counts(result), result.detail].filter(Boolean).join('; ');
+  const line = `${result.failed > 0 ? 'FAIL' : 'ok  '} ${stage.name.padEnd(30)} ${seconds.padStart(7)} s  ${about}`;
   console.log(line.trimEnd());
   return { ...result, line, stop: result.failed > 0 && stage.needed };
 }

@@ -30,6 +30,8 @@ const checkNeeds = [
   { package: 'g++', there: () => which('c++') },
   { package: 'clang-format-19', there: () => which('clang-format-19') },
   { package: 'firefox-esr', there: () => findFirefox() },
+  { package: 'webkit2gtk-driver', there: () => findWebKit() },
+  { package: 'xvfb', there: () => which('Xvfb') }, // the screen of WebKit
   { package: 'qemu-user-static', there: () => process.arch === 'arm64' || which('qemu-aarch64-static') },
   { package: 'clang-tidy-19', there: () => which('clang-tidy-19') },
 ];
@@ -57,6 +59,16 @@ export function findFirefox() {
   if (named) return existsSync(named) ? named : undefined;
   return ['firefox-esr', 'firefox'].map(which).find(Boolean);
 }
+
+/** The driver of a WebKitGTK, Safari's engine, for the same tests; the WEBKIT environment variable wins. */
+export function findWebKit() {
+  const named = process.env.WEBKIT;
+  if (named) return existsSync(named) ? named : undefined;
+  return which('Xvfb') && which('WebKitWebDriver');
+}
+
+/** Where the tests find browsers: environment variables, empty where there is none. */
+export const browsersInEnv = () => ({ CHROME: findChromium() ?? '', FIREFOX: findFirefox() ?? '', WEBKIT: findWebKit() ?? '' });
 
 /** Where downloads lie. A folder outside the checkout lets several clones share one private toolchain. */
 export const home = process.env.WATTN_TOOLCHAIN ?? join(root, '.toolchain');

@@ -17,6 +17,7 @@ import { fileURLToPath } from 'node:url';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 export const kModel = here('../../tests/goldens/bert-tiny/model');
+const kEar = here('../../tests/browser/page/ear.js');
 const kPolicy =
   "default-src 'none'; script-src 'self' 'wasm-unsafe-eval'; style-src 'self'; img-src 'self' data:; connect-src 'self' https:";
 const kTypes = {
@@ -114,19 +115,22 @@ export const painted = (page) => page.evaluate(() => new Promise((done) => reque
 
 /**
  * A static host: the page under /some/folder/, the model under its model/, and under stuck/ a model whose weights never end. asked:
- * the files of the page that were fetched. withModel: whether the page is told of the model.
+ * the files of the page that were fetched. withModel: whether the page is told of the model. withEar: whether it
+ * keeps what a console would show (see kEar).
  */
-export async function serve(folder, { withModel = true } = {}) {
+export async function serve(folder, { withModel = true, withEar = false } = {}) {
   const asked = new Set();
   const server = createServer((request, response) => {
     const path = new URL(request.url, 'http://localhost').pathname.replace(/^\/some\/folder\//, '') || 'index.html';
     const inModel = /^(model|stuck)\/(.*)/.exec(path);
-    const file = inModel ? join(kModel, inModel[2]) : join(folder, path);
+    const file = inModel ? join(kModel, inModel[2]) : withEar && path === 'ear.js' ? kEar : join(folder, path);
     if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404, { 'content-type': 'text/plain' }).end('none');
     if (!inModel) asked.add(file);
     const type = kTypes[extname(file)] ?? 'application/octet-stream';
-    if (!withModel && file.endsWith('index.html')) {
-      const page = readFileSync(file, 'utf8').replace(/<meta name="wattn-model"[^>]*>/, '');
+    if ((!withModel || withEar) && file.endsWith('index.html')) {
+      let page = readFileSync(file, 'utf8');
+      if (!withModel) page = page.replace(/<meta name="wattn-model"[^>]*>/, '');
+      if (withEar) page = page.replace('<head>', '<head><script src="./ear.js"></script>');
       return response.writeHead(200, { 'content-type': type, 'content-security-policy': kPolicy }).end(page);
     }
     response.writeHead(200, { 'content-type': type, 'content-length': statSync(file).size, 'content-security-policy': kPolicy });

@@ -5,11 +5,13 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { extname, join, normalize } from 'node:path';
 import puppeteer, { type Browser, type ElementHandle, type Page } from 'puppeteer-core';
+import { launchWebKit, type WebKit, type WebKitPage } from '../../tools/lib/webkit.mjs';
 import { root, tiny } from '../web/support.js';
 
 const kTypes: Record<string, string> = {
   '.html': 'text/html; charset=utf-8',
   '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
   '.json': 'application/json',
   '.wasm': 'application/wasm',
 };
@@ -18,39 +20,76 @@ const kChromiumFlags = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no
 
 const kPatience = 240_000; // ms that anything may take before it counts as never
 
-export const kBrowsers = [
-  { name: 'Chromium', path: process.env.CHROME || '/usr/bin/chromium', variable: 'CHROME' },
-  { name: 'Firefox', path: process.env.FIREFOX || '/usr/bin/firefox-esr', variable: 'FIREFOX' },
-];
+/** What the tests must know of an engine to say what they expect. */
+interface Engine {
+  /** The WebAssembly that it gets. */
+  wasm: 'relaxed' | 'simd';
+  /** Whether its driver picks directories. */
+  picksDirectories: boolean;
+  /** Whether isolated pages have threads; Safari's do, WebKitGTK's have no SharedArrayBuffer. */
+  hasThreads: boolean;
+}
 
-/** describe for each browser that there is. */
-export function inBrowsers(name: string, tests: (browser: OpenBrowser) => void): void {
-  for (const browser of kBrowsers) {
-    const there = existsSync(browser.path);
-    const title = there ? '' : ` (skipped: none at ${browser.path}; set ${browser.variable})`;
-    (there ? describe : describe.skip)(`${name} in ${browser.name}${title}`, () => tests(new OpenBrowser(browser)));
-  }
+/** The browsers, where they are, and what is expected of them. */
+export const kBrowsers = {
+  Chromium: { path: process.env.CHROME ?? '/usr/bin/chromium', variable: 'CHROME', wasm: 'relaxed', picksDirectories: true, hasThreads: true },
+  Firefox: { path: process.env.FIREFOX ?? '/usr/bin/firefox-esr', variable: 'FIREFOX', wasm: 'relaxed', picksDirectories: false, hasThreads: true },
+  WebKit: { path: process.env.WEBKIT ?? '/usr/bin/WebKitWebDriver', variable: 'WEBKIT', wasm: 'simd', picksDirectories: false, hasThreads: false },
+} as const satisfies Record<string, Engine & { path: string; variable: string }>; // prettier-ignore
+
+export type BrowserName = keyof typeof kBrowsers;
+
+/** The suites in one browser, which is started once for all of them. */
+export function inBrowser(name: BrowserName, suites: Record<string, (browser: OpenBrowser) => void>): void {
+  const { path, variable } = kBrowsers[name];
+  const there = existsSync(path);
+  const title = there ? name : `${name} (skipped: none at ${path}; set ${variable})`;
+  (there ? describe : describe.skip)(title, () => {
+    const browser = new OpenBrowser(name);
+    beforeAll(() => browser.open());
+    for (const [title, suite] of Object.entries(suites)) describe(title, () => suite(browser));
+    afterAll(() => browser.close()); // after those of the suites
+  });
+}
+
+/** A page of any browser. */
+export interface OpenPage {
+  /** Calls a function of the page's (page/page.js) and gives what it answers. */
+  call(name: string, ...args: unknown[]): Promise<any>;
+  /** Waits until a global of the page is more than `least`. */
+  counts(name: string, least: number): Promise<void>;
+  pick(selector: string, ...files: string[]): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** A browser with a profile of its own, and all that its pages said. */
 export class OpenBrowser {
   readonly said: string[] = [];
-  private browser: Browser | undefined;
+  readonly engine: Engine;
+  private puppeteer: Browser | undefined;
+  private webkit: WebKit | undefined;
   private profile = '';
 
-  constructor(private readonly which: (typeof kBrowsers)[number]) {}
-
-  get isChromium(): boolean {
-    return this.which.name === 'Chromium';
+  constructor(
+    readonly name: BrowserName,
+    private readonly options: { sharedMemory?: boolean } = {},
+  ) {
+    this.engine = kBrowsers[name];
   }
 
   async open(): Promise<void> {
+    const { path } = kBrowsers[this.name];
+    if (this.name === 'WebKit') {
+      this.webkit = await launchWebKit(path, { patience: kPatience, ...this.options });
+      return;
+    }
+    const isChromium = this.name === 'Chromium';
     this.profile = mkdtempSync(join(tmpdir(), 'wattn-browser-'));
-    this.browser = await puppeteer.launch({
-      browser: this.isChromium ? 'chrome' : 'firefox',
-      executablePath: this.which.path,
+    this.puppeteer = await puppeteer.launch({
+      browser: isChromium ? 'chrome' : 'firefox',
+      executablePath: path,
       userDataDir: this.profile,
-      args: this.isChromium ? kChromiumFlags : [],
+      args: isChromium ? kChromiumFlags : [],
       headless: true,
       timeout: kPatience,
       protocolTimeout: kPatience,
@@ -59,32 +98,61 @@ export class OpenBrowser {
 
   /** A page at that URL, once it says that it is ready. */
   async page(url: string): Promise<OpenPage> {
-    const page = await (this.browser as Browser).newPage();
+    if (this.webkit) {
+      const page = await this.webkit.open(url, (line) => this.said.push(line));
+      await page.becomes('() => globalThis.ready');
+      return new PageOfWebKit(page);
+    }
+    const page = await (this.puppeteer as Browser).newPage();
     page.setDefaultTimeout(kPatience);
     page.on('console', (message) => this.said.push(message.text()));
     page.on('pageerror', (error) => this.said.push(String(error)));
     await page.goto(url);
     await page.waitForFunction('globalThis.ready');
-    return new OpenPage(page);
+    return new PageOfPuppeteer(page);
   }
 
   async close(): Promise<void> {
-    await this.browser?.close();
+    await this.puppeteer?.close();
+    await this.webkit?.close();
     if (this.profile) rmSync(this.profile, { recursive: true, force: true, maxRetries: 5, retryDelay: 200 });
   }
 }
 
-export class OpenPage {
+export class PageOfPuppeteer implements OpenPage {
   constructor(readonly inside: Page) {}
 
-  /** Calls a function of the page's (page/page.js) and gives what it answers. */
   call(name: string, ...args: unknown[]): Promise<any> {
     return this.inside.evaluate((name, args) => (globalThis as any)[name](...args), name, args as any[]);
+  }
+
+  async counts(name: string, least: number): Promise<void> {
+    await this.inside.waitForFunction((name, least) => (globalThis as any)[name] > least, {}, name, least);
   }
 
   async pick(selector: string, ...files: string[]): Promise<void> {
     await ((await this.inside.$(selector)) as ElementHandle<HTMLInputElement>).uploadFile(...files);
     await this.inside.waitForFunction((selector) => document.querySelector<any>(selector).files.length > 0, {}, selector);
+  }
+
+  close(): Promise<void> {
+    return this.inside.close();
+  }
+}
+
+class PageOfWebKit implements OpenPage {
+  constructor(private readonly inside: WebKitPage) {}
+
+  call(name: string, ...args: unknown[]): Promise<any> {
+    return this.inside.evaluate('(name, args) => globalThis[name](...args)', name, args);
+  }
+
+  counts(name: string, least: number): Promise<void> {
+    return this.inside.becomes('(name, least) => globalThis[name] > least', name, least);
+  }
+
+  pick(selector: string, ...files: string[]): Promise<void> {
+    return this.inside.upload(selector, files);
   }
 
   close(): Promise<void> {
@@ -111,13 +179,16 @@ export async function servePages({
     ['/dist/', join(root, 'dist')],
     ['/model/', tiny],
     ['/decoder/', join(root, 'tests/goldens/decoders/llama')],
+    ['/engines/', join(root, 'tests/engines')],
+    ['/goldens/', join(root, 'tests/goldens')],
     ['/', join(root, 'tests/browser/page')],
   ];
   const server: Server = createServer((request, response) => {
     const path = normalize(new URL(request.url ?? '', 'http://localhost').pathname);
     if (open) response.setHeader('access-control-allow-origin', '*');
     if (hub(request, response)) return;
-    response.setHeader('content-security-policy', kPolicy + policy);
+    const own = open ? `http://${request.headers.host}` : "'self'"; // to WebKit, a sandboxed frame's 'self' is nothing
+    response.setHeader('content-security-policy', kPolicy.replaceAll("'self'", own) + policy);
     if (isolated) {
       response.setHeader('cross-origin-opener-policy', 'same-origin');
       response.setHeader('cross-origin-embedder-policy', 'require-corp');
@@ -131,6 +202,7 @@ export async function servePages({
       .writeHead(200, { 'content-type': kTypes[extname(file)] ?? 'application/octet-stream', 'content-length': body.length })
       .end(body);
   });
+  server.unref(); // a test that failed may not have closed it
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}/`,

@@ -1,8 +1,9 @@
 // The stages that tools/run.mjs strings together. Each has a name and run(), which answers
-// { passed, failed, skipped, note, output }; output is shown only when something failed.
+// { passed, failed, skipped, note, detail, output }; note replaces the counts, detail follows them; output is shown only when something
+// failed.
 import { existsSync, readdirSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
-import { findChromium, findFirefox, home } from '../setup.mjs';
+import { basename, join } from 'node:path';
+import { browsersInEnv, home } from '../setup.mjs';
 import { armNode } from './arm.mjs';
 import { modelsDir } from './models.mjs';
 import { root, start } from './shell.mjs';
@@ -65,7 +66,17 @@ export function ctest(preset) {
   };
 }
 
-/** Runs the Jest tests of one folder: tests/web in Node, tests/browser in Chromium and Firefox. */
+/** How long each browser's tests took, and which browser there is none of: one test file is one browser. */
+const timesOf = (results) =>
+  results
+    .map(({ name, startTime, endTime, assertionResults }) => {
+      const ran = assertionResults.some(({ status }) => status !== 'pending');
+      return `${basename(name, '.test.ts')} ${ran ? `${((endTime - startTime) / 1000).toFixed(0)} s` : 'not found'}`;
+    })
+    .sort()
+    .join(', ');
+
+/** Runs the Jest tests of one folder: tests/web in Node, tests/browser in Chromium, Firefox and WebKit. */
 export function jest(folder) {
   return {
     name: folder === 'web' ? 'jest' : 'browser',
@@ -88,8 +99,7 @@ export function jest(folder) {
           env: {
             ...process.env,
             NODE_NO_WARNINGS: '1',
-            CHROME: findChromium() ?? '',
-            FIREFOX: findFirefox() ?? '',
+            ...browsersInEnv(),
             WATTN_MODELS_DIR: modelsDir,
           },
         },
@@ -97,16 +107,22 @@ export function jest(folder) {
       if (!existsSync(results)) return { failed: 1, output };
       const report = JSON.parse(readFileSync(results, 'utf8'));
       const failed = report.numFailedTests + report.numRuntimeErrorTestSuites;
-      return { passed: report.numPassedTests, failed: ok ? failed : Math.max(1, failed), skipped: report.numPendingTests, output };
+      return {
+        passed: report.numPassedTests,
+        failed: ok ? failed : Math.max(1, failed),
+        skipped: report.numPendingTests,
+        detail: folder === 'browser' ? timesOf(report.testResults) : '',
+        output,
+      };
     },
   };
 }
 
-/** The demo page in Chromium: a program of its own, whose last line counts. */
+/** The demo page in the same browsers: a program of its own, whose last line counts. */
 export const demo = {
   name: 'demo page',
   async run() {
-    const { ok, output } = await start(...node('demo/smoke.mjs'), { env: { ...process.env, CHROME: findChromium() ?? '' } });
+    const { ok, output } = await start(...node('demo/smoke.mjs'), { env: { ...process.env, ...browsersInEnv() } });
     const [passed, failed, skipped] = (kCounts.exec(output) ?? ['', 0, 1]).slice(1).map((count) => Number(count ?? 0));
     return { passed, failed: ok ? failed : Math.max(1, failed), skipped, output };
   },
@@ -141,7 +157,7 @@ export const consumers = {
   name: 'check packed tarball',
   async run() {
     const { ok, output } = await start(...node('tools/check_package.mjs'), {
-      env: { ...process.env, CHROME: findChromium() ?? '' },
+      env: { ...process.env, ...browsersInEnv() },
     });
     const passed = [...output.matchAll(/^ok /gm)].length;
     const failed = [...output.matchAll(/^FAIL /gm)].length;

@@ -30,8 +30,8 @@ const kStartMs = 5000;
 export function planThreads(wanted: number | undefined): ThreadPlan {
   const one = (reason: string): ThreadPlan => ({ threads: 1, reason });
   if (wanted === 1) return one('one thread was requested');
-  const { cores, sharedMemory } = workers.threads();
-  if (!sharedMemory) return one('this page is not cross-origin isolated');
+  const { cores, obstacle } = workers.threads();
+  if (obstacle !== undefined) return one(obstacle);
   if (wanted === undefined && cores < 2) return one('this machine has one core');
   return { threads: Math.min(wanted ?? Math.min(cores, kDefaultThreads), kMostThreads), reason: undefined };
 }

@@ -19,6 +19,6 @@ export type WorkerPort = Pick<WorkerHandle, 'post' | 'onMessage'>;
 
 export interface Workers {
   start(kind: WorkerKind): WorkerHandle;
-  /** Available cores, and whether memory can be shared with workers. */
-  threads(): { cores: number; sharedMemory: boolean };
+  /** Available cores, and what prevents helper threads, if anything does. */
+  threads(): { cores: number; obstacle: string | undefined };
 }

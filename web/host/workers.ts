@@ -29,11 +29,12 @@ function inlineWorker(kind: WorkerKind): Worker {
 /** The error for a page that may not start workers, with what the page can do. */
 function notAllowed(cause: unknown): UnsupportedError {
   const { name, message } = (cause ?? {}) as { name?: unknown; message?: unknown };
-  const remedy = /TrustedScriptURL|Trusted Type/i.test(String(message))
-    ? "the page's Trusted Types need a default policy that lets createScriptURL pass this URL"
-    : name === 'SecurityError'
-      ? 'a sandboxed frame needs allow-same-origin, and other origins need wattn/inline'
-      : "the page's Content-Security-Policy must allow the worker (worker-src)";
+  const remedy =
+    name === 'TypeError' // of all that may forbid it, only Trusted Types throw this; engines word it differently
+      ? "the page's Trusted Types need a default policy that lets createScriptURL pass this URL"
+      : name === 'SecurityError'
+        ? 'a sandboxed frame needs allow-same-origin, and other origins need wattn/inline'
+        : "the page's Content-Security-Policy must allow the worker (worker-src)";
   return new UnsupportedError(
     `worker: this page may not start a worker: ${String(message ?? cause)}; ${remedy}, or load the model without the option 'worker'`,
     { cause },
@@ -46,6 +47,14 @@ function startWorker(kind: WorkerKind): Worker {
   } catch (cause) {
     throw notAllowed(cause);
   }
+}
+
+function obstacle(): string | undefined {
+  if (globalThis.crossOriginIsolated !== true) return 'this page is not cross-origin isolated';
+  // Without it WebKitGTK makes a shared memory, but no worker can receive it. (The bare name is shared_array_buffer.ts's.)
+  if (globalThis.SharedArrayBuffer === undefined) return 'this engine has no SharedArrayBuffer';
+  if (typeof Worker !== 'function') return 'this environment has no workers';
+  return undefined;
 }
 
 export const workers: Workers = {
@@ -68,7 +77,7 @@ export const workers: Workers = {
   },
   threads: () => ({
     cores: globalThis.navigator?.hardwareConcurrency ?? 1,
-    sharedMemory: globalThis.crossOriginIsolated === true && typeof Worker === 'function',
+    obstacle: obstacle(),
   }),
 };
 

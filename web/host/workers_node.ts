@@ -32,7 +32,7 @@ export const workers: Workers = {
       end: () => void worker.terminate(),
     };
   },
-  threads: () => ({ cores: availableParallelism(), sharedMemory: true }),
+  threads: () => ({ cores: availableParallelism(), obstacle: undefined }),
 };
 
 /** Called inside a worker: its side. */

@@ -37,7 +37,7 @@ export function variantsHere(): Variant[] {
     },
     { name: 'q16', what: 'half the memory', options: { ...worker, dtype: 'q16' } },
     { name: 'q8', what: 'a quarter of the memory', options: { ...worker, dtype: 'q8' } },
-    ...(globalThis.crossOriginIsolated && cores > 1
+    ...(globalThis.crossOriginIsolated && 'SharedArrayBuffer' in globalThis && cores > 1
       ? [
           {
             name: 'f32, threads',

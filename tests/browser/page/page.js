@@ -11,13 +11,20 @@ async function bytes() {
   return new Map(await Promise.all(names.map(read)));
 }
 
+/** A File as the picker of a directory makes it. */
+function fileIn(directory, path, buffer) {
+  const file = new File([buffer], path.split('/').at(-1));
+  return Object.defineProperty(file, 'webkitRelativePath', { value: `${directory}/${path}` });
+}
+
 const kinds = {
   url: async () => new URL('/model/', location.href).href,
   place: async () => '/model/',
   near: async () => './model/',
   bytes,
   blobs: async () => Object.fromEntries([...(await bytes())].map(([name, buffer]) => [name, new Blob([buffer])])),
-  files: async () => document.querySelector('#directory').files,
+  picked: async () => document.querySelector('#directory').files,
+  files: async () => [...(await bytes())].map(([name, buffer]) => fileIn('model', name, buffer)),
 };
 
 globalThis.embed = async (kind, texts) => {
@@ -131,6 +138,10 @@ globalThis.damaged = async (how) => {
   return store.put(piece, new Response(how === 'cut' ? bytes.subarray(0, 1000) : bytes));
 };
 
+globalThis.withoutSharedArrayBuffer = () => {
+  delete globalThis.SharedArrayBuffer;
+};
+
 /** Counts in refusedLocks how often this page asks for a lock that another has. */
 globalThis.countRefusedLocks = () => {
   globalThis.refusedLocks = 0;
@@ -177,4 +188,32 @@ globalThis.embedAndGenerate = async () => {
   return { tokens: tokens.length, wasm: [...new Set(names.filter((name) => name.endsWith('.wasm')))] };
 };
 
+/** Calls functions of this page, one after another, in a frame of it with that sandbox. calls: [name, ...arguments] each. */
+globalThis.inFrame = async (sandbox, calls) => {
+  const frame = document.createElement('iframe');
+  frame.setAttribute('sandbox', sandbox);
+  const ready = new Promise((resolve) => addEventListener('message', resolve, { once: true }));
+  frame.src = location.href;
+  document.body.append(frame);
+  await ready;
+  const port = { postMessage: (message, ports) => frame.contentWindow.postMessage(message, '*', ports) };
+  const answers = [];
+  for (const call of calls) answers.push(await answerOf(port, call));
+  frame.remove();
+  return answers;
+};
+
+globalThis.hasTrustedTypes = () => 'trustedTypes' in globalThis;
+
+globalThis.answers = async () => {
+  const { answersOf } = await import('/engines/answers.mjs');
+  return answersOf(wattn, async (path) => new Uint8Array(await (await fetch(`/goldens/${path}`)).arrayBuffer()));
+};
+
 globalThis.ready = true;
+if (parent !== globalThis) {
+  addEventListener('message', async ({ data: [name, ...args], ports: [port] }) =>
+    port.postMessage(await globalThis[name](...args).catch(String)),
+  );
+  parent.postMessage('ready', '*');
+}

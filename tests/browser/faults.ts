@@ -2,9 +2,9 @@
 import { pipeline } from 'wattn';
 import { kPiece, longFiles, RangeHub } from '../web/range_hub.js';
 import { filesOf, mixedTexts, tiny, until } from '../web/support.js';
-import { inBrowsers, servePages, type OpenPage, type PageServer } from './support.js';
+import { PageOfPuppeteer, servePages, type OpenBrowser, type OpenPage, type PageServer } from './support.js';
 
-inBrowsers('faults', (browser) => {
+export function faults(browser: OpenBrowser): void {
   let hub: RangeHub;
   let server: PageServer;
   let page: OpenPage;
@@ -15,20 +15,16 @@ inBrowsers('faults', (browser) => {
     const embed = await pipeline('feature-extraction', tiny);
     expected = Array.from((await embed(['the river', 'a boat'])).data);
     await embed.dispose();
-    server = await servePages({ hub: (request, response) => hub.answer(request, response) });
-    await browser.open();
   });
-  afterAll(async () => {
-    await browser.close();
-    server?.close();
-  });
+  // An origin for each test: in ephemeral sessions, as WebKit's driver has, WebKit 2.50 stores nothing more for the origin of a closed page.
   beforeEach(async () => {
     hub = new RangeHub(longFiles());
+    server = await servePages({ hub: (request, response) => hub.answer(request, response) });
     page = await browser.page(server.url);
-    await page.call('emptied');
   });
   afterEach(async () => {
     await page.close();
+    server.close();
     browser.said.splice(0); // each broken connection, in the browser's own words
   });
 
@@ -83,7 +79,8 @@ inBrowsers('faults', (browser) => {
   });
 
   it('loads where nothing more can be kept', async () => {
-    if (browser.isChromium) {
+    if (page instanceof PageOfPuppeteer && browser.name === 'Chromium') {
+      // No other driver changes the quota.
       const client = await page.inside.createCDPSession();
       await client.send('Storage.overrideQuotaForOrigin', { origin: server.url, quotaSize: 2_000_000 });
       expect(await page.call('fromHub')).toEqual(expected);
@@ -113,7 +110,7 @@ inBrowsers('faults', (browser) => {
     await until(() => hub.weights().length > 0);
     await other.call('countRefusedLocks');
     const stays = other.call('fromHub');
-    await other.inside.waitForFunction('globalThis.refusedLocks > 1'); // it waits for the first
+    await other.counts('refusedLocks', 1); // it waits for the first
     hub.between = undefined;
     await page.close();
     expect(await left).toBe('closed');
@@ -152,43 +149,39 @@ inBrowsers('faults', (browser) => {
     const second = await browser.page(alone.url); // all of it passes the service worker now
     expect(await second.call('fromHub')).toEqual(expected);
     alone.close();
-    await second.close();
     const third = await browser.page(alone.url);
     expect(await third.call('fromHub')).toEqual(expected);
-    await third.close();
+    await Promise.all([second.close(), third.close()]); // together, see beforeEach
   });
 
   it('loads in a sandboxed frame without a cache, and names what a worker needs there', async () => {
     const own = await servePages({ open: true, hub: (request, response) => hub.answer(request, response) });
     const outer = await browser.page(own.url);
-    await outer.inside.evaluate(() => {
-      const frame = document.createElement('iframe');
-      frame.setAttribute('sandbox', 'allow-scripts');
-      frame.src = '/';
-      document.body.append(frame);
-    });
-    const frame = await outer.inside.waitForFrame((each) => each.parentFrame() !== null);
-    await frame.waitForFunction('globalThis.ready');
-    const call = (name: string, options: object) =>
-      frame.evaluate((name, options) => (globalThis as any)[name](options), name, options);
-    expect(await call('fromHub', {})).toEqual(expected);
-    expect(await call('fromHubFailing', { worker: true })).toMatch(
+    const [data, inWorker, listed] = await outer.call('inFrame', 'allow-scripts', [
+      ['fromHub'],
+      ['fromHubFailing', { worker: true }],
+      ['listedFailing'],
+    ]);
+    expect(data).toEqual(expected);
+    expect(inWorker).toMatch(
       /^(UnsupportedError: worker: this page may not start a worker: .*allow-same-origin.*without the option 'worker'|StateError: worker: failed)/,
     );
-    expect(await call('listedFailing', {})).toMatch(/^InputError: cache: not available/);
+    expect(listed).toMatch(/^InputError: cache: not available/);
     await outer.close();
     own.close();
   });
 
   it('loads under Trusted Types, and names what a worker needs there', async () => {
-    if (!browser.isChromium) return; // Firefox ESR has none
     const own = await servePages({ policy: "; require-trusted-types-for 'script'", hub: (...about) => hub.answer(...about) });
     const strict = await browser.page(own.url);
     expect(await strict.call('fromHub')).toEqual(expected);
-    expect(await strict.call('fromHubFailing', { worker: true })).toMatch(
-      /^UnsupportedError: worker: this page may not start a worker: .*Trusted Types need a default policy/,
-    );
+    const inWorker = await strict.call('fromHubFailing', { worker: true });
+    if (await strict.call('hasTrustedTypes'))
+      expect(inWorker).toMatch(
+        /^UnsupportedError: worker: this page may not start a worker: .*Trusted Types need a default policy/,
+      );
+    else expect(inWorker).toBeUndefined(); // an engine that ignores the policy
     await strict.close();
     own.close();
   });
-});
+}

@@ -1,11 +1,13 @@
 // The built package in real browsers, under a strict Content-Security-Policy.
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { pipeline } from 'wattn';
-import { expectNear, mixedTexts, readJson, tiny } from '../web/support.js';
-import { inBrowsers, servePages, type OpenPage, type PageServer } from './support.js';
+import { expectNear, mixedTexts, readJson, root, tiny } from '../web/support.js';
+import { OpenBrowser, servePages, type OpenPage, type PageServer } from './support.js';
 
-inBrowsers('a page', (browser) => {
+export function page(browser: OpenBrowser): void {
   const texts = mixedTexts(100);
-  const { said } = browser;
+  const { engine, said } = browser;
   let server: PageServer;
   let page: OpenPage;
   let expected: number[];
@@ -17,11 +19,10 @@ inBrowsers('a page', (browser) => {
     expected = Array.from((await embed(texts)).data);
     await embed.dispose();
     server = await servePages();
-    await browser.open();
     page = await browser.page(server.url);
   });
   afterAll(async () => {
-    await browser.close();
+    await page?.close();
     server?.close();
   });
 
@@ -30,7 +31,7 @@ inBrowsers('a page', (browser) => {
       const out = await call('embed', kind, texts);
       expect(out.dims).toEqual([100, 32]);
       expect(out.data).toEqual(expected);
-      expect(out.wasm).toBe('relaxed');
+      expect(out.wasm).toBe(engine.wasm);
       const steps = out.events.filter((event: any) => event.status === 'progress');
       expect(steps.at(-1)).toMatchObject({ loaded: 165622, total: 165622, progress: 100 });
       expect(out.events.at(-1).status).toBe('ready');
@@ -39,14 +40,13 @@ inBrowsers('a page', (browser) => {
 
   it('loads one WebAssembly file to embed and to generate', async () => {
     const fresh = await browser.page(server.url);
-    expect(await fresh.call('embedAndGenerate')).toEqual({ tokens: 3, wasm: ['/dist/wattn-relaxed.wasm'] });
+    expect(await fresh.call('embedAndGenerate')).toEqual({ tokens: 3, wasm: [`/dist/wattn-${engine.wasm}.wasm`] });
     await fresh.close();
   });
 
-  // No driver picks directories in Firefox.
-  (browser.isChromium ? it : it.skip)('gives the bits of Node from Files of a picked directory', async () => {
-    await page.pick('#directory', tiny);
-    expect((await call('embed', 'files', texts)).data).toEqual(expected);
+  it('gives the bits of Node from Files of a directory, picked where the driver can', async () => {
+    if (engine.picksDirectories) await page.pick('#directory', tiny);
+    expect((await call('embed', engine.picksDirectories ? 'picked' : 'files', texts)).data).toEqual(expected);
   });
 
   it('equals the reference', async () => {
@@ -63,6 +63,10 @@ inBrowsers('a page', (browser) => {
       expect((await call('inMode', { dtype }, texts)).data).toEqual(Array.from(data));
     });
   }
+
+  it('gives the recorded bits of every format, task, tokenizer and kind of training', async () => {
+    expect(await call('answers')).toEqual(JSON.parse(readFileSync(join(root, 'tests/engines/answers.json'), 'utf8')));
+  });
 
   it('gives the bits of Node from a module worker', async () => {
     expect(await call('inWorker', texts)).toEqual({ data: expected, dims: [100, 32] });
@@ -94,22 +98,44 @@ inBrowsers('a page', (browser) => {
   it('gives the same bits in worker mode and from a pool', async () => {
     for (const worker of [true, 2]) {
       const { info, data } = await call('inMode', { worker }, texts);
-      expect(info).toMatchObject({ workers: Number(worker), wasm: 'relaxed' });
+      expect(info).toMatchObject({ workers: Number(worker), wasm: engine.wasm });
       expect(data).toEqual(expected);
     }
   });
 
-  it('has threads when it is isolated, on its own thread and in a worker, and the same bits', async () => {
-    const isolated = await servePages({ isolated: true });
-    const other = await browser.page(isolated.url);
-    for (const options of [{ threads: 2 }, { threads: 3, dtype: 'f32' }, { threads: 2, worker: true }]) {
-      const { info, data } = await other.call('inMode', options, texts);
-      expect(info.threads_reason).toBeUndefined();
-      expect(info.threads).toBe(options.threads);
+  describe('that is isolated', () => {
+    let isolated: PageServer;
+    beforeAll(async () => {
+      isolated = await servePages({ isolated: true });
+    });
+    afterAll(() => isolated?.close());
+
+    it('has threads where memory can be shared, on its own thread and in a worker, and the same bits', async () => {
+      // Only with SharedArrayBuffer, which isolated pages have in Safari, is WebKitGTK what Safari is.
+      const withThreads = engine.hasThreads ? browser : new OpenBrowser(browser.name, { sharedMemory: true });
+      if (withThreads !== browser) await withThreads.open();
+      try {
+        const other = await withThreads.page(isolated.url);
+        for (const options of [{ threads: 2 }, { threads: 3, dtype: 'f32' }, { threads: 2, worker: true }]) {
+          const { info, data } = await other.call('inMode', options, texts);
+          expect(info.threads_reason).toBeUndefined();
+          expect(info.threads).toBe(options.threads);
+          expect(data).toEqual(expected);
+        }
+        await other.close();
+      } finally {
+        if (withThreads !== browser) await withThreads.close();
+      }
+    });
+
+    it('has one thread without SharedArrayBuffer, and says why', async () => {
+      const other = await browser.page(isolated.url);
+      if (engine.hasThreads) await other.call('withoutSharedArrayBuffer');
+      const { info, data } = await other.call('inMode', { threads: 2 }, texts);
+      expect(info).toMatchObject({ threads: 1, threads_reason: 'this engine has no SharedArrayBuffer' });
       expect(data).toEqual(expected);
-    }
-    await other.close();
-    isolated.close();
+      await other.close();
+    });
   });
 
   it('stops loading when told', async () => {
@@ -120,4 +146,4 @@ inBrowsers('a page', (browser) => {
   it('stays silent, and within its policy', () => {
     expect(said).toEqual([]);
   });
-});
+}

@@ -1,0 +1,5 @@
+import { faults } from './faults.js';
+import { page } from './page.js';
+import { inBrowser } from './support.js';
+
+inBrowser('WebKit', { 'a page': page, faults });
