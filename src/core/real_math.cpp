@@ -48,6 +48,7 @@ double turn(double x, int quarter_turns) {
 }  // namespace
 
 double exp64(double x) {
+  if (std::isnan(x)) return x;
   if (x < -708) return 0;
   x = std::min(x, 709.0);
   const double n = std::floor(x * 1.44269504088896340736 + 0.5);
@@ -59,6 +60,7 @@ double exp64(double x) {
 
 // x = 2^e m with m in [sqrt(1/2), sqrt(2)); log m = 2 atanh((m - 1) / (m + 1)).
 double log64(double x) {
+  if (std::isnan(x)) return x;
   int e = 0;
   double m = std::frexp(x, &e);
   if (m < 0.70710678118654752440) {

@@ -1,5 +1,6 @@
 // exp, log, sin, cos and pow of doubles. Our own, because C libraries differ in the last place, and position tables, random draws
-// and the like must have the same bits on every machine. Errors are within 2 units in the last place unless noted.
+// and the like must have the same bits on every machine. Errors are within 2 units in the last place unless noted. exp64 and log64
+// of NaN are NaN.
 #pragma once
 
 namespace wattn {
