@@ -1,0 +1,102 @@
+// Optimizers, clipping and schedules against torch and transformers (tests/goldens/optim).
+#include "learn/optim.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "native/support/goldens.h"
+
+namespace wattn {
+namespace {
+
+using Floats = std::vector<float>;
+
+Floats floats(JsonRef list) {
+  Floats out;
+  out.reserve(list.size());
+  for (std::size_t i = 0; i < list.size(); ++i) out.push_back(static_cast<float>(list[i].as_number().value()));
+  return out;
+}
+
+float number(JsonRef options, const char* key, float fallback) {
+  return static_cast<float>(options[key].as_number_or(fallback).value());
+}
+
+// Parameters after each step. Each step's few operations in f32 are rounded as torch's or by one place more, and are divided by
+// nothing smaller than the moments, so 12 steps stay within 12 * 4 * 2^-24 of the parameters' size.
+TEST(Optim, TakesTorchsSteps) {
+  const Json json = test::read_json("optim/cases.json");
+  const JsonRef runs = json.root()["runs"];
+  ASSERT_EQ(runs.size(), 8U);
+  for (std::size_t k = 0; k < runs.size(); ++k) {
+    const JsonRef run = runs[k], options = run["options"];
+    const auto name = run["optimizer"].as_string().value();
+    Floats parameter = floats(run["start"]), first(parameter.size()), second(parameter.size());
+    for (std::size_t i = 0; i < run["gradients"].size(); ++i) {
+      const Floats gradient = floats(run["gradients"][i]), expected = floats(run["parameters"][i]);
+      const auto step = static_cast<std::int64_t>(i) + 1;
+      if (name == "SGD") {
+        const Sgd sgd{number(options, "lr", 0), number(options, "momentum", 0), number(options, "dampening", 0),
+                      number(options, "weight_decay", 0), options["nesterov"].as_bool_or(false).value()};
+        sgd_step(sgd, step, parameter, gradient.data(), sgd.momentum > 0 ? first.data() : nullptr);
+      } else {
+        Adam adam{.lr = number(options, "lr", 0),
+                  .eps = number(options, "eps", 1e-8f),
+                  .weight_decay = number(options, "weight_decay", 0),
+                  .decoupled = name == "AdamW"};
+        if (const JsonRef betas = options["betas"]; betas.is_array()) {
+          adam.beta1 = betas[0].as_number().value();
+          adam.beta2 = betas[1].as_number().value();
+        }
+        adam_step(adam, step, parameter, gradient.data(), first.data(), second.data());
+      }
+      for (std::size_t j = 0; j < parameter.size(); ++j) {
+        ASSERT_NEAR(parameter[j], expected[j], 48 * 0x1p-24 * std::max(1.0f, std::abs(expected[j]))) << k << ", step " << step;
+      }
+    }
+  }
+}
+
+TEST(Optim, ClipsAsTorch) {
+  const Json json = test::read_json("optim/cases.json");
+  const JsonRef clips = json.root()["clips"];
+  for (std::size_t k = 0; k < clips.size(); ++k) {
+    Floats a = floats(clips[k]["gradients"][0]), b = floats(clips[k]["gradients"][1]);
+    const std::span<float> gradients[] = {a, b};
+    const double norm = clips[k]["norm"].as_number().value();
+    EXPECT_NEAR(clip_grad_norm(gradients, 1), norm, 1e-6 * norm);
+    const Floats expected_a = floats(clips[k]["clipped"][0]), expected_b = floats(clips[k]["clipped"][1]);
+    for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], expected_a[i], 1e-6) << k;
+    for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(b[i], expected_b[i], 1e-6) << k;
+  }
+}
+
+TEST(Optim, SaysThatAGradientIsNotFinite) {
+  Floats nan{1, NAN}, infinite{std::numeric_limits<float>::infinity()};
+  const std::span<float> with_nan[] = {nan}, with_infinity[] = {infinite};
+  EXPECT_TRUE(std::isnan(clip_grad_norm(with_nan, 1)));
+  EXPECT_TRUE(std::isinf(clip_grad_norm(with_infinity, 1)));
+}
+
+TEST(Optim, FollowsTransformersSchedules) {
+  const Json json = test::read_json("optim/cases.json");
+  const JsonRef schedules = json.root()["schedules"];
+  ASSERT_EQ(schedules.size(), 4U);
+  constexpr Schedule kSchedules[] = {Schedule::kConstant, Schedule::kConstantWithWarmup, Schedule::kLinear, Schedule::kCosine};
+  for (std::size_t k = 0; k < 4; ++k) {
+    const JsonRef factors = schedules[k]["factors"];
+    for (std::size_t i = 0; i < factors.size() && i <= 20; ++i) {
+      EXPECT_NEAR(schedule_factor(kSchedules[k], static_cast<std::int64_t>(i), 4, 20), factors[i].as_number().value(), 1e-12)
+          << k << ", step " << i;
+    }
+  }
+  EXPECT_EQ(schedule_factor(Schedule::kLinear, 0, 0, 0), 0.0);
+  EXPECT_EQ(schedule_factor(Schedule::kCosine, 30, 0, 20), 0.0);
+}
+
+}  // namespace
+}  // namespace wattn
