@@ -194,6 +194,17 @@ void attend_block(const Call& call, const Sequence& sequence, Block block, const
                          .k = block.keys.size()});
 }
 
+RelativeHead relative_head(const Call& call, std::int64_t head, const DisentangledScratch& scratch) {
+  const AttentionShape& shape = call.shape;
+  return {call.terms.relative,
+          scratch,
+          shape.head_dim,
+          head * shape.head_dim,
+          shape.query_width() + head / shape.group() * shape.head_dim,
+          shape.query_width() + shape.kv_width(),
+          call.terms.scale};
+}
+
 // heads: some that share one kv head.
 void attend(const Call& call, const Sequence& sequence, Range heads, const KvHead& kv, const AttentionScratch& scratch,
             Captured* captured) {
@@ -205,13 +216,7 @@ void attend(const Call& call, const Sequence& sequence, Range heads, const KvHea
   const AttentionShape& shape = call.shape;
   for (std::int64_t head = heads.begin; head < heads.end; ++head) {
     const std::int64_t kv_column = head / shape.group() * shape.head_dim;
-    const RelativeHead relative{call.terms.relative,
-                                scratch.relative,
-                                shape.head_dim,
-                                head * shape.head_dim,
-                                shape.query_width() + kv_column,
-                                shape.query_width() + shape.kv_width(),
-                                call.terms.scale};
+    const RelativeHead relative = relative_head(call, head, scratch.relative);
     if (call.terms.relative) {
       prepare_relative(call.kernels, relative, sequence.fresh.keys + kv_column, sequence.fresh.stride, sequence.keys);
     }
@@ -322,18 +327,20 @@ namespace {
 
 // Memory of a thread of the backward pass, for one kv head of one sequence and a block of its queries.
 struct BackwardScratch {
-  float* keys;          // packed for the scores, [panels][head_dim][8]
-  float* keys_by_dim;   // packed for dQ: [ceil(head_dim / 8)][keys][8]
-  float* values;        // packed for dP: [panels][value_dim][8]
-  float* probs;         // [block, keys]
-  float* d_scores;      // [block, keys]
-  float* transposed;    // [keys, block]
-  float* rows;          // a block of queries or of the context's gradient, packed: [ceil(dim / 8)][block][8]
-  float* product;       // [keys, dim], or [block, dim]
-  std::int64_t floats;  // of all
+  float* keys;         // packed for the scores, [panels][head_dim][8]
+  float* keys_by_dim;  // packed for dQ: [ceil(head_dim / 8)][keys][8]
+  float* values;       // packed for dP: [panels][value_dim][8]
+  float* probs;        // [block, keys]
+  float* d_scores;     // [block, keys]
+  float* transposed;   // [keys, block]
+  float* rows;         // a block of queries or of the context's gradient, packed: [ceil(dim / 8)][block][8]
+  float* product;      // [keys, dim], or [block, dim]
+  DisentangledScratch relative;
+  float *of_queries, *of_keys;  // [block, buckets] and [keys, buckets], of RelativeGradient
+  std::int64_t floats;          // of all
 };
 
-BackwardScratch cut_backward_scratch(const AttentionShape& shape, std::int64_t keys, float* at) {
+BackwardScratch cut_backward_scratch(const AttentionShape& shape, std::int64_t keys, std::int64_t buckets, float* at) {
   const std::int64_t dim = std::max(shape.head_dim, shape.value_size()), wide = (dim + kPanelWidth - 1) / kPanelWidth * kPanelWidth;
   const std::int64_t padded = whole_panels(keys);
   std::int64_t used = 0;
@@ -342,15 +349,19 @@ BackwardScratch cut_backward_scratch(const AttentionShape& shape, std::int64_t k
     used += count;
     return out;
   };
-  BackwardScratch out{take(padded * shape.head_dim),
-                      take(wide * padded),
-                      take(padded * shape.value_size()),
-                      take(kQueryBlock * padded),
-                      take(kQueryBlock * padded),
-                      take(padded * kQueryBlock),
-                      take(wide * kQueryBlock),
-                      take(std::max(padded, kQueryBlock) * dim),
-                      0};
+  BackwardScratch out{
+      .keys = take(padded * shape.head_dim),
+      .keys_by_dim = take(wide * padded),
+      .values = take(padded * shape.value_size()),
+      .probs = take(kQueryBlock * padded),
+      .d_scores = take(kQueryBlock * padded),
+      .transposed = take(padded * kQueryBlock),
+      .rows = take(wide * kQueryBlock),
+      .product = take(std::max(padded, kQueryBlock) * dim),
+      .relative = {take(2 * packed_size(buckets, shape.head_dim)), take(padded * buckets), take(kQueryBlock * buckets)},
+      .of_queries = take(kQueryBlock * buckets),
+      .of_keys = take(padded * buckets),
+      .floats = 0};
   out.floats = used;
   return out;
 }
@@ -369,6 +380,7 @@ struct BackwardHead {
   std::int64_t kv_head;
   float *d_keys, *d_values;  // of the sequence's first key
   std::int64_t kv_stride, value_stride;
+  const RelativeHead* relative = nullptr;
 };
 
 // to[key, :] += scale * the sum over the block's rows of by_row[row, key] * rows[row, :]. rows: stride apart, width wide.
@@ -392,6 +404,22 @@ void add_products(const BackwardHead& head, const Block& block, const float* by_
   add_rows(head.call.kernels, scratch.product, keys, width, to + block.keys.begin * stride, stride);
 }
 
+void add_relative_gradients(const BackwardHead& head, const Block& d_scores) {
+  const auto& [kernels, shape, terms, input, context] = head.call;
+  const std::int64_t query_at = (head.sequence.begin + d_scores.query) * input.query_stride + d_scores.head * shape.head_dim;
+  relative_backward(kernels, *head.relative,
+                    {input.queries + query_at, input.query_stride, head.sequence.position + d_scores.query, d_scores.rows,
+                     d_scores.keys.begin, d_scores.keys.size(), nullptr},
+                    {.d_scores = d_scores.scores,
+                     .keys = head.sequence.fresh.keys + head.kv_head * shape.head_dim,
+                     .key_stride = head.kv_stride,
+                     .d_queries = head.gradient.d_queries + query_at,
+                     .d_keys = head.d_keys,
+                     .d_relative = head.gradient.d_relative,
+                     .of_queries = head.scratch.of_queries,
+                     .of_keys = head.scratch.of_keys});
+}
+
 // Turns probabilities and the gradient of them into the gradient of the scores' products, before the scale; adds that of the bias.
 void scores_backward(const BackwardHead& head, const Block& block, float* d_scores) {
   const ScoreTerms& terms = head.call.terms;
@@ -404,6 +432,7 @@ void scores_backward(const BackwardHead& head, const Block& block, float* d_scor
     for (std::int64_t key = 0; key < keys; ++key) to[key] += d_scores[i * keys + key];
   }
   const Block gradients{block.head, 0, block.query, block.rows, block.keys, d_scores};
+  if (head.relative) add_relative_gradients(head, gradients);
   for (const BroadcastMask& mask : terms.multiply) {
     apply_mask(mask, head.sequence, gradients, [](float d, float x) { return d * x; });
   }
@@ -417,7 +446,7 @@ void block_backward(const BackwardHead& head, Block block) {
                 keys_of(terms, sequence, block.query + block.rows - 1).end};
   const std::int64_t keys = block.keys.size(), value_dim = shape.value_size(), width = shape.context_width();
   if (keys <= 0) return;
-  score(head.call, sequence, block, {scratch.keys, nullptr, whole_panels(sequence.keys)}, nullptr, nullptr);
+  score(head.call, sequence, block, {scratch.keys, nullptr, whole_panels(sequence.keys)}, head.relative, nullptr);
   const float* d_context = head.gradient.d_context + (sequence.begin + block.query) * width + block.head * value_dim;
   add_products(head, block, block.scores, d_context, width, value_dim, 1.0f, head.d_values, head.value_stride);
   kernels.gemm_f32({.a = d_context,
@@ -447,21 +476,21 @@ void block_backward(const BackwardHead& head, Block block) {
 
 }  // namespace
 
-std::int64_t attention_backward_scratch(const AttentionShape& shape, std::int64_t max_queries, std::int64_t max_keys) {
-  return cut_backward_scratch(shape, std::max(max_queries, max_keys), nullptr).floats;
+std::int64_t attention_backward_scratch(const AttentionShape& shape, std::int64_t max_tokens, std::int64_t buckets) {
+  return cut_backward_scratch(shape, max_tokens, buckets, nullptr).floats;
 }
 
 void attention_backward(const Compute& compute, const AttentionShape& shape, const ScoreTerms& terms, const AttentionInput& input,
                         std::span<float* const> scratch, const AttentionGradient& gradient) {
-  assert(!input.cache && !terms.relative);
+  assert(!input.cache);
   const Call call{compute.kernels, shape, terms, input, nullptr};
   const auto batch = static_cast<std::int64_t>(input.seq_start.size()) - 1;
-  const auto run = [&](std::int64_t task, int thread) {
-    const std::int64_t kv_head = task % shape.kv_heads;
-    const Sequence sequence = sequence_at(input, task / shape.kv_heads);
+  const std::int64_t buckets = terms.relative ? terms.relative->count : 0;
+  const auto run = [&](std::int64_t index, std::int64_t kv_head, int thread) {
+    const Sequence sequence = sequence_at(input, index);
     const auto& start = input.key_start.empty() ? input.seq_start : input.key_start;
     const std::int64_t first_key = start[sequence.index], length = whole_panels(sequence.keys);
-    const BackwardScratch memory = cut_backward_scratch(shape, sequence.keys, scratch[thread]);
+    const BackwardScratch memory = cut_backward_scratch(shape, sequence.keys, buckets, scratch[thread]);
     const KvRows& fresh = sequence.fresh;
     const float* keys = fresh.keys + kv_head * shape.head_dim;
     pack_rows(memory.keys, keys, fresh.tokens, shape.head_dim, fresh.stride);
@@ -470,16 +499,21 @@ void attention_backward(const Compute& compute, const AttentionShape& shape, con
                       fresh.tokens, fresh.stride);
     }
     pack_rows(memory.values, fresh.values + kv_head * shape.value_size(), fresh.tokens, shape.value_size(), fresh.value_stride);
-    const BackwardHead head{call,
-                            sequence,
-                            gradient,
-                            memory,
-                            kv_head,
-                            gradient.d_keys + first_key * fresh.stride + kv_head * shape.head_dim,
-                            gradient.d_values + first_key * fresh.value_stride + kv_head * shape.value_size(),
-                            fresh.stride,
-                            fresh.value_stride};
+    BackwardHead head{call,
+                      sequence,
+                      gradient,
+                      memory,
+                      kv_head,
+                      gradient.d_keys + first_key * fresh.stride + kv_head * shape.head_dim,
+                      gradient.d_values + first_key * fresh.value_stride + kv_head * shape.value_size(),
+                      fresh.stride,
+                      fresh.value_stride};
     for (std::int64_t i = kv_head * shape.group(); i < (kv_head + 1) * shape.group(); ++i) {
+      const RelativeHead relative = relative_head(call, i, memory.relative);
+      if (terms.relative) {
+        prepare_relative(compute.kernels, relative, keys, fresh.stride, sequence.keys);
+        head.relative = &relative;
+      }
       for (std::int64_t query = 0; query < sequence.queries; query += kQueryBlock) {
         block_backward(head, {.head = i,
                               .head_step = 0,
@@ -489,12 +523,15 @@ void attention_backward(const Compute& compute, const AttentionShape& shape, con
       }
     }
   };
-  const std::int64_t tasks = batch * shape.kv_heads;
-  if (gradient.d_bias) {
-    for (std::int64_t task = 0; task < tasks; ++task) run(task, 0);
-  } else {
-    compute.team.run(tasks, run);
+  // Sequences share the gradients of a head's bias and relative rows: one task then does all sequences of a head.
+  if (gradient.d_bias || gradient.d_relative) {
+    compute.team.run(shape.kv_heads, [&](std::int64_t kv_head, int thread) {
+      for (std::int64_t i = 0; i < batch; ++i) run(i, kv_head, thread);
+    });
+    return;
   }
+  compute.team.run(batch * shape.kv_heads,
+                   [&](std::int64_t task, int thread) { run(task / shape.kv_heads, task % shape.kv_heads, thread); });
 }
 
 }  // namespace wattn

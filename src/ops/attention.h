@@ -135,13 +135,15 @@ struct AttentionGradient {
   float* d_keys = nullptr;
   float* d_values = nullptr;
   DistanceBias* d_bias = nullptr;  // of terms.bias, added to; null: not wanted
+  float* d_relative = nullptr;     // of terms.relative->queries_and_keys, likewise
 };
 
-// Floats of scratch for attention_backward(), for each thread. max_queries, max_keys: of any sequence.
-std::int64_t attention_backward_scratch(const AttentionShape& shape, std::int64_t max_queries, std::int64_t max_keys);
+// Floats of scratch for attention_backward(), for each thread. max_tokens: queries or keys of any sequence; buckets: of
+// Disentangled, or 0.
+std::int64_t attention_backward_scratch(const AttentionShape& shape, std::int64_t max_tokens, std::int64_t buckets);
 
-// The derivative of attention() without a cache, whose probabilities it computes again. Needs terms without `relative`. With d_bias
-// one thread does all. scratch: one per thread, of attention_backward_scratch() floats.
+// The derivative of attention() without a cache, whose probabilities it computes again. scratch: one per thread, of
+// attention_backward_scratch() floats.
 void attention_backward(const Compute& compute, const AttentionShape& shape, const ScoreTerms& terms, const AttentionInput& input,
                         std::span<float* const> scratch, const AttentionGradient& gradient);
 

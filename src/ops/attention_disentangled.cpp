@@ -65,4 +65,54 @@ void add_relative(const Kernels& kernels, const RelativeHead& head, const Relati
   }
 }
 
+namespace {
+
+// With w = weights[row, bucket]: to[row] += scale w rows[bucket], and d_rows[bucket] += scale w from[row].
+struct BucketSums {
+  const float* weights;  // [count, buckets]
+  std::int64_t count;
+  const float* from;  // [count, head_dim], like to, rows stride apart
+  float* to;
+  std::int64_t stride;
+  std::int64_t column;  // of the rows of queries_and_keys
+};
+
+void add_bucket_sums(const Kernels& kernels, const RelativeHead& head, const BucketSums& sums, float* d_relative) {
+  const std::int64_t buckets = head.terms->count;
+  for (std::int64_t row = 0; row < sums.count; ++row) {
+    for (std::int64_t bucket = 0; bucket < buckets; ++bucket) {
+      const float weight = head.scale * sums.weights[row * buckets + bucket];
+      if (weight == 0.0f) continue;
+      const std::int64_t at = bucket * head.width + sums.column;
+      kernels.axpy(weight, head.terms->queries_and_keys + at, sums.to + row * sums.stride, head.head_dim);
+      if (d_relative) kernels.axpy(weight, sums.from + row * sums.stride, d_relative + at, head.head_dim);
+    }
+  }
+}
+
+}  // namespace
+
+void relative_backward(const Kernels& kernels, const RelativeHead& head, const RelativeBlock& block,
+                       const RelativeGradient& gradient) {
+  const std::int64_t buckets = head.terms->count;
+  std::fill_n(gradient.of_queries, block.rows * buckets, 0.0f);
+  std::fill_n(gradient.of_keys, block.keys * buckets, 0.0f);
+  const float* d = gradient.d_scores;
+  for (std::int64_t i = 0; i < block.rows; ++i) {
+    for (std::int64_t key = 0; key < block.keys; ++key, ++d) {
+      const std::int64_t bucket = head.terms->distances->of(block.row + i - block.first_key - key) - head.terms->first;
+      gradient.of_queries[i * buckets + bucket] += *d;
+      gradient.of_keys[key * buckets + bucket] += *d;
+    }
+  }
+  add_bucket_sums(kernels, head,
+                  {gradient.of_queries, block.rows, block.queries, gradient.d_queries, block.query_stride, head.key_column},
+                  gradient.d_relative);
+  const std::int64_t first = block.first_key * gradient.key_stride;
+  add_bucket_sums(
+      kernels, head,
+      {gradient.of_keys, block.keys, gradient.keys + first, gradient.d_keys + first, gradient.key_stride, head.query_column},
+      gradient.d_relative);
+}
+
 }  // namespace wattn

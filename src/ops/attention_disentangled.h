@@ -58,4 +58,18 @@ struct RelativeBlock {
 };
 void add_relative(const Kernels& kernels, const RelativeHead& head, const RelativeBlock& block);
 
+// Gradients of what add_relative() read; all are added to. Rows as in RelativeBlock.
+struct RelativeGradient {
+  const float* d_scores;  // [rows, keys]
+  const float* keys;      // of position 0, rows key_stride apart, as d_keys
+  std::int64_t key_stride;
+  float* d_queries;   // of the block's first row, rows query_stride apart
+  float* d_keys;      // of position 0
+  float* d_relative;  // as Disentangled::queries_and_keys; null: not wanted
+  float* of_queries;  // scratch, [rows, buckets]
+  float* of_keys;     // scratch, [keys, buckets]
+};
+void relative_backward(const Kernels& kernels, const RelativeHead& head, const RelativeBlock& block,
+                       const RelativeGradient& gradient);
+
 }  // namespace wattn

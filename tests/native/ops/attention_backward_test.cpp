@@ -13,7 +13,7 @@ namespace wattn::test {
 namespace {
 
 struct Gradients {
-  std::vector<float> queries, kv, bias;
+  std::vector<float> queries, kv, bias, relative;
 };
 
 // Gradients begin at 0, or at those of `before`, to which they are added.
@@ -22,7 +22,8 @@ Gradients run(const Problem& p, const std::vector<float>& d_context, const Compu
   out.queries.resize(p.queries.size());
   out.kv.resize(p.kv.size());
   out.bias.resize(p.bias_values.size());
-  const auto floats = static_cast<std::size_t>(attention_backward_scratch(p.shape, kMostTokens, kMostTokens));
+  out.relative.resize(p.relative_rows.size());
+  const auto floats = static_cast<std::size_t>(attention_backward_scratch(p.shape, kMostTokens, p.relative.count));
   std::vector<std::vector<float>> memory(static_cast<std::size_t>(compute.team.threads()), std::vector<float>(floats, NAN));
   std::vector<float*> scratch;
   scratch.reserve(memory.size());
@@ -33,7 +34,8 @@ Gradients run(const Problem& p, const std::vector<float>& d_context, const Compu
                       .d_queries = out.queries.data(),
                       .d_keys = out.kv.data(),
                       .d_values = out.kv.data() + p.shape.kv_width(),
-                      .d_bias = p.c.bias ? &d_bias : nullptr});
+                      .d_bias = p.c.bias ? &d_bias : nullptr,
+                      .d_relative = p.c.relative ? out.relative.data() : nullptr});
   return out;
 }
 
@@ -68,7 +70,7 @@ void expect_near_largest(const std::vector<float>& got, const std::vector<double
 
 // The derivative of exact()'s context, in double precision.
 struct ExactGradients {
-  std::vector<double> queries, kv, bias;
+  std::vector<double> queries, kv, bias, relative;
 };
 
 void add_row(const Problem& p, const std::vector<float>& d_context, const std::vector<double>& probs, std::int64_t sequence,
@@ -92,9 +94,19 @@ void add_row(const Problem& p, const std::vector<float>& d_context, const std::v
     double d_score = row[key] / factor * (d_probs[key] - sum);
     const std::int64_t distance = key - (p.positions[sequence] + query);
     if (p.c.bias) out.bias[head * (2 * kMostTokens - 1) + kMostTokens - 1 + distance] += d_score;
-    for (const BroadcastMask& mask : p.multiply) d_score *= mask_at(mask, sequence, head, query, key);
     const std::int64_t q = (p.seq_start[sequence] + query) * p.query_stride + head * dim;
     const std::int64_t k = (p.key_start[sequence] + key) * p.kv_stride + kv_head * dim;
+    const double scaled = p.terms.scale * d_score;
+    for (std::int64_t x = 0; p.c.relative && x < dim; ++x) {
+      const std::int64_t bucket = p.buckets.of(-distance) - p.relative.first;
+      const std::int64_t pq = bucket * (p.shape.query_width() + p.shape.kv_width()) + head * dim + x;
+      const std::int64_t pk = pq + p.shape.query_width() + (kv_head - head) * dim;
+      out.queries[q + x] += scaled * p.relative_rows[pk];
+      out.kv[k + x] += scaled * p.relative_rows[pq];
+      out.relative[pk] += scaled * p.queries[q + x];
+      out.relative[pq] += scaled * p.kv[k + x];
+    }
+    for (const BroadcastMask& mask : p.multiply) d_score *= mask_at(mask, sequence, head, query, key);
     for (std::int64_t x = 0; x < dim; ++x) {
       out.queries[q + x] += p.terms.scale * d_score * p.kv[k + x];
       out.kv[k + x] += p.terms.scale * d_score * p.queries[q + x];
@@ -104,7 +116,7 @@ void add_row(const Problem& p, const std::vector<float>& d_context, const std::v
 
 ExactGradients exact_gradients(const Problem& p, const std::vector<float>& d_context) {
   ExactGradients out{std::vector<double>(p.queries.size()), std::vector<double>(p.kv.size()),
-                     std::vector<double>(p.bias_values.size())};
+                     std::vector<double>(p.bias_values.size()), std::vector<double>(p.relative_rows.size())};
   const Expected expected = exact(p);
   for (std::int64_t i = 0; i < p.batch(); ++i) {
     for (std::int64_t head = 0; head < p.shape.heads; ++head) {
@@ -120,7 +132,6 @@ std::vector<float> gradient_of_context(const Problem& p) { return random_floats(
 
 TEST(AttentionBackward, MatchesCentralDifferences) {
   for (const Case& c : kCases) {
-    if (c.relative) continue;
     Problem p(c, {3, 0, 10, 1});
     const std::vector<float> d_context = gradient_of_context(p);
     const Gradients got = run(p, d_context);
@@ -133,6 +144,7 @@ TEST(AttentionBackward, MatchesCentralDifferences) {
     expect_near_largest(got.queries, differences(p.queries), std::string(c.name) + ", queries");
     expect_near_largest(got.kv, differences(p.kv), std::string(c.name) + ", keys and values");
     if (c.bias) expect_near_largest(got.bias, differences(p.bias_values), std::string(c.name) + ", bias");
+    if (c.relative) expect_near_largest(got.relative, differences(p.relative_rows), std::string(c.name) + ", relative");
   }
 }
 
@@ -143,11 +155,11 @@ void expect_derivative(const Problem& p) {
   expect_near_largest(got.queries, expected.queries, std::string(p.c.name) + ", queries");
   expect_near_largest(got.kv, expected.kv, std::string(p.c.name) + ", keys and values");
   expect_near_largest(got.bias, expected.bias, std::string(p.c.name) + ", bias");
+  expect_near_largest(got.relative, expected.relative, std::string(p.c.name) + ", relative");
 }
 
 TEST(AttentionBackward, MatchesTheDerivativePastTwoBlocks) {
   for (const Case& c : kCases) {
-    if (c.relative) continue;
     expect_derivative(Problem(c));
     expect_derivative(Problem(c, {3, 60, 1, 49, 100}, {9, 101, 48, 20, 0}, {6, 41, 20, 0, 0}));
   }
@@ -178,7 +190,6 @@ TEST(AttentionBackward, HasTheSameBitsWithThreads) {
   for (int i = 1; i < 4; ++i) threads.emplace_back([&team, i] { team.serve(i); });
   team.set_helpers(3);
   for (const Case& c : kCases) {
-    if (c.relative) continue;
     const ThreadTeam::Awake awake(team);
     const Problem p(c);
     const std::vector<float> d_context = gradient_of_context(p);
@@ -186,6 +197,7 @@ TEST(AttentionBackward, HasTheSameBitsWithThreads) {
     EXPECT_EQ(got.queries, expected.queries) << c.name;
     EXPECT_EQ(got.kv, expected.kv) << c.name;
     EXPECT_EQ(got.bias, expected.bias) << c.name;
+    EXPECT_EQ(got.relative, expected.relative) << c.name;
   }
   team.stop();
   for (std::thread& thread : threads) thread.join();
