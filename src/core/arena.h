@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 
@@ -31,6 +32,9 @@ class Arena {
     assert(!block_ || used_ <= bytes_);
     return block_ ? reinterpret_cast<T*>(block_.get() + begin) : nullptr;
   }
+
+  // Everything taken so far; empty while measuring.
+  std::span<std::byte> taken() const { return {block_.get(), block_ ? static_cast<std::size_t>(used_) : 0}; }
 
   void reset() { used_ = 0; }
   // Releases everything taken since used() had this value.

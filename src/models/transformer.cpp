@@ -87,8 +87,8 @@ Result<void> Transformer::check(const Batch& batch) const {
   return check_range(batch.position_ids, positions_, "position_ids", limit_name);
 }
 
-void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& context, Arena& arena, float* hidden,
-                          Taps* taps) const {
+void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& context, Arena& arena, float* hidden, Taps* taps,
+                          float* tape) const {
   const ThreadTeam::Awake awake(team);
   const std::int64_t tokens = batch.tokens();
   const std::int64_t own_keys = context.cache ? 0 : longest(batch);
@@ -101,7 +101,14 @@ void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& c
   if (config_.relative_positions == RelativePositions::kDisentangled && own_keys > 0) prepare_relative_embeddings(pass, own_keys);
   embed_tokens(pass, hidden);
   LayerTaps{taps, -1, tokens}.rows("embeddings.output", hidden, config_.hidden_size);
-  for (int layer = 0; layer < config_.num_hidden_layers; ++layer) forward_layer(pass, layer, hidden);
+  const auto record = [&] {
+    if (tape) tape = std::copy_n(hidden, tokens * config_.hidden_size, tape);
+  };
+  record();
+  for (int layer = 0; layer < config_.num_hidden_layers; ++layer) {
+    forward_layer(pass, layer, hidden);
+    record();
+  }
   if (config_.norm_placement == NormPlacement::kPost) return;
   normalise(pass.compute, config_.norm, final_norm_, hidden, tokens, hidden);
   LayerTaps{taps, -1, tokens}.rows("final_norm.output", hidden, config_.hidden_size);
@@ -109,8 +116,17 @@ void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& c
 
 void Transformer::embed_tokens(const Pass& pass, float* hidden) const {
   const std::int64_t tokens = pass.batch.tokens();
-  const std::int64_t width = config_.embedding_width();
   float* out = config_.embedding_size > 0 ? pass.work.embedded : hidden;
+  sum_embeddings(pass, out);
+  if (config_.embeddings_norm) normalise(pass.compute, config_.norm, embeddings_norm_, out, tokens, out);
+  if (config_.embedding_size > 0) {
+    linear(pass.compute, embeddings_projection_, out, tokens, Activation::kNone, pass.work.linear, hidden);
+  }
+}
+
+// The sum of a token's rows, before the norm.
+void Transformer::sum_embeddings(const Pass& pass, float* out) const {
+  const std::int64_t tokens = pass.batch.tokens(), width = config_.embedding_width();
   if (head_holds_embeddings()) {
     for (std::int64_t i = 0; i < tokens; ++i) get_weight_row(lm_head_, pass.batch.input_ids[i], out + i * width);
   } else {
@@ -120,22 +136,22 @@ void Transformer::embed_tokens(const Pass& pass, float* hidden) const {
   scale_in_place(config_.embedding_scale, tokens * width, out);
   if (config_.type_vocab_size > 0) add_embedding_rows(token_type_embeddings_, pass.batch.token_type_ids, out);
   if (config_.positions_by_table()) add_embedding_rows(position_embeddings_, pass.batch.position_ids, out);
-  if (config_.positions == Positions::kAfterPadding) add_positions_after_padding(pass.batch, out);
-  if (config_.embeddings_norm) normalise(pass.compute, config_.norm, embeddings_norm_, out, tokens, out);
-  if (config_.embedding_size > 0) {
-    linear(pass.compute, embeddings_projection_, out, tokens, Activation::kNone, pass.work.linear, hidden);
-  }
+  if (config_.positions == Positions::kAfterPadding)
+    add_embedding_rows(position_embeddings_, positions_after_padding(pass.batch), out);
 }
 
-void Transformer::add_positions_after_padding(const Batch& batch, float* out) const {
+// Rows of the table of positions.
+std::vector<std::int32_t> Transformer::positions_after_padding(const Batch& batch) const {
+  std::vector<std::int32_t> rows;
+  rows.reserve(batch.input_ids.size());
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
-    auto last = static_cast<std::int32_t>(config_.padding_idx);
+    const auto padding = static_cast<std::int32_t>(config_.padding_idx);
+    std::int32_t last = padding;
     for (std::int32_t token = batch.seq_start[i]; token < batch.seq_start[i + 1]; ++token) {
-      const bool padding = batch.input_ids[token] == config_.padding_idx;
-      const std::int32_t position = padding ? static_cast<std::int32_t>(config_.padding_idx) : ++last;
-      add_embedding_rows(position_embeddings_, {&position, 1}, out + token * config_.embedding_width());
+      rows.push_back(batch.input_ids[token] == padding ? padding : ++last);
     }
   }
+  return rows;
 }
 
 void Transformer::prepare_relative_embeddings(Pass& pass, std::int64_t max_seq) const {
@@ -183,6 +199,30 @@ void Transformer::forward_layer(const Pass& pass, int index, float* x) const {
   tap.rows("output", x, hidden);
 }
 
+// After the queries, keys and values are in the workspace.
+Transformer::AttentionCall Transformer::attention_call(const Pass& pass, int index) const {
+  const Workspace& work = pass.work;
+  const std::int64_t queries = config_.query_width(), keys = config_.kv_width(), row = config_.qkv_width();
+  const bool local = config_.is_local(index);
+  ScoreTerms terms{.scale = score_scale(config_), .causal = config_.causal};
+  if (local) terms.window_before = config_.local_window;
+  if (local && !config_.causal) terms.window_after = config_.local_window;
+  if (distance_bias_.values) terms.bias = &distance_bias_;
+  if (config_.relative_positions == RelativePositions::kDisentangled) terms.relative = &pass.work.disentangled;
+  if (pass.taps) terms.head_mask = pass.taps->head_mask({"attention.probs", index});
+  return {terms,
+          {.queries = work.qkv,
+           .query_stride = row,
+           .keys = work.qkv + queries,
+           .values = work.qkv + queries + keys,
+           .kv_stride = row,
+           .seq_start = pass.batch.seq_start,
+           .cache = pass.context.cache,
+           .layer = index,
+           .slots = pass.batch.slots,
+           .position_ids = pass.batch.position_ids}};
+}
+
 // out may be x.
 void Transformer::attention(const Pass& pass, int index, const float* x, float* out) const {
   const TransformerLayer& layer = layer_at(index);
@@ -191,7 +231,6 @@ void Transformer::attention(const Pass& pass, int index, const float* x, float* 
   const std::int64_t tokens = pass.batch.tokens();
   const std::int64_t queries = config_.query_width(), keys = config_.kv_width(), row = config_.qkv_width();
   const LayerTaps tap{pass.taps, index, tokens};
-  const bool local = config_.is_local(index);
 
   linear(compute, layer.qkv, x, tokens, Activation::kNone, work.linear, work.qkv);
   if (config_.query_key_norm) {
@@ -202,34 +241,19 @@ void Transformer::attention(const Pass& pass, int index, const float* x, float* 
     }
   }
   if (config_.relative_positions == RelativePositions::kRotary) {
-    const Rotary& rotary = local && local_rotary_.cos ? local_rotary_ : rotary_;
-    rotate_heads(compute, rotary, pass.batch.position_ids, config_.num_attention_heads + config_.kv_heads(), row, work.qkv);
+    rotate_heads(compute, rotary_of(index), pass.batch.position_ids, config_.num_attention_heads + config_.kv_heads(), row,
+                 work.qkv);
   }
   tap.columns("attention.query", work.qkv, row, 0, queries);
   tap.columns("attention.key", work.qkv, row, queries, keys);
   tap.columns("attention.value", work.qkv, row, queries + keys, keys);
 
-  ScoreTerms terms{.scale = score_scale(config_), .causal = config_.causal};
-  if (local) terms.window_before = config_.local_window;
-  if (local && !config_.causal) terms.window_after = config_.local_window;
-  if (distance_bias_.values) terms.bias = &distance_bias_;
   if (config_.relative_positions == RelativePositions::kDisentangled) {
     Linear queries_and_keys = layer.qkv;
     queries_and_keys.out = queries + keys;
     linear(compute, queries_and_keys, work.relative, work.disentangled.count, Activation::kNone, work.linear, work.relative_qk);
-    terms.relative = &work.disentangled;
   }
-  if (pass.taps) terms.head_mask = pass.taps->head_mask({"attention.probs", index});
-  const AttentionInput input{.queries = work.qkv,
-                             .query_stride = row,
-                             .keys = work.qkv + queries,
-                             .values = work.qkv + queries + keys,
-                             .kv_stride = row,
-                             .seq_start = pass.batch.seq_start,
-                             .cache = pass.context.cache,
-                             .layer = index,
-                             .slots = pass.batch.slots,
-                             .position_ids = pass.batch.position_ids};
+  const auto [terms, input] = attention_call(pass, index);
   wattn::attention(compute, attention_shape(), terms, input, work.attention, work.context, {pass.taps, index, "attention"});
   tap.rows("attention.context", work.context, queries);
   linear(compute, layer.attention_output, work.context, tokens, Activation::kNone, work.linear, out);

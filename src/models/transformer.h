@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -66,6 +67,11 @@ class Transformer {
   bool has_pooler() const { return has_pooler_; }
   const Embedding& word_embeddings() const { return word_embeddings_; }  // empty when the lm head holds them
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
+  // All weights in f32, in the kernels' layout, with zeros between them and tables that are computed.
+  std::span<float> weights_f32() const {
+    const auto bytes = weights_.taken();
+    return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+  }
   AttentionShape attention_shape() const;
 
   // Bytes forward() takes from its arena for batches within these limits. max_keys: the longest sequence, cache slot or source.
@@ -86,7 +92,9 @@ class Transformer {
   // "layer.N.cross_attention.{query,probs,context,output}", "layer.N.intermediate", "layer.N.output" and "final_norm.output". All
   // but scores and probs may be patched, which affects what follows. Queries and keys are shown after rotation, "attention.output"
   // after the residual (and the norm, if post-norm).
-  void forward(ThreadTeam& team, const Batch& batch, const Context& context, Arena& arena, float* hidden, Taps* taps) const;
+  // tape: of tape_size() floats for models/transformer_backward.h, written; null for none.
+  void forward(ThreadTeam& team, const Batch& batch, const Context& context, Arena& arena, float* hidden, Taps* taps,
+               float* tape = nullptr) const;
 
   KvCache take_kv_cache(Arena& arena, std::int64_t slots, std::int64_t length) const;
   CrossKv take_cross_kv(Arena& arena, std::int64_t slots, std::int64_t length) const;
@@ -107,6 +115,8 @@ class Transformer {
   void pooler(const Batch& batch, const float* hidden, float* pooled) const;
 
  private:
+  friend class TransformerBackward;
+
   struct Workspace {
     float* embedded = nullptr;      // [tokens, embedding_size], before the projection
     float* qkv = nullptr;           // [tokens, qkv_width]
@@ -142,11 +152,18 @@ class Transformer {
   void add_layer_slots(SlotList& list, const TransformerNames& names, std::size_t layer, bool is_gguf) const;
   Workspace take_workspace(Arena& arena, const WorkspaceSize& size) const;
   void embed_tokens(const Pass& pass, float* hidden) const;
-  void add_positions_after_padding(const Batch& batch, float* out) const;
+  void sum_embeddings(const Pass& pass, float* out) const;
+  std::vector<std::int32_t> positions_after_padding(const Batch& batch) const;
   void prepare_relative_embeddings(Pass& pass, std::int64_t max_seq) const;
   template <class Run>
   void sublayer(const Pass& pass, const LayerNorm* norm, float* x, const Run& run) const;
   void forward_layer(const Pass& pass, int layer, float* hidden) const;
+  struct AttentionCall {
+    ScoreTerms terms;
+    AttentionInput input;
+  };
+  AttentionCall attention_call(const Pass& pass, int layer) const;
+  const Rotary& rotary_of(int layer) const { return config_.is_local(layer) && local_rotary_.cos ? local_rotary_ : rotary_; }
   void attention(const Pass& pass, int layer, const float* x, float* out) const;
   void cross_attention(const Pass& pass, int layer, const float* x, float* out) const;
   void feed_forward(const Pass& pass, int layer, const float* x, float* out) const;

@@ -117,6 +117,11 @@ void get_quantized_row(const Linear& layer, std::int64_t j, float* values) {
 
 }  // namespace
 
+void add_weight_row(const Linear& layer, std::int64_t j, const float* values) {
+  float* column = static_cast<float*>(layer.weight) + j / kPanelWidth * kPanelWidth * layer.in + j % kPanelWidth;
+  for (std::int64_t i = 0; i < layer.in; ++i) column[i * kPanelWidth] += values[i];
+}
+
 void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
   switch (layer.type) {
     case WeightType::kF32: {

@@ -47,6 +47,9 @@ LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t ma
 // Sets row j of W from values [in].
 void set_weight_row(const Linear& linear, std::int64_t j, const float* values);
 
+// Adds values [in] to row j of W, which is stored in f32.
+void add_weight_row(const Linear& linear, std::int64_t j, const float* values);
+
 // Row j of W as stored, widened to f32: [in].
 void get_weight_row(const Linear& linear, std::int64_t j, float* values);
 

@@ -13,7 +13,9 @@
 namespace wattn::test {
 
 // folder: with config.json and model.safetensors, and a final slash. Loads the encoder of an encoder-decoder, and no lm_head.
-inline Result<Transformer> load_transformer(const std::string& folder, const Kernels& kernels, WeightType type = WeightType::kF32) {
+// weights: of another file than that in the folder.
+inline Result<Transformer> load_transformer(const std::string& folder, const Kernels& kernels, WeightType type = WeightType::kF32,
+                                            const std::string& weights_file = "") {
   const auto config = Json::parse(read_file(folder + "config.json"), "config.json");
   if (!config.ok()) return config.error();
   const auto arch = find_arch(config.value().root());
@@ -27,7 +29,7 @@ inline Result<Transformer> load_transformer(const std::string& folder, const Ker
   const auto& ignored = arch.value()->ignored;
   WeightLoader loader(transformer.value().weight_slots(arch.value()->names, false), {ignored.begin(), ignored.end()},
                       [&](std::string_view tensor) { return canonical_weight_name(*arch.value(), tensor, false); });
-  const std::string weights = read_file(folder + "model.safetensors");
+  const std::string weights = read_file(weights_file.empty() ? folder + "model.safetensors" : weights_file);
   if (auto e = loader.begin_file(folder, weights.size()); !e.ok()) return e.error();
   if (auto e = loader.push(weights); !e.ok()) return e.error();
   if (auto e = loader.finish(); !e.ok()) return e.error();

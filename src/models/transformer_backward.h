@@ -1,0 +1,24 @@
+// The backward pass of a Transformer over whole sequences (no cache, no cross attention). It keeps the input of every layer and
+// computes one layer's inner activations again at a time, so that memory grows with tokens * layers * hidden alone.
+#pragma once
+
+#include <cstdint>
+
+#include "models/transformer.h"
+
+namespace wattn {
+
+// Floats of a tape for so many tokens: [num_hidden_layers + 1, tokens, hidden], the input of each layer and the last one's output.
+std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens);
+
+// Bytes that backward() takes from its arena for batches within these limits.
+std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads);
+
+// Adds the gradients of the weights to those of `gradients`: a Transformer of the same configuration, in f32, each of whose weights
+// is the gradient of the model's weight in the same place. Tables that are computed, such as rotary angles, are left as they are.
+// tape: written by forward() over the same batch. d_hidden: [tokens, hidden], the gradient of forward()'s result, which is
+// overwritten.
+void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
+              Transformer& gradients);
+
+}  // namespace wattn

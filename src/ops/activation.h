@@ -1,0 +1,29 @@
+// Backward of the activations that follow a product; their forward is part of the kernels' products and gates.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/gradients.h"
+#include "ops/compute.h"
+
+namespace wattn {
+
+// dx = dy * activation'(x), x before the activation. All are [rows, cols], contiguous; dx may be dy.
+inline void activate_backward(const Compute& compute, Activation activation, const float* x, const float* dy, std::int64_t rows,
+                              std::int64_t cols, float* dx) {
+  for_parts(compute, rows, 1, 16, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = begin * cols;
+    gradient_kernels().activate_backward(activation, x + at, dy + at, dx + at, (end - begin) * cols);
+  });
+}
+
+// Of activation(x[:, :cols]) * x[:, cols:]. x, dx: [rows, 2 * cols]; dy: [rows, cols].
+inline void gate_backward(const Compute& compute, Activation activation, const float* x, const float* dy, std::int64_t rows,
+                          std::int64_t cols, float* dx) {
+  for_parts(compute, rows, 1, 16, [&](std::int64_t begin, std::int64_t end) {
+    const std::int64_t at = 2 * begin * cols;
+    gradient_kernels().gate_backward_rows(activation, x + at, dy + begin * cols, dx + at, end - begin, cols);
+  });
+}
+
+}  // namespace wattn

@@ -1,0 +1,132 @@
+// The gradients of every weight of every architecture against torch in double precision (tests/goldens/gradients). Torch's are
+// loaded as if they were a checkpoint, so each must lie where its weight does.
+#include "models/transformer_backward.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "native/support/goldens.h"
+#include "native/support/transformers.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::load_transformer;
+
+struct GradientCase {
+  std::string name, folder;
+  Batch batch;
+  std::vector<float> d_hidden;
+
+  explicit GradientCase(JsonRef one)
+      : name(one["name"].as_string().value()), folder(golden(std::string(one["folder"].as_string().value()) + "/")) {
+    for (std::size_t i = 0; i < one["input_ids"].size(); ++i) {
+      const auto ids = test::to_ids(one["input_ids"][i]);
+      batch.add_sequence(ids, std::vector<std::int32_t>(ids.size()));
+      const JsonRef numbers = one["d_hidden"][i];
+      for (std::size_t j = 0; j < numbers.size(); ++j) d_hidden.push_back(static_cast<float>(numbers[j].as_number().value()));
+    }
+  }
+  Transformer load(const std::string& weights = "") const {
+    auto loaded = load_transformer(folder, exact_kernels(), WeightType::kF32, weights);
+    EXPECT_TRUE(loaded.ok()) << name << ": " << loaded.error().message;
+    return std::move(loaded).value();
+  }
+  std::string gradients_file() const { return golden("gradients/" + name + ".safetensors"); }
+};
+
+template <class Check>
+void for_each_case(const Check& check) {
+  const Json json = test::read_json("gradients/cases.json");
+  ASSERT_EQ(json.root().size(), 15U);
+  for (std::size_t i = 0; i < json.root().size(); ++i) {
+    const GradientCase one(json.root()[i]);
+    SCOPED_TRACE(one.name);
+    check(one);
+  }
+}
+
+// Adds to the gradients, which begin as zeros.
+void add_gradients(const GradientCase& one, const Transformer& model, ThreadTeam& team, Transformer& gradients) {
+  const std::int64_t tokens = one.batch.tokens();
+  std::vector<float> tape(static_cast<std::size_t>(tape_size(model.config(), tokens))), hidden(one.d_hidden.size());
+  Arena forward = Arena::with_bytes(model.forward_bytes(tokens, tokens, true, team.threads()), "test").value();
+  model.forward(team, one.batch, {}, forward, hidden.data(), nullptr, tape.data());
+  EXPECT_EQ(hidden, test::run(model, team, one.batch));  // no other bits with a tape
+  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, tokens, team.threads()), "test").value();
+  std::vector<float> d_hidden = one.d_hidden;
+  backward(model, team, one.batch, tape.data(), d_hidden.data(), arena, gradients);
+}
+
+Transformer zeros_like(const Transformer& model) {
+  return std::move(Transformer::with_config(model.config(), model.positions(), exact_kernels(), WeightType::kF32)).value();
+}
+
+std::vector<float> weights_of(const Transformer& model) {
+  const auto weights = model.weights_f32();
+  return {weights.begin(), weights.end()};
+}
+
+// Compares tensor by tensor: `where` has ones where the tensor's weights are.
+void expect_gradients(const GradientCase& one, const Transformer& got, const Transformer& expected) {
+  const Json config = std::move(Json::parse(test::read_file(one.folder + "config.json"), "config.json")).value();
+  const Transformer where = zeros_like(got);
+  const std::vector<float> none = weights_of(where);  // computed tables are not zero
+  std::vector<float> ones(1 << 16, 123.0f);
+  const double of_all = std::abs(*std::max_element(expected.weights_f32().begin(), expected.weights_f32().end(),
+                                                   [](float a, float b) { return std::abs(a) < std::abs(b); }));
+  for (const WeightSlot& slot : where.weight_slots(find_arch(config.root()).value()->names, false)) {
+    if (!slot.write_row) continue;
+    const std::int64_t rows = slot.shape.size() == 1 ? 1 : slot.shape[0];
+    for (std::int64_t i = 0; i < rows; ++i) slot.write_row(i, ones.data());
+    double largest = 0, difference = 0;
+    std::int64_t count = 0;
+    for (std::size_t i = 0; i < none.size(); ++i) {
+      if (where.weights_f32()[i] != 123.0f) continue;
+      ++count;
+      largest = std::max(largest, std::abs(static_cast<double>(expected.weights_f32()[i])));
+      difference = std::max(difference, std::abs(static_cast<double>(expected.weights_f32()[i]) - got.weights_f32()[i]));
+    }
+    EXPECT_GT(count, 0) << slot.name;
+    // Within 1e-5 of the tensor's largest. Key biases change no probability: their gradients are the rounding of sums of larger
+    // ones.
+    EXPECT_LE(difference, 1e-5 * largest + 1e-7 * of_all) << slot.name << ", of " << largest << ", of all " << of_all;
+    std::copy(none.begin(), none.end(), where.weights_f32().begin());
+  }
+}
+
+TEST(TransformerBackward, GivesTorchsGradients) {
+  for_each_case([](const GradientCase& one) {
+    const Transformer model = one.load(), expected = one.load(one.gradients_file());
+    Transformer gradients = zeros_like(model);
+    ThreadTeam alone;
+    add_gradients(one, model, alone, gradients);
+    expect_gradients(one, gradients, expected);
+  });
+}
+
+#ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
+TEST(TransformerBackward, HasTheSameBitsWithThreads) {
+  ThreadTeam alone, team;
+  std::vector<std::thread> threads;
+  for (int i = 1; i < 4; ++i) threads.emplace_back([&team, i] { team.serve(i); });
+  team.set_helpers(3);
+  for_each_case([&](const GradientCase& one) {
+    const Transformer model = one.load();
+    Transformer first = zeros_like(model), second = zeros_like(model);
+    add_gradients(one, model, alone, first);
+    add_gradients(one, model, team, second);
+    EXPECT_EQ(weights_of(first), weights_of(second));
+  });
+  team.stop();
+  for (std::thread& thread : threads) thread.join();
+}
+#endif
+
+}  // namespace
+}  // namespace wattn

@@ -1,0 +1,59 @@
+"""gradients/: of every weight of a random model of each architecture, by torch in double precision."""
+import json
+import struct
+
+import torch
+import transformers
+
+from . import common
+
+MODELS = {"bert": "bert-tiny/model", "albert": "architectures/albert", "deberta-v2": "architectures/deberta-v2",
+          "deberta-v3": "architectures/deberta-v3", "distilbert": "architectures/distilbert", "electra": "architectures/electra",
+          "modernbert": "architectures/modernbert", "mpnet": "architectures/mpnet", "roberta": "architectures/roberta", "gpt2": "decoders/gpt2",
+          "llama": "decoders/llama", "mistral": "decoders/mistral", "qwen3": "decoders/qwen3", "eurobert": "eurobert/base", "t5": "embedders/sentence-t5/model"}
+LENGTHS = (11, 1, 6)
+
+
+def load(name, folder):
+    kind = transformers.T5EncoderModel if name == "t5" else transformers.AutoModel
+    return kind.from_pretrained(str(common.OUT / folder), attn_implementation="eager").double().eval()
+
+
+def names_in_file(folder):
+    data = (common.OUT / folder / "model.safetensors").read_bytes()
+    return [name for name in json.loads(data[8:8 + struct.unpack("<Q", data[:8])[0]]) if name != "__metadata__"]
+
+
+def name_in_file(name, known):
+    fits = [other for other in known if other == name or other.endswith("." + name)]
+    assert len(fits) == 1, (name, fits)
+    return fits[0]
+
+
+def make_case(name, folder, out):
+    from safetensors.torch import save_file
+    torch.manual_seed(21)
+    model = load(name, folder)
+    sequences, gradients, loss = [], [], 0
+    for length in LENGTHS:
+        ids = torch.randint(5, model.config.vocab_size, (1, length))
+        hidden = model(input_ids=ids).last_hidden_state
+        gradient = torch.randn(hidden.shape).double()
+        loss = loss + (hidden * gradient).sum()
+        sequences.append(ids[0].tolist())
+        gradients.append([float(x) for x in gradient.flatten().tolist()])
+    loss.backward()
+    known, tensors = names_in_file(folder), {}
+    for parameter_name, parameter in model.named_parameters():
+        gradient = parameter.grad if parameter.grad is not None else torch.zeros_like(parameter)
+        tensors[name_in_file(parameter_name, known)] = gradient.float().contiguous()
+    save_file(tensors, out / f"{name}.safetensors")
+    return {"name": name, "folder": folder, "input_ids": sequences, "d_hidden": gradients}
+
+
+def make(_options):
+    transformers.utils.logging.disable_progress_bar()
+    transformers.utils.logging.set_verbosity_error()
+    folder = common.empty_folder("gradients")
+    common.write_json(folder / "cases.json", [make_case(name, where, folder) for name, where in MODELS.items()], 2)
+    common.update_manifest("gradients", common.versions("torch", "transformers", "safetensors"))
