@@ -30,10 +30,11 @@ class TransformerBackward {
  public:
   // Only measures with a measuring arena; gradients may be null then.
   TransformerBackward(const Transformer& model, ThreadTeam& team, const Batch& batch, const BackwardSize& size,
-                      Transformer* gradients, Arena& arena)
+                      Transformer* gradients, const BackwardScope& scope, Arena& arena)
       : model_(model),
         config_(model.config_),
         gradients_(gradients),
+        scope_(scope),
         pass_{{*model.kernels_, team}, batch, context_, {}, nullptr},
         tokens_(size.tokens),
         max_seq_(size.max_seq) {
@@ -50,17 +51,21 @@ class TransformerBackward {
     if (config_.norm_placement == NormPlacement::kPre) {
       std::fill_n(d_sum_, size, 0.0f);
       norm_backward(config_.norm, model_.final_norm_, gradients_->final_norm_, tape + config_.num_hidden_layers * size, d, tokens_,
-                    d_sum_);
+                    d_sum_, !scope_.only_qkv);
       std::copy_n(d_sum_, size, d);
     }
-    for (auto layer = static_cast<int>(config_.num_hidden_layers) - 1; layer >= 0; --layer)
+    for (auto layer = static_cast<int>(config_.num_hidden_layers) - 1; layer >= scope_.first_layer; --layer) {
       layer_backward(layer, tape + layer * size, d);
+    }
+    if (!wants_embeddings()) return;
     embeddings_backward(d);
     if (config_.relative_positions == RelativePositions::kDisentangled && max_seq_ > 0) relative_embeddings_backward();
     if (config_.relative_positions == RelativePositions::kT5Buckets) share_buckets();
   }
 
  private:
+  bool wants_embeddings() const { return scope_.embeddings && scope_.first_layer == 0; }
+
   void take(Arena& arena, int threads) {
     const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size, width = config_.embedding_width();
     const std::int64_t up = config_.gated() ? 2 * ffn : ffn, row = config_.qkv_width();
@@ -101,17 +106,21 @@ class TransformerBackward {
     for (int i = 0; i < threads; ++i) attention_scratch_.push_back(arena.take<float>(attention));
   }
 
-  // dx: [rows, in] written, may be null.
-  void linear_gradient(const Linear& layer, const Linear& gradient, const float* x, const float* dy, std::int64_t rows, float* dx) {
+  // dx: [rows, in] written, may be null. wanted: of the weights.
+  void linear_gradient(const Linear& layer, const Linear& gradient, const float* x, const float* dy, std::int64_t rows, float* dx,
+                       bool wanted) {
     for (std::int64_t j = 0; j < layer.out; ++j) get_weight_row(layer, j, weight_ + j * layer.in);
-    std::fill_n(d_weight_, layer.in * layer.out, 0.0f);
-    linear_backward(pass_.compute, {layer.in, layer.out, rows, weight_, x, dy, dx, d_weight_, gradient.bias}, linear_scratch_);
-    for (std::int64_t j = 0; j < layer.out; ++j) add_weight_row(gradient, j, d_weight_ + j * layer.in);
+    if (wanted) std::fill_n(d_weight_, layer.in * layer.out, 0.0f);
+    linear_backward(pass_.compute,
+                    {layer.in, layer.out, rows, weight_, x, dy, dx, wanted ? d_weight_ : nullptr, wanted ? gradient.bias : nullptr},
+                    linear_scratch_);
+    for (std::int64_t j = 0; wanted && j < layer.out; ++j) add_weight_row(gradient, j, d_weight_ + j * layer.in);
   }
 
   void norm_backward(NormKind kind, const LayerNorm& norm, const LayerNorm& gradient, const float* x, const float* dy,
-                     std::int64_t rows, float* dx) {
-    normalise_backward(pass_.compute, kind, norm, x, dy, rows, dx, gradient.gamma, gradient.beta, norm_scratch_);
+                     std::int64_t rows, float* dx, bool wanted) {
+    normalise_backward(pass_.compute, kind, norm, x, dy, rows, dx, wanted ? gradient.gamma : nullptr,
+                       wanted ? gradient.beta : nullptr, norm_scratch_);
   }
 
   // x: the layer's input; d: the gradient of its output, which becomes that of x.
@@ -135,20 +144,20 @@ class TransformerBackward {
     if (post) {
       sum(pass_.work.projected, middle_, ffn_sum_);
       std::fill_n(d_sum_, size, 0.0f);
-      norm_backward(kind, layer.ffn_norm, gradient.ffn_norm, ffn_sum_, d, tokens_, d_sum_);
+      norm_backward(kind, layer.ffn_norm, gradient.ffn_norm, ffn_sum_, d, tokens_, d_sum_, !scope_.only_qkv);
       feed_forward_backward(index, middle_, d_sum_, d_in_);
       sum(d_sum_, d_in_, d);
       std::fill_n(d_sum_, size, 0.0f);
-      norm_backward(kind, layer.attention_norm, gradient.attention_norm, attention_sum_, d, tokens_, d_sum_);
+      norm_backward(kind, layer.attention_norm, gradient.attention_norm, attention_sum_, d, tokens_, d_sum_, !scope_.only_qkv);
       attention_backward(index, read, d_sum_, d_in_);
       sum(d_sum_, d_in_, d);
       return;
     }
     feed_forward_backward(index, middle_, d, d_in_);
-    norm_backward(kind, layer.ffn_norm, gradient.ffn_norm, attention_sum_, d_in_, tokens_, d);
+    norm_backward(kind, layer.ffn_norm, gradient.ffn_norm, attention_sum_, d_in_, tokens_, d, !scope_.only_qkv);
     attention_backward(index, read, d, d_in_);
     if (normed) {
-      norm_backward(kind, layer.attention_norm, gradient.attention_norm, x, d_in_, tokens_, d);
+      norm_backward(kind, layer.attention_norm, gradient.attention_norm, x, d_in_, tokens_, d, !scope_.only_qkv);
     } else {
       add(d_in_, size, d);
     }
@@ -158,14 +167,15 @@ class TransformerBackward {
     const TransformerLayer& layer = model_.layer_at(index);
     const TransformerLayer& gradient = gradients_->layer_at(index);
     const std::int64_t ffn = config_.intermediate_size;
-    linear_gradient(layer.down, gradient.down, config_.gated() ? pass_.work.gated : pass_.work.intermediate, dy, tokens_, d_act_);
+    linear_gradient(layer.down, gradient.down, config_.gated() ? pass_.work.gated : pass_.work.intermediate, dy, tokens_, d_act_,
+                    !scope_.only_qkv);
     if (config_.gated()) {
       gate_backward(pass_.compute, config_.hidden_act, pass_.work.intermediate, d_act_, tokens_, ffn, d_up_);
     } else {
       linear(pass_.compute, layer.up, x, tokens_, Activation::kNone, pass_.work.linear, pre_);
       activate_backward(pass_.compute, config_.hidden_act, pre_, d_act_, tokens_, ffn, d_up_);
     }
-    linear_gradient(layer.up, gradient.up, x, d_up_, tokens_, dx);
+    linear_gradient(layer.up, gradient.up, x, d_up_, tokens_, dx, !scope_.only_qkv);
   }
 
   // After attention() over the same x, whose queries, keys, values and context are in the workspace.
@@ -174,10 +184,11 @@ class TransformerBackward {
     const TransformerLayer& gradient = gradients_->layer_at(index);
     const std::int64_t row = config_.qkv_width(), queries = config_.query_width(), keys = config_.kv_width();
     const auto [terms, input] = model_.attention_call(pass_, index);
-    linear_gradient(layer.attention_output, gradient.attention_output, pass_.work.context, dy, tokens_, d_context_);
+    linear_gradient(layer.attention_output, gradient.attention_output, pass_.work.context, dy, tokens_, d_context_,
+                    !scope_.only_qkv);
     std::fill_n(d_qkv_, tokens_ * row, 0.0f);
     std::fill_n(d_relative_qk_, buckets_ * 2 * config_.hidden_size, 0.0f);
-    const bool learned_bias = config_.relative_positions == RelativePositions::kT5Buckets;
+    const bool learned_bias = wants_embeddings() && config_.relative_positions == RelativePositions::kT5Buckets;
     wattn::attention_backward(pass_.compute, model_.attention_shape(), terms, input, attention_scratch_,
                               {.d_context = d_context_,
                                .d_queries = d_qkv_,
@@ -189,7 +200,7 @@ class TransformerBackward {
       Linear queries_and_keys = layer.qkv;
       queries_and_keys.out = queries + keys;
       const std::int64_t count = terms.relative->count;
-      linear_gradient(queries_and_keys, gradient.qkv, pass_.work.relative, d_relative_qk_, count, d_relative_in_);
+      linear_gradient(queries_and_keys, gradient.qkv, pass_.work.relative, d_relative_qk_, count, d_relative_in_, true);
       add(d_relative_in_, count * config_.hidden_size, d_relative_);
     }
     if (config_.relative_positions == RelativePositions::kRotary) {
@@ -197,7 +208,7 @@ class TransformerBackward {
                             config_.num_attention_heads + config_.kv_heads(), row, d_qkv_);
     }
     if (config_.query_key_norm) query_key_norm_backward(layer, gradient, x);
-    linear_gradient(layer.qkv, gradient.qkv, x, d_qkv_, tokens_, dx);
+    linear_gradient(layer.qkv, gradient.qkv, x, d_qkv_, tokens_, dx, true);
   }
 
   void query_key_norm_backward(const TransformerLayer& layer, const TransformerLayer& gradient, const float* x) {
@@ -206,7 +217,8 @@ class TransformerBackward {
     const auto backward_of = [&](const LayerNorm& norm, const LayerNorm& of, std::int64_t at, std::int64_t heads) {
       std::copy_n(d_qkv_ + at, heads * dim, d_head_);
       std::fill_n(d_qkv_ + at, heads * dim, 0.0f);
-      norm_backward(NormKind::kRms, norm, {of.hidden, of.epsilon, of.gamma, nullptr}, raw_qkv_ + at, d_head_, heads, d_qkv_ + at);
+      norm_backward(NormKind::kRms, norm, {of.hidden, of.epsilon, of.gamma, nullptr}, raw_qkv_ + at, d_head_, heads, d_qkv_ + at,
+                    !scope_.only_qkv);
     };
     for (std::int64_t i = 0; i < tokens_; ++i) {
       backward_of(layer.query_norm, gradient.query_norm, i * row, config_.num_attention_heads);
@@ -225,13 +237,14 @@ class TransformerBackward {
       if (config_.embeddings_norm) {
         normalise(pass_.compute, config_.norm, model_.embeddings_norm_, embedded_, tokens_, normal_embedded_);
       }
-      linear_gradient(model_.embeddings_projection_, gradients_->embeddings_projection_, normal_embedded_, d, tokens_, d_embedded_);
+      linear_gradient(model_.embeddings_projection_, gradients_->embeddings_projection_, normal_embedded_, d, tokens_, d_embedded_,
+                      true);
       d_out = d_embedded_;
     }
     if (config_.embeddings_norm) {
       std::fill_n(normal_embedded_, size, 0.0f);
       norm_backward(config_.norm, model_.embeddings_norm_, gradients_->embeddings_norm_, embedded_, d_out, tokens_,
-                    normal_embedded_);
+                    normal_embedded_, true);
       d_out = normal_embedded_;
     }
     const auto add_to = [&](const Embedding& table, std::span<const std::int32_t> ids) {
@@ -260,7 +273,7 @@ class TransformerBackward {
       add_embedding_rows(model_.relative_embeddings_, ids, rows);
       std::fill_n(d_relative_in_, terms.count * hidden, 0.0f);
       norm_backward(NormKind::kLayer, model_.relative_norm_, gradients_->relative_norm_, rows, d_relative_, terms.count,
-                    d_relative_in_);
+                    d_relative_in_, true);
       d = d_relative_in_;
     }
     embedding_backward(ids, d, hidden, static_cast<float*>(gradients_->relative_embeddings_.table));
@@ -283,6 +296,7 @@ class TransformerBackward {
   const Transformer& model_;
   const TransformerConfig& config_;
   Transformer* gradients_;
+  BackwardScope scope_;
   Transformer::Context context_{};
   Transformer::Pass pass_;
   std::int64_t tokens_, max_seq_, buckets_ = 0;
@@ -303,14 +317,14 @@ std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, 
   Arena measure;
   ThreadTeam alone;
   const Batch none;
-  const TransformerBackward measured(model, alone, none, {max_tokens, max_seq, threads}, nullptr, measure);
+  const TransformerBackward measured(model, alone, none, {max_tokens, max_seq, threads}, nullptr, {}, measure);
   return measure.used();
 }
 
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
-              Transformer& gradients) {
+              Transformer& gradients, const BackwardScope& scope) {
   const ThreadTeam::Awake awake(team);
-  TransformerBackward pass(model, team, batch, {batch.tokens(), longest(batch), team.threads()}, &gradients, arena);
+  TransformerBackward pass(model, team, batch, {batch.tokens(), longest(batch), team.threads()}, &gradients, scope, arena);
   pass.run(tape, d_hidden);
 }
 

@@ -8,6 +8,13 @@
 
 namespace wattn {
 
+// Which weights get gradients. The others are left alone, and so is the work that only they need.
+struct BackwardScope {
+  std::int64_t first_layer = 0;  // no layer before it, and not the embeddings unless it is 0
+  bool embeddings = true;        // tables, their norm and projection, and the tables of positions that all layers share
+  bool only_qkv = false;         // of each layer only the matrix of queries, keys and values, which LoRA usually changes
+};
+
 // Floats of a tape for so many tokens: [num_hidden_layers + 1, tokens, hidden], the input of each layer and the last one's output.
 std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens);
 
@@ -19,6 +26,6 @@ std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, 
 // tape: written by forward() over the same batch. d_hidden: [tokens, hidden], the gradient of forward()'s result, which is
 // overwritten.
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
-              Transformer& gradients);
+              Transformer& gradients, const BackwardScope& scope = {});
 
 }  // namespace wattn

@@ -4,6 +4,7 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
 #include <cmath>
 #include <string>
 #include <thread>
@@ -52,7 +53,8 @@ void for_each_case(const Check& check) {
 }
 
 // Adds to the gradients, which begin as zeros.
-void add_gradients(const GradientCase& one, const Transformer& model, ThreadTeam& team, Transformer& gradients) {
+void add_gradients(const GradientCase& one, const Transformer& model, ThreadTeam& team, Transformer& gradients,
+                   const BackwardScope& scope = {}) {
   const std::int64_t tokens = one.batch.tokens();
   std::vector<float> tape(static_cast<std::size_t>(tape_size(model.config(), tokens))), hidden(one.d_hidden.size());
   Arena forward = Arena::with_bytes(model.forward_bytes(tokens, tokens, true, team.threads()), "test").value();
@@ -60,7 +62,7 @@ void add_gradients(const GradientCase& one, const Transformer& model, ThreadTeam
   EXPECT_EQ(hidden, test::run(model, team, one.batch));  // no other bits with a tape
   Arena arena = Arena::with_bytes(backward_bytes(model, tokens, tokens, team.threads()), "test").value();
   std::vector<float> d_hidden = one.d_hidden;
-  backward(model, team, one.batch, tape.data(), d_hidden.data(), arena, gradients);
+  backward(model, team, one.batch, tape.data(), d_hidden.data(), arena, gradients, scope);
 }
 
 Transformer zeros_like(const Transformer& model) {
@@ -107,6 +109,37 @@ TEST(TransformerBackward, GivesTorchsGradients) {
     ThreadTeam alone;
     add_gradients(one, model, alone, gradients);
     expect_gradients(one, gradients, expected);
+  });
+}
+
+// What is left out stays as it was, and what is not has the same bits.
+TEST(TransformerBackward, LeavesOutWhatIsNotWanted) {
+  for_each_case([](const GradientCase& one) {
+    const Transformer model = one.load();
+    ThreadTeam alone;
+    Transformer all = zeros_like(model);
+    add_gradients(one, model, alone, all);
+    const std::vector<float> none = weights_of(zeros_like(model)), whole = weights_of(all);
+    const auto touched = [&](const BackwardScope& scope) {
+      Transformer some = zeros_like(model);
+      add_gradients(one, model, alone, some, scope);
+      const std::vector<float> weights = weights_of(some);
+      std::int64_t count = 0;
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        const bool left = std::bit_cast<std::uint32_t>(weights[i]) == std::bit_cast<std::uint32_t>(none[i]);
+        EXPECT_TRUE(left || weights[i] == whole[i]) << i;
+        count += !left;
+      }
+      return count;
+    };
+    const std::int64_t everything = touched({}), layers = touched({.embeddings = false});
+    const std::int64_t qkv = touched({.embeddings = false, .only_qkv = true});
+    EXPECT_GT(everything, layers);
+    EXPECT_GT(layers, qkv);
+    EXPECT_GT(qkv, 0);
+    EXPECT_LE(qkv, model.config().num_hidden_layers * model.config().qkv_width() * (model.config().hidden_size + 1));
+    if (model.config().share_layers) return;  // the one layer gets a part of its gradient
+    EXPECT_GT(layers, touched({.first_layer = model.config().num_hidden_layers - 1}));
   });
 }
 
