@@ -73,6 +73,7 @@ class Transformer {
     return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
   }
   AttentionShape attention_shape() const;
+  const TransformerLayer& layer_at(std::int64_t i) const { return layers_[config_.share_layers ? 0 : static_cast<std::size_t>(i)]; }
 
   // Bytes forward() takes from its arena for batches within these limits. max_keys: the longest sequence, cache slot or source.
   // own_keys: for sequences without slots.
@@ -167,7 +168,6 @@ class Transformer {
   void attention(const Pass& pass, int layer, const float* x, float* out) const;
   void cross_attention(const Pass& pass, int layer, const float* x, float* out) const;
   void feed_forward(const Pass& pass, int layer, const float* x, float* out) const;
-  const TransformerLayer& layer_at(std::int64_t i) const { return layers_[config_.share_layers ? 0 : static_cast<std::size_t>(i)]; }
   bool head_holds_embeddings() const { return config_.lm_head && config_.tie_word_embeddings; }
 
   TransformerConfig config_;

@@ -1,4 +1,4 @@
-"""training/: the losses of torch while it trains a random BERT with AdamW, in double precision and in float32."""
+"""training/: the losses of torch while it trains a random BERT, whole or by LoRA, with AdamW, in double precision and in float32."""
 import torch
 import transformers
 
@@ -7,12 +7,39 @@ from . import common
 STEPS, LENGTHS = 30, (9, 4, 12)
 
 
-def losses(dtype):
+class Lora(torch.nn.Module):
+    """A linear layer with PEFT's update, of which only A and B are trained."""
+
+    def __init__(self, layer, rank, alpha):
+        super().__init__()
+        self.layer, self.scale = layer, alpha / rank
+        bound = layer.in_features**-0.5
+        self.a = torch.nn.Parameter(torch.empty(rank, layer.in_features).uniform_(-bound, bound).to(layer.weight.dtype))
+        self.b = torch.nn.Parameter(torch.zeros(layer.out_features, rank, dtype=layer.weight.dtype))
+
+    def forward(self, x):
+        return self.layer(x) + self.scale * (x @ self.a.T @ self.b.T)
+
+
+def add_lora(model):
+    model.requires_grad_(False)
+    added = []
+    for layer in model.encoder.layer:
+        for name in ("query", "value"):
+            added.append(Lora(getattr(layer.attention.self, name), 4, 6))
+            setattr(layer.attention.self, name, added[-1])
+    return added
+
+
+def losses(dtype, lora):
     torch.manual_seed(31)
     model = transformers.AutoModel.from_pretrained(str(common.OUT / "bert-tiny" / "model"), attn_implementation="eager").to(dtype).train(False)
     ids = [torch.randint(5, model.config.vocab_size, (1, length)) for length in LENGTHS]
     targets = torch.randn(len(LENGTHS), model.config.hidden_size).to(dtype)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3, weight_decay=0.0, foreach=False)
+    added = add_lora(model) if lora else []
+    start = [one.a.double().tolist() for one in added]
+    trained = [parameter for parameter in model.parameters() if parameter.requires_grad]
+    optimizer = torch.optim.AdamW(trained, lr=2e-2 if lora else 2e-3, weight_decay=0.0, foreach=False)
     curve = []
     for _ in range(STEPS):
         vectors = torch.cat([model(input_ids=each).last_hidden_state.mean(1) for each in ids])
@@ -20,9 +47,9 @@ def losses(dtype):
         curve.append(loss.item())
         optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
-    return {"input_ids": [each[0].tolist() for each in ids], "targets": targets.double().tolist(), "losses": curve}
+    return {"input_ids": [each[0].tolist() for each in ids], "targets": targets.double().tolist(), "a": start, "losses": curve}
 
 
 def make(_options):
@@ -30,6 +57,7 @@ def make(_options):
     transformers.utils.logging.set_verbosity_error()
     transformers.utils.logging.disable_progress_bar()
     folder = common.empty_folder("training")
-    single = losses(torch.float32)
-    common.write_json(folder / "bert.json", {**single, "losses_in_double": losses(torch.float64)["losses"]}, 2)
+    for name, lora in (("bert", False), ("bert-lora", True)):
+        single = losses(torch.float32, lora)
+        common.write_json(folder / f"{name}.json", {**single, "losses_in_double": losses(torch.float64, lora)["losses"]}, 2)
     common.update_manifest("training", common.versions("torch", "transformers"))
