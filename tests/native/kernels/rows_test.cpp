@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "native/support/activations.h"
+
 #include "kernels/kernels.h"
 
 namespace wattn {
@@ -218,27 +220,6 @@ TEST(L2Normalize, GivesLengthOneAndKeepsZeros) {
   }
 }
 
-double exact_activation(Activation activation, double x) {
-  const double sigmoid = 1 / (1 + std::exp(-x));
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kGelu:
-      return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::kRelu:
-      return std::max(x, 0.0);
-    case Activation::kTanh:
-      return std::tanh(x);
-    case Activation::kGeluTanh:
-      return x / 2 * (1 + std::tanh(std::sqrt(2 / std::acos(-1.0)) * (x + 0.044715 * x * x * x)));
-    case Activation::kSilu:
-      return x * sigmoid;
-    case Activation::kSigmoid:
-      return sigmoid;
-  }
-  return 0;
-}
-
 TEST(Activate, IsEachFunctionWithinItsStatedError) {
   for (const Kernels* kernels : kernel_variants()) {
     for (int i = 0; i <= int(Activation::kSigmoid); ++i) {
@@ -251,7 +232,8 @@ TEST(Activate, IsEachFunctionWithinItsStatedError) {
         for (std::int64_t j = 0; j < n; ++j) {
           // tanh and erf are within 4.1e-7; the argument of tanh, up to 8 before it is flat, carries 4 roundings of 2^-24.
           const double bound = 1e-6 * (1 + std::abs(x[j]));
-          ASSERT_NEAR(got.data()[j], exact_activation(activation, x[j]), bound) << kernels->name << " " << i << " at " << x[j];
+          ASSERT_NEAR(got.data()[j], test::exact_activation(activation, x[j]), bound)
+              << kernels->name << " " << i << " at " << x[j];
         }
       }
     }

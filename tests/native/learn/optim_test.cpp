@@ -13,14 +13,8 @@
 namespace wattn {
 namespace {
 
+using test::to_floats;
 using Floats = std::vector<float>;
-
-Floats floats(JsonRef list) {
-  Floats out;
-  out.reserve(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) out.push_back(static_cast<float>(list[i].as_number().value()));
-  return out;
-}
 
 float number(JsonRef options, const char* key, float fallback) {
   return static_cast<float>(options[key].as_number_or(fallback).value());
@@ -35,9 +29,9 @@ TEST(Optim, TakesTorchsSteps) {
   for (std::size_t k = 0; k < runs.size(); ++k) {
     const JsonRef run = runs[k], options = run["options"];
     const auto name = run["optimizer"].as_string().value();
-    Floats parameter = floats(run["start"]), first(parameter.size()), second(parameter.size());
+    Floats parameter = to_floats(run["start"]), first(parameter.size()), second(parameter.size());
     for (std::size_t i = 0; i < run["gradients"].size(); ++i) {
-      const Floats gradient = floats(run["gradients"][i]), expected = floats(run["parameters"][i]);
+      const Floats gradient = to_floats(run["gradients"][i]), expected = to_floats(run["parameters"][i]);
       const auto step = static_cast<std::int64_t>(i) + 1;
       if (name == "SGD") {
         const Sgd sgd{number(options, "lr", 0), number(options, "momentum", 0), number(options, "dampening", 0),
@@ -65,11 +59,11 @@ TEST(Optim, ClipsAsTorch) {
   const Json json = test::read_json("optim/cases.json");
   const JsonRef clips = json.root()["clips"];
   for (std::size_t k = 0; k < clips.size(); ++k) {
-    Floats a = floats(clips[k]["gradients"][0]), b = floats(clips[k]["gradients"][1]);
+    Floats a = to_floats(clips[k]["gradients"][0]), b = to_floats(clips[k]["gradients"][1]);
     const std::span<float> gradients[] = {a, b};
     const double norm = clips[k]["norm"].as_number().value();
     EXPECT_NEAR(clip_grad_norm(gradients, 1), norm, 1e-6 * norm);
-    const Floats expected_a = floats(clips[k]["clipped"][0]), expected_b = floats(clips[k]["clipped"][1]);
+    const Floats expected_a = to_floats(clips[k]["clipped"][0]), expected_b = to_floats(clips[k]["clipped"][1]);
     for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], expected_a[i], 1e-6) << k;
     for (std::size_t i = 0; i < b.size(); ++i) EXPECT_NEAR(b[i], expected_b[i], 1e-6) << k;
   }

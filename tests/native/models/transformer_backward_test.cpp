@@ -7,10 +7,10 @@
 #include <bit>
 #include <cmath>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "native/support/goldens.h"
+#include "native/support/team.h"
 #include "native/support/transformers.h"
 
 namespace wattn {
@@ -145,10 +145,9 @@ TEST(TransformerBackward, LeavesOutWhatIsNotWanted) {
 
 #ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
 TEST(TransformerBackward, HasTheSameBitsWithThreads) {
-  ThreadTeam alone, team;
-  std::vector<std::thread> threads;
-  for (int i = 1; i < 4; ++i) threads.emplace_back([&team, i] { team.serve(i); });
-  team.set_helpers(3);
+  ThreadTeam alone;
+  test::TeamOfFour four;
+  ThreadTeam& team = four.team;
   for_each_case([&](const GradientCase& one) {
     const Transformer model = one.load();
     Transformer first = zeros_like(model), second = zeros_like(model);
@@ -156,8 +155,6 @@ TEST(TransformerBackward, HasTheSameBitsWithThreads) {
     add_gradients(one, model, team, second);
     EXPECT_EQ(weights_of(first), weights_of(second));
   });
-  team.stop();
-  for (std::thread& thread : threads) thread.join();
 }
 #endif
 

@@ -4,10 +4,10 @@
 
 #include <cmath>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "native/ops/attention_problem.h"
+#include "native/support/team.h"
 
 namespace wattn::test {
 namespace {
@@ -185,10 +185,8 @@ TEST(AttentionBackward, AddsToWhatIsThere) {
 
 #ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
 TEST(AttentionBackward, HasTheSameBitsWithThreads) {
-  ThreadTeam team;
-  std::vector<std::thread> threads;
-  for (int i = 1; i < 4; ++i) threads.emplace_back([&team, i] { team.serve(i); });
-  team.set_helpers(3);
+  TeamOfFour four;
+  ThreadTeam& team = four.team;
   for (const Case& c : kCases) {
     const ThreadTeam::Awake awake(team);
     const Problem p(c);
@@ -199,8 +197,6 @@ TEST(AttentionBackward, HasTheSameBitsWithThreads) {
     EXPECT_EQ(got.bias, expected.bias) << c.name;
     EXPECT_EQ(got.relative, expected.relative) << c.name;
   }
-  team.stop();
-  for (std::thread& thread : threads) thread.join();
 }
 #endif
 

@@ -9,10 +9,10 @@
 #include <map>
 #include <numeric>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "native/ops/attention_problem.h"
+#include "native/support/team.h"
 
 namespace wattn::test {
 namespace {
@@ -196,10 +196,9 @@ TEST(Attention, ShowsScoresAndProbabilities) {
 
 #ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
 TEST(Attention, HasTheSameBitsWithThreads) {
-  ThreadTeam alone, team;
-  std::vector<std::thread> threads;
-  for (int i = 1; i < 4; ++i) threads.emplace_back([&team, i] { team.serve(i); });
-  team.set_helpers(3);
+  ThreadTeam alone;
+  TeamOfFour four;
+  ThreadTeam& team = four.team;
   for (const Case& c : kCases) {
     const ThreadTeam::Awake awake(team);
     const Problem p(c);
@@ -208,8 +207,6 @@ TEST(Attention, HasTheSameBitsWithThreads) {
     if (c.relative) continue;
     EXPECT_EQ(run(p, Slots(p).input(p.input()), {exact_kernels(), team}), expected) << c.name;
   }
-  team.stop();
-  for (std::thread& thread : threads) thread.join();
 }
 #endif
 

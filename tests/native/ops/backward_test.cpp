@@ -5,10 +5,11 @@
 #include <functional>
 #include <random>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "kernels/gradients.h"
+#include "native/support/activations.h"
+#include "native/support/team.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
@@ -56,26 +57,6 @@ void expect_near_largest(const Floats& got, const Doubles& expected, const std::
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], expected[i], tolerance * largest) << what << ", " << i;
 }
 
-double exact_activation(Activation activation, double x) {
-  switch (activation) {
-    case Activation::kNone:
-      return x;
-    case Activation::kGelu:
-      return x / 2 * (1 + std::erf(x / std::sqrt(2.0)));
-    case Activation::kRelu:
-      return std::max(x, 0.0);
-    case Activation::kTanh:
-      return std::tanh(x);
-    case Activation::kGeluTanh:
-      return x / 2 * (1 + std::tanh(0.7978845608028654 * (x + 0.044715 * x * x * x)));
-    case Activation::kSilu:
-      return x / (1 + std::exp(-x));
-    case Activation::kSigmoid:
-      return 1 / (1 + std::exp(-x));
-  }
-  return 0;
-}
-
 constexpr Activation kActivations[] = {Activation::kNone,     Activation::kGelu, Activation::kRelu,   Activation::kTanh,
                                        Activation::kGeluTanh, Activation::kSilu, Activation::kSigmoid};
 
@@ -89,7 +70,7 @@ TEST(Backward, OfActivations) {
         EXPECT_EQ(dx.back(), 77.0f);
         dx.pop_back();
         const Doubles expected = differences(x, dy, [&](Doubles at) {
-          for (double& value : at) value = exact_activation(activation, value);
+          for (double& value : at) value = test::exact_activation(activation, value);
           return at;
         });
         expect_near_largest(dx, expected,
@@ -122,7 +103,7 @@ TEST(Backward, OfGates) {
         Doubles y;
         for (std::int64_t i = 0; i < rows; ++i) {
           for (std::int64_t j = 0; j < cols; ++j) {
-            y.push_back(exact_activation(activation, at[2 * i * cols + j]) * at[(2 * i + 1) * cols + j]);
+            y.push_back(test::exact_activation(activation, at[2 * i * cols + j]) * at[(2 * i + 1) * cols + j]);
           }
         }
         return y;
@@ -258,17 +239,14 @@ TEST(Backward, OfLinearLayersIsOneChainInRisingOrder) {
 
 #ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
 TEST(Backward, HasTheSameBitsWithThreads) {
-  ThreadTeam alone, team;
-  std::vector<std::thread> threads;
-  for (int i = 1; i < 4; ++i) threads.emplace_back([&team, i] { team.serve(i); });
-  team.set_helpers(3);
+  ThreadTeam alone;
+  test::TeamOfFour four;
+  ThreadTeam& team = four.team;
   for (const auto& [tokens, in, out] : {std::tuple{5, 7, 3}, {70, 9, 300}, {130, 170, 200}}) {
     const ThreadTeam::Awake awake(team);
     const LinearCase c{tokens, in, out};
     EXPECT_EQ(c.run(team), c.run(alone));
   }
-  team.stop();
-  for (std::thread& thread : threads) thread.join();
 }
 #endif
 

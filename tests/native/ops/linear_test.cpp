@@ -6,11 +6,11 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
-#include <thread>
 #include <vector>
 
 #include "core/arena.h"
 #include "kernels/quant.h"
+#include "native/support/team.h"
 
 namespace wattn {
 namespace {
@@ -82,16 +82,12 @@ TEST(Linear, InFourBitsHasTheSameBitsWithThreads) {
   const Q4Linear q4(40, 200, 500, 4);
   ThreadTeam alone;
   const std::vector<float> expected = q4.run(alone);
-  ThreadTeam team;
-  std::vector<std::thread> threads;
-  for (int i = 1; i < 4; ++i) threads.emplace_back([&team, i] { team.serve(i); });
-  team.set_helpers(3);
+  test::TeamOfFour four;
+  ThreadTeam& team = four.team;
   {
     const ThreadTeam::Awake awake(team);
     for (int round = 0; round < 5; ++round) EXPECT_EQ(q4.run(team), expected);
   }
-  team.stop();
-  for (std::thread& thread : threads) thread.join();
 }
 #endif
 

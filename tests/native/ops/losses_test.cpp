@@ -12,14 +12,8 @@
 namespace wattn {
 namespace {
 
+using test::to_floats;
 using Floats = std::vector<float>;
-
-Floats floats(JsonRef list) {
-  Floats out;
-  out.reserve(list.size());
-  for (std::size_t i = 0; i < list.size(); ++i) out.push_back(static_cast<float>(list[i].as_number().value()));
-  return out;
-}
 
 Reduction reduction_of(JsonRef one) {
   const auto name = one["reduction"].as_string().value();
@@ -35,7 +29,7 @@ struct LossCase {
     const JsonRef members = one["inputs"];
     for (const char* name : {"x", "x1", "x2", "anchor", "positive", "negative"}) {
       if (!members[name].is_array()) continue;
-      inputs.push_back(floats(members[name]));
+      inputs.push_back(to_floats(members[name]));
       gradients.emplace_back(inputs.back().size(), NAN);
     }
   }
@@ -45,7 +39,7 @@ struct LossCase {
     const auto d = [&](std::size_t i) { return wants_gradients ? gradients[i].data() : nullptr; };
     const auto name = one["loss"].as_string().value();
     const Reduction reduction = reduction_of(one);
-    const Floats target = floats(one["target"]), weight = floats(one["weight"]), pos_weight = floats(one["pos_weight"]);
+    const Floats target = to_floats(one["target"]), weight = to_floats(one["weight"]), pos_weight = to_floats(one["pos_weight"]);
     const auto targets = test::to_ids(one["targets"]);
     const auto or_null = [](const Floats& values) { return values.empty() ? nullptr : values.data(); };
     const auto number = [&](const char* key) { return static_cast<float>(one[key].as_number_or(0).value()); };

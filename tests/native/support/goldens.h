@@ -26,6 +26,13 @@ inline Ids to_ids(JsonRef array) {
   return out;
 }
 
+inline std::vector<float> to_floats(JsonRef array) {
+  std::vector<float> out;
+  out.reserve(array.size());
+  for (std::size_t i = 0; i < array.size(); ++i) out.push_back(static_cast<float>(array[i].as_number().value()));
+  return out;
+}
+
 // The names in folder/cases.json.
 inline std::vector<std::string> case_names(const std::string& folder) {
   const Json list = read_json(folder + "cases.json");
