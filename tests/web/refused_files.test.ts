@@ -1,11 +1,17 @@
 // Files that a loader refuses: nothing wrong is kept, and what the cache has of them is requested once more.
+import { spawn } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { once } from 'node:events';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
 import { AutoTokenizer, cache, env, inspectModel, pipeline, type ProgressInfo } from 'wattn';
-import { endless, faults, id, kPiece, longFiles, RangeHub } from './range_hub.js';
-import { expectError, failure, tiny } from './support.js';
+import { endless, type Fault, faults, id, kPiece, longFiles, RangeHub } from './range_hub.js';
+import { expectError, failure, root, tiny } from './support.js';
+
+/** A file whose announced size is refused before its bytes are read. */
+const tooLong: Fault = (response) => response.writeHead(200, { 'content-length': 2 ** 40 }).write(' ');
 
 describe('a refused file', () => {
   const before = { ...env };
@@ -148,6 +154,23 @@ describe('a refused file', () => {
     expect(loaded).toEqual([...loaded].sort((a, b) => a - b));
   });
 
+  // In a process of its own: there, much time passes between the writing of a piece and of the entry that names its hash.
+  it('is deleted after the store has written it, however slow the store is', async () => {
+    hub.faults.set('config.json', (...request) => setTimeout(tooLong, 200, ...request)); // after the others
+    const program = `
+      const { subtle } = globalThis.crypto;
+      const digest = subtle.digest.bind(subtle);
+      subtle.digest = (...bytes) => new Promise((resolve) => setTimeout(resolve, 600)).then(() => digest(...bytes));
+      const { env, pipeline } = await import(${JSON.stringify(join(root, 'dist/node.js'))});
+      env.remoteHost = ${JSON.stringify(env.remoteHost)};
+      const load = pipeline('feature-extraction', ${JSON.stringify(id)}, { cache_dir: ${JSON.stringify(folder)} });
+      await load.catch((error) => console.log(error.name));`;
+    const child = spawn(process.execPath, ['--input-type=module', '-e', program], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const [said] = await Promise.all([text(child.stdout), once(child, 'close')]);
+    expect(said.trim()).toBe('ModelFormatError');
+    expect(await cache.list(id, { cache_dir: folder })).toEqual([]);
+  });
+
   it('that is not weights has a limit, whether the server announces its size or not', async () => {
     hub.faults.set('modules.json', endless('{"a": 1,'));
     await expectError(
@@ -157,7 +180,7 @@ describe('a refused file', () => {
     );
     hub.faults.clear();
     for (const file of ['config.json', 'tokenizer.json', 'tokenizer_config.json']) {
-      hub.faults.set(file, (response) => response.writeHead(200, { 'content-length': 2 ** 40 }).write(' '));
+      hub.faults.set(file, tooLong);
       await expectError(vectors(), 'ModelFormatError', /: expected a file of at most 134217728 bytes, found 1099511627776 or more/);
       hub.faults.clear();
     }

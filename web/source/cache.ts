@@ -33,6 +33,8 @@ class CachedSource implements ModelSource {
   private readonly anew = new Map<string, Anew>();
   /** Whether this load found that the cache and the server have different files. */
   private changed = false;
+  /** Writes to the store that have begun. A load that failed waits for them before it deletes what they write. */
+  private readonly writes = new Set<Promise<void>>();
 
   constructor(
     private readonly source: RangeSource,
@@ -77,6 +79,7 @@ class CachedSource implements ModelSource {
 
   async refused(error: unknown): Promise<boolean> {
     const ofFiles = error instanceof ModelFormatError || error instanceof UnsupportedError || this.changed;
+    await Promise.all(this.writes);
     let again = false;
     for (const [file, { entry, cached }] of ofFiles && !this.offline ? this.used : []) {
       again ||= cached;
@@ -217,11 +220,23 @@ class CachedSource implements ModelSource {
       skip -= passed;
       const fresh = chunk.subarray(passed);
       if (begin === 0 && entry.pieces.length === 0 && looksLikeHtml(fresh)) throw htmlError(file, key);
-      await writer.write(fresh);
+      await this.write(() => writer.write(fresh), signal);
       if (fresh.length > 0) yield fresh;
     }
-    await writer.end();
+    await this.write(() => writer.end(), signal);
     if (begin > 0 || answer.isPieced()) await this.checkHash(file, entry, answer.sha256);
+  }
+
+  /** Runs a write, and begins none after the load has ended. */
+  private async write(work: () => Promise<void>, signal: AbortSignal): Promise<void> {
+    if (signal.aborted) throw abortError(signal);
+    const writing = work();
+    this.writes.add(writing);
+    try {
+      await writing;
+    } finally {
+      this.writes.delete(writing);
+    }
   }
 
   /**
