@@ -93,14 +93,11 @@ class TransformerBackward {
     d_relative_ = arena.take<float>(buckets_ * hidden);
     d_relative_qk_ = arena.take<float>(buckets_ * 2 * hidden);
     d_relative_in_ = arena.take<float>(buckets_ * hidden);
-    std::int64_t largest = 0, scratch = 0;
+    std::int64_t scratch = 0;
     for (const auto& [in, out] :
          {std::pair{hidden, row}, {config_.query_width(), hidden}, {hidden, up}, {ffn, hidden}, {width, hidden}}) {
-      largest = std::max(largest, in * out);
-      scratch = std::max(scratch, linear_backward_scratch(in, out, std::max(tokens_, buckets_)));
+      scratch = std::max(scratch, linear_backward_scratch(in, out, std::max(tokens_, buckets_), threads));
     }
-    weight_ = arena.take<float>(largest);
-    d_weight_ = arena.take<float>(largest);
     linear_scratch_ = arena.take<float>(scratch);
     const std::int64_t attention = attention_backward_scratch(model_.attention_shape(), max_seq_, buckets_);
     for (int i = 0; i < threads; ++i) attention_scratch_.push_back(arena.take<float>(attention));
@@ -109,12 +106,16 @@ class TransformerBackward {
   // dx: [rows, in] written, may be null. wanted: of the weights.
   void linear_gradient(const Linear& layer, const Linear& gradient, const float* x, const float* dy, std::int64_t rows, float* dx,
                        bool wanted) {
-    for (std::int64_t j = 0; j < layer.out; ++j) get_weight_row(layer, j, weight_ + j * layer.in);
-    if (wanted) std::fill_n(d_weight_, layer.in * layer.out, 0.0f);
     linear_backward(pass_.compute,
-                    {layer.in, layer.out, rows, weight_, x, dy, dx, wanted ? d_weight_ : nullptr, wanted ? gradient.bias : nullptr},
+                    {.in = layer.in,
+                     .out = layer.out,
+                     .tokens = rows,
+                     .layer = &layer,
+                     .x = x,
+                     .dy = dy,
+                     .dx = dx,
+                     .d_layer = wanted ? &gradient : nullptr},
                     linear_scratch_);
-    for (std::int64_t j = 0; wanted && j < layer.out; ++j) add_weight_row(gradient, j, d_weight_ + j * layer.in);
   }
 
   void norm_backward(NormKind kind, const LayerNorm& norm, const LayerNorm& gradient, const float* x, const float* dy,
@@ -304,7 +305,7 @@ class TransformerBackward {
   float *raw_qkv_, *d_qkv_, *d_head_, *d_context_;
   float *pre_, *d_act_, *d_up_;
   float *embedded_, *normal_embedded_, *d_embedded_;
-  float *norm_scratch_, *linear_scratch_, *weight_, *d_weight_;
+  float *norm_scratch_, *linear_scratch_;
   float *d_relative_, *d_relative_qk_, *d_relative_in_;
   std::vector<float*> attention_scratch_;
 };

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/pack.h"
 #include "kernels/q4.h"
 #include "kernels/quant.h"
-#include "ops/matmul.h"
 
 namespace wattn {
 namespace {
@@ -216,9 +216,39 @@ namespace {
 
 // Rows of d_weight computed at a time.
 constexpr std::int64_t kGradientRows = 64;
+// Rows of W packed at a time for dx: all of a layer's, but not of a vocabulary's.
+constexpr std::int64_t kPackedRows = 4096;
 
-// Adds rows [first, first + count) of dy^T x to those of d_weight. columns: [count, tokens] of dy, transposed; product: [count,
-// in].
+std::int64_t whole_panels(std::int64_t n) { return (n + kPanelWidth - 1) / kPanelWidth * kPanelWidth; }
+
+// Packs rows [first, first + count) of W as the right side of dy W: [ceil(in / 8)][count][8]. first is a multiple of 8. row: [in].
+void pack_weight_rows(const LinearGradient& g, std::int64_t first, std::int64_t count, float* row, float* packed) {
+  if (g.weight) return pack_transposed(packed, g.weight + first * g.in, g.in, count, g.in);
+  if (g.layer->type != WeightType::kF32) {
+    for (std::int64_t j = 0; j < count; ++j) {
+      get_weight_row(*g.layer, first + j, row);
+      for (std::int64_t i = 0; i < g.in; i += kPanelWidth) {
+        std::copy_n(row + i, std::min(kPanelWidth, g.in - i), packed + i * count + j * kPanelWidth);
+      }
+    }
+    return;
+  }
+  const float* panels = static_cast<const float*>(g.layer->weight) + first * g.in;
+  for (std::int64_t i = 0; i < g.in; i += kPanelWidth) {
+    const std::int64_t columns = std::min(kPanelWidth, g.in - i);
+    for (std::int64_t j = 0; j < count; j += kPanelWidth) {
+      const float* from = panels + j * g.in + i * kPanelWidth;
+      float* to = packed + i * count + j * kPanelWidth;
+      const std::int64_t rows = std::min(kPanelWidth, count - j);
+      for (std::int64_t r = 0; r < rows; ++r) {
+        for (std::int64_t c = 0; c < columns; ++c) to[r * kPanelWidth + c] = from[c * kPanelWidth + r];
+      }
+    }
+  }
+}
+
+// Adds rows [first, first + count) of dy^T x to those of d_weight. first is a multiple of 8. columns: [count, tokens] of dy,
+// transposed; product: [count, in].
 void add_weight_rows(const Kernels& kernels, const LinearGradient& g, std::int64_t first, std::int64_t count, const float* packed_x,
                      float* columns, float* product) {
   for (std::int64_t t = 0; t < g.tokens; ++t) {
@@ -226,42 +256,60 @@ void add_weight_rows(const Kernels& kernels, const LinearGradient& g, std::int64
   }
   kernels.gemm_f32(
       {.a = columns, .a_stride = g.tokens, .b = packed_x, .c = product, .c_stride = g.in, .m = count, .n = g.in, .k = g.tokens});
-  kernels.axpy(1.0f, product, g.d_weight + first * g.in, count * g.in);
+  if (g.d_weight) kernels.axpy(1.0f, product, g.d_weight + first * g.in, count * g.in);
+  for (std::int64_t j = 0; g.d_layer && j < count; j += kPanelWidth) {
+    float* panel = static_cast<float*>(g.d_layer->weight) + (first + j) * g.in;
+    const float* rows = product + j * g.in;
+    const std::int64_t width = std::min(kPanelWidth, count - j);
+    for (std::int64_t i = 0; i < g.in; ++i) {
+      for (std::int64_t r = 0; r < width; ++r) panel[i * kPanelWidth + r] += rows[r * g.in + i];
+    }
+  }
+}
+
+// dx of rows [first, first + count) of W; written by the first ones, then added to.
+void add_dx(const Compute& compute, const LinearGradient& g, std::int64_t first, std::int64_t count, float* scratch) {
+  float* packed = scratch;
+  float* product = packed + whole_panels(g.in) * count;
+  pack_weight_rows(g, first, count, product, packed);
+  for_parts(compute, g.tokens, 1, 16, [&](std::int64_t begin, std::int64_t end) {
+    float* to = (first == 0 ? g.dx : product) + begin * g.in;
+    compute.kernels.gemm_f32({.a = g.dy + begin * g.out + first,
+                              .a_stride = g.out,
+                              .b = packed,
+                              .c = to,
+                              .c_stride = g.in,
+                              .m = end - begin,
+                              .n = g.in,
+                              .k = count});
+    if (first > 0) compute.kernels.axpy(1.0f, to, g.dx + begin * g.in, (end - begin) * g.in);
+  });
 }
 
 }  // namespace
 
-std::int64_t linear_backward_scratch(std::int64_t in, std::int64_t out, std::int64_t tokens) {
-  const std::int64_t block = kGradientRows * (tokens + in);
-  return std::max(matmul_scratch_size(in, out), matmul_scratch_size(in, tokens) + ThreadTeam::kMostThreads * block);
+std::int64_t linear_backward_scratch(std::int64_t in, std::int64_t out, std::int64_t tokens, int threads) {
+  const std::int64_t rows = std::min(out, kPackedRows), products = out > kPackedRows ? tokens : 1;
+  const std::int64_t of_dx = whole_panels(in) * rows + products * in;
+  return std::max(of_dx, packed_size(in, tokens) + threads * std::min(kGradientRows, out) * (tokens + in));
 }
 
 void linear_backward(const Compute& compute, const LinearGradient& g, float* scratch) {
-  if (g.dx) {
-    matmul(compute,
-           {.a = g.dy,
-            .a_stride = g.out,
-            .b = g.weight,
-            .b_stride = g.in,
-            .b_is_transposed = true,
-            .c = g.dx,
-            .c_stride = g.in,
-            .m = g.tokens,
-            .n = g.in,
-            .k = g.out},
-           scratch);
+  for (std::int64_t first = 0; g.dx && first < g.out; first += kPackedRows) {
+    add_dx(compute, g, first, std::min(kPackedRows, g.out - first), scratch);
   }
-  if (g.d_bias) {
-    for (std::int64_t t = 0; t < g.tokens; ++t) compute.kernels.axpy(1.0f, g.dy + t * g.out, g.d_bias, g.out);
+  for (float* d_bias : {g.d_bias, g.d_layer ? g.d_layer->bias : nullptr}) {
+    for (std::int64_t t = 0; d_bias && t < g.tokens; ++t) compute.kernels.axpy(1.0f, g.dy + t * g.out, d_bias, g.out);
   }
-  if (!g.d_weight || g.tokens == 0) return;
+  if ((!g.d_weight && !g.d_layer) || g.tokens == 0) return;
   pack_transposed(scratch, g.x, g.in, g.tokens, g.in);
-  float* blocks = scratch + matmul_scratch_size(g.in, g.tokens);
-  for_parts(compute, g.out, 1, kGradientRows, [&](std::int64_t begin, std::int64_t end, int thread) {
-    float* columns = blocks + thread * kGradientRows * (g.tokens + g.in);
+  const std::int64_t block_rows = std::min(kGradientRows, g.out);
+  float* blocks = scratch + packed_size(g.in, g.tokens);
+  for_parts(compute, g.out, kPanelWidth, kGradientRows, [&](std::int64_t begin, std::int64_t end, int thread) {
+    float* columns = blocks + thread * block_rows * (g.tokens + g.in);
     for (std::int64_t first = begin; first < end; first += kGradientRows) {
       const std::int64_t count = std::min(kGradientRows, end - first);
-      add_weight_rows(compute.kernels, g, first, count, scratch, columns, columns + kGradientRows * g.tokens);
+      add_weight_rows(compute.kernels, g, first, count, scratch, columns, columns + block_rows * g.tokens);
     }
   });
 }

@@ -57,19 +57,21 @@ void get_weight_row(const Linear& linear, std::int64_t j, float* values);
 void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y);
 
-// A linear layer of the backward pass: the weights as a checkpoint has them, and where its gradients go.
+// A linear layer of the backward pass. Its weights are those of a Linear, or rows as a checkpoint has them.
 struct LinearGradient {
   std::int64_t in = 0, out = 0, tokens = 0;
-  const float* weight = nullptr;  // [out, in], row-major
-  const float* x = nullptr;       // [tokens, in], what the layer read; for d_weight
-  const float* dy = nullptr;      // [tokens, out], before the activation (kernels/gradients.h)
-  float* dx = nullptr;            // [tokens, in] written; null: not wanted, like the next two
-  float* d_weight = nullptr;      // [out, in] added to
-  float* d_bias = nullptr;        // [out] added to
+  const float* weight = nullptr;    // [out, in], row-major; null: those of layer
+  const Linear* layer = nullptr;    // its first `out` rows
+  const float* x = nullptr;         // [tokens, in], what the layer read; for d_weight
+  const float* dy = nullptr;        // [tokens, out], before the activation (ops/activation.h)
+  float* dx = nullptr;              // [tokens, in] written; null: not wanted, like the next three
+  float* d_weight = nullptr;        // [out, in], row-major, added to
+  float* d_bias = nullptr;          // [out] added to
+  const Linear* d_layer = nullptr;  // in f32: the first `out` rows of its weights, and of its bias if it has one, are added to
 };
 
-// Floats of scratch for linear_backward() on at most so many tokens.
-std::int64_t linear_backward_scratch(std::int64_t in, std::int64_t out, std::int64_t tokens);
+// Floats of scratch for linear_backward() on at most so many tokens with a team of so many threads.
+std::int64_t linear_backward_scratch(std::int64_t in, std::int64_t out, std::int64_t tokens, int threads);
 
 // dx = dy W, dW += dy^T x, db += the sum of the rows of dy; each sum over tokens is one chain in rising order.
 void linear_backward(const Compute& compute, const LinearGradient& gradient, float* scratch);

@@ -191,17 +191,56 @@ struct LinearCase {
   };
   Result run(ThreadTeam& team) const {
     Result r{Floats(x.size(), NAN), Floats(weight.size()), Floats(static_cast<std::size_t>(out))};
-    Floats scratch(static_cast<std::size_t>(linear_backward_scratch(in, out, tokens)), NAN);
-    linear_backward({exact_kernels(), team},
-                    {in, out, tokens, weight.data(), x.data(), dy.data(), r.dx.data(), r.d_weight.data(), r.d_bias.data()},
-                    scratch.data());
+    run(team, {.weight = weight.data(), .dx = r.dx.data(), .d_weight = r.d_weight.data(), .d_bias = r.d_bias.data()});
     return r;
+  }
+  // The same with the weights and their gradients in a Linear. widened: the weights as stored.
+  Result run_layer(ThreadTeam& team, WeightType type, Floats& widened) const {
+    Arena measure;
+    const auto take = [&](Arena& from, WeightType as) { return take_linear(from, exact_kernels(), as, in, out, true); };
+    take(measure, type);
+    take(measure, WeightType::kF32);
+    Arena arena = Arena::with_zeros(measure.used(), "test").value();
+    const Linear layer = take(arena, type), gradient = take(arena, WeightType::kF32);
+    for (std::int64_t j = 0; j < out; ++j) set_weight_row(layer, j, weight.data() + j * in);
+    widened.resize(weight.size());
+    for (std::int64_t j = 0; j < out; ++j) get_weight_row(layer, j, widened.data() + j * in);
+    Result r{Floats(x.size(), NAN), Floats(weight.size()), Floats(gradient.bias, gradient.bias + out)};
+    run(team, {.layer = &layer, .dx = r.dx.data(), .d_layer = &gradient});
+    for (std::int64_t j = 0; j < out; ++j) get_weight_row(gradient, j, r.d_weight.data() + j * in);
+    r.d_bias.assign(gradient.bias, gradient.bias + out);
+    return r;
+  }
+
+ private:
+  void run(ThreadTeam& team, LinearGradient gradient) const {
+    Floats scratch(static_cast<std::size_t>(linear_backward_scratch(in, out, tokens, team.threads())), NAN);
+    gradient.in = in;
+    gradient.out = out;
+    gradient.tokens = tokens;
+    gradient.x = x.data();
+    gradient.dy = dy.data();
+    linear_backward({exact_kernels(), team}, gradient, scratch.data());
   }
 };
 
+// Weights in the kernels' layout, of every type, give the bits of the same weights in rows.
+TEST(Backward, OfLinearLayersIsTheSameInEveryLayout) {
+  for (const auto& [tokens, in, out] : {std::tuple{1, 1, 1}, {5, 7, 3}, {9, 16, 70}, {3, 35, 21}, {4, 9, 4111}}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
+      LinearCase c{tokens, in, out};
+      ThreadTeam alone;
+      Floats widened;
+      const LinearCase::Result got = c.run_layer(alone, type, widened);
+      c.weight = widened;
+      EXPECT_EQ(got, c.run(alone)) << in << " x " << out << ", type " << static_cast<int>(type);
+    }
+  }
+}
+
 TEST(Backward, OfLinearLayers) {
   for (const auto& [tokens, in, out] :
-       {std::tuple{1, 1, 1}, {0, 5, 3}, {5, 7, 3}, {9, 8, 16}, {3, 20, 65}, {70, 9, 129}, {130, 17, 8}}) {
+       {std::tuple{1, 1, 1}, {0, 5, 3}, {5, 7, 3}, {9, 8, 16}, {3, 20, 65}, {70, 9, 129}, {130, 17, 8}, {3, 5, 9001}}) {
     const LinearCase c{tokens, in, out};
     ThreadTeam alone;
     const auto [dx, d_weight, d_bias] = c.run(alone);
@@ -242,7 +281,7 @@ TEST(Backward, HasTheSameBitsWithThreads) {
   ThreadTeam alone;
   test::TeamOfFour four;
   ThreadTeam& team = four.team;
-  for (const auto& [tokens, in, out] : {std::tuple{5, 7, 3}, {70, 9, 300}, {130, 170, 200}}) {
+  for (const auto& [tokens, in, out] : {std::tuple{5, 7, 3}, {70, 9, 300}, {130, 170, 200}, {40, 9, 5000}}) {
     const ThreadTeam::Awake awake(team);
     const LinearCase c{tokens, in, out};
     EXPECT_EQ(c.run(team), c.run(alone));
