@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -103,6 +104,7 @@ class Model {
   Result<const float*> run(const Batch& batch, Taps* taps);
   // The repository's Dense modules over pooled vectors, [count, sentence().dense.front().in]. out: [count, dense.back().out].
   void run_dense(const float* pooled, std::int64_t count, std::vector<float>& out);
+  std::span<const Linear> dense() const { return dense_; }
   // Runs the head over rows [count, hidden] of the last stack's output. Appends [count, head()->labels()] to logits; an InputError
   // when they become too many.
   Result<void> run_head(const float* rows, std::int64_t count, std::vector<float>& logits);

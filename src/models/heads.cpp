@@ -4,6 +4,7 @@
 
 #include "models/config_fields.h"
 #include "models/slot_list.h"
+#include "ops/pooling.h"
 
 namespace wattn {
 namespace {
@@ -11,6 +12,7 @@ namespace {
 constexpr std::int64_t kMostLabels = 1 << 20;
 // Rows of the word embeddings widened at a time.
 constexpr std::int64_t kTiedRows = 8;
+constexpr PoolingMode kMean[] = {PoolingMode::kMean};
 
 // Where an architecture describes a kind of head, and the ends of class names in config.json's "architectures" that have one.
 struct KindOfHead {
@@ -118,7 +120,7 @@ Result<Head> Head::with_layers(const HeadLayers& layers, const HeadShape& shape,
 
 // Hidden layers are f32 whatever the encoder's type: they are small and affect every logit.
 void Head::take_weights(Arena& arena, const Kernels& kernels) {
-  const std::int64_t width = layers_.dense ? shape_.width : shape_.hidden;
+  const std::int64_t width = this->width();
   if (layers_.dense) dense_ = take_linear(arena, kernels, WeightType::kF32, shape_.hidden, width, layers_.dense_bias);
   if (layers_.norm) norm_ = take_layer_norm(arena, width, shape_.norm_eps);
   if (layers_.tied) {
@@ -165,6 +167,38 @@ Result<void> Head::run(const Compute& compute, const Embedding& words, const flo
   if (!arena.ok()) return arena.error();
   linear(compute, output_, rows, count, Activation::kNone, take(arena.value()), logits);
   return {};
+}
+
+void head_rows(const Kernels& kernels, const HeadReading& reading, const Batch& batch, const float* hidden, std::int64_t width,
+               std::vector<float>& rows, std::vector<std::int32_t>& counts) {
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const std::size_t before = rows.size();
+    const float* states = hidden + batch.seq_start[i] * width;
+    const auto ids = std::span(batch.input_ids).subspan(batch.seq_start[i], static_cast<std::size_t>(batch.length(i)));
+    if (reading.input == HeadInput::kMean && !ids.empty()) {
+      rows.resize(before + static_cast<std::size_t>(width));
+      pool(kernels, kMean, states, batch.length(i), width, 0, rows.data() + before);
+    } else {
+      for_each_head_token(
+          reading, ids, [&](std::int64_t token) { rows.insert(rows.end(), states + token * width, states + (token + 1) * width); });
+    }
+    counts.push_back(static_cast<std::int32_t>((rows.size() - before) / static_cast<std::size_t>(width)));
+  }
+}
+
+void average_logits(const Kernels& kernels, std::size_t begin, std::int64_t labels, std::span<std::int32_t> counts,
+                    std::vector<float>& logits) {
+  std::vector<float> mean(static_cast<std::size_t>(labels));
+  float* to = logits.data() + begin;
+  const float* from = to;
+  for (std::int32_t& count : counts) {
+    if (count == 0) continue;
+    pool(kernels, kMean, from, count, labels, 0, mean.data());
+    from += count * labels;
+    to = std::copy(mean.begin(), mean.end(), to);
+    count = 1;
+  }
+  logits.resize(static_cast<std::size_t>(to - logits.data()));
 }
 
 }  // namespace wattn

@@ -2,7 +2,10 @@
 // architecture's file describes its heads as data.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -10,6 +13,7 @@
 #include "core/fields.h"
 #include "core/result.h"
 #include "io/weight_loader.h"
+#include "models/batch.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
@@ -66,6 +70,40 @@ struct HeadShape {
   WeightType type = WeightType::kF32;  // of the output, at least 8 bits; the rest is f32
 };
 
+// Which rows of a sequence's states a head reads.
+struct HeadReading {
+  HeadInput input = HeadInput::kEach;        // of a sequence head; kEach for other heads
+  std::int32_t pad = -1;                     // kLast: the last token that is not this one, the first if all are
+  std::optional<std::int32_t> only_id = {};  // kEach: only tokens with this id
+};
+
+// Calls f(token) for each token that is read, unless the mean of all is.
+template <class F>
+void for_each_head_token(const HeadReading& reading, std::span<const std::int32_t> ids, const F& f) {
+  if (ids.empty()) return;
+  switch (reading.input) {
+    case HeadInput::kEach:
+      for (std::size_t t = 0; t < ids.size(); ++t) {
+        if (!reading.only_id || ids[t] == *reading.only_id) f(static_cast<std::int64_t>(t));
+      }
+      return;
+    case HeadInput::kLast: {
+      const auto last = std::find_if(ids.rbegin(), ids.rend(), [&](std::int32_t id) { return id != reading.pad; });
+      return f(last == ids.rend() ? 0 : ids.rend() - last - 1);
+    }
+    default:
+      return f(std::int64_t{0});
+  }
+}
+
+// Appends the rows that a head reads of each sequence, and their numbers. hidden: [tokens, width].
+void head_rows(const Kernels& kernels, const HeadReading& reading, const Batch& batch, const float* hidden, std::int64_t width,
+               std::vector<float>& rows, std::vector<std::int32_t>& counts);
+
+// Replaces each sequence's rows of logits, from begin on, by their mean. counts: of rows, becoming 1 where there are any.
+void average_logits(const Kernels& kernels, std::size_t begin, std::int64_t labels, std::span<std::int32_t> counts,
+                    std::vector<float>& logits);
+
 class Head {
  public:
   // An architecture's layers of a kind (not an lm head); an UnsupportedError when it has none, or when config.json's
@@ -83,6 +121,18 @@ class Head {
 
   HeadInput input() const { return layers_.input; }
   std::int64_t labels() const { return shape_.labels; }
+  std::int64_t width() const { return layers_.dense ? shape_.width : shape_.hidden; }  // of what the output reads
+  const HeadLayers& layers() const { return layers_; }
+  const HeadShape& shape() const { return shape_; }
+  const Linear& dense() const { return dense_; }
+  const LayerNorm& norm() const { return norm_; }
+  const Linear& output() const { return output_; }
+  float* bias() const { return bias_; }  // of a tied output
+  // All weights of a head in f32, in the kernels' layout, with zeros between them.
+  std::span<float> weights_f32() const {
+    const auto bytes = weights_.taken();
+    return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
+  }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
 
   // rows: [count, hidden] of the model's output; logits: [count, labels]. words: the model's word embeddings, for a tied output.

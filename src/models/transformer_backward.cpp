@@ -63,6 +63,22 @@ class TransformerBackward {
     if (config_.relative_positions == RelativePositions::kT5Buckets) share_buckets();
   }
 
+  static void lm_head(const Transformer& model, ThreadTeam& team, const LmHeadGradient& g, Arena& arena) {
+    const Linear& layer = model.lm_head_;
+    const float scale = model.config_.lm_head_scale;
+    linear_backward({*model.kernels_, team},
+                    {.in = layer.in,
+                     .out = layer.out,
+                     .tokens = g.rows,
+                     .layer = &layer,
+                     .x = g.hidden,
+                     .dy = g.d_logits,
+                     .dx = g.d_hidden,
+                     .d_layer = g.gradients ? &g.gradients->lm_head_ : nullptr},
+                    arena.take<float>(linear_backward_scratch(layer.in, layer.out, g.rows, team.threads())));
+    for (std::int64_t i = 0; g.d_hidden && scale != 1.0f && i < g.rows * layer.in; ++i) g.d_hidden[i] *= scale;
+  }
+
  private:
   bool wants_embeddings() const { return scope_.embeddings && scope_.first_layer == 0; }
 
@@ -327,6 +343,18 @@ void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, co
   const ThreadTeam::Awake awake(team);
   TransformerBackward pass(model, team, batch, {batch.tokens(), longest(batch), team.threads()}, &gradients, scope, arena);
   pass.run(tape, d_hidden);
+}
+
+void lm_head_backward(const Transformer& model, ThreadTeam& team, const LmHeadGradient& gradient, Arena& arena) {
+  const ThreadTeam::Awake awake(team);
+  TransformerBackward::lm_head(model, team, gradient, arena);
+}
+
+std::uint64_t lm_head_backward_bytes(const Transformer& model, std::int64_t most_rows, int threads) {
+  Arena measure;
+  const TransformerConfig& config = model.config();
+  measure.take<float>(linear_backward_scratch(config.hidden_size, config.vocab_size, most_rows, threads));
+  return measure.used();
 }
 
 }  // namespace wattn

@@ -28,4 +28,15 @@ std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, 
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
               Transformer& gradients, const BackwardScope& scope = {});
 
+struct LmHeadGradient {
+  const float* hidden = nullptr;  // [rows, hidden] as Transformer::lm_head() left it
+  std::int64_t rows = 0;
+  const float* d_logits = nullptr;   // [rows, vocab]
+  float* d_hidden = nullptr;         // [rows, hidden] written, of what lm_head() was given; null: not wanted
+  Transformer* gradients = nullptr;  // as in backward(); null: not wanted
+};
+// The derivative of Transformer::lm_head(); a head that is tied to the word embeddings adds to their gradient.
+void lm_head_backward(const Transformer& model, ThreadTeam& team, const LmHeadGradient& gradient, Arena& arena);
+std::uint64_t lm_head_backward_bytes(const Transformer& model, std::int64_t most_rows, int threads);
+
 }  // namespace wattn

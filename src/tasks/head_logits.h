@@ -9,6 +9,12 @@
 
 namespace wattn {
 
+// What the model's head reads. only_id: of heads over tokens.
+inline HeadReading head_reading(const Model& model, std::optional<std::int32_t> only_id = {}) {
+  const bool is_sequence = model.head_kind() == HeadKind::kSequence;
+  return {is_sequence ? model.head()->input() : HeadInput::kEach, model.special_ids().pad, only_id};
+}
+
 struct HeadLogits {
   std::vector<float>& logits;         // [rows, labels]
   std::vector<std::int32_t>& counts;  // [sequences] rows of each

@@ -46,7 +46,7 @@ def make_case(family, config, kind, rng):
     config.architectures, config.num_labels = [name], 2 if kind == "answer" else 3
     model = getattr(transformers, name)(config).eval()
     base = model.base_model
-    head = {}
+    head, names = {}, {}
     with torch.no_grad():
         own_output = family == "EuroBert" and not config.tie_word_embeddings
         for key, value in sorted(model.state_dict().items()):
@@ -56,26 +56,40 @@ def make_case(family, config, kind, rng):
                 continue
             noise = rng.standard_normal(tuple(value.shape))
             value.copy_(torch.from_numpy((1 + 0.3 * noise if "orm.weight" in key else 0.6 * noise).astype(numpy.float32)))
-            head[short.replace("lm_head.layer_norm", "lm_head.norm") if family == "Gte" else short] = {"shape": list(value.shape), "values": floats(value)}
+            names[key] = short.replace("lm_head.layer_norm", "lm_head.norm") if family == "Gte" else short
+            head[names[key]] = {"shape": list(value.shape), "values": floats(value)}
         words = model.get_input_embeddings().weight
         words.copy_(torch.from_numpy(rng.standard_normal(tuple(words.shape)).astype(numpy.float32)))
     rows = torch.from_numpy(rng.standard_normal((ROWS, HIDDEN)).astype(numpy.float32))
-    logits = {}
+    logits, gradients = {}, None
     for dtype in (torch.float64, torch.float32):
         model.to(dtype)
-        hidden = rows.to(dtype)[None]
+        hidden = rows.to(dtype)[None].requires_grad_()
         pooler = getattr(base, "pooler", None)
         pooled = None if pooler is None else pooler(hidden) if family != "Albert" else base.pooler_activation(base.pooler(hidden[:, 0]))
         base.forward = lambda *_args, h=hidden, p=pooled, **_kwargs: BaseModelOutputWithPoolingAndCrossAttentions(last_hidden_state=h, pooler_output=p)
-        with torch.no_grad():
-            out = model(input_ids=torch.zeros((1, ROWS), dtype=torch.long), attention_mask=torch.ones((1, ROWS), dtype=torch.long))
-        logits[dtype] = torch.stack([out.start_logits[0], out.end_logits[0]], -1) if kind == "answer" else out.logits[0]
+        out = model(input_ids=torch.zeros((1, ROWS), dtype=torch.long), attention_mask=torch.ones((1, ROWS), dtype=torch.long))
+        of_dtype = torch.stack([out.start_logits[0], out.end_logits[0]], -1) if kind == "answer" else out.logits[0]
+        logits[dtype] = of_dtype.detach()
+        if dtype == torch.float64:
+            gradients = gradients_of(model, names, hidden, of_dtype)
     exact, single = logits[torch.float64], logits[torch.float32].double()
     return {"kind": kind, "config": {key: value for key, value in json.loads(config.to_json_string(use_diff=False)).items()
                                      if key in ("model_type", "architectures", "hidden_act", "activation", "pooler_hidden_act", "tie_word_embeddings", "id2label", "classifier_pooling", "classifier_bias",
                                                     "classifier_activation", "norm_bias", "decoder_bias")},
             "norm_eps": getattr(config, "layer_norm_eps", getattr(config, "norm_eps", 1e-12)), "tensors": head, "words": {"shape": list(words.shape), "values": floats(words)} if kind == "masked_lm" else None,
-            "rows": floats(rows), "logits": floats(exact), "labels": exact.shape[-1], "f32_diff": float(f"{float((exact - single).abs().max()):.3g}")}
+            "rows": floats(rows), "logits": floats(exact), "labels": exact.shape[-1], "f32_diff": float(f"{float((exact - single).abs().max()):.3g}")}, gradients
+
+
+def gradients_of(model, names, rows, logits):
+    """Of the sum of d_logits * logits. The numbers have seven digits."""
+    short = lambda tensor: [float(f"{x:.7g}") for x in tensor.flatten().tolist()]
+    d_logits = torch.from_numpy(numpy.random.default_rng(logits.numel()).standard_normal(tuple(logits.shape)).astype(numpy.float32))
+    (d_logits * logits).sum().backward()
+    parameters = dict(model.named_parameters())
+    words = model.get_input_embeddings().weight.grad
+    return {"d_logits": floats(d_logits), "rows": short(rows.grad), "words": None if words is None else short(words),
+            "tensors": {name: short(parameters[key].grad) for key, name in names.items()}}
 
 
 def save_mean_model(folder):
@@ -108,6 +122,7 @@ def make(_options):
     rng = numpy.random.default_rng(5)
     cases = [make_case(family, config, kind, rng) for family, config in FAMILIES.items() for kind in KINDS if (family, kind) != ("DebertaV2", "masked_lm")]
     cases += [make_case(family, config, kind, rng) for family, config, kinds in MORE for kind in kinds]
-    common.write_json(common.OUT / "heads" / "heads.json", cases, depth=2)
+    common.write_json(common.OUT / "heads" / "heads.json", [case for case, _ in cases], depth=2)
+    common.write_json(common.OUT / "heads" / "gradients.json", [gradients for _, gradients in cases], depth=2)
     save_mean_model(common.OUT / "heads" / "modernbert")
     common.update_manifest("heads", common.versions("torch", "transformers", "numpy"))

@@ -5,98 +5,30 @@
 
 #include <cmath>
 
-#include "models/arch.h"
-#include "native/support/files.h"
-#include "ops/pooling.h"
+#include "native/support/heads.h"
 
 namespace wattn {
 namespace {
 
-std::vector<float> to_floats(JsonRef array) {
-  std::vector<float> out;
-  for (std::size_t i = 0; i < array.size(); ++i) out.push_back(static_cast<float>(array[i].as_number().value()));
-  return out;
-}
-
-HeadKind to_kind(std::string_view name) {
-  if (name == "sequence") return HeadKind::kSequence;
-  if (name == "token") return HeadKind::kToken;
-  return name == "answer" ? HeadKind::kAnswer : HeadKind::kMaskedLm;
-}
-
-struct Words {
-  Arena memory;
-  Embedding table;
-};
-
-Words make_words(JsonRef json, WeightType type) {
-  Words words;
-  if (json.is_null()) return words;
-  const std::int64_t rows = json["shape"][std::size_t{0}].as_int().value();
-  const std::int64_t hidden = json["shape"][1].as_int().value();
-  words.memory = std::move(Arena::with_zeros(1 << 16, "words")).value();
-  words.table = take_embedding(words.memory, type, rows, hidden);
-  const std::vector<float> values = to_floats(json["values"]);
-  for (std::int64_t i = 0; i < rows; ++i) set_row(words.table, i, values.data() + i * hidden);
-  return words;
-}
-
-// Fills the head's slots, which must use every tensor of the golden.
-void fill(const Head& head, JsonRef tensors) {
-  std::size_t filled = 0;
-  for (const WeightSlot& slot : head.weight_slots("words")) {
-    if (!slot.write_row) continue;  // would repeat a tensor
-    const JsonRef tensor = tensors[slot.name];
-    ASSERT_TRUE(tensor.exists()) << slot.name;
-    ASSERT_EQ(tensor["shape"].size(), slot.shape.size()) << slot.name;
-    for (std::size_t i = 0; i < slot.shape.size(); ++i) ASSERT_EQ(tensor["shape"][i].as_int().value(), slot.shape[i]) << slot.name;
-    const std::vector<float> values = to_floats(tensor["values"]);
-    const std::int64_t width = slot.shape.back();
-    for (std::size_t row = 0; row * static_cast<std::size_t>(width) < values.size(); ++row) {
-      slot.write_row(static_cast<std::int64_t>(row), values.data() + row * static_cast<std::size_t>(width));
-    }
-    ++filled;
+void expect_torchs(JsonRef json, const Kernels& kernels) {
+  const test::HeadCase one(json, kernels);
+  const std::vector<float> expected = test::to_floats(json["logits"]);
+  const std::int64_t labels = one.head.labels();
+  if (one.kind == HeadKind::kSequence || one.kind == HeadKind::kToken) {
+    ASSERT_EQ(Head::num_labels(json["config"]).value(), labels);
   }
-  EXPECT_EQ(filled, tensors.size());
-}
-
-void expect_torchs(JsonRef one, const Kernels& kernels) {
-  const HeadKind kind = to_kind(one["kind"].as_string().value());
-  const auto layers = Head::find_layers(kind, find_arch(one["config"]).value()->heads, one["config"]);
-  ASSERT_TRUE(layers.ok()) << layers.error().message;
-  std::vector<float> rows = to_floats(one["rows"]);
-  const std::vector<float> expected = to_floats(one["logits"]);
-  const std::int64_t labels = one["labels"].as_int().value();
-  if (kind == HeadKind::kSequence || kind == HeadKind::kToken) {
-    ASSERT_EQ(Head::num_labels(one["config"]).value(), labels);
-  }
-  const Words words = make_words(one["words"], WeightType::kF32);
-  const std::int64_t hidden = 8;
-  auto head = Head::with_layers(layers.value(),
-                                {.hidden = hidden,
-                                 .width = words.table.hidden > 0 ? words.table.hidden : hidden,
-                                 .labels = labels,
-                                 .norm_eps = static_cast<float>(one["norm_eps"].as_number().value())},
-                                kernels);
-  ASSERT_TRUE(head.ok());
-  ASSERT_NO_FATAL_FAILURE(fill(head.value(), one["tensors"]));
-  const auto all = static_cast<std::int64_t>(rows.size()) / hidden;
-  const HeadInput input = kind == HeadKind::kSequence ? head.value().input() : HeadInput::kEach;
-  constexpr PoolingMode kMean[] = {PoolingMode::kMean};
-  if (input == HeadInput::kLast) rows.erase(rows.begin(), rows.end() - hidden);
-  if (input == HeadInput::kMean) pool(kernels, kMean, std::vector(rows).data(), all, hidden, 0, rows.data());
-  const std::int64_t count = input == HeadInput::kEach ? all : 1;
-  std::vector<float> logits(static_cast<std::size_t>(count * labels));
+  std::vector<float> rows;
+  std::vector<std::int32_t> counts;
+  head_rows(kernels, {one.input()}, one.batch(), one.rows.data(), test::HeadCase::kHidden, rows, counts);
+  std::vector<float> logits(static_cast<std::size_t>(counts[0] * labels));
   ThreadTeam alone;
-  ASSERT_TRUE(head.value().run({kernels, alone}, words.table, rows.data(), count, logits.data()).ok());
-  if (count * labels > static_cast<std::int64_t>(expected.size())) {
-    pool(kernels, kMean, std::vector(logits).data(), count, labels, 0, logits.data());
-    logits.resize(expected.size());
-  }
+  ASSERT_TRUE(one.head.run({kernels, alone}, one.words.table, rows.data(), counts[0], logits.data()).ok());
+  if (one.averages()) average_logits(kernels, 0, labels, counts, logits);
+  ASSERT_EQ(logits.size(), expected.size());
   float largest = 0;
   for (const float value : expected) largest = std::max(largest, std::abs(value));
   // As in bert_test.cpp: four times the error of torch's float32, at least one unit in the last place of the largest.
-  const double bound = 4 * std::max(one["f32_diff"].as_number().value(), largest * 0x1p-23);
+  const double bound = 4 * std::max(json["f32_diff"].as_number().value(), largest * 0x1p-23);
   for (std::size_t i = 0; i < logits.size(); ++i) ASSERT_NEAR(logits[i], expected[i], bound) << i;
 }
 

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cmath>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -140,6 +141,102 @@ TEST(TransformerBackward, LeavesOutWhatIsNotWanted) {
     EXPECT_LE(qkv, model.config().num_hidden_layers * model.config().qkv_width() * (model.config().hidden_size + 1));
     if (model.config().share_layers) return;  // the one layer gets a part of its gradient
     EXPECT_GT(layers, touched({.first_layer = model.config().num_hidden_layers - 1}));
+  });
+}
+
+// [vocab, hidden] and [vocab]: of a head without a scale, by what it makes of unit vectors.
+struct LmHead {
+  std::vector<float> weight, bias;
+
+  LmHead(const Transformer& model, std::int64_t hidden, std::int64_t vocab, float scale)
+      : weight(static_cast<std::size_t>(vocab * hidden)), bias(run(model, std::vector<float>(static_cast<std::size_t>(hidden)))) {
+    for (std::int64_t i = 0; i < hidden; ++i) {
+      std::vector<float> unit(static_cast<std::size_t>(hidden));
+      unit[i] = 1 / scale;
+      const std::vector<float> column = run(model, unit);
+      for (std::int64_t j = 0; j < vocab; ++j) weight[j * hidden + i] = column[j] - bias[j];
+    }
+  }
+  static std::vector<float> run(const Transformer& model, std::vector<float> hidden) {
+    ThreadTeam alone;
+    const std::int64_t rows = static_cast<std::int64_t>(hidden.size()) / model.config().hidden_size;
+    std::vector<float> logits(static_cast<std::size_t>(rows * model.config().vocab_size));
+    Arena arena = Arena::with_bytes(model.lm_head_bytes(rows), "test").value();
+    model.lm_head(alone, hidden.data(), rows, arena, logits.data());
+    return logits;
+  }
+};
+
+TEST(TransformerBackward, OfTheLmHeadIsItsTranspose) {
+  for (const bool tied : {false, true}) {
+    const std::int64_t hidden = 5, vocab = 37, rows = 3;
+    const float scale = 0.5f;  // exact
+    TransformerConfig config;
+    config.vocab_size = vocab;
+    config.hidden_size = hidden;
+    config.num_attention_heads = config.intermediate_size = 1;
+    config.max_position_embeddings = 4;
+    config.lm_head = config.lm_head_bias = true;
+    config.tie_word_embeddings = tied;
+    config.lm_head_scale = scale;
+    const Transformer model = std::move(Transformer::with_config(config, 4, exact_kernels(), WeightType::kF32)).value();
+    Transformer gradients = zeros_like(model);
+    std::mt19937 generator(5);
+    // Small whole numbers: every sum is exact.
+    const auto draw = [&] { return static_cast<float>(static_cast<int>(generator() % 9) - 4); };
+    for (float& x : model.weights_f32()) x = draw();
+    std::vector<float> states(rows * hidden), d_logits(rows * vocab), d_hidden(rows * hidden, NAN);
+    for (auto* list : {&states, &d_logits}) std::generate(list->begin(), list->end(), draw);
+    std::vector<float> scaled = states;
+    for (float& x : scaled) x *= scale;  // as lm_head() leaves them
+    ThreadTeam alone;
+    Arena arena = Arena::with_bytes(lm_head_backward_bytes(model, rows, 1), "test").value();
+    lm_head_backward(model, alone, {scaled.data(), rows, d_logits.data(), d_hidden.data(), &gradients}, arena);
+    const LmHead head(model, hidden, vocab, scale), got(gradients, hidden, vocab, scale);
+    for (std::int64_t j = 0; j < vocab; ++j) {
+      float of_bias = 0;
+      for (std::int64_t t = 0; t < rows; ++t) of_bias += d_logits[t * vocab + j];
+      EXPECT_EQ(got.bias[j], of_bias);
+      for (std::int64_t i = 0; i < hidden; ++i) {
+        float of_weight = 0;
+        for (std::int64_t t = 0; t < rows; ++t) of_weight += d_logits[t * vocab + j] * scaled[t * hidden + i];
+        EXPECT_EQ(got.weight[j * hidden + i], of_weight);
+      }
+    }
+    for (std::int64_t t = 0; t < rows; ++t) {
+      for (std::int64_t i = 0; i < hidden; ++i) {
+        float sum = 0;
+        for (std::int64_t j = 0; j < vocab; ++j) sum += d_logits[t * vocab + j] * head.weight[j * hidden + i];
+        EXPECT_EQ(d_hidden[t * hidden + i], scale * sum);
+      }
+    }
+    // Frozen, or without rows.
+    std::vector<float> again(d_hidden.size());
+    arena.reset();
+    lm_head_backward(model, alone, {scaled.data(), rows, d_logits.data(), again.data(), nullptr}, arena);
+    EXPECT_EQ(again, d_hidden);
+    Transformer other = zeros_like(model);
+    arena.reset();
+    lm_head_backward(model, alone, {scaled.data(), rows, d_logits.data(), nullptr, &other}, arena);
+    EXPECT_EQ(weights_of(other), weights_of(gradients));
+  }
+}
+
+// The head holds the word embeddings then, and their gradients.
+TEST(TransformerBackward, AddsToTheEmbeddingsOfATiedHead) {
+  for_each_case([](const GradientCase& one) {
+    if (one.name != "gpt2") return;
+    const Transformer model = one.load();
+    const Transformer tied = std::move(load_transformer(one.folder, exact_kernels(), WeightType::kF32, "", true)).value();
+    ASSERT_TRUE(tied.config().lm_head && tied.config().tie_word_embeddings);
+    Transformer expected = zeros_like(model), gradients = zeros_like(tied);
+    ThreadTeam alone;
+    add_gradients(one, model, alone, expected);
+    add_gradients(one, tied, alone, gradients);
+    const TransformerConfig& config = model.config();
+    const LmHead got(gradients, config.hidden_size, config.vocab_size, config.lm_head_scale);
+    const auto* table = static_cast<const float*>(expected.word_embeddings().table);
+    EXPECT_EQ(got.weight, std::vector<float>(table, table + got.weight.size()));
   });
 }
 

@@ -12,10 +12,10 @@
 
 namespace wattn::test {
 
-// folder: with config.json and model.safetensors, and a final slash. Loads the encoder of an encoder-decoder, and no lm_head.
-// weights: of another file than that in the folder.
+// folder: with config.json and model.safetensors, and a final slash. Loads the encoder of an encoder-decoder. weights: of another
+// file than that in the folder.
 inline Result<Transformer> load_transformer(const std::string& folder, const Kernels& kernels, WeightType type = WeightType::kF32,
-                                            const std::string& weights_file = "") {
+                                            const std::string& weights_file = "", bool lm_head = false) {
   const auto config = Json::parse(read_file(folder + "config.json"), "config.json");
   if (!config.ok()) return config.error();
   const auto arch = find_arch(config.value().root());
@@ -23,7 +23,7 @@ inline Result<Transformer> load_transformer(const std::string& folder, const Ker
   auto parsed = parse_model_config(*arch.value(), config.value().root());
   if (!parsed.ok()) return parsed.error();
   TransformerConfig& stack = parsed.value().transformer;
-  stack.lm_head = false;
+  stack.lm_head = stack.lm_head && lm_head;
   auto transformer = Transformer::with_config(stack, stack.max_position_embeddings, kernels, type);
   if (!transformer.ok()) return transformer;
   const auto& ignored = arch.value()->ignored;

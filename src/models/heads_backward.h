@@ -1,0 +1,56 @@
+// The backward pass of a Head. It reads the rows that the head read and computes its inner activations again, which costs little
+// beside the model below it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "models/batch.h"
+#include "models/heads.h"
+
+namespace wattn {
+
+// Sets a head's weights as transformers begins them: matrices normal with a deviation of 0.02, norms 1, biases 0. The numbers of a
+// seed are the same everywhere. Not those of a tied output, which are the model's.
+void init_head(const Head& head, std::uint64_t seed);
+
+struct HeadGradient {
+  const float* rows = nullptr;  // [count, hidden], what run() read
+  std::int64_t count = 0;
+  const float* d_logits = nullptr;  // [count, labels]
+  float* d_rows = nullptr;          // [count, hidden] written; null: not wanted, like the next two
+  const Head* gradients = nullptr;  // a head with the same layers in f32, each of whose weights is added to
+  float* d_words = nullptr;         // [labels, width] of a tied output: the gradient of the word embeddings, added to
+};
+
+// A dense layer of a head, or sentence-transformers' Dense module: activation(x W^T + b).
+struct DenseGradient {
+  const Linear& layer;
+  Activation activation = Activation::kNone;
+  const float* x = nullptr;  // [count, in]
+  std::int64_t count = 0;
+  const float* dy = nullptr;        // [count, out]
+  float* dx = nullptr;              // [count, in] written; null: not wanted, like the next one
+  const Linear* d_layer = nullptr;  // in f32, added to
+};
+// The bytes of its arena are those of dense_backward_bytes().
+void dense_backward(const Compute& compute, const DenseGradient& gradient, Arena& arena);
+std::uint64_t dense_backward_bytes(const Linear& layer, std::int64_t most_rows, int threads);
+
+// Bytes that head_backward() takes from its arena for so many rows. words: as in run().
+std::uint64_t head_backward_bytes(const Head& head, const Embedding& words, std::int64_t most_rows, int threads);
+
+// The derivative of Head::run().
+void head_backward(const Compute& compute, const Head& head, const Embedding& words, const HeadGradient& gradient, Arena& arena);
+
+// Adds to d_hidden, [tokens, hidden], the gradients of the rows that head_rows() read. Returns their number.
+std::int64_t head_rows_backward(const Kernels& kernels, const HeadReading& reading, const Batch& batch, const float* d_rows,
+                                std::int64_t width, float* d_hidden);
+
+// The gradients of each sequence's rows of logits from those of their mean. counts: rows of each sequence; d_mean: [sequences that
+// have rows, labels]; d_logits: [rows, labels], written.
+void average_logits_backward(const Kernels& kernels, std::span<const std::int32_t> counts, std::int64_t labels, const float* d_mean,
+                             float* d_logits);
+
+}  // namespace wattn
