@@ -40,6 +40,7 @@ function(wattn_module module file_name)
 endfunction()
 
 wattn_module(wattn-${WATTN_WASM} wattn tasks SOURCES model model_options serve tokenizer)
+wattn_module(wattn-train-${WATTN_WASM} wattn-train tasks SOURCES train model_options serve tokenizer)
 if(WATTN_WASM STREQUAL "simd")
   wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES tokenizer training)
   wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic)

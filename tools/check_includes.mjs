@@ -16,7 +16,7 @@ const kMayInclude = {
   learn: ['core', 'ops'],
   models: ['core', 'io', 'ops'],
   engine: ['core', 'io', 'tokenizer', 'models'],
-  tasks: ['core', 'ops', 'generation', 'models', 'engine'],
+  tasks: ['core', 'ops', 'generation', 'learn', 'models', 'engine'],
   bindings: ['core', 'tokenizer', 'nn', 'learn', 'engine', 'tasks'],
 };
 

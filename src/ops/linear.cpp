@@ -122,6 +122,10 @@ void add_weight_row(const Linear& layer, std::int64_t j, const float* values) {
   for (std::int64_t i = 0; i < layer.in; ++i) column[i * kPanelWidth] += values[i];
 }
 
+std::span<float> weights_f32(const Linear& layer) {
+  return {static_cast<float*>(layer.weight), static_cast<std::size_t>(packed_size(layer.out, layer.in))};
+}
+
 void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
   switch (layer.type) {
     case WeightType::kF32: {

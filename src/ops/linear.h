@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "core/arena.h"
 #include "ops/compute.h"
@@ -49,6 +50,9 @@ void set_weight_row(const Linear& linear, std::int64_t j, const float* values);
 
 // Adds values [in] to row j of W, which is stored in f32.
 void add_weight_row(const Linear& linear, std::int64_t j, const float* values);
+
+// All of W, which is stored in f32, in kernel layout, with zeros after the last row.
+std::span<float> weights_f32(const Linear& linear);
 
 // Row j of W as stored, widened to f32: [in].
 void get_weight_row(const Linear& linear, std::int64_t j, float* values);

@@ -1,0 +1,369 @@
+// ModelHandle: a Model for JS. model.cpp registers it; train.cpp adds training to it in a WebAssembly file of its own.
+#pragma once
+
+#include <emscripten/bind.h>
+
+#include <cstddef>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "bindings/model_options.h"
+#include "bindings/tokenizer.h"
+#include "engine/model.h"
+#include "tasks/inspect.h"
+#include "tasks/predict.h"
+
+namespace wattn {
+
+inline constexpr const char* kKinds[] = {"encoder", "decoder", "encoder-decoder"};
+inline constexpr const char* kReasons[] = {"", "eos", "stop", "length"};
+
+template <class Enum, std::size_t N>
+val name_of(Enum value, const char* const (&words)[N]) {
+  return val(words[static_cast<std::size_t>(value)]);
+}
+
+// Each field that is not empty, as an array of one Float32Array per layer, named with the prefix.
+inline void set_stack_outputs(val& out, const StackOutputs& stack, const std::string& prefix) {
+  const auto set = [&](const std::string& name, const std::vector<std::vector<float>>& layers) {
+    if (layers.empty()) return;
+    out.set(prefix + name, to_array(layers, [](const std::vector<float>& layer) { return to_typed_array(layer); }));
+  };
+  set("hidden_states", stack.hidden_states);
+  set("attentions", stack.attentions);
+  set("cross_attentions", stack.cross_attentions);
+  const char* names[] = {"queries", "keys", "values"};
+  for (int i = 0; i < 3; ++i) {
+    set(names[i], stack.qkv[i]);
+    set(std::string("cross_") + names[i], stack.cross_qkv[i]);
+  }
+}
+
+inline val to_row(const SummaryRow& row) {
+  const auto dims = [](const Shape& shape) {
+    return to_array(shape, [](std::int64_t dim) { return val(static_cast<double>(dim)); });
+  };
+  val out = val::object();
+  out.set("name", val(row.name));
+  out.set("type", val(row.type));
+  out.set("kernel", dims(row.kernel));
+  out.set("output", dims(row.output));
+  set_number(out, "parameters", row.parameters);
+  set_number(out, "macs", row.macs);
+  return out;
+}
+
+// A model. web/ calls begin; then begin_weight_file and push for each of weight_files; then finish; then any of the others.
+class ModelHandle {
+ public:
+  // files: [[name, Uint8Array], ...], at least config.json. Answer: model_type, kind ("encoder", "decoder" or "encoder-decoder"),
+  // heads (those that begin accepts, without "none").
+  val describe(val files) const {
+    const auto described = ModelLoader::describe(to_files<NamedFile>(files));
+    if (!described.ok()) return answer(described.error());
+    val out = answer();
+    out.set("model_type", val(described.value().model_type));
+    out.set("kind", name_of(described.value().kind, kKinds));
+    out.set("heads", to_array(described.value().heads, [](HeadKind head) { return name_of(head, kHeads); }));
+    return out;
+  }
+  // The beginning of a GGUF file. Answer: is_cut_off, or files [[name, Uint8Array], ...] (engine/documents.h).
+  val gguf_files(val bytes) const {
+    std::string beginning;
+    copy_bytes(bytes, beginning);
+    bool is_cut_off = false;
+    const auto found = wattn::gguf_files(beginning, is_cut_off);
+    if (!found.ok()) return answer(found.error());
+    val out = answer();
+    out.set("is_cut_off", is_cut_off);
+    out.set("files", to_array(found.value(), [](const NamedFile& file) {
+              val pair = val::array();
+              pair.call<void>("push", val(file.name));
+              pair.call<void>("push", to_typed_array(reinterpret_cast<const std::uint8_t*>(file.bytes.data()), file.bytes.size()));
+              return pair;
+            }));
+    return out;
+  }
+  // options: of to_load_options(). Answer: weight_files.
+  val begin(val files, val options) {
+    auto loader = ModelLoader::begin(to_files<NamedFile>(files), to_load_options(Options(options)));
+    if (!loader.ok()) return answer(loader.error());
+    loader_ = std::move(loader).value();
+    return answer("weight_files", to_array(loader_->weight_files(), [](const std::string& name) { return val(name); }));
+  }
+  val begin_weight_file(std::string name, double bytes) {
+    return answer(loader_->begin_weight_file(name, static_cast<std::uint64_t>(bytes)));
+  }
+  val push(val chunk) {
+    copy_bytes(chunk, chunk_);
+    return answer(loader_->push(chunk_));
+  }
+  // Allocates stacks of helper threads, after begin. Answer: team and stacks (addresses), stack_bytes.
+  val make_room_for_helpers(int count) {
+    for (int i = 0; i < count; ++i) stacks_.push_back(std::make_unique<Stack>());
+    loader_->team().expect_helpers(count);
+    val out = answer();
+    out.set("team", reinterpret_cast<std::uintptr_t>(&loader_->team()));
+    out.set("stacks", to_array(stacks_, [](const auto& stack) { return val(reinterpret_cast<std::uintptr_t>(stack.get())); }));
+    out.set("stack_bytes", sizeof(Stack));
+    return out;
+  }
+  // Sets how many helpers are running; before or after finish.
+  val use_helpers(int count) {
+    (model_ ? model_->team() : loader_->team()).set_helpers(count);
+    return answer();
+  }
+  val finish() {
+    auto loaded = loader_->finish();
+    if (!loaded.ok()) return answer(loaded.error());
+    model_ = std::move(loaded).value();
+    loader_.reset();
+    chunk_ = std::string();
+    return answer();
+  }
+
+  // Calls that may take long are jobs. The call that begins one also takes its first steps. Its answer is that of run(): job (its
+  // number), more (whether it is unfinished), steps (taken) and, after the last step, what is said at each call.
+
+  // options: of to_embed_options(), and prompt_name. Answer: data, dim, pooled, tokens, untruncated, windows, unknown.
+  val embed(val text, val lengths, val options, int steps) {
+    const Options given(options);
+    EmbedOptions embed_options = to_embed_options(given);
+    if (!given.has("prompt")) {
+      auto found = find_prompt(model_->sentence(), given.word("prompt_name"));
+      if (!found.ok()) return answer(found.error());
+      embed_options.prompt = std::move(found).value();
+    }
+    auto texts = std::make_unique<Texts>(text, lengths);
+    auto job = EmbedJob::begin(*model_, texts->views, embed_options);
+    if (!job.ok()) return answer(job.error());
+    const auto report = [](Job& ran, bool more, val& out) {
+      if (more) return;
+      const EmbedResult result = static_cast<EmbedJob&>(ran).take_result();
+      out.set("data", to_typed_array(result.data));
+      set_number(out, "dim", result.dim);
+      out.set("pooled", result.pooled);
+      out.set("tokens", to_typed_array(result.tokens));
+      out.set("untruncated", to_typed_array(result.tokens_untruncated));
+      out.set("windows", to_typed_array(result.windows));
+      out.set("unknown", to_typed_array(result.unknown));
+    };
+    return start({std::move(texts), nullptr, std::move(job).value(), report}, steps);
+  }
+
+  // options: of encode(), at_token and first_text. pairs: the second texts in the same form, or null. Answer: that of encode(), and
+  // logits [sum of rows, labels], rows [encodings], labels.
+  val predict(val text, val lengths, val pair_text, val pair_lengths, val options, int steps) {
+    const Options given(options);
+    auto texts = std::make_unique<Texts>(text, lengths), pairs = std::make_unique<Texts>(pair_text, pair_lengths);
+    auto job = PredictJob::begin(
+        *model_, texts->views, pairs->views,
+        {.encode = to_encode_options(given), .at_token = given.word("at_token"), .first_text = given.integer("first_text")});
+    if (!job.ok()) return answer(job.error());
+    const auto report = [](Job& ran, bool more, val& out) {
+      if (more) return;
+      const PredictResult result = static_cast<PredictJob&>(ran).take_result();
+      FlatEncodings flat(val::undefined());
+      for (std::size_t i = 0; i < result.encodings.size(); ++i) flat.add(result.encodings[i], result.text[i]);
+      flat.set_on(out);
+      out.set("logits", to_typed_array(result.logits));
+      out.set("rows", to_typed_array(result.rows));
+      set_number(out, "labels", result.labels);
+    };
+    return start({std::move(texts), std::move(pairs), std::move(job).value(), report}, steps);
+  }
+
+  // prompts: [Int32Array, ...]; options: of to_generate_request(). Answer of each run: new_tokens, for each prompt with one
+  // sequence its tokens since the last run; of the last one: results, for each prompt [{tokens, reason, score}, ...].
+  val generate(val prompts, val options, int steps) {
+    jobs_.erase(generation_);  // it uses the same slots
+    auto job = Generation::begin(*model_, to_id_lists(prompts), to_generate_request(Options(options)));
+    if (!job.ok()) return answer(job.error());
+    const auto report = [](Job& ran, bool more, val& out) {
+      auto& generation = static_cast<Generation&>(ran);
+      out.set("new_tokens", to_array(generation.take_new(), [](const auto& tokens) { return to_typed_array(tokens); }));
+      if (more) return;
+      out.set("results", to_array(generation.results(), [](const std::vector<Generated>& sequences) {
+                return to_array(sequences, [](const Generated& sequence) {
+                  val one = val::object();
+                  one.set("tokens", to_typed_array(sequence.tokens));
+                  one.set("reason", name_of(sequence.reason, kReasons));
+                  one.set("score", sequence.score);
+                  return one;
+                });
+              }));
+    };
+    generation_ = next_job_;
+    return start({nullptr, nullptr, std::move(job).value(), report}, steps);
+  }
+
+  // Takes at most so many steps of a job, at least one.
+  val run(int number, int steps) {
+    const auto found = jobs_.find(number);
+    if (found == jobs_.end()) return answer(Error{ErrorCode::kState, "this call was ended by another one of this model"});
+    Job& job = *found->second.job;
+    bool more = true;
+    int taken = 0;
+    for (; more && taken < steps; ++taken) {
+      const auto stepped = job.step();
+      if (!stepped.ok()) {
+        jobs_.erase(found);
+        return answer(stepped.error());
+      }
+      more = stepped.value();
+    }
+    val out = answer();
+    out.set("job", number);
+    out.set("more", more);
+    out.set("steps", taken);
+    found->second.report(job, more, out);
+    if (!more) jobs_.erase(found);
+    return out;
+  }
+  // Ends a job before its last step; nothing if it has ended.
+  val cancel(int number) {
+    jobs_.erase(number);
+    return answer();
+  }
+
+  // A packed batch: Int32Arrays input_ids, token_type_ids, position_ids [tokens] and seq_start [batch + 1]. options: of
+  // to_forward_request(). Answer: the fields of ForwardOutputs, and with the prefix "encoder_" those of its encoder.
+  val forward(val input_ids, val token_type_ids, val position_ids, val seq_start, val options) {
+    jobs_.erase(generation_);  // it uses the same slots
+    Batch batch;
+    batch.input_ids = to_ids(input_ids);
+    batch.token_type_ids = to_ids(token_type_ids);
+    batch.position_ids = to_ids(position_ids);
+    batch.seq_start = to_ids(seq_start);
+    const auto result = wattn::forward(*model_, batch, to_forward_request(Options(options)));
+    if (!result.ok()) return answer(result.error());
+    const ForwardOutputs& outputs = result.value();
+    val out = answer();
+    out.set("last_hidden_state", to_typed_array(outputs.last_hidden_state));
+    out.set("pooler_output", to_typed_array(outputs.pooler_output));
+    out.set("logits", to_typed_array(outputs.logits));
+    set_stack_outputs(out, outputs, "");
+    if (!outputs.lens_ids.empty()) {
+      out.set("lens_ids", to_typed_array(outputs.lens_ids));
+      out.set("lens_logits", to_typed_array(outputs.lens_logits));
+    }
+    if (!model_->decoder()) return out;
+    out.set("encoder_last_hidden_state", to_typed_array(outputs.encoder.last_hidden_state));
+    set_stack_outputs(out, outputs.encoder, "encoder_");
+    return out;
+  }
+
+  val encode(val text, val lengths, val pair_text, val pair_lengths, val options) const {
+    return wattn::encode(model_->tokenizer(), text, lengths, pair_text, pair_lengths, options);
+  }
+  val count(val text, val lengths, val options) const { return wattn::count(model_->tokenizer(), text, lengths, options); }
+  val decode(val ids, bool skip_special_tokens, bool clean_up_spaces) const {
+    return wattn::decode(model_->tokenizer(), ids, skip_special_tokens, clean_up_spaces);
+  }
+  val ids_to_tokens(val ids) const { return wattn::ids_to_tokens(model_->tokenizer(), ids); }
+  val describe_tokenizer() const { return wattn::describe(model_->tokenizer()); }
+  // tokens: an array of strings. Answer: text.
+  val tokens_to_string(val tokens) const {
+    return text_answer(model_->tokenizer().tokens_to_string(emscripten::vecFromJSArray<std::string>(tokens)));
+  }
+  // Answer: id, or -1 for an unknown token.
+  val token_to_id(std::string token) const { return answer("id", model_->tokenizer().token_to_id(token).value_or(-1)); }
+
+  // Answer: rows [{name, type, kernel, output, parameters, macs}] for one sequence of seq tokens.
+  val summary(int seq) const { return answer("rows", to_array(inspect(*model_, seq), to_row)); }
+  // Answer: what was loaded and its memory. Config fields are of the decoder, else of the only stack.
+  val info() const {
+    const TransformerConfig& config = model_->generator().config();
+    val out = answer();
+    out.set("model_type", val(model_->arch().model_type));
+    out.set("kind", name_of(model_->kind(), kKinds));
+    out.set("head", name_of(model_->head_kind(), kHeads));
+    for (const auto& [key, value] :
+         {std::pair{"vocab_size", config.vocab_size},
+          {"hidden_size", config.hidden_size},
+          {"num_hidden_layers", config.num_hidden_layers},
+          {"num_attention_heads", config.num_attention_heads},
+          {"num_key_value_heads", config.kv_heads()},
+          {"head_dim", config.head_size()},
+          {"max_position_embeddings", config.max_position_embeddings},
+          {"max_length", model_->max_length()},
+          {"context_length", model_->context_length()},
+          {"token_budget", model_->has_lm_head() ? model_->slots().token_budget() : model_->token_budget()},
+          {"weight_bytes", static_cast<std::int64_t>(model_->weight_bytes())},
+          {"arena_bytes", static_cast<std::int64_t>(model_->arena_bytes())}}) {
+      set_number(out, key, value);
+    }
+    out.set("pooled", !model_->sentence().pooling.empty());
+    out.set("normalize", model_->sentence().normalize);
+    out.set("kernels", val(model_->kernels().name));
+    val prompts = val::object();
+    for (const auto& [name, text] : model_->sentence().prompts) prompts.set(name, val(text));
+    out.set("prompts", prompts);
+    if (!model_->decoder()) return out;
+    const TransformerConfig& encoder = model_->transformer().config();
+    set_number(out, "encoder_layers", encoder.num_hidden_layers);
+    set_number(out, "encoder_attention_heads", encoder.num_attention_heads);
+    set_number(out, "encoder_head_dim", encoder.head_size());
+    set_number(out, "max_source_length", encoder.max_position_embeddings);
+    return out;
+  }
+
+ protected:
+  // After finish().
+  Model& model() { return *model_; }
+
+ private:
+  struct alignas(16) Stack {
+    std::byte bytes[256 << 10];
+  };
+  struct Pending {
+    std::unique_ptr<Texts> texts, pairs;  // what the job reads; may be null
+    std::unique_ptr<Job> job;
+    void (*report)(Job& job, bool more, val& out);  // sets the fields of an answer
+  };
+  val start(Pending pending, int steps) {
+    jobs_.emplace(next_job_, std::move(pending));
+    return run(next_job_++, steps);
+  }
+
+  std::unique_ptr<ModelLoader> loader_;
+  std::unique_ptr<Model> model_;
+  std::map<int, Pending> jobs_;
+  int next_job_ = 1;
+  int generation_ = 0;                          // the last one's number
+  std::vector<std::unique_ptr<Stack>> stacks_;  // of the helpers
+  std::string chunk_;                           // scratch of push(), reused for every chunk
+};
+
+inline void register_model(const char* name) {
+  emscripten::class_<ModelHandle>(name)
+      .constructor()
+      .function("describe", &ModelHandle::describe)
+      .function("gguf_files", &ModelHandle::gguf_files)
+      .function("begin", &ModelHandle::begin)
+      .function("begin_weight_file", &ModelHandle::begin_weight_file)
+      .function("push", &ModelHandle::push)
+      .function("make_room_for_helpers", &ModelHandle::make_room_for_helpers)
+      .function("use_helpers", &ModelHandle::use_helpers)
+      .function("finish", &ModelHandle::finish)
+      .function("embed", &ModelHandle::embed)
+      .function("predict", &ModelHandle::predict)
+      .function("forward", &ModelHandle::forward)
+      .function("generate", &ModelHandle::generate)
+      .function("run", &ModelHandle::run)
+      .function("cancel", &ModelHandle::cancel)
+      .function("encode", &ModelHandle::encode)
+      .function("count", &ModelHandle::count)
+      .function("decode", &ModelHandle::decode)
+      .function("ids_to_tokens", &ModelHandle::ids_to_tokens)
+      .function("describe_tokenizer", &ModelHandle::describe_tokenizer)
+      .function("tokens_to_string", &ModelHandle::tokens_to_string)
+      .function("token_to_id", &ModelHandle::token_to_id)
+      .function("summary", &ModelHandle::summary)
+      .function("info", &ModelHandle::info);
+}
+
+}  // namespace wattn

@@ -1,0 +1,132 @@
+// Training of a loaded model. This file takes the place of model.cpp in the WebAssembly that trains.
+#include "tasks/train.h"
+
+#include "bindings/model.h"
+
+namespace wattn {
+namespace {
+
+// In the order of TrainMethod, TrainLoss and Schedule.
+constexpr const char* kMethods[] = {"lora", "full", "last_layers"};
+constexpr const char* kLosses[] = {
+    "MultipleNegativesRankingLoss", "CoSENTLoss", "CosineSimilarityLoss", "ContrastiveLoss", "TripletLoss",
+    "BatchAllTripletLoss",          "SupConLoss"};
+constexpr const char* kSchedules[] = {"constant", "constant_with_warmup", "linear", "cosine"};
+
+TrainOptions to_train_options(const Options& options) {
+  TrainOptions out;
+  out.method = options.choice<TrainMethod>("method", kMethods);
+  out.loss = options.choice<TrainLoss>("loss", kLosses);
+  out.lora.r = options.integer("r", out.lora.r);
+  out.lora.lora_alpha = static_cast<float>(options.number("lora_alpha", out.lora.lora_alpha));
+  out.lora.use_rslora = options.flag("use_rslora");
+  if (options.has("target_modules")) out.target_modules = emscripten::vecFromJSArray<std::string>(options["target_modules"]);
+  out.last_layers = options.integer("last_layers", out.last_layers);
+  out.loss_scale = options.number("scale", out.loss_scale);
+  out.margin = options.number("margin", out.margin);
+  out.temperature = options.number("temperature", out.temperature);
+  out.adam.lr = static_cast<float>(options.number("learning_rate", out.adam.lr));
+  out.adam.beta1 = options.number("adam_beta1", out.adam.beta1);
+  out.adam.beta2 = options.number("adam_beta2", out.adam.beta2);
+  out.adam.eps = static_cast<float>(options.number("adam_epsilon", out.adam.eps));
+  out.adam.weight_decay = static_cast<float>(options.number("weight_decay", out.adam.weight_decay));
+  out.schedule = options.choice<Schedule>("lr_scheduler_type", kSchedules);
+  out.warmup_steps = options.integer("warmup_steps");
+  out.training_steps = options.integer("max_steps");
+  out.max_grad_norm = options.number("max_grad_norm", out.max_grad_norm);
+  out.max_length = options.integer("max_length");
+  out.seed = static_cast<std::uint64_t>(options.integer("seed"));
+  return out;
+}
+
+val to_tensors(const std::vector<NamedTensor>& tensors) {
+  return to_array(tensors, [](const NamedTensor& tensor) {
+    val out = val::object();
+    out.set("name", val(tensor.name));
+    out.set("dims", to_array(tensor.shape, [](std::int64_t dim) { return val(static_cast<double>(dim)); }));
+    out.set("data", to_typed_array(tensor.values));
+    return out;
+  });
+}
+
+class TrainerHandle : public ModelHandle {
+ public:
+  // options: the fields of TrainOptions, by their names in web/. Begins anew if training had begun.
+  val train_begin(val options) {
+    auto trainer = Trainer::begin(model(), to_train_options(Options(options)));
+    if (!trainer.ok()) return answer(trainer.error());
+    trainer_ = std::move(trainer).value();
+    return answer("target_modules", to_array(trainer_->target_modules(), [](const std::string& name) { return val(name); }));
+  }
+  // Answer: bytes of weights, gradients, optimizer and activations; trainable and all, numbers of weights.
+  val train_plan(int tokens, int max_seq) const {
+    const TrainPlan plan = trainer_->plan(tokens, max_seq);
+    val out = answer();
+    set_number(out, "trainable", plan.trainable);
+    set_number(out, "all", plan.all);
+    for (const auto& [key, bytes] : {std::pair{"weights", plan.weights},
+                                     {"gradients", plan.gradients},
+                                     {"optimizer", plan.optimizer},
+                                     {"activations", plan.activations}}) {
+      set_number(out, key, static_cast<std::int64_t>(bytes));
+    }
+    return out;
+  }
+  // The texts of some rows, column by column; labels: Int32Array, scores: Float32Array, of which one is empty. Answer: loss.
+  val train_accumulate(val text, val lengths, val labels, val scores, int parts) {
+    const Texts texts(text, lengths);
+    const auto loss =
+        trainer_->accumulate({texts.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores)}, parts);
+    return loss.ok() ? answer("loss", loss.value()) : answer(loss.error());
+  }
+  // Answer: the fields of TrainReport.
+  val train_update() {
+    const auto updated = trainer_->update();
+    if (!updated.ok()) return answer(updated.error());
+    const TrainReport& report = updated.value();
+    val out = answer("loss", report.loss);
+    set_number(out, "step", report.step);
+    set_number(out, "tokens", report.tokens);
+    out.set("grad_norm", report.grad_norm);
+    out.set("learning_rate", report.learning_rate);
+    return out;
+  }
+  val train_state() const { return answer("state", to_typed_array(trainer_->state())); }
+  val train_set_state(val state, double step) {
+    const auto values = emscripten::convertJSArrayToNumberVector<float>(state);
+    return answer(trainer_->set_state(values, static_cast<std::int64_t>(step)));
+  }
+  // Answer: tensors [{name, dims, data}, ...].
+  val train_adapter() { return answer("tensors", to_tensors(trainer_->adapter())); }
+  val checkpoint() {
+    const auto tensors = wattn::checkpoint(model());
+    return tensors.ok() ? answer("tensors", to_tensors(tensors.value())) : answer(tensors.error());
+  }
+  // Ends training, so that its memory is free for the model's other calls. What was learned stays in the weights.
+  val train_end() {
+    trainer_.reset();
+    return answer();
+  }
+
+ private:
+  std::unique_ptr<Trainer> trainer_;  // web/ calls train_begin() first
+};
+
+}  // namespace
+
+EMSCRIPTEN_BINDINGS(train) {
+  register_model("ModelOnly");
+  emscripten::class_<TrainerHandle, emscripten::base<ModelHandle>>("Model")
+      .constructor()
+      .function("train_begin", &TrainerHandle::train_begin)
+      .function("train_plan", &TrainerHandle::train_plan)
+      .function("train_accumulate", &TrainerHandle::train_accumulate)
+      .function("train_update", &TrainerHandle::train_update)
+      .function("train_state", &TrainerHandle::train_state)
+      .function("train_set_state", &TrainerHandle::train_set_state)
+      .function("train_adapter", &TrainerHandle::train_adapter)
+      .function("train_end", &TrainerHandle::train_end)
+      .function("checkpoint", &TrainerHandle::checkpoint);
+}
+
+}  // namespace wattn

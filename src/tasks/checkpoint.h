@@ -1,0 +1,22 @@
+// checkpoint: the weights of a Model, with the names, shapes and layout of its original checkpoint.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "core/result.h"
+#include "core/tensor_view.h"
+#include "engine/model.h"
+
+namespace wattn {
+
+struct NamedTensor {
+  std::string name;
+  Shape shape;
+  std::vector<float> values;
+};
+
+// The weights are in f32. Takes as much memory again as the weights twice.
+Result<std::vector<NamedTensor>> checkpoint(const Model& model);
+
+}  // namespace wattn

@@ -1,0 +1,442 @@
+#include "tasks/train.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+
+#include "ops/pooling.h"
+#include "ops/sentence_losses.h"
+
+namespace wattn {
+namespace {
+
+constexpr float kLeastLength = 1e-12f;  // torch.nn.functional.normalize's
+constexpr PoolingMode kMean[] = {PoolingMode::kMean};
+
+bool ends_with_module(const std::string& name, const std::string& module) {
+  if (name == module) return true;
+  return name.size() > module.size() && name.ends_with(module) && name[name.size() - module.size() - 1] == '.';
+}
+
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+// Columns of texts that a loss compares; 0: any number from 2 on.
+std::int64_t columns_of(TrainLoss loss) {
+  switch (loss) {
+    case TrainLoss::kMultipleNegativesRanking:
+      return 0;
+    case TrainLoss::kCosent:
+    case TrainLoss::kCosineSimilarity:
+    case TrainLoss::kContrastive:
+      return 2;
+    case TrainLoss::kTriplet:
+      return 3;
+    case TrainLoss::kBatchAllTriplet:
+    case TrainLoss::kSupCon:
+      return 1;
+  }
+  return 1;
+}
+
+bool compares_scores(TrainLoss loss) { return columns_of(loss) == 2; }
+bool compares_labels(TrainLoss loss) { return columns_of(loss) == 1; }
+
+std::int64_t longest(const Batch& batch) {
+  std::int64_t most = 0;
+  for (std::int64_t i = 0; i < batch.batch(); ++i) most = std::max(most, batch.length(i));
+  return most;
+}
+
+Error not_finite(const char* what) {
+  return {ErrorCode::kInput, std::string("training: expected a finite ") + what +
+                                 ", found NaN or infinity (a lower learning_rate may help); the weights are as before this step"};
+}
+
+}  // namespace
+
+Result<std::unique_ptr<Trainer>> Trainer::begin(Model& model, const TrainOptions& options) {
+  std::unique_ptr<Trainer> out(new Trainer(model, options));
+  if (auto prepared = out->prepare(); !prepared.ok()) return prepared.error();
+  return out;
+}
+
+Result<void> Trainer::prepare() {
+  const Transformer& transformer = model_.transformer();
+  if (transformer.weight_type() != WeightType::kF32) return input_error("training: expected a model loaded with dtype 'f32'");
+  if (model_.decoder()) return unsupported_error("training: an encoder-decoder cannot be trained yet");
+  if (!model_.sentence().dense.empty()) {
+    return unsupported_error("training: a sentence-transformers model with Dense modules cannot be trained yet");
+  }
+  auto gradients = Transformer::with_config(gradient_config(), 1, transformer.kernels(), WeightType::kF32);
+  if (!gradients.ok()) return gradients.error();
+  gradients_ = std::make_unique<Transformer>(std::move(gradients).value());
+  const std::int64_t layers = transformer.config().num_hidden_layers;
+  switch (options_.method) {
+    case TrainMethod::kLora:
+      if (auto prepared = prepare_lora(); !prepared.ok()) return prepared;
+      break;
+    case TrainMethod::kFull:
+      prepare_layers(0);
+      break;
+    case TrainMethod::kLastLayers:
+      if (options_.last_layers < 1 || options_.last_layers > layers) {
+        return input_error("last_layers: expected a number from 1 to " + std::to_string(layers) + ", found " +
+                           std::to_string(options_.last_layers));
+      }
+      if (transformer.config().share_layers && options_.last_layers < layers) {
+        return unsupported_error("last_layers: this model's layers share their weights; train all of them");
+      }
+      prepare_layers(layers - options_.last_layers);
+      break;
+  }
+  for (const Parameter& parameter : parameters_) {
+    moments_.push_back({std::vector<float>(parameter.value.size()), std::vector<float>(parameter.value.size())});
+  }
+  return {};
+}
+
+// Only layers get gradients.
+TransformerConfig Trainer::gradient_config() const {
+  TransformerConfig config = model_.transformer().config();
+  config.vocab_size = 1;
+  config.max_position_embeddings = 1;
+  config.type_vocab_size = std::min<std::int64_t>(config.type_vocab_size, 1);
+  config.pooler = false;
+  config.lm_head = false;
+  return config;
+}
+
+std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
+  const TransformerConfig& config = model_.transformer().config();
+  const TransformerNames& names = model_.arch().names;
+  const std::int64_t queries = config.query_width(), keys = config.kv_width(), ffn = config.intermediate_size;
+  using Layer = TransformerLayer;
+  struct Role {
+    const char* name;
+    Linear Layer::* linear;
+    std::int64_t first, out;
+  };
+  const char* up = !config.gated() && names.plain_up ? names.plain_up : names.up;
+  const Role roles[] = {
+      {names.query, &Layer::qkv, 0, queries},
+      {names.key, &Layer::qkv, queries, keys},
+      {names.value, &Layer::qkv, queries + keys, keys},
+      {names.query_key_value, &Layer::qkv, 0, config.qkv_width()},
+      {names.attention_output, &Layer::attention_output, 0, config.hidden_size},
+      {config.gated() ? names.gate : nullptr, &Layer::up, 0, ffn},
+      {up, &Layer::up, config.gated() ? ffn : 0, ffn},
+      {config.gated() ? names.gate_up : nullptr, &Layer::up, 0, 2 * ffn},
+      {names.down, &Layer::down, 0, config.hidden_size},
+  };
+  std::vector<LoraTarget> out;
+  const auto layers = static_cast<std::size_t>(config.share_layers ? 1 : config.num_hidden_layers);
+  for (std::size_t layer = 0; layer < layers; ++layer) {
+    for (const Role& role : roles) {
+      if (!role.name || (role.name == names.up && role.name != up)) continue;
+      const auto index = static_cast<std::int64_t>(layer);
+      out.push_back({layer_name(role.name, layer),
+                     index,
+                     {model_.transformer().layer_at(index).*role.linear, role.first, role.out},
+                     role.linear,
+                     role.first});
+    }
+  }
+  return out;
+}
+
+Result<void> Trainer::prepare_lora() {
+  std::vector<std::string>& wanted = options_.target_modules;
+  const TransformerNames& names = model_.arch().names;
+  if (options_.lora.r < 1) return input_error("r: expected a number from 1 on, found " + std::to_string(options_.lora.r));
+  if (wanted.empty() && names.query) {
+    wanted = {last_part(names.query), last_part(names.value)};
+  } else if (wanted.empty()) {
+    wanted = {last_part(names.query_key_value)};
+  }
+  std::vector<LoraTarget> all = lora_targets();
+  const bool every = wanted.size() == 1 && wanted.front() == "all-linear";
+  for (const std::string& module : wanted) {
+    if (every) break;
+    const bool found = std::any_of(all.begin(), all.end(), [&](const auto& one) { return ends_with_module(one.module, module); });
+    if (found) continue;
+    std::string known;
+    for (const LoraTarget& one : all) {
+      if (one.layer == 0) known += (known.empty() ? "'" : ", '") + last_part(one.module) + "'";
+    }
+    return input_error("target_modules: expected some of " + known + ", found '" + module + "'");
+  }
+  Generator generator(options_.seed);
+  for (LoraTarget& one : all) {
+    const auto is_it = [&](const std::string& module) { return ends_with_module(one.module, module); };
+    if (!every && std::none_of(wanted.begin(), wanted.end(), is_it)) continue;
+    lora_.emplace_back(one.rows, options_.lora, generator);
+    targets_.push_back(std::move(one));
+  }
+  for (LoraMatrix& matrix : lora_) {
+    for (const std::size_t size : {matrix.a().size(), matrix.b().size()}) lora_gradients_.emplace_back(size);
+  }
+  for (std::size_t i = 0; i < lora_.size(); ++i) {
+    parameters_.push_back({lora_[i].a(), lora_gradients_[2 * i]});
+    parameters_.push_back({lora_[i].b(), lora_gradients_[2 * i + 1]});
+  }
+  return {};
+}
+
+void Trainer::prepare_layers(std::int64_t first_layer) {
+  const Transformer& transformer = model_.transformer();
+  const TransformerConfig& config = transformer.config();
+  const auto add_matrix = [&](const Linear& value, const Linear& gradient) {
+    if (value.out == 0) return;
+    parameters_.push_back({weights_f32(value), weights_f32(gradient)});
+    const auto out = static_cast<std::size_t>(value.out);
+    if (value.bias) parameters_.push_back({{value.bias, out}, {gradient.bias, out}, false});
+  };
+  const auto add_norm = [&](const LayerNorm& value, const LayerNorm& gradient) {
+    const auto hidden = static_cast<std::size_t>(value.hidden);
+    if (hidden == 0) return;
+    parameters_.push_back({{value.gamma, hidden}, {gradient.gamma, hidden}, false});
+    if (config.norm == NormKind::kLayer && config.biases.norms) {
+      parameters_.push_back({{value.beta, hidden}, {gradient.beta, hidden}, false});
+    }
+  };
+  for (std::int64_t i = first_layer; i < (config.share_layers ? 1 : config.num_hidden_layers); ++i) {
+    const TransformerLayer &value = transformer.layer_at(i), &gradient = gradients_->layer_at(i);
+    using Layer = TransformerLayer;
+    for (const auto matrix : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down}) {
+      add_matrix(value.*matrix, gradient.*matrix);
+    }
+    for (const auto norm : {&Layer::query_norm, &Layer::key_norm}) {
+      const auto size = static_cast<std::size_t>((value.*norm).hidden);
+      if (size > 0) parameters_.push_back({{(value.*norm).gamma, size}, {(gradient.*norm).gamma, size}, false});
+    }
+    if (config.norm_placement == NormPlacement::kPost || i > 0 || config.first_attention_norm) {
+      add_norm(value.attention_norm, gradient.attention_norm);
+    }
+    add_norm(value.ffn_norm, gradient.ffn_norm);
+  }
+  add_norm(transformer.last_norm(), gradients_->last_norm());
+}
+
+BackwardScope Trainer::scope() const {
+  BackwardScope scope{.embeddings = false};
+  if (options_.method == TrainMethod::kLastLayers) {
+    scope.first_layer = model_.transformer().config().num_hidden_layers - options_.last_layers;
+  }
+  scope.only_qkv = options_.method == TrainMethod::kLora && std::all_of(targets_.begin(), targets_.end(), [](const auto& one) {
+                     return one.linear == &TransformerLayer::qkv;
+                   });
+  return scope;
+}
+
+TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
+  const Transformer& transformer = model_.transformer();
+  const TransformerConfig& config = transformer.config();
+  const int threads = model_.team().most_threads();
+  TrainPlan out{.weights = transformer.weight_bytes(), .gradients = gradients_->weight_bytes()};
+  for (const Parameter& parameter : parameters_) {
+    out.trainable += static_cast<std::int64_t>(parameter.value.size());
+    out.optimizer += 2 * parameter.value.size_bytes();
+    if (options_.method == TrainMethod::kLora) out.gradients += parameter.gradient.size_bytes();
+  }
+  for (const LoraTarget& one : targets_)
+    out.weights += static_cast<std::uint64_t>(one.rows.out * one.rows.layer.in) * sizeof(float);
+  out.all = static_cast<std::int64_t>(transformer.weight_bytes() / sizeof(float));
+  Arena measure;
+  measure.take<float>(tape_size(config, tokens));
+  measure.take<float>(2 * tokens * config.hidden_size);
+  out.activations = measure.used() + std::max(transformer.forward_bytes(tokens, max_seq, true, threads),
+                                              backward_bytes(transformer, tokens, max_seq, threads));
+  return out;
+}
+
+void Trainer::clear_gradients() {
+  const std::span<float> all = gradients_->weights_f32();
+  std::fill(all.begin(), all.end(), 0.0f);
+  accumulated_ = 0;
+  loss_ = 0;
+  tokens_ = 0;
+}
+
+Result<void> Trainer::encode(const TrainRows& rows, Batch& batch) const {
+  const std::int64_t columns = columns_of(options_.loss);
+  const auto texts = static_cast<std::int64_t>(rows.texts.size());
+  const auto numbers = static_cast<std::int64_t>(compares_labels(options_.loss) ? rows.labels.size() : rows.scores.size());
+  if (texts == 0) return input_error("training: expected texts, found none");
+  const bool compares = compares_labels(options_.loss) || compares_scores(options_.loss);
+  if ((columns > 0 && texts % columns != 0) || (compares && texts != columns * numbers)) {
+    return input_error("training: expected " + std::to_string(columns) + " texts a row, found " + std::to_string(texts) +
+                       " texts for " + std::to_string(numbers) + " labels or scores");
+  }
+  EncodeOptions options;
+  const std::int64_t limit = model_.transformer().positions();
+  options.max_length =
+      static_cast<std::int32_t>(std::min(limit, options_.max_length > 0 ? options_.max_length : model_.max_length()));
+  for (const std::u16string_view text : rows.texts) {
+    const auto encoding = model_.tokenizer().encode(text, options);
+    if (!encoding.ok()) return encoding.error();
+    if (encoding.value().size() == 0) return input_error("training: expected a text with tokens, found one without any");
+    model_.add_text(encoding.value(), batch);
+  }
+  return model_.transformer().check(batch);
+}
+
+Result<double> Trainer::loss_of(const TrainRows& rows, const std::vector<float>& vectors, std::vector<float>& d_vectors) const {
+  const auto count = static_cast<std::int64_t>(rows.texts.size());
+  const LossInput x{vectors.data(), count, static_cast<std::int64_t>(vectors.size()) / count};
+  float* dx = d_vectors.data();
+  switch (options_.loss) {
+    case TrainLoss::kMultipleNegativesRanking: {
+      const auto columns = static_cast<std::int64_t>(rows.scores.empty() ? 2 : rows.scores.front());
+      return multiple_negatives_ranking_loss(x, count / columns, options_.loss_scale, dx);
+    }
+    case TrainLoss::kCosent:
+      return cosent_loss(x, rows.scores, options_.loss_scale, dx);
+    case TrainLoss::kCosineSimilarity:
+      return cosine_similarity_loss(x, rows.scores, dx);
+    case TrainLoss::kContrastive:
+      return contrastive_loss(x, rows.scores, options_.margin, dx);
+    case TrainLoss::kTriplet: {
+      const std::int64_t n = count / 3, at = n * x.cols;
+      return triplet_margin_loss({x.data, n, x.cols}, x.data + at, x.data + 2 * at, {.margin = static_cast<float>(options_.margin)},
+                                 {dx, dx + at, dx + 2 * at});
+    }
+    case TrainLoss::kBatchAllTriplet:
+      return batch_all_triplet_loss(x, rows.labels, options_.margin, dx);
+    case TrainLoss::kSupCon:
+      return sup_con_loss(x, rows.labels, options_.temperature, dx);
+  }
+  return 0.0;
+}
+
+Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
+  if (accumulated_ == 0) clear_gradients();
+  const auto drop = [&](const Error& error) {
+    clear_gradients();
+    return error;
+  };
+  Batch batch;
+  if (auto encoded = encode(rows, batch); !encoded.ok()) return drop(encoded.error());
+  const Transformer& transformer = model_.transformer();
+  const TransformerConfig& config = transformer.config();
+  const std::int64_t tokens = batch.tokens(), hidden = config.hidden_size, count = batch.batch();
+  const TrainPlan needed = plan(tokens, longest(batch));
+  if (arena_.bytes() < needed.activations) {
+    arena_ = Arena();
+    auto arena = Arena::with_bytes(needed.activations, "training");
+    if (!arena.ok()) return drop(arena.error());
+    arena_ = std::move(arena).value();
+  }
+  arena_.reset();
+  auto* tape = arena_.take<float>(tape_size(config, tokens));
+  auto* states = arena_.take<float>(tokens * hidden);
+  auto* d_states = arena_.take<float>(tokens * hidden);
+  const std::uint64_t mark = arena_.used();
+  transformer.forward(model_.team(), batch, {}, arena_, states, nullptr, tape);
+
+  const SentenceConfig& sentence = model_.sentence();
+  const std::span<const PoolingMode> pooling = sentence.pooling.empty() ? std::span<const PoolingMode>(kMean) : sentence.pooling;
+  const Kernels& kernels = transformer.kernels();
+  const std::int64_t width = hidden * static_cast<std::int64_t>(pooling.size());
+  const auto start = [&](std::int64_t i) { return batch.seq_start[static_cast<std::size_t>(i)] * hidden; };
+  std::vector<float> vectors(static_cast<std::size_t>(count * width)), d_vectors(vectors.size());
+  std::vector<float> lengths(static_cast<std::size_t>(count), 1.0f);
+  for (std::int64_t i = 0; i < count; ++i) {
+    float* vector = vectors.data() + i * width;
+    pool(kernels, pooling, states + start(i), batch.length(i), hidden, 0, vector);
+    if (!sentence.normalize) continue;
+    const float length = std::max(std::sqrt(kernels.dot(vector, vector, width)), kLeastLength);
+    for (std::int64_t k = 0; k < width; ++k) vector[k] /= length;
+    lengths[static_cast<std::size_t>(i)] = length;
+  }
+  const auto loss = loss_of(rows, vectors, d_vectors);
+  if (!loss.ok()) return drop(loss.error());
+  if (!std::isfinite(loss.value())) return drop(not_finite("loss"));
+  std::fill_n(d_states, tokens * hidden, 0.0f);
+  const float share = 1.0f / static_cast<float>(parts);
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* vector = vectors.data() + i * width;
+    float* d = d_vectors.data() + i * width;
+    const float along = sentence.normalize ? kernels.dot(vector, d, width) : 0.0f;
+    for (std::int64_t k = 0; k < width; ++k) d[k] = share * (d[k] - along * vector[k]) / lengths[static_cast<std::size_t>(i)];
+    pool_backward(kernels, pooling, states + start(i), batch.length(i), hidden, 0, d, d_states + start(i));
+  }
+  arena_.rewind(mark);
+  backward(transformer, model_.team(), batch, tape, d_states, arena_, *gradients_, scope());
+  ++accumulated_;
+  loss_ += loss.value() / static_cast<double>(parts);
+  tokens_ += tokens;
+  return loss.value();
+}
+
+Result<TrainReport> Trainer::update() {
+  if (accumulated_ == 0) return input_error("training: expected accumulate() before update()");
+  for (std::size_t i = 0; i < lora_.size(); ++i) {
+    for (const std::size_t part : {2 * i, 2 * i + 1}) std::fill(lora_gradients_[part].begin(), lora_gradients_[part].end(), 0.0f);
+    lora_[i].add_gradients(gradients_->layer_at(targets_[i].layer).*targets_[i].linear, lora_gradients_[2 * i],
+                           lora_gradients_[2 * i + 1]);
+  }
+  std::vector<std::span<float>> all;
+  for (const Parameter& parameter : parameters_) all.push_back(parameter.gradient);
+  TrainReport report{.step = step_ + 1, .loss = loss_, .tokens = tokens_};
+  report.grad_norm = clip_grad_norm(all, options_.max_grad_norm > 0 ? options_.max_grad_norm : HUGE_VAL);
+  accumulated_ = 0;
+  if (!std::isfinite(report.grad_norm)) return not_finite("gradient");
+  Adam adam = options_.adam;
+  adam.lr = static_cast<float>(options_.adam.lr *
+                               schedule_factor(options_.schedule, step_, options_.warmup_steps, options_.training_steps));
+  adam.decoupled = true;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    adam.weight_decay = parameters_[i].decays ? options_.adam.weight_decay : 0;
+    adam_step(adam, report.step, parameters_[i].value, parameters_[i].gradient.data(), moments_[i].first.data(),
+              moments_[i].second.data());
+  }
+  for (const LoraMatrix& matrix : lora_) matrix.merge();
+  step_ = report.step;
+  report.learning_rate = adam.lr;
+  return report;
+}
+
+std::vector<float> Trainer::state() const {
+  std::vector<float> out;
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    out.insert(out.end(), parameters_[i].value.begin(), parameters_[i].value.end());
+    for (const auto* moment : {&moments_[i].first, &moments_[i].second}) out.insert(out.end(), moment->begin(), moment->end());
+  }
+  return out;
+}
+
+Result<void> Trainer::set_state(std::span<const float> state, std::int64_t step) {
+  std::size_t size = 0;
+  for (const Parameter& parameter : parameters_) size += 3 * parameter.value.size();
+  if (state.size() != size) {
+    return input_error("training: expected a state of " + std::to_string(size) + " numbers, found " + std::to_string(state.size()));
+  }
+  const float* from = state.data();
+  const auto take = [&](std::span<float> into) {
+    std::copy_n(from, into.size(), into.begin());
+    from += into.size();
+  };
+  for (std::size_t i = 0; i < parameters_.size(); ++i) {
+    take(parameters_[i].value);
+    take(moments_[i].first);
+    take(moments_[i].second);
+  }
+  for (const LoraMatrix& matrix : lora_) matrix.merge();
+  step_ = step;
+  accumulated_ = 0;
+  return {};
+}
+
+std::vector<NamedTensor> Trainer::adapter() {
+  std::vector<NamedTensor> out;
+  for (std::size_t i = 0; i < lora_.size(); ++i) {
+    const std::string name = "base_model.model." + targets_[i].module;
+    const auto copy = [](std::span<float> values) { return std::vector<float>(values.begin(), values.end()); };
+    const WeightRows& rows = targets_[i].rows;
+    out.push_back({name + ".lora_A.weight", {lora_[i].r(), rows.layer.in}, copy(lora_[i].a())});
+    out.push_back({name + ".lora_B.weight", {rows.out, lora_[i].r()}, copy(lora_[i].b())});
+  }
+  return out;
+}
+
+}  // namespace wattn

@@ -1,0 +1,146 @@
+// Trainer: changes the weights of a loaded Model, step by step: rows of texts and labels in, a small report out. The host decides
+// on the order of the rows, on epochs, evaluation and when to stop.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/arena.h"
+#include "core/random.h"
+#include "engine/model.h"
+#include "learn/lora.h"
+#include "learn/optim.h"
+#include "models/transformer_backward.h"
+#include "tasks/checkpoint.h"
+
+namespace wattn {
+
+enum class TrainMethod : std::uint8_t {
+  kLora,        // low-rank additions to the matrices of target_modules
+  kFull,        // all layers
+  kLastLayers,  // the last last_layers layers
+};
+
+// What is compared with what. The names are sentence-transformers', with SetFit's SupConLoss.
+enum class TrainLoss : std::uint8_t {
+  kMultipleNegativesRanking,
+  kCosent,
+  kCosineSimilarity,
+  kContrastive,
+  kTriplet,
+  kBatchAllTriplet,
+  kSupCon,
+};
+
+struct TrainOptions {
+  TrainMethod method = TrainMethod::kLora;
+  TrainLoss loss = TrainLoss::kSupCon;
+  LoraConfig lora{};
+  // Modules for LoRA, as PEFT's target_modules: the last parts of the checkpoint's names. Empty: queries and values.
+  std::vector<std::string> target_modules{};
+  std::int64_t last_layers = 2;
+  double loss_scale = 20;    // of cosines; MultipleNegativesRanking and CoSENT
+  double margin = 0.5;       // Contrastive, Triplet, BatchAllTriplet
+  double temperature = 0.1;  // SupCon
+  Adam adam{};
+  Schedule schedule = Schedule::kLinear;
+  std::int64_t warmup_steps = 0;
+  std::int64_t training_steps = 0;
+  double max_grad_norm = 1;     // 0: gradients are not clipped
+  std::int64_t max_length = 0;  // tokens of a text; 0: the model's
+  std::uint64_t seed = 0;       // of the initial values of LoRA
+};
+
+// The texts of some rows, column by column: all anchors, then all positives, and so on.
+struct TrainRows {
+  std::span<const std::u16string_view> texts;
+  std::vector<std::int32_t> labels{};  // [rows] of losses that compare labels
+  std::vector<float> scores{};         // [rows] of losses over pairs
+};
+
+struct TrainReport {
+  std::int64_t step = 0;  // updates so far, with this one
+  double loss = 0;        // before the update, the mean over what was accumulated
+  double grad_norm = 0;   // before clipping
+  double learning_rate = 0;
+  std::int64_t tokens = 0;
+};
+
+// What a Trainer takes, in bytes; known before any step.
+struct TrainPlan {
+  std::int64_t trainable = 0, all = 0;  // weights
+  std::uint64_t weights = 0, gradients = 0, optimizer = 0, activations = 0;
+};
+
+class Trainer {
+ public:
+  // model must outlive it, and has weights in f32. An UnsupportedError for what has no backward pass.
+  static Result<std::unique_ptr<Trainer>> begin(Model& model, const TrainOptions& options);
+
+  // For steps of at most so many tokens and texts of at most max_seq tokens.
+  TrainPlan plan(std::int64_t tokens, std::int64_t max_seq) const;
+
+  // Adds the gradients of these rows, with the weight 1 / parts, to those of the next update(). Gives the loss. An InputError
+  // leaves all gradients accumulated so far dropped and the weights as they were.
+  Result<double> accumulate(const TrainRows& rows, std::int64_t parts);
+  // One step of the optimizer with the accumulated gradients. An error, without a change, when they are not finite.
+  Result<TrainReport> update();
+
+  // What has changed and what a continued run needs: trained weights, then both moments, all as f32, and the number of updates.
+  std::vector<float> state() const;
+  Result<void> set_state(std::span<const float> state, std::int64_t step);
+
+  // The matrices of LoRA, with PEFT's names; none with other methods.
+  std::vector<NamedTensor> adapter();
+
+  const std::vector<std::string>& target_modules() const { return options_.target_modules; }
+
+ private:
+  struct LoraTarget {
+    std::string module;  // the checkpoint's name, without ".weight"
+    std::int64_t layer = 0;
+    WeightRows rows;
+    Linear TransformerLayer::* linear = nullptr;
+    std::int64_t first = 0;
+  };
+  // Weights that are changed, and their gradients.
+  struct Parameter {
+    std::span<float> value, gradient;
+    bool decays = true;
+  };
+  struct Moments {
+    std::vector<float> first, second;
+  };
+
+  Trainer(Model& model, const TrainOptions& options) : model_(model), options_(options) {}
+
+  Result<void> prepare();
+  std::vector<LoraTarget> lora_targets() const;
+  Result<void> prepare_lora();
+  void prepare_layers(std::int64_t first_layer);
+  TransformerConfig gradient_config() const;
+  BackwardScope scope() const;
+  void clear_gradients();
+  Result<void> encode(const TrainRows& rows, Batch& batch) const;
+  Result<double> loss_of(const TrainRows& rows, const std::vector<float>& vectors, std::vector<float>& d_vectors) const;
+
+  Model& model_;
+  TrainOptions options_;
+  std::unique_ptr<Transformer> gradients_;
+  std::vector<LoraTarget> targets_;
+  std::vector<LoraMatrix> lora_;
+  std::vector<std::vector<float>> lora_gradients_;  // A and B of each matrix
+  std::vector<Parameter> parameters_;
+  std::vector<Moments> moments_;  // [parameters]
+  Arena arena_;
+  std::int64_t step_ = 0;
+  std::int64_t accumulated_ = 0;  // calls of accumulate() since the last update
+  double loss_ = 0;
+  std::int64_t tokens_ = 0;
+};
+
+}  // namespace wattn
