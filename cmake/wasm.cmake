@@ -5,11 +5,8 @@ if(NOT EXISTS ${wattn_record})
 endif()
 file(READ ${wattn_record} wattn_json)
 string(JSON wattn_emscripten GET ${wattn_json} emscripten emscriptenRoot)
-if(WATTN_WASM STREQUAL "relaxed")
-  string(JSON wattn_node GET ${wattn_json} relaxedNode)
-else()
-  string(JSON wattn_node GET ${wattn_json} node)
-endif()
+string(JSON wattn_node GET ${wattn_json} node)
+string(JSON wattn_relaxed_node GET ${wattn_json} relaxedNode)
 
 list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WATTN_WASM) # try_compile reads this file again
 set(EMSCRIPTEN_FORCE_COMPILERS ON)

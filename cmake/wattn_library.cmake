@@ -12,15 +12,13 @@ endfunction()
 function(wattn_library room)
   cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cpp)
-  # A file's ending says which builds it is for (today only kernels have such files).
+  # A file's ending says which builds it is for (today only kernels have such files; wattn_kernels.cmake takes those of relaxed SIMD).
+  list(FILTER sources EXCLUDE REGEX "_relaxed\\.cpp$")
   if(EMSCRIPTEN)
     list(FILTER sources EXCLUDE REGEX "_eigen\\.cpp$")
   endif()
-  if(NOT WATTN_WASM MATCHES "simd|relaxed")
+  if(NOT WATTN_WASM STREQUAL "simd")
     list(FILTER sources EXCLUDE REGEX "_wasm\\.cpp$")
-  endif()
-  if(NOT WATTN_WASM STREQUAL "relaxed")
-    list(FILTER sources EXCLUDE REGEX "_relaxed\\.cpp$")
   endif()
 
   list(TRANSFORM arg_DEPS PREPEND wattn_)

@@ -1,5 +1,6 @@
-# The WebAssembly modules that ship, glue and wasm: models, tokenizer and generation (wattn-simd and wattn-relaxed), and with SIMD
-# alone a tokenizer that can be trained (wattn-tokenizer) and the building blocks with word2vec (wattn-nn).
+# The WebAssembly modules, glue and wasm: models, tokenizer and generation (wattn-simd, and wattn-relaxed with relaxed SIMD), the same with
+# training of models (wattn-train-simd and wattn-train-relaxed), a tokenizer that can be trained (wattn-tokenizer) and the building blocks
+# with word2vec (wattn-nn).
 
 # The hash of everything the modules are made of, so that the page can refuse a wasm file of another build.
 find_program(NODE node REQUIRED NO_CMAKE_FIND_ROOT_PATH)
@@ -7,21 +8,34 @@ add_custom_target(wattn_build_id
   COMMAND ${NODE} ${PROJECT_SOURCE_DIR}/tools/build_id.mjs ${PROJECT_BINARY_DIR}/build_id.h
   BYPRODUCTS ${PROJECT_BINARY_DIR}/build_id.h)
 
-# wattn_module(name file_name rooms... SOURCES names...): the module `file_name`.{mjs,wasm} of bindings/<names>.cpp, linked to those
-# rooms.
-function(wattn_module module file_name)
+# Each file of bindings is compiled once, as the object library wattn_binding_<name>.
+file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/bindings/*.cpp)
+foreach(source ${sources})
+  cmake_path(GET source STEM name)
+  set(binding wattn_binding_${name})
+  add_library(${binding} OBJECT EXCLUDE_FROM_ALL ${source})
+  target_compile_options(${binding} PRIVATE -Os)
+  # Type names are for messages of Embind's own; without RTTI there are none.
+  target_compile_definitions(${binding} PRIVATE EMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
+  target_include_directories(${binding} PRIVATE ${PROJECT_SOURCE_DIR}) # "bindings/..."
+  target_link_libraries(${binding} PRIVATE wattn_options)
+endforeach()
+add_dependencies(wattn_binding_build_id wattn_build_id)
+target_compile_options(wattn_binding_build_id PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
+
+# wattn_module(name path rooms... SOURCES names...): the module <path>.{mjs,wasm} in the build's folder, of bindings/<names>.cpp, linked
+# to those rooms.
+function(wattn_module module path)
   cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
   list(TRANSFORM arg_UNPARSED_ARGUMENTS PREPEND wattn_)
-  list(TRANSFORM arg_SOURCES REPLACE "(.+)" "${PROJECT_SOURCE_DIR}/bindings/\\1.cpp")
-  add_executable(${module} ${arg_SOURCES} ${PROJECT_SOURCE_DIR}/bindings/build_id.cpp ${PROJECT_SOURCE_DIR}/bindings/no_printf.cpp)
-  add_dependencies(${module} wattn_build_id)
-  target_compile_options(${module} PRIVATE -Os -include ${PROJECT_BINARY_DIR}/build_id.h)
-  # Type names are for messages of Embind's own; without RTTI there are none.
-  target_compile_definitions(${module} PRIVATE EMSCRIPTEN_HAS_UNBOUND_TYPE_NAMES=0)
-  target_include_directories(${module} PRIVATE ${PROJECT_SOURCE_DIR}) # "bindings/..."
-  target_link_libraries(${module} PRIVATE wattn_options ${arg_UNPARSED_ARGUMENTS})
-  # The glue names its wasm file: one name for both, so that one glue fits both (tools/bundle.mjs compares them).
-  set_target_properties(${module} PROPERTIES OUTPUT_NAME ${file_name} SUFFIX .mjs)
+  list(APPEND arg_SOURCES build_id no_printf)
+  list(TRANSFORM arg_SOURCES PREPEND wattn_binding_)
+  cmake_path(GET path PARENT_PATH folder)
+  cmake_path(GET path FILENAME file_name)
+  add_executable(${module})
+  target_link_libraries(${module} PRIVATE ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
+  set_target_properties(${module} PROPERTIES LINKER_LANGUAGE CXX SUFFIX .mjs
+    RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder} OUTPUT_NAME ${file_name})
   target_link_options(${module} PRIVATE
     -fno-exceptions -fno-rtti -lembind
     -O2                           # -O3 and -Os rename imports and exports: one glue would not fit both, and threads would not start
@@ -39,9 +53,14 @@ function(wattn_module module file_name)
     -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr,onAbort,wasmMemory)
 endfunction()
 
-wattn_module(wattn-${WATTN_WASM} wattn tasks SOURCES model model_options serve tokenizer)
-wattn_module(wattn-train-${WATTN_WASM} wattn-train tasks SOURCES train model_options serve tokenizer)
-if(WATTN_WASM STREQUAL "simd")
-  wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES tokenizer training)
-  wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic)
-endif()
+# The modules with models come twice, also with the kernels for relaxed SIMD. The glue names its wasm file: the same name for both, so that
+# one glue fits both (tools/bundle.mjs compares them).
+function(wattn_module_pair module file_name)
+  wattn_module(${module}-simd ${file_name} ${ARGN})
+  wattn_module(${module}-relaxed relaxed/${file_name} kernels_relaxed ${ARGN})
+endfunction()
+
+wattn_module_pair(wattn wattn tasks SOURCES model model_options serve tokenizer)
+wattn_module_pair(wattn-train wattn-train tasks SOURCES train model_options serve tokenizer)
+wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES tokenizer training)
+wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic)

@@ -18,14 +18,15 @@ function sources(folder, ending) {
   return existsSync(path) ? readdirSync(path).filter((name) => name.endsWith(ending) && name.includes(wanted)) : [];
 }
 
-const programs = sources('native', '.cpp').map((name) => `bench_${name.replace(/\.cpp$/, '')}`);
-for (const preset of programs.length > 0 ? ['native-release', 'wasm-simd', 'wasm-relaxed'] : []) {
+const names = sources('native', '.cpp').map((name) => `bench_${name.replace(/\.cpp$/, '')}`);
+for (const preset of names.length > 0 ? ['native-release', 'wasm-simd'] : []) {
+  const native = preset === 'native-release';
+  const programs = native ? names : [...names, ...names.map((name) => `${name}_relaxed`)];
   must('cmake', ['--preset', preset], { cwd: root });
   must('cmake', ['--build', '--preset', preset, '--target', ...programs], { cwd: root });
   for (const program of programs) {
     const path = join(root, 'build', preset, program);
-    if (preset === 'native-release') show(`${program}, ${preset}`, path, []);
-    else show(`${program}, ${preset}`, relaxedNode, [`${path}.cjs`]);
+    show(`${program}, ${preset}`, ...(native ? [path, []] : [relaxedNode, [`${path}.cjs`]]));
   }
 }
 // A Node with correct relaxed SIMD, so that precision "fast" is measured.

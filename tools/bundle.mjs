@@ -1,5 +1,5 @@
 // Makes dist/, what the package ships: bundles web/ with esbuild, copies the wasm files, emits the types.
-// Needs the two wasm builds (npm run build does them first).
+// Needs the wasm build (npm run build does it first).
 import { build } from 'esbuild';
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -7,15 +7,14 @@ import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
 
 const dist = join(root, 'dist');
-const built = (variant, file) => join(root, 'build', `wasm-${variant}`, file);
+const built = (file) => join(root, 'build/wasm-simd', file);
+const buildId = readFileSync(built('build_id.h'), 'utf8').split('"')[1];
 
-/** One glue file serves both wasm files of a kind, and all must be from the same build. */
+/** One glue file serves both wasm files of models, which have other kernels. */
 function checkPair() {
-  for (const file of ['wattn.mjs', 'build_id.h']) {
-    const [simd, relaxed] = ['simd', 'relaxed'].map((variant) => readFileSync(built(variant, file), 'utf8'));
-    if (simd !== relaxed) fail(`${file} differs between build/wasm-simd and build/wasm-relaxed; build both again`);
-  }
-  return readFileSync(built('simd', 'build_id.h'), 'utf8').split('"')[1];
+  const same = (file) => readFileSync(built(file)).equals(readFileSync(built(`relaxed/${file}`)));
+  if (!same('wattn.mjs')) fail('wattn.mjs and relaxed/wattn.mjs differ in build/wasm-simd; build both again');
+  if (same('wattn.wasm')) fail('relaxed/wattn.wasm in build/wasm-simd has no kernels for relaxed SIMD (cmake/wattn_kernels.cmake)');
 }
 
 /** wattn/inline reads its embedded files from one file beside the script, which all importers share. */
@@ -94,7 +93,7 @@ const bundles = [
   { entries: { cli: '../cli/cli' }, node: true, plugins: [libraryBeside] },
 ];
 
-async function bundle(buildId, memoryFlags) {
+async function bundle(memoryFlags) {
   for (const { entries, node = false, inline = false, inWorker = false, plugins = [], own = {} } of bundles) {
     const { define = {}, inject = [], ...others } = { ...(node && besideNode), ...own };
     const names = Object.entries(entries);
@@ -168,8 +167,9 @@ function brotliSize(file) {
  * The wasm is linked for shared memory, which a page that is not cross-origin isolated cannot create. So it ships with that flag cleared, as
  * WebAssembly with ordinary memory, and the page sets the flag again when it starts threads. Returns the flag's position.
  */
-function copyUnshared(variant, from, to) {
-  const bytes = readFileSync(built(variant, from));
+function copyUnshared(from, to = from) {
+  const bytes = readFileSync(built(from));
+  if (!bytes.includes(buildId)) fail(`build/wasm-simd/${from} is of another build than build_id.h; build it again`);
   let at = 8;
   const number = () => {
     let value = 0;
@@ -206,17 +206,17 @@ function copyUnshared(variant, from, to) {
   return fail(`${to} imports no memory`);
 }
 
-const buildId = checkPair();
+checkPair();
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 const memoryFlags = {
-  simd: copyUnshared('simd', 'wattn.wasm', 'wattn-simd.wasm'),
-  relaxed: copyUnshared('relaxed', 'wattn.wasm', 'wattn-relaxed.wasm'),
+  simd: copyUnshared('wattn.wasm', 'wattn-simd.wasm'),
+  relaxed: copyUnshared('relaxed/wattn.wasm', 'wattn-relaxed.wasm'),
 };
-copyUnshared('simd', 'wattn-tokenizer.wasm', 'wattn-tokenizer.wasm');
+copyUnshared('wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
-copyUnshared('simd', 'wattn-nn.wasm', 'wattn-nn.wasm');
-await bundle(buildId, memoryFlags).catch(() => process.exit(1)); // esbuild has said why
+copyUnshared('wattn-nn.wasm');
+await bundle(memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 writeInlineFiles();
 emitTypes();
 console.log(

@@ -4,11 +4,7 @@ import { setup } from './setup.mjs';
 import { fail } from './lib/shell.mjs';
 import * as stages from './lib/stages.mjs';
 
-const build = [
-  stages.cmakeBuild('wasm-simd', ['wattn-simd', 'wattn-tokenizer', 'wattn-nn']),
-  stages.cmakeBuild('wasm-relaxed', ['wattn-relaxed']),
-  stages.bundle,
-];
+const build = [stages.cmakeBuild('wasm-simd', ['wattn-simd', 'wattn-relaxed', 'wattn-tokenizer', 'wattn-nn']), stages.bundle];
 const jestTests = [stages.jest('web'), [stages.jest('browser'), stages.demo]];
 const nativeTests = (preset, ...beside) => [stages.cmakeBuild(preset, 'all'), [stages.ctest(preset), ...beside]];
 const test = [...build, ...nativeTests('native-debug'), ...jestTests];
@@ -16,8 +12,7 @@ const test = [...build, ...nativeTests('native-debug'), ...jestTests];
 const checks = [
   ...nativeTests('native-release', stages.includes, stages.cppFormat),
   ...nativeTests('wasm-scalar', stages.webFormat),
-  ...nativeTests('wasm-simd', stages.types),
-  ...nativeTests('wasm-relaxed', stages.dist),
+  ...nativeTests('wasm-simd', stages.types, stages.dist),
   stages.rebuild,
   stages.tidy,
   [stages.consumers, stages.fuzz, stages.arm],
