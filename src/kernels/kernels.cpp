@@ -1,20 +1,9 @@
 // Which variants this build has. The build defines WATTN_HAVE_* for the files it compiles; nothing else dispatches.
 #include "kernels/kernels.h"
 
-namespace wattn {
+#include "kernels/variants.h"
 
-extern const Kernels kKernelsScalar;
-#ifdef WATTN_HAVE_WASM_SIMD
-extern const Kernels kKernelsWasm;
-#endif
-#ifdef WATTN_HAVE_RELAXED_SIMD
-const Kernels& kernels_relaxed();
-// Exact like kKernelsWasm, and the same on machines without exact products of bytes.
-const Kernels& kernels_wasm_byte_dot();
-#endif
-#ifdef WATTN_HAVE_EIGEN
-extern const Kernels kKernelsEigen;
-#endif
+namespace wattn {
 
 const Kernels& exact_kernels() {
 #if defined(WATTN_HAVE_RELAXED_SIMD)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "kernels/table.h"
+#include "kernels/variants.h"
 #include "kernels/vec_scalar.h"
 
 namespace wattn {
@@ -41,7 +42,6 @@ void gemm_f32_eigen(const GemmF32& gemm) {
 
 }  // namespace
 
-extern const Kernels kKernelsEigen;
 const Kernels kKernelsEigen = [] {
   Kernels kernels = kernels_on<VecScalar>("eigen");
   kernels.gemm_f32 = gemm_f32_eigen;

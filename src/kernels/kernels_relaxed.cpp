@@ -1,5 +1,6 @@
 // The variants for relaxed SIMD. The machine's form of the byte product is detected once, on first use.
 #include "kernels/table.h"
+#include "kernels/variants.h"
 #include "kernels/vec_relaxed.h"
 
 namespace wattn {
