@@ -1,6 +1,7 @@
 // Batch: sequences packed end to end, without padding.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -18,6 +19,11 @@ struct Batch {
   std::int64_t tokens() const { return seq_start.back(); }
   std::int64_t batch() const { return static_cast<std::int64_t>(seq_start.size()) - 1; }
   std::int64_t length(std::int64_t i) const { return seq_start[i + 1] - seq_start[i]; }
+  std::int64_t longest() const {
+    std::int64_t most = 0;
+    for (std::int64_t i = 0; i < batch(); ++i) most = std::max(most, length(i));
+    return most;
+  }
 
   void add_sequence(std::span<const std::int32_t> ids, std::span<const std::int32_t> type_ids) {
     token_type_ids.insert(token_type_ids.end(), type_ids.begin(), type_ids.end());

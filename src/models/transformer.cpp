@@ -32,12 +32,6 @@ void scale_in_place(float factor, std::int64_t count, float* x) {
   for (std::int64_t i = 0; i < count; ++i) x[i] *= factor;
 }
 
-std::int64_t longest(const Batch& batch) {
-  std::int64_t max_seq = 0;
-  for (std::int64_t i = 0; i < batch.batch(); ++i) max_seq = std::max(max_seq, batch.length(i));
-  return max_seq;
-}
-
 }  // namespace
 
 AttentionShape Transformer::attention_shape() const {
@@ -87,11 +81,11 @@ Result<void> Transformer::check(const Batch& batch) const {
   return check_range(batch.position_ids, positions_, "position_ids", limit_name);
 }
 
-void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& context, Arena& arena, float* hidden, Taps* taps,
-                          float* tape) const {
+void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& context, Arena& arena, float* hidden,
+                          Taps* taps) const {
   const ThreadTeam::Awake awake(team);
   const std::int64_t tokens = batch.tokens();
-  const std::int64_t own_keys = context.cache ? 0 : longest(batch);
+  const std::int64_t own_keys = context.cache ? 0 : batch.longest();
   const std::int64_t sources = context.cross_kv ? context.cross_kv->cache.length : 0;
   const WorkspaceSize size{.tokens = tokens,
                            .keys = std::max(context.cache ? context.cache->length : own_keys, sources),
@@ -101,13 +95,8 @@ void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& c
   if (config_.relative_positions == RelativePositions::kDisentangled && own_keys > 0) prepare_relative_embeddings(pass, own_keys);
   embed_tokens(pass, hidden);
   LayerTaps{taps, -1, tokens}.rows("embeddings.output", hidden, config_.hidden_size);
-  const auto record = [&] {
-    if (tape) tape = std::copy_n(hidden, tokens * config_.hidden_size, tape);
-  };
-  record();
   for (int layer = 0; layer < config_.num_hidden_layers; ++layer) {
     forward_layer(pass, layer, hidden);
-    record();
   }
   if (config_.norm_placement == NormPlacement::kPost) return;
   normalise(pass.compute, config_.norm, final_norm_, hidden, tokens, hidden);
@@ -223,6 +212,31 @@ Transformer::AttentionCall Transformer::attention_call(const Pass& pass, int ind
            .position_ids = pass.batch.position_ids}};
 }
 
+// Their norms and rotations, in place.
+void Transformer::place_queries_and_keys(const Pass& pass, int index) const {
+  const TransformerLayer& layer = layer_at(index);
+  const std::int64_t queries = config_.query_width(), row = config_.qkv_width(), tokens = pass.batch.tokens();
+  if (config_.query_key_norm) {
+    for (std::int64_t i = 0; i < tokens; ++i) {
+      float* token = pass.work.qkv + i * row;
+      rms_norm(pass.compute, layer.query_norm, token, config_.num_attention_heads, token);
+      rms_norm(pass.compute, layer.key_norm, token + queries, config_.kv_heads(), token + queries);
+    }
+  }
+  if (config_.relative_positions == RelativePositions::kRotary) {
+    rotate_heads(pass.compute, rotary_of(index), pass.batch.position_ids, config_.num_attention_heads + config_.kv_heads(), row,
+                 pass.work.qkv);
+  }
+}
+
+// The relative embeddings by a layer's query and key matrices.
+void Transformer::project_relative(const Pass& pass, int index) const {
+  const Workspace& work = pass.work;
+  Linear queries_and_keys = layer_at(index).qkv;
+  queries_and_keys.out = config_.query_width() + config_.kv_width();
+  linear(pass.compute, queries_and_keys, work.relative, work.disentangled.count, Activation::kNone, work.linear, work.relative_qk);
+}
+
 // out may be x.
 void Transformer::attention(const Pass& pass, int index, const float* x, float* out) const {
   const TransformerLayer& layer = layer_at(index);
@@ -233,26 +247,12 @@ void Transformer::attention(const Pass& pass, int index, const float* x, float* 
   const LayerTaps tap{pass.taps, index, tokens};
 
   linear(compute, layer.qkv, x, tokens, Activation::kNone, work.linear, work.qkv);
-  if (config_.query_key_norm) {
-    for (std::int64_t i = 0; i < tokens; ++i) {
-      float* token = work.qkv + i * row;
-      rms_norm(compute, layer.query_norm, token, config_.num_attention_heads, token);
-      rms_norm(compute, layer.key_norm, token + queries, config_.kv_heads(), token + queries);
-    }
-  }
-  if (config_.relative_positions == RelativePositions::kRotary) {
-    rotate_heads(compute, rotary_of(index), pass.batch.position_ids, config_.num_attention_heads + config_.kv_heads(), row,
-                 work.qkv);
-  }
+  place_queries_and_keys(pass, index);
   tap.columns("attention.query", work.qkv, row, 0, queries);
   tap.columns("attention.key", work.qkv, row, queries, keys);
   tap.columns("attention.value", work.qkv, row, queries + keys, keys);
 
-  if (config_.relative_positions == RelativePositions::kDisentangled) {
-    Linear queries_and_keys = layer.qkv;
-    queries_and_keys.out = queries + keys;
-    linear(compute, queries_and_keys, work.relative, work.disentangled.count, Activation::kNone, work.linear, work.relative_qk);
-  }
+  if (config_.relative_positions == RelativePositions::kDisentangled) project_relative(pass, index);
   const auto [terms, input] = attention_call(pass, index);
   wattn::attention(compute, attention_shape(), terms, input, work.attention, work.context, {pass.taps, index, "attention"});
   tap.rows("attention.context", work.context, queries);

@@ -94,9 +94,7 @@ class Transformer {
   // "layer.N.cross_attention.{query,probs,context,output}", "layer.N.intermediate", "layer.N.output" and "final_norm.output". All
   // but scores and probs may be patched, which affects what follows. Queries and keys are shown after rotation, "attention.output"
   // after the residual (and the norm, if post-norm).
-  // tape: of tape_size() floats for models/transformer_backward.h, written; null for none.
-  void forward(ThreadTeam& team, const Batch& batch, const Context& context, Arena& arena, float* hidden, Taps* taps,
-               float* tape = nullptr) const;
+  void forward(ThreadTeam& team, const Batch& batch, const Context& context, Arena& arena, float* hidden, Taps* taps) const;
 
   KvCache take_kv_cache(Arena& arena, std::int64_t slots, std::int64_t length) const;
   CrossKv take_cross_kv(Arena& arena, std::int64_t slots, std::int64_t length) const;
@@ -117,7 +115,7 @@ class Transformer {
   void pooler(const Batch& batch, const float* hidden, float* pooled) const;
 
  private:
-  friend class TransformerBackward;
+  friend class TrainingPass;
 
   struct Workspace {
     float* embedded = nullptr;      // [tokens, embedding_size], before the projection
@@ -166,6 +164,8 @@ class Transformer {
   };
   AttentionCall attention_call(const Pass& pass, int layer) const;
   const Rotary& rotary_of(int layer) const { return config_.is_local(layer) && local_rotary_.cos ? local_rotary_ : rotary_; }
+  void place_queries_and_keys(const Pass& pass, int layer) const;
+  void project_relative(const Pass& pass, int layer) const;
   void attention(const Pass& pass, int layer, const float* x, float* out) const;
   void cross_attention(const Pass& pass, int layer, const float* x, float* out) const;
   void feed_forward(const Pass& pass, int layer, const float* x, float* out) const;

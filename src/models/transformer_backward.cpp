@@ -9,57 +9,103 @@
 namespace wattn {
 namespace {
 
-std::int64_t longest(const Batch& batch) {
-  std::int64_t most = 0;
-  for (std::int64_t i = 0; i < batch.batch(); ++i) most = std::max(most, batch.length(i));
-  return most;
-}
-
 void add(const float* from, std::int64_t count, float* to) {
   for (std::int64_t i = 0; i < count; ++i) to[i] += from[i];
 }
 
 }  // namespace
 
-struct BackwardSize {
+struct PassSize {
   std::int64_t tokens, max_seq;
   int threads;
 };
 
-class TransformerBackward {
+// What the backward pass of a layer reads, beside the layer's input.
+struct LayerTape {
+  float* qkv = nullptr;            // [tokens, qkv_width], placed unless queries and keys have norms
+  float* attention_sum = nullptr;  // [tokens, hidden], with the residual, before the norm that follows
+  float* up = nullptr;             // [tokens, ffn] before the activation, gated: [tokens, 2 * ffn]
+};
+
+// The tape: [num_hidden_layers + 1, tokens, hidden], then the parts of a LayerTape for each layer that is kept. Row 0 is the input
+// of the first layer. Row i + 1 is what layer i adds up last: its output, or in a post-norm model the sum before the norm.
+class TapeView {
  public:
-  // Only measures with a measuring arena; gradients may be null then.
-  TransformerBackward(const Transformer& model, ThreadTeam& team, const Batch& batch, const BackwardSize& size,
-                      Transformer* gradients, const BackwardScope& scope, Arena& arena)
+  TapeView(const TransformerConfig& config, std::int64_t tokens, const TapeOptions& options, float* tape)
+      : hidden_(tokens * config.hidden_size),
+        qkv_(tokens * config.qkv_width()),
+        up_(tokens * config.intermediate_size * (config.gated() ? 2 : 1)),
+        rows_((config.num_hidden_layers + 1) * hidden_),
+        kept_(std::min(options.kept_layers, config.num_hidden_layers)),
+        first_kept_(config.num_hidden_layers - kept_),
+        tape_(tape) {}
+
+  std::int64_t size() const { return rows_ + kept_ * layer_size(); }
+  float* row(std::int64_t i) const { return tape_ + i * hidden_; }
+  bool keeps(std::int64_t layer) const { return layer >= first_kept_; }
+  LayerTape layer(std::int64_t layer) const {
+    float* at = tape_ + rows_ + (layer - first_kept_) * layer_size();
+    return {at, at + qkv_, at + qkv_ + hidden_};
+  }
+
+ private:
+  std::int64_t layer_size() const { return qkv_ + hidden_ + up_; }
+
+  std::int64_t hidden_, qkv_, up_, rows_, kept_, first_kept_;
+  float* tape_;
+};
+
+class TrainingPass {
+ public:
+  // Only measures with a measuring arena; gradients may be null then, and for a forward pass.
+  TrainingPass(const Transformer& model, ThreadTeam& team, const Batch& batch, const PassSize& size, Transformer* gradients,
+               const BackwardScope& scope, Arena& arena)
       : model_(model),
         config_(model.config_),
         gradients_(gradients),
         scope_(scope),
         pass_{{*model.kernels_, team}, batch, context_, {}, nullptr},
         tokens_(size.tokens),
-        max_seq_(size.max_seq) {
+        max_seq_(size.max_seq),
+        size_(size.tokens * config_.hidden_size) {
     take(arena, size.threads);
   }
 
-  void run(const float* tape, float* d_hidden) {
-    const std::int64_t size = tokens_ * config_.hidden_size;
-    if (config_.relative_positions == RelativePositions::kDisentangled && max_seq_ > 0) {
+  void forward(const TapeView& tape, float* hidden) {
+    if (is_disentangled()) model_.prepare_relative_embeddings(pass_, max_seq_);
+    model_.embed_tokens(pass_, tape.row(0));
+    const std::int64_t layers = config_.num_hidden_layers;
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      forward_layer(layer, input_of(tape, layer), tape.keeps(layer) ? tape.layer(layer) : scratch_, tape.row(layer + 1));
+    }
+    std::copy_n(input_of(tape, layers), size_, hidden);
+    model_.final_norm(pass_.compute.team, hidden, tokens_);
+  }
+
+  void backward(const TapeView& tape, float* d) {
+    if (is_disentangled()) {
       model_.prepare_relative_embeddings(pass_, max_seq_);
       std::fill_n(d_relative_, pass_.work.disentangled.count * config_.hidden_size, 0.0f);
     }
-    float* d = d_hidden;
-    if (config_.norm_placement == NormPlacement::kPre) {
-      std::fill_n(d_sum_, size, 0.0f);
-      norm_backward(config_.norm, model_.final_norm_, gradients_->final_norm_, tape + config_.num_hidden_layers * size, d, tokens_,
+    if (!is_post()) {
+      std::fill_n(d_sum_, size_, 0.0f);
+      norm_backward(config_.norm, model_.final_norm_, gradients_->final_norm_, tape.row(config_.num_hidden_layers), d, tokens_,
                     d_sum_, !scope_.only_qkv);
-      std::copy_n(d_sum_, size, d);
+      std::copy_n(d_sum_, size_, d);
     }
-    for (auto layer = static_cast<int>(config_.num_hidden_layers) - 1; layer >= scope_.first_layer; --layer) {
-      layer_backward(layer, tape + layer * size, d);
+    for (std::int64_t layer = config_.num_hidden_layers - 1; layer >= scope_.first_layer; --layer) {
+      const float* x = input_of(tape, layer);
+      const LayerTape kept = tape.keeps(layer) ? tape.layer(layer) : scratch_;
+      if (tape.keeps(layer)) {
+        restore_layer(layer, x, kept);
+      } else {
+        forward_layer(layer, x, kept, nullptr);
+      }
+      layer_backward(layer, x, kept, tape.row(layer + 1), d);
     }
     if (!wants_embeddings()) return;
     embeddings_backward(d);
-    if (config_.relative_positions == RelativePositions::kDisentangled && max_seq_ > 0) relative_embeddings_backward();
+    if (is_disentangled()) relative_embeddings_backward();
     if (config_.relative_positions == RelativePositions::kT5Buckets) share_buckets();
   }
 
@@ -89,22 +135,19 @@ class TransformerBackward {
     buckets_ = disentangled ? std::min(config_.relative_rows(), 2 * max_seq_) : 0;
     pass_.work = model_.take_workspace(arena, {.tokens = tokens_, .keys = max_seq_, .own_keys = max_seq_, .threads = threads});
     const auto rows = [&](std::int64_t of) { return arena.take<float>(tokens_ * of); };
-    attention_sum_ = rows(hidden);
-    middle_ = rows(hidden);
-    normal_ = rows(hidden);
-    ffn_sum_ = rows(hidden);
+    scratch_ = {pass_.work.qkv, rows(hidden), config_.gated() ? pass_.work.intermediate : rows(up)};
+    placed_ = config_.query_key_norm ? rows(row) : nullptr;
+    input_ = rows(hidden);
+    middle_ = rows(std::max(hidden, width));
+    normal_ = rows(std::max(hidden, width));
     d_sum_ = rows(hidden);
     d_in_ = rows(hidden);
-    raw_qkv_ = rows(config_.query_key_norm ? row : 0);
     d_qkv_ = rows(row);
     d_head_ = arena.take<float>(config_.num_attention_heads * config_.head_size());
     d_context_ = rows(config_.query_width());
-    pre_ = rows(config_.gated() ? 0 : up);
     d_act_ = rows(ffn);
-    d_up_ = rows(up);
-    embedded_ = rows(width);
-    normal_embedded_ = rows(width);
-    d_embedded_ = rows(width);
+    d_up_ = config_.gated() ? rows(up) : d_act_;
+    d_embedded_ = rows(config_.embedding_size > 0 ? width : 0);
     norm_scratch_ = arena.take<float>(2 * std::max({tokens_, config_.num_attention_heads, buckets_}));
     d_relative_ = arena.take<float>(buckets_ * hidden);
     d_relative_qk_ = arena.take<float>(buckets_ * 2 * hidden);
@@ -140,67 +183,144 @@ class TransformerBackward {
                        wanted ? gradient.beta : nullptr, norm_scratch_);
   }
 
-  // x: the layer's input; d: the gradient of its output, which becomes that of x.
-  void layer_backward(int index, const float* x, float* d) {
+  void sum(const float* a, const float* b, float* out) const {
+    for (std::int64_t i = 0; i < size_; ++i) out[i] = a[i] + b[i];
+  }
+  bool is_post() const { return config_.norm_placement == NormPlacement::kPost; }
+  bool is_disentangled() const { return config_.relative_positions == RelativePositions::kDisentangled && max_seq_ > 0; }
+  bool has_attention_norm(std::int64_t layer) const { return !is_post() && (layer > 0 || config_.first_attention_norm); }
+  NormKind middle_kind() const { return is_post() ? NormKind::kLayer : config_.norm; }
+  const LayerNorm& middle_norm(std::int64_t layer) const {
+    return is_post() ? model_.layer_at(layer).attention_norm : model_.layer_at(layer).ffn_norm;
+  }
+
+  // What a layer reads, or, after the last one, the last layer's output.
+  const float* input_of(const TapeView& tape, std::int64_t layer) {
+    if (layer == 0 || !is_post()) return tape.row(layer);
+    normalise(pass_.compute, NormKind::kLayer, model_.layer_at(layer - 1).ffn_norm, tape.row(layer), tokens_, input_);
+    return input_;
+  }
+
+  // What the matrix of queries, keys and values reads.
+  const float* attention_input(std::int64_t layer, const float* x) {
+    if (!has_attention_norm(layer)) return x;
+    normalise(pass_.compute, config_.norm, model_.layer_at(layer).attention_norm, x, tokens_, normal_);
+    return normal_;
+  }
+
+  // Queries and keys as the scores need them. is_new: they are as projected.
+  void place(std::int64_t layer, const LayerTape& kept, bool is_new) {
+    pass_.work.qkv = kept.qkv;
+    if (config_.query_key_norm) {
+      std::copy_n(kept.qkv, tokens_ * config_.qkv_width(), placed_);
+      pass_.work.qkv = placed_;
+    }
+    const int index = static_cast<int>(layer);
+    if (is_new || config_.query_key_norm) model_.place_queries_and_keys(pass_, index);
+    if (is_disentangled()) model_.project_relative(pass_, index);
+  }
+
+  void attend(std::int64_t layer) {
+    const auto [terms, input] = model_.attention_call(pass_, static_cast<int>(layer));
+    wattn::attention(pass_.compute, model_.attention_shape(), terms, input, pass_.work.attention, pass_.work.context, {});
+  }
+
+  // What the matrix down reads.
+  const float* activate(const float* up) {
+    const std::int64_t ffn = config_.intermediate_size;
+    float* out = config_.gated() ? pass_.work.gated : pass_.work.intermediate;
+    for_parts(pass_.compute, tokens_, 1, 32, [&](std::int64_t begin, std::int64_t end) {
+      if (config_.gated()) {
+        pass_.compute.kernels.gate_rows(config_.hidden_act, up + begin * 2 * ffn, out + begin * ffn, end - begin, ffn);
+      } else {
+        pass_.compute.kernels.activate(config_.hidden_act, up + begin * ffn, out + begin * ffn, (end - begin) * ffn);
+      }
+    });
+    return out;
+  }
+
+  // out: the row of the tape; null when the layer is computed again, which needs no product with down.
+  void forward_layer(std::int64_t index, const float* x, const LayerTape& kept, float* out) {
+    const TransformerLayer& layer = model_.layer_at(index);
+    const auto product = [&](const Linear& of, const float* in, float* to) {
+      linear(pass_.compute, of, in, tokens_, Activation::kNone, pass_.work.linear, to);
+    };
+    float* projected = pass_.work.projected;
+    product(layer.qkv, attention_input(index, x), kept.qkv);
+    place(index, kept, true);
+    attend(index);
+    product(layer.attention_output, pass_.work.context, projected);
+    sum(projected, x, kept.attention_sum);
+    normalise(pass_.compute, middle_kind(), middle_norm(index), kept.attention_sum, tokens_, middle_);
+    product(layer.up, middle_, kept.up);
+    const float* active = activate(kept.up);
+    if (!out) return;
+    product(layer.down, active, projected);
+    sum(projected, is_post() ? middle_ : kept.attention_sum, out);
+  }
+
+  // Computes again what layer_backward() reads and the tape does not have.
+  void restore_layer(std::int64_t index, const float* x, const LayerTape& kept) {
+    attention_input(index, x);
+    place(index, kept, false);
+    if (scope_.only_qkv) return;  // the rest is for gradients of other weights
+    attend(index);
+    normalise(pass_.compute, middle_kind(), middle_norm(index), kept.attention_sum, tokens_, middle_);
+    activate(kept.up);
+  }
+
+  // x: the layer's input; last_sum: its row of the tape; d: the gradient of its output, which becomes that of x.
+  void layer_backward(std::int64_t index, const float* x, const LayerTape& kept, const float* last_sum, float* d) {
     const TransformerLayer& layer = model_.layer_at(index);
     const TransformerLayer& gradient = gradients_->layer_at(index);
-    const std::int64_t size = tokens_ * config_.hidden_size;
-    const bool post = config_.norm_placement == NormPlacement::kPost;
-    const bool normed = !post && (index > 0 || config_.first_attention_norm);
-    const auto sum = [&](const float* a, const float* b, float* out) {
-      for (std::int64_t i = 0; i < size; ++i) out[i] = a[i] + b[i];
-    };
-    // Forward again.
-    if (normed) normalise(pass_.compute, config_.norm, layer.attention_norm, x, tokens_, normal_);
+    const bool normed = has_attention_norm(index), all = !scope_.only_qkv;
     const float* read = normed ? normal_ : x;
-    model_.attention(pass_, index, read, pass_.work.projected);
-    sum(pass_.work.projected, x, attention_sum_);
-    const NormKind kind = post ? NormKind::kLayer : config_.norm;
-    normalise(pass_.compute, kind, post ? layer.attention_norm : layer.ffn_norm, attention_sum_, tokens_, middle_);
-    model_.feed_forward(pass_, index, middle_, pass_.work.projected);
-    if (post) {
-      sum(pass_.work.projected, middle_, ffn_sum_);
-      std::fill_n(d_sum_, size, 0.0f);
-      norm_backward(kind, layer.ffn_norm, gradient.ffn_norm, ffn_sum_, d, tokens_, d_sum_, !scope_.only_qkv);
-      feed_forward_backward(index, middle_, d_sum_, d_in_);
+    float* d_read = index > scope_.first_layer || wants_embeddings() ? d_in_ : nullptr;
+    if (is_post()) {
+      std::fill_n(d_sum_, size_, 0.0f);
+      norm_backward(NormKind::kLayer, layer.ffn_norm, gradient.ffn_norm, last_sum, d, tokens_, d_sum_, all);
+      feed_forward_backward(index, kept.up, d_sum_, d_in_);
       sum(d_sum_, d_in_, d);
-      std::fill_n(d_sum_, size, 0.0f);
-      norm_backward(kind, layer.attention_norm, gradient.attention_norm, attention_sum_, d, tokens_, d_sum_, !scope_.only_qkv);
-      attention_backward(index, read, d_sum_, d_in_);
-      sum(d_sum_, d_in_, d);
+      std::fill_n(d_sum_, size_, 0.0f);
+      norm_backward(NormKind::kLayer, layer.attention_norm, gradient.attention_norm, kept.attention_sum, d, tokens_, d_sum_, all);
+      attention_backward(index, read, kept.qkv, d_sum_, d_read);
+      if (d_read) sum(d_sum_, d_read, d);
       return;
     }
-    feed_forward_backward(index, middle_, d, d_in_);
-    norm_backward(kind, layer.ffn_norm, gradient.ffn_norm, attention_sum_, d_in_, tokens_, d, !scope_.only_qkv);
-    attention_backward(index, read, d, d_in_);
+    feed_forward_backward(index, kept.up, d, d_in_);
+    norm_backward(config_.norm, layer.ffn_norm, gradient.ffn_norm, kept.attention_sum, d_in_, tokens_, d, all);
+    // The norm's own weights need what comes through it.
+    if (normed && all) d_read = d_in_;
+    attention_backward(index, read, kept.qkv, d, d_read);
+    if (!d_read) return;
     if (normed) {
-      norm_backward(kind, layer.attention_norm, gradient.attention_norm, x, d_in_, tokens_, d, !scope_.only_qkv);
+      norm_backward(config_.norm, layer.attention_norm, gradient.attention_norm, x, d_read, tokens_, d, all);
     } else {
-      add(d_in_, size, d);
+      add(d_read, size_, d);
     }
   }
 
-  void feed_forward_backward(int index, const float* x, const float* dy, float* dx) {
+  // After activate() of the same up, with the matrix's input in middle_.
+  void feed_forward_backward(std::int64_t index, const float* up, const float* dy, float* dx) {
     const TransformerLayer& layer = model_.layer_at(index);
     const TransformerLayer& gradient = gradients_->layer_at(index);
     const std::int64_t ffn = config_.intermediate_size;
     linear_gradient(layer.down, gradient.down, config_.gated() ? pass_.work.gated : pass_.work.intermediate, dy, tokens_, d_act_,
                     !scope_.only_qkv);
     if (config_.gated()) {
-      gate_backward(pass_.compute, config_.hidden_act, pass_.work.intermediate, d_act_, tokens_, ffn, d_up_);
+      gate_backward(pass_.compute, config_.hidden_act, up, d_act_, tokens_, ffn, d_up_);
     } else {
-      linear(pass_.compute, layer.up, x, tokens_, Activation::kNone, pass_.work.linear, pre_);
-      activate_backward(pass_.compute, config_.hidden_act, pre_, d_act_, tokens_, ffn, d_up_);
+      activate_backward(pass_.compute, config_.hidden_act, up, d_act_, tokens_, ffn, d_up_);
     }
-    linear_gradient(layer.up, gradient.up, x, d_up_, tokens_, dx, !scope_.only_qkv);
+    linear_gradient(layer.up, gradient.up, middle_, d_up_, tokens_, dx, !scope_.only_qkv);
   }
 
-  // After attention() over the same x, whose queries, keys, values and context are in the workspace.
-  void attention_backward(int index, const float* x, const float* dy, float* dx) {
+  // After place() and attend(). raw_qkv: before norms of queries and keys, if there are any. dx: null if not wanted.
+  void attention_backward(std::int64_t index, const float* x, const float* raw_qkv, const float* dy, float* dx) {
     const TransformerLayer& layer = model_.layer_at(index);
     const TransformerLayer& gradient = gradients_->layer_at(index);
     const std::int64_t row = config_.qkv_width(), queries = config_.query_width(), keys = config_.kv_width();
-    const auto [terms, input] = model_.attention_call(pass_, index);
+    const auto [terms, input] = model_.attention_call(pass_, static_cast<int>(index));
     linear_gradient(layer.attention_output, gradient.attention_output, pass_.work.context, dy, tokens_, d_context_,
                     !scope_.only_qkv);
     std::fill_n(d_qkv_, tokens_ * row, 0.0f);
@@ -221,20 +341,19 @@ class TransformerBackward {
       add(d_relative_in_, count * config_.hidden_size, d_relative_);
     }
     if (config_.relative_positions == RelativePositions::kRotary) {
-      rotate_heads_backward(pass_.compute, model_.rotary_of(index), pass_.batch.position_ids,
+      rotate_heads_backward(pass_.compute, model_.rotary_of(static_cast<int>(index)), pass_.batch.position_ids,
                             config_.num_attention_heads + config_.kv_heads(), row, d_qkv_);
     }
-    if (config_.query_key_norm) query_key_norm_backward(layer, gradient, x);
+    if (config_.query_key_norm) query_key_norm_backward(layer, gradient, raw_qkv);
     linear_gradient(layer.qkv, gradient.qkv, x, d_qkv_, tokens_, dx, true);
   }
 
-  void query_key_norm_backward(const TransformerLayer& layer, const TransformerLayer& gradient, const float* x) {
+  void query_key_norm_backward(const TransformerLayer& layer, const TransformerLayer& gradient, const float* raw_qkv) {
     const std::int64_t row = config_.qkv_width(), queries = config_.query_width(), dim = config_.head_size();
-    linear(pass_.compute, layer.qkv, x, tokens_, Activation::kNone, pass_.work.linear, raw_qkv_);
     const auto backward_of = [&](const LayerNorm& norm, const LayerNorm& of, std::int64_t at, std::int64_t heads) {
       std::copy_n(d_qkv_ + at, heads * dim, d_head_);
       std::fill_n(d_qkv_ + at, heads * dim, 0.0f);
-      norm_backward(NormKind::kRms, norm, {of.hidden, of.epsilon, of.gamma, nullptr}, raw_qkv_ + at, d_head_, heads, d_qkv_ + at,
+      norm_backward(NormKind::kRms, norm, {of.hidden, of.epsilon, of.gamma, nullptr}, raw_qkv + at, d_head_, heads, d_qkv_ + at,
                     !scope_.only_qkv);
     };
     for (std::int64_t i = 0; i < tokens_; ++i) {
@@ -247,22 +366,23 @@ class TransformerBackward {
   void embeddings_backward(float* d) {
     const Batch& batch = pass_.batch;
     const std::int64_t width = config_.embedding_width(), size = tokens_ * width;
-    model_.sum_embeddings(pass_, embedded_);
+    float *embedded = middle_, *normal_embedded = normal_;  // after the last layer
+    model_.sum_embeddings(pass_, embedded);
     float* d_out = d;
     if (config_.embedding_size > 0) {
-      std::copy_n(embedded_, size, normal_embedded_);
+      std::copy_n(embedded, size, normal_embedded);
       if (config_.embeddings_norm) {
-        normalise(pass_.compute, config_.norm, model_.embeddings_norm_, embedded_, tokens_, normal_embedded_);
+        normalise(pass_.compute, config_.norm, model_.embeddings_norm_, embedded, tokens_, normal_embedded);
       }
-      linear_gradient(model_.embeddings_projection_, gradients_->embeddings_projection_, normal_embedded_, d, tokens_, d_embedded_,
+      linear_gradient(model_.embeddings_projection_, gradients_->embeddings_projection_, normal_embedded, d, tokens_, d_embedded_,
                       true);
       d_out = d_embedded_;
     }
     if (config_.embeddings_norm) {
-      std::fill_n(normal_embedded_, size, 0.0f);
-      norm_backward(config_.norm, model_.embeddings_norm_, gradients_->embeddings_norm_, embedded_, d_out, tokens_,
-                    normal_embedded_, true);
-      d_out = normal_embedded_;
+      std::fill_n(normal_embedded, size, 0.0f);
+      norm_backward(config_.norm, model_.embeddings_norm_, gradients_->embeddings_norm_, embedded, d_out, tokens_, normal_embedded,
+                    true);
+      d_out = normal_embedded;
     }
     const auto add_to = [&](const Embedding& table, std::span<const std::int32_t> ids) {
       embedding_backward(ids, d_out, width, static_cast<float*>(table.table));
@@ -316,38 +436,46 @@ class TransformerBackward {
   BackwardScope scope_;
   Transformer::Context context_{};
   Transformer::Pass pass_;
-  std::int64_t tokens_, max_seq_, buckets_ = 0;
-  float *attention_sum_, *middle_, *normal_, *ffn_sum_, *d_sum_, *d_in_;  // [tokens, hidden]
-  float *raw_qkv_, *d_qkv_, *d_head_, *d_context_;
-  float *pre_, *d_act_, *d_up_;
-  float *embedded_, *normal_embedded_, *d_embedded_;
+  std::int64_t tokens_, max_seq_, size_, buckets_ = 0;  // size_: tokens * hidden
+  LayerTape scratch_;                                   // of a layer that is not kept
+  float* placed_;                                       // [tokens, qkv_width], if queries and keys have norms
+  float *input_, *middle_, *normal_, *d_sum_, *d_in_;   // [tokens, hidden]
+  float *d_qkv_, *d_head_, *d_context_;
+  float *d_act_, *d_up_, *d_embedded_;
   float *norm_scratch_, *linear_scratch_;
   float *d_relative_, *d_relative_qk_, *d_relative_in_;
   std::vector<float*> attention_scratch_;
 };
 
-std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens) {
-  return (config.num_hidden_layers + 1) * tokens * config.hidden_size;
+std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens, const TapeOptions& options) {
+  return TapeView(config, tokens, options, nullptr).size();
 }
 
 std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads) {
   Arena measure;
   ThreadTeam alone;
   const Batch none;
-  const TransformerBackward measured(model, alone, none, {max_tokens, max_seq, threads}, nullptr, {}, measure);
+  const TrainingPass measured(model, alone, none, {max_tokens, max_seq, threads}, nullptr, {}, measure);
   return measure.used();
 }
 
-void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
-              Transformer& gradients, const BackwardScope& scope) {
+void training_forward(const Transformer& model, ThreadTeam& team, const Batch& batch, float* tape, float* hidden, Arena& arena,
+                      const TapeOptions& options) {
   const ThreadTeam::Awake awake(team);
-  TransformerBackward pass(model, team, batch, {batch.tokens(), longest(batch), team.threads()}, &gradients, scope, arena);
-  pass.run(tape, d_hidden);
+  TrainingPass pass(model, team, batch, {batch.tokens(), batch.longest(), team.threads()}, nullptr, {}, arena);
+  pass.forward({model.config(), batch.tokens(), options, tape}, hidden);
+}
+
+void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
+              Transformer& gradients, const BackwardScope& scope, const TapeOptions& options) {
+  const ThreadTeam::Awake awake(team);
+  TrainingPass pass(model, team, batch, {batch.tokens(), batch.longest(), team.threads()}, &gradients, scope, arena);
+  pass.backward({model.config(), batch.tokens(), options, const_cast<float*>(tape)}, d_hidden);
 }
 
 void lm_head_backward(const Transformer& model, ThreadTeam& team, const LmHeadGradient& gradient, Arena& arena) {
   const ThreadTeam::Awake awake(team);
-  TransformerBackward::lm_head(model, team, gradient, arena);
+  TrainingPass::lm_head(model, team, gradient, arena);
 }
 
 std::uint64_t lm_head_backward_bytes(const Transformer& model, std::int64_t most_rows, int threads) {

@@ -1,5 +1,6 @@
-// The backward pass of a Transformer over whole sequences (no cache, no cross attention). It keeps the input of every layer and
-// computes one layer's inner activations again at a time, so that memory grows with tokens * layers * hidden alone.
+// A forward pass of a Transformer over whole sequences (no cache, no cross attention) that records what the backward pass reads,
+// and the backward pass. The tape has the input of every layer, and the activations inside a layer where they are kept; the others
+// are computed again from the layer's input, a layer at a time, with the same bits.
 #pragma once
 
 #include <cstdint>
@@ -15,18 +16,27 @@ struct BackwardScope {
   bool only_qkv = false;         // of each layer only the matrix of queries, keys and values, which LoRA usually changes
 };
 
-// Floats of a tape for so many tokens: [num_hidden_layers + 1, tokens, hidden], the input of each layer and the last one's output.
-std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens);
+struct TapeOptions {
+  // The activations of so many of the last layers are kept. The others need two thirds of a forward pass more.
+  std::int64_t kept_layers = 0;
+};
 
-// Bytes that backward() takes from its arena for batches within these limits.
+// Floats of a tape for so many tokens.
+std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens, const TapeOptions& options = {});
+
+// Bytes that training_forward() and backward() each take from their arena for batches within these limits.
 std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads);
+
+// Transformer::forward() without slots, with the same bits. tape: of tape_size() floats, written.
+void training_forward(const Transformer& model, ThreadTeam& team, const Batch& batch, float* tape, float* hidden, Arena& arena,
+                      const TapeOptions& options = {});
 
 // Adds the gradients of the weights to those of `gradients`: a Transformer of the same configuration, in f32, each of whose weights
 // is the gradient of the model's weight in the same place. Tables that are computed, such as rotary angles, are left as they are.
-// tape: written by forward() over the same batch. d_hidden: [tokens, hidden], the gradient of forward()'s result, which is
-// overwritten.
+// tape: written by training_forward() over the same batch with the same options. d_hidden: [tokens, hidden], the gradient of its
+// result, which is overwritten.
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
-              Transformer& gradients, const BackwardScope& scope = {});
+              Transformer& gradients, const BackwardScope& scope = {}, const TapeOptions& options = {});
 
 struct LmHeadGradient {
   const float* hidden = nullptr;  // [rows, hidden] as Transformer::lm_head() left it

@@ -244,8 +244,7 @@ TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
   Arena measure;
   measure.take<float>(tape_size(config, tokens));
   measure.take<float>(2 * tokens * config.hidden_size);
-  out.activations = measure.used() + std::max(transformer.forward_bytes(tokens, max_seq, true, threads),
-                                              backward_bytes(transformer, tokens, max_seq, threads));
+  out.activations = measure.used() + backward_bytes(transformer, tokens, max_seq, threads);
   return out;
 }
 
@@ -331,7 +330,7 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
   auto* states = arena_.take<float>(tokens * hidden);
   auto* d_states = arena_.take<float>(tokens * hidden);
   const std::uint64_t mark = arena_.used();
-  transformer.forward(model_.team(), batch, {}, arena_, states, nullptr, tape);
+  training_forward(transformer, model_.team(), batch, tape, states, arena_);
 
   const SentenceConfig& sentence = model_.sentence();
   const std::span<const PoolingMode> pooling = sentence.pooling.empty() ? std::span<const PoolingMode>(kMean) : sentence.pooling;

@@ -48,8 +48,8 @@ struct Training {
     const std::int64_t hidden = model.config().hidden_size, tokens = batch.tokens();
     Floats tape(static_cast<std::size_t>(tape_size(model.config(), tokens))), states(static_cast<std::size_t>(tokens * hidden));
     Floats vectors(targets.size()), d_vectors(targets.size()), d_states(states.size());
-    Arena arena = Arena::with_bytes(model.forward_bytes(tokens, tokens, true, 1), "test").value();
-    model.forward(team, batch, {}, arena, states.data(), nullptr, tape.data());
+    Arena arena = Arena::with_bytes(backward_bytes(model, tokens, batch.longest(), 1), "test").value();
+    training_forward(model, team, batch, tape.data(), states.data(), arena);
     const auto at = [&](std::int64_t i) { return batch.seq_start[static_cast<std::size_t>(i)] * hidden; };
     for (std::int64_t i = 0; i < batch.batch(); ++i) {
       pool(model.kernels(), kMean, states.data() + at(i), batch.length(i), hidden, 0, vectors.data() + i * hidden);
@@ -61,8 +61,8 @@ struct Training {
     }
     const std::span<float> d_weights = gradients.weights_f32();
     std::fill(d_weights.begin(), d_weights.end(), 0.0f);
-    Arena backward_arena = Arena::with_bytes(backward_bytes(model, tokens, tokens, 1), "test").value();
-    backward(model, team, batch, tape.data(), d_states.data(), backward_arena, gradients, scope);
+    arena.reset();
+    backward(model, team, batch, tape.data(), d_states.data(), arena, gradients, scope);
     return loss;
   }
 

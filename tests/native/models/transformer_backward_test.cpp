@@ -55,15 +55,15 @@ void for_each_case(const Check& check) {
 
 // Adds to the gradients, which begin as zeros.
 void add_gradients(const GradientCase& one, const Transformer& model, ThreadTeam& team, Transformer& gradients,
-                   const BackwardScope& scope = {}) {
+                   const BackwardScope& scope = {}, const TapeOptions& options = {}) {
   const std::int64_t tokens = one.batch.tokens();
-  std::vector<float> tape(static_cast<std::size_t>(tape_size(model.config(), tokens))), hidden(one.d_hidden.size());
-  Arena forward = Arena::with_bytes(model.forward_bytes(tokens, tokens, true, team.threads()), "test").value();
-  model.forward(team, one.batch, {}, forward, hidden.data(), nullptr, tape.data());
+  std::vector<float> tape(static_cast<std::size_t>(tape_size(model.config(), tokens, options)), NAN), hidden(one.d_hidden.size());
+  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, one.batch.longest(), team.threads()), "test").value();
+  training_forward(model, team, one.batch, tape.data(), hidden.data(), arena, options);
   EXPECT_EQ(hidden, test::run(model, team, one.batch));  // no other bits with a tape
-  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, tokens, team.threads()), "test").value();
+  arena.reset();
   std::vector<float> d_hidden = one.d_hidden;
-  backward(model, team, one.batch, tape.data(), d_hidden.data(), arena, gradients, scope);
+  backward(model, team, one.batch, tape.data(), d_hidden.data(), arena, gradients, scope, options);
 }
 
 Transformer zeros_like(const Transformer& model) {
@@ -113,6 +113,24 @@ TEST(TransformerBackward, GivesTorchsGradients) {
   });
 }
 
+// Whether activations are kept or computed again changes no bit.
+TEST(TransformerBackward, HasTheSameBitsWithKeptLayers) {
+  for_each_case([](const GradientCase& one) {
+    const Transformer model = one.load();
+    ThreadTeam alone;
+    for (const bool only_qkv : {false, true}) {
+      const BackwardScope scope{.embeddings = !only_qkv, .only_qkv = only_qkv};
+      Transformer expected = zeros_like(model);
+      add_gradients(one, model, alone, expected, scope);
+      for (const std::int64_t layers : {1, 2, 9}) {
+        Transformer gradients = zeros_like(model);
+        add_gradients(one, model, alone, gradients, scope, {.kept_layers = layers});
+        EXPECT_EQ(weights_of(gradients), weights_of(expected)) << layers;
+      }
+    }
+  });
+}
+
 // What is left out stays as it was, and what is not has the same bits.
 TEST(TransformerBackward, LeavesOutWhatIsNotWanted) {
   for_each_case([](const GradientCase& one) {
@@ -133,6 +151,13 @@ TEST(TransformerBackward, LeavesOutWhatIsNotWanted) {
       }
       return count;
     };
+    Transformer layers_only = zeros_like(model);
+    add_gradients(one, model, alone, layers_only, {.embeddings = false});
+    const std::int64_t hidden = model.config().hidden_size;
+    for (const auto part : {&TransformerLayer::attention_norm, &TransformerLayer::ffn_norm}) {
+      const float *got = (layers_only.layer_at(0).*part).gamma, *expected = (all.layer_at(0).*part).gamma;
+      EXPECT_EQ(std::vector(got, got + hidden), std::vector(expected, expected + hidden));
+    }
     const std::int64_t everything = touched({}), layers = touched({.embeddings = false});
     const std::int64_t qkv = touched({.embeddings = false, .only_qkv = true});
     EXPECT_GT(everything, layers);
