@@ -35,6 +35,7 @@ TrainOptions to_train_options(const Options& options) {
   out.training_steps = options.integer("max_steps");
   out.max_grad_norm = options.number("max_grad_norm", out.max_grad_norm);
   out.max_length = options.integer("max_length");
+  out.checkpointing = options.flag("checkpointing");
   out.seed = static_cast<std::uint64_t>(options.integer("seed"));
   return out;
 }

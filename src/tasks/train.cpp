@@ -155,15 +155,16 @@ Result<void> Trainer::prepare_lora() {
   }
   std::vector<LoraTarget> all = lora_targets();
   const bool every = wanted.size() == 1 && wanted.front() == "all-linear";
-  for (const std::string& module : wanted) {
-    if (every) break;
-    const bool found = std::any_of(all.begin(), all.end(), [&](const auto& one) { return ends_with_module(one.module, module); });
-    if (found) continue;
+  const auto is_unknown = [&](const std::string& module) {
+    return std::none_of(all.begin(), all.end(), [&](const auto& one) { return ends_with_module(one.module, module); });
+  };
+  const auto unknown = every ? wanted.end() : std::find_if(wanted.begin(), wanted.end(), is_unknown);
+  if (unknown != wanted.end()) {
     std::string known;
     for (const LoraTarget& one : all) {
       if (one.layer == 0) known += (known.empty() ? "'" : ", '") + last_part(one.module) + "'";
     }
-    return input_error("target_modules: expected some of " + known + ", found '" + module + "'");
+    return input_error("target_modules: expected some of " + known + ", found '" + *unknown + "'");
   }
   Generator generator(options_.seed);
   for (LoraTarget& one : all) {
@@ -228,6 +229,10 @@ BackwardScope Trainer::scope() const {
   return scope;
 }
 
+TapeOptions Trainer::tape_options() const {
+  return {options_.checkpointing ? 0 : model_.transformer().config().num_hidden_layers - scope().first_layer};
+}
+
 TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
   const Transformer& transformer = model_.transformer();
   const TransformerConfig& config = transformer.config();
@@ -242,7 +247,7 @@ TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
     out.weights += static_cast<std::uint64_t>(one.rows.out * one.rows.layer.in) * sizeof(float);
   out.all = static_cast<std::int64_t>(transformer.weight_bytes() / sizeof(float));
   Arena measure;
-  measure.take<float>(tape_size(config, tokens));
+  measure.take<float>(tape_size(config, tokens, tape_options()));
   measure.take<float>(2 * tokens * config.hidden_size);
   out.activations = measure.used() + backward_bytes(transformer, tokens, max_seq, threads);
   return out;
@@ -326,11 +331,11 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
     arena_ = std::move(arena).value();
   }
   arena_.reset();
-  auto* tape = arena_.take<float>(tape_size(config, tokens));
+  auto* tape = arena_.take<float>(tape_size(config, tokens, tape_options()));
   auto* states = arena_.take<float>(tokens * hidden);
   auto* d_states = arena_.take<float>(tokens * hidden);
   const std::uint64_t mark = arena_.used();
-  training_forward(transformer, model_.team(), batch, tape, states, arena_);
+  training_forward(transformer, model_.team(), batch, tape, states, arena_, tape_options());
 
   const SentenceConfig& sentence = model_.sentence();
   const std::span<const PoolingMode> pooling = sentence.pooling.empty() ? std::span<const PoolingMode>(kMean) : sentence.pooling;
@@ -360,7 +365,7 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
     pool_backward(kernels, pooling, states + start(i), batch.length(i), hidden, 0, d, d_states + start(i));
   }
   arena_.rewind(mark);
-  backward(transformer, model_.team(), batch, tape, d_states, arena_, *gradients_, scope());
+  backward(transformer, model_.team(), batch, tape, d_states, arena_, *gradients_, scope(), tape_options());
   ++accumulated_;
   loss_ += loss.value() / static_cast<double>(parts);
   tokens_ += tokens;
@@ -375,6 +380,7 @@ Result<TrainReport> Trainer::update() {
                            lora_gradients_[2 * i + 1]);
   }
   std::vector<std::span<float>> all;
+  all.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) all.push_back(parameter.gradient);
   TrainReport report{.step = step_ + 1, .loss = loss_, .tokens = tokens_};
   report.grad_norm = clip_grad_norm(all, options_.max_grad_norm > 0 ? options_.max_grad_norm : HUGE_VAL);

@@ -51,6 +51,7 @@ struct TrainOptions {
   std::int64_t warmup_steps = 0;
   std::int64_t training_steps = 0;
   double max_grad_norm = 1;     // 0: gradients are not clipped
+  bool checkpointing = false;   // computes activations twice instead of keeping them
   std::int64_t max_length = 0;  // tokens of a text; 0: the model's
   std::uint64_t seed = 0;       // of the initial values of LoRA
 };
@@ -124,6 +125,7 @@ class Trainer {
   void prepare_layers(std::int64_t first_layer);
   TransformerConfig gradient_config() const;
   BackwardScope scope() const;
+  TapeOptions tape_options() const;
   void clear_gradients();
   Result<void> encode(const TrainRows& rows, Batch& batch) const;
   Result<double> loss_of(const TrainRows& rows, const std::vector<float>& vectors, std::vector<float>& d_vectors) const;

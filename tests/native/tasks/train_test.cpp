@@ -1,0 +1,158 @@
+// Trainer and checkpoint() over every architecture with tiny weights.
+#include "tasks/train.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "io/safetensors.h"
+#include "models/arch.h"
+#include "native/support/models.h"
+#include "tasks/embed.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+
+const char* const kFolders[] = {"bert-tiny/model",          "architectures/albert",
+                                "architectures/deberta-v3", "architectures/distilbert",
+                                "architectures/electra",    "architectures/gte-new",
+                                "architectures/jina-bert",  "architectures/modernbert",
+                                "architectures/mpnet",      "architectures/nomic-bert",
+                                "architectures/roberta",    "decoders/gpt2",
+                                "decoders/llama",           "decoders/qwen3"};
+
+// Some have no tokenizer, and few words: texts of signs fit all.
+std::unique_ptr<Model> load(const std::string& folder) {
+  std::vector<NamedFile> files = test::small_files(golden(folder));
+  const bool has = std::any_of(files.begin(), files.end(), [](const NamedFile& file) { return file.name == "tokenizer.json"; });
+  if (!has) files.push_back({"tokenizer.json", test::read_file(golden("bert-tiny/model/tokenizer.json"))});
+  return std::move(test::load_model(files, golden(folder))).value();
+}
+
+struct FileTensor {
+  Shape shape;
+  std::vector<float> values;
+};
+
+// The tensors of a file of f32, by their canonical names.
+std::map<std::string, FileTensor> tensors_of(const std::string& file, const Arch& arch) {
+  const std::string bytes = test::read_file(file);
+  const auto header = safetensors_header_bytes(std::string_view(bytes).substr(0, 8), bytes.size(), "file").value();
+  const auto infos = parse_safetensors_header(std::string_view(bytes).substr(8, header), bytes.size(), "file").value();
+  std::map<std::string, FileTensor> out;
+  for (const TensorInfo& info : infos) {
+    std::vector<float> values(static_cast<std::size_t>(num_elements(info.shape).value()));
+    std::memcpy(values.data(), bytes.data() + 8 + header + info.begin, values.size() * sizeof(float));
+    out[canonical_weight_name(arch, info.name, false)] = {info.shape, values};
+  }
+  return out;
+}
+
+struct Rows {
+  std::vector<std::u16string_view> texts{u"! !", u"! # ! ! !", u"\" # \"", u"\""};
+  TrainRows rows{texts, {0, 0, 1, 1}};
+};
+
+std::vector<float> vectors_of(Model& model) {
+  const std::vector<std::u16string_view> texts{u"# ! #", u"\" !"};
+  return embed(model, texts, {.pooling = std::vector{PoolingMode::kMean}}).value().data;
+}
+
+TEST(Checkpoint, IsWhatWasLoaded) {
+  for (const std::string folder : kFolders) {
+    SCOPED_TRACE(folder);
+    const auto model = load(folder);
+    const auto file = tensors_of(golden(folder) + "/model.safetensors", model->arch());
+    const auto tensors = checkpoint(*model).value();
+    EXPECT_GT(tensors.size(), 10U);
+    for (const NamedTensor& tensor : tensors) {
+      const auto found = file.find(tensor.name);
+      ASSERT_NE(found, file.end()) << tensor.name;
+      EXPECT_EQ(tensor.shape, found->second.shape) << tensor.name;
+      std::vector<float> expected = found->second.values;
+      // A distance that no two of the model's positions have is not kept.
+      for (std::size_t i = 0; tensor.name.find("relative_attention_bias") != std::string::npos && i < expected.size(); ++i) {
+        if (tensor.values[i] == 0) expected[i] = 0;
+      }
+      EXPECT_EQ(tensor.values, expected) << tensor.name;
+    }
+  }
+}
+
+TEST(Trainer, LearnsInEveryArchitecture) {
+  for (const std::string folder : kFolders) {
+    for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull, TrainMethod::kLastLayers}) {
+      SCOPED_TRACE(folder + ", method " + std::to_string(static_cast<int>(method)));
+      const auto model = load(folder);
+      const auto before = vectors_of(*model);
+      TrainOptions options{.method = method, .last_layers = 1, .schedule = Schedule::kConstant};
+      options.adam.lr = method == TrainMethod::kLora ? 2e-2f : 2e-3f;
+      if (model->transformer().config().share_layers) options.last_layers = model->transformer().config().num_hidden_layers;
+      auto trainer = Trainer::begin(*model, options);
+      ASSERT_TRUE(trainer.ok()) << trainer.error().message;
+      double first = 0, last = 0;
+      for (int step = 0; step < 12; ++step) {
+        last = trainer.value()->accumulate(Rows().rows, 1).value();
+        if (step == 0) first = last;
+        ASSERT_TRUE(trainer.value()->update().ok());
+      }
+      EXPECT_LT(last, 0.8 * first);
+      EXPECT_NE(vectors_of(*model), before);
+    }
+  }
+}
+
+// What is not trained stays: the embeddings always, earlier layers with kLastLayers, and all but the target modules with LoRA.
+TEST(Trainer, ChangesOnlyWhatIsTrained) {
+  const auto changed = [](TrainMethod method, std::vector<std::string> modules) {
+    const auto model = load("bert-tiny/model");
+    const auto before = checkpoint(*model).value();
+    TrainOptions options{.method = method, .target_modules = std::move(modules), .last_layers = 1};
+    options.schedule = Schedule::kConstant;
+    const auto trainer = std::move(Trainer::begin(*model, options)).value();
+    for (int step = 0; step < 2; ++step) {
+      EXPECT_TRUE(trainer->accumulate(Rows().rows, 1).ok());
+      EXPECT_TRUE(trainer->update().ok());
+    }
+    const auto after = checkpoint(*model).value();
+    std::vector<std::string> names;
+    for (std::size_t i = 0; i < before.size(); ++i) {
+      if (before[i].values != after[i].values) names.push_back(before[i].name);
+    }
+    return names;
+  };
+  const auto all_contain = [](const std::vector<std::string>& names, const std::string& part) {
+    return !names.empty() &&
+           std::all_of(names.begin(), names.end(), [&](const std::string& name) { return name.find(part) != std::string::npos; });
+  };
+  EXPECT_TRUE(all_contain(changed(TrainMethod::kLora, {"key"}), ".self.key.weight"));
+  EXPECT_TRUE(all_contain(changed(TrainMethod::kLora, {"intermediate.dense"}), ".intermediate.dense.weight"));
+  EXPECT_TRUE(all_contain(changed(TrainMethod::kFull, {}), "encoder.layer."));
+  EXPECT_TRUE(all_contain(changed(TrainMethod::kLastLayers, {}), "encoder.layer.1."));
+}
+
+TEST(Trainer, IsUnchangedByAStepThatFails) {
+  const auto model = load("bert-tiny/model");
+  const auto before = vectors_of(*model);
+  const auto trainer = std::move(Trainer::begin(*model, {})).value();
+  EXPECT_FALSE(trainer->update().ok());
+  EXPECT_FALSE(trainer->accumulate({}, 1).ok());
+  const std::vector<std::u16string_view> one{u"a"};
+  const auto mismatch = trainer->accumulate({one, {0, 1}}, 1);
+  ASSERT_FALSE(mismatch.ok());
+  EXPECT_NE(mismatch.error().message.find("1 texts for 2 labels"), std::string::npos) << mismatch.error().message;
+  EXPECT_TRUE(trainer->accumulate(Rows().rows, 1).ok());
+  EXPECT_FALSE(trainer->accumulate({one, {0, 1}}, 1).ok());
+  EXPECT_FALSE(trainer->update().ok());  // an error drops what was accumulated
+  EXPECT_EQ(vectors_of(*model), before);
+}
+
+}  // namespace
+}  // namespace wattn
