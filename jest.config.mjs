@@ -14,6 +14,7 @@ export default {
     '^wattn/tokenizer$': '<rootDir>/dist/tokenizer_entry_node.js',
     '^wattn/inline$': '<rootDir>/dist/inline_node.js',
     '^wattn/nn$': '<rootDir>/dist/nn_entry_node.js',
+    '^wattn/train$': '<rootDir>/dist/train_entry_node.js',
   },
   globals: { __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none' },
   testTimeout: 1_200_000, // for what hangs: on a busy machine the longest test takes over five minutes

@@ -79,13 +79,15 @@ const libraryBeside = {
  * its own; `base` only declares what that is (web/entries/base.ts) and is removed.
  */
 const bundles = [
-  { entries: { index: 'index', nn_entry: 'nn_entry', base: 'base' } },
+  { entries: { index: 'index', nn_entry: 'nn_entry', train_entry: 'train_entry', base: 'base' } },
   { entries: { worker: 'worker' }, inWorker: true },
+  { entries: { train_worker: 'train_worker' }, inWorker: true },
   { entries: { thread: 'thread' } },
   { entries: { tokenizer_entry: 'tokenizer_entry' } },
   { entries: { inline: 'index' }, inline: true },
-  { entries: { node: 'index', nn_entry_node: 'nn_entry', base_node: 'base' }, node: true },
+  { entries: { node: 'index', nn_entry_node: 'nn_entry', train_entry_node: 'train_entry', base_node: 'base' }, node: true },
   { entries: { node_worker: 'worker' }, node: true, inWorker: true },
+  { entries: { node_train_worker: 'train_worker' }, node: true, inWorker: true },
   { entries: { node_thread: 'thread' }, node: true },
   { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true },
   { entries: { inline_node: 'index' }, node: true, inline: true },
@@ -140,7 +142,9 @@ export const scripts = ${JSON.stringify(scripts)};\n`;
 function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
   const types = join(dist, 'types');
-  const kept = new Set(['index', 'tokenizer_entry', 'nn_entry'].map((name) => join(types, 'entries', `${name}.d.ts`)));
+  const kept = new Set(
+    ['index', 'tokenizer_entry', 'nn_entry', 'train_entry'].map((name) => join(types, 'entries', `${name}.d.ts`)),
+  );
   for (const file of kept) {
     const text = readFileSync(file, 'utf8');
     for (const [, path] of text.matchAll(/['"](\.{1,2}\/[\w/.]+)\.js['"]/g)) kept.add(join(dirname(file), `${path}.d.ts`));
@@ -212,6 +216,8 @@ mkdirSync(dist);
 const memoryFlags = {
   simd: copyUnshared('wattn.wasm', 'wattn-simd.wasm'),
   relaxed: copyUnshared('relaxed/wattn.wasm', 'wattn-relaxed.wasm'),
+  train_simd: copyUnshared('wattn-train.wasm', 'wattn-train-simd.wasm'),
+  train_relaxed: copyUnshared('relaxed/wattn-train.wasm', 'wattn-train-relaxed.wasm'),
 };
 copyUnshared('wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
@@ -220,5 +226,5 @@ await bundle(memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 writeInlineFiles();
 emitTypes();
 console.log(
-  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm'].map(brotliSize).join(', ')}`,
+  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-train-simd.wasm', 'wattn-train-relaxed.wasm'].map(brotliSize).join(', ')}`,
 );

@@ -4,7 +4,17 @@ import { setup } from './setup.mjs';
 import { fail } from './lib/shell.mjs';
 import * as stages from './lib/stages.mjs';
 
-const build = [stages.cmakeBuild('wasm-simd', ['wattn-simd', 'wattn-relaxed', 'wattn-tokenizer', 'wattn-nn']), stages.bundle];
+const build = [
+  stages.cmakeBuild('wasm-simd', [
+    'wattn-simd',
+    'wattn-relaxed',
+    'wattn-train-simd',
+    'wattn-train-relaxed',
+    'wattn-tokenizer',
+    'wattn-nn',
+  ]),
+  stages.bundle,
+];
 const jestTests = [stages.jest('web'), [stages.jest('browser'), stages.demo]];
 const nativeTests = (preset, ...beside) => [stages.cmakeBuild(preset, 'all'), [stages.ctest(preset), ...beside]];
 const test = [...build, ...nativeTests('native-debug'), ...jestTests];

@@ -12,7 +12,7 @@ import {
 } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { Helpers, SeamEmbedOptions, SeamLoadOptions, SeamModel } from '../host/seam.js';
+import type { Helpers, SeamEmbedOptions, SeamLoadOptions, SeamModel, SeamModule } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
 import { jobPace, runJob } from './job.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
@@ -23,7 +23,7 @@ import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import { concat, joinTexts } from '../core/texts.js';
 import { planThreads, startHelpers } from '../host/threads.js';
-import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance } from '../host/wasm_loader.js';
+import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance, type WasmFiles } from '../host/wasm_loader.js';
 
 export const kLoadRules: Rules = {
   ...kSourceRules,
@@ -83,18 +83,19 @@ export const dtypeOf = (model: ModelSpecifier | undefined | null, { dtype }: Loa
 /** A new instance, and the number of threads it can use. */
 async function makeInstance(
   wanted: number | undefined,
+  wasm: WasmFiles<SeamModule> | undefined,
 ): Promise<{ compiled: Compiled; instance: Instance; threads: number; reason: string | undefined }> {
   const plan = wasmIsGiven() ? { threads: 1, reason: 'env.wasm names the WebAssembly' } : planThreads(wanted);
   if (plan.threads > 1) {
     try {
-      const compiled = await compileWasm(true);
+      const compiled = await compileWasm(true, wasm);
       return { compiled, instance: await instantiateWasm(compiled), ...plan };
     } catch (error) {
       plan.threads = 1;
       plan.reason = `shared memory: ${(error as Error).message}`;
     }
   }
-  const compiled = await compileWasm(false);
+  const compiled = await compileWasm(false, wasm);
   return { compiled, instance: await instantiateWasm(compiled), ...plan };
 }
 
@@ -110,6 +111,7 @@ interface Wanted {
   /** Whether the head is one that generates text. */
   generates: boolean;
   watch: Watch | undefined;
+  wasm: WasmFiles<SeamModule> | undefined;
 }
 
 const kUnpooled =
@@ -126,13 +128,14 @@ export class Engine implements AnyEngine {
     private readonly endHelpers: () => void,
   ) {}
 
-  /** head: the head that the checkpoint must contain. */
+  /** head: the head that the checkpoint must contain. wasm: instead of the entry's own files. */
   static async load(
     where: string,
     model: ModelSpecifier | undefined | null,
     options: LoadOptions = {},
     head: SeamLoadOptions['head'] = 'none',
     watch?: Watch,
+    wasm?: WasmFiles<SeamModule>,
   ): Promise<Engine> {
     checkOptions(where, options, kLoadRules);
     throwIfAborted(options.signal ?? undefined);
@@ -142,12 +145,12 @@ export class Engine implements AnyEngine {
       throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
-    const wanted = { gguf, source, options: { ...options, dtype: dtypeOf(model, options) }, head, generates, watch };
+    const wanted = { gguf, source, options: { ...options, dtype: dtypeOf(model, options) }, head, generates, watch, wasm };
     return loadFrom(source, options, (progress, signal) => Engine.loadOnce(wanted, progress, signal));
   }
 
   private static async loadOnce(
-    { gguf, source, options, head, generates, watch }: Wanted,
+    { gguf, source, options, head, generates, watch, wasm }: Wanted,
     progress: Progress,
     signal: AbortSignal,
   ): Promise<Engine> {
@@ -155,7 +158,7 @@ export class Engine implements AnyEngine {
     let host: SeamHost<SeamModel> | undefined;
     let endHelpers = () => {};
     try {
-      const making = makeInstance(options.threads ?? undefined).then((made) => {
+      const making = makeInstance(options.threads ?? undefined, wasm).then((made) => {
         const loading = new SeamHost('this model', made.instance, new made.instance.seam.Model());
         host = loading;
         return { ...made, loading };

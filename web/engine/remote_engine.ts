@@ -1,4 +1,4 @@
-// Worker mode: an engine in one or several workers, used by messages (entries/worker.ts is the other side). Calls are split into jobs of a
+// Worker mode: an engine in one or several workers, used by messages (serve_engine.ts is the other side). Calls are split into jobs of a
 // fraction of a second, so that short calls need not wait for long ones and signals take effect soon.
 import { plainCallback } from '../core/callback.js';
 import { bundledModel } from '../source/bundled_model.js';
@@ -17,7 +17,7 @@ import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
 import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
-import type { WorkerHandle } from '../host/worker_port.js';
+import type { WorkerHandle, WorkerKind } from '../host/worker_port.js';
 import { workers } from '../host/workers.js';
 
 const kRules: Rules = { ...kLoadRules, worker: 'any' };
@@ -43,13 +43,14 @@ interface Job {
 
 /** One worker and its jobs: at most one that is urgent and one that is not, of which the worker runs a step each in turn. */
 class Member {
-  private readonly worker: WorkerHandle = workers.start('engine');
+  private readonly worker: WorkerHandle;
   private readonly jobs = new Map<number, Job>();
   private broken: WattnError | undefined;
   private last = 0;
 
   /** onIdle: called after each job. */
-  constructor(onIdle: () => void) {
+  constructor(kind: WorkerKind, onIdle: () => void) {
+    this.worker = workers.start(kind);
     this.worker.onMessage((message: { id: number; progress?: ProgressInfo; result?: unknown; failure?: Failure }) => {
       const job = this.jobs.get(message.id);
       if (!job) return;
@@ -140,11 +141,11 @@ export class RemoteEngine implements AnyEngine {
   private about!: { info: ModelInfo; memory: MemoryInfo; files: AnyEngine['files'] };
   private readonly members: Member[];
 
-  private constructor(count: number) {
+  private constructor(kind: WorkerKind, count: number) {
     const members: Member[] = [];
     this.members = members;
     try {
-      while (members.length < count) members.push(new Member(() => this.dispatch()));
+      while (members.length < count) members.push(new Member(kind, () => this.dispatch()));
     } catch (error) {
       this.end(error as WattnError); // those that did start
       throw error;
@@ -157,11 +158,12 @@ export class RemoteEngine implements AnyEngine {
     count: number,
     options: LoadOptions,
     head: HeadKind = 'none',
+    kind: WorkerKind = 'engine',
   ): Promise<RemoteEngine> {
     const { progress_callback, signal, worker: _worker, ...rest } = options;
     throwIfAborted(signal ?? undefined);
     const settings = await toWorkerEnv(where);
-    const engine = new RemoteEngine(count);
+    const engine = new RemoteEngine(kind, count);
     const load = (member: Member, onProgress: ((info: ProgressInfo) => void) | undefined) =>
       engine.ask(
         {

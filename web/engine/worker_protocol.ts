@@ -1,4 +1,4 @@
-// The messages of worker mode: remote_engine.ts sends requests, entries/worker.ts answers them.
+// The messages of worker mode: remote_engine.ts sends requests, serve_engine.ts answers them.
 import type { env } from '../core/env.js';
 import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';

@@ -11,6 +11,9 @@ declare module '*/wattn.mjs' {
 declare module '*/wattn-tokenizer.mjs' {
   export default function createModule(settings: object): Promise<import('./seam.js').SeamModule>;
 }
+declare module '*/wattn-train.mjs' {
+  export default function createModule(settings: object): Promise<import('./seam.js').SeamModule>;
+}
 declare module '*/wattn-nn.mjs' {
   export default function createModule(settings: object): Promise<import('./nn_types.js').NnSeam>;
 }

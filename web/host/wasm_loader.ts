@@ -10,7 +10,8 @@ import type { Env, WasmKind } from '../core/types.js';
 /** Set by tools/bundle.mjs: the build id of the package's .wasm files. */
 declare const __WATTN_BUILD_ID__: string;
 /** Set by tools/bundle.mjs: the offset of the byte in each .wasm file that marks its memory as shared. */
-declare const __WATTN_MEMORY_FLAG__: Record<'simd' | 'relaxed', number>;
+declare const __WATTN_MEMORY_FLAG__: MemoryFlags;
+type MemoryFlags = Record<'simd' | 'relaxed' | 'train_simd' | 'train_relaxed', number>;
 
 // One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
 const kSimdProbe = [
@@ -26,7 +27,7 @@ interface Module {
 export interface WasmFiles<Seam extends Module = Module> {
   createModule: (settings: object) => Promise<Seam>;
   /** The best .wasm file for this engine. */
-  choose(): { kind: WasmKind; url: () => URL } | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
+  choose(): { kind: WasmKind; url: () => URL; flag?: keyof MemoryFlags } | { kind: WasmKind; bytes: () => Promise<Uint8Array> };
   /** The caller's replacement. Undefined: `env.wasm` for the entry's own files, none for others. */
   given?: Env['wasm'];
 }
@@ -152,7 +153,8 @@ function chooseFile(
   }
   const inside = of.choose();
   const { kind } = inside;
-  const flagAt = shared ? __WATTN_MEMORY_FLAG__[kind as 'simd' | 'relaxed'] : undefined;
+  const { flag = kind as 'simd' } = inside as { flag?: keyof MemoryFlags };
+  const flagAt = shared ? __WATTN_MEMORY_FLAG__[flag] : undefined;
   if ('bytes' in inside) {
     const from = 'the WebAssembly embedded in wattn/inline';
     const compile = async () => compileBytes(await inside.bytes(), from, '', flagAt);
@@ -172,7 +174,10 @@ export const wasmIsInside = () => 'bytes' in files.choose();
 
 /** The compiled module. It is compiled at the first call, and again only after a failure or with other settings. */
 export function compileWasm(withSharedMemory?: boolean): Promise<Compiled>;
-export function compileWasm<Seam extends Module>(withSharedMemory: boolean, of: WasmFiles<Seam>): Promise<Compiled<Seam>>;
+export function compileWasm<Seam extends Module = SeamModule>(
+  withSharedMemory: boolean,
+  of?: WasmFiles<Seam>,
+): Promise<Compiled<Seam>>;
 export async function compileWasm(withSharedMemory = false, of: WasmFiles = files): Promise<Compiled<Module>> {
   if (typeof WebAssembly !== 'object' || !WebAssembly.validate(new Uint8Array(kSimdProbe))) {
     throw new UnsupportedError(

@@ -11,13 +11,15 @@ declare const __WATTN_IN_WORKER__: boolean;
 
 // Bundlers recognise exactly this form, `new Worker(new URL(...))`, and include the files.
 function makeWorker(kind: WorkerKind): Worker {
-  if (__WATTN_INLINE__) return inlineWorker(kind);
+  if (__WATTN_INLINE__) return inlineWorker(kind as 'thread' | 'engine');
+  if (kind === 'trainer' && !__WATTN_IN_WORKER__)
+    return new Worker(new URL('./train_worker.js', import.meta.url), { type: 'module' });
   return kind === 'thread' || __WATTN_IN_WORKER__
     ? new Worker(new URL('./thread.js', import.meta.url), { type: 'module' })
     : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
 
-function inlineWorker(kind: WorkerKind): Worker {
+function inlineWorker(kind: 'thread' | 'engine'): Worker {
   const url = URL.createObjectURL(new Blob([scripts[kind]], { type: 'text/javascript' }));
   try {
     return new Worker(url, { type: 'module' });

@@ -7,10 +7,12 @@ import type { WorkerKind, WorkerPort, Workers } from './worker_port.js';
 declare const __WATTN_IN_WORKER__: boolean;
 
 // Options of the process, such as --input-type, must not apply to the worker.
-const makeWorker = (kind: WorkerKind) =>
-  kind === 'thread' || __WATTN_IN_WORKER__
-    ? new Worker(new URL('./node_thread.js', import.meta.url), { execArgv: [] })
+function makeWorker(kind: WorkerKind): Worker {
+  if (kind === 'thread' || __WATTN_IN_WORKER__) return new Worker(new URL('./node_thread.js', import.meta.url), { execArgv: [] });
+  return kind === 'trainer'
+    ? new Worker(new URL('./node_train_worker.js', import.meta.url), { execArgv: [] })
     : new Worker(new URL('./node_worker.js', import.meta.url), { execArgv: [] });
+}
 
 export const workers: Workers = {
   start(kind) {

@@ -91,7 +91,7 @@ function padRows(data: Float32Array, tokens: Int32Array, dim: number): Tensor<'f
   return new Tensor('float32', out, dims);
 }
 
-async function embed(
+export async function embed(
   engine: AnyEngine,
   texts: unknown,
   options: EmbedOptions | null = {},

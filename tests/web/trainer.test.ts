@@ -1,0 +1,240 @@
+// Trainer: a tiny BERT is fine-tuned, in this thread and in a worker.
+import { nn, pipeline } from 'wattn';
+import { Trainer, type TrainerOptions, type TrainingReport, type TrainingRow } from 'wattn/train';
+import { expectError, largestDifference, tiny, tinyFiles } from './support.js';
+
+const kLabelled = [
+  ['the river', 'water'],
+  ['a boat on the river', 'water'],
+  ['the old boat', 'water'],
+  ['small birds sing', 'sky'],
+  ['the wind and birds', 'sky'],
+  ['birds in the wind', 'sky'],
+  ['the dark home', 'land'],
+  ['an old bridge', 'land'],
+  ['home, old and small', 'land'],
+].map(([text, label]) => ({ text, label })) as TrainingRow[];
+const kPairs = kLabelled.map((row, i) => ({
+  anchor: (row as { text: string }).text,
+  positive: (kLabelled[i % 3 === 2 ? i - 2 : i + 1] as { text: string }).text,
+}));
+const kScored = kPairs.map(({ anchor, positive }, i) => ({ sentence1: anchor, sentence2: positive, score: (i % 4) / 3 }));
+const kTexts = ['the river', 'birds sing', 'a bridge'];
+
+const load = (options: Partial<TrainerOptions> = {}) =>
+  Trainer.from_pretrained(tiny, { task: 'feature-extraction', threads: 1, learning_rate: 0.01, batch_size: 9, ...options });
+
+async function reportsOf(trainer: Trainer, rows: readonly TrainingRow[], options = {}): Promise<TrainingReport[]> {
+  const out: TrainingReport[] = [];
+  for await (const report of trainer.fit(rows, options)) out.push(report);
+  return out;
+}
+const vectorsOf = async (trainer: Trainer) => [...(await trainer.embed(kTexts)).data];
+
+describe('Trainer', () => {
+  for (const [name, rows] of Object.entries({ labelled: kLabelled, anchors: kPairs, scored: kScored })) {
+    it(`lowers the loss of ${name} rows, by each method`, async () => {
+      for (const method of ['lora', 'full', 'last_layers'] as const) {
+        const trainer = await load({ method, max_steps: 12, last_layers: 1 });
+        const before = await vectorsOf(trainer);
+        const reports = await reportsOf(trainer, rows);
+        expect(reports.map(({ step }) => step)).toEqual(Array.from({ length: 12 }, (_, i) => i + 1));
+        const losses = reports.map(({ loss }) => loss);
+        expect(losses[11]).toBeLessThan(0.9 * (losses[0] as number));
+        expect(largestDifference(await vectorsOf(trainer), before)).toBeGreaterThan(1e-3);
+        expect(reports[0]).toMatchObject({ max_steps: 12, epoch: 1 });
+        for (const { grad_norm, tokens, seconds_left } of reports)
+          expect([grad_norm > 0, tokens > 18, seconds_left >= 0]).toEqual([true, true, true]);
+        await trainer.dispose();
+      }
+    });
+  }
+
+  it('gives the same bits in a worker, with threads, and from the state of a run that ended early', async () => {
+    for (const method of ['lora', 'full'] as const) {
+      const run = async (options: Partial<TrainerOptions>) => {
+        const trainer = await load({ method, max_steps: 6, ...options });
+        const reports = await reportsOf(trainer, kLabelled);
+        const result = [reports.map(({ loss }) => loss), await vectorsOf(trainer)];
+        await trainer.dispose();
+        return result;
+      };
+      const expected = await run({});
+      expect(await run({ worker: true })).toEqual(expected);
+      expect(await run({ threads: 2 })).toEqual(expected);
+      expect(await run({ checkpointing: true })).toEqual(expected);
+      expect(await run({ seed: 1 })).not.toEqual(expected);
+
+      const first = await load({ method, max_steps: 6 });
+      const controller = new AbortController();
+      const losses: number[] = [];
+      for await (const { step, loss } of first.fit(kLabelled, { signal: controller.signal })) {
+        losses.push(loss);
+        if (step === 2) controller.abort();
+      }
+      expect(losses.length).toBe(2);
+      const state = await first.state();
+      await first.dispose();
+      const second = await load({ method, max_steps: 6 });
+      const rest = await reportsOf(second, kLabelled, { resume_from_checkpoint: state });
+      expect([[...losses, ...rest.map(({ loss }) => loss)], await vectorsOf(second)]).toEqual(expected);
+      await second.dispose();
+      const other = await load({ method, max_steps: 7 });
+      await expectError(reportsOf(other, kLabelled, { resume_from_checkpoint: state }), 'InputError', /6 updates.*7 updates/);
+      await other.dispose();
+    }
+  });
+
+  it('goes on after a loop that was left', async () => {
+    const [whole, parts] = [await load({ max_steps: 5 }), await load({ max_steps: 5 })];
+    await reportsOf(whole, kLabelled);
+    for await (const { step } of parts.fit(kLabelled)) if (step === 3) break;
+    expect((await reportsOf(parts, kLabelled)).map(({ step }) => step)).toEqual([4, 5]);
+    expect(await vectorsOf(parts)).toEqual(await vectorsOf(whole));
+    await Promise.all([whole.dispose(), parts.dispose()]);
+  });
+
+  it('adds the gradients of parts of a batch', async () => {
+    const rows = kScored.slice(0, 8);
+    const run = async (parts: number) => {
+      const trainer = await load({ loss: 'CosineSimilarityLoss', max_steps: 3, batch_size: 8, gradient_accumulation_steps: parts });
+      const reports = await reportsOf(trainer, rows);
+      await trainer.dispose();
+      return reports.map(({ loss }) => loss);
+    };
+    const [whole, parts] = [await run(1), await run(4)];
+    expect(largestDifference(parts, whole)).toBeLessThan(1e-5);
+  });
+
+  it('saves an adapter with the names and shapes of PEFT', async () => {
+    const trainer = await load({ max_steps: 2, r: 4, target_modules: ['query', 'output.dense'] });
+    await reportsOf(trainer, kLabelled);
+    const files = await trainer.save();
+    expect(Object.keys(files).sort()).toEqual(['adapter_config.json', 'adapter_model.safetensors']);
+    const config = JSON.parse(new TextDecoder().decode(files['adapter_config.json']));
+    expect(config).toMatchObject({
+      peft_type: 'LORA',
+      r: 4,
+      lora_alpha: 8,
+      target_modules: ['query', 'output.dense'],
+      bias: 'none',
+    });
+    const tensors = nn.load_safetensors(files['adapter_model.safetensors'] as Uint8Array);
+    const layers = new Set(Object.keys(tensors).map((name) => /layer\.(\d+)/.exec(name)?.[1]));
+    expect(Object.keys(tensors).length).toBe(layers.size * 3 * 2);
+    const a = tensors['base_model.model.encoder.layer.0.attention.self.query.lora_A.weight'];
+    const b = tensors['base_model.model.encoder.layer.0.attention.self.query.lora_B.weight'];
+    expect([a?.dims[0], b?.dims[1]]).toEqual([4, 4]);
+    expect(b?.data.some((x) => x !== 0)).toBe(true);
+    await trainer.dispose();
+  });
+
+  it('saves a whole model that gives the same vectors, and only differs in what was trained', async () => {
+    const trainer = await load({ method: 'full', max_steps: 3 });
+    await reportsOf(trainer, kLabelled);
+    const files = await trainer.save();
+    const embed = await pipeline('feature-extraction', files);
+    expect([...(await embed(kTexts)).data]).toEqual(await vectorsOf(trainer));
+    const [now, before] = [files['model.safetensors'] as Uint8Array, tinyFiles().get('model.safetensors') as Uint8Array].map(
+      nn.load_safetensors,
+    );
+    const names = Object.keys(now as object).sort();
+    expect(names).toEqual(
+      Object.keys(before as object)
+        .filter((name) => !/position_ids/.test(name))
+        .sort(),
+    );
+    for (const name of names) {
+      const same = largestDifference(now![name]!.data as Float32Array, before![name]!.data as Float32Array) === 0;
+      expect([name, same]).toEqual([name, /^embeddings|^pooler/.test(name)]);
+    }
+    await Promise.all([embed.dispose(), trainer.dispose()]);
+  });
+
+  it('keeps the best state of its evaluations, and ends early', async () => {
+    const trainer = await load({ max_steps: 40, learning_rate: 0.02 });
+    const reports = await reportsOf(trainer, kLabelled, { validation: kLabelled, eval_steps: 2, early_stopping_patience: 2 });
+    const evaluations = reports.flatMap(({ step, evaluation }) => (evaluation ? [{ step, ...evaluation }] : []));
+    expect(evaluations[0]).toMatchObject({ step: 2, best: true });
+    expect(reports.length).toBeLessThan(40);
+    expect(evaluations.slice(-2).map(({ best }) => best)).toEqual([false, false]);
+    const best = Math.max(...evaluations.map(({ accuracy }) => accuracy as number));
+    expect(evaluations.filter(({ best }) => best).at(-1)?.accuracy).toBe(best);
+    await trainer.dispose();
+    for (const [rows, measure] of [
+      [kScored, 'spearman'],
+      [kPairs, 'accuracy'],
+    ] as const) {
+      const other = await load({ max_steps: 2 });
+      const [, last] = await reportsOf(other, rows, { validation: rows.slice(0, 5) });
+      expect(Object.keys(last?.evaluation ?? {})).toEqual([measure, 'best']);
+      await other.dispose();
+    }
+  });
+
+  it('makes a classifier of labelled texts', async () => {
+    const trainer = await load({ task: 'text-classification', max_steps: 20 });
+    expect(() => trainer.classifier).toThrow(/fit/);
+    await reportsOf(trainer, kLabelled);
+    const found = await trainer.classifier(kLabelled.map((row) => (row as { text: string }).text));
+    expect(found.map(({ label }) => label)).toEqual(kLabelled.map((row) => (row as { label: string }).label));
+    expect(Object.keys(await trainer.save())).toContain('classifier.json');
+    await trainer.dispose();
+  });
+
+  it('knows its memory before it begins', async () => {
+    const [lora, full] = [await load({ target_modules: ['query', 'value'], r: 4 }), await load({ method: 'full' })];
+    const [small, large] = [await lora.plan({ batch: 4, tokens: 16 }), await full.plan({ batch: 4, tokens: 16 })];
+    const { num_hidden_layers, hidden_size } = lora.info();
+    expect(small.trainable).toBe(num_hidden_layers * 2 * 2 * 4 * hidden_size);
+    expect(small.optimizer).toBe(8 * small.trainable);
+    expect(large.trainable).toBeGreaterThan(10 * small.trainable);
+    for (const plan of [small, large]) expect(plan.total).toBe(plan.weights + plan.gradients + plan.optimizer + plan.activations);
+    const frugal = await load({ method: 'full', checkpointing: true });
+    expect((await frugal.plan({ batch: 4, tokens: 16 })).activations).toBeLessThan(large.activations);
+    await frugal.dispose();
+    expect((await full.plan({ batch: 8, tokens: 16 })).activations).toBeGreaterThan(large.activations);
+    await Promise.all([lora.dispose(), full.dispose()]);
+  });
+
+  it('refuses what cannot be trained, and stays as it was', async () => {
+    const trainer = await load({ max_steps: 2 });
+    const before = await vectorsOf(trainer);
+    const fit = (rows: unknown, options = {}) => reportsOf(trainer, rows as TrainingRow[], options);
+    await expectError(fit([]), 'InputError', /expected rows, found none/);
+    await expectError(fit([{ texts: 'a' }]), 'InputError', /\{ text, label \}/);
+    await expectError(fit([{ text: 'a', label: 'x' }, { text: 'b' }]), 'InputError', /row 1: expected a string as 'label'/);
+    await expectError(
+      fit([
+        { text: 'a', label: 'x' },
+        { text: 'b', label: 'x' },
+      ]),
+      'InputError',
+      /two labels/,
+    );
+    await expectError(fit([{ sentence1: 'a', sentence2: 'b', score: NaN }]), 'InputError', /row 0: expected a number as 'score'/);
+    await expectError(fit(kLabelled, { validation: kPairs }), 'InputError', /validation/);
+    await expectError(fit(kLabelled, { epochs: 3 }), 'InputError', /unknown option 'epochs'/);
+    expect(await vectorsOf(trainer)).toEqual(before);
+    await trainer.dispose();
+    await expectError(
+      () => load({ target_modules: ['q_proj'] }).then((made) => reportsOf(made, kLabelled)),
+      'InputError',
+      /'query'.*'q_proj'/,
+    );
+    await expectError(
+      () => load({ loss: 'TripletLoss' }).then((made) => reportsOf(made, kPairs)),
+      'InputError',
+      /MultipleNegatives/,
+    );
+    await expectError(() => load({ lerning_rate: 1 } as object), 'InputError', /did you mean 'learning_rate'/);
+    await expectError(
+      () => load({ method: 'last_layers', last_layers: 99 }).then((made) => reportsOf(made, kLabelled)),
+      'InputError',
+      /last_layers/,
+    );
+    const wild = await load({ learning_rate: 1e30, max_grad_norm: 0, max_steps: 30 });
+    await expectError(reportsOf(wild, kLabelled), 'InputError', /finite/);
+    await wild.dispose();
+  });
+});

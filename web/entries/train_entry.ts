@@ -1,0 +1,12 @@
+// wattn/train: only Trainer, which changes the weights of a loaded model.
+import { useTasks } from '../engine/task.js';
+import { wasmFiles } from '../host/wasm_files.js';
+import { useWasm } from '../host/wasm_loader.js';
+import { loadTask } from '../tasks/tasks.js';
+
+useWasm(wasmFiles);
+useTasks(loadTask);
+
+export * from './common.js';
+export { Trainer } from '../train/trainer.js';
+export type * from '../train/types.js';

@@ -1,0 +1,82 @@
+// The WebAssembly that trains loaded models, and what crosses to it (bindings/train.cpp).
+import createModule from '../../build/wasm-simd/wattn-train.mjs';
+import { hasRelaxedSimd } from '../host/relaxed_simd.js';
+import type { Answer, SeamModel, SeamModule } from '../host/seam.js';
+import type { WasmFiles } from '../host/wasm_loader.js';
+
+// Bundlers recognise exactly this form of URL and include the file.
+export const trainFiles: WasmFiles<SeamModule> = {
+  createModule,
+  choose: () =>
+    hasRelaxedSimd()
+      ? { kind: 'relaxed', flag: 'train_relaxed', url: () => new URL('./wattn-train-relaxed.wasm', import.meta.url) }
+      : { kind: 'simd', flag: 'train_simd', url: () => new URL('./wattn-train-simd.wasm', import.meta.url) },
+};
+
+export interface SeamNamedTensor {
+  name: string;
+  dims: number[];
+  data: Float32Array;
+}
+
+export interface SeamTrainOptions {
+  method: string;
+  loss: string;
+  r?: number;
+  lora_alpha?: number;
+  use_rslora?: boolean;
+  target_modules?: string[];
+  last_layers?: number;
+  scale?: number;
+  margin?: number;
+  temperature?: number;
+  learning_rate: number;
+  adam_beta1?: number;
+  adam_beta2?: number;
+  adam_epsilon?: number;
+  weight_decay?: number;
+  lr_scheduler_type?: string;
+  warmup_steps?: number;
+  max_steps?: number;
+  max_grad_norm?: number;
+  max_length?: number;
+  checkpointing?: boolean;
+  seed?: number;
+}
+
+/** Bytes; trainable and all: numbers of weights. */
+export interface SeamPlan {
+  trainable: number;
+  all: number;
+  weights: number;
+  gradients: number;
+  optimizer: number;
+  activations: number;
+}
+
+export interface SeamStep {
+  step: number;
+  loss: number;
+  grad_norm: number;
+  learning_rate: number;
+  tokens: number;
+}
+
+/** A model of the WebAssembly that trains. */
+export interface SeamTrainer extends SeamModel {
+  train_begin(options: SeamTrainOptions): Answer & { target_modules: string[] };
+  train_plan(tokens: number, maxSeq: number): Answer & SeamPlan;
+  train_accumulate(
+    text: Uint8Array,
+    lengths: Int32Array,
+    labels: Int32Array,
+    scores: Float32Array,
+    parts: number,
+  ): Answer & { loss: number };
+  train_update(): Answer & SeamStep;
+  train_state(): Answer & { state: Float32Array };
+  train_set_state(state: Float32Array, step: number): Answer;
+  train_adapter(): Answer & { tensors: SeamNamedTensor[] };
+  train_end(): Answer;
+  checkpoint(): Answer & { tensors: SeamNamedTensor[] };
+}

@@ -1,0 +1,65 @@
+// The part of training that runs beside the engine, maybe in a worker: each request is a call into WebAssembly.
+import { InputError } from '../core/errors.js';
+import { joinTexts } from '../core/texts.js';
+import type { Task, TaskEngine } from '../engine/task.js';
+import type { Answer } from '../host/seam.js';
+import type { SeamNamedTensor, SeamPlan, SeamStep, SeamTrainer, SeamTrainOptions } from './train_files.js';
+
+/** Texts column by column, and what each row is compared with: one of the two is empty. */
+export interface Rows {
+  texts: string[];
+  labels: number[];
+  scores: number[];
+}
+
+/** Requests with their answers. */
+export interface Requests {
+  begin: [SeamTrainOptions, { target_modules: string[] }];
+  plan: [{ tokens: number; max_seq: number }, SeamPlan];
+  /** One update from several batches. */
+  step: [Rows[], SeamStep];
+  state: [undefined, { state: Float32Array }];
+  set_state: [{ state: Float32Array; step: number }, object];
+  adapter: [undefined, { tensors: SeamNamedTensor[] }];
+  checkpoint: [undefined, { tensors: SeamNamedTensor[] }];
+  end: [undefined, object];
+}
+
+export type Request = { [Kind in keyof Requests]: { kind: Kind; value: Requests[Kind][0] } }[keyof Requests];
+
+function answerOf(engine: TaskEngine, request: Request): Answer {
+  const call = <A extends Answer>(run: (handle: SeamTrainer) => A): A => engine.call((handle) => run(handle as SeamTrainer));
+  switch (request.kind) {
+    case 'begin':
+      return call((handle) => handle.train_begin(request.value));
+    case 'plan':
+      return call((handle) => handle.train_plan(request.value.tokens, request.value.max_seq));
+    case 'step':
+      for (const { texts, labels, scores } of request.value) {
+        const { text, lengths } = joinTexts(texts);
+        const parts = request.value.length;
+        call((handle) => handle.train_accumulate(text, lengths, Int32Array.from(labels), Float32Array.from(scores), parts));
+      }
+      return call((handle) => handle.train_update());
+    case 'state':
+      return call((handle) => handle.train_state());
+    case 'set_state':
+      return call((handle) => handle.train_set_state(request.value.state, request.value.step));
+    case 'adapter':
+      return call((handle) => handle.train_adapter());
+    case 'checkpoint':
+      return call((handle) => handle.checkpoint());
+    case 'end':
+      return call((handle) => handle.train_end());
+  }
+}
+
+export const trainTask: Task<Request, object, Answer> = {
+  head: 'none',
+  prepare() {
+    throw new InputError("pipeline: 'train' is no task of a pipeline: use Trainer of wattn/train");
+  },
+  async run(engine, requests) {
+    return requests.map((request) => answerOf(engine, request));
+  },
+};

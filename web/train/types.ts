@@ -1,0 +1,161 @@
+// Public types of training.
+import type { LoadOptions } from '../engine/types.js';
+import type { AbortSignalLike } from '../core/types.js';
+
+/** sentence-transformers' losses, and SetFit's `SupConLoss`. */
+export type SentenceLoss =
+  | 'MultipleNegativesRankingLoss'
+  | 'CoSENTLoss'
+  | 'CosineSimilarityLoss'
+  | 'ContrastiveLoss'
+  | 'TripletLoss'
+  | 'BatchAllTripletLoss'
+  | 'SupConLoss';
+
+export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | 'context_length'> {
+  /**
+   * `'text-classification'`: rows `{ text, label }`. SetFit's recipe (arXiv 2209.11055): steps that pull texts of one label together, then
+   * a classifier on the vectors. `'feature-extraction'`: sentence vectors, from pairs, scored pairs, triplets or labelled texts.
+   */
+  task: 'text-classification' | 'feature-extraction';
+  /** Trains in a Web Worker (in Node a worker thread), so that a page never waits. Default `false`. */
+  worker?: boolean;
+  /**
+   * `'lora'` (default): low-rank additions to some matrices (arXiv 2106.09685), a small file. `'full'`: all layers; the embeddings stay as
+   * they are. `'last_layers'`: the last `last_layers` layers.
+   */
+  method?: 'lora' | 'full' | 'last_layers';
+  /** LoRA: the rank. Default 8. */
+  r?: number;
+  /** LoRA: the product is multiplied by `lora_alpha / r`. Default `2 * r`. */
+  lora_alpha?: number;
+  /** LoRA: multiplies by `lora_alpha / sqrt(r)` instead (arXiv 2312.03732). Default `false`. */
+  use_rslora?: boolean;
+  /**
+   * LoRA: the last parts of the matrices' names in the checkpoint, as in PEFT, or `'all-linear'`. Default: queries and values (`['query',
+   * 'value']` of a BERT, `['q_proj', 'v_proj']` of a Llama).
+   */
+  target_modules?: readonly string[] | 'all-linear';
+  /** With `method: 'last_layers'`. Default 2. */
+  last_layers?: number;
+  /**
+   * Default: `'SupConLoss'` for labelled texts, `'MultipleNegativesRankingLoss'` for `{ anchor, positive[, negative] }`, `'CoSENTLoss'` for
+   * `{ sentence1, sentence2, score }`.
+   */
+  loss?: SentenceLoss;
+  /** Of cosines in MultipleNegativesRankingLoss and CoSENTLoss. Default 20. */
+  scale?: number;
+  /** Default 0.5 for ContrastiveLoss, 5 for TripletLoss and BatchAllTripletLoss. */
+  margin?: number;
+  /** Of SupConLoss. Default 0.1. */
+  temperature?: number;
+  /** Passes over all rows. Default 1; few labelled texts are passed as often as `max_steps` needs. */
+  epochs?: number;
+  /** Updates of the weights; instead of epochs. Default for labelled texts: 40, and more with more rows. */
+  max_steps?: number;
+  /** Rows of an update. Default 24, and 64 where there are more than 24 labels. */
+  batch_size?: number;
+  /** Divides a batch into so many parts that run one after the other, for memory. Losses compare texts within a part. Default 1. */
+  gradient_accumulation_steps?: number;
+  /** AdamW's. Default 2e-3 for LoRA, 1e-4 otherwise. */
+  learning_rate?: number;
+  /** `'linear'` (default): from the end of the warm-up down to 0. `'cosine'`: likewise, along half a cosine. */
+  lr_scheduler_type?: 'linear' | 'cosine' | 'constant' | 'constant_with_warmup';
+  /** Default: a tenth of all updates. */
+  warmup_steps?: number;
+  /** AdamW's, of matrices. Default 0.01. */
+  weight_decay?: number;
+  /** AdamW's. Defaults 0.9, 0.999, 1e-8. */
+  adam_beta1?: number;
+  adam_beta2?: number;
+  adam_epsilon?: number;
+  /** The norm that gradients are clipped to; 0: they are not. Default 1. */
+  max_grad_norm?: number;
+  /** Maximum tokens of a text. Default: the model's own limit. */
+  max_length?: number;
+  /** `true`: computes the activations of a layer twice instead of keeping them, for less memory. The results are the same. Default `false`. */
+  checkpointing?: boolean;
+  /** Of the order of rows and of LoRA's first values. Default 0. */
+  seed?: number;
+}
+
+export interface LabelledText {
+  text: string;
+  label: string;
+}
+export interface AnchorRow {
+  anchor: string;
+  positive: string;
+  negative?: string;
+}
+export interface ScoredPair {
+  sentence1: string;
+  sentence2: string;
+  /** From 0 to 1; for ContrastiveLoss 0 or 1. */
+  score: number;
+}
+/** All rows of a set are of one kind. */
+export type TrainingRow = LabelledText | AnchorRow | ScoredPair;
+
+export interface FitOptions {
+  /** Rows of the same kind that are judged, never learned from. The weights of the best evaluation are kept. */
+  validation?: readonly TrainingRow[];
+  /** Updates between two evaluations. Default: an epoch, at most a fifth of all updates. */
+  eval_steps?: number;
+  /** Ends the training after so many evaluations in a row without a better one. Default: never. */
+  early_stopping_patience?: number;
+  /** What `trainer.state()` gave during a run with the same rows and options: goes on from there, to the same bits. */
+  resume_from_checkpoint?: Uint8Array;
+  /** Ends the training after the current step; what was learned is kept. */
+  signal?: AbortSignalLike | undefined;
+}
+
+/** What one update did. */
+export interface TrainingReport {
+  /** Updates so far. */
+  step: number;
+  max_steps: number;
+  /** Passes over the rows so far, a fraction. */
+  epoch: number;
+  loss: number;
+  /** The Euclidean norm of the gradient, before clipping. */
+  grad_norm: number;
+  learning_rate: number;
+  /** Tokens of this update. */
+  tokens: number;
+  /** Estimated from the updates and evaluations so far. */
+  seconds_left: number;
+  /** After some updates, with `validation`. */
+  evaluation?: Evaluation;
+}
+
+/** The measures of a validation set, from 0 to 1; spearman from -1. */
+export interface Evaluation {
+  /**
+   * Of labelled texts: the share whose nearest label, by its mean vector over the training rows, is right. Of anchors: the share whose own
+   * positive is the nearest of all.
+   */
+  accuracy?: number;
+  /** Of labelled texts. */
+  macro_f1?: number;
+  /** Of scored pairs: the rank correlation of cosines and scores. */
+  spearman?: number;
+  /** Whether no evaluation before was better. */
+  best: boolean;
+}
+
+/** What training takes, in bytes. */
+export interface TrainingPlan {
+  /** Weights that change, of how many. */
+  trainable: number;
+  all: number;
+  weights: number;
+  gradients: number;
+  optimizer: number;
+  activations: number;
+  /** The sum of the four. */
+  total: number;
+}
+
+/** A Trainer's files by name. */
+export type TrainedFiles = Record<string, Uint8Array>;
