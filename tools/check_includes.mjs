@@ -12,7 +12,7 @@ const kMayInclude = {
   kernels: ['core'],
   ops: ['core', 'kernels'],
   generation: ['core', 'ops'],
-  nn: ['core', 'ops', 'generation'],
+  nn: ['core', 'ops', 'generation', 'learn'],
   learn: ['core', 'ops'],
   models: ['core', 'io', 'ops'],
   engine: ['core', 'io', 'tokenizer', 'models'],

@@ -2,9 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 #include "core/arena.h"
+#include "nn/elementwise.h"
+#include "nn/functional.h"
+#include "nn/shapes.h"
 #include "ops/attention.h"
 
 namespace wattn::nn {
@@ -114,6 +118,57 @@ Result<Outputs> make_room(Shape output, Shape weights, bool need_weights) {
   return Outputs{std::move(room).value(), std::move(more).value()};
 }
 
+// Attention from functions that are recorded, with the same bits: q [..., queries, d_k], k [..., keys, d_k], v [..., keys, d_v].
+// The weights are those before dropout.
+Result<Outputs> recorded_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScoreChanges& changes, float scale) {
+  auto scores = dot_product_similarity(q, k);
+  if (!scores.ok()) return scores.error();
+  Tensor x = scaled(scores.value(), scale);
+  const auto change = [&](Result<Tensor> changed) -> Result<void> {
+    if (!changed.ok()) return changed.error();
+    if (changed.value().dims != x.dims) {
+      // Broadcast the other way: leading dimensions that only the mask has.
+      return wrong_shape(kWhere, "a mask or bias", "that can be broadcast to " + to_string(x.dims), changed.value().dims);
+    }
+    x = std::move(changed).value();
+    return {};
+  };
+  for (const Tensor* factor : changes.multiply) {
+    if (auto e = change(mul(x, *factor)); !e.ok()) return e.error();
+  }
+  for (const Tensor* term : changes.add) {
+    if (auto e = change(add(x, *term)); !e.ok()) return e.error();
+  }
+  if (changes.causal) {
+    const std::int64_t queries = x.dim(-2), keys = x.dim(-1);
+    auto hidden = Tensor::zeros({queries, keys});
+    if (!hidden.ok()) return hidden.error();
+    for (std::int64_t i = 0; i < queries * keys; ++i) *hidden.value().at(i) = i % keys > changes.past + i / keys ? 1.0f : 0.0f;
+    if (auto e = change(masked_fill(x, hidden.value(), -std::numeric_limits<double>::infinity())); !e.ok()) return e.error();
+  }
+  auto probs = softmax(x, -1);
+  if (!probs.ok()) return probs.error();
+  auto kept = changes.random ? dropout(probs.value(), changes.dropout, *changes.random) : probs;
+  if (!kept.ok()) return kept.error();
+  auto out = matmul(kept.value(), v);
+  if (!out.ok()) return out.error();
+  return Outputs{std::move(out).value(), std::move(probs).value()};
+}
+
+// Whether it must be composed of functions: somebody wants gradients, or probabilities are dropped.
+bool is_composed(const Tensor& q, const Tensor* k, const Tensor* v, const ScoreChanges& changes) {
+  const auto any = [](const std::vector<const Tensor*>& list) {
+    return std::any_of(list.begin(), list.end(), [](const Tensor* tensor) { return records({tensor}); });
+  };
+  return records({&q, k, v}) || any(changes.multiply) || any(changes.add) || (changes.dropout > 0 && changes.random);
+}
+
+// [batch, seq, heads * d] -> [batch, heads, seq, d].
+Result<Tensor> by_head(Tensor x, std::int64_t heads) {
+  x.dims = {x.dim(0), x.dim(1), heads, x.dim(2) / heads};
+  return permute(x, {0, 2, 1, 3});
+}
+
 }  // namespace
 
 Result<Outputs> scaled_dot_product_attention(const Tensor& q, const Tensor& k, const Tensor& v, const ScoreChanges& changes,
@@ -133,6 +188,11 @@ Result<Outputs> scaled_dot_product_attention(const Tensor& q, const Tensor& k, c
   if (!out.ok()) return out;
   Attender attender;
   if (const auto ready = attender.prepare({1, 1, d_k, d_v}, scores, changes); !ready.ok()) return ready.error();
+  if (is_composed(q, &k, &v, changes)) {
+    auto composed = recorded_attention(q, k, v, changes, scale.value_or(1.0f / std::sqrt(static_cast<float>(d_k))));
+    if (composed.ok() && !need_weights) composed.value().weights = {};
+    return composed;
+  }
   const auto at = [&](const Tensor& x, std::int64_t i) {
     const auto strides = broadcast_strides(stack_of(x), stack.value());
     return address(x, broadcast_offset(i, stack.value(), strides) * x.dim(-2) * x.dim(-1));
@@ -156,6 +216,18 @@ Result<Outputs> multi_head(const MultiHead& input, const ScoreChanges& changes, 
   Attender attender;
   const auto ready = attender.prepare({heads, heads, d_k, d_v}, {batch, heads, queries, keys}, changes);
   if (!ready.ok()) return ready.error();
+  if (!cache && is_composed(q, k, v, changes)) {
+    const auto query = by_head(q, heads), key = by_head(*k, heads), value = by_head(*v, heads);
+    for (const auto* part : {&query, &key, &value}) {
+      if (!part->ok()) return part->error();
+    }
+    auto composed = recorded_attention(query.value(), key.value(), value.value(), changes, scale);
+    if (!composed.ok()) return composed;
+    auto beside = permute(composed.value().output, {0, 2, 1, 3});
+    if (!beside.ok()) return beside.error();
+    beside.value().dims = {batch, queries, heads * d_v};
+    return Outputs{std::move(beside).value(), need_weights ? std::move(composed.value().weights) : Tensor{}};
+  }
   AttentionInput op{.queries = address(q), .query_stride = heads * d_k};
   if (k) {
     op.keys = address(*k);

@@ -5,6 +5,7 @@
 #include <optional>
 #include <vector>
 
+#include "core/random.h"
 #include "nn/cache.h"
 #include "nn/tensor.h"
 
@@ -16,6 +17,8 @@ struct ScoreChanges {
   std::vector<const Tensor*> add{};  // -inf hides a key
   bool causal = false;               // query i attends to keys 0 .. past + i
   std::int64_t past = 0;
+  double dropout = 0;  // of the probabilities, with random
+  Generator* random = nullptr;
 };
 
 // softmax(q k^T * scale) v -> output [..., queries, d_v], weights [..., queries, keys]. q: [..., queries, d_k], k: [..., keys,

@@ -4,6 +4,8 @@
 #include <cmath>
 #include <functional>
 
+#include "nn/elementwise.h"
+#include "nn/shapes.h"
 #include "ops/macs.h"
 
 namespace wattn::nn {
@@ -112,6 +114,13 @@ Tensor mean_over_heads(const Tensor& weights) {
   for (std::int64_t i = 0; i < batch * heads; ++i) {
     compute().kernels.axpy(1.0f / static_cast<float>(heads), weights.at(i * size), out.at(i / heads * size), size);
   }
+  record(out, {&weights}, [&] {
+    return [batch, heads, size](const Flow& flow) {
+      for (std::int64_t i = 0; i < batch * heads; ++i) {
+        compute().kernels.axpy(1.0f / static_cast<float>(heads), flow.dy + i / heads * size, flow.to(0) + i * size, size);
+      }
+    };
+  });
   return out;
 }
 
@@ -184,16 +193,13 @@ Result<Tensor> SelfAttention::relative_of(const Tensor& q, std::int64_t keys, st
     case Relative::kAlibi:
       return alibi_bias(heads, queries, keys, past);
     case Relative::kVector: {
-      auto out = Tensor::zeros({q.dim(0), heads, queries, keys});
-      if (!out.ok()) return out;
-      const Tensor& table = relative_->value();
-      for (std::int64_t i = 0; i < out.value().size(); ++i) {
-        const std::int64_t query = i / keys % queries, head = i / (keys * queries) % heads, b = i / (keys * queries * heads);
-        const float* row = q.at(((b * queries + query) * heads + head) * d_head_);
-        const std::int64_t offset = i % keys - (query + past);
-        *out.value().at(i) = scale * compute().kernels.dot(row, table.at(relative_row(offset, table.dim(0)) * d_head_), d_head_);
-      }
-      return out;
+      Tensor rows = q;
+      rows.dims = {q.dim(0), queries, heads, d_head_};
+      const auto by_head = permute(rows, {0, 2, 1, 3});
+      if (!by_head.ok()) return by_head;
+      const auto scores = relative_scores(by_head.value(), relative_->value(), keys, past);
+      if (!scores.ok()) return scores;
+      return scaled(scores.value(), scale);
     }
     case Relative::kNone:
     case Relative::kRotary:
@@ -249,8 +255,9 @@ Result<Outputs> SelfAttention::run(const Arguments& arguments) const {
   return without_batch(std::move(attention).value(), arguments.input->rank() == 2);
 }
 
-MultiheadAttention::MultiheadAttention(std::int64_t embed_dim, std::int64_t heads, bool bias, std::int64_t kdim, std::int64_t vdim)
-    : Module("MultiheadAttention"), dim_(embed_dim), heads_(heads) {
+MultiheadAttention::MultiheadAttention(std::int64_t embed_dim, std::int64_t heads, bool bias, std::int64_t kdim, std::int64_t vdim,
+                                       double dropout)
+    : Module("MultiheadAttention"), dim_(embed_dim), heads_(heads), dropout_(dropout) {
   const auto xavier = [](std::int64_t in, std::int64_t out) {
     return Draw{Draw::Kind::kUniform, std::sqrt(6.0 / static_cast<double>(in + out))};
   };
@@ -288,6 +295,16 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
     const float* bias = in_bias_->value().at(part * dim_);
     for (std::int64_t i = 0; i < projected.value().rows(); ++i)
       compute().kernels.axpy(1.0f, bias, projected.value().at(i * dim_), dim_);
+    Tensor before;
+    before.node = projected.value().node;
+    record(projected.value(), {&before, &in_bias_->value()}, [&] {
+      return [dim = dim_, part, rows = projected.value().rows()](const Flow& flow) {
+        const Kernels& kernels = compute().kernels;
+        if (flow.wants(0)) kernels.axpy(1.0f, flow.dy, flow.to(0), rows * dim);
+        for (std::int64_t i = 0; flow.wants(1) && i < rows; ++i)
+          kernels.axpy(1.0f, flow.dy + i * dim, flow.to(1) + part * dim, dim);
+      };
+    });
     return projected;
   };
   auto q = project(q_packed_, q_weight_, 0, x);
@@ -299,6 +316,8 @@ Result<Outputs> MultiheadAttention::run(const Arguments& arguments) const {
   Masks masks;
   if (const auto read = masks.read(*this, arguments, x.dim(0), heads_, kv.value().count); !read.ok()) return read.error();
   masks.changes.past = kv.value().past;
+  masks.changes.dropout = training() ? dropout_ : 0;
+  masks.changes.random = arguments.random;
   const std::int64_t d_head = dim_ / heads_;
   const float scale = 1.0f / std::sqrt(static_cast<float>(d_head));
   count_attention(arguments, masks.changes, q.value(), heads_, dim_, kv.value().count);

@@ -61,13 +61,15 @@ class SelfAttention : public Module {
 // vdim]. weights: [batch, queries, keys], the mean over heads, or [batch, heads, queries, keys].
 class MultiheadAttention : public Module {
  public:
-  MultiheadAttention(std::int64_t embed_dim, std::int64_t heads, bool bias = true, std::int64_t kdim = 0, std::int64_t vdim = 0);
+  MultiheadAttention(std::int64_t embed_dim, std::int64_t heads, bool bias = true, std::int64_t kdim = 0, std::int64_t vdim = 0,
+                     double dropout = 0);
 
  protected:
   Result<Outputs> run(const Arguments& arguments) const override;
 
  private:
   std::int64_t dim_, heads_;
+  double dropout_;  // of the weights, in train mode
   ParameterPtr in_weight_, q_weight_, k_weight_, v_weight_, in_bias_;
   std::shared_ptr<Linear> out_proj_;
   PackedLinear q_packed_, k_packed_, v_packed_;

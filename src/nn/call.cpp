@@ -6,10 +6,13 @@
 #include <optional>
 
 #include "nn/attention.h"
+#include "nn/elementwise.h"
 #include "nn/functional.h"
+#include "nn/losses.h"
 #include "nn/norms.h"
 #include "nn/pooling.h"
 #include "nn/positional.h"
+#include "nn/shapes.h"
 
 namespace wattn::nn {
 namespace {
@@ -31,6 +34,9 @@ struct Call {
   }
   const Tensor& input() { return need("input"); }
   std::int64_t dim(std::int64_t fallback) { return options.whole("dim", fallback, std::numeric_limits<std::int32_t>::min()); }
+  std::vector<std::int64_t> dims(std::string_view name) { return options.wholes(name, std::numeric_limits<std::int32_t>::min()); }
+  bool keep_dim() { return options.yes("keepdim", false); }
+  Generator random() { return Generator(static_cast<std::uint64_t>(options.whole("seed", 0))); }
   float eps(double fallback) { return static_cast<float>(options.number("eps", fallback)); }
   std::int64_t queries() { return options.needed_whole("queries"); }
   std::int64_t keys() { return options.whole("keys", queries(), 1); }
@@ -94,6 +100,47 @@ Result<Outputs> call_sampling_probabilities(Call& c) {
   return Invoke{c, sampling_probabilities, logits, options.value()}.outputs;
 }
 
+constexpr std::pair<std::string_view, Unary> kUnaries[] = {{"exp", Unary::kExp}, {"log", Unary::kLog}, {"sqrt", Unary::kSqrt},
+                                                           {"abs", Unary::kAbs}, {"sin", Unary::kSin}, {"cos", Unary::kCos}};
+
+Result<Outputs> call_cat(Call& c) {
+  std::vector<const Tensor*> parts;
+  for (const auto& [name, tensor] : c.inputs) parts.push_back(&tensor);
+  return Invoke{c, cat, parts, c.dim(0)}.outputs;
+}
+
+Result<Outputs> call_largest(Call& c, bool negative) {
+  return Invoke{c, largest, c.input(), c.dims("dim"), c.keep_dim(), negative}.outputs;
+}
+
+Result<Outputs> call_clamp(Call& c) {
+  constexpr double kAll = std::numeric_limits<double>::infinity();
+  return Invoke{c, clamp, c.input(), c.options.number("min", -kAll), c.options.number("max", kAll)}.outputs;
+}
+
+Result<Outputs> call_dropout(Call& c) {
+  const Tensor& x = c.input();
+  const double p = c.options.number("p", 0.5);
+  Generator random = c.random();
+  if (const auto end = c.options.finish(); !end.ok()) return end.error();
+  return to_outputs(dropout(x, p, random));
+}
+
+Result<Outputs> call_cross_entropy(Call& c) {
+  const CrossEntropyOptions options{.ignore_index = c.options.whole("ignore_index", -100, std::numeric_limits<std::int32_t>::min()),
+                                    .label_smoothing = c.options.number("label_smoothing", 0),
+                                    .reduction = read_reduction(c.options)};
+  return Invoke{c, cross_entropy, c.input(), c.need("target"), c.may("weight"), options}.outputs;
+}
+
+Result<Outputs> call_triplet(Call& c) {
+  const TripletMargin options{.margin = static_cast<float>(c.options.number("margin", 1)),
+                              .eps = c.eps(1e-6),
+                              .swap = c.options.yes("swap", false),
+                              .reduction = read_reduction(c.options)};
+  return Invoke{c, triplet_margin_loss, c.need("anchor"), c.need("positive"), c.need("negative"), options}.outputs;
+}
+
 struct NamedFunction {
   std::string_view name;
   Result<Outputs> (*run)(Call&);
@@ -105,6 +152,57 @@ constexpr NamedFunction kFunctions[] = {
     {"bmm", [](Call& c) { return Invoke{c, bmm, c.input(), c.need("other")}.outputs; }},
     {"add", [](Call& c) { return Invoke{c, add, c.input(), c.need("other")}.outputs; }},
     {"mul", [](Call& c) { return Invoke{c, mul, c.input(), c.need("other")}.outputs; }},
+    {"sub", [](Call& c) { return Invoke{c, sub, c.input(), c.need("other")}.outputs; }},
+    {"div", [](Call& c) { return Invoke{c, div, c.input(), c.need("other")}.outputs; }},
+    {"scaled", [](Call& c) { return Invoke{c, scaled, c.input(), c.options.number("factor", 1)}.outputs; }},
+    {"unary", [](Call& c) { return Invoke{c, unary, c.input(), c.options.choice("kind", kUnaries, Unary::kExp)}.outputs; }},
+    {"pow", [](Call& c) { return Invoke{c, pow, c.input(), c.options.number("exponent", 2)}.outputs; }},
+    {"clamp", call_clamp},
+    {"masked_fill",
+     [](Call& c) { return Invoke{c, masked_fill, c.input(), c.need("mask"), c.options.number("value", 0)}.outputs; }},
+    {"sum", [](Call& c) { return Invoke{c, sum, c.input(), c.dims("dim"), c.keep_dim(), false}.outputs; }},
+    {"mean", [](Call& c) { return Invoke{c, sum, c.input(), c.dims("dim"), c.keep_dim(), true}.outputs; }},
+    {"max", [](Call& c) { return call_largest(c, false); }},
+    {"min", [](Call& c) { return call_largest(c, true); }},
+    {"reshape", [](Call& c) { return Invoke{c, reshape, c.input(), c.dims("shape")}.outputs; }},
+    {"permute", [](Call& c) { return Invoke{c, permute, c.input(), c.dims("dims")}.outputs; }},
+    {"expand", [](Call& c) { return Invoke{c, expand, c.input(), c.dims("size")}.outputs; }},
+    {"slice", [](Call& c) { return Invoke{c, slice, c.input(), c.dims("begin"), c.dims("end"), c.dims("step")}.outputs; }},
+    {"cat", call_cat},
+    {"index_select", [](Call& c) { return Invoke{c, index_select, c.input(), c.dim(0), c.need("index")}.outputs; }},
+    {"dropout", call_dropout},
+    {"random",
+     [](Call& c) {
+       const auto seed = static_cast<std::uint64_t>(c.options.whole("seed", 0));
+       return Invoke{c, random_tensor, c.dims("size"), seed, c.options.yes("normal", false)}.outputs;
+     }},
+    {"cross_entropy", call_cross_entropy},
+    {"binary_cross_entropy_with_logits",
+     [](Call& c) {
+       return Invoke{c,
+                     binary_cross_entropy_with_logits,
+                     c.input(),
+                     c.need("target"),
+                     c.may("weight"),
+                     c.may("pos_weight"),
+                     read_reduction(c.options)}
+           .outputs;
+     }},
+    {"mse_loss", [](Call& c) { return Invoke{c, mse_loss, c.input(), c.need("target"), read_reduction(c.options)}.outputs; }},
+    {"l1_loss", [](Call& c) { return Invoke{c, l1_loss, c.input(), c.need("target"), read_reduction(c.options)}.outputs; }},
+    {"kl_div", [](Call& c) { return Invoke{c, kl_div, c.input(), c.need("target"), read_reduction(c.options, true)}.outputs; }},
+    {"cosine_embedding_loss",
+     [](Call& c) {
+       return Invoke{c,
+                     cosine_embedding_loss,
+                     c.need("input1"),
+                     c.need("input2"),
+                     c.need("target"),
+                     c.options.number("margin", 0),
+                     read_reduction(c.options)}
+           .outputs;
+     }},
+    {"triplet_margin_loss", call_triplet},
     {"linear", [](Call& c) { return Invoke{c, linear, c.input(), c.need("weight"), c.may("bias")}.outputs; }},
     {"dot_product_similarity",
      [](Call& c) { return Invoke{c, dot_product_similarity, c.input(), c.need(c.may("other") ? "other" : "input")}.outputs; }},
@@ -188,7 +286,8 @@ Result<Outputs> call_function(std::string_view name, const Inputs& inputs, Optio
   return input_error("nn: unknown function '" + std::string(name) + "'");
 }
 
-Result<Outputs> call_module(const Module& module, const Inputs& inputs, Options options, KeyValueCache* cache, Observer* observer) {
+Result<Outputs> call_module(const Module& module, const Inputs& inputs, Options options, KeyValueCache* cache, Observer* observer,
+                            std::uint64_t seed) {
   Arguments arguments;
   for (const auto& [name, tensor] : inputs) {
     const auto at = std::find_if(std::begin(kArguments), std::end(kArguments), [&](const auto& row) { return row.first == name; });
@@ -200,6 +299,9 @@ Result<Outputs> call_module(const Module& module, const Inputs& inputs, Options 
   arguments.average_attn_weights = options.yes("average_attn_weights", true);
   arguments.cache = cache;
   arguments.observer = observer;
+  Generator random(seed);
+  arguments.random = &random;
+  const GradMode mode(grad_enabled() && !cache);  // what a cache keeps has no gradient
   if (const auto end = options.finish(); !end.ok()) return end.error();
   auto out = module.forward(arguments);
   // In generate() the model counts its own steps; here each forward is one.

@@ -17,7 +17,9 @@ using Inputs = std::vector<std::pair<std::string, Tensor>>;
 Result<Outputs> call_function(std::string_view name, const Inputs& inputs, Options options);
 
 // A module's forward; tensors and options are named as in Arguments.
-Result<Outputs> call_module(const Module& module, const Inputs& inputs, Options options, KeyValueCache* cache, Observer* observer);
+// seed: of the numbers that dropout draws in train mode.
+Result<Outputs> call_module(const Module& module, const Inputs& inputs, Options options, KeyValueCache* cache, Observer* observer,
+                            std::uint64_t seed = 0);
 
 Result<GenerateOptions> read_generate_options(Options& options);
 

@@ -5,20 +5,13 @@
 #include <limits>
 
 #include "core/real_math.h"
+#include "nn/elementwise.h"
+#include "ops/activation.h"
+#include "ops/embedding.h"
 #include "ops/matmul.h"
 
 namespace wattn::nn {
 namespace {
-
-// A dimension as `outer` blocks of `count` elements that are `inner` apart.
-struct Slices {
-  std::int64_t outer = 1, count = 1, inner = 1;
-  Slices(const Shape& dims, int dim) {
-    for (int i = 0; i < static_cast<int>(dims.size()); ++i) {
-      (i < dim ? outer : i == dim ? count : inner) *= dims[static_cast<std::size_t>(i)];
-    }
-  }
-};
 
 // Replaces each slice along dim by f(row, count), which works on a contiguous copy in place.
 template <class F>
@@ -28,15 +21,61 @@ Result<Tensor> over_slices(std::string_view where, const Tensor& x, std::int64_t
   const Slices slices(x.dims, at.value());
   Tensor out = x;
   std::vector<float> row(static_cast<std::size_t>(slices.count));
-  for (std::int64_t o = 0; o < slices.outer; ++o) {
-    for (std::int64_t i = 0; i < slices.inner; ++i) {
-      float* first = out.at(o * slices.count * slices.inner + i);
-      for (std::int64_t j = 0; j < slices.count; ++j) row[static_cast<std::size_t>(j)] = first[j * slices.inner];
-      f(row.data(), slices.count);
-      for (std::int64_t j = 0; j < slices.count; ++j) first[j * slices.inner] = row[static_cast<std::size_t>(j)];
-    }
+  slices.each([&](std::int64_t offset) {
+    float* first = out.at(offset);
+    for (std::int64_t j = 0; j < slices.count; ++j) row[static_cast<std::size_t>(j)] = first[j * slices.inner];
+    f(row.data(), slices.count);
+    for (std::int64_t j = 0; j < slices.count; ++j) first[j * slices.inner] = row[static_cast<std::size_t>(j)];
+  });
+  return out;
+}
+
+// Records a function over slices whose result is y: of the softmax dx = y (dy - sum of y dy), of its logarithm
+// dx = dy - e^y sum of dy.
+void record_softmax(const Tensor& x, std::int64_t dim, bool logarithm, Tensor& y) {
+  record(y, {&x}, [&] {
+    const Slices slices(x.dims, static_cast<int>(dim < 0 ? dim + x.rank() : dim));
+    return [y = y.data, slices, logarithm](const Flow& flow) {
+      float* dx = flow.to(0);
+      slices.each([&](std::int64_t first) {
+        const auto at = [&](std::int64_t j) { return first + j * slices.inner; };
+        const auto y_at = [&](std::int64_t j) { return static_cast<double>(y[static_cast<std::size_t>(at(j))]); };
+        double sum = 0;
+        for (std::int64_t j = 0; j < slices.count; ++j) sum += (logarithm ? 1 : y_at(j)) * flow.dy[at(j)];
+        for (std::int64_t j = 0; j < slices.count; ++j) {
+          const double d = flow.dy[at(j)];
+          dx[at(j)] += static_cast<float>(logarithm ? d - exp64(y_at(j)) * sum : y_at(j) * (d - sum));
+        }
+      });
+    };
+  });
+}
+
+// The transpose of [rows, columns].
+std::vector<float> transposed(const float* x, std::int64_t rows, std::int64_t columns) {
+  std::vector<float> out(static_cast<std::size_t>(rows * columns));
+  for (std::int64_t i = 0; i < rows; ++i) {
+    for (std::int64_t j = 0; j < columns; ++j) out[static_cast<std::size_t>(j * rows + i)] = x[i * columns + j];
   }
   return out;
+}
+
+// to [m, n] += a [m, k] times b [k, n], or b [n, k] if not transposed.
+void add_product(const float* a, const float* b, bool b_is_transposed, std::int64_t m, std::int64_t n, std::int64_t k, float* to) {
+  std::vector<float> scratch(static_cast<std::size_t>(matmul_scratch_size(n, k))), product(static_cast<std::size_t>(m * n));
+  wattn::matmul(compute(),
+                {.a = a,
+                 .a_stride = k,
+                 .b = b,
+                 .b_stride = b_is_transposed ? n : k,
+                 .b_is_transposed = b_is_transposed,
+                 .c = product.data(),
+                 .c_stride = n,
+                 .m = m,
+                 .n = n,
+                 .k = k},
+                scratch.data());
+  compute().kernels.axpy(1.0f, product.data(), to, m * n);
 }
 
 // Products of a [m, k] and b [k, n], or [n, k] if not transposed, over broadcast leading dimensions.
@@ -69,22 +108,22 @@ Result<Tensor> stacked_matmul(std::string_view where, const Tensor& a, const Ten
                    .k = k},
                   scratch.value().at(0));
   }
-  return out;
-}
-
-template <class F>
-Result<Tensor> elementwise(std::string_view where, const Tensor& a, const Tensor& b, const F& f) {
-  const auto dims = broadcast(where, a.dims, b.dims);
-  if (!dims.ok()) return dims.error();
-  auto out = Tensor::zeros(dims.value());
-  if (!out.ok()) return out;
-  const bool same = a.dims == b.dims;
-  const auto a_strides = broadcast_strides(a.dims, dims.value());
-  const auto b_strides = broadcast_strides(b.dims, dims.value());
-  for (std::int64_t i = 0; i < out.value().size(); ++i) {
-    *out.value().at(i) = f(*a.at(same ? i : broadcast_offset(i, dims.value(), a_strides)),
-                           *b.at(same ? i : broadcast_offset(i, dims.value(), b_strides)));
-  }
+  record(out.value(), {&a, &b}, [&] {
+    return [a, b, m, n, k, stack = stack.value(), a_strides, b_strides, b_is_transposed](const Flow& flow) {
+      for (std::int64_t i = 0; i < *num_elements(stack); ++i) {
+        const float* dy = flow.dy + i * m * n;
+        const std::int64_t a_at = broadcast_offset(i, stack, a_strides) * m * k,
+                           b_at = broadcast_offset(i, stack, b_strides) * n * k;
+        if (flow.wants(0)) add_product(dy, b.at(b_at), !b_is_transposed, m, k, n, flow.to(0) + a_at);
+        if (!flow.wants(1)) continue;
+        if (b_is_transposed) {  // b is [k, n]: a^T dy
+          add_product(transposed(a.at(a_at), m, k).data(), dy, true, k, n, m, flow.to(1) + b_at);
+        } else {
+          add_product(transposed(dy, m, n).data(), a.at(a_at), true, n, k, m, flow.to(1) + b_at);
+        }
+      }
+    };
+  });
   return out;
 }
 
@@ -102,23 +141,27 @@ Error bad_id(std::string_view where, const Tensor& ids, std::int64_t i, std::int
 }  // namespace
 
 Result<Tensor> softmax(const Tensor& x, std::int64_t dim) {
-  return over_slices("nn.softmax", x, dim, [](float* row, std::int64_t count) {
+  auto out = over_slices("nn.softmax", x, dim, [](float* row, std::int64_t count) {
     if (std::all_of(row, row + count, [](float value) { return value == -std::numeric_limits<float>::infinity(); })) {
       std::fill(row, row + count, 0.0f);
     } else {
       compute().kernels.softmax_rows(row, 1, count, count);
     }
   });
+  if (out.ok()) record_softmax(x, dim, false, out.value());
+  return out;
 }
 
 Result<Tensor> log_softmax(const Tensor& x, std::int64_t dim) {
-  return over_slices("nn.log_softmax", x, dim, [](float* row, std::int64_t count) {
+  auto out = over_slices("nn.log_softmax", x, dim, [](float* row, std::int64_t count) {
     const double most = *std::max_element(row, row + count);
     double sum = 0;
     for (std::int64_t j = 0; j < count; ++j) sum += exp64(row[j] - most);
     const double whole = most + log64(sum);
     for (std::int64_t j = 0; j < count; ++j) row[j] = static_cast<float>(row[j] - whole);
   });
+  if (out.ok()) record_softmax(x, dim, true, out.value());
+  return out;
 }
 
 Result<Tensor> matmul(const Tensor& a, const Tensor& b) {
@@ -166,15 +209,14 @@ Result<Tensor> dot_product_similarity(const Tensor& x, const Tensor& y) {
 Tensor activate(const Tensor& x, Activation activation) {
   Tensor out = x;
   compute().kernels.activate(activation, x.at(0), out.at(0), x.size());
+  record(out, {&x}, [&] {
+    return [x = x.data, activation](const Flow& flow) {
+      flow.add(0, [&](float* dx) {
+        activate_backward(compute(), activation, x.data(), flow.dy, 1, static_cast<std::int64_t>(x.size()), dx);
+      });
+    };
+  });
   return out;
-}
-
-Result<Tensor> add(const Tensor& a, const Tensor& b) {
-  return elementwise("nn.add", a, b, [](float x, float y) { return x + y; });
-}
-
-Result<Tensor> mul(const Tensor& a, const Tensor& b) {
-  return elementwise("nn.mul", a, b, [](float x, float y) { return x * y; });
 }
 
 Result<Tensor> embedding(const Tensor& ids, const Tensor& weight) {
@@ -188,6 +230,10 @@ Result<Tensor> embedding(const Tensor& ids, const Tensor& weight) {
     if (id < 0) return bad_id("nn.embedding", ids, i, weight.dim(0));
     std::copy_n(weight.at(id * weight.dim(1)), weight.dim(1), out.value().at(i * weight.dim(1)));
   }
+  record(out.value(), {&weight}, [&] {
+    const std::vector<std::int32_t> rows(ids.data.begin(), ids.data.end());
+    return [rows, hidden = weight.dim(1)](const Flow& flow) { embedding_backward(rows, flow.dy, hidden, flow.to(0)); };
+  });
   return out;
 }
 
@@ -221,6 +267,14 @@ Result<Tensor> permute_rows(const Tensor& x, const Tensor& order) {
     if (from < 0) return bad_id("nn.permute_rows", order, i % seq, seq);
     std::copy_n(x.at((i - i % seq + from) * hidden), hidden, out.at(i * hidden));
   }
+  record(out, {&x}, [&] {
+    return [order = order.data, seq, hidden, rows = x.rows()](const Flow& flow) {
+      for (std::int64_t i = 0; i < rows; ++i) {
+        const auto from = static_cast<std::int64_t>(order[static_cast<std::size_t>(i % seq)]);
+        compute().kernels.axpy(1.0f, flow.dy + i * hidden, flow.to(0) + (i - i % seq + from) * hidden, hidden);
+      }
+    };
+  });
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <string_view>
 
+#include "nn/elementwise.h"
 #include "nn/tensor.h"
 
 namespace wattn::nn {
@@ -23,9 +24,6 @@ Result<Tensor> linear(const Tensor& x, const Tensor& weight, const Tensor* bias)
 Result<Tensor> dot_product_similarity(const Tensor& x, const Tensor& y);
 
 Tensor activate(const Tensor& x, Activation activation);
-
-Result<Tensor> add(const Tensor& a, const Tensor& b);  // broadcast
-Result<Tensor> mul(const Tensor& a, const Tensor& b);
 
 // Rows of weight [n, d] by ids [...], whole numbers in [0, n) -> [..., d].
 Result<Tensor> embedding(const Tensor& ids, const Tensor& weight);

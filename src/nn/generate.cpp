@@ -83,6 +83,7 @@ Result<void> check(const Generative& model, const std::vector<std::int32_t>& ids
 Result<std::vector<std::int32_t>> generate(const Generative& model, const std::vector<std::int32_t>& ids, const Tensor* source,
                                            const GenerateOptions& options) {
   if (const auto fits = check(model, ids, source, options); !fits.ok()) return fits.error();
+  const GradMode no_grad(false);
   Stepper stepper(model, options.use_cache);
   if (const auto begun = stepper.begin(ids, source); !begun.ok()) return begun.error();
   std::unique_ptr<Search> search;

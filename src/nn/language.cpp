@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "nn/elementwise.h"
 #include "nn/functional.h"
 
 namespace wattn::nn {
@@ -14,7 +15,7 @@ Result<void> check_ids(const Module& module, std::string_view what, const Tensor
 
 // x [batch, seq, d] -> its last tokens [batch, d].
 Tensor last_tokens(const Tensor& x) {
-  Tensor out{{x.dim(0), x.dim(2)}, {}};
+  Tensor out{{x.dim(0), x.dim(2)}, {}, {}};
   for (std::int64_t b = 0; b < x.dim(0); ++b) {
     const float* row = x.at(((b + 1) * x.dim(1) - 1) * x.dim(2));
     out.data.insert(out.data.end(), row, row + x.dim(2));
@@ -28,8 +29,7 @@ Result<Tensor> embed(const Module& embedding, std::string_view name, const Modul
   auto x = output_of(embedding.forward(arguments.only(ids), name));
   if (!x.ok()) return x;
   if (options.scale_embedding) {
-    const double scale = std::sqrt(static_cast<double>(options.layer.d_model));
-    for (float& value : x.value().data) value = static_cast<float>(value * scale);
+    x = scaled(x.value(), std::sqrt(static_cast<double>(options.layer.d_model)));
   }
   return output_of(positions.forward(arguments.only(x.value()), "positions"));
 }

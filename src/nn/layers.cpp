@@ -4,6 +4,7 @@
 #include <cmath>
 #include <iterator>
 
+#include "nn/elementwise.h"
 #include "nn/functional.h"
 
 namespace wattn::nn {
@@ -38,8 +39,9 @@ Result<Outputs> Embedding::run(const Arguments& arguments) const {
   return to_outputs(embedding(*arguments.input, weight->value()));
 }
 
-Norm::Norm(std::string type, NormKind kind, Shape shape, float eps, bool affine, bool with_bias, EpsilonForm form, int rank)
-    : Module(std::move(type)), kind_(kind), shape_(std::move(shape)), eps_(eps), form_(form), rank_(rank) {
+Norm::Norm(std::string type, NormKind kind, Shape shape, float eps, bool affine, bool with_bias, EpsilonForm form, int rank,
+           double momentum)
+    : Module(std::move(type)), kind_(kind), shape_(std::move(shape)), eps_(eps), form_(form), rank_(rank), momentum_(momentum) {
   if (affine) weight = add_parameter("weight", shape_, constant(1));
   if (affine && with_bias && kind != NormKind::kRms) bias = add_parameter("bias", shape_, constant(0));
   if (kind != NormKind::kBatch) return;
@@ -60,6 +62,7 @@ Result<Outputs> Norm::run(const Arguments& arguments) const {
     case NormKind::kRms:
       return to_outputs(rms_norm(x, shape_, w, eps_));
     case NormKind::kBatch:
+      if (training()) return to_outputs(batch_norm_training(x, mean->change(), variance->change(), momentum_, w, b, eps_));
       return to_outputs(batch_norm(x, mean->value(), variance->value(), w, b, eps_));
     case NormKind::kInstance:
       if (x.rank() < 2 || x.dim(1) != shape_[0])
@@ -80,6 +83,22 @@ std::shared_ptr<Function> activation_module(Activation activation) {
                                 [&](const auto& one) { return one.second == activation; });
   return std::make_shared<Function>(row == std::end(kActivationTypes) ? "Identity" : std::string(row->first),
                                     [=](const Arguments& a) -> Result<Tensor> { return activate(*a.input, activation); });
+}
+
+Result<Tensor> dropped(const Module& module, double p, const Arguments& arguments, const Tensor& x) {
+  if (!module.training() || !arguments.random) return x;
+  return dropout(x, p, *arguments.random);
+}
+
+double read_dropout(Options& options, std::string_view name, double fallback) {
+  const double p = options.number(name, fallback);
+  if (!(p >= 0 && p <= 1))
+    options.fail("option '" + std::string(name) + "': expected a number from 0 to 1, found " + std::to_string(p));
+  return p;
+}
+
+Result<Outputs> Dropout::run(const Arguments& arguments) const {
+  return to_outputs(dropped(*this, p_, arguments, *arguments.input));
 }
 
 Activation read_activation(Options& options) {
@@ -125,6 +144,14 @@ Result<Outputs> PositionalEncoding::run(const Arguments& arguments) const {
   }
   Tensor out = x;
   for (std::int64_t i = 0; i < x.rows(); ++i) compute().kernels.axpy(1.0f, table.at((first + i % seq) * dim), out.at(i * dim), dim);
+  record(out, {&x, &table}, [&] {
+    return [first, seq, dim, rows = x.rows()](const Flow& flow) {
+      if (flow.wants(0)) compute().kernels.axpy(1.0f, flow.dy, flow.to(0), rows * dim);
+      for (std::int64_t i = 0; flow.wants(1) && i < rows; ++i) {
+        compute().kernels.axpy(1.0f, flow.dy + i * dim, flow.to(1) + (first + i % seq) * dim, dim);
+      }
+    };
+  });
   return Outputs{std::move(out), {}};
 }
 

@@ -40,11 +40,11 @@ class Embedding : public Module {
 
 enum class NormKind : std::uint8_t { kLayer, kRms, kBatch, kInstance };
 
-// LayerNorm, RMSNorm, BatchNorm1d and 2d (inference), InstanceNorm1d and 2d.
+// LayerNorm, RMSNorm, BatchNorm1d and 2d (with the running statistics, or in train mode the batch's), InstanceNorm1d and 2d.
 class Norm : public Module {
  public:
   Norm(std::string type, NormKind kind, Shape shape, float eps, bool affine = true, bool bias = true,
-       EpsilonForm form = EpsilonForm::kInsideRoot, int rank = 0);
+       EpsilonForm form = EpsilonForm::kInsideRoot, int rank = 0, double momentum = 0.1);
   ParameterPtr weight, bias, mean, variance;
 
  protected:
@@ -56,11 +56,12 @@ class Norm : public Module {
   float eps_;
   EpsilonForm form_;
   int rank_;  // of the input, batch included; 0: any
+  double momentum_;
 };
 std::shared_ptr<Norm> layer_norm_module(std::int64_t dim, float eps = 1e-5f, bool bias = true);
 
-// A function without parameters: ReLU, GELU, SiLU, Tanh, Sigmoid, Softmax, Identity, Dropout (which does nothing), Flatten,
-// AvgPool2d, MaxPool2d, SequencePooling.
+// A function without parameters: ReLU, GELU, SiLU, Tanh, Sigmoid, Softmax, Identity, Flatten, AvgPool2d, MaxPool2d,
+// SequencePooling.
 class Function : public Module {
  public:
   using F = std::function<Result<Tensor>(const Arguments&)>;
@@ -78,6 +79,21 @@ inline constexpr std::pair<std::string_view, Activation> kActivationTypes[] = {
     {"ReLU", Activation::kRelu}, {"GELU", Activation::kGelu}, {"GELU", Activation::kGeluTanh},
     {"SiLU", Activation::kSilu}, {"Tanh", Activation::kTanh}, {"Sigmoid", Activation::kSigmoid}};
 std::shared_ptr<Function> activation_module(Activation activation);
+
+// Zeros with probability p in train mode, arXiv 1207.0580; else the input.
+class Dropout : public Module {
+ public:
+  explicit Dropout(double p) : Module("Dropout"), p_(p) {}
+
+ protected:
+  Result<Outputs> run(const Arguments& arguments) const override;
+
+ private:
+  double p_;
+};
+// The same inside a module of several parts.
+Result<Tensor> dropped(const Module& module, double p, const Arguments& arguments, const Tensor& x);
+double read_dropout(Options& options, std::string_view name, double fallback);
 
 // Options shared by modules.
 Activation read_activation(Options& options);  // activation: "relu" (default), "gelu", "gelu_tanh" or "silu"

@@ -60,7 +60,9 @@ Made channel_norm(Request& r) {
   const Shape shape{r.options.needed_whole("num_features")};
   const auto eps = static_cast<float>(r.options.number("eps", 1e-5));
   const bool affine = r.options.yes("affine", kind == NormKind::kBatch);
-  return made<Norm>(r.options, r.type, kind, shape, eps, affine, true, EpsilonForm::kInsideRoot, r.type.ends_with("2d") ? 4 : 3);
+  const double momentum = kind == NormKind::kBatch ? r.options.number("momentum", 0.1) : 0;
+  return made<Norm>(r.options, r.type, kind, shape, eps, affine, true, EpsilonForm::kInsideRoot, r.type.ends_with("2d") ? 4 : 3,
+                    momentum);
 }
 
 Made activation(Request& r) {
@@ -68,8 +70,12 @@ Made activation(Request& r) {
       std::find_if(std::begin(kActivationTypes), std::end(kActivationTypes), [&](const auto& one) { return one.first == r.type; });
   Activation activation = row == std::end(kActivationTypes) ? Activation::kNone : row->second;
   if (r.type == "GELU" && r.options.choice("approximate", {"none", "tanh"}) == 1) activation = Activation::kGeluTanh;
-  if (r.type == "Dropout") r.options.number("p", 0.5);
   return made<Function>(r.options, r.type, [=](const Arguments& a) -> Result<Tensor> { return activate(*a.input, activation); });
+}
+
+Made dropout_module(Request& r) {
+  const double p = read_dropout(r.options, "p", 0.5);
+  return made<Dropout>(r.options, p);
 }
 
 Made softmax_module(Request& r) {
@@ -128,10 +134,10 @@ Made multihead_attention(Request& r) {
   const std::int64_t dim = r.options.needed_whole("embed_dim"), heads = r.options.needed_whole("num_heads");
   const std::int64_t kdim = r.options.whole("kdim", dim, 1), vdim = r.options.whole("vdim", dim, 1);
   const bool bias = r.options.yes("bias", true);
-  r.options.number("dropout", 0);
+  const double dropout = read_dropout(r.options, "dropout", 0);
   check_batch_first(r.options);
   check_divides(r.options, "embed_dim", dim, heads);
-  return made<MultiheadAttention>(r.options, dim, heads, bias, kdim, vdim);
+  return made<MultiheadAttention>(r.options, dim, heads, bias, kdim, vdim, dropout);
 }
 
 Made transformer_layer(Request& r) {
@@ -218,7 +224,7 @@ constexpr Maker kMakers[] = {
     {"Tanh", activation},
     {"Sigmoid", activation},
     {"Identity", activation},
-    {"Dropout", activation},
+    {"Dropout", dropout_module},
     {"Softmax", softmax_module},
     {"Flatten", flatten},
     {"AvgPool2d", pool2d},

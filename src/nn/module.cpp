@@ -78,6 +78,14 @@ void Module::draw(std::uint64_t seed) const {
   }
 }
 
+void Module::train(bool yes) const {
+  training_ = yes;
+  for (const Named& named : own_) {
+    if (yes && !named.is_buffer) named.parameter->track();
+  }
+  for (const Child& child : children_) child.module->train(yes);
+}
+
 ParameterPtr Module::add_parameter(std::string name, const Shape& dims, Draw draw, bool is_buffer) {
   auto value = Tensor::zeros(dims);  // make_module reports a failure
   auto parameter = std::make_shared<Parameter>(value.ok() ? std::move(value).value() : Tensor{});
@@ -118,6 +126,27 @@ Result<Tensor> PackedLinear::apply(const Tensor& x, const Parameter& weight, con
   auto out = Tensor::zeros(dims);
   if (!out.ok()) return out;
   wattn::linear(compute(), layer, x.at(0), x.rows(), Activation::kNone, {}, out.value().at(0));
+  record(out.value(), {&x, &w, bias ? &bias->value() : nullptr}, [&] {
+    const std::shared_ptr<const Parameter> matrix = weight.shared_from_this();
+    return [x = x.data, matrix, in, begin, count, rows = x.rows()](const Flow& flow) {
+      LinearGradient gradient{.in = in,
+                              .out = count,
+                              .tokens = rows,
+                              .weight = matrix->value().at(begin * in),
+                              .x = x.data(),
+                              .dy = flow.dy,
+                              .dx = nullptr,
+                              .d_weight = flow.wants(1) ? flow.to(1) + begin * in : nullptr,
+                              .d_bias = flow.wants(2) ? flow.to(2) + begin : nullptr};
+      std::vector<float> scratch(static_cast<std::size_t>(linear_backward_scratch(in, count, rows)));
+      if (!flow.wants(0)) return linear_backward(compute(), gradient, scratch.data());
+      flow.add(0, [&](float* dx) {
+        gradient.dx = dx;
+        linear_backward(compute(), gradient, scratch.data());
+      });
+    };
+  });
+  if (out.value().node) out.value().node->reads.emplace_back(weight.shared_from_this(), weight.version());
   return out;
 }
 

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -21,20 +22,46 @@ class Generative;
 class Module;
 using ModulePtr = std::shared_ptr<Module>;
 
-// Shared when weights are tied. set() invalidates what was packed from the value.
-class Parameter {
+// Shared when weights are tied. set() and change() invalidate what was packed from the value.
+class Parameter : public std::enable_shared_from_this<Parameter> {
  public:
   explicit Parameter(Tensor value) : value_(std::move(value)) {}
+  // With a node if it requires a gradient: functions of it are then recorded.
   const Tensor& value() const { return value_; }
   std::int64_t version() const { return version_; }
   void set(Tensor value) {
+    value.node = value_.node;
     value_ = std::move(value);
     ++version_;
+  }
+  std::span<float> change() {
+    ++version_;
+    return value_.data;
+  }
+
+  bool requires_grad() const { return value_.node != nullptr; }
+  void set_requires_grad(bool yes) {
+    if (!leaf_) leaf_ = std::make_shared<Node>(value_.size());
+    value_.node = yes ? leaf_ : nullptr;
+  }
+  // Requires a gradient from now on, unless somebody has decided that before. So a module that nobody trains records nothing.
+  void track() {
+    if (!leaf_) set_requires_grad(true);
+  }
+  // Empty: no backward pass has reached it since zero_grad().
+  std::span<float> grad() const { return leaf_ ? std::span<float>(leaf_->grad) : std::span<float>(); }
+  void set_grad(std::vector<float> values) {
+    if (!leaf_) leaf_ = std::make_shared<Node>(value_.size());
+    leaf_->grad = std::move(values);
+  }
+  void zero_grad() {
+    if (leaf_) leaf_->grad = {};
   }
 
  private:
   Tensor value_;
   std::int64_t version_ = 0;
+  NodePtr leaf_;
 };
 using ParameterPtr = std::shared_ptr<Parameter>;
 
@@ -72,18 +99,20 @@ struct Arguments {
   bool average_attn_weights = true;
   KeyValueCache* cache = nullptr;
   Observer* observer = nullptr;
+  Generator* random = nullptr;  // for dropout, in train mode
 
   void count_macs(std::int64_t macs) const {
     if (observer) observer->multiplied(macs);
   }
   // Whether a trace wants weights of attention that the caller does not get.
   bool traces_weights() const { return need_weights && observer; }
-  // x with the same cache and observer only.
+  // x with the same cache, observer and random numbers only.
   Arguments only(const Tensor& x) const {
     Arguments out;
     out.input = &x;
     out.cache = cache;
     out.observer = observer;
+    out.random = random;
     return out;
   }
 };
@@ -117,6 +146,10 @@ class Module {
   const std::vector<Named>& own() const { return own_; }
   const std::vector<Child>& children() const { return children_; }
 
+  // In train mode dropout drops and batch norm uses the batch's statistics. Modules begin without it.
+  bool training() const { return training_; }
+  void train(bool yes) const;
+
   // Sets one parameter to a value of the same shape.
   Result<void> load(std::string_view name, Tensor value) const;
   // Initialises all parameters in the order of state() from SplitMix64 (core/random.h), with torch's distributions (uniform in
@@ -144,6 +177,7 @@ class Module {
   std::string type_;
   std::vector<Named> own_;
   std::vector<Child> children_;
+  mutable bool training_ = false;
 };
 
 // Rows [begin, begin + count) of a weight [out, in] in kernel layout, cached until the parameter changes.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 
 #include "nn/options.h"
 #include "nn/tensor.h"
@@ -21,6 +22,9 @@ Result<Tensor> rms_norm(const Tensor& x, const Shape& normalized_shape, const Te
 // Per channel, with the running statistics: x [batch, channels, ...], all others [channels]; arXiv 1502.03167.
 Result<Tensor> batch_norm(const Tensor& x, const Tensor& running_mean, const Tensor& running_var, const Tensor* weight,
                           const Tensor* bias, float eps = 1e-5f);
+// The same with the batch's own statistics, which move the running ones: running = (1 - momentum) running + momentum now.
+Result<Tensor> batch_norm_training(const Tensor& x, std::span<float> running_mean, std::span<float> running_var, double momentum,
+                                   const Tensor* weight, const Tensor* bias, float eps);
 // Per example and channel, over all other dimensions: x [batch, channels, ...]; arXiv 1607.08022.
 Result<Tensor> instance_norm(const Tensor& x, const Tensor* weight, const Tensor* bias, float eps = 1e-5f);
 // (sum |x|^p)^(1/p) along dim, which becomes 1 if keep_dim. p may be infinity.

@@ -9,9 +9,25 @@
 namespace wattn::nn {
 namespace {
 
-// Each window's f(first, rows, row_stride, columns), where the window is clipped to the image.
+// A window, clipped to the image, for one number of the result.
+struct Clipped {
+  std::int64_t first;  // offset of its first number
+  std::int64_t rows, columns;
+  std::int64_t stride;  // of rows
+
+  // Calls f(offset) for each number.
+  template <class F>
+  void each(const F& f) const {
+    for (std::int64_t i = 0; i < rows; ++i) {
+      for (std::int64_t j = 0; j < columns; ++j) f(first + i * stride + j);
+    }
+  }
+};
+
+// Each number is f(window).
 template <class F>
-Result<Tensor> over_windows(std::string_view where, const Tensor& x, const Window& window, const F& f) {
+Result<Tensor> over_windows(std::string_view where, const Tensor& x, const Window& window, std::vector<Clipped>& windows,
+                            const F& f) {
   if (x.rank() < 2) return wrong_shape(where, "the input", "[..., height, width]", x.dims);
   Shape dims = x.dims;
   for (std::size_t i = 0; i < 2; ++i) {
@@ -38,7 +54,8 @@ Result<Tensor> over_windows(std::string_view where, const Tensor& x, const Windo
     const std::int64_t left = i % columns * window.stride[1] - window.padding[1];
     const std::int64_t y0 = std::max<std::int64_t>(top, 0), y1 = std::min(top + window.kernel[0], height);
     const std::int64_t x0 = std::max<std::int64_t>(left, 0), x1 = std::min(left + window.kernel[1], width);
-    *out.value().at(i) = f(x.at((image * height + y0) * width + x0), y1 - y0, width, x1 - x0);
+    windows.push_back({(image * height + y0) * width + x0, y1 - y0, x1 - x0, width});
+    *out.value().at(i) = f(windows.back());
   }
   return out;
 }
@@ -63,27 +80,46 @@ Window read_window(Options& options) {
 
 Result<Tensor> avg_pool2d(const Tensor& x, const Window& window) {
   const double count = static_cast<double>(window.kernel[0] * window.kernel[1]);
-  return over_windows("nn.avg_pool2d", x, window,
-                      [&](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
-                        double sum = 0;
-                        for (std::int64_t i = 0; i < rows; ++i) {
-                          for (std::int64_t j = 0; j < columns; ++j) sum += first[i * stride + j];
-                        }
-                        return static_cast<float>(sum / count);
-                      });
+  std::vector<Clipped> windows;
+  auto out = over_windows("nn.avg_pool2d", x, window, windows, [&](const Clipped& each) {
+    double sum = 0;
+    each.each([&](std::int64_t at) { sum += *x.at(at); });
+    return static_cast<float>(sum / count);
+  });
+  if (!out.ok()) return out;
+  record(out.value(), {&x}, [&] {
+    return [windows, count](const Flow& flow) {
+      float* dx = flow.to(0);
+      for (std::size_t i = 0; i < windows.size(); ++i) {
+        windows[i].each([&](std::int64_t at) { dx[at] += static_cast<float>(flow.dy[i] / count); });
+      }
+    };
+  });
+  return out;
 }
 
 Result<Tensor> max_pool2d(const Tensor& x, const Window& window) {
-  return over_windows("nn.max_pool2d", x, window,
-                      [](const float* first, std::int64_t rows, std::int64_t stride, std::int64_t columns) {
-                        float most = -std::numeric_limits<float>::infinity();
-                        for (std::int64_t i = 0; i < rows; ++i) {
-                          // Keeps NaN, as torch.
-                          for (std::int64_t j = 0; j < columns; ++j)
-                            most = first[i * stride + j] <= most ? most : first[i * stride + j];
-                        }
-                        return most;
-                      });
+  std::vector<Clipped> windows;
+  std::vector<std::int64_t> from;  // where each maximum is
+  auto out = over_windows("nn.max_pool2d", x, window, windows, [&](const Clipped& each) {
+    float most = -std::numeric_limits<float>::infinity();
+    std::int64_t best = each.first;
+    each.each([&](std::int64_t at) {
+      if (*x.at(at) <= most) return;  // keeps NaN, as torch
+      most = *x.at(at);
+      best = at;
+    });
+    from.push_back(best);
+    return most;
+  });
+  if (!out.ok()) return out;
+  record(out.value(), {&x}, [&] {
+    return [from](const Flow& flow) {
+      float* dx = flow.to(0);
+      for (std::size_t i = 0; i < from.size(); ++i) dx[from[i]] += flow.dy[i];
+    };
+  });
+  return out;
 }
 
 std::string read_pooling(Options& options, std::string_view name) {
@@ -120,6 +156,25 @@ Result<Tensor> pool_sequence(const Tensor& x, std::string_view mode, const Tenso
     const PoolingMode modes[] = {*pooling};
     pool(compute().kernels, modes, kept.data(), tokens, hidden, 0, out.value().at(b * hidden));
   }
+  record(out.value(), {&x}, [&] {
+    return [x = x.data, keeps = mask ? mask->data : std::vector<float>(), mode = *pooling, batch, seq, hidden](const Flow& flow) {
+      std::vector<std::int64_t> rows;
+      for (std::int64_t b = 0; b < batch; ++b, rows.clear()) {
+        for (std::int64_t i = b * seq; i < (b + 1) * seq; ++i) {
+          if (keeps.empty() || keeps[static_cast<std::size_t>(i)] != 0) rows.push_back(i);
+        }
+        const auto tokens = static_cast<std::int64_t>(rows.size());
+        std::vector<float> kept, gradient(static_cast<std::size_t>(tokens * hidden));
+        for (const std::int64_t row : rows) kept.insert(kept.end(), x.begin() + row * hidden, x.begin() + (row + 1) * hidden);
+        const PoolingMode modes[] = {mode};
+        pool_backward(compute().kernels, modes, kept.data(), tokens, hidden, 0, flow.dy + b * hidden, gradient.data());
+        for (std::int64_t i = 0; i < tokens; ++i) {
+          compute().kernels.axpy(1.0f, gradient.data() + i * hidden, flow.to(0) + rows[static_cast<std::size_t>(i)] * hidden,
+                                 hidden);
+        }
+      }
+    };
+  });
   return out;
 }
 

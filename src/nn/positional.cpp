@@ -19,16 +19,46 @@ Result<Tensor> over_offsets(std::int64_t heads, std::int64_t queries, std::int64
   return out;
 }
 
+// The same with the numbers of a table, which at(head, offset) gives the place of.
+Result<Tensor> over_table(const Tensor& table, std::int64_t heads, std::int64_t queries, std::int64_t keys, std::int64_t past,
+                          const auto& at) {
+  auto out =
+      over_offsets(heads, queries, keys, past, [&](std::int64_t head, std::int64_t offset) { return *table.at(at(head, offset)); });
+  if (!out.ok()) return out;
+  record(out.value(), {&table}, [&] {
+    return [at, queries, keys, past, size = out.value().size()](const Flow& flow) {
+      float* d_table = flow.to(0);
+      for (std::int64_t i = 0; i < size; ++i)
+        d_table[at(i / (queries * keys), i % keys - (i / keys % queries + past))] += flow.dy[i];
+    };
+  });
+  return out;
+}
+
 // Moves each head's pairs (2i, 2i + 1) to (i, i + pairs) if apart, else back.
-void move_pairs(Tensor& x, std::int64_t pairs, bool apart) {
+void move_pairs(std::span<float> x, std::int64_t pairs, bool apart) {
   std::vector<float> head(static_cast<std::size_t>(2 * pairs));
-  for (std::int64_t first = 0; first < x.size(); first += 2 * pairs) {
-    std::copy_n(x.at(first), 2 * pairs, head.begin());
+  for (float* first = x.data(); first < x.data() + x.size(); first += 2 * pairs) {
+    std::copy_n(first, 2 * pairs, head.begin());
     for (std::int64_t i = 0; i < 2 * pairs; ++i) {
       const std::int64_t beside = i / pairs + i % pairs * 2;
-      *x.at(first + (apart ? i : beside)) = head[static_cast<std::size_t>(apart ? beside : i)];
+      first[apart ? i : beside] = head[static_cast<std::size_t>(apart ? beside : i)];
     }
   }
+}
+
+// Rotates rows of heads side by side in place, or back.
+void rotate_rows(std::span<float> x, std::int64_t seq, std::int64_t heads, std::int64_t pairs, const Rotary& rotary, bool back) {
+  if (x.empty()) return;
+  const std::int64_t rows = static_cast<std::int64_t>(x.size()) / (2 * heads * pairs);
+  std::vector<float> cos(static_cast<std::size_t>(seq * pairs)), sin(cos.size());
+  const wattn::Rotary table{pairs, cos.data(), sin.data()};
+  set_rotary(table, rotary.first, seq, {.theta = rotary.base});
+  std::vector<std::int32_t> table_rows(static_cast<std::size_t>(rows));
+  for (std::int64_t i = 0; i < rows; ++i) table_rows[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % seq);
+  if (rotary.interleaved) move_pairs(x, pairs, true);
+  (back ? rotate_heads_backward : rotate_heads)(compute(), table, table_rows, heads, 2 * heads * pairs, x.data());
+  if (rotary.interleaved) move_pairs(x, pairs, false);
 }
 
 }  // namespace
@@ -59,9 +89,9 @@ Result<Tensor> relative_bias(const Tensor& table, std::int64_t queries, std::int
   if (table.rank() < 1 || table.rank() > 2 || table.dim(0) % 2 == 0 || table.size() == 0) {
     return wrong_shape("nn.positional.relative_bias", "table", "[2r - 1] or [2r - 1, heads]", table.dims);
   }
-  const std::int64_t heads = table.rank() == 2 ? table.dim(1) : 0;
-  return over_offsets(heads, queries, keys, past, [&](std::int64_t head, std::int64_t offset) {
-    return *table.at(relative_row(offset, table.dim(0)) * std::max<std::int64_t>(heads, 1) + (heads == 0 ? 0 : head));
+  const std::int64_t heads = table.rank() == 2 ? table.dim(1) : 0, rows = table.dim(0);
+  return over_table(table, heads, queries, keys, past, [=](std::int64_t head, std::int64_t offset) {
+    return relative_row(offset, rows) * std::max<std::int64_t>(heads, 1) + (heads == 0 ? 0 : head);
   });
 }
 
@@ -80,6 +110,16 @@ Result<Tensor> relative_scores(const Tensor& q, const Tensor& table, std::int64_
     const std::int64_t offset = i % keys - (row % queries + past);
     *out.value().at(i) = compute().kernels.dot(q.at(row * d), table.at(relative_row(offset, table.dim(0)) * d), d);
   }
+  record(out.value(), {&q, &table}, [&] {
+    return [q = q.data, table, queries, keys, past, d, size = out.value().size()](const Flow& flow) {
+      const Kernels& kernels = compute().kernels;
+      for (std::int64_t i = 0; i < size; ++i) {
+        const std::int64_t row = i / keys, entry = relative_row(i % keys - (row % queries + past), table.dim(0));
+        if (flow.wants(0)) kernels.axpy(flow.dy[i], table.at(entry * d), flow.to(0) + row * d, d);
+        if (flow.wants(1)) kernels.axpy(flow.dy[i], q.data() + row * d, flow.to(1) + entry * d, d);
+      }
+    };
+  });
   return out;
 }
 
@@ -105,13 +145,11 @@ Result<Tensor> t5_bias(const Tensor& table, std::int64_t queries, std::int64_t k
   const auto rows = t5_buckets(queries, keys, buckets, past);
   if (!rows.ok()) return rows;
   const std::int64_t heads = table.dim(1);
-  auto out = Tensor::zeros({heads, queries, keys});
-  if (!out.ok()) return out;
-  for (std::int64_t i = 0; i < out.value().size(); ++i) {
-    const auto bucket = static_cast<std::int64_t>(*rows.value().at(i % (queries * keys)));
-    *out.value().at(i) = *table.at(bucket * heads + i / (queries * keys));
-  }
-  return out;
+  // Offset o of every query and key has one bucket: that of the first query with it.
+  return over_table(table, heads, queries, keys, past, [=, rows = rows.value().data](std::int64_t head, std::int64_t offset) {
+    const std::int64_t query = std::max<std::int64_t>(0, -offset - past), key = offset + query + past;
+    return static_cast<std::int64_t>(rows[static_cast<std::size_t>(query * keys + key)]) * heads + head;
+  });
 }
 
 Result<Tensor> alibi_slopes(std::int64_t heads) {
@@ -138,15 +176,17 @@ Result<Tensor> rotary(const Tensor& x, const Rotary& rotary) {
 }
 
 void rotate(Tensor& x, std::int64_t seq, std::int64_t heads, const Rotary& rotary) {
-  const std::int64_t rows = x.rows(), pairs = x.dim(-1) / heads / 2;
-  std::vector<float> cos(static_cast<std::size_t>(seq * pairs)), sin(cos.size());
-  const wattn::Rotary table{pairs, cos.data(), sin.data()};
-  set_rotary(table, rotary.first, seq, {.theta = rotary.base});
-  std::vector<std::int32_t> table_rows(static_cast<std::size_t>(rows));
-  for (std::int64_t i = 0; i < rows; ++i) table_rows[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(i % seq);
-  if (rotary.interleaved) move_pairs(x, pairs, true);
-  rotate_heads(compute(), table, table_rows, heads, 2 * heads * pairs, x.at(0));
-  if (rotary.interleaved) move_pairs(x, pairs, false);
+  const std::int64_t pairs = x.dim(-1) / heads / 2;
+  rotate_rows(x.data, seq, heads, pairs, rotary, false);
+  Tensor before;
+  before.node = x.node;
+  record(x, {&before}, [&] {
+    return [seq, heads, pairs, rotary, size = x.data.size()](const Flow& flow) {
+      std::vector<float> dx(flow.dy, flow.dy + size);
+      rotate_rows(dx, seq, heads, pairs, rotary, true);
+      compute().kernels.axpy(1.0f, dx.data(), flow.to(0), static_cast<std::int64_t>(size));
+    };
+  });
 }
 
 }  // namespace wattn::nn

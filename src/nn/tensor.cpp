@@ -10,7 +10,7 @@ Result<Tensor> Tensor::zeros(Shape dims) {
   if (!count) return input_error("nn: expected a valid shape of a tensor, found " + to_string(dims));
   if (*count >= kMost) return out_of_memory_error("nn: a tensor of shape " + to_string(dims) + " exceeds the limit of 2 GiB");
   std::vector<float> data(static_cast<std::size_t>(*count));
-  return Tensor{std::move(dims), std::move(data)};
+  return Tensor::of(std::move(dims), std::move(data));
 }
 
 const Compute& compute() {

@@ -1,11 +1,23 @@
 #include "nn/transformer.h"
 
+#include "nn/elementwise.h"
+#include "nn/functional.h"
+
 namespace wattn::nn {
 namespace {
 
 Result<void> add_into(Tensor& x, const Tensor& y) {
   if (x.dims != y.dims) return wrong_shape("nn: a residual connection", "both sides", to_string(x.dims), y.dims);
   compute().kernels.axpy(1.0f, y.at(0), x.at(0), x.size());
+  Tensor before;
+  before.node = x.node;
+  record(x, {&before, &y}, [&] {
+    return [size = x.size()](const Flow& flow) {
+      for (const std::size_t input : {0, 1}) {
+        if (flow.wants(input)) compute().kernels.axpy(1.0f, flow.dy, flow.to(input), size);
+      }
+    };
+  });
   return {};
 }
 
@@ -39,7 +51,7 @@ LayerOptions read_layer_options(Options& options) {
   out.layer_norm_eps = static_cast<float>(options.number("layer_norm_eps", 1e-5));
   out.norm_first = options.yes("norm_first", false);
   out.bias = options.yes("bias", true);
-  options.number("dropout", 0);  // nothing is dropped at inference
+  out.dropout = read_dropout(options, "dropout", 0.1);
   check_batch_first(options);
   check_divides(options, "d_model", out.d_model, out.nhead);
   return out;
@@ -48,8 +60,9 @@ LayerOptions read_layer_options(Options& options) {
 TransformerLayer::TransformerLayer(bool decoder, const LayerOptions& o)
     : Module(decoder ? "TransformerDecoderLayer" : "TransformerEncoderLayer"), options_(o) {
   const auto norm = [&](const char* name) { return add_child(name, layer_norm_module(o.d_model, o.layer_norm_eps, o.bias)); };
-  self_attn_ = add_child("self_attn", std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias));
-  if (decoder) multihead_attn_ = add_child("multihead_attn", std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias));
+  const auto attention = [&] { return std::make_shared<MultiheadAttention>(o.d_model, o.nhead, o.bias, 0, 0, o.dropout); };
+  self_attn_ = add_child("self_attn", attention());
+  if (decoder) multihead_attn_ = add_child("multihead_attn", attention());
   linear1_ = add_child("linear1", std::make_shared<Linear>(o.d_model, o.dim_feedforward, o.bias));
   linear2_ = add_child("linear2", std::make_shared<Linear>(o.dim_feedforward, o.d_model, o.bias));
   norm1_ = norm("norm1");
@@ -66,8 +79,9 @@ Result<Outputs> TransformerLayer::run(const Arguments& arguments) const {
   Tensor weights;
   const auto attend = [&](const Module& attention, std::string_view name, const Arguments& to) -> Result<Tensor> {
     auto out = call(attention, name, to);
-    if (out.ok()) weights = std::move(out.value().weights);
-    return output_of(std::move(out));
+    if (!out.ok()) return out.error();
+    weights = std::move(out.value().weights);
+    return dropped(*this, options_.dropout, arguments, out.value().output);
   };
   const auto attend_self = [&](const Tensor& of) {
     Arguments next = arguments;
@@ -88,9 +102,11 @@ Result<Outputs> TransformerLayer::run(const Arguments& arguments) const {
   const auto feed = [&](const Tensor& of) -> Result<Tensor> {
     auto wide = call(*linear1_, "linear1", arguments.only(of));
     if (!wide.ok()) return wide.error();
-    Tensor& inside = wide.value().output;
-    compute().kernels.activate(options_.activation, inside.at(0), inside.at(0), inside.size());
-    return output_of(call(*linear2_, "linear2", arguments.only(inside)));
+    const auto inside = dropped(*this, options_.dropout, arguments, activate(wide.value().output, options_.activation));
+    if (!inside.ok()) return inside;
+    auto narrow = output_of(call(*linear2_, "linear2", arguments.only(inside.value())));
+    if (!narrow.ok()) return narrow;
+    return dropped(*this, options_.dropout, arguments, narrow.value());
   };
   const auto norm = [&](const Norm& layer, std::string_view name) {
     return [&layer, name, &arguments](const Tensor& of) { return output_of(call(layer, name, arguments.only(of))); };

@@ -17,6 +17,7 @@ struct LayerOptions {
   float layer_norm_eps = 1e-5f;
   bool norm_first = false;
   bool bias = true;
+  double dropout = 0.1;  // in train mode: of attention weights, and of the output of each part
 };
 // The caller may read more options and calls options.finish().
 LayerOptions read_layer_options(Options& options);
