@@ -4,26 +4,132 @@
 #include <emscripten/bind.h>
 
 #include "bindings/convert.h"
+#include "learn/optim.h"
+#include "nn/optimizer.h"
 #include "nn/summary.h"
 
 namespace wattn {
 namespace {
 
+// Graphs that JS tensors refer to.
+nn::NodeTable& nodes() {
+  static nn::NodeTable table;
+  return table;
+}
+
+// A parameter of a module, or a tensor of the caller's that has a gradient.
+class ParameterHandle {
+ public:
+  ParameterHandle() = default;
+  explicit ParameterHandle(nn::ParameterPtr parameter) : parameter_(std::move(parameter)) {}
+  const nn::ParameterPtr& parameter() const { return parameter_; }
+
+  val make(const val& tensor);
+  val value() const;
+  val set(const val& tensor) const;
+  // Answer: tensor, if there is a gradient.
+  val grad() const;
+  val set_grad(const val& tensor) const;  // null: none
+  double version() const { return static_cast<double>(parameter_->version()); }
+  bool requires_grad() const { return parameter_->requires_grad(); }
+  void set_requires_grad(bool yes) const { parameter_->set_requires_grad(yes); }
+  void track() const { parameter_->track(); }
+
+ private:
+  nn::ParameterPtr parameter_;
+};
+
 nn::Tensor to_tensor(const val& tensor) {
   nn::Tensor out;
+  if (const val parameter = tensor["parameter"]; !parameter.isUndefined())
+    return parameter.as<const ParameterHandle&>().parameter()->value();
   for (const std::int32_t dim : emscripten::convertJSArrayToNumberVector<std::int32_t>(tensor["dims"])) out.dims.push_back(dim);
   out.data.resize(tensor["data"]["length"].as<std::size_t>());
   val(typed_memory_view(out.data.size(), out.data.data())).call<void>("set", tensor["data"]);
+  if (const val node = tensor["graph"]; !node.isUndefined()) out.node = nodes().find(node.as<double>());
   return out;
 }
 
 val from_shape(const Shape& dims) { return to_typed_array(std::vector<std::int32_t>(dims.begin(), dims.end())); }
 
-val from_tensor(const nn::Tensor& tensor) {
+// with_node: a result, whose graph JS shall refer to.
+val from_tensor(const nn::Tensor& tensor, bool with_node = false) {
   val out = val::object();
   out.set("dims", from_shape(tensor.dims));
   out.set("data", to_typed_array(tensor.data));
+  if (with_node && tensor.node) out.set("graph", nodes().add(tensor.node));
   return out;
+}
+
+val ParameterHandle::make(const val& tensor) {
+  nn::Tensor value = to_tensor(tensor);
+  value.node.reset();
+  parameter_ = std::make_shared<nn::Parameter>(std::move(value));
+  parameter_->set_requires_grad(true);
+  return answer();
+}
+val ParameterHandle::value() const { return answer("tensor", from_tensor(parameter_->value())); }
+val ParameterHandle::set(const val& tensor) const {
+  nn::Tensor value = to_tensor(tensor);
+  if (value.dims != parameter_->value().dims) {
+    return answer(nn::wrong_shape("nn.Parameter", "the new value", to_string(parameter_->value().dims), value.dims));
+  }
+  parameter_->set(std::move(value));
+  return answer();
+}
+val ParameterHandle::grad() const {
+  const std::span<float> grad = parameter_->grad();
+  if (grad.empty() && !parameter_->value().data.empty()) return answer();
+  return answer("tensor", from_tensor(nn::Tensor::of(parameter_->value().dims, {grad.begin(), grad.end()})));
+}
+val ParameterHandle::set_grad(const val& tensor) const {
+  if (tensor.isNull()) {
+    parameter_->zero_grad();
+    return answer();
+  }
+  nn::Tensor value = to_tensor(tensor);
+  if (value.dims != parameter_->value().dims) {
+    return answer(nn::wrong_shape("nn.Parameter", "grad", to_string(parameter_->value().dims), value.dims));
+  }
+  parameter_->set_grad(std::move(value.data));
+  return answer();
+}
+
+std::vector<nn::ParameterPtr> to_parameters(const val& handles) {
+  std::vector<nn::ParameterPtr> out;
+  const auto count = handles["length"].as<unsigned>();
+  for (unsigned i = 0; i < count; ++i) out.push_back(handles[i].as<const ParameterHandle&>().parameter());
+  return out;
+}
+
+// gradient: of the tensor's shape, or null: of ones.
+val run_backward(const val& tensor, const val& gradient, bool retain_graph) {
+  const nn::Tensor root = to_tensor(tensor);
+  if (!root.node)
+    return answer({ErrorCode::kState, "backward: this tensor has no graph: nothing that it came from requires a gradient"});
+  nn::Tensor first;
+  if (!gradient.isNull()) first = to_tensor(gradient);
+  if (!gradient.isNull() && first.dims != root.dims) {
+    return answer(nn::wrong_shape("backward", "gradient", to_string(root.dims), first.dims));
+  }
+  const auto done = nn::backward(root.node, gradient.isNull() ? nullptr : first.at(0), retain_graph);
+  if (!retain_graph) nodes().remove_released();
+  return answer(done);
+}
+
+void release_graph(double number) { nodes().remove(number); }
+
+// Answer: norm.
+val clip_gradients(const val& parameters, double max_norm) {
+  return answer("norm", nn::clip_grad_norm(to_parameters(parameters), max_norm));
+}
+
+double factor_of_schedule(const std::string& name, double step, double warmup_steps, double training_steps) {
+  const Schedule schedule = name == "linear"   ? Schedule::kLinear
+                            : name == "cosine" ? Schedule::kCosine
+                                               : Schedule::kConstantWithWarmup;
+  const auto whole = [](double x) { return static_cast<std::int64_t>(x); };
+  return wattn::schedule_factor(schedule, whole(step), whole(warmup_steps), whole(training_steps));
 }
 
 nn::Inputs to_inputs(const val& tensors) {
@@ -53,8 +159,9 @@ nn::Options to_options(std::string where, const val& pairs) {
 val to_answer(const Result<nn::Outputs>& outputs) {
   if (!outputs.ok()) return answer(outputs.error());
   val out = answer();
-  out.set("output", from_tensor(outputs.value().output));
-  if (!outputs.value().weights.dims.empty()) out.set("weights", from_tensor(outputs.value().weights));
+  out.set("output", from_tensor(outputs.value().output, true));
+  const nn::Tensor& weights = outputs.value().weights;
+  if (!weights.dims.empty() || !weights.data.empty()) out.set("weights", from_tensor(weights, true));
   return out;
 }
 
@@ -104,14 +211,16 @@ class ModuleHandle {
     return answer();
   }
 
-  val forward(const val& tensors, const val& options, const val& cache) const {
-    return to_answer(nn::call_module(*module_, to_inputs(tensors), read(options), cache_of(cache), nullptr));
+  val forward(const val& tensors, const val& options, const val& cache, double seed) const {
+    return to_answer(
+        nn::call_module(*module_, to_inputs(tensors), read(options), cache_of(cache), nullptr, static_cast<std::uint64_t>(seed)));
   }
 
   // Answer: that of forward, and rows.
-  val trace(const val& tensors, const val& options, const val& cache, bool keep) const {
+  val trace(const val& tensors, const val& options, const val& cache, double seed, bool keep) const {
     nn::Tracer tracer(keep);
-    val out = to_answer(nn::call_module(*module_, to_inputs(tensors), read(options), cache_of(cache), &tracer));
+    val out = to_answer(
+        nn::call_module(*module_, to_inputs(tensors), read(options), cache_of(cache), &tracer, static_cast<std::uint64_t>(seed)));
     out.set("rows", to_rows(tracer, keep));
     return out;
   }
@@ -129,6 +238,14 @@ class ModuleHandle {
     out.set("identities", to_array(state, [](const auto& named) { return val(identity(named.parameter.get())); }));
     return out;
   }
+
+  // Answer: parameters, a handle for each entry of state().
+  val parameters() const {
+    return answer("parameters",
+                  to_array(module_->state(), [](const auto& named) { return val(ParameterHandle(named.parameter)); }));
+  }
+  void train(bool yes) const { module_->train(yes); }
+  bool training() const { return module_->training(); }
 
   val load(const std::string& name, const val& tensor) const { return answer(module_->load(name, to_tensor(tensor))); }
   val draw(double seed) const {
@@ -158,10 +275,72 @@ class ModuleHandle {
   nn::ModulePtr module_;  // web/ calls make() first
 };
 
+class OptimizerHandle {
+ public:
+  val make(const std::string& kind) {
+    auto made = nn::Optimizer::make(kind);
+    if (!made.ok()) return answer(made.error());
+    optimizer_ = std::move(made).value();
+    kind_ = kind;
+    return answer();
+  }
+  val add_group(const val& parameters) { return answer(optimizer_->add_group(to_parameters(parameters))); }
+  // groups: the options of each.
+  val step(const val& groups) {
+    std::vector<nn::Options> options;
+    const auto count = groups["length"].as<unsigned>();
+    for (unsigned i = 0; i < count; ++i) options.push_back(to_options("nn.optim." + kind_, groups[i]));
+    return answer(optimizer_->step(std::move(options)));
+  }
+  // Answer: state, an array of tensors for each parameter.
+  val state() const {
+    return answer("state", to_array(optimizer_->state(), [](const auto& tensors) {
+                    return to_array(tensors, [](const nn::Tensor& tensor) { return from_tensor(tensor); });
+                  }));
+  }
+  val load(const val& state) {
+    std::vector<std::vector<nn::Tensor>> slots;
+    const auto count = state["length"].as<unsigned>();
+    for (unsigned i = 0; i < count; ++i) {
+      auto& tensors = slots.emplace_back();
+      const auto parts = state[i]["length"].as<unsigned>();
+      for (unsigned j = 0; j < parts; ++j) tensors.push_back(to_tensor(state[i][j]));
+    }
+    return answer(optimizer_->load(slots));
+  }
+
+ private:
+  std::optional<nn::Optimizer> optimizer_;  // web/ calls make() first
+  std::string kind_;
+};
+
 }  // namespace
 
 EMSCRIPTEN_BINDINGS(nn) {
   emscripten::function("call_function", &call_function);
+  emscripten::function("backward", &run_backward);
+  emscripten::function("release_graph", &release_graph);
+  emscripten::function("set_grad_enabled", &nn::set_grad_enabled);
+  emscripten::function("clip_grad_norm", &clip_gradients);
+  emscripten::function("schedule_factor", &factor_of_schedule);
+  emscripten::class_<ParameterHandle>("Parameter")
+      .constructor()
+      .function("make", &ParameterHandle::make)
+      .function("value", &ParameterHandle::value)
+      .function("set", &ParameterHandle::set)
+      .function("grad", &ParameterHandle::grad)
+      .function("set_grad", &ParameterHandle::set_grad)
+      .function("version", &ParameterHandle::version)
+      .function("requires_grad", &ParameterHandle::requires_grad)
+      .function("set_requires_grad", &ParameterHandle::set_requires_grad)
+      .function("track", &ParameterHandle::track);
+  emscripten::class_<OptimizerHandle>("Optimizer")
+      .constructor()
+      .function("make", &OptimizerHandle::make)
+      .function("add_group", &OptimizerHandle::add_group)
+      .function("step", &OptimizerHandle::step)
+      .function("state", &OptimizerHandle::state)
+      .function("load", &OptimizerHandle::load);
   emscripten::class_<CacheHandle>("Cache").constructor().function("length", &CacheHandle::length);
   emscripten::class_<ModuleHandle>("Module")
       .constructor()
@@ -169,6 +348,9 @@ EMSCRIPTEN_BINDINGS(nn) {
       .function("forward", &ModuleHandle::forward)
       .function("trace", &ModuleHandle::trace)
       .function("state", &ModuleHandle::state)
+      .function("parameters", &ModuleHandle::parameters)
+      .function("train", &ModuleHandle::train)
+      .function("training", &ModuleHandle::training)
       .function("load", &ModuleHandle::load)
       .function("draw", &ModuleHandle::draw)
       .function("generate", &ModuleHandle::generate);

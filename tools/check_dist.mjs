@@ -18,10 +18,10 @@ const kBudgets = {
   'wattn-relaxed.wasm': 300_000,
   'tokenizer_entry.js': 30_000,
   'wattn-tokenizer.wasm': 205_000,
-  'wattn-nn.wasm': 120_000,
+  'wattn-nn.wasm': 170_000,
   'wattn-train-simd.wasm': 340_000,
   'wattn-train-relaxed.wasm': 350_000,
-  'inline.js': 680_000, // its .wasm files are gzipped
+  'inline.js': 710_000, // its .wasm files are gzipped
 };
 
 // The scripts that run in pages, with the .wasm files that they load.
@@ -105,7 +105,8 @@ function checkPage(file, modules) {
       errors.push(`dist/${file}: ${match[0]} (${why}): ...${around}...`);
     }
   };
-  forbid(/new Function\b|\bFunction\(|\beval\(/g, 'forbidden under a strict Content-Security-Policy');
+  // eval(){ is the method of nn.Module.
+  forbid(/new Function\b|\bFunction\(|\beval\((?!\)\{)/g, 'forbidden under a strict Content-Security-Policy');
   forbid(/\bimport\((?!["']\.\/chunk-[\w-]+\.js["']\))/g, 'nothing is loaded but parts of the package that the caller asked for');
   forbid(/\bfrom ?["'](?!\.)|\bimport ?["'](?!\.)|\brequire\(/g, 'the page needs no other package');
   forbid(/\bnode:/g, 'a page has no Node');

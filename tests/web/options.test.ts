@@ -87,6 +87,7 @@ describe('unknown options', () => {
     for (const each of Object.values(all)) await (each as { dispose?(): unknown }).dispose?.();
   });
 
+  const sgd = () => new nn.optim.SGD([new nn.Parameter(x)]);
   const cases: Case[] = [
     ['pipeline', (o) => pipeline('feature-extraction', tiny, o), 'threads'],
     ['pipeline of a task', (o) => pipeline('ner', tiny, o), 'worker'],
@@ -151,6 +152,21 @@ describe('unknown options', () => {
     ['nn.equivariance', (o) => nn.equivariance((y) => y, x, o), 'seed'],
     ['summary.toString', (o) => nn.summary(new nn.ReLU(), [1]).toString(o), 'columns'],
     ['module.load_state_dict', (o) => new nn.ReLU().load_state_dict({}, o), 'strict'],
+    ['nn.tensor', (o) => nn.tensor(1, o), 'requires_grad'],
+    ['nn.Parameter', (o) => new nn.Parameter(x, o), 'requires_grad'],
+    ['nn.zeros', (o) => nn.zeros(2, o), 'requires_grad'],
+    ['nn.rand', (o) => nn.rand([2], o), 'seed'],
+    ['tensor.sum', (o) => nn.ones(2).sum(0, o), 'keepdim'],
+    ['tensor.var', (o) => nn.ones(2).var(0, o), 'correction'],
+    ['tensor.max', (o) => nn.ones(2).max(0, o), 'keepdim'],
+    ['tensor.clamp', (o) => nn.ones(2).clamp(o), 'min'],
+    ['tensor.backward', (o) => nn.ones(1).backward(null, o), 'retain_graph'],
+    ['nn.optim.SGD', (o) => new nn.optim.SGD([new nn.Parameter(x)], o), 'momentum'],
+    ['nn.optim.Adam', (o) => new nn.optim.Adam([{ params: [new nn.Parameter(x)], ...o }]), 'betas'],
+    ['nn.optim.AdamW', (o) => new nn.optim.AdamW([new nn.Parameter(x)], o), 'weight_decay'],
+    ['nn.optim.get_constant_schedule', (o) => nn.optim.get_constant_schedule(sgd(), o), 'num_warmup_steps'],
+    ['nn.optim.get_linear_schedule_with_warmup', (o) => nn.optim.get_linear_schedule_with_warmup(sgd(), o), 'num_warmup_steps'],
+    ['nn.optim.get_cosine_schedule_with_warmup', (o) => nn.optim.get_cosine_schedule_with_warmup(sgd(), o), 'num_training_steps'],
   ];
   it.each(cases)('of %s', (_, call, known) => expectRefused(call, known));
 
@@ -170,6 +186,14 @@ describe('unknown options', () => {
     ['max_pool2d', (o) => f.max_pool2d(image, 1, o), 'padding'],
     ['pool_sequence', (o) => f.pool_sequence(batch, o), 'mask'],
     ['scaled_dot_product_attention', (o) => f.scaled_dot_product_attention(x, x, x, o), 'attn_mask'],
+    ['dropout', (o) => f.dropout(x, o), 'training'],
+    ['cross_entropy', (o) => f.cross_entropy(x, ids, o), 'ignore_index'],
+    ['binary_cross_entropy_with_logits', (o) => f.binary_cross_entropy_with_logits(x, x, o), 'pos_weight'],
+    ['mse_loss', (o) => f.mse_loss(x, x, o), 'reduction'],
+    ['l1_loss', (o) => f.l1_loss(x, x, o), 'reduction'],
+    ['kl_div', (o) => f.kl_div(x, x, o), 'reduction'],
+    ['cosine_embedding_loss', (o) => f.cosine_embedding_loss(x, x, ids, o), 'margin'],
+    ['triplet_margin_loss', (o) => f.triplet_margin_loss(x, x, x, o), 'swap'],
     ['sampling_probabilities', (o) => f.sampling_probabilities(x.get(0), o), 'top_k'],
     ['sinusoidal', (o) => nn.positional.sinusoidal({ length: 2, dim: 2, ...o }), 'form'],
     ['relative_offsets', (o) => nn.positional.relative_offsets({ queries: 2, ...o }), 'past'],
@@ -187,7 +211,14 @@ describe('unknown options', () => {
     ['Embedding', (o) => new nn.Embedding(2, 2, o), 'seed'],
     ['LayerNorm', (o) => new nn.LayerNorm(2, o), 'eps_form'],
     ['RMSNorm', (o) => new nn.RMSNorm([2], o), 'elementwise_affine'],
-    ['BatchNorm1d', (o) => new nn.BatchNorm1d(2, o), 'affine'],
+    ['BatchNorm1d', (o) => new nn.BatchNorm1d(2, o), 'momentum'],
+    ['CrossEntropyLoss', (o) => new nn.CrossEntropyLoss(o), 'label_smoothing'],
+    ['BCEWithLogitsLoss', (o) => new nn.BCEWithLogitsLoss(o), 'pos_weight'],
+    ['MSELoss', (o) => new nn.MSELoss(o), 'reduction'],
+    ['L1Loss', (o) => new nn.L1Loss(o), 'reduction'],
+    ['KLDivLoss', (o) => new nn.KLDivLoss(o), 'reduction'],
+    ['CosineEmbeddingLoss', (o) => new nn.CosineEmbeddingLoss(o), 'margin'],
+    ['TripletMarginLoss', (o) => new nn.TripletMarginLoss(o), 'eps'],
     ['InstanceNorm2d', (o) => new nn.InstanceNorm2d(2, o), 'affine'],
     ['GELU', (o) => new nn.GELU(o), 'approximate'],
     ['Softmax', (o) => new nn.Softmax(o), 'dim'],

@@ -2,9 +2,12 @@
 import type { Answer } from './seam.js';
 import type { SeamHost } from './seam_host.js';
 
+/** graph: of a result. parameter: of its value, with no dims and data beside it. */
 export interface SeamTensor {
   dims: Int32Array;
   data: Float32Array;
+  graph?: number;
+  parameter?: SeamParameter;
 }
 export type SeamOption = number | string | number[];
 export type SeamOptions = [name: string, value: SeamOption][];
@@ -32,13 +35,45 @@ export interface SeamRow {
 
 export type OutputsAnswer = Answer & { output: SeamTensor; weights?: SeamTensor };
 
+/** A parameter of a module, or a tensor of the caller's that has a gradient. */
+export interface SeamParameter {
+  make(tensor: SeamTensor): Answer;
+  value(): Answer & { tensor: SeamTensor };
+  set(tensor: SeamTensor): Answer;
+  grad(): Answer & { tensor?: SeamTensor };
+  set_grad(tensor: SeamTensor | null): Answer;
+  version(): number; // changes with the value
+  requires_grad(): boolean;
+  set_requires_grad(yes: boolean): void;
+  track(): void; // requires a gradient, unless that was decided before
+  delete(): void;
+}
+
+export interface SeamOptimizer {
+  make(kind: string): Answer;
+  add_group(parameters: SeamParameter[]): Answer;
+  step(groups: SeamOptions[]): Answer;
+  state(): Answer & { state: SeamTensor[][] };
+  load(state: SeamTensor[][]): Answer;
+  delete(): void;
+}
+
 export interface SeamNnModule {
   make(type: string, options: SeamOptions, parts: SeamNnModule[]): Answer;
-  forward(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null): OutputsAnswer;
-  trace(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null, keep: boolean): OutputsAnswer & { rows: SeamRow[] };
+  forward(tensors: SeamTensors, options: SeamOptions, cache: SeamCache | null, seed: number): OutputsAnswer;
+  trace(
+    tensors: SeamTensors,
+    options: SeamOptions,
+    cache: SeamCache | null,
+    seed: number,
+    keep: boolean,
+  ): OutputsAnswer & { rows: SeamRow[] };
   state(
     values: boolean,
   ): Answer & { names: string[]; tensors: (SeamTensor | Int32Array)[]; buffers: number[]; identities: number[] };
+  parameters(): Answer & { parameters: SeamParameter[] };
+  train(yes: boolean): void;
+  training(): boolean;
   load(name: string, tensor: SeamTensor): Answer;
   draw(seed: number): Answer;
   generate(ids: Int32Array, source: SeamTensor | null, options: SeamOptions): Answer & { ids: Int32Array };
@@ -74,6 +109,13 @@ export interface SeamCalibration {
 
 export interface NnSeam {
   call_function(name: string, tensors: SeamTensors, options: SeamOptions): OutputsAnswer;
+  backward(tensor: SeamTensor, gradient: SeamTensor | null, retain_graph: boolean): Answer;
+  release_graph(graph: number): void;
+  set_grad_enabled(yes: boolean): boolean; // returns what it was
+  clip_grad_norm(parameters: SeamParameter[], max_norm: number): Answer & { norm: number };
+  schedule_factor(name: string, step: number, warmup_steps: number, training_steps: number): number;
+  Parameter: new () => SeamParameter;
+  Optimizer: new () => SeamOptimizer;
   Module: new () => SeamNnModule;
   Cache: new () => SeamCache;
   Word2Vec: new () => SeamWord2Vec;

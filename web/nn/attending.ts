@@ -1,10 +1,9 @@
 // Modules with attention: their options, and how masks and weights cross to WebAssembly.
 import { checkOptions } from '../core/options.js';
 import { Native, type KeyValueCache } from './module.js';
-import { toMask, type MaybeTensor, type TensorsByName } from '../host/nn_seam.js';
-import type { Tensor } from '../core/tensor.js';
+import { toMask, type MaybeTensor, type TensorsByName, type Tensor as NnTensor } from './tensor.js';
 
-type F32 = Tensor<'float32'>;
+type F32 = NnTensor;
 
 export interface AttendOptions {
   /** Broadcast to `[batch, heads, queries, keys]`: bool (true is masked out, as in torch's modules) or float (added). */

@@ -1,9 +1,10 @@
 // torch.nn.functional, with options as objects. Everything is computed by the kernels that run the models.
-import { callFunction, toMask, type MaybeTensor } from '../host/nn_seam.js';
+import { callFunction, toMask, type MaybeTensor, type Tensor as NnTensor } from './tensor.js';
 import { checkOptions } from '../core/options.js';
+import { nextSeed } from './seed.js';
 import type { Tensor } from '../core/tensor.js';
 
-type F32 = Tensor<'float32'>;
+type F32 = NnTensor;
 export type Sizes = number | readonly number[];
 
 /** `exp(x_i) / sum_j exp(x_j)` along `dim` (default: the last). A row of nothing but -infinity becomes zeros. */
@@ -40,6 +41,59 @@ export const gelu = (input: Tensor, options: { approximate?: 'none' | 'tanh' } =
   checkOptions('nn.gelu', options, { approximate: ['none', 'tanh'] });
   return activate(options?.approximate === 'tanh' ? 'gelu_tanh' : 'gelu')(input);
 };
+
+/** Zeros with probability `p`, everything else times `1 / (1 - p)`, unless `training` is false; arXiv 1207.0580. */
+export const dropout = (input: Tensor, options: { p?: number; training?: boolean; seed?: number } = {}): F32 => {
+  checkOptions('nn.dropout', options, ['p', 'training', 'seed']);
+  const { p = 0.5, training = true, seed = nextSeed() } = options ?? {};
+  return callFunction('dropout', { input }, { p: training ? p : 0, seed }, ['p', 'seed']).output;
+};
+
+export type Reduction = 'mean' | 'sum';
+export interface CrossEntropyOptions {
+  /** `[classes]`: a weight of each class. */
+  weight?: MaybeTensor;
+  /** Targets that do not count. Default -100. */
+  ignore_index?: number;
+  label_smoothing?: number;
+  reduction?: Reduction;
+}
+/** `-ln softmax(input)[target]`: logits `[rows, classes]` (or `[batch, classes, ...]`), whole numbers `[rows]`. */
+export const cross_entropy = (input: Tensor, target: Tensor, options: CrossEntropyOptions = {}): F32 =>
+  callFunction('cross_entropy', { input, target }, options, ['weight', 'ignore_index', 'label_smoothing', 'reduction']).output;
+export interface BinaryCrossEntropyOptions {
+  weight?: MaybeTensor;
+  pos_weight?: MaybeTensor;
+  reduction?: Reduction;
+}
+/** `-(y ln s(x) + (1 - y) ln(1 - s(x)))` of logits x, `s` the sigmoid, and targets y from 0 to 1. */
+export const binary_cross_entropy_with_logits = (input: Tensor, target: Tensor, options: BinaryCrossEntropyOptions = {}): F32 =>
+  callFunction('binary_cross_entropy_with_logits', { input, target }, options, ['weight', 'pos_weight', 'reduction']).output;
+/** `(input - target)^2`. */
+export const mse_loss = (input: Tensor, target: Tensor, options: { reduction?: Reduction } = {}): F32 =>
+  callFunction('mse_loss', { input, target }, options, ['reduction']).output;
+/** `|input - target|`. */
+export const l1_loss = (input: Tensor, target: Tensor, options: { reduction?: Reduction } = {}): F32 =>
+  callFunction('l1_loss', { input, target }, options, ['reduction']).output;
+/** `target (ln target - input)` of logarithms of probabilities and probabilities. */
+export const kl_div = (input: Tensor, target: Tensor, options: { reduction?: Reduction | 'batchmean' } = {}): F32 =>
+  callFunction('kl_div', { input, target }, options, ['reduction']).output;
+/** Of rows that belong together (target 1), `1 - cos`; of others (-1), `max(0, cos - margin)`. */
+export const cosine_embedding_loss = (
+  input1: Tensor,
+  input2: Tensor,
+  target: Tensor,
+  options: { margin?: number; reduction?: Reduction } = {},
+): F32 => callFunction('cosine_embedding_loss', { input1, input2, target }, options, ['margin', 'reduction']).output;
+export interface TripletOptions {
+  margin?: number;
+  eps?: number;
+  swap?: boolean;
+  reduction?: Reduction;
+}
+/** `max(0, |anchor - positive| - |anchor - negative| + margin)`. */
+export const triplet_margin_loss = (anchor: Tensor, positive: Tensor, negative: Tensor, options: TripletOptions = {}): F32 =>
+  callFunction('triplet_margin_loss', { anchor, positive, negative }, options, ['margin', 'eps', 'swap', 'reduction']).output;
 
 /** Rows of `weight [n, d]` by ids of any shape -> `[..., d]`. */
 export const embedding = (input: Tensor, weight: Tensor): F32 => callFunction('embedding', { input, weight }).output;

@@ -6,9 +6,10 @@ import type { Drawn, PositionKind } from './modules.js';
 import type { DecoderForward, EncoderForward, TransformerLayerOptions } from './transformers.js';
 import type { SequencePoolingMode } from './functional.js';
 import { Tensor } from '../core/tensor.js';
+import type { Tensor as NnTensor } from './tensor.js';
 import type { DecodingOptions } from '../core/types.js';
 
-type F32 = Tensor<'float32'>;
+type F32 = NnTensor;
 
 export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
   vocab_size: number;

@@ -1,21 +1,14 @@
 // nn.Module: parameters by name, children, and the modules whose forward runs in WebAssembly.
 import { checkOptions } from '../core/options.js';
 import { InputError, describe } from '../core/errors.js';
-import {
-  currentHost,
-  fromAnswer,
-  fromSeam,
-  toOptions,
-  toSeam,
-  toTensors,
-  type Outputs,
-  type OptionValues,
-  type TensorsByName,
-} from '../host/nn_seam.js';
+import { currentHost, toOptions, type OptionValues } from '../host/nn_seam.js';
 import type { NnHost, SeamCache, SeamNnModule, SeamRow, SeamTensor } from '../host/nn_types.js';
 import { Tensor } from '../core/tensor.js';
+import { nextSeed } from './seed.js';
+import { fromAnswer, Parameter, Tensor as NnTensor, toSeam, toTensors, type Outputs, type TensorsByName } from './tensor.js';
 
 export type StateDict = Record<string, Tensor<'float32'>>;
+const fromSeam = (tensor: SeamTensor) => NnTensor.of(tensor);
 
 /** One forward inside another, as `nn.trace` records it. */
 export interface TraceRow extends Omit<SeamRow, 'input' | 'output' | 'kernel' | 'tensor' | 'weights' | 'module'> {
@@ -45,26 +38,17 @@ interface StateEntry {
   dims: number[];
   buffer: boolean;
   /** Equal where parameters are tied. */
-  identity: number;
+  identity: unknown;
 }
 
 /** The parameters, tied ones once. */
 function distinct(entries: readonly StateEntry[]): StateEntry[] {
-  const seen = new Set<number>();
+  const seen = new Set<unknown>();
   return entries.filter(({ buffer, identity }) => {
     if (buffer || seen.has(identity)) return false;
     seen.add(identity);
     return true;
   });
-}
-
-let nextSeed = 0;
-/** The seed of the next module that is made without one. Each such module increments it. */
-export function manual_seed(seed: number): void {
-  if (!Number.isSafeInteger(seed) || seed < 0) {
-    throw new InputError(`nn.manual_seed: expected a whole number from 0 on, found ${describe(seed)}`);
-  }
-  nextSeed = seed;
 }
 
 // Frees the WebAssembly memory of modules that became garbage.
@@ -94,9 +78,32 @@ export class Module {
     });
   }
 
+  /** Its own parameters: fields that are `nn.Parameter`s. */
+  private own_parameters(): [name: string, parameter: Parameter][] {
+    return Object.entries(this).filter((field): field is [string, Parameter] => field[1] instanceof Parameter);
+  }
+
+  /** Whether it is in train mode, where dropout drops and batch norm uses the batch's statistics. Modules begin in evaluation mode. */
+  get training(): boolean {
+    return this.in_training;
+  }
+  private in_training = false;
+
+  /** Train mode for this module and its parts. Their parameters require gradients from now on. */
+  train(mode = true): this {
+    checkOptions(`nn.${this.type}.train`, { mode }, { mode: 'boolean' });
+    this.in_training = mode;
+    for (const [, child] of this.named_children()) child.train(mode);
+    return this;
+  }
+  eval(): this {
+    return this.train(false);
+  }
+
   /** Parameters and buffers by PyTorch's names; copies. */
   state_dict(): StateDict {
     const out: StateDict = {};
+    for (const [name, parameter] of this.own_parameters()) out[name] = parameter.detach();
     for (const [prefix, child] of this.named_children()) {
       for (const [name, tensor] of Object.entries(child.state_dict())) out[`${prefix}.${name}`] = tensor;
     }
@@ -105,9 +112,24 @@ export class Module {
 
   /** @internal Parameters and buffers without their values. */
   entries(): StateEntry[] {
-    return this.named_children().flatMap(([prefix, child]) =>
+    const own = this.own_parameters().map(([name, parameter]) => ({
+      name,
+      dims: [...parameter.dims],
+      buffer: false,
+      identity: parameter,
+    }));
+    const of_parts = this.named_children().flatMap(([prefix, child]) =>
       child.entries().map((entry) => ({ ...entry, name: `${prefix}.${entry.name}` })),
     );
+    return [...own, ...of_parts];
+  }
+
+  /** @internal Parameters by name, tied ones under each. */
+  own_and_parts(): [name: string, parameter: Parameter][] {
+    const of_parts = this.named_children().flatMap(([prefix, child]) =>
+      child.own_and_parts().map(([name, parameter]): [string, Parameter] => [`${prefix}.${name}`, parameter]),
+    );
+    return [...this.own_parameters(), ...of_parts];
   }
 
   /** Names and shapes of all parameters and buffers. */
@@ -115,14 +137,34 @@ export class Module {
     return Object.fromEntries(this.entries().map(({ name, dims, buffer }) => [name, { dims, buffer }]));
   }
 
-  /** Parameters without buffers, as torch's `named_parameters()`: a tied one under its first name only. */
-  named_parameters(): [name: string, tensor: Tensor<'float32'>][] {
-    const state = this.state_dict();
-    return distinct(this.entries()).map(({ name }) => [name, state[name] as Tensor<'float32'>]);
+  /**
+   * Parameters without buffers, as torch's `named_parameters()`: a tied one under its first name only. They are the module's own, not
+   * copies, and require gradients from now on (unless `requires_grad_(false)` was called).
+   */
+  named_parameters(): [name: string, parameter: Parameter][] {
+    const all = new Map(this.own_and_parts());
+    return distinct(this.entries()).map(({ name }) => [name, all.get(name) as Parameter]);
   }
 
-  parameters(): Tensor<'float32'>[] {
-    return this.named_parameters().map(([, tensor]) => tensor);
+  parameters(): Parameter[] {
+    return this.named_parameters().map(([, parameter]) => parameter);
+  }
+
+  /** The parameter of this name, "layers.0.weight" for one. */
+  get_parameter(name: string): Parameter {
+    const found = this.own_and_parts().find(([each]) => each === name);
+    if (!found) throw new InputError(`nn.${this.type}.get_parameter: unknown parameter '${name}'`);
+    return found[1];
+  }
+
+  /** Whether all parameters require gradients: false freezes the module. */
+  requires_grad_(requires_grad = true): this {
+    for (const parameter of this.parameters()) parameter.requires_grad_(requires_grad);
+    return this;
+  }
+
+  zero_grad(): void {
+    for (const parameter of this.parameters()) parameter.grad = null;
   }
 
   /** The number of values in all parameters; tied ones count once. */
@@ -158,6 +200,8 @@ export class Module {
 
   /** @internal */
   setParameter(name: string, tensor: Tensor): void {
+    const own = this.own_parameters().find(([each]) => each === name);
+    if (own) return void own[1].copy_(tensor);
     for (const [prefix, child] of this.named_children()) {
       if (name.startsWith(`${prefix}.`)) return child.setParameter(name.slice(prefix.length + 1), tensor);
     }
@@ -199,6 +243,7 @@ export class Native extends Module {
   private readonly host: NnHost;
   private inside: SeamNnModule | undefined;
   private readonly kind: string;
+  private list: [name: string, parameter: Parameter][] | undefined;
 
   /** @internal */
   constructor(kind: string, options: OptionValues, parts: readonly Module[] = []) {
@@ -206,7 +251,7 @@ export class Native extends Module {
     const where = `nn.${kind}`;
     this.host = currentHost();
     this.kind = kind;
-    const given = toOptions(where, { seed: parts.length > 0 ? undefined : nextSeed++, ...options });
+    const given = toOptions(where, { seed: parts.length > 0 ? undefined : nextSeed(), ...options });
     const handles = parts.map((part, i) => {
       if (part instanceof Native) return part.handle;
       throw new InputError(`${where}: expected a module of nn as part ${i}, found ${describe(part)}`);
@@ -222,7 +267,7 @@ export class Native extends Module {
     const { host } = this;
     garbage.register(this, () => !host.isBroken && handle.delete(), this);
     // These fields are not parts of the model.
-    for (const field of ['host', 'inside', 'kind']) Object.defineProperty(this, field, { enumerable: false });
+    for (const field of ['host', 'inside', 'kind', 'list']) Object.defineProperty(this, field, { enumerable: false });
   }
 
   override get type(): string {
@@ -240,9 +285,10 @@ export class Native extends Module {
     const given = toTensors(where, tensors);
     const scalars = toOptions(where, options);
     const { handle } = this;
-    if (!tracing) return fromAnswer(this.host.call(() => handle.forward(given, scalars, cache?.handle ?? null)));
+    const seed = handle.training() ? nextSeed() : 0;
+    if (!tracing) return fromAnswer(this.host.call(() => handle.forward(given, scalars, cache?.handle ?? null, seed)));
     const { rows, depth, keep, seen } = tracing;
-    const answer = this.host.call(() => handle.trace(given, scalars, cache?.handle ?? null, keep));
+    const answer = this.host.call(() => handle.trace(given, scalars, cache?.handle ?? null, seed, keep));
     for (const { input, output, kernel, tensor, weights, module, ...row } of answer.rows) {
       rows.push({
         ...row,
@@ -260,6 +306,40 @@ export class Native extends Module {
 
   override named_children(): [name: string, module: Module][] {
     return [];
+  }
+
+  override get training(): boolean {
+    return this.handle.training();
+  }
+  override train(mode = true): this {
+    checkOptions(`nn.${this.kind}.train`, { mode }, { mode: 'boolean' });
+    this.handle.train(mode);
+    return this;
+  }
+
+  /** @internal */
+  override own_and_parts(): [name: string, parameter: Parameter][] {
+    if (this.list) return this.list;
+    const { handle, host } = this;
+    const { parameters } = host.call(() => handle.parameters());
+    const seen = new Map<unknown, Parameter>();
+    this.list = this.entries().flatMap(({ name, dims, buffer, identity }, i): [string, Parameter][] => {
+      const one = parameters[i];
+      if (!one || buffer || seen.has(identity)) one?.delete();
+      if (!one || buffer) return [];
+      if (!seen.has(identity)) one.track();
+      const parameter = seen.get(identity) ?? new Parameter({ host, handle: one, dims });
+      seen.set(identity, parameter);
+      return [[name, parameter]];
+    });
+    return this.list;
+  }
+  /** The parameter of this name; undefined: it has none. */
+  get weight(): Parameter | undefined {
+    return this.own_and_parts().find(([name]) => name === 'weight')?.[1];
+  }
+  get bias(): Parameter | undefined {
+    return this.own_and_parts().find(([name]) => name === 'bias')?.[1];
   }
 
   override state_dict(): StateDict {

@@ -1,12 +1,12 @@
 // The modules of nn, with torch's names, constructor arguments and forwards; sequences are [batch, seq, hidden].
 import { checkOptions } from '../core/options.js';
 import { Native, type KeyValueCache, type Module } from './module.js';
-import { toMask, type MaybeTensor } from '../host/nn_seam.js';
+import { toMask, type MaybeTensor, type Tensor as NnTensor } from './tensor.js';
 import { Attending, type AttendOptions, type Weighed } from './attending.js';
 import type { EpsForm, PoolOptions, SequencePoolingMode, Sizes } from './functional.js';
 import type { Tensor } from '../core/tensor.js';
 
-type F32 = Tensor<'float32'>;
+type F32 = NnTensor;
 
 /** Options of every module with parameters. */
 export interface Drawn {
@@ -57,15 +57,18 @@ interface ChannelNorm {
   eps?: number;
   affine?: boolean;
 }
-/** In inference form, with `running_mean` and `running_var`; `[batch, channels]` or `[batch, channels, length]`; arXiv 1502.03167. */
+/**
+ * Per channel of `[batch, channels]` or `[batch, channels, length]`, with `running_mean` and `running_var`; in train mode with the
+ * statistics of the batch, which move the running ones by `momentum` (default 0.1); arXiv 1502.03167.
+ */
 export class BatchNorm1d extends Unary {
-  constructor(num_features: number, options: ChannelNorm = {}) {
+  constructor(num_features: number, options: ChannelNorm & { momentum?: number } = {}) {
     super('BatchNorm1d', { num_features, ...options });
   }
 }
 /** The same for `[batch, channels, height, width]`. */
 export class BatchNorm2d extends Unary {
-  constructor(num_features: number, options: ChannelNorm = {}) {
+  constructor(num_features: number, options: ChannelNorm & { momentum?: number } = {}) {
     super('BatchNorm2d', { num_features, ...options });
   }
 }
@@ -112,7 +115,7 @@ export class Identity extends Unary {
     super('Identity', {});
   }
 }
-/** Does nothing, as in inference. It exists so that the layers of PyTorch models keep their numbers. */
+/** In train mode: zeros with probability `p`, everything else times `1 / (1 - p)`; arXiv 1207.0580. Otherwise it does nothing. */
 export class Dropout extends Unary {
   constructor(p = 0.5) {
     super('Dropout', { p });

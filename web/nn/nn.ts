@@ -2,7 +2,13 @@
 export { ready } from '../host/nn_seam.js';
 export * as functional from './functional.js';
 export * as positional from './positional.js';
-export { KeyValueCache, manual_seed, Module, type StateDict, type TraceRow } from './module.js';
+export { KeyValueCache, Module, type StateDict, type TraceRow } from './module.js';
+export { manual_seed } from './seed.js';
+export { no_grad, Parameter, Tensor } from './tensor.js';
+export * from './functions.js';
+export * from './losses.js';
+export * as optim from './optim.js';
+export { utils } from './optim.js';
 export { Attending, type AttendOptions, type Weighed } from './attending.js';
 export * from './modules.js';
 export * from './transformers.js';

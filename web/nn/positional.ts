@@ -1,9 +1,9 @@
 // Positional encodings: tables to add, biases and factors for scores, rotations.
 import { checkOptions } from '../core/options.js';
-import { callFunction } from '../host/nn_seam.js';
+import { callFunction, type Tensor as NnTensor } from './tensor.js';
 import type { Tensor } from '../core/tensor.js';
 
-type F32 = Tensor<'float32'>;
+type F32 = NnTensor;
 interface Lengths {
   queries: number;
   /** Default: `queries`. */

@@ -4,10 +4,11 @@ import { checkOptions } from '../core/options.js';
 import type { Module } from './module.js';
 import { Attending, kWeights, type AttendOptions, type Weighed } from './attending.js';
 import type { ActivationName, Drawn, SelfAttentionOptions } from './modules.js';
-import type { MaybeTensor, OptionValues } from '../host/nn_seam.js';
+import type { OptionValues } from '../host/nn_seam.js';
+import type { MaybeTensor, Tensor as NnTensor } from './tensor.js';
 import type { Tensor } from '../core/tensor.js';
 
-type F32 = Tensor<'float32'>;
+type F32 = NnTensor;
 
 export interface TransformerLayerOptions extends Drawn {
   d_model: number;

@@ -1,0 +1,215 @@
+// torch.optim: optimizers with parameter groups, schedules of the learning rate, clipping.
+import { describe, InputError } from '../core/errors.js';
+import { checkOptions } from '../core/options.js';
+import { currentHost, toOptions } from '../host/nn_seam.js';
+import type { NnHost, SeamOptimizer, SeamTensor } from '../host/nn_types.js';
+import { Tensor, type Leaf } from './tensor.js';
+
+const gone = new FinalizationRegistry<{ host: NnHost; handle: SeamOptimizer }>(({ host, handle }) => {
+  if (!host.isBroken) handle.delete();
+});
+
+export interface SGDOptions {
+  /** Default 0.001. */
+  lr?: number;
+  momentum?: number;
+  dampening?: number;
+  weight_decay?: number;
+  nesterov?: boolean;
+}
+export interface AdamOptions {
+  /** Default 0.001. */
+  lr?: number;
+  /** Default [0.9, 0.999]. */
+  betas?: readonly [number, number];
+  /** Default 1e-8. */
+  eps?: number;
+  /** Default 0, and 0.01 of AdamW. */
+  weight_decay?: number;
+}
+/** Parameters with options of their own; the optimizer's are the default. */
+export type Group<Options> = Options & { params: readonly Tensor[] };
+/** The options of a group, which may be changed between steps. */
+export type ParamGroup<Options> = Options & { params: readonly Tensor[]; lr: number };
+
+export interface OptimizerState {
+  /** For each parameter: the number of its steps, then what is kept between them. */
+  state: Tensor[][];
+  param_groups: object[];
+}
+
+/** What the optimizers share. */
+export abstract class Optimizer<Options extends { lr?: number } = { lr?: number }> {
+  readonly param_groups: ParamGroup<Options>[] = [];
+  readonly #kind: string;
+  readonly #known: readonly string[];
+  readonly #defaults: Options & { lr: number };
+  readonly #host: NnHost;
+  readonly #handle: SeamOptimizer;
+
+  constructor(kind: string, params: readonly Tensor[] | readonly Group<Options>[], options: Options, known: readonly string[]) {
+    checkOptions(`nn.optim.${kind}`, options, known);
+    this.#kind = kind;
+    this.#known = known;
+    this.#defaults = { ...options, lr: options?.lr ?? 1e-3 };
+    this.#host = currentHost();
+    if (!Array.isArray(params) || params.length === 0) {
+      throw new InputError(`nn.optim.${kind}: expected parameters or groups of them, found ${describe(params)}`);
+    }
+    this.#handle = this.#host.call((seam) => ({ code: 0, message: '', made: new seam.Optimizer() })).made;
+    gone.register(this, { host: this.#host, handle: this.#handle });
+    this.#host.call(() => this.#handle.make(kind));
+    const groups = params[0] instanceof Tensor ? [{ params } as unknown as Group<Options>] : (params as readonly Group<Options>[]);
+    for (const group of groups) this.add_param_group(group);
+  }
+
+  add_param_group(group: Group<Options>): void {
+    const where = `nn.optim.${this.#kind}`;
+    checkOptions(where, group, [...this.#known, 'params']);
+    if (!Array.isArray(group.params)) throw new InputError(`${where}: expected params of a group, found ${describe(group.params)}`);
+    const whole = { ...this.#defaults, ...group };
+    this.#options(whole);
+    const handles = group.params.map((each: Tensor) => Tensor.leaf(where, each).handle);
+    this.#host.call(() => this.#handle.add_group(handles));
+    this.param_groups.push(whole);
+  }
+
+  /** One step for all parameters with a gradient. */
+  step(): void {
+    const groups = this.param_groups.map((group) => this.#options(group));
+    this.#host.call(() => this.#handle.step(groups));
+  }
+
+  zero_grad(): void {
+    for (const { params } of this.param_groups) for (const each of params) each.grad = null;
+  }
+
+  /** What it keeps between steps, and its groups without their parameters. */
+  state_dict(): OptimizerState {
+    const { state } = this.#host.call(() => this.#handle.state());
+    const param_groups = this.param_groups.map(({ params: _, ...options }) => options);
+    return { state: state.map((tensors) => tensors.map((each) => Tensor.of(each))), param_groups };
+  }
+  load_state_dict({ state, param_groups }: OptimizerState): void {
+    if (!Array.isArray(state) || param_groups?.length !== this.param_groups.length) {
+      throw new InputError(`nn.optim.${this.#kind}.load_state_dict: expected a state of ${this.param_groups.length} groups`);
+    }
+    const seam: SeamTensor[][] = state.map((tensors) => tensors.map((each) => Tensor.seam(each)));
+    this.#host.call(() => this.#handle.load(seam));
+    param_groups.forEach((options, i) => Object.assign(this.param_groups[i] as object, options));
+  }
+
+  #options(group: object) {
+    const { params: _, betas, ...rest } = group as { params?: unknown; betas?: readonly [number, number] };
+    const where = `nn.optim.${this.#kind}`;
+    if (betas === undefined) return toOptions(where, rest);
+    if (!Array.isArray(betas) || betas.length !== 2)
+      throw new InputError(`${where}: option 'betas': expected two numbers, found ${describe(betas)}`);
+    return toOptions(where, { ...rest, beta1: betas[0], beta2: betas[1] });
+  }
+}
+
+/** torch.optim.SGD. */
+export class SGD extends Optimizer<SGDOptions> {
+  constructor(params: readonly Tensor[] | readonly Group<SGDOptions>[], options: SGDOptions = {}) {
+    super('SGD', params, options, ['lr', 'momentum', 'dampening', 'weight_decay', 'nesterov']);
+  }
+}
+const kAdam = ['lr', 'betas', 'eps', 'weight_decay'];
+/** torch.optim.Adam; arXiv 1412.6980. */
+export class Adam extends Optimizer<AdamOptions> {
+  constructor(params: readonly Tensor[] | readonly Group<AdamOptions>[], options: AdamOptions = {}) {
+    super('Adam', params, options, kAdam);
+  }
+}
+/** torch.optim.AdamW, which decays the weights themselves; arXiv 1711.05101. */
+export class AdamW extends Optimizer<AdamOptions> {
+  constructor(params: readonly Tensor[] | readonly Group<AdamOptions>[], options: AdamOptions = {}) {
+    super('AdamW', params, options, kAdam);
+  }
+}
+
+/** Sets the learning rate of each group to its first one times `factor(steps)`. Call `step()` after each of the optimizer's. */
+export class LambdaLR {
+  readonly #first: number[];
+  #steps = 0;
+
+  constructor(
+    private readonly optimizer: Optimizer<any>,
+    private readonly factor: (steps: number) => number,
+  ) {
+    if (!(optimizer instanceof Optimizer))
+      throw new InputError(`nn.optim.LambdaLR: expected an optimizer, found ${describe(optimizer)}`);
+    this.#first = optimizer.param_groups.map(({ lr }) => lr);
+    this.#set();
+  }
+  step(): void {
+    this.#steps += 1;
+    this.#set();
+  }
+  get_last_lr(): number[] {
+    return this.optimizer.param_groups.map(({ lr }) => lr);
+  }
+  state_dict(): { last_epoch: number } {
+    return { last_epoch: this.#steps };
+  }
+  load_state_dict({ last_epoch }: { last_epoch: number }): void {
+    this.#steps = last_epoch;
+    this.#set();
+  }
+  #set(): void {
+    const factor = this.factor(this.#steps);
+    this.optimizer.param_groups.forEach((group, i) => (group.lr = (this.#first[i] as number) * factor));
+  }
+}
+
+export interface ScheduleOptions {
+  /** Steps in which the rate rises from 0. Default 0. */
+  num_warmup_steps?: number;
+  num_training_steps: number;
+}
+function schedule(name: string, optimizer: Optimizer<any>, options: Partial<ScheduleOptions>, known: readonly string[]): LambdaLR {
+  const where = `nn.optim.get_${name}_schedule`;
+  checkOptions(where, options, Object.fromEntries(known.map((each) => [each, 'count'])));
+  const { num_warmup_steps = 0, num_training_steps = 0 } = options ?? {};
+  if (known.length > 1 && options?.num_training_steps === undefined)
+    throw new InputError(`${where}: option 'num_training_steps' is missing`);
+  const host = currentHost();
+  return new LambdaLR(
+    optimizer,
+    (steps) =>
+      host.call((seam) => ({
+        code: 0,
+        message: '',
+        factor: seam.schedule_factor(name, steps, num_warmup_steps, num_training_steps),
+      })).factor,
+  );
+}
+const kBoth = ['num_warmup_steps', 'num_training_steps'];
+/** The rate as it is; with `num_warmup_steps` it rises from 0 first. */
+export const get_constant_schedule = (optimizer: Optimizer<any>, options: { num_warmup_steps?: number } = {}): LambdaLR =>
+  schedule('constant', optimizer, options, ['num_warmup_steps']);
+/** From 0 over the warm-up, then down to 0 in a line; with transformers' name. */
+export const get_linear_schedule_with_warmup = (optimizer: Optimizer<any>, options: ScheduleOptions): LambdaLR =>
+  schedule('linear', optimizer, options, kBoth);
+/** The same along half a cosine. */
+export const get_cosine_schedule_with_warmup = (optimizer: Optimizer<any>, options: ScheduleOptions): LambdaLR =>
+  schedule('cosine', optimizer, options, kBoth);
+
+/**
+ * Scales all gradients together so that their Euclidean norm is at most `max_norm`.
+ * @returns the norm before
+ */
+export function clip_grad_norm_(parameters: Tensor | readonly Tensor[], max_norm: number): number {
+  const where = 'nn.utils.clip_grad_norm_';
+  if (typeof max_norm !== 'number') throw new InputError(`${where}: expected max_norm to be a number, found ${describe(max_norm)}`);
+  const leaves: Leaf[] = [parameters].flat().map((each) => Tensor.leaf(where, each));
+  return currentHost().call((seam) =>
+    seam.clip_grad_norm(
+      leaves.map(({ handle }) => handle),
+      max_norm,
+    ),
+  ).norm;
+}
+/** torch.nn.utils. */
+export const utils = { clip_grad_norm_ };

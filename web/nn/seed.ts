@@ -1,0 +1,14 @@
+// One sequence of seeds for everything in nn that draws random numbers: parameters, dropout, rand and randn.
+import { describe, InputError } from '../core/errors.js';
+
+let next = 0;
+
+/** The seed of the next module, dropout or random tensor that is made without one. Each of them increments it. */
+export function manual_seed(seed: number): void {
+  if (!Number.isSafeInteger(seed) || seed < 0) {
+    throw new InputError(`nn.manual_seed: expected a whole number from 0 on, found ${describe(seed)}`);
+  }
+  next = seed;
+}
+
+export const nextSeed = (): number => next++;
