@@ -1,20 +1,22 @@
-// Every example of docs/nn.md runs, and gives what stands behind its `// =>`.
+// Every example of docs/nn.md and docs/lessons.md runs, and gives what stands behind its `// =>`.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as wattn from 'wattn';
 import { root } from './support.js';
 
-const text = readFileSync(join(root, 'docs/nn.md'), 'utf8');
-const blocks = [...text.matchAll(/^```js\n([\s\S]*?)^```/gm)].map(([, code]) => code as string);
+const blocksOf = (file: string) => {
+  const text = readFileSync(join(root, file), 'utf8');
+  return [...text.matchAll(/^```js\n([\s\S]*?)^```/gm)].map(([, code]) => code as string);
+};
 const AsyncFunction = (async () => {}).constructor as new (...args: string[]) => (...args: unknown[]) => Promise<void>;
 
 const rounded = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, each) => (typeof each === 'number' ? Number(each.toFixed(4)) : each)));
 
-describe('docs/nn.md', () => {
+describe.each(['docs/nn.md', 'docs/lessons.md'])('%s', (file) => {
   beforeAll(() => wattn.nn.ready());
 
-  it.each(blocks.map((code) => [code.split('\n')[0], code]))('%s', async (_, code) => {
+  it.each(blocksOf(file).map((code) => [code.split('\n')[0], code]))('%s', async (_, code) => {
     const checks: [unknown, unknown, string][] = [];
     const run = (code as string)
       .replace(/^import .*$/gm, '')
