@@ -138,7 +138,7 @@ Result<Tensor> PackedLinear::apply(const Tensor& x, const Parameter& weight, con
                               .dx = nullptr,
                               .d_weight = flow.wants(1) ? flow.to(1) + begin * in : nullptr,
                               .d_bias = flow.wants(2) ? flow.to(2) + begin : nullptr};
-      std::vector<float> scratch(static_cast<std::size_t>(linear_backward_scratch(in, count, rows)));
+      std::vector<float> scratch(static_cast<std::size_t>(linear_backward_scratch(in, count, rows, compute().team.threads())));
       if (!flow.wants(0)) return linear_backward(compute(), gradient, scratch.data());
       flow.add(0, [&](float* dx) {
         gradient.dx = dx;
