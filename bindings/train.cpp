@@ -7,10 +7,10 @@ namespace wattn {
 namespace {
 
 // In the order of TrainMethod, TrainLoss and Schedule.
-constexpr const char* kMethods[] = {"lora", "full", "last_layers"};
+constexpr const char* kMethods[] = {"lora", "full", "last_layers", "head"};
 constexpr const char* kLosses[] = {
-    "MultipleNegativesRankingLoss", "CoSENTLoss", "CosineSimilarityLoss", "ContrastiveLoss", "TripletLoss",
-    "BatchAllTripletLoss",          "SupConLoss"};
+    "MultipleNegativesRankingLoss", "CoSENTLoss", "CosineSimilarityLoss", "ContrastiveLoss",   "TripletLoss",
+    "BatchAllTripletLoss",          "SupConLoss", "CrossEntropyLoss",     "BCEWithLogitsLoss", "MSELoss"};
 constexpr const char* kSchedules[] = {"constant", "constant_with_warmup", "linear", "cosine"};
 
 TrainOptions to_train_options(const Options& options) {
@@ -21,6 +21,8 @@ TrainOptions to_train_options(const Options& options) {
   out.lora.lora_alpha = static_cast<float>(options.number("lora_alpha", out.lora.lora_alpha));
   out.lora.use_rslora = options.flag("use_rslora");
   if (options.has("target_modules")) out.target_modules = emscripten::vecFromJSArray<std::string>(options["target_modules"]);
+  out.head = options.choice<HeadKind>("head", kHeads);
+  out.head_config = options.word("head_config");
   out.last_layers = options.integer("last_layers", out.last_layers);
   out.loss_scale = options.number("scale", out.loss_scale);
   out.margin = options.number("margin", out.margin);
@@ -73,11 +75,11 @@ class TrainerHandle : public ModelHandle {
     }
     return out;
   }
-  // The texts of some rows, column by column; labels: Int32Array, scores: Float32Array, of which one is empty. Answer: loss.
-  val train_accumulate(val text, val lengths, val labels, val scores, int parts) {
-    const Texts texts(text, lengths);
-    const auto loss =
-        trainer_->accumulate({texts.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores)}, parts);
+  // The fields of TrainRows; pairs may be null. Answer: loss.
+  val train_accumulate(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, int parts) {
+    const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
+    const auto loss = trainer_->accumulate(
+        {texts.views, pairs.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores)}, parts);
     return loss.ok() ? answer("loss", loss.value()) : answer(loss.error());
   }
   // Answer: the fields of TrainReport.

@@ -75,6 +75,11 @@ class Model {
   // The decoder, or the only stack.
   const Transformer& generator() const { return decoder_ ? *decoder_ : transformer_; }
   const Head* head() const { return head_ ? &*head_ : nullptr; }  // null for an lm head, which is part of the transformer
+  // A head that was not in the checkpoint.
+  void set_head(Head head, HeadKind kind) {
+    head_ = std::move(head);
+    head_kind_ = kind;
+  }
   ModelKind kind() const { return kind_of(transformer_.config(), decoder_.has_value()); }  // of the loaded stacks
   HeadKind head_kind() const { return head_kind_; }
   bool has_lm_head() const { return generator().config().lm_head; }

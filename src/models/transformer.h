@@ -73,6 +73,7 @@ class Transformer {
     return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
   }
   AttentionShape attention_shape() const;
+  const Linear& pooler_layer() const { return pooler_; }      // if has_pooler()
   const LayerNorm& last_norm() const { return final_norm_; }  // of a pre-norm model, else empty
   const TransformerLayer& layer_at(std::int64_t i) const { return layers_[config_.share_layers ? 0 : static_cast<std::size_t>(i)]; }
 

@@ -7,24 +7,18 @@
 #include <span>
 
 namespace wattn {
+namespace {
 
-// A second Transformer is loaded with numbers that say which element of which tensor each weight is: so a layout is known to the
-// slots alone (rows that are joined, transposed or permuted).
-Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
-  const Transformer& transformer = model.transformer();
-  if (transformer.weight_type() != WeightType::kF32) return input_error("checkpoint: expected a model loaded with dtype 'f32'");
-  if (model.decoder()) return unsupported_error("checkpoint: an encoder-decoder cannot be saved yet");
-  auto made = Transformer::with_config(transformer.config(), transformer.positions(), transformer.kernels(), WeightType::kF32);
-  if (!made.ok()) return made.error();
-  const Transformer& places = made.value();
-  const std::span<float> ids = places.weights_f32();
-  std::fill(ids.begin(), ids.end(), 0.0f);  // computed tables are not saved
+// The tensors of slots, read from weights. The slots write into `places`, memory laid out as weights are, which gets numbers that
+// say which element of which tensor each weight is: so a layout is known to the slots alone (rows that are joined, transposed or
+// permuted).
+std::vector<NamedTensor> read_slots(const std::vector<WeightSlot>& slots, std::span<float> places, std::span<const float> weights) {
+  std::fill(places.begin(), places.end(), 0.0f);  // computed tables are not saved
   std::vector<NamedTensor> out;
   std::vector<std::uint32_t> first;  // the number of each tensor's first element, from 1
   std::uint32_t next = 1;
-  for (const WeightSlot& slot : places.weight_slots(model.arch().names, false)) {
-    const bool is_pooler = model.arch().names.pooler && slot.name.starts_with(model.arch().names.pooler);
-    if (!slot.write_row || (is_pooler && !transformer.has_pooler())) continue;
+  for (const WeightSlot& slot : slots) {
+    if (!slot.write_row) continue;
     const std::int64_t width = slot.shape.back(), rows = slot.shape.size() > 1 ? slot.shape.front() : 1;
     std::vector<float> row(static_cast<std::size_t>(width));
     first.push_back(next);
@@ -35,15 +29,52 @@ Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
     out.push_back({slot.name, slot.shape, std::vector<float>(static_cast<std::size_t>(rows * width))});
   }
   first.push_back(next);
-  const std::span<float> weights = transformer.weights_f32();
   std::size_t tensor = 0;
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    const auto id = std::bit_cast<std::uint32_t>(ids[i]);
+    const auto id = std::bit_cast<std::uint32_t>(places[i]);
     if (id == 0) continue;
     if (id < first[tensor] || id >= first[tensor + 1]) {
       tensor = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), id) - first.begin()) - 1;
     }
     out[tensor].values[id - first[tensor]] = weights[i];
+  }
+  return out;
+}
+
+}  // namespace
+
+std::vector<NamedTensor> head_tensors(const Model& model) {
+  const Head& head = *model.head();
+  const auto places = Head::with_layers(head.layers(), head.shape(), model.kernels());
+  if (!places.ok()) return {};  // it is small
+  const std::string words = model.arch().names.word_embeddings;
+  return read_slots(places.value().weight_slots(words), places.value().weights_f32(), head.weights_f32());
+}
+
+Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
+  const Transformer& transformer = model.transformer();
+  if (transformer.weight_type() != WeightType::kF32) return input_error("checkpoint: expected a model loaded with dtype 'f32'");
+  if (model.decoder()) return unsupported_error("checkpoint: an encoder-decoder cannot be saved yet");
+  const auto places =
+      Transformer::with_config(transformer.config(), transformer.positions(), transformer.kernels(), WeightType::kF32);
+  if (!places.ok()) return places.error();
+  const Arch& arch = model.arch();
+  const std::string pooler = arch.names.pooler ? arch.names.pooler : "";
+  const auto is_pooler = [&](const std::string& name) { return !pooler.empty() && name.starts_with(pooler); };
+  auto out = read_slots(places.value().weight_slots(arch.names, false), places.value().weights_f32(), transformer.weights_f32());
+  const bool replaced =
+      model.head() && model.head()->layers().dense && model.head()->layers().dense == pooler;  // the head's is the trained one
+  if (!transformer.has_pooler() || replaced) std::erase_if(out, [&](const NamedTensor& tensor) { return is_pooler(tensor.name); });
+  if (!model.head()) return out;
+  for (NamedTensor& tensor : head_tensors(model)) out.push_back(std::move(tensor));
+  // Checkpoints with a head name the stack below it; the pooler is a part of that.
+  const auto head = model.head()->weight_slots(arch.names.word_embeddings);
+  const auto is_base = [&](const NamedTensor& tensor) {
+    return is_pooler(tensor.name) ||
+           std::none_of(head.begin(), head.end(), [&](const WeightSlot& slot) { return slot.name == tensor.name; });
+  };
+  for (NamedTensor& tensor : out) {
+    if (is_base(tensor)) tensor.name.insert(0, arch.base_prefix);
   }
   return out;
 }

@@ -16,7 +16,11 @@ struct NamedTensor {
   std::vector<float> values;
 };
 
-// The weights are in f32. Takes as much memory again as the weights twice.
+// Of model.head(), without a prefix.
+std::vector<NamedTensor> head_tensors(const Model& model);
+
+// The weights are in f32. With a head, the names below it have the prefix that checkpoints with heads use ("bert."). Takes as much
+// memory again as the weights twice.
 Result<std::vector<NamedTensor>> checkpoint(const Model& model);
 
 }  // namespace wattn

@@ -4,13 +4,16 @@
 #include <cmath>
 #include <cstddef>
 
+#include "models/heads_backward.h"
 #include "ops/pooling.h"
 #include "ops/sentence_losses.h"
+#include "tasks/head_logits.h"
 
 namespace wattn {
 namespace {
 
 constexpr float kLeastLength = 1e-12f;  // torch.nn.functional.normalize's
+constexpr const char* kPeftPrefix = "base_model.model.";
 constexpr PoolingMode kMean[] = {PoolingMode::kMean};
 
 bool ends_with_module(const std::string& name, const std::string& module) {
@@ -34,12 +37,15 @@ std::int64_t columns_of(TrainLoss loss) {
     case TrainLoss::kBatchAllTriplet:
     case TrainLoss::kSupCon:
       return 1;
+    default:
+      return 0;
   }
-  return 1;
 }
 
 bool compares_scores(TrainLoss loss) { return columns_of(loss) == 2; }
 bool compares_labels(TrainLoss loss) { return columns_of(loss) == 1; }
+
+std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
 
 std::int64_t longest(const Batch& batch) {
   std::int64_t most = 0;
@@ -88,10 +94,66 @@ Result<void> Trainer::prepare() {
       }
       prepare_layers(layers - options_.last_layers);
       break;
+    case TrainMethod::kHead:
+      if (!uses_head()) return input_error("method: expected a loss over a head's logits with method 'head'");
+      break;
   }
+  if (auto prepared = prepare_head(); !prepared.ok()) return prepared;
   for (const Parameter& parameter : parameters_) {
     moments_.push_back({std::vector<float>(parameter.value.size()), std::vector<float>(parameter.value.size())});
   }
+  return {};
+}
+
+Result<void> Trainer::prepare_head() {
+  if (!uses_head()) return {};
+  const Arch& arch = model_.arch();
+  const Transformer& transformer = model_.transformer();
+  const auto is_pooler = [&](const HeadLayers& layers) {
+    return layers.dense && arch.names.pooler && std::string_view(layers.dense) == arch.names.pooler;
+  };
+  if (!model_.head()) {
+    const auto config = Json::parse(options_.head_config, "config.json");
+    if (!config.ok()) return config.error();
+    const auto layers = Head::find_layers(options_.head, arch.heads, config.value().root());
+    if (!layers.ok()) return layers.error();
+    const auto labels = Head::num_labels(config.value().root());
+    if (!labels.ok()) return labels.error();
+    const TransformerConfig& stack = transformer.config();
+    auto head =
+        Head::with_layers(layers.value(), {stack.hidden_size, stack.hidden_size, labels.value(), stack.norm_eps}, model_.kernels());
+    if (!head.ok()) return head.error();
+    init_head(head.value(), options_.seed);
+    if (is_pooler(layers.value()) && transformer.has_pooler()) {
+      const Linear &from = transformer.pooler_layer(), &to = head.value().dense();
+      std::copy_n(weights_f32(from).data(), weights_f32(from).size(), weights_f32(to).data());
+      std::copy_n(from.bias, from.out, to.bias);
+    }
+    model_.set_head(std::move(head).value(), options_.head);
+  }
+  options_.head = model_.head_kind();
+  const Head& head = *model_.head();
+  if (head.layers().tied) return unsupported_error("training: a head that is tied to the word embeddings cannot be trained yet");
+  auto gradients = Head::with_layers(head.layers(), head.shape(), model_.kernels());
+  if (!gradients.ok()) return gradients.error();
+  head_gradients_ = std::move(gradients).value();
+  const auto add = [&](std::span<float> value, std::span<float> gradient, bool decays) {
+    parameters_.push_back({value, gradient, decays});
+  };
+  const auto add_linear = [&](const Linear& value, const Linear& gradient) {
+    add(weights_f32(value), weights_f32(gradient), true);
+    if (value.bias) add({value.bias, size_of(value.out)}, {gradient.bias, size_of(value.out)}, false);
+  };
+  // With LoRA the pooler stays as it is: PEFT does not save it.
+  if (head.layers().dense && !(options_.method == TrainMethod::kLora && is_pooler(head.layers()))) {
+    add_linear(head.dense(), head_gradients_->dense());
+  }
+  if (head.layers().dense && head.layers().norm) {
+    const auto width = size_of(head.width());
+    add({head.norm().gamma, width}, {head_gradients_->norm().gamma, width}, false);
+    if (head.layers().norm_bias) add({head.norm().beta, width}, {head_gradients_->norm().beta, width}, false);
+  }
+  add_linear(head.output(), head_gradients_->output());
   return {};
 }
 
@@ -235,8 +297,6 @@ TapeOptions Trainer::tape_options() const {
 
 TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
   const Transformer& transformer = model_.transformer();
-  const TransformerConfig& config = transformer.config();
-  const int threads = model_.team().most_threads();
   TrainPlan out{.weights = transformer.weight_bytes(), .gradients = gradients_->weight_bytes()};
   for (const Parameter& parameter : parameters_) {
     out.trainable += static_cast<std::int64_t>(parameter.value.size());
@@ -246,39 +306,55 @@ TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
   for (const LoraTarget& one : targets_)
     out.weights += static_cast<std::uint64_t>(one.rows.out * one.rows.layer.in) * sizeof(float);
   out.all = static_cast<std::int64_t>(transformer.weight_bytes() / sizeof(float));
+  if (head_gradients_) out.gradients += head_gradients_->weight_bytes();
+  out.activations = activation_bytes(tokens, max_seq);
+  return out;
+}
+
+std::uint64_t Trainer::activation_bytes(std::int64_t tokens, std::int64_t max_seq) const {
+  const TransformerConfig& config = model_.transformer().config();
   Arena measure;
   measure.take<float>(tape_size(config, tokens, tape_options()));
   measure.take<float>(2 * tokens * config.hidden_size);
-  out.activations = measure.used() + backward_bytes(transformer, tokens, max_seq, threads);
-  return out;
+  return measure.used() + backward_bytes(model_.transformer(), tokens, max_seq, model_.team().most_threads());
 }
 
 void Trainer::clear_gradients() {
   const std::span<float> all = gradients_->weights_f32();
   std::fill(all.begin(), all.end(), 0.0f);
+  if (head_gradients_) std::ranges::fill(head_gradients_->weights_f32(), 0.0f);
   accumulated_ = 0;
   loss_ = 0;
   tokens_ = 0;
 }
 
+// The tokens of text i; of losses over logits with its second text, if there are any.
+Result<Encoding> Trainer::encode_text(const TrainRows& rows, std::size_t i) const {
+  EncodeOptions options;
+  const std::int64_t limit = model_.transformer().positions();
+  options.max_length =
+      static_cast<std::int32_t>(std::min(limit, options_.max_length > 0 ? options_.max_length : model_.max_length()));
+  const Tokenizer& tokenizer = model_.tokenizer();
+  auto encoding =
+      rows.pairs.empty() ? tokenizer.encode(rows.texts[i], options) : tokenizer.encode_pair(rows.texts[i], rows.pairs[i], options);
+  if (encoding.ok() && encoding.value().size() == 0)
+    return input_error("training: expected a text with tokens, found one without any");
+  return encoding;
+}
+
 Result<void> Trainer::encode(const TrainRows& rows, Batch& batch) const {
   const std::int64_t columns = columns_of(options_.loss);
-  const auto texts = static_cast<std::int64_t>(rows.texts.size());
-  const auto numbers = static_cast<std::int64_t>(compares_labels(options_.loss) ? rows.labels.size() : rows.scores.size());
+  const std::int64_t texts = std::ssize(rows.texts),
+                     numbers = compares_labels(options_.loss) ? std::ssize(rows.labels) : std::ssize(rows.scores);
   if (texts == 0) return input_error("training: expected texts, found none");
   const bool compares = compares_labels(options_.loss) || compares_scores(options_.loss);
   if ((columns > 0 && texts % columns != 0) || (compares && texts != columns * numbers)) {
     return input_error("training: expected " + std::to_string(columns) + " texts a row, found " + std::to_string(texts) +
                        " texts for " + std::to_string(numbers) + " labels or scores");
   }
-  EncodeOptions options;
-  const std::int64_t limit = model_.transformer().positions();
-  options.max_length =
-      static_cast<std::int32_t>(std::min(limit, options_.max_length > 0 ? options_.max_length : model_.max_length()));
-  for (const std::u16string_view text : rows.texts) {
-    const auto encoding = model_.tokenizer().encode(text, options);
+  for (std::size_t i = 0; i < rows.texts.size(); ++i) {
+    const auto encoding = encode_text(rows, i);
     if (!encoding.ok()) return encoding.error();
-    if (encoding.value().size() == 0) return input_error("training: expected a text with tokens, found one without any");
     model_.add_text(encoding.value(), batch);
   }
   return model_.transformer().check(batch);
@@ -308,8 +384,126 @@ Result<double> Trainer::loss_of(const TrainRows& rows, const std::vector<float>&
       return batch_all_triplet_loss(x, rows.labels, options_.margin, dx);
     case TrainLoss::kSupCon:
       return sup_con_loss(x, rows.labels, options_.temperature, dx);
+    default:
+      return 0.0;
   }
-  return 0.0;
+}
+
+Result<double> Trainer::sentence_loss(const TrainRows& rows, const Batch& batch, const float* states, float share,
+                                      float* d_states) const {
+  const SentenceConfig& sentence = model_.sentence();
+  const std::span<const PoolingMode> pooling = sentence.pooling.empty() ? std::span<const PoolingMode>(kMean) : sentence.pooling;
+  const Kernels& kernels = model_.kernels();
+  const std::int64_t hidden = model_.transformer().config().hidden_size, count = batch.batch();
+  const std::int64_t width = hidden * static_cast<std::int64_t>(pooling.size());
+  const auto start = [&](std::int64_t i) { return batch.seq_start[size_of(i)] * hidden; };
+  std::vector<float> vectors(size_of(count * width)), d_vectors(vectors.size()), lengths(size_of(count), 1.0f);
+  for (std::int64_t i = 0; i < count; ++i) {
+    float* vector = vectors.data() + i * width;
+    pool(kernels, pooling, states + start(i), batch.length(i), hidden, 0, vector);
+    if (!sentence.normalize) continue;
+    const float length = std::max(std::sqrt(kernels.dot(vector, vector, width)), kLeastLength);
+    for (std::int64_t k = 0; k < width; ++k) vector[k] /= length;
+    lengths[size_of(i)] = length;
+  }
+  const auto loss = loss_of(rows, vectors, d_vectors);
+  if (!loss.ok()) return loss;
+  for (std::int64_t i = 0; i < count; ++i) {
+    const float* vector = vectors.data() + i * width;
+    float* d = d_vectors.data() + i * width;
+    const float along = sentence.normalize ? kernels.dot(vector, d, width) : 0.0f;
+    for (std::int64_t k = 0; k < width; ++k) d[k] = share * (d[k] - along * vector[k]) / lengths[size_of(i)];
+    pool_backward(kernels, pooling, states + start(i), batch.length(i), hidden, 0, d, d_states + start(i));
+  }
+  return loss;
+}
+
+// The label of each token, kIgnored of those that are not learned.
+Result<std::vector<std::int32_t>> Trainer::token_labels(const TrainRows& rows, const Batch& batch) const {
+  constexpr std::int32_t kIgnored = CrossEntropy{}.ignore_index;
+  std::vector<std::int32_t> out;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < rows.texts.size(); ++i) {
+    const std::size_t words = at < rows.labels.size() ? static_cast<std::size_t>(rows.labels[at++]) : 0;
+    if (at + 3 * words > rows.labels.size()) return input_error("training: expected begin, end and label of each word");
+    const auto encoding = encode_text(rows, i);
+    if (!encoding.ok()) return encoding.error();
+    std::size_t word = 0;
+    for (std::size_t t = 0; t < encoding.value().size(); ++t) {
+      const auto [begin, end] = encoding.value().offsets[t];
+      const bool special = encoding.value().special_tokens_mask[t] != 0;
+      while (!special && word < words && rows.labels[at + 3 * word + 1] <= begin) ++word;
+      const bool starts = !special && end > begin && word < words && end > rows.labels[at + 3 * word];
+      out.push_back(starts ? rows.labels[at + 3 * word + 2] : kIgnored);
+      if (starts) ++word;
+    }
+    at += 3 * words;
+  }
+  if (std::ssize(out) != batch.tokens()) return input_error("training: expected as many labels as tokens");
+  return out;
+}
+
+Result<double> Trainer::head_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states) {
+  const Head& head = *model_.head();
+  const Kernels& kernels = model_.kernels();
+  const std::int64_t hidden = model_.transformer().config().hidden_size, labels = head.labels();
+  const HeadReading reading = head_reading(model_);
+  const bool is_sequence = options_.head == HeadKind::kSequence, averages = is_sequence && reading.input == HeadInput::kEach;
+  std::vector<float> read, logits;
+  std::vector<std::int32_t> counts;
+  head_rows(kernels, reading, batch, states, hidden, read, counts);
+  const std::int64_t count = std::ssize(read) / hidden;
+  if (auto ran = model_.run_head(read.data(), count, logits); !ran.ok()) return ran.error();
+  if (averages) average_logits(kernels, 0, labels, counts, logits);
+  const LossInput x{logits.data(), std::ssize(logits) / labels, labels};
+  std::vector<float> d_logits(logits.size());
+  double loss = 0;
+  if (options_.loss == TrainLoss::kCrossEntropy) {
+    auto targets = is_sequence ? Result<std::vector<std::int32_t>>(rows.labels) : token_labels(rows, batch);
+    if (!targets.ok()) return targets.error();
+    const auto wrong = [&](std::int32_t label) { return label != CrossEntropy{}.ignore_index && (label < 0 || label >= labels); };
+    const auto& all = targets.value();
+    const auto found = std::find_if(all.begin(), all.end(), wrong);
+    if (std::ssize(all) != x.rows || found != all.end()) {
+      return input_error("training: expected " + std::to_string(x.rows) + " labels from 0 to " + std::to_string(labels - 1) +
+                         ", found " + (found == all.end() ? std::to_string(all.size()) + " labels" : std::to_string(*found)));
+    }
+    if (std::all_of(all.begin(), all.end(), [](std::int32_t label) { return label == CrossEntropy{}.ignore_index; })) {
+      return input_error("training: expected a token with a label, found none");
+    }
+    loss = cross_entropy(x, all, {}, d_logits.data());
+  } else {
+    if (rows.scores.size() != logits.size()) {
+      return input_error("training: expected " + std::to_string(logits.size()) + " scores, found " +
+                         std::to_string(rows.scores.size()));
+    }
+    loss = options_.loss == TrainLoss::kBinaryCrossEntropy
+               ? binary_cross_entropy_with_logits(x, rows.scores.data(), {}, d_logits.data())
+               : mse_loss(x, rows.scores.data(), Reduction::kMean, d_logits.data());
+  }
+  for (float& d : d_logits) d *= share;
+  if (averages) {
+    std::vector<std::int32_t> each;
+    each.reserve(size_of(batch.batch()));
+    for (std::int64_t i = 0; i < batch.batch(); ++i) each.push_back(static_cast<std::int32_t>(batch.length(i)));
+    std::vector<float> d_rows(size_of(count * labels));
+    average_logits_backward(kernels, each, labels, d_logits.data(), d_rows.data());
+    d_logits = std::move(d_rows);
+  }
+  std::vector<float> d_read(read.size());
+  const Embedding& words = model_.transformer().word_embeddings();
+  auto arena = Arena::with_bytes(head_backward_bytes(head, words, count, model_.team().most_threads()), "training");
+  if (!arena.ok()) return arena.error();
+  const bool goes_on = options_.method != TrainMethod::kHead;
+  head_backward({kernels, model_.team()}, head, words,
+                {.rows = read.data(),
+                 .count = count,
+                 .d_logits = d_logits.data(),
+                 .d_rows = goes_on ? d_read.data() : nullptr,
+                 .gradients = &*head_gradients_},
+                arena.value());
+  if (goes_on) head_rows_backward(kernels, reading, batch, d_read.data(), hidden, d_states);
+  return loss;
 }
 
 Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
@@ -322,11 +516,11 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
   if (auto encoded = encode(rows, batch); !encoded.ok()) return drop(encoded.error());
   const Transformer& transformer = model_.transformer();
   const TransformerConfig& config = transformer.config();
-  const std::int64_t tokens = batch.tokens(), hidden = config.hidden_size, count = batch.batch();
-  const TrainPlan needed = plan(tokens, longest(batch));
-  if (arena_.bytes() < needed.activations) {
+  const std::int64_t tokens = batch.tokens(), hidden = config.hidden_size;
+  const std::uint64_t needed = activation_bytes(tokens, longest(batch));
+  if (arena_.bytes() < needed) {
     arena_ = Arena();
-    auto arena = Arena::with_bytes(needed.activations, "training");
+    auto arena = Arena::with_bytes(needed, "training");
     if (!arena.ok()) return drop(arena.error());
     arena_ = std::move(arena).value();
   }
@@ -336,36 +530,16 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
   auto* d_states = arena_.take<float>(tokens * hidden);
   const std::uint64_t mark = arena_.used();
   training_forward(transformer, model_.team(), batch, tape, states, arena_, tape_options());
-
-  const SentenceConfig& sentence = model_.sentence();
-  const std::span<const PoolingMode> pooling = sentence.pooling.empty() ? std::span<const PoolingMode>(kMean) : sentence.pooling;
-  const Kernels& kernels = transformer.kernels();
-  const std::int64_t width = hidden * static_cast<std::int64_t>(pooling.size());
-  const auto start = [&](std::int64_t i) { return batch.seq_start[static_cast<std::size_t>(i)] * hidden; };
-  std::vector<float> vectors(static_cast<std::size_t>(count * width)), d_vectors(vectors.size());
-  std::vector<float> lengths(static_cast<std::size_t>(count), 1.0f);
-  for (std::int64_t i = 0; i < count; ++i) {
-    float* vector = vectors.data() + i * width;
-    pool(kernels, pooling, states + start(i), batch.length(i), hidden, 0, vector);
-    if (!sentence.normalize) continue;
-    const float length = std::max(std::sqrt(kernels.dot(vector, vector, width)), kLeastLength);
-    for (std::int64_t k = 0; k < width; ++k) vector[k] /= length;
-    lengths[static_cast<std::size_t>(i)] = length;
-  }
-  const auto loss = loss_of(rows, vectors, d_vectors);
-  if (!loss.ok()) return drop(loss.error());
-  if (!std::isfinite(loss.value())) return drop(not_finite("loss"));
   std::fill_n(d_states, tokens * hidden, 0.0f);
   const float share = 1.0f / static_cast<float>(parts);
-  for (std::int64_t i = 0; i < count; ++i) {
-    const float* vector = vectors.data() + i * width;
-    float* d = d_vectors.data() + i * width;
-    const float along = sentence.normalize ? kernels.dot(vector, d, width) : 0.0f;
-    for (std::int64_t k = 0; k < width; ++k) d[k] = share * (d[k] - along * vector[k]) / lengths[static_cast<std::size_t>(i)];
-    pool_backward(kernels, pooling, states + start(i), batch.length(i), hidden, 0, d, d_states + start(i));
-  }
+  const auto loss =
+      uses_head() ? head_loss(rows, batch, states, share, d_states) : sentence_loss(rows, batch, states, share, d_states);
+  if (!loss.ok()) return drop(loss.error());
+  if (!std::isfinite(loss.value())) return drop(not_finite("loss"));
   arena_.rewind(mark);
-  backward(transformer, model_.team(), batch, tape, d_states, arena_, *gradients_, scope(), tape_options());
+  if (options_.method != TrainMethod::kHead) {
+    backward(transformer, model_.team(), batch, tape, d_states, arena_, *gradients_, scope(), tape_options());
+  }
   ++accumulated_;
   loss_ += loss.value() / static_cast<double>(parts);
   tokens_ += tokens;
@@ -435,11 +609,18 @@ Result<void> Trainer::set_state(std::span<const float> state, std::int64_t step)
 std::vector<NamedTensor> Trainer::adapter() {
   std::vector<NamedTensor> out;
   for (std::size_t i = 0; i < lora_.size(); ++i) {
-    const std::string name = "base_model.model." + targets_[i].module;
+    const std::string name = kPeftPrefix + module_prefix() + targets_[i].module;
     const auto copy = [](std::span<float> values) { return std::vector<float>(values.begin(), values.end()); };
     const WeightRows& rows = targets_[i].rows;
     out.push_back({name + ".lora_A.weight", {lora_[i].r(), rows.layer.in}, copy(lora_[i].a())});
     out.push_back({name + ".lora_B.weight", {rows.out, lora_[i].r()}, copy(lora_[i].b())});
+  }
+  if (!uses_head()) return out;
+  for (NamedTensor& tensor : head_tensors(model_)) {
+    const char* pooler = model_.arch().names.pooler;
+    if (pooler && tensor.name.starts_with(pooler)) continue;
+    tensor.name.insert(0, kPeftPrefix);
+    out.push_back(std::move(tensor));
   }
   return out;
 }

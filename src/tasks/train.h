@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,9 +24,11 @@ enum class TrainMethod : std::uint8_t {
   kLora,        // low-rank additions to the matrices of target_modules
   kFull,        // all layers
   kLastLayers,  // the last last_layers layers
+  kHead,        // the head alone
 };
 
-// What is compared with what. The names are sentence-transformers', with SetFit's SupConLoss.
+// What is compared with what. The first seven compare sentence vectors; the names are sentence-transformers', with SetFit's
+// SupConLoss.
 enum class TrainLoss : std::uint8_t {
   kMultipleNegativesRanking,
   kCosent,
@@ -34,6 +37,10 @@ enum class TrainLoss : std::uint8_t {
   kTriplet,
   kBatchAllTriplet,
   kSupCon,
+  // Of a head's logits, with torch's names.
+  kCrossEntropy,
+  kBinaryCrossEntropy,
+  kMeanSquaredError,
 };
 
 struct TrainOptions {
@@ -42,6 +49,8 @@ struct TrainOptions {
   LoraConfig lora{};
   // Modules for LoRA, as PEFT's target_modules: the last parts of the checkpoint's names. Empty: queries and values.
   std::vector<std::string> target_modules{};
+  HeadKind head = HeadKind::kNone;  // of losses over logits; a new one if the model has none
+  std::string head_config{};        // config.json for a new head, with its id2label
   std::int64_t last_layers = 2;
   double loss_scale = 20;    // of cosines; MultipleNegativesRanking and CoSENT
   double margin = 0.5;       // Contrastive, Triplet, BatchAllTriplet
@@ -59,8 +68,11 @@ struct TrainOptions {
 // The texts of some rows, column by column: all anchors, then all positives, and so on.
 struct TrainRows {
   std::span<const std::u16string_view> texts;
-  std::vector<std::int32_t> labels{};  // [rows] of losses that compare labels
-  std::vector<float> scores{};         // [rows] of losses over pairs
+  std::span<const std::u16string_view> pairs{};  // second texts, of losses over logits; as many as texts, or none
+  // [rows] of losses that compare labels. Of a token head: for each text the number of its words, then begin, end (UTF-16 units)
+  // and label of each. A word's first token has its label; the other tokens are not learned.
+  std::vector<std::int32_t> labels{};
+  std::vector<float> scores{};  // [rows] of losses over pairs; [rows, labels] of the last two losses
 };
 
 struct TrainReport {
@@ -123,16 +135,26 @@ class Trainer {
   std::vector<LoraTarget> lora_targets() const;
   Result<void> prepare_lora();
   void prepare_layers(std::int64_t first_layer);
+  Result<void> prepare_head();
+  bool uses_head() const { return options_.loss >= TrainLoss::kCrossEntropy; }
+  std::string module_prefix() const { return uses_head() ? model_.arch().base_prefix : ""; }
   TransformerConfig gradient_config() const;
   BackwardScope scope() const;
   TapeOptions tape_options() const;
   void clear_gradients();
+  std::uint64_t activation_bytes(std::int64_t tokens, std::int64_t max_seq) const;
+  Result<Encoding> encode_text(const TrainRows& rows, std::size_t i) const;
   Result<void> encode(const TrainRows& rows, Batch& batch) const;
+  // d_states: [tokens, hidden], the gradient of states times share, written.
+  Result<double> sentence_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states) const;
+  Result<double> head_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states);
+  Result<std::vector<std::int32_t>> token_labels(const TrainRows& rows, const Batch& batch) const;
   Result<double> loss_of(const TrainRows& rows, const std::vector<float>& vectors, std::vector<float>& d_vectors) const;
 
   Model& model_;
   TrainOptions options_;
   std::unique_ptr<Transformer> gradients_;
+  std::optional<Head> head_gradients_;
   std::vector<LoraTarget> targets_;
   std::vector<LoraMatrix> lora_;
   std::vector<std::vector<float>> lora_gradients_;  // A and B of each matrix

@@ -1,7 +1,7 @@
 // Trainer: a tiny BERT is fine-tuned, in this thread and in a worker.
 import { nn, pipeline } from 'wattn';
 import { Trainer, type TrainerOptions, type TrainingReport, type TrainingRow } from 'wattn/train';
-import { expectError, largestDifference, tiny, tinyFiles } from './support.js';
+import { expectError, headFiles, largestDifference, tiny, tinyFiles } from './support.js';
 
 const kLabelled = [
   ['the river', 'water'],
@@ -172,6 +172,104 @@ describe('Trainer', () => {
     }
   });
 
+  const words = (text: string) => text.split(' ');
+  const heads: Record<string, { task: TrainerOptions['task']; rows: TrainingRow[]; measure: string }> = {
+    'one label': { task: 'text-classification', rows: kLabelled.map((row) => ({ ...row })), measure: 'accuracy' },
+    'pairs of texts': {
+      task: 'text-classification',
+      rows: kPairs.map(({ anchor, positive }, i) => ({ text: anchor, text_pair: positive, label: ['yes', 'no'][i % 2] as string })),
+      measure: 'accuracy',
+    },
+    'several labels': {
+      task: 'text-classification',
+      rows: kLabelled.map((row, i) => ({
+        text: (row as { text: string }).text,
+        labels: i % 3 === 0 ? [] : i % 2 ? ['odd', 'big'] : ['big'],
+      })),
+      measure: 'f1',
+    },
+    numbers: {
+      task: 'text-classification',
+      rows: kLabelled.map((row, i) => ({ text: (row as { text: string }).text, label: i / 4 - 1 })),
+      measure: 'mse',
+    },
+    'tagged words': {
+      task: 'token-classification',
+      rows: kLabelled.map((row) => {
+        const tokens = words((row as { text: string }).text);
+        return { tokens, ner_tags: tokens.map((word) => (/river|boat|birds/.test(word) ? 'B-THING' : 'O')) };
+      }),
+      measure: 'f1',
+    },
+  };
+  for (const [name, { task, rows, measure }] of Object.entries(heads)) {
+    it(`trains a new head on ${name}, and saves it with the model`, async () => {
+      const options = { task, epochs: 30, ...(name === 'one label' && { loss: 'CrossEntropyLoss' as const }) };
+      for (const method of ['full', 'lora', 'head'] as const) {
+        const trainer = await load({ ...options, method, learning_rate: { full: 0.005, lora: 0.02, head: 0.05 }[method] });
+        const reports = await reportsOf(trainer, rows, { validation: rows, eval_steps: 30 });
+        const [first, last] = [reports[0], reports.at(-1)].map((report) => report?.loss as number) as [number, number];
+        expect(reports.length).toBe(30);
+        expect(last).toBeLessThan(0.9 * first);
+        const { evaluation } = reports.at(-1) as TrainingReport;
+        if (method === 'full') {
+          const value = evaluation?.[measure as 'f1'] as number;
+          expect(measure === 'mse' ? value < 0.1 : value > 0.85).toBe(true);
+        }
+        const input = task === 'token-classification' ? 'the boat and small birds' : { text: 'the river', text_pair: 'a boat' };
+        const said = await trainer.predict<any>(input, name === 'several labels' ? { top_k: null } : {});
+        const files = await trainer.save();
+        if (method === 'full') {
+          const pipe = (await pipeline(task as 'text-classification', files)) as any;
+          expect(await pipe(input, name === 'several labels' ? { top_k: null } : {})).toEqual(said);
+          await pipe.dispose();
+          const config = JSON.parse(new TextDecoder().decode(files['config.json']));
+          expect(config.architectures).toEqual([
+            task === 'token-classification' ? 'BertForTokenClassification' : 'BertForSequenceClassification',
+          ]);
+          expect(Object.keys(nn.load_safetensors(files['model.safetensors'] as Uint8Array))).toEqual(
+            expect.arrayContaining(['bert.encoder.layer.0.attention.self.query.weight', 'classifier.weight', 'classifier.bias']),
+          );
+          const again = await Trainer.from_pretrained(files, { task, threads: 1, max_steps: 1, learning_rate: 1e-6 });
+          const [report] = await reportsOf(again, rows);
+          expect(report?.loss).toBeLessThan(0.9 * first); // it goes on with the checkpoint's head
+          await again.dispose();
+        } else if (method === 'lora') {
+          const tensors = Object.keys(nn.load_safetensors(files['adapter_model.safetensors'] as Uint8Array));
+          expect(tensors).toEqual(
+            expect.arrayContaining([
+              'base_model.model.classifier.weight',
+              'base_model.model.bert.encoder.layer.0.attention.self.query.lora_A.weight',
+            ]),
+          );
+          expect(tensors.filter((tensor) => /pooler/.test(tensor))).toEqual([]);
+        }
+        await trainer.dispose();
+      }
+    });
+  }
+
+  it('refuses labels that the head lacks', async () => {
+    const trainer = await Trainer.from_pretrained(headFiles('sequence'), { task: 'text-classification', threads: 1, max_steps: 1 });
+    await expectError(reportsOf(trainer, kLabelled), 'InputError', /row 0: expected one of the labels .*, found 'water'/);
+    await trainer.dispose();
+    const other = await load({ task: 'token-classification' });
+    await expectError(reportsOf(other, kLabelled), 'InputError', /expected rows for task 'token-classification'/);
+    await expectError(reportsOf(other, [{ tokens: ['a', 'b'], ner_tags: ['O'] }]), 'InputError', /row 0: expected 2 tags/);
+    await other.dispose();
+  });
+
+  it('gives the same bits with a head in a worker', async () => {
+    const run = async (worker: boolean) => {
+      const trainer = await load({ task: 'text-classification', loss: 'CrossEntropyLoss', worker, max_steps: 4 });
+      const reports = await reportsOf(trainer, kLabelled, { validation: kLabelled, eval_steps: 2 });
+      const result = [reports.map(({ loss, evaluation }) => [loss, evaluation]), await trainer.predict(kTexts, { top_k: null })];
+      await trainer.dispose();
+      return result;
+    };
+    expect(await run(true)).toEqual(await run(false));
+  });
+
   it('makes a classifier of labelled texts', async () => {
     const trainer = await load({ task: 'text-classification', max_steps: 20 });
     expect(() => trainer.classifier).toThrow(/fit/);
@@ -202,7 +300,7 @@ describe('Trainer', () => {
     const before = await vectorsOf(trainer);
     const fit = (rows: unknown, options = {}) => reportsOf(trainer, rows as TrainingRow[], options);
     await expectError(fit([]), 'InputError', /expected rows, found none/);
-    await expectError(fit([{ texts: 'a' }]), 'InputError', /\{ text, label \}/);
+    await expectError(fit([{ texts: 'a' }]), 'InputError', /\{ text\[, text_pair\], label \}/);
     await expectError(fit([{ text: 'a', label: 'x' }, { text: 'b' }]), 'InputError', /row 1: expected a string as 'label'/);
     await expectError(
       fit([

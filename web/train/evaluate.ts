@@ -1,6 +1,5 @@
 // The usual measures of a validation set, from sentence vectors.
-import { InputError } from '../core/errors.js';
-import type { Embeddings } from '../vectors/types.js';
+import type { Embeddings, LabelScore } from '../vectors/types.js';
 import type { Examples } from './rows.js';
 import type { Evaluation } from './types.js';
 
@@ -58,32 +57,58 @@ export function spearman(a: readonly number[], b: readonly number[]): number {
   return xx > 0 && yy > 0 ? xy / Math.sqrt(xx * yy) : 0;
 }
 
+interface Counts {
+  right: number;
+  found: number;
+  expected: number;
+}
+const f1Of = ({ right, found, expected }: Counts) => (found + expected > 0 ? (2 * right) / (found + expected) : 0);
+
+/** found, expected: one label each. */
+function ofLabels(found: readonly string[], expected: readonly string[]): Judged {
+  const names = [...new Set(expected)];
+  const f1 = names.map((name) =>
+    f1Of({
+      right: found.filter((label, i) => label === name && expected[i] === name).length,
+      found: found.filter((label) => label === name).length,
+      expected: expected.filter((label) => label === name).length,
+    }),
+  );
+  const accuracy = found.filter((label, i) => label === expected[i]).length / expected.length;
+  return { score: accuracy, measures: { accuracy, macro_f1: f1.reduce((sum, x) => sum + x, 0) / names.length } };
+}
+
+/** F1 over all that was found, whatever the label. */
+function ofSets(found: readonly ReadonlySet<string>[], expected: readonly ReadonlySet<string>[]): Judged {
+  const counts: Counts = { right: 0, found: 0, expected: 0 };
+  found.forEach((own, i) => {
+    const other = expected[i] as ReadonlySet<string>;
+    counts.found += own.size;
+    counts.expected += other.size;
+    for (const label of own) counts.right += Number(other.has(label));
+  });
+  const f1 = f1Of(counts);
+  return { score: f1, measures: { f1 } };
+}
+
 /** Each label's mean vector over the training set judges the others. */
 async function byCentroids(embed: Embed, examples: Examples, held: Examples): Promise<Judged> {
-  const names = [...new Set(examples.labels)].sort();
-  const unknown = held.labels.findIndex((label) => !names.includes(label));
-  if (unknown >= 0)
-    throw new InputError(`trainer.fit: validation: row ${unknown}: no training row has the label '${held.labels[unknown]}'`);
+  const labels = examples.labels.flat();
+  const names = [...new Set(labels)].sort();
   const rows = await unitRows(embed, examples.columns[0] as string[]);
   const centroids = names.map((name) => {
-    const own = rows.filter((_, i) => examples.labels[i] === name);
+    const own = rows.filter((_, i) => labels[i] === name);
     const sum = new Float64Array((own[0] as Float64Array).length);
     for (const row of own) row.forEach((x, k) => ((sum[k] as number) += x));
     const length = Math.sqrt(dot(sum, sum)) || 1;
     return sum.map((x) => x / length);
   });
-  const found = (await unitRows(embed, held.columns[0] as string[])).map((row) => names[nearest(row, centroids)]);
-  const right = found.filter((name, i) => name === held.labels[i]).length;
-  const f1 = names.map((name) => {
-    const hits = found.filter((label, i) => label === name && held.labels[i] === name).length;
-    const all = found.filter((label) => label === name).length + held.labels.filter((label) => label === name).length;
-    return all > 0 ? (2 * hits) / all : 0;
-  });
-  const accuracy = right / held.size;
-  return { score: accuracy, measures: { accuracy, macro_f1: f1.reduce((sum, x) => sum + x, 0) / names.length } };
+  const found = (await unitRows(embed, held.columns[0] as string[])).map((row) => names[nearest(row, centroids)] as string);
+  return ofLabels(found, held.labels.flat());
 }
 
-export async function evaluate(embed: Embed, examples: Examples, held: Examples): Promise<Judged> {
+/** A set of the kinds that are judged by sentence vectors. */
+export async function evaluateVectors(embed: Embed, examples: Examples, held: Examples): Promise<Judged> {
   if (held.kind === 'labelled') return byCentroids(embed, examples, held);
   const [first, second] = [await unitRows(embed, held.columns[0] as string[]), await unitRows(embed, held.columns[1] as string[])];
   if (held.kind === 'scored') {
@@ -93,4 +118,52 @@ export async function evaluate(embed: Embed, examples: Examples, held: Examples)
   }
   const accuracy = first.filter((row, i) => nearest(row, second) === i).length / held.size;
   return { score: accuracy, measures: { accuracy } };
+}
+
+/** The entities of a row's tags (BIO, or a label for each word of an entity), as "label from to". */
+function entitiesOf(tags: readonly string[]): Set<string> {
+  const out = new Set<string>();
+  let from = 0;
+  const labelOf = (tag: string | undefined) => (tag === undefined || tag === 'O' ? undefined : tag.replace(/^[BI]-/, ''));
+  tags.forEach((tag, i) => {
+    const [label, before] = [labelOf(tag), labelOf(tags[i - 1])];
+    if (label !== before || tag.startsWith('B-')) from = i;
+    const ends = labelOf(tags[i + 1]) !== label || (tags[i + 1] ?? '').startsWith('B-');
+    if (label !== undefined && ends) out.add(`${label} ${from} ${i}`);
+  });
+  return out;
+}
+
+type Run = (task: string, items: unknown[], options: object) => Promise<unknown[]>;
+
+/** A set of the kinds that are judged by a head's logits. */
+export async function evaluateHead(run: Run, held: Examples): Promise<Judged> {
+  const [texts = [], pairs] = held.columns;
+  if (held.kind === 'tokens') {
+    const options = { aggregation_strategy: 'none', ignore_labels: [] };
+    const results = (await run('token-classification', texts, options)) as { entities: { entity: string; end: number }[] }[];
+    const found = results.map(({ entities }, i) =>
+      (held.begins[i] as number[]).map((begin) => entities.find(({ end }) => end > begin)?.entity ?? 'O'),
+    );
+    return ofSets(found.map(entitiesOf), held.labels.map(entitiesOf));
+  }
+  const items = texts.map((text, i) => (pairs ? { text, text_pair: pairs[i] } : { text }));
+  const results = (await run('text-classification', items, { top_k: Infinity, function_to_apply: 'none' })) as {
+    labels: LabelScore[];
+  }[];
+  if (held.kind === 'value') {
+    const found = results.map(({ labels }) => labels[0]?.score ?? 0);
+    const mse = found.reduce((sum, x, i) => sum + (x - (held.scores[i] as number)) ** 2, 0) / held.size;
+    return { score: -mse, measures: { spearman: spearman(found, held.scores), mse } };
+  }
+  if (held.kind === 'labelled') {
+    return ofLabels(
+      results.map(({ labels }) => labels[0]?.label ?? ''),
+      held.labels.flat(),
+    );
+  }
+  return ofSets(
+    results.map(({ labels }) => new Set(labels.filter(({ score }) => score > 0).map(({ label }) => label))),
+    held.labels.map((own) => new Set(own)),
+  );
 }

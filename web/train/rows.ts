@@ -2,107 +2,235 @@
 import { describe, InputError } from '../core/errors.js';
 import { makeRandom, shuffle } from '../core/random.js';
 import type { Rows } from './train_task.js';
-import type { SentenceLoss } from './types.js';
+import type { HeadLoss, SentenceLoss } from './types.js';
 
-export type Kind = 'labelled' | 'anchors' | 'scored';
+/**
+ * anchors, scored: texts that are compared. labelled, many, value: a text, maybe with a second one, and its label, its labels or a number.
+ * tokens: words with a tag each.
+ */
+export type Kind = 'anchors' | 'scored' | 'labelled' | 'many' | 'value' | 'tokens';
 
-/** The columns of each kind, in the order in which losses compare them; negative is absent or in all rows. */
-const kColumns: Record<Kind, readonly string[]> = {
-  labelled: ['text'],
-  anchors: ['anchor', 'positive', 'negative'],
-  scored: ['sentence1', 'sentence2'],
+/** The columns of texts of each kind; the last one may be absent, then in all rows. */
+const kColumns: Record<Kind, { columns: readonly string[]; optional?: string }> = {
+  anchors: { columns: ['anchor', 'positive'], optional: 'negative' },
+  scored: { columns: ['sentence1', 'sentence2'] },
+  labelled: { columns: ['text'], optional: 'text_pair' },
+  many: { columns: ['text'], optional: 'text_pair' },
+  value: { columns: ['text'], optional: 'text_pair' },
+  tokens: { columns: [] },
 };
 
-const kLosses: Record<Kind, readonly SentenceLoss[]> = {
+const kSentenceLosses: Partial<Record<Kind, readonly SentenceLoss[]>> = {
   labelled: ['SupConLoss', 'BatchAllTripletLoss'],
   anchors: ['MultipleNegativesRankingLoss', 'TripletLoss'],
   scored: ['CoSENTLoss', 'CosineSimilarityLoss', 'ContrastiveLoss'],
 };
 
+const kHeadLosses: Partial<Record<Kind, HeadLoss>> = {
+  labelled: 'CrossEntropyLoss',
+  tokens: 'CrossEntropyLoss',
+  many: 'BCEWithLogitsLoss',
+  value: 'MSELoss',
+};
+
+const kRows =
+  '{ text[, text_pair], label }, { text, labels }, { anchor, positive[, negative] }, { sentence1, sentence2, score } or { tokens, ner_tags }';
+
 /** A training or validation set. */
 export interface Examples {
   kind: Kind;
+  size: number;
   /** [columns][rows] */
   columns: string[][];
-  /** Of labelled rows. */
-  labels: string[];
-  /** Of scored rows. */
+  /** [rows] of labelled rows; of many and tokens [rows][labels or words]. */
+  labels: string[][];
+  /** [rows] of scored rows and values. */
   scores: number[];
-  size: number;
+  /** [rows][words] of tokens: where each begins in its text, which is all of them joined by spaces. */
+  begins: number[][];
 }
 
-/** where: for messages. labels: of the training set, for a validation set. */
+type Row = Readonly<Record<string, unknown>>;
+
+function kindOf(row: Row): Kind | undefined {
+  if ('anchor' in row) return 'anchors';
+  if ('sentence1' in row) return 'scored';
+  if ('tokens' in row) return 'tokens';
+  if (!('text' in row)) return undefined;
+  return 'labels' in row ? 'many' : typeof row['label'] === 'number' ? 'value' : 'labelled';
+}
+
+/** where: for messages. like: the training set, for a validation set. */
 export function toExamples(where: string, rows: unknown, like?: Examples): Examples {
   if (!Array.isArray(rows)) throw new InputError(`${where}: expected an array of rows, found ${describe(rows)}`);
   if (rows.length === 0) throw new InputError(`${where}: expected rows, found none`);
-  const first = (rows[0] ?? {}) as Record<string, unknown>;
-  const kind = (Object.keys(kColumns) as Kind[]).find((each) => (kColumns[each][0] as string) in first);
-  if (!kind) {
-    throw new InputError(
-      `${where}: expected rows { text, label }, { anchor, positive[, negative] } or { sentence1, sentence2, score }, found ${describe(rows[0])}`,
-    );
-  }
+  rows.forEach((row, i) => {
+    if (typeof row !== 'object' || row === null)
+      throw new InputError(`${where}: row ${i}: expected an object, found ${describe(row)}`);
+  });
+  const [first] = rows as [Row];
+  const kind = kindOf(first);
+  if (!kind) throw new InputError(`${where}: expected rows ${kRows}, found one with ${Object.keys(first).join(', ') || 'nothing'}`);
   if (like && like.kind !== kind) {
-    throw new InputError(
-      `${where}: expected rows with '${kColumns[like.kind][0]}', as the training rows, found '${kColumns[kind][0]}'`,
-    );
+    throw new InputError(`${where}: expected rows of the kind of the training rows (${like.kind}), found others (${kind})`);
   }
-  const names = kColumns[kind].filter((name) => name !== 'negative' || 'negative' in first);
   const wrong = (i: number, what: string, found: unknown) =>
     new InputError(`${where}: row ${i}: expected ${what}, found ${describe(found)}`);
-  const textOf = (row: unknown, i: number, name: string) => {
-    const value = (row as Record<string, unknown> | null)?.[name];
-    if (typeof value !== 'string') throw wrong(i, `a string as '${name}'`, value);
-    return value;
+  const textOf = (row: Row, i: number, name: string) => {
+    if (typeof row[name] !== 'string') throw wrong(i, `a string as '${name}'`, row[name]);
+    return row[name];
   };
-  const columns = names.map((name) => rows.map((row, i) => textOf(row, i, name)));
-  const labels = kind === 'labelled' ? rows.map((row, i) => textOf(row, i, 'label')) : [];
-  const scores =
-    kind === 'scored'
-      ? rows.map((row, i) => {
-          const { score } = row as { score?: unknown };
-          if (typeof score !== 'number' || !Number.isFinite(score)) throw wrong(i, "a number as 'score'", score);
-          return score;
-        })
-      : [];
-  if (kind === 'labelled' && !like && new Set(labels).size < 2) {
-    throw new InputError(`${where}: expected at least two labels, found only '${labels[0]}'`);
+  const numberOf = (row: Row, i: number, name: string) => {
+    if (typeof row[name] !== 'number' || !Number.isFinite(row[name])) throw wrong(i, `a number as '${name}'`, row[name]);
+    return row[name];
+  };
+  const textsOf = (
+    row: Row,
+    i: number,
+    name: string,
+    isName: (value: unknown) => boolean = (value) => typeof value === 'string',
+  ) => {
+    const list = row[name];
+    if (!Array.isArray(list) || !list.every(isName)) throw wrong(i, `an array of strings as '${name}'`, list);
+    return list.map(String);
+  };
+  const { columns: names, optional } = kColumns[kind];
+  const all = optional !== undefined && optional in first ? [...names, optional] : names;
+  const examples: Examples = {
+    kind,
+    size: rows.length,
+    columns: all.map((name) => rows.map((row, i) => textOf(row, i, name))),
+    labels: [],
+    scores: [],
+    begins: [],
+  };
+  if (kind === 'labelled') examples.labels = rows.map((row, i) => [textOf(row, i, 'label')]);
+  if (kind === 'many') examples.labels = rows.map((row, i) => textsOf(row, i, 'labels'));
+  if (kind === 'scored') examples.scores = rows.map((row, i) => numberOf(row, i, 'score'));
+  if (kind === 'value') examples.scores = rows.map((row, i) => numberOf(row, i, 'label'));
+  if (kind === 'tokens') addWords(examples, rows as Row[], { wrong, textsOf });
+  if (kind === 'labelled' && !like && new Set(examples.labels.flat()).size < 2) {
+    throw new InputError(`${where}: expected at least two labels, found only '${examples.labels[0]?.[0]}'`);
   }
-  return { kind, columns, labels, scores, size: rows.length };
+  return examples;
 }
 
-export function lossOf(where: string, { kind, columns }: Examples, wanted: SentenceLoss | undefined): SentenceLoss {
-  const known = kLosses[kind].filter((loss) => loss !== 'TripletLoss' || columns.length === 3);
-  const loss = wanted ?? (known[0] as SentenceLoss);
-  if (known.includes(loss)) return loss;
-  throw new InputError(`${where}: option 'loss': expected ${known.join(' or ')} for these rows, found '${loss}'`);
+function addWords(
+  examples: Examples,
+  rows: readonly Row[],
+  {
+    wrong,
+    textsOf,
+  }: {
+    wrong: (i: number, what: string, found: unknown) => Error;
+    textsOf: (row: Row, i: number, name: string, isName?: (value: unknown) => boolean) => string[];
+  },
+): void {
+  const texts: string[] = [];
+  rows.forEach((row, i) => {
+    const words = textsOf(row, i, 'tokens');
+    const tags = textsOf(row, i, 'ner_tags', (tag) => typeof tag === 'string' || Number.isInteger(tag));
+    if (words.length === 0) throw wrong(i, "words as 'tokens'", words);
+    if (tags.length !== words.length) throw wrong(i, `${words.length} tags as 'ner_tags'`, row['ner_tags']);
+    let at = 0;
+    examples.begins.push(words.map((word) => (at += word.length + 1) - word.length - 1));
+    examples.labels.push(tags);
+    texts.push(words.join(' '));
+  });
+  examples.columns = [texts];
 }
 
-/** The rows with these indices. labelIds: the number of each row's label. */
-export function take({ columns, scores }: Examples, indices: readonly number[], labelIds: readonly number[]): Rows {
+/** isHead: whether the loss is one over a head's logits. */
+export function lossOf(
+  where: string,
+  { kind, columns }: Examples,
+  wanted: SentenceLoss | HeadLoss | undefined,
+  hasHead: boolean,
+): { loss: SentenceLoss | HeadLoss; isHead: boolean } {
+  const ofHead = kHeadLosses[kind];
+  const ofSentences = (columns.length > 1 && kind === 'labelled' ? [] : (kSentenceLosses[kind] ?? [])).filter(
+    (loss) => loss !== 'TripletLoss' || columns.length === 3,
+  );
+  const known = [...(hasHead ? [] : ofSentences), ...(ofHead ? [ofHead] : [])];
+  const loss = wanted ?? known[0];
+  if (loss !== undefined && known.includes(loss)) return { loss, isHead: loss === ofHead };
+  const found = wanted === undefined ? 'none' : `'${wanted}'`;
+  throw new InputError(
+    `${where}: option 'loss': expected ${known.join(' or ') || 'other rows'} for these rows and this model, found ${found}`,
+  );
+}
+
+/** The names of all labels, in the order of their numbers: alphabetical, but whole numbers by their value. */
+export function labelNames({ labels }: Examples): string[] {
+  const names = [...new Set(labels.flat())];
+  const areNumbers = names.every((name) => /^\d+$/.test(name));
+  return names.sort((a, b) => (areNumbers ? Number(a) - Number(b) : a < b ? -1 : 1));
+}
+
+/** Of each row, the numbers of its labels. */
+export function labelIdsOf(where: string, { labels }: Examples, names: readonly string[]): number[][] {
+  const ids = new Map(names.map((name, i) => [name, i]));
+  return labels.map((own, row) =>
+    own.map((label) => {
+      const id = ids.get(label);
+      if (id !== undefined) return id;
+      throw new InputError(`${where}: row ${row}: expected one of the labels ${names.join(', ')}, found '${label}'`);
+    }),
+  );
+}
+
+/** The rows with these indices, as a loss over sentence vectors reads them. */
+export function takeSentences(
+  { kind, columns, scores }: Examples,
+  indices: readonly number[],
+  labelIds: readonly number[][],
+): Rows {
   const at = <T>(values: readonly T[]) => indices.map((i) => values[i] as T);
-  const isAnchors = scores.length === 0 && labelIds.length === 0;
   return {
     texts: columns.flatMap(at),
-    labels: labelIds.length > 0 ? at(labelIds) : [],
-    scores: isAnchors ? [columns.length] : at(scores),
+    pairs: [],
+    labels: kind === 'labelled' ? at(labelIds).flat() : [],
+    scores: kind === 'anchors' ? [columns.length] : at(scores),
   };
 }
 
-/** The numbers of labels, in alphabetical order of the labels. */
-export function labelIdsOf({ labels }: Examples, names: readonly string[]): number[] {
-  const ids = new Map(names.map((name, i) => [name, i]));
-  return labels.map((label) => ids.get(label) as number);
+/** The rows with these indices, as a loss over a head's logits reads them. count: of labels. */
+export function takeForHead(
+  { kind, columns, labels, scores, begins }: Examples,
+  indices: readonly number[],
+  labelIds: readonly number[][],
+  count: number,
+): Rows {
+  const at = <T>(values: readonly T[]) => indices.map((i) => values[i] as T);
+  const [texts = [], pairs = []] = columns.map(at);
+  const out: Rows = { texts, pairs, labels: [], scores: [] };
+  if (kind === 'labelled') out.labels = at(labelIds).flat();
+  if (kind === 'value') out.scores = at(scores);
+  if (kind === 'many') {
+    out.scores = at(labelIds).flatMap((own) => Array.from({ length: count }, (_, label) => Number(own.includes(label))));
+  }
+  if (kind === 'tokens') {
+    out.labels = indices.flatMap((i) => {
+      const starts = begins[i] as number[];
+      const text = (columns[0] as string[])[i] as string;
+      const words = (labels[i] as string[]).flatMap((_, word) => {
+        const end = word + 1 < starts.length ? (starts[word + 1] as number) - 1 : text.length;
+        return [starts[word] as number, end, (labelIds[i] as number[])[word] as number];
+      });
+      return [starts.length, ...words];
+    });
+  }
+  return out;
 }
 
 /**
- * The indices of each batch, for ever: the same for the same seed. `skip` batches are left out at the beginning. Batches of labelled rows have
- * the same number of rows, at least two, of each of several labels. A batch of anchors has no text twice, since one anchor's positive is
- * another's negative.
+ * The indices of each batch, for ever: the same for the same seed. isHead: rows in any order. Otherwise batches of labelled rows have the same
+ * number of rows, at least two, of each of several labels; and a batch of anchors has no text twice, since one anchor's positive is another's
+ * negative.
  */
-export function* batches(examples: Examples, size: number, seed: number): Generator<number[]> {
+export function* batches(examples: Examples, size: number, seed: number, isHead: boolean): Generator<number[]> {
   const random = makeRandom(seed);
-  if (examples.kind === 'labelled') {
+  if (examples.kind === 'labelled' && !isHead) {
     yield* byLabel(examples, size, random);
     return;
   }
@@ -143,7 +271,11 @@ function* rounds(values: readonly number[], random: () => number): Generator<num
 
 function* byLabel({ labels }: Examples, size: number, random: () => number): Generator<number[]> {
   const rowsOf = new Map<string, number[]>();
-  labels.forEach((label, i) => rowsOf.set(label, [...(rowsOf.get(label) ?? []), i]));
+  labels.forEach(([label = ''], i) => {
+    const own = rowsOf.get(label);
+    if (own) own.push(i);
+    else rowsOf.set(label, [i]);
+  });
   const groups = [...rowsOf.values()];
   const each = Math.max(2, Math.floor(size / groups.length));
   const count = Math.max(2, Math.min(groups.length, Math.floor(size / each)));
@@ -152,12 +284,11 @@ function* byLabel({ labels }: Examples, size: number, random: () => number): Gen
   for (;;) {
     const chosen = new Set<number>();
     while (chosen.size < count) chosen.add(nextGroup.next().value as number);
-    const batch = [...chosen].flatMap((group) => {
+    yield [...chosen].flatMap((group) => {
       const most = Math.min(each, (groups[group] as number[]).length);
       const rows = new Set<number>();
       while (rows.size < most) rows.add((nextRow[group] as Generator<number>).next().value as number);
       return [...rows];
     });
-    yield batch;
   }
 }

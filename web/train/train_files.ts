@@ -1,7 +1,7 @@
 // The WebAssembly that trains loaded models, and what crosses to it (bindings/train.cpp).
 import createModule from '../../build/wasm-simd/wattn-train.mjs';
 import { hasRelaxedSimd } from '../host/relaxed_simd.js';
-import type { Answer, SeamModel, SeamModule } from '../host/seam.js';
+import type { Answer, HeadKind, SeamModel, SeamModule } from '../host/seam.js';
 import type { WasmFiles } from '../host/wasm_loader.js';
 
 // Bundlers recognise exactly this form of URL and include the file.
@@ -21,6 +21,9 @@ export interface SeamNamedTensor {
 
 export interface SeamTrainOptions {
   method: string;
+  /** Of losses over logits; config.json for a new head. */
+  head?: HeadKind;
+  head_config?: string;
   loss: string;
   r?: number;
   lora_alpha?: number;
@@ -69,6 +72,8 @@ export interface SeamTrainer extends SeamModel {
   train_accumulate(
     text: Uint8Array,
     lengths: Int32Array,
+    pairText: Uint8Array | null,
+    pairLengths: Int32Array | null,
     labels: Int32Array,
     scores: Float32Array,
     parts: number,

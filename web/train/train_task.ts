@@ -3,11 +3,15 @@ import { InputError } from '../core/errors.js';
 import { joinTexts } from '../core/texts.js';
 import type { Task, TaskEngine } from '../engine/task.js';
 import type { Answer } from '../host/seam.js';
+import type { NamedBytes } from '../source/model_files.js';
 import type { SeamNamedTensor, SeamPlan, SeamStep, SeamTrainer, SeamTrainOptions } from './train_files.js';
 
-/** Texts column by column, and what each row is compared with: one of the two is empty. */
+/** What crosses for some rows: see TrainRows in src/tasks/train.h. */
 export interface Rows {
+  /** Column by column. */
   texts: string[];
+  /** Second texts; none: empty. */
+  pairs: string[];
   labels: number[];
   scores: number[];
 }
@@ -27,18 +31,40 @@ export interface Requests {
 
 export type Request = { [Kind in keyof Requests]: { kind: Kind; value: Requests[Kind][0] } }[keyof Requests];
 
+/** Replaces config.json, which says what the labels are, in the files of an engine. */
+export function useConfig(files: NamedBytes[], config: string): void {
+  const bytes = new TextEncoder().encode(config);
+  const at = files.findIndex(([name]) => name === 'config.json');
+  files.splice(at, 1, ['config.json', bytes]);
+}
+
 function answerOf(engine: TaskEngine, request: Request): Answer {
   const call = <A extends Answer>(run: (handle: SeamTrainer) => A): A => engine.call((handle) => run(handle as SeamTrainer));
   switch (request.kind) {
-    case 'begin':
-      return call((handle) => handle.train_begin(request.value));
+    case 'begin': {
+      const begun = call((handle) => handle.train_begin(request.value));
+      const { head_config } = request.value;
+      if (head_config) useConfig(engine.files as NamedBytes[], head_config);
+      return begun;
+    }
     case 'plan':
       return call((handle) => handle.train_plan(request.value.tokens, request.value.max_seq));
     case 'step':
-      for (const { texts, labels, scores } of request.value) {
+      for (const { texts, pairs, labels, scores } of request.value) {
         const { text, lengths } = joinTexts(texts);
+        const second = pairs.length > 0 ? joinTexts(pairs) : { text: null, lengths: null };
         const parts = request.value.length;
-        call((handle) => handle.train_accumulate(text, lengths, Int32Array.from(labels), Float32Array.from(scores), parts));
+        call((handle) =>
+          handle.train_accumulate(
+            text,
+            lengths,
+            second.text,
+            second.lengths,
+            Int32Array.from(labels),
+            Float32Array.from(scores),
+            parts,
+          ),
+        );
       }
       return call((handle) => handle.train_update());
     case 'state':

@@ -7,16 +7,30 @@ import { Engine, kLoadRules } from '../engine/engine.js';
 import { RemoteEngine } from '../engine/remote_engine.js';
 import type { EmbedOptions, LoadOptions, ModelInfo } from '../engine/types.js';
 import { loadTensors, save_safetensors } from '../source/safetensors.js';
+import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
+import type { HeadKind } from '../host/seam.js';
+import { readConfig, readLabels } from '../tasks/labels.js';
 import { embed } from '../tasks/pipeline.js';
+import type { Pipelines } from '../tasks/task_types.js';
+import { loadTask } from '../tasks/tasks.js';
 import { Classifier } from '../vectors/classifier.js';
 import type { TextClassifier } from '../vectors/classifier_types.js';
 import type { Embeddings } from '../vectors/types.js';
-import { evaluate } from './evaluate.js';
-import { batches, labelIdsOf, lossOf, take, toExamples, type Examples } from './rows.js';
+import { evaluateHead, evaluateVectors } from './evaluate.js';
+import { batches, labelIdsOf, labelNames, lossOf, takeForHead, takeSentences, toExamples, type Examples } from './rows.js';
 import { trainFiles, type SeamNamedTensor, type SeamTrainOptions } from './train_files.js';
-import { trainTask, type Request, type Requests } from './train_task.js';
-import type { FitOptions, TrainedFiles, TrainerOptions, TrainingPlan, TrainingReport, TrainingRow } from './types.js';
+import { trainTask, useConfig, type Request, type Requests } from './train_task.js';
+import type {
+  FitOptions,
+  HeadLoss,
+  SentenceLoss,
+  TrainedFiles,
+  TrainerOptions,
+  TrainingPlan,
+  TrainingReport,
+  TrainingRow,
+} from './types.js';
 
 const where = 'Trainer';
 const kLosses = [
@@ -27,12 +41,15 @@ const kLosses = [
   'TripletLoss',
   'BatchAllTripletLoss',
   'SupConLoss',
+  'CrossEntropyLoss',
+  'BCEWithLogitsLoss',
+  'MSELoss',
 ] as const;
 
 const { dtype: _dtype, context_length: _context, ...kOwnLoadRules } = kLoadRules;
 const kTrainRules: Rules = {
-  task: ['text-classification', 'feature-extraction'],
-  method: ['lora', 'full', 'last_layers'],
+  task: ['text-classification', 'token-classification', 'feature-extraction'],
+  method: ['lora', 'full', 'last_layers', 'head'],
   r: 'count',
   lora_alpha: 'number',
   use_rslora: 'boolean',
@@ -76,24 +93,37 @@ function toTargets(given: unknown): string[] | undefined {
   throw new InputError(`${where}: option 'target_modules': expected 'all-linear' or an array of names`);
 }
 
+/** The heads of each task, and how transformers names their classes. */
+const kHeads = {
+  'text-classification': { head: 'sequence', suffix: 'ForSequenceClassification' },
+  'token-classification': { head: 'token', suffix: 'ForTokenClassification' },
+} as const;
+
+const kRates = {
+  sentences: { lora: 2e-3, full: 1e-4, last_layers: 1e-4, head: 1e-2 },
+  head: { lora: 1e-3, full: 5e-5, last_layers: 5e-5, head: 1e-2 },
+};
+
 /** The defaults that depend on the rows. */
-function planSteps(settings: Settings, examples: Examples): { batch: number; steps: number } {
-  const labels = new Set(examples.labels).size;
-  const batch = Math.min(settings.batch_size ?? (labels > 24 ? 64 : 24), Math.max(examples.size, 2));
+function planSteps(settings: Settings, examples: Examples, isHead: boolean): { batch: number; steps: number } {
+  const labels = new Set(examples.labels.flat()).size;
+  const usual = isHead ? 16 : examples.kind === 'labelled' && labels > 24 ? 64 : 24;
+  const batch = Math.min(settings.batch_size ?? usual, Math.max(examples.size, 2));
   const perEpoch = Math.max(1, Math.ceil(examples.size / batch));
-  const few = examples.kind === 'labelled' && settings.epochs === undefined;
-  const usual = few ? Math.max(40, Math.min(2 * perEpoch, 400)) : Math.ceil((settings.epochs ?? 1) * perEpoch);
-  return { batch, steps: settings.max_steps ?? usual };
+  const few = examples.kind === 'labelled' && !isHead && settings.epochs === undefined;
+  const epochs = settings.epochs ?? (isHead ? 3 : 1);
+  return { batch, steps: settings.max_steps ?? (few ? Math.max(40, Math.min(2 * perEpoch, 400)) : Math.ceil(epochs * perEpoch)) };
 }
 
-/** The state of a run, to go on from. */
+/** What a fit has settled. */
 interface Run {
   examples: Examples;
-  labelIds: number[];
+  /** Of labels; of a head all that it has. */
   names: string[];
   batch: number;
   steps: number;
-  loss: string;
+  loss: SentenceLoss | HeadLoss;
+  isHead: boolean;
 }
 
 export class Trainer {
@@ -106,6 +136,8 @@ export class Trainer {
   private constructor(
     private readonly engine: Engine | RemoteEngine,
     private readonly settings: Settings,
+    /** Whether the checkpoint has the head of the task. */
+    private readonly hasHead: boolean,
   ) {}
 
   /**
@@ -128,16 +160,36 @@ export class Trainer {
       (key in kTrainRules ? settings : load)[key] = value;
     }
     toTargets(settings['target_modules']);
-    const engine = options.worker
-      ? await RemoteEngine.load(where, model, 1, load as LoadOptions, 'none', 'trainer')
-      : await Engine.load(where, model, load as LoadOptions, 'none', undefined, trainFiles);
-    return new Trainer(engine, settings as unknown as Settings);
+    const start = (head: HeadKind) =>
+      options.worker
+        ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, 'trainer')
+        : Engine.load(where, model, load as LoadOptions, head, undefined, trainFiles);
+    const engine = await start('none');
+    const own = options.task === 'feature-extraction' ? undefined : kHeads[options.task];
+    const { architectures } = readConfig(engine);
+    if (!own || !Array.isArray(architectures) || !architectures.some((name) => String(name).endsWith(own.suffix))) {
+      return new Trainer(engine, settings as unknown as Settings, false);
+    }
+    engine.dispose();
+    return new Trainer(await start(own.head), settings as unknown as Settings, true);
   }
 
-  /** The classifier that `fit` made, with `task: 'text-classification'`. It uses this Trainer's model. */
+  /** The classifier that `fit` made by SetFit's recipe. It uses this Trainer's model. */
   get classifier(): TextClassifier {
     if (this.fitted) return this.fitted;
-    throw new StateError(`${where}: expected fit() to have ended, with task 'text-classification'`);
+    throw new StateError(`${where}: expected fit() of labelled texts to have ended, without a head`);
+  }
+
+  /** What the model as it is now says, with the arguments and results of the pipeline of its task. */
+  async predict<Task extends 'text-classification' | 'token-classification' = 'text-classification'>(
+    ...args: Parameters<Pipelines[Task]>
+  ): Promise<any> {
+    const { task } = this.settings;
+    if (task === 'feature-extraction') return this.embed(...(args as unknown as [string]));
+    if (this.fitted) return this.fitted(...(args as unknown as [string]));
+    const { prepare } = await loadTask(task);
+    const { items, options, signal, finish } = await prepare(args, this.engine);
+    return finish(await this.engine.run(task, items, options, signal));
   }
 
   info(): ModelInfo {
@@ -156,7 +208,7 @@ export class Trainer {
    */
   async plan({ batch = this.settings.batch_size ?? 24, tokens }: { batch?: number; tokens?: number } = {}): Promise<TrainingPlan> {
     checkOptions('trainer.plan', { batch, tokens }, { batch: 'count', tokens: 'count' });
-    if (!this.run) await this.begin('SupConLoss', 1);
+    if (!this.run) await this.begin({ loss: 'SupConLoss', steps: 1, isHead: false, names: [] });
     const longest = tokens ?? this.settings.max_length ?? this.engine.info.max_length;
     const plan = await this.ask('plan', { tokens: batch * longest, max_seq: longest });
     const { trainable, all, weights, gradients, optimizer, activations } = plan;
@@ -175,16 +227,23 @@ export class Trainer {
     checkOptions('trainer.fit', options, kFitRules);
     if (this.busy) throw new StateError('trainer.fit: another fit of this Trainer has not ended');
     const examples = toExamples('trainer.fit', rows);
-    if (this.settings.task === 'text-classification' && examples.kind !== 'labelled') {
-      throw new InputError(`trainer.fit: expected rows { text, label } with task 'text-classification'`);
+    const fits = {
+      'text-classification': ['labelled', 'many', 'value'],
+      'token-classification': ['tokens'],
+      'feature-extraction': ['labelled', 'anchors', 'scored'],
+    };
+    if (!fits[this.settings.task].includes(examples.kind)) {
+      throw new InputError(
+        `trainer.fit: expected rows for task '${this.settings.task}', found rows for another one (${examples.kind})`,
+      );
     }
     const held = options.validation && toExamples('trainer.fit: validation', options.validation, examples);
     this.busy = true;
     try {
       yield* this.train(examples, held, options);
-      if (this.settings.task !== 'text-classification') return;
+      if (this.settings.task !== 'text-classification' || this.run?.isHead) return;
       const [texts] = examples.columns as [string[]];
-      this.fitted = await Classifier.fit((list, how) => this.embed(list, how), texts, examples.labels, {
+      this.fitted = await Classifier.fit((list, how) => this.embed(list, how), texts, examples.labels.flat(), {
         seed: this.settings.seed ?? 0,
       });
     } finally {
@@ -198,14 +257,18 @@ export class Trainer {
     { eval_steps, early_stopping_patience = Infinity, resume_from_checkpoint, signal }: FitOptions,
   ): AsyncGenerator<TrainingReport, void> {
     const { settings } = this;
-    const { batch, steps } = planSteps(settings, examples);
-    const loss = lossOf('trainer.fit', examples, settings.loss);
-    const names = [...new Set(examples.labels)].sort();
-    await this.begin(loss, steps);
+    const { loss, isHead } = lossOf('trainer.fit', examples, settings.loss, this.hasHead);
+    const { batch, steps } = planSteps(settings, examples, isHead);
+    const names = this.namesOf(examples, isHead);
+    const labelIds = labelIdsOf('trainer.fit', examples, names);
+    if (held) labelIdsOf('trainer.fit: validation', held, names);
+    const run: Run = { examples, names, batch, steps, loss, isHead };
+    await this.begin(run);
     if (resume_from_checkpoint) await this.resume(resume_from_checkpoint, steps);
-    const run: Run = { examples, labelIds: labelIdsOf(examples, names), names, batch, steps, loss };
     this.run = run;
-    const source = batches(examples, batch, settings.seed ?? 0);
+    const takeRows = (indices: readonly number[]) =>
+      isHead ? takeForHead(examples, indices, labelIds, names.length) : takeSentences(examples, indices, labelIds);
+    const source = batches(examples, batch, settings.seed ?? 0, isHead);
     for (let i = 0; i < this.step; ++i) source.next();
     const parts = settings.gradient_accumulation_steps ?? 1;
     const every = eval_steps ?? Math.max(1, Math.min(Math.ceil(examples.size / batch), Math.floor(steps / 5)));
@@ -218,14 +281,13 @@ export class Trainer {
       const indices = source.next().value as number[];
       const size = Math.ceil(indices.length / parts);
       const pieces = Array.from({ length: Math.ceil(indices.length / size) }, (_, i) => indices.slice(i * size, (i + 1) * size));
-      const done = await this.ask(
-        'step',
-        pieces.map((piece) => take(examples, piece, run.labelIds)),
-      );
+      const done = await this.ask('step', pieces.map(takeRows));
       this.step = done.step;
       let evaluation: TrainingReport['evaluation'];
       if (held && (this.step % every === 0 || this.step === steps)) {
-        const judged = await evaluate((texts) => this.embed(texts), examples, held);
+        const judged = isHead
+          ? await evaluateHead((task, items, how) => this.engine.run(task, items, how, undefined), held)
+          : await evaluateVectors((texts) => this.embed(texts), examples, held);
         const isBest = best === undefined || judged.score > best.score;
         if (isBest) best = { score: judged.score, step: this.step, ...(await this.ask('state', undefined)) };
         stale = isBest ? 0 : stale + 1;
@@ -248,8 +310,34 @@ export class Trainer {
     if (best && best.step < this.step) await this.ask('set_state', { state: best.state, step: best.step });
   }
 
+  /** The names of labels by their numbers. */
+  private namesOf(examples: Examples, isHead: boolean): string[] {
+    if (examples.kind === 'value') return ['LABEL_0'];
+    const { id2label } = readConfig(this.engine);
+    if (!isHead || !this.hasHead || !id2label) return labelNames(examples);
+    return readLabels({ id2label }, Object.keys(id2label).length);
+  }
+
+  /** config.json of the model with a new head. */
+  private configWith(names: readonly string[], loss: string): string {
+    const { suffix } = kHeads[this.settings.task as keyof typeof kHeads];
+    const { architectures, ...config } = readConfig(this.engine) as Record<string, unknown>;
+    const [base] = Array.isArray(architectures) ? architectures : [];
+    const named = typeof base === 'string' ? { architectures: [base.replace(/(Model|For\w+|LMHeadModel)$/, suffix)] } : {};
+    const problem = {
+      CrossEntropyLoss: 'single_label_classification',
+      BCEWithLogitsLoss: 'multi_label_classification',
+      MSELoss: 'regression',
+    };
+    const problem_type =
+      suffix === kHeads['text-classification'].suffix && loss in problem ? { problem_type: problem[loss as HeadLoss] } : {};
+    const id2label = Object.fromEntries(names.map((name, i) => [i, name]));
+    const label2id = Object.fromEntries(names.map((name, i) => [name, i]));
+    return JSON.stringify({ ...config, ...named, ...problem_type, id2label, label2id }, undefined, 2);
+  }
+
   /** Begins training with these settings, unless it has begun with them. */
-  private async begin(loss: string, steps: number): Promise<void> {
+  private async begin({ loss, steps, isHead, names }: Pick<Run, 'loss' | 'steps' | 'isHead' | 'names'>): Promise<void> {
     if (this.run && this.step > 0) return;
     const { settings } = this;
     const { method = 'lora', r = 8, learning_rate, warmup_steps, margin } = settings;
@@ -257,19 +345,26 @@ export class Trainer {
     const request: SeamTrainOptions = {
       ...pick(settings, ['use_rslora', 'last_layers', 'scale', 'temperature', 'adam_beta1', 'adam_beta2', 'adam_epsilon']),
       ...pick(settings, ['max_grad_norm', 'max_length', 'checkpointing', 'seed']),
+      ...(isHead &&
+        !this.hasHead && {
+          head: kHeads[this.settings.task as keyof typeof kHeads].head,
+          head_config: this.configWith(names, loss),
+        }),
       method,
       loss,
       r,
       lora_alpha: settings.lora_alpha ?? 2 * r,
       ...(target_modules && { target_modules }),
       margin: margin ?? (loss === 'ContrastiveLoss' ? 0.5 : 5),
-      learning_rate: learning_rate ?? (method === 'lora' ? 2e-3 : 1e-4),
+      learning_rate: learning_rate ?? kRates[isHead ? 'head' : 'sentences'][method],
       lr_scheduler_type: settings.lr_scheduler_type ?? 'linear',
       weight_decay: settings.weight_decay ?? 0.01,
       warmup_steps: warmup_steps ?? Math.floor(steps / 10),
       max_steps: steps,
     };
     this.targets = (await this.ask('begin', request)).target_modules;
+    if (request.head_config && this.engine instanceof RemoteEngine)
+      useConfig(this.engine.files as NamedBytes[], request.head_config);
   }
 
   /**
@@ -284,6 +379,8 @@ export class Trainer {
       const { tensors } = await this.ask('adapter', undefined);
       files['adapter_config.json'] = this.adapterConfig();
       files['adapter_model.safetensors'] = toSafetensors(tensors);
+      const config = this.engine.files.find(([name]) => name === 'config.json');
+      if (this.run.isHead && config) files['config.json'] = config[1];
       return files;
     }
     for (const [name, bytes] of this.engine.files) files[name] = bytes;
@@ -292,7 +389,8 @@ export class Trainer {
   }
 
   private adapterConfig(): Uint8Array {
-    const { r = 8, use_rslora = false } = this.settings;
+    const { r = 8, use_rslora = false, task } = this.settings;
+    const isHead = this.run?.isHead;
     const config = {
       base_model_name_or_path: null,
       bias: 'none',
@@ -301,11 +399,13 @@ export class Trainer {
       init_lora_weights: true,
       lora_alpha: this.settings.lora_alpha ?? 2 * r,
       lora_dropout: 0,
-      modules_to_save: null,
+      modules_to_save: isHead ? ['classifier', 'score'] : null,
       peft_type: 'LORA',
       r,
       target_modules: this.targets.length === 1 && this.targets[0] === 'all-linear' ? 'all-linear' : this.targets,
-      task_type: 'FEATURE_EXTRACTION',
+      task_type: isHead
+        ? { 'text-classification': 'SEQ_CLS', 'token-classification': 'TOKEN_CLS' }[task as keyof typeof kHeads]
+        : 'FEATURE_EXTRACTION',
       use_rslora,
     };
     return new TextEncoder().encode(JSON.stringify(config, undefined, 2));

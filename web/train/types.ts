@@ -12,19 +12,27 @@ export type SentenceLoss =
   | 'BatchAllTripletLoss'
   | 'SupConLoss';
 
+/** torch's losses, of a head's logits. */
+export type HeadLoss = 'CrossEntropyLoss' | 'BCEWithLogitsLoss' | 'MSELoss';
+
 export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | 'context_length'> {
   /**
-   * `'text-classification'`: rows `{ text, label }`. SetFit's recipe (arXiv 2209.11055): steps that pull texts of one label together, then
-   * a classifier on the vectors. `'feature-extraction'`: sentence vectors, from pairs, scored pairs, triplets or labelled texts.
+   * `'text-classification'`: rows `{ text[, text_pair], label }`, `{ text, labels }` (any number of labels) or with a number as label
+   * (regression). A sentence-embedding model learns labelled texts by SetFit's recipe (arXiv 2209.11055): steps that pull texts of one label
+   * together, then a classifier on the vectors. Other rows, `loss: 'CrossEntropyLoss'` and checkpoints that have a head train a head.
+   *
+   * `'token-classification'`: rows `{ tokens, ner_tags }`, words with a tag each.
+   *
+   * `'feature-extraction'`: sentence vectors, from pairs, scored pairs, triplets or labelled texts.
    */
-  task: 'text-classification' | 'feature-extraction';
+  task: 'text-classification' | 'token-classification' | 'feature-extraction';
   /** Trains in a Web Worker (in Node a worker thread), so that a page never waits. Default `false`. */
   worker?: boolean;
   /**
    * `'lora'` (default): low-rank additions to some matrices (arXiv 2106.09685), a small file. `'full'`: all layers; the embeddings stay as
-   * they are. `'last_layers'`: the last `last_layers` layers.
+   * they are. `'last_layers'`: the last `last_layers` layers. `'head'`: the head alone. A head, if there is one, is trained by each method.
    */
-  method?: 'lora' | 'full' | 'last_layers';
+  method?: 'lora' | 'full' | 'last_layers' | 'head';
   /** LoRA: the rank. Default 8. */
   r?: number;
   /** LoRA: the product is multiplied by `lora_alpha / r`. Default `2 * r`. */
@@ -40,24 +48,24 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   last_layers?: number;
   /**
    * Default: `'SupConLoss'` for labelled texts, `'MultipleNegativesRankingLoss'` for `{ anchor, positive[, negative] }`, `'CoSENTLoss'` for
-   * `{ sentence1, sentence2, score }`.
+   * `{ sentence1, sentence2, score }`. Of a head: `'CrossEntropyLoss'`, `'BCEWithLogitsLoss'` for `labels`, `'MSELoss'` for numbers.
    */
-  loss?: SentenceLoss;
+  loss?: SentenceLoss | HeadLoss;
   /** Of cosines in MultipleNegativesRankingLoss and CoSENTLoss. Default 20. */
   scale?: number;
   /** Default 0.5 for ContrastiveLoss, 5 for TripletLoss and BatchAllTripletLoss. */
   margin?: number;
   /** Of SupConLoss. Default 0.1. */
   temperature?: number;
-  /** Passes over all rows. Default 1; few labelled texts are passed as often as `max_steps` needs. */
+  /** Passes over all rows. Default 1, of a head 3; few labelled texts are passed as often as `max_steps` needs. */
   epochs?: number;
   /** Updates of the weights; instead of epochs. Default for labelled texts: 40, and more with more rows. */
   max_steps?: number;
-  /** Rows of an update. Default 24, and 64 where there are more than 24 labels. */
+  /** Rows of an update. Default 24, and 64 where there are more than 24 labels; of a head 16. */
   batch_size?: number;
   /** Divides a batch into so many parts that run one after the other, for memory. Losses compare texts within a part. Default 1. */
   gradient_accumulation_steps?: number;
-  /** AdamW's. Default 2e-3 for LoRA, 1e-4 otherwise. */
+  /** AdamW's. Default 2e-3 for LoRA, 1e-4 otherwise; with a head 1e-3 for LoRA, 5e-5 for layers, 1e-2 for `'head'`. */
   learning_rate?: number;
   /** `'linear'` (default): from the end of the warm-up down to 0. `'cosine'`: likewise, along half a cosine. */
   lr_scheduler_type?: 'linear' | 'cosine' | 'constant' | 'constant_with_warmup';
@@ -81,7 +89,21 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
 
 export interface LabelledText {
   text: string;
-  label: string;
+  /** A second text, for models that judge pairs. */
+  text_pair?: string;
+  /** A number: regression. */
+  label: string | number;
+}
+export interface ManyLabels {
+  text: string;
+  text_pair?: string;
+  /** Those that hold. */
+  labels: readonly string[];
+}
+/** The data sets' names; tags as `'B-LOC'`, or their numbers. */
+export interface TaggedWords {
+  tokens: readonly string[];
+  ner_tags: readonly string[] | readonly number[];
 }
 export interface AnchorRow {
   anchor: string;
@@ -95,7 +117,7 @@ export interface ScoredPair {
   score: number;
 }
 /** All rows of a set are of one kind. */
-export type TrainingRow = LabelledText | AnchorRow | ScoredPair;
+export type TrainingRow = LabelledText | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
 
 export interface FitOptions {
   /** Rows of the same kind that are judged, never learned from. The weights of the best evaluation are kept. */
@@ -132,13 +154,17 @@ export interface TrainingReport {
 /** The measures of a validation set, from 0 to 1; spearman from -1. */
 export interface Evaluation {
   /**
-   * Of labelled texts: the share whose nearest label, by its mean vector over the training rows, is right. Of anchors: the share whose own
+   * Of labelled texts: the share that is right, without a head by the nearest of the labels' mean vectors over the training rows. Of anchors: the share whose own
    * positive is the nearest of all.
    */
   accuracy?: number;
   /** Of labelled texts. */
   macro_f1?: number;
-  /** Of scored pairs: the rank correlation of cosines and scores. */
+  /** Of several labels: over all labels of all texts. Of tagged words: over entities, which must be right as a whole. */
+  f1?: number;
+  /** Of numbers: the mean squared error. */
+  mse?: number;
+  /** The rank correlation of scores: of pairs' cosines, or of a head's numbers. */
   spearman?: number;
   /** Whether no evaluation before was better. */
   best: boolean;

@@ -57,7 +57,7 @@ std::map<std::string, FileTensor> tensors_of(const std::string& file, const Arch
 
 struct Rows {
   std::vector<std::u16string_view> texts{u"! !", u"! # ! ! !", u"\" # \"", u"\""};
-  TrainRows rows{texts, {0, 0, 1, 1}};
+  TrainRows rows{.texts = texts, .labels = {0, 0, 1, 1}};
 };
 
 std::vector<float> vectors_of(Model& model) {
@@ -145,11 +145,11 @@ TEST(Trainer, IsUnchangedByAStepThatFails) {
   EXPECT_FALSE(trainer->update().ok());
   EXPECT_FALSE(trainer->accumulate({}, 1).ok());
   const std::vector<std::u16string_view> one{u"a"};
-  const auto mismatch = trainer->accumulate({one, {0, 1}}, 1);
+  const auto mismatch = trainer->accumulate({.texts = one, .labels = {0, 1}}, 1);
   ASSERT_FALSE(mismatch.ok());
   EXPECT_NE(mismatch.error().message.find("1 texts for 2 labels"), std::string::npos) << mismatch.error().message;
   EXPECT_TRUE(trainer->accumulate(Rows().rows, 1).ok());
-  EXPECT_FALSE(trainer->accumulate({one, {0, 1}}, 1).ok());
+  EXPECT_FALSE(trainer->accumulate({.texts = one, .labels = {0, 1}}, 1).ok());
   EXPECT_FALSE(trainer->update().ok());  // an error drops what was accumulated
   EXPECT_EQ(vectors_of(*model), before);
 }
