@@ -76,11 +76,21 @@ class TrainerHandle : public ModelHandle {
     return out;
   }
   // The fields of TrainRows; pairs may be null. Answer: loss.
-  val train_accumulate(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, int parts) {
+  val train_accumulate(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered,
+                       int parts) {
     const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
     const auto loss = trainer_->accumulate(
-        {texts.views, pairs.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores)}, parts);
+        {texts.views, pairs.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores), is_rendered}, parts);
     return loss.ok() ? answer("loss", loss.value()) : answer(loss.error());
+  }
+  // Of a language model, without learning; as train_accumulate(). Answer: sum (of the losses of tokens), tokens.
+  val train_evaluate(val text, val lengths, val labels, bool is_rendered) {
+    const Texts texts(text, lengths);
+    const auto loss = trainer_->evaluate({.texts = texts.views, .labels = to_ids(labels), .is_rendered = is_rendered});
+    if (!loss.ok()) return answer(loss.error());
+    val out = answer("sum", loss.value().sum);
+    set_number(out, "tokens", loss.value().tokens);
+    return out;
   }
   // Answer: the fields of TrainReport.
   val train_update() {
@@ -124,6 +134,7 @@ EMSCRIPTEN_BINDINGS(train) {
       .function("train_begin", &TrainerHandle::train_begin)
       .function("train_plan", &TrainerHandle::train_plan)
       .function("train_accumulate", &TrainerHandle::train_accumulate)
+      .function("train_evaluate", &TrainerHandle::train_evaluate)
       .function("train_update", &TrainerHandle::train_update)
       .function("train_state", &TrainerHandle::train_state)
       .function("train_set_state", &TrainerHandle::train_set_state)

@@ -65,6 +65,12 @@ Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
   const bool replaced =
       model.head() && model.head()->layers().dense && model.head()->layers().dense == pooler;  // the head's is the trained one
   if (!transformer.has_pooler() || replaced) std::erase_if(out, [&](const NamedTensor& tensor) { return is_pooler(tensor.name); });
+  if (model.has_lm_head()) {
+    const std::string head = arch.names.lm_head, bias = arch.names.lm_head_bias ? arch.names.lm_head_bias : head;
+    for (NamedTensor& tensor : out) {
+      if (!tensor.name.starts_with(head) && tensor.name != bias) tensor.name.insert(0, arch.base_prefix);
+    }
+  }
   if (!model.head()) return out;
   for (NamedTensor& tensor : head_tensors(model)) out.push_back(std::move(tensor));
   // Checkpoints with a head name the stack below it; the pooler is a part of that.

@@ -107,6 +107,12 @@ Result<void> Trainer::prepare() {
 
 Result<void> Trainer::prepare_head() {
   if (!uses_head()) return {};
+  if (model_.has_lm_head()) {
+    options_.head = HeadKind::kCausalLm;
+    if (options_.method == TrainMethod::kHead)
+      return unsupported_error("method: 'head' cannot train the head of a language model yet");
+    return {};
+  }
   const Arch& arch = model_.arch();
   const Transformer& transformer = model_.transformer();
   const auto is_pooler = [&](const HeadLayers& layers) {
@@ -334,12 +340,22 @@ Result<Encoding> Trainer::encode_text(const TrainRows& rows, std::size_t i) cons
   const std::int64_t limit = model_.transformer().positions();
   options.max_length =
       static_cast<std::int32_t>(std::min(limit, options_.max_length > 0 ? options_.max_length : model_.max_length()));
+  options.add_special_tokens = !rows.is_rendered;
   const Tokenizer& tokenizer = model_.tokenizer();
-  auto encoding =
+  auto found =
       rows.pairs.empty() ? tokenizer.encode(rows.texts[i], options) : tokenizer.encode_pair(rows.texts[i], rows.pairs[i], options);
-  if (encoding.ok() && encoding.value().size() == 0)
-    return input_error("training: expected a text with tokens, found one without any");
-  return encoding;
+  if (!found.ok()) return found;
+  Encoding& encoding = found.value();
+  if (encoding.size() == 0) return input_error("training: expected a text with tokens, found one without any");
+  // A language model learns where a text ends.
+  const std::int32_t eos = model_.special_ids().eos;
+  if (is_lm() && !rows.is_rendered && eos >= 0 && encoding.ids.back() != eos && std::ssize(encoding.ids) < *options.max_length) {
+    encoding.ids.push_back(eos);
+    encoding.type_ids.push_back(0);
+    encoding.offsets.emplace_back();
+    encoding.special_tokens_mask.push_back(1);
+  }
+  return found;
 }
 
 Result<void> Trainer::encode(const TrainRows& rows, Batch& batch) const {
@@ -506,43 +522,122 @@ Result<double> Trainer::head_loss(const TrainRows& rows, const Batch& batch, con
   return loss;
 }
 
+Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& batch, const float* states, float share,
+                                          float* d_states) const {
+  constexpr std::int64_t kRows = 64;  // logits of so many tokens at a time
+  struct Token {
+    std::int64_t row;
+    std::int32_t next;
+  };
+  const Transformer& transformer = model_.transformer();
+  const std::int64_t hidden = transformer.config().hidden_size, vocab = transformer.config().vocab_size;
+  std::vector<Token> tokens;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < rows.texts.size(); ++i) {
+    const std::size_t parts = at < rows.labels.size() ? size_of(rows.labels[at++]) : 0;
+    if (at + 3 * parts > rows.labels.size()) return input_error("training: expected begin, end and label of each part");
+    const auto encoding = encode_text(rows, i);
+    if (!encoding.ok()) return encoding.error();
+    for (std::size_t t = 1; t < encoding.value().size(); ++t) {
+      const std::int32_t begin = encoding.value().offsets[t].begin;
+      bool learned = parts == 0;
+      for (std::size_t part = 0; part < parts; ++part) {
+        learned = learned || (begin >= rows.labels[at + 3 * part] && begin < rows.labels[at + 3 * part + 1]);
+      }
+      const auto row = batch.seq_start[i] + static_cast<std::int64_t>(t) - 1;
+      if (learned) tokens.push_back({row, encoding.value().ids[t]});
+    }
+    at += 3 * parts;
+  }
+  if (tokens.empty()) return input_error("training: expected a text with a token to learn, found none (is max_length too short?)");
+  const std::uint64_t bytes =
+      transformer.lm_head_bytes(kRows) + lm_head_backward_bytes(transformer, kRows, model_.team().most_threads());
+  auto arena = Arena::with_bytes(bytes, "training");
+  if (!arena.ok()) return arena.error();
+  std::vector<float> read(size_of(kRows * hidden)), d_read(read.size()), logits(size_of(kRows * vocab)), d_logits(logits.size());
+  LossSum loss{.tokens = std::ssize(tokens)};
+  const float factor = share / static_cast<float>(loss.tokens);
+  for (std::int64_t first = 0; first < loss.tokens; first += kRows) {
+    const auto chunk = std::span(tokens).subspan(size_of(first)).first(size_of(std::min(kRows, loss.tokens - first)));
+    const std::int64_t count = std::ssize(chunk);
+    std::vector<std::int32_t> targets;
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      std::copy_n(states + chunk[i].row * hidden, hidden, read.data() + static_cast<std::int64_t>(i) * hidden);
+      targets.push_back(chunk[i].next);
+    }
+    arena.value().reset();
+    transformer.lm_head(model_.team(), read.data(), count, arena.value(), logits.data());
+    loss.sum +=
+        cross_entropy({logits.data(), count, vocab}, targets, {.reduction = Reduction::kSum}, d_states ? d_logits.data() : nullptr);
+    if (!d_states) continue;
+    for (std::int64_t k = 0; k < count * vocab; ++k) d_logits[size_of(k)] *= factor;
+    arena.value().reset();
+    lm_head_backward(transformer, model_.team(),
+                     {.hidden = read.data(), .rows = count, .d_logits = d_logits.data(), .d_hidden = d_read.data()}, arena.value());
+    for (std::size_t i = 0; i < chunk.size(); ++i) {
+      model_.kernels().axpy(1.0f, d_read.data() + static_cast<std::int64_t>(i) * hidden, d_states + chunk[i].row * hidden, hidden);
+    }
+  }
+  return loss;
+}
+
+Result<Trainer::Forward> Trainer::forward(const TrainRows& rows) {
+  Forward out{};
+  if (auto encoded = encode(rows, out.batch); !encoded.ok()) return encoded.error();
+  const Transformer& transformer = model_.transformer();
+  const TransformerConfig& config = transformer.config();
+  const std::int64_t tokens = out.batch.tokens();
+  const std::uint64_t needed = activation_bytes(tokens, longest(out.batch));
+  if (arena_.bytes() < needed) {
+    arena_ = Arena();
+    auto arena = Arena::with_bytes(needed, "training");
+    if (!arena.ok()) return arena.error();
+    arena_ = std::move(arena).value();
+  }
+  arena_.reset();
+  out.tape = arena_.take<float>(tape_size(config, tokens, tape_options()));
+  out.states = arena_.take<float>(tokens * config.hidden_size);
+  out.d_states = arena_.take<float>(tokens * config.hidden_size);
+  const std::uint64_t mark = arena_.used();
+  training_forward(transformer, model_.team(), out.batch, out.tape, out.states, arena_, tape_options());
+  arena_.rewind(mark);
+  return out;
+}
+
+Result<Trainer::LossSum> Trainer::evaluate(const TrainRows& rows) {
+  if (!is_lm()) return input_error("training: expected a language model");
+  const auto ran = forward(rows);
+  if (!ran.ok()) return ran.error();
+  return lm_loss(rows, ran.value().batch, ran.value().states, 1, nullptr);
+}
+
 Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
   if (accumulated_ == 0) clear_gradients();
   const auto drop = [&](const Error& error) {
     clear_gradients();
     return error;
   };
-  Batch batch;
-  if (auto encoded = encode(rows, batch); !encoded.ok()) return drop(encoded.error());
+  const auto ran = forward(rows);
+  if (!ran.ok()) return drop(ran.error());
+  const auto& [batch, tape, states, d_states] = ran.value();
   const Transformer& transformer = model_.transformer();
-  const TransformerConfig& config = transformer.config();
-  const std::int64_t tokens = batch.tokens(), hidden = config.hidden_size;
-  const std::uint64_t needed = activation_bytes(tokens, longest(batch));
-  if (arena_.bytes() < needed) {
-    arena_ = Arena();
-    auto arena = Arena::with_bytes(needed, "training");
-    if (!arena.ok()) return drop(arena.error());
-    arena_ = std::move(arena).value();
-  }
-  arena_.reset();
-  auto* tape = arena_.take<float>(tape_size(config, tokens, tape_options()));
-  auto* states = arena_.take<float>(tokens * hidden);
-  auto* d_states = arena_.take<float>(tokens * hidden);
-  const std::uint64_t mark = arena_.used();
-  training_forward(transformer, model_.team(), batch, tape, states, arena_, tape_options());
-  std::fill_n(d_states, tokens * hidden, 0.0f);
+  std::fill_n(d_states, batch.tokens() * transformer.config().hidden_size, 0.0f);
   const float share = 1.0f / static_cast<float>(parts);
-  const auto loss =
-      uses_head() ? head_loss(rows, batch, states, share, d_states) : sentence_loss(rows, batch, states, share, d_states);
+  Result<double> loss = 0.0;
+  if (is_lm()) {
+    const auto sum = lm_loss(rows, batch, states, share, d_states);
+    loss = sum.ok() ? Result<double>(sum.value().sum / static_cast<double>(sum.value().tokens)) : Result<double>(sum.error());
+  } else {
+    loss = uses_head() ? head_loss(rows, batch, states, share, d_states) : sentence_loss(rows, batch, states, share, d_states);
+  }
   if (!loss.ok()) return drop(loss.error());
   if (!std::isfinite(loss.value())) return drop(not_finite("loss"));
-  arena_.rewind(mark);
   if (options_.method != TrainMethod::kHead) {
     backward(transformer, model_.team(), batch, tape, d_states, arena_, *gradients_, scope(), tape_options());
   }
   ++accumulated_;
   loss_ += loss.value() / static_cast<double>(parts);
-  tokens_ += tokens;
+  tokens_ += batch.tokens();
   return loss.value();
 }
 
@@ -615,7 +710,7 @@ std::vector<NamedTensor> Trainer::adapter() {
     out.push_back({name + ".lora_A.weight", {lora_[i].r(), rows.layer.in}, copy(lora_[i].a())});
     out.push_back({name + ".lora_B.weight", {rows.out, lora_[i].r()}, copy(lora_[i].b())});
   }
-  if (!uses_head()) return out;
+  if (!model_.head()) return out;
   for (NamedTensor& tensor : head_tensors(model_)) {
     const char* pooler = model_.arch().names.pooler;
     if (pooler && tensor.name.starts_with(pooler)) continue;

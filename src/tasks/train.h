@@ -73,6 +73,9 @@ struct TrainRows {
   // and label of each. A word's first token has its label; the other tokens are not learned.
   std::vector<std::int32_t> labels{};
   std::vector<float> scores{};  // [rows] of losses over pairs; [rows, labels] of the last two losses
+  // Of a language model: texts have all their special tokens, and labels has the parts to learn, each as a word of a token head. No
+  // parts: the whole text.
+  bool is_rendered = false;
 };
 
 struct TrainReport {
@@ -100,6 +103,12 @@ class Trainer {
   // Adds the gradients of these rows, with the weight 1 / parts, to those of the next update(). Gives the loss. An InputError
   // leaves all gradients accumulated so far dropped and the weights as they were.
   Result<double> accumulate(const TrainRows& rows, std::int64_t parts);
+  // The loss of a language model over these rows, without learning: the sum over tokens, and their number.
+  struct LossSum {
+    double sum = 0;
+    std::int64_t tokens = 0;
+  };
+  Result<LossSum> evaluate(const TrainRows& rows);
   // One step of the optimizer with the accumulated gradients. An error, without a change, when they are not finite.
   Result<TrainReport> update();
 
@@ -148,6 +157,15 @@ class Trainer {
   // d_states: [tokens, hidden], the gradient of states times share, written.
   Result<double> sentence_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states) const;
   Result<double> head_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states);
+  bool is_lm() const { return options_.head == HeadKind::kCausalLm; }
+  // d_states: null: not wanted.
+  Result<LossSum> lm_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states) const;
+  // Runs the model over rows; batch, tape, states and their gradient are in the arena.
+  struct Forward {
+    Batch batch;
+    float *tape, *states, *d_states;
+  };
+  Result<Forward> forward(const TrainRows& rows);
   Result<std::vector<std::int32_t>> token_labels(const TrainRows& rows, const Batch& batch) const;
   Result<double> loss_of(const TrainRows& rows, const std::vector<float>& vectors, std::vector<float>& d_vectors) const;
 

@@ -1,7 +1,8 @@
 // Trainer: a tiny BERT is fine-tuned, in this thread and in a worker.
-import { nn, pipeline } from 'wattn';
+import { join } from 'node:path';
+import { AutoModelForCausalLM, AutoTokenizer, nn, pipeline } from 'wattn';
 import { Trainer, type TrainerOptions, type TrainingReport, type TrainingRow } from 'wattn/train';
-import { expectError, headFiles, largestDifference, tiny, tinyFiles } from './support.js';
+import { expectError, filesOf, goldens, headFiles, largestDifference, tiny, tinyFiles } from './support.js';
 
 const kLabelled = [
   ['the river', 'water'],
@@ -217,7 +218,7 @@ describe('Trainer', () => {
           expect(measure === 'mse' ? value < 0.1 : value > 0.85).toBe(true);
         }
         const input = task === 'token-classification' ? 'the boat and small birds' : { text: 'the river', text_pair: 'a boat' };
-        const said = await trainer.predict<any>(input, name === 'several labels' ? { top_k: null } : {});
+        const said = await trainer.predict(input, name === 'several labels' ? { top_k: null } : {});
         const files = await trainer.save();
         if (method === 'full') {
           const pipe = (await pipeline(task as 'text-classification', files)) as any;
@@ -248,6 +249,90 @@ describe('Trainer', () => {
       }
     });
   }
+
+  const decoder = join(goldens, 'decoders/llama');
+  const template =
+    "{% for m in messages %}{{ '<|' ~ m.role ~ '|>' ~ m.content ~ '|end' }}{% endfor %}{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}";
+  const withTemplate = () => filesOf(decoder).set('chat_template.jinja', new TextEncoder().encode(template));
+  const kTold = ['abc abc abc', 'cab cab cab', 'bca bca'].map((text) => ({ text }));
+  const kChats = kTold.map(({ text }) => ({
+    messages: [
+      { role: 'user', content: 'say' },
+      { role: 'assistant', content: text },
+    ],
+  }));
+
+  it('trains a language model on texts and on the answers of chats', async () => {
+    for (const rows of [kTold, kChats]) {
+      for (const method of ['lora', 'full'] as const) {
+        const trainer = await Trainer.from_pretrained(withTemplate(), {
+          task: 'text-generation',
+          threads: 1,
+          method,
+          max_steps: 15,
+          learning_rate: method === 'lora' ? 0.02 : 0.005,
+        });
+        const reports = await reportsOf(trainer, rows, { validation: rows, eval_steps: 5 });
+        const evaluations = reports.flatMap(({ evaluation }) => (evaluation ? [evaluation] : []));
+        expect(evaluations.length).toBe(3);
+        expect(evaluations[2]?.loss).toBeLessThan(0.9 * (reports[0]?.loss as number));
+        expect(evaluations[2]?.perplexity).toBeCloseTo(Math.exp(evaluations[2]?.loss as number), 9);
+        const prompt = rows === kTold ? 'abc' : [{ role: 'user', content: 'say' }];
+        const [said] = await trainer.predict(prompt, { max_new_tokens: 5 });
+        const files = await trainer.save();
+        if (method === 'full') {
+          const generate = await pipeline('text-generation', files);
+          expect(await (generate as any)(prompt, { max_new_tokens: 5 })).toEqual([said]);
+          await generate.dispose();
+        } else {
+          expect(JSON.parse(new TextDecoder().decode(files['adapter_config.json']))).toMatchObject({
+            task_type: 'CAUSAL_LM',
+            target_modules: ['q_proj', 'v_proj'],
+          });
+        }
+        await trainer.dispose();
+      }
+    }
+  });
+
+  it('learns only the answers of a chat', async () => {
+    const loss = async (rows: TrainingRow[]) => {
+      const trainer = await Trainer.from_pretrained(withTemplate(), {
+        task: 'text-generation',
+        threads: 1,
+        max_steps: 1,
+        warmup_steps: 0,
+      });
+      const [report] = await reportsOf(trainer, rows);
+      await trainer.dispose();
+      return report?.loss;
+    };
+    const [first] = kChats as [(typeof kChats)[0]];
+    const answers = [...first.messages, { role: 'user', content: 'more' }, { role: 'assistant', content: 'cab' }];
+    // The mean over the tokens of both answers, each after all that comes before it.
+    const tokenizer = await AutoTokenizer.from_pretrained(withTemplate());
+    const model = await AutoModelForCausalLM.from_pretrained(withTemplate());
+    const text = '<|user|>say|end<|assistant|>abc abc abc|end<|user|>more|end<|assistant|>cab|end';
+    const ends = [text.indexOf('abc'), text.indexOf('<|user|>more'), text.lastIndexOf('cab'), text.length] as const;
+    const { input_ids, offset_mapping } = tokenizer(text, { add_special_tokens: false, return_offsets_mapping: true }) as any;
+    const { logits } = (await model({ input_ids }, { output_logits: true } as object)) as any;
+    const vocab = logits.dims[2];
+    let [sum, count] = [0, 0];
+    const ids = [...input_ids.data].map(Number);
+    const offsets = [...offset_mapping.data].map(Number);
+    for (let t = 1; t < ids.length; ++t) {
+      const begin = offsets[2 * t] as number;
+      if (!((begin >= ends[0] && begin < ends[1]) || (begin >= ends[2] && begin < ends[3]))) continue;
+      const row = [...logits.data.subarray((t - 1) * vocab, t * vocab)] as number[];
+      const most = Math.max(...row);
+      sum += most + Math.log(row.reduce((all, z) => all + Math.exp(z - most), 0)) - (row[ids[t] as number] as number);
+      ++count;
+    }
+    expect(count).toBeGreaterThan(5);
+    expect(await loss([{ messages: answers }])).toBeCloseTo(sum / count, 5);
+    await model.dispose();
+    await expectError(loss([{ messages: answers.slice(0, 1) }]), 'InputError', /row 0: expected a message of the assistant/);
+  });
 
   it('refuses labels that the head lacks', async () => {
     const trainer = await Trainer.from_pretrained(headFiles('sequence'), { task: 'text-classification', threads: 1, max_steps: 1 });

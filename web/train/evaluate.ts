@@ -1,4 +1,5 @@
 // The usual measures of a validation set, from sentence vectors.
+import { exp } from '../core/scores.js';
 import type { Embeddings, LabelScore } from '../vectors/types.js';
 import type { Examples } from './rows.js';
 import type { Evaluation } from './types.js';
@@ -166,4 +167,20 @@ export async function evaluateHead(run: Run, held: Examples): Promise<Judged> {
     results.map(({ labels }) => new Set(labels.filter(({ score }) => score > 0).map(({ label }) => label))),
     held.labels.map((own) => new Set(own)),
   );
+}
+
+/** The mean loss of a language model's tokens. sumOf: over some rows. */
+export async function evaluateLanguage(
+  sumOf: (indices: number[]) => Promise<{ sum: number; tokens: number }>,
+  size: number,
+  batch: number,
+): Promise<Judged> {
+  let [sum, tokens] = [0, 0];
+  for (let begin = 0; begin < size; begin += batch) {
+    const part = await sumOf(Array.from({ length: Math.min(batch, size - begin) }, (_, i) => begin + i));
+    sum += part.sum;
+    tokens += part.tokens;
+  }
+  const loss = sum / tokens;
+  return { score: -loss, measures: { loss, perplexity: exp(loss) } };
 }

@@ -1,14 +1,16 @@
 // Rows of a training set: their kinds, and the batches of each step.
 import { describe, InputError } from '../core/errors.js';
 import { makeRandom, shuffle } from '../core/random.js';
+import { checkChat } from '../tokenizer/chat_template.js';
+import type { Chat } from '../tokenizer/types.js';
 import type { Rows } from './train_task.js';
 import type { HeadLoss, SentenceLoss } from './types.js';
 
 /**
  * anchors, scored: texts that are compared. labelled, many, value: a text, maybe with a second one, and its label, its labels or a number.
- * tokens: words with a tag each.
+ * tokens: words with a tag each. language: a text, or a chat, to be continued.
  */
-export type Kind = 'anchors' | 'scored' | 'labelled' | 'many' | 'value' | 'tokens';
+export type Kind = 'anchors' | 'scored' | 'labelled' | 'many' | 'value' | 'tokens' | 'language';
 
 /** The columns of texts of each kind; the last one may be absent, then in all rows. */
 const kColumns: Record<Kind, { columns: readonly string[]; optional?: string }> = {
@@ -18,6 +20,7 @@ const kColumns: Record<Kind, { columns: readonly string[]; optional?: string }> 
   many: { columns: ['text'], optional: 'text_pair' },
   value: { columns: ['text'], optional: 'text_pair' },
   tokens: { columns: [] },
+  language: { columns: [] },
 };
 
 const kSentenceLosses: Partial<Record<Kind, readonly SentenceLoss[]>> = {
@@ -29,12 +32,13 @@ const kSentenceLosses: Partial<Record<Kind, readonly SentenceLoss[]>> = {
 const kHeadLosses: Partial<Record<Kind, HeadLoss>> = {
   labelled: 'CrossEntropyLoss',
   tokens: 'CrossEntropyLoss',
+  language: 'CrossEntropyLoss',
   many: 'BCEWithLogitsLoss',
   value: 'MSELoss',
 };
 
 const kRows =
-  '{ text[, text_pair], label }, { text, labels }, { anchor, positive[, negative] }, { sentence1, sentence2, score } or { tokens, ner_tags }';
+  '{ text[, text_pair], label }, { text, labels }, { anchor, positive[, negative] }, { sentence1, sentence2, score }, { tokens, ner_tags }, { messages } or { text }';
 
 /** A training or validation set. */
 export interface Examples {
@@ -46,8 +50,14 @@ export interface Examples {
   labels: string[][];
   /** [rows] of scored rows and values. */
   scores: number[];
-  /** [rows][words] of tokens: where each begins in its text, which is all of them joined by spaces. */
+  /**
+   * [rows][words] of tokens: where each begins in its text, which is all of them joined by spaces. Of chats: begin and end of each answer.
+   */
   begins: number[][];
+  /** [rows] of language: chats, until they are rendered (`language.ts`); undefined: texts. */
+  chats?: Chat[];
+  /** Whether texts have all their special tokens. */
+  is_rendered: boolean;
 }
 
 type Row = Readonly<Record<string, unknown>>;
@@ -56,7 +66,9 @@ function kindOf(row: Row): Kind | undefined {
   if ('anchor' in row) return 'anchors';
   if ('sentence1' in row) return 'scored';
   if ('tokens' in row) return 'tokens';
+  if ('messages' in row) return 'language';
   if (!('text' in row)) return undefined;
+  if (!('label' in row) && !('labels' in row)) return 'language';
   return 'labels' in row ? 'many' : typeof row['label'] === 'number' ? 'value' : 'labelled';
 }
 
@@ -103,11 +115,19 @@ export function toExamples(where: string, rows: unknown, like?: Examples): Examp
     labels: [],
     scores: [],
     begins: [],
+    is_rendered: false,
   };
   if (kind === 'labelled') examples.labels = rows.map((row, i) => [textOf(row, i, 'label')]);
   if (kind === 'many') examples.labels = rows.map((row, i) => textsOf(row, i, 'labels'));
   if (kind === 'scored') examples.scores = rows.map((row, i) => numberOf(row, i, 'score'));
   if (kind === 'value') examples.scores = rows.map((row, i) => numberOf(row, i, 'label'));
+  if (kind === 'language' && 'text' in first) examples.columns = [rows.map((row, i) => textOf(row, i, 'text'))];
+  if (kind === 'language' && !('text' in first)) {
+    examples.chats = rows.map((row, i) => {
+      checkChat(`${where}: row ${i}`, row.messages);
+      return row.messages;
+    });
+  }
   if (kind === 'tokens') addWords(examples, rows as Row[], { wrong, textsOf });
   if (kind === 'labelled' && !like && new Set(examples.labels.flat()).size < 2) {
     throw new InputError(`${where}: expected at least two labels, found only '${examples.labels[0]?.[0]}'`);
@@ -191,19 +211,23 @@ export function takeSentences(
     pairs: [],
     labels: kind === 'labelled' ? at(labelIds).flat() : [],
     scores: kind === 'anchors' ? [columns.length] : at(scores),
+    is_rendered: false,
   };
 }
 
 /** The rows with these indices, as a loss over a head's logits reads them. count: of labels. */
 export function takeForHead(
-  { kind, columns, labels, scores, begins }: Examples,
+  { kind, columns, labels, scores, begins, is_rendered }: Examples,
   indices: readonly number[],
   labelIds: readonly number[][],
   count: number,
 ): Rows {
   const at = <T>(values: readonly T[]) => indices.map((i) => values[i] as T);
   const [texts = [], pairs = []] = columns.map(at);
-  const out: Rows = { texts, pairs, labels: [], scores: [] };
+  const out: Rows = { texts, pairs, labels: [], scores: [], is_rendered };
+  if (kind === 'language' && is_rendered) {
+    out.labels = at(begins).flatMap((ends) => [ends.length / 2, ...ends.flatMap((end, i) => (i % 2 ? [end, 1] : [end]))]);
+  }
   if (kind === 'labelled') out.labels = at(labelIds).flat();
   if (kind === 'value') out.scores = at(scores);
   if (kind === 'many') {

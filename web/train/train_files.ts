@@ -76,8 +76,15 @@ export interface SeamTrainer extends SeamModel {
     pairLengths: Int32Array | null,
     labels: Int32Array,
     scores: Float32Array,
+    isRendered: boolean,
     parts: number,
   ): Answer & { loss: number };
+  train_evaluate(
+    text: Uint8Array,
+    lengths: Int32Array,
+    labels: Int32Array,
+    isRendered: boolean,
+  ): Answer & { sum: number; tokens: number };
   train_update(): Answer & SeamStep;
   train_state(): Answer & { state: Float32Array };
   train_set_state(state: Float32Array, step: number): Answer;

@@ -14,6 +14,7 @@ export interface Rows {
   pairs: string[];
   labels: number[];
   scores: number[];
+  is_rendered: boolean;
 }
 
 /** Requests with their answers. */
@@ -22,6 +23,8 @@ export interface Requests {
   plan: [{ tokens: number; max_seq: number }, SeamPlan];
   /** One update from several batches. */
   step: [Rows[], SeamStep];
+  /** Of a language model, without learning: the sum of the losses of tokens. */
+  evaluate: [Rows, { sum: number; tokens: number }];
   state: [undefined, { state: Float32Array }];
   set_state: [{ state: Float32Array; step: number }, object];
   adapter: [undefined, { tensors: SeamNamedTensor[] }];
@@ -50,7 +53,7 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
     case 'plan':
       return call((handle) => handle.train_plan(request.value.tokens, request.value.max_seq));
     case 'step':
-      for (const { texts, pairs, labels, scores } of request.value) {
+      for (const { texts, pairs, labels, scores, is_rendered } of request.value) {
         const { text, lengths } = joinTexts(texts);
         const second = pairs.length > 0 ? joinTexts(pairs) : { text: null, lengths: null };
         const parts = request.value.length;
@@ -62,11 +65,18 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
             second.lengths,
             Int32Array.from(labels),
             Float32Array.from(scores),
+            is_rendered,
             parts,
           ),
         );
       }
       return call((handle) => handle.train_update());
+    case 'evaluate': {
+      const { text, lengths } = joinTexts(request.value.texts);
+      return call((handle) =>
+        handle.train_evaluate(text, lengths, Int32Array.from(request.value.labels), request.value.is_rendered),
+      );
+    }
     case 'state':
       return call((handle) => handle.train_state());
     case 'set_state':

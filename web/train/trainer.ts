@@ -12,12 +12,12 @@ import type { ModelSpecifier } from '../source/types.js';
 import type { HeadKind } from '../host/seam.js';
 import { readConfig, readLabels } from '../tasks/labels.js';
 import { embed } from '../tasks/pipeline.js';
-import type { Pipelines } from '../tasks/task_types.js';
 import { loadTask } from '../tasks/tasks.js';
 import { Classifier } from '../vectors/classifier.js';
 import type { TextClassifier } from '../vectors/classifier_types.js';
 import type { Embeddings } from '../vectors/types.js';
-import { evaluateHead, evaluateVectors } from './evaluate.js';
+import { evaluateHead, evaluateLanguage, evaluateVectors } from './evaluate.js';
+import { renderExamples } from './language.js';
 import { batches, labelIdsOf, labelNames, lossOf, takeForHead, takeSentences, toExamples, type Examples } from './rows.js';
 import { trainFiles, type SeamNamedTensor, type SeamTrainOptions } from './train_files.js';
 import { trainTask, useConfig, type Request, type Requests } from './train_task.js';
@@ -48,7 +48,7 @@ const kLosses = [
 
 const { dtype: _dtype, context_length: _context, ...kOwnLoadRules } = kLoadRules;
 const kTrainRules: Rules = {
-  task: ['text-classification', 'token-classification', 'feature-extraction'],
+  task: ['text-classification', 'token-classification', 'text-generation', 'feature-extraction'],
   method: ['lora', 'full', 'last_layers', 'head'],
   r: 'count',
   lora_alpha: 'number',
@@ -99,6 +99,9 @@ const kHeads = {
   'token-classification': { head: 'token', suffix: 'ForTokenClassification' },
 } as const;
 
+/** The default of max_length with task 'text-generation': a model's own limit may be 100,000 tokens. */
+const kMostLanguageTokens = 1024;
+
 const kRates = {
   sentences: { lora: 2e-3, full: 1e-4, last_layers: 1e-4, head: 1e-2 },
   head: { lora: 1e-3, full: 5e-5, last_layers: 5e-5, head: 1e-2 },
@@ -107,7 +110,7 @@ const kRates = {
 /** The defaults that depend on the rows. */
 function planSteps(settings: Settings, examples: Examples, isHead: boolean): { batch: number; steps: number } {
   const labels = new Set(examples.labels.flat()).size;
-  const usual = isHead ? 16 : examples.kind === 'labelled' && labels > 24 ? 64 : 24;
+  const usual = examples.kind === 'language' ? 8 : isHead ? 16 : examples.kind === 'labelled' && labels > 24 ? 64 : 24;
   const batch = Math.min(settings.batch_size ?? usual, Math.max(examples.size, 2));
   const perEpoch = Math.max(1, Math.ceil(examples.size / batch));
   const few = examples.kind === 'labelled' && !isHead && settings.epochs === undefined;
@@ -164,6 +167,7 @@ export class Trainer {
       options.worker
         ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, 'trainer')
         : Engine.load(where, model, load as LoadOptions, head, undefined, trainFiles);
+    if (options.task === 'text-generation') return new Trainer(await start('causal_lm'), settings as unknown as Settings, true);
     const engine = await start('none');
     const own = options.task === 'feature-extraction' ? undefined : kHeads[options.task];
     const { architectures } = readConfig(engine);
@@ -180,16 +184,18 @@ export class Trainer {
     throw new StateError(`${where}: expected fit() of labelled texts to have ended, without a head`);
   }
 
-  /** What the model as it is now says, with the arguments and results of the pipeline of its task. */
-  async predict<Task extends 'text-classification' | 'token-classification' = 'text-classification'>(
-    ...args: Parameters<Pipelines[Task]>
-  ): Promise<any> {
+  /**
+   * What the model as it is now says: arguments and results are those of the pipeline of its task.
+   *
+   *     await trainer.predict('It has not arrived', { top_k: 3 }); // [{ label: 'delivery', score: 0.93 }, ..]
+   */
+  async predict(inputs: unknown, options?: object): Promise<any> {
     const { task } = this.settings;
-    if (task === 'feature-extraction') return this.embed(...(args as unknown as [string]));
-    if (this.fitted) return this.fitted(...(args as unknown as [string]));
+    if (task === 'feature-extraction') return this.embed(inputs as string, options);
+    if (this.fitted) return this.fitted(inputs as string, options);
     const { prepare } = await loadTask(task);
-    const { items, options, signal, finish } = await prepare(args, this.engine);
-    return finish(await this.engine.run(task, items, options, signal));
+    const { items, options: own, signal, onPiece, finish } = await prepare([inputs, options], this.engine);
+    return finish(await this.engine.run(task, items, own, signal, onPiece));
   }
 
   info(): ModelInfo {
@@ -209,7 +215,9 @@ export class Trainer {
   async plan({ batch = this.settings.batch_size ?? 24, tokens }: { batch?: number; tokens?: number } = {}): Promise<TrainingPlan> {
     checkOptions('trainer.plan', { batch, tokens }, { batch: 'count', tokens: 'count' });
     if (!this.run) await this.begin({ loss: 'SupConLoss', steps: 1, isHead: false, names: [] });
-    const longest = tokens ?? this.settings.max_length ?? this.engine.info.max_length;
+    const { task, max_length } = this.settings;
+    const longest =
+      tokens ?? max_length ?? Math.min(this.engine.info.max_length, task === 'text-generation' ? kMostLanguageTokens : Infinity);
     const plan = await this.ask('plan', { tokens: batch * longest, max_seq: longest });
     const { trainable, all, weights, gradients, optimizer, activations } = plan;
     const total = weights + gradients + optimizer + activations;
@@ -226,20 +234,24 @@ export class Trainer {
   async *fit(rows: readonly TrainingRow[], options: FitOptions = {}): AsyncGenerator<TrainingReport, void> {
     checkOptions('trainer.fit', options, kFitRules);
     if (this.busy) throw new StateError('trainer.fit: another fit of this Trainer has not ended');
-    const examples = toExamples('trainer.fit', rows);
+    const given = toExamples('trainer.fit', rows);
     const fits = {
       'text-classification': ['labelled', 'many', 'value'],
       'token-classification': ['tokens'],
+      'text-generation': ['language'],
       'feature-extraction': ['labelled', 'anchors', 'scored'],
     };
-    if (!fits[this.settings.task].includes(examples.kind)) {
+    if (!fits[this.settings.task].includes(given.kind)) {
       throw new InputError(
-        `trainer.fit: expected rows for task '${this.settings.task}', found rows for another one (${examples.kind})`,
+        `trainer.fit: expected rows for task '${this.settings.task}', found rows for another one (${given.kind})`,
       );
     }
-    const held = options.validation && toExamples('trainer.fit: validation', options.validation, examples);
+    const judged = options.validation && toExamples('trainer.fit: validation', options.validation, given);
     this.busy = true;
     try {
+      const { files } = this.engine;
+      const examples = await renderExamples('trainer.fit', given, files);
+      const held = judged && (await renderExamples('trainer.fit: validation', judged, files));
       yield* this.train(examples, held, options);
       if (this.settings.task !== 'text-classification' || this.run?.isHead) return;
       const [texts] = examples.columns as [string[]];
@@ -285,9 +297,12 @@ export class Trainer {
       this.step = done.step;
       let evaluation: TrainingReport['evaluation'];
       if (held && (this.step % every === 0 || this.step === steps)) {
-        const judged = isHead
-          ? await evaluateHead((task, items, how) => this.engine.run(task, items, how, undefined), held)
-          : await evaluateVectors((texts) => this.embed(texts), examples, held);
+        const judged =
+          examples.kind === 'language'
+            ? await evaluateLanguage((indices) => this.ask('evaluate', takeForHead(held, indices, [], 0)), held.size, batch)
+            : isHead
+              ? await evaluateHead((task, items, how) => this.engine.run(task, items, how, undefined), held)
+              : await evaluateVectors((texts) => this.embed(texts), examples, held);
         const isBest = best === undefined || judged.score > best.score;
         if (isBest) best = { score: judged.score, step: this.step, ...(await this.ask('state', undefined)) };
         stale = isBest ? 0 : stale + 1;
@@ -313,6 +328,7 @@ export class Trainer {
   /** The names of labels by their numbers. */
   private namesOf(examples: Examples, isHead: boolean): string[] {
     if (examples.kind === 'value') return ['LABEL_0'];
+    if (examples.kind === 'language') return [];
     const { id2label } = readConfig(this.engine);
     if (!isHead || !this.hasHead || !id2label) return labelNames(examples);
     return readLabels({ id2label }, Object.keys(id2label).length);
@@ -361,6 +377,7 @@ export class Trainer {
       weight_decay: settings.weight_decay ?? 0.01,
       warmup_steps: warmup_steps ?? Math.floor(steps / 10),
       max_steps: steps,
+      ...(settings.task === 'text-generation' && !settings.max_length && { max_length: kMostLanguageTokens }),
     };
     this.targets = (await this.ask('begin', request)).target_modules;
     if (request.head_config && this.engine instanceof RemoteEngine)
@@ -399,12 +416,14 @@ export class Trainer {
       init_lora_weights: true,
       lora_alpha: this.settings.lora_alpha ?? 2 * r,
       lora_dropout: 0,
-      modules_to_save: isHead ? ['classifier', 'score'] : null,
+      modules_to_save: isHead && task !== 'text-generation' ? ['classifier', 'score'] : null,
       peft_type: 'LORA',
       r,
       target_modules: this.targets.length === 1 && this.targets[0] === 'all-linear' ? 'all-linear' : this.targets,
       task_type: isHead
-        ? { 'text-classification': 'SEQ_CLS', 'token-classification': 'TOKEN_CLS' }[task as keyof typeof kHeads]
+        ? { 'text-classification': 'SEQ_CLS', 'token-classification': 'TOKEN_CLS', 'text-generation': 'CAUSAL_LM' }[
+            task as keyof typeof kHeads
+          ]
         : 'FEATURE_EXTRACTION',
       use_rslora,
     };

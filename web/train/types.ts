@@ -1,6 +1,7 @@
 // Public types of training.
 import type { LoadOptions } from '../engine/types.js';
 import type { AbortSignalLike } from '../core/types.js';
+import type { Chat } from '../tokenizer/types.js';
 
 /** sentence-transformers' losses, and SetFit's `SupConLoss`. */
 export type SentenceLoss =
@@ -23,9 +24,12 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
    *
    * `'token-classification'`: rows `{ tokens, ner_tags }`, words with a tag each.
    *
+   * `'text-generation'`: a decoder as a language model. Rows `{ messages }`, of which the assistant's answers are learned, or `{ text }`, of which
+   * all is.
+   *
    * `'feature-extraction'`: sentence vectors, from pairs, scored pairs, triplets or labelled texts.
    */
-  task: 'text-classification' | 'token-classification' | 'feature-extraction';
+  task: 'text-classification' | 'token-classification' | 'text-generation' | 'feature-extraction';
   /** Trains in a Web Worker (in Node a worker thread), so that a page never waits. Default `false`. */
   worker?: boolean;
   /**
@@ -79,7 +83,7 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   adam_epsilon?: number;
   /** The norm that gradients are clipped to; 0: they are not. Default 1. */
   max_grad_norm?: number;
-  /** Maximum tokens of a text. Default: the model's own limit. */
+  /** Maximum tokens of a text. Default: the model's own limit, and 1024 with task `'text-generation'`. */
   max_length?: number;
   /** `true`: computes the activations of a layer twice instead of keeping them, for less memory. The results are the same. Default `false`. */
   checkpointing?: boolean;
@@ -116,8 +120,10 @@ export interface ScoredPair {
   /** From 0 to 1; for ContrastiveLoss 0 or 1. */
   score: number;
 }
+/** For language models. */
+export type LanguageRow = { text: string } | { messages: Chat };
 /** All rows of a set are of one kind. */
-export type TrainingRow = LabelledText | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
+export type TrainingRow = LabelledText | LanguageRow | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
 
 export interface FitOptions {
   /** Rows of the same kind that are judged, never learned from. The weights of the best evaluation are kept. */
@@ -162,6 +168,9 @@ export interface Evaluation {
   macro_f1?: number;
   /** Of several labels: over all labels of all texts. Of tagged words: over entities, which must be right as a whole. */
   f1?: number;
+  /** Of a language model: the mean loss of a token, and e to its power. */
+  loss?: number;
+  perplexity?: number;
   /** Of numbers: the mean squared error. */
   mse?: number;
   /** The rank correlation of scores: of pairs' cosines, or of a head's numbers. */

@@ -109,6 +109,41 @@ TEST(Trainer, LearnsInEveryArchitecture) {
   }
 }
 
+TEST(Trainer, LearnsLanguage) {
+  const std::vector<std::u16string_view> texts{u"the river and the boat", u"birds"};
+  const TrainRows rows{.texts = texts};
+  for (const std::string folder : {"decoders/gpt2", "decoders/llama", "decoders/qwen3"}) {
+    for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull}) {
+      SCOPED_TRACE(folder);
+      const auto model = std::move(test::load_model(golden(folder), {.head = HeadKind::kCausalLm})).value();
+      TrainOptions options{.method = method, .loss = TrainLoss::kCrossEntropy, .schedule = Schedule::kConstant};
+      options.adam.lr = method == TrainMethod::kLora ? 2e-2f : 5e-3f;
+      const auto trainer = std::move(Trainer::begin(*model, options)).value();
+      const auto before = trainer->evaluate(rows).value();
+      for (int step = 0; step < 15; ++step) {
+        const double loss = trainer->accumulate(rows, 1).value();
+        if (step == 0) {
+          EXPECT_EQ(loss, before.sum / static_cast<double>(before.tokens));
+        }
+        ASSERT_TRUE(trainer->update().ok());
+      }
+      EXPECT_LT(trainer->evaluate(rows).value().sum, 0.9 * before.sum);
+      // Only a part of the first text.
+      const auto part = trainer->evaluate({.texts = texts, .labels = {1, 4, 9, 0, 1, 0, 1, 0}, .is_rendered = true}).value();
+      EXPECT_LT(part.tokens, before.tokens);
+      EXPECT_GT(part.tokens, 0);
+      const auto none = trainer->evaluate({.texts = texts, .labels = {1, 900, 901, 0, 1, 900, 901, 0}, .is_rendered = true});
+      EXPECT_FALSE(none.ok());
+      // The names of a checkpoint with this head.
+      const auto file = tensors_of(golden(folder) + "/model.safetensors", model->arch());
+      const auto tensors = checkpoint(*model).value();
+      for (const NamedTensor& tensor : tensors) {
+        EXPECT_TRUE(file.contains(canonical_weight_name(model->arch(), tensor.name, false))) << tensor.name;
+      }
+    }
+  }
+}
+
 // What is not trained stays: the embeddings always, earlier layers with kLastLayers, and all but the target modules with LoRA.
 TEST(Trainer, ChangesOnlyWhatIsTrained) {
   const auto changed = [](TrainMethod method, std::vector<std::string> modules) {
