@@ -17,9 +17,9 @@ async function hashOf(answer) {
   return Array.from(digest.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-/** wattn: the package. read: gives the bytes of a file of tests/goldens. */
-export async function answersOf(wattn, read) {
-  const { AutoTokenizer, Classifier, nn, pipeline, Tensor, Word2Vec } = wattn;
+/** wattn: the package, with wattn/train. read: gives the bytes of a file of tests/goldens. worker: whether models are trained in one. */
+export async function answersOf(wattn, read, { worker = false } = {}) {
+  const { AutoTokenizer, Classifier, nn, pipeline, Tensor, Trainer, Word2Vec } = wattn;
   const texts = parse(await read('minilm/texts.json')).map(([, text]) => text);
   const some = texts.filter((_, i) => i % 16 === 0);
   const files = async (folder, names) =>
@@ -108,6 +108,33 @@ export async function answersOf(wattn, read) {
         const tokenizer = await AutoTokenizer.train(texts, { model, vocab_size: 700 });
         out.push(tokenizer.toJSON());
         await tokenizer.dispose();
+      }
+      return out;
+    },
+    async training() {
+      const labelled = texts.map((text, i) => ({ text, label: ['one', 'two', 'three'][i % 3] }));
+      const runs = [
+        [await files('bert-tiny/model', kTiny), { task: 'feature-extraction' }, labelled],
+        [
+          await files('bert-tiny/model', kTiny),
+          { task: 'text-classification', loss: 'CrossEntropyLoss', method: 'full' },
+          labelled,
+        ],
+        [await files('decoders/llama', kModel), { task: 'text-generation' }, some.map((text) => ({ text: text.slice(0, 40) }))],
+      ];
+      const out = [];
+      for (const [model, options, rows] of runs) {
+        const trainer = await Trainer.from_pretrained(model, {
+          max_steps: 4,
+          batch_size: 6,
+          learning_rate: 0.01,
+          worker,
+          ...options,
+        });
+        for await (const { loss, grad_norm } of trainer.fit(rows)) out.push(loss, grad_norm);
+        const saved = await trainer.save();
+        out.push(saved['model.safetensors'] ?? saved['adapter_model.safetensors']);
+        await trainer.dispose();
       }
       return out;
     },

@@ -5,7 +5,7 @@ import { readFile } from 'node:fs/promises';
 import { answersOf } from './answers.mjs';
 
 const at = (path) => new URL(path, import.meta.url);
-const wattn = await import(at('../../dist/node.js'));
+const wattn = { ...(await import(at('../../dist/node.js'))), ...(await import(at('../../dist/train_entry_node.js'))) };
 const found = await answersOf(wattn, (path) => readFile(at(`../goldens/${path}`)));
 const record = at('answers.json');
 if (process.argv.includes('--record')) writeFileSync(record, `${JSON.stringify(found, null, 2)}\n`);

@@ -22,10 +22,12 @@ describe('importing', () => {
   const entries = [
     'index',
     'nn_entry',
+    'train_entry',
     'tokenizer_entry',
     'inline',
     'node',
     'nn_entry_node',
+    'train_entry_node',
     'tokenizer_entry_node',
     'inline_node',
   ];

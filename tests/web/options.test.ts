@@ -20,6 +20,7 @@ import {
   Word2Vec,
   WordVectors,
 } from 'wattn';
+import { Trainer } from 'wattn/train';
 import { failure, goldens, headFiles, tiny } from './support.js';
 import { wattn } from './cli_support.js';
 
@@ -73,6 +74,7 @@ async function loaded() {
     fill: await task('fill-mask', headFiles('masked_lm')),
     generate: await task('text-generation', `${goldens}/decoders/qwen2`),
     transform: await task('text2text-generation', `${goldens}/seq2seq/t5`),
+    trainer: await Trainer.from_pretrained(tiny, { task: 'feature-extraction' }),
     classifier: await Classifier.fit(embedder as never, new Tensor('float32', [1, 0, 0, 1], [2, 2]), ['a', 'b']),
   };
 }
@@ -132,6 +134,10 @@ describe('unknown options', () => {
     ['community_detection', (o) => community_detection(vectors, o), 'threshold'],
     ['k_means', (o) => k_means(vectors, 1, o), 'n_init'],
     ['quantize_embeddings', (o) => quantize_embeddings(x, 'int8', o), 'ranges'],
+    ['Trainer.from_pretrained', (o) => Trainer.from_pretrained(tiny, { task: 'feature-extraction', ...o }), 'learning_rate'],
+    ['trainer.fit', (o) => all.trainer.fit([], o).next(), 'validation'],
+    ['trainer.plan', (o) => all.trainer.plan(o), 'tokens'],
+    ['trainer.embed', (o) => all.trainer.embed('a', o), 'pooling'],
     ['Classifier.fit', (o) => Classifier.fit(embedder as never, ['a', 'b'], ['a', 'b'], o), 'validation'],
     ['Classifier.load', (o) => Classifier.load(embedder as never, tiny, o), 'revision'],
     ['a classifier', (o) => all.classifier('a', o), 'top_k'],

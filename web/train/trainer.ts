@@ -212,8 +212,9 @@ export class Trainer {
    * The memory that training takes, before it begins. batch: texts of an update that run at once. tokens: of the longest of them; default: the
    * model's limit.
    */
-  async plan({ batch = this.settings.batch_size ?? 24, tokens }: { batch?: number; tokens?: number } = {}): Promise<TrainingPlan> {
-    checkOptions('trainer.plan', { batch, tokens }, { batch: 'count', tokens: 'count' });
+  async plan(options: { batch?: number; tokens?: number } = {}): Promise<TrainingPlan> {
+    checkOptions('trainer.plan', options, { batch: 'count', tokens: 'count' });
+    const { batch = this.settings.batch_size ?? 24, tokens } = options;
     if (!this.run) await this.begin({ loss: 'SupConLoss', steps: 1, isHead: false, names: [] });
     const { task, max_length } = this.settings;
     const longest =

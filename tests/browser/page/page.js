@@ -207,7 +207,9 @@ globalThis.hasTrustedTypes = () => 'trustedTypes' in globalThis;
 
 globalThis.answers = async () => {
   const { answersOf } = await import('/engines/answers.mjs');
-  return answersOf(wattn, async (path) => new Uint8Array(await (await fetch(`/goldens/${path}`)).arrayBuffer()));
+  const { Trainer } = await import('/dist/train_entry.js');
+  const read = async (path) => new Uint8Array(await (await fetch(`/goldens/${path}`)).arrayBuffer());
+  return answersOf({ ...wattn, Trainer }, read, { worker: true });
 };
 
 globalThis.ready = true;
