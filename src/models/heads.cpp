@@ -156,6 +156,11 @@ Result<void> Head::run(const Compute& compute, const Embedding& words, const flo
     if (layers_.norm) layer_norm(compute, norm_, inner.data(), nullptr, count, inner.data());
     rows = inner.data();
   }
+  return run_output(compute, words, rows, count, logits);
+}
+
+Result<void> Head::run_output(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count,
+                              float* logits) const {
   if (layers_.tied) {
     tied_logits(compute, words, bias_, rows, count, logits);
     return {};

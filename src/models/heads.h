@@ -137,6 +137,9 @@ class Head {
 
   // rows: [count, hidden] of the model's output; logits: [count, labels]. words: the model's word embeddings, for a tied output.
   Result<void> run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const;
+  // Its last matrix alone; rows: [count, width()].
+  Result<void> run_output(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count,
+                          float* logits) const;
 
  private:
   void take_weights(Arena& arena, const Kernels& kernels);

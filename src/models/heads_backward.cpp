@@ -1,6 +1,7 @@
 #include "models/heads_backward.h"
 
 #include <algorithm>
+#include <string_view>
 
 #include "core/random.h"
 #include "ops/activation.h"
@@ -27,6 +28,7 @@ struct Memory {
   float *active, *read, *d_read, *d_active;  // [rows, width]
   float *norm, *linear;                      // scratch
   float* words;                              // [labels, width], of tables that are not f32
+  float* dropped;                            // [rows, hidden]
 };
 
 Memory take_memory(Arena& arena, const Head& head, const Embedding& words, std::int64_t rows, int threads) {
@@ -40,7 +42,22 @@ Memory take_memory(Arena& arena, const Head& head, const Embedding& words, std::
           .d_active = if_norm(inner),
           .norm = if_norm(2 * rows),
           .linear = arena.take<float>(linear_backward_scratch(head.width(), head.labels(), rows, threads)),
-          .words = arena.take<float>(widened ? words.rows * words.hidden : 0)};
+          .words = arena.take<float>(widened ? words.rows * words.hidden : 0),
+          .dropped = arena.take<float>(rows * head.shape().hidden)};
+}
+
+// rows, or a copy in `dropped` of which some are dropped.
+const float* drop_rows(const Compute& compute, const Dropout& dropout, const float* rows, std::int64_t count, float* dropped) {
+  if (dropout.rate == 0) return rows;
+  std::copy_n(rows, count, dropped);
+  drop(compute, dropout, dropped, count);
+  return dropped;
+}
+
+// The layers before the output over rows that are dropped already. inner: [count, width].
+void run_inner(const Compute& compute, const Head& head, const float* rows, std::int64_t count, float* active, float* inner) {
+  linear(compute, head.dense(), rows, count, head.layers().activation, {}, active);
+  if (head.layers().norm) layer_norm(compute, head.norm(), active, nullptr, count, inner);
 }
 
 const float* rows_of(const Embedding& words, float* widened) {
@@ -106,14 +123,13 @@ void head_backward(const Compute& compute, const Head& head, const Embedding& wo
   const Head* to = g.gradients;
   const std::int64_t width = head.width();
   const Memory memory = take_memory(arena, head, words, g.count, compute.team.threads());
-  const float* read = g.rows;  // by the output
+  const std::int64_t size = g.count * width;
+  const float* rows = drop_rows(compute, g.dropout.rows, g.rows, g.count * head.shape().hidden, memory.dropped);
+  float* inner = layers.norm ? memory.read : memory.active;
+  const float* read = layers.dense ? inner : rows;  // by the output
   if (layers.dense) {
-    linear(compute, head.dense(), g.rows, g.count, layers.activation, {}, memory.active);
-    read = memory.active;
-  }
-  if (layers.dense && layers.norm) {
-    layer_norm(compute, head.norm(), memory.active, nullptr, g.count, memory.read);
-    read = memory.read;
+    run_inner(compute, head, rows, g.count, memory.active, memory.read);
+    drop(compute, g.dropout.output, inner, size);
   }
   const bool needs_inner = g.d_rows || to;
   float* d_read = layers.dense ? (needs_inner ? memory.d_read : nullptr) : g.d_rows;
@@ -127,14 +143,44 @@ void head_backward(const Compute& compute, const Head& head, const Embedding& wo
     output.d_layer = to ? &to->output() : nullptr;
   }
   linear_backward(compute, output, memory.linear);
+  const std::int64_t row_size = g.count * head.shape().hidden;
+  if (!layers.dense && g.d_rows) drop(compute, g.dropout.rows, g.d_rows, row_size);
   if (!layers.dense || !needs_inner) return;
+  drop(compute, g.dropout.output, d_read, size);
   if (layers.norm) {
     std::fill_n(memory.d_active, g.count * width, 0.0f);
     normalise_backward(compute, NormKind::kLayer, head.norm(), memory.active, d_read, g.count, memory.d_active,
                        to ? to->norm().gamma : nullptr, to && layers.norm_bias ? to->norm().beta : nullptr, memory.norm);
     d_read = memory.d_active;
   }
-  dense_backward(compute, {head.dense(), layers.activation, g.rows, g.count, d_read, g.d_rows, to ? &to->dense() : nullptr}, arena);
+  dense_backward(compute, {head.dense(), layers.activation, rows, g.count, d_read, g.d_rows, to ? &to->dense() : nullptr}, arena);
+  if (g.d_rows) drop(compute, g.dropout.rows, g.d_rows, row_size);
+}
+
+HeadDropout head_dropout(const Head& head, float rate, std::uint64_t seed, std::uint64_t step) {
+  // Places beyond those of any layer.
+  constexpr std::uint64_t kRows = ~std::uint64_t{0}, kOutput = kRows - 1;
+  const HeadLayers& layers = head.layers();
+  HeadDropout out;
+  if (layers.tied) return out;
+  // Not before what the model itself has, such as its pooler.
+  const bool own_dense = layers.dense && std::string_view(layers.dense).starts_with("classif");
+  if (!layers.dense || own_dense) out.rows = dropout_at(rate, seed, step, kRows);
+  if (layers.dense) out.output = dropout_at(rate, seed, step, kOutput);
+  return out;
+}
+
+Result<void> training_run(const Compute& compute, const Head& head, const Embedding& words, const float* rows, std::int64_t count,
+                          const HeadDropout& dropout, float* logits) {
+  const bool has_norm = head.layers().norm;
+  std::vector<float> dropped(dropout.rows.rate > 0 ? static_cast<std::size_t>(count * head.shape().hidden) : 0);
+  const float* read = drop_rows(compute, dropout.rows, rows, count * head.shape().hidden, dropped.data());
+  if (!head.layers().dense) return head.run_output(compute, words, read, count, logits);
+  std::vector<float> active(static_cast<std::size_t>(count * head.width())), normed(has_norm ? active.size() : 0);
+  run_inner(compute, head, read, count, active.data(), normed.data());
+  float* inner = has_norm ? normed.data() : active.data();
+  drop(compute, dropout.output, inner, count * head.width());
+  return head.run_output(compute, words, inner, count, logits);
 }
 
 std::int64_t head_rows_backward(const Kernels& kernels, const HeadReading& reading, const Batch& batch, const float* d_rows,

@@ -8,6 +8,7 @@
 
 #include "models/batch.h"
 #include "models/heads.h"
+#include "ops/dropout.h"
 
 namespace wattn {
 
@@ -15,12 +16,24 @@ namespace wattn {
 // seed are the same everywhere. Not those of a tied output, which are the model's.
 void init_head(const Head& head, std::uint64_t seed);
 
+// Where a head drops: the rows, and after a dense layer what the output reads.
+struct HeadDropout {
+  Dropout rows{}, output{};
+};
+// Where transformers does with this rate. Heads over the vocabulary drop nothing.
+HeadDropout head_dropout(const Head& head, float rate, std::uint64_t seed, std::uint64_t step);
+
+// Head::run() in training, with the same bits if nothing is dropped.
+Result<void> training_run(const Compute& compute, const Head& head, const Embedding& words, const float* rows, std::int64_t count,
+                          const HeadDropout& dropout, float* logits);
+
 struct HeadGradient {
   const float* rows = nullptr;  // [count, hidden], what run() read
   std::int64_t count = 0;
   const float* d_logits = nullptr;  // [count, labels]
   float* d_rows = nullptr;          // [count, hidden] written; null: not wanted, like the next two
   const Head* gradients = nullptr;  // a head with the same layers in f32, each of whose weights is added to
+  HeadDropout dropout{};            // as in training_run()
   float* d_words = nullptr;         // [labels, width] of a tied output: the gradient of the word embeddings, added to
 };
 
@@ -41,7 +54,7 @@ std::uint64_t dense_backward_bytes(const Linear& layer, std::int64_t most_rows, 
 // Bytes that head_backward() takes from its arena for so many rows. words: as in run().
 std::uint64_t head_backward_bytes(const Head& head, const Embedding& words, std::int64_t most_rows, int threads);
 
-// The derivative of Head::run().
+// The derivative of Head::run(), or of training_run().
 void head_backward(const Compute& compute, const Head& head, const Embedding& words, const HeadGradient& gradient, Arena& arena);
 
 // Adds to d_hidden, [tokens, hidden], the gradients of the rows that head_rows() read. Returns their number.

@@ -59,11 +59,12 @@ class TrainingPass {
  public:
   // Only measures with a measuring arena; gradients may be null then, and for a forward pass.
   TrainingPass(const Transformer& model, ThreadTeam& team, const Batch& batch, const PassSize& size, Transformer* gradients,
-               const BackwardScope& scope, Arena& arena)
+               const BackwardScope& scope, const TapeOptions& options, Arena& arena)
       : model_(model),
         config_(model.config_),
         gradients_(gradients),
         scope_(scope),
+        options_(options),
         pass_{{*model.kernels_, team}, batch, context_, {}, nullptr},
         tokens_(size.tokens),
         max_seq_(size.max_seq),
@@ -73,13 +74,14 @@ class TrainingPass {
 
   void forward(const TapeView& tape, float* hidden) {
     if (is_disentangled()) model_.prepare_relative_embeddings(pass_, max_seq_);
-    model_.embed_tokens(pass_, tape.row(0));
+    embed(tape.row(0));
     const std::int64_t layers = config_.num_hidden_layers;
     for (std::int64_t layer = 0; layer < layers; ++layer) {
       forward_layer(layer, input_of(tape, layer), tape.keeps(layer) ? tape.layer(layer) : scratch_, tape.row(layer + 1));
     }
     std::copy_n(input_of(tape, layers), size_, hidden);
     model_.final_norm(pass_.compute.team, hidden, tokens_);
+    drop(pass_.compute, dropout_of(kOutput), hidden, size_);
   }
 
   void backward(const TapeView& tape, float* d) {
@@ -87,6 +89,7 @@ class TrainingPass {
       model_.prepare_relative_embeddings(pass_, max_seq_);
       std::fill_n(d_relative_, pass_.work.disentangled.count * config_.hidden_size, 0.0f);
     }
+    drop(pass_.compute, dropout_of(kOutput), d, size_);
     if (!is_post()) {
       std::fill_n(d_sum_, size_, 0.0f);
       norm_backward(config_.norm, model_.final_norm_, gradients_->final_norm_, tape.row(config_.num_hidden_layers), d, tokens_,
@@ -177,10 +180,41 @@ class TrainingPass {
                     linear_scratch_);
   }
 
+  // Of a norm that has a bias if its kind and the model have one.
   void norm_backward(NormKind kind, const LayerNorm& norm, const LayerNorm& gradient, const float* x, const float* dy,
                      std::int64_t rows, float* dx, bool wanted) {
+    const bool has_bias = kind == NormKind::kLayer && config_.biases.norms;
     normalise_backward(pass_.compute, kind, norm, x, dy, rows, dx, wanted ? gradient.gamma : nullptr,
-                       wanted ? gradient.beta : nullptr, norm_scratch_);
+                       wanted && has_bias ? gradient.beta : nullptr, norm_scratch_);
+  }
+
+  // Places of dropout. Those in layers are followed by the next layer's.
+  enum Place : std::uint8_t { kEmbeddings, kOutput, kProbabilities, kAttention, kActivation, kFeedForward, kPlaces };
+
+  Dropout dropout_of(Place place, std::int64_t layer = 0) const {
+    const DropoutRates& rates = options_.dropout;
+    const float of_place[kPlaces] = {rates.embeddings, rates.output,     rates.probabilities,
+                                     rates.attention,  rates.activation, rates.feed_forward};
+    return dropout_at(of_place[place], options_.seed, options_.step, static_cast<std::uint64_t>(layer * kPlaces + place));
+  }
+  // The gradient of what a residual was added to, before it was dropped.
+  const float* before_drop(const Dropout& dropout, const float* d) {
+    if (dropout.rate == 0) return d;
+    float* out = std::copy_n(d, size_, pass_.work.projected) - size_;
+    drop(pass_.compute, dropout, out, size_);
+    return out;
+  }
+
+  // The inputs of the first layer; of the projection in work.embedded, if there is one.
+  void embed(float* out) {
+    const std::int64_t width = config_.embedding_width();
+    float* rows = config_.embedding_size > 0 ? pass_.work.embedded : out;
+    model_.sum_embeddings(pass_, rows);
+    if (config_.embeddings_norm) normalise(pass_.compute, config_.norm, model_.embeddings_norm_, rows, tokens_, rows);
+    drop(pass_.compute, dropout_of(kEmbeddings), rows, tokens_ * width);
+    if (config_.embedding_size > 0) {
+      linear(pass_.compute, model_.embeddings_projection_, rows, tokens_, Activation::kNone, pass_.work.linear, out);
+    }
   }
 
   void sum(const float* a, const float* b, float* out) const {
@@ -221,12 +255,14 @@ class TrainingPass {
   }
 
   void attend(std::int64_t layer) {
-    const auto [terms, input] = model_.attention_call(pass_, static_cast<int>(layer));
+    auto [terms, input] = model_.attention_call(pass_, static_cast<int>(layer));
+    const ProbabilityDropout dropout = drop_probabilities(dropout_of(kProbabilities, layer));
+    if (dropout.dropout.rate > 0) terms.dropout = &dropout;
     wattn::attention(pass_.compute, model_.attention_shape(), terms, input, pass_.work.attention, pass_.work.context, {});
   }
 
   // What the matrix down reads.
-  const float* activate(const float* up) {
+  const float* activate(std::int64_t layer, const float* up) {
     const std::int64_t ffn = config_.intermediate_size;
     float* out = config_.gated() ? pass_.work.gated : pass_.work.intermediate;
     for_parts(pass_.compute, tokens_, 1, 32, [&](std::int64_t begin, std::int64_t end) {
@@ -236,6 +272,7 @@ class TrainingPass {
         pass_.compute.kernels.activate(config_.hidden_act, up + begin * ffn, out + begin * ffn, (end - begin) * ffn);
       }
     });
+    drop(pass_.compute, dropout_of(kActivation, layer), out, tokens_ * ffn);
     return out;
   }
 
@@ -250,12 +287,14 @@ class TrainingPass {
     place(index, kept, true);
     attend(index);
     product(layer.attention_output, pass_.work.context, projected);
+    drop(pass_.compute, dropout_of(kAttention, index), projected, size_);
     sum(projected, x, kept.attention_sum);
     normalise(pass_.compute, middle_kind(), middle_norm(index), kept.attention_sum, tokens_, middle_);
     product(layer.up, middle_, kept.up);
-    const float* active = activate(kept.up);
+    const float* active = activate(index, kept.up);
     if (!out) return;
     product(layer.down, active, projected);
+    drop(pass_.compute, dropout_of(kFeedForward, index), projected, size_);
     sum(projected, is_post() ? middle_ : kept.attention_sum, out);
   }
 
@@ -266,7 +305,7 @@ class TrainingPass {
     if (scope_.only_qkv) return;  // the rest is for gradients of other weights
     attend(index);
     normalise(pass_.compute, middle_kind(), middle_norm(index), kept.attention_sum, tokens_, middle_);
-    activate(kept.up);
+    activate(index, kept.up);
   }
 
   // x: the layer's input; last_sum: its row of the tape; d: the gradient of its output, which becomes that of x.
@@ -279,19 +318,19 @@ class TrainingPass {
     if (is_post()) {
       std::fill_n(d_sum_, size_, 0.0f);
       norm_backward(NormKind::kLayer, layer.ffn_norm, gradient.ffn_norm, last_sum, d, tokens_, d_sum_, all);
-      feed_forward_backward(index, kept.up, d_sum_, d_in_);
+      feed_forward_backward(index, kept.up, before_drop(dropout_of(kFeedForward, index), d_sum_), d_in_);
       sum(d_sum_, d_in_, d);
       std::fill_n(d_sum_, size_, 0.0f);
       norm_backward(NormKind::kLayer, layer.attention_norm, gradient.attention_norm, kept.attention_sum, d, tokens_, d_sum_, all);
-      attention_backward(index, read, kept.qkv, d_sum_, d_read);
+      attention_backward(index, read, kept.qkv, before_drop(dropout_of(kAttention, index), d_sum_), d_read);
       if (d_read) sum(d_sum_, d_read, d);
       return;
     }
-    feed_forward_backward(index, kept.up, d, d_in_);
+    feed_forward_backward(index, kept.up, before_drop(dropout_of(kFeedForward, index), d), d_in_);
     norm_backward(config_.norm, layer.ffn_norm, gradient.ffn_norm, kept.attention_sum, d_in_, tokens_, d, all);
     // The norm's own weights need what comes through it.
     if (normed && all) d_read = d_in_;
-    attention_backward(index, read, kept.qkv, d, d_read);
+    attention_backward(index, read, kept.qkv, before_drop(dropout_of(kAttention, index), d), d_read);
     if (!d_read) return;
     if (normed) {
       norm_backward(config_.norm, layer.attention_norm, gradient.attention_norm, x, d_read, tokens_, d, all);
@@ -307,6 +346,7 @@ class TrainingPass {
     const std::int64_t ffn = config_.intermediate_size;
     linear_gradient(layer.down, gradient.down, config_.gated() ? pass_.work.gated : pass_.work.intermediate, dy, tokens_, d_act_,
                     !scope_.only_qkv);
+    drop(pass_.compute, dropout_of(kActivation, index), d_act_, tokens_ * ffn);
     if (config_.gated()) {
       gate_backward(pass_.compute, config_.hidden_act, up, d_act_, tokens_, ffn, d_up_);
     } else {
@@ -320,7 +360,9 @@ class TrainingPass {
     const TransformerLayer& layer = model_.layer_at(index);
     const TransformerLayer& gradient = gradients_->layer_at(index);
     const std::int64_t row = config_.qkv_width(), queries = config_.query_width(), keys = config_.kv_width();
-    const auto [terms, input] = model_.attention_call(pass_, static_cast<int>(index));
+    auto [terms, input] = model_.attention_call(pass_, static_cast<int>(index));
+    const ProbabilityDropout dropout = drop_probabilities(dropout_of(kProbabilities, index));
+    if (dropout.dropout.rate > 0) terms.dropout = &dropout;
     linear_gradient(layer.attention_output, gradient.attention_output, pass_.work.context, dy, tokens_, d_context_,
                     !scope_.only_qkv);
     std::fill_n(d_qkv_, tokens_ * row, 0.0f);
@@ -374,10 +416,12 @@ class TrainingPass {
       if (config_.embeddings_norm) {
         normalise(pass_.compute, config_.norm, model_.embeddings_norm_, embedded, tokens_, normal_embedded);
       }
+      drop(pass_.compute, dropout_of(kEmbeddings), normal_embedded, size);
       linear_gradient(model_.embeddings_projection_, gradients_->embeddings_projection_, normal_embedded, d, tokens_, d_embedded_,
                       true);
       d_out = d_embedded_;
     }
+    drop(pass_.compute, dropout_of(kEmbeddings), d_out, size);
     if (config_.embeddings_norm) {
       std::fill_n(normal_embedded, size, 0.0f);
       norm_backward(config_.norm, model_.embeddings_norm_, gradients_->embeddings_norm_, embedded, d_out, tokens_, normal_embedded,
@@ -434,6 +478,7 @@ class TrainingPass {
   const TransformerConfig& config_;
   Transformer* gradients_;
   BackwardScope scope_;
+  TapeOptions options_;
   Transformer::Context context_{};
   Transformer::Pass pass_;
   std::int64_t tokens_, max_seq_, size_, buckets_ = 0;  // size_: tokens * hidden
@@ -455,21 +500,21 @@ std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, 
   Arena measure;
   ThreadTeam alone;
   const Batch none;
-  const TrainingPass measured(model, alone, none, {max_tokens, max_seq, threads}, nullptr, {}, measure);
+  const TrainingPass measured(model, alone, none, {max_tokens, max_seq, threads}, nullptr, {}, {}, measure);
   return measure.used();
 }
 
 void training_forward(const Transformer& model, ThreadTeam& team, const Batch& batch, float* tape, float* hidden, Arena& arena,
                       const TapeOptions& options) {
   const ThreadTeam::Awake awake(team);
-  TrainingPass pass(model, team, batch, {batch.tokens(), batch.longest(), team.threads()}, nullptr, {}, arena);
+  TrainingPass pass(model, team, batch, {batch.tokens(), batch.longest(), team.threads()}, nullptr, {}, options, arena);
   pass.forward({model.config(), batch.tokens(), options, tape}, hidden);
 }
 
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
               Transformer& gradients, const BackwardScope& scope, const TapeOptions& options) {
   const ThreadTeam::Awake awake(team);
-  TrainingPass pass(model, team, batch, {batch.tokens(), batch.longest(), team.threads()}, &gradients, scope, arena);
+  TrainingPass pass(model, team, batch, {batch.tokens(), batch.longest(), team.threads()}, &gradients, scope, options, arena);
   pass.backward({model.config(), batch.tokens(), options, const_cast<float*>(tape)}, d_hidden);
 }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "core/json.h"
 #include "models/transformer.h"
 
 namespace wattn {
@@ -16,9 +17,25 @@ struct BackwardScope {
   bool only_qkv = false;         // of each layer only the matrix of queries, keys and values, which LoRA usually changes
 };
 
+// Rates of dropout where transformers has it; 0: none.
+struct DropoutRates {
+  float embeddings = 0;     // their sum, after its norm
+  float probabilities = 0;  // of attention
+  float attention = 0;      // the output of attention, before the residual
+  float activation = 0;     // what the last matrix of the feed-forward reads
+  float feed_forward = 0;   // the output of the feed-forward, before the residual
+  float output = 0;         // the last layer's output, after the final norm
+  float head = 0;           // what the last matrix of a head reads (heads_backward.h)
+};
+// As a model's config.json has them under the names of its architecture; 0 where it has none.
+DropoutRates read_dropout_rates(JsonRef config);
+
 struct TapeOptions {
   // The activations of so many of the last layers are kept. The others need two thirds of a forward pass more.
   std::int64_t kept_layers = 0;
+  // What is dropped follows from the seed and the step (ops/dropout.h). The bits are those of forward() when all rates are 0.
+  DropoutRates dropout{};
+  std::uint64_t seed = 0, step = 0;
 };
 
 // Floats of a tape for so many tokens.
@@ -27,7 +44,7 @@ std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens, con
 // Bytes that training_forward() and backward() each take from their arena for batches within these limits.
 std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads);
 
-// Transformer::forward() without slots, with the same bits. tape: of tape_size() floats, written.
+// Transformer::forward() without slots, with the same bits unless something is dropped. tape: of tape_size() floats, written.
 void training_forward(const Transformer& model, ThreadTeam& team, const Batch& batch, float* tape, float* hidden, Arena& arena,
                       const TapeOptions& options = {});
 

@@ -176,12 +176,23 @@ void score(const Call& call, const Sequence& sequence, const Block& block, const
   if (captured) collect(sequence, block, captured->probs);
 }
 
+// Factors of a block's probabilities, to themselves or to their gradients.
+void drop_block(const Call& call, const Sequence& sequence, const Block& block, float* values) {
+  const ProbabilityDropout* dropout = call.terms.dropout;
+  for (std::int64_t i = 0; dropout && i < block.rows; ++i) {
+    const std::int64_t row = (sequence.begin + block.query_at(i)) * call.shape.heads + block.head_at(i);
+    dropout->apply(dropout->dropout, static_cast<std::uint64_t>(row), block.keys.begin, block.keys.size(),
+                   values + i * block.keys.size());
+  }
+}
+
 void attend_block(const Call& call, const Sequence& sequence, Block block, const KvHead& kv, const RelativeHead* relative,
                   Captured* captured) {
   // Starts at a panel boundary, so that a key occupies the same lane of every sum whatever the block.
   block.keys = {keys_of(call.terms, sequence, block.query).begin / kPanelWidth * kPanelWidth,
                 keys_of(call.terms, sequence, block.query_at(block.rows - 1)).end};
   score(call, sequence, block, kv, relative, captured);
+  drop_block(call, sequence, block, block.scores);
   const std::int64_t value_dim = call.shape.value_size(), width = call.shape.context_width();
   call.kernels.gemm_f32({.a = block.scores,
                          .a_stride = block.keys.size(),
@@ -448,7 +459,13 @@ void block_backward(const BackwardHead& head, Block block) {
   if (keys <= 0) return;
   score(head.call, sequence, block, {scratch.keys, nullptr, whole_panels(sequence.keys)}, head.relative, nullptr);
   const float* d_context = head.gradient.d_context + (sequence.begin + block.query) * width + block.head * value_dim;
-  add_products(head, block, block.scores, d_context, width, value_dim, 1.0f, head.d_values, head.value_stride);
+  const float* weights = block.scores;  // of the values
+  if (terms.dropout) {
+    std::copy_n(block.scores, block.rows * keys, scratch.d_scores);
+    drop_block(head.call, sequence, block, scratch.d_scores);
+    weights = scratch.d_scores;
+  }
+  add_products(head, block, weights, d_context, width, value_dim, 1.0f, head.d_values, head.value_stride);
   kernels.gemm_f32({.a = d_context,
                     .a_stride = width,
                     .b = scratch.values + block.keys.begin * value_dim,
@@ -457,6 +474,7 @@ void block_backward(const BackwardHead& head, Block block) {
                     .m = block.rows,
                     .n = keys,
                     .k = value_dim});
+  drop_block(head.call, sequence, block, scratch.d_scores);
   scores_backward(head, block, scratch.d_scores);
   const std::int64_t query_at = (sequence.begin + block.query) * input.query_stride + block.head * shape.head_dim;
   add_products(head, block, scratch.d_scores, input.queries + query_at, input.query_stride, shape.head_dim, terms.scale,

@@ -11,6 +11,7 @@
 #include "core/taps.h"
 #include "ops/attention_disentangled.h"
 #include "ops/compute.h"
+#include "ops/dropout.h"
 #include "ops/position.h"
 
 namespace wattn {
@@ -73,7 +74,7 @@ struct BroadcastMask {
   std::int64_t sequence = 0, head = 0, query = 0, key = 0;  // strides
 };
 
-// Applied in this order: scale, multiply, bias, relative, add, hidden keys, softmax, head_mask.
+// Applied in this order: scale, multiply, bias, relative, add, hidden keys, softmax, head_mask, dropout.
 struct ScoreTerms {
   float scale = 1;                            // of the query-key products
   bool causal = false;                        // hides the keys after a query's own position
@@ -84,6 +85,7 @@ struct ScoreTerms {
   const float* head_mask = nullptr;           // [heads], multiplies the probabilities
   std::span<const BroadcastMask> multiply{};  // multiply the scores
   std::span<const BroadcastMask> add{};       // added; -inf hides a key. A query with every key hidden gets zeros
+  const ProbabilityDropout* dropout = nullptr;
 };
 
 // Queries and the location of their keys and values.

@@ -29,7 +29,8 @@ Head zeros_like(const Head& head) {
 }
 
 // From d_logits of what the case's logits are: the mean's, where it is the mean of all rows.
-Gradients run(const HeadCase& one, ThreadTeam& team, const Floats& d_out, const Head* gradients, bool wants_rows = true) {
+Gradients run(const HeadCase& one, ThreadTeam& team, const Floats& d_out, const Head* gradients, bool wants_rows = true,
+              const HeadDropout& dropout = {}) {
   const ThreadTeam::Awake awake(team);
   const Kernels& kernels = exact_kernels();
   const HeadReading reading{one.input()};
@@ -51,6 +52,7 @@ Gradients run(const HeadCase& one, ThreadTeam& team, const Floats& d_out, const 
                  .d_logits = d_logits.data(),
                  .d_rows = wants_rows ? d_rows.data() : nullptr,
                  .gradients = gradients,
+                 .dropout = dropout,
                  .d_words = one.head.layers().tied && gradients ? out.words.data() : nullptr},
                 arena);
   if (wants_rows) {
@@ -73,7 +75,12 @@ void for_each_case(const Check& check) {
   ASSERT_EQ(heads.root().size(), gradients.root().size());
   for (std::size_t i = 0; i < heads.root().size(); ++i) {
     SCOPED_TRACE(heads.root()[i]["config"]["architectures"].to_text() + " " + std::to_string(i));
-    check(HeadCase(heads.root()[i], exact_kernels()), gradients.root()[i]);
+    const HeadCase one(heads.root()[i], exact_kernels());
+    if constexpr (std::is_invocable_v<Check, const HeadCase&, JsonRef, JsonRef>) {
+      check(one, gradients.root()[i], heads.root()[i]);
+    } else {
+      check(one, gradients.root()[i]);
+    }
   }
 }
 
@@ -137,6 +144,55 @@ TEST(HeadsBackward, ReadsWordsOfEveryType) {
     return;
   }
   FAIL() << "no tied head";
+}
+
+// The sum of d_logits times the logits.
+double loss(const HeadCase& one, const Floats& d_logits, const HeadDropout& dropout) {
+  ThreadTeam alone;
+  Floats rows;
+  std::vector<std::int32_t> counts;
+  head_rows(exact_kernels(), {one.input()}, one.batch(), one.rows.data(), HeadCase::kHidden, rows, counts);
+  Floats logits(static_cast<std::size_t>(counts[0] * one.head.labels())), plain(logits.size());
+  const Compute compute{exact_kernels(), alone};
+  EXPECT_TRUE(training_run(compute, one.head, one.words.table, rows.data(), counts[0], dropout, logits.data()).ok());
+  if (dropout.rows.rate == 0 && dropout.output.rate == 0) {
+    EXPECT_TRUE(one.head.run(compute, one.words.table, rows.data(), counts[0], plain.data()).ok());
+    EXPECT_EQ(logits, plain);
+  }
+  if (one.averages()) average_logits(exact_kernels(), 0, one.head.labels(), counts, logits);
+  double sum = 0;
+  for (std::size_t i = 0; i < logits.size(); ++i) sum += static_cast<double>(logits[i]) * d_logits[i];
+  return sum;
+}
+
+// Along the gradient, the loss changes by its length: by differences in f32, to three digits.
+TEST(HeadsBackward, OfDropoutIsTheDerivative) {
+  std::int64_t dropped = 0;
+  for_each_case([&](const HeadCase& one, JsonRef golden, JsonRef json) {
+    ThreadTeam alone;
+    const Floats d_logits = test::to_floats(golden["d_logits"]);
+    for (const HeadDropout& dropout : {HeadDropout{}, head_dropout(one.head, 0.4f, 3, 1)}) {
+      const Head gradients = zeros_like(one.head);
+      const Gradients got = run(one, alone, d_logits, &gradients, true, dropout);
+      double squares = 0;
+      for (const Floats* part : {&got.rows, &got.weights}) {
+        for (const float x : *part) squares += static_cast<double>(x) * x;
+      }
+      const double step = 0.01 / std::sqrt(squares + 1e-9);
+      HeadCase moved(json, exact_kernels());
+      const auto loss_at = [&](double by) {
+        for (std::size_t i = 0; i < got.rows.size(); ++i) moved.rows[i] = static_cast<float>(one.rows[i] + by * got.rows[i]);
+        for (std::size_t i = 0; i < got.weights.size(); ++i) {
+          moved.head.weights_f32()[i] = static_cast<float>(one.head.weights_f32()[i] + by * got.weights[i]);
+        }
+        return loss(moved, d_logits, dropout);
+      };
+      const double found = (loss_at(step) - loss_at(-step)) / (2 * step);
+      EXPECT_NEAR(found, squares, 2e-3 * squares);
+      dropped += dropout.rows.rate + dropout.output.rate > 0 && loss(one, d_logits, dropout) != loss(one, d_logits, {});
+    }
+  });
+  EXPECT_GT(dropped, 25);
 }
 
 TEST(HeadsBackward, ReadsTheRowsThatTheHeadReads) {

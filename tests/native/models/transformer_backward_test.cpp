@@ -60,7 +60,10 @@ void add_gradients(const GradientCase& one, const Transformer& model, ThreadTeam
   std::vector<float> tape(static_cast<std::size_t>(tape_size(model.config(), tokens, options)), NAN), hidden(one.d_hidden.size());
   Arena arena = Arena::with_bytes(backward_bytes(model, tokens, one.batch.longest(), team.threads()), "test").value();
   training_forward(model, team, one.batch, tape.data(), hidden.data(), arena, options);
-  EXPECT_EQ(hidden, test::run(model, team, one.batch));  // no other bits with a tape
+  const auto& [embeddings, probabilities, attention, activation, feed_forward, output, head] = options.dropout;
+  if (embeddings + probabilities + attention + activation + feed_forward + output == 0) {
+    EXPECT_EQ(hidden, test::run(model, team, one.batch));  // no other bits with a tape
+  }
   arena.reset();
   std::vector<float> d_hidden = one.d_hidden;
   backward(model, team, one.batch, tape.data(), d_hidden.data(), arena, gradients, scope, options);
@@ -113,6 +116,9 @@ TEST(TransformerBackward, GivesTorchsGradients) {
   });
 }
 
+constexpr DropoutRates kAllDropped{
+    .embeddings = 0.1f, .probabilities = 0.2f, .attention = 0.3f, .activation = 0.2f, .feed_forward = 0.3f, .output = 0.1f};
+
 // Whether activations are kept or computed again changes no bit.
 TEST(TransformerBackward, HasTheSameBitsWithKeptLayers) {
   for_each_case([](const GradientCase& one) {
@@ -127,8 +133,93 @@ TEST(TransformerBackward, HasTheSameBitsWithKeptLayers) {
         add_gradients(one, model, alone, gradients, scope, {.kept_layers = layers});
         EXPECT_EQ(weights_of(gradients), weights_of(expected)) << layers;
       }
+      Transformer dropped = zeros_like(model), kept = zeros_like(model);
+      add_gradients(one, model, alone, dropped, scope, {.dropout = kAllDropped});
+      add_gradients(one, model, alone, kept, scope, {.kept_layers = 9, .dropout = kAllDropped});
+      EXPECT_EQ(weights_of(dropped), weights_of(kept));
     }
   });
+}
+
+double loss(const GradientCase& one, const Transformer& model, const TapeOptions& options) {
+  ThreadTeam alone;
+  const std::int64_t tokens = one.batch.tokens();
+  std::vector<float> tape(static_cast<std::size_t>(tape_size(model.config(), tokens, options))), hidden(one.d_hidden.size());
+  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, one.batch.longest(), 1), "test").value();
+  training_forward(model, alone, one.batch, tape.data(), hidden.data(), arena, options);
+  double sum = 0;
+  for (std::size_t i = 0; i < hidden.size(); ++i) sum += static_cast<double>(hidden[i]) * one.d_hidden[i];
+  return sum;
+}
+
+// Along the gradient, the loss changes by its length, whatever is dropped: by differences in f32, to two digits. So there are no
+// gradients of what is not a weight, such as the biases of norms that have none.
+TEST(TransformerBackward, OfDropoutIsTheDerivative) {
+  for_each_case([](const GradientCase& one) {
+    const Transformer model = one.load();
+    if (model.config().relative_positions == RelativePositions::kT5Buckets) return;  // a weight is there for each distance
+    const std::vector<float> weights = weights_of(model), none = weights_of(zeros_like(model));
+    ThreadTeam alone;
+    for (const DropoutRates& rates : {DropoutRates{},
+                                      {.embeddings = 0.3f},
+                                      {.probabilities = 0.3f},
+                                      {.attention = 0.3f},
+                                      {.activation = 0.3f},
+                                      {.feed_forward = 0.3f},
+                                      {.output = 0.3f},
+                                      kAllDropped}) {
+      const TapeOptions options{.dropout = rates, .seed = 5, .step = 2};
+      Transformer gradients = zeros_like(model);
+      add_gradients(one, model, alone, gradients, {}, options);
+      std::vector<double> along;
+      double squares = 0;
+      for (std::size_t i = 0; i < weights.size(); ++i) {
+        along.push_back(static_cast<double>(gradients.weights_f32()[i]) - none[i]);
+        squares += along[i] * along[i];
+      }
+      const auto loss_at = [&](double by) {
+        for (std::size_t i = 0; i < weights.size(); ++i) model.weights_f32()[i] = static_cast<float>(weights[i] + by * along[i]);
+        return loss(one, model, options);
+      };
+      const double step = 2e-3 / std::sqrt(squares);
+      const double found = (loss_at(step) - loss_at(-step)) / (2 * step);
+      EXPECT_NEAR(found, squares, 0.02 * squares) << rates.embeddings << " " << rates.probabilities << " " << rates.attention << " "
+                                                  << rates.activation << " " << rates.feed_forward << " " << rates.output;
+      std::copy(weights.begin(), weights.end(), model.weights_f32().begin());
+    }
+  });
+}
+
+TEST(TransformerBackward, DropsOthersWithEachSeedAndStep) {
+  for_each_case([](const GradientCase& one) {
+    const Transformer model = one.load();
+    const double first = loss(one, model, {.dropout = kAllDropped, .seed = 1, .step = 1});
+    EXPECT_EQ(loss(one, model, {.kept_layers = 1, .dropout = kAllDropped, .seed = 1, .step = 1}), first);
+    EXPECT_NE(loss(one, model, {.dropout = kAllDropped, .seed = 1, .step = 2}), first);
+    EXPECT_NE(loss(one, model, {.dropout = kAllDropped, .seed = 2, .step = 1}), first);
+  });
+}
+
+TEST(TransformerBackward, ReadsRatesOfDropout) {
+  const auto rates = [](const char* json) {
+    const DropoutRates r = read_dropout_rates(std::move(Json::parse(json, "config.json")).value().root());
+    return std::vector<float>{r.embeddings, r.probabilities, r.attention, r.activation, r.feed_forward, r.output, r.head};
+  };
+  using Rates = std::vector<float>;
+  EXPECT_EQ(rates("{}"), Rates(7));
+  EXPECT_EQ(rates(R"({"hidden_dropout_prob": 0.5, "attention_probs_dropout_prob": 0.25, "classifier_dropout": null})"),
+            (Rates{0.5f, 0.25f, 0.5f, 0, 0.5f, 0, 0.5f}));
+  EXPECT_EQ(rates(R"({"hidden_dropout_prob": 0.5, "classifier_dropout": 0.75})"), (Rates{0.5f, 0, 0.5f, 0, 0.5f, 0, 0.75f}));
+  EXPECT_EQ(rates(R"({"dropout": 0.5, "attention_dropout": 0.25, "seq_classif_dropout": 0.75})"),
+            (Rates{0.5f, 0.25f, 0, 0, 0.5f, 0, 0.75f}));
+  EXPECT_EQ(rates(R"({"dropout": 0.5, "attention_dropout": 0.25, "activation_dropout": 0.125})"),
+            (Rates{0.5f, 0.25f, 0.5f, 0.125f, 0.5f, 0, 0}));
+  EXPECT_EQ(rates(R"({"attention_dropout": 0.5, "mlp_dropout": 0.25, "embedding_dropout": 0.125})"),
+            (Rates{0.125f, 0.5f, 0.5f, 0.25f, 0, 0, 0}));
+  EXPECT_EQ(rates(R"({"embd_pdrop": 0.5, "attn_pdrop": 0.25, "resid_pdrop": 0.125})"),
+            (Rates{0.5f, 0.25f, 0.125f, 0, 0.125f, 0, 0}));
+  EXPECT_EQ(rates(R"({"dropout_rate": 0.5})"), (Rates{0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0.5f, 0}));
+  EXPECT_EQ(rates(R"({"dropout_rate": 1})"), Rates(7));
 }
 
 // What is left out stays as it was, and what is not has the same bits.
@@ -273,8 +364,9 @@ TEST(TransformerBackward, HasTheSameBitsWithThreads) {
   for_each_case([&](const GradientCase& one) {
     const Transformer model = one.load();
     Transformer first = zeros_like(model), second = zeros_like(model);
-    add_gradients(one, model, alone, first);
-    add_gradients(one, model, team, second);
+    const TapeOptions options{.kept_layers = 1, .dropout = kAllDropped};
+    add_gradients(one, model, alone, first, {}, options);
+    add_gradients(one, model, team, second, {}, options);
     EXPECT_EQ(weights_of(first), weights_of(second));
   });
 }

@@ -85,8 +85,9 @@ void add_row(const Problem& p, const std::vector<float>& d_context, const std::v
   for (std::int64_t key = 0; key < n; ++key) {
     const std::int64_t at = (p.key_start[sequence] + key) * p.kv_stride + values;
     for (std::int64_t x = 0; x < value_dim; ++x) {
-      out.kv[at + x] += row[key] * dy[x];
-      d_probs[key] += factor * dy[x] * p.kv[at + x];
+      const double kept = p.factor(sequence, head, query, key);
+      out.kv[at + x] += kept * row[key] * dy[x];
+      d_probs[key] += kept * factor * dy[x] * p.kv[at + x];
     }
     sum += d_probs[key] * row[key] / factor;
   }

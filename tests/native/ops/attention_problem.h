@@ -25,6 +25,7 @@ struct Case {
   std::int64_t before = -1, after = -1;
   bool bias = false, relative = false, head_mask = false;
   int multiply = 0, add = 0;  // masks
+  float dropout = 0;
 };
 
 inline const Case kCases[] = {
@@ -67,6 +68,14 @@ inline const Case kCases[] = {
      .head_mask = true,
      .multiply = 1,
      .add = 1},
+    {.name = "dropout", .shape = {2, 2, 8}, .dropout = 0.3f},
+    {.name = "dropout with causal groups",
+     .shape = {4, 2, 8, 5},
+     .causal = true,
+     .before = 30,
+     .bias = true,
+     .head_mask = true,
+     .dropout = 0.5f},
 };
 
 inline std::vector<float> random_floats(std::int64_t count, unsigned seed) {
@@ -111,6 +120,7 @@ struct Problem {
   Disentangled relative{&buckets, buckets.of(-100), buckets.of(100) + 1 - buckets.of(-100), relative_rows.data()};
   DistanceBias bias{kMostTokens, bias_values.data()};
   std::vector<BroadcastMask> multiply, add;
+  ProbabilityDropout dropout = drop_probabilities(dropout_at(c.dropout, 1, 2, 3));
   ScoreTerms terms;
 
   explicit Problem(const Case& of, Counts queries_of = kLengths, Counts keys_of = {}, Counts positions_of = {})
@@ -126,6 +136,13 @@ struct Problem {
     if (c.bias) terms.bias = &bias;
     if (c.relative) terms.relative = &relative;
     if (c.head_mask) terms.head_mask = head_mask.data();
+    if (c.dropout > 0) terms.dropout = &dropout;
+  }
+  // Of the probability of a key.
+  double factor(std::int64_t sequence, std::int64_t head, std::int64_t query, std::int64_t key) const {
+    if (c.dropout == 0) return 1;
+    const std::int64_t row = (seq_start[sequence] + query) * shape.heads + head;
+    return dropout.dropout.factor((static_cast<std::uint64_t>(row) << 32) + static_cast<std::uint64_t>(key));
   }
   Problem(const Problem&) = delete;
 
@@ -217,8 +234,9 @@ inline void expect_row(const Problem& p, std::int64_t sequence, std::int64_t hea
     const float* value = p.values() + (p.key_start[sequence] + key) * p.kv_stride + kv_head * dim;
     const std::int64_t to = (p.seq_start[sequence] + query) * p.shape.context_width() + head * dim;
     for (std::int64_t x = 0; x < dim; ++x) {
-      out.context[to + x] += prob * value[x];
-      out.bound[to + x] += relative * std::abs(prob * value[x]);
+      const double part = p.factor(static_cast<std::int64_t>(sequence), head, query, key) * prob * value[x];
+      out.context[to + x] += part;
+      out.bound[to + x] += relative * std::abs(part);
     }
   }
 }

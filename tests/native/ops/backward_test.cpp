@@ -1,6 +1,7 @@
 // The backward pass of the simpler ops against central differences of their formulas in double precision.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <random>
@@ -10,6 +11,7 @@
 #include "kernels/gradients.h"
 #include "native/support/activations.h"
 #include "native/support/team.h"
+#include "ops/dropout.h"
 #include "ops/embedding.h"
 #include "ops/linear.h"
 #include "ops/norm.h"
@@ -288,6 +290,30 @@ TEST(Backward, HasTheSameBitsWithThreads) {
   }
 }
 #endif
+
+TEST(Backward, OfDropoutKeepsTheMean) {
+  const std::int64_t count = 100000;
+  for (const float rate : {0.0f, 0.1f, 0.5f, 0.9f}) {
+    ThreadTeam alone;
+    Floats x(count, 2.0f);
+    drop({exact_kernels(), alone}, dropout_at(rate, 1, 2, 3), x.data(), count);
+    const auto dropped = static_cast<double>(std::count(x.begin(), x.end(), 0.0f));
+    EXPECT_NEAR(dropped / count, rate, 0.005);  // three deviations
+    EXPECT_EQ(std::count(x.begin(), x.end(), 2.0f * (1.0f / (1.0f - rate))) + static_cast<std::int64_t>(dropped), count);
+  }
+  // Neighbouring places, steps and elements share nothing: each keeps half of what another keeps.
+  const Dropout one = dropout_at(0.5f, 1, 2, 3);
+  for (const Dropout& other :
+       {dropout_at(0.5f, 1, 2, 4), dropout_at(0.5f, 1, 3, 3), dropout_at(0.5f, 2, 2, 3), Dropout{0.5f, one.key + 1}}) {
+    std::int64_t both = 0, shifted = 0;
+    for (std::uint64_t i = 0; i < 20000; ++i) {
+      both += one.factor(i) > 0 && other.factor(i) > 0;
+      shifted += one.factor(i) > 0 && one.factor(i + 1) > 0;
+    }
+    EXPECT_NEAR(static_cast<double>(both) / 20000, 0.25, 0.01);
+    EXPECT_NEAR(static_cast<double>(shifted) / 20000, 0.25, 0.01);
+  }
+}
 
 TEST(Backward, OfEmbeddingsAddsTheRowsOfEachId) {
   const std::vector<std::int32_t> ids{3, 0, 3, 3};
