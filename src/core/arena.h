@@ -27,10 +27,7 @@ class Arena {
   // Memory for count elements of T; null while measuring. The caller never takes more than it measured.
   template <class T>
   T* take(std::int64_t count) {
-    const std::uint64_t begin = used_;
-    used_ += (static_cast<std::uint64_t>(count) * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
-    assert(!block_ || used_ <= bytes_);
-    return block_ ? reinterpret_cast<T*>(block_.get() + begin) : nullptr;
+    return reinterpret_cast<T*>(take_bytes(static_cast<std::uint64_t>(count) * sizeof(T)));
   }
 
   // Everything taken so far; empty while measuring.
@@ -44,10 +41,11 @@ class Arena {
   bool measuring() const { return !block_; }
 
  private:
-  static constexpr std::uint64_t kAlignment = 64;
   struct Free {
     void operator()(std::byte* block) const { std::free(block); }
   };
+
+  std::byte* take_bytes(std::uint64_t bytes);
 
   std::unique_ptr<std::byte, Free> block_;
   std::uint64_t bytes_ = 0;  // 64 bits on wasm32 too: a measured size may exceed the address space
