@@ -8,7 +8,6 @@ string(JSON wattn_emscripten GET ${wattn_json} emscripten emscriptenRoot)
 string(JSON wattn_node GET ${wattn_json} node)
 string(JSON wattn_relaxed_node GET ${wattn_json} relaxedNode)
 
-list(APPEND CMAKE_TRY_COMPILE_PLATFORM_VARIABLES WATTN_WASM) # try_compile reads this file again
 set(EMSCRIPTEN_FORCE_COMPILERS ON)
 include(${wattn_emscripten}/cmake/Modules/Platform/Emscripten.cmake)
 set(CMAKE_CROSSCOMPILING_EMULATOR ${wattn_node})

@@ -17,7 +17,7 @@ endfunction()
 foreach(source ${sources})
   cmake_path(GET source STEM name)
   wattn_bench_program(bench_${name} ${source})
-  if(WATTN_WASM STREQUAL "simd")
+  if(EMSCRIPTEN)
     wattn_bench_program(bench_${name}_relaxed ${source} wattn_kernels_relaxed)
     target_compile_options(bench_${name}_relaxed PRIVATE -mrelaxed-simd -DWATTN_BENCH_FMA) # the machine's peak can be measured
   endif()

@@ -12,12 +12,11 @@ endfunction()
 function(wattn_library room)
   cmake_parse_arguments(arg "" "" "DEPS" ${ARGN})
   file(GLOB_RECURSE sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/src/${room}/*.cpp)
-  # A file's ending says which builds it is for (today only kernels have such files; wattn_kernels.cmake takes those of relaxed SIMD).
+  # A file's ending says which builds it is for (today only kernels have such files; wattn_variants.cmake takes those of relaxed SIMD).
   list(FILTER sources EXCLUDE REGEX "_relaxed\\.cpp$")
   if(EMSCRIPTEN)
     list(FILTER sources EXCLUDE REGEX "_eigen\\.cpp$")
-  endif()
-  if(NOT WATTN_WASM STREQUAL "simd")
+  else()
     list(FILTER sources EXCLUDE REGEX "_wasm\\.cpp$")
   endif()
 

@@ -25,14 +25,9 @@ if(WATTN_SANITIZE)
 endif()
 
 if(EMSCRIPTEN)
-  if(NOT WATTN_WASM MATCHES "^(scalar|simd)$")
-    message(FATAL_ERROR "WATTN_WASM is '${WATTN_WASM}', expected scalar or simd (use a preset)")
-  endif()
-  # Global for the same reason: standard-library code inlined into two files must be the same code.
-  if(WATTN_WASM STREQUAL "simd")
-    # Every engine with SIMD has these older extensions too. Atomics for helper threads; they work in unshared memory as well.
-    add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint -matomics)
-  endif()
+  # Global for the same reason: standard-library code inlined into two files must be the same code. Every engine with SIMD has these older
+  # extensions too. Atomics for helper threads; they work in unshared memory as well.
+  add_compile_options(-msimd128 -mbulk-memory -mnontrapping-fptoint -matomics)
 endif()
 
 # RapidJSON, seen by core alone. Reached through a folder of just that library: Debian keeps it in /usr/include,

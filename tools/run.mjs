@@ -21,8 +21,7 @@ const test = [...build, ...nativeTests('native-debug'), ...jestTests];
 /** What `test` leaves out: the other builds' native tests, and static checks. */
 const checks = [
   ...nativeTests('native-release', stages.includes, stages.cppFormat),
-  ...nativeTests('wasm-scalar', stages.webFormat),
-  ...nativeTests('wasm-simd', stages.types, stages.dist),
+  ...nativeTests('wasm-simd', stages.webFormat, stages.types, stages.dist),
   stages.rebuild,
   stages.tidy,
   [stages.consumers, stages.fuzz, stages.arm],
