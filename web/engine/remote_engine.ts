@@ -17,7 +17,7 @@ import type { AbortSignalLike } from '../core/types.js';
 import type { LoadOptions, MemoryInfo, ModelInfo } from './types.js';
 import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
-import type { WorkerHandle, WorkerKind } from '../host/worker_port.js';
+import type { WorkerHandle } from '../host/worker_port.js';
 import { workers } from '../host/workers.js';
 
 const kRules: Rules = { ...kLoadRules, worker: 'any' };
@@ -49,8 +49,8 @@ class Member {
   private last = 0;
 
   /** onIdle: called after each job. */
-  constructor(kind: WorkerKind, onIdle: () => void) {
-    this.worker = workers.start(kind);
+  constructor(start: StartWorker, onIdle: () => void) {
+    this.worker = start();
     this.worker.onMessage((message: { id: number; progress?: ProgressInfo; result?: unknown; failure?: Failure }) => {
       const job = this.jobs.get(message.id);
       if (!job) return;
@@ -106,6 +106,8 @@ class Member {
   }
 }
 
+type StartWorker = () => WorkerHandle;
+
 function toCount(where: string, worker: unknown): number {
   if (worker === undefined || worker === null || worker === false) return 0;
   if (worker === true) return 1;
@@ -141,11 +143,11 @@ export class RemoteEngine implements AnyEngine {
   private about!: { info: ModelInfo; memory: MemoryInfo; files: AnyEngine['files'] };
   private readonly members: Member[];
 
-  private constructor(kind: WorkerKind, count: number) {
+  private constructor(start: StartWorker, count: number) {
     const members: Member[] = [];
     this.members = members;
     try {
-      while (members.length < count) members.push(new Member(kind, () => this.dispatch()));
+      while (members.length < count) members.push(new Member(start, () => this.dispatch()));
     } catch (error) {
       this.end(error as WattnError); // those that did start
       throw error;
@@ -158,12 +160,12 @@ export class RemoteEngine implements AnyEngine {
     count: number,
     options: LoadOptions,
     head: HeadKind = 'none',
-    kind: WorkerKind = 'engine',
+    start: StartWorker = () => workers.start('engine'),
   ): Promise<RemoteEngine> {
     const { progress_callback, signal, worker: _worker, ...rest } = options;
     throwIfAborted(signal ?? undefined);
     const settings = await toWorkerEnv(where);
-    const engine = new RemoteEngine(kind, count);
+    const engine = new RemoteEngine(start, count);
     const load = (member: Member, onProgress: ((info: ProgressInfo) => void) | undefined) =>
       engine.ask(
         {

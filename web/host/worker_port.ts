@@ -1,7 +1,7 @@
 // The interface of workers, common to pages (workers.ts) and Node (workers_node.ts).
 
-/** 'thread': a helper thread of one engine (thread_main.ts). The others hold a whole model: entries/worker.ts, entries/train_worker.ts. */
-export type WorkerKind = 'thread' | 'engine' | 'trainer';
+/** 'thread': a helper thread of one engine (thread_main.ts). 'engine': holds a whole model (entries/worker.ts). */
+export type WorkerKind = 'thread' | 'engine';
 
 /** The starter's side. */
 export interface WorkerHandle {

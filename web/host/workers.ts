@@ -2,7 +2,7 @@
 // workers, does not name their scripts.
 import { UnsupportedError } from '../core/errors.js';
 import { scripts } from './inline_files.js';
-import type { WorkerKind, WorkerPort, Workers } from './worker_port.js';
+import type { WorkerHandle, WorkerKind, WorkerPort, Workers } from './worker_port.js';
 
 /** Set by tools/bundle.mjs: whether the worker scripts are embedded in this one (wattn/inline). */
 declare const __WATTN_INLINE__: boolean;
@@ -11,15 +11,13 @@ declare const __WATTN_IN_WORKER__: boolean;
 
 // Bundlers recognise exactly this form, `new Worker(new URL(...))`, and include the files.
 function makeWorker(kind: WorkerKind): Worker {
-  if (__WATTN_INLINE__) return inlineWorker(kind as 'thread' | 'engine');
-  if (kind === 'trainer' && !__WATTN_IN_WORKER__)
-    return new Worker(new URL('./train_worker.js', import.meta.url), { type: 'module' });
+  if (__WATTN_INLINE__) return inlineWorker(kind);
   return kind === 'thread' || __WATTN_IN_WORKER__
     ? new Worker(new URL('./thread.js', import.meta.url), { type: 'module' })
     : new Worker(new URL('./worker.js', import.meta.url), { type: 'module' });
 }
 
-function inlineWorker(kind: 'thread' | 'engine'): Worker {
+function inlineWorker(kind: WorkerKind): Worker {
   const url = URL.createObjectURL(new Blob([scripts[kind]], { type: 'text/javascript' }));
   try {
     return new Worker(url, { type: 'module' });
@@ -43,9 +41,9 @@ function notAllowed(cause: unknown): UnsupportedError {
   );
 }
 
-function startWorker(kind: WorkerKind): Worker {
+function startWorker(make: () => Worker): Worker {
   try {
-    return makeWorker(kind);
+    return make();
   } catch (cause) {
     throw notAllowed(cause);
   }
@@ -59,24 +57,27 @@ function obstacle(): string | undefined {
   return undefined;
 }
 
+/** The starter's side of a worker that `make` makes. */
+export function handleOf(make: () => Worker): WorkerHandle {
+  if (typeof Worker !== 'function') throw new UnsupportedError('worker: this environment has no workers');
+  const worker = startWorker(make);
+  return {
+    post: (message, transfer = []) => worker.postMessage(message, transfer as ArrayBuffer[]),
+    onMessage: (listener) => worker.addEventListener('message', ({ data }) => listener(data)),
+    onError(listener) {
+      worker.addEventListener('error', (event) => {
+        event.preventDefault?.();
+        listener(new Error(event.message || 'its script could not be loaded'));
+      });
+      worker.addEventListener('messageerror', () => listener(new Error('a message could not be read')));
+    },
+    keepAlive() {},
+    end: () => worker.terminate(),
+  };
+}
+
 export const workers: Workers = {
-  start(kind) {
-    if (typeof Worker !== 'function') throw new UnsupportedError('worker: this environment has no workers');
-    const worker = startWorker(kind);
-    return {
-      post: (message, transfer = []) => worker.postMessage(message, transfer as ArrayBuffer[]),
-      onMessage: (listener) => worker.addEventListener('message', ({ data }) => listener(data)),
-      onError(listener) {
-        worker.addEventListener('error', (event) => {
-          event.preventDefault?.();
-          listener(new Error(event.message || 'its script could not be loaded'));
-        });
-        worker.addEventListener('messageerror', () => listener(new Error('a message could not be read')));
-      },
-      keepAlive() {},
-      end: () => worker.terminate(),
-    };
-  },
+  start: (kind) => handleOf(() => makeWorker(kind)),
   threads: () => ({
     cores: globalThis.navigator?.hardwareConcurrency ?? 1,
     obstacle: obstacle(),

@@ -1,39 +1,40 @@
 // Node's worker threads, used instead of workers.ts.
 import { availableParallelism } from 'node:os';
 import { parentPort, Worker, type Transferable } from 'node:worker_threads';
-import type { WorkerKind, WorkerPort, Workers } from './worker_port.js';
+import type { WorkerHandle, WorkerKind, WorkerPort, Workers } from './worker_port.js';
 
 /** See workers.ts. */
 declare const __WATTN_IN_WORKER__: boolean;
 
 // Options of the process, such as --input-type, must not apply to the worker.
-function makeWorker(kind: WorkerKind): Worker {
-  if (kind === 'thread' || __WATTN_IN_WORKER__) return new Worker(new URL('./node_thread.js', import.meta.url), { execArgv: [] });
-  return kind === 'trainer'
-    ? new Worker(new URL('./node_train_worker.js', import.meta.url), { execArgv: [] })
+const makeWorker = (kind: WorkerKind) =>
+  kind === 'thread' || __WATTN_IN_WORKER__
+    ? new Worker(new URL('./node_thread.js', import.meta.url), { execArgv: [] })
     : new Worker(new URL('./node_worker.js', import.meta.url), { execArgv: [] });
+
+/** The starter's side of a worker that `make` makes. */
+export function handleOf(make: () => Worker): WorkerHandle {
+  const worker = make();
+  const keepAlive = (keep: boolean) => (keep ? worker.ref() : worker.unref());
+  keepAlive(false);
+  return {
+    post: (message, transfer = []) => worker.postMessage(message, transfer as Transferable[]),
+    onMessage(listener) {
+      worker.on('message', listener);
+      keepAlive(false); // a listener keeps the process alive
+    },
+    onError(listener) {
+      worker.on('error', listener);
+      worker.on('messageerror', listener);
+      worker.on('exit', (code) => listener(new Error(`it ended with exit code ${code}`))); // also after end()
+    },
+    keepAlive,
+    end: () => void worker.terminate(),
+  };
 }
 
 export const workers: Workers = {
-  start(kind) {
-    const worker = makeWorker(kind);
-    const keepAlive = (keep: boolean) => (keep ? worker.ref() : worker.unref());
-    keepAlive(false);
-    return {
-      post: (message, transfer = []) => worker.postMessage(message, transfer as Transferable[]),
-      onMessage(listener) {
-        worker.on('message', listener);
-        keepAlive(false); // a listener keeps the process alive
-      },
-      onError(listener) {
-        worker.on('error', listener);
-        worker.on('messageerror', listener);
-        worker.on('exit', (code) => listener(new Error(`it ended with exit code ${code}`))); // also after end()
-      },
-      keepAlive,
-      end: () => void worker.terminate(),
-    };
-  },
+  start: (kind) => handleOf(() => makeWorker(kind)),
   threads: () => ({ cores: availableParallelism(), obstacle: undefined }),
 };
 

@@ -20,6 +20,7 @@ import { evaluateHead, evaluateLanguage, evaluateVectors } from './evaluate.js';
 import { renderExamples } from './language.js';
 import { batches, labelIdsOf, labelNames, lossOf, takeForHead, takeSentences, toExamples, type Examples } from './rows.js';
 import { trainFiles, type SeamNamedTensor, type SeamTrainOptions } from './train_files.js';
+import { startTrainer } from './workers.js';
 import { trainTask, useConfig, type Request, type Requests } from './train_task.js';
 import type {
   FitOptions,
@@ -165,7 +166,7 @@ export class Trainer {
     toTargets(settings['target_modules']);
     const start = (head: HeadKind) =>
       options.worker
-        ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, 'trainer')
+        ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, startTrainer)
         : Engine.load(where, model, load as LoadOptions, head, undefined, trainFiles);
     if (options.task === 'text-generation') return new Trainer(await start('causal_lm'), settings as unknown as Settings, true);
     const engine = await start('none');
