@@ -24,7 +24,8 @@ add_dependencies(wattn_binding_build_id wattn_build_id)
 target_compile_options(wattn_binding_build_id PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
 
 # wattn_module(name path rooms... SOURCES names...): the module <path>.{mjs,wasm} in the build's folder, of bindings/<names>.cpp, linked
-# to those rooms.
+# to those rooms. The target `modules` is all of them.
+add_custom_target(modules)
 function(wattn_module module path)
   cmake_parse_arguments(arg "" "" "SOURCES" ${ARGN})
   list(TRANSFORM arg_UNPARSED_ARGUMENTS PREPEND wattn_)
@@ -33,6 +34,7 @@ function(wattn_module module path)
   cmake_path(GET path PARENT_PATH folder)
   cmake_path(GET path FILENAME file_name)
   add_executable(${module})
+  add_dependencies(modules ${module})
   target_link_libraries(${module} PRIVATE ${arg_SOURCES} ${arg_UNPARSED_ARGUMENTS})
   set_target_properties(${module} PROPERTIES LINKER_LANGUAGE CXX SUFFIX .mjs
     RUNTIME_OUTPUT_DIRECTORY ${PROJECT_BINARY_DIR}/${folder} OUTPUT_NAME ${file_name})

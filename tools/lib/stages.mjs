@@ -31,15 +31,15 @@ const kCounts = /(\d+) passed, (\d+) failed(?:, (\d+) skipped)?\s*$/;
 
 const node = (script, ...args) => [process.execPath, [join(root, script), ...args]];
 
-/** Configures and builds targets (one name or several) of one CMake preset. Needed by all that follows. */
-export function cmakeBuild(preset, targets) {
+/** Configures and builds a target of one CMake preset. Needed by all that follows. */
+export function cmakeBuild(preset, target) {
   return {
     name: `build ${preset}`,
     needed: true,
     async run() {
       const configured = await start('cmake', ['--preset', preset]);
       if (!configured.ok) return { failed: 1, output: configured.output };
-      const built = await start('cmake', ['--build', '--preset', preset, '--target', ...[targets].flat(), '--', '--quiet']);
+      const built = await start('cmake', ['--build', '--preset', preset, '--target', target, '--', '--quiet']);
       return { failed: built.ok ? 0 : 1, output: built.output };
     },
   };
