@@ -3,6 +3,9 @@
 
 #include <emscripten/bind.h>
 
+#include <algorithm>
+#include <optional>
+
 #include "bindings/convert.h"
 #include "learn/optim.h"
 #include "nn/optimizer.h"
@@ -225,7 +228,7 @@ class ModuleHandle {
     return out;
   }
 
-  // Answer: names, tensors (shapes without values), buffers (0 or 1 each), identities (equal where weights are tied).
+  // Answer: names, tensors (shapes without values), buffers and frozen (0 or 1 each), identities (equal where weights are tied).
   val state(bool values) const {
     const auto state = module_->state();
     val out = answer();
@@ -235,6 +238,7 @@ class ModuleHandle {
               return values ? from_tensor(value) : from_shape(value.dims);
             }));
     out.set("buffers", to_array(state, [](const auto& named) { return val(named.is_buffer ? 1 : 0); }));
+    out.set("frozen", to_array(state, [](const auto& named) { return val(named.parameter->is_frozen() ? 1 : 0); }));
     out.set("identities", to_array(state, [](const auto& named) { return val(identity(named.parameter.get())); }));
     return out;
   }
@@ -246,6 +250,17 @@ class ModuleHandle {
   }
   void train(bool yes) const { module_->train(yes); }
   bool training() const { return module_->training(); }
+  // Whether this module or a part of it is in train mode: a forward may then draw numbers.
+  bool draws() const {
+    const std::vector<bool> modes = module_->modes();
+    return std::find(modes.begin(), modes.end(), true) != modes.end();
+  }
+  // Evaluation mode, and back to the modes before.
+  void pause() {
+    paused_ = module_->modes();
+    module_->set_modes(std::vector<bool>(paused_.size(), false));
+  }
+  void resume() { module_->set_modes(paused_); }
 
   val load(const std::string& name, const val& tensor) const { return answer(module_->load(name, to_tensor(tensor))); }
   val draw(double seed) const {
@@ -273,6 +288,7 @@ class ModuleHandle {
   static nn::KeyValueCache* cache_of(const val& cache) { return cache.isNull() ? nullptr : &cache.as<CacheHandle&>().cache; }
 
   nn::ModulePtr module_;  // web/ calls make() first
+  std::vector<bool> paused_;
 };
 
 class OptimizerHandle {
@@ -351,6 +367,9 @@ EMSCRIPTEN_BINDINGS(nn) {
       .function("parameters", &ModuleHandle::parameters)
       .function("train", &ModuleHandle::train)
       .function("training", &ModuleHandle::training)
+      .function("draws", &ModuleHandle::draws)
+      .function("pause", &ModuleHandle::pause)
+      .function("resume", &ModuleHandle::resume)
       .function("load", &ModuleHandle::load)
       .function("draw", &ModuleHandle::draw)
       .function("generate", &ModuleHandle::generate);

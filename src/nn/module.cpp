@@ -78,12 +78,29 @@ void Module::draw(std::uint64_t seed) const {
   }
 }
 
+void Module::each_part(const std::function<void(const Module&)>& visit) const {
+  visit(*this);
+  for (const Child& child : children_) child.module->each_part(visit);
+}
+
 void Module::train(bool yes) const {
-  training_ = yes;
-  for (const Named& named : own_) {
-    if (yes && !named.is_buffer) named.parameter->track();
-  }
-  for (const Child& child : children_) child.module->train(yes);
+  each_part([&](const Module& part) {
+    part.training_ = yes;
+    for (const Named& named : part.own_) {
+      if (yes && !named.is_buffer) named.parameter->track();
+    }
+  });
+}
+
+std::vector<bool> Module::modes() const {
+  std::vector<bool> out;
+  each_part([&](const Module& part) { out.push_back(part.training_); });
+  return out;
+}
+
+void Module::set_modes(const std::vector<bool>& modes) const {
+  std::size_t i = 0;
+  each_part([&](const Module& part) { part.training_ = modes[i++]; });
 }
 
 ParameterPtr Module::add_parameter(std::string name, const Shape& dims, Draw draw, bool is_buffer) {

@@ -44,6 +44,7 @@ class Parameter : public std::enable_shared_from_this<Parameter> {
     if (!leaf_) leaf_ = std::make_shared<Node>(value_.size());
     value_.node = yes ? leaf_ : nullptr;
   }
+  bool is_frozen() const { return leaf_ && !requires_grad(); }
   // Requires a gradient from now on, unless somebody has decided that before. So a module that nobody trains records nothing.
   void track() {
     if (!leaf_) set_requires_grad(true);
@@ -149,6 +150,9 @@ class Module {
   // In train mode dropout drops and batch norm uses the batch's statistics. Modules begin without it.
   bool training() const { return training_; }
   void train(bool yes) const;
+  // The mode of this module and of every part, in the order of children().
+  std::vector<bool> modes() const;
+  void set_modes(const std::vector<bool>& modes) const;
 
   // Sets one parameter to a value of the same shape.
   Result<void> load(std::string_view name, Tensor value) const;
@@ -173,6 +177,7 @@ class Module {
 
  private:
   void collect(const std::string& prefix, std::vector<Named>& out) const;
+  void each_part(const std::function<void(const Module&)>& visit) const;  // this module first
 
   std::string type_;
   std::vector<Named> own_;

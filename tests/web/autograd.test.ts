@@ -455,6 +455,50 @@ describe('train mode', () => {
     expect(model.layer.forward(x).data).toEqual(model.layer.forward(x).data);
   });
 
+  it('runs classes of the caller one after another in a Sequential', () => {
+    class Twice extends nn.Module {
+      inner = new nn.Linear(4, 4);
+      override forward(x: Tensor) {
+        return this.inner.forward(this.inner.forward(x));
+      }
+    }
+    const net = new nn.Sequential(new Twice(), new nn.Sequential(new Twice(), new nn.Dropout(0.5)), new nn.Linear(4, 2));
+    const names = ['0.inner.weight', '0.inner.bias', '1.0.inner.weight', '1.0.inner.bias', '2.weight', '2.bias'];
+    expect(Object.keys(net.state_dict())).toEqual(names);
+    expect(net.named_parameters().map(([name]) => name)).toEqual(names);
+    const x = nn.randn(3, 4, { seed: 1 });
+    const plain = net.forward(x).data;
+    expect(net.train().forward(x).data).not.toEqual(plain);
+    expect(net.eval().forward(x).data).toEqual(plain);
+    net.forward(x).sum().backward();
+    expect(net.get_parameter('1.0.inner.weight').grad?.dims).toEqual([4, 4]);
+    net.load_state_dict(net.state_dict());
+    expect(nn.summary(net, [3, 4]).total_params).toBe(net.num_parameters());
+    expectError(() => net.reset_parameters(1), 'InputError', /classes of your own/);
+  });
+
+  it('is left as it is by a summary, which runs in evaluation mode', () => {
+    const norm = new nn.BatchNorm1d(4);
+    const net = new nn.Sequential(new nn.Linear(4, 4), norm, new nn.Dropout(0.5)).train();
+    norm.eval();
+    net.get_parameter('0.weight').requires_grad_(false);
+    const before = net.state_dict();
+    const { total_params, trainable_params } = nn.summary(net, [3, 4]);
+    expect([total_params, trainable_params, net.num_parameters({ only_trainable: true })]).toEqual([28, 12, 12]);
+    expect(String(nn.summary(net, [3, 4]))).toMatch(/Trainable params: 12\nNon-trainable params: 16\n/);
+    expect(net.state_dict()).toEqual(before);
+    expect([net.training, norm.training]).toEqual([true, false]);
+  });
+
+  it('draws other numbers at each step in a part that trains alone', () => {
+    const dropout = new nn.Dropout(0.5);
+    const net = new nn.Sequential(new nn.Identity(), dropout);
+    dropout.train();
+    expect([net.training, dropout.training]).toEqual([false, true]);
+    const x = nn.ones(100);
+    expect(net.forward(x).data).not.toEqual(net.forward(x).data);
+  });
+
   it('draws tensors from the seed', () => {
     nn.manual_seed(1);
     const [uniform, normal] = [nn.rand(3, 400), nn.randn([1200])];

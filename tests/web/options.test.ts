@@ -158,6 +158,7 @@ describe('unknown options', () => {
     ['nn.equivariance', (o) => nn.equivariance((y) => y, x, o), 'seed'],
     ['summary.toString', (o) => nn.summary(new nn.ReLU(), [1]).toString(o), 'columns'],
     ['module.load_state_dict', (o) => new nn.ReLU().load_state_dict({}, o), 'strict'],
+    ['module.num_parameters', (o) => new nn.ReLU().num_parameters(o), 'only_trainable'],
     ['nn.tensor', (o) => nn.tensor(1, o), 'requires_grad'],
     ['nn.Parameter', (o) => new nn.Parameter(x, o), 'requires_grad'],
     ['nn.zeros', (o) => nn.zeros(2, o), 'requires_grad'],

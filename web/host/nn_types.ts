@@ -70,10 +70,13 @@ export interface SeamNnModule {
   ): OutputsAnswer & { rows: SeamRow[] };
   state(
     values: boolean,
-  ): Answer & { names: string[]; tensors: (SeamTensor | Int32Array)[]; buffers: number[]; identities: number[] };
+  ): Answer & { names: string[]; tensors: (SeamTensor | Int32Array)[]; buffers: number[]; frozen: number[]; identities: number[] };
   parameters(): Answer & { parameters: SeamParameter[] };
   train(yes: boolean): void;
   training(): boolean;
+  draws(): boolean; // it or a part of it is in train mode
+  pause(): void; // evaluation mode, until resume()
+  resume(): void;
   load(name: string, tensor: SeamTensor): Answer;
   draw(seed: number): Answer;
   generate(ids: Int32Array, source: SeamTensor | null, options: SeamOptions): Answer & { ids: Int32Array };

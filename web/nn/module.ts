@@ -37,6 +37,8 @@ interface StateEntry {
   name: string;
   dims: number[];
   buffer: boolean;
+  /** `requires_grad_(false)` was called. */
+  frozen: boolean;
   /** Equal where parameters are tied. */
   identity: unknown;
 }
@@ -116,6 +118,7 @@ export class Module {
       name,
       dims: [...parameter.dims],
       buffer: false,
+      frozen: !parameter.requires_grad,
       identity: parameter,
     }));
     const of_parts = this.named_children().flatMap(([prefix, child]) =>
@@ -167,9 +170,24 @@ export class Module {
     for (const parameter of this.parameters()) parameter.grad = null;
   }
 
-  /** The number of values in all parameters; tied ones count once. */
-  num_parameters(): number {
-    return distinct(this.entries()).reduce((sum, { dims }) => sum + dims.reduce((size, dim) => size * dim, 1), 0);
+  /** The number of values in all parameters, or in those that are not frozen; tied ones count once. */
+  num_parameters(options: { only_trainable?: boolean } = {}): number {
+    checkOptions(`nn.${this.type}.num_parameters`, options, { only_trainable: 'boolean' });
+    const counted = distinct(this.entries()).filter(({ frozen }) => !(options?.only_trainable && frozen));
+    return counted.reduce((sum, { dims }) => sum + dims.reduce((size, dim) => size * dim, 1), 0);
+  }
+
+  /** @internal Evaluation mode for this module and its parts, and back to the modes before. */
+  pause(): void {
+    this.paused = this.in_training;
+    this.in_training = false;
+    for (const [, child] of this.named_children()) child.pause();
+  }
+  private paused = false;
+  /** @internal */
+  resume(): void {
+    this.in_training = this.paused;
+    for (const [, child] of this.named_children()) child.resume();
   }
 
   /**
@@ -285,7 +303,7 @@ export class Native extends Module {
     const given = toTensors(where, tensors);
     const scalars = toOptions(where, options);
     const { handle } = this;
-    const seed = handle.training() ? nextSeed() : 0;
+    const seed = handle.draws() ? nextSeed() : 0;
     if (!tracing) return fromAnswer(this.host.call(() => handle.forward(given, scalars, cache?.handle ?? null, seed)));
     const { rows, depth, keep, seen } = tracing;
     const answer = this.host.call(() => handle.trace(given, scalars, cache?.handle ?? null, seed, keep));
@@ -334,6 +352,19 @@ export class Native extends Module {
     });
     return this.list;
   }
+  /** @internal */
+  override pause(): void {
+    this.handle.pause();
+  }
+  /** @internal */
+  override resume(): void {
+    this.handle.resume();
+  }
+  /** @internal Whether its forward runs in JS. */
+  get is_composed(): boolean {
+    return false;
+  }
+
   /** The parameter of this name; undefined: it has none. */
   get weight(): Parameter | undefined {
     return this.own_and_parts().find(([name]) => name === 'weight')?.[1];
@@ -351,11 +382,12 @@ export class Native extends Module {
   /** @internal */
   override entries(): StateEntry[] {
     const { handle } = this;
-    const { names, tensors, buffers, identities } = this.host.call(() => handle.state(false));
+    const { names, tensors, buffers, frozen, identities } = this.host.call(() => handle.state(false));
     return names.map((name, i) => ({
       name,
       dims: [...(tensors[i] as Int32Array)],
       buffer: buffers[i] === 1,
+      frozen: frozen[i] === 1,
       identity: identities[i] as number,
     }));
   }
@@ -405,7 +437,7 @@ export function collect<T>(keep: boolean, run: () => T): { result: T; rows: Trac
 
 /** Records the forward of a user's class as one row above those of its parts. */
 export function traced<T>(module: Module, input: Tensor, run: () => T): T {
-  if (!tracing || module instanceof Native) return run();
+  if (!tracing || (module instanceof Native && !module.is_composed)) return run();
   const { rows } = tracing;
   const row: TraceRow = {
     name: module.type,

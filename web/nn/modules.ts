@@ -1,6 +1,7 @@
 // The modules of nn, with torch's names, constructor arguments and forwards; sequences are [batch, seq, hidden].
 import { checkOptions } from '../core/options.js';
-import { Native, type KeyValueCache, type Module } from './module.js';
+import { InputError } from '../core/errors.js';
+import { Module, Native, type KeyValueCache } from './module.js';
 import { toMask, type MaybeTensor, type Tensor as NnTensor } from './tensor.js';
 import { Attending, type AttendOptions, type Weighed } from './attending.js';
 import type { EpsForm, PoolOptions, SequencePoolingMode, Sizes } from './functional.js';
@@ -172,11 +173,51 @@ export class PositionalEncoding extends Native {
 
 /** Runs modules one after another. */
 export class Sequential extends Unary {
+  declare private readonly parts: readonly Module[];
+
+  /** parts: modules of nn run in one call; with classes of your own among them they run one by one. */
   constructor(...parts: Module[]) {
-    super('Sequential', {}, parts);
+    super('Sequential', {}, parts.some(isOwn) ? [] : parts);
     Object.defineProperty(this, 'parts', { value: parts }); // keeps them alive
+    if (!this.is_composed) return;
+    // What the module in WebAssembly knows of its parts, it then asks of them.
+    for (const name of ['state_dict', 'entries', 'own_and_parts', 'setParameter'] as const) {
+      Object.defineProperty(this, name, { value: Module.prototype[name] });
+    }
+  }
+  override get is_composed(): boolean {
+    return this.parts.some(isOwn);
+  }
+  override named_children(): [name: string, module: Module][] {
+    return this.is_composed ? this.parts.map((part, i) => [String(i), part]) : [];
+  }
+  override forward(input: Tensor, options?: Record<string, never>): F32 {
+    if (!this.is_composed) return super.forward(input, options);
+    checkOptions('nn.Sequential', options, []);
+    return this.parts.reduce((at, part) => part.forward(at), input) as F32;
+  }
+  override train(mode = true): this {
+    super.train(mode);
+    for (const [, part] of this.named_children()) part.train(mode);
+    return this;
+  }
+  override pause(): void {
+    super.pause();
+    for (const [, part] of this.named_children()) part.pause();
+  }
+  override resume(): void {
+    super.resume();
+    for (const [, part] of this.named_children()) part.resume();
+  }
+  /** Draws the parameters of all parts again. */
+  override reset_parameters(seed: number): this {
+    if (this.is_composed)
+      throw new InputError('nn.Sequential.reset_parameters: expected modules of nn only, found classes of your own');
+    return super.reset_parameters(seed);
   }
 }
+/** A class of the caller's, or a Sequential with one inside. */
+const isOwn = (part: Module): boolean => part instanceof Module && (!(part instanceof Native) || part.is_composed);
 
 export type ActivationName = 'relu' | 'gelu' | 'gelu_tanh' | 'silu';
 

@@ -3,11 +3,14 @@ import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import { collect, Module, traced, type TraceRow } from './module.js';
 import { Tensor } from '../core/tensor.js';
+import { no_grad } from './tensor.js';
 
 export interface Summary {
   rows: TraceRow[];
   /** As torchinfo counts: a weight that layers share counts in each of them. `model.num_parameters()` counts it once. */
   total_params: number;
+  /** Without those that `requires_grad_(false)` froze. */
+  trainable_params: number;
   /** As torchinfo counts: each layer's parameters times the first dimension of its output, without attention's own products. */
   total_mult_adds: number;
   /** What the forward multiplies: each token by each weight, queries by the keys that they attend to, probabilities by values. */
@@ -88,7 +91,7 @@ function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColu
     [name.padEnd(nameWidth), ...cells.map((each) => each.padEnd(kColumnWidth))].join(' ').trimEnd();
   const rule = '='.repeat(columns.length * kColumnWidth + nameWidth);
   const mb = (value: number) => value.toFixed(2);
-  const { rows, total_params } = summary;
+  const { rows, total_params, trainable_params } = summary;
   const leftover = leftoverParameters(rows);
   return [
     rule,
@@ -105,8 +108,8 @@ function table(summary: Omit<Summary, 'toString'>, columns: readonly SummaryColu
     ),
     rule,
     `Total params: ${total_params.toLocaleString('en-US')}`,
-    `Trainable params: ${total_params.toLocaleString('en-US')}`,
-    'Non-trainable params: 0',
+    `Trainable params: ${trainable_params.toLocaleString('en-US')}`,
+    `Non-trainable params: ${(total_params - trainable_params).toLocaleString('en-US')}`,
     `Total mult-adds${amount(summary.total_mult_adds)}`,
     ...(columns.includes('macs') ? [`Total MACs${amount(summary.total_macs)}`] : []),
     rule,
@@ -130,7 +133,13 @@ export function summary(model: Module, input_shape: InputShape): Summary {
   if (!(model instanceof Module)) throw new InputError(`nn.summary: expected a module, found ${describe(model)}`);
   const shapes = (Array.isArray(input_shape[0]) ? input_shape : [input_shape]) as number[][];
   const inputs = shapes.map((dims) => new Tensor('float32', new Float32Array(sizeOf(dims)), dims));
-  const { rows } = trace(model, ...inputs);
+  model.pause();
+  let rows: TraceRow[];
+  try {
+    rows = no_grad(() => trace(model, ...inputs)).rows;
+  } finally {
+    model.resume();
+  }
   const leaves = rows.filter((row) => row.is_leaf);
   const first = rows.filter((row) => !row.is_recursive);
   const leftover = leftoverParameters(rows);
@@ -139,9 +148,11 @@ export function summary(model: Module, input_shape: InputShape): Summary {
     output: 8 * leaves.reduce((sum, row) => sum + (row.parameters > 0 ? sizeOf(row.output) : 0), 0),
     params: 4 * first.reduce((sum, row) => sum + (row.is_leaf ? row.parameters : 0), 0),
   };
+  const total_params = rows.reduce((sum, row, i) => sum + (row.is_recursive ? 0 : Math.max(0, leftover[i] as number)), 0);
   const facts = {
     rows,
-    total_params: rows.reduce((sum, row, i) => sum + (row.is_recursive ? 0 : Math.max(0, leftover[i] as number)), 0),
+    total_params,
+    trainable_params: total_params - model.num_parameters() + model.num_parameters({ only_trainable: true }),
     total_mult_adds: rows.reduce((sum, row) => sum + row.mult_adds, 0),
     total_macs: rows[0]?.macs ?? 0,
     input_mb: bytes.input / 1e6,
