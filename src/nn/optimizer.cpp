@@ -132,6 +132,7 @@ Result<void> Optimizer::load(const std::vector<std::vector<Tensor>>& state) {
 
 double clip_grad_norm(const std::vector<ParameterPtr>& parameters, double max_norm) {
   std::vector<std::span<float>> gradients;
+  gradients.reserve(parameters.size());
   for (const ParameterPtr& parameter : parameters) gradients.push_back(parameter->grad());
   return wattn::clip_grad_norm(gradients, max_norm);
 }

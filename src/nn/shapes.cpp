@@ -132,6 +132,7 @@ Result<Tensor> cat(const std::vector<const Tensor*>& parts, std::int64_t dim) {
   const std::int64_t width = whole.count * whole.inner;
   // Calls f(part, its first element, the result's, elements) for each run.
   std::vector<std::int64_t> widths;
+  widths.reserve(parts.size());
   for (const Tensor* part : parts) widths.push_back(part->dims[d] * whole.inner);
   const auto each = [widths, outer = whole.outer, width](const auto& f) {
     std::int64_t column = 0;

@@ -101,6 +101,7 @@ bool records(std::initializer_list<const Tensor*> inputs) {
 
 Node& new_node(Tensor& out, const Tensor* const* inputs, std::size_t count) {
   std::vector<NodePtr> nodes;
+  nodes.reserve(count);
   for (std::size_t i = 0; i < count; ++i) nodes.push_back(inputs[i] ? inputs[i]->node : nullptr);
   out.node = std::make_shared<Node>(out.size());
   out.node->inputs = std::move(nodes);

@@ -15,7 +15,7 @@ function decode(value: any): any {
 /** x = 48271 x mod (2^31 - 1), as in tools/goldens/nn.py. */
 class Lehmer {
   constructor(public x: number) {}
-  draw(dims: readonly number[], scale: number): InstanceType<typeof nn.Tensor> {
+  draw(dims: readonly number[], scale: number): nn.Tensor {
     const values = Array.from({ length: dims.reduce((a, b) => a * b, 1) }, () => {
       this.x = (this.x * 48271) % 2147483647;
       return Math.floor(((this.x / 2147483647) * 2 - 1) * scale * 1000 + 0.5) / 1000;
@@ -184,7 +184,7 @@ class SelfAttention extends nn.Module {
     const [b, t, k] = x.dims as [number, number, number];
     const h = this.heads;
     const s = k / h;
-    const split = (y: InstanceType<typeof nn.Tensor>) =>
+    const split = (y: nn.Tensor) =>
       y
         .view(b, t, h, s)
         .transpose(1, 2)
@@ -213,7 +213,7 @@ class Block extends nn.Module {
     this.ff1 = new nn.Linear(k, 4 * k);
     this.ff2 = new nn.Linear(4 * k, k);
   }
-  override forward(x: InstanceType<typeof nn.Tensor>) {
+  override forward(x: nn.Tensor) {
     x = x.add(this.attention.forward(this.norm1.forward(x)));
     return x.add(this.ff2.forward(nn.functional.relu(this.ff1.forward(this.norm2.forward(x)))));
   }
@@ -306,7 +306,7 @@ describe('the tape', () => {
     expect(x.grad?.tolist()).toEqual([4, 8, 12]);
     expectError(() => loss.backward(), 'StateError', /an earlier backward\(\) used up/);
     expectError(() => loss.mul(2).backward(), 'StateError', /an earlier backward\(\) used up/);
-    x.grad = null as InstanceType<typeof nn.Tensor> | null;
+    x.grad = null as nn.Tensor | null;
     expect(x.grad).toBeNull();
     x.mul(nn.ones(2, 3)).backward(
       nn.tensor([
@@ -523,7 +523,7 @@ describe('train mode', () => {
 
 describe('optimizers', () => {
   const start = () => nn.tensor([1, -2, 3], { requires_grad: true });
-  const stepOf = (optimizer: nn.optim.Optimizer<any>, x: InstanceType<typeof nn.Tensor>) => {
+  const stepOf = (optimizer: nn.optim.Optimizer<any>, x: nn.Tensor) => {
     optimizer.zero_grad();
     x.mul(x).sum().backward();
     optimizer.step();

@@ -1,5 +1,5 @@
 // Compiled by `npm run check`, never run: what the public types must allow, and what they must refuse.
-import { AutoModel, AutoTokenizer, Classifier, env, NetworkError, pipeline, semantic_search, Tensor, WattnError } from 'wattn';
+import { AutoModel, AutoTokenizer, Classifier, env, NetworkError, nn, pipeline, semantic_search, Tensor, WattnError } from 'wattn';
 import type { Embeddings, ModelSpecifier, Span } from 'wattn';
 
 export async function models(
@@ -87,4 +87,29 @@ export async function tokens(model: ModelSpecifier): Promise<unknown[]> {
 export function codeOf(error: unknown): string | undefined {
   if (error instanceof NetworkError) return `${error.url} ${error.status ?? ''}`;
   return error instanceof WattnError ? error.code : undefined;
+}
+
+export function training(labels: Tensor): number {
+  class Net extends nn.Module {
+    layer = new nn.Linear(2, 2);
+    scale = new nn.Parameter(nn.ones(2), { requires_grad: true });
+    override forward(x: Tensor): nn.Tensor {
+      return this.layer.forward(x).mul(this.scale);
+    }
+  }
+  const net = new Net().train();
+  const optimizer = new nn.optim.AdamW([{ params: net.parameters(), lr: 1e-3 }], { betas: [0.9, 0.99] });
+  const schedule = nn.optim.get_cosine_schedule_with_warmup(optimizer, { num_training_steps: 10 });
+  const loss = new nn.CrossEntropyLoss({ label_smoothing: 0.1 }).forward(net.forward(nn.randn(4, 2, { seed: 1 })), labels);
+  loss.backward();
+  const gradient: nn.Tensor | null = net.scale.grad;
+  const norm: number = nn.utils.clip_grad_norm_(net.parameters(), 1);
+  optimizer.step();
+  schedule.step();
+  const [values, indices] = nn.tensor([[1, 2]]).max(1);
+  // @ts-expect-error no such reduction
+  nn.functional.mse_loss(values, values, { reduction: 'none' });
+  // @ts-expect-error SGD has no betas
+  new nn.optim.SGD(net.parameters(), { betas: [0.9, 0.99] });
+  return norm + (gradient?.item() ?? 0) + indices.size;
 }
