@@ -22,7 +22,8 @@ TrainOptions to_train_options(const Options& options) {
   out.lora.use_rslora = options.flag("use_rslora");
   if (options.has("target_modules")) out.target_modules = emscripten::vecFromJSArray<std::string>(options["target_modules"]);
   out.head = options.choice<HeadKind>("head", kHeads);
-  out.head_config = options.word("head_config");
+  out.config = options.word("config");
+  out.dropout = options.flag("dropout");
   out.last_layers = options.integer("last_layers", out.last_layers);
   out.loss_scale = options.number("scale", out.loss_scale);
   out.margin = options.number("margin", out.margin);

@@ -99,6 +99,11 @@ Result<void> Trainer::prepare() {
       break;
   }
   if (auto prepared = prepare_head(); !prepared.ok()) return prepared;
+  if (options_.dropout) {
+    const auto config = Json::parse(options_.config, "config.json");
+    if (!config.ok()) return config.error();
+    dropout_ = read_dropout_rates(config.value().root());
+  }
   for (const Parameter& parameter : parameters_) {
     moments_.push_back({std::vector<float>(parameter.value.size()), std::vector<float>(parameter.value.size())});
   }
@@ -119,7 +124,7 @@ Result<void> Trainer::prepare_head() {
     return layers.dense && arch.names.pooler && std::string_view(layers.dense) == arch.names.pooler;
   };
   if (!model_.head()) {
-    const auto config = Json::parse(options_.head_config, "config.json");
+    const auto config = Json::parse(options_.config, "config.json");
     if (!config.ok()) return config.error();
     const auto layers = Head::find_layers(options_.head, arch.heads, config.value().root());
     if (!layers.ok()) return layers.error();
@@ -298,7 +303,10 @@ BackwardScope Trainer::scope() const {
 }
 
 TapeOptions Trainer::tape_options() const {
-  return {options_.checkpointing ? 0 : model_.transformer().config().num_hidden_layers - scope().first_layer};
+  return {.kept_layers = options_.checkpointing ? 0 : model_.transformer().config().num_hidden_layers - scope().first_layer,
+          .dropout = dropout_,
+          .seed = options_.seed,
+          .step = dropout_step()};
 }
 
 TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
@@ -469,7 +477,11 @@ Result<double> Trainer::head_loss(const TrainRows& rows, const Batch& batch, con
   std::vector<std::int32_t> counts;
   head_rows(kernels, reading, batch, states, hidden, read, counts);
   const std::int64_t count = std::ssize(read) / hidden;
-  if (auto ran = model_.run_head(read.data(), count, logits); !ran.ok()) return ran.error();
+  const Embedding& words = model_.transformer().word_embeddings();
+  const HeadDropout dropout = head_dropout(head, dropout_.head, options_.seed, dropout_step());
+  logits.resize(size_of(count * labels));
+  auto headed = training_run({kernels, model_.team()}, head, words, read.data(), count, dropout, logits.data());
+  if (!headed.ok()) return headed.error();
   if (averages) average_logits(kernels, 0, labels, counts, logits);
   const LossInput x{logits.data(), std::ssize(logits) / labels, labels};
   std::vector<float> d_logits(logits.size());
@@ -507,7 +519,6 @@ Result<double> Trainer::head_loss(const TrainRows& rows, const Batch& batch, con
     d_logits = std::move(d_rows);
   }
   std::vector<float> d_read(read.size());
-  const Embedding& words = model_.transformer().word_embeddings();
   auto arena = Arena::with_bytes(head_backward_bytes(head, words, count, model_.team().most_threads()), "training");
   if (!arena.ok()) return arena.error();
   const bool goes_on = options_.method != TrainMethod::kHead;
@@ -516,7 +527,8 @@ Result<double> Trainer::head_loss(const TrainRows& rows, const Batch& batch, con
                  .count = count,
                  .d_logits = d_logits.data(),
                  .d_rows = goes_on ? d_read.data() : nullptr,
-                 .gradients = &*head_gradients_},
+                 .gradients = &*head_gradients_,
+                 .dropout = dropout},
                 arena.value());
   if (goes_on) head_rows_backward(kernels, reading, batch, d_read.data(), hidden, d_states);
   return loss;
@@ -581,7 +593,7 @@ Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& ba
   return loss;
 }
 
-Result<Trainer::Forward> Trainer::forward(const TrainRows& rows) {
+Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, const TapeOptions& options) {
   Forward out{};
   if (auto encoded = encode(rows, out.batch); !encoded.ok()) return encoded.error();
   const Transformer& transformer = model_.transformer();
@@ -595,18 +607,20 @@ Result<Trainer::Forward> Trainer::forward(const TrainRows& rows) {
     arena_ = std::move(arena).value();
   }
   arena_.reset();
-  out.tape = arena_.take<float>(tape_size(config, tokens, tape_options()));
+  out.tape = arena_.take<float>(tape_size(config, tokens, options));
   out.states = arena_.take<float>(tokens * config.hidden_size);
   out.d_states = arena_.take<float>(tokens * config.hidden_size);
   const std::uint64_t mark = arena_.used();
-  training_forward(transformer, model_.team(), out.batch, out.tape, out.states, arena_, tape_options());
+  training_forward(transformer, model_.team(), out.batch, out.tape, out.states, arena_, options);
   arena_.rewind(mark);
   return out;
 }
 
 Result<Trainer::LossSum> Trainer::evaluate(const TrainRows& rows) {
   if (!is_lm()) return input_error("training: expected a language model");
-  const auto ran = forward(rows);
+  TapeOptions options = tape_options();
+  options.dropout = {};
+  const auto ran = forward(rows, options);
   if (!ran.ok()) return ran.error();
   return lm_loss(rows, ran.value().batch, ran.value().states, 1, nullptr);
 }
@@ -617,7 +631,7 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
     clear_gradients();
     return error;
   };
-  const auto ran = forward(rows);
+  const auto ran = forward(rows, tape_options());
   if (!ran.ok()) return drop(ran.error());
   const auto& [batch, tape, states, d_states] = ran.value();
   const Transformer& transformer = model_.transformer();

@@ -50,7 +50,8 @@ struct TrainOptions {
   // Modules for LoRA, as PEFT's target_modules: the last parts of the checkpoint's names. Empty: queries and values.
   std::vector<std::string> target_modules{};
   HeadKind head = HeadKind::kNone;  // of losses over logits; a new one if the model has none
-  std::string head_config{};        // config.json for a new head, with its id2label
+  std::string config{};             // config.json, for a new head with its id2label, and for the rates of dropout
+  bool dropout = false;             // with the rates of config.json
   std::int64_t last_layers = 2;
   double loss_scale = 20;    // of cosines; MultipleNegativesRanking and CoSENT
   double margin = 0.5;       // Contrastive, Triplet, BatchAllTriplet
@@ -150,6 +151,9 @@ class Trainer {
   TransformerConfig gradient_config() const;
   BackwardScope scope() const;
   TapeOptions tape_options() const;
+  std::uint64_t dropout_step() const {
+    return (static_cast<std::uint64_t>(step_) << 16) + static_cast<std::uint64_t>(accumulated_);
+  }
   void clear_gradients();
   std::uint64_t activation_bytes(std::int64_t tokens, std::int64_t max_seq) const;
   Result<Encoding> encode_text(const TrainRows& rows, std::size_t i) const;
@@ -165,13 +169,14 @@ class Trainer {
     Batch batch;
     float *tape, *states, *d_states;
   };
-  Result<Forward> forward(const TrainRows& rows);
+  Result<Forward> forward(const TrainRows& rows, const TapeOptions& options);
   Result<std::vector<std::int32_t>> token_labels(const TrainRows& rows, const Batch& batch) const;
   Result<double> loss_of(const TrainRows& rows, const std::vector<float>& vectors, std::vector<float>& d_vectors) const;
 
   Model& model_;
   TrainOptions options_;
   std::unique_ptr<Transformer> gradients_;
+  DropoutRates dropout_{};
   std::optional<Head> head_gradients_;
   std::vector<LoraTarget> targets_;
   std::vector<LoraMatrix> lora_;

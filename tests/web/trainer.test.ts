@@ -64,6 +64,9 @@ describe('Trainer', () => {
       expect(await run({ worker: true })).toEqual(expected);
       expect(await run({ threads: 2 })).toEqual(expected);
       expect(await run({ checkpointing: true })).toEqual(expected);
+      const dropped = await run({ dropout: true });
+      expect(dropped).not.toEqual(expected);
+      expect(await run({ dropout: true, checkpointing: true, threads: 2 })).toEqual(dropped);
       expect(await run({ seed: 1 })).not.toEqual(expected);
 
       const first = await load({ method, max_steps: 6 });
@@ -346,7 +349,7 @@ describe('Trainer', () => {
 
   it('gives the same bits with a head in a worker', async () => {
     const run = async (worker: boolean) => {
-      const trainer = await load({ task: 'text-classification', loss: 'CrossEntropyLoss', worker, max_steps: 4 });
+      const trainer = await load({ task: 'text-classification', loss: 'CrossEntropyLoss', worker, max_steps: 4, dropout: true });
       const reports = await reportsOf(trainer, kLabelled, { validation: kLabelled, eval_steps: 2 });
       const result = [reports.map(({ loss, evaluation }) => [loss, evaluation]), await trainer.predict(kTexts, { top_k: null })];
       await trainer.dispose();

@@ -21,9 +21,10 @@ export interface SeamNamedTensor {
 
 export interface SeamTrainOptions {
   method: string;
-  /** Of losses over logits; config.json for a new head. */
+  /** A new head, which config says more of. */
   head?: HeadKind;
-  head_config?: string;
+  config: string;
+  dropout?: boolean;
   loss: string;
   r?: number;
   lora_alpha?: number;

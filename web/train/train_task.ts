@@ -46,8 +46,8 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
   switch (request.kind) {
     case 'begin': {
       const begun = call((handle) => handle.train_begin(request.value));
-      const { head_config } = request.value;
-      if (head_config) useConfig(engine.files as NamedBytes[], head_config);
+      const { head, config } = request.value;
+      if (head) useConfig(engine.files as NamedBytes[], config);
       return begun;
     }
     case 'plan':

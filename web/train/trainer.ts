@@ -74,6 +74,7 @@ const kTrainRules: Rules = {
   max_grad_norm: 'number',
   max_length: 'count',
   checkpointing: 'boolean',
+  dropout: 'boolean',
   seed: 'index',
 };
 const kRules: Rules = { ...kOwnLoadRules, worker: 'boolean', ...kTrainRules };
@@ -360,14 +361,12 @@ export class Trainer {
     const { settings } = this;
     const { method = 'lora', r = 8, learning_rate, warmup_steps, margin } = settings;
     const target_modules = toTargets(settings.target_modules);
+    const makesHead = isHead && !this.hasHead;
     const request: SeamTrainOptions = {
       ...pick(settings, ['use_rslora', 'last_layers', 'scale', 'temperature', 'adam_beta1', 'adam_beta2', 'adam_epsilon']),
-      ...pick(settings, ['max_grad_norm', 'max_length', 'checkpointing', 'seed']),
-      ...(isHead &&
-        !this.hasHead && {
-          head: kHeads[this.settings.task as keyof typeof kHeads].head,
-          head_config: this.configWith(names, loss),
-        }),
+      ...pick(settings, ['max_grad_norm', 'max_length', 'checkpointing', 'dropout', 'seed']),
+      config: makesHead ? this.configWith(names, loss) : JSON.stringify(readConfig(this.engine)),
+      ...(makesHead && { head: kHeads[this.settings.task as keyof typeof kHeads].head }),
       method,
       loss,
       r,
@@ -382,8 +381,7 @@ export class Trainer {
       ...(settings.task === 'text-generation' && !settings.max_length && { max_length: kMostLanguageTokens }),
     };
     this.targets = (await this.ask('begin', request)).target_modules;
-    if (request.head_config && this.engine instanceof RemoteEngine)
-      useConfig(this.engine.files as NamedBytes[], request.head_config);
+    if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], request.config);
   }
 
   /**

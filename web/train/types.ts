@@ -85,6 +85,8 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   max_grad_norm?: number;
   /** Maximum tokens of a text. Default: the model's own limit, and 1024 with task `'text-generation'`. */
   max_length?: number;
+  /** `true`: drops activations at random, where transformers does and with the rates of config.json. Default `false`. */
+  dropout?: boolean;
   /** `true`: computes the activations of a layer twice instead of keeping them, for less memory. The results are the same. Default `false`. */
   checkpointing?: boolean;
   /** Of the order of rows and of LoRA's first values. Default 0. */
