@@ -358,6 +358,24 @@ describe('Trainer', () => {
     expect(await run(true)).toEqual(await run(false));
   });
 
+  it('knows the best evaluation after a stop', async () => {
+    const how = { validation: kLabelled, eval_steps: 2, early_stopping_patience: 3 };
+    const options = { max_steps: 40, learning_rate: 0.02 };
+    const [whole, first, second] = [await load(options), await load(options), await load(options)];
+    const expected = (await reportsOf(whole, kLabelled, how)).map(({ step }) => step);
+    let stopped = 0;
+    for await (const { step, evaluation } of first.fit(kLabelled, how)) {
+      stopped = step;
+      if (evaluation?.best === false) break;
+    }
+    expect(stopped).toBeLessThan(expected.length);
+    const state = await first.state();
+    const rest = await reportsOf(second, kLabelled, { ...how, resume_from_checkpoint: state });
+    expect(rest.map(({ step }) => step)).toEqual(expected.slice(stopped));
+    expect(await vectorsOf(second)).toEqual(await vectorsOf(whole));
+    await Promise.all([whole.dispose(), first.dispose(), second.dispose()]);
+  });
+
   it('makes a classifier of labelled texts', async () => {
     const trainer = await load({ task: 'text-classification', max_steps: 20 });
     expect(() => trainer.classifier).toThrow(/fit/);

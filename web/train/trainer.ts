@@ -131,12 +131,21 @@ interface Run {
   isHead: boolean;
 }
 
+/** The best of the evaluations so far, and how many came after it. */
+interface Best {
+  score: number;
+  state: Float32Array;
+  step: number;
+  stale: number;
+}
+
 export class Trainer {
   private run: Run | undefined;
   private step = 0;
   private targets: string[] = [];
   private fitted: TextClassifier | undefined;
   private busy = false;
+  private best: Best | undefined;
 
   private constructor(
     private readonly engine: Engine | RemoteEngine,
@@ -290,9 +299,7 @@ export class Trainer {
     const breather = new Breather();
     const begin = performance.now();
     const first = this.step;
-    let best: { score: number; state: Float32Array; step: number } | undefined;
-    let stale = 0;
-    while (this.step < steps && !signal?.aborted && stale < early_stopping_patience) {
+    while (this.step < steps && !signal?.aborted && (this.best?.stale ?? 0) < early_stopping_patience) {
       const indices = source.next().value as number[];
       const size = Math.ceil(indices.length / parts);
       const pieces = Array.from({ length: Math.ceil(indices.length / size) }, (_, i) => indices.slice(i * size, (i + 1) * size));
@@ -306,9 +313,9 @@ export class Trainer {
             : isHead
               ? await evaluateHead((task, items, how) => this.engine.run(task, items, how, undefined), held)
               : await evaluateVectors((texts) => this.embed(texts), examples, held);
-        const isBest = best === undefined || judged.score > best.score;
-        if (isBest) best = { score: judged.score, step: this.step, ...(await this.ask('state', undefined)) };
-        stale = isBest ? 0 : stale + 1;
+        const isBest = this.best === undefined || judged.score > this.best.score;
+        if (isBest) this.best = { score: judged.score, step: this.step, stale: 0, ...(await this.ask('state', undefined)) };
+        else ++(this.best as Best).stale;
         evaluation = { ...judged.measures, best: isBest };
       }
       const each = (performance.now() - begin) / (this.step - first);
@@ -325,7 +332,8 @@ export class Trainer {
       };
       await breather.breathe(undefined);
     }
-    if (best && best.step < this.step) await this.ask('set_state', { state: best.state, step: best.step });
+    const { best } = this;
+    if (held && best && best.step < this.step) await this.ask('set_state', { state: best.state, step: best.step });
   }
 
   /** The names of labels by their numbers. */
@@ -358,6 +366,7 @@ export class Trainer {
   /** Begins training with these settings, unless it has begun with them. */
   private async begin({ loss, steps, isHead, names }: Pick<Run, 'loss' | 'steps' | 'isHead' | 'names'>): Promise<void> {
     if (this.run && this.step > 0) return;
+    this.best = undefined;
     const { settings } = this;
     const { method = 'lora', r = 8, learning_rate, warmup_steps, margin } = settings;
     const target_modules = toTargets(settings.target_modules);
@@ -430,19 +439,30 @@ export class Trainer {
     return new TextEncoder().encode(JSON.stringify(config, undefined, 2));
   }
 
-  /** The state of the run: what was learned and the optimizer's moments. A run that goes on from it ends with the same bits. */
+  /**
+   * The state of the run: what was learned, the optimizer's moments and the best evaluation with its weights. A run that goes on from it ends
+   * with the same bits.
+   */
   async state(): Promise<Uint8Array> {
     if (!this.run) throw new StateError('trainer.state: expected fit() before');
     const { state } = await this.ask('state', undefined);
+    const floats = (values: Float32Array) => new Tensor('float32', values, [values.length]);
+    const integers = (values: Int32Array) => new Tensor('int32', values, [values.length]);
+    const { best } = this;
     return save_safetensors({
-      state: new Tensor('float32', state, [state.length]),
-      steps: new Tensor('int32', Int32Array.of(this.step, this.run.steps), [2]),
+      state: floats(state),
+      steps: integers(Int32Array.of(this.step, this.run.steps)),
+      ...(best && {
+        best_state: floats(best.state),
+        best_steps: integers(Int32Array.of(best.step, best.stale)),
+        best_score: integers(new Int32Array(Float64Array.of(best.score).buffer)), // both halves: the score keeps its bits
+      }),
     });
   }
 
   private async resume(bytes: Uint8Array, steps: number): Promise<void> {
     const what = 'trainer.fit: resume_from_checkpoint';
-    const { state, steps: counts } = loadTensors(bytes, what);
+    const { state, steps: counts, best_state, best_steps, best_score } = loadTensors(bytes, what);
     if (state?.type !== 'float32' || counts?.type !== 'int32' || counts.data.length !== 2) {
       throw new ModelFormatError(`${what}: expected what trainer.state() gave, found other tensors`);
     }
@@ -452,6 +472,15 @@ export class Trainer {
     }
     this.step = step as number;
     await this.ask('set_state', { state: state.data as Float32Array, step: this.step });
+    if (!best_state || !best_steps || !best_score) return;
+    const [bestStep, stale] = best_steps.data as Int32Array;
+    const [score] = new Float64Array(Int32Array.from(best_score.data as Int32Array).buffer);
+    this.best = {
+      state: best_state.data as Float32Array,
+      step: bestStep as number,
+      stale: stale as number,
+      score: score as number,
+    };
   }
 
   /** Releases the model with all its memory, and ends the worker. */
