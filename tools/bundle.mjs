@@ -71,6 +71,7 @@ const libraryBeside = {
   name: 'library-beside',
   setup({ onResolve }) {
     onResolve({ filter: /\/entries\/index\.js$/ }, () => ({ path: './node.js', external: true }));
+    onResolve({ filter: /\/entries\/train_entry\.js$/ }, () => ({ path: './train_entry_node.js', external: true }));
   },
 };
 

@@ -49,6 +49,14 @@ export const kCommands: Record<string, Options> = {
   },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'json') },
   pack: { ...kModel, ...options('dtype out') },
+  train: {
+    ...kModel,
+    ...options(
+      'precision threads task data validation out method loss r target-modules last-layers epochs max-steps batch-size learning-rate ' +
+        'max-length eval-steps early-stopping-patience save-steps seed options',
+      'resume',
+    ),
+  },
 };
 
 const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a URL, or a hub id (org/name)
@@ -57,10 +65,11 @@ const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a U
   --cache-dir DIR       where downloads from hubs are stored (default: wattn in the user's cache folder)
   --progress            show progress on standard error even if it is not a terminal
 `;
-const kComputeHelp = `  --dtype f32|q16|q8|q4 data type of the weights in memory (default f32; q8 for the bundled model)
-  --precision exact     exact: the same bits on every machine; fast: may use fused multiply-add
+const kRunHelp = `  --precision exact     exact: the same bits on every machine; fast: may use fused multiply-add
   --threads N           number of threads (default: chosen for this machine; results do not depend on it)
 `;
+const kComputeHelp = `  --dtype f32|q16|q8|q4 data type of the weights in memory (default f32; q8 for the bundled model)
+${kRunHelp}`;
 const kTextsHelp = `  --file FILE           read texts from FILE, one per line (- is standard input; may be repeated)
   --input auto          auto (default): a line that begins with { is a JSON object with a "text", whose other members are
                         copied to the output; a JSON string is its text; any other line is a text.
@@ -81,6 +90,7 @@ export const kHelp: Record<string, string> = {
   tokenize   write {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text, or train a tokenizer
   inspect    show layers, shapes, parameters, MACs, bytes and memory
   pack       write the model as one .gguf file
+  train      fine-tune a model on your own examples
 
   wattn COMMAND --help  show the options of a command
   wattn --version       show the version
@@ -180,6 +190,39 @@ ${kModelHelp}${kComputeHelp}  --seq N               sequence length for shapes a
 ${kModelHelp}  --dtype f32|q8|q4      data type of the matrices (default q8: 8.5 bits per weight; q4: 4.5, less accurate)
   --out FILE            the file to write; its size and SHA-256 are written to standard output
 `,
+  train: `Usage: wattn train --task TASK --model DIR --data FILE --out DIR [options]
+
+Fine-tunes a model. On a terminal one line shows the loss and the time left; otherwise each update writes {"step": .., "loss": ..,
+"seconds_left": ..} and more to standard output. The last line, {"out": .., "files": [..]}, is always written.
+
+Rows of FILE (.jsonl; .csv and .tsv by their header): text, label, maybe text_pair; anchor, positive, maybe negative; sentence1, sentence2, score;
+in .jsonl also text, labels; tokens, ner_tags; messages. Whole numbers as labels are names of classes, except with --loss MSELoss (regression).
+
+Ctrl+C stops after the current update and keeps the run's state in --out; --resume goes on from there, and ends with the same bits as a run
+that was not stopped. A run that was killed goes on from the last state that it kept.
+
+${kModelHelp}${kRunHelp}  --task TASK           text-classification, token-classification, text-generation or feature-extraction (sentence vectors)
+  --data FILE           the rows to learn from
+  --validation FILE     rows to judge by, of the same kind; the best state is kept
+  --out DIR             receives the adapter (PEFT's files) with --method lora, else the whole model; and the classifier's files
+  --resume              go on from the state in --out, with the same data and options
+  --method METHOD       lora (default), full, last_layers or head
+  --r N                 lora: the rank (default 8)
+  --target-modules A,B  lora: names of matrices, or all-linear (default: queries and values)
+  --last-layers N       last_layers: how many (default 2)
+  --loss LOSS           a loss of sentence-transformers, SupConLoss, or a head's loss (default: by the rows and the model)
+  --epochs N            passes over the rows (default 1, of a head 3; few labelled texts are passed more often)
+  --max-steps N         updates, instead of --epochs
+  --batch-size N        rows of an update (default 24; 64 with more than 24 labels; of a head 16, of text-generation 8)
+  --learning-rate R     default 2e-3 for lora, else 1e-4; with a head 1e-3 and 5e-5
+  --max-length N        maximum tokens of a text, special tokens included (default: the model's own)
+  --eval-steps N        updates between two evaluations
+  --early-stopping-patience N
+                        stop after N evaluations in a row without a better one
+  --save-steps N        updates between two states in --out (default: one is kept every minute)
+  --seed N              of the order of rows and of LoRA's first values (default 0)
+  --options JSON        more options of Trainer: {"warmup_steps": 10, "weight_decay": 0, "checkpointing": true}
+`,
 };
 
 export function parse(command: string, args: string[]): { values: Values; positionals: string[] } {
@@ -236,6 +279,13 @@ export function count(values: Values, name: string): number | undefined {
   if (!/^\d{1,9}$/.test(value) || Number(value) < 1)
     throw new InputError(`--${name}: expected a whole number from 1 on, found '${value}'`);
   return Number(value);
+}
+
+export function number(values: Values, name: string): number | undefined {
+  const value = text(values, name);
+  if (value === undefined) return undefined;
+  if (value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
+  throw new InputError(`--${name}: expected a number, found '${value}'`);
 }
 
 export function choice<Name extends string>(values: Values, option: string, names: readonly Name[]): Name | undefined {

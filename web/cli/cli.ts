@@ -21,6 +21,7 @@ import { generate } from './generate.js';
 import { pack } from './pack.js';
 import { classify, rank, run } from './tasks.js';
 import { train } from './train.js';
+import { trainTokenizer } from './train_tokenizer.js';
 import { answerAll, factFields, floatsText, toLine, write, type Item } from './lines.js';
 import { AutoTokenizer, InputError, inspectModel, pipeline, type Embeddings } from '../entries/index.js';
 import type { EmbedOptions, TokenizeOptions } from '../entries/index.js';
@@ -66,7 +67,7 @@ const embed: Command = async (values, positionals) => {
 };
 
 const tokenize: Command = async (values, positionals) => {
-  if (values['train'] !== undefined) return train(values, positionals);
+  if (values['train'] !== undefined) return trainTokenizer(values, positionals);
   const options: TokenizeOptions = given({
     max_length: count(values, 'max-length') as number,
     split_special_tokens: flag(values, 'split-special-tokens') as boolean,
@@ -97,7 +98,7 @@ const inspect: Command = async (values, positionals) => {
   );
 };
 
-const commands: Record<string, Command> = { embed, classify, rank, run, generate, tokenize, inspect, pack };
+const commands: Record<string, Command> = { embed, classify, rank, run, generate, tokenize, inspect, pack, train };
 
 async function main([name = '', ...args]: string[]): Promise<void> {
   if (name === '' || name === '--help' || name === '-h' || name === 'help') return write(kHelp[''] as string);

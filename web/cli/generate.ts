@@ -1,5 +1,5 @@
 // `wattn generate`: writes JSON lines, or plain text as it is generated.
-import { choice, computeOptions, count, flag, given, jsonOptions, loadOptions, modelOf, text, type Values } from './args.js';
+import { choice, computeOptions, count, flag, given, jsonOptions, loadOptions, modelOf, number, type Values } from './args.js';
 import { factFields, items, toLine, write, type Item } from './lines.js';
 import {
   describeModel,
@@ -9,13 +9,6 @@ import {
   type LoadOptions,
   type TextGenerationOptions,
 } from '../entries/index.js';
-
-function number(values: Values, name: string): number | undefined {
-  const value = text(values, name);
-  if (value === undefined) return undefined;
-  if (value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
-  throw new InputError(`--${name}: expected a number, found '${value}'`);
-}
 
 function generateOptions(values: Values): TextGenerationOptions {
   const seed = number(values, 'seed');

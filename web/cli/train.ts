@@ -1,40 +1,185 @@
-// `wattn tokenize --train`: trains a tokenizer on the lines of files and writes its tokenizer.json.
-import { count, flag, given, jsonOptions, required, text, writeOut, type Values } from './args.js';
-import { items } from './lines.js';
-import { AutoTokenizer, InputError, type TrainingProgress, type TrainOptions } from '../entries/index.js';
+// `wattn train`: fine-tunes a model. Its folder keeps the state of a run that was stopped, then what was learned.
+import { mkdir, open, readFile, rename, rm } from 'node:fs/promises';
+import { dirname, join } from 'node:path';
+import {
+  choice,
+  computeOptions,
+  count,
+  flag,
+  given,
+  jsonOptions,
+  modelOf,
+  noTexts,
+  number,
+  required,
+  text,
+  type Values,
+} from './args.js';
+import { write } from './lines.js';
+import { readRows } from './rows.js';
+import { InputError } from '../entries/index.js';
+import type { Evaluation, FitOptions, Trainer, TrainerOptions, TrainingReport, TrainingRow } from '../entries/train_entry.js';
+import { toExamples, type Examples } from '../train/rows.js';
 
-function showProgress(): (info: TrainingProgress) => void {
-  let shown = '';
-  return (info) => {
-    const line =
-      info.status === 'read'
-        ? `${info.texts} texts, ${info.words} distinct words`
-        : info.status === 'train'
-          ? `${info.stage}: ${Math.floor(info.progress)}%`
-          : '';
-    if (line !== shown) process.stderr.write(`\r\x1b[K${line}`);
-    shown = line;
+const kTasks = ['text-classification', 'token-classification', 'text-generation', 'feature-extraction'] as const;
+const kState = 'trainer_state.safetensors';
+const kKeepEveryMs = 60_000;
+
+function trainerOptions(values: Values): TrainerOptions {
+  const task = choice(values, 'task', kTasks);
+  if (!task) throw new InputError(`--task: expected ${kTasks.join(' or ')}, found none`);
+  const targets = text(values, 'target-modules');
+  const own = given({
+    ...computeOptions(values),
+    task,
+    method: text(values, 'method'),
+    loss: text(values, 'loss'),
+    r: count(values, 'r'),
+    target_modules: targets === 'all-linear' ? targets : targets?.split(',').map((name) => name.trim()),
+    last_layers: count(values, 'last-layers'),
+    epochs: number(values, 'epochs'),
+    max_steps: count(values, 'max-steps'),
+    batch_size: count(values, 'batch-size'),
+    learning_rate: number(values, 'learning-rate'),
+    max_length: count(values, 'max-length'),
+    seed: number(values, 'seed'),
+  });
+  return { ...own, ...jsonOptions(values) } as TrainerOptions;
+}
+
+/** The rows of a file, checked here because here their lines are known. */
+async function rowsOf(
+  option: string,
+  file: string,
+  labels: 'names' | 'numbers',
+  like?: Examples,
+): Promise<{ rows: TrainingRow[]; examples: Examples }> {
+  const placed = await readRows(option, file, labels);
+  const rows = placed.map(({ row }) => row) as unknown as TrainingRow[];
+  return { rows, examples: toExamples(`--${option}`, rows, like, (i) => (placed[i] as (typeof placed)[number]).place) };
+}
+
+async function makeFolder(folder: string): Promise<void> {
+  await mkdir(folder, { recursive: true }).catch((error: { code?: string }) => {
+    throw new InputError(`--out: cannot make the folder ${folder}: ${error.code}`);
+  });
+}
+
+/** Replaces a file as a whole: a process that is killed leaves the one before. */
+async function replaceFile(file: string, bytes: Uint8Array): Promise<void> {
+  const made = `${file}.${process.pid}.part`;
+  try {
+    const handle = await open(made, 'w');
+    await handle.writeFile(bytes);
+    await handle.sync();
+    await handle.close();
+    await rename(made, file);
+  } catch (error) {
+    await rm(made, { force: true }).catch(() => {});
+    throw new InputError(`--out: cannot write ${file}: ${(error as { code?: string }).code}`);
+  }
+}
+
+async function readState(file: string): Promise<Uint8Array | undefined> {
+  return readFile(file).catch((error: { code?: string }) => {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR') return undefined;
+    throw new InputError(`--out: cannot read ${file}: ${error.code}`);
+  });
+}
+
+function timeText(seconds: number): string {
+  const minutes = Math.round(seconds / 60);
+  if (seconds < 99.5) return `${Math.ceil(seconds)} s`;
+  return minutes < 100 ? `${minutes} min` : `${Math.floor(minutes / 60)} h ${minutes % 60} min`;
+}
+
+function measuresText({ best: _best, ...measures }: Evaluation): string {
+  return Object.entries(measures)
+    .map(([name, value]) => `, ${name} ${(value as number).toFixed(3)}`)
+    .join('');
+}
+
+/** Shows reports: a line on a terminal, JSON lines where standard output is none. */
+function shower(values: Values): (report: TrainingReport | undefined) => Promise<void> {
+  const { stdout, stderr } = process;
+  let measures = ''; // of the last evaluation
+  return async (report) => {
+    if (!report) {
+      if (stderr.isTTY) stderr.write('\r\x1b[K');
+      return;
+    }
+    const { step, max_steps, loss, seconds_left, evaluation } = report;
+    if (evaluation) measures = measuresText(evaluation);
+    const line = `step ${step} of ${max_steps}, loss ${loss.toPrecision(4)}${measures}, ${timeText(seconds_left)} left`;
+    if (stderr.isTTY) stderr.write(`\r\x1b[K${line}`);
+    else if (flag(values, 'progress')) stderr.write(`${line}\n`);
+    if (!stdout.isTTY) await write(`${JSON.stringify(report)}\n`);
   };
 }
 
-export async function train(values: Values, files: string[]): Promise<void> {
-  const out = required(values, 'out', 'the file to write');
-  for (const name of ['model', 'max-length', 'offsets', 'no-special', 'split-special-tokens']) {
-    if (values[name] !== undefined) throw new InputError(`--${name}: not allowed with --train`);
+/** Runs the training. Returns whether it came to its end; false: a signal stopped it. state: the file that keeps its state. */
+async function fit(values: Values, trainer: Trainer, rows: TrainingRow[], options: FitOptions, state: string): Promise<boolean> {
+  const every = count(values, 'save-steps');
+  const show = shower(values);
+  let stopped = false;
+  const stop = () => (stopped = true);
+  process.once('SIGINT', stop).once('SIGTERM', stop); // a second one ends the process
+  let kept = performance.now();
+  try {
+    for await (const report of trainer.fit(rows, options)) {
+      await show(report);
+      await new Promise((resolve) => setImmediate(resolve)); // signals arrive
+      if (stopped || (every ? report.step % every === 0 : performance.now() - kept > kKeepEveryMs)) {
+        await replaceFile(state, await trainer.state());
+        kept = performance.now();
+      }
+      if (stopped) break;
+    }
+  } finally {
+    process.off('SIGINT', stop).off('SIGTERM', stop);
+    await show(undefined);
   }
-  if (files.length > 0 && values['file']) throw new InputError('expected files or --file, found both');
-  const from: Values = { input: 'text', ...values, ...(files.length > 0 && { file: files }) };
-  async function* texts(): AsyncGenerator<string> {
-    for await (const portion of items(from, [])) for (const item of portion) yield item.text;
+  return !stopped;
+}
+
+export async function train(values: Values, positionals: string[]): Promise<void> {
+  noTexts(positionals);
+  const settings = trainerOptions(values);
+  const out = required(values, 'out', 'the folder to write');
+  const data = required(values, 'data', 'a file of rows');
+  const model = modelOf(values);
+  if (model === undefined) throw new InputError('--model: expected a model to train, found none');
+  const labels = settings.loss === 'MSELoss' ? 'numbers' : 'names';
+  const { rows, examples } = await rowsOf('data', data, labels);
+  const held = text(values, 'validation');
+  const validation = held === undefined ? undefined : (await rowsOf('validation', held, labels, examples)).rows;
+
+  const stateFile = join(out, kState);
+  const state = await readState(stateFile);
+  if (flag(values, 'resume') && !state) throw new InputError(`--resume: expected the state of a run, found no ${stateFile}`);
+  if (!flag(values, 'resume') && state) {
+    throw new InputError(`--out: ${out} has the state of a run that did not end: go on with --resume, or delete ${kState}`);
   }
-  const shown = process.stderr.isTTY || flag(values, 'progress');
-  const flags = given({
-    model: text(values, 'train'),
-    vocab_size: count(values, 'vocab-size'),
-    min_frequency: count(values, 'min-frequency'),
-    special_tokens: values['special-token'] as string[] | undefined,
-    progress_callback: shown ? showProgress() : undefined,
-  });
-  const tokenizer = await AutoTokenizer.train(texts(), { ...jsonOptions(values), ...flags } as TrainOptions);
-  await writeOut(out, tokenizer.save());
+  await makeFolder(out);
+  const { Trainer } = await import('../entries/train_entry.js'); // other commands need none of it
+  const trainer = await Trainer.from_pretrained(model, settings);
+  const options = given({
+    validation,
+    eval_steps: count(values, 'eval-steps'),
+    early_stopping_patience: count(values, 'early-stopping-patience'),
+    resume_from_checkpoint: state,
+  }) as FitOptions;
+  if (!(await fit(values, trainer, rows, options, stateFile))) {
+    process.stderr.write(`wattn: stopped; --resume goes on from the state in ${out}\n`);
+    process.exitCode = 130;
+  } else {
+    const files = await trainer.save();
+    for (const [name, bytes] of Object.entries(files)) {
+      await makeFolder(dirname(join(out, name)));
+      await replaceFile(join(out, name), bytes);
+    }
+    await rm(stateFile, { force: true });
+    await write(`${JSON.stringify({ out, files: Object.keys(files) })}\n`);
+  }
+  await trainer.dispose();
 }

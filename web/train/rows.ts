@@ -72,13 +72,13 @@ function kindOf(row: Row): Kind | undefined {
   return 'labels' in row ? 'many' : typeof row['label'] === 'number' ? 'value' : 'labelled';
 }
 
-/** where: for messages. like: the training set, for a validation set. */
-export function toExamples(where: string, rows: unknown, like?: Examples): Examples {
+/** where: for messages. like: the training set, for a validation set. placeOf: where a row is, for messages. */
+export function toExamples(where: string, rows: unknown, like?: Examples, placeOf = (i: number) => `row ${i}`): Examples {
   if (!Array.isArray(rows)) throw new InputError(`${where}: expected an array of rows, found ${describe(rows)}`);
   if (rows.length === 0) throw new InputError(`${where}: expected rows, found none`);
   rows.forEach((row, i) => {
     if (typeof row !== 'object' || row === null)
-      throw new InputError(`${where}: row ${i}: expected an object, found ${describe(row)}`);
+      throw new InputError(`${where}: ${placeOf(i)}: expected an object, found ${describe(row)}`);
   });
   const [first] = rows as [Row];
   const kind = kindOf(first);
@@ -87,7 +87,7 @@ export function toExamples(where: string, rows: unknown, like?: Examples): Examp
     throw new InputError(`${where}: expected rows of the kind of the training rows (${like.kind}), found others (${kind})`);
   }
   const wrong = (i: number, what: string, found: unknown) =>
-    new InputError(`${where}: row ${i}: expected ${what}, found ${describe(found)}`);
+    new InputError(`${where}: ${placeOf(i)}: expected ${what}, found ${describe(found)}`);
   const textOf = (row: Row, i: number, name: string) => {
     if (typeof row[name] !== 'string') throw wrong(i, `a string as '${name}'`, row[name]);
     return row[name];
@@ -124,7 +124,7 @@ export function toExamples(where: string, rows: unknown, like?: Examples): Examp
   if (kind === 'language' && 'text' in first) examples.columns = [rows.map((row, i) => textOf(row, i, 'text'))];
   if (kind === 'language' && !('text' in first)) {
     examples.chats = rows.map((row, i) => {
-      checkChat(`${where}: row ${i}`, row.messages);
+      checkChat(`${where}: ${placeOf(i)}`, row.messages);
       return row.messages;
     });
   }
