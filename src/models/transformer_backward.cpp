@@ -18,12 +18,14 @@ void add(const float* from, std::int64_t count, float* to) {
 struct PassSize {
   std::int64_t tokens, max_seq;
   int threads;
+  SourceLimits sources{};
 };
 
 // What the backward pass of a layer reads, beside the layer's input.
 struct LayerTape {
   float* qkv = nullptr;            // [tokens, qkv_width], placed unless queries and keys have norms
   float* attention_sum = nullptr;  // [tokens, hidden], with the residual, before the norm that follows
+  float* cross_sum = nullptr;      // the same after cross attention
   float* up = nullptr;             // [tokens, ffn] before the activation, gated: [tokens, 2 * ffn]
 };
 
@@ -35,6 +37,7 @@ class TapeView {
       : hidden_(tokens * config.hidden_size),
         qkv_(tokens * config.qkv_width()),
         up_(tokens * config.intermediate_size * (config.gated() ? 2 : 1)),
+        cross_(config.cross_attention ? hidden_ : 0),
         rows_((config.num_hidden_layers + 1) * hidden_),
         kept_(std::min(options.kept_layers, config.num_hidden_layers)),
         first_kept_(config.num_hidden_layers - kept_),
@@ -45,13 +48,13 @@ class TapeView {
   bool keeps(std::int64_t layer) const { return layer >= first_kept_; }
   LayerTape layer(std::int64_t layer) const {
     float* at = tape_ + rows_ + (layer - first_kept_) * layer_size();
-    return {at, at + qkv_, at + qkv_ + hidden_};
+    return {at, at + qkv_, at + qkv_ + hidden_, at + qkv_ + hidden_ + cross_};
   }
 
  private:
-  std::int64_t layer_size() const { return qkv_ + hidden_ + up_; }
+  std::int64_t layer_size() const { return qkv_ + hidden_ + cross_ + up_; }
 
-  std::int64_t hidden_, qkv_, up_, rows_, kept_, first_kept_;
+  std::int64_t hidden_, qkv_, up_, cross_, rows_, kept_, first_kept_;
   float* tape_;
 };
 
@@ -59,17 +62,18 @@ class TrainingPass {
  public:
   // Only measures with a measuring arena; gradients may be null then, and for a forward pass.
   TrainingPass(const Transformer& model, ThreadTeam& team, const Batch& batch, const PassSize& size, Transformer* gradients,
-               const BackwardScope& scope, const TapeOptions& options, Arena& arena)
+               const BackwardScope& scope, const TapeOptions& options, const CrossSources& sources, Arena& arena)
       : model_(model),
         config_(model.config_),
         gradients_(gradients),
         scope_(scope),
         options_(options),
+        sources_(sources),
         pass_{{*model.kernels_, team}, batch, context_, {}, nullptr},
         tokens_(size.tokens),
         max_seq_(size.max_seq),
         size_(size.tokens * config_.hidden_size) {
-    take(arena, size.threads);
+    take(arena, size.threads, size.sources);
   }
 
   void forward(const TapeView& tape, float* hidden) {
@@ -131,14 +135,25 @@ class TrainingPass {
  private:
   bool wants_embeddings() const { return scope_.embeddings && scope_.first_layer == 0; }
 
-  void take(Arena& arena, int threads) {
+  void take(Arena& arena, int threads, const SourceLimits& sources) {
     const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size, width = config_.embedding_width();
     const std::int64_t up = config_.gated() ? 2 * ffn : ffn, row = config_.qkv_width();
     const bool disentangled = config_.relative_positions == RelativePositions::kDisentangled;
     buckets_ = disentangled ? std::min(config_.relative_rows(), 2 * max_seq_) : 0;
-    pass_.work = model_.take_workspace(arena, {.tokens = tokens_, .keys = max_seq_, .own_keys = max_seq_, .threads = threads});
+    const std::int64_t keys = std::max(max_seq_, sources.max_seq), queries = config_.query_width();
+    pass_.work = model_.take_workspace(
+        arena, {.tokens = std::max(tokens_, sources.tokens), .keys = keys, .own_keys = keys, .threads = threads});
     const auto rows = [&](std::int64_t of) { return arena.take<float>(tokens_ * of); };
-    scratch_ = {pass_.work.qkv, rows(hidden), config_.gated() ? pass_.work.intermediate : rows(up)};
+    const bool cross = config_.cross_attention;
+    const auto if_cross = [&](std::int64_t count) { return arena.take<float>(cross ? count : 0); };
+    scratch_ = {pass_.work.qkv, rows(hidden), if_cross(tokens_ * hidden), config_.gated() ? pass_.work.intermediate : rows(up)};
+    cross_read_ = if_cross(tokens_ * hidden);
+    cross_queries_ = if_cross(tokens_ * queries);
+    d_cross_queries_ = if_cross(tokens_ * queries);
+    cross_context_ = if_cross(tokens_ * queries);
+    cross_kv_ = if_cross(sources.tokens * 2 * queries);
+    d_cross_kv_ = if_cross(sources.tokens * 2 * queries);
+    d_cross_states_ = if_cross(sources.tokens * hidden);
     placed_ = config_.query_key_norm ? rows(row) : nullptr;
     input_ = rows(hidden);
     middle_ = rows(std::max(hidden, width));
@@ -160,8 +175,9 @@ class TrainingPass {
          {std::pair{hidden, row}, {config_.query_width(), hidden}, {hidden, up}, {ffn, hidden}, {width, hidden}}) {
       scratch = std::max(scratch, linear_backward_scratch(in, out, std::max(tokens_, buckets_), threads));
     }
+    if (cross) scratch = std::max(scratch, linear_backward_scratch(hidden, 2 * queries, sources.tokens, threads));
     linear_scratch_ = arena.take<float>(scratch);
-    const std::int64_t attention = attention_backward_scratch(model_.attention_shape(), max_seq_, buckets_);
+    const std::int64_t attention = attention_backward_scratch(model_.attention_shape(), keys, buckets_);
     for (int i = 0; i < threads; ++i) attention_scratch_.push_back(arena.take<float>(attention));
   }
 
@@ -189,12 +205,22 @@ class TrainingPass {
   }
 
   // Places of dropout. Those in layers are followed by the next layer's.
-  enum Place : std::uint8_t { kEmbeddings, kOutput, kProbabilities, kAttention, kActivation, kFeedForward, kPlaces };
+  enum Place : std::uint8_t {
+    kEmbeddings,
+    kOutput,
+    kProbabilities,
+    kAttention,
+    kActivation,
+    kFeedForward,
+    kCrossProbabilities,
+    kCrossAttention,
+    kPlaces
+  };
 
   Dropout dropout_of(Place place, std::int64_t layer = 0) const {
     const DropoutRates& rates = options_.dropout;
-    const float of_place[kPlaces] = {rates.embeddings, rates.output,     rates.probabilities,
-                                     rates.attention,  rates.activation, rates.feed_forward};
+    const float of_place[kPlaces] = {rates.embeddings, rates.output,       rates.probabilities, rates.attention,
+                                     rates.activation, rates.feed_forward, rates.probabilities, rates.attention};
     return dropout_at(of_place[place], options_.seed, options_.step, static_cast<std::uint64_t>(layer * kPlaces + place));
   }
   // The gradient of what a residual was added to, before it was dropped.
@@ -224,8 +250,15 @@ class TrainingPass {
   bool is_disentangled() const { return config_.relative_positions == RelativePositions::kDisentangled && max_seq_ > 0; }
   bool has_attention_norm(std::int64_t layer) const { return !is_post() && (layer > 0 || config_.first_attention_norm); }
   NormKind middle_kind() const { return is_post() ? NormKind::kLayer : config_.norm; }
-  const LayerNorm& middle_norm(std::int64_t layer) const {
-    return is_post() ? model_.layer_at(layer).attention_norm : model_.layer_at(layer).ffn_norm;
+  // The norm of what the feed-forward reads, which is the sum after (cross) attention.
+  LayerNorm TransformerLayer::* middle_norm() const {
+    using Layer = TransformerLayer;
+    return !is_post() ? &Layer::ffn_norm : config_.cross_attention ? &Layer::cross_norm : &Layer::attention_norm;
+  }
+  float* middle_sum(const LayerTape& kept) const { return config_.cross_attention ? kept.cross_sum : kept.attention_sum; }
+  // The norm of what cross attention reads.
+  LayerNorm TransformerLayer::* cross_norm() const {
+    return is_post() ? &TransformerLayer::attention_norm : &TransformerLayer::cross_norm;
   }
 
   // What a layer reads, or, after the last one, the last layer's output.
@@ -261,6 +294,62 @@ class TrainingPass {
     wattn::attention(pass_.compute, model_.attention_shape(), terms, input, pass_.work.attention, pass_.work.context, {});
   }
 
+  struct CrossCall {
+    AttentionShape shape;
+    ScoreTerms terms;
+    AttentionInput input;
+  };
+  CrossCall cross_call(std::int64_t layer) const {
+    const std::int64_t width = config_.query_width();
+    AttentionShape shape = model_.attention_shape();
+    shape.kv_heads = shape.heads;
+    return {shape,
+            {.scale = model_.attention_call(pass_, static_cast<int>(layer)).terms.scale},
+            {.queries = cross_queries_,
+             .query_stride = width,
+             .keys = cross_kv_,
+             .values = cross_kv_ + width,
+             .kv_stride = 2 * width,
+             .seq_start = pass_.batch.seq_start,
+             .key_start = sources_.seq_start}};
+  }
+
+  // Leaves queries, keys and values, and the context in their buffers.
+  void cross_attend(std::int64_t index, const LayerTape& kept) {
+    const TransformerLayer& layer = model_.layer_at(index);
+    const auto product = [&](const Linear& of, const float* in, std::int64_t rows, float* to) {
+      linear(pass_.compute, of, in, rows, Activation::kNone, pass_.work.linear, to);
+    };
+    normalise(pass_.compute, middle_kind(), layer.*cross_norm(), kept.attention_sum, tokens_, cross_read_);
+    product(layer.cross_query, cross_read_, tokens_, cross_queries_);
+    product(layer.cross_keys_values, sources_.states, sources_.tokens(), cross_kv_);
+    auto [shape, terms, input] = cross_call(index);
+    const ProbabilityDropout dropout = drop_probabilities(dropout_of(kCrossProbabilities, index));
+    if (dropout.dropout.rate > 0) terms.dropout = &dropout;
+    wattn::attention(pass_.compute, shape, terms, input, pass_.work.attention, cross_context_, {});
+  }
+
+  // After cross_attend().
+  void cross_attention_backward(std::int64_t index, const float* dy, float* dx) {
+    const TransformerLayer& layer = model_.layer_at(index);
+    const TransformerLayer& gradient = gradients_->layer_at(index);
+    const std::int64_t width = config_.query_width(), rows = sources_.tokens();
+    const bool all = !scope_.only_qkv;
+    auto [shape, terms, input] = cross_call(index);
+    const ProbabilityDropout dropout = drop_probabilities(dropout_of(kCrossProbabilities, index));
+    if (dropout.dropout.rate > 0) terms.dropout = &dropout;
+    linear_gradient(layer.cross_output, gradient.cross_output, cross_context_, dy, tokens_, d_context_, all);
+    std::fill_n(d_cross_queries_, tokens_ * width, 0.0f);
+    std::fill_n(d_cross_kv_, rows * 2 * width, 0.0f);
+    wattn::attention_backward(
+        pass_.compute, shape, terms, input, attention_scratch_,
+        {.d_context = d_context_, .d_queries = d_cross_queries_, .d_keys = d_cross_kv_, .d_values = d_cross_kv_ + width});
+    linear_gradient(layer.cross_query, gradient.cross_query, cross_read_, d_cross_queries_, tokens_, dx, all);
+    float* d_states = sources_.d_states ? d_cross_states_ : nullptr;
+    linear_gradient(layer.cross_keys_values, gradient.cross_keys_values, sources_.states, d_cross_kv_, rows, d_states, all);
+    if (d_states) add(d_states, rows * config_.hidden_size, sources_.d_states);
+  }
+
   // What the matrix down reads.
   const float* activate(std::int64_t layer, const float* up) {
     const std::int64_t ffn = config_.intermediate_size;
@@ -289,22 +378,29 @@ class TrainingPass {
     product(layer.attention_output, pass_.work.context, projected);
     drop(pass_.compute, dropout_of(kAttention, index), projected, size_);
     sum(projected, x, kept.attention_sum);
-    normalise(pass_.compute, middle_kind(), middle_norm(index), kept.attention_sum, tokens_, middle_);
+    if (config_.cross_attention) {
+      cross_attend(index, kept);
+      product(layer.cross_output, cross_context_, projected);
+      drop(pass_.compute, dropout_of(kCrossAttention, index), projected, size_);
+      sum(projected, is_post() ? cross_read_ : kept.attention_sum, kept.cross_sum);
+    }
+    normalise(pass_.compute, middle_kind(), layer.*middle_norm(), middle_sum(kept), tokens_, middle_);
     product(layer.up, middle_, kept.up);
     const float* active = activate(index, kept.up);
     if (!out) return;
     product(layer.down, active, projected);
     drop(pass_.compute, dropout_of(kFeedForward, index), projected, size_);
-    sum(projected, is_post() ? middle_ : kept.attention_sum, out);
+    sum(projected, is_post() ? middle_ : middle_sum(kept), out);
   }
 
   // Computes again what layer_backward() reads and the tape does not have.
   void restore_layer(std::int64_t index, const float* x, const LayerTape& kept) {
     attention_input(index, x);
     place(index, kept, false);
+    if (config_.cross_attention) cross_attend(index, kept);
     if (scope_.only_qkv) return;  // the rest is for gradients of other weights
     attend(index);
-    normalise(pass_.compute, middle_kind(), middle_norm(index), kept.attention_sum, tokens_, middle_);
+    normalise(pass_.compute, middle_kind(), model_.layer_at(index).*middle_norm(), middle_sum(kept), tokens_, middle_);
     activate(index, kept.up);
   }
 
@@ -320,6 +416,12 @@ class TrainingPass {
       norm_backward(NormKind::kLayer, layer.ffn_norm, gradient.ffn_norm, last_sum, d, tokens_, d_sum_, all);
       feed_forward_backward(index, kept.up, before_drop(dropout_of(kFeedForward, index), d_sum_), d_in_);
       sum(d_sum_, d_in_, d);
+      if (config_.cross_attention) {
+        std::fill_n(d_sum_, size_, 0.0f);
+        norm_backward(NormKind::kLayer, layer.cross_norm, gradient.cross_norm, kept.cross_sum, d, tokens_, d_sum_, all);
+        cross_attention_backward(index, before_drop(dropout_of(kCrossAttention, index), d_sum_), d_in_);
+        sum(d_sum_, d_in_, d);
+      }
       std::fill_n(d_sum_, size_, 0.0f);
       norm_backward(NormKind::kLayer, layer.attention_norm, gradient.attention_norm, kept.attention_sum, d, tokens_, d_sum_, all);
       attention_backward(index, read, kept.qkv, before_drop(dropout_of(kAttention, index), d_sum_), d_read);
@@ -327,7 +429,11 @@ class TrainingPass {
       return;
     }
     feed_forward_backward(index, kept.up, before_drop(dropout_of(kFeedForward, index), d), d_in_);
-    norm_backward(config_.norm, layer.ffn_norm, gradient.ffn_norm, kept.attention_sum, d_in_, tokens_, d, all);
+    norm_backward(config_.norm, layer.ffn_norm, gradient.ffn_norm, middle_sum(kept), d_in_, tokens_, d, all);
+    if (config_.cross_attention) {
+      cross_attention_backward(index, before_drop(dropout_of(kCrossAttention, index), d), d_in_);
+      norm_backward(config_.norm, layer.cross_norm, gradient.cross_norm, kept.attention_sum, d_in_, tokens_, d, all);
+    }
     // The norm's own weights need what comes through it.
     if (normed && all) d_read = d_in_;
     attention_backward(index, read, kept.qkv, before_drop(dropout_of(kAttention, index), d), d_read);
@@ -479,6 +585,7 @@ class TrainingPass {
   Transformer* gradients_;
   BackwardScope scope_;
   TapeOptions options_;
+  CrossSources sources_;
   Transformer::Context context_{};
   Transformer::Pass pass_;
   std::int64_t tokens_, max_seq_, size_, buckets_ = 0;  // size_: tokens * hidden
@@ -486,6 +593,8 @@ class TrainingPass {
   float* placed_;                                       // [tokens, qkv_width], if queries and keys have norms
   float *input_, *middle_, *normal_, *d_sum_, *d_in_;   // [tokens, hidden]
   float *d_qkv_, *d_head_, *d_context_;
+  float *cross_read_, *cross_queries_, *d_cross_queries_, *cross_context_;  // [tokens, ...] of cross attention
+  float *cross_kv_, *d_cross_kv_, *d_cross_states_;                         // [source tokens, ...]
   float *d_act_, *d_up_, *d_embedded_;
   float *norm_scratch_, *linear_scratch_;
   float *d_relative_, *d_relative_qk_, *d_relative_in_;
@@ -496,25 +605,34 @@ std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens, con
   return TapeView(config, tokens, options, nullptr).size();
 }
 
-std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads) {
+std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads,
+                             const SourceLimits& sources) {
   Arena measure;
   ThreadTeam alone;
   const Batch none;
-  const TrainingPass measured(model, alone, none, {max_tokens, max_seq, threads}, nullptr, {}, {}, measure);
+  const TrainingPass measured(model, alone, none, {max_tokens, max_seq, threads, sources}, nullptr, {}, {}, {}, measure);
   return measure.used();
 }
 
+namespace {
+
+PassSize size_of(const Batch& batch, const CrossSources& sources, const ThreadTeam& team) {
+  return {batch.tokens(), batch.longest(), team.threads(), {sources.tokens(), sources.longest()}};
+}
+
+}  // namespace
+
 void training_forward(const Transformer& model, ThreadTeam& team, const Batch& batch, float* tape, float* hidden, Arena& arena,
-                      const TapeOptions& options) {
+                      const TapeOptions& options, const CrossSources& sources) {
   const ThreadTeam::Awake awake(team);
-  TrainingPass pass(model, team, batch, {batch.tokens(), batch.longest(), team.threads()}, nullptr, {}, options, arena);
+  TrainingPass pass(model, team, batch, size_of(batch, sources, team), nullptr, {}, options, sources, arena);
   pass.forward({model.config(), batch.tokens(), options, tape}, hidden);
 }
 
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
-              Transformer& gradients, const BackwardScope& scope, const TapeOptions& options) {
+              Transformer& gradients, const BackwardScope& scope, const TapeOptions& options, const CrossSources& sources) {
   const ThreadTeam::Awake awake(team);
-  TrainingPass pass(model, team, batch, {batch.tokens(), batch.longest(), team.threads()}, &gradients, scope, options, arena);
+  TrainingPass pass(model, team, batch, size_of(batch, sources, team), &gradients, scope, options, sources, arena);
   pass.backward({model.config(), batch.tokens(), options, const_cast<float*>(tape)}, d_hidden);
 }
 

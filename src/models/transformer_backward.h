@@ -1,9 +1,11 @@
-// A forward pass of a Transformer over whole sequences (no cache, no cross attention) that records what the backward pass reads,
+// A forward pass of a Transformer over whole sequences (no cache) that records what the backward pass reads,
 // and the backward pass. The tape has the input of every layer, and the activations inside a layer where they are kept; the others
 // are computed again from the layer's input, a layer at a time, with the same bits.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
+#include <span>
 
 #include "core/json.h"
 #include "models/transformer.h"
@@ -15,6 +17,24 @@ struct BackwardScope {
   std::int64_t first_layer = 0;  // no layer before it, and not the embeddings unless it is 0
   bool embeddings = true;        // tables, their norm and projection, and the tables of positions that all layers share
   bool only_qkv = false;         // of each layer only the matrix of queries, keys and values, which LoRA usually changes
+};
+
+// What the cross attention of a decoder reads: an encoder's states, packed like a batch's sequences, one source for each.
+struct CrossSources {
+  const float* states = nullptr;              // [source tokens, hidden]
+  std::span<const std::int32_t> seq_start{};  // [batch + 1]
+  float* d_states = nullptr;                  // their gradient, added to by backward()
+
+  std::int64_t tokens() const { return seq_start.empty() ? 0 : seq_start.back(); }
+  std::int64_t longest() const {
+    std::int64_t most = 0;
+    for (std::size_t i = 1; i < seq_start.size(); ++i) most = std::max<std::int64_t>(most, seq_start[i] - seq_start[i - 1]);
+    return most;
+  }
+};
+// Limits of the sources of a decoder with cross attention.
+struct SourceLimits {
+  std::int64_t tokens = 0, max_seq = 0;
 };
 
 // Rates of dropout where transformers has it; 0: none.
@@ -42,18 +62,20 @@ struct TapeOptions {
 std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens, const TapeOptions& options = {});
 
 // Bytes that training_forward() and backward() each take from their arena for batches within these limits.
-std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads);
+std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads,
+                             const SourceLimits& sources = {});
 
 // Transformer::forward() without slots, with the same bits unless something is dropped. tape: of tape_size() floats, written.
 void training_forward(const Transformer& model, ThreadTeam& team, const Batch& batch, float* tape, float* hidden, Arena& arena,
-                      const TapeOptions& options = {});
+                      const TapeOptions& options = {}, const CrossSources& sources = {});
 
 // Adds the gradients of the weights to those of `gradients`: a Transformer of the same configuration, in f32, each of whose weights
 // is the gradient of the model's weight in the same place. Tables that are computed, such as rotary angles, are left as they are.
 // tape: written by training_forward() over the same batch with the same options. d_hidden: [tokens, hidden], the gradient of its
-// result, which is overwritten.
+// result, which is overwritten. In an encoder-decoder each stack has the gradient of its own use of the word embeddings.
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
-              Transformer& gradients, const BackwardScope& scope = {}, const TapeOptions& options = {});
+              Transformer& gradients, const BackwardScope& scope = {}, const TapeOptions& options = {},
+              const CrossSources& sources = {});
 
 struct LmHeadGradient {
   const float* hidden = nullptr;  // [rows, hidden] as Transformer::lm_head() left it

@@ -51,9 +51,35 @@ def make_case(name, folder, out):
     return {"name": name, "folder": folder, "input_ids": sequences, "d_hidden": gradients}
 
 
+def make_seq2seq_case(name, out):
+    """Of both stacks, for gradients of the decoder's last hidden states."""
+    from safetensors.torch import save_file
+    torch.manual_seed(22)
+    folder = f"seq2seq/{name}"
+    model = transformers.AutoModel.from_pretrained(str(common.OUT / folder), attn_implementation="eager").double().eval()
+    sources, targets, gradients, loss = [], [], [], 0
+    for source_length, length in zip(LENGTHS, (5, 9, 1)):
+        source, ids = (torch.randint(5, model.config.vocab_size, (1, n)) for n in (source_length, length))
+        hidden = model(input_ids=source, decoder_input_ids=ids).last_hidden_state
+        gradient = torch.randn(hidden.shape).double()
+        loss = loss + (hidden * gradient).sum()
+        sources.append(source[0].tolist())
+        targets.append(ids[0].tolist())
+        gradients.append([float(x) for x in gradient.flatten().tolist()])
+    loss.backward()
+    known = names_in_file(folder)
+    tensors = {name_in_file(key, known): parameter.grad.float().contiguous() for key, parameter in model.named_parameters() if parameter.grad is not None}
+    for key in known:
+        if key not in tensors and "lm_head" not in key and "logits_bias" not in key:
+            raise ValueError(key)
+    save_file(tensors, out / f"{name}-both.safetensors")
+    return {"name": name, "folder": folder, "sources": sources, "input_ids": targets, "d_hidden": gradients}
+
+
 def make(_options):
     transformers.utils.logging.disable_progress_bar()
     transformers.utils.logging.set_verbosity_error()
     folder = common.empty_folder("gradients")
     common.write_json(folder / "cases.json", [make_case(name, where, folder) for name, where in MODELS.items()], 2)
+    common.write_json(folder / "seq2seq.json", [make_seq2seq_case(name, folder) for name in ("t5", "bart")], 2)
     common.update_manifest("gradients", common.versions("torch", "transformers", "safetensors"))

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "models/slot_list.h"
 #include "native/support/goldens.h"
 #include "native/support/team.h"
 #include "native/support/transformers.h"
@@ -79,14 +80,13 @@ std::vector<float> weights_of(const Transformer& model) {
 }
 
 // Compares tensor by tensor: `where` has ones where the tensor's weights are.
-void expect_gradients(const GradientCase& one, const Transformer& got, const Transformer& expected) {
-  const Json config = std::move(Json::parse(test::read_file(one.folder + "config.json"), "config.json")).value();
+void expect_gradients(const TransformerNames& names, const Transformer& got, const Transformer& expected) {
   const Transformer where = zeros_like(got);
   const std::vector<float> none = weights_of(where);  // computed tables are not zero
   std::vector<float> ones(1 << 16, 123.0f);
   const double of_all = std::abs(*std::max_element(expected.weights_f32().begin(), expected.weights_f32().end(),
                                                    [](float a, float b) { return std::abs(a) < std::abs(b); }));
-  for (const WeightSlot& slot : where.weight_slots(find_arch(config.root()).value()->names, false)) {
+  for (const WeightSlot& slot : where.weight_slots(names, false)) {
     if (!slot.write_row) continue;
     const std::int64_t rows = slot.shape.size() == 1 ? 1 : slot.shape[0];
     for (std::int64_t i = 0; i < rows; ++i) slot.write_row(i, ones.data());
@@ -112,7 +112,8 @@ TEST(TransformerBackward, GivesTorchsGradients) {
     Transformer gradients = zeros_like(model);
     ThreadTeam alone;
     add_gradients(one, model, alone, gradients);
-    expect_gradients(one, gradients, expected);
+    const Json config = std::move(Json::parse(test::read_file(one.folder + "config.json"), "config.json")).value();
+    expect_gradients(find_arch(config.root()).value()->names, gradients, expected);
   });
 }
 
@@ -371,6 +372,129 @@ TEST(TransformerBackward, HasTheSameBitsWithThreads) {
   });
 }
 #endif
+
+struct Stacks {
+  Transformer encoder, decoder;
+};
+
+// Without an lm head.
+Stacks load_stacks(const std::string& folder, const Arch& arch, const std::string& weights_file) {
+  const Json json = std::move(Json::parse(test::read_file(folder + "config.json"), "config.json")).value();
+  ModelConfig config = std::move(parse_model_config(arch, json.root())).value();
+  config.decoder->lm_head = false;
+  const auto make = [](const TransformerConfig& of) {
+    return std::move(Transformer::with_config(of, of.max_position_embeddings, exact_kernels(), WeightType::kF32)).value();
+  };
+  Stacks out{make(config.transformer), make(*config.decoder)};
+  std::vector<WeightSlot> slots = out.encoder.weight_slots(arch.names, false);
+  add_slots(out.decoder.weight_slots(arch.decoder_names, false), slots);
+  std::vector<std::string> ignored(arch.ignored.begin(), arch.ignored.end());
+  ignored.insert(ignored.end(), {"lm_head.weight", "final_logits_bias"});
+  WeightLoader loader(std::move(slots), ignored, [&](std::string_view name) { return canonical_weight_name(arch, name, false); });
+  const std::string weights = test::read_file(weights_file);
+  EXPECT_TRUE(loader.begin_file(folder, weights.size()).ok());
+  EXPECT_TRUE(loader.push(weights).ok());
+  const auto finished = loader.finish();
+  EXPECT_TRUE(finished.ok()) << finished.error().message;
+  return out;
+}
+
+struct Seq2SeqCase {
+  const Arch& arch;
+  Stacks model;
+  Batch source, target;
+  std::vector<float> d_hidden;
+
+  explicit Seq2SeqCase(JsonRef one, const Arch& of, const std::string& folder)
+      : arch(of), model(load_stacks(folder, of, folder + "model.safetensors")) {
+    for (std::size_t i = 0; i < one["sources"].size(); ++i) {
+      for (const auto& [batch, key] : {std::pair{&source, "sources"}, {&target, "input_ids"}}) {
+        const auto ids = test::to_ids(one[key][i]);
+        batch->add_sequence(ids, std::vector<std::int32_t>(ids.size()));
+      }
+      const auto d = test::to_floats(one["d_hidden"][i]);
+      d_hidden.insert(d_hidden.end(), d.begin(), d.end());
+    }
+  }
+
+  // The sum of d_hidden times the decoder's states; adds to the gradients, if they are wanted.
+  double run(ThreadTeam& team, const TapeOptions& options, Stacks* gradients) const {
+    const std::int64_t hidden = model.encoder.config().hidden_size;
+    const auto floats = [](std::int64_t count) { return std::vector<float>(static_cast<std::size_t>(count)); };
+    std::vector<float> states = floats(source.tokens() * hidden), d_states = states, out = floats(target.tokens() * hidden);
+    std::vector<float> tape = floats(tape_size(model.encoder.config(), source.tokens(), options));
+    std::vector<float> decoder_tape = floats(tape_size(model.decoder.config(), target.tokens(), options));
+    const std::uint64_t bytes = std::max(
+        backward_bytes(model.encoder, source.tokens(), source.longest(), team.threads()),
+        backward_bytes(model.decoder, target.tokens(), target.longest(), team.threads(), {source.tokens(), source.longest()}));
+    Arena arena = Arena::with_bytes(bytes, "test").value();
+    training_forward(model.encoder, team, source, tape.data(), states.data(), arena, options);
+    arena.reset();
+    const CrossSources sources{states.data(), source.seq_start, d_states.data()};
+    training_forward(model.decoder, team, target, decoder_tape.data(), out.data(), arena, options, sources);
+    double sum = 0;
+    for (std::size_t i = 0; i < out.size(); ++i) sum += static_cast<double>(out[i]) * d_hidden[i];
+    if (!gradients) return sum;
+    std::vector<float> d = d_hidden;
+    arena.reset();
+    backward(model.decoder, team, target, decoder_tape.data(), d.data(), arena, gradients->decoder, {}, options, sources);
+    arena.reset();
+    backward(model.encoder, team, source, tape.data(), d_states.data(), arena, gradients->encoder, {}, options);
+    return sum;
+  }
+  Stacks zeros() const { return {zeros_like(model.encoder), zeros_like(model.decoder)}; }
+};
+
+template <class Check>
+void for_each_seq2seq_case(const Check& check) {
+  const Json json = test::read_json("gradients/seq2seq.json");
+  ASSERT_EQ(json.root().size(), 2U);
+  for (std::size_t i = 0; i < json.root().size(); ++i) {
+    const std::string name(json.root()[i]["name"].as_string().value());
+    const std::string folder = golden(std::string(json.root()[i]["folder"].as_string().value()) + "/");
+    const Json config = std::move(Json::parse(test::read_file(folder + "config.json"), "config.json")).value();
+    SCOPED_TRACE(name);
+    const Seq2SeqCase one(json.root()[i], *find_arch(config.root()).value(), folder);
+    check(one, load_stacks(folder, one.arch, golden("gradients/" + name + "-both.safetensors")));
+  }
+}
+
+TEST(TransformerBackward, OfBothStacksGivesTorchsGradients) {
+  for_each_seq2seq_case([](const Seq2SeqCase& one, const Stacks& expected) {
+    Stacks gradients = one.zeros();
+    ThreadTeam alone;
+    one.run(alone, {}, &gradients);
+    // The stacks share their word embeddings: torch's gradient is the sum.
+    const auto words = [](const Transformer& of) {
+      const Embedding& table = of.word_embeddings();
+      return std::span(static_cast<float*>(table.table), static_cast<std::size_t>(table.rows * table.hidden));
+    };
+    const auto first = words(gradients.encoder), second = words(gradients.decoder);
+    for (std::size_t i = 0; i < first.size(); ++i) second[i] = first[i] += second[i];
+    expect_gradients(one.arch.names, gradients.encoder, expected.encoder);
+    expect_gradients(one.arch.decoder_names, gradients.decoder, expected.decoder);
+  });
+}
+
+TEST(TransformerBackward, OfBothStacksHasTheSameBitsHoweverItRuns) {
+  for_each_seq2seq_case([](const Seq2SeqCase& one, const Stacks&) {
+    ThreadTeam alone;
+    for (const DropoutRates& rates : {DropoutRates{}, kAllDropped}) {
+      Stacks first = one.zeros(), kept = one.zeros();
+      const double loss = one.run(alone, {.dropout = rates}, &first);
+      EXPECT_EQ(one.run(alone, {.kept_layers = 9, .dropout = rates}, &kept), loss);
+      EXPECT_EQ(weights_of(first.encoder), weights_of(kept.encoder));
+      EXPECT_EQ(weights_of(first.decoder), weights_of(kept.decoder));
+#ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
+      test::TeamOfFour four;
+      Stacks threads = one.zeros();
+      EXPECT_EQ(one.run(four.team, {.kept_layers = 1, .dropout = rates}, &threads), loss);
+      EXPECT_EQ(weights_of(first.encoder), weights_of(threads.encoder));
+      EXPECT_EQ(weights_of(first.decoder), weights_of(threads.decoder));
+#endif
+    }
+  });
+}
 
 }  // namespace
 }  // namespace wattn
