@@ -61,6 +61,7 @@ void expect_gradients(const std::string& name, Inputs inputs, const std::string&
   ASSERT_TRUE(out.value().output.node) << name;
   Generator random(9);
   std::vector<float> gradient;
+  gradient.reserve(out.value().output.data.size());
   for (std::int64_t i = 0; i < out.value().output.size(); ++i) gradient.push_back(static_cast<float>(random.uniform(-1, 1)));
   ASSERT_TRUE(backward(out.value().output.node, gradient.data(), false).ok());
   for (auto& [input, tensor] : inputs) {
