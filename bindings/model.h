@@ -125,6 +125,21 @@ class ModelHandle {
     return answer();
   }
 
+  // names: array of strings; tensors: {sizes: Int32Array, values: Float32Array} (models/adapter.h). Answer: adapter (its number).
+  val add_adapter(val names, val tensors) {
+    const std::vector<std::int32_t> sizes = to_ids(tensors["sizes"]);
+    const auto values = Options(tensors).floats("values");
+    const auto added = model_->add_adapter({emscripten::vecFromJSArray<std::string>(names), sizes, values.data()});
+    return added.ok() ? answer("adapter", added.value()) : answer(added.error());
+  }
+  // Of the calls that follow; 0: none.
+  val use_adapter(int adapter) { return answer(model_->use_adapter(adapter)); }
+  val delete_adapter(int adapter) {
+    model_->delete_adapter(adapter);
+    return answer();
+  }
+  val merge_adapter(int adapter) { return answer(model_->merge_adapter(adapter)); }
+
   // Calls that may take long are jobs. The call that begins one also takes its first steps. Its answer is that of run(): job (its
   // number), more (whether it is unfinished), steps (taken) and, after the last step, what is said at each call.
 
@@ -349,6 +364,10 @@ inline void register_model(const char* name) {
       .function("make_room_for_helpers", &ModelHandle::make_room_for_helpers)
       .function("use_helpers", &ModelHandle::use_helpers)
       .function("finish", &ModelHandle::finish)
+      .function("add_adapter", &ModelHandle::add_adapter)
+      .function("use_adapter", &ModelHandle::use_adapter)
+      .function("delete_adapter", &ModelHandle::delete_adapter)
+      .function("merge_adapter", &ModelHandle::merge_adapter)
       .function("embed", &ModelHandle::embed)
       .function("predict", &ModelHandle::predict)
       .function("forward", &ModelHandle::forward)

@@ -15,6 +15,7 @@ LoadOptions to_load_options(const Options& options) {
           .dtype = options.choice<WeightType>("dtype", {"f32", "q16", "q8", "q4"}),
           .head = options.choice<HeadKind>("head", kHeads),
           .own_lm_head = options.word("head") == "own_lm",
+          .adapted_head = options.flag("adapted_head"),
           .context_length = options.integer("context_length")};
 }
 

@@ -11,8 +11,10 @@ constexpr std::uint64_t kMostLogitBytes = 1ull << 30;
 }  // namespace
 
 std::uint64_t Model::weight_bytes() const {
+  std::uint64_t adapters = 0;
+  for (const auto& adapter : adapters_) adapters += adapter ? adapter->bytes() : 0;
   return transformer_.weight_bytes() + (decoder_ ? decoder_->weight_bytes() : 0) + dense_weights_.used() +
-         (head_ ? head_->weight_bytes() : 0);
+         (head_ ? head_->weight_bytes() : 0) + adapters;
 }
 
 std::uint64_t Model::packed_bytes() const {
@@ -64,15 +66,16 @@ void Model::run_dense(const float* pooled, std::int64_t count, std::vector<float
 }
 
 Result<void> Model::run_head(const float* rows, std::int64_t count, std::vector<float>& logits) {
+  if (auto checked = check_head(); !checked.ok()) return checked;
   const std::size_t begin = logits.size();
-  const std::size_t more = static_cast<std::size_t>(count * head_->labels());
+  const std::size_t more = static_cast<std::size_t>(count * labels());
   if ((begin + more) * sizeof(float) > kMostLogitBytes) {
-    return input_error("logits: expected at most " + std::to_string(kMostLogitBytes / sizeof(float) / head_->labels()) +
-                       " tokens of " + std::to_string(head_->labels()) + " logits in one call, found more");
+    return input_error("logits: expected at most " + std::to_string(kMostLogitBytes / sizeof(float) / labels()) + " tokens of " +
+                       std::to_string(labels()) + " logits in one call, found more");
   }
   logits.resize(begin + more);
   const ThreadTeam::Awake awake(team_);
-  return head_->run({kernels(), team_}, transformer_.word_embeddings(), rows, count, logits.data() + begin);
+  return head_->run({kernels(), team_, lora()}, transformer_.word_embeddings(), rows, count, logits.data() + begin);
 }
 
 }  // namespace wattn

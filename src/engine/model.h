@@ -17,6 +17,7 @@
 #include "engine/documents.h"
 #include "engine/slots.h"
 #include "io/weight_loader.h"
+#include "models/adapter.h"
 #include "models/arch.h"
 #include "models/heads.h"
 #include "models/sentence_config.h"
@@ -32,7 +33,8 @@ struct LoadOptions {
   WeightType dtype = WeightType::kF32;
   // What the checkpoint must have; tensors of other heads, and of a decoder that the head does not need, are ignored.
   HeadKind head = HeadKind::kNone;
-  bool own_lm_head = false;  // instead of head: the checkpoint's language-model head, if it has one
+  bool own_lm_head = false;   // instead of head: the checkpoint's language-model head, if it has one
+  bool adapted_head = false;  // adapters will have the head's tensors that the checkpoint lacks
   // Longest sequence in tokens; 0: max_position_embeddings, but at most kUsualContext in a causal model.
   std::int64_t context_length = 0;
 };
@@ -65,6 +67,7 @@ class Model {
 
   Model(const Model&) = delete;
   Model& operator=(const Model&) = delete;
+  ~Model();
 
   const Tokenizer& tokenizer() const { return tokenizer_; }
   const Arch& arch() const { return *arch_; }
@@ -113,6 +116,17 @@ class Model {
   // Runs the head over rows [count, hidden] of the last stack's output. Appends [count, head()->labels()] to logits; an InputError
   // when they become too many.
   Result<void> run_head(const float* rows, std::int64_t count, std::vector<float>& logits);
+  // Logits for each row of run_head().
+  std::int64_t labels() const;
+
+  // Adds an adapter and returns its number, from 1 on. Names are those of the checkpoint.
+  Result<int> add_adapter(AdapterTensors tensors);
+  // Runs use this adapter from now on; 0: none. A StateError if it was deleted.
+  Result<void> use_adapter(int number);
+  // Not the one in use.
+  void delete_adapter(int number);
+  // Its additions become part of the model's weights, and the rest of it is used by every run. Delete the others before.
+  Result<void> merge_adapter(int number);
 
  private:
   friend class ModelLoader;
@@ -120,6 +134,10 @@ class Model {
       : tokenizer_(std::move(tokenizer)), transformer_(std::move(transformer)), slots_(*this) {}
 
   std::uint64_t packed_bytes() const;
+  Adapter* find_adapter(int number) const;
+  // A ModelFormatError if a part of the head is in adapters of which none is in use.
+  Result<void> check_head() const;
+  const Lora* lora() const;
 
   static constexpr std::int64_t kTokenBudget = 512;  // a MiniLM's ffn activations fit a 4 MB cache
 
@@ -134,7 +152,12 @@ class Model {
   std::vector<Linear> dense_;
   const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;
-  Arena arena_;  // allocated at the first run
+  std::vector<std::string> ignored_;                // tensors of the checkpoint that are unused
+  std::vector<std::string> missing_;                // tensors of the head that the checkpoint lacks
+  std::vector<std::unique_ptr<Adapter>> adapters_;  // [number - 1], null once removed
+  int merged_ = 0;                                  // the one that was merged last
+  int adapter_ = 0;                                 // in use
+  Arena arena_;                                     // allocated at the first run
   ThreadTeam team_;
   Slots slots_;
 };
@@ -165,7 +188,7 @@ class ModelLoader {
 
   // Allocates the repository's Dense modules and adds their files.
   Result<void> begin_dense();
-  void begin_weights(std::vector<std::string> ignored, bool is_gguf);
+  void begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head);
 
   std::unique_ptr<Model> model_;
   std::optional<WeightLoader> weights_;

@@ -173,7 +173,7 @@ Result<Plan> make_plan(JsonRef config, const LoadOptions& options) {
   if (!ids.ok()) return ids.error();
   plan.special_ids = ids.value();
   if (has_layers(plan.head)) {
-    const auto layers = Head::find_layers(plan.head, plan.arch->heads, config);
+    const auto layers = Head::find_layers(plan.head, plan.arch->heads, config, options.adapted_head);
     if (!layers.ok()) return layers.error();
     plan.layers = layers.value();
   }
@@ -239,7 +239,7 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     model.head_ = std::move(head).value();
   }
   if (auto e = loader->begin_dense(); !e.ok()) return e.error();
-  loader->begin_weights(std::move(plan.value().ignored), has_gguf_tensors(documents));
+  loader->begin_weights(std::move(plan.value().ignored), has_gguf_tensors(documents), options.adapted_head);
   return loader;
 }
 
@@ -293,12 +293,16 @@ Result<void> ModelLoader::begin_dense() {
   return {};
 }
 
-void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf) {
+void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head) {
   const Model& model = *model_;
   const Arch& arch = *model.arch_;
   std::vector<WeightSlot> slots = model.transformer_.weight_slots(arch.names, is_gguf);
   if (model.decoder_) add_slots(model.decoder_->weight_slots(arch.decoder_names, is_gguf), slots);
-  if (model.head_) add_slots(model.head_->weight_slots(arch.names.word_embeddings), slots);
+  if (model.head_) {
+    std::vector<WeightSlot> head = model.head_->weight_slots(arch.names.word_embeddings);
+    for (WeightSlot& slot : head) slot.adapted = adapted_head;
+    add_slots(std::move(head), slots);
+  }
   SlotList dense;
   for (std::size_t i = 0; i < model.dense_.size(); ++i) {
     dense.linear(model.sentence_.dense[i].path + "/linear", model.dense_[i], 0, model.dense_[i].out, model.sentence_.dense[i].bias);
@@ -327,6 +331,10 @@ Result<std::unique_ptr<Model>> ModelLoader::finish() {
     return input_error("weight files: expected " + weight_files_[files_begun_] + ", found no further file");
   }
   if (auto finished = weights_->finish(); !finished.ok()) return finished.error();
+  for (const WeightSlot& slot : weights_->slots()) {
+    if (slot.adapted && slot.required && !slot.filled) model_->missing_.push_back(slot.name);
+  }
+  model_->ignored_ = weights_->take_ignored();
   if (!model_->transformer_.config().pooler) return std::move(model_);
   const std::string pooler = std::string(model_->arch_->names.pooler) + ".weight";
   const auto& slots = weights_->slots();

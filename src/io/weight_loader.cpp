@@ -228,7 +228,7 @@ Result<void> WeightLoader::check_complete() const {
 Result<void> WeightLoader::finish() {
   if (auto complete = check_complete(); !complete.ok()) return complete;
   for (const WeightSlot& slot : slots_) {
-    if (slot.required && !slot.filled) {
+    if (slot.required && !slot.adapted && !slot.filled) {
       return model_format_error(file_ + ": expected tensor '" + slot.name + "' " + to_string(slot.shape) +
                                 ", found no such tensor");
     }

@@ -23,6 +23,11 @@ struct WeightSlot {
   std::function<void(std::int64_t row, const float* values)> write_row{};  // values: [shape.back()]; empty: only compared
   // A tensor that this one repeats (a head tied to the word embeddings). Files that have both must have the same values in them.
   std::string twin{};
+  bool adapted = false;  // adapters have it if the files lack it
+  // Where the values are in memory, for adapters (models/adapter.h). Row or value i is number (first + i) % of there.
+  const void* layer = nullptr;  // the Linear of a matrix or of its bias
+  float* values = nullptr;      // of a vector
+  std::int64_t first = 0, of = 0;
   bool filled = false;
   bool compared = false;     // it has a twin or is one
   std::uint64_t digest = 0;  // of its values, if compared
@@ -43,6 +48,8 @@ class WeightLoader {
   Result<void> finish();
 
   const std::vector<WeightSlot>& slots() const { return slots_; }
+  // At the end.
+  std::vector<std::string> take_ignored() { return std::move(ignored_); }
 
  private:
   // Both try to read a header from pending_. If it is incomplete, they set wanted_ to the size that pending_ must reach.

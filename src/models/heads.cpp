@@ -66,10 +66,10 @@ void tied_logits(const Compute& compute, const Embedding& words, const float* bi
 
 }  // namespace
 
-Result<HeadLayers> Head::find_layers(HeadKind kind, const Heads& heads, JsonRef json) {
+Result<HeadLayers> Head::find_layers(HeadKind kind, const Heads& heads, JsonRef json, bool any_class) {
   Fields config(json);
   const KindOfHead& row = kKindsOfHeads[static_cast<std::size_t>(kind) - static_cast<std::size_t>(HeadKind::kSequence)];
-  check_class(row, config);
+  if (!any_class) check_class(row, config);
   HeadLayers layers = heads.*row.layers;
   if (!layers.output) {
     config.fail(unsupported_error(json["model_type"].where() + ": expected an architecture with the head " + row.ending +

@@ -106,9 +106,9 @@ void average_logits(const Kernels& kernels, std::size_t begin, std::int64_t labe
 
 class Head {
  public:
-  // An architecture's layers of a kind (not an lm head); an UnsupportedError when it has none, or when config.json's
-  // `architectures` names only other kinds.
-  static Result<HeadLayers> find_layers(HeadKind kind, const Heads& heads, JsonRef config);
+  // An architecture's layers of a kind (not an lm head); an UnsupportedError when it has none, or, unless any_class, when
+  // config.json's `architectures` names only other kinds.
+  static Result<HeadLayers> find_layers(HeadKind kind, const Heads& heads, JsonRef config, bool any_class = false);
   // Labels of a sequence or token head: the size of id2label, else num_labels, else 2.
   static Result<std::int64_t> num_labels(JsonRef config);
 
@@ -126,8 +126,8 @@ class Head {
   const HeadShape& shape() const { return shape_; }
   const Linear& dense() const { return dense_; }
   const LayerNorm& norm() const { return norm_; }
-  const Linear& output() const { return output_; }
-  float* bias() const { return bias_; }  // of a tied output
+  const Linear& output() const { return output_; }  // empty if it is tied
+  float* bias() const { return bias_; }             // of a tied output
   // All weights of a head in f32, in the kernels' layout, with zeros between them.
   std::span<float> weights_f32() const {
     const auto bytes = weights_.taken();

@@ -19,10 +19,20 @@ namespace wattn {
 struct SlotList {
   std::vector<WeightSlot> slots;
 
+  // Says where the last slot's values are.
+  void place(const Linear* layer, float* values, std::int64_t first, std::int64_t of) {
+    WeightSlot& slot = slots.back();
+    slot.layer = layer;
+    slot.values = values;
+    slot.first = first;
+    slot.of = of;
+  }
+
   void vector(std::string name, float* values, std::int64_t size, bool required = true) {
     slots.push_back({std::move(name), {size}, required, [values, size](std::int64_t, const float* row) {
                        std::copy(row, row + size, values);
                      }});
+    place(nullptr, values, 0, size);
   }
   // A tensor that may repeat another one, or be absent.
   void repeats(std::string name, Shape shape, std::string twin) {
@@ -55,10 +65,12 @@ struct SlotList {
   void permuted_linear(const std::string& name, const Linear& layer, std::int64_t out, bool bias, bool required,
                        const RowOf& row_of) {
     matrix(name, out, layer.in, required, [=](std::int64_t i, const float* row) { set_weight_row(layer, row_of(i), row); });
+    place(&layer, nullptr, row_of(0), layer.out);
     if (!bias) return;
     slots.push_back({name + ".bias", {out}, required, [=](std::int64_t, const float* row) {
                        for (std::int64_t i = 0; i < out; ++i) layer.bias[row_of(i)] = row[i];
                      }});
+    place(&layer, layer.bias, row_of(0), layer.out);
   }
   // Rows [first, first + out) of a Linear that may hold several of the checkpoint's matrices.
   void linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias = true,
@@ -79,6 +91,7 @@ struct SlotList {
       }
       *kept = {};
     });
+    place(&layer, nullptr, first, layer.out);
     if (bias) vector(name + ".bias", layer.bias + first, out);
   }
   // The same from a matrix whose rows interleave the two halves of each head.

@@ -91,7 +91,7 @@ void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& c
                            .keys = std::max(context.cache ? context.cache->length : own_keys, sources),
                            .own_keys = own_keys,
                            .threads = team.threads()};
-  Pass pass{{*kernels_, team}, batch, context, take_workspace(arena, size), taps};
+  Pass pass{{*kernels_, team, lora_}, batch, context, take_workspace(arena, size), taps};
   if (config_.relative_positions == RelativePositions::kDisentangled && own_keys > 0) prepare_relative_embeddings(pass, own_keys);
   embed_tokens(pass, hidden);
   LayerTaps{taps, -1, tokens}.rows("embeddings.output", hidden, config_.hidden_size);
@@ -327,7 +327,7 @@ void Transformer::project_cross_kv(ThreadTeam& team, const float* states, std::i
   float* keys_values = arena.take<float>(tokens * 2 * width);
   const LinearScratch scratch = take_linear_scratch(arena, at_least_q8(type_), tokens, config_.hidden_size, 1);
   for (int i = 0; i < config_.num_hidden_layers; ++i) {
-    linear({*kernels_, team}, layer_at(i).cross_keys_values, states, tokens, Activation::kNone, scratch, keys_values);
+    linear({*kernels_, team, lora_}, layer_at(i).cross_keys_values, states, tokens, Activation::kNone, scratch, keys_values);
     const LayerTaps tap{taps, i, tokens};
     tap.columns("cross_attention.key", keys_values, 2 * width, 0, width);
     tap.columns("cross_attention.value", keys_values, 2 * width, width, width);
@@ -340,7 +340,7 @@ void Transformer::lm_head(ThreadTeam& team, float* hidden, std::int64_t rows, Ar
   const ThreadTeam::Awake awake(team);
   scale_in_place(config_.lm_head_scale, rows * config_.hidden_size, hidden);
   const LinearScratch scratch = take_linear_scratch(arena, at_least_q8(type_), rows, config_.hidden_size, 1);
-  linear({*kernels_, team}, lm_head_, hidden, rows, Activation::kNone, scratch, logits);
+  linear({*kernels_, team, lora_}, lm_head_, hidden, rows, Activation::kNone, scratch, logits);
 }
 
 std::uint64_t Transformer::lm_head_bytes(std::int64_t rows) const {
@@ -358,7 +358,7 @@ void Transformer::pooler(const Batch& batch, const float* hidden, float* pooled)
   std::fill_n(pooled, batch.batch() * config_.hidden_size, 0.0f);
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
     if (batch.length(i) == 0) continue;
-    linear({*kernels_, alone}, pooler_, hidden + batch.seq_start[i] * config_.hidden_size, 1, Activation::kTanh, {},
+    linear({*kernels_, alone, lora_}, pooler_, hidden + batch.seq_start[i] * config_.hidden_size, 1, Activation::kTanh, {},
            pooled + i * config_.hidden_size);
   }
 }

@@ -57,6 +57,10 @@ class Transformer {
   // One slot per tensor of the checkpoint. They write into this Transformer's memory, whose address survives moving the
   // Transformer. is_gguf: the file has llama.cpp's tensors.
   std::vector<WeightSlot> weight_slots(const TransformerNames& names, bool is_gguf) const;
+  // Additions to the linear layers, or null. They must outlive their use here.
+  void set_lora(const Lora* lora) { lora_ = lora; }
+  // The lm head, if it holds the word embeddings too; else empty.
+  Linear shared_weights() const { return head_holds_embeddings() ? lm_head_ : Linear(); }
   // Whether the checkpoint has a pooler, whose slots are optional.
   void set_has_pooler(bool has_pooler) { has_pooler_ = has_pooler; }
 
@@ -193,6 +197,7 @@ class Transformer {
   Linear pooler_;
   bool has_pooler_ = false;
   Linear lm_head_;
+  const Lora* lora_ = nullptr;
 };
 
 }  // namespace wattn

@@ -115,8 +115,10 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
   const std::int64_t vocab = config_.vocab_size;
   if (head_holds_embeddings()) {
     list.linear(names.word_embeddings, lm_head_, 0, vocab, false);
+    list.place(nullptr, nullptr, 0, 0);  // an adapter of the head leaves the embeddings as they are
     list.repeats(std::string(names.lm_head) + ".weight", {vocab, config_.hidden_size},
                  std::string(names.word_embeddings) + ".weight");
+    list.place(&lm_head_, nullptr, 0, vocab);
   } else if (config_.lm_head && config_.cross_attention) {
     // As in transformers, the word embeddings are the head of an encoder-decoder's checkpoint that has none.
     const auto has_own = std::make_shared<bool>(false);
@@ -129,6 +131,7 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
       *has_own = true;
       set_weight_row(head, i, row);
     });
+    list.place(&lm_head_, nullptr, 0, vocab);
   } else {
     list.table(names.word_embeddings, word_embeddings_);
     if (config_.lm_head) list.linear(names.lm_head, lm_head_, 0, vocab, false);

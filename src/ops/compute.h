@@ -10,9 +10,12 @@
 
 namespace wattn {
 
+struct Lora;
+
 struct Compute {
   const Kernels& kernels;
   ThreadTeam& team;
+  const Lora* lora = nullptr;  // additions to linear layers (ops/lora.h), or null
 };
 
 // Calls part(begin, end) or part(begin, end, thread) over [0, count), split at multiples of step: two parts per thread, so that a

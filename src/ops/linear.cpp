@@ -6,6 +6,7 @@
 #include "kernels/pack.h"
 #include "kernels/q4.h"
 #include "kernels/quant.h"
+#include "ops/lora.h"
 
 namespace wattn {
 namespace {
@@ -147,6 +148,7 @@ void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
 
 void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y) {
+  if (compute.lora) return changed_linear(compute, layer, x, tokens, activation, scratch, y);
   // Threads split the columns, so that each reads only its own weights. 16 floats are a cache line.
   constexpr std::int64_t kColumnStep = 16, kLeastColumns = 48;
   const Kernels& kernels = compute.kernels;

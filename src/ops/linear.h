@@ -57,7 +57,8 @@ std::span<float> weights_f32(const Linear& linear);
 // Row j of W as stored, widened to f32: [in].
 void get_weight_row(const Linear& linear, std::int64_t j, float* values);
 
-// x: [tokens, in], y: [tokens, out], both contiguous; y must not overlap x.
+// x: [tokens, in], y: [tokens, out], both contiguous; y must not overlap x. With the additions of compute.lora, or by the layer
+// that it has in place of this one, whose out may be another.
 void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y);
 

@@ -49,7 +49,7 @@ void finish_hidden_states(const ForwardRequest& request, ForwardOutputs& out) {
 Result<void> lens_of_masked_lm(Model& model, const std::vector<float>& states, std::int64_t count, StackOutputs& out) {
   const std::int64_t hidden = model.transformer().config().hidden_size;
   const auto tokens = static_cast<std::int64_t>(states.size()) / hidden;
-  const auto vocab = static_cast<std::size_t>(model.head()->labels());
+  const auto vocab = static_cast<std::size_t>(model.labels());
   std::vector<float> rows, logits;
   std::vector<std::int32_t> order;
   for (std::int64_t first = 0; first < tokens; first += kLensRows) {
@@ -67,7 +67,7 @@ Result<void> lens_of_masked_lm(Model& model, const std::vector<float>& states, s
 Result<void> packed_logits(Model& model, const Batch& batch, const float* hidden, std::vector<float>& logits) {
   std::vector<std::int32_t> counts;
   if (auto ran = add_head_logits(model, batch, hidden, {}, {logits, counts}); !ran.ok()) return ran;
-  const auto labels = static_cast<std::ptrdiff_t>(model.head()->labels());
+  const auto labels = static_cast<std::ptrdiff_t>(model.labels());
   for (std::size_t i = 0; model.head_kind() == HeadKind::kSequence && i < counts.size(); ++i) {
     const auto at = logits.begin() + static_cast<std::ptrdiff_t>(i) * labels;
     if (counts[i] == 0) logits.insert(at, static_cast<std::size_t>(labels), 0.0f);

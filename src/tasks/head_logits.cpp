@@ -13,7 +13,7 @@ Result<void> add_head_logits(Model& model, const Batch& batch, const float* hidd
   head_rows(model.kernels(), reading, batch, hidden, width, rows, out.counts);
   if (auto ran = model.run_head(rows.data(), static_cast<std::int64_t>(rows.size()) / width, out.logits); !ran.ok()) return ran;
   if (model.head_kind() == HeadKind::kSequence && reading.input == HeadInput::kEach) {
-    average_logits(model.kernels(), first_logit, model.head()->labels(), std::span(out.counts).subspan(first_count), out.logits);
+    average_logits(model.kernels(), first_logit, model.labels(), std::span(out.counts).subspan(first_count), out.logits);
   }
   return {};
 }

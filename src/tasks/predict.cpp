@@ -27,7 +27,7 @@ Result<void> PredictJob::prepare() {
                        " (the model's positions), found " + std::to_string(*max_length));
   }
   if (!max_length) max_length = static_cast<std::int32_t>(model().max_length());
-  result_.labels = model().head()->labels();
+  result_.labels = model().labels();
   return {};
 }
 

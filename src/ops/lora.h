@@ -1,0 +1,46 @@
+// Changes of linear layers, which stay as they are. LoRA (arXiv 2106.09685): y = activation(x W^T + bias + (x A^T) B^T), with W in
+// any number format, A and B in f32, and the factor alpha / r in B.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "ops/linear.h"
+
+namespace wattn {
+
+// A layer in the place of another, an addition to some of its outputs, or a vector.
+struct LoraChange {
+  Linear layer;            // known by its weights
+  Linear instead;          // in is 0: none
+  Linear a;                // [rank, in]; out is 0: none
+  Linear b;                // [outputs, rank]
+  std::int64_t first = 0;  // of the outputs, or of the vector
+  bool shared = false;     // the weights have another use, which stays as it is
+  // The vector: own[i] belongs to values[(first + i) % of].
+  float* values = nullptr;
+  float* own = nullptr;  // [size]
+  std::int64_t size = 0, of = 0;
+};
+
+struct Lora {
+  std::vector<LoraChange> changes{};
+  const Lora* before = nullptr;  // whose changes hold too
+  std::int64_t rank = 0;         // the largest
+  float* scratch = nullptr;      // of lora_scratch() floats
+
+  // The layer that is used instead of this one, or itself.
+  const Linear& used_for(const Linear& layer) const;
+};
+
+// Floats of scratch for any number of tokens.
+std::int64_t lora_scratch(std::int64_t rank);
+
+// linear() with the changes of compute.lora.
+void changed_linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
+                    const LinearScratch& scratch, float* y);
+
+// Adds B A to the layer's weights, which are rounded to their number format again.
+void merge_lora(const LoraChange& change, const Linear& layer);
+
+}  // namespace wattn
