@@ -1,11 +1,22 @@
-// Every example of docs/nn.md and docs/lessons.md runs, and gives what stands behind its `// =>`.
+// Every example of docs/nn.md, docs/lessons.md and docs/adapters.md runs, and gives what stands behind its `// =>`.
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as wattn from 'wattn';
-import { root } from './support.js';
+import { goldens, root } from './support.js';
+
+/** Folders of the examples. */
+const kPlaces: Record<string, string> = {
+  './models/bert': 'bert-tiny/model',
+  './adapters/classes': 'peft/bert-classes',
+  './adapters/topics': 'peft/bert-topics',
+  './adapters/embeddings': 'peft/bert',
+};
 
 const blocksOf = (file: string) => {
-  const text = readFileSync(join(root, file), 'utf8');
+  const text = Object.entries(kPlaces).reduce(
+    (all, [place, golden]) => all.replaceAll(`'${place}'`, `'${join(goldens, golden)}'`),
+    readFileSync(join(root, file), 'utf8'),
+  );
   return [...text.matchAll(/^```js\n([\s\S]*?)^```/gm)].map(([, code]) => code as string);
 };
 const AsyncFunction = (async () => {}).constructor as new (...args: string[]) => (...args: unknown[]) => Promise<void>;
@@ -13,7 +24,7 @@ const AsyncFunction = (async () => {}).constructor as new (...args: string[]) =>
 const rounded = (value: unknown): unknown =>
   JSON.parse(JSON.stringify(value, (_, each) => (typeof each === 'number' ? Number(each.toFixed(4)) : each)));
 
-describe.each(['docs/nn.md', 'docs/lessons.md'])('%s', (file) => {
+describe.each(['docs/nn.md', 'docs/lessons.md', 'docs/adapters.md'])('%s', (file) => {
   beforeAll(() => wattn.nn.ready());
 
   it.each(blocksOf(file).map((code) => [code.split('\n')[0], code]))('%s', async (_, code) => {

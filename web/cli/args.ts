@@ -25,7 +25,7 @@ const kModel: Options = {
   ...options('model revision cache-dir', 'local-files-only progress'),
   help: { type: 'boolean', short: 'h' },
 };
-const kCompute = options('dtype precision threads');
+const kCompute = options('adapter dtype precision threads');
 const kTexts = options('input max-length', 'split-special-tokens', 'file');
 
 export const kCommands: Record<string, Options> = {
@@ -68,7 +68,8 @@ const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a U
 const kRunHelp = `  --precision exact     exact: the same bits on every machine; fast: may use fused multiply-add
   --threads N           number of threads (default: chosen for this machine; results do not depend on it)
 `;
-const kComputeHelp = `  --dtype f32|q16|q8|q4 data type of the weights in memory (default f32; q8 for the bundled model)
+const kComputeHelp = `  --adapter DIR         an adapter of PEFT for the model: a path, a URL, or a hub id
+  --dtype f32|q16|q8|q4 data type of the weights in memory (default f32; q8 for the bundled model)
 ${kRunHelp}`;
 const kTextsHelp = `  --file FILE           read texts from FILE, one per line (- is standard input; may be repeated)
   --input auto          auto (default): a line that begins with { is a JSON object with a "text", whose other members are
@@ -339,6 +340,7 @@ export function given<T extends object>(options: T): { [K in keyof T]: Exclude<T
 export function computeOptions(values: Values): LoadOptions {
   return given({
     ...loadOptions(values),
+    adapter: text(values, 'adapter'),
     dtype: text(values, 'dtype'),
     precision: text(values, 'precision'),
     threads: count(values, 'threads'),

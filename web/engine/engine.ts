@@ -16,8 +16,9 @@ import type { Helpers, SeamEmbedOptions, SeamLoadOptions, SeamModel, SeamModule 
 import { SeamHost } from '../host/seam_host.js';
 import { jobPace, runJob } from './job.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
-import { runTask, type OnPiece } from './task.js';
+import { adapted, runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
+import type { AdaptedEngine, AdapterChange, Adapters } from './adapter_types.js';
 import type { LoadOptions, MemoryInfo, ModelDescription, ModelInfo } from './types.js';
 import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
@@ -44,7 +45,7 @@ export interface EmbedResult {
 }
 
 /** A loaded model, on this thread or in workers (remote_engine.ts). */
-export interface AnyEngine {
+export interface AnyEngine extends AdaptedEngine {
   readonly info: ModelInfo;
   readonly memory: MemoryInfo;
   /** The small files, for fields that are read in JS. */
@@ -112,6 +113,7 @@ interface Wanted {
   generates: boolean;
   watch: Watch | undefined;
   wasm: WasmFiles<SeamModule> | undefined;
+  adaptedHead: boolean;
 }
 
 const kUnpooled =
@@ -120,15 +122,19 @@ const kUnpooled =
 export class Engine implements AnyEngine {
   /** Resolves once helper threads are running or cannot start. Awaiting it is optional: results are the same. */
   helped: Promise<void> = Promise.resolve();
+  adapters?: Adapters;
 
   private constructor(
     private readonly host: SeamHost<SeamModel>,
     private readonly about: ModelInfo & { weight_bytes: number; arena_bytes: number },
-    readonly files: readonly NamedBytes[],
+    public files: readonly NamedBytes[],
     private readonly endHelpers: () => void,
   ) {}
 
-  /** head: the head that the checkpoint must contain. wasm: instead of the entry's own files. */
+  /**
+   * head: the head that the checkpoint must contain, unless adaptedHead: adapters that are loaded next may have it. wasm: instead of the
+   * entry's own files.
+   */
   static async load(
     where: string,
     model: ModelSpecifier | undefined | null,
@@ -136,6 +142,7 @@ export class Engine implements AnyEngine {
     head: SeamLoadOptions['head'] = 'none',
     watch?: Watch,
     wasm?: WasmFiles<SeamModule>,
+    adaptedHead = false,
   ): Promise<Engine> {
     checkOptions(where, options, kLoadRules);
     throwIfAborted(options.signal ?? undefined);
@@ -145,12 +152,21 @@ export class Engine implements AnyEngine {
       throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
-    const wanted = { gguf, source, options: { ...options, dtype: dtypeOf(model, options) }, head, generates, watch, wasm };
+    const wanted = {
+      gguf,
+      source,
+      options: { ...options, dtype: dtypeOf(model, options) },
+      head,
+      generates,
+      watch,
+      wasm,
+      adaptedHead,
+    };
     return loadFrom(source, options, (progress, signal) => Engine.loadOnce(wanted, progress, signal));
   }
 
   private static async loadOnce(
-    { gguf, source, options, head, generates, watch, wasm }: Wanted,
+    { gguf, source, options, head, generates, watch, wasm, adaptedHead }: Wanted,
     progress: Progress,
     signal: AbortSignal,
   ): Promise<Engine> {
@@ -173,7 +189,7 @@ export class Engine implements AnyEngine {
       const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(Promise.all([making, opening]), signal);
       const precision = options.precision ?? 'exact';
       const dtype = options.dtype === 'fp32' ? 'f32' : options.dtype;
-      const request = { precision, dtype, head, ...(context_length && { context_length }) };
+      const request = { precision, dtype, head, adapted_head: adaptedHead, ...(context_length && { context_length }) };
       const { weight_files } = loading.call((handle) => handle.begin(files, request));
       const room = plan.threads > 1 ? loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)) : undefined;
       const startTeam = (helpers: Helpers) => {
@@ -271,6 +287,14 @@ export class Engine implements AnyEngine {
     return this.host.call(run);
   }
 
+  async adapt(change: AdapterChange): Promise<void> {
+    (await import('./adapters.js')).adapt(this, change);
+  }
+
+  measure(): void {
+    this.about.weight_bytes = this.call((handle) => handle.info()).weight_bytes;
+  }
+
   dispose(): void {
     this.endHelpers();
     this.host.release();
@@ -303,6 +327,7 @@ export class Engine implements AnyEngine {
 
   /** Embeds texts, in as many jobs as needed. */
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
+    const engine = await adapted(this, options);
     const pace = jobPace();
     const parts: Float32Array[] = [];
     const tokens = new Int32Array(texts.length);
@@ -315,7 +340,7 @@ export class Engine implements AnyEngine {
       const end = jobEnd(texts, begin);
       const { text, lengths } = joinTexts(texts.slice(begin, end));
       const seamOptions = { ...options, first_text: begin };
-      const answer = await runJob(this, pace, signal, (handle, steps) => handle.embed(text, lengths, seamOptions, steps));
+      const answer = await runJob(engine, pace, signal, (handle, steps) => handle.embed(text, lengths, seamOptions, steps));
       parts.push(answer.data);
       tokens.set(answer.tokens, begin);
       windows.set(answer.windows, begin);

@@ -1,6 +1,6 @@
 // Inputs of a model: rows of ids, masks and head masks.
-import { disposable } from '../core/disposable.js';
 import type { AnyEngine } from './engine.js';
+import { asLoaded } from './loaded.js';
 import { describe, InputError } from '../core/errors.js';
 import { readJson } from '../source/model_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
@@ -21,6 +21,7 @@ const kInputRules: Rules = {
 
 /** Options of every forward pass. */
 export const kForwardRules: Rules = {
+  adapter: 'any',
   output_attentions: 'boolean',
   output_hidden_states: 'boolean',
   output_qkv: 'boolean',
@@ -122,12 +123,5 @@ export function toHeadMask(
 }
 
 /** @internal A model around a call: what AutoModel.. returns. */
-export function asModel<F extends object>(engine: AnyEngine, call: F) {
-  const rest = {
-    config: readJson(engine.files, 'config.json') ?? {},
-    info: () => engine.info,
-    memory: () => engine.memory,
-    warmup: () => engine.warmup(),
-  };
-  return disposable(Object.assign(call, rest), () => engine.dispose());
-}
+export const asModel = <F extends object>(engine: AnyEngine, call: F) =>
+  asLoaded(engine, call, { config: readJson(engine.files, 'config.json') ?? {} });

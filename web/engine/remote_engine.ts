@@ -3,6 +3,7 @@
 import { plainCallback } from '../core/callback.js';
 import { bundledModel } from '../source/bundled_model.js';
 import { dtypeOf, Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
+import type { AdapterChange, Adapters } from './adapter_types.js';
 import type { Failure, Request } from './worker_protocol.js';
 import { env } from '../core/env.js';
 import * as errors from '../core/errors.js';
@@ -20,7 +21,7 @@ import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
 import type { WorkerHandle } from '../host/worker_port.js';
 import { workers } from '../host/workers.js';
 
-const kRules: Rules = { ...kLoadRules, worker: 'any' };
+const kRules: Rules = { ...kLoadRules, worker: 'any', adapter: 'any', adapters: 'any' };
 const kMostWorkers = 64;
 
 // Limits of one job: a few micro-batches, so that a call with several hundred texts keeps every worker of a pool busy.
@@ -140,6 +141,7 @@ export class RemoteEngine implements AnyEngine {
   private readonly urgent: Job[] = [];
   private readonly queue: Job[] = [];
   private gone: WattnError | undefined;
+  adapters?: Adapters;
   private about!: { info: ModelInfo; memory: MemoryInfo; files: AnyEngine['files'] };
   private readonly members: Member[];
 
@@ -161,6 +163,7 @@ export class RemoteEngine implements AnyEngine {
     options: LoadOptions,
     head: HeadKind = 'none',
     start: StartWorker = () => workers.start('engine'),
+    adaptedHead = false,
   ): Promise<RemoteEngine> {
     const { progress_callback, signal, worker: _worker, ...rest } = options;
     throwIfAborted(signal ?? undefined);
@@ -173,6 +176,7 @@ export class RemoteEngine implements AnyEngine {
           where,
           model: toCloneable(model ?? (wasmIsInside() ? bundledModel().href : model)), // its script has no URL
           head,
+          adaptedHead,
           options: { threads: count > 1 ? 1 : undefined, ...rest, dtype: dtypeOf(model, options) } as LoadOptions,
           env: settings,
           progress: onProgress !== undefined,
@@ -206,6 +210,20 @@ export class RemoteEngine implements AnyEngine {
 
   get files(): AnyEngine['files'] {
     return this.about.files;
+  }
+
+  /** In every worker, or in none. */
+  async adapt(change: AdapterChange): Promise<void> {
+    const ask = (change: AdapterChange) =>
+      Promise.allSettled(this.members.map((member) => this.ask({ type: 'adapt', change }, { member })));
+    const answers = await ask(change);
+    for (const answer of answers) {
+      if (answer.status === 'fulfilled') this.about.memory = answer.value;
+    }
+    const failed = answers.find((answer) => answer.status === 'rejected');
+    if (!failed) return;
+    if (change.action === 'load' && !this.gone) await ask({ action: 'delete', name: change.name });
+    throw failed.reason;
   }
 
   async embed(texts: readonly string[], options: SeamEmbedOptions, signal: AbortSignalLike | undefined): Promise<EmbedResult> {
@@ -337,7 +355,12 @@ export async function loadEngine(
   head: HeadKind = 'none',
 ): Promise<Engine | RemoteEngine> {
   checkOptions(where, options, kRules);
-  const { worker, ...rest } = options;
+  const { worker, adapter, adapters, ...rest } = options;
   const count = toCount(where, worker);
-  return count === 0 ? Engine.load(where, model, rest, head) : RemoteEngine.load(where, model, count, rest, head);
+  const adapts = !!(adapter ?? adapters);
+  const engine = await (count === 0
+    ? Engine.load(where, model, rest, head, undefined, undefined, adapts)
+    : RemoteEngine.load(where, model, count, rest, head, undefined, adapts));
+  if (adapts) await (await import('./adapters.js')).loadAdapters(where, engine, options);
+  return engine;
 }

@@ -35,9 +35,13 @@ export function serveEngine(port: WorkerPort): void {
       Object.assign(env, request.env);
       const progress_callback = request.progress ? (info: unknown) => port.post({ id, progress: info }) : undefined;
       const options = { ...request.options, progress_callback, signal };
-      engine = await Engine.load(request.where, request.model, options, request.head);
+      engine = await Engine.load(request.where, request.model, options, request.head, undefined, undefined, request.adaptedHead);
       await engine.helped; // info is sent only once
       return [{ info: engine.info, memory: engine.memory, files: engine.files }, []];
+    }
+    if (request.type === 'adapt') {
+      await (engine as Engine).adapt(request.change);
+      return [(engine as Engine).memory, []];
     }
     if (request.type === 'embed') {
       const result = await (engine as Engine).embed(request.texts, request.options, signal);

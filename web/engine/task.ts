@@ -18,6 +18,8 @@ export interface TaskEngine {
   readonly files: readonly NamedBytes[];
   /** Whether calls can still be made: it was not disposed, and none failed inside WebAssembly. */
   readonly isOpen: boolean;
+  /** Of an engine with an adapter in use: the engine. */
+  readonly whole?: TaskEngine;
   call<A extends { code: number; message: string }>(run: (handle: SeamModel) => A): A;
 }
 
@@ -64,11 +66,19 @@ export async function runTask(
   options: unknown,
   context: Context,
 ): Promise<unknown[]> {
-  return (await loadTask!(name)).run(engine, items, options, context);
+  const task = await loadTask!(name);
+  return task.run(await adapted(engine, options), items, options, context);
+}
+
+/** The engine with the adapter that a call's options name; pipelines and models name the active one. */
+export async function adapted<E extends object>(engine: E, options: unknown): Promise<E> {
+  const { adapter } = options as { adapter?: string | false | null };
+  return adapter === undefined || adapter === null ? engine : (await import('./adapters.js')).using(engine, adapter);
 }
 
 /** Options of every task. */
 const kTextRules: Rules = {
+  adapter: 'any',
   max_length: 'count',
   on_overflow: ['truncate', 'error'],
   split_special_tokens: 'boolean',
@@ -119,11 +129,12 @@ const waiting = new WeakMap<TaskEngine, Promise<unknown>>();
 
 /** Runs after all earlier calls of this engine have ended, because a model has one set of slots. */
 export async function alone<T>(engine: TaskEngine, run: () => Promise<T>): Promise<T> {
-  const before = waiting.get(engine);
+  const key = engine.whole ?? engine;
+  const before = waiting.get(key);
   const own = (async () => {
     await before?.catch(() => {});
     return run();
   })();
-  waiting.set(engine, own);
+  waiting.set(key, own);
   return own;
 }

@@ -2,7 +2,7 @@
 import type { Tensor } from '../core/tensor.js';
 import type { AbortSignalLike, Disposable_, OutputPrecision, WasmKind } from '../core/types.js';
 import type { HeadKind, ModelFacts, ModelKind } from '../host/seam.js';
-import type { SourceOptions } from '../source/types.js';
+import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
 export type { HeadKind, ModelFacts, ModelKind };
 
@@ -29,6 +29,13 @@ export interface LoadOptions extends SourceOptions {
    * each with a copy of the weights, which share the work of a call. Default `false`.
    */
   worker?: boolean | number;
+  /**
+   * An adapter of PEFT (`adapter_config.json`, `adapter_model.safetensors`): see `ModelSpecifier`. It is named `'default'` and active. It may
+   * bring the head that the task needs and the model lacks.
+   */
+  adapter?: ModelSpecifier;
+  /** Several adapters by their names, instead of `adapter`. The first one is active. */
+  adapters?: { readonly [name: string]: ModelSpecifier };
   /**
    * Number of threads, the caller's included; it does not change results. Default: the machine's cores, at most 4, if memory can be shared
    * (Node, cross-origin isolated pages), else 1; with several workers 1. With a number, loading waits for the threads; by default they
@@ -67,7 +74,7 @@ export interface ModelInfo extends ModelFacts {
 
 /** Memory in bytes. */
 export interface MemoryInfo {
-  /** The weights in their loaded data type. */
+  /** The weights in their loaded data type, and the adapters. */
   weights: number;
   /** The arena for activations; allocated at the first run, it never grows. */
   activations: number;
@@ -81,6 +88,26 @@ export interface Loaded extends Disposable_ {
   memory(): MemoryInfo;
   /** Runs sample texts, for up to 2 seconds, until the engine has optimised its code. It only makes the first calls faster. */
   warmup(): Promise<void>;
+  /**
+   * Loads an adapter of PEFT and names it; default `'default'`. The first one becomes active. An `InputError` if the name is in use, an
+   * `UnsupportedError` for a kind of adapter other than LoRA, a `ModelFormatError` if it does not fit the model, which stays as it was.
+   *
+   *     await classify.load_adapter('./trec-lora', 'questions');
+   *     await classify('How far is the moon?', { adapter: 'questions' });
+   */
+  load_adapter(source: ModelSpecifier, name?: string, options?: SourceOptions): Promise<void>;
+  /** Makes an adapter active: calls use it unless they name another. `null`: none. */
+  set_adapter(name: string | null): Promise<void>;
+  /** No adapter is active. */
+  disable_adapters(): Promise<void>;
+  /** Makes the adapter active that was so before `disable_adapters()`. */
+  enable_adapters(): Promise<void>;
+  /** The names of the active adapters: one or none. */
+  active_adapters(): Promise<string[]>;
+  /** Releases an adapter and its memory. */
+  delete_adapter(name: string): Promise<void>;
+  /** Makes the active adapter part of the weights, rounded to their data type, and releases all adapters. */
+  merge_and_unload(): Promise<void>;
 }
 
 /** Rows of ids, or of 0 and 1, all of one length. */
@@ -117,6 +144,8 @@ export interface ForwardOptions {
    * (nostalgebraist 2020). Default 0. Only for models with a head over the vocabulary; otherwise an `InputError`.
    */
   logit_lens?: number;
+  /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
+  adapter?: string | false;
   /** Ends the call with an `AbortError`, between two runs. */
   signal?: AbortSignalLike | undefined;
 }
@@ -174,6 +203,8 @@ export interface EmbedOptions {
   overlap?: number;
   /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
   split_special_tokens?: boolean;
+  /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
+  adapter?: string | false;
   /** Ends the call with an `AbortError`, between two micro-batches. */
   signal?: AbortSignalLike | undefined;
 }
@@ -186,6 +217,8 @@ export interface TaskTextOptions {
   on_overflow?: 'truncate' | 'error';
   /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
   split_special_tokens?: boolean;
+  /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
+  adapter?: string | false;
   /** Ends the call with an `AbortError`, between two micro-batches. */
   signal?: AbortSignalLike | undefined;
 }

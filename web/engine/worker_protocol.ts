@@ -2,6 +2,7 @@
 import type { env } from '../core/env.js';
 import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
+import type { AdapterChange } from './adapter_types.js';
 import type { LoadOptions } from './types.js';
 
 /** A request. Each is sent with an id, which its answer repeats. */
@@ -12,9 +13,11 @@ export type Request =
       model: ModelSpecifier;
       options: LoadOptions;
       head: HeadKind;
+      adaptedHead: boolean;
       env: Partial<typeof env>;
       progress: boolean;
     }
+  | { type: 'adapt'; change: AdapterChange }
   | { type: 'embed'; texts: string[]; options: SeamEmbedOptions }
   | { type: 'task'; task: string; items: unknown[]; options: unknown; first: number; pieces: boolean }
   | { type: 'warmup' };

@@ -23,6 +23,7 @@ export {
 } from '../tasks/model.js';
 export { packModel, type PackOptions } from '../tasks/pack.js';
 export { pipeline } from '../tasks/pipeline.js';
+export { save_adapter, type AdapterConfig, type AdapterLabels } from '../tasks/save_adapter.js';
 export { quantize_embeddings } from '../vectors/quantize.js';
 export { cos_sim, dot_score, semantic_search } from '../vectors/similarity.js';
 export { AutoTokenizer } from '../tokenizer/tokenizer.js';

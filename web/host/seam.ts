@@ -77,9 +77,11 @@ export interface SeamEmbedOptions {
   overlap?: number;
   split_special_tokens?: boolean;
   first_text?: number; // index of the first text, for messages
+  adapter?: string | false | undefined; // for web/
 }
 
 export interface SeamForwardOptions {
+  adapter?: string | false | undefined; // for web/
   hidden_states?: boolean;
   attentions?: boolean;
   qkv?: boolean;
@@ -159,6 +161,8 @@ export interface SeamLoadOptions {
   /** 'own_lm': the head over the vocabulary if the model generates text, else none. */
   head: HeadKind | 'own_lm';
   context_length?: number;
+  /** Adapters will have what the checkpoint lacks of the head. */
+  adapted_head: boolean;
 }
 
 export interface SeamGenerateOptions extends Omit<DecodingOptions, 'eos_token_id'> {
@@ -232,6 +236,13 @@ export interface SeamModel extends SeamTokenizer {
   make_room_for_helpers(count: number): Answer & Helpers;
   use_helpers(count: number): Answer;
   finish(): Answer;
+  /** sizes: rows, columns and rank of each tensor; values: those of all; see src/models/adapter.h. */
+  add_adapter(names: string[], tensors: { sizes: Int32Array; values: Float32Array }): Answer & { adapter: number };
+  /** The adapter of the following calls; 0: none. */
+  use_adapter(adapter: number): Answer;
+  delete_adapter(adapter: number): Answer;
+  /** It becomes part of the weights. The others must be deleted before. */
+  merge_adapter(adapter: number): Answer;
   embed(text: Uint8Array, lengths: Int32Array, options: SeamEmbedOptions, steps: number): EmbedAnswer;
   predict(
     text: Uint8Array,

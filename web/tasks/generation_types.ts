@@ -37,6 +37,8 @@ export interface TextGenerationOptions extends GenerateOptions, Omit<ChatTemplat
   callback?: (piece: string, prompt: number) => void;
   /** Ends the call with an `AbortError`, between two tokens. */
   signal?: AbortSignalLike | undefined;
+  /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
+  adapter?: string | false;
 }
 
 export interface GeneratedText<Text = string> {
@@ -72,6 +74,8 @@ export interface Text2TextOptions extends GenerateOptions {
   callback?: (piece: string, text: number) => void;
   /** Ends the call with an `AbortError`, between two tokens. */
   signal?: AbortSignalLike | undefined;
+  /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
+  adapter?: string | false;
 }
 
 export interface TranslationOptions extends Text2TextOptions {

@@ -74,7 +74,7 @@ export async function inspectModel(
   model?: ModelSpecifier | null,
   given: LoadOptions & { seq?: number | undefined } = {},
 ): Promise<Inspection> {
-  checkOptions('inspectModel', given, { ...kLoadRules, seq: 'count' });
+  checkOptions('inspectModel', given, { ...kLoadRules, adapter: 'any', adapters: 'any', seq: 'count' });
   const { seq, ...options } = given ?? {};
   const readers = new Map<string, HeaderReader>();
   const watch = () => {
@@ -85,8 +85,10 @@ export async function inspectModel(
       reader.push(chunk);
     };
   };
-  const engine = await Engine.load('inspectModel', model, options, 'own_lm', watch);
+  const { adapter, adapters, ...base } = options;
+  const engine = await Engine.load('inspectModel', model, base, 'own_lm', watch);
   try {
+    if (adapter ?? adapters) await (await import('../engine/adapters.js')).loadAdapters('inspectModel', engine, options);
     const { model_type, max_length } = engine.info;
     const tokens = seq ?? max_length;
     const layers = engine.call((handle) => handle.summary(tokens)).rows;

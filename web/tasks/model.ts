@@ -59,6 +59,7 @@ async function runModel(
     ? packRuns(inputs, 0, patches).map((run) => shiftRight(run, engine))
     : packRuns(inputs, isCausal ? 0 : info.token_budget, patches);
   const request: RunOptions = {
+    adapter: options.adapter ?? engine.adapters?.active,
     hidden_states: options.output_hidden_states ?? false,
     attentions: options.output_attentions ?? false,
     qkv: options.output_qkv ?? false,

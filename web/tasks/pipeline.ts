@@ -1,5 +1,5 @@
-import { disposable } from '../core/disposable.js';
 import { Engine, type AnyEngine } from '../engine/engine.js';
+import { asLoaded } from '../engine/loaded.js';
 import { loadEngine } from '../engine/remote_engine.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
@@ -29,6 +29,7 @@ const kPooling: Record<PoolingMode, string> = {
 };
 
 const kEmbedRules: Rules = {
+  adapter: 'any',
   pooling: 'any',
   normalize: 'boolean',
   prompt: 'string',
@@ -105,7 +106,7 @@ export async function embed(
   }
   const { data, dim, pooled, tokens, truncated, windows, unknown } = await engine.embed(
     list,
-    seamOptions,
+    { ...seamOptions, adapter: options?.adapter ?? engine.adapters?.active },
     options?.signal ?? undefined,
   );
   const tensor = pooled ? new Tensor('float32', data, [data.length / dim, dim]) : padRows(data, tokens, dim);
@@ -118,12 +119,6 @@ function embedAs(engine: AnyEngine, name: 'query' | 'document', texts: unknown, 
   const { prompt, prompt_name } = options ?? {};
   const own = prompt === undefined && prompt_name === undefined ? { prompt: engine.info.prompts[name] ?? '' } : {};
   return embed(engine, texts, { ...options, ...own });
-}
-
-/** Adds the members that every pipeline has. */
-function withEngine<F extends object>(pipe: F, task: string, engine: AnyEngine) {
-  const rest = { task, info: () => engine.info, memory: () => engine.memory, warmup: () => engine.warmup() };
-  return disposable(Object.assign(pipe, rest), () => engine.dispose());
 }
 
 function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
@@ -148,7 +143,7 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
     encode_query: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'query', texts, options),
     encode_document: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'document', texts, options),
   });
-  return withEngine(pipe, 'feature-extraction', engine) as unknown as FeatureExtractionPipeline;
+  return asLoaded(engine, pipe, { task: 'feature-extraction' }) as unknown as FeatureExtractionPipeline;
 }
 
 async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: LoadOptions) {
@@ -160,10 +155,11 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
   const { head, prepare, extend } = await loadTask(task);
   const engine = await loadEngine('pipeline', model, options, head);
   const pipe = async (...args: unknown[]) => {
+    const active = engine.adapters?.active; // when the call begins
     const { items, options: own, signal, onPiece, finish } = await prepare(args, engine);
-    return finish(await engine.run(task, items, own, signal, onPiece));
+    return finish(await engine.run(task, items, { ...own, adapter: own.adapter ?? active }, signal, onPiece));
   };
-  return withEngine(Object.assign(pipe, extend?.(pipe)), kAliases[task] ?? task, engine);
+  return asLoaded(engine, pipe, { task: kAliases[task] ?? task, ...extend?.(pipe) });
 }
 
 /**

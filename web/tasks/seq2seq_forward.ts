@@ -80,7 +80,7 @@ export function makeSeq2SeqModel(engine: AnyEngine): Seq2SeqModel {
       throw new InputError(`decoder_input_ids: expected ${source.ids.rows} rows like input_ids, found ${target.ids.rows}`);
     }
     const info = engine.info as BothInfo;
-    const options = toOptions(requested ?? {}, info);
+    const options = { ...toOptions(requested ?? {}, info), adapter: requested?.adapter ?? engine.adapters?.active };
     const patches = toPatches(requested?.patch, (tap) => tokensOf(tap, source, target));
     const runs = packRuns(target, 0, []).map((run, row) => ({
       ...run,

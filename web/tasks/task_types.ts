@@ -125,7 +125,7 @@ export interface QuestionContext {
   context: string;
 }
 
-export interface QuestionAnsweringOptions extends Pick<TaskTextOptions, 'signal' | 'split_special_tokens'> {
+export interface QuestionAnsweringOptions extends Pick<TaskTextOptions, 'adapter' | 'signal' | 'split_special_tokens'> {
   /** Answers per question, best first. Default 1. */
   top_k?: number;
   /** Tokens that neighbouring windows of a long context share. Default: half of `max_seq_len`, at most 128. */

@@ -10,7 +10,13 @@ import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { generateAll, stream, textOf } from './text_generation.js';
 import type { Facts } from './predict.js';
 
-const kRules: Rules = { ...kGenerateRules, on_overflow: ['truncate', 'error'], callback: 'function', signal: 'signal' };
+const kRules: Rules = {
+  ...kGenerateRules,
+  adapter: 'any',
+  on_overflow: ['truncate', 'error'],
+  callback: 'function',
+  signal: 'signal',
+};
 const kLanguages: Rules = { src_lang: 'string', tgt_lang: 'string' };
 
 interface Options extends GenerateOptions {

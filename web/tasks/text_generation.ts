@@ -19,6 +19,7 @@ import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 
 const { add_generation_prompt: _, ...kChatOptions } = kChatRules;
 const kRules: Rules = {
+  adapter: 'any',
   ...kGenerateRules,
   ...kChatOptions,
   return_full_text: 'boolean',

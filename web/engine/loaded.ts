@@ -1,0 +1,23 @@
+// What every loaded model has, whatever it does.
+import { disposable } from '../core/disposable.js';
+import type { AnyEngine } from './engine.js';
+
+const kAdapterMethods = [
+  'load_adapter',
+  'set_adapter',
+  'enable_adapters',
+  'disable_adapters',
+  'active_adapters',
+  'delete_adapter',
+  'merge_and_unload',
+] as const;
+
+/** call with the members of `Loaded` and more. */
+export function asLoaded<F extends object, M extends object>(engine: AnyEngine, call: F, more: M) {
+  const rest: object = { info: () => engine.info, memory: () => engine.memory, warmup: () => engine.warmup() };
+  const ofAdapters = kAdapterMethods.map((name) => [
+    name,
+    async (...args: any[]) => ((await import('./adapters.js'))[name] as (...args: any[]) => unknown)(engine, ...args),
+  ]);
+  return disposable(Object.assign(call, more, rest, Object.fromEntries(ofAdapters)), () => engine.dispose());
+}
