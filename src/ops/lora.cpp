@@ -43,7 +43,7 @@ void add_lora(const Compute& compute, const LoraChange& change, const float* x, 
 
 }  // namespace
 
-const Linear& Lora::used_for(const Linear& layer) const {
+Linear Lora::used_for(const Linear& layer) const {
   for (const Lora* lora = this; lora; lora = lora->before) {
     for (const LoraChange& change : lora->changes) {
       if (change.layer.weight == layer.weight && change.instead.in > 0) return change.instead;
@@ -56,7 +56,7 @@ std::int64_t lora_scratch(std::int64_t rank) { return ThreadTeam::kMostThreads *
 
 void changed_linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
                     const LinearScratch& scratch, float* y) {
-  const Linear& used = compute.lora->used_for(layer);
+  const Linear used = compute.lora->used_for(layer);
   const Compute plain{compute.kernels, compute.team};
   linear(plain, used, x, tokens, Activation::kNone, scratch, y);
   for (const Lora* lora = compute.lora; lora; lora = lora->before) {

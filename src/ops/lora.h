@@ -30,7 +30,7 @@ struct Lora {
   float* scratch = nullptr;      // of lora_scratch() floats
 
   // The layer that is used instead of this one, or itself.
-  const Linear& used_for(const Linear& layer) const;
+  Linear used_for(const Linear& layer) const;
 };
 
 // Floats of scratch for any number of tokens.
