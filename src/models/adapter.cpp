@@ -12,8 +12,8 @@ bool Adapter::add(const WeightSlot& slot, const std::int32_t* sizes, const float
   const Linear& layer = change.layer;
   if (rows == 0) {
     // A bias goes to the layer that is used.
-    const Linear& used = lora_.used_for(layer);
-    const bool replaced = &used != &layer;
+    const Linear used = lora_.used_for(layer);
+    const bool replaced = used.weight != layer.weight;
     if (columns != (replaced ? used.out : slot.shape[0])) return memory_.measuring();
     change.values = replaced ? used.bias : slot.values;
     change.first = replaced ? 0 : slot.first;
