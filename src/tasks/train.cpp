@@ -73,13 +73,15 @@ Result<void> Trainer::prepare() {
   if (!model_.sentence().dense.empty()) {
     return unsupported_error("training: a sentence-transformers model with Dense modules cannot be trained yet");
   }
+  if (options_.method == TrainMethod::kLora) {
+    if (auto prepared = prepare_lora(); !prepared.ok()) return prepared;
+  }
   auto gradients = Transformer::with_config(gradient_config(), 1, transformer.kernels(), WeightType::kF32);
   if (!gradients.ok()) return gradients.error();
   gradients_ = std::make_unique<Transformer>(std::move(gradients).value());
   const std::int64_t layers = transformer.config().num_hidden_layers;
   switch (options_.method) {
     case TrainMethod::kLora:
-      if (auto prepared = prepare_lora(); !prepared.ok()) return prepared;
       break;
     case TrainMethod::kFull:
       prepare_layers(0);
@@ -176,6 +178,7 @@ TransformerConfig Trainer::gradient_config() const {
   config.type_vocab_size = std::min<std::int64_t>(config.type_vocab_size, 1);
   config.pooler = false;
   config.lm_head = false;
+  if (scope().only_qkv) config.intermediate_size = 1;
   return config;
 }
 
@@ -296,9 +299,9 @@ BackwardScope Trainer::scope() const {
   if (options_.method == TrainMethod::kLastLayers) {
     scope.first_layer = model_.transformer().config().num_hidden_layers - options_.last_layers;
   }
-  scope.only_qkv = options_.method == TrainMethod::kLora && std::all_of(targets_.begin(), targets_.end(), [](const auto& one) {
-                     return one.linear == &TransformerLayer::qkv;
-                   });
+  const auto is_qkv = [](const LoraTarget& target) { return target.linear == &TransformerLayer::qkv; };
+  scope.only_qkv = options_.method == TrainMethod::kHead ||
+                   (options_.method == TrainMethod::kLora && std::all_of(targets_.begin(), targets_.end(), is_qkv));
   return scope;
 }
 
