@@ -10,8 +10,6 @@ namespace wattn {
 namespace {
 
 constexpr std::int64_t kMostLabels = 1 << 20;
-// Rows of the word embeddings widened at a time.
-constexpr std::int64_t kTiedRows = 8;
 constexpr PoolingMode kMean[] = {PoolingMode::kMean};
 
 // Where an architecture describes a kind of head, and the ends of class names in config.json's "architectures" that have one.
@@ -39,29 +37,6 @@ void check_class(const KindOfHead& kind, Fields& config) {
   }
   config.fail(unsupported_error(classes.where() + ": expected a model that ends in " + kind.ending +
                                 ", which this task needs, found " + classes.to_text().substr(0, 200)));
-}
-
-// logits [count, vocab] = x [count, width] times the table's rows, plus bias. Each row of the table is widened once; each logit is
-// a sum over ascending k.
-void tied_logits(const Compute& compute, const Embedding& words, const float* bias, const float* x, std::int64_t count,
-                 float* logits) {
-  for_parts(compute, words.rows, kTiedRows, 1024, [&](std::int64_t begin, std::int64_t end) {
-    std::vector<float> table(static_cast<std::size_t>(kTiedRows * words.hidden));
-    std::int32_t ids[kTiedRows];
-    for (std::int64_t first = begin; first < end; first += kTiedRows) {
-      const std::int64_t rows = std::min(kTiedRows, end - first);
-      std::fill(table.begin(), table.end(), 0.0f);
-      for (std::int64_t j = 0; j < rows; ++j) ids[j] = static_cast<std::int32_t>(first + j);
-      add_embedding_rows(words, {ids, static_cast<std::size_t>(rows)}, table.data());
-      for (std::int64_t i = 0; i < count; ++i) {
-        float sum[kTiedRows] = {};
-        for (std::int64_t k = 0; k < words.hidden; ++k) {
-          for (std::int64_t j = 0; j < kTiedRows; ++j) sum[j] += x[i * words.hidden + k] * table[j * words.hidden + k];
-        }
-        for (std::int64_t j = 0; j < rows; ++j) logits[i * words.rows + first + j] = sum[j] + bias[first + j];
-      }
-    }
-  });
 }
 
 }  // namespace

@@ -39,6 +39,9 @@ void with_table(const Embedding& embedding, const F& f) {
   }
 }
 
+// Rows of a table widened at a time.
+constexpr std::int64_t kTiedRows = 8;
+
 }  // namespace
 
 Embedding take_embedding(Arena& arena, WeightType type, std::int64_t rows, std::int64_t hidden) {
@@ -77,6 +80,27 @@ void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t
     for (const std::int32_t id : ids) {
       add_scaled_row(table + id * embedding.hidden, embedding.scale ? embedding.scale[id] : 1.0f, embedding.hidden, out);
       out += embedding.hidden;
+    }
+  });
+}
+
+void tied_logits(const Compute& compute, const Embedding& words, const float* bias, const float* x, std::int64_t count,
+                 float* logits) {
+  for_parts(compute, words.rows, kTiedRows, 1024, [&](std::int64_t begin, std::int64_t end) {
+    std::vector<float> table(static_cast<std::size_t>(kTiedRows * words.hidden));
+    std::int32_t ids[kTiedRows];
+    for (std::int64_t first = begin; first < end; first += kTiedRows) {
+      const std::int64_t rows = std::min(kTiedRows, end - first);
+      std::fill(table.begin(), table.end(), 0.0f);
+      for (std::int64_t j = 0; j < rows; ++j) ids[j] = static_cast<std::int32_t>(first + j);
+      add_embedding_rows(words, {ids, static_cast<std::size_t>(rows)}, table.data());
+      for (std::int64_t i = 0; i < count; ++i) {
+        float sum[kTiedRows] = {};
+        for (std::int64_t k = 0; k < words.hidden; ++k) {
+          for (std::int64_t j = 0; j < kTiedRows; ++j) sum[j] += x[i * words.hidden + k] * table[j * words.hidden + k];
+        }
+        for (std::int64_t j = 0; j < rows; ++j) logits[i * words.rows + first + j] = sum[j] + bias[first + j];
+      }
     }
   });
 }

@@ -30,6 +30,11 @@ void set_sinusoidal(const Embedding& embedding);
 // out[i, :] += table[ids[i], :]; ids are in [0, rows).
 void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t> ids, float* out);
 
+// logits [count, vocab] = x [count, width] times the table's rows, plus bias [vocab]. Each row of the table is widened once; each
+// logit is a sum over ascending k.
+void tied_logits(const Compute& compute, const Embedding& words, const float* bias, const float* x, std::int64_t count,
+                 float* logits);
+
 // d_table[ids[i], :] += dy[i, :], in rising order of i; dy: [ids.size(), hidden], d_table: [rows, hidden].
 void embedding_backward(std::span<const std::int32_t> ids, const float* dy, std::int64_t hidden, float* d_table);
 
