@@ -21,7 +21,7 @@ const kBudgets = {
   'wattn-nn.wasm': 175_000,
   'wattn-train-simd.wasm': 340_000,
   'wattn-train-relaxed.wasm': 350_000,
-  'inline.js': 715_000, // its .wasm files are gzipped
+  'inline.js': 725_000, // its .wasm files are gzipped
 };
 
 // The scripts that run in pages, with the .wasm files that they load.
