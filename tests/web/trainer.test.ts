@@ -239,6 +239,13 @@ describe('Trainer', () => {
           expect(report?.loss).toBeLessThan(0.9 * first); // it goes on with the checkpoint's head
           await again.dispose();
         } else if (method === 'lora') {
+          const adapted = (await pipeline(task as 'text-classification', tiny, { adapter: files } as object)) as any;
+          const again = await adapted(input, name === 'several labels' ? { top_k: null } : {});
+          const numbers = (list: any[]) => list.map(({ score }) => score as number);
+          const names = (list: any[]) => list.map(({ label, entity }) => label ?? entity);
+          expect(names(again)).toEqual(names(said));
+          expect(largestDifference(numbers(again), numbers(said))).toBeLessThan(1e-4); // there the matrices stay apart
+          await adapted.dispose();
           const tensors = Object.keys(nn.load_safetensors(files['adapter_model.safetensors'] as Uint8Array));
           expect(tensors).toEqual(
             expect.arrayContaining([

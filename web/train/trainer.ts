@@ -6,6 +6,7 @@ import { Tensor } from '../core/tensor.js';
 import { Engine, kLoadRules } from '../engine/engine.js';
 import { RemoteEngine } from '../engine/remote_engine.js';
 import type { EmbedOptions, LoadOptions, ModelInfo } from '../engine/types.js';
+import { save_adapter, type AdapterConfig, type AdapterLabels } from '../source/peft.js';
 import { loadTensors, save_safetensors } from '../source/safetensors.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
@@ -403,10 +404,7 @@ export class Trainer {
     const files: TrainedFiles = { ...this.fitted?.save() };
     if ((this.settings.method ?? 'lora') === 'lora') {
       const { tensors } = await this.ask('adapter', undefined);
-      files['adapter_config.json'] = this.adapterConfig();
-      files['adapter_model.safetensors'] = toSafetensors(tensors);
-      const config = this.engine.files.find(([name]) => name === 'config.json');
-      if (this.run.isHead && config) files['config.json'] = config[1];
+      for (const [name, bytes] of this.adapterFiles(tensors)) files[name] = bytes;
       return files;
     }
     for (const [name, bytes] of this.engine.files) files[name] = bytes;
@@ -414,29 +412,24 @@ export class Trainer {
     return files;
   }
 
-  private adapterConfig(): Uint8Array {
-    const { r = 8, use_rslora = false, task } = this.settings;
-    const isHead = this.run?.isHead;
-    const config = {
-      base_model_name_or_path: null,
-      bias: 'none',
-      fan_in_fan_out: false,
-      inference_mode: true,
-      init_lora_weights: true,
-      lora_alpha: this.settings.lora_alpha ?? 2 * r,
-      lora_dropout: 0,
-      modules_to_save: isHead && task !== 'text-generation' ? ['classifier', 'score'] : null,
-      peft_type: 'LORA',
-      r,
-      target_modules: this.targets.length === 1 && this.targets[0] === 'all-linear' ? 'all-linear' : this.targets,
-      task_type: isHead
-        ? { 'text-classification': 'SEQ_CLS', 'token-classification': 'TOKEN_CLS', 'text-generation': 'CAUSAL_LM' }[
-            task as keyof typeof kHeads
-          ]
-        : 'FEATURE_EXTRACTION',
-      use_rslora,
-    };
-    return new TextEncoder().encode(JSON.stringify(config, undefined, 2));
+  /** LoRA's matrices and a head as PEFT has them. */
+  private adapterFiles(tensors: readonly SeamNamedTensor[]): Map<string, Uint8Array> {
+    const { r = 8, lora_alpha = 2 * r, use_rslora = false, task } = this.settings;
+    const heads = tensors.filter(({ name }) => !/\.lora_[AB]\.weight$/.test(name)).map(({ name }) => name.split('.')[2] as string);
+    const task_type = {
+      'text-classification': 'SEQ_CLS',
+      'token-classification': 'TOKEN_CLS',
+      'text-generation': 'CAUSAL_LM',
+      'feature-extraction': 'FEATURE_EXTRACTION',
+    }[this.run?.isHead ? task : 'feature-extraction'];
+    const target_modules = this.targets[0] === 'all-linear' ? 'all-linear' : this.targets;
+    const modules_to_save = heads.length > 0 ? [...new Set(heads)] : null;
+    const { id2label, problem_type } = heads.length > 0 ? readConfig(this.engine) : {};
+    return save_adapter(
+      Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])),
+      { r, lora_alpha, use_rslora, target_modules, modules_to_save, task_type } as AdapterConfig,
+      { ...(id2label && { id2label }), ...(problem_type && { problem_type }) } as AdapterLabels,
+    );
   }
 
   /**
