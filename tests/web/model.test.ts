@@ -137,7 +137,7 @@ describe('model', () => {
       [
         { input_ids: ids },
         { head_masks: [] },
-        /unknown option 'head_masks'; did you mean 'head_mask'\? known options: output_attentions/,
+        /unknown option 'head_masks'; did you mean 'head_mask'\? known options: adapter, output_attentions/,
       ],
     ];
     for (const [input, options, message] of wrong) await expectError((model as any)(input, options), 'InputError', message);
