@@ -95,6 +95,7 @@ describe('Trainer', () => {
     for await (const { step } of parts.fit(kLabelled)) if (step === 3) break;
     expect((await reportsOf(parts, kLabelled)).map(({ step }) => step)).toEqual([4, 5]);
     expect(await vectorsOf(parts)).toEqual(await vectorsOf(whole));
+    await expectError(reportsOf(parts, kPairs), 'InputError', /the labels and the loss of the run that stopped/);
     await Promise.all([whole.dispose(), parts.dispose()]);
   });
 

@@ -3,6 +3,7 @@ import createModule from '../../build/wasm-simd/wattn-train.mjs';
 import { hasRelaxedSimd } from '../host/relaxed_simd.js';
 import type { Answer, HeadKind, SeamModel, SeamModule } from '../host/seam.js';
 import type { WasmFiles } from '../host/wasm_loader.js';
+import type { TrainingPlan } from './types.js';
 
 // Bundlers recognise exactly this form of URL and include the file.
 export const trainFiles: WasmFiles<SeamModule> = {
@@ -48,15 +49,7 @@ export interface SeamTrainOptions {
   seed?: number;
 }
 
-/** Bytes; trainable and all: numbers of weights. */
-export interface SeamPlan {
-  trainable: number;
-  all: number;
-  weights: number;
-  gradients: number;
-  optimizer: number;
-  activations: number;
-}
+export type SeamPlan = Omit<TrainingPlan, 'total'>;
 
 export interface SeamStep {
   step: number;

@@ -49,8 +49,9 @@ const kLosses = [
 ] as const;
 
 const { dtype: _dtype, context_length: _context, ...kOwnLoadRules } = kLoadRules;
+const kTasks = ['text-classification', 'token-classification', 'text-generation', 'feature-extraction'] as const;
 const kTrainRules: Rules = {
-  task: ['text-classification', 'token-classification', 'text-generation', 'feature-extraction'],
+  task: kTasks,
   method: ['lora', 'full', 'last_layers', 'head'],
   r: 'count',
   lora_alpha: 'number',
@@ -156,9 +157,9 @@ export class Trainer {
   ) {}
 
   /**
-   * Loads a model to be fine-tuned. It needs `wattn-train.wasm`, which only this loads. Weights are trained in float32, whatever the file has.
+   * Loads a model to be fine-tuned. It needs `wattn-train-simd.wasm` or `wattn-train-relaxed.wasm`, which only this loads. Weights are trained in float32, whatever the file has.
    *
-   * InputError: an option is unknown or wrong. UnsupportedError: the model has no backward pass (encoder-decoders).
+   * InputError: an option is unknown or wrong. Encoder-decoders and models with Dense modules cannot be trained yet: an UnsupportedError when it begins.
    *
    *     const trainer = await Trainer.from_pretrained('sentence-transformers/all-MiniLM-L6-v2', { task: 'text-classification', worker: true });
    *     for await (const { step, max_steps, loss } of trainer.fit(rows)) console.log(step, max_steps, loss);
@@ -167,7 +168,9 @@ export class Trainer {
    */
   static async from_pretrained(model: ModelSpecifier, options: TrainerOptions): Promise<Trainer> {
     checkOptions(where, options, kRules);
-    if (!options?.task) throw new InputError(`${where}: option 'task': expected 'text-classification' or 'feature-extraction'`);
+    if (!options?.task) {
+      throw new InputError(`${where}: option 'task': expected one of ${kTasks.map((task) => `'${task}'`).join(', ')}, found none`);
+    }
     const load: Record<string, unknown> = { dtype: 'f32' };
     const settings: Record<string, unknown> = {};
     for (const [key, value] of Object.entries(options)) {
@@ -239,7 +242,7 @@ export class Trainer {
 
   /**
    * Trains on rows, with a report of each update. Leaving the loop, or `signal`, ends the training after the current update, and what was
-   * learned is kept. A second call goes on where the last one ended, if it has the same rows, with more `max_steps`.
+   * learned is kept. A second call with the same rows goes on where the last one stopped.
    *
    * InputError: rows are not all of one kind; one label only; the loss does not fit the rows; the loss or the gradient is NaN or infinite (the
    * weights are then as before the update).
@@ -288,6 +291,11 @@ export class Trainer {
     const labelIds = labelIdsOf('trainer.fit', examples, names);
     if (held) labelIdsOf('trainer.fit: validation', held, names);
     const run: Run = { examples, names, batch, steps, loss, isHead };
+    if (this.run && this.step > 0 && (this.run.loss !== loss || this.run.names.join('\n') !== names.join('\n'))) {
+      throw new InputError(
+        'trainer.fit: expected the labels and the loss of the run that stopped; another run needs another Trainer',
+      );
+    }
     await this.begin(run);
     if (resume_from_checkpoint) await this.resume(resume_from_checkpoint, steps);
     this.run = run;
