@@ -1,4 +1,4 @@
-// ModelHandle: a Model for JS. model.cpp registers it; train.cpp adds training to it in a WebAssembly file of its own.
+// ModelHandle: a Model for JS. model.cpp registers it; train.cpp adds training to it in the full WebAssembly.
 #pragma once
 
 #include <emscripten/bind.h>

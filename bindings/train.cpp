@@ -1,4 +1,4 @@
-// Training of a loaded model. This file takes the place of model.cpp in the WebAssembly that trains.
+// Training of a loaded model. This file takes the place of model.cpp in the full WebAssembly.
 #include "tasks/train.h"
 
 #include "bindings/model.h"

@@ -1,6 +1,6 @@
 # The WebAssembly modules, glue and wasm: models, tokenizer and generation (wattn-simd, and wattn-relaxed with relaxed SIMD), the same with
-# training of models (wattn-train-simd and wattn-train-relaxed), a tokenizer that can be trained (wattn-tokenizer) and the building blocks
-# with word2vec (wattn-nn).
+# all that is rare and training of models (wattn-full-simd and wattn-full-relaxed), a tokenizer that can be trained (wattn-tokenizer) and the
+# building blocks with word2vec (wattn-nn).
 
 # The hash of everything the modules are made of, so that the page can refuse a wasm file of another build.
 find_program(NODE node REQUIRED NO_CMAKE_FIND_ROOT_PATH)
@@ -55,14 +55,14 @@ function(wattn_module module path)
     -sINCOMING_MODULE_JS_API=instantiateWasm,print,printErr,onAbort,wasmMemory)
 endfunction()
 
-# The modules with models come twice, also with the kernels for relaxed SIMD. The glue names its wasm file: the same name for both, so that
-# one glue fits both (tools/bundle.mjs compares them).
-function(wattn_module_pair module file_name)
-  wattn_module(${module}-simd ${file_name} ${ARGN})
-  wattn_module(${module}-relaxed relaxed/${file_name} kernels_relaxed ${ARGN})
+# The modules with models come twice, also with the kernels for relaxed SIMD. The glue names its wasm file: the same name for all, so that
+# one glue fits all (tools/bundle.mjs compares them).
+function(wattn_module_pair module folder)
+  wattn_module(${module}-simd ${folder}wattn ${ARGN})
+  wattn_module(${module}-relaxed ${folder}relaxed/wattn kernels_relaxed ${ARGN})
 endfunction()
 
-wattn_module_pair(wattn wattn tasks SOURCES model model_options serve tokenizer)
-wattn_module_pair(wattn-train wattn-train tasks SOURCES train model_options serve tokenizer)
+wattn_module_pair(wattn "" tasks SOURCES model model_options serve tokenizer)
+wattn_module_pair(wattn-full full/ tasks SOURCES train model_options serve tokenizer)
 wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES tokenizer training)
 wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic)

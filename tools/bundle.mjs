@@ -10,11 +10,18 @@ const dist = join(root, 'dist');
 const built = (file) => join(root, 'build/wasm-simd', file);
 const buildId = readFileSync(built('build_id.h'), 'utf8').split('"')[1];
 
-/** One glue file serves both wasm files of models, which have other kernels. */
-function checkPair() {
-  const same = (file) => readFileSync(built(file)).equals(readFileSync(built(`relaxed/${file}`)));
-  if (!same('wattn.mjs')) fail('wattn.mjs and relaxed/wattn.mjs differ in build/wasm-simd; build both again');
-  if (same('wattn.wasm')) fail('relaxed/wattn.wasm in build/wasm-simd has no kernels for relaxed SIMD (cmake/wattn_kernels.cmake)');
+/** One glue file serves all wasm files of models. The order of exports, a statement each, may differ. */
+function checkGlue() {
+  const statements = (file) => readFileSync(built(file), 'utf8').split(/[;\n]/).sort().join(';');
+  for (const folder of ['relaxed', 'full', 'full/relaxed']) {
+    if (statements('wattn.mjs') !== statements(`${folder}/wattn.mjs`))
+      fail(`wattn.mjs and ${folder}/wattn.mjs differ in build/wasm-simd; build all again`);
+  }
+  const same = (a, b) => readFileSync(built(a)).equals(readFileSync(built(b)));
+  for (const folder of ['', 'full/']) {
+    if (same(`${folder}wattn.wasm`, `${folder}relaxed/wattn.wasm`))
+      fail(`${folder}relaxed/wattn.wasm in build/wasm-simd has no kernels for relaxed SIMD (cmake/wattn_variants.cmake)`);
+  }
 }
 
 /** wattn/inline reads its embedded files from one file beside the script, which all importers share. */
@@ -211,14 +218,14 @@ function copyUnshared(from, to = from) {
   return fail(`${to} imports no memory`);
 }
 
-checkPair();
+checkGlue();
 rmSync(dist, { recursive: true, force: true });
 mkdirSync(dist);
 const memoryFlags = {
   simd: copyUnshared('wattn.wasm', 'wattn-simd.wasm'),
   relaxed: copyUnshared('relaxed/wattn.wasm', 'wattn-relaxed.wasm'),
-  train_simd: copyUnshared('wattn-train.wasm', 'wattn-train-simd.wasm'),
-  train_relaxed: copyUnshared('relaxed/wattn-train.wasm', 'wattn-train-relaxed.wasm'),
+  full_simd: copyUnshared('full/wattn.wasm', 'wattn-full-simd.wasm'),
+  full_relaxed: copyUnshared('full/relaxed/wattn.wasm', 'wattn-full-relaxed.wasm'),
 };
 copyUnshared('wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
@@ -227,5 +234,5 @@ await bundle(memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 writeInlineFiles();
 emitTypes();
 console.log(
-  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-train-simd.wasm', 'wattn-train-relaxed.wasm'].map(brotliSize).join(', ')}`,
+  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-full-simd.wasm', 'wattn-full-relaxed.wasm'].map(brotliSize).join(', ')}`,
 );

@@ -17,7 +17,7 @@ const kMayInclude = {
   models: ['core', 'io', 'ops'],
   engine: ['core', 'io', 'tokenizer', 'models'],
   tasks: ['core', 'ops', 'generation', 'learn', 'models', 'engine'],
-  bindings: ['core', 'tokenizer', 'nn', 'learn', 'engine', 'tasks'],
+  bindings: ['core', 'tokenizer', 'nn', 'learn', 'models', 'engine', 'tasks'],
 };
 
 // A pattern that may appear only where `allowed` says.

@@ -166,6 +166,11 @@ Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, 
                               std::to_string(i));
   }
   if (slot.compared) slot.digest = add_to_digest(slot.digest, values, count);
+  if (slot.offset != 0) {
+    if (values != values_.data()) values_.assign(values, values + count);
+    for (float& value : values_) value += slot.offset;
+    values = values_.data();
+  }
   if (slot.write_row) slot.write_row(row, values);
   return {};
 }

@@ -1,5 +1,5 @@
 // Arch: an architecture as data. Each has a file (bert.cpp, llama.cpp, t5.cpp, ...), outside of which its name does not occur, and
-// a line in registry.cpp.
+// a line in registry.cpp or more_archs.cpp.
 #pragma once
 
 #include <span>
@@ -47,6 +47,9 @@ struct Arch {
   const char* only_key = nullptr;
   const char* only_value = nullptr;
 };
+
+// The rarer architectures (more_archs.cpp). A program that defines this function as empty has only the common ones.
+std::span<const Arch* const> more_archs();
 
 // By config.json's model_type; an UnsupportedError lists the known ones.
 Result<const Arch*> find_arch(JsonRef config);

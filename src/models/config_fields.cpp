@@ -59,6 +59,13 @@ void read_sizes(Fields& config, const SizeKeys& keys, TransformerConfig& out) {
   }
 }
 
+void read_kv_heads(Fields& config, TransformerConfig& out) {
+  out.num_key_value_heads = config.size_or("num_key_value_heads", kMostHeads, out.num_attention_heads);
+  if (config.ok() && out.num_attention_heads % out.num_key_value_heads != 0) {
+    config.mismatch("num_key_value_heads", "a divisor of num_attention_heads " + std::to_string(out.num_attention_heads));
+  }
+}
+
 void read_type_vocab_size(Fields& config, TransformerConfig& out) {
   out.type_vocab_size = config.integer_or("type_vocab_size", 0, 0, 1 << 12);
 }
@@ -110,11 +117,14 @@ double read_theta(Fields& config, JsonRef rope, const char* key, double fallback
 }
 
 RopeScaling read_rope(Fields& config, double theta) {
+  return read_rope_of(config, config.has("rope_parameters") ? config["rope_parameters"] : config["rope_scaling"], theta);
+}
+
+RopeScaling read_rope_of(Fields& config, JsonRef either, double theta) {
   using Type = RopeScaling::Type;
   constexpr std::pair<std::string_view, Type> kTypes[] = {
       {"default", Type::kDefault}, {"linear", Type::kLinear}, {"llama3", Type::kLlama3}};
   RopeScaling out;
-  const JsonRef either = config.has("rope_parameters") ? config["rope_parameters"] : config["rope_scaling"];
   if (either.is_null()) {
     out.theta = config.number_or("rope_theta", theta, kMostTheta);
     return out;

@@ -27,6 +27,8 @@ struct SizeKeys {
 };
 // Heads must divide hidden_size, unless out.head_dim is set.
 void read_sizes(Fields& config, const SizeKeys& keys, TransformerConfig& out);
+// num_key_value_heads, after read_sizes.
+void read_kv_heads(Fields& config, TransformerConfig& out);
 // May be 0 or absent.
 void read_type_vocab_size(Fields& config, TransformerConfig& out);
 void read_epsilon(Fields& config, const char* key, double fallback, TransformerConfig& out);
@@ -47,6 +49,8 @@ void read_bert_like(Fields& config, TransformerConfig& out);
 double read_theta(Fields& config, JsonRef rope, const char* key, double fallback);
 // rope_parameters, or rope_scaling and rope_theta: default, linear or llama3.
 RopeScaling read_rope(Fields& config, double theta);
+// The same from rope, which may be null; then rope_theta is config's.
+RopeScaling read_rope_of(Fields& config, JsonRef rope, double theta);
 
 // The layers limited to a window: by layer_types, or is_local where that is absent.
 void read_local_layers(Fields& config, const std::function<bool(std::int64_t layer)>& is_local, TransformerConfig& out);

@@ -9,15 +9,16 @@ void parse_llama(Fields& config, TransformerConfig& out) {
   reject_foreign(config);
   out.head_dim = config.size_or("head_dim", kMostHeads, 0);
   read_sizes(config, {}, out);
-  out.num_key_value_heads = config.size_or("num_key_value_heads", kMostHeads, out.num_attention_heads);
-  if (config.ok() && out.num_attention_heads % out.num_key_value_heads != 0) {
-    config.mismatch("num_key_value_heads", "a divisor of num_attention_heads " + std::to_string(out.num_attention_heads));
-  }
+  read_kv_heads(config, out);
   read_epsilon(config, "rms_norm_eps", 1e-6, out);
   out.hidden_act = read_activation(config, "hidden_act");
   out.rope = read_rope(config, 10000);
   out.tie_word_embeddings = config.boolean_or("tie_word_embeddings", false);
   out.causal = config.boolean_or("is_causal", true);
+  set_llama_layers(out);
+}
+
+void set_llama_layers(TransformerConfig& out) {
   out.norm = NormKind::kRms;
   out.norm_placement = NormPlacement::kPre;
   out.embeddings_norm = false;

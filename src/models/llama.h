@@ -8,6 +8,8 @@ namespace wattn {
 
 // Everything but biases and attention windows: none.
 void parse_llama(Fields& config, TransformerConfig& out);
+// What is the same for every config: kinds of norms, positions and feed-forward, no biases, a head over the vocabulary.
+void set_llama_layers(TransformerConfig& out);
 
 inline constexpr TransformerNames kLlamaNames = {
     .word_embeddings = "embed_tokens",

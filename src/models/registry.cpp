@@ -1,4 +1,4 @@
-// All architectures. Adding one takes its file and a line here.
+// The common architectures, and how one is found. Adding one takes its file and a line here, or in more_archs.cpp if it is rare.
 #include <algorithm>
 
 #include "models/arch.h"
@@ -7,7 +7,6 @@ namespace wattn {
 
 // Those with only_key before others of the same model_type.
 #define WATTN_ARCHS(ARCH)  \
-  ARCH(kAlbert)            \
   ARCH(kBart)              \
   ARCH(kJinaBert)          \
   ARCH(kJinaBertSplitGate) \
@@ -15,16 +14,12 @@ namespace wattn {
   ARCH(kCamembert)         \
   ARCH(kDebertaV2)         \
   ARCH(kDistilBert)        \
-  ARCH(kElectra)           \
-  ARCH(kEuroBert)          \
   ARCH(kGpt2)              \
-  ARCH(kGte)               \
   ARCH(kLlama)             \
   ARCH(kMarian)            \
   ARCH(kMistral)           \
   ARCH(kModernBert)        \
   ARCH(kMpnet)             \
-  ARCH(kNewGte)            \
   ARCH(kNomicBert)         \
   ARCH(kQwen2)             \
   ARCH(kQwen3)             \
@@ -45,11 +40,13 @@ const Arch* const kArchs[] = {WATTN_ARCHS(WATTN_ADDRESS)};
 // The first accepted architecture of that name; if there is none, known is "one of" and all names, for a message.
 template <class Name, class Accept>
 const Arch* find(std::string_view name, const Name& name_of, const Accept& accept, std::string& known) {
-  for (const Arch* arch : kArchs) {
-    const char* own = name_of(*arch);
-    if (!own || !accept(*arch)) continue;
-    if (name == own) return arch;
-    known += (known.empty() ? "one of \"" : ", \"") + std::string(own) + "\"";
+  for (const std::span<const Arch* const> archs : {std::span<const Arch* const>(kArchs), more_archs()}) {
+    for (const Arch* arch : archs) {
+      const char* own = name_of(*arch);
+      if (!own || !accept(*arch)) continue;
+      if (name == own) return arch;
+      known += (known.empty() ? "one of \"" : ", \"") + std::string(own) + "\"";
+    }
   }
   return nullptr;
 }
@@ -77,12 +74,14 @@ constexpr std::pair<std::string_view, const char * TransformerNames::*> kGgufWei
     {"blk.{}.cross_attn_v", &TransformerNames::cross_value},
     {"blk.{}.cross_attn_o", &TransformerNames::cross_output},
     {"blk.{}.cross_attn_norm", &TransformerNames::cross_norm},
+    {"blk.{}.post_attention_norm", &TransformerNames::attention_output_norm},
     {"blk.{}.ffn_gate", &TransformerNames::gate},
     {"blk.{}.ffn_up", &TransformerNames::up},
     {"blk.{}.ffn_up", &TransformerNames::gate_up},
     {"blk.{}.ffn_down", &TransformerNames::down},
     {"blk.{}.ffn_norm", &TransformerNames::ffn_norm},
     {"blk.{}.layer_output_norm", &TransformerNames::ffn_norm},
+    {"blk.{}.post_ffw_norm", &TransformerNames::ffn_output_norm},
     {"output_norm", &TransformerNames::final_norm},
     {"output", &TransformerNames::lm_head},
 };

@@ -56,8 +56,10 @@ struct SlotList {
       set_t5_bucket(out, heads, i, buckets, max_distance, row);
     });
   }
-  void norm(const std::string& name, const LayerNorm& norm, bool bias) {
+  // offset: WeightSlot::offset of the weight.
+  void norm(const std::string& name, const LayerNorm& norm, bool bias, float offset = 0) {
     vector(name + ".weight", norm.gamma, norm.hidden);
+    slots.back().offset = offset;
     if (bias) vector(name + ".bias", norm.beta, norm.hidden);
   }
   // Row i of the checkpoint's matrix, [out, in], becomes row row_of(i) of layer.

@@ -46,7 +46,7 @@ void read_encoder(Fields& config, TransformerConfig& out) {
   out.norm = NormKind::kRms;
   out.norm_placement = NormPlacement::kPre;
   out.embeddings_norm = false;
-  out.scale_scores = false;
+  out.query_pre_attn_scalar = 1;
   out.biases = {.qkv = false, .attention_output = false, .up = false, .down = false, .norms = false};
   out.positions = Positions::kNone;
   out.relative_positions = RelativePositions::kT5Buckets;

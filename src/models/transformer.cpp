@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "models/layer_taps.h"
+#include "ops/activation.h"
 
 namespace wattn {
 namespace {
@@ -15,9 +16,9 @@ std::int64_t relative_buckets(const TransformerConfig& config, std::int64_t max_
 
 // A disentangled score is the sum of three products.
 float score_scale(const TransformerConfig& config) {
-  if (!config.scale_scores) return 1.0f;
   const float products = config.relative_positions == RelativePositions::kDisentangled ? 3.0f : 1.0f;
-  return 1.0f / std::sqrt(static_cast<float>(config.head_size()) * products);
+  const double scalar = config.query_pre_attn_scalar > 0 ? config.query_pre_attn_scalar : static_cast<double>(config.head_size());
+  return 1.0f / std::sqrt(static_cast<float>(scalar) * products);
 }
 
 Result<void> check_range(std::span<const std::int32_t> values, std::int64_t limit, const char* what, const char* limit_name) {
@@ -158,9 +159,9 @@ void Transformer::prepare_relative_embeddings(Pass& pass, std::int64_t max_seq) 
   if (config_.disentangled.norm) layer_norm(pass.compute, relative_norm_, rows, nullptr, terms.count, rows);
 }
 
-// x = norm(x + run(x)), or pre-norm x + run(norm(x)). run(in, out): out may be in. norm: null for none (pre-norm).
+// x = norm(x + run(x)), or pre-norm x + output_norm(run(norm(x))). run(in, out): out may be in. Norms: null for none (pre-norm).
 template <class Run>
-void Transformer::sublayer(const Pass& pass, const LayerNorm* norm, float* x, const Run& run) const {
+void Transformer::sublayer(const Pass& pass, const LayerNorm* norm, const LayerNorm* output_norm, float* x, const Run& run) const {
   const std::int64_t tokens = pass.batch.tokens();
   float* projected = pass.work.projected;
   if (config_.norm_placement == NormPlacement::kPost) {
@@ -170,6 +171,7 @@ void Transformer::sublayer(const Pass& pass, const LayerNorm* norm, float* x, co
   }
   if (norm) normalise(pass.compute, config_.norm, *norm, x, tokens, projected);
   run(norm ? projected : x, projected);
+  if (output_norm) normalise(pass.compute, config_.norm, *output_norm, projected, tokens, projected);
   pass.compute.kernels.axpy(1.0f, projected, x, tokens * config_.hidden_size);
 }
 
@@ -178,13 +180,16 @@ void Transformer::forward_layer(const Pass& pass, int index, float* x) const {
   const std::int64_t hidden = config_.hidden_size;
   const LayerTaps tap{pass.taps, index, pass.batch.tokens()};
   const LayerNorm* attention_norm = index > 0 || config_.first_attention_norm ? &layer.attention_norm : nullptr;
-  sublayer(pass, attention_norm, x, [&](const float* in, float* out) { attention(pass, index, in, out); });
+  const bool output = config_.output_norms;
+  sublayer(pass, attention_norm, output ? &layer.attention_output_norm : nullptr, x,
+           [&](const float* in, float* out) { attention(pass, index, in, out); });
   tap.rows("attention.output", x, hidden);
   if (config_.cross_attention) {
-    sublayer(pass, &layer.cross_norm, x, [&](const float* in, float* out) { cross_attention(pass, index, in, out); });
+    sublayer(pass, &layer.cross_norm, nullptr, x, [&](const float* in, float* out) { cross_attention(pass, index, in, out); });
     tap.rows("cross_attention.output", x, hidden);
   }
-  sublayer(pass, &layer.ffn_norm, x, [&](const float* in, float* out) { feed_forward(pass, index, in, out); });
+  sublayer(pass, &layer.ffn_norm, output ? &layer.ffn_output_norm : nullptr, x,
+           [&](const float* in, float* out) { feed_forward(pass, index, in, out); });
   tap.rows("output", x, hidden);
 }
 
@@ -193,7 +198,7 @@ Transformer::AttentionCall Transformer::attention_call(const Pass& pass, int ind
   const Workspace& work = pass.work;
   const std::int64_t queries = config_.query_width(), keys = config_.kv_width(), row = config_.qkv_width();
   const bool local = config_.is_local(index);
-  ScoreTerms terms{.scale = score_scale(config_), .causal = config_.causal};
+  ScoreTerms terms{.scale = score_scale(config_), .softcap = config_.attn_logit_softcapping, .causal = config_.causal};
   if (local) terms.window_before = config_.local_window;
   if (local && !config_.causal) terms.window_after = config_.local_window;
   if (distance_bias_.values) terms.bias = &distance_bias_;
@@ -341,6 +346,7 @@ void Transformer::lm_head(ThreadTeam& team, float* hidden, std::int64_t rows, Ar
   scale_in_place(config_.lm_head_scale, rows * config_.hidden_size, hidden);
   const LinearScratch scratch = take_linear_scratch(arena, at_least_q8(type_), rows, config_.hidden_size, 1);
   linear({*kernels_, team, lora_}, lm_head_, hidden, rows, Activation::kNone, scratch, logits);
+  softcap(*kernels_, config_.final_logit_softcapping, rows * config_.vocab_size, logits);
 }
 
 std::uint64_t Transformer::lm_head_bytes(std::int64_t rows) const {

@@ -30,6 +30,7 @@ struct TransformerLayer {
   LayerNorm key_norm;
   Linear attention_output;
   LayerNorm attention_norm;
+  LayerNorm attention_output_norm;
   Linear cross_query;        // [query_width, hidden]
   Linear cross_keys_values;  // [2 * query_width, hidden]: key, then value
   Linear cross_output;
@@ -37,6 +38,7 @@ struct TransformerLayer {
   Linear up;  // gated: [2 * ffn, hidden], the gate first
   Linear down;
   LayerNorm ffn_norm;
+  LayerNorm ffn_output_norm;
 };
 
 // Cross keys and values: an encoder's states as projected by each layer's cross attention, one slot per source.
@@ -161,7 +163,7 @@ class Transformer {
   std::vector<std::int32_t> positions_after_padding(const Batch& batch) const;
   void prepare_relative_embeddings(Pass& pass, std::int64_t max_seq) const;
   template <class Run>
-  void sublayer(const Pass& pass, const LayerNorm* norm, float* x, const Run& run) const;
+  void sublayer(const Pass& pass, const LayerNorm* norm, const LayerNorm* output_norm, float* x, const Run& run) const;
   void forward_layer(const Pass& pass, int layer, float* hidden) const;
   struct AttentionCall {
     ScoreTerms terms;

@@ -159,6 +159,8 @@ class TrainingPass {
     middle_ = rows(std::max(hidden, width));
     normal_ = rows(std::max(hidden, width));
     d_sum_ = rows(hidden);
+    output_ = rows(config_.output_norms ? hidden : 0);
+    d_output_ = rows(config_.output_norms ? hidden : 0);
     d_in_ = rows(hidden);
     d_qkv_ = rows(row);
     d_head_ = arena.take<float>(config_.num_attention_heads * config_.head_size());
@@ -350,6 +352,21 @@ class TrainingPass {
     if (d_states) add(d_states, rows * config_.hidden_size, sources_.d_states);
   }
 
+  // In place, if the model has such norms.
+  void output_norm(LayerNorm TransformerLayer::* norm, const TransformerLayer& layer, float* rows) {
+    if (config_.output_norms) normalise(pass_.compute, config_.norm, layer.*norm, rows, tokens_, rows);
+  }
+  // The gradient of the product of `of` and what it read, from dy, that of its norm; dy if the model has no such norms.
+  const float* output_norm_backward(LayerNorm TransformerLayer::* norm, std::int64_t index, const Linear& of, const float* read,
+                                    const float* dy) {
+    if (!config_.output_norms) return dy;
+    linear(pass_.compute, of, read, tokens_, Activation::kNone, pass_.work.linear, output_);
+    std::fill_n(d_output_, size_, 0.0f);
+    norm_backward(config_.norm, model_.layer_at(index).*norm, gradients_->layer_at(index).*norm, output_, dy, tokens_, d_output_,
+                  !scope_.only_qkv);
+    return d_output_;
+  }
+
   // What the matrix down reads.
   const float* activate(std::int64_t layer, const float* up) {
     const std::int64_t ffn = config_.intermediate_size;
@@ -376,6 +393,7 @@ class TrainingPass {
     place(index, kept, true);
     attend(index);
     product(layer.attention_output, pass_.work.context, projected);
+    output_norm(&TransformerLayer::attention_output_norm, layer, projected);
     drop(pass_.compute, dropout_of(kAttention, index), projected, size_);
     sum(projected, x, kept.attention_sum);
     if (config_.cross_attention) {
@@ -389,6 +407,7 @@ class TrainingPass {
     const float* active = activate(index, kept.up);
     if (!out) return;
     product(layer.down, active, projected);
+    output_norm(&TransformerLayer::ffn_output_norm, layer, projected);
     drop(pass_.compute, dropout_of(kFeedForward, index), projected, size_);
     sum(projected, is_post() ? middle_ : middle_sum(kept), out);
   }
@@ -398,7 +417,7 @@ class TrainingPass {
     attention_input(index, x);
     place(index, kept, false);
     if (config_.cross_attention) cross_attend(index, kept);
-    if (scope_.only_qkv) return;  // the rest is for gradients of other weights
+    if (scope_.only_qkv && !config_.output_norms) return;  // the rest is for gradients of other weights
     attend(index);
     normalise(pass_.compute, middle_kind(), model_.layer_at(index).*middle_norm(), middle_sum(kept), tokens_, middle_);
     activate(index, kept.up);
@@ -428,7 +447,10 @@ class TrainingPass {
       if (d_read) sum(d_sum_, d_read, d);
       return;
     }
-    feed_forward_backward(index, kept.up, before_drop(dropout_of(kFeedForward, index), d), d_in_);
+    const float* d_output = output_norm_backward(&TransformerLayer::ffn_output_norm, index, layer.down,
+                                                 config_.gated() ? pass_.work.gated : pass_.work.intermediate,
+                                                 before_drop(dropout_of(kFeedForward, index), d));
+    feed_forward_backward(index, kept.up, d_output, d_in_);
     norm_backward(config_.norm, layer.ffn_norm, gradient.ffn_norm, middle_sum(kept), d_in_, tokens_, d, all);
     if (config_.cross_attention) {
       cross_attention_backward(index, before_drop(dropout_of(kCrossAttention, index), d), d_in_);
@@ -436,7 +458,9 @@ class TrainingPass {
     }
     // The norm's own weights need what comes through it.
     if (normed && all) d_read = d_in_;
-    attention_backward(index, read, kept.qkv, before_drop(dropout_of(kAttention, index), d), d_read);
+    d_output = output_norm_backward(&TransformerLayer::attention_output_norm, index, layer.attention_output, pass_.work.context,
+                                    before_drop(dropout_of(kAttention, index), d));
+    attention_backward(index, read, kept.qkv, d_output, d_read);
     if (!d_read) return;
     if (normed) {
       norm_backward(config_.norm, layer.attention_norm, gradient.attention_norm, x, d_read, tokens_, d, all);
@@ -592,6 +616,7 @@ class TrainingPass {
   LayerTape scratch_;                                   // of a layer that is not kept
   float* placed_;                                       // [tokens, qkv_width], if queries and keys have norms
   float *input_, *middle_, *normal_, *d_sum_, *d_in_;   // [tokens, hidden]
+  float *output_, *d_output_;                           // [tokens, hidden], if outputs have norms
   float *d_qkv_, *d_head_, *d_context_;
   float *cross_read_, *cross_queries_, *d_cross_queries_, *cross_context_;  // [tokens, ...] of cross attention
   float *cross_kv_, *d_cross_kv_, *d_cross_states_;                         // [source tokens, ...]

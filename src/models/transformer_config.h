@@ -55,8 +55,10 @@ struct TransformerConfig {
   NormPlacement norm_placement = NormPlacement::kPost;
   bool embeddings_norm = true;
   float embedding_scale = 1.0f;      // of the word embeddings
-  bool scale_scores = true;          // by 1 / sqrt(head_dim)
+  double query_pre_attn_scalar = 0;  // scores are divided by its square root; 0: head_dim
+  float attn_logit_softcapping = 0;  // ScoreTerms::softcap
   bool first_attention_norm = true;  // pre-norm: the first layer has an attention norm
+  bool output_norms = false;         // pre-norm: a second norm, of the output of attention and feed-forward, before the residual
   bool query_key_norm = false;       // RMSNorm of each head of queries and keys, before rotary positions
   FeedForward feed_forward = FeedForward::kPlain;
   bool share_layers = false;     // one layer's weights for all layers
@@ -91,8 +93,9 @@ struct TransformerConfig {
   // The head over the vocabulary. The loader clears lm_head when the task needs no logits.
   bool lm_head = false;
   bool tie_word_embeddings = false;
-  bool lm_head_bias = false;   // [1, vocab], zeros if absent from the checkpoint
-  float lm_head_scale = 1.0f;  // of the head's input
+  bool lm_head_bias = false;          // [1, vocab], zeros if absent from the checkpoint
+  float lm_head_scale = 1.0f;         // of the head's input
+  float final_logit_softcapping = 0;  // c: logits become c * tanh(logits / c); 0: they stay
 
   std::int64_t kv_heads() const { return num_key_value_heads > 0 ? num_key_value_heads : num_attention_heads; }
   std::int64_t head_size() const { return head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
@@ -121,6 +124,7 @@ struct TransformerNames {
   const char* key_norm = nullptr;
   const char* attention_output = nullptr;
   const char* attention_norm = nullptr;
+  const char* attention_output_norm = nullptr;
   const char* gate = nullptr;      // the gate projection of a gated feed-forward
   const char* up = nullptr;        // the up projection
   const char* gate_up = nullptr;   // instead of gate and up: one tensor, gate first
@@ -128,7 +132,9 @@ struct TransformerNames {
   const char* plain_up = nullptr;  // instead of up in an ungated feed-forward; null: up
   const char* down = nullptr;
   const char* ffn_norm = nullptr;  // post-norm: after the feed-forward; pre-norm: before it
+  const char* ffn_output_norm = nullptr;
   const char* final_norm = nullptr;
+  float norm_offset = 0;                          // what checkpoints other than GGUF leave out of the weights of norms
   const char* relative_attention_bias = nullptr;  // [buckets, heads]
   const char* relative_embeddings = nullptr;      // [2 * buckets, hidden]
   const char* relative_norm = nullptr;

@@ -64,6 +64,7 @@ void Transformer::take_layer(Arena& arena, TransformerLayer& layer) {
   if (config_.query_key_norm) layer.key_norm = norm(config_.head_size());
   layer.attention_output = matrix(config_.query_width(), hidden, biases.attention_output);
   layer.attention_norm = norm(hidden);
+  if (config_.output_norms) layer.attention_output_norm = norm(hidden);
   if (config_.cross_attention) {
     layer.cross_query = sensitive(hidden, config_.query_width());
     layer.cross_keys_values = sensitive(hidden, 2 * config_.query_width());
@@ -73,6 +74,7 @@ void Transformer::take_layer(Arena& arena, TransformerLayer& layer) {
   layer.up = matrix(hidden, config_.gated() ? 2 * ffn : ffn, biases.up);
   layer.down = matrix(ffn, hidden, biases.down);
   layer.ffn_norm = norm(hidden);
+  if (config_.output_norms) layer.ffn_output_norm = norm(hidden);
 }
 
 void Transformer::take_position_weights(Arena& arena) {
@@ -91,9 +93,7 @@ void Transformer::take_position_weights(Arena& arena) {
     case RelativePositions::kRotary: {
       rotary_ = take_rotary(arena, positions_, config_.head_size(), config_.rope);
       if (config_.local_rope_theta == 0) break;
-      RopeScaling local = config_.rope;
-      local.theta = config_.local_rope_theta;
-      local_rotary_ = take_rotary(arena, positions_, config_.head_size(), local);
+      local_rotary_ = take_rotary(arena, positions_, config_.head_size(), {.theta = config_.local_rope_theta});
       break;
     }
     case RelativePositions::kAlibi:
@@ -183,7 +183,8 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     list.rope_permuted_linear(named(name), layer.qkv, first, out, config_.head_size(), biases.qkv);
   };
   const bool pre_norm = config_.norm_placement == NormPlacement::kPre;
-  const auto norm = [&](const char* name, const LayerNorm& of) { list.norm(named(name), of, biases.norms); };
+  const float offset = is_gguf ? 0 : names.norm_offset;
+  const auto norm = [&](const char* name, const LayerNorm& of) { list.norm(named(name), of, biases.norms, offset); };
   const bool attention_norm = i > 0 || config_.first_attention_norm;
   if (pre_norm && attention_norm) norm(names.attention_norm, layer.attention_norm);
   if (names.query_key_value) {
@@ -194,11 +195,12 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     matrix(names.value, layer.qkv, queries + keys, keys, biases.qkv);
   }
   if (config_.query_key_norm) {
-    list.norm(named(names.query_norm), layer.query_norm, false);
-    list.norm(named(names.key_norm), layer.key_norm, false);
+    list.norm(named(names.query_norm), layer.query_norm, false, offset);
+    list.norm(named(names.key_norm), layer.key_norm, false, offset);
   }
   matrix(names.attention_output, layer.attention_output, 0, hidden, biases.attention_output);
   if (!pre_norm) norm(names.attention_norm, layer.attention_norm);
+  if (config_.output_norms) norm(names.attention_output_norm, layer.attention_output_norm);
   if (config_.cross_attention) {
     if (pre_norm) norm(names.cross_norm, layer.cross_norm);
     matrix(names.cross_query, layer.cross_query, 0, queries, biases.qkv);
@@ -221,6 +223,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   }
   matrix(names.down, layer.down, 0, hidden, biases.down);
   if (!pre_norm) norm(names.ffn_norm, layer.ffn_norm);
+  if (config_.output_norms) norm(names.ffn_output_norm, layer.ffn_output_norm);
 }
 
 std::vector<WeightSlot> Transformer::weight_slots(const TransformerNames& names, bool is_gguf) const {
@@ -228,7 +231,9 @@ std::vector<WeightSlot> Transformer::weight_slots(const TransformerNames& names,
   add_word_slots(list, names);
   add_embedding_slots(list, names, is_gguf);
   for (std::size_t i = 0; i < layers_.size(); ++i) add_layer_slots(list, names, i, is_gguf);
-  if (config_.norm_placement == NormPlacement::kPre) list.norm(names.final_norm, final_norm_, config_.biases.norms);
+  if (config_.norm_placement == NormPlacement::kPre) {
+    list.norm(names.final_norm, final_norm_, config_.biases.norms, is_gguf ? 0 : names.norm_offset);
+  }
   if (config_.pooler) list.linear(names.pooler, pooler_, 0, config_.hidden_size, true, false);
   return std::move(list.slots);
 }

@@ -1,4 +1,4 @@
-// Backward of the activations that follow a product; their forward is part of the kernels' products and gates.
+// Backward of the activations that follow a product; their forward is part of the kernels' products and gates. Soft caps.
 #pragma once
 
 #include <cstdint>
@@ -7,6 +7,14 @@
 #include "ops/compute.h"
 
 namespace wattn {
+
+// x = cap * tanh(x / cap), in place; nothing if cap is 0.
+inline void softcap(const Kernels& kernels, float cap, std::int64_t count, float* x) {
+  if (cap == 0) return;
+  for (std::int64_t i = 0; i < count; ++i) x[i] /= cap;
+  kernels.activate(Activation::kTanh, x, x, count);
+  for (std::int64_t i = 0; i < count; ++i) x[i] *= cap;
+}
 
 // dx = dy * activation'(x), x before the activation. All are [rows, cols], contiguous; dx may be dy.
 inline void activate_backward(const Compute& compute, Activation activation, const float* x, const float* dy, std::int64_t rows,

@@ -10,6 +10,7 @@
 
 #include "kernels/gradients.h"
 #include "kernels/pack.h"
+#include "ops/activation.h"
 
 namespace wattn {
 namespace {
@@ -155,6 +156,7 @@ void score(const Call& call, const Sequence& sequence, const Block& block, const
                     .n = keys,
                     .k = shape.head_dim,
                     .scale = terms.scale});
+  softcap(kernels, terms.softcap, block.rows * keys, block.scores);
   for (const BroadcastMask& mask : terms.multiply) apply_mask(mask, sequence, block, [](float s, float x) { return s * x; });
   if (terms.bias) add_bias(terms, sequence, block);
   if (relative) {

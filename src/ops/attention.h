@@ -74,9 +74,10 @@ struct BroadcastMask {
   std::int64_t sequence = 0, head = 0, query = 0, key = 0;  // strides
 };
 
-// Applied in this order: scale, multiply, bias, relative, add, hidden keys, softmax, head_mask, dropout.
+// Applied in this order: scale, softcap, multiply, bias, relative, add, hidden keys, softmax, head_mask, dropout.
 struct ScoreTerms {
   float scale = 1;                            // of the query-key products
+  float softcap = 0;                          // c: scores become c * tanh(score / c), arXiv 2408.00118; 0: they stay
   bool causal = false;                        // hides the keys after a query's own position
   std::int64_t window_before = -1;            // hides keys further than this before the query; -1: no limit
   std::int64_t window_after = -1;             // hides keys further than this after the query; -1: no limit

@@ -16,12 +16,14 @@ std::vector<NamedTensor> read_slots(const std::vector<WeightSlot>& slots, std::s
   std::fill(places.begin(), places.end(), 0.0f);  // computed tables are not saved
   std::vector<NamedTensor> out;
   std::vector<std::uint32_t> first;  // the number of each tensor's first element, from 1
+  std::vector<float> offsets;
   std::uint32_t next = 1;
   for (const WeightSlot& slot : slots) {
     if (!slot.write_row) continue;
     const std::int64_t width = slot.shape.back(), rows = slot.shape.size() > 1 ? slot.shape.front() : 1;
     std::vector<float> row(static_cast<std::size_t>(width));
     first.push_back(next);
+    offsets.push_back(slot.offset);
     for (std::int64_t i = 0; i < rows; ++i) {
       for (float& number : row) number = std::bit_cast<float>(next++);
       slot.write_row(i, row.data());
@@ -36,7 +38,7 @@ std::vector<NamedTensor> read_slots(const std::vector<WeightSlot>& slots, std::s
     if (id < first[tensor] || id >= first[tensor + 1]) {
       tensor = static_cast<std::size_t>(std::upper_bound(first.begin(), first.end(), id) - first.begin()) - 1;
     }
-    out[tensor].values[id - first[tensor]] = weights[i];
+    out[tensor].values[id - first[tensor]] = weights[i] - offsets[tensor];
   }
   return out;
 }

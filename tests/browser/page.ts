@@ -44,6 +44,14 @@ export function page(browser: OpenBrowser): void {
     await fresh.close();
   });
 
+  it('loads the full WebAssembly for a model that the small one does not know', async () => {
+    const fresh = await browser.page(server.url);
+    const wasm = [`/dist/wattn-${engine.wasm}.wasm`, `/dist/wattn-full-${engine.wasm}.wasm`];
+    expect(await fresh.call('embedRare')).toEqual({ dims: [32], wasm });
+    expect(await fresh.call('embedRare', { worker: true })).toMatchObject({ dims: [32] });
+    await fresh.close();
+  });
+
   it('gives the bits of Node from Files of a directory, picked where the driver can', async () => {
     if (engine.picksDirectories) await page.pick('#directory', tiny);
     expect((await call('embed', engine.picksDirectories ? 'picked' : 'files', texts)).data).toEqual(expected);

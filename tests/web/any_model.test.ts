@@ -6,7 +6,7 @@ import { expectError, expectNear, goldens, readJson } from './support.js';
 
 const folder = (name: string) => join(goldens, name);
 
-describe.each(['qwen3', 'sentence-t5'])('embeddings of %s', (name) => {
+describe.each(['qwen3', 'sentence-t5', 'embeddinggemma'])('embeddings of %s', (name) => {
   const { texts, cases } = readJson('embedders', name, 'expected.json');
 
   it('equal those of sentence-transformers, texts together as alone', async () => {
@@ -19,7 +19,7 @@ describe.each(['qwen3', 'sentence-t5'])('embeddings of %s', (name) => {
       expect(out.dims).toEqual(shape);
       expectNear(out.data, vectors, 8 * Math.max(f32_diff, 2 ** -23));
       if (how !== 'encode' || Object.keys(options).length > 0) continue;
-      for (const i of [0, 3, 7]) expect((await embed(texts[i])).data).toEqual(out.get(i).data);
+      for (const i of [0, 3, texts.length - 1]) expect((await embed(texts[i])).data).toEqual(out.get(i).data);
     }
     await embed.dispose();
   });

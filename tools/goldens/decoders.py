@@ -30,6 +30,11 @@ CASES = {
     "qwen2": (QWEN2, Qwen2Config(**USUAL, tie_word_embeddings=True, use_sliding_window=True, sliding_window=7, max_window_layers=1)),
     "qwen3": (QWEN3, Qwen3Config(**USUAL, head_dim=10)),
     "mistral": (transformers.MistralForCausalLM, MistralConfig(**USUAL, sliding_window=5)),
+    "gemma": (transformers.GemmaForCausalLM, transformers.GemmaConfig(**USUAL, head_dim=10)),
+    "gemma2": (transformers.Gemma2ForCausalLM, transformers.Gemma2Config(**USUAL, head_dim=10, query_pre_attn_scalar=20, sliding_window=7,
+                                                                         attn_logit_softcapping=5.0, final_logit_softcapping=8.0)),
+    # The sixth layer is the first one that attends to everything.
+    "gemma3": (transformers.Gemma3ForCausalLM, transformers.Gemma3TextConfig(**{**USUAL, "num_hidden_layers": 6}, head_dim=10, sliding_window=7)),
 }
 INPUTS = [[BOS, 7, 19, 4, 30, 11], [BOS] + [(7 * i * i + 3 * i) % 53 + 4 for i in range(29)] + [3]]
 # Options of generate(), each beside max_new_tokens.
@@ -136,6 +141,9 @@ GGUF_NAMES = {
               "self_attn.k_norm": "attn_k_norm", "self_attn.o_proj": "attn_output", "post_attention_layernorm": "ffn_norm",
               "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "lm_head": "output"},
 }
+GGUF_NAMES["gemma"] = GGUF_NAMES["llama"]
+GGUF_NAMES["gemma3"] = {**GGUF_NAMES["llama"], "post_attention_layernorm": "post_attention_norm", "pre_feedforward_layernorm": "ffn_norm",
+                        "post_feedforward_layernorm": "post_ffw_norm"}
 
 
 def save_gguf(folder, architecture):
@@ -156,13 +164,16 @@ def save_gguf(folder, architecture):
         writer.add_head_count_kv(config["num_key_value_heads"])
         writer.add_key_length(config["head_dim"])
         writer.add_layer_norm_rms_eps(config["rms_norm_eps"])
-        writer.add_rope_freq_base(config["rope_parameters"]["rope_theta"])
+        rope = config["rope_parameters"]
+        writer.add_rope_freq_base(rope.get("full_attention", rope)["rope_theta"])
+    if architecture == "gemma3":
+        writer.add_sliding_window(config["sliding_window"])
     writer.add_tokenizer_model("gpt2")
     writer.add_tokenizer_pre("gpt-2")
     writer.add_token_list([f"t{i}" for i in range(VOCAB)])
     writer.add_token_merges([])
     writer.add_eos_token_id(EOS)
-    names = GGUF_NAMES["gpt2" if architecture == "gpt2" else "llama"]
+    names = GGUF_NAMES.get(architecture, GGUF_NAMES["llama"])
     for name, tensor in load_file(folder / "model.safetensors").items():
         stem, _, ending = name.removeprefix("transformer.").removeprefix("model.").rpartition(".")
         found = re.fullmatch(r"(?:h|layers)\.(\d+)\.(.*)", stem)
@@ -173,6 +184,8 @@ def save_gguf(folder, architecture):
         if architecture == "llama" and re.search(r"attn_[qk]$", stem):
             count = heads if stem.endswith("q") else config["num_key_value_heads"]
             value = value.reshape(count, 2, -1, *value.shape[1:]).swapaxes(1, 2).reshape(value.shape)
+        if architecture.startswith("gemma") and stem.endswith("norm"):
+            value = value + 1
         writer.add_tensor(f"{stem}.{ending}", value.copy())
     writer.write_header_to_file()
     writer.write_kv_data_to_file()
@@ -212,7 +225,7 @@ def make(_options):
         shutil.rmtree(folder)
     for name, (kind, config) in CASES.items():
         save_case(folder / name, kind, config)
-    for name, architecture in (("gpt2", "gpt2"), ("smollm", "llama"), ("qwen3", "qwen3")):
+    for name, architecture in (("gpt2", "gpt2"), ("smollm", "llama"), ("qwen3", "qwen3"), ("gemma", "gemma"), ("gemma3", "gemma3")):
         save_gguf(folder / name, architecture)
     common.write_json(folder / "cases.json", list(CASES))
     if (common.DATA / "weights" / "stories260K-llama").exists():

@@ -26,7 +26,8 @@ LIMIT, CUT = 136, 12
 FEATURES = [("long/decoders/llama", "LlamaModel", {}), ("long/decoders/mistral", "MistralModel", {}), ("long/decoders/gpt2", "GPT2Model", {}),
             ("long/decoders/qwen2", "Qwen2Model", {}), ("long/decoders/qwen3", "Qwen3Model", {}),
             ("long/decoders/llama", "LlamaModel", {"is_causal": False}), ("long/decoders/mistral", "MistralModel", {"is_causal": False}),
-            ("long/seq2seq/t5", "T5EncoderModel", {}), ("long/seq2seq/flan-t5", "T5EncoderModel", {})]
+            ("long/seq2seq/t5", "T5EncoderModel", {}), ("long/seq2seq/flan-t5", "T5EncoderModel", {}),
+            ("long/decoders/gemma2", "Gemma2Model", {}), ("long/decoders/gemma3", "Gemma3TextModel", {})]
 
 
 def save_sentence_model(name, model, tokenizer, modules, prompts):
@@ -91,6 +92,21 @@ def sentence_t5():
     save_vectors("sentence-t5", tokenizer, [("encode", {}), ("encode", {"truncate_dim": CUT})])
 
 
+def embeddinggemma():
+    """Gemma 3 whose tokens see both sides, and two Dense modules."""
+    tokenizer = tiny.make_tokenizer(["<pad>", "<eos>", "<bos>", "<unk>"], "<bos> $A <eos>", eos_token="<eos>", pad_token="<pad>", bos_token="<bos>",
+                                    unk_token="<unk>", model_max_length=LIMIT)
+    words = {key: value for key, value in QWEN3.items() if key != "rope_parameters"}
+    config = transformers.Gemma3TextConfig(**{**words, "vocab_size": 4 + len(tiny.LETTERS), "bos_token_id": 2, "eos_token_id": 1}, sliding_window=33,
+                                           layer_types=["sliding_attention", "full_attention"], query_pre_attn_scalar=10, use_bidirectional_attention=True)
+    model = tiny.randomize(transformers.Gemma3TextModel(config), 14)
+    torch.manual_seed(15)
+    dense = [Dense(a, b, bias=False, activation_function=torch.nn.Identity()) for a, b in ((32, 48), (48, 32))]
+    save_sentence_model("embeddinggemma", model, tokenizer, [Pooling(32, "mean"), *dense, Normalize()],
+                        {"query": "task: search result | query: ", "document": "title: none | text: "})
+    save_vectors("embeddinggemma", tokenizer, [("encode", {}), ("encode_query", {}), ("encode_document", {}), ("encode", {"truncate_dim": CUT})])
+
+
 def features(folder, kind, config):
     """The hidden states of some texts and their poolings, in f64 and f32."""
     tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(folder / "tokenizer.json"))
@@ -126,5 +142,6 @@ def make(_options):
     tiny.begin("embedders")
     qwen3()
     sentence_t5()
+    embeddinggemma()
     save_features()
     common.update_manifest("embedders", common.versions("torch", "transformers", "sentence-transformers", "tokenizers", "safetensors", "numpy"))

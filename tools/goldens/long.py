@@ -29,6 +29,8 @@ DECODERS = {
     "qwen2": dict(sliding_window=50),
     "qwen3": {},
     "mistral": dict(sliding_window=37),
+    "gemma2": dict(sliding_window=50),
+    "gemma3": dict(num_hidden_layers=2, layer_types=["sliding_attention", "full_attention"], sliding_window=37),
 }
 SEARCHES = [dict(), dict(num_beams=3), dict(no_repeat_ngram_size=2)]
 NEW_TOKENS, PROMPT = 16, 113

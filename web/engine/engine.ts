@@ -1,5 +1,5 @@
 // A loaded model in its WebAssembly instance: loading, and embedding of texts.
-import { InputError } from '../core/errors.js';
+import { InputError, UnsupportedError } from '../core/errors.js';
 import { openGguf, openGgufModel } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
 import {
@@ -24,7 +24,15 @@ import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import { concat, joinTexts } from '../core/texts.js';
 import { planThreads, startHelpers } from '../host/threads.js';
-import { compileWasm, instantiateWasm, wasmIsGiven, type Compiled, type Instance, type WasmFiles } from '../host/wasm_loader.js';
+import {
+  compileWasm,
+  fullWasm,
+  instantiateWasm,
+  wasmIsGiven,
+  type Compiled,
+  type Instance,
+  type WasmFiles,
+} from '../host/wasm_loader.js';
 
 export const kLoadRules: Rules = {
   ...kSourceRules,
@@ -100,6 +108,54 @@ async function makeInstance(
   return { compiled, instance: await instantiateWasm(compiled), ...plan };
 }
 
+/** A model that is being loaded, in an instance of its own. */
+class Loading {
+  private making: Promise<Awaited<ReturnType<typeof makeInstance>> & { host: SeamHost<SeamModel> }>;
+  private isOpen = true;
+
+  constructor(
+    private readonly threads: number | undefined,
+    private wasm?: WasmFiles<SeamModule>,
+  ) {
+    this.making = this.make();
+    this.making.catch(() => {}); // ask() reports it
+  }
+
+  private async make() {
+    const made = await makeInstance(this.threads, this.wasm);
+    const host = new SeamHost('this model', made.instance, new made.instance.seam.Model());
+    if (!this.isOpen) host.release();
+    return { ...made, host };
+  }
+
+  made() {
+    return this.making;
+  }
+
+  /** The answer of a call. If the entry's own WebAssembly does not support this model, the one with all architectures takes its place. */
+  async ask<A extends { code: number; message: string }>(call: (handle: SeamModel) => A): Promise<A> {
+    const { host } = await this.making;
+    try {
+      return host.call(call);
+    } catch (error) {
+      const full = this.wasm ? undefined : fullWasm();
+      if (!full || !(error instanceof UnsupportedError)) throw error;
+      host.release();
+      this.wasm = full;
+      this.making = this.make();
+      return (await this.making).host.call(call);
+    }
+  }
+
+  release(): void {
+    this.isOpen = false;
+    this.making.then(
+      ({ host }) => host.release(),
+      () => {},
+    );
+  }
+}
+
 /** Called at the beginning of each run of a load; returns what receives the bytes of the weight files once they are accepted. */
 type Watch = () => (file: string, chunk: Uint8Array) => void;
 
@@ -171,26 +227,25 @@ export class Engine implements AnyEngine {
     signal: AbortSignal,
   ): Promise<Engine> {
     const { context_length } = options;
-    let host: SeamHost<SeamModel> | undefined;
+    const making = new Loading(options.threads ?? undefined, wasm);
     let endHelpers = () => {};
     try {
-      const making = makeInstance(options.threads ?? undefined, wasm).then((made) => {
-        const loading = new SeamHost('this model', made.instance, new made.instance.seam.Model());
-        host = loading;
-        return { ...made, loading };
-      });
       const readHeader = async (bytes: Uint8Array) => {
-        const { is_cut_off, files } = (await making).loading.call((handle) => handle.gguf_files(bytes));
+        const { is_cut_off, files } = await making.ask((handle) => handle.gguf_files(bytes));
         return is_cut_off ? undefined : files;
       };
       const opening = gguf
         ? openGgufModel(gguf, progress, signal, readHeader)
         : openModelFiles(source, progress, signal, generates ? kGenerationFiles : []);
-      const [{ compiled, instance, loading, ...plan }, { files, single }] = await abortable(Promise.all([making, opening]), signal);
+      const [, { files, single }] = await abortable(Promise.all([making.made(), opening]), signal);
       const precision = options.precision ?? 'exact';
       const dtype = options.dtype === 'fp32' ? 'f32' : options.dtype;
       const request = { precision, dtype, head, adapted_head: adaptedHead, ...(context_length && { context_length }) };
-      const { weight_files } = loading.call((handle) => handle.begin(files, request));
+      const { weight_files } = await abortable(
+        making.ask((handle) => handle.begin(files, request)),
+        signal,
+      );
+      const { compiled, instance, host: loading, ...plan } = await making.made();
       const room = plan.threads > 1 ? loading.call((handle) => handle.make_room_for_helpers(plan.threads - 1)) : undefined;
       const startTeam = (helpers: Helpers) => {
         const team = startHelpers(compiled.module, instance, helpers);
@@ -229,7 +284,7 @@ export class Engine implements AnyEngine {
       return engine;
     } catch (error) {
       endHelpers();
-      host?.release();
+      making.release();
       throw error;
     }
   }
@@ -239,10 +294,9 @@ export class Engine implements AnyEngine {
     checkOptions('describeModel', options, kSourceRules);
     const gguf = openGguf(model, options);
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
-    const instance = await instantiateWasm(await compileWasm());
-    const host = new SeamHost('this model', instance, new instance.seam.Model());
+    const making = new Loading(1);
     const readHeader = async (bytes: Uint8Array) => {
-      const { is_cut_off, files } = host.call((handle) => handle.gguf_files(bytes));
+      const { is_cut_off, files } = await making.ask((handle) => handle.gguf_files(bytes));
       return is_cut_off ? undefined : files;
     };
     try {
@@ -250,11 +304,11 @@ export class Engine implements AnyEngine {
         const files = gguf
           ? (await openGgufModel(gguf, progress, signal, readHeader)).files
           : [await readRequired(source, 'config.json', progress, signal)];
-        const { code: _code, message: _message, ...description } = host.call((handle) => handle.describe(files));
+        const { code: _code, message: _message, ...description } = await making.ask((handle) => handle.describe(files));
         return description;
       });
     } finally {
-      host.release();
+      making.release();
     }
   }
 

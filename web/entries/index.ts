@@ -1,10 +1,10 @@
 // wattn: small text transformers in the browser and in Node, loaded from the original checkpoints.
 import { useWasm } from '../host/wasm_loader.js';
 import { useTasks } from '../engine/task.js';
-import { wasmFiles } from '../host/wasm_files.js';
+import { fullFiles, wasmFiles } from '../host/wasm_files.js';
 import { loadTask } from '../tasks/tasks.js';
 
-useWasm(wasmFiles);
+useWasm(wasmFiles, fullFiles);
 useTasks(loadTask);
 
 export { cache } from '../source/cache.js';

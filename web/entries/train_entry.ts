@@ -1,10 +1,10 @@
 // wattn/train: only Trainer, which changes the weights of a loaded model.
 import { useTasks } from '../engine/task.js';
-import { wasmFiles } from '../host/wasm_files.js';
+import { fullFiles, wasmFiles } from '../host/wasm_files.js';
 import { useWasm } from '../host/wasm_loader.js';
 import { loadTask } from '../tasks/tasks.js';
 
-useWasm(wasmFiles);
+useWasm(wasmFiles, fullFiles);
 useTasks(loadTask);
 
 export * from './common.js';

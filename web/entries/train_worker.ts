@@ -1,12 +1,13 @@
 // The worker of a Trainer.
 import { serveEngine } from '../engine/serve_engine.js';
 import { useTasks } from '../engine/task.js';
-import { useWasm } from '../host/wasm_loader.js';
+import { fullFiles } from '../host/wasm_files.js';
+import { useWasm, type WasmFiles } from '../host/wasm_loader.js';
+import type { SeamModule } from '../host/seam.js';
 import { ownPort } from '../host/workers.js';
 import { loadTask } from '../tasks/tasks.js';
-import { trainFiles } from '../train/train_files.js';
 import { trainTask } from '../train/train_task.js';
 
-useWasm(trainFiles);
+useWasm(fullFiles as WasmFiles<SeamModule>);
 useTasks(async (name) => (name === 'train' ? trainTask : loadTask(name)));
 serveEngine(ownPort());

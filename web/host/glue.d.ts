@@ -1,4 +1,4 @@
-// The glue code that Emscripten generates. wattn-simd.wasm and wattn-relaxed.wasm share one.
+// The glue code that Emscripten generates. The .wasm files with models share one.
 declare module '*/wattn.mjs' {
   interface Settings {
     print?: (text: string) => void;
@@ -9,9 +9,6 @@ declare module '*/wattn.mjs' {
   export default function createModule(settings: Settings): Promise<import('./seam.js').SeamModule>;
 }
 declare module '*/wattn-tokenizer.mjs' {
-  export default function createModule(settings: object): Promise<import('./seam.js').SeamModule>;
-}
-declare module '*/wattn-train.mjs' {
   export default function createModule(settings: object): Promise<import('./seam.js').SeamModule>;
 }
 declare module '*/wattn-nn.mjs' {

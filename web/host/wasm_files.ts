@@ -18,3 +18,14 @@ function choose(): ReturnType<WasmFiles['choose']> {
 }
 
 export const wasmFiles: WasmFiles<SeamModule> = { createModule, choose };
+
+/** The same with all that is rare, and training of models. */
+export const fullFiles: WasmFiles<SeamModule> | undefined = __WATTN_INLINE__
+  ? undefined
+  : {
+      createModule,
+      choose: () =>
+        hasRelaxedSimd()
+          ? { kind: 'relaxed', flag: 'full_relaxed', url: () => new URL('./wattn-full-relaxed.wasm', import.meta.url) }
+          : { kind: 'simd', flag: 'full_simd', url: () => new URL('./wattn-full-simd.wasm', import.meta.url) },
+    };

@@ -11,7 +11,7 @@ import type { Env, WasmKind } from '../core/types.js';
 declare const __WATTN_BUILD_ID__: string;
 /** Set by tools/bundle.mjs: the offset of the byte in each .wasm file that marks its memory as shared. */
 declare const __WATTN_MEMORY_FLAG__: MemoryFlags;
-type MemoryFlags = Record<'simd' | 'relaxed' | 'train_simd' | 'train_relaxed', number>;
+type MemoryFlags = Record<'simd' | 'relaxed' | 'full_simd' | 'full_relaxed', number>;
 
 // One function () -> v128: i32.const 0, i8x16.splat, i8x16.popcnt.
 const kSimdProbe = [
@@ -33,10 +33,12 @@ export interface WasmFiles<Seam extends Module = Module> {
 }
 
 let files: WasmFiles<SeamModule>;
+let full: WasmFiles<SeamModule> | undefined;
 
-/** Sets the entry's .wasm files. Each entry calls it once, before anything is loaded. */
-export function useWasm(own: WasmFiles<SeamModule>): void {
+/** Sets the entry's .wasm files. Each entry calls it once, before anything is loaded. withAll: those that know more models. */
+export function useWasm(own: WasmFiles<SeamModule>, withAll?: WasmFiles<SeamModule>): void {
   files = own;
+  full = withAll;
 }
 
 export interface Compiled<Seam extends Module = SeamModule> {
@@ -168,6 +170,9 @@ const last = new Map<WasmFiles, { key: unknown; compiled: Promise<Omit<Compiled,
 
 /** Whether env.wasm is set. */
 export const wasmIsGiven = () => Object.values(env.wasm).some((wanted) => wanted !== undefined);
+
+/** The .wasm files for models that the entry's own do not know; undefined if there are none. */
+export const fullWasm = () => (wasmIsGiven() ? undefined : full);
 
 /** Whether the WebAssembly is embedded in the script, so that workers receive it with their first message. */
 export const wasmIsInside = () => 'bytes' in files.choose();

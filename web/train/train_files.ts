@@ -1,18 +1,6 @@
-// The WebAssembly that trains loaded models, and what crosses to it (bindings/train.cpp).
-import createModule from '../../build/wasm-simd/wattn-train.mjs';
-import { hasRelaxedSimd } from '../host/relaxed_simd.js';
-import type { Answer, HeadKind, SeamModel, SeamModule } from '../host/seam.js';
-import type { WasmFiles } from '../host/wasm_loader.js';
+// What crosses to the WebAssembly that trains loaded models (bindings/train.cpp).
+import type { Answer, HeadKind, SeamModel } from '../host/seam.js';
 import type { TrainingPlan } from './types.js';
-
-// Bundlers recognise exactly this form of URL and include the file.
-export const trainFiles: WasmFiles<SeamModule> = {
-  createModule,
-  choose: () =>
-    hasRelaxedSimd()
-      ? { kind: 'relaxed', flag: 'train_relaxed', url: () => new URL('./wattn-train-relaxed.wasm', import.meta.url) }
-      : { kind: 'simd', flag: 'train_simd', url: () => new URL('./wattn-train-simd.wasm', import.meta.url) },
-};
 
 export interface SeamNamedTensor {
   name: string;

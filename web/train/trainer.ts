@@ -11,6 +11,7 @@ import { loadTensors, save_safetensors } from '../source/safetensors.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { HeadKind } from '../host/seam.js';
+import { fullFiles } from '../host/wasm_files.js';
 import { readConfig, readLabels } from '../tasks/labels.js';
 import { embed } from '../tasks/pipeline.js';
 import { loadTask } from '../tasks/tasks.js';
@@ -20,7 +21,7 @@ import type { Embeddings } from '../vectors/types.js';
 import { evaluateHead, evaluateLanguage, evaluateVectors } from './evaluate.js';
 import { renderExamples } from './language.js';
 import { batches, labelIdsOf, labelNames, lossOf, takeForHead, takeSentences, toExamples, type Examples } from './rows.js';
-import { trainFiles, type SeamNamedTensor, type SeamTrainOptions } from './train_files.js';
+import type { SeamNamedTensor, SeamTrainOptions } from './train_files.js';
 import { startTrainer } from './workers.js';
 import { trainTask, useConfig, type Request, type Requests } from './train_task.js';
 import type {
@@ -157,7 +158,8 @@ export class Trainer {
   ) {}
 
   /**
-   * Loads a model to be fine-tuned. It needs `wattn-train-simd.wasm` or `wattn-train-relaxed.wasm`, which only this loads. Weights are trained in float32, whatever the file has.
+   * Loads a model to be fine-tuned. It needs `wattn-full-simd.wasm` or `wattn-full-relaxed.wasm`, which only this and rare models load.
+   * Weights are trained in float32, whatever the file has.
    *
    * InputError: an option is unknown or wrong. Encoder-decoders and models with Dense modules cannot be trained yet: an UnsupportedError when it begins.
    *
@@ -181,7 +183,7 @@ export class Trainer {
     const start = (head: HeadKind) =>
       options.worker
         ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, startTrainer)
-        : Engine.load(where, model, load as LoadOptions, head, undefined, trainFiles);
+        : Engine.load(where, model, load as LoadOptions, head, undefined, fullFiles);
     if (options.task === 'text-generation') return new Trainer(await start('causal_lm'), settings as unknown as Settings, true);
     const engine = await start('none');
     const own = options.task === 'feature-extraction' ? undefined : kHeads[options.task];

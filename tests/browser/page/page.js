@@ -184,9 +184,21 @@ globalThis.embedAndGenerate = async () => {
   const generate = await wattn.pipeline('text-generation', '/decoder/');
   const [{ tokens }] = await generate('abc', { max_new_tokens: 3, eos_token_id: [] });
   await Promise.all([embed.dispose(), generate.dispose()]);
-  const names = performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname);
-  return { tokens: tokens.length, wasm: [...new Set(names.filter((name) => name.endsWith('.wasm')))] };
+  return { tokens: tokens.length, wasm: loadedWasm() };
 };
+
+globalThis.embedRare = async (options) => {
+  const embed = await wattn.pipeline('feature-extraction', '/goldens/embedders/embeddinggemma/model/', options);
+  const { dims } = await embed('one text');
+  await embed.dispose();
+  return { dims, wasm: loadedWasm() };
+};
+
+/** In the order in which they were requested. */
+function loadedWasm() {
+  const names = performance.getEntriesByType('resource').map(({ name }) => new URL(name).pathname);
+  return [...new Set(names.filter((name) => name.endsWith('.wasm')))];
+}
 
 /** Calls functions of this page, one after another, in a frame of it with that sandbox. calls: [name, ...arguments] each. */
 globalThis.inFrame = async (sandbox, calls) => {

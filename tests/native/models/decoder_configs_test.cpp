@@ -40,6 +40,20 @@ const PublicConfig kSupported[] = {
     {"Qwen2.5-0.5B", LIKE("qwen2", R"(,"use_sliding_window":false,"sliding_window":32768,"max_window_layers":24)"), 1536},
     {"Qwen3-0.6B", LIKE("qwen3", R"(,"head_dim":128,"attention_bias":false,"use_sliding_window":false,"sliding_window":null)"),
      3072},
+    {"gemma-2b",
+     LIKE("gemma", R"(,"head_dim":256,"hidden_activation":null,"rope_scaling":null,"rope_theta":10000.0,"attention_bias":false)"),
+     6144},
+    {"gemma-2-2b",
+     LIKE("gemma2", R"(,"head_dim":256,"hidden_activation":"gelu_pytorch_tanh","query_pre_attn_scalar":256,"sliding_window":4096,
+       "attn_logit_softcapping":50.0,"final_logit_softcapping":30.0,"cache_implementation":"hybrid")"),
+     6144},
+    {"gemma-3-270m",
+     LIKE("gemma3_text",
+          R"(,"head_dim":256,"hidden_activation":"gelu_pytorch_tanh","query_pre_attn_scalar":256,"sliding_window":512,
+       "_sliding_window_pattern":6,"attn_logit_softcapping":null,"final_logit_softcapping":null,"rope_local_base_freq":10000.0,
+       "rope_scaling":null,"rope_theta":1000000.0,"use_bidirectional_attention":false,"layer_types":["sliding_attention",
+       "sliding_attention","sliding_attention","full_attention"])"),
+     6144},
 };
 
 const PublicConfig kRefused[] = {
@@ -55,7 +69,7 @@ const PublicConfig kRefused[] = {
 // Each has its own model_type, for different arithmetic.
 const char* const kForeignTypes[] = {
     "arctic",      "bloom",           "codegen",  "cohere",    "cohere2",  "dbrx",       "deepseek_v2",
-    "deepseek_v3", "exaone4",         "falcon",   "gemma",     "gemma2",   "gemma3",     "glm4",
+    "deepseek_v3", "exaone4",         "falcon",   "gemma3",    "gemma3n",  "gemma4",     "glm4",
     "gpt_bigcode", "gpt_neo",         "gpt_neox", "gpt_oss",   "gptj",     "granite",    "jamba",
     "llama4",      "mamba",           "mamba2",   "minicpm",   "mixtral",  "mpt",        "nemotron",
     "olmo",        "olmo2",           "opt",      "persimmon", "phi",      "phi3",       "qwen2_moe",
@@ -98,12 +112,21 @@ TEST(PublicDecoderConfigs, OfUnknownArchitecturesAreRejectedByName) {
     ASSERT_FALSE(config.ok()) << type;
     const std::string& message = config.error().message;
     EXPECT_EQ(config.error().code, ErrorCode::kUnsupported) << message;
-    EXPECT_NE(message.find("model_type: expected one of \"albert\", \"bart\", \"bert\", \"camembert\""), std::string::npos)
-        << message;
+    EXPECT_NE(message.find("model_type: expected one of \"bart\", \"bert\", \"camembert\""), std::string::npos) << message;
     EXPECT_NE(message.find("found \"" + type + "\""), std::string::npos) << message;
   };
   for (const char* type : kForeignTypes) refuse(type);
   for (const char* type : kForeignSeq2Seq) refuse(type);
+}
+
+TEST(PublicDecoderConfigs, OfEmbeddingGemmaSeesBothSidesOfAWindow) {
+  const auto both = parse(LIKE("gemma3_text", R"(,"use_bidirectional_attention":true,"sliding_window":512)"));
+  ASSERT_TRUE(both.ok()) << both.error().message;
+  EXPECT_FALSE(both.value().transformer.causal);
+  EXPECT_EQ(both.value().transformer.local_window, 256);
+  const auto causal = parse(LIKE("gemma3_text", R"(,"sliding_window":512)"));
+  EXPECT_EQ(causal.value().transformer.local_window, 511);
+  EXPECT_EQ(causal.value().transformer.local_layers, (std::vector<bool>{true, true, true, true}));
 }
 
 TEST(PublicDecoderConfigs, NameTheLayersWithAWindow) {

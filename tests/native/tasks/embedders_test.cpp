@@ -58,7 +58,7 @@ void expect_vectors(Model& model, JsonRef expected, JsonRef call) {
 }
 
 TEST(Embedders, HaveTheVectorsOfSentenceTransformers) {
-  for (const char* name : {"qwen3", "sentence-t5"}) {
+  for (const char* name : {"qwen3", "sentence-t5", "embeddinggemma"}) {
     const auto model = test::load_model(golden(kFolder + name + "/model"));
     ASSERT_TRUE(model.ok()) << name << ": " << model.error().message;
     EXPECT_EQ(model.value()->max_length(), 136);

@@ -118,7 +118,7 @@ TEST(Generate, LongAndShortPromptsGiveTheSameAloneAndTogether) {
 }
 
 TEST(CausalForward, GgufGivesTheBitsOfSafetensors) {
-  for (const char* name : {"gpt2", "smollm", "qwen3"}) {
+  for (const char* name : {"gpt2", "smollm", "qwen3", "gemma", "gemma3"}) {
     const auto from_safetensors = load(name);
     auto from_gguf = test::load_gguf(golden(kFolder + name), "model.gguf");
     ASSERT_TRUE(from_safetensors && from_gguf.ok()) << name << ": " << from_gguf.error().message;

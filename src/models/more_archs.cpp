@@ -1,0 +1,27 @@
+// The rarer architectures, which only the full WebAssembly has. Adding one takes its file and a line here.
+#include "models/arch.h"
+
+namespace wattn {
+
+#define WATTN_MORE_ARCHS(ARCH) \
+  ARCH(kAlbert)                \
+  ARCH(kElectra)               \
+  ARCH(kEuroBert)              \
+  ARCH(kGemma)                 \
+  ARCH(kGemma2)                \
+  ARCH(kGemma3)                \
+  ARCH(kGte)                   \
+  ARCH(kNewGte)
+
+#define WATTN_DECLARE(name) extern const Arch name;
+WATTN_MORE_ARCHS(WATTN_DECLARE)
+#undef WATTN_DECLARE
+
+std::span<const Arch* const> more_archs() {
+#define WATTN_ADDRESS(name) &(name),
+  static constexpr const Arch* kArchs[] = {WATTN_MORE_ARCHS(WATTN_ADDRESS)};
+#undef WATTN_ADDRESS
+  return kArchs;
+}
+
+}  // namespace wattn
