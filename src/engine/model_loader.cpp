@@ -139,16 +139,6 @@ struct Plan {
 
 bool has_layers(HeadKind head) { return head != HeadKind::kNone && !is_lm(head); }
 
-// A pattern with "{}" stands for every layer.
-void ignore_patterns(const ModelConfig& stacks, Plan& plan) {
-  const std::int64_t layers =
-      std::max(stacks.transformer.num_hidden_layers, stacks.decoder ? stacks.decoder->num_hidden_layers : 0);
-  for (const char* pattern : plan.arch->ignored) {
-    const std::int64_t copies = std::string_view(pattern).find("{}") == std::string_view::npos ? 1 : layers;
-    for (std::int64_t i = 0; i < copies; ++i) plan.ignored.push_back(layer_name(pattern, static_cast<std::size_t>(i)));
-  }
-}
-
 // Clears a stack's lm head if the task does not need it. Its weights are ignored then, or if tied to the word embeddings.
 void plan_lm_head(const TransformerNames& names, bool needed, TransformerConfig& stack, Plan& plan) {
   if (!stack.lm_head || (needed && !stack.tie_word_embeddings)) return;
@@ -177,7 +167,7 @@ Result<Plan> make_plan(JsonRef config, const LoadOptions& options) {
     if (!layers.ok()) return layers.error();
     plan.layers = layers.value();
   }
-  ignore_patterns(plan.stacks, plan);
+  plan.ignored = ignored_tensors(*plan.arch, plan.stacks);
   plan_lm_head(plan.arch->names, is_lm(plan.head), plan.stacks.transformer, plan);
   if (!plan.stacks.decoder) return plan;
   const TransformerNames& names = plan.arch->decoder_names;

@@ -5,6 +5,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "core/fields.h"
 #include "core/json.h"
@@ -43,7 +44,8 @@ struct Arch {
   std::span<const char* const> ignored{};
   Heads heads{};
   GgufLayout gguf{};
-  // Where several share a model_type: selected only when the config has this string under this key.
+  // Where several share a model_type: selected only when the config has this string under this key; null: anything but null and
+  // false.
   const char* only_key = nullptr;
   const char* only_value = nullptr;
 };
@@ -57,7 +59,11 @@ Result<const Arch*> find_arch(JsonRef config);
 Result<const Arch*> find_gguf_arch(std::string_view architecture);
 Result<ModelConfig> parse_model_config(const Arch& arch, JsonRef config);
 
-// A tensor's name without its prefix, and with ".weight"/".bias" for ".gamma"/".beta" (checkpoints converted from TensorFlow).
+// The names and prefixes of arch.ignored for each layer.
+std::vector<std::string> ignored_tensors(const Arch& arch, const ModelConfig& stacks);
+
+// A tensor's name without its prefix, and with ".weight"/".bias" for ".gamma"/".beta" (checkpoints converted from TensorFlow) and
+// for what torch.nn.utils.parametrize calls the original.
 // is_gguf: translates llama.cpp's name first; unknown names are kept.
 std::string canonical_weight_name(const Arch& arch, std::string_view name, bool is_gguf);
 

@@ -11,7 +11,11 @@ namespace wattn {
   ARCH(kGemma2)                \
   ARCH(kGemma3)                \
   ARCH(kGte)                   \
-  ARCH(kNewGte)
+  ARCH(kJinaV3)                \
+  ARCH(kNewGte)                \
+  ARCH(kNomicBertMoe)          \
+  ARCH(kXlmRobertaRotary)      \
+  ARCH(kXlmRobertaFlash)
 
 #define WATTN_DECLARE(name) extern const Arch name;
 WATTN_MORE_ARCHS(WATTN_DECLARE)

@@ -2,10 +2,11 @@
 #include <algorithm>
 
 #include "models/arch.h"
+#include "models/transformer.h"
 
 namespace wattn {
 
-// Those with only_key before others of the same model_type.
+// Those with only_key before others of the same model_type, and more_archs() before these.
 #define WATTN_ARCHS(ARCH)  \
   ARCH(kBart)              \
   ARCH(kJinaBert)          \
@@ -40,7 +41,7 @@ const Arch* const kArchs[] = {WATTN_ARCHS(WATTN_ADDRESS)};
 // The first accepted architecture of that name; if there is none, known is "one of" and all names, for a message.
 template <class Name, class Accept>
 const Arch* find(std::string_view name, const Name& name_of, const Accept& accept, std::string& known) {
-  for (const std::span<const Arch* const> archs : {std::span<const Arch* const>(kArchs), more_archs()}) {
+  for (const std::span<const Arch* const> archs : {more_archs(), std::span<const Arch* const>(kArchs)}) {
     for (const Arch* arch : archs) {
       const char* own = name_of(*arch);
       if (!own || !accept(*arch)) continue;
@@ -131,6 +132,7 @@ Result<const Arch*> find_arch(JsonRef config) {
       [&](const Arch& one) {
         if (!one.only_key) return true;
         const JsonRef value = config[one.only_key];
+        if (!one.only_value) return !value.is_null() && !(value.is_bool() && !value.as_bool().value());
         return value.is_string() && value.as_string().value() == one.only_value;
       },
       known);
@@ -156,6 +158,17 @@ Result<ModelConfig> parse_model_config(const Arch& arch, JsonRef config) {
   return out;
 }
 
+std::vector<std::string> ignored_tensors(const Arch& arch, const ModelConfig& stacks) {
+  const std::int64_t layers =
+      std::max(stacks.transformer.num_hidden_layers, stacks.decoder ? stacks.decoder->num_hidden_layers : 0);
+  std::vector<std::string> out;
+  for (const char* pattern : arch.ignored) {
+    const std::int64_t copies = std::string_view(pattern).find("{}") == std::string_view::npos ? 1 : layers;
+    for (std::int64_t i = 0; i < copies; ++i) out.push_back(layer_name(pattern, static_cast<std::size_t>(i)));
+  }
+  return out;
+}
+
 std::string canonical_weight_name(const Arch& arch, std::string_view name, bool is_gguf) {
   std::string out = is_gguf ? without_gguf(arch, name) : std::string(name);
   const std::string own_prefix = std::string(arch.model_type) + ".";
@@ -164,7 +177,9 @@ std::string canonical_weight_name(const Arch& arch, std::string_view name, bool 
     out.erase(0, prefix.size());
     break;
   }
-  for (const auto& [old, ending] : {std::pair<std::string_view, const char*>(".gamma", ".weight"), {".beta", ".bias"}}) {
+  for (const auto& [old, ending] : {std::pair<std::string_view, const char*>(".gamma", ".weight"),
+                                    {".beta", ".bias"},
+                                    {".parametrizations.weight.original", ".weight"}}) {
     if (out.ends_with(old)) return out.replace(out.size() - old.size(), old.size(), ending);
   }
   return out;

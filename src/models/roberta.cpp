@@ -10,8 +10,15 @@ namespace wattn {
 namespace {
 
 void parse_config(Fields& config, ModelConfig& out) {
-  TransformerConfig& encoder = out.transformer;
   config.expect("position_embedding_type", "absolute");
+  config.expect("use_flash_attn", false);  // jina_v3.cpp
+  parse_roberta(config, out);
+}
+
+}  // namespace
+
+void parse_roberta(Fields& config, ModelConfig& out) {
+  TransformerConfig& encoder = out.transformer;
   read_bert_like(config, encoder);
   read_type_vocab_size(config, encoder);
   encoder.padding_idx = config.take(config["pad_token_id"].as_int_or(1));
@@ -22,6 +29,8 @@ void parse_config(Fields& config, ModelConfig& out) {
   encoder.max_position_embeddings -= encoder.padding_idx + 1;
   encoder.pooler = true;
 }
+
+namespace {
 
 constexpr const char* kIgnored[] = {
     "embeddings.position_ids", "embeddings.token_type_ids", "lm_head.*", "classifier.*", "qa_outputs.*",

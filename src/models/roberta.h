@@ -1,9 +1,13 @@
-// RoBERTa's heads, shared by MPNet.
+// What models derived from RoBERTa share with it.
 #pragma once
 
+#include "core/fields.h"
 #include "models/heads.h"
+#include "models/transformer_config.h"
 
 namespace wattn {
+
+void parse_roberta(Fields& config, ModelConfig& out);
 
 inline constexpr Heads kRobertaHeads = {
     .sequence = {.dense = "classifier.dense", .activation = Activation::kTanh, .output = "classifier.out_proj"},

@@ -56,6 +56,10 @@ Transformer::Workspace Transformer::take_workspace(Arena& arena, const Workspace
   work.projected = arena.take<float>(size.tokens * hidden);
   work.intermediate = arena.take<float>(size.tokens * (config_.gated() ? 2 * ffn : ffn));
   if (config_.gated()) work.gated = arena.take<float>(size.tokens * ffn);
+  if (const std::int64_t experts = config_.experts.count; experts > 0) {
+    work.experts = {arena.take<float>(size.tokens * experts), arena.take<float>(size.tokens * hidden), work.intermediate,
+                    arena.take<float>(size.tokens * hidden), arena.take<float>(size.tokens * hidden)};
+  }
   if (buckets > 0) work.relative = arena.take<float>(buckets * hidden);
   if (buckets > 0) work.relative_qk = arena.take<float>(buckets * 2 * hidden);
   const std::int64_t widest = std::max({hidden, ffn, config_.embedding_width(), config_.query_width()});
@@ -293,6 +297,9 @@ void Transformer::feed_forward(const Pass& pass, int index, const float* x, floa
   const Workspace& work = pass.work;
   const std::int64_t ffn = config_.intermediate_size;
   const std::int64_t tokens = pass.batch.tokens();
+  if (config_.has_experts(index)) {
+    return experts_feed_forward(pass.compute, config_, layer, work.experts, work.linear, x, tokens, out);
+  }
   const Activation activation = config_.gated() ? Activation::kNone : config_.hidden_act;
   linear(pass.compute, layer.up, x, tokens, activation, work.linear, work.intermediate);
   float* intermediate = work.intermediate;

@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <vector>
@@ -39,6 +40,7 @@ struct TransformerLayer {
   Linear down;
   LayerNorm ffn_norm;
   LayerNorm ffn_output_norm;
+  std::shared_ptr<struct Experts> experts;  // instead of up and down, or null
 };
 
 // Cross keys and values: an encoder's states as projected by each layer's cross attention, one slot per source.
@@ -48,6 +50,23 @@ struct CrossKv {
 };
 
 struct SlotList;
+
+// What experts_feed_forward() reads and writes.
+struct ExpertsScratch {
+  float* logits = nullptr;  // [tokens, experts]
+  float* rows = nullptr;    // [tokens, hidden], of the tokens of one expert
+  float* up = nullptr;      // [tokens, ffn]
+  float* down = nullptr;    // [tokens, hidden]
+  float* sum = nullptr;     // [tokens, hidden]
+};
+// Layers with experts (arXiv 2502.07972). A program that defines these functions as empty has no such models.
+void take_experts(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config, TransformerLayer& layer);
+void add_experts_slots(const TransformerConfig& config, const TransformerNames& names, const TransformerLayer& layer, std::size_t i,
+                       SlotList& list);
+// out may be x.
+void experts_feed_forward(const Compute& compute, const TransformerConfig& config, const TransformerLayer& layer,
+                          const ExpertsScratch& scratch, const LinearScratch& linear_scratch, const float* x, std::int64_t tokens,
+                          float* out);
 
 class Transformer {
  public:
@@ -133,6 +152,7 @@ class Transformer {
     float* gated = nullptr;         // [tokens, ffn]
     float* relative = nullptr;      // [buckets, hidden] relative embeddings
     float* relative_qk = nullptr;   // [buckets, 2 * hidden] projected by a layer's query and key matrices
+    ExpertsScratch experts;
     LinearScratch linear;
     std::array<AttentionScratch, ThreadTeam::kMostThreads> attention;  // of each thread
     Disentangled disentangled;
@@ -152,7 +172,7 @@ class Transformer {
   };
 
   void take_weights(Arena& arena);
-  void take_layer(Arena& arena, TransformerLayer& layer);
+  void take_layer(Arena& arena, TransformerLayer& layer, bool experts);
   void take_position_weights(Arena& arena);
   void add_word_slots(SlotList& list, const TransformerNames& names) const;
   void add_embedding_slots(SlotList& list, const TransformerNames& names, bool is_gguf) const;

@@ -61,6 +61,12 @@ struct TransformerConfig {
   bool output_norms = false;         // pre-norm: a second norm, of the output of attention and feed-forward, before the residual
   bool query_key_norm = false;       // RMSNorm of each head of queries and keys, before rotary positions
   FeedForward feed_forward = FeedForward::kPlain;
+  // A mixture of experts in place of some layers' feed-forward: the sum of the top_k experts' outputs, by their softmax.
+  struct {
+    std::int64_t count = 0;
+    std::int64_t top_k = 0;
+    std::int64_t every = 1;  // every how many layers, from the second one on
+  } experts;
   bool share_layers = false;     // one layer's weights for all layers
   bool pooler = false;           // the checkpoint may have a pooler over the first token
   bool cross_attention = false;  // over an encoder's states, [source, hidden_size]
@@ -106,6 +112,7 @@ struct TransformerConfig {
   bool positions_by_table() const { return positions == Positions::kLearned || positions == Positions::kSinusoidal; }
   std::int64_t relative_rows() const { return 2 * (disentangled.buckets > 0 ? disentangled.buckets : disentangled.max_distance); }
   bool gated() const { return feed_forward == FeedForward::kGated; }
+  bool has_experts(std::int64_t layer) const { return experts.count > 0 && layer % experts.every == 1 % experts.every; }
   bool is_local(std::int64_t layer) const { return !local_layers.empty() && local_layers[static_cast<std::size_t>(layer)]; }
 };
 
@@ -133,6 +140,10 @@ struct TransformerNames {
   const char* down = nullptr;
   const char* ffn_norm = nullptr;  // post-norm: after the feed-forward; pre-norm: before it
   const char* ffn_output_norm = nullptr;
+  const char* router = nullptr;        // [experts, hidden]
+  const char* experts_up = nullptr;    // [experts * ffn, hidden], including any ending
+  const char* experts_down = nullptr;  // [experts * ffn, hidden], likewise
+  const char* experts_bias = nullptr;  // [hidden], likewise
   const char* final_norm = nullptr;
   float norm_offset = 0;                          // what checkpoints other than GGUF leave out of the weights of norms
   const char* relative_attention_bias = nullptr;  // [buckets, heads]

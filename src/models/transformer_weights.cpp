@@ -39,7 +39,7 @@ void Transformer::take_weights(Arena& arena) {
   if (config_.embeddings_norm) embeddings_norm_ = take_layer_norm(arena, width, config_.norm_eps);
   if (config_.embedding_size > 0) embeddings_projection_ = take_linear(arena, *kernels_, type_, width, hidden, true);
   layers_.resize(config_.share_layers ? 1 : static_cast<std::size_t>(config_.num_hidden_layers));
-  for (TransformerLayer& layer : layers_) take_layer(arena, layer);
+  for (std::size_t i = 0; i < layers_.size(); ++i) take_layer(arena, layers_[i], config_.has_experts(static_cast<std::int64_t>(i)));
   if (config_.norm_placement == NormPlacement::kPre) final_norm_ = take_layer_norm(arena, hidden, config_.norm_eps);
   // f32: small, and run once per sequence.
   if (config_.pooler) pooler_ = take_linear(arena, *kernels_, WeightType::kF32, hidden, hidden, true);
@@ -48,7 +48,7 @@ void Transformer::take_weights(Arena& arena) {
   }
 }
 
-void Transformer::take_layer(Arena& arena, TransformerLayer& layer) {
+void Transformer::take_layer(Arena& arena, TransformerLayer& layer, bool experts) {
   const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
   const auto& biases = config_.biases;
   const auto matrix = [&](std::int64_t in, std::int64_t out, bool bias) {
@@ -71,8 +71,12 @@ void Transformer::take_layer(Arena& arena, TransformerLayer& layer) {
     layer.cross_output = matrix(config_.query_width(), hidden, biases.attention_output);
     layer.cross_norm = norm(hidden);
   }
-  layer.up = matrix(hidden, config_.gated() ? 2 * ffn : ffn, biases.up);
-  layer.down = matrix(ffn, hidden, biases.down);
+  if (experts) {
+    take_experts(arena, *kernels_, type_, config_, layer);
+  } else {
+    layer.up = matrix(hidden, config_.gated() ? 2 * ffn : ffn, biases.up);
+    layer.down = matrix(ffn, hidden, biases.down);
+  }
   layer.ffn_norm = norm(hidden);
   if (config_.output_norms) layer.ffn_output_norm = norm(hidden);
 }
@@ -210,7 +214,9 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     if (!pre_norm) norm(names.cross_norm, layer.cross_norm);
   }
   if (pre_norm) norm(names.ffn_norm, layer.ffn_norm);
-  if (!config_.gated()) {
+  if (config_.has_experts(static_cast<std::int64_t>(i))) {
+    add_experts_slots(config_, names, layer, i, list);
+  } else if (!config_.gated()) {
     matrix(names.plain_up && !is_gguf ? names.plain_up : names.up, layer.up, 0, ffn, biases.up);
   } else if (names.gate_up) {
     matrix(names.gate_up, layer.up, 0, 2 * ffn, biases.up);
@@ -221,7 +227,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     matrix(names.gate, layer.up, 0, ffn, biases.up);
     matrix(names.up, layer.up, ffn, ffn, biases.up);
   }
-  matrix(names.down, layer.down, 0, hidden, biases.down);
+  if (!config_.has_experts(static_cast<std::int64_t>(i))) matrix(names.down, layer.down, 0, hidden, biases.down);
   if (!pre_norm) norm(names.ffn_norm, layer.ffn_norm);
   if (config_.output_norms) norm(names.ffn_output_norm, layer.ffn_output_norm);
 }

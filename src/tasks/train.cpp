@@ -70,6 +70,7 @@ Result<void> Trainer::prepare() {
   const Transformer& transformer = model_.transformer();
   if (transformer.weight_type() != WeightType::kF32) return input_error("training: expected a model loaded with dtype 'f32'");
   if (model_.decoder()) return unsupported_error("training: an encoder-decoder cannot be trained yet");
+  if (transformer.config().experts.count > 0) return unsupported_error("training: a model with experts cannot be trained yet");
   if (transformer.config().attn_logit_softcapping != 0 || transformer.config().final_logit_softcapping != 0) {
     return unsupported_error(
         "training: a model with soft caps (attn_logit_softcapping, final_logit_softcapping) cannot be trained yet");

@@ -168,7 +168,10 @@ def save_model(folder, kind, config, extra):
 
 
 def save_case(folder, kind, config, extra):
-    model = save_model(folder, kind, config, extra)
+    save_expected(folder, save_model(folder, kind, config, extra))
+
+
+def save_expected(folder, model, run=run):
     data, inputs, offset = [], [], 0
     for ids, types in INPUTS:
         exact, single = run(model, torch.float64, ids, types), run(model, torch.float32, ids, types)

@@ -20,7 +20,7 @@ using test::read_json;
 using test::run;
 using test::to_ids;
 
-const std::string kFolder = "architectures/", kLong = "long/encoders/", kEuroBert = "eurobert/";
+const std::string kFolder = "architectures/", kLong = "long/encoders/", kEuroBert = "eurobert/", kHub = "hub_layouts/";
 
 struct Seen : Taps {
   std::map<std::string, std::vector<float>> tensors;
@@ -96,7 +96,7 @@ void expect_torchs_tensors(const std::string& name, const Kernels& kernels) {
 }
 
 TEST(Architectures, EveryTensorMatchesTorch) {
-  for (const std::string& folder : {kFolder, kLong, kEuroBert}) {
+  for (const std::string& folder : {kFolder, kLong, kEuroBert, kHub}) {
     for (const std::string& name : cases(folder)) {
       for (const Kernels* kernels : kernel_variants()) expect_torchs_tensors(name, *kernels);
     }
@@ -121,7 +121,9 @@ constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, Weigh
 
 TEST(Architectures, ASequenceHasTheSameBitsAloneAndInABatch) {
   ThreadTeam team;
-  for (const std::string& name : cases()) {
+  std::vector<std::string> names = cases();
+  names.push_back(kHub + "nomic-moe");
+  for (const std::string& name : names) {
     for (const WeightType type : kWeightTypes) {
       const Transformer encoder = std::move(load(name, exact_kernels(), type)).value();
       std::vector<Batch> alone;

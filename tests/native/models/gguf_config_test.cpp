@@ -215,7 +215,7 @@ TEST(GgufConfig, PackedFilesAreTheDocuments) {
 
 TEST(GgufConfig, ErrorsNameFileAndKey) {
   const std::pair<File, const char*> wrong[] = {
-      {File("falcon").usual(), "m.gguf: general.architecture: expected one of \"jina-bert-v2\", \"bert\", \"gpt2\""},
+      {File("falcon").usual(), "m.gguf: general.architecture: expected one of \"gemma\", \"gemma2\""},
       {File(""), "general.architecture: expected one of"},
       {File("bert"), "m.gguf: bert.embedding_length: expected a number, found none"},
       {File("bert").number(".embedding_length", 1e300), "bert.embedding_length: expected a size, found another number"},

@@ -46,7 +46,17 @@ const PublicConfig kConfigs[] = {
     {"jina-embeddings-v3",
      R"({"model_type":"xlm-roberta","max_position_embeddings":8194,"type_vocab_size":1,"position_embedding_type":"rotary",)" USUAL
      "}",
-     0, "position_embedding_type"},
+     8194},
+    {"jina-reranker-v2",
+     R"({"model_type":"xlm-roberta","max_position_embeddings":1026,"type_vocab_size":1,"position_embedding_type":"absolute",)"
+     R"("use_flash_attn":true,"pad_token_id":1,)" USUAL "}",
+     1024},
+    {"nomic-embed-text-v2-moe",
+     R"({"model_type":"nomic_bert","n_embd":768,"n_head":12,"n_inner":3072,"n_layer":12,"n_positions":2048,"vocab_size":250048,)"
+     R"("activation_function":"gelu","layer_norm_epsilon":1e-5,"type_vocab_size":1,"rotary_emb_fraction":1.0,"num_experts":8,)"
+     R"("moe_top_k":2,"moe_every_n_layers":2,"moe_normalize_expert_weights":false,"expert_choice_router":false,"ffn_div":1,)"
+     R"("num_shared_experts":0,"qkv_proj_bias":true,"mlp_fc1_bias":true,"mlp_fc2_bias":true,"rotary_emb_base":10000})",
+     2048},
     {"camembert-base", R"({"model_type":"camembert","max_position_embeddings":514,"type_vocab_size":1,"pad_token_id":1,)" USUAL "}",
      512},
     {"all-mpnet-base-v2",
@@ -96,10 +106,6 @@ const PublicConfig kConfigs[] = {
       "n_positions":8192,"rotary_emb_base":1000,"rotary_emb_fraction":1.0,"rotary_scaling_factor":2,"max_trained_positions":2048,
       "type_vocab_size":2,"vocab_size":30528})",
      2048},
-    {"nomic-embed-text-v2-moe",
-     R"({"model_type":"nomic_bert","activation_function":"gelu","n_embd":768,"n_head":12,"n_inner":3072,"n_layer":12,"num_experts":8,
-      "n_positions":2048,"vocab_size":250048,"mlp_fc1_bias":true})",
-     0, "mlp_fc1_bias"},
     {"gte-base-en-v1.5",
      R"({"model_type":"new","pack_attention_bias":true,"max_position_embeddings":8192,"type_vocab_size":0,"layer_norm_type":"layer_norm",
       "position_embedding_type":"rope","rope_theta":500000,"rope_scaling":{"factor":2.0,"type":"ntk"},"pack_qkv":true,

@@ -26,8 +26,7 @@ inline Result<Transformer> load_transformer(const std::string& folder, const Ker
   stack.lm_head = stack.lm_head && lm_head;
   auto transformer = Transformer::with_config(stack, stack.max_position_embeddings, kernels, type);
   if (!transformer.ok()) return transformer;
-  const auto& ignored = arch.value()->ignored;
-  WeightLoader loader(transformer.value().weight_slots(arch.value()->names, false), {ignored.begin(), ignored.end()},
+  WeightLoader loader(transformer.value().weight_slots(arch.value()->names, false), ignored_tensors(*arch.value(), parsed.value()),
                       [&](std::string_view tensor) { return canonical_weight_name(*arch.value(), tensor, false); });
   const std::string weights = read_file(weights_file.empty() ? folder + "model.safetensors" : weights_file);
   if (auto e = loader.begin_file(folder, weights.size()); !e.ok()) return e.error();
