@@ -69,9 +69,11 @@ bool has_gguf_tensors(const Documents& documents) {
 
 Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
   if (const NamedFile* gguf = documents.find_ending(".gguf")) return std::vector<std::string>{gguf->name};
-  constexpr const char* kIndex = "model.safetensors.index.json";
-  if (!documents.has(kIndex)) return std::vector<std::string>{"model.safetensors"};
-  auto index = documents.read(kIndex);
+  const bool is_torch = documents.has("pytorch_model.bin.index.json");
+  const char* name_of_index = is_torch ? "pytorch_model.bin.index.json" : "model.safetensors.index.json";
+  const std::string ending = is_torch ? ".bin" : ".safetensors";
+  if (!documents.has(name_of_index)) return std::vector<std::string>{"model.safetensors"};
+  auto index = documents.read(name_of_index);
   if (!index.ok()) return index.error();
   const JsonRef map = index.value().root()["weight_map"];
   if (!map.is_object() || map.size() == 0) return map.mismatch("an object of tensor names and shard files");
@@ -80,8 +82,7 @@ Result<std::vector<std::string>> read_weight_files(const Documents& documents) {
     const auto name = shard.as_string();
     if (!name.ok()) return name.error();
     const bool plain = !name.value().empty() && name.value().find_first_of("/\\:") == std::string_view::npos;
-    if (!plain || !name.value().ends_with(".safetensors"))
-      return shard.mismatch("the name of a .safetensors file beside the index");
+    if (!plain || !name.value().ends_with(ending)) return shard.mismatch("the name of a " + ending + " file beside the index");
     shards.emplace_back(name.value());
   }
   std::sort(shards.begin(), shards.end());

@@ -58,6 +58,6 @@ Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_c
 // Whether the weights are a GGUF file with llama.cpp's tensors; one packed by wattn has the checkpoint's.
 bool has_gguf_tensors(const Documents& documents);
 
-// One file, or the shards that model.safetensors.index.json lists.
+// model.safetensors (JS may pass on pytorch_model.bin in its place), or the shards that the index of one of the two lists.
 Result<std::vector<std::string>> read_weight_files(const Documents& documents);
 }  // namespace wattn

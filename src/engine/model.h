@@ -165,8 +165,8 @@ class Model {
 class ModelLoader {
  public:
   // files: config.json and tokenizer.json, and if present tokenizer_config.json, modules.json, the modules' config.json,
-  // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json. Or the beginning of a .gguf file
-  // with its whole header. Fails before weights are read if the model does not support the task.
+  // sentence_bert_config.json, config_sentence_transformers.json and model.safetensors.index.json or pytorch_model.bin.index.json.
+  // Or the beginning of a .gguf file with its whole header. Fails before weights are read if the model does not support the task.
   static Result<std::unique_ptr<ModelLoader>> begin(std::vector<NamedFile> files, const LoadOptions& options);
 
   // Reads only config.json, or the beginning of a .gguf file.

@@ -6,6 +6,14 @@
 namespace wattn {
 namespace {
 
+// Whether this file has these weights. JS passes pytorch_model.bin on in the layout of safetensors, under its own name.
+bool is_file_of(std::string_view weights, std::string_view file) {
+  constexpr std::string_view kSafetensors = "model.safetensors", kTorch = "pytorch_model.bin";
+  if (weights == file) return true;
+  if (!weights.ends_with(kSafetensors) || !file.ends_with(kTorch)) return false;
+  return weights.substr(0, weights.size() - kSafetensors.size()) == file.substr(0, file.size() - kTorch.size());
+}
+
 bool is_lm(HeadKind head) { return head == HeadKind::kCausalLm || head == HeadKind::kSeq2SeqLm; }
 
 Result<SentenceConfig> read_sentence_config(const Documents& documents) {
@@ -308,10 +316,11 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
 
 Result<void> ModelLoader::begin_weight_file(std::string_view name, std::uint64_t bytes) {
   const bool complete = files_begun_ == weight_files_.size();
-  if (complete || weight_files_[files_begun_] != name) {
+  if (complete || !is_file_of(weight_files_[files_begun_], name)) {
     const std::string expected = complete ? "no further file" : weight_files_[files_begun_];
     return input_error("weight files: expected " + expected + ", found " + std::string(name));
   }
+  weight_files_[files_begun_] = name;
   ++files_begun_;
   return weights_->begin_file(std::string(name), bytes);
 }
