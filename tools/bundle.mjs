@@ -91,26 +91,26 @@ const bundles = [
   { entries: { worker: 'worker' }, inWorker: true },
   { entries: { train_worker: 'train_worker' }, inWorker: true },
   { entries: { thread: 'thread' } },
-  { entries: { tokenizer_entry: 'tokenizer_entry' } },
+  { entries: { tokenizer_entry: 'tokenizer_entry' }, split: true },
   { entries: { inline: 'index' }, inline: true },
   { entries: { node: 'index', nn_entry_node: 'nn_entry', train_entry_node: 'train_entry', base_node: 'base' }, node: true },
   { entries: { node_worker: 'worker' }, node: true, inWorker: true },
   { entries: { node_train_worker: 'train_worker' }, node: true, inWorker: true },
   { entries: { node_thread: 'thread' }, node: true },
-  { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true },
+  { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true },
   { entries: { inline_node: 'index' }, node: true, inline: true },
   { entries: { node: 'index' }, node: true, own: commonJs },
   { entries: { cli: '../cli/cli' }, node: true, plugins: [libraryBeside] },
 ];
 
 async function bundle(memoryFlags) {
-  for (const { entries, node = false, inline = false, inWorker = false, plugins = [], own = {} } of bundles) {
+  for (const { entries, node = false, inline = false, inWorker = false, split = false, plugins = [], own = {} } of bundles) {
     const { define = {}, inject = [], ...others } = { ...(node && besideNode), ...own };
     const names = Object.entries(entries);
     await build({
       entryPoints: Object.fromEntries(names.map(([out, name]) => [out, join(root, 'web/entries', `${name}.ts`)])),
       outdir: dist,
-      splitting: names.length > 1,
+      splitting: split || names.length > 1,
       chunkNames: 'chunk-[name]-[hash]', // beside the entry: what a page loads only when it asks for it
       bundle: true,
       format: 'esm',

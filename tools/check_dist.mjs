@@ -21,7 +21,7 @@ const kBudgets = {
   'wattn-nn.wasm': 175_000,
   'wattn-full-simd.wasm': 370_000,
   'wattn-full-relaxed.wasm': 380_000,
-  'inline.js': 725_000, // its .wasm files are gzipped
+  'inline.js': 740_000, // its .wasm files are gzipped
 };
 
 // The scripts that run in pages, with the .wasm files that they load.

@@ -1,19 +1,38 @@
-// `npm run fuzz [-- SECONDS]`: builds the libFuzzer targets of tests/fuzz and runs each for a while (10 s) from its seeds.
+// `npm run fuzz [-- SECONDS [TARGET]]`: builds the libFuzzer targets of tests/fuzz and runs each for a while (10 s) from its seeds. The targets in
+// TypeScript damage files on their own; their seed is the time.
 import { cpSync, existsSync, mkdirSync, readdirSync } from 'node:fs';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { build } from 'esbuild';
 import { capture, must, root } from './lib/shell.mjs';
 import { setup } from './setup.mjs';
 
 const seconds = Number(process.argv[2] ?? 10);
-const targets = readdirSync(join(root, 'tests/fuzz'))
-  .filter((name) => name.endsWith('.cpp'))
-  .map((name) => name.replace('.cpp', ''));
+const only = process.argv[3];
+const targetsOf = (ending) =>
+  readdirSync(join(root, 'tests/fuzz'))
+    .filter((name) => name.endsWith(ending))
+    .map((name) => name.replace(ending, ''))
+    .filter((name) => only === undefined || name === only);
+const targets = targetsOf('.cpp');
 
-setup();
-must('cmake', ['--preset', 'native-debug'], { cwd: root });
-must('cmake', ['--build', '--preset', 'native-debug', '--target', 'fuzz'], { cwd: root });
+if (targets.length > 0) {
+  setup();
+  must('cmake', ['--preset', 'native-debug'], { cwd: root });
+  must('cmake', ['--build', '--preset', 'native-debug', '--target', 'fuzz'], { cwd: root });
+}
 
 const notes = [];
+for (const target of targetsOf('.ts')) {
+  const outfile = join(root, 'build/fuzz', `${target}.mjs`);
+  const entryPoints = [join(root, 'tests/fuzz', `${target}.ts`)];
+  await build({ entryPoints, outfile, bundle: true, platform: 'node', format: 'esm', logLevel: 'warning' });
+  const { fuzz } = await import(pathToFileURL(outfile).href);
+  const seed = Date.now() % 2 ** 31;
+  const end = performance.now() + 1000 * seconds;
+  const { rounds, valid } = await fuzz(seed, () => performance.now() < end);
+  notes.push(`${target} ${rounds} runs (${valid} valid)`);
+}
 for (const target of targets) {
   // libFuzzer adds its findings to its corpus, so it gets a copy and the committed seeds stay unchanged.
   const corpus = join(root, 'build/native-debug/corpus', target);

@@ -84,17 +84,19 @@ export class RangeHub {
     if (!bytes) return void response.writeHead(404).end('none');
     const fault = this.faults.get(name);
     if (fault && fault(response, bytes, request) !== 'none') return;
-    const from = this.ranges ? Number(/bytes=(\d+)-/.exec(request.headers.range ?? '')?.[1] ?? 0) : 0;
+    const range = this.ranges ? /bytes=(\d+)-(\d*)/.exec(request.headers.range ?? '') : null;
+    const from = Number(range?.[1] ?? 0);
+    const end = range?.[2] ? Number(range[2]) + 1 : bytes.length;
     if (from >= bytes.length && from > 0) return void response.writeHead(416).end();
     if (from >= this.cut) return void response.writeHead(403).end();
-    const head = { etag: this.etag, 'content-length': bytes.length - from, 'content-type': this.type };
-    if (from > 0) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${bytes.length - 1}/${bytes.length}` });
+    const head = { etag: this.etag, 'content-length': end - from, 'content-type': this.type };
+    if (range) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${end - 1}/${bytes.length}` });
     else response.writeHead(200, head);
     if (request.method === 'HEAD') return void response.end();
-    const isWeights = name.endsWith('.safetensors');
-    const part = bytes.subarray(from, Math.min(bytes.length, isWeights ? this.cut : Infinity));
+    const isWeights = /\.(safetensors|bin)$/.test(name);
+    const part = bytes.subarray(from, Math.min(end, isWeights ? this.cut : Infinity));
     if (isWeights && this.between) return void this.drip(response, part);
-    if (from + part.length === bytes.length) return void response.end(part);
+    if (from + part.length === end) return void response.end(part);
     response.write(part, () => response.destroy());
   }
 

@@ -149,7 +149,7 @@ describe('files in memory', () => {
     await expectError(
       load(shards),
       'ModelFormatError',
-      /^ModelFormatError: model\.safetensors: expected this file \(or model\.safetensors\.index\.json\)/,
+      /^ModelFormatError: model\.safetensors: expected this file \(or model\.safetensors\.index\.json or pytorch_model\.bin or /,
     );
     const pooling = tinyFiles({ '1_Pooling/config.json': null });
     await expectError(load(pooling), 'ModelFormatError', /1_Pooling\/config\.json: expected this file/);

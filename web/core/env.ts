@@ -4,6 +4,7 @@ import type { Env } from './types.js';
 export const env: Env = {
   remoteHost: 'https://huggingface.co',
   remotePathTemplate: '{model}/resolve/{revision}/',
+  resolveOriginal: false,
   allowRemoteModels: true,
   fetch: undefined,
   useCache: true,

@@ -14,6 +14,7 @@ export interface BlobLike {
   readonly size: number;
   stream(): any;
   arrayBuffer(): Promise<ArrayBuffer>;
+  slice?(begin?: number, end?: number): any;
 }
 
 /** The part of `File` that wattn uses, as from `<input type="file" webkitdirectory>` or drag and drop. */
@@ -48,10 +49,15 @@ export interface WasmOverride {
 
 /** Global settings, read whenever something is loaded. */
 export interface Env {
-  /** The host that hub ids refer to. Default `'https://huggingface.co'`. */
+  /** The host that hub ids refer to. Default `'https://huggingface.co'`, in Node `HF_ENDPOINT` of the environment if that is set. */
   remoteHost: string;
   /** The path of a hub id on that host. Default `'{model}/resolve/{revision}/'`. */
   remotePathTemplate: string;
+  /**
+   * `true`: a repository that holds only ONNX (as made for transformers.js) is replaced by the one that it was made from, if it names that; a progress
+   * event `'original'` says so. Default `false`: an error names the original.
+   */
+  resolveOriginal: boolean;
   /** `false` acts like `local_files_only: true` everywhere. Default `true`. */
   allowRemoteModels: boolean;
   /** Replaces the global `fetch` for model files and WebAssembly, for example to add headers or to serve from a store. */

@@ -109,8 +109,7 @@ export async function load_adapter(
   checkOptions('load_adapter', options, kSourceRules);
   if (typeof name !== 'string' || name === '') throw new InputError(`load_adapter: expected a name, found ${describe(name)}`);
   if (engine.adapters?.held.has(name)) throw new InputError(`load_adapter: expected a name that is not in use, found '${name}'`);
-  const from = openModel(source, options ?? {});
-  await loadFrom(from, options ?? {}, async (progress, signal) => {
+  await loadFrom(openModel(source, options ?? {}), options ?? {}, async (from, progress, signal) => {
     const files = await Promise.all([
       readRequired(from, kAdapterConfig, progress, signal),
       readRequired(from, kAdapterWeights, progress, signal),

@@ -1,16 +1,11 @@
 // A loaded model in its WebAssembly instance: loading, and embedding of texts.
 import { InputError, UnsupportedError } from '../core/errors.js';
+import { dtypeOf } from '../source/bundled_model.js';
 import { openGguf, openGgufModel } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
-import {
-  kGenerationFiles,
-  openModelFiles,
-  readRequired,
-  streamWeights,
-  type NamedBytes,
-  type Progress,
-} from '../source/model_files.js';
+import { kGenerationFiles, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
+import { openModelFiles, streamWeights } from '../source/weight_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Helpers, SeamEmbedOptions, SeamLoadOptions, SeamModel, SeamModule } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
@@ -85,10 +80,6 @@ const nextTask = () => new Promise<void>((resolve) => setTimeout(resolve));
 const kMostTexts = 4096;
 const kMostChars = 1 << 22;
 
-/** The requested data type of the weights; by default the bundled model's is q8, whose vectors are as good as those of f32. */
-export const dtypeOf = (model: ModelSpecifier | undefined | null, { dtype }: LoadOptions): NonNullable<LoadOptions['dtype']> =>
-  dtype ?? (model === undefined || model === null ? 'q8' : 'f32');
-
 /** A new instance, and the number of threads it can use. */
 async function makeInstance(
   wanted: number | undefined,
@@ -162,7 +153,6 @@ type Watch = () => (file: string, chunk: Uint8Array) => void;
 /** What Engine.load loads. */
 interface Wanted {
   gguf: ReturnType<typeof openGguf>;
-  source: ModelSource;
   options: LoadOptions & { dtype: NonNullable<LoadOptions['dtype']> };
   head: SeamLoadOptions['head'];
   /** Whether the head is one that generates text. */
@@ -170,6 +160,7 @@ interface Wanted {
   watch: Watch | undefined;
   wasm: WasmFiles<SeamModule> | undefined;
   adaptedHead: boolean;
+  idsOnly: boolean;
 }
 
 const kUnpooled =
@@ -189,7 +180,7 @@ export class Engine implements AnyEngine {
 
   /**
    * head: the head that the checkpoint must contain, unless adaptedHead: adapters that are loaded next may have it. wasm: instead of the
-   * entry's own files.
+   * entry's own files. idsOnly: the model reads no texts, so that it needs no tokenizer.
    */
   static async load(
     where: string,
@@ -199,6 +190,7 @@ export class Engine implements AnyEngine {
     watch?: Watch,
     wasm?: WasmFiles<SeamModule>,
     adaptedHead = false,
+    idsOnly = false,
   ): Promise<Engine> {
     checkOptions(where, options, kLoadRules);
     throwIfAborted(options.signal ?? undefined);
@@ -210,19 +202,20 @@ export class Engine implements AnyEngine {
     const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
     const wanted = {
       gguf,
-      source,
-      options: { ...options, dtype: dtypeOf(model, options) },
+      options: { ...options, dtype: dtypeOf(model, options.dtype) },
       head,
       generates,
       watch,
       wasm,
       adaptedHead,
+      idsOnly,
     };
-    return loadFrom(source, options, (progress, signal) => Engine.loadOnce(wanted, progress, signal));
+    return loadFrom(source, options, (...from) => Engine.loadOnce(wanted, ...from));
   }
 
   private static async loadOnce(
-    { gguf, source, options, head, generates, watch, wasm, adaptedHead }: Wanted,
+    { gguf, options, head, generates, watch, wasm, adaptedHead, idsOnly }: Wanted,
+    source: ModelSource,
     progress: Progress,
     signal: AbortSignal,
   ): Promise<Engine> {
@@ -236,7 +229,7 @@ export class Engine implements AnyEngine {
       };
       const opening = gguf
         ? openGgufModel(gguf, progress, signal, readHeader)
-        : openModelFiles(source, progress, signal, generates ? kGenerationFiles : []);
+        : openModelFiles(source, progress, signal, generates ? kGenerationFiles : [], idsOnly);
       const [, { files, single }] = await abortable(Promise.all([making.made(), opening]), signal);
       const precision = options.precision ?? 'exact';
       const dtype = options.dtype === 'fp32' ? 'f32' : options.dtype;
@@ -300,10 +293,10 @@ export class Engine implements AnyEngine {
       return is_cut_off ? undefined : files;
     };
     try {
-      return await loadFrom(source, options, async (progress, signal) => {
+      return await loadFrom(source, options, async (from, progress, signal) => {
         const files = gguf
           ? (await openGgufModel(gguf, progress, signal, readHeader)).files
-          : [await readRequired(source, 'config.json', progress, signal)];
+          : [await readRequired(from, 'config.json', progress, signal)];
         const { code: _code, message: _message, ...description } = await making.ask((handle) => handle.describe(files));
         return description;
       });

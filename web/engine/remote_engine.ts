@@ -1,14 +1,13 @@
 // Worker mode: an engine in one or several workers, used by messages (serve_engine.ts is the other side). Calls are split into jobs of a
 // fraction of a second, so that short calls need not wait for long ones and signals take effect soon.
 import { plainCallback } from '../core/callback.js';
-import { bundledModel } from '../source/bundled_model.js';
-import { dtypeOf, Engine, kLoadRules, type AnyEngine, type EmbedResult } from './engine.js';
+import { bundledModel, dtypeOf } from '../source/bundled_model.js';
+import type { AnyEngine, EmbedResult } from './engine.js';
 import type { AdapterChange, Adapters } from './adapter_types.js';
 import type { Failure, Request } from './worker_protocol.js';
 import { env } from '../core/env.js';
 import * as errors from '../core/errors.js';
-import { describe, InputError, StateError, WattnError } from '../core/errors.js';
-import { checkOptions, type Rules } from '../core/options.js';
+import { InputError, StateError, WattnError } from '../core/errors.js';
 import { platform } from '../source/platform.js';
 import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
 import { abortable, abortError, onAbort, throwIfAborted } from '../core/signal.js';
@@ -20,9 +19,6 @@ import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 import { compileWasm, wasmIsGiven, wasmIsInside } from '../host/wasm_loader.js';
 import type { WorkerHandle } from '../host/worker_port.js';
 import { workers } from '../host/workers.js';
-
-const kRules: Rules = { ...kLoadRules, worker: 'any', adapter: 'any', adapters: 'any' };
-const kMostWorkers = 64;
 
 // Limits of one job: a few micro-batches, so that a call with several hundred texts keeps every worker of a pool busy.
 const kJobTexts = 32;
@@ -109,15 +105,6 @@ class Member {
 
 type StartWorker = () => WorkerHandle;
 
-function toCount(where: string, worker: unknown): number {
-  if (worker === undefined || worker === null || worker === false) return 0;
-  if (worker === true) return 1;
-  if (Number.isInteger(worker) && (worker as number) >= 1 && (worker as number) <= kMostWorkers) return worker as number;
-  throw new InputError(
-    `${where}: option 'worker': expected true, false or a number from 1 to ${kMostWorkers}, found ${describe(worker)}`,
-  );
-}
-
 /** The model argument in a form that structured cloning supports. */
 function toCloneable(model: ModelSpecifier | undefined | null): ModelSpecifier {
   const isUrl = Object.prototype.toString.call(model) === '[object URL]';
@@ -164,6 +151,7 @@ export class RemoteEngine implements AnyEngine {
     head: HeadKind = 'none',
     start: StartWorker = () => workers.start('engine'),
     adaptedHead = false,
+    idsOnly = false,
   ): Promise<RemoteEngine> {
     const { progress_callback, signal, worker: _worker, ...rest } = options;
     throwIfAborted(signal ?? undefined);
@@ -177,7 +165,8 @@ export class RemoteEngine implements AnyEngine {
           model: toCloneable(model ?? (wasmIsInside() ? bundledModel().href : model)), // its script has no URL
           head,
           adaptedHead,
-          options: { threads: count > 1 ? 1 : undefined, ...rest, dtype: dtypeOf(model, options) } as LoadOptions,
+          idsOnly,
+          options: { threads: count > 1 ? 1 : undefined, ...rest, dtype: dtypeOf(model, options.dtype) } as LoadOptions,
           env: settings,
           progress: onProgress !== undefined,
         },
@@ -345,22 +334,4 @@ function jobEnds(sizes: readonly number[]): number[] {
     }
   });
   return [...ends, sizes.length];
-}
-
-/** Loads a model on this thread or in workers, as the options say. */
-export async function loadEngine(
-  where: string,
-  model: ModelSpecifier | undefined | null,
-  options: LoadOptions = {},
-  head: HeadKind = 'none',
-): Promise<Engine | RemoteEngine> {
-  checkOptions(where, options, kRules);
-  const { worker, adapter, adapters, ...rest } = options;
-  const count = toCount(where, worker);
-  const adapts = !!(adapter ?? adapters);
-  const engine = await (count === 0
-    ? Engine.load(where, model, rest, head, undefined, undefined, adapts)
-    : RemoteEngine.load(where, model, count, rest, head, undefined, adapts));
-  if (adapts) await (await import('./adapters.js')).loadAdapters(where, engine, options);
-  return engine;
 }

@@ -35,7 +35,8 @@ export function serveEngine(port: WorkerPort): void {
       Object.assign(env, request.env);
       const progress_callback = request.progress ? (info: unknown) => port.post({ id, progress: info }) : undefined;
       const options = { ...request.options, progress_callback, signal };
-      engine = await Engine.load(request.where, request.model, options, request.head, undefined, undefined, request.adaptedHead);
+      const { where, model, head, adaptedHead, idsOnly } = request;
+      engine = await Engine.load(where, model, options, head, undefined, undefined, adaptedHead, idsOnly);
       await engine.helped; // info is sent only once
       return [{ info: engine.info, memory: engine.memory, files: engine.files }, []];
     }

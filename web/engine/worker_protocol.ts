@@ -14,6 +14,7 @@ export type Request =
       options: LoadOptions;
       head: HeadKind;
       adaptedHead: boolean;
+      idsOnly: boolean;
       env: Partial<typeof env>;
       progress: boolean;
     }

@@ -36,19 +36,25 @@ async function* byteChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += kChunkBytes) yield bytes.subarray(at, at + kChunkBytes);
 }
 
+const openView = (view: Uint8Array): OpenFile => ({
+  size: view.length,
+  part: async (begin, end) => ({ from: begin, chunks: () => byteChunks(view.subarray(begin, end)) }),
+  chunks: () => byteChunks(view),
+});
+
 function openBytes(name: string, bytes: FileBytes): OpenFile {
   if (ArrayBuffer.isView(bytes)) {
-    const view = new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength);
-    return { size: view.length, chunks: () => byteChunks(view) };
+    return openView(new Uint8Array(bytes.buffer, bytes.byteOffset, bytes.byteLength));
   }
   const tag = Object.prototype.toString.call(bytes);
   if (tag === '[object ArrayBuffer]' || tag === '[object SharedArrayBuffer]') {
-    const view = new Uint8Array(bytes as ArrayBuffer);
-    return { size: view.length, chunks: () => byteChunks(view) };
+    return openView(new Uint8Array(bytes as ArrayBuffer));
   }
   const blob = bytes as BlobLike;
   if (typeof blob?.stream === 'function' && typeof blob.size === 'number') {
-    return { size: blob.size, chunks: () => blobChunks(blob) };
+    const part = async (begin: number, end: number) =>
+      blob.slice && { from: begin, chunks: () => blobChunks(blob.slice?.(begin, end)) };
+    return { size: blob.size, part, chunks: () => blobChunks(blob) };
   }
   throw new InputError(`model['${name}']: expected a Uint8Array, an ArrayBuffer, a Blob or a File, found ${describe(bytes)}`);
 }

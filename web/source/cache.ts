@@ -10,11 +10,12 @@ import { isWhole, kPieceBytes, lockKey, readEntry, readPiece, writeEntry, Writer
 import { htmlError, hubSource, looksLikeHtml, type RangeSource } from './fetch_source.js';
 import type { ModelSource, OpenFile, PieceStore } from './source.js';
 import { platform } from './platform.js';
+import { accessOf } from './access.js';
 import { abortError } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { CachedFile, SourceOptions } from './types.js';
 
-const isWeights = (file: string) => /\.(safetensors|gguf)$/i.test(file);
+const isWeights = (file: string) => /\.(safetensors|gguf|bin)$/i.test(file);
 
 /** A file that was requested although the cache has it. */
 interface Anew {
@@ -101,8 +102,14 @@ class CachedSource implements ModelSource {
     const kept = async () => {
       const entry = await readEntry(this.store, key);
       if (entry && isWhole(entry)) await this.checkSize(key, entry);
-      const whole =
-        entry && isWhole(entry) ? { size: entry.size, chunks: () => this.chunks(file, entry, undefined, signal) } : undefined;
+      const whole: OpenFile | undefined =
+        entry && isWhole(entry)
+          ? {
+              size: entry.size,
+              part: (begin) => this.part(key, entry, Math.floor(begin / kPieceBytes)),
+              chunks: () => this.chunks(file, entry, undefined, signal),
+            }
+          : undefined;
       return { entry, whole };
     };
     const before = await kept();
@@ -143,7 +150,13 @@ class CachedSource implements ModelSource {
       const open = await this.source.openFrom(file, 0, signal);
       const bytes: Uint8Array[] | undefined = weights || !open ? undefined : [];
       this.anew.set(file, { etag: open?.etag ?? '', bytes });
-      return { open: open && { size: open.size, chunks: () => watched(open.chunks(), (chunk) => bytes?.push(chunk.slice())) } };
+      return {
+        open: open && {
+          size: open.size,
+          part: open.part,
+          chunks: () => watched(open.chunks(), (chunk) => bytes?.push(chunk.slice())),
+        },
+      };
     } catch (error) {
       if (error instanceof NetworkError) return undefined;
       throw error;
@@ -169,7 +182,16 @@ class CachedSource implements ModelSource {
     if (!answer) return undefined;
     const now: Entry = resumes ? entry : { model: this.name, file, etag: answer.etag, pieces: [] };
     const { size } = answer;
-    return { size, chunks: () => this.chunks(file, now, answer, signal) };
+    return { size, part: answer.part, chunks: () => this.chunks(file, now, answer, signal) };
+  }
+
+  /** A whole file from one of its pieces on. It ends at a piece that is damaged. */
+  private async part(key: string, entry: Entry, first: number) {
+    const { store } = this;
+    async function* chunks() {
+      for (let i = first, piece; i < entry.pieces.length && (piece = await readPiece(store, key, entry, i)); ++i) yield piece;
+    }
+    return { from: first * kPieceBytes, chunks };
   }
 
   private absent(file: string, entry: Entry | undefined): undefined {
@@ -279,11 +301,12 @@ const storeOf = (options: SourceOptions) => (env.useCache ? platform.store(optio
 
 /** A repository of a hub, behind the cache if there is one. */
 export function cachedHubSource(id: string, options: SourceOptions, local: boolean): ModelSource {
-  const source = hubSource(id, options);
+  const source = hubSource(id, options, accessOf(options));
   const store = storeOf(options);
   if (store) return new CachedSource(source, store, local);
   if (!local) return source;
-  throw new InputError(`model: '${id}' is a hub id, and local_files_only (or env.allowRemoteModels = false) forbids the network`);
+  const why = 'local_files_only (or env.allowRemoteModels = false) forbids the network';
+  throw new InputError(`model: '${id}' is a hub id, and ${why}${platform.folderHint?.(id) ?? ''}`);
 }
 
 type CacheOptions = Pick<SourceOptions, 'cache_dir' | 'revision'>;
@@ -298,7 +321,7 @@ async function entriesOf(
   const unavailable = (cause?: unknown) =>
     new InputError('cache: not available (env.useCache is false, or this page may not store data)', { cause });
   if (!store) throw unavailable();
-  const prefix = model === undefined ? '' : hubSource(model, options).place('');
+  const prefix = model === undefined ? '' : hubSource(model, options, {}).place('');
   const keys = (await store.keys().catch((cause: unknown) => Promise.reject(unavailable(cause)))).filter((key) =>
     key.startsWith(prefix),
   );

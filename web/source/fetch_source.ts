@@ -1,7 +1,7 @@
 // Models on a web server: a directory by its URL, or a repository on a hub.
 import { env } from '../core/env.js';
 import { InputError, ModelFormatError, NetworkError } from '../core/errors.js';
-import type { ModelSource, OpenFile } from './source.js';
+import type { Access, ModelSource, OpenFile } from './source.js';
 import type { SourceOptions } from './types.js';
 import { request, retryAfter, Tries } from './request.js';
 import { ResponseBody } from './response_body.js';
@@ -58,19 +58,33 @@ function rangeOf(response: Response): { from: number; size: number | undefined }
   return from === undefined ? undefined : { from: Number(from), size: size === '*' ? undefined : Number(size) };
 }
 
-/** Files under a directory's URL. The URL's query, if any, is part of every request. timeout: see `SourceOptions`. */
-function fetchSource(directory: URL, name: string, timeout: number | undefined): RangeSource {
+/** The hub's host; undefined if env.remoteHost is no URL. */
+function hubHost(): URL | undefined {
+  try {
+    return new URL(env.remoteHost.endsWith('/') ? env.remoteHost : `${env.remoteHost}/`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Files under a directory's URL. The URL's query, if any, is part of every request. page: of the repository on a hub. */
+function fetchSource(directory: URL, name: string, access: Access, page?: string): RangeSource {
+  const timeout = access.timeout ?? undefined;
+  const token = directory.origin === hubHost()?.origin ? access.token?.() : undefined;
   const base = new URL(directory.pathname.endsWith('/') ? directory.href : directory.href.replace(/^[^?#]*/, '$&/'));
   const urlOf = (file: string) => {
     const url = new URL(file.split('/').map(encodeURIComponent).join('/'), base);
     url.search = base.search;
     return url.href;
   };
-  const ask = async (file: string, tries: Tries, method: 'GET' | 'HEAD', from = 0) => {
+  /** to: the end of a part; undefined: of the file. */
+  const ask = async (file: string, tries: Tries, method: 'GET' | 'HEAD', from = 0, to?: number) => {
     const url = urlOf(file);
     // Not */*: development servers respond to that with their start page if there is no such file.
     const accept = file.endsWith('.json') ? 'application/json' : 'application/octet-stream';
-    const headers: Record<string, string> = from > 0 ? { accept, range: `bytes=${from}-` } : { accept };
+    const headers: Record<string, string> = { accept };
+    if (from > 0 || to) headers['range'] = `bytes=${from}-${to ? to - 1 : ''}`;
+    if (token) headers['authorization'] = (await import('./token.js')).bearer(token);
     const response = await request(file, url, { method, headers }, tries);
     return { url, response };
   };
@@ -79,18 +93,25 @@ function fetchSource(directory: URL, name: string, timeout: number | undefined):
     file: string,
     tries: Tries,
     at: number,
+    to: number | undefined,
     same: (response: Response) => boolean,
   ): Promise<{ response: Response; from: number } | undefined> => {
-    const { response } = await ask(file, tries, 'GET', at);
+    const { response } = await ask(file, tries, 'GET', at, to);
     const from = response.status === 206 ? rangeOf(response)?.from : 0;
     if (response.ok && from !== undefined && from <= at && same(response)) return { response, from };
     await discard(response);
-    return response.status === 206 && at > 0 ? reopen(file, tries, 0, same) : undefined;
+    return response.status === 206 && at > 0 ? reopen(file, tries, 0, to, same) : undefined;
   };
-  /** checked: the caller compares the SHA-256 of a file that came in pieces. Otherwise a file that has one is not continued by its range. */
-  const openFrom = async (file: string, wanted: number, signal: AbortSignal, checked = true): Promise<RangedFile | undefined> => {
+  /** to: as of ask(). checked: the caller compares the SHA-256 of a file that came in pieces. Otherwise a file that has one is not continued by its range. */
+  const openFrom = async (
+    file: string,
+    wanted: number,
+    signal: AbortSignal,
+    checked = true,
+    to?: number,
+  ): Promise<RangedFile | undefined> => {
     const tries = new Tries(signal, timeout);
-    const { url, response } = await ask(file, tries, 'GET', wanted);
+    const { url, response } = await ask(file, tries, 'GET', wanted, to);
     if (response.status === 404) return void (await discard(response));
     const range = response.status === 206 ? rangeOf(response) : undefined;
     const isOther = response.status === 206 && (!range || range.from > wanted); // other origins may hide which part it is
@@ -103,14 +124,16 @@ function fetchSource(directory: URL, name: string, timeout: number | undefined):
       const { status } = response;
       const wait = retryAfter(response) / 1000;
       const asks = wait > 0 ? ` (the server asks to wait ${wait.toFixed(0)} s)` : '';
-      const hint = status === 401 ? ' (hubs respond so for private and for missing repositories)' : asks;
+      const refusal = { status, code: response.headers.get('x-error-code'), page, hasToken: token !== undefined };
+      const hint = status === 401 || status === 403 ? (await import('./hub_errors.js')).refusalHint(refusal) : asks;
       throw new NetworkError(`${file}: status ${status} from ${url}${hint}`, url, status);
     }
     if (isHtml(response)) throw htmlError(file, url);
     const from = range?.from ?? 0;
     const size = range ? range.size : sizeOf(response);
     // Other origins may hide compression and announce another size. The end of JSON follows from its syntax.
-    const expected = file.endsWith('.json') || size === undefined ? undefined : size - from;
+    const end = range && to ? to : size;
+    const expected = file.endsWith('.json') || end === undefined ? undefined : end - from;
     const etag = etagOf(response);
     const sha256 = sha256Of(response);
     const isPlain = (response.headers.get('content-encoding') ?? 'identity') === 'identity'; // ranges count encoded bytes
@@ -118,12 +141,13 @@ function fetchSource(directory: URL, name: string, timeout: number | undefined):
     const rest = async (received: number) => {
       const same = (other: Response) => etagOf(other) === etag && (etag !== '' || (received === 0 && sizeOf(other) === size));
       const at = isPlain && (checked || !sha256) ? from + received : 0;
-      const again = await reopen(file, tries, at, same);
+      const again = await reopen(file, tries, at, to, same);
       isPieced ||= again !== undefined;
       return again && { response: again.response, skip: from + received - again.from };
     };
     const body = new ResponseBody(file, url, response, expected, tries, rest);
-    return { size, from, etag, sha256, isPieced: () => isPieced, chunks: () => body.chunks() };
+    const part = (begin: number, until: number) => openFrom(file, begin, signal, true, until);
+    return { size, from, etag, sha256, isPieced: () => isPieced, part, chunks: () => body.chunks() };
   };
   const head = async (file: string, signal: AbortSignal) => {
     const { response } = await ask(file, new Tries(signal, timeout), 'HEAD');
@@ -152,28 +176,24 @@ export function htmlError(file: string, place: string): ModelFormatError {
 }
 
 /** A directory by its URL. local: network access is forbidden. */
-export function urlSource(url: URL, name: string, local: boolean, timeout: number | undefined): ModelSource {
+export function urlSource(url: URL, name: string, local: boolean, access: Access): ModelSource {
   if (url.protocol === 'blob:' || url.protocol === 'data:') {
     throw new InputError(`model: expected the URL of a directory, found a ${url.protocol} URL; pass Files or a map of bytes`);
   }
   if (local && /^https?:$/.test(url.protocol)) {
     throw new InputError(`model: '${name}' needs the network, which local_files_only (or env.allowRemoteModels = false) forbids`);
   }
-  return fetchSource(url, name, timeout);
+  return fetchSource(url, name, access);
 }
 
 /** A repository by its hub id. */
-export function hubSource(id: string, options: Pick<SourceOptions, 'revision' | 'timeout'>): RangeSource {
+export function hubSource(id: string, options: Pick<SourceOptions, 'revision'>, access: Access): RangeSource {
   const revision = options.revision ?? 'main';
   if (/^\.{0,2}$/.test(revision)) {
     throw new InputError(`option 'revision': expected a branch, a tag or a commit, found '${revision}'`);
   }
   const path = env.remotePathTemplate.replaceAll('{model}', id).replaceAll('{revision}', encodeURIComponent(revision));
-  let base: URL;
-  try {
-    base = new URL(path, env.remoteHost.endsWith('/') ? env.remoteHost : `${env.remoteHost}/`);
-  } catch (cause) {
-    throw new InputError(`env.remoteHost: expected a URL, found '${env.remoteHost}'`, { cause });
-  }
-  return fetchSource(base, id, options.timeout ?? undefined);
+  const host = hubHost();
+  if (!host) throw new InputError(`env.remoteHost: expected a URL, found '${env.remoteHost}'`);
+  return fetchSource(new URL(path, host), id, access, new URL(id, host).href);
 }

@@ -111,5 +111,5 @@ export async function openGgufModel(
     yield bytes;
     yield* { [Symbol.asyncIterator]: () => rest };
   }
-  return { files: [[file, bytes], ...documents], single: { size: open.size, chunks } };
+  return { files: [[file, bytes], ...documents], single: { name: file, open: { size: open.size, chunks } } };
 }

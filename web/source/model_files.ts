@@ -1,4 +1,4 @@
-// Reads a model's files: small files whole and in parallel, weights as a stream, with one progress over all files.
+// Reads a model's small files whole and in parallel, with one progress over all files. Weights: weight_files.ts.
 import { plainCallback } from '../core/callback.js';
 import { ModelFormatError } from '../core/errors.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
@@ -9,10 +9,7 @@ import type { ProgressInfo } from './types.js';
 
 export type NamedBytes = [name: string, bytes: Uint8Array];
 
-export const kWeights = 'model.safetensors';
-export const kWeightsIndex = 'model.safetensors.index.json';
-
-const kOptional = ['tokenizer_config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json'];
+export const kOptional = ['tokenizer_config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json'];
 
 /** The JSON object of one of these files; undefined if the file is absent. */
 export function readJson(files: readonly NamedBytes[], name: string): Record<string, unknown> | undefined {
@@ -103,7 +100,7 @@ export function checkSmall(file: string, what: string, bytes: number | undefined
 }
 
 /** All bytes of a file, in pieces as they arrived. check: called with the bytes so far. */
-async function readPieces(
+export async function readPieces(
   open: OpenFile,
   signal: AbortSignal,
   check?: (bytes: number | undefined) => void,
@@ -186,7 +183,7 @@ function moduleConfigs(modulesJson: Uint8Array): string[] {
   return paths.filter((path) => path !== '').map((path) => `${path}/config.json`);
 }
 
-async function readModules(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+export async function readModules(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const modules = await readOptional(source, 'modules.json', progress, signal);
   const configs = modules[0] ? moduleConfigs(modules[0][1]) : [];
   return [...modules, ...(await Promise.all(configs.map((file) => readRequired(source, file, progress, signal))))];
@@ -202,8 +199,16 @@ const kVocabularies = [
   ['sentencepiece.bpe.model'],
 ];
 
-/** tokenizer.json if present, else an older vocabulary format. */
-export async function readTokenizerFiles(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+/** A tokenizer of one word, for models that only read ids. */
+const kNoTokenizer = '{"model":{"type":"WordLevel","vocab":{"?":0},"unk_token":"?"}}';
+
+/** tokenizer.json if present, else an older vocabulary format. idsOnly: texts are never read, so that there may be none. */
+export async function readTokenizerFiles(
+  source: ModelSource,
+  progress: Progress,
+  signal: AbortSignal,
+  idsOnly = false,
+): Promise<NamedBytes[]> {
   const json = await readOptional(source, 'tokenizer.json', progress, signal);
   if (json.length > 0) return json;
   const read = new Map<string, Promise<NamedBytes[]>>(); // alternatives may share a file
@@ -212,80 +217,23 @@ export async function readTokenizerFiles(source: ModelSource, progress: Progress
     const files = (await Promise.all(names.map((name) => read.get(name) as Promise<NamedBytes[]>))).flat();
     if (files.length === names.length) return files;
   }
+  if (idsOnly) return [['tokenizer.json', new TextEncoder().encode(kNoTokenizer)]];
   throw missingFile(source, 'tokenizer.json', ...kVocabularies.map((names) => names.join(' with ')));
 }
 
-/** model.safetensors if present, else the index of its shards. */
-async function openWeights(source: ModelSource, progress: Progress, signal: AbortSignal) {
-  const single = await source.open(kWeights, signal);
-  if (single) return { single, index: [] };
-  const index = await readOptional(source, kWeightsIndex, progress, signal);
-  if (index.length === 0) throw missingFile(source, kWeights, kWeightsIndex);
-  return { single: undefined, index };
+/** A weight file, opened but not read. */
+export interface WeightFile {
+  name: string;
+  open: OpenFile;
 }
 
 export interface ModelFiles {
   /** The small files that are present. */
   files: NamedBytes[];
-  /** The first weight file, opened but not read: model.safetensors or the .gguf; undefined for a sharded model. */
-  single: OpenFile | undefined;
+  /** The first weight file: model.safetensors, pytorch_model.bin or the .gguf; undefined for a sharded model. */
+  single: WeightFile | undefined;
 }
 
 /** Small files that only generation uses. */
 export const kChatTemplate = 'chat_template.jinja';
 export const kGenerationFiles = ['generation_config.json', kChatTemplate];
-
-/** more: names of further optional small files. */
-export async function openModelFiles(
-  source: ModelSource,
-  progress: Progress,
-  signal: AbortSignal,
-  more: readonly string[] = [],
-): Promise<ModelFiles> {
-  const [weights, config, tokenizer, modules, ...optional] = await Promise.all([
-    openWeights(source, progress, signal),
-    readRequired(source, 'config.json', progress, signal),
-    readTokenizerFiles(source, progress, signal),
-    readModules(source, progress, signal),
-    ...[...kOptional, ...more].map((file) => readOptional(source, file, progress, signal)),
-  ]);
-  return { files: [config, ...tokenizer, ...modules, ...optional.flat(), ...weights.index], single: weights.single };
-}
-
-/** Receives the bytes of the weight files, in order. */
-interface WeightSink {
-  begin(file: string, bytes: number): void;
-  push(chunk: Uint8Array): void;
-}
-
-/** Streams each weight file into the sink. A file of unknown size is first read whole. */
-export async function streamWeights(
-  source: ModelSource,
-  names: readonly string[],
-  single: OpenFile | undefined,
-  sink: WeightSink,
-  progress: Progress,
-  signal: AbortSignal,
-): Promise<void> {
-  const sizes = await Promise.all(names.map((name, i) => (i === 0 && single ? single.size : source.size(name, signal))));
-  const total = sizes.reduce((sum, size) => (sum === undefined || size === undefined ? undefined : sum + size), 0);
-  progress.expect(total);
-  const breather = new Breather();
-  for (const [i, name] of names.entries()) {
-    const open = i === 0 && single ? single : await source.open(name, signal);
-    if (!open) throw missingFile(source, name);
-    progress.initiate(name);
-    const held = open.size === undefined ? await readPieces(open, signal) : undefined;
-    if (held && i === names.length - 1) progress.expect(held.size);
-    sink.begin(name, held?.size ?? (open.size as number));
-    let first = true;
-    for await (const chunk of held?.pieces ?? open.chunks()) {
-      if (first && looksLikeHtml(chunk)) throw htmlError(name, source.place(name));
-      first = false;
-      sink.push(chunk);
-      progress.advance(name, chunk.length);
-      await breather.breathe(signal);
-    }
-    progress.done(name);
-  }
-}

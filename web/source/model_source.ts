@@ -6,6 +6,7 @@ import { cachedHubSource } from './cache.js';
 import { urlSource } from './fetch_source.js';
 import { platform } from './platform.js';
 import type { ModelSource } from './source.js';
+import { accessOf } from './access.js';
 import type { FileBytes, UrlLike } from '../core/types.js';
 import type { ModelSpecifier, SourceOptions } from './types.js';
 
@@ -16,6 +17,7 @@ export const kSourceRules = {
   local_files_only: 'boolean',
   cache_dir: 'string',
   timeout: 'index',
+  token: 'string',
 } as const;
 
 const kForms = "a hub id ('org/name'), a URL, a path ('./dir', '/dir'), Files of a directory, or a map of file names to bytes";
@@ -34,8 +36,8 @@ function parseUrl(href: string): URL {
 }
 
 function fromString(text: string, options: SourceOptions, local: boolean): ModelSource {
-  if (/^https?:/i.test(text)) return urlSource(parseUrl(text), text, local, options.timeout ?? undefined);
-  if (isPlace(text)) return platform.openPlace(text, local, options.timeout ?? undefined);
+  if (/^https?:/i.test(text)) return urlSource(parseUrl(text), text, local, accessOf(options));
+  if (isPlace(text)) return platform.openPlace(text, local, accessOf(options));
   if (!isHubId(text)) throw new InputError(`model: expected ${kForms}, found ${describe(text)}`);
   return cachedHubSource(text, options, local);
 }
@@ -64,9 +66,7 @@ export function openModel(model: ModelSpecifier, options: SourceOptions): ModelS
   }
   if (tagOf(model) === 'URL') {
     const { href } = model as UrlLike;
-    return /^file:/i.test(href)
-      ? platform.openPlace(href, local)
-      : urlSource(parseUrl(href), href, local, options.timeout ?? undefined);
+    return /^file:/i.test(href) ? platform.openPlace(href, local, {}) : urlSource(parseUrl(href), href, local, accessOf(options));
   }
   return bytesSource(entriesOf(model));
 }

@@ -41,10 +41,10 @@ function browserStore(name: string): PieceStore {
 }
 
 export const platform: Platform = {
-  openPlace(place, local, timeout) {
+  openPlace(place, local, access) {
     const base = platform.base();
     if (base === undefined) throw new UnsupportedError(`'${place}' is relative to a page, and there is no page: pass a URL`);
-    return urlSource(new URL(place, base), place, local, timeout);
+    return urlSource(new URL(place, base), place, local, access);
   },
   store: (name = 'wattn') => (typeof readable(() => globalThis.caches) === 'object' ? browserStore(name) : undefined),
   base: () => globalThis.document?.baseURI ?? globalThis.location?.href,

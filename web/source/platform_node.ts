@@ -1,14 +1,18 @@
 // The platform of Node, used instead of platform.ts: models in directories, and wattn's own files from disk.
-import { existsSync, rmSync, type Stats } from 'node:fs';
+import { existsSync, rmSync, statSync, type Stats } from 'node:fs';
 import { mkdir, open, readdir, readFile, rename, rm, rmdir, stat, utimes, writeFile, type FileHandle } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
+import { env } from '../core/env.js';
 import { InputError, NetworkError } from '../core/errors.js';
 import type { ModelSource, PieceStore, Platform } from './source.js';
 
 const kChunkBytes = 1 << 20;
+
+const kHub = env.remoteHost;
+env.remoteHost = process.env['HF_ENDPOINT'] || kHub;
 
 const codeOf = (error: unknown) => String((error as { code?: unknown })?.code ?? error);
 
@@ -26,22 +30,22 @@ function cannotRead(file: string, path: string, cause: unknown): InputError {
 }
 
 /** Reads the next chunk while the caller uses the current one. Two buffers alternate: allocating costs more than reading. */
-async function* fileChunks(file: string, path: string, size: number): AsyncGenerator<Uint8Array> {
+async function* fileChunks(file: string, path: string, begin: number, end: number): AsyncGenerator<Uint8Array> {
   let handle: FileHandle | undefined;
   let next: Promise<Uint8Array | undefined> | undefined;
-  let buffer = new Uint8Array(Math.min(kChunkBytes, size));
+  let buffer = new Uint8Array(Math.min(kChunkBytes, end - begin));
   let other = new Uint8Array(buffer.length);
   async function read(from: FileHandle, at: number): Promise<Uint8Array | undefined> {
     const into = buffer;
     [buffer, other] = [other, buffer];
-    if (at >= size) return undefined;
-    const { bytesRead } = await from.read(into, 0, Math.min(kChunkBytes, size - at));
+    if (at >= end) return undefined;
+    const { bytesRead } = await from.read(into, 0, Math.min(kChunkBytes, end - at), at);
     return bytesRead > 0 ? into.subarray(0, bytesRead) : undefined;
   }
   try {
     handle = await open(path);
-    let at = 0;
-    next = read(handle, 0);
+    let at = begin;
+    next = read(handle, at);
     for (let chunk = await next; chunk; chunk = await next) {
       at += chunk.length;
       next = read(handle, at);
@@ -87,7 +91,10 @@ function directorySource(directory: string, name: string): ModelSource {
     phase: 'read',
     async open(file) {
       const bytes = await size(file);
-      return bytes === undefined ? undefined : { size: bytes, chunks: () => fileChunks(file, place(file), bytes) };
+      if (bytes === undefined) return undefined;
+      const path = place(file);
+      const chunks = (begin: number, end: number) => () => fileChunks(file, path, begin, end);
+      return { size: bytes, part: async (begin, end) => ({ from: begin, chunks: chunks(begin, end) }), chunks: chunks(0, bytes) };
     },
     size,
     place,
@@ -198,6 +205,12 @@ export const platform: Platform = {
       throw new NetworkError(`wasm: cannot read ${fileURLToPath(url)}: ${codeOf(cause)}`, url.href, undefined, { cause });
     }
   },
+  // huggingface_hub's rule: the token belongs to HF_ENDPOINT. A hub that the program names instead (env.remoteHost) gets only the option `token`.
+  hubToken: (host) => (host === (process.env['HF_ENDPOINT'] || kHub) ? process.env['HF_TOKEN']?.trim() : undefined),
+  folderHint: (name) =>
+    statSync(name, { throwIfNoEntry: false })?.isDirectory()
+      ? `; there is a folder of this name, too: write './${name}' to load it`
+      : '',
   // An optional peer dependency, named so that bundlers do not try to resolve it.
   jinja: async () => createRequire(import.meta.url)(['@huggingface', 'jinja'].join('/')),
   store: (folder) => folderStore(folder ?? defaultCacheFolder()),

@@ -3,6 +3,7 @@
 import { env } from '../core/env.js';
 import { NetworkError, UnsupportedError } from '../core/errors.js';
 import { abortable, abortError, pause, TaskScope } from '../core/signal.js';
+import type { Fetch } from './token.js';
 
 // Waits before the next try. The first is short: servers close kept-alive connections just as they are used again.
 const kRetryMs = [100, 500, 2500];
@@ -76,10 +77,12 @@ export async function request(what: string, url: string, init: RequestInit, trie
   const fetch = env.fetch ?? globalThis.fetch;
   if (typeof fetch !== 'function') throw new UnsupportedError(`${what}: this environment has no fetch; set env.fetch`);
   const { signal } = tries;
+  const withToken = 'authorization' in (init.headers ?? {}) && (await import('./token.js')).fetchWithToken;
+  const send: Fetch = withToken ? (...request) => withToken(fetch, ...request) : fetch;
   for (;;) {
     const scope = new TaskScope(signal);
     try {
-      const asked = abortable(fetch(url, { ...init, signal: scope.signal }) as Promise<Response>, signal);
+      const asked = abortable(send(url, { ...init, signal: scope.signal }), signal);
       const response = await tries.unstalled(asked);
       if (!kBusy.includes(response.status)) return response;
       await response.body?.cancel().catch(() => {});

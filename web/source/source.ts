@@ -4,8 +4,18 @@
 export interface OpenFile {
   /** Size in bytes; undefined if unknown. */
   size: number | undefined;
+  /** Opens a part, apart from chunks(): bytes from `from` on, which is `begin` or before, and at least up to `end`. undefined: not possible. */
+  part?(begin: number, end: number): Promise<{ from: number; chunks(): AsyncIterable<Uint8Array> } | undefined>;
+  /** The file that the bytes are made from, if they are not those of a file: its size, and how much of it has been used. */
+  origin?: { readonly size: number; position(): number };
   /** A chunk is valid until the next one is requested. */
   chunks(): AsyncIterable<Uint8Array>;
+}
+
+/** How files are requested. timeout: see `SourceOptions`. token: for the hub's host; files of other hosts are requested without it. */
+export interface Access {
+  timeout?: number | undefined;
+  token?(): string | undefined;
 }
 
 export interface ModelSource {
@@ -37,12 +47,16 @@ export interface PieceStore {
 }
 
 export interface Platform {
-  /** A local model: a path in Node, a URL relative to the page in a page. local: no network. timeout: see `SourceOptions`. */
-  openPlace(place: string, local: boolean, timeout?: number): ModelSource;
+  /** A local model: a path in Node, a URL relative to the page in a page. local: no network. */
+  openPlace(place: string, local: boolean, access: Access): ModelSource;
   /** Reads a file: URL; undefined if such URLs are fetched like others. */
   readFileUrl?(url: URL): Promise<Uint8Array>;
   /** The store of downloads; undefined if nothing can be stored. name: see `Env.cacheDir`. */
   store(name: string | undefined): PieceStore | undefined;
+  /** The token of the user's environment for this hub; undefined: none. */
+  hubToken?(host: string): string | undefined;
+  /** The end of a message for a folder that was written as a hub id; empty if there is no such folder. */
+  folderHint?(name: string): string;
   /** Imports the package @huggingface/jinja; undefined where that is not possible. */
   jinja?(): Promise<unknown>;
   /** The base of relative URLs; undefined if there is none. */

@@ -41,6 +41,12 @@ export type ProgressInfo =
       /** 100 * loaded / total. */
       progress: number;
     }
+  | {
+      /** With `env.resolveOriginal`: `name` holds only ONNX, and `original` is loaded in its place. Later events name that. */
+      status: 'original';
+      name: string;
+      original: string;
+    }
   | { status: 'ready'; name: string };
 
 /** Options of everything that loads files. */
@@ -56,6 +62,11 @@ export interface SourceOptions {
   timeout?: number;
   /** Branch, tag or commit of a hub id. Default `'main'`. An `InputError` with any other kind of model. */
   revision?: string;
+  /**
+   * A token of the hub, for private and gated repositories; `''`: none. Sent to the hub's host (`env.remoteHost`) only, also when that redirects to
+   * another one; never cached, and never part of a message. Default: in Node `HF_TOKEN` of the environment, for `HF_ENDPOINT`; in a page none.
+   */
+  token?: string;
   /** `true`: hub ids are read from the cache, and a model that needs the network is an `InputError`. Default `false`. */
   local_files_only?: boolean;
   /** Where downloads from hubs are cached. Default `env.cacheDir`. */

@@ -5,7 +5,7 @@ import { Tensor } from '../core/tensor.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { asModel, kForwardRules, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
 import { toPatches } from '../engine/model_rows.js';
-import { loadEngine } from '../engine/remote_engine.js';
+import { loadEngine } from '../engine/load_engine.js';
 import type { LoadOptions, ModelInputs, ModelOutput } from '../engine/types.js';
 import type { HeadKind } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
@@ -92,7 +92,7 @@ async function runModel(
 const modelClass = <M = Model>(name: string, head: HeadKind = 'none') => ({
   /** Loads a model. model: see `ModelSpecifier`. */
   async from_pretrained(model?: ModelSpecifier | null, options?: LoadOptions): Promise<M> {
-    const engine = await loadEngine(`${name}.from_pretrained`, model, options ?? {}, head);
+    const engine = await loadEngine(`${name}.from_pretrained`, model, options ?? {}, head, true);
     const call = (inputs: ModelInputs, forwardOptions?: CausalForwardOptions | null) =>
       runModel(engine, head, inputs, forwardOptions ?? {});
     return asModel(engine, call) as unknown as M;
@@ -116,7 +116,7 @@ export const AutoModelForCausalLM = modelClass<CausalModel>('AutoModelForCausalL
 export const AutoModelForSeq2SeqLM = {
   /** Loads a model. model: see `ModelSpecifier`. */
   async from_pretrained(model: ModelSpecifier, options?: LoadOptions): Promise<Seq2SeqModel> {
-    const engine = await loadEngine('AutoModelForSeq2SeqLM.from_pretrained', model, options ?? {}, 'seq2seq_lm');
+    const engine = await loadEngine('AutoModelForSeq2SeqLM.from_pretrained', model, options ?? {}, 'seq2seq_lm', true);
     return (await import('./seq2seq_forward.js')).makeSeq2SeqModel(engine);
   },
 };

@@ -2,7 +2,7 @@
 import { InputError, UnsupportedError } from '../core/errors.js';
 import { openGguf } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
-import { kWeights, kWeightsIndex, openModelFiles, streamWeights } from '../source/model_files.js';
+import { openModelFiles, streamWeights } from '../source/weight_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions } from '../core/options.js';
 import { concat } from '../core/texts.js';
@@ -146,6 +146,14 @@ function jsonOf<T>(files: readonly [string, Uint8Array][], name: string): T | un
   return bytes && (JSON.parse(new TextDecoder().decode(bytes)) as T);
 }
 
+const isIndex = (file: string) => file.endsWith('.index.json');
+
+/** The weight files that the index lists, in the order in which the engine reads them. */
+function shardsOf(files: readonly [string, Uint8Array][]): string[] {
+  const index = files.find(([file]) => isIndex(file))?.[0] ?? '';
+  return [...new Set(Object.values(jsonOf<{ weight_map: Record<string, string> }>(files, index)?.weight_map ?? {}))].sort();
+}
+
 /** The weight files of the Dense modules. */
 function denseWeights(files: readonly [string, Uint8Array][]): string[] {
   const modules = jsonOf<{ type: string; path: string }[]>(files, 'modules.json') ?? [];
@@ -158,13 +166,10 @@ function denseWeights(files: readonly [string, Uint8Array][]): string[] {
  */
 export async function packModel(model: ModelSpecifier, options: PackOptions = {}): Promise<Uint8Array> {
   checkOptions('pack', options, { ...kSourceRules, dtype: ['f32', 'q8', 'q4'] });
-  if (openGguf(model, options)) throw new InputError('pack: expected a model of safetensors files, found a GGUF file');
-  const source = openModel(model, options);
-  return loadFrom(source, options, async (progress, signal) => {
+  if (openGguf(model, options)) throw new InputError('pack: expected a model of safetensors or .bin files, found a GGUF file');
+  return loadFrom(openModel(model, options), options, async (source, progress, signal) => {
     const { files, single } = await openModelFiles(source, progress, signal);
-    const index = jsonOf<{ weight_map: Record<string, string> }>(files, kWeightsIndex);
-    const shards = Object.values(index?.weight_map ?? {});
-    const names = [...(single ? [kWeights] : [...new Set(shards)].sort()), ...denseWeights(files)];
+    const names = [...(single ? [single.name] : shardsOf(files)), ...denseWeights(files)];
     const tensors: StoredTensor[] = [];
     let held = new Bytes();
     let current = '';
@@ -186,7 +191,7 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
     const kept = tensors.filter(({ dtype }) => isFloat(dtype)); // others are buffers, such as position ids
     if (kept.length === 0) throw new UnsupportedError('pack: expected tensors of F32, F16, BF16 or F64, found none');
     const dtype = options.dtype ?? 'q8';
-    const small = files.filter(([name]) => name !== kWeightsIndex);
+    const small = files.filter(([name]) => !isIndex(name));
     return writeTensors(writeHeader(small, dtype, kept.length), kept, dtype);
   });
 }

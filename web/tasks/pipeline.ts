@@ -1,6 +1,6 @@
 import { Engine, type AnyEngine } from '../engine/engine.js';
 import { asLoaded } from '../engine/loaded.js';
-import { loadEngine } from '../engine/remote_engine.js';
+import { loadEngine } from '../engine/load_engine.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { SeamEmbedOptions, SeamModel } from '../host/seam.js';

@@ -304,7 +304,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
 function chatTemplateOf(source: ModelSource): () => Promise<NamedBytes[]> {
   let reading: Promise<NamedBytes[]> | undefined;
   return () => {
-    reading ??= loadFrom(source, {}, (progress, signal) => readOptional(source, kChatTemplate, progress, signal));
+    reading ??= loadFrom(source, {}, (from, progress, signal) => readOptional(from, kChatTemplate, progress, signal));
     reading.catch(() => (reading = undefined));
     return reading;
   };
@@ -339,8 +339,8 @@ export const AutoTokenizer = {
     checkOptions('AutoTokenizer.from_pretrained', options, kSourceRules);
     throwIfAborted(options?.signal ?? undefined);
     const gguf = openGguf(model, options ?? {});
-    const source = gguf?.source ?? openModel(model as ModelSpecifier, options ?? {});
-    return loadFrom(source, options ?? {}, async (progress, signal) => {
+    const from = gguf?.source ?? openModel(model as ModelSpecifier, options ?? {});
+    return loadFrom(from, options ?? {}, async (source, progress, signal) => {
       const work = Promise.all([
         compileWasm(), // in parallel
         gguf ? [] : readTokenizerFiles(source, progress, signal),

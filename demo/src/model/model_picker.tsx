@@ -135,7 +135,7 @@ function AddressWay({ control, address, onAddress }: Omit<PickerProps, 'error'>)
 const kFiles: [string, string][] = [
   ['config.json', 'the architecture: layers, sizes'],
   ['tokenizer.json', 'how text becomes tokens'],
-  ['model.safetensors', 'the weights, in one file or in shards with their index'],
+  ['model.safetensors', 'the weights, in one file or in shards with their index; or pytorch_model.bin'],
 ];
 
 function NeededFiles() {

@@ -12,8 +12,7 @@ import { makeTextClassifier } from './text_classifier.js';
 export async function loadClassifier(embed: Embedder, model: ModelSpecifier, options: SourceOptions): Promise<TextClassifier> {
   checkOptions('Classifier.load', options, kSourceRules);
   throwIfAborted(options.signal ?? undefined);
-  const source = openModel(model, options);
-  return loadFrom(source, options, async (progress, signal) => {
+  return loadFrom(openModel(model, options), options, async (source, progress, signal) => {
     const [json, weights] = await Promise.all([kJson, kWeights].map((file) => readRequired(source, file, progress, signal)));
     return makeTextClassifier(embed, readClassifier((json as [string, Uint8Array])[1], (weights as [string, Uint8Array])[1]));
   });

@@ -1,0 +1,88 @@
+// Finds a model's files and streams its weights: safetensors, or pytorch_model.bin in their place, whole or in shards.
+import { Breather } from '../core/signal.js';
+import { htmlError, looksLikeHtml } from './fetch_source.js';
+import { kOptional, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
+import type { ModelSource, OpenFile } from './source.js';
+
+const kWeights = 'model.safetensors';
+
+/** model.safetensors, else the index of its shards, else pytorch_model.bin, else the index of its shards: the order of transformers. */
+async function openWeights(source: ModelSource, progress: Progress, signal: AbortSignal) {
+  const open = await source.open(kWeights, signal);
+  if (open) return { single: { name: kWeights, open }, index: [] };
+  const index = await readOptional(source, `${kWeights}.index.json`, progress, signal);
+  if (index.length > 0) return { single: undefined, index };
+  return (await import('./torch_weights.js')).openTorchWeights(source, progress, signal);
+}
+
+/** more: names of further optional small files. idsOnly: see readTokenizerFiles. */
+export async function openModelFiles(
+  source: ModelSource,
+  progress: Progress,
+  signal: AbortSignal,
+  more: readonly string[] = [],
+  idsOnly = false,
+): Promise<ModelFiles> {
+  const [weights, config, tokenizer, modules, ...optional] = await Promise.all([
+    openWeights(source, progress, signal),
+    readRequired(source, 'config.json', progress, signal),
+    readTokenizerFiles(source, progress, signal, idsOnly),
+    readModules(source, progress, signal),
+    ...[...kOptional, ...more].map((file) => readOptional(source, file, progress, signal)),
+  ]);
+  return { files: [config, ...tokenizer, ...modules, ...optional.flat(), ...weights.index], single: weights.single };
+}
+
+/** The bytes that progress counts. */
+const sizeOf = ({ size, origin }: OpenFile) => origin?.size ?? size;
+
+async function openWeightFile(source: ModelSource, name: string, signal: AbortSignal): Promise<WeightFile> {
+  const open = await source.open(name, signal);
+  if (open && !name.endsWith('.bin')) return { name, open };
+  return (await import('./torch_weights.js')).openTorchFor(source, name, open, signal);
+}
+
+/** Receives the bytes of the weight files, in order, under the names that they have. */
+interface WeightSink {
+  begin(file: string, bytes: number): void;
+  push(chunk: Uint8Array): void;
+}
+
+/** Streams each weight file into the sink. A file of unknown size is first read whole. */
+export async function streamWeights(
+  source: ModelSource,
+  names: readonly string[],
+  single: WeightFile | undefined,
+  sink: WeightSink,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<void> {
+  const size = async (name: string) =>
+    (await source.size(name, signal)) ?? (await import('./torch_weights.js')).torchSize(source, name, signal);
+  const sizes = await Promise.all(names.map((name, i) => (i === 0 && single ? sizeOf(single.open) : size(name))));
+  const total = sizes.reduce((sum, bytes) => (sum === undefined || bytes === undefined ? undefined : sum + bytes), 0);
+  progress.expect(total);
+  const breather = new Breather();
+  for (const [i, wanted] of names.entries()) {
+    const { name, open } = i === 0 && single ? single : await openWeightFile(source, wanted, signal);
+    progress.initiate(name);
+    const held = open.size === undefined ? await readPieces(open, signal) : undefined;
+    if (sizes[i] === undefined && i === names.length - 1) progress.expect(held?.size ?? sizeOf(open));
+    sink.begin(name, held?.size ?? (open.size as number));
+    let passed = 0;
+    let counted = 0;
+    const count = (upTo: number) => {
+      if (upTo > counted) progress.advance(name, upTo - counted);
+      counted = upTo;
+    };
+    for await (const chunk of held?.pieces ?? open.chunks()) {
+      if (passed === 0 && looksLikeHtml(chunk)) throw htmlError(name, source.place(name));
+      passed += chunk.length;
+      sink.push(chunk);
+      count(open.origin?.position() ?? passed);
+      await breather.breathe(signal);
+    }
+    count(sizeOf(open) ?? passed);
+    progress.done(name);
+  }
+}
