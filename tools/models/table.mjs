@@ -1,0 +1,121 @@
+// The tables of docs/models.md: what the tests try, by architecture, and popular repositories, by what their files say.
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative, sep } from 'node:path';
+import { root } from '../lib/shell.mjs';
+import { repositories } from './repositories.mjs';
+
+const goldens = join(root, 'tests/goldens');
+
+/** What the tests compare in each folder of tests/goldens. */
+const kTried = {
+  architectures: 'every tensor',
+  'bert-tiny': 'every tensor',
+  long: 'every tensor, 130 tokens',
+  eurobert: 'every tensor',
+  hub_layouts: 'every tensor',
+  decoders: 'logits, generated tokens',
+  'gguf-decoders': 'generated tokens',
+  seq2seq: 'every tensor, generated tokens',
+  embedders: 'embeddings',
+  'decoder-heads': 'heads',
+  tasks: 'heads',
+  heads: 'heads',
+  sentence: 'embeddings',
+  static: 'embeddings',
+  peft: 'adapters',
+  gliner: 'entities',
+  sparse: 'sparse vectors',
+  late_interaction: 'token vectors',
+};
+
+const kTasks = {
+  sequence: 'text-classification',
+  token: 'token-classification',
+  answer: 'question-answering',
+  masked_lm: 'fill-mask',
+  causal_lm: 'text-generation',
+  seq2seq_lm: 'text2text-generation',
+};
+
+function* configs(folder) {
+  for (const entry of readdirSync(folder, { withFileTypes: true })) {
+    const path = join(folder, entry.name);
+    if (entry.isDirectory()) yield* configs(path);
+    else if (entry.name === 'config.json') yield path;
+  }
+}
+
+const asTable = (head, rows) => [head, head.map(() => '---'), ...rows].map((cells) => `| ${cells.join(' | ')} |`).join('\n');
+
+/** describe: the package's describeModel. */
+async function architectures(describe) {
+  const found = new Map();
+  for (const path of configs(goldens)) {
+    const config = JSON.parse(readFileSync(path, 'utf8'));
+    const part = relative(goldens, path).split(sep)[0];
+    if (typeof config.model_type !== 'string' || !(part in kTried)) continue;
+    // Without names of classes, the heads are all that the architecture has.
+    const { architectures: _names, ...open } = config;
+    const { kind, heads } = await describe({ 'config.json': new TextEncoder().encode(JSON.stringify(open)) }).catch(() => ({}));
+    if (!kind) continue;
+    const entry = found.get(config.model_type) ?? {
+      kinds: new Set(),
+      tasks: new Set(['feature-extraction']),
+      tried: new Set(),
+      gguf: false,
+    };
+    found.set(config.model_type, entry);
+    entry.kinds.add(kind);
+    for (const head of heads) entry.tasks.add(kTasks[head]);
+    entry.tried.add(kTried[part]);
+    if (readdirSync(dirname(path)).some((name) => name.endsWith('.gguf'))) entry.gguf = true;
+  }
+  const rows = [...found]
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([name, { kinds, tasks, tried, gguf }]) => [
+      `\`${name}\``,
+      [...kinds].join(', '),
+      [...tasks].join(', '),
+      gguf ? 'safetensors, .bin, GGUF' : 'safetensors, .bin',
+      [...tried].sort().join('; '),
+    ]);
+  return asTable(['model_type', 'kind', 'tasks', 'files', 'compared with Python'], rows);
+}
+
+async function repositoryRow({ id, task, config, weights, refused, note, gated, file }, describe) {
+  const named = `[${id}](https://huggingface.co/${id})`;
+  const { kind } = config ? await describe({ 'config.json': new TextEncoder().encode(JSON.stringify(config)) }) : {};
+  const loads = refused ? `no: ${refused}` : file ? 'yes; the file itself is tested' : 'yes';
+  const more = [gated && 'with a token', note].filter(Boolean).join('; ');
+  return [
+    named,
+    config ? `\`${config.model_type}\`` : '',
+    kind ? task : `(${task})`,
+    weights,
+    more && !refused ? `${loads}, ${more}` : loads,
+  ];
+}
+
+export async function modelTables(describe) {
+  const rows = await Promise.all(repositories.map((one) => repositoryRow(one, describe)));
+  return {
+    architectures: await architectures(describe),
+    repositories: asTable(['repository', 'model_type', 'task', 'weights', 'loads'], rows),
+  };
+}
+
+export const document = join(root, 'docs/models.md');
+
+/** The document with tables between its markers. */
+export function withTables(text, tables) {
+  for (const [name, table] of Object.entries(tables)) {
+    const mark = `<!-- ${name} -->`;
+    const begin = text.indexOf(mark) + mark.length;
+    const end = text.indexOf(mark, begin);
+    if (end < 0) throw new Error(`docs/models.md: expected ${mark} twice`);
+    text = `${text.slice(0, begin)}\n${table}\n${text.slice(end)}`;
+  }
+  return text;
+}
+
+export const currentDocument = () => (existsSync(document) ? readFileSync(document, 'utf8') : '');
