@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/random.h"
+#include "learn/lora.h"
 #include "models/transformer_backward.h"
 
 namespace {
@@ -57,7 +58,14 @@ int main(int argc, char** argv) {
   const std::int64_t tokens = batch.tokens();
   ThreadTeam alone;
   std::vector<float> hidden(static_cast<std::size_t>(tokens * model.config().hidden_size)), d_hidden(hidden.size());
-  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, length, 1), "bench").value();
+  LoraSet lora;
+  for (std::int64_t layer = 0; layer < model.config().num_hidden_layers; ++layer) {
+    const std::int64_t width = model.config().query_width();
+    for (const std::int64_t first : {std::int64_t{0}, 2 * width})
+      lora.add({model.layer_at(layer).qkv, first, width}, {}, generator);
+  }
+  if (!lora.begin().ok()) return 1;
+  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, length, 1, {}, {.lora = lora.factors()}), "bench").value();
   const double plain = seconds([&] {
     arena.reset();
     model.forward(alone, batch, {}, arena, hidden.data(), nullptr);
@@ -72,16 +80,18 @@ int main(int argc, char** argv) {
     });
     std::printf("%d layers kept, tape %.1f MB: forward %.2f\n", static_cast<int>(kept), static_cast<double>(tape.size()) * 4e-6,
                 taped / plain);
-    const auto report = [&](const char* name, const BackwardScope& scope) {
+    const auto report = [&](const char* name, const BackwardScope& scope, const TapeOptions& tape_options) {
       const double took = seconds([&] {
         std::fill(d_hidden.begin(), d_hidden.end(), 0.01f);
         arena.reset();
-        backward(model, alone, batch, tape.data(), d_hidden.data(), arena, gradients, scope, options);
+        backward(model, alone, batch, tape.data(), d_hidden.data(), arena, &gradients, scope, tape_options);
       });
       std::printf("  %s: backward %.2f, step %.2f\n", name, took / plain, (taped + took) / plain);
     };
-    report("all weights", {});
-    report("without embeddings", {.embeddings = false});
-    report("only_qkv", {.embeddings = false, .only_qkv = true});
+    report("all weights", {}, options);
+    report("without embeddings", {.embeddings = false}, options);
+    TapeOptions with_lora = options;
+    with_lora.lora = lora.factors();
+    report("lora of queries and values", {.embeddings = false, .layers = false}, with_lora);
   }
 }

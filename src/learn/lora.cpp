@@ -32,16 +32,72 @@ void LoraMatrix::unmerge() const {
   for (std::int64_t j = 0; j < rows_.out; ++j) set_weight_row(rows_.layer, rows_.first + j, base_.data() + j * in());
 }
 
-void LoraMatrix::add_gradients(const Linear& gradient, std::span<float> d_a, std::span<float> d_b) const {
-  const Kernels& kernels = exact_kernels();
-  std::vector<float> row(static_cast<std::size_t>(in()));
+void LoraMatrix::write(const LoraFactors& factors, std::int64_t at) const {
+  for (std::int64_t k = 0; k < r_; ++k) set_weight_row(factors.a, at + k, a_.data() + k * in());
+  std::vector<float> row(static_cast<std::size_t>(factors.b.in));
   for (std::int64_t j = 0; j < rows_.out; ++j) {
-    get_weight_row(gradient, rows_.first + j, row.data());
-    for (std::int64_t k = 0; k < r_; ++k) {
-      d_b[j * r_ + k] += scale_ * kernels.dot(row.data(), a_.data() + k * in(), in());
-      kernels.axpy(scale_ * b_[j * r_ + k], row.data(), d_a.data() + k * in(), in());
-    }
+    get_weight_row(factors.b, rows_.first + j, row.data());
+    for (std::int64_t k = 0; k < r_; ++k) row[at + k] = scale_ * b_[j * r_ + k];
+    set_weight_row(factors.b, rows_.first + j, row.data());
   }
+}
+
+void LoraMatrix::read_gradients(const LoraFactors& factors, std::int64_t at, std::span<float> d_a, std::span<float> d_b) const {
+  for (std::int64_t k = 0; k < r_; ++k) get_weight_row(factors.d_a, at + k, d_a.data() + k * in());
+  std::vector<float> row(static_cast<std::size_t>(factors.b.in));
+  for (std::int64_t j = 0; j < rows_.out; ++j) {
+    get_weight_row(factors.d_b, rows_.first + j, row.data());
+    for (std::int64_t k = 0; k < r_; ++k) d_b[j * r_ + k] = scale_ * row[at + k];
+  }
+}
+
+Result<void> LoraSet::begin() {
+  struct Size {
+    Linear layer;
+    std::int64_t rank;
+  };
+  std::vector<Size> sizes;
+  for (const LoraMatrix& matrix : matrices_) {
+    const Linear& layer = matrix.rows().layer;
+    auto found = std::find_if(sizes.begin(), sizes.end(), [&](const Size& size) { return size.layer.weight == layer.weight; });
+    if (found == sizes.end()) found = sizes.insert(sizes.end(), {layer, 0});
+    places_.push_back({static_cast<std::size_t>(found - sizes.begin()), found->rank});
+    found->rank += matrix.r();
+  }
+  const auto take = [&](Arena& arena) {
+    factors_.clear();
+    for (const auto& [layer, rank] : sizes) {
+      const auto take_a = [&] { return take_linear(arena, *layer.kernels, WeightType::kF32, layer.in, rank, false); };
+      const auto take_b = [&] { return take_linear(arena, *layer.kernels, WeightType::kF32, rank, layer.out, false); };
+      const Linear a = take_a(), b = take_b(), d_a = take_a();
+      factors_.push_back({layer.weight, a, b, d_a, take_b()});
+    }
+  };
+  Arena measure;
+  take(measure);
+  auto memory = Arena::with_zeros(measure.used(), "matrices of LoRA");
+  if (!memory.ok()) return memory.error();
+  memory_ = std::move(memory).value();
+  take(memory_);
+  merge();
+  return {};
+}
+
+void LoraSet::merge() const {
+  for (std::size_t i = 0; i < matrices_.size(); ++i) {
+    matrices_[i].merge();
+    matrices_[i].write(factors_[places_[i].factors], places_[i].at);
+  }
+}
+
+void LoraSet::clear_gradients() const {
+  for (const LoraFactors& one : factors_) {
+    for (const Linear& gradient : {one.d_a, one.d_b}) std::ranges::fill(weights_f32(gradient), 0.0f);
+  }
+}
+
+void LoraSet::read_gradients(std::size_t i, std::span<float> d_a, std::span<float> d_b) const {
+  matrices_[i].read_gradients(factors_[places_[i].factors], places_[i].at, d_a, d_b);
 }
 
 }  // namespace wattn

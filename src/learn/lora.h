@@ -1,14 +1,15 @@
 // LoRA, arXiv 2106.09685: W + alpha / r * B A, with PEFT's names and initial values. The product is added to the weights of the
-// model, so that a pass costs no more than without; gradients of A and B come from that of the sum.
+// model, so that a pass costs no more than without.
 #pragma once
 
 #include <cstdint>
 #include <span>
 #include <vector>
 
+#include "core/arena.h"
 #include "core/random.h"
-#include "ops/compute.h"
-#include "ops/linear.h"
+#include "core/result.h"
+#include "ops/lora.h"
 
 namespace wattn {
 
@@ -33,13 +34,16 @@ class LoraMatrix {
   std::span<float> a() { return a_; }  // [r, in]
   std::span<float> b() { return b_; }  // [out, r]
   std::int64_t r() const { return r_; }
+  const WeightRows& rows() const { return rows_; }
 
   // Sets the rows to W + scale B A.
   void merge() const;
   // Sets the rows to W.
   void unmerge() const;
-  // Adds to d_a and d_b, shaped as a() and b(). gradient: a layer in f32 whose weights are the gradient of the layer's.
-  void add_gradients(const Linear& gradient, std::span<float> d_a, std::span<float> d_b) const;
+  // Writes A and scale B into those of its layer, where its rank begins at `at`.
+  void write(const LoraFactors& factors, std::int64_t at) const;
+  // Reads their gradients, shaped as a() and b().
+  void read_gradients(const LoraFactors& factors, std::int64_t at, std::span<float> d_a, std::span<float> d_b) const;
 
  private:
   std::int64_t in() const { return rows_.layer.in; }
@@ -48,6 +52,36 @@ class LoraMatrix {
   std::int64_t r_;
   float scale_;
   std::vector<float> base_, a_, b_;  // base_: [out, in]
+};
+
+// The matrices of a model, and by layer what a backward pass needs: the additions to one layer run as one.
+class LoraSet {
+ public:
+  void add(const WeightRows& rows, const LoraConfig& config, Generator& generator) {
+    matrices_.emplace_back(rows, config, generator);
+  }
+  // After the last add(): takes memory.
+  Result<void> begin();
+  std::span<LoraMatrix> matrices() { return matrices_; }
+  std::span<const LoraFactors> factors() const { return factors_; }
+  std::uint64_t bytes() const { return memory_.bytes(); }
+
+  // After a change of A or B.
+  void merge() const;
+  void clear_gradients() const;
+  // Of the i-th matrix.
+  void read_gradients(std::size_t i, std::span<float> d_a, std::span<float> d_b) const;
+
+ private:
+  struct Place {
+    std::size_t factors;
+    std::int64_t at;
+  };
+
+  std::vector<LoraMatrix> matrices_;
+  std::vector<Place> places_;  // [matrices]
+  std::vector<LoraFactors> factors_;
+  Arena memory_;
 };
 
 }  // namespace wattn

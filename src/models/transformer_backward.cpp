@@ -96,8 +96,8 @@ class TrainingPass {
     drop(pass_.compute, dropout_of(kOutput), d, size_);
     if (!is_post()) {
       std::fill_n(d_sum_, size_, 0.0f);
-      norm_backward(config_.norm, model_.final_norm_, gradients_->final_norm_, tape.row(config_.num_hidden_layers), d, tokens_,
-                    d_sum_, !scope_.only_qkv);
+      norm_backward(config_.norm, model_.final_norm_, scope_.layers ? gradients_->final_norm_ : LayerNorm(),
+                    tape.row(config_.num_hidden_layers), d, tokens_, d_sum_, scope_.layers);
       std::copy_n(d_sum_, size_, d);
     }
     for (std::int64_t layer = config_.num_hidden_layers - 1; layer >= scope_.first_layer; --layer) {
@@ -133,6 +133,8 @@ class TrainingPass {
   }
 
  private:
+  using Layer = TransformerLayer;
+
   bool wants_embeddings() const { return scope_.embeddings && scope_.first_layer == 0; }
 
   void take(Arena& arena, int threads, const SourceLimits& sources) {
@@ -178,14 +180,79 @@ class TrainingPass {
       scratch = std::max(scratch, linear_backward_scratch(in, out, std::max(tokens_, buckets_), threads));
     }
     if (cross) scratch = std::max(scratch, linear_backward_scratch(hidden, 2 * queries, sources.tokens, threads));
+    const std::int64_t most_rows = std::max({tokens_, buckets_, sources.tokens});
+    std::int64_t rank = 0, lora_in = 0;
+    for (const LoraFactors& one : options_.lora) {
+      rank = std::max(rank, one.a.out);
+      lora_in = std::max(lora_in, one.a.in);
+      scratch = std::max({scratch, linear_backward_scratch(one.a.in, one.a.out, most_rows, threads),
+                          linear_backward_scratch(one.b.in, one.b.out, most_rows, threads)});
+    }
+    lora_inner_ = arena.take<float>(most_rows * rank);
+    d_lora_inner_ = arena.take<float>(most_rows * rank);
+    lora_input_ = arena.take<float>(options_.dropout.lora > 0 ? most_rows * lora_in : 0);
+    lora_added_ = arena.take<float>(options_.dropout.lora > 0 && rank > 0 ? most_rows * std::max({row, up, hidden, ffn}) : 0);
     linear_scratch_ = arena.take<float>(scratch);
     const std::int64_t attention = attention_backward_scratch(model_.attention_shape(), keys, buckets_);
     for (int i = 0; i < threads; ++i) attention_scratch_.push_back(arena.take<float>(attention));
   }
 
-  // dx: [rows, in] written, may be null. wanted: of the weights.
-  void linear_gradient(const Linear& layer, const Linear& gradient, const float* x, const float* dy, std::int64_t rows, float* dx,
-                       bool wanted) {
+  // Where in a layer of the model a matrix is used.
+  struct Use {
+    std::int64_t layer;
+    Linear TransformerLayer::* part;
+    bool relative = false;  // DeBERTa's second use of queries and keys
+  };
+
+  const LoraFactors* lora_of(const Linear& layer) const {
+    const auto found = std::ranges::find(options_.lora, static_cast<const void*>(layer.weight), &LoraFactors::weight);
+    return found == options_.lora.end() ? nullptr : &*found;
+  }
+  float* bias_gradient(const float* bias) const {
+    const auto found = std::ranges::find(scope_.biases, bias, &BiasGradient::bias);
+    return !bias || found == scope_.biases.end() ? nullptr : found->gradient;
+  }
+  // Whether something of a matrix's gradient reads what the matrix has read.
+  bool trains(std::int64_t layer, Linear TransformerLayer::* part) const {
+    return scope_.layers || lora_of(model_.layer_at(layer).*part);
+  }
+
+  Dropout lora_dropout(const Use& use) const {
+    constexpr Linear Layer::* kParts[] = {
+        &Layer::qkv,         &Layer::attention_output,  &Layer::up,          &Layer::down, nullptr,
+        &Layer::cross_query, &Layer::cross_keys_values, &Layer::cross_output};
+    const auto part = use.relative ? 4 : std::ranges::find(kParts, use.part) - std::begin(kParts);
+    constexpr std::uint64_t kLoraSeed = 0x10A;  // places of their own
+    return dropout_at(options_.dropout.lora, options_.seed ^ (kLoraSeed << 48), options_.step,
+                      static_cast<std::uint64_t>(use.layer * std::ssize(kParts) + part));
+  }
+  // What A reads of x: [rows, in].
+  const float* lora_input(const Use& use, const Linear& a, const float* x, std::int64_t rows) {
+    if (options_.dropout.lora == 0) return x;
+    std::copy_n(x, rows * a.in, lora_input_);
+    drop(pass_.compute, lora_dropout(use), lora_input_, rows * a.in);
+    return lora_input_;
+  }
+  // What dropout changes in a product whose weights have W + B A: y += B A (dropped x - x). width: of y.
+  void drop_lora(const Use& use, const Linear& layer, const float* x, std::int64_t rows, std::int64_t width, float* y) {
+    const LoraFactors* lora = options_.dropout.lora > 0 ? lora_of(layer) : nullptr;
+    if (!lora) return;
+    lora_input(use, lora->a, x, rows);
+    for (std::int64_t i = 0; i < rows * lora->a.in; ++i) lora_input_[i] -= x[i];
+    linear(pass_.compute, lora->a, lora_input_, rows, Activation::kNone, {}, lora_inner_);
+    linear(pass_.compute, lora->b, lora_inner_, rows, Activation::kNone, {}, lora_added_);
+    for (std::int64_t t = 0; t < rows; ++t) add(lora_added_ + t * lora->b.out, width, y + t * width);
+  }
+
+  // y = x W^T + bias.
+  void product(const Use& use, const float* x, std::int64_t rows, float* y) {
+    const Linear& layer = model_.layer_at(use.layer).*use.part;
+    linear(pass_.compute, layer, x, rows, Activation::kNone, pass_.work.linear, y);
+    drop_lora(use, layer, x, rows, layer.out, y);
+  }
+
+  // dx: [rows, in] written, may be null. gradient: of the weights, may be null.
+  void linear_gradient(const Linear& layer, const Linear* gradient, const float* x, const float* dy, std::int64_t rows, float* dx) {
     linear_backward(pass_.compute,
                     {.in = layer.in,
                      .out = layer.out,
@@ -194,8 +261,44 @@ class TrainingPass {
                      .x = x,
                      .dy = dy,
                      .dx = dx,
-                     .d_layer = wanted ? &gradient : nullptr},
+                     .d_bias = gradient ? nullptr : bias_gradient(layer.bias),
+                     .d_layer = gradient},
                     linear_scratch_);
+  }
+  // Of a layer's matrix, or its first `out` outputs, with the gradients of LoRA's.
+  void product_backward(const Use& use, const float* x, const float* dy, std::int64_t rows, float* dx, std::int64_t out = 0) {
+    Linear layer = model_.layer_at(use.layer).*use.part;
+    if (out > 0) layer.out = out;
+    linear_gradient(layer, scope_.layers ? &(gradients_->layer_at(use.layer).*use.part) : nullptr, x, dy, rows, dx);
+    const LoraFactors* lora = lora_of(layer);
+    if (!lora) return;
+    const std::int64_t in = layer.in, rank = lora->a.out;
+    const float* read = lora_input(use, lora->a, x, rows);
+    linear(pass_.compute, lora->a, read, rows, Activation::kNone, {}, lora_inner_);
+    linear_backward(pass_.compute,
+                    {.in = rank,
+                     .out = layer.out,
+                     .tokens = rows,
+                     .layer = &lora->b,
+                     .x = lora_inner_,
+                     .dy = dy,
+                     .dx = d_lora_inner_,
+                     .d_layer = &lora->d_b},
+                    linear_scratch_);
+    const bool drops = dx && options_.dropout.lora > 0;
+    linear_backward(pass_.compute,
+                    {.in = in,
+                     .out = rank,
+                     .tokens = rows,
+                     .layer = &lora->a,
+                     .x = read,
+                     .dy = d_lora_inner_,
+                     .dx = drops ? lora_added_ : nullptr,
+                     .d_layer = &lora->d_a},
+                    linear_scratch_);
+    if (!drops) return;
+    const Dropout dropout = lora_dropout(use);
+    for (std::int64_t i = 0; i < rows * in; ++i) dx[i] += (dropout.factor(static_cast<std::uint64_t>(i)) - 1) * lora_added_[i];
   }
 
   // Of a norm that has a bias if its kind and the model have one.
@@ -203,7 +306,12 @@ class TrainingPass {
                      std::int64_t rows, float* dx, bool wanted) {
     const bool has_bias = kind == NormKind::kLayer && config_.biases.norms;
     normalise_backward(pass_.compute, kind, norm, x, dy, rows, dx, wanted ? gradient.gamma : nullptr,
-                       wanted && has_bias ? gradient.beta : nullptr, norm_scratch_);
+                       has_bias ? (wanted ? gradient.beta : bias_gradient(norm.beta)) : nullptr, norm_scratch_);
+  }
+  // Of a norm of a layer.
+  void norm_backward(NormKind kind, std::int64_t layer, LayerNorm Layer::* part, const float* x, const float* dy, float* dx) {
+    norm_backward(kind, model_.layer_at(layer).*part, scope_.layers ? gradients_->layer_at(layer).*part : LayerNorm(), x, dy,
+                  tokens_, dx, scope_.layers);
   }
 
   // Places of dropout. Those in layers are followed by the next layer's.
@@ -254,7 +362,6 @@ class TrainingPass {
   NormKind middle_kind() const { return is_post() ? NormKind::kLayer : config_.norm; }
   // The norm of what the feed-forward reads, which is the sum after (cross) attention.
   LayerNorm TransformerLayer::* middle_norm() const {
-    using Layer = TransformerLayer;
     return !is_post() ? &Layer::ffn_norm : config_.cross_attention ? &Layer::cross_norm : &Layer::attention_norm;
   }
   float* middle_sum(const LayerTape& kept) const { return config_.cross_attention ? kept.cross_sum : kept.attention_sum; }
@@ -286,7 +393,12 @@ class TrainingPass {
     }
     const int index = static_cast<int>(layer);
     if (is_new || config_.query_key_norm) model_.place_queries_and_keys(pass_, index);
-    if (is_disentangled()) model_.project_relative(pass_, index);
+    if (!is_disentangled()) return;
+    model_.project_relative(pass_, index);
+    const Disentangled& terms = pass_.work.disentangled;
+    const std::int64_t width = config_.query_width() + config_.kv_width();
+    drop_lora({layer, &Layer::qkv, true}, model_.layer_at(layer).qkv, pass_.work.relative, terms.count, width,
+              pass_.work.relative_qk);
   }
 
   void attend(std::int64_t layer) {
@@ -318,13 +430,9 @@ class TrainingPass {
 
   // Leaves queries, keys and values, and the context in their buffers.
   void cross_attend(std::int64_t index, const LayerTape& kept) {
-    const TransformerLayer& layer = model_.layer_at(index);
-    const auto product = [&](const Linear& of, const float* in, std::int64_t rows, float* to) {
-      linear(pass_.compute, of, in, rows, Activation::kNone, pass_.work.linear, to);
-    };
-    normalise(pass_.compute, middle_kind(), layer.*cross_norm(), kept.attention_sum, tokens_, cross_read_);
-    product(layer.cross_query, cross_read_, tokens_, cross_queries_);
-    product(layer.cross_keys_values, sources_.states, sources_.tokens(), cross_kv_);
+    normalise(pass_.compute, middle_kind(), model_.layer_at(index).*cross_norm(), kept.attention_sum, tokens_, cross_read_);
+    product({index, &Layer::cross_query}, cross_read_, tokens_, cross_queries_);
+    product({index, &Layer::cross_keys_values}, sources_.states, sources_.tokens(), cross_kv_);
     auto [shape, terms, input] = cross_call(index);
     const ProbabilityDropout dropout = drop_probabilities(dropout_of(kCrossProbabilities, index));
     if (dropout.dropout.rate > 0) terms.dropout = &dropout;
@@ -333,37 +441,32 @@ class TrainingPass {
 
   // After cross_attend().
   void cross_attention_backward(std::int64_t index, const float* dy, float* dx) {
-    const TransformerLayer& layer = model_.layer_at(index);
-    const TransformerLayer& gradient = gradients_->layer_at(index);
     const std::int64_t width = config_.query_width(), rows = sources_.tokens();
-    const bool all = !scope_.only_qkv;
     auto [shape, terms, input] = cross_call(index);
     const ProbabilityDropout dropout = drop_probabilities(dropout_of(kCrossProbabilities, index));
     if (dropout.dropout.rate > 0) terms.dropout = &dropout;
-    linear_gradient(layer.cross_output, gradient.cross_output, cross_context_, dy, tokens_, d_context_, all);
+    product_backward({index, &Layer::cross_output}, cross_context_, dy, tokens_, d_context_);
     std::fill_n(d_cross_queries_, tokens_ * width, 0.0f);
     std::fill_n(d_cross_kv_, rows * 2 * width, 0.0f);
     wattn::attention_backward(
         pass_.compute, shape, terms, input, attention_scratch_,
         {.d_context = d_context_, .d_queries = d_cross_queries_, .d_keys = d_cross_kv_, .d_values = d_cross_kv_ + width});
-    linear_gradient(layer.cross_query, gradient.cross_query, cross_read_, d_cross_queries_, tokens_, dx, all);
+    product_backward({index, &Layer::cross_query}, cross_read_, d_cross_queries_, tokens_, dx);
     float* d_states = sources_.d_states ? d_cross_states_ : nullptr;
-    linear_gradient(layer.cross_keys_values, gradient.cross_keys_values, sources_.states, d_cross_kv_, rows, d_states, all);
+    product_backward({index, &Layer::cross_keys_values}, sources_.states, d_cross_kv_, rows, d_states);
     if (d_states) add(d_states, rows * config_.hidden_size, sources_.d_states);
   }
 
   // In place, if the model has such norms.
-  void output_norm(LayerNorm TransformerLayer::* norm, const TransformerLayer& layer, float* rows) {
-    if (config_.output_norms) normalise(pass_.compute, config_.norm, layer.*norm, rows, tokens_, rows);
+  void output_norm(std::int64_t index, LayerNorm Layer::* norm, float* rows) {
+    if (config_.output_norms) normalise(pass_.compute, config_.norm, model_.layer_at(index).*norm, rows, tokens_, rows);
   }
-  // The gradient of the product of `of` and what it read, from dy, that of its norm; dy if the model has no such norms.
-  const float* output_norm_backward(LayerNorm TransformerLayer::* norm, std::int64_t index, const Linear& of, const float* read,
-                                    const float* dy) {
+  // The gradient of a product of what was read, from dy, that of its norm; dy if the model has no such norms.
+  const float* output_norm_backward(const Use& use, LayerNorm Layer::* norm, const float* read, const float* dy) {
     if (!config_.output_norms) return dy;
-    linear(pass_.compute, of, read, tokens_, Activation::kNone, pass_.work.linear, output_);
+    product(use, read, tokens_, output_);
     std::fill_n(d_output_, size_, 0.0f);
-    norm_backward(config_.norm, model_.layer_at(index).*norm, gradients_->layer_at(index).*norm, output_, dy, tokens_, d_output_,
-                  !scope_.only_qkv);
+    norm_backward(config_.norm, use.layer, norm, output_, dy, d_output_);
     return d_output_;
   }
 
@@ -384,30 +487,26 @@ class TrainingPass {
 
   // out: the row of the tape; null when the layer is computed again, which needs no product with down.
   void forward_layer(std::int64_t index, const float* x, const LayerTape& kept, float* out) {
-    const TransformerLayer& layer = model_.layer_at(index);
-    const auto product = [&](const Linear& of, const float* in, float* to) {
-      linear(pass_.compute, of, in, tokens_, Activation::kNone, pass_.work.linear, to);
-    };
     float* projected = pass_.work.projected;
-    product(layer.qkv, attention_input(index, x), kept.qkv);
+    product({index, &Layer::qkv}, attention_input(index, x), tokens_, kept.qkv);
     place(index, kept, true);
     attend(index);
-    product(layer.attention_output, pass_.work.context, projected);
-    output_norm(&TransformerLayer::attention_output_norm, layer, projected);
+    product({index, &Layer::attention_output}, pass_.work.context, tokens_, projected);
+    output_norm(index, &Layer::attention_output_norm, projected);
     drop(pass_.compute, dropout_of(kAttention, index), projected, size_);
     sum(projected, x, kept.attention_sum);
     if (config_.cross_attention) {
       cross_attend(index, kept);
-      product(layer.cross_output, cross_context_, projected);
+      product({index, &Layer::cross_output}, cross_context_, tokens_, projected);
       drop(pass_.compute, dropout_of(kCrossAttention, index), projected, size_);
       sum(projected, is_post() ? cross_read_ : kept.attention_sum, kept.cross_sum);
     }
-    normalise(pass_.compute, middle_kind(), layer.*middle_norm(), middle_sum(kept), tokens_, middle_);
-    product(layer.up, middle_, kept.up);
+    normalise(pass_.compute, middle_kind(), model_.layer_at(index).*middle_norm(), middle_sum(kept), tokens_, middle_);
+    product({index, &Layer::up}, middle_, tokens_, kept.up);
     const float* active = activate(index, kept.up);
     if (!out) return;
-    product(layer.down, active, projected);
-    output_norm(&TransformerLayer::ffn_output_norm, layer, projected);
+    product({index, &Layer::down}, active, tokens_, projected);
+    output_norm(index, &Layer::ffn_output_norm, projected);
     drop(pass_.compute, dropout_of(kFeedForward, index), projected, size_);
     sum(projected, is_post() ? middle_ : middle_sum(kept), out);
   }
@@ -417,53 +516,52 @@ class TrainingPass {
     attention_input(index, x);
     place(index, kept, false);
     if (config_.cross_attention) cross_attend(index, kept);
-    if (scope_.only_qkv && !config_.output_norms) return;  // the rest is for gradients of other weights
-    attend(index);
-    normalise(pass_.compute, middle_kind(), model_.layer_at(index).*middle_norm(), middle_sum(kept), tokens_, middle_);
-    activate(index, kept.up);
+    if (config_.output_norms || trains(index, &Layer::attention_output)) attend(index);
+    if (trains(index, &Layer::up)) {
+      normalise(pass_.compute, middle_kind(), model_.layer_at(index).*middle_norm(), middle_sum(kept), tokens_, middle_);
+    }
+    if (config_.output_norms || trains(index, &Layer::down)) activate(index, kept.up);
   }
 
   // x: the layer's input; last_sum: its row of the tape; d: the gradient of its output, which becomes that of x.
   void layer_backward(std::int64_t index, const float* x, const LayerTape& kept, const float* last_sum, float* d) {
-    const TransformerLayer& layer = model_.layer_at(index);
-    const TransformerLayer& gradient = gradients_->layer_at(index);
-    const bool normed = has_attention_norm(index), all = !scope_.only_qkv;
+    const bool normed = has_attention_norm(index);
     const float* read = normed ? normal_ : x;
     float* d_read = index > scope_.first_layer || wants_embeddings() ? d_in_ : nullptr;
     if (is_post()) {
       std::fill_n(d_sum_, size_, 0.0f);
-      norm_backward(NormKind::kLayer, layer.ffn_norm, gradient.ffn_norm, last_sum, d, tokens_, d_sum_, all);
+      norm_backward(NormKind::kLayer, index, &Layer::ffn_norm, last_sum, d, d_sum_);
       feed_forward_backward(index, kept.up, before_drop(dropout_of(kFeedForward, index), d_sum_), d_in_);
       sum(d_sum_, d_in_, d);
       if (config_.cross_attention) {
         std::fill_n(d_sum_, size_, 0.0f);
-        norm_backward(NormKind::kLayer, layer.cross_norm, gradient.cross_norm, kept.cross_sum, d, tokens_, d_sum_, all);
+        norm_backward(NormKind::kLayer, index, &Layer::cross_norm, kept.cross_sum, d, d_sum_);
         cross_attention_backward(index, before_drop(dropout_of(kCrossAttention, index), d_sum_), d_in_);
         sum(d_sum_, d_in_, d);
       }
       std::fill_n(d_sum_, size_, 0.0f);
-      norm_backward(NormKind::kLayer, layer.attention_norm, gradient.attention_norm, kept.attention_sum, d, tokens_, d_sum_, all);
+      norm_backward(NormKind::kLayer, index, &Layer::attention_norm, kept.attention_sum, d, d_sum_);
       attention_backward(index, read, kept.qkv, before_drop(dropout_of(kAttention, index), d_sum_), d_read);
       if (d_read) sum(d_sum_, d_read, d);
       return;
     }
-    const float* d_output = output_norm_backward(&TransformerLayer::ffn_output_norm, index, layer.down,
+    const float* d_output = output_norm_backward({index, &Layer::down}, &Layer::ffn_output_norm,
                                                  config_.gated() ? pass_.work.gated : pass_.work.intermediate,
                                                  before_drop(dropout_of(kFeedForward, index), d));
     feed_forward_backward(index, kept.up, d_output, d_in_);
-    norm_backward(config_.norm, layer.ffn_norm, gradient.ffn_norm, middle_sum(kept), d_in_, tokens_, d, all);
+    norm_backward(config_.norm, index, &Layer::ffn_norm, middle_sum(kept), d_in_, d);
     if (config_.cross_attention) {
       cross_attention_backward(index, before_drop(dropout_of(kCrossAttention, index), d), d_in_);
-      norm_backward(config_.norm, layer.cross_norm, gradient.cross_norm, kept.attention_sum, d_in_, tokens_, d, all);
+      norm_backward(config_.norm, index, &Layer::cross_norm, kept.attention_sum, d_in_, d);
     }
     // The norm's own weights need what comes through it.
-    if (normed && all) d_read = d_in_;
-    d_output = output_norm_backward(&TransformerLayer::attention_output_norm, index, layer.attention_output, pass_.work.context,
+    if (normed && (scope_.layers || !scope_.biases.empty())) d_read = d_in_;
+    d_output = output_norm_backward({index, &Layer::attention_output}, &Layer::attention_output_norm, pass_.work.context,
                                     before_drop(dropout_of(kAttention, index), d));
     attention_backward(index, read, kept.qkv, d_output, d_read);
     if (!d_read) return;
     if (normed) {
-      norm_backward(config_.norm, layer.attention_norm, gradient.attention_norm, x, d_read, tokens_, d, all);
+      norm_backward(config_.norm, index, &Layer::attention_norm, x, d_read, d);
     } else {
       add(d_read, size_, d);
     }
@@ -471,30 +569,24 @@ class TrainingPass {
 
   // After activate() of the same up, with the matrix's input in middle_.
   void feed_forward_backward(std::int64_t index, const float* up, const float* dy, float* dx) {
-    const TransformerLayer& layer = model_.layer_at(index);
-    const TransformerLayer& gradient = gradients_->layer_at(index);
     const std::int64_t ffn = config_.intermediate_size;
-    linear_gradient(layer.down, gradient.down, config_.gated() ? pass_.work.gated : pass_.work.intermediate, dy, tokens_, d_act_,
-                    !scope_.only_qkv);
+    product_backward({index, &Layer::down}, config_.gated() ? pass_.work.gated : pass_.work.intermediate, dy, tokens_, d_act_);
     drop(pass_.compute, dropout_of(kActivation, index), d_act_, tokens_ * ffn);
     if (config_.gated()) {
       gate_backward(pass_.compute, config_.hidden_act, up, d_act_, tokens_, ffn, d_up_);
     } else {
       activate_backward(pass_.compute, config_.hidden_act, up, d_act_, tokens_, ffn, d_up_);
     }
-    linear_gradient(layer.up, gradient.up, middle_, d_up_, tokens_, dx, !scope_.only_qkv);
+    product_backward({index, &Layer::up}, middle_, d_up_, tokens_, dx);
   }
 
   // After place() and attend(). raw_qkv: before norms of queries and keys, if there are any. dx: null if not wanted.
   void attention_backward(std::int64_t index, const float* x, const float* raw_qkv, const float* dy, float* dx) {
-    const TransformerLayer& layer = model_.layer_at(index);
-    const TransformerLayer& gradient = gradients_->layer_at(index);
     const std::int64_t row = config_.qkv_width(), queries = config_.query_width(), keys = config_.kv_width();
     auto [terms, input] = model_.attention_call(pass_, static_cast<int>(index));
     const ProbabilityDropout dropout = drop_probabilities(dropout_of(kProbabilities, index));
     if (dropout.dropout.rate > 0) terms.dropout = &dropout;
-    linear_gradient(layer.attention_output, gradient.attention_output, pass_.work.context, dy, tokens_, d_context_,
-                    !scope_.only_qkv);
+    product_backward({index, &Layer::attention_output}, pass_.work.context, dy, tokens_, d_context_);
     std::fill_n(d_qkv_, tokens_ * row, 0.0f);
     std::fill_n(d_relative_qk_, buckets_ * 2 * config_.hidden_size, 0.0f);
     const bool learned_bias = wants_embeddings() && config_.relative_positions == RelativePositions::kT5Buckets;
@@ -506,31 +598,30 @@ class TrainingPass {
                                .d_bias = learned_bias ? &gradients_->distance_bias_ : nullptr,
                                .d_relative = terms.relative ? d_relative_qk_ : nullptr});
     if (terms.relative) {
-      Linear queries_and_keys = layer.qkv;
-      queries_and_keys.out = queries + keys;
       const std::int64_t count = terms.relative->count;
-      linear_gradient(queries_and_keys, gradient.qkv, pass_.work.relative, d_relative_qk_, count, d_relative_in_, true);
+      product_backward({index, &Layer::qkv, true}, pass_.work.relative, d_relative_qk_, count, d_relative_in_, queries + keys);
       add(d_relative_in_, count * config_.hidden_size, d_relative_);
     }
     if (config_.relative_positions == RelativePositions::kRotary) {
       rotate_heads_backward(pass_.compute, model_.rotary_of(static_cast<int>(index)), pass_.batch.position_ids,
                             config_.num_attention_heads + config_.kv_heads(), row, d_qkv_);
     }
-    if (config_.query_key_norm) query_key_norm_backward(layer, gradient, raw_qkv);
-    linear_gradient(layer.qkv, gradient.qkv, x, d_qkv_, tokens_, dx, true);
+    if (config_.query_key_norm) query_key_norm_backward(index, raw_qkv);
+    product_backward({index, &Layer::qkv}, x, d_qkv_, tokens_, dx);
   }
 
-  void query_key_norm_backward(const TransformerLayer& layer, const TransformerLayer& gradient, const float* raw_qkv) {
+  void query_key_norm_backward(std::int64_t index, const float* raw_qkv) {
+    const TransformerLayer& layer = model_.layer_at(index);
     const std::int64_t row = config_.qkv_width(), queries = config_.query_width(), dim = config_.head_size();
-    const auto backward_of = [&](const LayerNorm& norm, const LayerNorm& of, std::int64_t at, std::int64_t heads) {
+    const auto backward_of = [&](LayerNorm Layer::* part, std::int64_t at, std::int64_t heads) {
       std::copy_n(d_qkv_ + at, heads * dim, d_head_);
       std::fill_n(d_qkv_ + at, heads * dim, 0.0f);
-      norm_backward(NormKind::kRms, norm, {of.hidden, of.epsilon, of.gamma, nullptr}, raw_qkv + at, d_head_, heads, d_qkv_ + at,
-                    !scope_.only_qkv);
+      norm_backward(NormKind::kRms, layer.*part, scope_.layers ? gradients_->layer_at(index).*part : LayerNorm(), raw_qkv + at,
+                    d_head_, heads, d_qkv_ + at, scope_.layers);
     };
     for (std::int64_t i = 0; i < tokens_; ++i) {
-      backward_of(layer.query_norm, gradient.query_norm, i * row, config_.num_attention_heads);
-      backward_of(layer.key_norm, gradient.key_norm, i * row + queries, config_.kv_heads());
+      backward_of(&Layer::query_norm, i * row, config_.num_attention_heads);
+      backward_of(&Layer::key_norm, i * row + queries, config_.kv_heads());
     }
   }
 
@@ -547,8 +638,7 @@ class TrainingPass {
         normalise(pass_.compute, config_.norm, model_.embeddings_norm_, embedded, tokens_, normal_embedded);
       }
       drop(pass_.compute, dropout_of(kEmbeddings), normal_embedded, size);
-      linear_gradient(model_.embeddings_projection_, gradients_->embeddings_projection_, normal_embedded, d, tokens_, d_embedded_,
-                      true);
+      linear_gradient(model_.embeddings_projection_, &gradients_->embeddings_projection_, normal_embedded, d, tokens_, d_embedded_);
       d_out = d_embedded_;
     }
     drop(pass_.compute, dropout_of(kEmbeddings), d_out, size);
@@ -622,6 +712,8 @@ class TrainingPass {
   float *cross_kv_, *d_cross_kv_, *d_cross_states_;                         // [source tokens, ...]
   float *d_act_, *d_up_, *d_embedded_;
   float *norm_scratch_, *linear_scratch_;
+  float *lora_inner_, *d_lora_inner_;  // [rows, rank]
+  float *lora_input_, *lora_added_;    // [rows, ...] with dropout
   float *d_relative_, *d_relative_qk_, *d_relative_in_;
   std::vector<float*> attention_scratch_;
 };
@@ -631,11 +723,11 @@ std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens, con
 }
 
 std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads,
-                             const SourceLimits& sources) {
+                             const SourceLimits& sources, const TapeOptions& options) {
   Arena measure;
   ThreadTeam alone;
   const Batch none;
-  const TrainingPass measured(model, alone, none, {max_tokens, max_seq, threads, sources}, nullptr, {}, {}, {}, measure);
+  const TrainingPass measured(model, alone, none, {max_tokens, max_seq, threads, sources}, nullptr, {}, options, {}, measure);
   return measure.used();
 }
 
@@ -655,9 +747,9 @@ void training_forward(const Transformer& model, ThreadTeam& team, const Batch& b
 }
 
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
-              Transformer& gradients, const BackwardScope& scope, const TapeOptions& options, const CrossSources& sources) {
+              Transformer* gradients, const BackwardScope& scope, const TapeOptions& options, const CrossSources& sources) {
   const ThreadTeam::Awake awake(team);
-  TrainingPass pass(model, team, batch, size_of(batch, sources, team), &gradients, scope, options, sources, arena);
+  TrainingPass pass(model, team, batch, size_of(batch, sources, team), gradients, scope, options, sources, arena);
   pass.backward({model.config(), batch.tokens(), options, const_cast<float*>(tape)}, d_hidden);
 }
 

@@ -9,14 +9,22 @@
 
 #include "core/json.h"
 #include "models/transformer.h"
+#include "ops/lora.h"
 
 namespace wattn {
+
+// A bias (of a matrix or a norm), and its gradient, which is added to.
+struct BiasGradient {
+  const float* bias = nullptr;
+  float* gradient = nullptr;
+};
 
 // Which weights get gradients. The others are left alone, and so is the work that only they need.
 struct BackwardScope {
   std::int64_t first_layer = 0;  // no layer before it, and not the embeddings unless it is 0
   bool embeddings = true;        // tables, their norm and projection, and the tables of positions that all layers share
-  bool only_qkv = false;         // of each layer only the matrix of queries, keys and values, which LoRA usually changes
+  bool layers = true;            // false: no weights of layers, besides the matrices of LoRA and these biases
+  std::span<const BiasGradient> biases{};
 };
 
 // What the cross attention of a decoder reads: an encoder's states, packed like a batch's sequences, one source for each.
@@ -46,6 +54,7 @@ struct DropoutRates {
   float feed_forward = 0;   // the output of the feed-forward, before the residual
   float output = 0;         // the last layer's output, after the final norm
   float head = 0;           // what the last matrix of a head reads (heads_backward.h)
+  float lora = 0;           // what LoRA's A reads; A's of one layer drop the same
 };
 // As a model's config.json has them under the names of its architecture; 0 where it has none.
 DropoutRates read_dropout_rates(JsonRef config);
@@ -56,6 +65,7 @@ struct TapeOptions {
   // What is dropped follows from the seed and the step (ops/dropout.h). The bits are those of forward() when all rates are 0.
   DropoutRates dropout{};
   std::uint64_t seed = 0, step = 0;
+  std::span<const LoraFactors> lora{};
 };
 
 // Floats of a tape for so many tokens.
@@ -63,18 +73,19 @@ std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens, con
 
 // Bytes that training_forward() and backward() each take from their arena for batches within these limits.
 std::uint64_t backward_bytes(const Transformer& model, std::int64_t max_tokens, std::int64_t max_seq, int threads,
-                             const SourceLimits& sources = {});
+                             const SourceLimits& sources = {}, const TapeOptions& options = {});
 
 // Transformer::forward() without slots, with the same bits unless something is dropped. tape: of tape_size() floats, written.
 void training_forward(const Transformer& model, ThreadTeam& team, const Batch& batch, float* tape, float* hidden, Arena& arena,
                       const TapeOptions& options = {}, const CrossSources& sources = {});
 
 // Adds the gradients of the weights to those of `gradients`: a Transformer of the same configuration, in f32, each of whose weights
-// is the gradient of the model's weight in the same place. Tables that are computed, such as rotary angles, are left as they are.
+// is the gradient of the model's weight in the same place; null if the scope has no weights. Tables that are computed, such as
+// rotary angles, are left as they are. Those of LoRA's matrices are added to options.lora.
 // tape: written by training_forward() over the same batch with the same options. d_hidden: [tokens, hidden], the gradient of its
 // result, which is overwritten. In an encoder-decoder each stack has the gradient of its own use of the word embeddings.
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
-              Transformer& gradients, const BackwardScope& scope = {}, const TapeOptions& options = {},
+              Transformer* gradients, const BackwardScope& scope = {}, const TapeOptions& options = {},
               const CrossSources& sources = {});
 
 struct LmHeadGradient {

@@ -33,6 +33,14 @@ struct Lora {
   Linear used_for(const Linear& layer) const;
 };
 
+// Additions to a layer that are learned, and are in its weights already: W' = W + B A.
+struct LoraFactors {
+  const void* weight = nullptr;  // the layer's
+  Linear a;                      // [rank, in] of all additions, one after the other
+  Linear b;                      // [out, rank] times alpha / r: each addition's rows and columns, zeros elsewhere
+  Linear d_a, d_b;               // the gradients of both, which a backward pass adds to
+};
+
 // Floats of scratch for any number of tokens.
 std::int64_t lora_scratch(std::int64_t rank);
 

@@ -20,12 +20,6 @@ std::string last_part(const std::string& name) { return name.substr(name.rfind('
 
 std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
 
-std::int64_t longest(const Batch& batch) {
-  std::int64_t most = 0;
-  for (std::int64_t i = 0; i < batch.batch(); ++i) most = std::max(most, batch.length(i));
-  return most;
-}
-
 Error not_finite(const char* what) {
   return {ErrorCode::kInput, std::string("training: expected a finite ") + what +
                                  ", found NaN or infinity (a lower learning_rate may help); the weights are as before this step"};
@@ -54,9 +48,11 @@ Result<void> Trainer::prepare() {
   if (options_.method == TrainMethod::kLora) {
     if (auto prepared = prepare_lora(); !prepared.ok()) return prepared;
   }
-  auto gradients = Transformer::with_config(gradient_config(), 1, transformer.kernels(), WeightType::kF32);
-  if (!gradients.ok()) return gradients.error();
-  gradients_ = std::make_unique<Transformer>(std::move(gradients).value());
+  if (scope().layers) {
+    auto gradients = Transformer::with_config(gradient_config(), 1, transformer.kernels(), WeightType::kF32);
+    if (!gradients.ok()) return gradients.error();
+    gradients_ = std::make_unique<Transformer>(std::move(gradients).value());
+  }
   const std::int64_t layers = transformer.config().num_hidden_layers;
   switch (options_.method) {
     case TrainMethod::kLora:
@@ -156,7 +152,6 @@ TransformerConfig Trainer::gradient_config() const {
   config.type_vocab_size = std::min<std::int64_t>(config.type_vocab_size, 1);
   config.pooler = false;
   config.lm_head = false;
-  if (scope().only_qkv) config.intermediate_size = 1;
   return config;
 }
 
@@ -190,9 +185,7 @@ std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
       const auto index = static_cast<std::int64_t>(layer);
       out.push_back({layer_name(role.name, layer),
                      index,
-                     {model_.transformer().layer_at(index).*role.linear, role.first, role.out},
-                     role.linear,
-                     role.first});
+                     {model_.transformer().layer_at(index).*role.linear, role.first, role.out}});
     }
   }
   return out;
@@ -224,15 +217,16 @@ Result<void> Trainer::prepare_lora() {
   for (LoraTarget& one : all) {
     const auto is_it = [&](const std::string& module) { return ends_with_module(one.module, module); };
     if (!every && std::none_of(wanted.begin(), wanted.end(), is_it)) continue;
-    lora_.emplace_back(one.rows, options_.lora, generator);
+    lora_.add(one.rows, options_.lora, generator);
     targets_.push_back(std::move(one));
   }
-  for (LoraMatrix& matrix : lora_) {
-    for (const std::size_t size : {matrix.a().size(), matrix.b().size()}) lora_gradients_.emplace_back(size);
+  if (auto begun = lora_.begin(); !begun.ok()) return begun;
+  for (LoraMatrix& matrix : lora_.matrices()) {
+    for (const std::span<float> values : {matrix.a(), matrix.b()}) lora_gradients_.emplace_back(values.size());
   }
-  for (std::size_t i = 0; i < lora_.size(); ++i) {
-    parameters_.push_back({lora_[i].a(), lora_gradients_[2 * i]});
-    parameters_.push_back({lora_[i].b(), lora_gradients_[2 * i + 1]});
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    parameters_.push_back({lora_.matrices()[i].a(), lora_gradients_[2 * i]});
+    parameters_.push_back({lora_.matrices()[i].b(), lora_gradients_[2 * i + 1]});
   }
   return {};
 }
@@ -273,13 +267,11 @@ void Trainer::prepare_layers(std::int64_t first_layer) {
 }
 
 BackwardScope Trainer::scope() const {
-  BackwardScope scope{.embeddings = false};
+  BackwardScope scope{.embeddings = false,
+                      .layers = options_.method == TrainMethod::kFull || options_.method == TrainMethod::kLastLayers};
   if (options_.method == TrainMethod::kLastLayers) {
     scope.first_layer = model_.transformer().config().num_hidden_layers - options_.last_layers;
   }
-  const auto is_qkv = [](const LoraTarget& target) { return target.linear == &TransformerLayer::qkv; };
-  scope.only_qkv = options_.method == TrainMethod::kHead ||
-                   (options_.method == TrainMethod::kLora && std::all_of(targets_.begin(), targets_.end(), is_qkv));
   return scope;
 }
 
@@ -287,12 +279,14 @@ TapeOptions Trainer::tape_options() const {
   return {.kept_layers = options_.checkpointing ? 0 : model_.transformer().config().num_hidden_layers - scope().first_layer,
           .dropout = dropout_,
           .seed = options_.seed,
-          .step = dropout_step()};
+          .step = dropout_step(),
+          .lora = lora_.factors()};
 }
 
 TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
   const Transformer& transformer = model_.transformer();
-  TrainPlan out{.weights = transformer.weight_bytes(), .gradients = gradients_->weight_bytes()};
+  TrainPlan out{.weights = transformer.weight_bytes() + lora_.bytes() / 2, .gradients = lora_.bytes() / 2};
+  if (gradients_) out.gradients += gradients_->weight_bytes();
   for (const Parameter& parameter : parameters_) {
     out.trainable += static_cast<std::int64_t>(parameter.value.size());
     out.optimizer += 2 * parameter.value.size_bytes();
@@ -311,12 +305,13 @@ std::uint64_t Trainer::activation_bytes(std::int64_t tokens, std::int64_t max_se
   Arena measure;
   measure.take<float>(tape_size(config, tokens, tape_options()));
   measure.take<float>(2 * tokens * config.hidden_size);
-  return measure.used() + backward_bytes(model_.transformer(), tokens, max_seq, model_.team().most_threads());
+  return measure.used() + backward_bytes(model_.transformer(), tokens, max_seq, model_.team().most_threads(), {},
+                                         tape_options());
 }
 
 void Trainer::clear_gradients() {
-  const std::span<float> all = gradients_->weights_f32();
-  std::fill(all.begin(), all.end(), 0.0f);
+  if (gradients_) std::ranges::fill(gradients_->weights_f32(), 0.0f);
+  lora_.clear_gradients();
   if (head_gradients_) std::ranges::fill(head_gradients_->weights_f32(), 0.0f);
   accumulated_ = 0;
   loss_ = 0;
@@ -330,7 +325,7 @@ Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, const TapeOptio
   const Transformer& transformer = model_.transformer();
   const TransformerConfig& config = transformer.config();
   const std::int64_t tokens = out.batch.tokens();
-  const std::uint64_t needed = activation_bytes(tokens, longest(out.batch));
+  const std::uint64_t needed = activation_bytes(tokens, out.batch.longest());
   if (arena_.bytes() < needed) {
     arena_ = Arena();
     auto arena = Arena::with_bytes(needed, "training");
@@ -378,7 +373,7 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
   if (!loss.ok()) return drop(loss.error());
   if (!std::isfinite(loss.value())) return drop(not_finite("loss"));
   if (options_.method != TrainMethod::kHead) {
-    backward(transformer, model_.team(), batch, tape, d_states, arena_, *gradients_, scope(), tape_options());
+    backward(transformer, model_.team(), batch, tape, d_states, arena_, gradients_.get(), scope(), tape_options());
   }
   ++accumulated_;
   loss_ += loss.value() / static_cast<double>(parts);
@@ -388,11 +383,7 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
 
 Result<TrainReport> Trainer::update() {
   if (accumulated_ == 0) return input_error("training: expected accumulate() before update()");
-  for (std::size_t i = 0; i < lora_.size(); ++i) {
-    for (const std::size_t part : {2 * i, 2 * i + 1}) std::fill(lora_gradients_[part].begin(), lora_gradients_[part].end(), 0.0f);
-    lora_[i].add_gradients(gradients_->layer_at(targets_[i].layer).*targets_[i].linear, lora_gradients_[2 * i],
-                           lora_gradients_[2 * i + 1]);
-  }
+  for (std::size_t i = 0; i < targets_.size(); ++i) lora_.read_gradients(i, lora_gradients_[2 * i], lora_gradients_[2 * i + 1]);
   std::vector<std::span<float>> all;
   all.reserve(parameters_.size());
   for (const Parameter& parameter : parameters_) all.push_back(parameter.gradient);
@@ -409,7 +400,7 @@ Result<TrainReport> Trainer::update() {
     adam_step(adam, report.step, parameters_[i].value, parameters_[i].gradient.data(), moments_[i].first.data(),
               moments_[i].second.data());
   }
-  for (const LoraMatrix& matrix : lora_) matrix.merge();
+  lora_.merge();
   step_ = report.step;
   report.learning_rate = adam.lr;
   return report;
@@ -440,7 +431,7 @@ Result<void> Trainer::set_state(std::span<const float> state, std::int64_t step)
     take(moments_[i].first);
     take(moments_[i].second);
   }
-  for (const LoraMatrix& matrix : lora_) matrix.merge();
+  lora_.merge();
   step_ = step;
   accumulated_ = 0;
   return {};
@@ -448,12 +439,13 @@ Result<void> Trainer::set_state(std::span<const float> state, std::int64_t step)
 
 std::vector<NamedTensor> Trainer::adapter() {
   std::vector<NamedTensor> out;
-  for (std::size_t i = 0; i < lora_.size(); ++i) {
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    LoraMatrix& matrix = lora_.matrices()[i];
     const std::string name = kPeftPrefix + module_prefix() + targets_[i].module;
     const auto copy = [](std::span<float> values) { return std::vector<float>(values.begin(), values.end()); };
     const WeightRows& rows = targets_[i].rows;
-    out.push_back({name + ".lora_A.weight", {lora_[i].r(), rows.layer.in}, copy(lora_[i].a())});
-    out.push_back({name + ".lora_B.weight", {rows.out, lora_[i].r()}, copy(lora_[i].b())});
+    out.push_back({name + ".lora_A.weight", {matrix.r(), rows.layer.in}, copy(matrix.a())});
+    out.push_back({name + ".lora_B.weight", {rows.out, matrix.r()}, copy(matrix.b())});
   }
   if (!model_.head()) return out;
   for (NamedTensor& tensor : head_tensors(model_)) {

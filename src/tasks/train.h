@@ -127,8 +127,6 @@ class Trainer {
     std::string module;  // the checkpoint's name, without ".weight"
     std::int64_t layer = 0;
     WeightRows rows;
-    Linear TransformerLayer::* linear = nullptr;
-    std::int64_t first = 0;
   };
   // Weights that are changed, and their gradients.
   struct Parameter {
@@ -175,11 +173,11 @@ class Trainer {
 
   Model& model_;
   TrainOptions options_;
-  std::unique_ptr<Transformer> gradients_;
+  std::unique_ptr<Transformer> gradients_;  // null if no weights of layers are trained as a whole
   DropoutRates dropout_{};
   std::optional<Head> head_gradients_;
   std::vector<LoraTarget> targets_;
-  std::vector<LoraMatrix> lora_;
+  LoraSet lora_;  // of the targets
   std::vector<std::vector<float>> lora_gradients_;  // A and B of each matrix
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;  // [parameters]

@@ -44,12 +44,12 @@ struct Training {
   }
 
   // The loss; sets the gradients.
-  double run(const BackwardScope& scope) {
+  double run(const BackwardScope& scope, const TapeOptions& options = {}) {
     const std::int64_t hidden = model.config().hidden_size, tokens = batch.tokens();
     Floats tape(static_cast<std::size_t>(tape_size(model.config(), tokens))), states(static_cast<std::size_t>(tokens * hidden));
     Floats vectors(targets.size()), d_vectors(targets.size()), d_states(states.size());
-    Arena arena = Arena::with_bytes(backward_bytes(model, tokens, batch.longest(), 1), "test").value();
-    training_forward(model, team, batch, tape.data(), states.data(), arena);
+    Arena arena = Arena::with_bytes(backward_bytes(model, tokens, batch.longest(), 1, {}, options), "test").value();
+    training_forward(model, team, batch, tape.data(), states.data(), arena, options);
     const auto at = [&](std::int64_t i) { return batch.seq_start[static_cast<std::size_t>(i)] * hidden; };
     for (std::int64_t i = 0; i < batch.batch(); ++i) {
       pool(model.kernels(), kMean, states.data() + at(i), batch.length(i), hidden, 0, vectors.data() + i * hidden);
@@ -62,7 +62,7 @@ struct Training {
     const std::span<float> d_weights = gradients.weights_f32();
     std::fill(d_weights.begin(), d_weights.end(), 0.0f);
     arena.reset();
-    backward(model, team, batch, tape.data(), d_states.data(), arena, gradients, scope);
+    backward(model, team, batch, tape.data(), d_states.data(), arena, &gradients, scope, options);
     return loss;
   }
 
@@ -98,45 +98,41 @@ TEST(Training, FollowsTorchsLossesByLora) {
   Training training("bert-lora");
   const TransformerConfig& config = training.model.config();
   Generator generator(1);
-  std::vector<LoraMatrix> matrices;
-  std::vector<std::int64_t> layers;
+  LoraSet lora;
   for (std::int64_t layer = 0; layer < config.num_hidden_layers; ++layer) {
     for (const std::int64_t first : {std::int64_t{0}, config.query_width() + config.kv_width()}) {  // query and value
-      matrices.emplace_back(WeightRows{training.model.layer_at(layer).qkv, first, config.query_width()},
-                            LoraConfig{.r = 4, .lora_alpha = 6}, generator);
-      layers.push_back(layer);
-      Floats start;
-      const JsonRef rows = training.json.root()["a"][matrices.size() - 1];
-      for (std::size_t k = 0; k < rows.size(); ++k) Training::append(rows[k], start);
-      const std::span<float> a = matrices.back().a();
-      ASSERT_EQ(start.size(), a.size());
-      const float bound = 1 / std::sqrt(static_cast<float>(config.hidden_size));
-      EXPECT_TRUE(std::all_of(a.begin(), a.end(), [&](float x) { return std::abs(x) <= bound; }));
-      std::copy(start.begin(), start.end(), a.begin());
+      lora.add({training.model.layer_at(layer).qkv, first, config.query_width()}, {.r = 4, .lora_alpha = 6}, generator);
     }
   }
-  const Floats before(training.model.weights_f32().begin(), training.model.weights_f32().end());
+  ASSERT_TRUE(lora.begin().ok());
   std::vector<Floats> d, first, second;  // A and B of each matrix
-  for (LoraMatrix& matrix : matrices) {
+  for (LoraMatrix& matrix : lora.matrices()) {
+    Floats start;
+    const JsonRef rows = training.json.root()["a"][d.size() / 2];
+    for (std::size_t k = 0; k < rows.size(); ++k) Training::append(rows[k], start);
+    const std::span<float> a = matrix.a();
+    ASSERT_EQ(start.size(), a.size());
+    const float bound = 1 / std::sqrt(static_cast<float>(config.hidden_size));
+    EXPECT_TRUE(std::all_of(a.begin(), a.end(), [&](float x) { return std::abs(x) <= bound; }));
+    std::copy(start.begin(), start.end(), a.begin());
     for (const std::size_t size : {matrix.a().size(), matrix.b().size()}) d.emplace_back(size);
   }
+  const Floats before(training.model.weights_f32().begin(), training.model.weights_f32().end());
   first = second = d;
   training.expect_losses([&](std::int64_t number) {
-    for (const LoraMatrix& matrix : matrices) matrix.merge();
-    const double loss = training.run({.embeddings = false, .only_qkv = true});
+    lora.merge();
+    lora.clear_gradients();
+    const double loss = training.run({.embeddings = false, .layers = false}, {.lora = lora.factors()});
     std::vector<std::span<float>> all(d.begin(), d.end());
-    for (std::size_t i = 0; i < matrices.size(); ++i) {
-      for (const std::size_t part : {2 * i, 2 * i + 1}) std::fill(d[part].begin(), d[part].end(), 0.0f);
-      matrices[i].add_gradients(training.gradients.layer_at(layers[i]).qkv, d[2 * i], d[2 * i + 1]);
-    }
+    for (std::size_t i = 0; i < d.size() / 2; ++i) lora.read_gradients(i, d[2 * i], d[2 * i + 1]);
     clip_grad_norm(all, 1.0);
     for (std::size_t i = 0; i < d.size(); ++i) {
-      const std::span<float> parameter = i % 2 == 0 ? matrices[i / 2].a() : matrices[i / 2].b();
+      const std::span<float> parameter = i % 2 == 0 ? lora.matrices()[i / 2].a() : lora.matrices()[i / 2].b();
       adam_step({.lr = 2e-2f, .decoupled = true}, number, parameter, d[i].data(), first[i].data(), second[i].data());
     }
     return loss;
   });
-  for (const LoraMatrix& matrix : matrices) matrix.unmerge();
+  for (const LoraMatrix& matrix : lora.matrices()) matrix.unmerge();
   EXPECT_TRUE(std::equal(before.begin(), before.end(), training.model.weights_f32().begin()));
 }
 

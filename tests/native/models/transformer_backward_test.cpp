@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "learn/lora.h"
 #include "models/slot_list.h"
 #include "native/support/goldens.h"
 #include "native/support/team.h"
@@ -59,15 +60,15 @@ void add_gradients(const GradientCase& one, const Transformer& model, ThreadTeam
                    const BackwardScope& scope = {}, const TapeOptions& options = {}) {
   const std::int64_t tokens = one.batch.tokens();
   std::vector<float> tape(static_cast<std::size_t>(tape_size(model.config(), tokens, options)), NAN), hidden(one.d_hidden.size());
-  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, one.batch.longest(), team.threads()), "test").value();
+  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, one.batch.longest(), team.threads(), {}, options), "test").value();
   training_forward(model, team, one.batch, tape.data(), hidden.data(), arena, options);
-  const auto& [embeddings, probabilities, attention, activation, feed_forward, output, head] = options.dropout;
-  if (embeddings + probabilities + attention + activation + feed_forward + output == 0) {
+  const auto& [embeddings, probabilities, attention, activation, feed_forward, output, head, lora] = options.dropout;
+  if (embeddings + probabilities + attention + activation + feed_forward + output + lora == 0) {
     EXPECT_EQ(hidden, test::run(model, team, one.batch));  // no other bits with a tape
   }
   arena.reset();
   std::vector<float> d_hidden = one.d_hidden;
-  backward(model, team, one.batch, tape.data(), d_hidden.data(), arena, gradients, scope, options);
+  backward(model, team, one.batch, tape.data(), d_hidden.data(), arena, &gradients, scope, options);
 }
 
 Transformer zeros_like(const Transformer& model) {
@@ -126,8 +127,8 @@ TEST(TransformerBackward, HasTheSameBitsWithKeptLayers) {
   for_each_case([](const GradientCase& one) {
     const Transformer model = one.load();
     ThreadTeam alone;
-    for (const bool only_qkv : {false, true}) {
-      const BackwardScope scope{.embeddings = !only_qkv, .only_qkv = only_qkv};
+    for (const bool all : {false, true}) {
+      const BackwardScope scope{.embeddings = all};
       Transformer expected = zeros_like(model);
       add_gradients(one, model, alone, expected, scope);
       for (const std::int64_t layers : {1, 2, 9}) {
@@ -147,7 +148,7 @@ double loss(const GradientCase& one, const Transformer& model, const TapeOptions
   ThreadTeam alone;
   const std::int64_t tokens = one.batch.tokens();
   std::vector<float> tape(static_cast<std::size_t>(tape_size(model.config(), tokens, options))), hidden(one.d_hidden.size());
-  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, one.batch.longest(), 1), "test").value();
+  Arena arena = Arena::with_bytes(backward_bytes(model, tokens, one.batch.longest(), 1, {}, options), "test").value();
   training_forward(model, alone, one.batch, tape.data(), hidden.data(), arena, options);
   double sum = 0;
   for (std::size_t i = 0; i < hidden.size(); ++i) sum += static_cast<double>(hidden[i]) * one.d_hidden[i];
@@ -189,6 +190,148 @@ TEST(TransformerBackward, OfDropoutIsTheDerivative) {
                                                   << rates.activation << " " << rates.feed_forward << " " << rates.output;
       std::copy(weights.begin(), weights.end(), model.weights_f32().begin());
     }
+  });
+}
+
+// Additions to each matrix of each layer, two of them to queries, keys and values.
+struct AllLora {
+  LoraSet set;
+
+  explicit AllLora(const Transformer& model) {
+    Generator generator(3);
+    const TransformerConfig& config = model.config();
+    using Layer = TransformerLayer;
+    for (std::int64_t layer = 0; layer < (config.share_layers ? 1 : config.num_hidden_layers); ++layer) {
+      for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down}) {
+        const Linear& of = model.layer_at(layer).*part;
+        set.add({of, 0, part == &Layer::qkv ? config.query_width() : of.out}, {.r = 3, .lora_alpha = 2}, generator);
+        if (part == &Layer::qkv) set.add({of, of.out - config.kv_width(), config.kv_width()}, {.r = 2}, generator);
+      }
+    }
+    EXPECT_TRUE(set.begin().ok());
+    for (LoraMatrix& matrix : set.matrices()) {
+      for (float& x : matrix.b()) x = static_cast<float>(generator.uniform(-0.1, 0.1));
+    }
+    set.merge();
+  }
+};
+
+// dA = B^T dW and dB = dW A^T, of the gradient dW of the weights with the addition.
+TEST(TransformerBackward, GivesLorasGradients) {
+  for_each_case([](const GradientCase& one) {
+    const Transformer model = one.load();
+    AllLora lora(model);
+    ThreadTeam alone;
+    Transformer gradients = zeros_like(model);
+    add_gradients(one, model, alone, gradients, {}, {.lora = lora.set.factors()});
+    using Layer = TransformerLayer;
+    for (std::size_t i = 0; i < lora.set.matrices().size(); ++i) {
+      LoraMatrix& matrix = lora.set.matrices()[i];
+      const WeightRows& rows = matrix.rows();
+      const std::int64_t in = rows.layer.in, r = matrix.r();
+      std::vector<float> d_a(matrix.a().size()), d_b(matrix.b().size()), row(static_cast<std::size_t>(in));
+      lora.set.read_gradients(i, d_a, d_b);
+      std::vector<double> a(d_a.size()), b(d_b.size());
+      const double scale = r == 3 ? 2.0 / 3 : 4;
+      for (std::int64_t layer = 0; layer < model.config().num_hidden_layers; ++layer) {
+        for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down}) {
+          if ((model.layer_at(layer).*part).weight != rows.layer.weight) continue;
+          for (std::int64_t j = 0; j < rows.out; ++j) {
+            get_weight_row(gradients.layer_at(layer).*part, rows.first + j, row.data());
+            for (std::int64_t k = 0; k < r; ++k) {
+              for (std::int64_t c = 0; c < in; ++c) {
+                a[k * in + c] += scale * matrix.b()[j * r + k] * row[c];
+                b[j * r + k] += scale * row[c] * matrix.a()[k * in + c];
+              }
+            }
+          }
+        }
+        if (model.config().share_layers) break;
+      }
+      for (const auto& [found, expected] : {std::pair{&d_a, &a}, {&d_b, &b}}) {
+        double largest = 0, difference = 0;
+        for (std::size_t k = 0; k < expected->size(); ++k) {
+          largest = std::max(largest, std::abs((*expected)[k]));
+          difference = std::max(difference, std::abs((*found)[k] - (*expected)[k]));
+        }
+        EXPECT_GT(largest, 0);
+        EXPECT_LE(difference, 2e-5 * largest) << i;  // sums of two roundings, as of the gradients of weights
+      }
+    }
+  });
+}
+
+// Those of biases that are wanted alone have the bits that they have among all.
+TEST(TransformerBackward, GivesTheGradientsOfBiasesAlone) {
+  for_each_case([](const GradientCase& one) {
+    const Transformer model = one.load();
+    const TransformerConfig& config = model.config();
+    ThreadTeam alone;
+    Transformer all = zeros_like(model), unused = zeros_like(model);
+    add_gradients(one, model, alone, all);
+    std::vector<std::vector<float>> expected, found;
+    std::vector<BiasGradient> biases;
+    const auto want = [&](const float* bias, const float* of_all, std::int64_t size) {
+      if (!bias) return;
+      expected.emplace_back(of_all, of_all + size);
+      found.emplace_back(size);
+      biases.push_back({bias, found.back().data()});
+    };
+    using Layer = TransformerLayer;
+    for (std::int64_t i = 0; i < (config.share_layers ? 1 : config.num_hidden_layers); ++i) {
+      const Layer &layer = model.layer_at(i), &gradient = all.layer_at(i);
+      for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down}) {
+        want((layer.*part).bias, (gradient.*part).bias, (layer.*part).out);
+      }
+      for (const auto part : {&Layer::attention_norm, &Layer::ffn_norm}) {
+        if (config.norm == NormKind::kLayer && config.biases.norms)
+          want((layer.*part).beta, (gradient.*part).beta, config.hidden_size);
+      }
+    }
+    add_gradients(one, model, alone, unused, {.embeddings = false, .layers = false, .biases = biases});
+    EXPECT_EQ(found, expected);
+    EXPECT_EQ(weights_of(unused), weights_of(zeros_like(model)));
+  });
+}
+
+// Along the gradient of A and B, the loss changes by its length, whatever LoRA's dropout drops.
+TEST(TransformerBackward, OfLorasDropoutIsTheDerivative) {
+  for_each_case([](const GradientCase& one) {
+    const Transformer model = one.load();
+    AllLora lora(model);
+    ThreadTeam alone;
+    const TapeOptions options{.dropout = {.lora = 0.4f}, .seed = 5, .step = 2, .lora = lora.set.factors()};
+    Transformer unused = zeros_like(model);
+    add_gradients(one, model, alone, unused, {.embeddings = false, .layers = false}, options);
+    std::vector<std::vector<float>> along, before;
+    double squares = 0;
+    for (std::size_t i = 0; i < lora.set.matrices().size(); ++i) {
+      LoraMatrix& matrix = lora.set.matrices()[i];
+      for (const std::span<float> values : {matrix.a(), matrix.b()}) {
+        before.emplace_back(values.begin(), values.end());
+        along.emplace_back(values.size());
+      }
+      lora.set.read_gradients(i, along[2 * i], along[2 * i + 1]);
+    }
+    for (const auto& values : along) {
+      for (const float x : values) squares += static_cast<double>(x) * x;
+    }
+    const auto loss_at = [&](double by) {
+      for (std::size_t i = 0; i < along.size(); ++i) {
+        LoraMatrix& matrix = lora.set.matrices()[i / 2];
+        const std::span<float> values = i % 2 == 0 ? matrix.a() : matrix.b();
+        for (std::size_t k = 0; k < values.size(); ++k) values[k] = static_cast<float>(before[i][k] + by * along[i][k]);
+      }
+      lora.set.merge();
+      return loss(one, model, options);
+    };
+    const double step = 2e-3 / std::sqrt(squares);
+    EXPECT_NEAR((loss_at(step) - loss_at(-step)) / (2 * step), squares, 0.02 * squares);
+    const double dropped = loss_at(0);
+    EXPECT_NE(dropped, loss(one, model, {.lora = lora.set.factors()}));
+    TapeOptions kept = options;
+    kept.kept_layers = 9;
+    EXPECT_EQ(dropped, loss(one, model, kept));
   });
 }
 
@@ -252,11 +395,9 @@ TEST(TransformerBackward, LeavesOutWhatIsNotWanted) {
       EXPECT_EQ(std::vector(got, got + hidden), std::vector(expected, expected + hidden));
     }
     const std::int64_t everything = touched({}), layers = touched({.embeddings = false});
-    const std::int64_t qkv = touched({.embeddings = false, .only_qkv = true});
     EXPECT_GT(everything, layers);
-    EXPECT_GT(layers, qkv);
-    EXPECT_GT(qkv, 0);
-    EXPECT_LE(qkv, model.config().num_hidden_layers * model.config().qkv_width() * (model.config().hidden_size + 1));
+    EXPECT_GT(layers, 0);
+    EXPECT_EQ(touched({.embeddings = false, .layers = false}), 0);
     if (model.config().share_layers) return;  // the one layer gets a part of its gradient
     EXPECT_GT(layers, touched({.first_layer = model.config().num_hidden_layers - 1}));
   });
@@ -438,9 +579,9 @@ struct Seq2SeqCase {
     if (!gradients) return sum;
     std::vector<float> d = d_hidden;
     arena.reset();
-    backward(model.decoder, team, target, decoder_tape.data(), d.data(), arena, gradients->decoder, {}, options, sources);
+    backward(model.decoder, team, target, decoder_tape.data(), d.data(), arena, &gradients->decoder, {}, options, sources);
     arena.reset();
-    backward(model.encoder, team, source, tape.data(), d_states.data(), arena, gradients->encoder, {}, options);
+    backward(model.encoder, team, source, tape.data(), d_states.data(), arena, &gradients->encoder, {}, options);
     return sum;
   }
   Stacks zeros() const { return {zeros_like(model.encoder), zeros_like(model.decoder)}; }
