@@ -85,9 +85,10 @@ class TrainerHandle : public ModelHandle {
     return loss.ok() ? answer("loss", loss.value()) : answer(loss.error());
   }
   // Of a language model, without learning; as train_accumulate(). Answer: sum (of the losses of tokens), tokens.
-  val train_evaluate(val text, val lengths, val labels, bool is_rendered) {
-    const Texts texts(text, lengths);
-    const auto loss = trainer_->evaluate({.texts = texts.views, .labels = to_ids(labels), .is_rendered = is_rendered});
+  val train_evaluate(val text, val lengths, val pair_text, val pair_lengths, val labels, bool is_rendered) {
+    const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
+    const auto loss = trainer_->evaluate(
+        {.texts = texts.views, .pairs = pairs.views, .labels = to_ids(labels), .is_rendered = is_rendered});
     if (!loss.ok()) return answer(loss.error());
     val out = answer("sum", loss.value().sum);
     set_number(out, "tokens", loss.value().tokens);

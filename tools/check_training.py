@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """Holds Trainer against torch: the same steps of AdamW on the same batches of TREC, in float32, without dropout. Prints the largest relative
 difference of the losses over the first 20 steps (wanted: 1e-4) and that of the last ones (1 %), and processor time. Then Python's own
-libraries load what was saved: PEFT the adapter, sentence-transformers the whole model; their vectors must be ours. Build first (npm run build).
+libraries load what was saved: PEFT the adapter, sentence-transformers the whole model; their vectors must be ours. Encoder-decoders learn to give
+a question's label; PEFT and transformers load them, and must have our loss. Build first (npm run build).
 
-    .venv/bin/python tools/check_training.py DATA/classification/trec [--model DIR] [--steps 100] [--method lora full] [--loss ..]
+    .venv/bin/python tools/check_training.py DATA/classification/trec [--model DIR] [--steps 100] [--method lora full] [--loss ..] [--seq2seq DIR ..]
 """
 import argparse
 import json
@@ -38,14 +39,20 @@ const trainer = await Trainer.from_pretrained(model, options);
 for await (const _ of trainer.fit(rows, { signal: AbortSignal.abort() })); // no step
 await save('begin');
 const losses = [];
+let judged;
 const before = process.cpuUsage();
-for await (const { loss } of trainer.fit(rows)) losses.push(loss);
+const isSeq2Seq = options.task === 'text2text-generation';
+const how = isSeq2Seq ? { validation: rows, eval_steps: options.max_steps } : {};
+for await (const { loss, evaluation } of trainer.fit(rows, how)) {
+  losses.push(loss);
+  judged = evaluation;
+}
 const { user, system } = process.cpuUsage(before);
 await save('end');
-const { data, dims } = await trainer.embed(texts);
-const source = batches(toExamples('rows', rows), options.batch_size, options.seed);
+const { data, dims } = isSeq2Seq ? { data: [], dims: [] } : await trainer.embed(texts);
+const source = batches(toExamples('rows', rows, { task: options.task }), options.batch_size, options.seed, isSeq2Seq);
 const order = losses.map(() => source.next().value);
-console.log(JSON.stringify({ losses, order, seconds: (user + system) / 1e6, vectors: [...data], dims }));
+console.log(JSON.stringify({ losses, order, seconds: (user + system) / 1e6, vectors: [...data], dims, judged }));
 await trainer.dispose();
 """
 
@@ -91,7 +98,7 @@ def loss_of(loss, vectors, rows):
     return -(logs.sum(1) / own.sum(1))[own.any(1)].mean()
 
 
-def train_torch(model, tokenizer, rows, order, options):
+def train_torch(model, loss_of_rows, rows, order, options):
     named = [(name, weight) for name, weight in model.named_parameters() if weight.requires_grad]
     matrices = [weight for _, weight in named if weight.dim() > 1]
     others = [weight for _, weight in named if weight.dim() < 2]
@@ -101,10 +108,7 @@ def train_torch(model, tokenizer, rows, order, options):
     losses = []
     before = seconds()
     for batch in order:
-        chosen = [rows[i] for i in batch]
-        columns = ["text"] if "text" in chosen[0] else ["anchor", "positive"]
-        vectors = mean_vectors(model, tokenizer, [row[column] for column in columns for row in chosen])
-        loss = loss_of(options["loss"], vectors, chosen)
+        loss = loss_of_rows(model, [rows[i] for i in batch])
         optimizer.zero_grad()
         loss.backward()
         torch.nn.utils.clip_grad_norm_([weight for _, weight in named], 1)
@@ -112,6 +116,78 @@ def train_torch(model, tokenizer, rows, order, options):
         schedule.step()
         losses.append(loss.item())
     return losses, seconds() - before
+
+
+def run_ours(folder, request):
+    entry, rows = (ROOT / "dist/train_entry_node.js").as_uri(), ROOT / "web/train/rows.ts"
+    (folder / "ours.mjs").write_text(OURS % {"esbuild": (ROOT / "node_modules/esbuild/lib/main.js").as_uri(), "entry": entry, "rows": rows})
+    (folder / "request.json").write_text(json.dumps({**request, "folder": str(folder)}))
+    out = subprocess.run(["node", folder / "ours.mjs", folder / "request.json"], capture_output=True, text=True)
+    if out.returncode:
+        sys.exit(out.stderr)
+    return json.loads(out.stdout)
+
+
+def compared(ours, losses, steps, time):
+    """The figures of both runs."""
+    differences = [abs(a - b) / abs(b) for a, b in zip(ours["losses"], losses)]
+    last = [sum(run[-10:]) for run in (ours["losses"], losses)]
+    return {
+        "first": ours["losses"][0],
+        "last": ours["losses"][-1],
+        "difference of the first 20": max(differences[:20]),
+        "of the last": differences[-1],
+        "of the last ten": abs(last[0] - last[1]) / last[1],
+        "seconds a step": ours["seconds"] / steps,
+        "torch": time / steps,
+    }
+
+
+def show(result):
+    print(json.dumps({key: float(f"{value:.3g}") if isinstance(value, float) else value for key, value in result.items()}), flush=True)
+    return result["difference of the first 20"] < 1e-4 and result["of the last ten"] < 0.01
+
+
+# What Trainer leaves as it is in an encoder-decoder.
+FROZEN = ("shared", "lm_head", "embed_tokens", "embed_positions", "layernorm_embedding", "relative_attention_bias")
+
+
+def compare_seq2seq(method, model_folder, given):
+    options = {"task": "text2text-generation", "method": method, "max_steps": given.steps, "batch_size": 8, "seed": 3, "threads": 1, "max_length": 40,
+               "learning_rate": 5e-3 if method == "lora" else 5e-4}  # fmt: skip
+    rows = [{"text": row["text"], "target": row["label"]} for row in read_rows(given.data, "SupConLoss", 16 * options["batch_size"])]
+    tokenizer = transformers.PreTrainedTokenizerFast(tokenizer_file=str(model_folder / "tokenizer.json"))
+    tokenizer.pad_token = tokenizer.convert_ids_to_tokens(transformers.AutoConfig.from_pretrained(model_folder).pad_token_id)
+
+    def loss_of_rows(model, chosen):
+        how = dict(padding=True, truncation=True, max_length=options["max_length"], return_tensors="pt")
+        batch = tokenizer([row["text"] for row in chosen], **how)
+        labels = tokenizer([row["target"] for row in chosen], **how)
+        ids = labels.input_ids.masked_fill(labels.attention_mask == 0, -100)
+        return model(input_ids=batch.input_ids, attention_mask=batch.attention_mask, labels=ids).loss
+
+    def load(folder):
+        return transformers.AutoModelForSeq2SeqLM.from_pretrained(folder, attn_implementation="eager")
+
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        ours = run_ours(folder, {"model": str(model_folder), "options": options, "rows": rows, "texts": []})
+        model = load(model_folder)
+        if method == "lora":
+            model = peft.PeftModel.from_pretrained(model, folder / "begin", is_trainable=True)
+        else:
+            for weight_name, weight in model.named_parameters():
+                weight.requires_grad_(not any(part in weight_name for part in FROZEN))
+        model.eval()  # no dropout
+        losses, time = train_torch(model, loss_of_rows, rows, ours["order"], options)
+        loaded = load(model_folder) if method == "lora" else load(folder / "end")
+        if method == "lora":
+            loaded = peft.PeftModel.from_pretrained(loaded, folder / "end")
+        with torch.no_grad():
+            read = loss_of_rows(loaded.eval(), rows).item()
+    found = abs(read - ours["judged"]["loss"]) / read
+    result = {"model": model_folder.name, "method": method, **compared(ours, losses, given.steps, time), "loss as Python loads it": found}
+    return show(result) and found < 1e-5
 
 
 def compare(method, loss, given):
@@ -128,22 +204,14 @@ def compare(method, loss, given):
     rows = read_rows(given.data, loss, given.steps * options["batch_size"])
     texts = [line.split(" ", 1)[1] for line in (given.data / "TREC.test.all").read_text("latin1").split("\n")[:TESTED]]
     tokenizer = transformers.AutoTokenizer.from_pretrained(given.model)
+    def loss_of_rows(model, chosen):
+        columns = ["text"] if "text" in chosen[0] else ["anchor", "positive"]
+        vectors = mean_vectors(model, tokenizer, [row[column] for column in columns for row in chosen])
+        return loss_of(loss, vectors, chosen)
+
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        (folder / "ours.mjs").write_text(
-            OURS
-            % {
-                "esbuild": (ROOT / "node_modules/esbuild/lib/main.js").as_uri(),
-                "entry": (ROOT / "dist/train_entry_node.js").as_uri(),
-                "rows": ROOT / "web/train/rows.ts",
-            }
-        )
-        request = {"model": str(given.model), "options": options, "rows": rows, "texts": texts, "folder": name}
-        (folder / "request.json").write_text(json.dumps(request))
-        out = subprocess.run(["node", folder / "ours.mjs", folder / "request.json"], capture_output=True, text=True)
-        if out.returncode:
-            sys.exit(out.stderr)
-        ours = json.loads(out.stdout)
+        ours = run_ours(folder, {"model": str(given.model), "options": options, "rows": rows, "texts": texts})
         vectors = torch.tensor(ours["vectors"]).reshape(ours["dims"])
 
         base = transformers.AutoModel.from_pretrained(given.model, add_pooling_layer=False)
@@ -153,7 +221,7 @@ def compare(method, loss, given):
             model = base
             model.embeddings.requires_grad_(False)
         model.eval()  # no dropout
-        losses, time = train_torch(model, tokenizer, rows, ours["order"], options)
+        losses, time = train_torch(model, loss_of_rows, rows, ours["order"], options)
 
         with torch.no_grad():
             trained = mean_vectors(model, tokenizer, texts)
@@ -165,24 +233,14 @@ def compare(method, loss, given):
                 loaded = sentence_transformers.SentenceTransformer(str(folder / "end"), device="cpu")
                 read = loaded.encode(texts, convert_to_tensor=True)
 
-    differences = [abs(a - b) / abs(b) for a, b in zip(ours["losses"], losses)]
-    last = [sum(run[-10:]) for run in (ours["losses"], losses)]
     result = {
         "method": method,
         "loss": loss,
-        "first": ours["losses"][0],
-        "last": ours["losses"][-1],
-        "difference of the first 20": max(differences[:20]),
-        "of the last": differences[-1],
-        "of the last ten": abs(last[0] - last[1]) / last[1],
-        "seconds a step": ours["seconds"] / given.steps,
-        "torch": time / given.steps,
+        **compared(ours, losses, given.steps, time),
         "vectors as Python loads them": (read - vectors).abs().max().item(),
         "as torch trained them": (trained - vectors).abs().max().item(),
     }
-    print(json.dumps({key: float(f"{value:.3g}") if isinstance(value, float) else value for key, value in result.items()}), flush=True)
-    right = result["difference of the first 20"] < 1e-4 and result["of the last ten"] < 0.01
-    return right and result["vectors as Python loads them"] < 1e-5
+    return show(result) and result["vectors as Python loads them"] < 1e-5
 
 
 def main():
@@ -192,9 +250,11 @@ def main():
     parser.add_argument("--steps", type=int, default=100)
     parser.add_argument("--method", nargs="+", default=["lora", "full"])
     parser.add_argument("--loss", nargs="+", default=["MultipleNegativesRankingLoss", "SupConLoss"])
+    parser.add_argument("--seq2seq", type=pathlib.Path, nargs="*", default=[ROOT / "tests/goldens/seq2seq" / name for name in ("t5", "bart")])
     given = parser.parse_args()
     torch.set_num_threads(1)
     results = [compare(method, loss, given) for method in given.method for loss in given.loss]
+    results += [compare_seq2seq(method, folder, given) for method in given.method for folder in given.seq2seq]
     sys.exit(0 if all(results) else 1)
 
 

@@ -43,6 +43,7 @@ struct Arch {
   // Tensors that may be present but are unused: heads, buffers. '*' ends a prefix, "{}" is as in names.
   std::span<const char* const> ignored{};
   Heads heads{};
+  const char* seq2seq_prefix = "";  // of weight names in an encoder-decoder's checkpoints with a language-model head
   GgufLayout gguf{};
   // Where several share a model_type: selected only when the config has this string under this key; null: anything but null and
   // false.

@@ -101,6 +101,7 @@ extern const Arch kBart = {
                            .activation = Activation::kTanh,
                            .output = "classification_head.out_proj",
                            .input = HeadInput::kEos}},
+    .seq2seq_prefix = "model.",
 };
 extern const Arch kMarian = {
     .model_type = "marian",
@@ -109,6 +110,7 @@ extern const Arch kMarian = {
     .names = kEncoderNames,
     .decoder_names = kDecoderNames,
     .ignored = kMarianIgnored,
+    .seq2seq_prefix = "model.",
 };
 
 }  // namespace wattn

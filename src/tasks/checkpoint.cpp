@@ -56,21 +56,29 @@ std::vector<NamedTensor> head_tensors(const Model& model) {
 Result<std::vector<NamedTensor>> checkpoint(const Model& model) {
   const Transformer& transformer = model.transformer();
   if (transformer.weight_type() != WeightType::kF32) return input_error("checkpoint: expected a model loaded with dtype 'f32'");
-  if (model.decoder()) return unsupported_error("checkpoint: an encoder-decoder cannot be saved yet");
-  const auto places =
-      Transformer::with_config(transformer.config(), transformer.positions(), transformer.kernels(), WeightType::kF32);
-  if (!places.ok()) return places.error();
   const Arch& arch = model.arch();
+  std::vector<NamedTensor> out;
+  for (const auto& [stack, names] : {std::pair{&transformer, &arch.names}, {model.decoder(), &arch.decoder_names}}) {
+    if (!stack) continue;
+    const auto places = Transformer::with_config(stack->config(), stack->positions(), stack->kernels(), WeightType::kF32);
+    if (!places.ok()) return places.error();
+    for (NamedTensor& tensor :
+         read_slots(places.value().weight_slots(*names, false), places.value().weights_f32(), stack->weights_f32())) {
+      const auto is_it = [&](const NamedTensor& other) { return other.name == tensor.name; };
+      if (std::none_of(out.begin(), out.end(), is_it)) out.push_back(std::move(tensor));  // both stacks have the words
+    }
+  }
   const std::string pooler = arch.names.pooler ? arch.names.pooler : "";
   const auto is_pooler = [&](const std::string& name) { return !pooler.empty() && name.starts_with(pooler); };
-  auto out = read_slots(places.value().weight_slots(arch.names, false), places.value().weights_f32(), transformer.weights_f32());
   const bool replaced =
       model.head() && model.head()->layers().dense && model.head()->layers().dense == pooler;  // the head's is the trained one
   if (!transformer.has_pooler() || replaced) std::erase_if(out, [&](const NamedTensor& tensor) { return is_pooler(tensor.name); });
   if (model.has_lm_head()) {
-    const std::string head = arch.names.lm_head, bias = arch.names.lm_head_bias ? arch.names.lm_head_bias : head;
+    const TransformerNames& names = model.decoder() ? arch.decoder_names : arch.names;
+    const std::string head = names.lm_head, bias = names.lm_head_bias ? names.lm_head_bias : head;
     for (NamedTensor& tensor : out) {
-      if (!tensor.name.starts_with(head) && tensor.name != bias) tensor.name.insert(0, arch.base_prefix);
+      if (tensor.name.starts_with(head) || tensor.name == bias) continue;
+      tensor.name.insert(0, model.decoder() ? arch.seq2seq_prefix : arch.base_prefix);
     }
   }
   if (!model.head()) return out;

@@ -36,7 +36,6 @@ Result<std::unique_ptr<Trainer>> Trainer::begin(Model& model, const TrainOptions
 Result<void> Trainer::prepare() {
   const Transformer& transformer = model_.transformer();
   if (transformer.weight_type() != WeightType::kF32) return input_error("training: expected a model loaded with dtype 'f32'");
-  if (model_.decoder()) return unsupported_error("training: an encoder-decoder cannot be trained yet");
   if (transformer.config().experts.count > 0) return unsupported_error("training: a model with experts cannot be trained yet");
   if (transformer.config().attn_logit_softcapping != 0 || transformer.config().final_logit_softcapping != 0) {
     return unsupported_error(
@@ -45,34 +44,21 @@ Result<void> Trainer::prepare() {
   if (!model_.sentence().dense.empty()) {
     return unsupported_error("training: a sentence-transformers model with Dense modules cannot be trained yet");
   }
+  if (model_.decoder() && !model_.has_lm_head()) {
+    return unsupported_error("training: an encoder-decoder is trained with task 'text2text-generation'");
+  }
+  stacks_.push_back({&model_.transformer(), &model_.arch().names});
+  if (model_.decoder()) {
+    stacks_.push_back({model_.decoder(), &model_.arch().decoder_names});
+    if (model_.special_ids().decoder_start < 0)
+      return model_format_error("config.json: expected a decoder_start_token_id, found none");
+  }
   if (options_.method == TrainMethod::kLora) {
     if (auto prepared = prepare_lora(); !prepared.ok()) return prepared;
-  }
-  if (scope().layers) {
-    auto gradients = Transformer::with_config(gradient_config(), 1, transformer.kernels(), WeightType::kF32);
-    if (!gradients.ok()) return gradients.error();
-    gradients_ = std::make_unique<Transformer>(std::move(gradients).value());
-  }
-  const std::int64_t layers = transformer.config().num_hidden_layers;
-  switch (options_.method) {
-    case TrainMethod::kLora:
-      break;
-    case TrainMethod::kFull:
-      prepare_layers(0);
-      break;
-    case TrainMethod::kLastLayers:
-      if (options_.last_layers < 1 || options_.last_layers > layers) {
-        return input_error("last_layers: expected a number from 1 to " + std::to_string(layers) + ", found " +
-                           std::to_string(options_.last_layers));
-      }
-      if (transformer.config().share_layers && options_.last_layers < layers) {
-        return unsupported_error("last_layers: this model's layers share their weights; train all of them");
-      }
-      prepare_layers(layers - options_.last_layers);
-      break;
-    case TrainMethod::kHead:
-      if (!uses_head()) return input_error("method: expected a loss over a head's logits with method 'head'");
-      break;
+  } else if (trains_layers()) {
+    if (auto prepared = prepare_layers(); !prepared.ok()) return prepared;
+  } else if (!uses_head()) {
+    return input_error("method: expected a loss over a head's logits with method 'head'");
   }
   if (auto prepared = prepare_head(); !prepared.ok()) return prepared;
   if (options_.dropout) {
@@ -89,7 +75,7 @@ Result<void> Trainer::prepare() {
 Result<void> Trainer::prepare_head() {
   if (!uses_head()) return {};
   if (model_.has_lm_head()) {
-    options_.head = HeadKind::kCausalLm;
+    options_.head = model_.head_kind();
     if (options_.method == TrainMethod::kHead)
       return unsupported_error("method: 'head' cannot train the head of a language model yet");
     return {};
@@ -144,48 +130,46 @@ Result<void> Trainer::prepare_head() {
   return {};
 }
 
-// Only layers get gradients.
-TransformerConfig Trainer::gradient_config() const {
-  TransformerConfig config = model_.transformer().config();
-  config.vocab_size = 1;
-  config.max_position_embeddings = 1;
-  config.type_vocab_size = std::min<std::int64_t>(config.type_vocab_size, 1);
-  config.pooler = false;
-  config.lm_head = false;
-  return config;
+std::string Trainer::module_prefix() const {
+  if (!uses_head()) return "";
+  return model_.decoder() ? model_.arch().seq2seq_prefix : model_.arch().base_prefix;
 }
 
 std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
-  const TransformerConfig& config = model_.transformer().config();
-  const TransformerNames& names = model_.arch().names;
-  const std::int64_t queries = config.query_width(), keys = config.kv_width(), ffn = config.intermediate_size;
   using Layer = TransformerLayer;
   struct Role {
     const char* name;
     Linear Layer::* linear;
     std::int64_t first, out;
   };
-  const char* up = !config.gated() && names.plain_up ? names.plain_up : names.up;
-  const Role roles[] = {
-      {names.query, &Layer::qkv, 0, queries},
-      {names.key, &Layer::qkv, queries, keys},
-      {names.value, &Layer::qkv, queries + keys, keys},
-      {names.query_key_value, &Layer::qkv, 0, config.qkv_width()},
-      {names.attention_output, &Layer::attention_output, 0, config.hidden_size},
-      {config.gated() ? names.gate : nullptr, &Layer::up, 0, ffn},
-      {up, &Layer::up, config.gated() ? ffn : 0, ffn},
-      {config.gated() ? names.gate_up : nullptr, &Layer::up, 0, 2 * ffn},
-      {names.down, &Layer::down, 0, config.hidden_size},
-  };
   std::vector<LoraTarget> out;
-  const auto layers = static_cast<std::size_t>(config.share_layers ? 1 : config.num_hidden_layers);
-  for (std::size_t layer = 0; layer < layers; ++layer) {
-    for (const Role& role : roles) {
-      if (!role.name || (role.name == names.up && role.name != up)) continue;
-      const auto index = static_cast<std::int64_t>(layer);
-      out.push_back({layer_name(role.name, layer),
-                     index,
-                     {model_.transformer().layer_at(index).*role.linear, role.first, role.out}});
+  for (const Stack& stack : stacks_) {
+    const TransformerConfig& config = stack.model->config();
+    const TransformerNames& names = *stack.names;
+    const std::int64_t queries = config.query_width(), keys = config.kv_width(), ffn = config.intermediate_size;
+    const char* up = !config.gated() && names.plain_up ? names.plain_up : names.up;
+    const Role roles[] = {
+        {names.query, &Layer::qkv, 0, queries},
+        {names.key, &Layer::qkv, queries, keys},
+        {names.value, &Layer::qkv, queries + keys, keys},
+        {names.query_key_value, &Layer::qkv, 0, config.qkv_width()},
+        {names.attention_output, &Layer::attention_output, 0, config.hidden_size},
+        {names.cross_query, &Layer::cross_query, 0, queries},
+        {names.cross_key, &Layer::cross_keys_values, 0, queries},
+        {names.cross_value, &Layer::cross_keys_values, queries, queries},
+        {names.cross_output, &Layer::cross_output, 0, config.hidden_size},
+        {config.gated() ? names.gate : nullptr, &Layer::up, 0, ffn},
+        {up, &Layer::up, config.gated() ? ffn : 0, ffn},
+        {config.gated() ? names.gate_up : nullptr, &Layer::up, 0, 2 * ffn},
+        {names.down, &Layer::down, 0, config.hidden_size},
+    };
+    const std::int64_t layers = config.share_layers ? 1 : config.num_hidden_layers;
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      for (const Role& role : roles) {
+        if (!role.name || (role.name == names.up && role.name != up)) continue;
+        out.push_back(
+            {layer_name(role.name, size_of(layer)), {stack.model->layer_at(layer).*role.linear, role.first, role.out}, layer == 0});
+      }
     }
   }
   return out;
@@ -209,7 +193,8 @@ Result<void> Trainer::prepare_lora() {
   if (unknown != wanted.end()) {
     std::string known;
     for (const LoraTarget& one : all) {
-      if (one.layer == 0) known += (known.empty() ? "'" : ", '") + last_part(one.module) + "'";
+      const std::string name = "'" + last_part(one.module) + "'";
+      if (one.is_first && known.find(name) == std::string::npos) known += (known.empty() ? "" : ", ") + name;
     }
     return input_error("target_modules: expected some of " + known + ", found '" + *unknown + "'");
   }
@@ -231,8 +216,37 @@ Result<void> Trainer::prepare_lora() {
   return {};
 }
 
-void Trainer::prepare_layers(std::int64_t first_layer) {
-  const Transformer& transformer = model_.transformer();
+Result<void> Trainer::prepare_layers() {
+  const TransformerConfig& last = stacks_.back().model->config();
+  if (options_.method == TrainMethod::kLastLayers) {
+    if (options_.last_layers < 1 || options_.last_layers > last.num_hidden_layers) {
+      return input_error("last_layers: expected a number from 1 to " + std::to_string(last.num_hidden_layers) + ", found " +
+                         std::to_string(options_.last_layers));
+    }
+    if (last.share_layers && options_.last_layers < last.num_hidden_layers) {
+      return unsupported_error("last_layers: this model's layers share their weights; train all of them");
+    }
+  }
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    Stack& stack = stacks_[i];
+    TransformerConfig config = stack.model->config();
+    if (first_layer(i) == config.num_hidden_layers) continue;
+    // Only layers get gradients.
+    config.vocab_size = 1;
+    config.max_position_embeddings = 1;
+    config.type_vocab_size = std::min<std::int64_t>(config.type_vocab_size, 1);
+    config.pooler = false;
+    config.lm_head = false;
+    auto gradients = Transformer::with_config(config, 1, stack.model->kernels(), WeightType::kF32);
+    if (!gradients.ok()) return gradients.error();
+    stack.gradients = std::make_unique<Transformer>(std::move(gradients).value());
+    prepare_stack(stack, first_layer(i));
+  }
+  return {};
+}
+
+void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {
+  const Transformer &transformer = *stack.model, &gradients = *stack.gradients;
   const TransformerConfig& config = transformer.config();
   const auto add_matrix = [&](const Linear& value, const Linear& gradient) {
     if (value.out == 0) return;
@@ -249,9 +263,10 @@ void Trainer::prepare_layers(std::int64_t first_layer) {
     }
   };
   for (std::int64_t i = first_layer; i < (config.share_layers ? 1 : config.num_hidden_layers); ++i) {
-    const TransformerLayer &value = transformer.layer_at(i), &gradient = gradients_->layer_at(i);
+    const TransformerLayer &value = transformer.layer_at(i), &gradient = gradients.layer_at(i);
     using Layer = TransformerLayer;
-    for (const auto matrix : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down}) {
+    for (const auto matrix : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down, &Layer::cross_query,
+                              &Layer::cross_keys_values, &Layer::cross_output}) {
       add_matrix(value.*matrix, gradient.*matrix);
     }
     for (const auto norm : {&Layer::query_norm, &Layer::key_norm}) {
@@ -261,32 +276,35 @@ void Trainer::prepare_layers(std::int64_t first_layer) {
     if (config.norm_placement == NormPlacement::kPost || i > 0 || config.first_attention_norm) {
       add_norm(value.attention_norm, gradient.attention_norm);
     }
+    if (config.cross_attention) add_norm(value.cross_norm, gradient.cross_norm);
     add_norm(value.ffn_norm, gradient.ffn_norm);
+    for (const auto norm : {&Layer::attention_output_norm, &Layer::ffn_output_norm}) add_norm(value.*norm, gradient.*norm);
   }
-  add_norm(transformer.last_norm(), gradients_->last_norm());
+  add_norm(transformer.last_norm(), gradients.last_norm());
 }
 
-BackwardScope Trainer::scope() const {
-  BackwardScope scope{.embeddings = false,
-                      .layers = options_.method == TrainMethod::kFull || options_.method == TrainMethod::kLastLayers};
-  if (options_.method == TrainMethod::kLastLayers) {
-    scope.first_layer = model_.transformer().config().num_hidden_layers - options_.last_layers;
-  }
-  return scope;
+// Of an encoder-decoder, the last layers are the decoder's.
+std::int64_t Trainer::first_layer(std::size_t stack) const {
+  const std::int64_t layers = stacks_[stack].model->config().num_hidden_layers;
+  if (options_.method != TrainMethod::kLastLayers) return 0;
+  return stack + 1 < stacks_.size() ? layers : layers - options_.last_layers;
 }
 
-TapeOptions Trainer::tape_options() const {
-  return {.kept_layers = options_.checkpointing ? 0 : model_.transformer().config().num_hidden_layers - scope().first_layer,
+TapeOptions Trainer::tape_options(std::size_t stack) const {
+  return {.kept_layers = options_.checkpointing ? 0 : stacks_[stack].model->config().num_hidden_layers - first_layer(stack),
           .dropout = dropout_,
-          .seed = options_.seed,
+          .seed = options_.seed ^ (static_cast<std::uint64_t>(stack) << 32),
           .step = dropout_step(),
           .lora = lora_.factors()};
 }
 
 TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
-  const Transformer& transformer = model_.transformer();
-  TrainPlan out{.weights = transformer.weight_bytes() + lora_.bytes() / 2, .gradients = lora_.bytes() / 2};
-  if (gradients_) out.gradients += gradients_->weight_bytes();
+  TrainPlan out{.weights = lora_.bytes() / 2, .gradients = lora_.bytes() / 2};
+  for (const Stack& stack : stacks_) {
+    out.weights += stack.model->weight_bytes();
+    out.all += static_cast<std::int64_t>(stack.model->weight_bytes() / sizeof(float));
+    if (stack.gradients) out.gradients += stack.gradients->weight_bytes();
+  }
   for (const Parameter& parameter : parameters_) {
     out.trainable += static_cast<std::int64_t>(parameter.value.size());
     out.optimizer += 2 * parameter.value.size_bytes();
@@ -294,23 +312,31 @@ TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
   }
   for (const LoraTarget& one : targets_)
     out.weights += static_cast<std::uint64_t>(one.rows.out * one.rows.layer.in) * sizeof(float);
-  out.all = static_cast<std::int64_t>(transformer.weight_bytes() / sizeof(float));
   if (head_gradients_) out.gradients += head_gradients_->weight_bytes();
   out.activations = activation_bytes(tokens, max_seq);
   return out;
 }
 
+// Sources and targets are each within the limits.
 std::uint64_t Trainer::activation_bytes(std::int64_t tokens, std::int64_t max_seq) const {
-  const TransformerConfig& config = model_.transformer().config();
   Arena measure;
-  measure.take<float>(tape_size(config, tokens, tape_options()));
-  measure.take<float>(2 * tokens * config.hidden_size);
-  return measure.used() + backward_bytes(model_.transformer(), tokens, max_seq, model_.team().most_threads(), {},
-                                         tape_options());
+  std::uint64_t of_pass = 0;
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    const Transformer& stack = *stacks_[i].model;
+    const TapeOptions options = tape_options(i);
+    measure.take<float>(tape_size(stack.config(), tokens, options));
+    measure.take<float>(tokens * stack.config().hidden_size);
+    measure.take<float>(tokens * stack.config().hidden_size);
+    const SourceLimits sources = i > 0 ? SourceLimits{tokens, max_seq} : SourceLimits{};
+    of_pass = std::max(of_pass, backward_bytes(stack, tokens, max_seq, model_.team().most_threads(), sources, options));
+  }
+  return measure.used() + of_pass;
 }
 
 void Trainer::clear_gradients() {
-  if (gradients_) std::ranges::fill(gradients_->weights_f32(), 0.0f);
+  for (const Stack& stack : stacks_) {
+    if (stack.gradients) std::ranges::fill(stack.gradients->weights_f32(), 0.0f);
+  }
   lora_.clear_gradients();
   if (head_gradients_) std::ranges::fill(head_gradients_->weights_f32(), 0.0f);
   accumulated_ = 0;
@@ -318,14 +344,18 @@ void Trainer::clear_gradients() {
   tokens_ = 0;
 }
 
+CrossSources Trainer::sources_of(const Forward& ran) { return {ran.states[0], ran.batches[0].seq_start, ran.d_states[0]}; }
 
-Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, const TapeOptions& options) {
+Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, bool drops) {
   Forward out{};
-  if (auto encoded = encode(rows, out.batch); !encoded.ok()) return encoded.error();
-  const Transformer& transformer = model_.transformer();
-  const TransformerConfig& config = transformer.config();
-  const std::int64_t tokens = out.batch.tokens();
-  const std::uint64_t needed = activation_bytes(tokens, out.batch.longest());
+  const std::span<Batch> batches = std::span(out.batches).first(stacks_.size());
+  if (auto encoded = encode(rows, batches); !encoded.ok()) return encoded.error();
+  std::int64_t tokens = 0, longest = 0;
+  for (const Batch& batch : batches) {
+    tokens = std::max(tokens, batch.tokens());
+    longest = std::max(longest, batch.longest());
+  }
+  const std::uint64_t needed = activation_bytes(tokens, longest);
   if (arena_.bytes() < needed) {
     arena_ = Arena();
     auto arena = Arena::with_bytes(needed, "training");
@@ -333,22 +363,43 @@ Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, const TapeOptio
     arena_ = std::move(arena).value();
   }
   arena_.reset();
-  out.tape = arena_.take<float>(tape_size(config, tokens, options));
-  out.states = arena_.take<float>(tokens * config.hidden_size);
-  out.d_states = arena_.take<float>(tokens * config.hidden_size);
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    const TransformerConfig& config = stacks_[i].model->config();
+    const std::int64_t size = batches[i].tokens() * config.hidden_size;
+    out.tapes[i] = arena_.take<float>(tape_size(config, batches[i].tokens(), tape_options(i)));
+    out.states[i] = arena_.take<float>(size);
+    out.d_states[i] = arena_.take<float>(size);
+    std::fill_n(out.d_states[i], size, 0.0f);
+  }
   const std::uint64_t mark = arena_.used();
-  training_forward(transformer, model_.team(), out.batch, out.tape, out.states, arena_, options);
-  arena_.rewind(mark);
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    TapeOptions options = tape_options(i);
+    if (!drops) options.dropout = {};
+    training_forward(*stacks_[i].model, model_.team(), batches[i], out.tapes[i], out.states[i], arena_, options,
+                     i > 0 ? sources_of(out) : CrossSources{});
+    arena_.rewind(mark);
+  }
   return out;
+}
+
+void Trainer::backward_stacks(const Forward& ran) {
+  const std::uint64_t mark = arena_.used();
+  for (std::size_t i = stacks_.size(); i-- > 0;) {
+    if (first_layer(i) == stacks_[i].model->config().num_hidden_layers) continue;
+    CrossSources sources = i > 0 ? sources_of(ran) : CrossSources{};
+    if (options_.method == TrainMethod::kLastLayers) sources.d_states = nullptr;
+    backward(*stacks_[i].model, model_.team(), ran.batches[i], ran.tapes[i], ran.d_states[i], arena_, stacks_[i].gradients.get(),
+             {.first_layer = first_layer(i), .embeddings = false, .layers = trains_layers()}, tape_options(i), sources);
+    arena_.rewind(mark);
+  }
 }
 
 Result<Trainer::LossSum> Trainer::evaluate(const TrainRows& rows) {
   if (!is_lm()) return input_error("training: expected a language model");
-  TapeOptions options = tape_options();
-  options.dropout = {};
-  const auto ran = forward(rows, options);
+  const auto ran = forward(rows, false);
   if (!ran.ok()) return ran.error();
-  return lm_loss(rows, ran.value().batch, ran.value().states, 1, nullptr);
+  const std::size_t last = stacks_.size() - 1;
+  return lm_loss(rows, ran.value().batches[last], ran.value().states[last], 1, nullptr);
 }
 
 Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
@@ -357,11 +408,11 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
     clear_gradients();
     return error;
   };
-  const auto ran = forward(rows, tape_options());
+  const auto ran = forward(rows, true);
   if (!ran.ok()) return drop(ran.error());
-  const auto& [batch, tape, states, d_states] = ran.value();
-  const Transformer& transformer = model_.transformer();
-  std::fill_n(d_states, batch.tokens() * transformer.config().hidden_size, 0.0f);
+  const std::size_t last = stacks_.size() - 1;
+  const Batch& batch = ran.value().batches[last];
+  float *states = ran.value().states[last], *d_states = ran.value().d_states[last];
   const float share = 1.0f / static_cast<float>(parts);
   Result<double> loss = 0.0;
   if (is_lm()) {
@@ -372,12 +423,10 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
   }
   if (!loss.ok()) return drop(loss.error());
   if (!std::isfinite(loss.value())) return drop(not_finite("loss"));
-  if (options_.method != TrainMethod::kHead) {
-    backward(transformer, model_.team(), batch, tape, d_states, arena_, gradients_.get(), scope(), tape_options());
-  }
+  if (options_.method != TrainMethod::kHead) backward_stacks(ran.value());
   ++accumulated_;
   loss_ += loss.value() / static_cast<double>(parts);
-  tokens_ += batch.tokens();
+  for (std::size_t i = 0; i <= last; ++i) tokens_ += ran.value().batches[i].tokens();
   return loss.value();
 }
 

@@ -69,7 +69,8 @@ struct TrainOptions {
 // The texts of some rows, column by column: all anchors, then all positives, and so on.
 struct TrainRows {
   std::span<const std::u16string_view> texts;
-  std::span<const std::u16string_view> pairs{};  // second texts, of losses over logits; as many as texts, or none
+  // Second texts, of losses over logits; as many as texts, or none. Of an encoder-decoder: what it learns to make of texts.
+  std::span<const std::u16string_view> pairs{};
   // [rows] of losses that compare labels. Of a token head: for each text the number of its words, then begin, end (UTF-16 units)
   // and label of each. A word's first token has its label; the other tokens are not learned.
   std::vector<std::int32_t> labels{};
@@ -123,10 +124,16 @@ class Trainer {
   const std::vector<std::string>& target_modules() const { return options_.target_modules; }
 
  private:
+  // The encoder or the only stack, then the decoder of an encoder-decoder.
+  struct Stack {
+    const Transformer* model;
+    const TransformerNames* names;
+    std::unique_ptr<Transformer> gradients{};  // null if no weights of layers are trained as a whole
+  };
   struct LoraTarget {
     std::string module;  // the checkpoint's name, without ".weight"
-    std::int64_t layer = 0;
     WeightRows rows;
+    bool is_first;  // of the layers of its stack
   };
   // Weights that are changed, and their gradients.
   struct Parameter {
@@ -142,42 +149,58 @@ class Trainer {
   Result<void> prepare();
   std::vector<LoraTarget> lora_targets() const;
   Result<void> prepare_lora();
-  void prepare_layers(std::int64_t first_layer);
+  Result<void> prepare_layers();
+  void prepare_stack(const Stack& stack, std::int64_t first_layer);
   Result<void> prepare_head();
   bool uses_head() const { return options_.loss >= TrainLoss::kCrossEntropy; }
-  std::string module_prefix() const { return uses_head() ? model_.arch().base_prefix : ""; }
-  TransformerConfig gradient_config() const;
-  BackwardScope scope() const;
-  TapeOptions tape_options() const;
+  std::string module_prefix() const;
+  bool trains_layers() const { return options_.method == TrainMethod::kFull || options_.method == TrainMethod::kLastLayers; }
+  // The first layer of a stack that is trained; the number of its layers if none is.
+  std::int64_t first_layer(std::size_t stack) const;
+  TapeOptions tape_options(std::size_t stack) const;
   std::uint64_t dropout_step() const {
     return (static_cast<std::uint64_t>(step_) << 16) + static_cast<std::uint64_t>(accumulated_);
   }
   void clear_gradients();
   std::uint64_t activation_bytes(std::int64_t tokens, std::int64_t max_seq) const;
   Result<Encoding> encode_text(const TrainRows& rows, std::size_t i) const;
-  Result<void> encode(const TrainRows& rows, Batch& batch) const;
+  Result<Encoding> encode_target(const TrainRows& rows, std::size_t i) const;
+  Result<Encoding> encode_to(std::int64_t positions, const TrainRows& rows, const std::u16string_view& text,
+                             const std::u16string_view* pair) const;
+  // A batch for each stack.
+  Result<void> encode(const TrainRows& rows, std::span<Batch> batches) const;
   // d_states: [tokens, hidden], the gradient of states times share, written.
   Result<double> sentence_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states) const;
   Result<double> head_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states);
-  bool is_lm() const { return options_.head == HeadKind::kCausalLm; }
+  bool is_lm() const { return options_.head == HeadKind::kCausalLm || options_.head == HeadKind::kSeq2SeqLm; }
+  // A row of the last stack's states, and the token that it should give.
+  struct NextToken {
+    std::int64_t row;
+    std::int32_t id;
+  };
+  Result<std::vector<NextToken>> next_tokens(const TrainRows& rows, const Batch& batch) const;
   // d_states: null: not wanted.
   Result<LossSum> lm_loss(const TrainRows& rows, const Batch& batch, const float* states, float share, float* d_states) const;
-  // Runs the model over rows; batch, tape, states and their gradient are in the arena.
+  // Of each stack: what it has read; tape, states and their gradient are in the arena.
   struct Forward {
-    Batch batch;
-    float *tape, *states, *d_states;
+    Batch batches[2];
+    float *tapes[2], *states[2], *d_states[2];
   };
-  Result<Forward> forward(const TrainRows& rows, const TapeOptions& options);
+  // Runs the model over rows. drops: with dropout.
+  Result<Forward> forward(const TrainRows& rows, bool drops);
+  void backward_stacks(const Forward& ran);
+  // What the second stack reads of the first.
+  static CrossSources sources_of(const Forward& ran);
   Result<std::vector<std::int32_t>> token_labels(const TrainRows& rows, const Batch& batch) const;
   Result<double> loss_of(const TrainRows& rows, const std::vector<float>& vectors, std::vector<float>& d_vectors) const;
 
   Model& model_;
   TrainOptions options_;
-  std::unique_ptr<Transformer> gradients_;  // null if no weights of layers are trained as a whole
+  std::vector<Stack> stacks_;
   DropoutRates dropout_{};
   std::optional<Head> head_gradients_;
   std::vector<LoraTarget> targets_;
-  LoraSet lora_;  // of the targets
+  LoraSet lora_;                                    // of the targets
   std::vector<std::vector<float>> lora_gradients_;  // A and B of each matrix
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;  // [parameters]

@@ -41,22 +41,31 @@ std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); 
 
 }  // namespace
 
+// At most so many tokens as the options and the positions allow.
+Result<Encoding> Trainer::encode_to(std::int64_t positions, const TrainRows& rows, const std::u16string_view& text,
+                                    const std::u16string_view* pair) const {
+  const Tokenizer& tokenizer = model_.tokenizer();
+  std::int64_t limit = std::min(positions, options_.max_length > 0 ? options_.max_length : model_.max_length());
+  if (model_.decoder()) limit = std::min<std::int64_t>(limit, tokenizer.model_max_length().value_or(INT32_MAX));
+  EncodeOptions options;
+  options.max_length = static_cast<std::int32_t>(limit);
+  options.add_special_tokens = !rows.is_rendered;
+  auto found = pair ? tokenizer.encode_pair(text, *pair, options) : tokenizer.encode(text, options);
+  if (found.ok() && found.value().size() == 0) return input_error("training: expected a text with tokens, found one without any");
+  return found;
+}
+
 // The tokens of text i; of losses over logits with its second text, if there are any.
 Result<Encoding> Trainer::encode_text(const TrainRows& rows, std::size_t i) const {
-  EncodeOptions options;
-  const std::int64_t limit = model_.transformer().positions();
-  options.max_length =
-      static_cast<std::int32_t>(std::min(limit, options_.max_length > 0 ? options_.max_length : model_.max_length()));
-  options.add_special_tokens = !rows.is_rendered;
-  const Tokenizer& tokenizer = model_.tokenizer();
-  auto found =
-      rows.pairs.empty() ? tokenizer.encode(rows.texts[i], options) : tokenizer.encode_pair(rows.texts[i], rows.pairs[i], options);
-  if (!found.ok()) return found;
-  Encoding& encoding = found.value();
-  if (encoding.size() == 0) return input_error("training: expected a text with tokens, found one without any");
+  const std::int64_t positions = model_.transformer().positions();
+  if (model_.decoder()) return encode_to(positions, rows, rows.texts[i], nullptr);
+  auto found = encode_to(positions, rows, rows.texts[i], rows.pairs.empty() ? nullptr : &rows.pairs[i]);
   // A language model learns where a text ends.
   const std::int32_t eos = model_.special_ids().eos;
-  if (is_lm() && !rows.is_rendered && eos >= 0 && encoding.ids.back() != eos && std::ssize(encoding.ids) < *options.max_length) {
+  if (found.ok() && is_lm() && !rows.is_rendered && eos >= 0 && found.value().ids.back() != eos) {
+    const std::int64_t limit = std::min(positions, options_.max_length > 0 ? options_.max_length : model_.max_length());
+    if (std::ssize(found.value().ids) == limit) return found;
+    Encoding& encoding = found.value();
     encoding.ids.push_back(eos);
     encoding.type_ids.push_back(0);
     encoding.offsets.emplace_back();
@@ -65,7 +74,12 @@ Result<Encoding> Trainer::encode_text(const TrainRows& rows, std::size_t i) cons
   return found;
 }
 
-Result<void> Trainer::encode(const TrainRows& rows, Batch& batch) const {
+// Of an encoder-decoder: what it should make of text i.
+Result<Encoding> Trainer::encode_target(const TrainRows& rows, std::size_t i) const {
+  return encode_to(model_.decoder()->positions(), rows, rows.pairs[i], nullptr);
+}
+
+Result<void> Trainer::encode(const TrainRows& rows, std::span<Batch> batches) const {
   const std::int64_t columns = columns_of(options_.loss);
   const std::int64_t texts = std::ssize(rows.texts),
                      numbers = compares_labels(options_.loss) ? std::ssize(rows.labels) : std::ssize(rows.scores);
@@ -75,12 +89,25 @@ Result<void> Trainer::encode(const TrainRows& rows, Batch& batch) const {
     return input_error("training: expected " + std::to_string(columns) + " texts a row, found " + std::to_string(texts) +
                        " texts for " + std::to_string(numbers) + " labels or scores");
   }
+  if (model_.decoder() && rows.pairs.size() != rows.texts.size()) {
+    return input_error("training: expected a target for each of " + std::to_string(texts) + " texts, found " +
+                       std::to_string(rows.pairs.size()));
+  }
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     const auto encoding = encode_text(rows, i);
     if (!encoding.ok()) return encoding.error();
-    model_.add_text(encoding.value(), batch);
+    model_.add_text(encoding.value(), batches[0]);
+    if (!model_.decoder()) continue;
+    // The decoder reads its start token and all tokens but the last, as transformers' shift_tokens_right() makes them.
+    const auto target = encode_target(rows, i);
+    if (!target.ok()) return target.error();
+    std::vector<std::int32_t> read(target.value().ids);
+    read.insert(read.begin(), model_.special_ids().decoder_start);
+    read.pop_back();
+    batches[1].add_sequence(read, std::vector<std::int32_t>(read.size()));
   }
-  return model_.transformer().check(batch);
+  if (auto checked = model_.transformer().check(batches[0]); !checked.ok() || !model_.decoder()) return checked;
+  return model_.decoder()->check(batches[1]);
 }
 
 Result<double> Trainer::loss_of(const TrainRows& rows, const std::vector<float>& vectors, std::vector<float>& d_vectors) const {
@@ -233,16 +260,17 @@ Result<double> Trainer::head_loss(const TrainRows& rows, const Batch& batch, con
   return loss;
 }
 
-Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& batch, const float* states, float share,
-                                          float* d_states) const {
-  constexpr std::int64_t kRows = 64;  // logits of so many tokens at a time
-  struct Token {
-    std::int64_t row;
-    std::int32_t next;
-  };
-  const Transformer& transformer = model_.transformer();
-  const std::int64_t hidden = transformer.config().hidden_size, vocab = transformer.config().vocab_size;
-  std::vector<Token> tokens;
+Result<std::vector<Trainer::NextToken>> Trainer::next_tokens(const TrainRows& rows, const Batch& batch) const {
+  std::vector<NextToken> out;
+  if (model_.decoder()) {
+    for (std::size_t i = 0; i < rows.pairs.size(); ++i) {
+      const auto target = encode_target(rows, i);
+      if (!target.ok()) return target.error();
+      std::int64_t row = batch.seq_start[i];
+      for (const std::int32_t id : target.value().ids) out.push_back({row++, id});
+    }
+    return out;
+  }
   std::size_t at = 0;
   for (std::size_t i = 0; i < rows.texts.size(); ++i) {
     const std::size_t parts = at < rows.labels.size() ? size_of(rows.labels[at++]) : 0;
@@ -255,11 +283,21 @@ Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& ba
       for (std::size_t part = 0; part < parts; ++part) {
         learned = learned || (begin >= rows.labels[at + 3 * part] && begin < rows.labels[at + 3 * part + 1]);
       }
-      const auto row = batch.seq_start[i] + static_cast<std::int64_t>(t) - 1;
-      if (learned) tokens.push_back({row, encoding.value().ids[t]});
+      if (learned) out.push_back({batch.seq_start[i] + static_cast<std::int64_t>(t) - 1, encoding.value().ids[t]});
     }
     at += 3 * parts;
   }
+  return out;
+}
+
+Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& batch, const float* states, float share,
+                                          float* d_states) const {
+  constexpr std::int64_t kRows = 64;  // logits of so many tokens at a time
+  const Transformer& transformer = model_.generator();
+  const std::int64_t hidden = transformer.config().hidden_size, vocab = transformer.config().vocab_size;
+  const auto found = next_tokens(rows, batch);
+  if (!found.ok()) return found.error();
+  const std::vector<NextToken>& tokens = found.value();
   if (tokens.empty()) return input_error("training: expected a text with a token to learn, found none (is max_length too short?)");
   const std::uint64_t bytes =
       transformer.lm_head_bytes(kRows) + lm_head_backward_bytes(transformer, kRows, model_.team().most_threads());
@@ -274,7 +312,7 @@ Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& ba
     std::vector<std::int32_t> targets;
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       std::copy_n(states + chunk[i].row * hidden, hidden, read.data() + static_cast<std::int64_t>(i) * hidden);
-      targets.push_back(chunk[i].next);
+      targets.push_back(chunk[i].id);
     }
     arena.value().reset();
     transformer.lm_head(model_.team(), read.data(), count, arena.value(), logits.data());

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { Classifier, pipeline } from 'wattn';
 import { Trainer, type TrainerOptions } from 'wattn/train';
 import { cli, linesOf, wattn } from './cli_support.js';
-import { root, tiny, until } from './support.js';
+import { goldens, root, tiny, until } from './support.js';
 
 const kTable = `text,label
 the river,water
@@ -118,6 +118,23 @@ describe('wattn train', () => {
     expect((await vectors('scored.csv', scored, '--loss', 'CoSENTLoss', '--progress')).error).toMatch(
       /^step 1 of 1, loss [\d.]+, \d+ s left\n$/m,
     );
+  });
+
+  it('trains an encoder-decoder that other commands read', async () => {
+    const t5 = join(goldens, 'seq2seq/t5');
+    const data = file('rows.csv', 'article,summary\nthe old boat waits,a boat\n"home, below the bridge",the bridge\n');
+    const more = ['--max-steps', '3', '--threads', '1', '--validation', data];
+    const said = await wattn([
+      ...['train', '--task', 'text2text-generation', '--model', t5, '--data', data, '--out', path('t5'), ...more],
+    ]);
+    expect(linesOf(said)[2]).toMatchObject({ step: 3, evaluation: { loss: expect.any(Number), perplexity: expect.any(Number) } });
+    expect(linesOf(said).at(-1).files).toEqual(['adapter_config.json', 'adapter_model.safetensors']);
+    const made = await wattn(['generate', '--model', t5, '--adapter', path('t5'), '--max-new-tokens', '3', 'the old boat']);
+    expect(made.code).toBe(0);
+    const refused = await wattn([
+      ...['train', '--task', 'text2text-generation', '--model', t5, '--data', file('a.jsonl', '{"text":"a"}'), '--out', path('no')],
+    ]);
+    expect(refused).toMatchObject({ code: 2, error: expect.stringMatching(/\{ text, target \}, found one with text/) });
   });
 
   it('keeps the best state and ends early', async () => {

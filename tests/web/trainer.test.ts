@@ -2,7 +2,7 @@
 import { join } from 'node:path';
 import { AutoModelForCausalLM, AutoTokenizer, nn, pipeline } from 'wattn';
 import { Trainer, type TrainerOptions, type TrainingReport, type TrainingRow } from 'wattn/train';
-import { expectError, filesOf, goldens, headFiles, largestDifference, tiny, tinyFiles } from './support.js';
+import { expectError, filesOf, goldens, headFiles, largestDifference, readJson, tiny, tinyFiles } from './support.js';
 
 const kLabelled = [
   ['the river', 'water'],
@@ -304,6 +304,84 @@ describe('Trainer', () => {
         await trainer.dispose();
       }
     }
+  });
+
+  const seq2seq = (name: string) => join(goldens, 'seq2seq', name);
+  const kTransformed = [
+    ['the old boat waits', 'a boat'],
+    ['a bird sings', 'birds'],
+    ['home, below the bridge', 'the bridge'],
+  ] as const;
+
+  for (const name of ['t5', 'bart', 'marian']) {
+    it(`follows torch's losses of an encoder-decoder (${name})`, async () => {
+      const { rows, options, losses } = readJson(`training/seq2seq-${name}.json`);
+      const trainer = await Trainer.from_pretrained(seq2seq(name), {
+        task: 'text2text-generation',
+        method: 'full',
+        threads: 1,
+        ...options,
+      });
+      const found = (await reportsOf(trainer, rows)).map(({ loss }) => loss);
+      expect(found.length).toBe(20);
+      found.forEach((loss, i) => expect(Math.abs(loss - losses[i]) / losses[i]).toBeLessThan(1e-4));
+      await trainer.dispose();
+    });
+  }
+
+  it('trains an encoder-decoder, whatever the columns are called, and saves it', async () => {
+    const named = (source: string, target: string) =>
+      kTransformed.map(([text, made]) => ({ [source]: text, [target]: made })) as unknown as TrainingRow[];
+    for (const method of ['lora', 'full', 'last_layers'] as const) {
+      const run = async (options: Partial<TrainerOptions>, rows = named('text', 'target')) => {
+        const trainer = await Trainer.from_pretrained(seq2seq('t5'), {
+          task: 'text2text-generation',
+          threads: 1,
+          method,
+          last_layers: 1,
+          max_steps: 15,
+          learning_rate: method === 'lora' ? 0.02 : 0.005,
+          dropout: true,
+          ...options,
+        });
+        const reports = await reportsOf(trainer, rows, { validation: rows, eval_steps: 5 });
+        return { trainer, reports, result: reports.map(({ loss, evaluation }) => [loss, evaluation]) };
+      };
+      const { trainer, reports, result } = await run({});
+      const [first, , last] = reports.flatMap(({ evaluation }) => (evaluation ? [evaluation.loss as number] : []));
+      expect(last).toBeLessThan(first as number);
+      const others = [
+        await run({ threads: 2 }, named('article', 'highlights')),
+        await run({ worker: true }, named('source', 'summary')),
+        await run({ checkpointing: true }, named('document', 'output')),
+      ];
+      for (const other of others) {
+        expect(other.result).toEqual(result);
+        await other.trainer.dispose();
+      }
+      const said = await trainer.predict('a bird sings', { max_new_tokens: 5 });
+      const files = await trainer.save();
+      const model = method === 'lora' ? seq2seq('t5') : files;
+      const made = await pipeline('text2text-generation', model, method === 'lora' ? { adapter: files } : {});
+      expect(await made('a bird sings', { max_new_tokens: 5 })).toEqual(said);
+      if (method === 'lora') {
+        expect(JSON.parse(new TextDecoder().decode(files['adapter_config.json']))).toMatchObject({
+          task_type: 'SEQ_2_SEQ_LM',
+          target_modules: ['q', 'v'],
+        });
+        const tensors = Object.keys(nn.load_safetensors(files['adapter_model.safetensors'] as Uint8Array));
+        expect(tensors).toContain('base_model.model.decoder.block.0.layer.1.EncDecAttention.v.lora_A.weight');
+      }
+      await Promise.all([trainer.dispose(), made.dispose()]);
+    }
+    const wrong = await Trainer.from_pretrained(seq2seq('t5'), { task: 'text2text-generation', threads: 1 });
+    await expectError(reportsOf(wrong, [{ text: 'a' }]), 'InputError', /\{ text, target \}.*found one with text/);
+    await wrong.dispose();
+    await expectError(
+      Trainer.from_pretrained(tiny, { task: 'text2text-generation', threads: 1 }),
+      'UnsupportedError',
+      /an encoder-decoder/,
+    );
   });
 
   it('learns only the answers of a chat', async () => {

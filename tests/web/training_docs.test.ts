@@ -6,7 +6,7 @@ import * as path from 'node:path';
 import { Classifier, pipeline } from 'wattn';
 import { Trainer } from 'wattn/train';
 import { linesOf, wattn as command } from './cli_support.js';
-import { root, tiny } from './support.js';
+import { goldens, root, tiny } from './support.js';
 
 const text = readFileSync(path.join(root, 'docs/training.md'), 'utf8');
 const blocksOf = (kind: string) =>
@@ -23,6 +23,7 @@ describe('docs/training.md', () => {
       .join('\n')
       .replace(/^import .*$/gm, '')
       .replaceAll("'sentence-transformers/all-MiniLM-L6-v2'", JSON.stringify(tiny))
+      .replaceAll("'google/flan-t5-small'", JSON.stringify(path.join(goldens, 'seq2seq/flan-t5')))
       .replaceAll("'trained'", JSON.stringify(path.join(folder, 'trained')));
     const shown: string[] = [];
     const show = (line: unknown) => shown.push(String(line));
@@ -43,6 +44,8 @@ describe('docs/training.md', () => {
 
   it('has commands that run', async () => {
     cpSync(tiny, path.join(folder, 'model'), { recursive: true });
+    cpSync(path.join(goldens, 'seq2seq/t5'), path.join(folder, 't5'), { recursive: true });
+    writeFileSync(path.join(folder, 'summaries.jsonl'), '{"article":"the old boat waits","summary":"a boat"}\n');
     const csv = 'text,label\nthe river,water\n"a boat, old",water\nbirds sing,sky\nthe wind,sky\n';
     writeFileSync(path.join(folder, 'train.csv'), csv);
     writeFileSync(path.join(folder, 'held.csv'), csv);
@@ -55,7 +58,7 @@ describe('docs/training.md', () => {
       const { out, files } = linesOf(said).at(-1);
       for (const file of files) expect([file, existsSync(path.join(folder, out, file))]).toEqual([file, true]);
     }
-    expect(commands.length).toBe(3);
+    expect(commands.length).toBe(4);
   });
 
   it('names each option of a Trainer', () => {

@@ -1,4 +1,6 @@
-"""training/: the losses of torch while it trains a random BERT, whole or by LoRA, with AdamW, in double precision and in float32."""
+"""training/: the losses of torch while it trains a random BERT, whole or by LoRA, and encoder-decoders, with AdamW, in double precision and in
+float32."""
+import tokenizers
 import torch
 import transformers
 
@@ -52,6 +54,47 @@ def losses(dtype, lora):
     return {"input_ids": [each[0].tolist() for each in ids], "targets": targets.double().tolist(), "a": start, "losses": curve}
 
 
+# For encoder-decoders: what is read, and what is to be made of it.
+ROWS = [
+    ("the old boat waits below the bridge.", "a boat"),
+    ("a bird sings", "small birds sing in the dark"),
+    ("how do the small birds find their way home", "home, below the bridge"),
+    ("an old bridge", "the bridge waits"),
+]
+SEQ2SEQ_STEPS, RATE = 20, 2e-3
+# What wattn's Trainer leaves as it is.
+FROZEN = ("shared", "lm_head", "embed_tokens", "embed_positions", "layernorm_embedding", "relative_attention_bias")
+
+
+def seq2seq_losses(folder, dtype):
+    model = transformers.AutoModelForSeq2SeqLM.from_pretrained(str(folder), attn_implementation="eager").to(dtype).train(False)
+    tokenizer = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    columns = [[tokenizer.encode(text).ids for text in column] for column in zip(*ROWS)]
+
+    def padded(rows, value):
+        longest = max(map(len, rows))
+        return torch.tensor([row + [value] * (longest - len(row)) for row in rows])
+
+    sources, labels = padded(columns[0], 0), padded(columns[1], -100)
+    mask = padded([[1] * len(row) for row in columns[0]], 0)
+    named = [(name, weight) for name, weight in model.named_parameters() if not any(part in name for part in FROZEN)]
+    model.requires_grad_(False)
+    for _, weight in named:
+        weight.requires_grad_(True)
+    groups = [{"params": [weight for _, weight in named if weight.dim() > 1], "weight_decay": 0.01},
+              {"params": [weight for _, weight in named if weight.dim() < 2], "weight_decay": 0.0}]  # fmt: skip
+    optimizer = torch.optim.AdamW(groups, lr=RATE, foreach=False)
+    curve = []
+    for _ in range(SEQ2SEQ_STEPS):
+        loss = model(input_ids=sources, attention_mask=mask, labels=labels).loss
+        curve.append(loss.item())
+        optimizer.zero_grad()
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_([weight for _, weight in named], 1.0)
+        optimizer.step()
+    return curve
+
+
 def make(_options):
     torch.set_num_threads(1)
     transformers.utils.logging.set_verbosity_error()
@@ -60,4 +103,10 @@ def make(_options):
     for name, lora in (("bert", False), ("bert-lora", True)):
         single = losses(torch.float32, lora)
         common.write_json(folder / f"{name}.json", {**single, "losses_in_double": losses(torch.float64, lora)["losses"]}, 2)
+    for name in ("t5", "flan-t5", "bart", "marian"):
+        curves = [seq2seq_losses(common.OUT / "seq2seq" / name, dtype) for dtype in (torch.float32, torch.float64)]
+        rows = [{"text": text, "target": target} for text, target in ROWS]
+        options = {"learning_rate": RATE, "max_steps": SEQ2SEQ_STEPS, "lr_scheduler_type": "constant", "warmup_steps": 0, "batch_size": len(ROWS)}
+        content = {"rows": rows, "options": options, "losses": curves[0], "losses_in_double": curves[1]}
+        common.write_json(folder / f"seq2seq-{name}.json", content, 2)
     common.update_manifest("training", common.versions("torch", "transformers"))

@@ -197,12 +197,14 @@ Fine-tunes a model. On a terminal one line shows the loss and the time left; oth
 "seconds_left": ..} and more to standard output. The last line, {"out": .., "files": [..]}, is always written.
 
 Rows of FILE (.jsonl; .csv and .tsv by their header): text, label, maybe text_pair; anchor, positive, maybe negative; sentence1, sentence2, score;
-in .jsonl also text, labels; tokens, ner_tags; messages. Whole numbers as labels are names of classes, except with --loss MSELoss (regression).
+in .jsonl also text, labels; tokens, ner_tags; messages. With text2text-generation text (or source, input, document, article) and target (or
+summary, output, highlights). Whole numbers as labels are names of classes, except with --loss MSELoss (regression).
 
 Ctrl+C stops after the current update and keeps the run's state in --out; --resume goes on from there, and ends with the same bits as a run
 that was not stopped. A run that was killed goes on from the last state that it kept.
 
-${kModelHelp}${kRunHelp}  --task TASK           text-classification, token-classification, text-generation or feature-extraction (sentence vectors)
+${kModelHelp}${kRunHelp}  --task TASK           text-classification, token-classification, text-generation, text2text-generation (encoder-decoders) or
+                        feature-extraction (sentence vectors)
   --data FILE           the rows to learn from
   --validation FILE     rows to judge by, of the same kind; the best state is kept
   --out DIR             receives the adapter (PEFT's files) with --method lora, else the whole model; and the classifier's files
@@ -214,7 +216,7 @@ ${kModelHelp}${kRunHelp}  --task TASK           text-classification, token-class
   --loss LOSS           a loss of sentence-transformers, SupConLoss, or a head's loss (default: by the rows and the model)
   --epochs N            passes over the rows (default 1, of a head 3; few labelled texts are passed more often)
   --max-steps N         updates, instead of --epochs
-  --batch-size N        rows of an update (default 24; 64 with more than 24 labels; of a head 16, of text-generation 8)
+  --batch-size N        rows of an update (default 24; 64 with more than 24 labels; of a head 16, of language models 8)
   --learning-rate R     default 2e-3 for lora, else 1e-4; with a head 1e-3 and 5e-5
   --max-length N        maximum tokens of a text, special tokens included (default: the model's own)
   --eval-steps N        updates between two evaluations

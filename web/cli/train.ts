@@ -21,7 +21,13 @@ import { InputError } from '../entries/index.js';
 import type { Evaluation, FitOptions, Trainer, TrainerOptions, TrainingReport, TrainingRow } from '../entries/train_entry.js';
 import { toExamples, type Examples } from '../train/rows.js';
 
-const kTasks = ['text-classification', 'token-classification', 'text-generation', 'feature-extraction'] as const;
+const kTasks = [
+  'text-classification',
+  'token-classification',
+  'text-generation',
+  'text2text-generation',
+  'feature-extraction',
+] as const;
 const kState = 'trainer_state.safetensors';
 const kKeepEveryMs = 60_000;
 
@@ -52,11 +58,14 @@ async function rowsOf(
   option: string,
   file: string,
   labels: 'names' | 'numbers',
-  like?: Examples,
+  how: { task: string; like?: Examples },
 ): Promise<{ rows: TrainingRow[]; examples: Examples }> {
   const placed = await readRows(option, file, labels);
   const rows = placed.map(({ row }) => row) as unknown as TrainingRow[];
-  return { rows, examples: toExamples(`--${option}`, rows, like, (i) => (placed[i] as (typeof placed)[number]).place) };
+  return {
+    rows,
+    examples: toExamples(`--${option}`, rows, { ...how, placeOf: (i) => (placed[i] as (typeof placed)[number]).place }),
+  };
 }
 
 async function makeFolder(folder: string): Promise<void> {
@@ -149,10 +158,11 @@ export async function train(values: Values, positionals: string[]): Promise<void
   const data = required(values, 'data', 'a file of rows');
   const model = modelOf(values);
   if (model === undefined) throw new InputError('--model: expected a model to train, found none');
+  const { task } = settings;
   const labels = settings.loss === 'MSELoss' ? 'numbers' : 'names';
-  const { rows, examples } = await rowsOf('data', data, labels);
+  const { rows, examples } = await rowsOf('data', data, labels, { task });
   const held = text(values, 'validation');
-  const validation = held === undefined ? undefined : (await rowsOf('validation', held, labels, examples)).rows;
+  const validation = held === undefined ? undefined : (await rowsOf('validation', held, labels, { task, like: examples })).rows;
 
   const stateFile = join(out, kState);
   const state = await readState(stateFile);

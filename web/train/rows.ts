@@ -8,9 +8,13 @@ import type { HeadLoss, SentenceLoss } from './types.js';
 
 /**
  * anchors, scored: texts that are compared. labelled, many, value: a text, maybe with a second one, and its label, its labels or a number.
- * tokens: words with a tag each. language: a text, or a chat, to be continued.
+ * tokens: words with a tag each. language: a text, or a chat, to be continued. transformed: a text, and what is made of it.
  */
-export type Kind = 'anchors' | 'scored' | 'labelled' | 'many' | 'value' | 'tokens' | 'language';
+export type Kind = 'anchors' | 'scored' | 'labelled' | 'many' | 'value' | 'tokens' | 'language' | 'transformed';
+
+/** Names that data sets give the two columns of `transformed`. */
+const kSources = ['text', 'source', 'input', 'document', 'article'];
+const kTargets = ['target', 'summary', 'output', 'highlights'];
 
 /** The columns of texts of each kind; the last one may be absent, then in all rows. */
 const kColumns: Record<Kind, { columns: readonly string[]; optional?: string }> = {
@@ -21,6 +25,7 @@ const kColumns: Record<Kind, { columns: readonly string[]; optional?: string }> 
   value: { columns: ['text'], optional: 'text_pair' },
   tokens: { columns: [] },
   language: { columns: [] },
+  transformed: { columns: [] }, // by their names
 };
 
 const kSentenceLosses: Partial<Record<Kind, readonly SentenceLoss[]>> = {
@@ -33,12 +38,13 @@ const kHeadLosses: Partial<Record<Kind, HeadLoss>> = {
   labelled: 'CrossEntropyLoss',
   tokens: 'CrossEntropyLoss',
   language: 'CrossEntropyLoss',
+  transformed: 'CrossEntropyLoss',
   many: 'BCEWithLogitsLoss',
   value: 'MSELoss',
 };
 
 const kRows =
-  '{ text[, text_pair], label }, { text, labels }, { anchor, positive[, negative] }, { sentence1, sentence2, score }, { tokens, ner_tags }, { messages } or { text }';
+  "{ text[, text_pair], label }, { text, labels }, { anchor, positive[, negative] }, { sentence1, sentence2, score }, { tokens, ner_tags }, { messages }, { text } or, with task 'text2text-generation', { text, target }";
 
 /** A training or validation set. */
 export interface Examples {
@@ -62,7 +68,14 @@ export interface Examples {
 
 type Row = Readonly<Record<string, unknown>>;
 
-function kindOf(row: Row): Kind | undefined {
+/** The columns of a row that an encoder-decoder reads and learns to write. */
+function transformedColumns(row: Row): string[] | undefined {
+  const [source, target] = [kSources, kTargets].map((names) => names.find((name) => name in row));
+  return source !== undefined && target !== undefined ? [source, target] : undefined;
+}
+
+function kindOf(row: Row, task: string | undefined): Kind | undefined {
+  if (task === 'text2text-generation') return transformedColumns(row) && 'transformed';
   if ('anchor' in row) return 'anchors';
   if ('sentence1' in row) return 'scored';
   if ('tokens' in row) return 'tokens';
@@ -72,8 +85,15 @@ function kindOf(row: Row): Kind | undefined {
   return 'labels' in row ? 'many' : typeof row['label'] === 'number' ? 'value' : 'labelled';
 }
 
-/** where: for messages. like: the training set, for a validation set. placeOf: where a row is, for messages. */
-export function toExamples(where: string, rows: unknown, like?: Examples, placeOf = (i: number) => `row ${i}`): Examples {
+/**
+ * where: for messages. like: the training set, for a validation set. placeOf: where a row is, for messages. task: what is trained, which says
+ * what the columns of a row mean where their names alone do not.
+ */
+export function toExamples(
+  where: string,
+  rows: unknown,
+  { like, placeOf = (i) => `row ${i}`, task }: { like?: Examples | undefined; placeOf?: (i: number) => string; task?: string } = {},
+): Examples {
   if (!Array.isArray(rows)) throw new InputError(`${where}: expected an array of rows, found ${describe(rows)}`);
   if (rows.length === 0) throw new InputError(`${where}: expected rows, found none`);
   rows.forEach((row, i) => {
@@ -81,7 +101,7 @@ export function toExamples(where: string, rows: unknown, like?: Examples, placeO
       throw new InputError(`${where}: ${placeOf(i)}: expected an object, found ${describe(row)}`);
   });
   const [first] = rows as [Row];
-  const kind = kindOf(first);
+  const kind = kindOf(first, task);
   if (!kind) throw new InputError(`${where}: expected rows ${kRows}, found one with ${Object.keys(first).join(', ') || 'nothing'}`);
   if (like && like.kind !== kind) {
     throw new InputError(`${where}: expected rows of the kind of the training rows (${like.kind}), found others (${kind})`);
@@ -106,7 +126,8 @@ export function toExamples(where: string, rows: unknown, like?: Examples, placeO
     if (!Array.isArray(list) || !list.every(isName)) throw wrong(i, `an array of strings as '${name}'`, list);
     return list.map(String);
   };
-  const { columns: names, optional } = kColumns[kind];
+  const { optional, ...own } = kColumns[kind];
+  const names = kind === 'transformed' ? (transformedColumns(first) as string[]) : own.columns;
   const all = optional !== undefined && optional in first ? [...names, optional] : names;
   const examples: Examples = {
     kind,

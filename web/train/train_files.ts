@@ -64,6 +64,8 @@ export interface SeamTrainer extends SeamModel {
   train_evaluate(
     text: Uint8Array,
     lengths: Int32Array,
+    pairText: Uint8Array | null,
+    pairLengths: Int32Array | null,
     labels: Int32Array,
     isRendered: boolean,
   ): Answer & { sum: number; tokens: number };

@@ -41,6 +41,8 @@ export function useConfig(files: NamedBytes[], config: string): void {
   files.splice(at, 1, ['config.json', bytes]);
 }
 
+const joinPairs = (pairs: readonly string[]) => (pairs.length > 0 ? joinTexts(pairs) : { text: null, lengths: null });
+
 function answerOf(engine: TaskEngine, request: Request): Answer {
   const call = <A extends Answer>(run: (handle: SeamTrainer) => A): A => engine.call((handle) => run(handle as SeamTrainer));
   switch (request.kind) {
@@ -55,7 +57,7 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
     case 'step':
       for (const { texts, pairs, labels, scores, is_rendered } of request.value) {
         const { text, lengths } = joinTexts(texts);
-        const second = pairs.length > 0 ? joinTexts(pairs) : { text: null, lengths: null };
+        const second = joinPairs(pairs);
         const parts = request.value.length;
         call((handle) =>
           handle.train_accumulate(
@@ -72,9 +74,10 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
       }
       return call((handle) => handle.train_update());
     case 'evaluate': {
-      const { text, lengths } = joinTexts(request.value.texts);
+      const { texts, pairs, labels, is_rendered } = request.value;
+      const [first, second] = [joinTexts(texts), joinPairs(pairs)];
       return call((handle) =>
-        handle.train_evaluate(text, lengths, Int32Array.from(request.value.labels), request.value.is_rendered),
+        handle.train_evaluate(first.text, first.lengths, second.text, second.lengths, Int32Array.from(labels), is_rendered),
       );
     }
     case 'state':

@@ -50,7 +50,13 @@ const kLosses = [
 ] as const;
 
 const { dtype: _dtype, context_length: _context, ...kOwnLoadRules } = kLoadRules;
-const kTasks = ['text-classification', 'token-classification', 'text-generation', 'feature-extraction'] as const;
+const kTasks = [
+  'text-classification',
+  'token-classification',
+  'text-generation',
+  'text2text-generation',
+  'feature-extraction',
+] as const;
 const kTrainRules: Rules = {
   task: kTasks,
   method: ['lora', 'full', 'last_layers', 'head'],
@@ -104,7 +110,13 @@ const kHeads = {
   'token-classification': { head: 'token', suffix: 'ForTokenClassification' },
 } as const;
 
-/** The default of max_length with task 'text-generation': a model's own limit may be 100,000 tokens. */
+/** Language models, and how an Engine calls their head. */
+const kLanguageHeads: Partial<Record<string, HeadKind>> = {
+  'text-generation': 'causal_lm',
+  'text2text-generation': 'seq2seq_lm',
+};
+
+/** Their default of max_length: a model's own limit may be 100,000 tokens. */
 const kMostLanguageTokens = 1024;
 
 const kRates = {
@@ -112,10 +124,12 @@ const kRates = {
   head: { lora: 1e-3, full: 5e-5, last_layers: 5e-5, head: 1e-2 },
 };
 
+const isLanguage = ({ kind }: Examples) => kind === 'language' || kind === 'transformed';
+
 /** The defaults that depend on the rows. */
 function planSteps(settings: Settings, examples: Examples, isHead: boolean): { batch: number; steps: number } {
   const labels = new Set(examples.labels.flat()).size;
-  const usual = examples.kind === 'language' ? 8 : isHead ? 16 : examples.kind === 'labelled' && labels > 24 ? 64 : 24;
+  const usual = isLanguage(examples) ? 8 : isHead ? 16 : examples.kind === 'labelled' && labels > 24 ? 64 : 24;
   const batch = Math.min(settings.batch_size ?? usual, Math.max(examples.size, 2));
   const perEpoch = Math.max(1, Math.ceil(examples.size / batch));
   const few = examples.kind === 'labelled' && !isHead && settings.epochs === undefined;
@@ -161,7 +175,7 @@ export class Trainer {
    * Loads a model to be fine-tuned. It needs `wattn-full-simd.wasm` or `wattn-full-relaxed.wasm`, which only this and rare models load.
    * Weights are trained in float32, whatever the file has.
    *
-   * InputError: an option is unknown or wrong. Encoder-decoders and models with Dense modules cannot be trained yet: an UnsupportedError when it begins.
+   * InputError: an option is unknown or wrong. Models with Dense modules cannot be trained yet: an UnsupportedError when it begins.
    *
    *     const trainer = await Trainer.from_pretrained('sentence-transformers/all-MiniLM-L6-v2', { task: 'text-classification', worker: true });
    *     for await (const { step, max_steps, loss } of trainer.fit(rows)) console.log(step, max_steps, loss);
@@ -184,9 +198,10 @@ export class Trainer {
       options.worker
         ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, startTrainer)
         : Engine.load(where, model, load as LoadOptions, head, undefined, fullFiles);
-    if (options.task === 'text-generation') return new Trainer(await start('causal_lm'), settings as unknown as Settings, true);
+    const language = kLanguageHeads[options.task];
+    if (language) return new Trainer(await start(language), settings as unknown as Settings, true);
     const engine = await start('none');
-    const own = options.task === 'feature-extraction' ? undefined : kHeads[options.task];
+    const own = kHeads[options.task as keyof typeof kHeads] as (typeof kHeads)[keyof typeof kHeads] | undefined;
     const { architectures } = readConfig(engine);
     if (!own || !Array.isArray(architectures) || !architectures.some((name) => String(name).endsWith(own.suffix))) {
       return new Trainer(engine, settings as unknown as Settings, false);
@@ -235,7 +250,7 @@ export class Trainer {
     if (!this.run) await this.begin({ loss: 'SupConLoss', steps: 1, isHead: false, names: [] });
     const { task, max_length } = this.settings;
     const longest =
-      tokens ?? max_length ?? Math.min(this.engine.info.max_length, task === 'text-generation' ? kMostLanguageTokens : Infinity);
+      tokens ?? max_length ?? Math.min(this.engine.info.max_length, task in kLanguageHeads ? kMostLanguageTokens : Infinity);
     const plan = await this.ask('plan', { tokens: batch * longest, max_seq: longest });
     const { trainable, all, weights, gradients, optimizer, activations } = plan;
     const total = weights + gradients + optimizer + activations;
@@ -252,26 +267,25 @@ export class Trainer {
   async *fit(rows: readonly TrainingRow[], options: FitOptions = {}): AsyncGenerator<TrainingReport, void> {
     checkOptions('trainer.fit', options, kFitRules);
     if (this.busy) throw new StateError('trainer.fit: another fit of this Trainer has not ended');
-    const given = toExamples('trainer.fit', rows);
+    const { task } = this.settings;
+    const given = toExamples('trainer.fit', rows, { task });
     const fits = {
       'text-classification': ['labelled', 'many', 'value'],
       'token-classification': ['tokens'],
       'text-generation': ['language'],
+      'text2text-generation': ['transformed'],
       'feature-extraction': ['labelled', 'anchors', 'scored'],
     };
-    if (!fits[this.settings.task].includes(given.kind)) {
-      throw new InputError(
-        `trainer.fit: expected rows for task '${this.settings.task}', found rows for another one (${given.kind})`,
-      );
+    if (!fits[task].includes(given.kind)) {
+      throw new InputError(`trainer.fit: expected rows for task '${task}', found rows for another one (${given.kind})`);
     }
-    const judged = options.validation && toExamples('trainer.fit: validation', options.validation, given);
+    const judged = options.validation && toExamples('trainer.fit: validation', options.validation, { like: given, task });
     this.busy = true;
     try {
-      const { files } = this.engine;
-      const examples = await renderExamples('trainer.fit', given, files);
-      const held = judged && (await renderExamples('trainer.fit: validation', judged, files));
+      const examples = await this.rendered('trainer.fit', given);
+      const held = judged && (await this.rendered('trainer.fit: validation', judged));
       yield* this.train(examples, held, options);
-      if (this.settings.task !== 'text-classification' || this.run?.isHead) return;
+      if (task !== 'text-classification' || this.run?.isHead) return;
       const [texts] = examples.columns as [string[]];
       this.fitted = await Classifier.fit((list, how) => this.embed(list, how), texts, examples.labels.flat(), {
         seed: this.settings.seed ?? 0,
@@ -279,6 +293,15 @@ export class Trainer {
     } finally {
       this.busy = false;
     }
+  }
+
+  /** Chats by the model's template; texts to be transformed with the prefix that the pipeline of the task gives them. */
+  private async rendered(where: string, examples: Examples): Promise<Examples> {
+    if (examples.kind !== 'transformed') return renderExamples(where, examples, this.engine.files);
+    const { prepare } = await loadTask(this.settings.task);
+    const [sources, targets] = examples.columns as [string[], string[]];
+    const { items } = await prepare([sources, undefined], this.engine);
+    return { ...examples, columns: [items as string[], targets] };
   }
 
   private async *train(
@@ -319,7 +342,7 @@ export class Trainer {
       let evaluation: TrainingReport['evaluation'];
       if (held && (this.step % every === 0 || this.step === steps)) {
         const judged =
-          examples.kind === 'language'
+          isLanguage(examples)
             ? await evaluateLanguage((indices) => this.ask('evaluate', takeForHead(held, indices, [], 0)), held.size, batch)
             : isHead
               ? await evaluateHead((task, items, how) => this.engine.run(task, items, how, undefined), held)
@@ -350,7 +373,7 @@ export class Trainer {
   /** The names of labels by their numbers. */
   private namesOf(examples: Examples, isHead: boolean): string[] {
     if (examples.kind === 'value') return ['LABEL_0'];
-    if (examples.kind === 'language') return [];
+    if (isLanguage(examples)) return [];
     const { id2label } = readConfig(this.engine);
     if (!isHead || !this.hasHead || !id2label) return labelNames(examples);
     return readLabels({ id2label }, Object.keys(id2label).length);
@@ -398,7 +421,7 @@ export class Trainer {
       weight_decay: settings.weight_decay ?? 0.01,
       warmup_steps: warmup_steps ?? Math.floor(steps / 10),
       max_steps: steps,
-      ...(settings.task === 'text-generation' && !settings.max_length && { max_length: kMostLanguageTokens }),
+      ...(settings.task in kLanguageHeads && !settings.max_length && { max_length: kMostLanguageTokens }),
     };
     this.targets = (await this.ask('begin', request)).target_modules;
     if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], request.config);
@@ -430,6 +453,7 @@ export class Trainer {
       'text-classification': 'SEQ_CLS',
       'token-classification': 'TOKEN_CLS',
       'text-generation': 'CAUSAL_LM',
+      'text2text-generation': 'SEQ_2_SEQ_LM',
       'feature-extraction': 'FEATURE_EXTRACTION',
     }[this.run?.isHead ? task : 'feature-extraction'];
     const target_modules = this.targets[0] === 'all-linear' ? 'all-linear' : this.targets;

@@ -27,9 +27,12 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
    * `'text-generation'`: a decoder as a language model. Rows `{ messages }`, of which the assistant's answers are learned, or `{ text }`, of which
    * all is.
    *
+   * `'text2text-generation'`: an encoder-decoder (T5, BART, Marian). Rows `{ text, target }`; the text may also be called `source`, `input`,
+   * `document` or `article`, the target `summary`, `output` or `highlights`.
+   *
    * `'feature-extraction'`: sentence vectors, from pairs, scored pairs, triplets or labelled texts.
    */
-  task: 'text-classification' | 'token-classification' | 'text-generation' | 'feature-extraction';
+  task: 'text-classification' | 'token-classification' | 'text-generation' | 'text2text-generation' | 'feature-extraction';
   /** Trains in a Web Worker (in Node a worker thread), so that a page never waits. Default `false`. */
   worker?: boolean;
   /**
@@ -48,7 +51,7 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
    * 'value']` of a BERT, `['q_proj', 'v_proj']` of a Llama).
    */
   target_modules?: readonly string[] | 'all-linear';
-  /** With `method: 'last_layers'`. Default 2. */
+  /** With `method: 'last_layers'`; of an encoder-decoder the decoder's. Default 2. */
   last_layers?: number;
   /**
    * Default: `'SupConLoss'` for labelled texts, `'MultipleNegativesRankingLoss'` for `{ anchor, positive[, negative] }`, `'CoSENTLoss'` for
@@ -83,7 +86,7 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   adam_epsilon?: number;
   /** The norm that gradients are clipped to; 0: they are not. Default 1. */
   max_grad_norm?: number;
-  /** Maximum tokens of a text. Default: the model's own limit, and 1024 with task `'text-generation'`. */
+  /** Maximum tokens of a text. Default: the model's own limit, and at most 1024 of a language model. */
   max_length?: number;
   /** `true`: drops activations at random, where transformers does and with the rates of config.json. Default `false`. */
   dropout?: boolean;
@@ -124,8 +127,17 @@ export interface ScoredPair {
 }
 /** For language models. */
 export type LanguageRow = { text: string } | { messages: Chat };
+/** For encoder-decoders: what is read, and what is to be made of it, by one of these names each. */
+export type TransformedText = (
+  | { text: string }
+  | { source: string }
+  | { input: string }
+  | { document: string }
+  | { article: string }
+) &
+  ({ target: string } | { summary: string } | { output: string } | { highlights: string });
 /** All rows of a set are of one kind. */
-export type TrainingRow = LabelledText | LanguageRow | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
+export type TrainingRow = LabelledText | LanguageRow | TransformedText | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
 
 export interface FitOptions {
   /** Rows of the same kind that are judged, never learned from. The weights of the best evaluation are kept. */
