@@ -6,7 +6,8 @@
 namespace wattn {
 namespace {
 
-// In the order of TrainMethod, TrainLoss and Schedule.
+// In the order of LoraBias, TrainMethod, TrainLoss and Schedule.
+constexpr const char* kBiases[] = {"none", "all", "lora_only"};
 constexpr const char* kMethods[] = {"lora", "full", "last_layers", "head"};
 constexpr const char* kLosses[] = {
     "MultipleNegativesRankingLoss", "CoSENTLoss", "CosineSimilarityLoss", "ContrastiveLoss",   "TripletLoss",
@@ -20,6 +21,8 @@ TrainOptions to_train_options(const Options& options) {
   out.lora.r = options.integer("r", out.lora.r);
   out.lora.lora_alpha = static_cast<float>(options.number("lora_alpha", out.lora.lora_alpha));
   out.lora.use_rslora = options.flag("use_rslora");
+  out.lora_dropout = static_cast<float>(options.number("lora_dropout", out.lora_dropout));
+  out.bias = options.choice<LoraBias>("bias", kBiases);
   if (options.has("target_modules")) out.target_modules = emscripten::vecFromJSArray<std::string>(options["target_modules"]);
   out.head = options.choice<HeadKind>("head", kHeads);
   out.config = options.word("config");

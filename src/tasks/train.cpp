@@ -66,6 +66,7 @@ Result<void> Trainer::prepare() {
     if (!config.ok()) return config.error();
     dropout_ = read_dropout_rates(config.value().root());
   }
+  dropout_.lora = options_.lora_dropout;
   for (const Parameter& parameter : parameters_) {
     moments_.push_back({std::vector<float>(parameter.value.size()), std::vector<float>(parameter.value.size())});
   }
@@ -213,7 +214,47 @@ Result<void> Trainer::prepare_lora() {
     parameters_.push_back({lora_.matrices()[i].a(), lora_gradients_[2 * i]});
     parameters_.push_back({lora_.matrices()[i].b(), lora_gradients_[2 * i + 1]});
   }
+  prepare_biases();
   return {};
+}
+
+void Trainer::add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count) {
+  auto found = std::ranges::find(biases_, static_cast<const float*>(bias), &BiasGradient::bias);
+  if (found == biases_.end()) {
+    bias_gradients_.emplace_back(size_of(size));
+    found = biases_.insert(biases_.end(), {bias, bias_gradients_.back().data()});
+  }
+  parameters_.push_back({{bias + first, size_of(count)}, {found->gradient + first, size_of(count)}, false});
+}
+
+void Trainer::add_bias(const Linear& layer, std::int64_t first, std::int64_t count) {
+  if (layer.bias) add_bias(layer.bias, layer.out, first, count);
+}
+
+void Trainer::prepare_biases() {
+  using Layer = TransformerLayer;
+  if (options_.bias == LoraBias::kLoraOnly) {
+    for (const LoraTarget& target : targets_) add_bias(target.rows.layer, target.rows.first, target.rows.out);
+  }
+  if (options_.bias != LoraBias::kAll) return;
+  for (const Stack& stack : stacks_) {
+    const TransformerConfig& config = stack.model->config();
+    const auto add_norm = [&](const LayerNorm& norm) {
+      const bool has_bias = norm.hidden > 0 && config.norm == NormKind::kLayer && config.biases.norms;
+      if (has_bias) add_bias(norm.beta, norm.hidden, 0, norm.hidden);
+    };
+    for (std::int64_t i = 0; i < (config.share_layers ? 1 : config.num_hidden_layers); ++i) {
+      const Layer& layer = stack.model->layer_at(i);
+      for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::cross_query, &Layer::cross_keys_values,
+                              &Layer::cross_output, &Layer::up, &Layer::down}) {
+        add_bias(layer.*part, 0, (layer.*part).out);
+      }
+      if (config.norm_placement == NormPlacement::kPost || i > 0 || config.first_attention_norm) add_norm(layer.attention_norm);
+      if (config.cross_attention) add_norm(layer.cross_norm);
+      add_norm(layer.ffn_norm);
+    }
+    add_norm(stack.model->last_norm());
+  }
 }
 
 Result<void> Trainer::prepare_layers() {
@@ -338,6 +379,7 @@ void Trainer::clear_gradients() {
     if (stack.gradients) std::ranges::fill(stack.gradients->weights_f32(), 0.0f);
   }
   lora_.clear_gradients();
+  for (std::vector<float>& gradient : bias_gradients_) std::ranges::fill(gradient, 0.0f);
   if (head_gradients_) std::ranges::fill(head_gradients_->weights_f32(), 0.0f);
   accumulated_ = 0;
   loss_ = 0;
@@ -389,7 +431,8 @@ void Trainer::backward_stacks(const Forward& ran) {
     CrossSources sources = i > 0 ? sources_of(ran) : CrossSources{};
     if (options_.method == TrainMethod::kLastLayers) sources.d_states = nullptr;
     backward(*stacks_[i].model, model_.team(), ran.batches[i], ran.tapes[i], ran.d_states[i], arena_, stacks_[i].gradients.get(),
-             {.first_layer = first_layer(i), .embeddings = false, .layers = trains_layers()}, tape_options(i), sources);
+             {.first_layer = first_layer(i), .embeddings = false, .layers = trains_layers(), .biases = biases_}, tape_options(i),
+             sources);
     arena_.rewind(mark);
   }
 }
@@ -486,6 +529,25 @@ Result<void> Trainer::set_state(std::span<const float> state, std::int64_t step)
   return {};
 }
 
+// PEFT's name of a module that has matrices of LoRA is that of its base layer.
+void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
+  for (const Stack& stack : stacks_) {
+    for (const WeightSlot& slot : stack.model->weight_slots(*stack.names, false)) {
+      const bool trained = slot.values && slot.name.ends_with(".bias") &&
+                           std::ranges::find(biases_, static_cast<const float*>(slot.values), &BiasGradient::bias) != biases_.end();
+      if (!trained) continue;
+      std::string module = slot.name.substr(0, slot.name.rfind('.'));
+      const bool is_target = std::ranges::find(targets_, module, &LoraTarget::module) != targets_.end();
+      if (options_.bias == LoraBias::kLoraOnly && !is_target) continue;
+      std::vector<float> values;
+      values.reserve(size_of(slot.shape[0]));
+      for (std::int64_t i = 0; i < slot.shape[0]; ++i) values.push_back(slot.values[(slot.first + i) % slot.of]);
+      module.insert(0, kPeftPrefix + module_prefix()).append(is_target ? ".base_layer.bias" : ".bias");
+      out.push_back({std::move(module), slot.shape, std::move(values)});
+    }
+  }
+}
+
 std::vector<NamedTensor> Trainer::adapter() {
   std::vector<NamedTensor> out;
   for (std::size_t i = 0; i < targets_.size(); ++i) {
@@ -496,6 +558,7 @@ std::vector<NamedTensor> Trainer::adapter() {
     out.push_back({name + ".lora_A.weight", {matrix.r(), rows.layer.in}, copy(matrix.a())});
     out.push_back({name + ".lora_B.weight", {rows.out, matrix.r()}, copy(matrix.b())});
   }
+  add_bias_tensors(out);
   if (!model_.head()) return out;
   for (NamedTensor& tensor : head_tensors(model_)) {
     const char* pooler = model_.arch().names.pooler;

@@ -43,10 +43,19 @@ enum class TrainLoss : std::uint8_t {
   kMeanSquaredError,
 };
 
+// Which biases LoRA trains too, with PEFT's names.
+enum class LoraBias : std::uint8_t {
+  kNone,
+  kAll,       // of all layers
+  kLoraOnly,  // of the target modules
+};
+
 struct TrainOptions {
   TrainMethod method = TrainMethod::kLora;
   TrainLoss loss = TrainLoss::kSupCon;
   LoraConfig lora{};
+  float lora_dropout = 0;  // of what A reads
+  LoraBias bias = LoraBias::kNone;
   // Modules for LoRA, as PEFT's target_modules: the last parts of the checkpoint's names. Empty: queries and values.
   std::vector<std::string> target_modules{};
   HeadKind head = HeadKind::kNone;  // of losses over logits; a new one if the model has none
@@ -149,6 +158,10 @@ class Trainer {
   Result<void> prepare();
   std::vector<LoraTarget> lora_targets() const;
   Result<void> prepare_lora();
+  void prepare_biases();
+  void add_bias(const Linear& layer, std::int64_t first, std::int64_t count);
+  void add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count);
+  void add_bias_tensors(std::vector<NamedTensor>& out) const;
   Result<void> prepare_layers();
   void prepare_stack(const Stack& stack, std::int64_t first_layer);
   Result<void> prepare_head();
@@ -202,6 +215,8 @@ class Trainer {
   std::vector<LoraTarget> targets_;
   LoraSet lora_;                                    // of the targets
   std::vector<std::vector<float>> lora_gradients_;  // A and B of each matrix
+  std::vector<BiasGradient> biases_;  // trained beside LoRA's matrices
+  std::vector<std::vector<float>> bias_gradients_;
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;  // [parameters]
   Arena arena_;

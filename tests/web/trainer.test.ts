@@ -384,6 +384,37 @@ describe('Trainer', () => {
     );
   });
 
+  it('drops what LoRA reads, and trains biases, as PEFT saves them', async () => {
+    const run = async (options: Partial<TrainerOptions>) => {
+      const trainer = await load({ max_steps: 4, ...options });
+      const losses = (await reportsOf(trainer, kLabelled)).map(({ loss }) => loss);
+      const [vectors, files] = [await vectorsOf(trainer), await trainer.save()];
+      await trainer.dispose();
+      return { losses, vectors, files };
+    };
+    const [plain, dropped] = [await run({}), await run({ lora_dropout: 0.5 })];
+    expect(dropped.losses[0]).toBe(plain.losses[0]); // B is 0
+    expect(dropped.losses.slice(1)).not.toEqual(plain.losses.slice(1));
+    expect(await run({ lora_dropout: 0.5, threads: 2, checkpointing: true })).toEqual(dropped);
+    const config = (files: Record<string, Uint8Array>) => JSON.parse(new TextDecoder().decode(files['adapter_config.json']));
+    expect(config(dropped.files)).toMatchObject({ lora_dropout: 0.5, bias: 'none', modules_to_save: null });
+    for (const bias of ['all', 'lora_only'] as const) {
+      const { files, vectors, losses } = await run({ bias });
+      expect(losses[0]).toBe(plain.losses[0]);
+      expect(losses[3]).not.toBe(plain.losses[3]);
+      expect(config(files)).toMatchObject({ bias, modules_to_save: null });
+      const names = Object.keys(nn.load_safetensors(files['adapter_model.safetensors'] as Uint8Array));
+      const prefix = 'base_model.model.encoder.layer.0.attention';
+      expect(names).toContain(`${prefix}.self.query.base_layer.bias`);
+      expect(names.includes(`${prefix}.output.LayerNorm.bias`)).toBe(bias === 'all');
+      expect(names.includes(`${prefix}.self.key.bias`)).toBe(bias === 'all');
+      const embed = await pipeline('feature-extraction', tiny, { adapter: files });
+      expect(largestDifference([...(await embed(kTexts)).data], vectors)).toBeLessThan(1e-5);
+      await embed.dispose();
+    }
+    await expectError(() => load({ lora_dropout: 1 }), 'InputError', /'lora_dropout': expected a number from 0 to below 1, found 1/);
+  });
+
   it('learns only the answers of a chat', async () => {
     const loss = async (rows: TrainingRow[]) => {
       const trainer = await Trainer.from_pretrained(withTemplate(), {

@@ -18,6 +18,8 @@ export interface SeamTrainOptions {
   r?: number;
   lora_alpha?: number;
   use_rslora?: boolean;
+  lora_dropout?: number;
+  bias?: string;
   target_modules?: string[];
   last_layers?: number;
   scale?: number;

@@ -63,6 +63,8 @@ const kTrainRules: Rules = {
   r: 'count',
   lora_alpha: 'number',
   use_rslora: 'boolean',
+  lora_dropout: 'number',
+  bias: ['none', 'all', 'lora_only'],
   target_modules: 'any',
   last_layers: 'count',
   loss: kLosses,
@@ -194,6 +196,10 @@ export class Trainer {
       (key in kTrainRules ? settings : load)[key] = value;
     }
     toTargets(settings['target_modules']);
+    const { lora_dropout = 0 } = options;
+    if (!(lora_dropout >= 0 && lora_dropout < 1)) {
+      throw new InputError(`${where}: option 'lora_dropout': expected a number from 0 to below 1, found ${lora_dropout}`);
+    }
     const start = (head: HeadKind) =>
       options.worker
         ? RemoteEngine.load(where, model, 1, load as LoadOptions, head, startTrainer)
@@ -406,7 +412,7 @@ export class Trainer {
     const target_modules = toTargets(settings.target_modules);
     const makesHead = isHead && !this.hasHead;
     const request: SeamTrainOptions = {
-      ...pick(settings, ['use_rslora', 'last_layers', 'scale', 'temperature', 'adam_beta1', 'adam_beta2', 'adam_epsilon']),
+      ...pick(settings, ['use_rslora', 'lora_dropout', 'bias', 'last_layers', 'scale', 'temperature', 'adam_beta1', 'adam_beta2', 'adam_epsilon']),
       ...pick(settings, ['max_grad_norm', 'max_length', 'checkpointing', 'dropout', 'seed']),
       config: makesHead ? this.configWith(names, loss) : JSON.stringify(readConfig(this.engine)),
       ...(makesHead && { head: kHeads[this.settings.task as keyof typeof kHeads].head }),
@@ -447,8 +453,9 @@ export class Trainer {
 
   /** LoRA's matrices and a head as PEFT has them. */
   private adapterFiles(tensors: readonly SeamNamedTensor[]): Map<string, Uint8Array> {
-    const { r = 8, lora_alpha = 2 * r, use_rslora = false, task } = this.settings;
-    const heads = tensors.filter(({ name }) => !/\.lora_[AB]\.weight$/.test(name)).map(({ name }) => name.split('.')[2] as string);
+    const { r = 8, lora_alpha = 2 * r, use_rslora = false, lora_dropout = 0, bias = 'none', task } = this.settings;
+    const isHead = (name: string) => name.endsWith('.weight') && !/\.lora_[AB]\.weight$/.test(name); // others are biases
+    const heads = tensors.filter(({ name }) => isHead(name)).map(({ name }) => name.split('.')[2] as string);
     const task_type = {
       'text-classification': 'SEQ_CLS',
       'token-classification': 'TOKEN_CLS',
@@ -461,7 +468,7 @@ export class Trainer {
     const { id2label, problem_type } = heads.length > 0 ? readConfig(this.engine) : {};
     return save_adapter(
       Object.fromEntries(tensors.map(({ name, dims, data }) => [name, new Tensor('float32', data, dims)])),
-      { r, lora_alpha, use_rslora, target_modules, modules_to_save, task_type } as AdapterConfig,
+      { r, lora_alpha, use_rslora, lora_dropout, bias, target_modules, modules_to_save, task_type } as AdapterConfig,
       { ...(id2label && { id2label }), ...(problem_type && { problem_type }) } as AdapterLabels,
     );
   }

@@ -46,6 +46,13 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   lora_alpha?: number;
   /** LoRA: multiplies by `lora_alpha / sqrt(r)` instead (arXiv 2312.03732). Default `false`. */
   use_rslora?: boolean;
+  /** LoRA: the share of what a matrix reads that its addition drops at random in each update, as in PEFT. Default 0. */
+  lora_dropout?: number;
+  /**
+   * LoRA: biases that are trained too: `'none'` (default), `'all'` of the layers, or `'lora_only'`, those of the target modules. Saved with the
+   * adapter.
+   */
+  bias?: 'none' | 'all' | 'lora_only';
   /**
    * LoRA: the last parts of the matrices' names in the checkpoint, as in PEFT, or `'all-linear'`. Default: queries and values (`['query',
    * 'value']` of a BERT, `['q_proj', 'v_proj']` of a Llama).

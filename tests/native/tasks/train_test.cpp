@@ -232,10 +232,10 @@ TEST(Trainer, FollowsTorchsLossesOfEncoderDecoders) {
 
 // What is not trained stays: the embeddings always, earlier layers with kLastLayers, and all but the target modules with LoRA.
 TEST(Trainer, ChangesOnlyWhatIsTrained) {
-  const auto changed = [](TrainMethod method, std::vector<std::string> modules) {
+  const auto changed = [](TrainMethod method, std::vector<std::string> modules, LoraBias bias = LoraBias::kNone) {
     const auto model = load("bert-tiny/model");
     const auto before = checkpoint(*model).value();
-    TrainOptions options{.method = method, .target_modules = std::move(modules), .last_layers = 1};
+    TrainOptions options{.method = method, .bias = bias, .target_modules = std::move(modules), .last_layers = 1};
     options.schedule = Schedule::kConstant;
     const auto trainer = std::move(Trainer::begin(*model, options)).value();
     for (int step = 0; step < 2; ++step) {
@@ -255,6 +255,10 @@ TEST(Trainer, ChangesOnlyWhatIsTrained) {
   };
   EXPECT_TRUE(all_contain(changed(TrainMethod::kLora, {"key"}), ".self.key.weight"));
   EXPECT_TRUE(all_contain(changed(TrainMethod::kLora, {"intermediate.dense"}), ".intermediate.dense.weight"));
+  EXPECT_TRUE(all_contain(changed(TrainMethod::kLora, {"key"}, LoraBias::kLoraOnly), ".self.key."));
+  const auto with_biases = changed(TrainMethod::kLora, {"key"}, LoraBias::kAll);
+  EXPECT_GT(with_biases.size(), 10U);
+  for (const std::string& name : with_biases) EXPECT_TRUE(name.ends_with(".bias") || name.ends_with(".self.key.weight")) << name;
   EXPECT_TRUE(all_contain(changed(TrainMethod::kFull, {}), "encoder.layer."));
   EXPECT_TRUE(all_contain(changed(TrainMethod::kLastLayers, {}), "encoder.layer.1."));
 }
