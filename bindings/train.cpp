@@ -59,11 +59,14 @@ val to_tensors(const std::vector<NamedTensor>& tensors) {
 class TrainerHandle : public ModelHandle {
  public:
   // options: the fields of TrainOptions, by their names in web/. Begins anew if training had begun.
+  // Answer: target_modules, and fingerprint, as of Trainer.
   val train_begin(val options) {
     auto trainer = Trainer::begin(model(), to_train_options(Options(options)));
     if (!trainer.ok()) return answer(trainer.error());
     trainer_ = std::move(trainer).value();
-    return answer("target_modules", to_array(trainer_->target_modules(), [](const std::string& name) { return val(name); }));
+    val out = answer("target_modules", to_array(trainer_->target_modules(), [](const std::string& name) { return val(name); }));
+    out.set("fingerprint", val(trainer_->fingerprint()));
+    return out;
   }
   // Answer: bytes of weights, gradients, optimizer and activations; trainable and all, numbers of weights.
   val train_plan(int tokens, int max_seq) const {
@@ -90,8 +93,8 @@ class TrainerHandle : public ModelHandle {
   // Of a language model, without learning; as train_accumulate(). Answer: sum (of the losses of tokens), tokens.
   val train_evaluate(val text, val lengths, val pair_text, val pair_lengths, val labels, bool is_rendered) {
     const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
-    const auto loss = trainer_->evaluate(
-        {.texts = texts.views, .pairs = pairs.views, .labels = to_ids(labels), .is_rendered = is_rendered});
+    const auto loss =
+        trainer_->evaluate({.texts = texts.views, .pairs = pairs.views, .labels = to_ids(labels), .is_rendered = is_rendered});
     if (!loss.ok()) return answer(loss.error());
     val out = answer("sum", loss.value().sum);
     set_number(out, "tokens", loss.value().tokens);
@@ -120,11 +123,6 @@ class TrainerHandle : public ModelHandle {
     const auto tensors = wattn::checkpoint(model());
     return tensors.ok() ? answer("tensors", to_tensors(tensors.value())) : answer(tensors.error());
   }
-  // Ends training, so that its memory is free for the model's other calls. What was learned stays in the weights.
-  val train_end() {
-    trainer_.reset();
-    return answer();
-  }
 
  private:
   std::unique_ptr<Trainer> trainer_;  // web/ calls train_begin() first
@@ -144,7 +142,6 @@ EMSCRIPTEN_BINDINGS(train) {
       .function("train_state", &TrainerHandle::train_state)
       .function("train_set_state", &TrainerHandle::train_set_state)
       .function("train_adapter", &TrainerHandle::train_adapter)
-      .function("train_end", &TrainerHandle::train_end)
       .function("checkpoint", &TrainerHandle::checkpoint);
 }
 

@@ -1,6 +1,7 @@
 #include "tasks/train.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 
@@ -19,6 +20,18 @@ bool ends_with_module(const std::string& name, const std::string& module) {
 std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
 
 std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
+
+// FNV-1a of the words; 0 and -0 are one, since adding nothing makes one of the other.
+std::string fingerprint_of(std::span<const float> first, std::span<const float> second) {
+  constexpr const char* kDigits = "0123456789abcdef";
+  std::uint64_t hash = 0xCBF29CE484222325u;
+  for (const std::span<const float> weights : {first, second}) {
+    for (const float weight : weights) hash = (hash ^ std::bit_cast<std::uint32_t>(weight + 0.0f)) * 0x100000001B3u;
+  }
+  std::string out;
+  for (int shift = 60; shift >= 0; shift -= 4) out += kDigits[hash >> shift & 15];
+  return out;
+}
 
 Error not_finite(const char* what) {
   return {ErrorCode::kInput, std::string("training: expected a finite ") + what +
@@ -53,6 +66,7 @@ Result<void> Trainer::prepare() {
     if (model_.special_ids().decoder_start < 0)
       return model_format_error("config.json: expected a decoder_start_token_id, found none");
   }
+  fingerprint_ = fingerprint_of(stacks_.front().model->weights_f32(), stacks_.back().model->weights_f32());
   if (options_.method == TrainMethod::kLora) {
     if (auto prepared = prepare_lora(); !prepared.ok()) return prepared;
   } else if (trains_layers()) {
@@ -86,7 +100,7 @@ Result<void> Trainer::prepare_head() {
   const auto is_pooler = [&](const HeadLayers& layers) {
     return layers.dense && arch.names.pooler && std::string_view(layers.dense) == arch.names.pooler;
   };
-  if (!model_.head()) {
+  if (options_.head != HeadKind::kNone || !model_.head()) {
     const auto config = Json::parse(options_.config, "config.json");
     if (!config.ok()) return config.error();
     const auto layers = Head::find_layers(options_.head, arch.heads, config.value().root());
@@ -115,7 +129,7 @@ Result<void> Trainer::prepare_head() {
     parameters_.push_back({value, gradient, decays});
   };
   const auto add_linear = [&](const Linear& value, const Linear& gradient) {
-    add(weights_f32(value), weights_f32(gradient), true);
+    parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
     if (value.bias) add({value.bias, size_of(value.out)}, {gradient.bias, size_of(value.out)}, false);
   };
   // With LoRA the pooler stays as it is: PEFT does not save it.
@@ -291,7 +305,7 @@ void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {
   const TransformerConfig& config = transformer.config();
   const auto add_matrix = [&](const Linear& value, const Linear& gradient) {
     if (value.out == 0) return;
-    parameters_.push_back({weights_f32(value), weights_f32(gradient)});
+    parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
     const auto out = static_cast<std::size_t>(value.out);
     if (value.bias) parameters_.push_back({{value.bias, out}, {gradient.bias, out}, false});
   };
@@ -347,7 +361,7 @@ TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
     if (stack.gradients) out.gradients += stack.gradients->weight_bytes();
   }
   for (const Parameter& parameter : parameters_) {
-    out.trainable += static_cast<std::int64_t>(parameter.value.size());
+    out.trainable += parameter.weights > 0 ? parameter.weights : std::ssize(parameter.value);
     out.optimizer += 2 * parameter.value.size_bytes();
     if (options_.method == TrainMethod::kLora) out.gradients += parameter.gradient.size_bytes();
   }

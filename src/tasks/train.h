@@ -58,7 +58,7 @@ struct TrainOptions {
   LoraBias bias = LoraBias::kNone;
   // Modules for LoRA, as PEFT's target_modules: the last parts of the checkpoint's names. Empty: queries and values.
   std::vector<std::string> target_modules{};
-  HeadKind head = HeadKind::kNone;  // of losses over logits; a new one if the model has none
+  HeadKind head = HeadKind::kNone;  // of losses over logits: a new one in place of the model's; kNone: the model's
   std::string config{};             // config.json, for a new head with its id2label, and for the rates of dropout
   bool dropout = false;             // with the rates of config.json
   std::int64_t last_layers = 2;
@@ -130,6 +130,9 @@ class Trainer {
   // The matrices of LoRA, with PEFT's names; none with other methods.
   std::vector<NamedTensor> adapter();
 
+  // Of the weights before training, in hexadecimal.
+  const std::string& fingerprint() const { return fingerprint_; }
+
   const std::vector<std::string>& target_modules() const { return options_.target_modules; }
 
  private:
@@ -148,6 +151,7 @@ class Trainer {
   struct Parameter {
     std::span<float> value, gradient;
     bool decays = true;
+    std::int64_t weights = 0;  // without the padding of their layout; 0: there is none
   };
   struct Moments {
     std::vector<float> first, second;
@@ -210,12 +214,13 @@ class Trainer {
   Model& model_;
   TrainOptions options_;
   std::vector<Stack> stacks_;
+  std::string fingerprint_;
   DropoutRates dropout_{};
   std::optional<Head> head_gradients_;
   std::vector<LoraTarget> targets_;
   LoraSet lora_;                                    // of the targets
   std::vector<std::vector<float>> lora_gradients_;  // A and B of each matrix
-  std::vector<BiasGradient> biases_;  // trained beside LoRA's matrices
+  std::vector<BiasGradient> biases_;                // trained beside LoRA's matrices
   std::vector<std::vector<float>> bias_gradients_;
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;  // [parameters]

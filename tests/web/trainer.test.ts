@@ -84,7 +84,7 @@ describe('Trainer', () => {
       expect([[...losses, ...rest.map(({ loss }) => loss)], await vectorsOf(second)]).toEqual(expected);
       await second.dispose();
       const other = await load({ method, max_steps: 7 });
-      await expectError(reportsOf(other, kLabelled, { resume_from_checkpoint: state }), 'InputError', /6 updates.*7 updates/);
+      await expectError(reportsOf(other, kLabelled, { resume_from_checkpoint: state }), 'StateError', /max_steps was 6 and is 7/);
       await other.dispose();
     }
   });
@@ -412,7 +412,36 @@ describe('Trainer', () => {
       expect(largestDifference([...(await embed(kTexts)).data], vectors)).toBeLessThan(1e-5);
       await embed.dispose();
     }
-    await expectError(() => load({ lora_dropout: 1 }), 'InputError', /'lora_dropout': expected a number from 0 to below 1, found 1/);
+    await expectError(
+      () => load({ lora_dropout: 1 }),
+      'InputError',
+      /'lora_dropout': expected a number from 0 to below 1, found 1/,
+    );
+  });
+
+  it('goes on only with the rows, options and model of the run that stopped', async () => {
+    const first = await load({ max_steps: 6 });
+    for await (const { step } of first.fit(kLabelled)) if (step === 2) break;
+    const state = await first.state();
+    await first.dispose();
+    const refused = async (
+      message: RegExp,
+      { options = {}, rows = kLabelled, how = {}, model = tiny as any }: Record<string, any>,
+    ) => {
+      const all = { task: 'feature-extraction', threads: 1, learning_rate: 0.01, batch_size: 9, max_steps: 6, ...options };
+      const trainer = await Trainer.from_pretrained(model, all as TrainerOptions);
+      await expectError(reportsOf(trainer, rows, { ...how, resume_from_checkpoint: state }), 'StateError', message);
+      await trainer.dispose();
+    };
+    await refused(/learning_rate was 0.01 and is 0.02/, { options: { learning_rate: 0.02 } });
+    await refused(/max_steps was 6 and is 7/, { options: { max_steps: 7 } });
+    await refused(/seed was none and is 1/, { options: { seed: 1 } });
+    await refused(/the training rows are others/, { rows: [...kLabelled].reverse() });
+    await refused(/the validation rows are others/, { how: { validation: kLabelled } });
+    const files = tinyFiles();
+    const weights = (files.get('model.safetensors') as Uint8Array).slice();
+    weights[weights.length - 1]! ^= 1;
+    await refused(/the weights of the model are others/, { model: files.set('model.safetensors', weights) });
   });
 
   it('learns only the answers of a chat', async () => {
@@ -516,6 +545,26 @@ describe('Trainer', () => {
     await frugal.dispose();
     expect((await full.plan({ batch: 8, tokens: 16 })).activations).toBeGreaterThan(large.activations);
     await Promise.all([lora.dispose(), full.dispose()]);
+  });
+
+  it('knows the memory of a new head from the rows', async () => {
+    const rows = kLabelled as { text: string; label: string }[];
+    for (const method of ['head', 'lora'] as const) {
+      const trainer = await load({ task: 'text-classification', loss: 'CrossEntropyLoss', method, max_steps: 2 });
+      if (method === 'head') await expectError(trainer.plan(), 'InputError', /option 'rows'/);
+      const { hidden_size } = trainer.info();
+      const few = rows.map(({ text }, i) => ({ text, label: i % 2 ? 'odd' : 'even' }));
+      const [two, three] = [await trainer.plan({ rows: few, tokens: 16 }), await trainer.plan({ rows, tokens: 16 })];
+      expect(three.trainable - two.trainable).toBe(hidden_size + 1);
+      expect(three.total).toBeGreaterThan(0);
+      const before = await vectorsOf(trainer);
+      await reportsOf(trainer, rows); // with the head of its own rows, not of the plan's
+      expect((await trainer.predict('the river', { top_k: null })).length).toBe(3);
+      if (method === 'head') expect(await vectorsOf(trainer)).toEqual(before);
+      const after = await trainer.plan({ tokens: 16 });
+      expect(after.trainable).toBe(three.trainable);
+      await trainer.dispose();
+    }
   });
 
   it('refuses what cannot be trained, and stays as it was', async () => {

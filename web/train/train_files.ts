@@ -51,7 +51,7 @@ export interface SeamStep {
 
 /** A model of the WebAssembly that trains. */
 export interface SeamTrainer extends SeamModel {
-  train_begin(options: SeamTrainOptions): Answer & { target_modules: string[] };
+  train_begin(options: SeamTrainOptions): Answer & { target_modules: string[]; fingerprint: string };
   train_plan(tokens: number, maxSeq: number): Answer & SeamPlan;
   train_accumulate(
     text: Uint8Array,
@@ -75,6 +75,5 @@ export interface SeamTrainer extends SeamModel {
   train_state(): Answer & { state: Float32Array };
   train_set_state(state: Float32Array, step: number): Answer;
   train_adapter(): Answer & { tensors: SeamNamedTensor[] };
-  train_end(): Answer;
   checkpoint(): Answer & { tensors: SeamNamedTensor[] };
 }

@@ -19,7 +19,7 @@ export interface Rows {
 
 /** Requests with their answers. */
 export interface Requests {
-  begin: [SeamTrainOptions, { target_modules: string[] }];
+  begin: [SeamTrainOptions, { target_modules: string[]; fingerprint: string }];
   plan: [{ tokens: number; max_seq: number }, SeamPlan];
   /** One update from several batches. */
   step: [Rows[], SeamStep];
@@ -29,7 +29,6 @@ export interface Requests {
   set_state: [{ state: Float32Array; step: number }, object];
   adapter: [undefined, { tensors: SeamNamedTensor[] }];
   checkpoint: [undefined, { tensors: SeamNamedTensor[] }];
-  end: [undefined, object];
 }
 
 export type Request = { [Kind in keyof Requests]: { kind: Kind; value: Requests[Kind][0] } }[keyof Requests];
@@ -88,8 +87,6 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
       return call((handle) => handle.train_adapter());
     case 'checkpoint':
       return call((handle) => handle.checkpoint());
-    case 'end':
-      return call((handle) => handle.train_end());
   }
 }
 

@@ -8,6 +8,7 @@ import { RemoteEngine } from '../engine/remote_engine.js';
 import type { EmbedOptions, LoadOptions, ModelInfo } from '../engine/types.js';
 import { save_adapter, type AdapterConfig, type AdapterLabels } from '../source/peft.js';
 import { loadTensors, save_safetensors } from '../source/safetensors.js';
+import { Sha256 } from '../source/sha256.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { HeadKind } from '../host/seam.js';
@@ -139,6 +140,31 @@ function planSteps(settings: Settings, examples: Examples, isHead: boolean): { b
   return { batch, steps: settings.max_steps ?? (few ? Math.max(40, Math.min(2 * perEpoch, 400)) : Math.ceil(epochs * perEpoch)) };
 }
 
+/** What a run is made of, so that it does not go on as another one. Rows and model: hashes. */
+interface MadeOf {
+  rows: string;
+  validation: string;
+  model: string;
+  options: Record<string, unknown>;
+}
+
+function hashOf(value: unknown): string {
+  const hash = new Sha256();
+  hash.update(new TextEncoder().encode(JSON.stringify(value)));
+  return hash.hex();
+}
+
+/** What differs between a run that stopped and this one; undefined: nothing. */
+function difference(before: MadeOf, now: MadeOf): string | undefined {
+  if (before.model !== now.model) return 'the weights of the model are others';
+  if (before.rows !== now.rows) return 'the training rows are others';
+  if (before.validation !== now.validation) return 'the validation rows are others';
+  const show = (value: unknown) => (value === undefined ? 'none' : JSON.stringify(value));
+  const names = new Set([...Object.keys(now.options), ...Object.keys(before.options)]);
+  const differs = [...names].find((name) => show(before.options[name]) !== show(now.options[name]));
+  return differs && `${differs} was ${show(before.options[differs])} and is ${show(now.options[differs])}`;
+}
+
 /** What a fit has settled. */
 interface Run {
   examples: Examples;
@@ -162,6 +188,9 @@ export class Trainer {
   private run: Run | undefined;
   private step = 0;
   private targets: string[] = [];
+  /** Of the model's weights when training began, and the request that began it. */
+  private begun: { fingerprint: string; options: Record<string, unknown> } | undefined;
+  private madeOf: MadeOf | undefined;
   private fitted: TextClassifier | undefined;
   private busy = false;
   private best: Best | undefined;
@@ -248,13 +277,23 @@ export class Trainer {
 
   /**
    * The memory that training takes, before it begins. batch: texts of an update that run at once. tokens: of the longest of them; default: the
-   * model's limit.
+   * model's limit. rows: of the training set, which say whether there will be a new head, and of how many labels.
+   *
+   * InputError: `method: 'head'` needs rows, unless the checkpoint has the head.
+   *
+   *     const { total } = await trainer.plan({ batch: 16, tokens: 64, rows });
    */
-  async plan(options: { batch?: number; tokens?: number } = {}): Promise<TrainingPlan> {
-    checkOptions('trainer.plan', options, { batch: 'count', tokens: 'count' });
-    const { batch = this.settings.batch_size ?? 24, tokens } = options;
-    if (!this.run) await this.begin({ loss: 'SupConLoss', steps: 1, isHead: false, names: [] });
-    const { task, max_length } = this.settings;
+  async plan(options: { batch?: number; tokens?: number; rows?: readonly TrainingRow[] } = {}): Promise<TrainingPlan> {
+    checkOptions('trainer.plan', options, { batch: 'count', tokens: 'count', rows: 'any' });
+    const { batch = this.settings.batch_size ?? 24, tokens, rows } = options;
+    const { task, max_length, method } = this.settings;
+    if (!this.run) {
+      const settled = this.settled(rows && toExamples('trainer.plan', rows, { task }));
+      if (method === 'head' && !settled.isHead) {
+        throw new InputError("trainer.plan: expected rows that a head learns from (option 'rows') with method 'head'");
+      }
+      await this.begin({ steps: 1, ...settled });
+    }
     const longest =
       tokens ?? max_length ?? Math.min(this.engine.info.max_length, task in kLanguageHeads ? kMostLanguageTokens : Infinity);
     const plan = await this.ask('plan', { tokens: batch * longest, max_seq: longest });
@@ -328,14 +367,23 @@ export class Trainer {
       );
     }
     await this.begin(run);
-    if (resume_from_checkpoint) await this.resume(resume_from_checkpoint, steps);
+    const parts = settings.gradient_accumulation_steps ?? 1;
+    const every = eval_steps ?? Math.max(1, Math.min(Math.ceil(examples.size / batch), Math.floor(steps / 5)));
+    const { fingerprint, options } = this.begun as NonNullable<typeof this.begun>;
+    const patience = early_stopping_patience === Infinity ? null : early_stopping_patience;
+    const more = { batch_size: batch, gradient_accumulation_steps: parts, early_stopping_patience: patience };
+    this.madeOf = {
+      rows: hashOf(examples),
+      validation: hashOf(held ?? null),
+      model: fingerprint,
+      options: { ...options, ...more, ...(held && { eval_steps: every }) },
+    };
+    if (resume_from_checkpoint) await this.resume(resume_from_checkpoint);
     this.run = run;
     const takeRows = (indices: readonly number[]) =>
       isHead ? takeForHead(examples, indices, labelIds, names.length) : takeSentences(examples, indices, labelIds);
     const source = batches(examples, batch, settings.seed ?? 0, isHead);
     for (let i = 0; i < this.step; ++i) source.next();
-    const parts = settings.gradient_accumulation_steps ?? 1;
-    const every = eval_steps ?? Math.max(1, Math.min(Math.ceil(examples.size / batch), Math.floor(steps / 5)));
     const breather = new Breather();
     const begin = performance.now();
     const first = this.step;
@@ -347,12 +395,11 @@ export class Trainer {
       this.step = done.step;
       let evaluation: TrainingReport['evaluation'];
       if (held && (this.step % every === 0 || this.step === steps)) {
-        const judged =
-          isLanguage(examples)
-            ? await evaluateLanguage((indices) => this.ask('evaluate', takeForHead(held, indices, [], 0)), held.size, batch)
-            : isHead
-              ? await evaluateHead((task, items, how) => this.engine.run(task, items, how, undefined), held)
-              : await evaluateVectors((texts) => this.embed(texts), examples, held);
+        const judged = isLanguage(examples)
+          ? await evaluateLanguage((indices) => this.ask('evaluate', takeForHead(held, indices, [], 0)), held.size, batch)
+          : isHead
+            ? await evaluateHead((task, items, how) => this.engine.run(task, items, how, undefined), held)
+            : await evaluateVectors((texts) => this.embed(texts), examples, held);
         const isBest = this.best === undefined || judged.score > this.best.score;
         if (isBest) this.best = { score: judged.score, step: this.step, stale: 0, ...(await this.ask('state', undefined)) };
         else ++(this.best as Best).stale;
@@ -374,6 +421,13 @@ export class Trainer {
     }
     const { best } = this;
     if (held && best && best.step < this.step) await this.ask('set_state', { state: best.state, step: best.step });
+  }
+
+  /** The loss and the head of rows; without rows those of the checkpoint's head, or no head. */
+  private settled(examples: Examples | undefined): Pick<Run, 'loss' | 'isHead' | 'names'> {
+    if (!examples) return { loss: this.hasHead ? 'CrossEntropyLoss' : 'SupConLoss', isHead: this.hasHead, names: [] };
+    const { loss, isHead } = lossOf('trainer.plan', examples, this.settings.loss, this.hasHead);
+    return { loss, isHead, names: this.namesOf(examples, isHead) };
   }
 
   /** The names of labels by their numbers. */
@@ -412,7 +466,17 @@ export class Trainer {
     const target_modules = toTargets(settings.target_modules);
     const makesHead = isHead && !this.hasHead;
     const request: SeamTrainOptions = {
-      ...pick(settings, ['use_rslora', 'lora_dropout', 'bias', 'last_layers', 'scale', 'temperature', 'adam_beta1', 'adam_beta2', 'adam_epsilon']),
+      ...pick(settings, [
+        'use_rslora',
+        'lora_dropout',
+        'bias',
+        'last_layers',
+        'scale',
+        'temperature',
+        'adam_beta1',
+        'adam_beta2',
+        'adam_epsilon',
+      ]),
       ...pick(settings, ['max_grad_norm', 'max_length', 'checkpointing', 'dropout', 'seed']),
       config: makesHead ? this.configWith(names, loss) : JSON.stringify(readConfig(this.engine)),
       ...(makesHead && { head: kHeads[this.settings.task as keyof typeof kHeads].head }),
@@ -429,7 +493,10 @@ export class Trainer {
       max_steps: steps,
       ...(settings.task in kLanguageHeads && !settings.max_length && { max_length: kMostLanguageTokens }),
     };
-    this.targets = (await this.ask('begin', request)).target_modules;
+    const { config: _config, ...options } = request;
+    const { target_modules: targets, fingerprint } = await this.ask('begin', request);
+    this.targets = targets;
+    this.begun = { fingerprint, options };
     if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], request.config);
   }
 
@@ -474,18 +541,20 @@ export class Trainer {
   }
 
   /**
-   * The state of the run: what was learned, the optimizer's moments and the best evaluation with its weights. A run that goes on from it ends
-   * with the same bits.
+   * The state of the run: what was learned, the optimizer's moments, the best evaluation with its weights, and hashes of the rows and the
+   * model. A run that goes on from it ends with the same bits.
    */
   async state(): Promise<Uint8Array> {
     if (!this.run) throw new StateError('trainer.state: expected fit() before');
     const { state } = await this.ask('state', undefined);
     const floats = (values: Float32Array) => new Tensor('float32', values, [values.length]);
     const integers = (values: Int32Array) => new Tensor('int32', values, [values.length]);
+    const bytes = (values: Uint8Array) => new Tensor('uint8', values, [values.length]);
     const { best } = this;
     return save_safetensors({
       state: floats(state),
       steps: integers(Int32Array.of(this.step, this.run.steps)),
+      made_of: bytes(new TextEncoder().encode(JSON.stringify(this.madeOf))),
       ...(best && {
         best_state: floats(best.state),
         best_steps: integers(Int32Array.of(best.step, best.stale)),
@@ -494,16 +563,16 @@ export class Trainer {
     });
   }
 
-  private async resume(bytes: Uint8Array, steps: number): Promise<void> {
+  private async resume(bytes: Uint8Array): Promise<void> {
     const what = 'trainer.fit: resume_from_checkpoint';
-    const { state, steps: counts, best_state, best_steps, best_score } = loadTensors(bytes, what);
-    if (state?.type !== 'float32' || counts?.type !== 'int32' || counts.data.length !== 2) {
+    const { state, steps: counts, made_of, best_state, best_steps, best_score } = loadTensors(bytes, what);
+    if (state?.type !== 'float32' || counts?.type !== 'int32' || counts.data.length !== 2 || made_of?.type !== 'uint8') {
       throw new ModelFormatError(`${what}: expected what trainer.state() gave, found other tensors`);
     }
-    const [step, of] = counts.data as Int32Array;
-    if (of !== steps) {
-      throw new InputError(`${what}: expected the rows and options of that run (${of} updates), found others (${steps} updates)`);
-    }
+    const before = JSON.parse(new TextDecoder().decode(made_of.data as Uint8Array)) as MadeOf;
+    const differs = difference(before, this.madeOf as MadeOf);
+    if (differs) throw new StateError(`${what}: expected the rows, options and model of the run that stopped, but ${differs}`);
+    const [step] = counts.data as Int32Array;
     this.step = step as number;
     await this.ask('set_state', { state: state.data as Float32Array, step: this.step });
     if (!best_state || !best_steps || !best_score) return;

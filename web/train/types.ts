@@ -136,11 +136,7 @@ export interface ScoredPair {
 export type LanguageRow = { text: string } | { messages: Chat };
 /** For encoder-decoders: what is read, and what is to be made of it, by one of these names each. */
 export type TransformedText = (
-  | { text: string }
-  | { source: string }
-  | { input: string }
-  | { document: string }
-  | { article: string }
+  { text: string } | { source: string } | { input: string } | { document: string } | { article: string }
 ) &
   ({ target: string } | { summary: string } | { output: string } | { highlights: string });
 /** All rows of a set are of one kind. */
@@ -153,7 +149,10 @@ export interface FitOptions {
   eval_steps?: number;
   /** Ends the training after so many evaluations in a row without a better one. Default: never. */
   early_stopping_patience?: number;
-  /** What `trainer.state()` gave during a run with the same rows and options: goes on from there, to the same bits. */
+  /**
+   * What `trainer.state()` gave during a run with the same rows, options and model: goes on from there, to the same bits. A `StateError` says
+   * what differs.
+   */
   resume_from_checkpoint?: Uint8Array;
   /** Ends the training after the current step; what was learned is kept. */
   signal?: AbortSignalLike | undefined;
