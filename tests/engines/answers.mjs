@@ -121,6 +121,11 @@ export async function answersOf(wattn, read, { worker = false } = {}) {
           labelled,
         ],
         [await files('decoders/llama', kModel), { task: 'text-generation' }, some.map((text) => ({ text: text.slice(0, 40) }))],
+        [
+          await files('seq2seq/t5', kModel),
+          { task: 'text2text-generation', lora_dropout: 0.2 },
+          some.map((text) => ({ text: text.slice(0, 40), target: text.slice(0, 20) })),
+        ],
       ];
       const out = [];
       for (const [model, options, rows] of runs) {
