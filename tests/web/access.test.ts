@@ -128,6 +128,25 @@ describe('a token', () => {
     }
   });
 
+  it('is left to the browser where redirects are hidden, which is asked once', async () => {
+    hub.answer = (request, response, name) => {
+      if (name !== 'config.json') return false;
+      response.writeHead(302, { location: `${other.url}${request.url}` }).end();
+      return true;
+    };
+    const hidden = { type: 'opaqueredirect', status: 0, headers: new Headers(), body: null };
+    const kinds: string[] = [];
+    env.fetch = async (url, init) => {
+      kinds.push(init.redirect ?? 'follow');
+      const response = await fetch(url, init);
+      return response.status === 302 ? hidden : response;
+    };
+    for (let i = 0; i < 2; ++i) expect((await describeModel('org/tiny', { token: kToken })).model_type).toBe('bert');
+    expect(kinds).toEqual(['manual', 'follow', 'follow']);
+    expect(tokens(hub)).toEqual([kRight]);
+    expect(tokens(other)).toEqual([undefined]);
+  });
+
   it('is not sent again after a way over another host', async () => {
     hub.answer = (request, response, name) => {
       if (name !== 'config.json' || request.url?.includes('?')) return false;

@@ -165,6 +165,22 @@ describe('pytorch_model.bin', () => {
   });
 });
 
+describe('adapter_model.bin', () => {
+  it('is that of older versions of PEFT', async () => {
+    const files = filesOf(join(goldens, 'peft/bert'));
+    const adapted = await vectors(tiny, { adapter: files });
+    expect(adapted).not.toEqual(expected);
+    const bin = new Map([...files].filter(([name]) => !name.endsWith('.safetensors')));
+    await expectError(
+      vectors(tiny, { adapter: bin }),
+      'ModelFormatError',
+      /adapter_model\.safetensors: expected this file \(or adapter_model\.bin\)/,
+    );
+    bin.set('adapter_model.bin', torchOf(readTensors(files.get('adapter_model.safetensors') as Uint8Array)));
+    expect(await vectors(tiny, { adapter: bin })).toEqual(adapted);
+  });
+});
+
 describe('a model without a tokenizer', () => {
   it('runs on ids, here and in a worker, and is refused where texts are read', async () => {
     const files = tinyFiles({ 'tokenizer.json': null, 'tokenizer_config.json': null });

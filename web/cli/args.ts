@@ -98,6 +98,7 @@ export const kHelp: Record<string, string> = {
 
 Texts come from the command line, from --file, or from standard input, one per line. Results go to standard output, one JSON object per
 line, as soon as they are ready.
+The environment's HF_TOKEN opens private and gated repositories of the hub, HF_ENDPOINT names another hub.
 Exit status: 0 on success; 2, with one line on standard error, for a wrong option, model or input.
 `,
   embed: `Usage: wattn embed --model DIR [options] [TEXT...]

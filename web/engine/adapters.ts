@@ -4,9 +4,10 @@ import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import { concat } from '../core/texts.js';
 import { loadFrom } from '../source/load_from.js';
-import { readJson, readOptional, readRequired, type NamedBytes } from '../source/model_files.js';
+import { readJson, readOptional, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { kAdapterConfig, kAdapterWeights, readAdapter, type AdapterTensor } from '../source/peft.js';
+import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { AdaptedEngine, AdapterChange, Adapters, HeldAdapter, HostEngine } from './adapter_types.js';
 import type { LoadOptions } from './types.js';
@@ -96,6 +97,14 @@ async function change(engine: AdaptedEngine, request: AdapterChange): Promise<vo
   if (!held.has(adapters.active as string)) adapters.active = adapters.last = false;
 }
 
+/** adapter_model.safetensors, or adapter_model.bin of older versions of PEFT in that layout. */
+async function readWeights(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes> {
+  const [weights] = await readOptional(source, kAdapterWeights, progress, signal);
+  if (weights) return weights;
+  const { readTorchFor } = await import('../source/torch_weights.js');
+  return [kAdapterWeights, await readTorchFor(source, kAdapterWeights, progress, signal)];
+}
+
 /**
  * Loads an adapter of PEFT and names it. The first one is active from then on. An `InputError` if the name is taken; a
  * `ModelFormatError` if the adapter does not fit the model, which stays as it was.
@@ -110,10 +119,7 @@ export async function load_adapter(
   if (typeof name !== 'string' || name === '') throw new InputError(`load_adapter: expected a name, found ${describe(name)}`);
   if (engine.adapters?.held.has(name)) throw new InputError(`load_adapter: expected a name that is not in use, found '${name}'`);
   await loadFrom(openModel(source, options ?? {}), options ?? {}, async (from, progress, signal) => {
-    const files = await Promise.all([
-      readRequired(from, kAdapterConfig, progress, signal),
-      readRequired(from, kAdapterWeights, progress, signal),
-    ]);
+    const files = await Promise.all([readRequired(from, kAdapterConfig, progress, signal), readWeights(from, progress, signal)]);
     const labels = await readOptional(from, kLabels, progress, signal);
     await change(engine, { action: 'load', name, files: [...files, ...labels] });
   });

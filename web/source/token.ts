@@ -11,15 +11,15 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
 const kRedirects = [301, 302, 303, 307, 308];
 const kMostRedirects = 20;
-/** Whether this environment hides where redirects lead, as pages do. */
-let hidesRedirects = false;
+/** The functions that hide where redirects lead, as those of pages do. */
+const kHiding = new WeakSet<Fetch>();
 
 /**
  * fetch that sends a token to no other host than the first: redirects are followed here, without the token once one leads elsewhere. In a page the
  * browser must follow them, and does the same by the Fetch standard.
  */
 export async function fetchWithToken(fetch: Fetch, url: string, init: RequestInit): Promise<Response> {
-  if (hidesRedirects) return fetch(url, init);
+  if (kHiding.has(fetch)) return fetch(url, init);
   const { authorization, ...others } = init.headers as Record<string, string>;
   const { origin } = new URL(url);
   let isHome = true;
@@ -27,8 +27,10 @@ export async function fetchWithToken(fetch: Fetch, url: string, init: RequestIni
     isHome &&= at.origin === origin;
     const headers = isHome ? { ...others, authorization: authorization as string } : others;
     const response = await fetch(at.href, { ...init, headers, redirect: 'manual' });
-    hidesRedirects = response.type === 'opaqueredirect';
-    if (hidesRedirects) return fetch(url, init);
+    if (response.type === 'opaqueredirect') {
+      kHiding.add(fetch);
+      return fetch(url, init);
+    }
     const location = kRedirects.includes(response.status) ? response.headers.get('location') : null;
     if (location === null) return hops > 0 ? Object.defineProperty(response, 'redirected', { value: true }) : response;
     await response.body?.cancel().catch(() => {});

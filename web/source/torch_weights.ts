@@ -1,5 +1,6 @@
 // Where a model has no safetensors: pytorch_model.bin in their place, whole or in shards; else the error. Loaded when that is so.
-import { missingFile, Progress, readOptional, type ModelFiles, type NamedBytes, type WeightFile } from './model_files.js';
+import { concat } from '../core/texts.js';
+import { checkSmall, missingFile, Progress, readOptional, readPieces, type ModelFiles, type NamedBytes, type WeightFile } from './model_files.js'; // prettier-ignore
 import { noWeights } from './original.js';
 import type { ModelSource, OpenFile } from './source.js';
 import { openTorchFile } from './torch_file.js';
@@ -8,8 +9,11 @@ const kWeights = 'model.safetensors';
 const kTorch = 'pytorch_model.bin';
 const kIndex = '.index.json';
 
-/** pytorch_model.bin in the folder of a model.safetensors; undefined for other files. */
-const torchName = (name: string) => (/(^|\/)model\.safetensors$/.test(name) ? name.slice(0, -kWeights.length) + kTorch : undefined);
+/** The .bin in the place of a model's or an adapter's .safetensors; undefined for other files. */
+function torchName(name: string): string | undefined {
+  if (/(^|\/)model\.safetensors$/.test(name)) return name.slice(0, -kWeights.length) + kTorch;
+  return name === 'adapter_model.safetensors' ? 'adapter_model.bin' : undefined;
+}
 
 /** A .bin in the layout of safetensors. */
 const present = async (source: ModelSource, name: string, open: OpenFile): Promise<WeightFile> => ({
@@ -45,6 +49,21 @@ export async function openTorchFor(
   const other = torch === undefined ? undefined : await source.open(torch, signal);
   if (torch !== undefined && other) return present(source, torch, other);
   throw missingFile(source, name, ...(torch === undefined ? [] : [torch]));
+}
+
+/** The .bin in the place of an absent file, whole, in the layout of safetensors. It may be as large as other files that are read whole. */
+export async function readTorchFor(
+  source: ModelSource,
+  name: string,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<Uint8Array> {
+  const file = await openTorchFor(source, name, undefined, signal);
+  progress.initiate(file.name);
+  const { pieces, size } = await readPieces(file.open, signal, (bytes) => checkSmall(file.name, 'a file', bytes));
+  progress.addWhole(size);
+  progress.done(file.name);
+  return concat(Uint8Array, pieces);
 }
 
 /** The size of the .bin in the place of a file; undefined if there is none, or it is unknown. */
