@@ -339,6 +339,14 @@ TEST_F(Loading, WantsItsWeightFilesInOrderAndWhole) {
   EXPECT_EQ(begin()->finish().error().message, "weight files: expected model.safetensors, found no further file");
   EXPECT_EQ(begin()->begin_weight_file("other.safetensors", 8).error().message,
             "weight files: expected model.safetensors, found other.safetensors");
+  EXPECT_EQ(begin()->begin_weight_file("2_Dense/pytorch_model.bin", 8).error().message,
+            "weight files: expected model.safetensors, found 2_Dense/pytorch_model.bin");
+  // pytorch_model.bin comes in the same layout; messages name it.
+  auto torch = begin();
+  ASSERT_TRUE(torch->begin_weight_file("pytorch_model.bin", bytes.size()).ok());
+  ASSERT_TRUE(torch->push(bytes).ok());
+  EXPECT_EQ(torch->push("x").error().message, "pytorch_model.bin: expected " + std::to_string(bytes.size()) + " bytes, found more");
+  ASSERT_TRUE(torch->finish().ok());
   auto loader = begin();
   ASSERT_TRUE(loader->begin_weight_file("model.safetensors", bytes.size()).ok());
   EXPECT_EQ(loader->begin_weight_file("model.safetensors", bytes.size()).error().message,
