@@ -1,12 +1,15 @@
 // The WebAssembly of the common models, small for pages. Where it answers with an UnsupportedError, web/engine loads the full one.
 #include "bindings/model.h"
+#include "engine/model.h"
 #include "models/arch.h"
 #include "models/transformer.h"
 
 namespace wattn {
 
-// Defined here, so that the linker leaves out models/more_archs.cpp, models/experts.cpp and what only they refer to.
+// Defined here, so that the linker leaves out models/more_archs.cpp, engine/span_loader.cpp, models/experts.cpp and what only they
+// refer to.
 std::span<const Arch* const> more_archs() { return {}; }
+const SpanLoader* span_loader() { return nullptr; }
 void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, TransformerLayer&) {}
 void add_experts_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, SlotList&) {}
 void experts_feed_forward(const Compute&, const TransformerConfig&, const TransformerLayer&, const ExpertsScratch&,

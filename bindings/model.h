@@ -330,10 +330,6 @@ class ModelHandle {
   // After finish().
   Model& model() { return *model_; }
 
- private:
-  struct alignas(16) Stack {
-    std::byte bytes[256 << 10];
-  };
   struct Pending {
     std::unique_ptr<Texts> texts, pairs;  // what the job reads; may be null
     std::unique_ptr<Job> job;
@@ -343,6 +339,11 @@ class ModelHandle {
     jobs_.emplace(next_job_, std::move(pending));
     return run(next_job_++, steps);
   }
+
+ private:
+  struct alignas(16) Stack {
+    std::byte bytes[256 << 10];
+  };
 
   std::unique_ptr<ModelLoader> loader_;
   std::unique_ptr<Model> model_;

@@ -13,7 +13,7 @@
 namespace wattn {
 
 // In the order of HeadKind.
-inline constexpr const char* kHeads[] = {"none", "sequence", "token", "answer", "masked_lm", "causal_lm", "seq2seq_lm"};
+inline constexpr const char* kHeads[] = {"none", "sequence", "token", "answer", "masked_lm", "causal_lm", "seq2seq_lm", "spans"};
 
 // [Int32Array, ...]
 std::vector<std::vector<std::int32_t>> to_id_lists(const val& lists);

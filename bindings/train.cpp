@@ -1,5 +1,6 @@
-// Training of a loaded model. This file takes the place of model.cpp in the full WebAssembly.
+// Training of a loaded model, and tasks of rare models. This file takes the place of model.cpp in the full WebAssembly.
 #include "tasks/train.h"
+#include "tasks/find_spans.h"
 
 #include "bindings/model.h"
 
@@ -123,6 +124,33 @@ class TrainerHandle : public ModelHandle {
     const auto tensors = wattn::checkpoint(model());
     return tensors.ok() ? answer("tensors", to_tensors(tensors.value())) : answer(tensors.error());
   }
+  // labels: in the same form as the texts; options: threshold and first_text. A job; answer: spans, Int32Array of text, begin, end
+  // and label of each; scores [spans]; windows, truncated, unknown [texts].
+  val find_spans(val text, val lengths, val label_text, val label_lengths, val options, int steps) {
+    const Options given(options);
+    auto texts = std::make_unique<Texts>(text, lengths), labels = std::make_unique<Texts>(label_text, label_lengths);
+    auto job = FindSpansJob::begin(model(), texts->views,
+                                   {.labels = labels->views,
+                                    .threshold = static_cast<float>(given.number("threshold", 0.5)),
+                                    .first_text = given.integer("first_text")});
+    if (!job.ok()) return answer(job.error());
+    const auto report = [](Job& ran, bool more, val& out) {
+      if (more) return;
+      const FindSpansResult result = static_cast<FindSpansJob&>(ran).take_result();
+      std::vector<std::int32_t> spans;
+      std::vector<float> scores;
+      for (const FoundSpan& span : result.spans) {
+        spans.insert(spans.end(), {span.text, span.begin, span.end, span.label});
+        scores.push_back(span.score);
+      }
+      out.set("spans", to_typed_array(spans));
+      out.set("scores", to_typed_array(scores));
+      out.set("windows", to_typed_array(result.windows));
+      out.set("truncated", to_typed_array(result.truncated));
+      out.set("unknown", to_typed_array(result.unknown));
+    };
+    return start({std::move(texts), std::move(labels), std::move(job).value(), report}, steps);
+  }
 
  private:
   std::unique_ptr<Trainer> trainer_;  // web/ calls train_begin() first
@@ -134,6 +162,7 @@ EMSCRIPTEN_BINDINGS(train) {
   register_model("ModelOnly");
   emscripten::class_<TrainerHandle, emscripten::base<ModelHandle>>("Model")
       .constructor()
+      .function("find_spans", &TrainerHandle::find_spans)
       .function("train_begin", &TrainerHandle::train_begin)
       .function("train_plan", &TrainerHandle::train_plan)
       .function("train_accumulate", &TrainerHandle::train_accumulate)

@@ -14,7 +14,7 @@ std::uint64_t Model::weight_bytes() const {
   std::uint64_t adapters = 0;
   for (const auto& adapter : adapters_) adapters += adapter ? adapter->bytes() : 0;
   return transformer_.weight_bytes() + (decoder_ ? decoder_->weight_bytes() : 0) + dense_weights_.used() +
-         (head_ ? head_->weight_bytes() : 0) + adapters;
+         (head_ ? head_->weight_bytes() : 0) + (span_head_ ? span_head_->weight_bytes() : 0) + adapters;
 }
 
 std::uint64_t Model::packed_bytes() const {

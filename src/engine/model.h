@@ -21,6 +21,7 @@
 #include "models/arch.h"
 #include "models/heads.h"
 #include "models/sentence_config.h"
+#include "models/span_head.h"
 #include "models/transformer.h"
 #include "tokenizer/tokenizer.h"
 
@@ -78,6 +79,7 @@ class Model {
   // The decoder, or the only stack.
   const Transformer& generator() const { return decoder_ ? *decoder_ : transformer_; }
   const Head* head() const { return head_ ? &*head_ : nullptr; }  // null for an lm head, which is part of the transformer
+  const SpanHead* span_head() const { return span_head_.get(); }  // with HeadKind::kSpans
   // A head that was not in the checkpoint.
   void set_head(Head head, HeadKind kind) {
     head_ = std::move(head);
@@ -145,6 +147,7 @@ class Model {
   Transformer transformer_;
   std::optional<Transformer> decoder_;
   std::optional<Head> head_;
+  std::unique_ptr<SpanHead> span_head_;
   HeadKind head_kind_ = HeadKind::kNone;
   SentenceConfig sentence_;
   SpecialIds special_ids_;
@@ -161,6 +164,16 @@ class Model {
   ThreadTeam team_;
   Slots slots_;
 };
+
+// How models of gliner_config.json are loaded (span_loader.cpp). A program that defines span_loader() as null refuses them.
+struct SpanLoader {
+  // Adds config.json, which is the member encoder_config of gliner_config.json, unless it is there.
+  Result<void> (*add_config)(std::vector<NamedFile>& files);
+  // Lets an encoder without absolute positions read texts as long as gliner_config.json allows.
+  Result<std::unique_ptr<SpanHead>> (*read_head)(const Documents& documents, TransformerConfig& encoder, const Kernels& kernels);
+  std::vector<WeightSlot> (*weight_slots)(const SpanHead& head);
+};
+const SpanLoader* span_loader();
 
 class ModelLoader {
  public:

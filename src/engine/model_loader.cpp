@@ -145,7 +145,7 @@ struct Plan {
   std::vector<std::string> ignored{};  // tensors that may be present but are unused
 };
 
-bool has_layers(HeadKind head) { return head != HeadKind::kNone && !is_lm(head); }
+bool has_layers(HeadKind head) { return head != HeadKind::kNone && head != HeadKind::kSpans && !is_lm(head); }
 
 // Clears a stack's lm head if the task does not need it. Its weights are ignored then, or if tied to the word embeddings.
 void plan_lm_head(const TransformerNames& names, bool needed, TransformerConfig& stack, Plan& plan) {
@@ -194,6 +194,12 @@ Result<Plan> make_plan(JsonRef config, const LoadOptions& options) {
 }  // namespace
 
 Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> files, const LoadOptions& options) {
+  const SpanLoader* spans = options.head == HeadKind::kSpans ? span_loader() : nullptr;
+  if (options.head == HeadKind::kSpans && !spans)
+    return unsupported_error("this task needs the full WebAssembly (wattn-full-*.wasm)");
+  if (spans) {
+    if (auto added = spans->add_config(files); !added.ok()) return added.error();
+  }
   auto all = with_gguf_documents(std::move(files));
   if (!all.ok()) return all.error();
   const Documents documents(all.value());
@@ -201,7 +207,14 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   if (!config.ok()) return config.error();
   auto plan = make_plan(config.value().root(), options);
   if (!plan.ok()) return plan.error();
-  const ModelConfig& stacks = plan.value().stacks;
+  ModelConfig& stacks = plan.value().stacks;
+  const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
+  std::unique_ptr<SpanHead> span_head;
+  if (spans) {
+    auto head = spans->read_head(documents, stacks.transformer, kernels);
+    if (!head.ok()) return head.error();
+    span_head = std::move(head).value();
+  }
   const auto context = choose_context(options.context_length, stacks.decoder ? *stacks.decoder : stacks.transformer);
   if (!context.ok()) return context.error();
   const bool lm = is_lm(plan.value().head);
@@ -212,7 +225,6 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   auto weight_files = read_weight_files(documents);
   if (!weight_files.ok()) return weight_files.error();
 
-  const Kernels& kernels = options.precision == Precision::kFast ? fast_kernels() : exact_kernels();
   const std::int64_t positions = stacks.decoder ? stacks.transformer.max_position_embeddings : context.value();
   auto transformer = Transformer::with_config(stacks.transformer, positions, kernels, options.dtype);
   if (!transformer.ok()) return transformer.error();
@@ -224,6 +236,7 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   model.head_kind_ = plan.value().head;
   model.sentence_ = std::move(sentence).value();
   model.special_ids_ = plan.value().special_ids;
+  model.span_head_ = std::move(span_head);
   if (stacks.decoder) {
     auto decoder = Transformer::with_config(*stacks.decoder, context.value(), kernels, options.dtype);
     if (!decoder.ok()) return decoder.error();
@@ -301,6 +314,7 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     for (WeightSlot& slot : head) slot.adapted = adapted_head;
     add_slots(std::move(head), slots);
   }
+  if (model.span_head_) add_slots(span_loader()->weight_slots(*model.span_head_), slots);
   SlotList dense;
   for (std::size_t i = 0; i < model.dense_.size(); ++i) {
     dense.linear(model.sentence_.dense[i].path + "/linear", model.dense_[i], 0, model.dense_[i].out, model.sentence_.dense[i].bias);
@@ -310,7 +324,10 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     const std::string& file = weight_files_[files_begun_ - 1];
     // Names of a module's tensors begin with its folder.
     const std::size_t folder = file.ends_with(".gguf") ? 0 : file.rfind('/') + 1;
-    return folder > 0 ? file.substr(0, folder) + std::string(name) : canonical_weight_name(arch, name, is_gguf);
+    if (folder > 0) return file.substr(0, folder) + std::string(name);
+    constexpr std::string_view kEncoder = "token_rep_layer.bert_layer.model.";  // of a model with a SpanHead
+    if (name.starts_with(kEncoder)) name.remove_prefix(kEncoder.size());
+    return canonical_weight_name(arch, name, is_gguf);
   });
 }
 

@@ -72,4 +72,7 @@ class Tokenizer {
   std::unique_ptr<Parts> parts_;
 };
 
+// The words of a text by the regular expression \w+(?:[-_]\w+)*|\S of Python: what GLiNER calls words.
+std::vector<TextSpan> split_words(std::u16string_view text);
+
 }  // namespace wattn

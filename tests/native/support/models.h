@@ -14,9 +14,9 @@ namespace wattn::test {
 
 inline std::vector<NamedFile> small_files(const std::string& folder) {
   std::vector<NamedFile> files;
-  for (const char* name :
-       {"config.json", "tokenizer.json", "tokenizer_config.json", "modules.json", "1_Pooling/config.json", "2_Dense/config.json",
-        "3_Dense/config.json", "sentence_bert_config.json", "config_sentence_transformers.json", "model.safetensors.index.json"}) {
+  for (const char* name : {"config.json", "gliner_config.json", "tokenizer.json", "tokenizer_config.json", "modules.json",
+                           "1_Pooling/config.json", "2_Dense/config.json", "3_Dense/config.json", "sentence_bert_config.json",
+                           "config_sentence_transformers.json", "model.safetensors.index.json"}) {
     const std::string path = folder + "/" + name;
     if (has_file(path)) files.push_back({name, read_file(path)});
   }

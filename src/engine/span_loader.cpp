@@ -1,0 +1,52 @@
+#include <algorithm>
+
+#include "engine/model.h"
+
+namespace wattn {
+namespace {
+
+constexpr const char* kConfig = "gliner_config.json";
+
+Result<void> add_config(std::vector<NamedFile>& files) {
+  const Documents documents(files);
+  const auto json = documents.read(kConfig);
+  if (!json.ok()) return json.error();
+  const JsonRef encoder = json.value().root()["encoder_config"];
+  if (encoder.is_object()) {
+    std::string config = encoder.to_text();
+    if (encoder["model_type"].is_null())
+      config.insert(1, encoder.size() > 0 ? R"("model_type":"deberta-v2",)" : R"("model_type":"deberta-v2")");
+    std::erase_if(files, [](const NamedFile& file) { return file.name == "config.json"; });
+    files.push_back({"config.json", std::move(config)});
+    return {};
+  }
+  if (documents.has("config.json")) return {};
+  const auto name = json.value().root()["model_name"].as_string_or("");
+  return model_format_error(std::string(kConfig) + ": encoder_config: expected the encoder's configuration, found " +
+                            encoder.describe() +
+                            (name.ok() && !name.value().empty() ? " (add config.json of '" + shown_text(name.value()) + "')" : ""));
+}
+
+Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, TransformerConfig& encoder, const Kernels& kernels) {
+  const auto json = documents.read(kConfig);
+  if (!json.ok()) return json.error();
+  auto config = read_span_config(json.value().root());
+  if (!config.ok()) return config.error();
+  if (config.value().class_token >= encoder.vocab_size) {
+    return json.value().root()["class_token_index"].mismatch("an id below vocab_size " + std::to_string(encoder.vocab_size));
+  }
+  const bool any_length = encoder.positions == Positions::kNone && encoder.relative_positions == RelativePositions::kDisentangled;
+  constexpr std::int64_t kTokensOfWord = 4;  // on average at most, labels included
+  if (any_length) {
+    encoder.max_position_embeddings = std::max(encoder.max_position_embeddings, kTokensOfWord * config.value().max_words);
+  }
+  return SpanHead::with_config(std::move(config).value(), encoder.hidden_size, kernels);
+}
+
+constexpr SpanLoader kLoader{add_config, read_head, [](const SpanHead& head) { return head.weight_slots(); }};
+
+}  // namespace
+
+const SpanLoader* span_loader() { return &kLoader; }
+
+}  // namespace wattn

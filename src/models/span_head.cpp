@@ -1,0 +1,309 @@
+#include "models/span_head.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "core/fields.h"
+#include "models/config_fields.h"
+#include "models/slot_list.h"
+
+namespace wattn {
+namespace {
+
+constexpr std::int64_t kMostHidden = 1 << 14;
+constexpr std::int64_t kMostSpanWidth = 1 << 10;
+constexpr std::int64_t kMostWords = 1 << 14;
+constexpr std::int64_t kMostRnnLayers = 16;
+// Spans, or words, that a product takes at a time.
+constexpr std::int64_t kBlock = 128;
+
+// Other members of the family, by the key that makes them so.
+void reject_relatives(Fields& config) {
+  for (const char* key : {"labels_encoder", "labels_decoder", "relations_layer", "triples_layer", "span_encoder_config"}) {
+    config.absent(key);
+  }
+  config.expect("fuse_layers", false);
+  config.expect("precomputed_prompts_mode", false);
+  config.expect("represent_spans", false);
+  if (!config.string_or("post_fusion_schema", "").empty()) config.unsupported("post_fusion_schema", "\"\"");
+}
+
+}  // namespace
+
+Result<SpanConfig> read_span_config(JsonRef json) {
+  Fields config(json);
+  SpanConfig out;
+  reject_relatives(config);
+  constexpr std::pair<std::string_view, bool> kModes[] = {{"markerV0", false}, {"token_level", true}, {"token-level", true}};
+  out.by_token = config.choice("span_mode", kModes, "markerV0");
+  constexpr std::pair<std::string_view, PoolingMode> kPoolings[] = {
+      {"first", PoolingMode::kCls}, {"last", PoolingMode::kLastToken}, {"mean", PoolingMode::kMean}, {"max", PoolingMode::kMax}};
+  out.pooling = config.choice("subtoken_pooling", kPoolings, "first");
+  config.expect("words_splitter_type", "whitespace");
+  out.hidden = config.size_or("hidden_size", kMostHidden, 512);
+  out.max_width = config.size_or("max_width", kMostSpanWidth, 12);
+  out.max_words = config.size_or("max_len", kMostWords, 384);
+  // Files of before num_rnn_layers have one layer, or has_rnn.
+  out.rnn_layers = config.integer_or("num_rnn_layers", config.boolean_or("has_rnn", true) ? 1 : 0, -1, kMostRnnLayers);
+  out.rnn_layers = std::max<std::int64_t>(out.rnn_layers, 0);
+  if (out.rnn_layers > 0 && out.hidden % 2 != 0) config.mismatch("hidden_size", "an even number, for both directions of the LSTM");
+  out.embed_ent_token = config.boolean_or("embed_ent_token", true);
+  out.class_token = config.id("class_token_index");
+  out.ent_token = config.string_or("ent_token", "<<ENT>>");
+  out.sep_token = config.string_or("sep_token", "<<SEP>>");
+  if (!config.ok()) return config.error();
+  return out;
+}
+
+Result<std::unique_ptr<SpanHead>> SpanHead::with_config(SpanConfig config, std::int64_t in, const Kernels& kernels) {
+  auto head = std::make_unique<SpanHead>();
+  head->config_ = std::move(config);
+  head->in_ = in;
+  head->take_weights(head->weights_, kernels);  // measures
+  auto weights = Arena::with_zeros(head->weights_.used(), "weights of the head");
+  if (!weights.ok()) return weights.error();
+  head->weights_ = std::move(weights).value();
+  head->take_weights(head->weights_, kernels);
+  return head;
+}
+
+// All in f32 whatever the encoder's type: they are small and affect every score.
+void SpanHead::take_weights(Arena& arena, const Kernels& kernels) {
+  const std::int64_t hidden = config_.hidden, inner = 4 * hidden;
+  const auto linear_of = [&](std::int64_t in, std::int64_t out, bool bias = true) {
+    return take_linear(arena, kernels, WeightType::kF32, in, out, bias);
+  };
+  if (in_ != hidden) projection_ = linear_of(in_, hidden);
+  rnn_.clear();
+  for (std::int64_t i = 0; i < 2 * config_.rnn_layers; ++i) rnn_.push_back(take_lstm(arena, kernels, hidden, hidden / 2));
+  if (config_.by_token) {
+    token_ = linear_of(hidden, 2 * hidden);
+    label_ = linear_of(hidden, 2 * hidden);
+    of_token_ = linear_of(hidden, inner);
+    of_label_ = linear_of(hidden, inner, false);
+    of_product_ = linear_of(hidden, inner, false);
+    scores_ = linear_of(inner, 3);
+    return;
+  }
+  for (Mlp* mlp : {&prompt_, &start_, &end_}) *mlp = {linear_of(hidden, inner), linear_of(inner, hidden)};
+  from_start_ = linear_of(hidden, inner);
+  from_end_ = linear_of(hidden, inner, false);
+  onto_labels_ = linear_of(hidden, inner, false);
+  last_bias_ = arena.take<float>(hidden);
+}
+
+std::vector<WeightSlot> SpanHead::weight_slots() const {
+  SlotList list;
+  const std::int64_t hidden = config_.hidden, inner = 4 * hidden;
+  const auto linear_slots = [&](const std::string& name, const Linear& layer) { list.linear(name, layer, 0, layer.out); };
+  // Matrices that read parts of what the checkpoint's matrix reads, side by side.
+  const auto split = [&](const std::string& name, std::vector<const Linear*> parts) {
+    const auto width = hidden * static_cast<std::int64_t>(parts.size());
+    float* bias = parts[0]->bias;
+    list.matrix(name, inner, width, true, [parts = std::move(parts), hidden](std::int64_t i, const float* row) {
+      for (std::size_t part = 0; part < parts.size(); ++part) {
+        set_weight_row(*parts[part], i, row + hidden * static_cast<std::int64_t>(part));
+      }
+    });
+    list.vector(name + ".bias", bias, inner);
+  };
+  if (projection_.out > 0) linear_slots("token_rep_layer.projection", projection_);
+  for (std::size_t i = 0; i < rnn_.size(); ++i) {
+    const std::string ending = "_l" + std::to_string(i / 2) + (i % 2 ? "_reverse" : "");
+    for (const auto& [part, layer] : {std::pair{"_ih", &rnn_[i].input}, {"_hh", &rnn_[i].recurrent}}) {
+      const Linear matrix = *layer;
+      list.slots.push_back({std::string("rnn.lstm.weight") + part + ending,
+                            {matrix.out, matrix.in},
+                            true,
+                            [matrix](std::int64_t row, const float* values) { set_weight_row(matrix, row, values); }});
+      list.vector(std::string("rnn.lstm.bias") + part + ending, matrix.bias, matrix.out);
+    }
+  }
+  if (config_.by_token) {
+    linear_slots("scorer.proj_token", token_);
+    linear_slots("scorer.proj_label", label_);
+    split("scorer.out_mlp.0", {&of_token_, &of_label_, &of_product_});
+    linear_slots("scorer.out_mlp.3", scores_);
+    return std::move(list.slots);
+  }
+  const std::string spans = "span_rep_layer.span_rep_layer.";
+  for (const auto& [name, mlp] : {std::pair<std::string, const Mlp*>("prompt_rep_layer", &prompt_),
+                                  {spans + "project_start", &start_},
+                                  {spans + "project_end", &end_}}) {
+    linear_slots(name + ".0", mlp->up);
+    linear_slots(name + ".3", mlp->down);
+  }
+  split(spans + "out_project.0", {&from_start_, &from_end_});
+  list.transposed_linear(spans + "out_project.3", onto_labels_, 0, inner, false);
+  list.vector(spans + "out_project.3.bias", last_bias_, hidden);
+  return std::move(list.slots);
+}
+
+namespace {
+
+std::vector<float> run_linear(const Compute& compute, const Linear& layer, const float* rows, std::int64_t count,
+                              Activation activation = Activation::kNone) {
+  std::vector<float> out(static_cast<std::size_t>(count * layer.out));
+  linear(compute, layer, rows, count, activation, {}, out.data());
+  return out;
+}
+
+// x = relu(x + y), [n].
+void add_and_relu(const Kernels& kernels, const float* y, float* x, std::int64_t n) {
+  kernels.axpy(1.0f, y, x, n);
+  kernels.activate(Activation::kRelu, x, x, n);
+}
+
+Result<void> to_scores(const Kernels& kernels, const SpanHead::Request& request, std::vector<float>& logits) {
+  if (!std::all_of(logits.begin(), logits.end(), [](float logit) { return std::isfinite(logit); })) {
+    return model_format_error(request.what +
+                              ": the model's result is not finite (check its weights for NaN, infinity and overflow)");
+  }
+  kernels.activate(Activation::kSigmoid, logits.data(), logits.data(), static_cast<std::int64_t>(logits.size()));
+  return {};
+}
+
+Result<void> add(const SpanHead::Request& request, std::int64_t first, std::int64_t last, std::int64_t label, float score,
+                 std::vector<ScoredSpan>& spans) {
+  if (spans.size() == request.most) {
+    return input_error("threshold: expected one that at most " + std::to_string(request.most) + " spans of a text exceed, found " +
+                       std::to_string(request.threshold));
+  }
+  spans.push_back({static_cast<std::int32_t>(first), static_cast<std::int32_t>(last), static_cast<std::int32_t>(label), score});
+  return {};
+}
+
+}  // namespace
+
+std::vector<float> SpanHead::run_mlp(const Compute& compute, const Mlp& mlp, const float* rows, std::int64_t count,
+                                     Activation last) const {
+  const std::vector<float> inner = run_linear(compute, mlp.up, rows, count, Activation::kRelu);
+  return run_linear(compute, mlp.down, inner.data(), count, last);
+}
+
+std::vector<float> SpanHead::run_rnn(const Compute& compute, const float* rows, std::int64_t count) const {
+  const std::int64_t half = config_.hidden / 2;
+  std::vector<float> words(rows, rows + count * config_.hidden);
+  std::vector<float> scratch(rnn_.empty() ? 0 : static_cast<std::size_t>(lstm_scratch(half, count)));
+  std::vector<float> out(rnn_.empty() ? 0 : words.size());
+  for (std::size_t i = 0; i < rnn_.size(); i += 2) {
+    for (const std::size_t side : {0, 1}) {
+      float* column = out.data() + static_cast<std::int64_t>(side) * half;
+      lstm(compute, rnn_[i + side], words.data(), count, side == 1, scratch.data(), column, config_.hidden);
+    }
+    std::swap(words, out);
+  }
+  return words;
+}
+
+std::vector<float> SpanHead::project(const Compute& compute, const float* states, std::int64_t tokens) const {
+  return projection_.out > 0 ? run_linear(compute, projection_, states, tokens) : std::vector<float>(states, states + tokens * in_);
+}
+
+Result<void> SpanHead::find(const Compute& compute, const Request& request, std::vector<ScoredSpan>& spans) const {
+  const std::vector<float> words = run_rnn(compute, request.words, request.num_words);
+  return config_.by_token ? find_by_token(compute, request, words, spans) : find_by_span(compute, request, words, spans);
+}
+
+Result<void> SpanHead::find_by_span(const Compute& compute, const Request& request, const std::vector<float>& words,
+                                    std::vector<ScoredSpan>& spans) const {
+  const std::int64_t hidden = config_.hidden, inner = 4 * hidden, num_labels = request.num_labels;
+  // A label's row of weights and its bias.
+  const std::vector<float> prompts = run_mlp(compute, prompt_, request.labels, num_labels, Activation::kNone);
+  const auto take = [&](Arena& arena) { return take_linear(arena, compute.kernels, WeightType::kF32, inner, num_labels, true); };
+  Arena measure;
+  take(measure);
+  auto arena = Arena::with_zeros(measure.used(), "labels");
+  if (!arena.ok()) return arena.error();
+  const Linear by_label = take(arena.value());
+  const std::vector<float> rows = run_linear(compute, onto_labels_, prompts.data(), num_labels);
+  for (std::int64_t label = 0; label < num_labels; ++label) {
+    set_weight_row(by_label, label, rows.data() + label * inner);
+    by_label.bias[label] = compute.kernels.dot(prompts.data() + label * hidden, last_bias_, hidden);
+  }
+  const std::int64_t num_words = request.num_words;
+  const auto half_layer = [&](const Mlp& mlp, const Linear& layer) {
+    const std::vector<float> ends = run_mlp(compute, mlp, words.data(), num_words, Activation::kRelu);
+    return run_linear(compute, layer, ends.data(), num_words);
+  };
+  const std::vector<float> as_start = half_layer(start_, from_start_), as_end = half_layer(end_, from_end_);
+
+  std::vector<float> block(static_cast<std::size_t>(std::max(kBlock, config_.max_width) * inner));
+  std::vector<float> scores;
+  const auto width_at = [&](std::int64_t word) { return std::min(config_.max_width, num_words - word); };
+  for (std::int64_t begin = request.begin; begin < request.end;) {
+    std::int64_t end = begin, count = 0;
+    for (; end < request.end && (count == 0 || count + width_at(end) <= kBlock); ++end) {
+      for (std::int64_t width = 0; width < width_at(end); ++width, ++count) {
+        float* row = std::copy_n(as_start.data() + end * inner, inner, block.data() + count * inner) - inner;
+        add_and_relu(compute.kernels, as_end.data() + (end + width) * inner, row, inner);
+      }
+    }
+    scores = run_linear(compute, by_label, block.data(), count);
+    if (auto checked = to_scores(compute.kernels, request, scores); !checked.ok()) return checked;
+    const float* score = scores.data();
+    for (; begin < end; ++begin) {
+      for (std::int64_t width = 0; width < width_at(begin); ++width) {
+        for (std::int64_t label = 0; label < num_labels; ++label, ++score) {
+          if (!(*score > request.threshold)) continue;
+          if (auto added = add(request, begin, begin + width, label, *score, spans); !added.ok()) return added;
+        }
+      }
+    }
+  }
+  return {};
+}
+
+Result<void> SpanHead::find_by_token(const Compute& compute, const Request& request, const std::vector<float>& words,
+                                     std::vector<ScoredSpan>& spans) const {
+  const std::int64_t hidden = config_.hidden, inner = 4 * hidden, num_words = request.num_words, num_labels = request.num_labels;
+  const std::vector<float> token = run_linear(compute, token_, words.data(), num_words);
+  const std::vector<float> label = run_linear(compute, label_, request.labels, num_labels);
+  // The first or second half of each row.
+  const auto half = [&](const std::vector<float>& rows, std::int64_t count, std::int64_t which) {
+    std::vector<float> out;
+    for (std::int64_t i = 0; i < count; ++i) {
+      const float* row = rows.data() + (2 * i + which) * hidden;
+      out.insert(out.end(), row, row + hidden);
+    }
+    return out;
+  };
+  const std::vector<float> of_token = run_linear(compute, of_token_, half(token, num_words, 0).data(), num_words);
+  const std::vector<float> of_label = run_linear(compute, of_label_, half(label, num_labels, 0).data(), num_labels);
+  const std::vector<float> token_factor = half(token, num_words, 1), label_factor = half(label, num_labels, 1);
+  std::vector<float> scores(static_cast<std::size_t>(num_labels * num_words * 3));  // [labels, words, 3]
+  std::vector<float> product(static_cast<std::size_t>(std::min(kBlock, num_words) * hidden)), logits;
+  for (std::int64_t c = 0; c < num_labels; ++c) {
+    for (std::int64_t begin = 0; begin < num_words; begin += kBlock) {
+      const std::int64_t count = std::min(kBlock, num_words - begin);
+      for (std::int64_t i = 0; i < count * hidden; ++i) {
+        product[i] = token_factor[begin * hidden + i] * label_factor[c * hidden + i % hidden];
+      }
+      std::vector<float> mixed = run_linear(compute, of_product_, product.data(), count);
+      for (std::int64_t i = 0; i < count; ++i) {
+        float* row = mixed.data() + i * inner;
+        compute.kernels.axpy(1.0f, of_token.data() + (begin + i) * inner, row, inner);
+        add_and_relu(compute.kernels, of_label.data() + c * inner, row, inner);
+      }
+      logits = run_linear(compute, scores_, mixed.data(), count);
+      if (auto checked = to_scores(compute.kernels, request, logits); !checked.ok()) return checked;
+      std::copy(logits.begin(), logits.end(), scores.begin() + (c * num_words + begin) * 3);
+    }
+  }
+  const float threshold = request.threshold;
+  for (std::int64_t first = request.begin; first < request.end; ++first) {
+    for (std::int64_t c = 0; c < num_labels; ++c) {
+      const float* of_words = scores.data() + c * num_words * 3;
+      if (!(of_words[3 * first] > threshold)) continue;
+      float least = of_words[3 * first];
+      for (std::int64_t last = first; last < num_words && of_words[3 * last + 2] >= threshold; ++last) {
+        least = std::min(least, of_words[3 * last + 2]);
+        if (!(of_words[3 * last + 1] > threshold)) continue;
+        if (auto added = add(request, first, last, c, std::min(least, of_words[3 * last + 1]), spans); !added.ok()) return added;
+      }
+    }
+  }
+  return {};
+}
+
+}  // namespace wattn

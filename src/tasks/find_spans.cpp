@@ -1,0 +1,207 @@
+#include "tasks/find_spans.h"
+
+#include <algorithm>
+
+#include "core/utf.h"
+
+namespace wattn {
+namespace {
+
+// The least room for words beside the labels.
+constexpr std::int64_t kLeastRoom = 16;
+// A word has at most this part of a window's tokens, so that a window has some words.
+constexpr std::int64_t kWordShare = 4;
+constexpr std::size_t kMostSpans = 1 << 22;
+
+}  // namespace
+
+std::vector<WordWindow> word_windows(std::span<const std::int64_t> tokens, std::int64_t most_tokens, std::int64_t most_words,
+                                     std::int64_t max_width) {
+  const auto words = static_cast<std::int64_t>(tokens.size());
+  std::vector<WordWindow> windows;
+  std::int64_t begin = 0, own_begin = 0;
+  while (own_begin < words) {
+    std::int64_t end = begin, sum = 0;
+    while (end < words && end - begin < most_words && sum + tokens[end] <= most_tokens) sum += tokens[end++];
+    if (end == words) {
+      windows.push_back({begin, end, own_begin, end});
+      break;
+    }
+    // The words after the last own one, and before the next window's first own one: less than a third, so that windows advance.
+    const std::int64_t length = end - begin;
+    const std::int64_t beside = std::min(std::max(max_width - 1, length / 8), (length - 1) / 3);
+    windows.push_back({begin, end, own_begin, end - beside});
+    own_begin = end - beside;
+    begin = own_begin - beside;
+  }
+  return windows;
+}
+
+Result<std::unique_ptr<FindSpansJob>> FindSpansJob::begin(Model& model, std::span<const std::u16string_view> texts,
+                                                          FindSpansOptions options) {
+  std::unique_ptr<FindSpansJob> out(new FindSpansJob(model, texts, std::move(options)));
+  if (auto prepared = out->prepare(); !prepared.ok()) return prepared.error();
+  return out;
+}
+
+Result<std::vector<std::int32_t>> FindSpansJob::tokens_of(std::u16string_view word, double* unknown) const {
+  auto encoding = model().tokenizer().encode(word, {.add_special_tokens = false});
+  if (!encoding.ok()) return encoding.error();
+  if (unknown) *unknown += encoding.value().unknown * static_cast<double>(encoding.value().size());
+  return std::move(encoding.value().ids);
+}
+
+// "<<ENT>> label <<ENT>> label <<SEP>>" with the tokenizer's special tokens around the whole.
+Result<void> FindSpansJob::prepare() {
+  if (!model().span_head()) return input_error("find_spans: this model was loaded without its head");
+  if (options_.labels.empty()) return input_error("labels: expected at least one, found none");
+  const SpanConfig& config = model().span_head()->config();
+  const std::u16string marker = to_utf16(config.ent_token);
+  const auto around = model().tokenizer().encode(marker, {});
+  if (!around.ok()) return around.error();
+  const std::vector<std::int32_t>& ids = around.value().ids;
+  const auto at = std::find(ids.begin(), ids.end(), config.class_token);
+  const auto inner = tokens_of(marker);
+  if (!inner.ok()) return inner.error();
+  if (at == ids.end() || inner.value().size() != 1) {
+    return model_format_error("tokenizer.json: expected ent_token '" + config.ent_token +
+                              "' of gliner_config.json as one token with id " + std::to_string(config.class_token) +
+                              " (class_token_index), found another");
+  }
+  prompt_.assign(ids.begin(), at);
+  ending_.assign(at + 1, ids.end());
+  for (const std::u16string_view label : options_.labels) {
+    const auto tokens = tokens_of(label);
+    if (!tokens.ok()) return tokens.error();
+    const auto& found = tokens.value();
+    if (found.empty() || std::find(found.begin(), found.end(), config.class_token) != found.end()) {
+      return input_error("labels: expected texts with at least one token and without '" + config.ent_token + "', found '" +
+                         to_utf8(label.substr(0, 40)) + "'");
+    }
+    labels_at_.push_back(static_cast<std::int32_t>(prompt_.size()) + (config.embed_ent_token ? 0 : 1));
+    prompt_.push_back(config.class_token);
+    prompt_.insert(prompt_.end(), found.begin(), found.end());
+  }
+  const auto separator = tokens_of(to_utf16(config.sep_token));
+  if (!separator.ok()) return separator.error();
+  prompt_.insert(prompt_.end(), separator.value().begin(), separator.value().end());
+  const auto taken = static_cast<std::int64_t>(prompt_.size() + ending_.size());
+  room_ = model().max_length() - taken;
+  if (room_ < kLeastRoom) {
+    return input_error("labels: expected at most " + std::to_string(model().max_length() - kLeastRoom) +
+                       " tokens in all (the model reads " + std::to_string(model().max_length()) +
+                       ", labels and text together), found " + std::to_string(taken));
+  }
+  return {};
+}
+
+Result<Encoding> FindSpansJob::encode(std::size_t text) {
+  const std::vector<TextSpan> words = split_words(texts_[text]);
+  std::vector<std::vector<std::int32_t>> ids;
+  std::vector<std::int64_t> counts;
+  double unknown = 0, count = 0;
+  bool truncated = false;
+  const std::int64_t longest = room_ / kWordShare;
+  for (const TextSpan& word : words) {
+    auto tokens = tokens_of(
+        texts_[text].substr(static_cast<std::size_t>(word.begin), static_cast<std::size_t>(word.end - word.begin)), &unknown);
+    if (!tokens.ok()) return tokens.error();
+    std::vector<std::int32_t>& own = tokens.value();
+    count += static_cast<double>(own.size());
+    if (static_cast<std::int64_t>(own.size()) > longest) {
+      own.resize(static_cast<std::size_t>(longest));
+      truncated = true;
+    }
+    counts.push_back(static_cast<std::int64_t>(own.size()));
+    ids.push_back(std::move(own));
+  }
+  const SpanConfig& config = model().span_head()->config();
+  std::vector<Encoding> encodings;
+  for (const WordWindow& window : word_windows(counts, room_, config.max_words, config.max_width)) {
+    Encoding encoding;
+    encoding.ids = prompt_;
+    Window kept{window.own_begin - window.begin, window.own_end - window.begin, {}, {}};
+    for (std::int64_t i = window.begin; i < window.end; ++i) {
+      kept.words.push_back(words[i]);
+      kept.token_at.push_back(static_cast<std::int32_t>(encoding.ids.size()));
+      encoding.ids.insert(encoding.ids.end(), ids[i].begin(), ids[i].end());
+    }
+    kept.token_at.push_back(static_cast<std::int32_t>(encoding.ids.size()));
+    encoding.ids.insert(encoding.ids.end(), ending_.begin(), ending_.end());
+    encoding.type_ids.resize(encoding.ids.size());
+    encodings.push_back(std::move(encoding));
+    windows_.push_back(std::move(kept));
+  }
+  result_.windows.push_back(static_cast<std::int32_t>(encodings.size()));
+  result_.truncated.push_back(truncated);
+  result_.unknown.push_back(count > 0 ? static_cast<float>(unknown / count) : 0.0f);
+  // A text without words is an empty window, which has none of the tokens.
+  if (encodings.empty()) {
+    windows_.emplace_back();
+    return Encoding();
+  }
+  Encoding first = std::move(encodings.front());
+  encodings.erase(encodings.begin());
+  first.overflowing = std::move(encodings);
+  return first;
+}
+
+Result<void> FindSpansJob::run(const Batch& batch, const std::vector<std::size_t>& texts) {
+  const float* hidden = nullptr;
+  if (batch.tokens() > 0) {
+    const auto ran = model().run(batch, nullptr);
+    if (!ran.ok()) return ran.error();
+    hidden = ran.value();
+  }
+  const std::int64_t width = model().transformer().config().hidden_size;
+  for (std::size_t i = 0; i < texts.size(); ++i) {
+    const Window window = std::move(windows_.front());
+    windows_.pop_front();
+    if (window.words.empty()) continue;
+    if (auto found = run_window(window, hidden + batch.seq_start[i] * width, texts[i]); !found.ok()) return found;
+  }
+  return {};
+}
+
+// hidden: [tokens, width] of this window.
+Result<void> FindSpansJob::run_window(const Window& window, const float* hidden, std::size_t text) {
+  const SpanHead& head = *model().span_head();
+  const std::int64_t width = head.config().hidden;
+  const ThreadTeam::Awake awake(model().team());
+  const std::vector<float> rows =
+      head.project({model().kernels(), model().team()}, hidden, window.token_at.back() + static_cast<std::int64_t>(ending_.size()));
+  const PoolingMode pooling[] = {head.config().pooling};
+  std::vector<float> words(window.words.size() * static_cast<std::size_t>(width)), labels;
+  for (std::size_t i = 0; i < window.words.size(); ++i) {  // a word without tokens has zeros
+    pool(model().kernels(), pooling, rows.data() + window.token_at[i] * width, window.token_at[i + 1] - window.token_at[i], width,
+         0, words.data() + static_cast<std::int64_t>(i) * width);
+  }
+  for (const std::int32_t at : labels_at_) labels.insert(labels.end(), rows.begin() + at * width, rows.begin() + (at + 1) * width);
+  std::vector<ScoredSpan> spans;
+  const auto found = head.find({model().kernels(), model().team()},
+                               {.words = words.data(),
+                                .num_words = static_cast<std::int64_t>(window.words.size()),
+                                .labels = labels.data(),
+                                .num_labels = static_cast<std::int64_t>(labels_at_.size()),
+                                .begin = window.own_begin,
+                                .end = window.own_end,
+                                .threshold = options_.threshold,
+                                .most = kMostSpans,
+                                .what = "text " + std::to_string(options_.first_text + static_cast<std::int64_t>(text))},
+                               spans);
+  if (!found.ok()) return found;
+  for (const ScoredSpan& span : spans) {
+    result_.spans.push_back(
+        {static_cast<std::int32_t>(text), window.words[span.first].begin, window.words[span.last].end, span.label, span.score});
+  }
+  return {};
+}
+
+Result<FindSpansResult> find_spans(Model& model, std::span<const std::u16string_view> texts, const FindSpansOptions& options) {
+  const auto job = FindSpansJob::begin(model, texts, options);
+  if (!job.ok()) return job.error();
+  if (auto ran = run_all(*job.value()); !ran.ok()) return ran.error();
+  return job.value()->take_result();
+}
+
+}  // namespace wattn

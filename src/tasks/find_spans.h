@@ -1,0 +1,88 @@
+// find_spans: spans of words that a GLiNER model gives one of the caller's labels (models/span_head.h). The caller decides between
+// spans that overlap.
+//
+// A text that is longer than the encoder reads at once is read in windows that overlap. Each word belongs to one window, in which
+// it has words on both sides; a span is judged there where its first word belongs, so exactly once.
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "models/span_head.h"
+#include "tasks/text_job.h"
+
+namespace wattn {
+
+struct FindSpansOptions {
+  std::vector<std::u16string_view> labels{};  // at least one; different ones
+  float threshold = 0.5f;                     // spans have higher scores
+  std::int64_t first_text = 0;                // index of texts[0] in messages: a host may split one call into several
+};
+
+// Characters begin to end of a text, in UTF-16 units, end exclusive.
+struct FoundSpan {
+  std::int32_t text = 0, begin = 0, end = 0;
+  std::int32_t label = 0;
+  float score = 0;
+};
+
+struct FindSpansResult {
+  std::vector<FoundSpan> spans;         // text after text, each by first words, then as the package orders them
+  std::vector<std::int32_t> windows;    // [texts]
+  std::vector<std::uint8_t> truncated;  // [texts] whether a word was so long that only its beginning was read
+  std::vector<float> unknown;           // [texts] the share of unknown tokens
+};
+
+// Words [begin, end) of a text, of which [own_begin, own_end) belong to this window.
+struct WordWindow {
+  std::int64_t begin = 0, end = 0, own_begin = 0, own_end = 0;
+};
+// tokens: of each word, at most most_tokens. A window has at most most_words words and most_tokens tokens, and a word has, where
+// there is room, max_width - 1 words after it in its window, at least as many before it, and at least an eighth of the window.
+std::vector<WordWindow> word_windows(std::span<const std::int64_t> tokens, std::int64_t most_tokens, std::int64_t most_words,
+                                     std::int64_t max_width);
+
+class FindSpansJob final : public TextJob {
+ public:
+  // texts and labels must live as long as the job. Needs model.span_head().
+  static Result<std::unique_ptr<FindSpansJob>> begin(Model& model, std::span<const std::u16string_view> texts,
+                                                     FindSpansOptions options);
+  // After the last step.
+  FindSpansResult take_result() { return std::move(result_); }
+
+ private:
+  FindSpansJob(Model& model, std::span<const std::u16string_view> texts, FindSpansOptions options)
+      : TextJob(model, texts.size()), texts_(texts), options_(std::move(options)) {}
+
+  // One window, between being encoded and being run.
+  struct Window {
+    std::int64_t own_begin, own_end;     // of the words below
+    std::vector<TextSpan> words;         // characters
+    std::vector<std::int32_t> token_at;  // [words + 1] where each word's tokens begin
+  };
+
+  Result<void> prepare();
+  Result<std::vector<std::int32_t>> tokens_of(std::u16string_view word, double* unknown = nullptr) const;
+  Result<Encoding> encode(std::size_t text) override;
+  void add(Encoding, std::size_t, bool) override {}
+  Result<void> run(const Batch& batch, const std::vector<std::size_t>& texts) override;
+  Result<void> run_window(const Window& window, const float* hidden, std::size_t text);
+
+  std::span<const std::u16string_view> texts_;
+  FindSpansOptions options_;
+  std::vector<std::int32_t> prompt_;     // ids before the words
+  std::vector<std::int32_t> ending_;     // ids after them
+  std::vector<std::int32_t> labels_at_;  // [labels] each one's row in the prompt
+  std::int64_t room_ = 0;                // tokens for words in a window
+  std::deque<Window> windows_;           // encoded, but not yet run
+  FindSpansResult result_;
+};
+
+Result<FindSpansResult> find_spans(Model& model, std::span<const std::u16string_view> texts, const FindSpansOptions& options);
+
+}  // namespace wattn

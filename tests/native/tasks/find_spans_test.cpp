@@ -1,0 +1,287 @@
+// GLiNER against the package gliner (tests/goldens/spans). The caller's choice among overlapping spans is tested in tests/web.
+#include "tasks/find_spans.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <tuple>
+
+#include "core/utf.h"
+#include "native/support/goldens.h"
+#include "native/support/models.h"
+
+namespace wattn {
+namespace {
+
+using test::golden;
+using test::read_json;
+
+const std::string kFolder = "spans/";
+
+Result<std::unique_ptr<Model>> load(const std::string& name, WeightType dtype = WeightType::kF32) {
+  return test::load_model(golden(kFolder + name), {.dtype = dtype, .head = HeadKind::kSpans});
+}
+
+struct Call {
+  std::vector<std::u16string> texts, labels;
+  std::vector<std::u16string_view> views() const { return {texts.begin(), texts.end()}; }
+  FindSpansOptions options(float threshold) const { return {.labels = {labels.begin(), labels.end()}, .threshold = threshold}; }
+};
+
+FindSpansResult find(Model& model, const Call& call, float threshold) {
+  auto found = find_spans(model, call.views(), call.options(threshold));
+  EXPECT_TRUE(found.ok()) << found.error().message;
+  return found.ok() ? std::move(found).value() : FindSpansResult();
+}
+
+std::vector<std::u16string> to_texts(JsonRef list) {
+  std::vector<std::u16string> out;
+  for (std::size_t i = 0; i < list.size(); ++i) out.push_back(to_utf16(list[i].as_string().value()));
+  return out;
+}
+
+// The offset in UTF-16 units of one in code points.
+std::int32_t utf16_offset(const std::u16string& text, std::int64_t code_points) {
+  std::size_t at = 0;
+  for (; code_points > 0; --code_points) next_code_point(text, at);
+  return static_cast<std::int32_t>(at);
+}
+
+// Every entity of the package is a span with its score, and nothing else that it would have preferred: of the spans that its
+// entities do not touch, none is above the threshold.
+TEST(FindSpans, HaveTheScoresOfThePackage) {
+  const Json all = read_json(kFolder + "cases.json");
+  const std::vector<std::u16string> texts = to_texts(all.root()["texts"]);
+  for (std::size_t c = 0; c < all.root()["cases"].size(); ++c) {
+    const std::string name(all.root()["cases"][c].as_string().value());
+    const auto model = load(name);
+    ASSERT_TRUE(model.ok()) << name << ": " << model.error().message;
+    const Json expected = read_json(kFolder + name + "/expected.json");
+    const double bound = 4 * std::max(expected.root()["f32_diff"].as_number().value(), 0x1p-23);
+    const JsonRef calls = expected.root()["calls"];
+    for (std::size_t i = 0; i < calls.size(); ++i) {
+      const auto at = [&](std::size_t j) { return static_cast<std::size_t>(calls[i][j].as_int().value()); };
+      const std::u16string& text = texts[at(0)];
+      const JsonRef options = all.root()["options"][at(2)];
+      const auto threshold = static_cast<float>(options["threshold"].is_null() ? 0.5 : options["threshold"].as_number().value());
+      const Call call{{text}, to_texts(all.root()["labels"][at(1)])};
+      const FindSpansResult got = find(*model.value(), call, threshold);
+      std::map<std::tuple<int, int, int>, float> scores;
+      for (const FoundSpan& span : got.spans) {
+        EXPECT_TRUE(scores.emplace(std::tuple(span.begin, span.end, span.label), span.score).second) << "judged twice";
+      }
+      const JsonRef entities = calls[i][3];
+      const std::string what = name + ", call " + std::to_string(i);
+      std::vector<std::pair<int, int>> kept;
+      for (std::size_t e = 0; e < entities.size(); ++e) {
+        const int begin = utf16_offset(text, entities[e][0].as_int().value()),
+                  end = utf16_offset(text, entities[e][1].as_int().value());
+        const auto found = scores.find({begin, end, static_cast<int>(entities[e][2].as_int().value())});
+        ASSERT_NE(found, scores.end()) << what << ", entity " << e;
+        EXPECT_NEAR(found->second, entities[e][3].as_number().value(), bound) << what << ", entity " << e;
+        kept.emplace_back(begin, end);
+      }
+      for (const auto& [key, score] : scores) {
+        const auto [begin, end, label] = key;
+        const bool touches = std::any_of(kept.begin(), kept.end(),
+                                         [&, b = begin, e = end](const auto& one) { return b < one.second && one.first < e; });
+        EXPECT_TRUE(touches) << what << ": " << begin << " to " << end << " has " << score;
+      }
+    }
+  }
+}
+
+Call some_call() {
+  return {{u"Ada saw the old boat.", u"", u"Who? Ada-Mae van_Dyke, 42; (and) Zoe...", u" \n", u"a"}, {u"person", u"place", u"x-y"}};
+}
+
+bool same(const FoundSpan& a, const FoundSpan& b) {
+  return a.begin == b.begin && a.end == b.end && a.label == b.label && a.score == b.score;
+}
+
+TEST(FindSpans, GiveTheSameBitsAloneAndInABatch) {
+  for (const char* name : {"deberta", "deberta-token", "bert"}) {
+    const auto model = load(name);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const Call call = some_call();
+    const FindSpansResult together = find(*model.value(), call, 0.2f);
+    ASSERT_FALSE(together.spans.empty());
+    std::size_t at = 0;
+    for (std::size_t i = 0; i < call.texts.size(); ++i) {
+      const FindSpansResult alone = find(*model.value(), {{call.texts[i]}, call.labels}, 0.2f);
+      for (const FoundSpan& span : alone.spans) {
+        ASSERT_LT(at, together.spans.size());
+        EXPECT_EQ(together.spans[at].text, static_cast<std::int32_t>(i));
+        EXPECT_TRUE(same(together.spans[at++], span)) << name;
+      }
+    }
+    EXPECT_EQ(at, together.spans.size());
+  }
+}
+
+TEST(FindSpans, OtherNumberFormatsAreNear) {
+  const auto exact = load("deberta");
+  const FindSpansResult expected = find(*exact.value(), some_call(), 0);
+  for (const auto& [dtype, most] : {std::pair{WeightType::kQ16, 0.002f}, {WeightType::kQ8, 0.15f}}) {
+    const auto model = load("deberta", dtype);
+    ASSERT_TRUE(model.ok()) << model.error().message;
+    const FindSpansResult got = find(*model.value(), some_call(), 0);
+    ASSERT_EQ(got.spans.size(), expected.spans.size());
+    for (std::size_t i = 0; i < got.spans.size(); ++i) EXPECT_NEAR(got.spans[i].score, expected.spans[i].score, most);
+  }
+}
+
+// Hundreds of words in windows of at most 60: each span of at most max_width words is judged once.
+TEST(FindSpans, LongTextsAreReadInWindowsThatJudgeEverySpanOnce) {
+  const auto model = load("deberta");
+  std::u16string text;
+  for (int i = 0; i < 300; ++i) text += i % 7 ? u"boat " : u"Ada, ";
+  const std::vector<TextSpan> words = split_words(text);
+  const FindSpansResult got = find(*model.value(), {{text}, {u"person"}}, 0);
+  EXPECT_GT(got.windows[0], 5);
+  EXPECT_FALSE(got.truncated[0]);
+  const std::int64_t width = model.value()->span_head()->config().max_width;
+  std::size_t at = 0;
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    for (std::size_t j = i; j < std::min(words.size(), i + static_cast<std::size_t>(width)); ++j, ++at) {
+      ASSERT_LT(at, got.spans.size());
+      EXPECT_EQ(got.spans[at].begin, words[i].begin);
+      EXPECT_EQ(got.spans[at].end, words[j].end);
+    }
+  }
+  EXPECT_EQ(at, got.spans.size());
+}
+
+TEST(FindSpans, AWordThatIsLongerThanAWindowIsReadInPart) {
+  const auto model = load("deberta");
+  const std::u16string text = u"Ada saw " + std::u16string(100000, u'o') + u" boats";
+  const FindSpansResult got = find(*model.value(), {{text, u"Ada"}, {u"person"}}, 0);
+  EXPECT_TRUE(got.truncated[0]);
+  EXPECT_FALSE(got.truncated[1]);
+  EXPECT_EQ(got.spans.back().text, 1);
+}
+
+TEST(FindSpans, RefusesLabelsThatCannotBeRead) {
+  const auto model = load("deberta");
+  const std::u16string_view texts[] = {u"Ada"};
+  const auto message = [&](std::vector<std::u16string_view> labels) {
+    const auto found = find_spans(*model.value(), texts, {.labels = std::move(labels)});
+    return found.ok() ? std::string("accepted") : found.error().message;
+  };
+  EXPECT_EQ(message({}), "labels: expected at least one, found none");
+  EXPECT_EQ(message({u"a<<ENT>>b"}), "labels: expected texts with at least one token and without '<<ENT>>', found 'a<<ENT>>b'");
+  EXPECT_EQ(message({u""}), "labels: expected texts with at least one token and without '<<ENT>>', found ''");
+  std::vector<std::u16string> many;
+  for (int i = 0; i < 5000; ++i) many.push_back(u"label" + to_utf16(std::to_string(i)));
+  EXPECT_TRUE(message({many.begin(), many.end()}).starts_with("labels: expected at most 224 tokens in all (the model reads 240,"))
+      << message({many.begin(), many.end()});
+}
+
+TEST(FindSpans, ReadsLoneSurrogatesAsWords) {
+  const auto model = load("deberta");
+  const std::u16string lone = u"\xD800 a\xDFFF";
+  const Call hostile{{lone}, {u"\xDC00"}};
+  EXPECT_EQ(find(*model.value(), hostile, 0).spans.back().end, static_cast<std::int32_t>(lone.size()));
+}
+
+// The message of loading with gliner_config.json changed.
+std::string load_error(const std::string& name, const std::string& from, const std::string& to) {
+  const std::string folder = golden(kFolder + name);
+  auto files = test::small_files(folder);
+  for (NamedFile& file : files) {
+    if (file.name != "gliner_config.json") continue;
+    const std::size_t at = file.bytes.find(from);
+    EXPECT_NE(at, std::string::npos) << from;
+    if (at != std::string::npos) file.bytes.replace(at, from.size(), to);
+  }
+  const auto model = test::load_model(files, folder, {.head = HeadKind::kSpans});
+  return model.ok() ? "loaded" : model.error().message;
+}
+
+TEST(FindSpans, LoadingRefusesByName) {
+  const std::vector<std::tuple<std::string, std::string, std::string>> cases = {
+      {R"("max_width":4)", R"("max_width":0)", "gliner_config.json: max_width: expected a whole number from 1 to 1024, found 0"},
+      {R"("max_len":60)", R"("max_len":-1)", "gliner_config.json: max_len: expected a whole number from 1 to 16384, found -1"},
+      {R"("hidden_size":16)", R"("hidden_size":12)", "model.safetensors: "},
+      {R"("hidden_size":16)", R"("hidden_size":17)",
+       "gliner_config.json: hidden_size: expected an even number, for both directions"},
+      {R"("hidden_size":16)", R"("hidden_size":1e99)", "gliner_config.json: hidden_size: "},
+      {R"("num_rnn_layers":1)", R"("num_rnn_layers":0)", "model.safetensors: "},
+      {R"("span_mode":"markerV0")", R"("span_mode":"conv_max")",
+       "gliner_config.json: span_mode: expected one of \"markerV0\", \"token_level\""},
+      {R"("span_mode":"markerV0")", R"("span_mode":"token_level")", "model.safetensors: "},
+      {R"("words_splitter_type":"whitespace")", R"("words_splitter_type":"jieba")",
+       "gliner_config.json: words_splitter_type: expected \"whitespace\""},
+      {R"("subtoken_pooling":"first")", R"("subtoken_pooling":"first_last")",
+       "gliner_config.json: subtoken_pooling: expected one of "},
+      {R"("post_fusion_schema":"")", R"("post_fusion_schema":"l2l-l2t")", "gliner_config.json: post_fusion_schema: expected \"\""},
+      {R"("fuse_layers":false)", R"("fuse_layers":true)", "gliner_config.json: fuse_layers: expected false"},
+      {R"("max_width":4)", R"("max_width":4,"labels_encoder":"bge")", "gliner_config.json: labels_encoder: "},
+      {R"("encoder_config":{)", R"("encoder_config":null,"x":{)",
+       "gliner_config.json: encoder_config: expected the encoder's configuration, found"},
+      {R"("model_type":"deberta-v2")", R"("model_type":"unheard")", "config.json: model_type: "},
+  };
+  for (const auto& [from, to, message] : cases) {
+    const std::string found = load_error("deberta", from, to);
+    EXPECT_TRUE(found.starts_with(message)) << to << ": " << found;
+  }
+  const std::string folder = golden(kFolder + "deberta");
+  auto files = test::small_files(folder);
+  std::erase_if(files, [](const NamedFile& file) { return file.name == "gliner_config.json"; });
+  EXPECT_EQ(test::load_model(files, folder, {.head = HeadKind::kSpans}).error().message,
+            "gliner_config.json: expected this file in the model, found none");
+}
+
+TEST(FindSpans, RefusesAnotherClassToken) {
+  const Json config = read_json(kFolder + "deberta/gliner_config.json");
+  const auto id = config.root()["class_token_index"].as_int().value();
+  const std::string key = R"("class_token_index":)";
+  EXPECT_TRUE(load_error("deberta", key + std::to_string(id), key + "-1").starts_with("gliner_config.json: class_token_index: "));
+  EXPECT_TRUE(load_error("deberta", key + std::to_string(id), key + "99999")
+                  .starts_with("gliner_config.json: class_token_index: expected an id below"));
+  auto files = test::small_files(golden(kFolder + "deberta"));
+  for (NamedFile& file : files) {
+    if (file.name == "gliner_config.json")
+      file.bytes.replace(file.bytes.find(key + std::to_string(id)), key.size() + std::to_string(id).size(), key + "7");
+  }
+  const auto model = test::load_model(files, golden(kFolder + "deberta"), {.head = HeadKind::kSpans});
+  ASSERT_TRUE(model.ok()) << model.error().message;
+  const std::u16string_view texts[] = {u"Ada"};
+  const auto found = find_spans(*model.value(), texts, {.labels = {u"person"}});
+  ASSERT_FALSE(found.ok());
+  EXPECT_EQ(found.error().code, ErrorCode::kModelFormat);
+}
+
+// Text that no tokenizer has seen, in every place.
+TEST(FindSpans, WindowsCoverAnyWordsOnce) {
+  std::uint32_t state = 1;
+  const auto next = [&](std::uint32_t most) { return (state = state * 1664525u + 1013904223u) / 65536u % (most + 1); };
+  for (int round = 0; round < 3000; ++round) {
+    const std::int64_t most_tokens = 16 + next(100), most_words = 1 + next(40), max_width = 1 + next(15);
+    std::vector<std::int64_t> tokens(next(200));
+    for (std::int64_t& count : tokens) count = next(static_cast<std::uint32_t>(most_tokens / 4));
+    const std::vector<WordWindow> windows = word_windows(tokens, most_tokens, most_words, max_width);
+    std::int64_t owned = 0;
+    for (std::size_t i = 0; i < windows.size(); ++i) {
+      const WordWindow& window = windows[i];
+      ASSERT_EQ(window.own_begin, owned);
+      ASSERT_LT(window.own_begin, window.own_end);
+      ASSERT_LE(window.begin, window.own_begin);
+      ASSERT_LE(window.own_end, window.end);
+      ASSERT_LE(window.end - window.begin, most_words);
+      std::int64_t sum = 0;
+      for (std::int64_t j = window.begin; j < window.end; ++j) sum += tokens[j];
+      ASSERT_LE(sum, most_tokens);
+      const std::int64_t room = (window.end - window.begin - 1) / 3;
+      const bool is_last = i + 1 == windows.size();
+      ASSERT_GE(window.end - window.own_end, is_last ? 0 : std::min(max_width - 1, room));
+      owned = window.own_end;
+    }
+    ASSERT_EQ(owned, static_cast<std::int64_t>(tokens.size()));
+  }
+}
+
+}  // namespace
+}  // namespace wattn
