@@ -3,7 +3,7 @@ import { InputError, UnsupportedError } from '../core/errors.js';
 import { dtypeOf } from '../source/bundled_model.js';
 import { openGguf, openGgufModel } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
-import { kGenerationFiles, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
+import { kGenerationFiles, kSpanConfig, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { openModelFiles, streamWeights } from '../source/weight_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
@@ -220,7 +220,7 @@ export class Engine implements AnyEngine {
     signal: AbortSignal,
   ): Promise<Engine> {
     const { context_length } = options;
-    const making = new Loading(options.threads ?? undefined, wasm);
+    const making = new Loading(options.threads ?? undefined, wasm ?? (head === 'spans' ? fullWasm() : undefined));
     let endHelpers = () => {};
     try {
       const readHeader = async (bytes: Uint8Array) => {
@@ -229,7 +229,7 @@ export class Engine implements AnyEngine {
       };
       const opening = gguf
         ? openGgufModel(gguf, progress, signal, readHeader)
-        : openModelFiles(source, progress, signal, generates ? kGenerationFiles : [], idsOnly);
+        : openModelFiles(source, progress, signal, generates ? kGenerationFiles : head === 'spans' ? [kSpanConfig] : [], idsOnly);
       const [, { files, single }] = await abortable(Promise.all([making.made(), opening]), signal);
       const precision = options.precision ?? 'exact';
       const dtype = options.dtype === 'fp32' ? 'f32' : options.dtype;

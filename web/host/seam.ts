@@ -144,6 +144,14 @@ export interface PredictAnswer extends EncodeAnswer, JobAnswer {
   labels: number;
 }
 
+export interface SpansAnswer extends JobAnswer {
+  spans: Int32Array; // [spans, 4]: text, start, end (UTF-16 units), label
+  scores: Float32Array; // [spans]
+  windows: Int32Array; // [texts]
+  truncated: Uint8Array; // [texts]
+  unknown: Float32Array; // [texts]
+}
+
 /** Memory for helper threads, as addresses. */
 export interface Helpers {
   team: number;
@@ -152,7 +160,7 @@ export interface Helpers {
 }
 
 /** The head that the checkpoint must contain. 'causal_lm' needs a decoder, 'seq2seq_lm' an encoder-decoder. */
-export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm';
+export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm' | 'spans';
 export type ModelKind = 'encoder' | 'decoder' | 'encoder-decoder';
 
 export interface SeamLoadOptions {
@@ -252,6 +260,15 @@ export interface SeamModel extends SeamTokenizer {
     options: SeamPredictOptions,
     steps: number,
   ): PredictAnswer;
+  /** With the head 'spans', which only the full WebAssembly has. first_text: as in SeamPredictOptions. */
+  find_spans(
+    text: Uint8Array,
+    lengths: Int32Array,
+    labels: Uint8Array,
+    labelLengths: Int32Array,
+    options: { threshold: number; first_text: number },
+    steps: number,
+  ): SpansAnswer;
   /** A model runs one generation at a time: a second one ends the first. */
   generate(prompts: Int32Array[], options: SeamGenerateOptions, steps: number): GenerateAnswer;
   /** Continues a job. */

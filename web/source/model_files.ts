@@ -237,3 +237,6 @@ export interface ModelFiles {
 /** Small files that only generation uses. */
 export const kChatTemplate = 'chat_template.jinja';
 export const kGenerationFiles = ['generation_config.json', kChatTemplate];
+
+/** GLiNER's configuration. It may contain config.json. */
+export const kSpanConfig = 'gliner_config.json';

@@ -1,7 +1,7 @@
 // Finds a model's files and streams its weights: safetensors, or pytorch_model.bin in their place, whole or in shards.
 import { Breather } from '../core/signal.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
-import { kOptional, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
+import { kOptional, kSpanConfig, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
 import type { ModelSource, OpenFile } from './source.js';
 
 const kWeights = 'model.safetensors';
@@ -15,7 +15,7 @@ async function openWeights(source: ModelSource, progress: Progress, signal: Abor
   return (await import('./torch_weights.js')).openTorchWeights(source, progress, signal);
 }
 
-/** more: names of further optional small files. idsOnly: see readTokenizerFiles. */
+/** more: names of further optional small files, except that kSpanConfig is required instead of config.json. idsOnly: see readTokenizerFiles. */
 export async function openModelFiles(
   source: ModelSource,
   progress: Progress,
@@ -23,12 +23,13 @@ export async function openModelFiles(
   more: readonly string[] = [],
   idsOnly = false,
 ): Promise<ModelFiles> {
+  const hasSpans = more.includes(kSpanConfig);
   const [weights, config, tokenizer, modules, ...optional] = await Promise.all([
     openWeights(source, progress, signal),
-    readRequired(source, 'config.json', progress, signal),
+    readRequired(source, hasSpans ? kSpanConfig : 'config.json', progress, signal),
     readTokenizerFiles(source, progress, signal, idsOnly),
     readModules(source, progress, signal),
-    ...[...kOptional, ...more].map((file) => readOptional(source, file, progress, signal)),
+    ...[...kOptional, ...(hasSpans ? ['config.json'] : more)].map((file) => readOptional(source, file, progress, signal)),
   ]);
   return { files: [config, ...tokenizer, ...modules, ...optional.flat(), ...weights.index], single: weights.single };
 }

@@ -1,5 +1,6 @@
-// Labels in config.json.
-import { ModelFormatError } from '../core/errors.js';
+// Labels in config.json, and the caller's own.
+import { describe, InputError, ModelFormatError } from '../core/errors.js';
+import { checkTexts } from '../core/texts.js';
 import { readJson } from '../source/model_files.js';
 import type { TaskEngine } from '../engine/task.js';
 
@@ -20,4 +21,18 @@ export function readLabels({ id2label }: Config, count: number): string[] {
     if (typeof label === 'string') return label;
     throw new ModelFormatError(`config.json: id2label: expected a name for label ${i} of ${count}, found ${JSON.stringify(label)}`);
   });
+}
+
+/** The caller's labels: an array, or one string separated by commas. what: the argument's name. */
+export function takeLabels(where: string, what: string, labels: unknown): string[] {
+  checkTexts(`${where}: ${what}`, labels);
+  const list =
+    typeof labels === 'string'
+      ? labels
+          .split(',')
+          .map((label) => label.trim())
+          .filter((label) => label !== '')
+      : [...labels];
+  if (list.length === 0) throw new InputError(`${where}: ${what}: expected at least one label, found ${describe(labels)}`);
+  return list;
 }

@@ -167,7 +167,7 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  *
  * `'feature-extraction'`: sentence vectors, with the pooling, normalisation, prompts and maximum length of the model's repository. The
  * other tasks need a checkpoint that was trained for them: `'text-classification'` (`'sentiment-analysis'`),
- * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`.
+ * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'zero-shot-ner'`, `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`.
  * Encoder-decoders transform texts: `'text2text-generation'`, `'translation'`, `'summarization'`.
  *
  * @param model see `ModelSpecifier`; default: the small model in the package.

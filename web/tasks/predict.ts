@@ -56,7 +56,7 @@ function cut(answer: PredictAnswer, count: number): Window[][] {
 }
 
 /** The end of a job's texts. All of them have a second text, or none has. */
-function jobEnd(inputs: readonly Input[], begin: number): number {
+export function jobEnd(inputs: readonly Input[], begin: number): number {
   const isPair = inputs[begin]?.text_pair !== undefined;
   let chars = 0;
   let end = begin;

@@ -91,6 +91,11 @@ export interface TokenClassificationOptions extends TaskTextOptions {
    * is truncated.
    */
   stride?: number;
+  /**
+   * With `stride`: `'merge'` (default, as in Python) keeps the longer of two entities that neighbouring windows find in what they share.
+   * `'once'` judges each token once, in the window where it has the most text on both sides.
+   */
+  windows?: 'merge' | 'once';
 }
 
 /** The entity's text is `text.slice(start, end)`. */
@@ -118,6 +123,43 @@ export interface TokenClassificationPipeline extends Loaded {
   <const O extends TokenClassificationOptions>(text: string, options?: O): Promise<EntityOf<O>[] & OneTextFacts>;
   <const O extends TokenClassificationOptions>(texts: readonly string[], options?: O): Promise<(EntityOf<O>[] & OneTextFacts)[]>;
   readonly task: 'token-classification';
+}
+
+export interface ZeroShotNerOptions extends Pick<TaskTextOptions, 'adapter' | 'signal'> {
+  /** Entities have a higher score. From 0 to 1; default 0.5. */
+  threshold?: number;
+  /** `true` (default): entities do not overlap. `false`: one may lie inside another. */
+  flat_ner?: boolean;
+  /** `true`: an entity may have several labels, one entry each. Default `false`. */
+  multi_label?: boolean;
+}
+
+/** `text` is `input.slice(start, end)`. */
+export interface NerEntity {
+  label: string;
+  /** From 0 to 1. */
+  score: number;
+  text: string;
+  start: number;
+  end: number;
+}
+
+/** `truncated`: whether a word was so long that only its beginning was read. */
+interface NerFacts extends OneTextFacts {
+  /** Parts in which the text was read: more than one if it is longer than the model reads at once. */
+  windows: number;
+}
+
+/**
+ * labels: an array, or one string separated by commas. An `InputError` if there are none, or more than fit beside a text.
+ *
+ *     const ner = await pipeline('zero-shot-ner', './gliner');
+ *     await ner('Ada lives in Paris', ['person', 'city'], { threshold: 0.4 }); // [{ label: 'person', score, text: 'Ada', start: 0, end: 3 }, ..]
+ */
+export interface ZeroShotNerPipeline extends Loaded {
+  (text: string, labels: string | readonly string[], options?: ZeroShotNerOptions): Promise<NerEntity[] & NerFacts>;
+  (texts: readonly string[], labels: string | readonly string[], options?: ZeroShotNerOptions): Promise<(NerEntity[] & NerFacts)[]>;
+  readonly task: 'zero-shot-ner';
 }
 
 export interface QuestionContext {
@@ -216,6 +258,7 @@ export interface Pipelines {
   'zero-shot-classification': ZeroShotClassificationPipeline;
   'token-classification': TokenClassificationPipeline;
   ner: TokenClassificationPipeline;
+  'zero-shot-ner': ZeroShotNerPipeline;
   'question-answering': QuestionAnsweringPipeline;
   'fill-mask': FillMaskPipeline;
   'text-ranking': TextRankingPipeline;

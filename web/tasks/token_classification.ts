@@ -14,12 +14,14 @@ const kRules: Rules = {
   aggregation_strategy: ['none', 'simple', 'first', 'average', 'max'],
   ignore_labels: 'any',
   stride: 'index',
+  windows: ['merge', 'once'],
 };
 
 interface Options extends TextOptions {
   aggregation_strategy: AggregationStrategy;
   ignore_labels: string[];
   stride?: number;
+  windows: 'merge' | 'once';
 }
 
 interface Result extends Facts {
@@ -74,6 +76,22 @@ function tokensOf(engine: TaskEngine, text: string, window: Window): ScoredToken
   return tokens;
 }
 
+/**
+ * The tokens of all windows, each from the window in which it has the most tokens on either side: half of what two windows share belongs to
+ * each of them.
+ */
+function tokensOnce(windows: readonly ScoredToken[][]): ScoredToken[] {
+  const out: ScoredToken[] = [];
+  for (const window of windows) {
+    const end = out[out.length - 1]?.end ?? 0;
+    const shared = window.filter((token) => token.start < end);
+    const from = shared[Math.floor(shared.length / 2)]?.start ?? end;
+    while ((out[out.length - 1]?.start ?? -1) >= from) out.pop();
+    out.push(...window.filter((token) => token.start >= from));
+  }
+  return out;
+}
+
 export const tokenClassification: Task<string, Options, Result> = {
   head: 'token',
 
@@ -81,14 +99,17 @@ export const tokenClassification: Task<string, Options, Result> = {
     const where = 'token-classification';
     const { options, signal } = takeOptions<TokenClassificationOptions>(where, given, kRules);
     checkTexts(where, texts);
-    const { ignore_labels = ['O'], aggregation_strategy = 'none', ...rest } = options;
+    const { ignore_labels = ['O'], aggregation_strategy = 'none', windows = 'merge', ...rest } = options;
     checkTexts(`${where}: option 'ignore_labels'`, ignore_labels);
+    if (windows === 'once' && rest.stride === undefined) {
+      throw new InputError(`${where}: option 'windows': expected a stride with 'once', found none`);
+    }
     if (rest.stride !== undefined && aggregation_strategy === 'none') {
       throw new InputError(`${where}: option 'stride': expected an aggregation_strategy with it, found none`);
     }
     return {
       items: typeof texts === 'string' ? [texts] : [...texts],
-      options: { ...(rest as TextOptions), aggregation_strategy, ignore_labels: [ignore_labels].flat() as string[] },
+      options: { ...(rest as TextOptions), aggregation_strategy, windows, ignore_labels: [ignore_labels].flat() as string[] },
       signal,
       finish: (results) => {
         const lists = results.map(({ entities, ...facts }) => Object.assign(entities, facts));
@@ -108,11 +129,13 @@ export const tokenClassification: Task<string, Options, Result> = {
     };
     return items.map((text, i) => {
       const windows = runs[i] as Window[];
-      const entities = windows
-        .flatMap((window) => aggregate(tokensOf(engine, text, window), aggregation_strategy, words))
+      const tokens = windows.map((window) => tokensOf(engine, text, window));
+      const once = options.windows === 'once';
+      const entities = (once ? [tokensOnce(tokens)] : tokens)
+        .flatMap((part) => aggregate(part, aggregation_strategy, words))
         .filter((entity) => !ignore_labels.includes('entity' in entity ? entity.entity : entity.entity_group));
       return {
-        entities: windows.length > 1 ? mergeOverlapping(entities) : entities,
+        entities: windows.length > 1 && !once ? mergeOverlapping(entities) : entities,
         ...factsOf(windows),
       };
     });

@@ -3,7 +3,7 @@ import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
 import type { ZeroShotOptions, ZeroShotResult } from './task_types.js';
-import { readConfig, type Config } from './labels.js';
+import { readConfig, takeLabels, type Config } from './labels.js';
 import { factsOf, predict, wasTruncated, type Window } from './predict.js';
 import { softmax, topIndices } from '../core/scores.js';
 import { takeOptions, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';
@@ -14,19 +14,6 @@ interface Options extends TextOptions {
   candidate_labels: string[];
   hypothesis_template: string;
   multi_label: boolean;
-}
-
-function takeLabels(where: string, labels: unknown): string[] {
-  checkTexts(`${where}: candidate_labels`, labels);
-  const list =
-    typeof labels === 'string'
-      ? labels
-          .split(',')
-          .map((label) => label.trim())
-          .filter((label) => label !== '')
-      : [...labels];
-  if (list.length === 0) throw new InputError(`${where}: candidate_labels: expected at least one label, found ${describe(labels)}`);
-  return list;
 }
 
 /** As in Python: the first label that begins with "entail"; if labels have no names (LABEL_0), the last one. */
@@ -63,7 +50,7 @@ export const zeroShotClassification: Task<string, Options, ZeroShotResult> = {
         `${where}: option 'hypothesis_template': expected a text with {} once, found ${describe(hypothesis_template)}`,
       );
     }
-    const candidate_labels = takeLabels(where, labels);
+    const candidate_labels = takeLabels(where, 'candidate_labels', labels);
     return {
       items: typeof texts === 'string' ? [texts] : [...texts],
       options: { ...(options as TextOptions), candidate_labels, hypothesis_template, multi_label: options.multi_label === true },

@@ -1,0 +1,142 @@
+// zero-shot-ner: the entities of a text that have one of the caller's labels, by a GLiNER model.
+import { InputError } from '../core/errors.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import { checkTexts, joinTexts } from '../core/texts.js';
+import { jobPace, runJob } from '../engine/job.js';
+import type { Task } from '../engine/task.js';
+import type { NerEntity, ZeroShotNerOptions } from './task_types.js';
+import { takeLabels } from './labels.js';
+import { jobEnd } from './predict.js';
+
+const kRules: Rules = { adapter: 'any', threshold: 'number', flat_ner: 'boolean', multi_label: 'boolean', signal: 'signal' };
+
+interface Options {
+  labels: string[];
+  threshold: number;
+  flat_ner: boolean;
+  multi_label: boolean;
+  adapter?: string | false;
+}
+
+interface Result {
+  entities: NerEntity[];
+  windows: number;
+  truncated: boolean;
+  unknown: number;
+}
+
+/** A span with the index of its label. */
+export interface Candidate {
+  start: number;
+  end: number;
+  label: number;
+  score: number;
+}
+
+/** Spans that were kept, by where they begin. */
+class Kept {
+  private readonly endsAt = new Map<number, Set<number>>();
+  private longest = 0;
+
+  constructor(
+    private readonly flat: boolean,
+    private readonly multiLabel: boolean,
+  ) {}
+
+  add({ start, end }: Candidate): void {
+    const ends = this.endsAt.get(start);
+    if (ends) ends.add(end);
+    else this.endsAt.set(start, new Set([end]));
+    this.longest = Math.max(this.longest, end - start);
+  }
+
+  /** Whether a span may not stand beside those that were kept. */
+  refuses({ start, end }: Candidate): boolean {
+    for (let begin = Math.max(0, start - this.longest + 1); begin < end; ++begin) {
+      for (const other of this.endsAt.get(begin) ?? []) {
+        if (other <= start) continue;
+        const isSame = begin === start && other === end;
+        const isNested = (begin <= start && other >= end) || (start <= begin && end >= other);
+        if (isSame ? !this.multiLabel : this.flat || !isNested) return true;
+      }
+    }
+    return false;
+  }
+}
+
+/** As in the package: the best spans first, each unless it overlaps one that was kept; in the order of the text. */
+export function chooseSpans(candidates: readonly Candidate[], flat: boolean, multiLabel: boolean): Candidate[] {
+  const kept = new Kept(flat, multiLabel);
+  const chosen: Candidate[] = [];
+  for (const candidate of [...candidates].sort((a, b) => b.score - a.score)) {
+    if (kept.refuses(candidate)) continue;
+    kept.add(candidate);
+    chosen.push(candidate);
+  }
+  return chosen.sort((a, b) => a.start - b.start);
+}
+
+export const zeroShotNer: Task<string, Options, Result> = {
+  head: 'spans',
+
+  prepare([texts, labels, given]) {
+    const where = 'zero-shot-ner';
+    checkOptions(where, given, kRules);
+    checkTexts(where, texts);
+    const { threshold, flat_ner, multi_label, signal, adapter } = (given ?? {}) as ZeroShotNerOptions;
+    const least = threshold ?? 0.5;
+    if (!(least >= 0 && least <= 1))
+      throw new InputError(`${where}: option 'threshold': expected a number from 0 to 1, found ${least}`);
+    return {
+      items: typeof texts === 'string' ? [texts] : [...texts],
+      options: {
+        labels: [...new Set(takeLabels(where, 'labels', labels))],
+        threshold: least,
+        flat_ner: flat_ner ?? true,
+        multi_label: multi_label ?? false,
+        ...(adapter !== undefined && adapter !== null && { adapter }),
+      },
+      signal: signal ?? undefined,
+      finish: (results) => {
+        const lists = results.map(({ entities, ...facts }) => Object.assign(entities, facts));
+        return typeof texts === 'string' ? lists[0] : lists;
+      },
+    };
+  },
+
+  async run(engine, items, { labels, threshold, flat_ner, multi_label }, { first, signal }) {
+    const pace = jobPace();
+    const inputs = items.map((text) => ({ text }));
+    const joined = joinTexts(labels);
+    const out: Result[] = [];
+    while (out.length < items.length) {
+      const begin = out.length;
+      const slice = items.slice(begin, jobEnd(inputs, begin));
+      const { text, lengths } = joinTexts(slice);
+      const answer = await runJob(engine, pace, signal, (handle, steps) =>
+        handle.find_spans(text, lengths, joined.text, joined.lengths, { threshold, first_text: first + begin }, steps),
+      );
+      const found: Candidate[][] = slice.map(() => []);
+      answer.scores.forEach((score, i) => {
+        const [at, start, end, label] = answer.spans.subarray(4 * i, 4 * i + 4) as unknown as [number, number, number, number];
+        (found[at] as Candidate[]).push({ start, end, label, score });
+      });
+      slice.forEach((own, i) => {
+        const entities = chooseSpans(found[i] as Candidate[], flat_ner, multi_label).map(({ label, score, start, end }) => ({
+          label: labels[label] as string,
+          score,
+          text: own.slice(start, end),
+          start,
+          end,
+        }));
+        out.push({
+          entities,
+          windows: answer.windows[i] as number,
+          truncated: answer.truncated[i] === 1,
+          unknown: answer.unknown[i] as number,
+        });
+      });
+    }
+    return out;
+  },
+};
