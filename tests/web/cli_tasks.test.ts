@@ -1,9 +1,9 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { pipeline } from 'wattn';
+import { pipeline, redact } from 'wattn';
 import { linesOf, wattn } from './cli_support.js';
-import { headFiles } from './support.js';
+import { goldens, headFiles } from './support.js';
 
 const folder = mkdtempSync(join(tmpdir(), 'wattn-cli-tasks-'));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -94,5 +94,52 @@ describe('wattn run', () => {
     const [said] = linesOf(await wattn(['run', '--task', 'question-answering', '--model', modelFolder('answer')], line));
     expect(said.result).toEqual(await answer('Who?', 'the birds sing'));
     await answer.dispose();
+  });
+});
+
+describe('wattn redact', () => {
+  const gliner = join(goldens, 'spans/deberta');
+
+  it('replaces entities by placeholders that are the same in later runs, and puts them back', async () => {
+    const map = join(folder, 'map.json');
+    const options = ['--model', gliner, '--labels', 'person, boat', '--threshold', '0.3', '--patterns', 'email', '--map', map];
+    const lines = ['Ada saw the old boat.', 'mail ada@example.org', ''];
+    const first = linesOf(await wattn(['redact', ...options], lines.join('\n')));
+    const ner = await pipeline('zero-shot-ner', gliner);
+    const [ada] = await redact(ner, lines.slice(0, 1), { labels: ['person', 'boat'], threshold: 0.3 });
+    expect(first[0].text).toBe(ada?.text);
+    expect(first[0].entities).toEqual(ada?.entities.map(({ label, placeholder, score }) => ({ label, placeholder, score })));
+    expect(first[1].entities).toContainEqual({ label: 'email', placeholder: '[EMAIL_1]' });
+    const [again] = linesOf(await wattn(['redact', ...options, 'mail ada@example.org']));
+    expect(again.text).toBe(first[1].text);
+    const back = linesOf(await wattn(['redact', '--restore', '--map', map], first.map(({ text }) => text).join('\n')));
+    expect(back.map(({ text }) => text)).toEqual(lines.slice(0, first.length));
+    await ner.dispose();
+    const [plain] = linesOf(await wattn(['redact', '--patterns', 'phone', 'call +49 30 901820']));
+    expect(plain).toEqual({ text: 'call [PHONE_1]', entities: [{ label: 'phone', placeholder: '[PHONE_1]' }] });
+  });
+
+  it('runs zero-shot-ner by itself', async () => {
+    const [line] = linesOf(await wattn(['run', '--task', 'zero-shot-ner', '--model', gliner, '--labels', 'person', 'Ada saw']));
+    const ner = await pipeline('zero-shot-ner', gliner);
+    expect(line.result).toEqual([...(await ner('Ada saw', 'person'))]);
+    await ner.dispose();
+  });
+
+  it('ends with one line and status 2 on what is wrong', async () => {
+    for (const [args, message] of [
+      [['a'], 'wattn: --model: expected a model, or --patterns without one, found neither'],
+      [['--restore', 'a'], 'wattn: --restore: expected --map FILE with it, found none'],
+      [['--restore', '--map', join(folder, 'none'), 'a'], `wattn: --map: cannot read ${join(folder, 'none')}: ENOENT`],
+      [
+        ['--patterns', 'names', 'a'],
+        /^wattn: redact: option 'patterns': names: expected a RegExp, or true for one of email, phone, card/,
+      ],
+      [['--model', gliner, 'a'], /^wattn: zero-shot-ner: labels: /],
+    ] as [string[], string | RegExp][]) {
+      const { code, out, error } = await wattn(['redact', ...args]);
+      expect([code, out]).toEqual([2, '']);
+      expect(error.trimEnd()).toMatch(message);
+    }
   });
 });

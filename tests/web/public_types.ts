@@ -1,5 +1,5 @@
 // Compiled by `npm run check`, never run: what the public types must allow, and what they must refuse.
-import { AutoModel, AutoTokenizer, Classifier, env, NetworkError, nn, pipeline, semantic_search, Tensor, WattnError } from 'wattn';
+import { AutoModel, AutoTokenizer, Classifier, env, NetworkError, nn, pipeline, redact, restore, semantic_search, Tensor, WattnError } from 'wattn'; // prettier-ignore
 import type { Embeddings, ModelSpecifier, Span } from 'wattn';
 
 export async function models(
@@ -31,6 +31,15 @@ export async function models(
   const ner = await pipeline('ner', model);
   const index: number | undefined = (await ner('a'))[0]?.index;
   const group: string | undefined = (await ner(['a'], { aggregation_strategy: 'max', stride: 3 }))[0]?.[0]?.entity_group;
+  const gliner = await pipeline('zero-shot-ner', model);
+  const label: string | undefined = (await gliner(['a'], ['b'] as const, { flat_ner: false }))[0]?.[0]?.label;
+  const { text, map } = await redact(gliner, 'a', { labels: 'b', patterns: { email: true, id: /x/ } });
+  const many: string[] = (await redact(ner, ['a'], { map })).map((one) => restore(one.text, one.map));
+  void [label, text, many];
+  // @ts-expect-error: no labels
+  await gliner('a');
+  // @ts-expect-error: no such pattern
+  await redact(null, 'a', { patterns: { iban: 'x' } });
   const answer = await pipeline('question-answering', model);
   const start: number | undefined = (await answer('a', 'b', { max_answer_len: 3 }))?.start;
   const quantised: 'int8' | 'uint8' = (await (await pipeline('feature-extraction', model)).encode_query('a', { precision: 'int8' }))

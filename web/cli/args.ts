@@ -33,6 +33,7 @@ export const kCommands: Record<string, Options> = {
   classify: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow top-k function labels hypothesis', 'multi-label') },
   rank: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow query top-k', 'stream') },
   run: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow task options labels question') },
+  redact: { ...kModel, ...kCompute, ...options('input task labels threshold patterns map', 'restore', 'file') },
   generate: {
     ...kModel,
     ...kCompute,
@@ -87,6 +88,7 @@ export const kHelp: Record<string, string> = {
   classify   write {"text": .., "labels": [{"label": .., "score": ..}, ..]} per text
   rank       write {"text": .., "score": ..} per document, best first
   run        any other task: write {"text": .., "result": ..} per text
+  redact     replace names and other entities by placeholders, or put them back
   generate   write {"text": .., "generated_text": ..} per text, or stream plain text
   tokenize   write {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text, or train a tokenizer
   inspect    show layers, shapes, parameters, MACs, bytes and memory
@@ -139,12 +141,28 @@ ${kTextsHelp}`,
 
 Writes {"text": .., "result": ..} per text; the result is that of pipeline(TASK).
 
-${kModelHelp}${kComputeHelp}  --task TASK           token-classification (ner), question-answering, fill-mask, text-classification, zero-shot-classification
+${kModelHelp}${kComputeHelp}  --task TASK           token-classification (ner), zero-shot-ner, question-answering, fill-mask, text-classification,
+                        zero-shot-classification
   --options JSON        options of the pipeline call: {"aggregation_strategy": "simple", "stride": 32}
   --question TEXT       question-answering: the question for every text (default: "question" of the JSON object)
-  --labels A,B,C        zero-shot-classification: the labels
+  --labels A,B,C        zero-shot-classification, zero-shot-ner: the labels
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
+  redact: `Usage: wattn redact [--model DIR] [options] [TEXT...]
+       wattn redact --restore --map FILE [TEXT...]
+
+Writes {"text": .., "entities": [{"label": .., "placeholder": .., "score": ..}, ..]} per text, with placeholders such as [PERSON_1] in place of
+what a model or a pattern finds. Equal texts get equal placeholders. --restore puts back what they stand for.
+
+${kModelHelp}${kComputeHelp}  --labels A,B,C        what to replace: any labels for zero-shot-ner, the model's tags for token-classification
+  --task TASK           zero-shot-ner (default: a GLiNER model) or token-classification
+  --threshold T         least score, from 0 to 1 (default 0.5, of token-classification 0)
+  --patterns A,B        also replace email, phone or card numbers, or only these without --model
+  --map FILE            JSON of placeholders and what they stand for: read if it is there, and written at the end
+  --restore             replace placeholders by what they stand for
+  --file FILE, --input auto
+                        as in the other commands
+`,
   generate: `Usage: wattn generate --model DIR [options] [TEXT...]
 
 Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" | "stop" | "length"} per text. A decoder continues the
@@ -290,6 +308,14 @@ export function number(values: Values, name: string): number | undefined {
   if (value === undefined) return undefined;
   if (value.trim() !== '' && Number.isFinite(Number(value))) return Number(value);
   throw new InputError(`--${name}: expected a number, found '${value}'`);
+}
+
+/** Parts separated by commas. */
+export function list(values: Values, name: string): string[] | undefined {
+  return text(values, name)
+    ?.split(',')
+    .map((part) => part.trim())
+    .filter((part) => part !== '');
 }
 
 export function choice<Name extends string>(values: Values, option: string, names: readonly Name[]): Name | undefined {

@@ -19,6 +19,7 @@ import {
 import { report } from './inspect.js';
 import { generate } from './generate.js';
 import { pack } from './pack.js';
+import { redact } from './redact.js';
 import { classify, rank, run } from './tasks.js';
 import { train } from './train.js';
 import { trainTokenizer } from './train_tokenizer.js';
@@ -98,7 +99,7 @@ const inspect: Command = async (values, positionals) => {
   );
 };
 
-const commands: Record<string, Command> = { embed, classify, rank, run, generate, tokenize, inspect, pack, train };
+const commands: Record<string, Command> = { embed, classify, rank, run, redact, generate, tokenize, inspect, pack, train };
 
 async function main([name = '', ...args]: string[]): Promise<void> {
   if (name === '' || name === '--help' || name === '-h' || name === 'help') return write(kHelp[''] as string);

@@ -1,5 +1,5 @@
 // The commands classify, rank and run.
-import { choice, computeOptions, count, flag, given, jsonOptions, modelOf, required, text, type Values } from './args.js';
+import { choice, computeOptions, count, flag, given, jsonOptions, list, modelOf, required, text, type Values } from './args.js';
 import { answerAll, factFields, items, toLine, write, type Item } from './lines.js';
 import { InputError, pipeline, type Pipelines } from '../entries/index.js';
 
@@ -11,6 +11,7 @@ const kRunTasks = [
   'question-answering',
   'fill-mask',
   'zero-shot-classification',
+  'zero-shot-ner',
 ] as const;
 
 const scored = (list: { label: string; score: number }[]) => JSON.stringify(list.map(({ label, score }) => ({ label, score })));
@@ -31,15 +32,8 @@ function toInput({ text, members }: Item): string | { text: string; text_pair: s
   throw new InputError(`expected a string "text_pair", found ${JSON.stringify(pair)}`);
 }
 
-function labelsOf(values: Values): string[] | undefined {
-  return text(values, 'labels')
-    ?.split(',')
-    .map((label) => label.trim())
-    .filter((label) => label !== '');
-}
-
 export async function classify(values: Values, positionals: string[]): Promise<void> {
-  const labels = labelsOf(values);
+  const labels = list(values, 'labels');
   const model = modelOf(values);
   const top_k = count(values, 'top-k') ?? null;
   if (labels) {
@@ -114,7 +108,7 @@ async function runTask(task: keyof Pipelines, values: Values, options: Record<st
   const run = (await pipeline(task, modelOf(values), computeOptions(values))) as unknown as (
     ...args: unknown[]
   ) => Promise<unknown[]>;
-  const labels = labelsOf(values);
+  const labels = list(values, 'labels');
   return (portion: Item[]): Promise<unknown[]> => {
     const texts = portion.map((item) => item.text);
     if (task === 'question-answering') {
@@ -124,7 +118,7 @@ async function runTask(task: keyof Pipelines, values: Values, options: Record<st
       }));
       return run(questions, options);
     }
-    if (task === 'zero-shot-classification') return run(texts, labels, options);
+    if (task === 'zero-shot-classification' || task === 'zero-shot-ner') return run(texts, labels, options);
     return run(task === 'text-classification' || task === 'sentiment-analysis' ? portion.map(toInput) : texts, options);
   };
 }

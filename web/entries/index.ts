@@ -23,6 +23,7 @@ export {
 } from '../tasks/model.js';
 export { packModel, type PackOptions } from '../tasks/pack.js';
 export { pipeline } from '../tasks/pipeline.js';
+export { redact, restore } from '../tasks/redaction.js';
 export { save_adapter, type AdapterConfig, type AdapterLabels } from '../tasks/save_adapter.js';
 export { quantize_embeddings } from '../vectors/quantize.js';
 export { cos_sim, dot_score, semantic_search } from '../vectors/similarity.js';
@@ -38,4 +39,5 @@ export type * from '../tasks/embed_types.js';
 export type * from '../tasks/task_types.js';
 export type * from '../tasks/generation_types.js';
 export type * from '../tasks/causal_types.js';
+export type * from '../tasks/redact_types.js';
 export * from './nn_entry.js';

@@ -1,0 +1,2 @@
+/** What the placeholders of redact look like. */
+export const kBracketed = /\[[^[\]]+\]/g;

@@ -1,0 +1,230 @@
+// redact: replaces what a model or a pattern finds in texts by placeholders.
+import { describe, InputError } from '../core/errors.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import { checkTexts } from '../core/texts.js';
+import { builtIn, kPatternNames, type Range } from './redact_patterns.js';
+import { kBracketed } from './placeholders.js';
+import type { EntityFinder, RedactedEntity, Redaction, RedactOptions } from './redact_types.js';
+
+const kRules: Rules = { adapter: 'any', labels: 'any', threshold: 'number', patterns: 'any', map: 'any', signal: 'signal' };
+
+/** The label of a placeholder of the given map that the text contains. */
+const kLiteral = 'placeholder';
+
+/** Tokens that neighbouring windows of token-classification share, at most. */
+const kStride = 64;
+
+interface Finding {
+  label: string;
+  start: number;
+  end: number;
+  score?: number;
+}
+
+const kWord = /[\p{L}\p{M}\p{N}_]/u;
+// Scripts that do not separate words: a finding is not extended over their letters.
+const kUnseparated =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
+
+/** The code point at an index, or that ends before it. */
+const at = (text: string, index: number) => (index < text.length ? String.fromCodePoint(text.codePointAt(index) as number) : '');
+function before(text: string, index: number): string {
+  const low = text[index - 1] ?? '';
+  const both = (text[index - 2] ?? '') + low;
+  return both.length === 2 && (both.codePointAt(0) as number) > 0xffff ? both : low;
+}
+
+const splitsPair = (text: string, index: number) =>
+  index > 0 && index < text.length && (text.codePointAt(index - 1) as number) > 0xffff;
+
+/** Whole code points. */
+function toCodePoints(text: string, { start, end, ...rest }: Finding): Finding {
+  return { ...rest, start: start - (splitsPair(text, start) ? 1 : 0), end: end + (splitsPair(text, end) ? 1 : 0) };
+}
+
+/** Whole words, without spaces at the ends: a model may tag only some of a word's tokens. */
+function toWords(text: string, finding: Finding): Finding {
+  let { start, end } = toCodePoints(text, finding);
+  while (start < end && /\s/u.test(at(text, start))) start += at(text, start).length;
+  while (end > start && /\s/u.test(before(text, end))) end -= before(text, end).length;
+  if (start === end) return { ...finding, start, end };
+  const isWord = (character: string) => kWord.test(character) && !kUnseparated.test(character);
+  while (isWord(before(text, start)) && isWord(at(text, start))) start -= before(text, start).length;
+  while (isWord(at(text, end)) && isWord(before(text, end))) end += at(text, end).length;
+  return { ...finding, start, end };
+}
+
+/** Findings that overlap become one, with the label of the longest, or of equally long ones the first. */
+function unite(findings: readonly Finding[]): Finding[] {
+  const out: Finding[] = [];
+  let longest = 0;
+  for (const finding of [...findings].sort((a, b) => a.start - b.start || b.end - a.end)) {
+    const { start, end, label, score } = finding;
+    if (start >= end) continue;
+    const last = out[out.length - 1];
+    if (!last || start >= last.end) {
+      out.push({ ...finding });
+      longest = end - start;
+      continue;
+    }
+    last.end = Math.max(last.end, end);
+    if (end - start <= longest) continue;
+    longest = end - start;
+    last.label = label;
+    if (score === undefined) delete last.score;
+    else last.score = score;
+  }
+  return out;
+}
+
+/** Gives texts their placeholders. */
+class Placeholders {
+  private readonly texts: Map<string, string>; // by placeholder
+  private readonly placeholders = new Map<string, string>(); // by text
+  private readonly last = new Map<string, number>(); // number by name
+
+  /** taken: placeholders that must not be given. */
+  constructor(
+    map: Readonly<Record<string, string>>,
+    private readonly taken: ReadonlySet<string>,
+  ) {
+    this.texts = new Map(Object.entries(map));
+    for (const [placeholder, text] of this.texts) if (!this.placeholders.has(text)) this.placeholders.set(text, placeholder);
+  }
+
+  of(label: string, text: string): string {
+    const known = this.placeholders.get(text);
+    if (known !== undefined) return known;
+    const name = label.toUpperCase().replace(/[^\p{L}\p{N}]+/gu, '_').replace(/^_|_$/g, '') || 'ENTITY'; // prettier-ignore
+    let number = this.last.get(name) ?? 0;
+    let placeholder: string;
+    do placeholder = `[${name}_${++number}]`;
+    while (this.texts.has(placeholder) || this.taken.has(placeholder));
+    this.last.set(name, number);
+    this.texts.set(placeholder, text);
+    this.placeholders.set(text, placeholder);
+    return placeholder;
+  }
+
+  map(): Record<string, string> {
+    return Object.fromEntries(this.texts);
+  }
+}
+
+function takeMap(where: string, map: RedactOptions['map'] | null): Record<string, string> {
+  if (map === undefined || map === null) return {};
+  if (typeof map !== 'object') throw new InputError(`${where}: option 'map': expected an object, found ${describe(map)}`);
+  for (const [placeholder, text] of Object.entries(map)) {
+    if (placeholder.replace(kBracketed, '') !== '' || typeof text !== 'string') {
+      throw new InputError(
+        `${where}: option 'map': expected texts by placeholders such as '[PERSON_1]', found ${describe(text)} by ${describe(placeholder)}`,
+      );
+    }
+  }
+  return { ...map };
+}
+
+type Finder = (text: string) => Iterable<Range>;
+
+function* matches(pattern: RegExp, text: string): Generator<Range> {
+  const global = new RegExp(pattern.source, `${pattern.flags.replace(/[gy]/g, '')}g`);
+  for (const { 0: found, index } of text.matchAll(global)) yield [index, index + found.length];
+}
+
+function takePatterns(where: string, patterns: RedactOptions['patterns'] | null): [label: string, find: Finder][] {
+  if (patterns === undefined || patterns === null) return [];
+  if (typeof patterns !== 'object' || Array.isArray(patterns)) {
+    throw new InputError(`${where}: option 'patterns': expected an object, found ${describe(patterns)}`);
+  }
+  return Object.entries(patterns).flatMap(([label, pattern]): [string, Finder][] => {
+    if (pattern === false || pattern === undefined || pattern === null) return [];
+    if (Object.prototype.toString.call(pattern) === '[object RegExp]') return [[label, (text) => matches(pattern as RegExp, text)]];
+    if (pattern === true && kPatternNames.includes(label)) return [[label, (text) => builtIn(label, text)]];
+    throw new InputError(
+      `${where}: option 'patterns': ${label}: expected a RegExp, or true for one of ${kPatternNames.join(', ')}, found ${describe(pattern)}`,
+    );
+  });
+}
+
+/** What the model finds in each text. */
+async function ask(where: string, ner: EntityFinder, texts: readonly string[], options: RedactOptions): Promise<Finding[][]> {
+  const { labels, threshold, adapter, signal } = options;
+  const call = { ...(adapter !== undefined && { adapter }), ...(signal && { signal }) };
+  if (ner === null) {
+    const given =
+      labels !== undefined && labels !== null ? 'labels' : threshold !== undefined && threshold !== null ? 'threshold' : '';
+    if (given !== '') throw new InputError(`${where}: option '${given}': expected a model with it, found null`);
+    return texts.map(() => []);
+  }
+  if (ner.task === 'zero-shot-ner') {
+    return ner(texts, labels as string[], { ...call, ...(threshold !== undefined && { threshold }) });
+  }
+  if (ner.task !== 'token-classification') {
+    const found = describe((ner as { task?: unknown } | undefined)?.task);
+    throw new InputError(`${where}: expected a pipeline of 'zero-shot-ner' or 'token-classification', or null, found ${found}`);
+  }
+  const least = threshold ?? 0;
+  if (!(least >= 0 && least <= 1))
+    throw new InputError(`${where}: option 'threshold': expected a number from 0 to 1, found ${least}`);
+  if (labels !== undefined && labels !== null) checkTexts(`${where}: option 'labels'`, labels);
+  const wanted = labels === undefined || labels === null ? undefined : [labels].flat();
+  const stride = Math.min(kStride, Math.max(0, Math.floor((ner.info().max_length - 4) / 4)));
+  const found = await ner(texts, { ...call, aggregation_strategy: 'simple', stride, windows: 'once' });
+  return found.map((entities) =>
+    entities.flatMap(({ entity_group: label, score, start, end }) =>
+      score > least && (wanted?.includes(label) ?? true) ? [{ label, score, start, end }] : [],
+    ),
+  );
+}
+
+/** Adds to found the bracketed parts of a text. */
+function addBracketed(text: string, found: Set<string>): void {
+  for (const [bracketed] of text.matchAll(kBracketed)) found.add(bracketed);
+}
+
+function replaceIn(
+  text: string,
+  findings: readonly Finding[],
+  placeholders: Placeholders,
+): { text: string; entities: RedactedEntity[] } {
+  let out = '';
+  let from = 0;
+  const entities = findings.map(({ label, start, end, score }): RedactedEntity => {
+    const original = text.slice(start, end);
+    const placeholder = placeholders.of(label, original);
+    out += text.slice(from, start) + placeholder;
+    from = end;
+    return { label, text: original, start, end, placeholder, ...(score !== undefined && { score }) };
+  });
+  return { text: out + text.slice(from), entities };
+}
+
+export async function redactTexts(
+  ner: EntityFinder,
+  texts: string | readonly string[],
+  options?: RedactOptions | null,
+): Promise<Redaction | Redaction[]> {
+  const where = 'redact';
+  checkOptions(where, options, kRules);
+  checkTexts(where, texts);
+  const list = typeof texts === 'string' ? [texts] : texts;
+  const given = takeMap(where, options?.map);
+  const patterns = takePatterns(where, options?.patterns);
+  const fromModel = await ask(where, ner, list, options ?? {});
+  const taken = new Set<string>();
+  for (const text of list) addBracketed(text, taken);
+  const placeholders = new Placeholders(given, taken);
+  const parts = list.map((text, i) => {
+    const fromPatterns = patterns.flatMap(([label, find]) =>
+      Array.from(find(text), ([start, end]) => toCodePoints(text, { label, start, end })),
+    );
+    const literal = Array.from(text.matchAll(kBracketed)).flatMap(({ 0: found, index }) =>
+      Object.hasOwn(given, found) ? [{ label: kLiteral, start: index, end: index + found.length }] : [],
+    );
+    const ofModel = (fromModel[i] as Finding[]).map((finding) => toWords(text, finding));
+    return replaceIn(text, unite([...ofModel, ...fromPatterns, ...literal]), placeholders);
+  });
+  const map = placeholders.map();
+  const out = parts.map((part) => ({ ...part, map }));
+  return typeof texts === 'string' ? (out[0] as Redaction) : out;
+}
