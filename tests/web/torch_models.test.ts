@@ -1,5 +1,5 @@
 // Models whose weights are pytorch_model.bin, from every kind of source: the bits of their safetensors.
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { AutoModel, AutoModelForSeq2SeqLM, cache, describeModel, env, inspectModel, packModel, pipeline, type ModelSpecifier, type ProgressInfo } from 'wattn'; // prettier-ignore
@@ -267,6 +267,21 @@ describe('pytorch_model.bin of a server', () => {
     expect(await vectors(id, options)).toEqual(expected);
     expect(hub.gets(`${kBin}`).filter((line) => !line.includes('index.json'))).toEqual([]);
     expect(await vectors(id, { ...options, local_files_only: true })).toEqual(expected);
+    // Of a damaged piece, wherever it is, the rest is downloaded: the first one has the description, the last one the directory.
+    const entry = readdirSync(folder).find((name) => readFileSync(join(folder, name, 'url'), 'utf8').endsWith(kBin)) as string;
+    for (const piece of ['0', '1', '2']) {
+      hub.requests = [];
+      const path = join(folder, entry, piece);
+      const bytes = readFileSync(path);
+      bytes[bytes.length >> 1] = 1 ^ (bytes[bytes.length >> 1] as number);
+      writeFileSync(path, bytes);
+      expect(await vectors(id, options)).toEqual(expected);
+      const range = piece === '0' ? '' : ` bytes=${Number(piece) * kPiece}-`;
+      expect(hub.gets(kBin)).toContain(`GET /org/tiny/resolve/main/${kBin}${range}`);
+      hub.requests = [];
+      expect(await vectors(id, options)).toEqual(expected);
+      expect(hub.gets(kBin).filter((line) => !line.includes('index.json'))).toEqual([]);
+    }
   });
 
   it('goes on where a broken download stopped', async () => {

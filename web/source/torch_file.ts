@@ -212,13 +212,16 @@ async function openParts(file: string, open: OpenFile): Promise<PartedFile> {
   const begin = Math.max(0, (size ?? 0) - kTailBytes);
   const tail = size === undefined ? undefined : await readPart(open, begin, size);
   if (size === undefined || !tail) return hold(open);
+  let held: PartedFile | undefined; // once a part could not be read: chunks() mends what is damaged in a cache
   const read = async (from: number, to: number) => {
     if (from >= begin) return tail.subarray(from - begin, to - begin);
-    const bytes = await readPart(open, from, to);
+    const bytes = held ? undefined : await readPart(open, from, to);
     if (bytes) return bytes;
-    throw new ModelFormatError(`${file}: expected ${to - from} bytes at ${from}, found fewer (cut off?)`);
+    held ??= await hold(open);
+    if (held.size === size) return held.read(from, to);
+    throw new ModelFormatError(`${file}: expected ${size} bytes, found ${held.size} (cut off)`);
   };
-  return { size, read, chunks: () => open.chunks() };
+  return { size, read, chunks: () => (held ?? open).chunks() };
 }
 
 class TorchFile {
