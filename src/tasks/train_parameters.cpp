@@ -1,0 +1,315 @@
+// Which weights a Trainer changes: their values and gradients, and the names under which an adapter is saved.
+#include <algorithm>
+#include <cstddef>
+
+#include "models/heads_backward.h"
+#include "tasks/train.h"
+
+namespace wattn {
+namespace {
+
+constexpr const char* kPeftPrefix = "base_model.model.";
+
+bool ends_with_module(const std::string& name, const std::string& module) {
+  if (name == module) return true;
+  return name.size() > module.size() && name.ends_with(module) && name[name.size() - module.size() - 1] == '.';
+}
+
+std::string last_part(const std::string& name) { return name.substr(name.rfind('.') + 1); }
+
+std::size_t size_of(std::int64_t size) { return static_cast<std::size_t>(size); }
+
+}  // namespace
+
+Result<void> Trainer::prepare_head() {
+  if (!uses_head()) return {};
+  if (model_.has_lm_head()) {
+    options_.head = model_.head_kind();
+    if (options_.method == TrainMethod::kHead)
+      return unsupported_error("method: 'head' cannot train the head of a language model yet");
+    return {};
+  }
+  const Arch& arch = model_.arch();
+  const Transformer& transformer = model_.transformer();
+  const auto is_pooler = [&](const HeadLayers& layers) {
+    return layers.dense && arch.names.pooler && std::string_view(layers.dense) == arch.names.pooler;
+  };
+  if (options_.head != HeadKind::kNone || !model_.head()) {
+    const auto config = Json::parse(options_.config, "config.json");
+    if (!config.ok()) return config.error();
+    const auto layers = Head::find_layers(options_.head, arch.heads, config.value().root());
+    if (!layers.ok()) return layers.error();
+    const auto labels = Head::num_labels(config.value().root());
+    if (!labels.ok()) return labels.error();
+    const TransformerConfig& stack = transformer.config();
+    auto head =
+        Head::with_layers(layers.value(), {stack.hidden_size, stack.hidden_size, labels.value(), stack.norm_eps}, model_.kernels());
+    if (!head.ok()) return head.error();
+    init_head(head.value(), options_.seed);
+    if (is_pooler(layers.value()) && transformer.has_pooler()) {
+      const Linear &from = transformer.pooler_layer(), &to = head.value().dense();
+      std::copy_n(weights_f32(from).data(), weights_f32(from).size(), weights_f32(to).data());
+      std::copy_n(from.bias, from.out, to.bias);
+    }
+    model_.set_head(std::move(head).value(), options_.head);
+  }
+  options_.head = model_.head_kind();
+  const Head& head = *model_.head();
+  if (head.layers().tied) return unsupported_error("training: a head that is tied to the word embeddings cannot be trained yet");
+  auto gradients = Head::with_layers(head.layers(), head.shape(), model_.kernels());
+  if (!gradients.ok()) return gradients.error();
+  head_gradients_ = std::move(gradients).value();
+  const auto add = [&](std::span<float> value, std::span<float> gradient, bool decays) {
+    parameters_.push_back({value, gradient, decays});
+  };
+  const auto add_linear = [&](const Linear& value, const Linear& gradient) {
+    parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
+    if (value.bias) add({value.bias, size_of(value.out)}, {gradient.bias, size_of(value.out)}, false);
+  };
+  // With LoRA the pooler stays as it is: PEFT does not save it.
+  if (head.layers().dense && !(options_.method == TrainMethod::kLora && is_pooler(head.layers()))) {
+    add_linear(head.dense(), head_gradients_->dense());
+  }
+  if (head.layers().dense && head.layers().norm) {
+    const auto width = size_of(head.width());
+    add({head.norm().gamma, width}, {head_gradients_->norm().gamma, width}, false);
+    if (head.layers().norm_bias) add({head.norm().beta, width}, {head_gradients_->norm().beta, width}, false);
+  }
+  add_linear(head.output(), head_gradients_->output());
+  return {};
+}
+
+std::string Trainer::module_prefix() const {
+  if (!uses_head()) return "";
+  return model_.decoder() ? model_.arch().seq2seq_prefix : model_.arch().base_prefix;
+}
+
+std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
+  using Layer = TransformerLayer;
+  struct Role {
+    const char* name;
+    Linear Layer::* linear;
+    std::int64_t first, out;
+  };
+  std::vector<LoraTarget> out;
+  for (const Stack& stack : stacks_) {
+    const TransformerConfig& config = stack.model->config();
+    const TransformerNames& names = *stack.names;
+    const std::int64_t queries = config.query_width(), keys = config.kv_width(), ffn = config.intermediate_size;
+    const char* up = !config.gated() && names.plain_up ? names.plain_up : names.up;
+    const Role roles[] = {
+        {names.query, &Layer::qkv, 0, queries},
+        {names.key, &Layer::qkv, queries, keys},
+        {names.value, &Layer::qkv, queries + keys, keys},
+        {names.query_key_value, &Layer::qkv, 0, config.qkv_width()},
+        {names.attention_output, &Layer::attention_output, 0, config.hidden_size},
+        {names.cross_query, &Layer::cross_query, 0, queries},
+        {names.cross_key, &Layer::cross_keys_values, 0, queries},
+        {names.cross_value, &Layer::cross_keys_values, queries, queries},
+        {names.cross_output, &Layer::cross_output, 0, config.hidden_size},
+        {config.gated() ? names.gate : nullptr, &Layer::up, 0, ffn},
+        {up, &Layer::up, config.gated() ? ffn : 0, ffn},
+        {config.gated() ? names.gate_up : nullptr, &Layer::up, 0, 2 * ffn},
+        {names.down, &Layer::down, 0, config.hidden_size},
+    };
+    const std::int64_t layers = config.share_layers ? 1 : config.num_hidden_layers;
+    for (std::int64_t layer = 0; layer < layers; ++layer) {
+      for (const Role& role : roles) {
+        if (!role.name || (role.name == names.up && role.name != up)) continue;
+        out.push_back(
+            {layer_name(role.name, size_of(layer)), {stack.model->layer_at(layer).*role.linear, role.first, role.out}, layer == 0});
+      }
+    }
+  }
+  return out;
+}
+
+Result<void> Trainer::prepare_lora() {
+  std::vector<std::string>& wanted = options_.target_modules;
+  const TransformerNames& names = model_.arch().names;
+  if (options_.lora.r < 1) return input_error("r: expected a number from 1 on, found " + std::to_string(options_.lora.r));
+  if (wanted.empty() && names.query) {
+    wanted = {last_part(names.query), last_part(names.value)};
+  } else if (wanted.empty()) {
+    wanted = {last_part(names.query_key_value)};
+  }
+  std::vector<LoraTarget> all = lora_targets();
+  const bool every = wanted.size() == 1 && wanted.front() == "all-linear";
+  const auto is_unknown = [&](const std::string& module) {
+    return std::none_of(all.begin(), all.end(), [&](const auto& one) { return ends_with_module(one.module, module); });
+  };
+  const auto unknown = every ? wanted.end() : std::find_if(wanted.begin(), wanted.end(), is_unknown);
+  if (unknown != wanted.end()) {
+    std::string known;
+    for (const LoraTarget& one : all) {
+      const std::string name = "'" + last_part(one.module) + "'";
+      if (one.is_first && known.find(name) == std::string::npos) known += (known.empty() ? "" : ", ") + name;
+    }
+    return input_error("target_modules: expected some of " + known + ", found '" + *unknown + "'");
+  }
+  Generator generator(options_.seed);
+  for (LoraTarget& one : all) {
+    const auto is_it = [&](const std::string& module) { return ends_with_module(one.module, module); };
+    if (!every && std::none_of(wanted.begin(), wanted.end(), is_it)) continue;
+    lora_.add(one.rows, options_.lora, generator);
+    targets_.push_back(std::move(one));
+  }
+  if (auto begun = lora_.begin(); !begun.ok()) return begun;
+  for (LoraMatrix& matrix : lora_.matrices()) {
+    for (const std::span<float> values : {matrix.a(), matrix.b()}) lora_gradients_.emplace_back(values.size());
+  }
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    parameters_.push_back({lora_.matrices()[i].a(), lora_gradients_[2 * i]});
+    parameters_.push_back({lora_.matrices()[i].b(), lora_gradients_[2 * i + 1]});
+  }
+  prepare_biases();
+  return {};
+}
+
+void Trainer::add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count) {
+  auto found = std::ranges::find(biases_, static_cast<const float*>(bias), &BiasGradient::bias);
+  if (found == biases_.end()) {
+    bias_gradients_.emplace_back(size_of(size));
+    found = biases_.insert(biases_.end(), {bias, bias_gradients_.back().data()});
+  }
+  parameters_.push_back({{bias + first, size_of(count)}, {found->gradient + first, size_of(count)}, false});
+}
+
+void Trainer::add_bias(const Linear& layer, std::int64_t first, std::int64_t count) {
+  if (layer.bias) add_bias(layer.bias, layer.out, first, count);
+}
+
+void Trainer::prepare_biases() {
+  using Layer = TransformerLayer;
+  if (options_.bias == LoraBias::kLoraOnly) {
+    for (const LoraTarget& target : targets_) add_bias(target.rows.layer, target.rows.first, target.rows.out);
+  }
+  if (options_.bias != LoraBias::kAll) return;
+  for (const Stack& stack : stacks_) {
+    const TransformerConfig& config = stack.model->config();
+    const auto add_norm = [&](const LayerNorm& norm) {
+      const bool has_bias = norm.hidden > 0 && config.norm == NormKind::kLayer && config.biases.norms;
+      if (has_bias) add_bias(norm.beta, norm.hidden, 0, norm.hidden);
+    };
+    for (std::int64_t i = 0; i < (config.share_layers ? 1 : config.num_hidden_layers); ++i) {
+      const Layer& layer = stack.model->layer_at(i);
+      for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::cross_query, &Layer::cross_keys_values,
+                              &Layer::cross_output, &Layer::up, &Layer::down}) {
+        add_bias(layer.*part, 0, (layer.*part).out);
+      }
+      if (config.norm_placement == NormPlacement::kPost || i > 0 || config.first_attention_norm) add_norm(layer.attention_norm);
+      if (config.cross_attention) add_norm(layer.cross_norm);
+      add_norm(layer.ffn_norm);
+    }
+    add_norm(stack.model->last_norm());
+  }
+}
+
+Result<void> Trainer::prepare_layers() {
+  const TransformerConfig& last = stacks_.back().model->config();
+  if (options_.method == TrainMethod::kLastLayers) {
+    if (options_.last_layers < 1 || options_.last_layers > last.num_hidden_layers) {
+      return input_error("last_layers: expected a number from 1 to " + std::to_string(last.num_hidden_layers) + ", found " +
+                         std::to_string(options_.last_layers));
+    }
+    if (last.share_layers && options_.last_layers < last.num_hidden_layers) {
+      return unsupported_error("last_layers: this model's layers share their weights; train all of them");
+    }
+  }
+  for (std::size_t i = 0; i < stacks_.size(); ++i) {
+    Stack& stack = stacks_[i];
+    TransformerConfig config = stack.model->config();
+    if (first_layer(i) == config.num_hidden_layers) continue;
+    // Only layers get gradients.
+    config.vocab_size = 1;
+    config.max_position_embeddings = 1;
+    config.type_vocab_size = std::min<std::int64_t>(config.type_vocab_size, 1);
+    config.pooler = false;
+    config.lm_head = false;
+    auto gradients = Transformer::with_config(config, 1, stack.model->kernels(), WeightType::kF32);
+    if (!gradients.ok()) return gradients.error();
+    stack.gradients = std::make_unique<Transformer>(std::move(gradients).value());
+    prepare_stack(stack, first_layer(i));
+  }
+  return {};
+}
+
+void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {
+  const Transformer &transformer = *stack.model, &gradients = *stack.gradients;
+  const TransformerConfig& config = transformer.config();
+  const auto add_matrix = [&](const Linear& value, const Linear& gradient) {
+    if (value.out == 0) return;
+    parameters_.push_back({weights_f32(value), weights_f32(gradient), true, value.in * value.out});
+    const auto out = static_cast<std::size_t>(value.out);
+    if (value.bias) parameters_.push_back({{value.bias, out}, {gradient.bias, out}, false});
+  };
+  const auto add_norm = [&](const LayerNorm& value, const LayerNorm& gradient) {
+    const auto hidden = static_cast<std::size_t>(value.hidden);
+    if (hidden == 0) return;
+    parameters_.push_back({{value.gamma, hidden}, {gradient.gamma, hidden}, false});
+    if (config.norm == NormKind::kLayer && config.biases.norms) {
+      parameters_.push_back({{value.beta, hidden}, {gradient.beta, hidden}, false});
+    }
+  };
+  for (std::int64_t i = first_layer; i < (config.share_layers ? 1 : config.num_hidden_layers); ++i) {
+    const TransformerLayer &value = transformer.layer_at(i), &gradient = gradients.layer_at(i);
+    using Layer = TransformerLayer;
+    for (const auto matrix : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down, &Layer::cross_query,
+                              &Layer::cross_keys_values, &Layer::cross_output}) {
+      add_matrix(value.*matrix, gradient.*matrix);
+    }
+    for (const auto norm : {&Layer::query_norm, &Layer::key_norm}) {
+      const auto size = static_cast<std::size_t>((value.*norm).hidden);
+      if (size > 0) parameters_.push_back({{(value.*norm).gamma, size}, {(gradient.*norm).gamma, size}, false});
+    }
+    if (config.norm_placement == NormPlacement::kPost || i > 0 || config.first_attention_norm) {
+      add_norm(value.attention_norm, gradient.attention_norm);
+    }
+    if (config.cross_attention) add_norm(value.cross_norm, gradient.cross_norm);
+    add_norm(value.ffn_norm, gradient.ffn_norm);
+    for (const auto norm : {&Layer::attention_output_norm, &Layer::ffn_output_norm}) add_norm(value.*norm, gradient.*norm);
+  }
+  add_norm(transformer.last_norm(), gradients.last_norm());
+}
+
+// PEFT's name of a module that has matrices of LoRA is that of its base layer.
+void Trainer::add_bias_tensors(std::vector<NamedTensor>& out) const {
+  for (const Stack& stack : stacks_) {
+    for (const WeightSlot& slot : stack.model->weight_slots(*stack.names, false)) {
+      const bool trained = slot.values && slot.name.ends_with(".bias") &&
+                           std::ranges::find(biases_, static_cast<const float*>(slot.values), &BiasGradient::bias) != biases_.end();
+      if (!trained) continue;
+      std::string module = slot.name.substr(0, slot.name.rfind('.'));
+      const bool is_target = std::ranges::find(targets_, module, &LoraTarget::module) != targets_.end();
+      if (options_.bias == LoraBias::kLoraOnly && !is_target) continue;
+      std::vector<float> values;
+      values.reserve(size_of(slot.shape[0]));
+      for (std::int64_t i = 0; i < slot.shape[0]; ++i) values.push_back(slot.values[(slot.first + i) % slot.of]);
+      module.insert(0, kPeftPrefix + module_prefix()).append(is_target ? ".base_layer.bias" : ".bias");
+      out.push_back({std::move(module), slot.shape, std::move(values)});
+    }
+  }
+}
+
+std::vector<NamedTensor> Trainer::adapter() {
+  std::vector<NamedTensor> out;
+  for (std::size_t i = 0; i < targets_.size(); ++i) {
+    LoraMatrix& matrix = lora_.matrices()[i];
+    const std::string name = kPeftPrefix + module_prefix() + targets_[i].module;
+    const auto copy = [](std::span<float> values) { return std::vector<float>(values.begin(), values.end()); };
+    const WeightRows& rows = targets_[i].rows;
+    out.push_back({name + ".lora_A.weight", {matrix.r(), rows.layer.in}, copy(matrix.a())});
+    out.push_back({name + ".lora_B.weight", {rows.out, matrix.r()}, copy(matrix.b())});
+  }
+  add_bias_tensors(out);
+  if (!model_.head()) return out;
+  for (NamedTensor& tensor : head_tensors(model_)) {
+    const char* pooler = model_.arch().names.pooler;
+    if (pooler && tensor.name.starts_with(pooler)) continue;
+    tensor.name.insert(0, kPeftPrefix);
+    out.push_back(std::move(tensor));
+  }
+  return out;
+}
+
+}  // namespace wattn
