@@ -1,6 +1,7 @@
 // The WebAssembly of the common models, small for pages. Where it answers with an UnsupportedError, web/engine loads the full one.
 #include "bindings/model.h"
 #include "engine/model.h"
+#include "engine/retrieval.h"
 #include "models/arch.h"
 #include "models/transformer.h"
 
@@ -14,6 +15,12 @@ void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, 
 void add_experts_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, SlotList&) {}
 void experts_feed_forward(const Compute&, const TransformerConfig&, const TransformerLayer&, const ExpertsScratch&,
                           const LinearScratch&, const float*, std::int64_t, float*) {}
+
+// Likewise engine/retrieval.cpp.
+Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval, const Documents&, JsonRef) {
+  return unsupported_error(
+      "late interaction and sparse vectors: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
+}
 
 EMSCRIPTEN_BINDINGS(model) { register_model("Model"); }
 

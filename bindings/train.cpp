@@ -2,7 +2,7 @@
 #include "tasks/train.h"
 #include "tasks/find_spans.h"
 
-#include "bindings/model.h"
+#include "bindings/retrieval.h"
 
 namespace wattn {
 namespace {
@@ -57,7 +57,7 @@ val to_tensors(const std::vector<NamedTensor>& tensors) {
   });
 }
 
-class TrainerHandle : public ModelHandle {
+class TrainerHandle : public RetrievalHandle {
  public:
   // options: the fields of TrainOptions, by their names in web/. Begins anew if training had begun.
   // Answer: target_modules, and fingerprint, as of Trainer.
@@ -160,7 +160,8 @@ class TrainerHandle : public ModelHandle {
 
 EMSCRIPTEN_BINDINGS(train) {
   register_model("ModelOnly");
-  emscripten::class_<TrainerHandle, emscripten::base<ModelHandle>>("Model")
+  register_retrieval("ModelRetrieval");
+  emscripten::class_<TrainerHandle, emscripten::base<RetrievalHandle>>("Model")
       .constructor()
       .function("find_spans", &TrainerHandle::find_spans)
       .function("train_begin", &TrainerHandle::train_begin)

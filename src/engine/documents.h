@@ -32,6 +32,7 @@ class Documents {
     const auto at = std::find_if(files_.begin(), files_.end(), [&](const NamedFile& file) { return file.name.ends_with(ending); });
     return at == files_.end() ? nullptr : &*at;
   }
+  const std::vector<NamedFile>& files() const { return files_; }
   std::vector<TokenizerFile> for_tokenizer() const {
     std::vector<TokenizerFile> out;
     out.reserve(files_.size());

@@ -20,6 +20,7 @@
 #include "models/adapter.h"
 #include "models/arch.h"
 #include "models/heads.h"
+#include "models/retrieval_config.h"
 #include "models/sentence_config.h"
 #include "models/span_head.h"
 #include "models/transformer.h"
@@ -36,6 +37,8 @@ struct LoadOptions {
   HeadKind head = HeadKind::kNone;
   bool own_lm_head = false;   // instead of head: the checkpoint's language-model head, if it has one
   bool adapted_head = false;  // adapters will have the head's tensors that the checkpoint lacks
+  // Late interaction, or sparse vectors; those need the head kMaskedLm.
+  Retrieval retrieval = Retrieval::kNone;
   // Longest sequence in tokens; 0: max_position_embeddings, but at most kUsualContext in a causal model.
   std::int64_t context_length = 0;
 };
@@ -61,6 +64,8 @@ struct SpecialIds {
   std::int32_t decoder_start = -1;
 };
 
+struct RetrievalParts;
+
 class Model {
  public:
   // Default limit of causal models, for which tables and caches are allocated.
@@ -74,6 +79,7 @@ class Model {
   const Arch& arch() const { return *arch_; }
   const SentenceConfig& sentence() const { return sentence_; }
   const SpecialIds& special_ids() const { return special_ids_; }
+  const RetrievalParts* retrieval() const { return retrieval_.get(); }            // null unless LoadOptions::retrieval asked for it
   const Transformer& transformer() const { return transformer_; }                 // the encoder of an encoder-decoder
   const Transformer* decoder() const { return decoder_ ? &*decoder_ : nullptr; }  // of an encoder-decoder, if the head needs it
   // The decoder, or the only stack.
@@ -151,6 +157,7 @@ class Model {
   HeadKind head_kind_ = HeadKind::kNone;
   SentenceConfig sentence_;
   SpecialIds special_ids_;
+  std::shared_ptr<const RetrievalParts> retrieval_;
   Arena dense_weights_;
   std::vector<Linear> dense_;
   const Arch* arch_ = nullptr;
@@ -201,7 +208,8 @@ class ModelLoader {
 
   // Allocates the repository's Dense modules and adds their files.
   Result<void> begin_dense();
-  void begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head);
+  // more: slots beside those of the model's parts.
+  void begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head, std::vector<WeightSlot> more);
 
   std::unique_ptr<Model> model_;
   std::optional<WeightLoader> weights_;

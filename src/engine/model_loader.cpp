@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "engine/model.h"
+#include "engine/retrieval.h"
 #include "models/slot_list.h"
 
 namespace wattn {
@@ -218,9 +219,18 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   const auto context = choose_context(options.context_length, stacks.decoder ? *stacks.decoder : stacks.transformer);
   if (!context.ok()) return context.error();
   const bool lm = is_lm(plan.value().head);
-  auto sentence = lm ? Result<SentenceConfig>(SentenceConfig()) : read_sentence_config(documents);
+  std::shared_ptr<RetrievalParts> retrieval;
+  if (options.retrieval != Retrieval::kNone) {
+    auto read = read_retrieval(options.retrieval, documents, config.value().root());
+    if (!read.ok()) return read.error();
+    retrieval = std::move(read).value();
+  }
+  auto sentence = retrieval ? Result<SentenceConfig>(std::move(retrieval->sentence))
+                  : lm      ? Result<SentenceConfig>(SentenceConfig())
+                            : read_sentence_config(documents);
   if (!sentence.ok()) return sentence.error();
-  auto tokenizer = read_tokenizer(documents, sentence.value().lowercase);
+  auto tokenizer =
+      retrieval ? Result<Tokenizer>(std::move(*retrieval->tokenizer)) : read_tokenizer(documents, sentence.value().lowercase);
   if (!tokenizer.ok()) return tokenizer.error();
   auto weight_files = read_weight_files(documents);
   if (!weight_files.ok()) return weight_files.error();
@@ -250,7 +260,13 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     model.head_ = std::move(head).value();
   }
   if (auto e = loader->begin_dense(); !e.ok()) return e.error();
-  loader->begin_weights(std::move(plan.value().ignored), has_gguf_tensors(documents), options.adapted_head);
+  std::vector<WeightSlot> more;
+  if (retrieval) {
+    more = std::move(retrieval->slots);
+    for (std::string& file : retrieval->weight_files) loader->weight_files_.push_back(std::move(file));
+    model.retrieval_ = std::move(retrieval);
+  }
+  loader->begin_weights(std::move(plan.value().ignored), has_gguf_tensors(documents), options.adapted_head, std::move(more));
   return loader;
 }
 
@@ -279,7 +295,8 @@ Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
 Result<void> ModelLoader::begin_dense() {
   Model& model = *model_;
   const SentenceConfig& sentence = model.sentence_;
-  const std::int64_t pooled = model.transformer_.config().hidden_size * static_cast<std::int64_t>(sentence.pooling.size());
+  const std::size_t modes = std::max<std::size_t>(1, sentence.pooling.size());  // without a pooling: each token's vector
+  const std::int64_t pooled = model.transformer_.config().hidden_size * static_cast<std::int64_t>(modes);
   if (!sentence.dense.empty() && sentence.dense.front().in != pooled) {
     const DenseConfig& first = sentence.dense.front();
     return model_format_error(first.path + "/config.json: in_features: expected the pooled vector's " + std::to_string(pooled) +
@@ -299,12 +316,13 @@ Result<void> ModelLoader::begin_dense() {
   take(model.dense_weights_);
   // A GGUF file includes the modules' tensors.
   for (const DenseConfig& dense : sentence.dense) {
-    if (!weight_files_.front().ends_with(".gguf")) weight_files_.push_back(dense.path + "/model.safetensors");
+    if (!dense.path.empty() && !weight_files_.front().ends_with(".gguf"))
+      weight_files_.push_back(dense.path + "/model.safetensors");
   }
   return {};
 }
 
-void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head) {
+void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head, std::vector<WeightSlot> more) {
   const Model& model = *model_;
   const Arch& arch = *model.arch_;
   std::vector<WeightSlot> slots = model.transformer_.weight_slots(arch.names, is_gguf);
@@ -317,9 +335,12 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
   if (model.span_head_) add_slots(span_loader()->weight_slots(*model.span_head_), slots);
   SlotList dense;
   for (std::size_t i = 0; i < model.dense_.size(); ++i) {
-    dense.linear(model.sentence_.dense[i].path + "/linear", model.dense_[i], 0, model.dense_[i].out, model.sentence_.dense[i].bias);
+    const DenseConfig& config = model.sentence_.dense[i];
+    const std::string folder = config.path.empty() ? "" : config.path + "/";
+    dense.linear(folder + "linear", model.dense_[i], 0, model.dense_[i].out, config.bias);
   }
   add_slots(std::move(dense.slots), slots);
+  add_slots(std::move(more), slots);
   weights_.emplace(std::move(slots), std::move(ignored), [this, &arch, is_gguf](std::string_view name) {
     const std::string& file = weight_files_[files_begun_ - 1];
     // Names of a module's tensors begin with its folder.

@@ -15,6 +15,7 @@ struct Batch {
   std::vector<std::int32_t> seq_start{0};    // [batch + 1]
   std::vector<std::int32_t> slots;           // [batch] of the cache, which the sequences extend; empty: no cache
   std::vector<std::int32_t> sources;         // [batch] slots of the cross keys and values; empty without cross attention
+  std::vector<std::int32_t> key_start;       // [batch + 1] the tokens with keys and values, if not all have; without a cache
 
   std::int64_t tokens() const { return seq_start.back(); }
   std::int64_t batch() const { return static_cast<std::int64_t>(seq_start.size()) - 1; }
@@ -35,7 +36,7 @@ struct Batch {
     add_ids(ids, position);
   }
   void clear() {
-    for (auto* list : {&input_ids, &token_type_ids, &position_ids, &slots, &sources}) list->clear();
+    for (auto* list : {&input_ids, &token_type_ids, &position_ids, &slots, &sources, &key_start}) list->clear();
     seq_start.resize(1);
   }
 

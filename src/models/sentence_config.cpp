@@ -87,7 +87,7 @@ Result<void> parse_pooling(JsonRef json, SentenceConfig& out) {
   return config.result();
 }
 
-Result<void> parse_dense(JsonRef json, std::string_view path, SentenceConfig& out) {
+Result<void> parse_dense(JsonRef json, std::string_view path, SentenceConfig& out, const char* input) {
   constexpr std::int64_t kMostWidth = 1 << 20;
   Fields config(json);
   out.dense.push_back({.path = std::string(path),
@@ -95,7 +95,7 @@ Result<void> parse_dense(JsonRef json, std::string_view path, SentenceConfig& ou
                        .out = config.size("out_features", kMostWidth),
                        .bias = config.boolean_or("bias", true),
                        .activation = read_function(config)});
-  for (const char* key : {"module_input_name", "module_output_name"}) config.expect(key, "sentence_embedding");
+  for (const char* key : {"module_input_name", "module_output_name"}) config.expect(key, input);
   config.expect("use_residual", false);
   return config.result();
 }

@@ -15,9 +15,11 @@
 
 namespace wattn {
 
-// A Dense module: activation(x W^T + b) over the pooled vector; its weights are in path + "/model.safetensors".
+// A Dense module: activation(x W^T + b) over the pooled vector, or over each token's for late interaction; its weights are in path
+// +
+// "/model.safetensors".
 struct DenseConfig {
-  std::string path;  // "2_Dense"
+  std::string path{};  // "2_Dense"; empty: among the encoder's weights
   std::int64_t in = 0;
   std::int64_t out = 0;
   bool bias = true;
@@ -46,7 +48,9 @@ struct ModuleList {
 Result<ModuleList> parse_modules(JsonRef modules);
 
 Result<void> parse_pooling(JsonRef pooling_config, SentenceConfig& out);
-Result<void> parse_dense(JsonRef dense_config, std::string_view path, SentenceConfig& out);
+// input: what the module must transform.
+Result<void> parse_dense(JsonRef dense_config, std::string_view path, SentenceConfig& out,
+                         const char* input = "sentence_embedding");
 Result<void> parse_sentence_bert(JsonRef sentence_bert_config, SentenceConfig& out);
 Result<void> parse_prompts(JsonRef config_sentence_transformers, SentenceConfig& out);
 

@@ -218,7 +218,8 @@ Transformer::AttentionCall Transformer::attention_call(const Pass& pass, int ind
            .cache = pass.context.cache,
            .layer = index,
            .slots = pass.batch.slots,
-           .position_ids = pass.batch.position_ids}};
+           .position_ids = pass.batch.position_ids,
+           .key_start = pass.batch.key_start}};
 }
 
 // Their norms and rotations, in place.

@@ -66,6 +66,30 @@ describe('wattn classify', () => {
   });
 });
 
+describe('wattn with models for retrieval', () => {
+  it('ranks by late interaction', async () => {
+    const model = `${goldens}/late-interaction/bert`;
+    const documents = ['The birds sing.', 'An old boat waits.', 'one'];
+    const colbert = await pipeline('late-interaction', model);
+    const expected = await colbert('who sings?', documents);
+    const args = ['rank', '--late-interaction', '--model', model, '--query', 'who sings?', ...documents];
+    const lines = linesOf(await wattn(args));
+    expect(lines.map(({ corpus_id, score }: any) => [corpus_id, score])).toEqual(
+      expected.map(({ corpus_id, score }) => [corpus_id, score]),
+    );
+    await colbert.dispose();
+  });
+
+  it('writes the words of sparse vectors', async () => {
+    const model = `${goldens}/sparse/splade`;
+    const encode = await pipeline('sparse-encoding', model);
+    const words = await encode.decode(await encode(['Who sings?'], { max_active_dims: 3 }));
+    const args = ['run', '--task', 'sparse-encoding', '--model', model, '--options', '{"max_active_dims": 3}', 'Who sings?'];
+    expect(linesOf(await wattn(args))).toEqual([{ text: 'Who sings?', result: words[0] }]);
+    await encode.dispose();
+  });
+});
+
 describe('wattn rank', () => {
   it('writes the best documents first, or each as it comes', async () => {
     const model = modelFolder('ranker');

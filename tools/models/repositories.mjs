@@ -265,6 +265,21 @@ export const repositories = [
     llama('eurobert', 768, 12, 12, 12, 3072, 128256, { rms_norm_eps: 1e-5, tie_word_embeddings: false }),
   ),
   // Rerankers and classifiers
+  row('colbert-ir/colbertv2.0', 'late-interaction', bert(768, 12, 12, 3072, 30522, { architectures: ['HF_ColBERT'] })),
+  row(
+    'answerdotai/answerai-colbert-small-v1',
+    'late-interaction',
+    bert(384, 12, 12, 1536, 30522, { architectures: ['HF_ColBERT'] }),
+  ),
+  row('lightonai/GTE-ModernColBERT-v1', 'late-interaction', modernbert({ vocab_size: 50370 })),
+  row('naver/splade-v3', 'sparse-encoding', bert(768, 12, 12, 3072, 30522, { architectures: ['BertForMaskedLM'] }), {
+    gated: true,
+  }),
+  row(
+    'opensearch-project/opensearch-neural-sparse-encoding-doc-v3-distill',
+    'sparse-encoding',
+    distilbert({ architectures: ['DistilBertForMaskedLM'] }),
+  ),
   row('BAAI/bge-reranker-base', 'text-ranking', xlmRoberta('base')),
   row('BAAI/bge-reranker-v2-m3', 'text-ranking', xlmRoberta('large', { max_position_embeddings: 8194 })),
   row(

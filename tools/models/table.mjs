@@ -25,7 +25,8 @@ const kTried = {
   peft: 'adapters',
   gliner: 'entities',
   sparse: 'sparse vectors',
-  late_interaction: 'token vectors',
+  'late-interaction': 'token vectors',
+  'multi-vector': 'token vectors',
 };
 
 const kTasks = {

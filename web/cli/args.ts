@@ -31,7 +31,7 @@ const kTexts = options('input max-length', 'split-special-tokens', 'file');
 export const kCommands: Record<string, Options> = {
   embed: { ...kModel, ...kCompute, ...kTexts, ...options('pooling prompt prompt-name on-overflow', 'normalize no-normalize') },
   classify: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow top-k function labels hypothesis', 'multi-label') },
-  rank: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow query top-k', 'stream') },
+  rank: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow query top-k', 'stream late-interaction') },
   run: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow task options labels question') },
   redact: { ...kModel, ...kCompute, ...options('input task labels threshold patterns map', 'restore', 'file') },
   generate: {
@@ -133,6 +133,7 @@ ${kTextsHelp}`,
 Writes {"text": .., "corpus_id": .., "score": ..} per document, the best answer to the query first.
 
 ${kModelHelp}${kComputeHelp}  --query TEXT          the query that documents are ranked for
+  --late-interaction    the model is a ColBERT (default: a cross-encoder)
   --top-k N             number of documents (default: all)
   --stream              write each document with its score at once, in input order
   --on-overflow MODE    truncate (default) or error
@@ -142,7 +143,7 @@ ${kTextsHelp}`,
 Writes {"text": .., "result": ..} per text; the result is that of pipeline(TASK).
 
 ${kModelHelp}${kComputeHelp}  --task TASK           token-classification (ner), zero-shot-ner, question-answering, fill-mask, text-classification,
-                        zero-shot-classification
+                        zero-shot-classification, sparse-encoding (words and their weights)
   --options JSON        options of the pipeline call: {"aggregation_strategy": "simple", "stride": 32}
   --question TEXT       question-answering: the question for every text (default: "question" of the JSON object)
   --labels A,B,C        zero-shot-classification, zero-shot-ner: the labels

@@ -12,6 +12,7 @@ const kRunTasks = [
   'fill-mask',
   'zero-shot-classification',
   'zero-shot-ner',
+  'sparse-encoding',
 ] as const;
 
 const scored = (list: { label: string; score: number }[]) => JSON.stringify(list.map(({ label, score }) => ({ label, score })));
@@ -71,7 +72,8 @@ export async function classify(values: Values, positionals: string[]): Promise<v
 
 export async function rank(values: Values, positionals: string[]): Promise<void> {
   const query = required(values, 'query', 'a query');
-  const run = await pipeline('text-ranking', modelOf(values), computeOptions(values));
+  const task = flag(values, 'late-interaction') ? 'late-interaction' : 'text-ranking';
+  const run = await pipeline(task, modelOf(values), computeOptions(values));
   const options = textOptions(values);
   const top_k = count(values, 'top-k') ?? Infinity;
   const found: { item: Item; score: number; corpus_id: number; truncated: boolean; unknown: number }[] = [];
@@ -105,6 +107,13 @@ export async function rank(values: Values, positionals: string[]): Promise<void>
 
 /** A function that runs a task on items, with one result each. */
 async function runTask(task: keyof Pipelines, values: Values, options: Record<string, unknown>) {
+  if (task === 'sparse-encoding') {
+    const encode = await pipeline(task, modelOf(values), computeOptions(values));
+    return async (portion: Item[]): Promise<unknown[]> => {
+      const vectors = await encode(portion.map((item) => item.text), options); // prettier-ignore
+      return encode.decode(vectors);
+    };
+  }
   const run = (await pipeline(task, modelOf(values), computeOptions(values))) as unknown as (
     ...args: unknown[]
   ) => Promise<unknown[]>;

@@ -7,7 +7,7 @@ import { kGenerationFiles, kSpanConfig, readRequired, type NamedBytes, type Prog
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { openModelFiles, streamWeights } from '../source/weight_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { Helpers, SeamEmbedOptions, SeamLoadOptions, SeamModel, SeamModule } from '../host/seam.js';
+import type { Helpers, SeamEmbedOptions, LoadedHead, SeamModel, SeamModule } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
 import { jobPace, runJob } from './job.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
@@ -154,7 +154,7 @@ type Watch = () => (file: string, chunk: Uint8Array) => void;
 interface Wanted {
   gguf: ReturnType<typeof openGguf>;
   options: LoadOptions & { dtype: NonNullable<LoadOptions['dtype']> };
-  head: SeamLoadOptions['head'];
+  head: LoadedHead;
   /** Whether the head is one that generates text. */
   generates: boolean;
   watch: Watch | undefined;
@@ -186,7 +186,7 @@ export class Engine implements AnyEngine {
     where: string,
     model: ModelSpecifier | undefined | null,
     options: LoadOptions = {},
-    head: SeamLoadOptions['head'] = 'none',
+    head: LoadedHead = 'none',
     watch?: Watch,
     wasm?: WasmFiles<SeamModule>,
     adaptedHead = false,
@@ -220,17 +220,26 @@ export class Engine implements AnyEngine {
     signal: AbortSignal,
   ): Promise<Engine> {
     const { context_length } = options;
-    const making = new Loading(options.threads ?? undefined, wasm ?? (head === 'spans' ? fullWasm() : undefined));
+    const retrieves = head === 'token_vectors' || head === 'sparse';
+    const isRare = retrieves || head === 'spans';
+    const making = new Loading(options.threads ?? undefined, wasm ?? (isRare ? fullWasm() : undefined));
     let endHelpers = () => {};
     try {
       const readHeader = async (bytes: Uint8Array) => {
         const { is_cut_off, files } = await making.ask((handle) => handle.gguf_files(bytes));
         return is_cut_off ? undefined : files;
       };
+      const openFiles = async () => {
+        const few = generates ? kGenerationFiles : head === 'spans' ? [kSpanConfig] : [];
+        if (!retrieves) return { from: source, ...(await openModelFiles(source, progress, signal, few, idsOnly)) };
+        const { openRetrieval } = await import('../source/retrieval_files.js');
+        const { source: from, more } = await openRetrieval(source, progress, signal);
+        return { from, ...(await openModelFiles(from, progress, signal, more)) };
+      };
       const opening = gguf
-        ? openGgufModel(gguf, progress, signal, readHeader)
-        : openModelFiles(source, progress, signal, generates ? kGenerationFiles : head === 'spans' ? [kSpanConfig] : [], idsOnly);
-      const [, { files, single }] = await abortable(Promise.all([making.made(), opening]), signal);
+        ? openGgufModel(gguf, progress, signal, readHeader).then((opened) => ({ from: source, ...opened }))
+        : openFiles();
+      const [, { from, files, single }] = await abortable(Promise.all([making.made(), opening]), signal);
       const precision = options.precision ?? 'exact';
       const dtype = options.dtype === 'fp32' ? 'f32' : options.dtype;
       const request = { precision, dtype, head, adapted_head: adaptedHead, ...(context_length && { context_length }) };
@@ -260,12 +269,12 @@ export class Engine implements AnyEngine {
           onChunk?.(file, chunk);
         },
       };
-      await abortable(streamWeights(source, weight_files, single, sink, progress, signal), signal);
+      await abortable(streamWeights(from, weight_files, single, sink, progress, signal), signal);
       loading.call((handle) => handle.finish());
       const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
       const build_id = instance.seam.build_id();
       const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
-      const unpooled = info.pooled || info.head !== 'none' ? {} : { pooled_reason: kUnpooled };
+      const unpooled = info.pooled || info.head !== 'none' || retrieves ? {} : { pooled_reason: kUnpooled };
       const about = { ...info, ...unpooled, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
       const engine = new Engine(loading, about, files, () => endHelpers());
       const use = (reason: string | undefined) => engine.useHelpers(plan.threads, reason);

@@ -1,7 +1,7 @@
 // Loads a model on this thread or in workers. What only workers need is loaded with the first of them.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { HeadKind } from '../host/seam.js';
+import type { LoadedHead } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
 import { Engine, kLoadRules, type AnyEngine } from './engine.js';
 import type { LoadOptions } from './types.js';
@@ -23,7 +23,7 @@ export async function loadEngine(
   where: string,
   model: ModelSpecifier | undefined | null,
   options: LoadOptions = {},
-  head: HeadKind = 'none',
+  head: LoadedHead = 'none',
   idsOnly = false,
 ): Promise<AnyEngine> {
   checkOptions(where, options, kRules);

@@ -9,7 +9,7 @@ import { env } from '../core/env.js';
 import * as errors from '../core/errors.js';
 import { InputError, StateError, WattnError } from '../core/errors.js';
 import { platform } from '../source/platform.js';
-import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
+import type { LoadedHead, SeamEmbedOptions } from '../host/seam.js';
 import { abortable, abortError, onAbort, throwIfAborted } from '../core/signal.js';
 import { concat } from '../core/texts.js';
 import { sizeOf, type OnPiece, type Piece } from './task.js';
@@ -148,7 +148,7 @@ export class RemoteEngine implements AnyEngine {
     model: ModelSpecifier | undefined | null,
     count: number,
     options: LoadOptions,
-    head: HeadKind = 'none',
+    head: LoadedHead = 'none',
     start: StartWorker = () => workers.start('engine'),
     adaptedHead = false,
     idsOnly = false,

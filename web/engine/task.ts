@@ -1,7 +1,7 @@
 // The parts of a task: one side checks arguments and shapes results for the caller, the other runs beside the engine, maybe in a worker.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { HeadKind, SeamModel, SeamPredictOptions } from '../host/seam.js';
+import type { LoadedHead, SeamModel, SeamPredictOptions } from '../host/seam.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { TaskTextOptions } from './types.js';
@@ -40,7 +40,7 @@ export interface Call<Item, Options, Result> {
 }
 
 export interface Task<Item = any, Options = any, Result = any> {
-  head: HeadKind;
+  head: LoadedHead;
   /** engine: for its files only; it may be in a worker. */
   prepare(
     args: readonly unknown[],

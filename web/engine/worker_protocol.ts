@@ -1,6 +1,6 @@
 // The messages of worker mode: remote_engine.ts sends requests, serve_engine.ts answers them.
 import type { env } from '../core/env.js';
-import type { HeadKind, SeamEmbedOptions } from '../host/seam.js';
+import type { LoadedHead, SeamEmbedOptions } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { AdapterChange } from './adapter_types.js';
 import type { LoadOptions } from './types.js';
@@ -12,7 +12,7 @@ export type Request =
       where: string;
       model: ModelSpecifier;
       options: LoadOptions;
-      head: HeadKind;
+      head: LoadedHead;
       adaptedHead: boolean;
       idsOnly: boolean;
       env: Partial<typeof env>;

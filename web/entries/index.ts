@@ -37,6 +37,7 @@ export type * from '../vectors/classifier_types.js';
 export type * from '../vectors/clusters_types.js';
 export type * from '../tasks/embed_types.js';
 export type * from '../tasks/task_types.js';
+export type * from '../tasks/retrieval_types.js';
 export type * from '../tasks/generation_types.js';
 export type * from '../tasks/causal_types.js';
 export type * from '../tasks/redact_types.js';

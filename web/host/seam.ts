@@ -138,6 +138,34 @@ export interface EmbedAnswer extends JobAnswer {
   unknown: Float32Array;
 }
 
+export interface SeamRetrievalOptions {
+  is_query: boolean;
+  max_length?: number | undefined;
+  max_active_dims?: number | undefined; // of sparse vectors
+  split_special_tokens?: boolean | undefined;
+  first_text: number; // index of the first text, for messages
+}
+
+export interface TokenVectorsAnswer extends JobAnswer {
+  data: Float32Array; // [sum of rows, dim]
+  dim: number;
+  ids: Int32Array; // [sum of rows]
+  offsets: Int32Array; // two numbers per row, UTF-16 units
+  rows: Int32Array; // [texts], like the next ones
+  tokens: Int32Array;
+  untruncated: Int32Array;
+  unknown: Float32Array;
+}
+
+export interface SparseVectorsAnswer extends JobAnswer {
+  indices: Int32Array; // [sum of counts]
+  values: Float32Array; // [sum of counts]
+  counts: Int32Array; // [texts], like the next ones
+  tokens: Int32Array;
+  untruncated: Int32Array;
+  unknown: Float32Array;
+}
+
 export interface PredictAnswer extends EncodeAnswer, JobAnswer {
   logits: Float32Array; // [sum of rows, labels]
   rows: Int32Array; // [encodings]: 1 for a sequence head, else tokens
@@ -161,13 +189,14 @@ export interface Helpers {
 
 /** The head that the checkpoint must contain. 'causal_lm' needs a decoder, 'seq2seq_lm' an encoder-decoder. */
 export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm' | 'spans';
+/** What begin() can be asked for beside a head. 'own_lm': the head over the vocabulary if the model generates text, else none. */
+export type LoadedHead = HeadKind | 'own_lm' | 'token_vectors' | 'sparse';
 export type ModelKind = 'encoder' | 'decoder' | 'encoder-decoder';
 
 export interface SeamLoadOptions {
   precision: string;
   dtype: string;
-  /** 'own_lm': the head over the vocabulary if the model generates text, else none. */
-  head: HeadKind | 'own_lm';
+  head: LoadedHead;
   context_length?: number;
   /** Adapters will have what the checkpoint lacks of the head. */
   adapted_head: boolean;
@@ -269,6 +298,10 @@ export interface SeamModel extends SeamTokenizer {
     options: { threshold: number; first_text: number },
     steps: number,
   ): SpansAnswer;
+  /** Only with head 'token_vectors'. */
+  token_vectors(text: Uint8Array, lengths: Int32Array, options: SeamRetrievalOptions, steps: number): TokenVectorsAnswer;
+  /** Only with head 'sparse'. */
+  sparse_vectors(text: Uint8Array, lengths: Int32Array, options: SeamRetrievalOptions, steps: number): SparseVectorsAnswer;
   /** A model runs one generation at a time: a second one ends the first. */
   generate(prompts: Int32Array[], options: SeamGenerateOptions, steps: number): GenerateAnswer;
   /** Continues a job. */

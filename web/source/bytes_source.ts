@@ -36,7 +36,8 @@ async function* byteChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += kChunkBytes) yield bytes.subarray(at, at + kChunkBytes);
 }
 
-const openView = (view: Uint8Array): OpenFile => ({
+/** A file whose bytes are known. */
+export const openView = (view: Uint8Array): OpenFile => ({
   size: view.length,
   part: async (begin, end) => ({ from: begin, chunks: () => byteChunks(view.subarray(begin, end)) }),
   chunks: () => byteChunks(view),

@@ -166,6 +166,13 @@ export async function readOptional(
   return bytes ? [[file, bytes]] : [];
 }
 
+/** The folder of a module without '/' at its end; the root is ''. file: the one that names it. */
+export function modulePath(file: string, path: unknown): string {
+  const folder = String(path ?? '').replace(/\/+$/, '');
+  if (!folder.split(/[/\\]/).includes('..') && !/^[/\\]|:/.test(folder)) return folder;
+  throw new ModelFormatError(`${file}: expected a path inside the model, found '${folder}'`);
+}
+
 /** The config.json of each Pooling and Dense module in modules.json. The engine reports errors in modules.json itself. */
 function moduleConfigs(modulesJson: Uint8Array): string[] {
   let modules: unknown;
@@ -177,9 +184,7 @@ function moduleConfigs(modulesJson: Uint8Array): string[] {
   if (!Array.isArray(modules)) return [];
   const paths = modules
     .filter((module) => /(^|\.)(Pooling|Dense)$/.test(String(module?.type)))
-    .map((module) => String(module.path ?? '').replace(/\/+$/, ''));
-  const outside = paths.find((path) => path.split(/[/\\]/).includes('..') || /^[/\\]|:/.test(path));
-  if (outside !== undefined) throw new ModelFormatError(`modules.json: expected a path inside the model, found '${outside}'`);
+    .map((module) => modulePath('modules.json', module.path));
   return paths.filter((path) => path !== '').map((path) => `${path}/config.json`);
 }
 

@@ -2,6 +2,7 @@
 import type { LabelScore } from '../vectors/types.js';
 import type { Loaded, TaskTextOptions } from '../engine/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
+import type { LateInteractionPipeline, RankedDocument, SparseEncodingPipeline } from './retrieval_types.js';
 import type {
   SummarizationPipeline,
   Text2TextGenerationPipeline,
@@ -237,14 +238,6 @@ export interface TextRankingOptions extends TaskTextOptions {
   function_to_apply?: 'sigmoid' | 'none';
 }
 
-/** Its facts are of query and document together. */
-export interface RankedDocument extends OneTextFacts {
-  /** Index of the document. */
-  corpus_id: number;
-  score: number;
-  text?: string;
-}
-
 export interface TextRankingPipeline extends Loaded {
   (query: string, documents: readonly string[], options?: TextRankingOptions): Promise<RankedDocument[]>;
   readonly task: 'text-ranking';
@@ -266,4 +259,6 @@ export interface Pipelines {
   'text2text-generation': Text2TextGenerationPipeline;
   translation: TranslationPipeline;
   summarization: SummarizationPipeline;
+  'late-interaction': LateInteractionPipeline;
+  'sparse-encoding': SparseEncodingPipeline;
 }

@@ -13,6 +13,8 @@ const kTasks: Record<string, () => Promise<Task>> = {
   translation: async () => (await import('./text2text.js')).translation,
   summarization: async () => (await import('./text2text.js')).summarization,
   'text-ranking': async () => (await import('./text_ranking.js')).textRanking,
+  'late-interaction': async () => (await import('./late_interaction.js')).lateInteraction,
+  'sparse-encoding': async () => (await import('./sparse_encoding.js')).sparseEncoding,
 };
 
 export const kAliases: Record<string, string> = { 'sentiment-analysis': 'text-classification', ner: 'token-classification' };

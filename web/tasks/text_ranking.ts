@@ -2,7 +2,8 @@
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
-import type { ClassificationFunction, RankedDocument, TextRankingOptions } from './task_types.js';
+import type { RankedDocument } from './retrieval_types.js';
+import type { ClassificationFunction, TextRankingOptions } from './task_types.js';
 import { readConfig, type Config } from './labels.js';
 import { factsOf, judgedWindow, predict, type Facts, type Input } from './predict.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } from '../engine/task.js';

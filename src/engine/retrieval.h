@@ -1,0 +1,55 @@
+// What a model for late interaction or sparse vectors has beside its transformer and head.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/json.h"
+#include "core/result.h"
+#include "engine/documents.h"
+#include "io/weight_loader.h"
+#include "models/retrieval_config.h"
+#include "models/sentence_config.h"
+#include "tokenizer/tokenizer.h"
+
+namespace wattn {
+
+// Of queries or of documents.
+struct TokenVectorsRole {
+  std::optional<std::int32_t> prefix{};  // id of the token after the first one
+  std::int64_t length = 0;               // most tokens; 0: the model's limit
+  bool expand = false;                   // to length, with expansion_id
+  std::vector<std::int32_t> skiplist{};  // ids of the tokens that get no vector, sorted
+};
+
+struct RetrievalParts {
+  Retrieval kind = Retrieval::kNone;
+  // For the loader, which takes both.
+  SentenceConfig sentence{};  // dense: of each token's state
+  std::optional<Tokenizer> tokenizer{};
+
+  // Late interaction.
+  TokenVectorsRole query{}, document{};
+  std::int32_t expansion_id = -1;
+  bool attend_to_expansion = false;
+
+  // Sparse vectors.
+  SpladeConfig splade{};
+  std::vector<float> query_weights{};          // [vocab] of the words of queries, which run no model; empty: they do
+  std::optional<Tokenizer> query_tokenizer{};  // with query_weights
+
+  // Beside those of the stacks, the head and the Dense modules.
+  std::vector<WeightSlot> slots{};
+  std::vector<std::string> weight_files{};
+};
+
+// Never kNone. A program that defines this function as an UnsupportedError has neither (bindings/model.cpp). documents:
+// config.json, the tokenizer's files and, if present: modules.json, the config.json of each module,
+// config_sentence_transformers.json, sentence_bert_config.json; artifact.metadata; router_config.json, and the tokenizer's files in
+// the folder of the queries' module.
+Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval kind, const Documents& documents, JsonRef config);
+
+}  // namespace wattn

@@ -1,0 +1,131 @@
+// Public types of late interaction and sparse vectors.
+import type { Tensor } from '../core/tensor.js';
+import type { Loaded, TaskTextOptions } from '../engine/types.js';
+
+interface PromptedOptions extends TaskTextOptions {
+  /** Prefix of every text. Default: that of the model's files. An `InputError` with `prompt_name`. */
+  prompt?: string;
+  /** Name of one of the model's prompts (`info().prompts`). An unknown name is an `InputError`. */
+  prompt_name?: string;
+}
+
+/** `max_length` counts the prefix token too, and is the length to which queries are expanded. Default: the model's own. */
+export interface TokenVectorsOptions extends PromptedOptions {}
+
+/** `[vectors, dim]`: one vector of unit length for each token, but none for those that the model skips (punctuation of documents). */
+export interface TokenVectors extends Tensor<'float32'> {
+  /** `[vectors]` the tokens' ids. */
+  ids: Int32Array;
+  /** `[vectors, 2]` their places in the text, for `text.slice(start, end)`; 0, 0 for special tokens and mask tokens of a query. */
+  offsets: Int32Array;
+  /** Tokens of the text with special ones, without the mask tokens of a query. */
+  tokens: number;
+  /** Whether the text was truncated. */
+  truncated: boolean;
+  /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
+  unknown: number;
+}
+
+/** With a cross-encoder, its facts are of query and document together. */
+export interface RankedDocument {
+  /** Index of the document. */
+  corpus_id: number;
+  score: number;
+  text?: string;
+  /** Whether the text was truncated. */
+  truncated: boolean;
+  /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
+  unknown: number;
+}
+
+/** `max_length` and `on_overflow` are of documents. */
+export interface LateInteractionRankOptions extends TaskTextOptions {
+  /** Number of documents, best first; `null` (default): all. */
+  top_k?: number | null;
+  /** Adds `text` to documents that were given as text. Default `false`. */
+  return_documents?: boolean;
+}
+
+interface EncodeTokens {
+  (text: string, options?: TokenVectorsOptions): Promise<TokenVectors>;
+  (texts: readonly string[], options?: TokenVectorsOptions): Promise<TokenVectors[]>;
+}
+
+/**
+ * ColBERT, as PyLate, sentence-transformers or the original code save it. Called, it ranks documents for a query; each is a text, or its
+ * vectors if it was encoded before.
+ *
+ *     const colbert = await pipeline('late-interaction', 'lightonai/GTE-ModernColBERT-v1');
+ *     const documents = await colbert.encode_document(texts);
+ *     const [best] = await colbert('Who sings?', documents);
+ *     console.log(texts[best.corpus_id], best.score);
+ */
+export interface LateInteractionPipeline extends Loaded {
+  (
+    query: string | TokenVectors,
+    documents: readonly (string | TokenVectors)[],
+    options?: LateInteractionRankOptions,
+  ): Promise<RankedDocument[]>;
+  /** The vectors of queries, with the query prefix and expanded by mask tokens if the model asks for it. */
+  encode_query: EncodeTokens;
+  /** The vectors of documents, with the document prefix and without what the model skips. */
+  encode_document: EncodeTokens;
+  /** The sum over the query's vectors of the largest product with a vector of the document; 0 for a document without vectors. */
+  max_sim(query: Tensor, document: Tensor): number;
+  max_sim(query: Tensor, documents: readonly Tensor[]): number[];
+  readonly task: 'late-interaction';
+}
+
+export interface SparseEncodingOptions extends PromptedOptions {
+  /** Keeps the largest weights of a text. Default: the model's own, else all. */
+  max_active_dims?: number;
+}
+
+/** Words with a weight other than 0. */
+export interface SparseVector {
+  /** Ids of words in the vocabulary, rising. */
+  indices: Int32Array;
+  /** Their weights. */
+  values: Float32Array;
+  /** Tokens of the text, special ones included. */
+  tokens: number;
+  /** Whether the text was truncated. */
+  truncated: boolean;
+  /** The share of the text's tokens, from 0 to 1, that the vocabulary does not know. */
+  unknown: number;
+}
+
+/** A word (a token of the vocabulary, which may be a part of one) and its weight. */
+export interface WeightedWord {
+  word: string;
+  id: number;
+  weight: number;
+}
+
+interface EncodeSparse {
+  (text: string, options?: SparseEncodingOptions): Promise<SparseVector>;
+  (texts: readonly string[], options?: SparseEncodingOptions): Promise<SparseVector[]>;
+}
+
+type Sparse = Pick<SparseVector, 'indices' | 'values'>;
+
+/**
+ * SPLADE, as sentence-transformers' `SparseEncoder` saves it.
+ *
+ *     const encode = await pipeline('sparse-encoding', 'naver/splade-v3');
+ *     const query = await encode.encode_query('Who sings?');
+ *     console.log(await encode.decode(query, { top_k: 5 })); // [{ word: 'sing', id: 6170, weight: 2.1 }, ..]
+ *     const scores = await encode.similarity(query, await encode.encode_document(texts)); // Tensor [1, texts]
+ */
+export interface SparseEncodingPipeline extends Loaded, EncodeSparse {
+  /** With the model's prompt for queries. In models that encode queries without a network, by a weight for each word. */
+  encode_query: EncodeSparse;
+  /** With the model's prompt for documents. */
+  encode_document: EncodeSparse;
+  /** The words of a vector, the heaviest first. top_k: at most so many; default all. */
+  decode(vector: Sparse, options?: { top_k?: number | null }): Promise<WeightedWord[]>;
+  decode(vectors: readonly Sparse[], options?: { top_k?: number | null }): Promise<WeightedWord[][]>;
+  /** Products of each of the first with each of the second, or their cosine if the model's files say so: `[first, second]`. */
+  similarity(first: Sparse | readonly Sparse[], second: Sparse | readonly Sparse[]): Promise<Tensor<'float32'>>;
+  readonly task: 'sparse-encoding';
+}
