@@ -250,7 +250,7 @@ TEST(Retrieval, ARouterSendsQueriesToTheirWeights) {
     }
   }
   const std::pair<const char*, const char*> wrong[] = {
-      {R"({})", "document"},
+      {R"({})", "structure: expected an object"},
       {R"({"structure": {"document": ["a"], "query": ["b"]}, "types": {"a": "x.Transformer"}})", "types"},
       {R"({"structure": {"document": [], "query": []}, "types": {}})", "document"},
       {R"({"structure": {"document": ["a"], "query": ["b"]}, "types": {"a": "T", "b": "T"}, "parameters": {"default_route": "query"}})",
