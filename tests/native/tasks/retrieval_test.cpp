@@ -51,6 +51,7 @@ Result<std::unique_ptr<Model>> load(const std::vector<NamedFile>& files, const s
 
 std::vector<std::u16string> to_texts(JsonRef list) {
   std::vector<std::u16string> out;
+  out.reserve(list.size());
   for (std::size_t i = 0; i < list.size(); ++i) out.push_back(to_utf16(list[i].as_string().value()));
   return out;
 }
