@@ -20,7 +20,8 @@ std::uint64_t Model::weight_bytes() const {
 std::uint64_t Model::packed_bytes() const {
   Arena measure;
   measure.take<float>(token_budget() * transformer_.config().hidden_size);
-  return measure.used() + transformer_.forward_bytes(token_budget(), transformer_.positions(), true, team_.most_threads());
+  return measure.used() +
+         transformer_.forward_bytes(token_budget(), std::min(token_budget(), transformer_.positions()), true, team_.most_threads());
 }
 
 std::uint64_t Model::arena_bytes() const {

@@ -104,8 +104,13 @@ class Model {
   // context_length().
   std::int64_t max_length() const { return max_length_; }
   std::int64_t context_length() const { return generator().positions(); }
-  // Most tokens of one run; a micro-batch is smaller unless a single text is longer. Slots have a budget of their own.
-  std::int64_t token_budget() const { return std::max<std::int64_t>(kTokenBudget, transformer_.positions()); }
+  // Most tokens of one run; a micro-batch is smaller unless a single text is longer. Only static embeddings have longer texts,
+  // which are run in parts. Slots have a budget of their own.
+  std::int64_t token_budget() const {
+    return transformer_.config().is_static() ? kTokenBudget : std::max<std::int64_t>(kTokenBudget, transformer_.positions());
+  }
+  // Of static embeddings: only that many times max_length() characters of a text are tokenized; 0: all.
+  std::int64_t characters_per_token() const { return characters_per_token_; }
 
   // Bytes of weights, and of the arena for packed runs or, with slots, for one sequence of context_length() tokens.
   std::uint64_t weight_bytes() const;
@@ -162,6 +167,7 @@ class Model {
   std::vector<Linear> dense_;
   const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;
+  std::int64_t characters_per_token_ = 0;
   std::vector<std::string> ignored_;                // tensors of the checkpoint that are unused
   std::vector<std::string> missing_;                // tensors of the head that the checkpoint lacks
   std::vector<std::unique_ptr<Adapter>> adapters_;  // [number - 1], null once removed

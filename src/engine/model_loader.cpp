@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 
 #include "engine/model.h"
 #include "engine/retrieval.h"
@@ -59,6 +60,24 @@ std::int64_t choose_max_length(const SentenceConfig& sentence, const Tokenizer& 
   if (sentence.max_seq_length) return std::min(*sentence.max_seq_length, positions);
   if (const auto limit = tokenizer.model_max_length()) return std::min<std::int64_t>(*limit, positions);
   return positions;
+}
+
+// The median length of the vocabulary's tokens, in characters.
+std::int64_t median_token_length(const Tokenizer& tokenizer) {
+  std::array<std::int64_t, 256> counts{};  // of each length; the last one: or more
+  std::int64_t tokens = 0;
+  for (std::int32_t id = 0; id < tokenizer.num_ids(); ++id) {
+    const std::string_view token = tokenizer.id_to_token(id);
+    std::size_t length = 0;
+    for (const char byte : token) length += (byte & 0xC0) != 0x80;
+    if (length > 0) ++tokens, ++counts[std::min<std::size_t>(length, counts.size() - 1)];
+  }
+  const auto length_at = [&](std::int64_t rank) {
+    std::int64_t length = 0;
+    while (length < 255 && (rank -= counts[static_cast<std::size_t>(length)]) >= 0) ++length;
+    return length;
+  };
+  return (length_at((tokens - 1) / 2) + length_at(tokens / 2)) / 2;
 }
 
 Result<std::int64_t> choose_context(std::int64_t wanted, const TransformerConfig& config) {
@@ -254,6 +273,12 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   }
   const std::int64_t longest = std::min(positions, context.value());
   model.max_length_ = lm ? context.value() : choose_max_length(model.sentence_, model.tokenizer_, longest);
+  if (stacks.transformer.is_static()) {
+    // sentence-transformers leaves truncation to tokenizer.json; model2vec has a limit of its own.
+    const std::int64_t limit = model.tokenizer_.truncation_max_length().value_or(INT32_MAX);
+    if (!stacks.transformer.skip_unknown) model.max_length_ = std::min(model.max_length_, limit);
+    if (stacks.transformer.skip_unknown) model.characters_per_token_ = median_token_length(model.tokenizer_);
+  }
   if (has_layers(model.head_kind_)) {
     auto head = make_head(model.head_kind_, plan.value().layers, config.value().root(), model);
     if (!head.ok()) return head.error();

@@ -14,7 +14,9 @@ bool is_float(DType dtype) {
   return dtype == DType::kF32 || dtype == DType::kF16 || dtype == DType::kBF16 || dtype == DType::kF64 || dtype_block(dtype) > 1;
 }
 
-// Widens count elements at bytes (any alignment) to f32. f64 is rounded.
+bool is_integer(DType dtype) { return dtype == DType::kI8 || dtype == DType::kI32 || dtype == DType::kI64; }
+
+// Widens count elements at bytes (any alignment) to f32. f64 and large integers are rounded.
 void widen(DType dtype, const char* bytes, std::int64_t count, float* out) {
   const auto read = [&]<class T>(T, std::int64_t i) {
     T value;
@@ -34,6 +36,17 @@ void widen(DType dtype, const char* bytes, std::int64_t count, float* out) {
     case DType::kF64:
       for (std::int64_t i = 0; i < count; ++i) out[i] = static_cast<float>(read(double{}, i));
       break;
+    case DType::kI8:
+    case DType::kI32:
+    case DType::kI64: {
+      const std::int64_t size = dtype_bytes(dtype), unused_bits = 64 - 8 * size;
+      for (std::int64_t i = 0; i < count; ++i) {
+        std::uint64_t value = 0;
+        std::memcpy(&value, bytes + i * size, static_cast<std::size_t>(size));
+        out[i] = static_cast<float>(static_cast<std::int64_t>(value << unused_bits) >> unused_bits);
+      }
+      break;
+    }
     default:
       widen_blocks(dtype, bytes, count, out);
       break;
@@ -104,7 +117,7 @@ Result<void> WeightLoader::match_tensors() {
     if (tensor.shape != slot.shape) {
       return model_format_error(where + ": expected shape " + to_string(slot.shape) + ", found " + to_string(tensor.shape));
     }
-    if (!is_float(tensor.dtype)) {
+    if (!is_float(tensor.dtype) && !(slot.integers && is_integer(tensor.dtype))) {
       return unsupported_error(where + ": expected F32, F16, BF16 or F64, found " + std::string(dtype_name(tensor.dtype)));
     }
     slot.filled = true;  // finish() fails if the bytes do not arrive
@@ -164,6 +177,12 @@ Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, 
     return model_format_error(file_ + ": tensor '" + tensor.name + "': expected finite numbers, found " +
                               (std::isnan(values[i]) ? "NaN" : "infinity") + " at row " + std::to_string(row) + ", column " +
                               std::to_string(i));
+  }
+  const auto within = [&](float x) { return x >= 0 && x < static_cast<float>(slot.below) && x == std::trunc(x); };
+  if (const float* bad = std::find_if_not(values, values + count, within); slot.below > 0 && bad != values + count) {
+    return model_format_error(file_ + ": tensor '" + tensor.name + "': expected whole numbers from 0 to " +
+                              std::to_string(slot.below - 1) + ", found " +
+                              std::to_string(static_cast<std::int64_t>(std::clamp(*bad, -1e9f, 1e9f))));
   }
   if (slot.compared) slot.digest = add_to_digest(slot.digest, values, count);
   if (slot.offset != 0) {

@@ -12,8 +12,10 @@ namespace wattn {
   ARCH(kGemma3)                \
   ARCH(kGte)                   \
   ARCH(kJinaV3)                \
+  ARCH(kModel2Vec)             \
   ARCH(kNewGte)                \
   ARCH(kNomicBertMoe)          \
+  ARCH(kStaticEmbedding)       \
   ARCH(kXlmRobertaRotary)      \
   ARCH(kXlmRobertaFlash)
 

@@ -177,6 +177,7 @@ std::string canonical_weight_name(const Arch& arch, std::string_view name, bool 
     out.erase(0, prefix.size());
     break;
   }
+  if (!arch.names.down && out.find('.') == std::string::npos) return out + ".weight";  // a model without layers
   for (const auto& [old, ending] : {std::pair<std::string_view, const char*>(".gamma", ".weight"),
                                     {".beta", ".bias"},
                                     {".parametrizations.weight.original", ".weight"}}) {

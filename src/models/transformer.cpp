@@ -51,6 +51,7 @@ Transformer::Workspace Transformer::take_workspace(Arena& arena, const Workspace
   const std::int64_t buckets = relative_buckets(config_, size.own_keys);
   Workspace work;
   if (config_.embedding_size > 0) work.embedded = arena.take<float>(size.tokens * config_.embedding_size);
+  if (config_.is_static()) return work;  // it has no heads either
   work.qkv = arena.take<float>(size.tokens * config_.qkv_width());
   work.context = arena.take<float>(size.tokens * config_.query_width());
   work.projected = arena.take<float>(size.tokens * hidden);
@@ -118,14 +119,25 @@ void Transformer::embed_tokens(const Pass& pass, float* hidden) const {
   }
 }
 
+void Transformer::word_rows(std::span<const std::int32_t> ids, float* out) const {
+  const std::int64_t width = config_.embedding_width();
+  std::fill(out, out + static_cast<std::int64_t>(ids.size()) * width, 0.0f);
+  if (!token_rows_ && !token_weights_) return add_embedding_rows(word_embeddings_, ids, out);
+  for (const std::int32_t id : ids) {
+    const std::int32_t row = token_rows_ ? static_cast<std::int32_t>(token_rows_[id]) : id;
+    add_embedding_rows(word_embeddings_, {&row, 1}, out);
+    if (token_weights_) scale_in_place(token_weights_[id], width, out);
+    out += width;
+  }
+}
+
 // The sum of a token's rows, before the norm.
 void Transformer::sum_embeddings(const Pass& pass, float* out) const {
   const std::int64_t tokens = pass.batch.tokens(), width = config_.embedding_width();
   if (head_holds_embeddings()) {
     for (std::int64_t i = 0; i < tokens; ++i) get_weight_row(lm_head_, pass.batch.input_ids[i], out + i * width);
   } else {
-    std::fill(out, out + tokens * width, 0.0f);
-    add_embedding_rows(word_embeddings_, pass.batch.input_ids, out);
+    word_rows(pass.batch.input_ids, out);
   }
   scale_in_place(config_.embedding_scale, tokens * width, out);
   if (config_.type_vocab_size > 0) add_embedding_rows(token_type_embeddings_, pass.batch.token_type_ids, out);

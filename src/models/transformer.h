@@ -109,6 +109,9 @@ class Transformer {
   // An InputError names the first id, type, length or position out of range.
   Result<void> check(const Batch& batch) const;
 
+  // out: [ids.size(), embedding_width] of ids that have passed check(), where no head holds the word embeddings.
+  void word_rows(std::span<const std::int32_t> ids, float* out) const;
+
   // Keys and values that outlast a pass.
   struct Context {
     const KvCache* cache = nullptr;     // of the batch's slots; null: without a cache
@@ -203,7 +206,9 @@ class Transformer {
   const Kernels* kernels_ = nullptr;
   WeightType type_ = WeightType::kF32;
   Arena weights_;
-  Embedding word_embeddings_;
+  Embedding word_embeddings_;       // [table_rows or vocab, embedding_width]
+  float* token_rows_ = nullptr;     // [vocab] whole numbers
+  float* token_weights_ = nullptr;  // [vocab]
   Embedding position_embeddings_;
   Embedding token_type_embeddings_;
   LayerNorm embeddings_norm_;

@@ -39,7 +39,7 @@ enum class RelativePositions : std::uint8_t {
 struct TransformerConfig {
   std::int64_t vocab_size = 0;
   std::int64_t hidden_size = 0;
-  std::int64_t num_hidden_layers = 0;
+  std::int64_t num_hidden_layers = 0;  // 0: static embeddings, whose tokens do not affect each other
   std::int64_t num_attention_heads = 0;
   std::int64_t num_key_value_heads = 0;  // 0: num_attention_heads
   std::int64_t head_dim = 0;             // 0: hidden_size / num_attention_heads
@@ -96,6 +96,11 @@ struct TransformerConfig {
   std::vector<bool> local_layers{};  // whether each layer attends to a window only; empty: none does
   std::int64_t local_window = 0;     // tokens on each side, or before the token if causal, without itself
 
+  // Of static embeddings.
+  std::int64_t table_rows = 0;  // rows of the word embeddings that tokens share; 0: each token has its own
+  bool token_weights = false;   // each token has a factor
+  bool skip_unknown = false;    // unknown tokens are left out after truncation, and before it texts are cut by characters
+
   // The head over the vocabulary. The loader clears lm_head when the task needs no logits.
   bool lm_head = false;
   bool tie_word_embeddings = false;
@@ -104,7 +109,8 @@ struct TransformerConfig {
   float final_logit_softcapping = 0;  // c: logits become c * tanh(logits / c); 0: they stay
 
   std::int64_t kv_heads() const { return num_key_value_heads > 0 ? num_key_value_heads : num_attention_heads; }
-  std::int64_t head_size() const { return head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
+  std::int64_t head_size() const { return is_static() || head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
+  bool is_static() const { return num_hidden_layers == 0; }
   std::int64_t query_width() const { return num_attention_heads * head_size(); }
   std::int64_t kv_width() const { return kv_heads() * head_size(); }
   std::int64_t qkv_width() const { return query_width() + 2 * kv_width(); }
@@ -119,6 +125,8 @@ struct TransformerConfig {
 // Names of weights in the checkpoint, without ".weight" and ".bias"; "{}" stands for the layer's number. Null: no such weight.
 struct TransformerNames {
   const char* word_embeddings = nullptr;
+  const char* token_rows = nullptr;     // [vocab] the row of each token, if tokens share rows
+  const char* token_weights = nullptr;  // [vocab]
   const char* position_embeddings = nullptr;
   const char* token_type_embeddings = nullptr;
   const char* embeddings_norm = nullptr;

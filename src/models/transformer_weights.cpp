@@ -34,7 +34,12 @@ Result<Transformer> Transformer::with_config(const TransformerConfig& config, st
 void Transformer::take_weights(Arena& arena) {
   const std::int64_t hidden = config_.hidden_size;
   const std::int64_t width = config_.embedding_width();
-  if (!head_holds_embeddings()) word_embeddings_ = take_embedding(arena, type_, config_.vocab_size, width);
+  const bool shares_rows = config_.table_rows > 0;
+  if (!head_holds_embeddings()) {
+    word_embeddings_ = take_embedding(arena, type_, shares_rows ? config_.table_rows : config_.vocab_size, width);
+  }
+  if (shares_rows) token_rows_ = arena.take<float>(config_.vocab_size);
+  if (config_.token_weights) token_weights_ = arena.take<float>(config_.vocab_size);
   take_position_weights(arena);
   if (config_.embeddings_norm) embeddings_norm_ = take_layer_norm(arena, width, config_.norm_eps);
   if (config_.embedding_size > 0) embeddings_projection_ = take_linear(arena, *kernels_, type_, width, hidden, true);
@@ -138,6 +143,13 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
     list.place(&lm_head_, nullptr, 0, vocab);
   } else {
     list.table(names.word_embeddings, word_embeddings_);
+    list.slots.back().integers = config_.is_static();
+    if (token_rows_) {
+      list.vector(std::string(names.token_rows) + ".weight", token_rows_, vocab);
+      list.slots.back().integers = true;
+      list.slots.back().below = config_.table_rows;
+    }
+    if (token_weights_) list.vector(std::string(names.token_weights) + ".weight", token_weights_, vocab);
     if (config_.lm_head) list.linear(names.lm_head, lm_head_, 0, vocab, false);
   }
   if (config_.lm_head && config_.lm_head_bias) {

@@ -29,6 +29,17 @@ std::optional<PoolingMode> pooling_mode_from_name(std::string_view name);
 void pool(const Kernels& kernels, std::span<const PoolingMode> modes, const float* x, std::int64_t tokens, std::int64_t hidden,
           std::int64_t skip, float* out);
 
+// The same in parts, in rising order: rows [begin, begin + count) of a sequence of tokens rows, of which the first skip are left
+// out. out holds sums until the last part has come.
+struct PooledRows {
+  std::int64_t begin = 0;
+  std::int64_t count = 0;
+  std::int64_t skip = 0;
+  std::int64_t tokens = 0;
+};
+void pool_part(const Kernels& kernels, std::span<const PoolingMode> modes, const float* x, const PooledRows& rows,
+               std::int64_t hidden, float* out);
+
 // dx: [tokens, hidden], added to; dy: [modes.size() * hidden]. The maximum's gradient goes to the first token that has it, as in
 // torch.
 void pool_backward(const Kernels& kernels, std::span<const PoolingMode> modes, const float* x, std::int64_t tokens,

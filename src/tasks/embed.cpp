@@ -12,6 +12,26 @@ bool windows(const EmbedOptions& options) {
   return options.overflow == Overflow::kWindowMean || options.overflow == Overflow::kWindows;
 }
 
+// text's first characters (code points).
+std::u16string_view first_characters(std::u16string_view text, std::int64_t count) {
+  std::size_t end = 0;
+  for (; count > 0 && end < text.size(); --count) {
+    const bool is_pair = end + 1 < text.size() && (text[end] & 0xFC00) == 0xD800 && (text[end + 1] & 0xFC00) == 0xDC00;
+    end += is_pair ? 2 : 1;
+  }
+  return text.substr(0, end);
+}
+
+void leave_out(std::int32_t id, Encoding& window) {
+  std::size_t kept = 0;
+  for (const std::int32_t other : window.ids) {
+    if (other != id) window.ids[kept++] = other;
+  }
+  window.num_tokens_untruncated -= static_cast<std::int32_t>(window.ids.size() - kept);
+  window.ids.resize(kept);
+  window.type_ids.resize(kept);
+}
+
 // width: of a vector before truncate_dim.
 Result<void> check_options(const Model& model, const EmbedOptions& options, bool pooled, std::int64_t width) {
   const std::int64_t limit = model.transformer().positions();
@@ -72,6 +92,7 @@ Result<void> EmbedJob::prepare() {
 
 EncodeOptions EmbedJob::encode_options() const {
   EncodeOptions encode;
+  encode.add_special_tokens = !model().transformer().config().is_static();
   encode.max_length = static_cast<std::int32_t>(options_.max_length.value_or(model().max_length()));
   encode.split_special_tokens = options_.split_special_tokens;
   encode.return_overflowing = windows(options_);
@@ -87,10 +108,21 @@ Result<Encoding> EmbedJob::encode(std::size_t text) {
   std::u16string prompted;
   std::u16string_view whole = texts_[text];
   if (!prompt_.empty()) whole = prompted.append(prompt_).append(whole);
-  auto encoding = model().tokenizer().encode(whole, encode_options());
-  if (encoding.ok() && encoding.value().truncated() && options_.overflow == Overflow::kError) {
+  const bool skip_unknown = model().transformer().config().skip_unknown;
+  std::u16string_view read = whole;
+  if (skip_unknown && options_.overflow == Overflow::kTruncate) {
+    read = first_characters(whole, model().characters_per_token() * options_.max_length.value_or(model().max_length()));
+  }
+  auto encoding = model().tokenizer().encode(read, encode_options());
+  if (!encoding.ok()) return encoding;
+  if (encoding.value().truncated() && options_.overflow == Overflow::kError) {
     return input_error(name_of(text) + ": expected at most " + std::to_string(encoding.value().size()) + " tokens, found " +
                        std::to_string(encoding.value().num_tokens_untruncated) + " (on_overflow is 'error')");
+  }
+  if (read.size() < whole.size()) ++encoding.value().num_tokens_untruncated;  // or more
+  if (skip_unknown) {
+    leave_out(model().tokenizer().unknown_id(), encoding.value());
+    for (Encoding& window : encoding.value().overflowing) leave_out(model().tokenizer().unknown_id(), window);
   }
   return encoding;
 }
@@ -107,28 +139,46 @@ void EmbedJob::add(Encoding window, std::size_t, bool is_first) {
   ++result_.windows.back();
 }
 
+// rows: tokens [begin, end) of the batch, whose vectors are [end - begin, hidden]. pooled: [batch, modes * hidden].
+void EmbedJob::pool_rows(const Batch& batch, const float* rows, std::int64_t begin, std::int64_t end, float* pooled) const {
+  const std::int64_t size = model().transformer().config().hidden_size;
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const std::int64_t start = batch.seq_start[i], from = std::max(begin, start);
+    const std::int64_t count = std::min<std::int64_t>(end, batch.seq_start[i + 1]) - from;
+    pool_part(model().kernels(), pooling_, rows + (from - begin) * size,
+              {.begin = from - start, .count = count, .skip = skip_[i], .tokens = batch.length(i)}, size, pooled);
+    pooled += size * static_cast<std::int64_t>(pooling_.size());
+  }
+}
+
+// The vectors of tokens [begin, end). Only static embeddings are run in parts.
+Result<const float*> EmbedJob::run_part(const Batch& batch, std::int64_t begin, std::int64_t end) {
+  const Transformer& transformer = model().transformer();
+  if (!transformer.config().is_static()) return model().run(batch, nullptr);
+  if (auto checked = transformer.check(batch); begin == 0 && !checked.ok()) return checked.error();
+  rows_.resize(static_cast<std::size_t>((end - begin) * transformer.config().hidden_size));
+  transformer.word_rows(std::span(batch.input_ids).subspan(begin, end - begin), rows_.data());
+  return static_cast<const float*>(rows_.data());
+}
+
 Result<void> EmbedJob::run(const Batch& batch, const std::vector<std::size_t>& texts) {
-  const auto hidden = model().run(batch, nullptr);
-  if (!hidden.ok()) return hidden.error();
   const std::int64_t size = model().transformer().config().hidden_size;
   std::vector<float>& data = result_.data;
   std::size_t at = data.size();
-  if (pooling_.empty()) {
-    data.insert(data.end(), hidden.value(), hidden.value() + batch.tokens() * size);
-  } else {
-    const std::int64_t width = size * static_cast<std::int64_t>(pooling_.size());
-    std::vector<float> pooled(static_cast<std::size_t>(batch.batch() * width));
-    for (std::int64_t i = 0; i < batch.batch(); ++i) {
-      const std::int64_t first = batch.seq_start[i];
-      pool(model().kernels(), pooling_, hidden.value() + first * size, batch.length(i), size, skip_[i], pooled.data() + i * width);
-    }
-    if (!model().sentence().dense.empty()) {
-      std::vector<float> dense;
-      model().run_dense(pooled.data(), batch.batch(), dense);
-      pooled = std::move(dense);
-    }
-    data.insert(data.end(), pooled.begin(), pooled.end());
+  std::vector<float> pooled(static_cast<std::size_t>(batch.batch() * size) * pooling_.size());
+  for (std::int64_t begin = 0; begin == 0 || begin < batch.tokens(); begin += model().token_budget()) {
+    const std::int64_t end = std::min(batch.tokens(), begin + model().token_budget());
+    const auto hidden = run_part(batch, begin, end);
+    if (!hidden.ok()) return hidden.error();
+    if (pooling_.empty()) data.insert(data.end(), hidden.value(), hidden.value() + (end - begin) * size);
+    pool_rows(batch, hidden.value(), begin, end, pooled.data());
   }
+  if (!pooling_.empty() && !model().sentence().dense.empty()) {
+    std::vector<float> dense;
+    model().run_dense(pooled.data(), batch.batch(), dense);
+    pooled = std::move(dense);
+  }
+  data.insert(data.end(), pooled.begin(), pooled.end());
   skip_.clear();
   for (std::int64_t i = 0; i < batch.batch(); ++i) {
     const std::int64_t count = pooling_.empty() ? batch.length(i) * size : result_.dim;

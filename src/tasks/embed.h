@@ -65,6 +65,8 @@ class EmbedJob final : public TextJob {
   Result<void> prepare();
   EncodeOptions encode_options() const;
   std::string name_of(std::size_t text) const;
+  void pool_rows(const Batch& batch, const float* rows, std::int64_t begin, std::int64_t end, float* pooled) const;
+  Result<const float*> run_part(const Batch& batch, std::int64_t begin, std::int64_t end);
   // Replaces the vectors of each text's windows by their mean.
   void join_windows();
   void normalize_rows();
@@ -80,6 +82,7 @@ class EmbedJob final : public TextJob {
   std::vector<PoolingMode> pooling_;
   std::int64_t prompt_tokens_ = 0;  // first tokens of a text to exclude from pooling
   std::vector<std::int64_t> skip_;  // [batch] the same for each sequence
+  std::vector<float> rows_;         // of a part
   EmbedResult result_;
 };
 

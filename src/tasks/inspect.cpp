@@ -32,7 +32,7 @@ class StackRows {
       const std::size_t dot = slot.name.rfind('.');
       const std::string name = slot.name.substr(0, dot);
       if (!pooler.empty() && name == pooler) continue;
-      const std::int64_t size = num_elements(slot.shape).value_or(0);
+      const std::int64_t size = slot.below > 0 ? 0 : num_elements(slot.shape).value_or(0);  // indices are no parameters
       if (config_.lm_head && (is(name, {names.lm_head}) || is(slot.name, {names.lm_head_bias}))) {
         head_parameters_ += size;
       } else if (slot.name.substr(dot) == ".weight") {
@@ -59,8 +59,9 @@ class StackRows {
   }
 
   void add_weight(const std::string& name, Shape shape, std::int64_t size) {
-    const bool is_table = is(name, {names_.word_embeddings, names_.position_embeddings, names_.token_type_embeddings,
-                                    names_.relative_attention_bias, names_.relative_embeddings});
+    const bool is_table =
+        is(name, {names_.word_embeddings, names_.position_embeddings, names_.token_type_embeddings, names_.relative_attention_bias,
+                  names_.relative_embeddings, names_.token_rows, names_.token_weights});
     const bool in_layer = !is_table && !is(name, {names_.embeddings_norm, names_.embeddings_projection, names_.relative_norm,
                                                   names_.final_norm, names_.pooler});
     if (in_layer && layers_begin_ < 0) layers_begin_ = static_cast<std::int64_t>(rows_.size());
@@ -68,12 +69,12 @@ class StackRows {
     if (is(name, {names_.attention_output})) add_attention(attention_work(transformer_, layer_, seq_));
     if (is(name, {names_.cross_output}))
       add_attention(attention_macs(transformer_.attention_shape(), scored_pairs({}, seq_, seq_)));
-    if (shape.size() == 1) {
+    if (shape.size() == 1 && !is_table) {
       const char* type = config_.norm == NormKind::kRms ? "RMSNorm" : "LayerNorm";
       rows_.push_back({name, type, shape, {seq_, size}, size, 0});
     } else if (is_table) {
       const bool by_distance = is(name, {names_.relative_attention_bias});
-      rows_.push_back({name, "Embedding", shape, by_distance ? Shape() : Shape{seq_, shape[1]}, size, 0});
+      rows_.push_back({name, "Embedding", shape, by_distance ? Shape() : Shape{seq_, shape.size() > 1 ? shape[1] : 1}, size, 0});
     } else {
       const std::int64_t tokens = is(name, {names_.pooler}) ? 1 : seq_;
       if (in_layer && names_.transposed) std::swap(shape[0], shape[1]);

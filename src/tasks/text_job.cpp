@@ -23,7 +23,7 @@ Result<bool> TextJob::step() {
       if (auto encoded = encode_next(); !encoded.ok()) return encoded.error();
     }
     Encoding& window = windows_[window_];
-    if (batch_.tokens() + static_cast<std::int64_t>(window.size()) > model_.token_budget()) break;
+    if (batch_.batch() > 0 && batch_.tokens() + static_cast<std::int64_t>(window.size()) > model_.token_budget()) break;
     model_.add_text(window, batch_);
     texts_.push_back(next_ - 1);
     add(std::move(window), next_ - 1, window_ == 0);

@@ -309,6 +309,8 @@ std::int32_t Tokenizer::vocab_size() const {
 
 std::int32_t Tokenizer::num_ids() const { return std::max(parts_->model->num_ids(), parts_->added_tokens.num_ids()); }
 
+std::int32_t Tokenizer::unknown_id() const { return parts_->model->unknown_id(); }
+
 std::optional<std::int32_t> Tokenizer::token_to_id(std::string_view token) const {
   if (const AddedToken* added = parts_->added_tokens.by_content(token)) return added->id;
   return parts_->model->token_to_id(token);

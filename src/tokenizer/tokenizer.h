@@ -57,6 +57,7 @@ class Tokenizer {
 
   std::int32_t vocab_size() const;  // tokens, including added ones
   std::int32_t num_ids() const;     // 1 + the largest id; more than vocab_size() if ids have gaps
+  std::int32_t unknown_id() const;  // of the unknown token, or -1
   std::optional<std::int32_t> token_to_id(std::string_view token) const;
   std::string_view id_to_token(std::int32_t id) const;  // empty for an id outside the vocabulary
   std::int32_t num_special_tokens(bool is_pair) const;  // how many tokens add_special_tokens adds

@@ -171,6 +171,10 @@ const embed = (id, config, rest) => row(id, 'feature-extraction', config, rest);
 const classify = (id, config, rest) => row(id, 'text-classification', config, rest);
 
 export const repositories = [
+  // Static embeddings
+  embed('minishlab/potion-base-8M', { model_type: 'model2vec', hidden_dim: 256, normalize: true }),
+  embed('minishlab/potion-retrieval-32M', { model_type: 'model2vec', hidden_dim: 512, normalize: true }),
+  embed('minishlab/potion-multilingual-128M', { model_type: 'model2vec', hidden_dim: 256, normalize: true }),
   // Sentence encoders
   embed('sentence-transformers/all-MiniLM-L6-v2', bert(384, 6, 12, 1536), { file: true }),
   embed('sentence-transformers/all-MiniLM-L12-v2', bert(384, 12, 12, 1536)),

@@ -50,6 +50,7 @@ export const kCommands: Record<string, Options> = {
   },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'json') },
   pack: { ...kModel, ...options('dtype out') },
+  distill: { ...kModel, ...kCompute, ...options('out pca-dims sif-coefficient pooling quantize-to') },
   train: {
     ...kModel,
     ...options(
@@ -93,6 +94,7 @@ export const kHelp: Record<string, string> = {
   tokenize   write {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text, or train a tokenizer
   inspect    show layers, shapes, parameters, MACs, bytes and memory
   pack       write the model as one .gguf file
+  distill    make static embeddings from an encoder
   train      fine-tune a model on your own examples
 
   wattn COMMAND --help  show the options of a command
@@ -210,6 +212,17 @@ ${kModelHelp}${kComputeHelp}  --seq N               sequence length for shapes a
 
 ${kModelHelp}  --dtype f32|q8|q4      data type of the matrices (default q8: 8.5 bits per weight; q4: 4.5, less accurate)
   --out FILE            the file to write; its size and SHA-256 are written to standard output
+`,
+  distill: `Usage: wattn distill --model DIR --out DIR [options]
+
+Makes static embeddings from an encoder (model2vec's recipe): a row for each token of its vocabulary. The folder loads in wattn, model2vec
+and sentence-transformers. {"out": .., "files": [..]} is written at the end.
+
+${kModelHelp}${kComputeHelp}  --out DIR             the folder to write
+  --pca-dims N          principal components to keep (default 256); below 1: a share of the variance; auto; none
+  --sif-coefficient X   how much less frequent tokens weigh (default 0.0001); none
+  --pooling WHICH       the vector of a token: mean (default), first, last or pooler
+  --quantize-to TYPE    float16 (default), float32 or int8
 `,
   train: `Usage: wattn train --task TASK --model DIR --data FILE --out DIR [options]
 

@@ -17,6 +17,7 @@ import {
   type Values,
 } from './args.js';
 import { report } from './inspect.js';
+import { distillModel } from './distill.js';
 import { generate } from './generate.js';
 import { pack } from './pack.js';
 import { redact } from './redact.js';
@@ -99,7 +100,19 @@ const inspect: Command = async (values, positionals) => {
   );
 };
 
-const commands: Record<string, Command> = { embed, classify, rank, run, redact, generate, tokenize, inspect, pack, train };
+const commands: Record<string, Command> = {
+  embed,
+  classify,
+  rank,
+  run,
+  redact,
+  generate,
+  tokenize,
+  inspect,
+  pack,
+  distill: distillModel,
+  train,
+};
 
 async function main([name = '', ...args]: string[]): Promise<void> {
   if (name === '' || name === '--help' || name === '-h' || name === 'help') return write(kHelp[''] as string);

@@ -68,14 +68,14 @@ async function rowsOf(
   };
 }
 
-async function makeFolder(folder: string): Promise<void> {
+export async function makeFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true }).catch((error: { code?: string }) => {
     throw new InputError(`--out: cannot make the folder ${folder}: ${error.code}`);
   });
 }
 
 /** Replaces a file as a whole: a process that is killed leaves the one before. */
-async function replaceFile(file: string, bytes: Uint8Array): Promise<void> {
+export async function replaceFile(file: string, bytes: Uint8Array): Promise<void> {
   const made = `${file}.${process.pid}.part`;
   try {
     const handle = await open(made, 'w');

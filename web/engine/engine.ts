@@ -3,9 +3,9 @@ import { InputError, UnsupportedError } from '../core/errors.js';
 import { dtypeOf } from '../source/bundled_model.js';
 import { openGguf, openGgufModel } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
-import { kGenerationFiles, kSpanConfig, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
+import { kGenerationFiles, kSpanConfig, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
-import { openModelFiles, streamWeights } from '../source/weight_files.js';
+import { openModelFiles, readConfig, streamWeights } from '../source/weight_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { Helpers, SeamEmbedOptions, LoadedHead, SeamModel, SeamModule } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
@@ -305,7 +305,7 @@ export class Engine implements AnyEngine {
       return await loadFrom(source, options, async (from, progress, signal) => {
         const files = gguf
           ? (await openGgufModel(gguf, progress, signal, readHeader)).files
-          : [await readRequired(from, 'config.json', progress, signal)];
+          : await readConfig(from, progress, signal);
         const { code: _code, message: _message, ...description } = await making.ask((handle) => handle.describe(files));
         return description;
       });

@@ -12,6 +12,10 @@ const kAdapterMethods = [
   'merge_and_unload',
 ] as const;
 
+const engines = new WeakMap<object, AnyEngine>();
+/** The engine of what asLoaded made; undefined for anything else. */
+export const engineOf = (loaded: object): AnyEngine | undefined => engines.get(loaded);
+
 /** call with the members of `Loaded` and more. */
 export function asLoaded<F extends object, M extends object>(engine: AnyEngine, call: F, more: M) {
   const rest: object = { info: () => engine.info, memory: () => engine.memory, warmup: () => engine.warmup() };
@@ -19,5 +23,6 @@ export function asLoaded<F extends object, M extends object>(engine: AnyEngine, 
     name,
     async (...args: any[]) => ((await import('./adapters.js'))[name] as (...args: any[]) => unknown)(engine, ...args),
   ]);
+  engines.set(call, engine);
   return disposable(Object.assign(call, more, rest, Object.fromEntries(ofAdapters)), () => engine.dispose());
 }

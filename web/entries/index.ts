@@ -21,6 +21,7 @@ export {
   AutoModelForSequenceClassification,
   AutoModelForTokenClassification,
 } from '../tasks/model.js';
+export { distill } from '../tasks/distill.js';
 export { packModel, type PackOptions } from '../tasks/pack.js';
 export { pipeline } from '../tasks/pipeline.js';
 export { redact, restore } from '../tasks/redaction.js';

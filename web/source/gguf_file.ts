@@ -41,28 +41,34 @@ export function openGguf(model: ModelSpecifier | null | undefined, options: Sour
 const kFirstBytes = 1 << 18;
 
 interface Beginning {
-  open: OpenFile;
   /** The beginning of the file, read so far. */
   bytes: Uint8Array;
   rest: AsyncIterator<Uint8Array>;
+  /** The whole file, to read once. */
+  whole: OpenFile;
 }
 
-/** Reads the beginning of a GGUF file until accept() returns true. */
-async function readBeginning(
-  { source, file }: GgufPlace,
-  progress: Progress,
+/** Reads the beginning of an open file until accept() returns true. */
+export async function readBeginning(
+  open: OpenFile,
+  file: string,
   signal: AbortSignal,
   accept: (bytes: Uint8Array, isWhole: boolean) => boolean | Promise<boolean>,
 ): Promise<Beginning> {
-  const open = await source.open(file, signal);
-  if (!open) throw missingFile(source, file);
-  progress.initiate(file);
   const rest = open.chunks()[Symbol.asyncIterator]();
   // The scope's signal fires when the scope ends in any way: then an unfinished stream is closed.
   signal.addEventListener('abort', () => void rest.return?.().catch(() => {}), { once: true });
   let bytes = new Uint8Array(kFirstBytes);
   let size = 0;
   let next = kFirstBytes;
+  const beginning = (): Beginning => {
+    const read = bytes.subarray(0, size);
+    async function* chunks(): AsyncGenerator<Uint8Array> {
+      yield read;
+      yield* { [Symbol.asyncIterator]: () => rest };
+    }
+    return { bytes: read, rest, whole: { ...open, chunks } };
+  };
   for (;;) {
     const { done, value: chunk } = await rest.next();
     if (done) break;
@@ -73,12 +79,24 @@ async function readBeginning(
     }
     bytes.set(chunk, size);
     size += chunk.length;
-    if (size >= next && (await accept(bytes.subarray(0, size), false))) return { open, bytes: bytes.subarray(0, size), rest };
+    if (size >= next && (await accept(bytes.subarray(0, size), false))) return beginning();
     if (size >= next) next = 2 * size;
     checkSmall(file, 'a header', size);
   }
   await accept(bytes.subarray(0, size), true);
-  return { open, bytes: bytes.subarray(0, size), rest };
+  return beginning();
+}
+
+async function readGguf(
+  { source, file }: GgufPlace,
+  progress: Progress,
+  signal: AbortSignal,
+  accept: (bytes: Uint8Array, isWhole: boolean) => boolean | Promise<boolean>,
+): Promise<Beginning> {
+  const open = await source.open(file, signal);
+  if (!open) throw missingFile(source, file);
+  progress.initiate(file);
+  return readBeginning(open, file, signal, accept);
 }
 
 export async function readGgufMetadata(
@@ -87,7 +105,7 @@ export async function readGgufMetadata(
   signal: AbortSignal,
   accept: (bytes: Uint8Array, isWhole: boolean) => boolean,
 ): Promise<void> {
-  const { rest } = await readBeginning(place, progress, signal, accept);
+  const { rest } = await readGguf(place, progress, signal, accept);
   await rest.return?.();
   progress.done(place.file);
 }
@@ -104,12 +122,8 @@ export async function openGgufModel(
 ): Promise<ModelFiles> {
   let documents: NamedBytes[] | undefined;
   const accept = async (beginning: Uint8Array) => (documents = await readHeader(beginning)) !== undefined;
-  const { open, bytes, rest } = await readBeginning(place, progress, signal, accept);
+  const { bytes, whole } = await readGguf(place, progress, signal, accept);
   const file = place.file.replace(/gguf$/i, 'gguf');
   if (!documents) throw new ModelFormatError(`${file}: expected a complete GGUF header, but the file ends inside it`);
-  async function* chunks(): AsyncGenerator<Uint8Array> {
-    yield bytes;
-    yield* { [Symbol.asyncIterator]: () => rest };
-  }
-  return { files: [[file, bytes], ...documents], single: { name: file, open: { size: open.size, chunks } } };
+  return { files: [[file, bytes], ...documents], single: { name: file, open: whole } };
 }

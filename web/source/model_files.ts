@@ -174,7 +174,7 @@ export function modulePath(file: string, path: unknown): string {
 }
 
 /** The config.json of each Pooling and Dense module in modules.json. The engine reports errors in modules.json itself. */
-function moduleConfigs(modulesJson: Uint8Array): string[] {
+export function moduleConfigs(modulesJson: Uint8Array): string[] {
   let modules: unknown;
   try {
     modules = JSON.parse(new TextDecoder().decode(modulesJson));

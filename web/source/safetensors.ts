@@ -59,11 +59,8 @@ function parseTensor(where: string, name: string, entry: unknown): TensorInfo {
   return { name, dtype, shape, begin, end };
 }
 
-/**
- * The tensors of a header in file order, in a file of `fileBytes` bytes. They must cover the data exactly, without gaps or overlaps. Of
- * a repeated name the last entry counts, so bytes that only an earlier one names are a gap.
- */
-export function parseHeader(header: Uint8Array, fileBytes: number, file: string): TensorInfo[] {
+/** The tensors of a header in file order. */
+export function headerTensors(header: Uint8Array, file: string): TensorInfo[] {
   const where = `${file} (header)`;
   let root: unknown;
   try {
@@ -74,10 +71,18 @@ export function parseHeader(header: Uint8Array, fileBytes: number, file: string)
   if (root === null || typeof root !== 'object' || Array.isArray(root)) {
     throw new ModelFormatError(`${where}: expected an object of tensors, found ${describe(root)}`);
   }
-  const tensors = Object.entries(root)
+  return Object.entries(root)
     .filter(([name]) => name !== '__metadata__')
     .map(([name, entry]) => parseTensor(where, name, entry))
     .sort((a, b) => a.begin - b.begin || a.end - b.end); // an empty tensor before the one that starts at the same byte
+}
+
+/**
+ * The tensors of a header in file order, in a file of `fileBytes` bytes. They must cover the data exactly, without gaps or overlaps. Of
+ * a repeated name the last entry counts, so bytes that only an earlier one names are a gap.
+ */
+export function parseHeader(header: Uint8Array, fileBytes: number, file: string): TensorInfo[] {
+  const tensors = headerTensors(header, file);
   let expected = 0;
   for (const { name, begin, end } of tensors) {
     if (begin !== expected) {
@@ -133,6 +138,10 @@ const kToFloats: Record<string, (bytes: Uint8Array) => Float32Array> = {
     for (let i = 0; i < bits.length; ++i) out[i] = table[bits[i] as number] as number;
     return out;
   },
+  // Of static embeddings; other integers are not weights.
+  I8: (bytes) => new Float32Array(new Int8Array(copyOf(bytes))),
+  I32: (bytes) => new Float32Array(new Int32Array(copyOf(bytes))),
+  I64: (bytes) => Float32Array.from(new BigInt64Array(copyOf(bytes)), Number),
   BF16: (bytes) => {
     const bits = new Uint16Array(copyOf(bytes));
     const out = new Uint32Array(bits.length);
@@ -141,8 +150,8 @@ const kToFloats: Record<string, (bytes: Uint8Array) => Float32Array> = {
   },
 };
 
-export const isFloat = (dtype: string): boolean => Object.hasOwn(kToFloats, dtype);
-/** The values of a tensor of F32, F64, F16 or BF16; a copy. */
+export const isFloat = (dtype: string): boolean => /F/.test(dtype);
+/** The values of a tensor of F32, F64, F16, BF16, I8, I32 or I64; a copy. */
 export const toFloats = ({ dtype, bytes }: StoredTensor): Float32Array =>
   (kToFloats[dtype] as (bytes: Uint8Array) => Float32Array)(bytes);
 

@@ -1,7 +1,7 @@
 // Finds a model's files and streams its weights: safetensors, or pytorch_model.bin in their place, whole or in shards.
 import { Breather } from '../core/signal.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
-import { kOptional, kSpanConfig, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
+import { kOptional, kSpanConfig, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
 import type { ModelSource, OpenFile } from './source.js';
 
 const kWeights = 'model.safetensors';
@@ -24,14 +24,30 @@ export async function openModelFiles(
   idsOnly = false,
 ): Promise<ModelFiles> {
   const hasSpans = more.includes(kSpanConfig);
-  const [weights, config, tokenizer, modules, ...optional] = await Promise.all([
+  const opening = Promise.all([
     openWeights(source, progress, signal),
-    readRequired(source, hasSpans ? kSpanConfig : 'config.json', progress, signal),
     readTokenizerFiles(source, progress, signal, idsOnly),
     readModules(source, progress, signal),
     ...[...kOptional, ...(hasSpans ? ['config.json'] : more)].map((file) => readOptional(source, file, progress, signal)),
-  ]);
-  return { files: [config, ...tokenizer, ...modules, ...optional.flat(), ...weights.index], single: weights.single };
+  ]).then(([weights, ...files]) => ({ files: [...files.flat(), ...weights.index], single: weights.single }));
+  opening.catch(() => {}); // it is awaited later
+  const config = hasSpans
+    ? [await readRequired(source, kSpanConfig, progress, signal)]
+    : await readOptional(source, 'config.json', progress, signal);
+  if (mayBeStatic(config)) return (await import('./static_model.js')).openStaticModel(source, config, opening, progress, signal);
+  const { files, single } = await opening;
+  return { files: [...config, ...files], single };
+}
+
+/** Static embeddings of model2vec say what they are; those of sentence-transformers have no config.json. */
+const mayBeStatic = ([config]: readonly NamedBytes[]): boolean =>
+  !config || /"model_type"\s*:\s*"model2vec"/.test(new TextDecoder().decode(config[1]));
+
+/** What describes a model without its tokenizer and weights. */
+export async function readConfig(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
+  const config = await readOptional(source, 'config.json', progress, signal);
+  if (!mayBeStatic(config)) return config;
+  return (await import('./static_model.js')).describeStaticModel(source, config, progress, signal);
 }
 
 /** The bytes that progress counts. */

@@ -1,5 +1,5 @@
 // Public types of embedding and of models without a task.
-import type { OutputPrecision } from '../core/types.js';
+import type { AbortSignalLike, OutputPrecision } from '../core/types.js';
 import type { EmbedOptions, ForwardOptions, Loaded, ModelInputs, ModelOutput } from '../engine/types.js';
 import type { Tokenizer } from '../tokenizer/types.js';
 import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
@@ -21,6 +21,41 @@ export interface FeatureExtractionPipeline extends Embed, Loaded {
   readonly task: 'feature-extraction';
   /** The model's tokenizer. It belongs to this pipeline: its own `dispose()` does nothing. With `worker`, an `UnsupportedError`. */
   readonly tokenizer: Tokenizer;
+}
+
+/** What a distillation has done. */
+export interface DistillProgress {
+  /** `'encode'`: tokens through the encoder. `'reduce'`: their principal components. */
+  phase: 'encode' | 'reduce';
+  /** Tokens so far, of `total`; with `'reduce'`, steps without a unit. */
+  done: number;
+  total: number;
+}
+
+/** Options of `distill`, with model2vec's names and defaults. */
+export interface DistillOptions {
+  /**
+   * Principal components to keep. Default 256, at most the encoder's width; below 1: as many as explain this share of the variance.
+   * `'auto'`: all, turned. `null`: the encoder's own components.
+   */
+  pca_dims?: number | 'auto' | null | undefined;
+  /** Above 0 and below 1. Rare tokens, by their place in the vocabulary, weigh more. Default 1e-4; `null`: all weigh the same. */
+  sif_coefficient?: number | null | undefined;
+  /** Tokens that match at their beginning are left out; a string is a regular expression. Default `'\\[unused\\d+\\]'`; `null`: none. */
+  token_remove_pattern?: string | RegExp | null | undefined;
+  /** The vector of a token: the mean of all tokens with the special ones around it, the first, the last, or the pooler's. Default `'mean'`. */
+  pooling?: 'mean' | 'first' | 'last' | 'pooler' | undefined;
+  /** How the rows are stored. Default `'float16'`. */
+  quantize_to?: 'float16' | 'float32' | 'int8' | undefined;
+  progress_callback?: ((progress: DistillProgress) => void) | undefined;
+  /** Ends the distillation with an `AbortError`. */
+  signal?: AbortSignalLike | undefined;
+}
+
+/** Static embeddings that `distill` made. */
+export interface DistilledPipeline extends FeatureExtractionPipeline {
+  /** The files of the model by name, as model2vec, sentence-transformers and wattn load them. */
+  save(): Record<string, Uint8Array>;
 }
 
 /** `await model({ input_ids, attention_mask }, options)`. */

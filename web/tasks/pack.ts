@@ -5,6 +5,7 @@ import { loadFrom } from '../source/load_from.js';
 import { openModelFiles, streamWeights } from '../source/weight_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { checkOptions } from '../core/options.js';
+import { floatToHalf } from '../core/half.js';
 import { concat } from '../core/texts.js';
 import { isFloat, readSafetensors, toFloats, type StoredTensor } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
@@ -17,21 +18,6 @@ export interface PackOptions extends SourceOptions {
 const kAlignment = 32;
 /** ggml's numbers of the types, and bytes of a block of 32. */
 const kTypes = { f32: { type: 0, blockBytes: 128 }, q4: { type: 2, blockBytes: 18 }, q8: { type: 8, blockBytes: 34 } };
-
-const kScratch = new DataView(new ArrayBuffer(4));
-
-/** Rounds to the nearest half-precision number, ties to even. */
-function floatToHalf(value: number): number {
-  kScratch.setFloat32(0, value);
-  const sign = (kScratch.getUint32(0) >>> 16) & 0x8000;
-  const size = Math.abs(Math.fround(value));
-  if (size >= 65520) return sign | 0x7c00;
-  const exponent = Math.max(-14, Math.floor(Math.log2(size || 2 ** -24)));
-  const steps = size * 2 ** (10 - exponent); // exact: a multiplication by a power of two
-  let rounded = Math.floor(steps);
-  if (steps - rounded > 0.5 || (steps - rounded === 0.5 && rounded % 2 === 1)) ++rounded;
-  return sign | (rounded + (exponent + 14) * 1024);
-}
 
 /** Blocks of 32: an f16 scale and int8 (ggml's quantize_row_q8_0_ref). */
 function toQ8(values: Float32Array): Uint8Array {
@@ -188,7 +174,9 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
     };
     await streamWeights(source, names, single, sink, progress, signal);
     close();
-    const kept = tensors.filter(({ dtype }) => isFloat(dtype)); // others are buffers, such as position ids
+    // Integers are buffers, such as position ids, except in static embeddings.
+    const isStatic = jsonOf<{ skip_unknown?: boolean }>(files, 'config.json')?.skip_unknown !== undefined;
+    const kept = tensors.filter(({ dtype }) => isStatic || isFloat(dtype));
     if (kept.length === 0) throw new UnsupportedError('pack: expected tensors of F32, F16, BF16 or F64, found none');
     const dtype = options.dtype ?? 'q8';
     const small = files.filter(([name]) => !isIndex(name));

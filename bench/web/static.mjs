@@ -1,0 +1,92 @@
+// Static embeddings: short texts a second in one call on one thread (wasm, Node), and model2vec's in Python where it is installed. The model
+// has the tokenizer of all-MiniLM-L6-v2 and 256 random numbers for each token; texts are eight words of a corpus in ../shared/data.
+// PYTHON=... names the interpreter (default python3).
+import { spawnSync } from 'node:child_process';
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { writeRecord } from './lib/record.mjs';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const corpus = join(root, '../shared/data/text/wikitext2/wiki.valid.raw');
+const tokenizer = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2/tokenizer.json');
+const kWidth = 256;
+const kTexts = 100_000;
+const rounds = Number(process.env.ROUNDS ?? 7);
+
+for (const file of [corpus, tokenizer]) {
+  if (existsSync(file)) continue;
+  console.log(`skipped: no ${file}`);
+  process.exit(0);
+}
+const { pipeline } = await import(pathToFileURL(join(root, 'dist/node.js')).href);
+
+const words = readFileSync(corpus, 'utf8').split(/\s+/).filter(Boolean);
+const texts = Array.from({ length: kTexts }, (_, i) => {
+  const at = (i * 8) % (words.length - 8);
+  return words.slice(at, at + 8).join(' ');
+});
+
+const folder = join(root, 'build/bench-static');
+mkdirSync(folder, { recursive: true });
+const json = JSON.parse(readFileSync(tokenizer, 'utf8'));
+writeFileSync(join(folder, 'tokenizer.json'), JSON.stringify({ ...json, truncation: null, padding: null }));
+writeFileSync(join(folder, 'config.json'), JSON.stringify({ model_type: 'model2vec', normalize: true }));
+writeFileSync(join(folder, 'texts.txt'), texts.join('\n'));
+const tokens = Object.keys(json.model.vocab).length;
+const rows = new Float32Array(tokens * kWidth);
+let state = 1;
+for (let i = 0; i < rows.length; ++i) rows[i] = ((state = (Math.imul(state, 1103515245) + 12345) & 0x7fffffff) >>> 8) / 2 ** 22 - 1;
+const shape = [tokens, kWidth];
+const header = JSON.stringify({ embeddings: { dtype: 'F32', shape, data_offsets: [0, rows.byteLength] } });
+const size = Buffer.alloc(8);
+size.writeBigUInt64LE(BigInt(header.length));
+writeFileSync(join(folder, 'model.safetensors'), Buffer.concat([size, Buffer.from(header), Buffer.from(rows.buffer)]));
+
+const kPython = `
+import sys, time, os
+os.environ['TOKENIZERS_PARALLELISM'] = 'false'
+os.environ['RAYON_NUM_THREADS'] = '1'
+import model2vec
+model = model2vec.StaticModel.from_pretrained(sys.argv[1])
+texts = open(sys.argv[1] + '/texts.txt', encoding='utf-8', newline='\\n').read().split('\\n')
+best = 1e9
+for _ in range(int(sys.argv[2])):
+    start = time.perf_counter()
+    model.encode(texts, use_multiprocessing=False)
+    best = min(best, time.perf_counter() - start)
+print(best, model2vec.__version__)
+`;
+
+async function seconds(dtype) {
+  const embed = await pipeline('feature-extraction', folder, { dtype, threads: 1 });
+  let best = Infinity;
+  for (let round = 0; round < rounds; ++round) {
+    const start = performance.now();
+    const out = await embed(texts);
+    best = Math.min(best, performance.now() - start);
+    if (out.dims[0] !== kTexts) throw new Error(`expected ${kTexts} vectors, found ${out.dims[0]}`);
+  }
+  await embed.dispose();
+  return best / 1000;
+}
+
+const results = { f32: await seconds('f32'), q8: await seconds('q8') };
+const python = spawnSync(process.env.PYTHON ?? 'python3', ['-c', kPython, folder, String(Math.min(3, rounds))]);
+const rate = (time) => Math.round(kTexts / time);
+const record = [];
+for (const [dtype, time] of Object.entries(results)) {
+  console.log(`wattn ${dtype}: ${rate(time)} texts a second`);
+  record.push({ what: `wattn ${dtype}`, texts_per_second: rate(time) });
+}
+if (python.status === 0) {
+  const [time, version] = python.stdout.toString().trim().split(/\s+/).slice(-2);
+  console.log(`model2vec ${version}: ${rate(Number(time))} texts a second`);
+  record.push({ what: `model2vec ${version}`, texts_per_second: rate(Number(time)) });
+} else {
+  console.log('model2vec: skipped (PYTHON has none)');
+}
+writeRecord(
+  'static',
+  record.map((row) => ({ ...row, host: `node ${process.version}` })),
+);
