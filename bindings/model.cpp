@@ -2,8 +2,11 @@
 #include "bindings/model.h"
 #include "engine/model.h"
 #include "engine/retrieval.h"
+#include "models/activations.h"
 #include "models/arch.h"
+#include "models/config_fields.h"
 #include "models/transformer.h"
+#include "tokenizer/formats/converters.h"
 
 namespace wattn {
 
@@ -15,6 +18,13 @@ void take_experts(Arena&, const Kernels&, WeightType, const TransformerConfig&, 
 void add_experts_slots(const TransformerConfig&, const TransformerNames&, const TransformerLayer&, std::size_t, SlotList&) {}
 void experts_feed_forward(const Compute&, const TransformerConfig&, const TransformerLayer&, const ExpertsScratch&,
                           const LinearScratch&, const float*, std::int64_t, float*) {}
+// The same for models/rope_types.cpp and kernels/more_activations.cpp.
+bool read_more_rope(Fields&, Fields&, RopeScaling&) { return false; }
+std::span<const NamedActivation> more_activations() { return {}; }
+void activate_more(Activation, const float*, float*, std::int64_t) {}
+void gate_more(Activation, const float*, float*, std::int64_t, std::int64_t) {}
+// And for tokenizer/formats/deberta.cpp.
+Result<std::string> from_deberta(std::string_view, JsonRef) { return unsupported_error("spm.model"); }
 
 // Likewise engine/retrieval.cpp.
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval, const Documents&, JsonRef) {

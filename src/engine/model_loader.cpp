@@ -16,6 +16,12 @@ bool is_file_of(std::string_view weights, std::string_view file) {
   return weights.substr(0, weights.size() - kSafetensors.size()) == file.substr(0, file.size() - kTorch.size());
 }
 
+// With the defaults that transformers has; a GGUF file is read as llama.cpp reads it.
+Result<Json> read_config(const Documents& documents) {
+  const NamedFile* file = documents.find("config.json");
+  return file && !has_gguf_tensors(documents) ? read_config_json(file->bytes) : documents.read("config.json");
+}
+
 bool is_lm(HeadKind head) { return head == HeadKind::kCausalLm || head == HeadKind::kSeq2SeqLm; }
 
 Result<SentenceConfig> read_sentence_config(const Documents& documents) {
@@ -223,7 +229,7 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
   auto all = with_gguf_documents(std::move(files));
   if (!all.ok()) return all.error();
   const Documents documents(all.value());
-  auto config = documents.read("config.json");
+  auto config = read_config(documents);
   if (!config.ok()) return config.error();
   auto plan = make_plan(config.value().root(), options);
   if (!plan.ok()) return plan.error();
@@ -299,7 +305,7 @@ Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   auto all = with_gguf_documents(std::move(files));
   if (!all.ok()) return all.error();
   const Documents documents(all.value());
-  const auto config = documents.read("config.json");
+  const auto config = read_config(documents);
   if (!config.ok()) return config.error();
   const JsonRef root = config.value().root();
   const auto plan = make_plan(root, {.own_lm_head = true});

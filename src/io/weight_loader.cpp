@@ -71,6 +71,7 @@ std::uint64_t add_to_digest(std::uint64_t digest, const float* values, std::int6
 
 bool matches_any(std::string_view name, const std::vector<std::string>& patterns) {
   return std::any_of(patterns.begin(), patterns.end(), [&](std::string_view pattern) {
+    if (pattern.starts_with('*')) return name.ends_with(pattern.substr(1));
     return pattern.ends_with('*') ? name.starts_with(pattern.substr(0, pattern.size() - 1)) : name == pattern;
   });
 }

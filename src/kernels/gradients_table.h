@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/gradients.h"
-#include "kernels/math.h"
+#include "kernels/more_activations_vec.h"
 #include "kernels/rows.h"
 
 namespace wattn {
@@ -59,6 +59,8 @@ template <class V, class F>
         const F32 s = sigmoid_vec<V>(x);
         return V::mul(s, V::sub(one, s));
       });
+    default:
+      return use([activation](F32 x) { return more_slope_vec<V>(activation, x, gelu_slope_vec<V>(x)); });
   }
 }
 
@@ -75,7 +77,7 @@ template <class V>
 void gate_backward_rows_body(Activation activation, const float* x, const float* dy, float* dx, std::int64_t rows,
                              std::int64_t cols) {
   // Two passes: first dx holds activation(gate) * dy and dy * up, then the second is multiplied by the slope.
-  with_activation<V>(activation, [&](auto activate) {
+  const auto first = [&](const auto& activate) {
     for (std::int64_t i = 0; i < rows; ++i) {
       for_each_long_step<V>(cols, [&](std::int64_t j, int count) {
         const std::int64_t at = 2 * i * cols + j;
@@ -84,7 +86,12 @@ void gate_backward_rows_body(Activation activation, const float* x, const float*
         store_step<V>(dx + at, V::mul(d, load_step<V>(x + at + cols, count)), count);
       });
     }
-  });
+  };
+  if (is_more(activation)) {
+    first([&](typename V::F32 gate) { return more_activation_vec<V>(activation, gate); });
+  } else {
+    with_activation<V>(activation, first);
+  }
   for (std::int64_t i = 0; i < rows; ++i) {
     const std::int64_t at = 2 * i * cols;
     activate_backward_body<V>(activation, x + at, dx + at, dx + at, cols);

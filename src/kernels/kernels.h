@@ -8,7 +8,29 @@
 
 namespace wattn {
 
-enum class Activation : std::uint8_t { kNone, kGelu, kRelu, kTanh, kGeluTanh, kSilu, kSigmoid };
+enum class Activation : std::uint8_t {
+  kNone,
+  kGelu,
+  kRelu,
+  kTanh,
+  kGeluTanh,
+  kSilu,
+  kSigmoid,
+  kQuickGelu,  // from here on: kernels/more_activations.h
+  kGelu10,
+  kRelu2,
+  kRelu6,
+  kLeakyRelu,
+  kMish,
+  kElu,
+  kSelu,
+  kHardSwish,
+  kHardSigmoid,
+  kHardTanh,
+  kSoftsign,
+  kLaplace,
+};
+constexpr bool is_more(Activation activation) { return activation > Activation::kSigmoid; }
 
 // c[i, j] = activation(scale * (sum over k, in rising order, of a[i, k] * b[j, k]) + bias[j]), 0 <= i < m, 0 <= j < n.
 struct GemmF32 {

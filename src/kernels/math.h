@@ -2,7 +2,7 @@
 // scheme: its two halves are independent, while each step of Horner's scheme waits for the previous one.
 #pragma once
 
-#include "kernels/kernels.h"
+#include "kernels/more_activations.h"
 
 namespace wattn {
 
@@ -97,8 +97,6 @@ template <class V, class F>
 [[gnu::always_inline]] inline void with_activation(Activation activation, const F& use) {
   using F32 = typename V::F32;
   switch (activation) {
-    case Activation::kNone:
-      return use([](F32 x) { return x; });
     case Activation::kGelu:
       return use([](F32 x) { return gelu_vec<V>(x); });
     case Activation::kRelu:
@@ -111,6 +109,8 @@ template <class V, class F>
       return use([](F32 x) { return V::mul(x, sigmoid_vec<V>(x)); });
     case Activation::kSigmoid:
       return use([](F32 x) { return sigmoid_vec<V>(x); });
+    default:  // kNone; the callers know the rarer ones
+      return use([](F32 x) { return x; });
   }
 }
 

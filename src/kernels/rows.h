@@ -103,6 +103,7 @@ void layer_norm_rows_body(const float* x, const float* residual, const float* ga
 
 template <class V>
 void gate_rows_body(Activation activation, const float* x, float* out, std::int64_t rows, std::int64_t cols) {
+  if (is_more(activation)) return gate_more(activation, x, out, rows, cols);
   with_activation<V>(activation, [&](auto activate) {
     for (std::int64_t i = 0; i < rows; ++i, x += 2 * cols, out += cols) {
       for_each_long_step<V>(cols, [&](std::int64_t j, int count) {
@@ -140,6 +141,7 @@ void max_into_body(const float* x, float* out, std::int64_t n) {
 
 template <class V>
 void activate_body(Activation activation, const float* x, float* out, std::int64_t n) {
+  if (is_more(activation)) return activate_more(activation, x, out, n);
   with_activation<V>(activation, [&](auto activate) {
     for_each_long_step<V>(n,
                           [&](std::int64_t j, int count) { store_step<V>(out + j, activate(load_step<V>(x + j, count)), count); });

@@ -2,7 +2,7 @@
 // - all layers share one layer's weights;
 // - the embedding tables are narrower than the layers, with a projection after their norm;
 // - usually the tanh form of GELU.
-#include "models/arch.h"
+#include "models/bert.h"
 #include "models/config_fields.h"
 
 namespace wattn {
@@ -19,7 +19,10 @@ void parse_config(Fields& config, ModelConfig& out) {
 }
 
 constexpr const char* kIgnored[] = {
-    "embeddings.position_ids", "predictions.*", "sop_classifier.*", "classifier.*", "qa_outputs.*",
+    "predictions.*",
+    "sop_classifier.*",
+    "classifier.*",
+    "qa_outputs.*",
 };
 
 }  // namespace
@@ -51,6 +54,8 @@ extern const Arch kAlbert = {
                             .norm = "predictions.LayerNorm",
                             .output = "predictions.bias",
                             .tied = true}},
+    .defaults = {kBertDefaults, R"("vocab_size": 30000, "embedding_size": 128, "hidden_size": 4096, "num_attention_heads": 64, )"
+                                R"("intermediate_size": 16384, "hidden_act": "gelu_new")"},
 };
 
 }  // namespace wattn

@@ -40,11 +40,15 @@ struct Arch {
   void (*parse_config)(Fields& config, ModelConfig& out);
   TransformerNames names;            // of ModelConfig::transformer
   TransformerNames decoder_names{};  // of ModelConfig::decoder
-  // Tensors that may be present but are unused: heads, buffers. '*' ends a prefix, "{}" is as in names.
+  // Tensors that may be present but are unused, beside the buffers of every architecture: heads, buffers. '*' ends a prefix or
+  // begins an ending, "{}" is as in names.
   std::span<const char* const> ignored{};
   Heads heads{};
   const char* seq2seq_prefix = "";  // of weight names in an encoder-decoder's checkpoints with a language-model head
   GgufLayout gguf{};
+  // Members of config.json, as JSON without the braces, that transformers' configuration class has where the file has none. The
+  // second text's count before the first's.
+  const char* defaults[2] = {nullptr, nullptr};
   // Where several share a model_type: selected only when the config has this string under this key; null: anything but null and
   // false.
   const char* only_key = nullptr;
@@ -58,9 +62,11 @@ std::span<const Arch* const> more_archs();
 Result<const Arch*> find_arch(JsonRef config);
 // By a GGUF file's general.architecture; an UnsupportedError lists the known ones.
 Result<const Arch*> find_gguf_arch(std::string_view architecture);
+// A config.json with the defaults of its architecture.
+Result<Json> read_config_json(std::string_view text);
 Result<ModelConfig> parse_model_config(const Arch& arch, JsonRef config);
 
-// The names and prefixes of arch.ignored for each layer.
+// Canonical names and patterns of the tensors that a model may have but does not use.
 std::vector<std::string> ignored_tensors(const Arch& arch, const ModelConfig& stacks);
 
 // A tensor's name without its prefix, and with ".weight"/".bias" for ".gamma"/".beta" (checkpoints converted from TensorFlow) and

@@ -1,6 +1,7 @@
 // BART, arXiv 1910.13461, and Marian (arXiv 1804.00344; the OPUS-MT models); transformers/models/bart/modeling_bart.py and
 // marian/modeling_marian.py (v5.23.0): an encoder, and a decoder with cross attention, both with LayerNorm after each residual and
 // biases; both and the head share one table of word embeddings. Marian has sinusoidal positions and no norm after the embeddings.
+// mBART, arXiv 2001.08210, and Pegasus, arXiv 1912.08777, are BART and Marian with norms before each sublayer and after the last.
 #include <cmath>
 
 #include "models/arch.h"
@@ -9,10 +10,18 @@
 namespace wattn {
 namespace {
 
-void read_encoder(Fields& config, bool is_marian, TransformerConfig& out) {
-  for (const char* key : {"normalize_before", "add_final_layer_norm", "add_bias_logits"}) config.expect(key, false);
-  config.expect("normalize_embedding", !is_marian);
-  config.expect("static_position_embeddings", is_marian);
+// What the kin differ by.
+struct Kind {
+  bool sinusoidal = false;       // positions
+  bool embeddings_norm = false;  // a norm after the embeddings
+  bool pre_norm = false;         // norms before each sublayer and after the last layer
+};
+
+void read_encoder(Fields& config, const Kind& kind, TransformerConfig& out) {
+  config.expect("add_bias_logits", false);
+  for (const char* key : {"normalize_before", "add_final_layer_norm"}) config.expect(key, kind.pre_norm);
+  config.expect("normalize_embedding", kind.embeddings_norm);
+  config.expect("static_position_embeddings", kind.sinusoidal);
   config.expect("tie_word_embeddings", true);
   config.expect("share_encoder_decoder_embeddings", true);
   reject_switches(config);
@@ -28,14 +37,14 @@ void read_encoder(Fields& config, bool is_marian, TransformerConfig& out) {
   if (config.boolean_or("scale_embedding", false)) {
     out.embedding_scale = static_cast<float>(std::sqrt(static_cast<double>(out.hidden_size)));
   }
-  out.embeddings_norm = !is_marian;
-  out.positions = is_marian ? Positions::kSinusoidal : Positions::kLearned;
+  out.embeddings_norm = kind.embeddings_norm;
+  if (kind.pre_norm) out.norm_placement = NormPlacement::kPre;
+  out.positions = kind.sinusoidal ? Positions::kSinusoidal : Positions::kLearned;
   out.position_offset = 2;
 }
 
-template <bool kIsMarian>
-void parse_config(Fields& config, ModelConfig& out) {
-  read_encoder(config, kIsMarian, out.transformer);
+void parse(Fields& config, const Kind& kind, ModelConfig& out) {
+  read_encoder(config, kind, out.transformer);
   TransformerConfig& decoder = out.decoder.emplace(out.transformer);
   read_sizes(config,
              {.hidden_size = "d_model",
@@ -45,6 +54,10 @@ void parse_config(Fields& config, ModelConfig& out) {
              decoder);
   decoder.causal = decoder.cross_attention = true;
   decoder.lm_head = decoder.tie_word_embeddings = decoder.lm_head_bias = true;
+}
+template <Kind kKind>
+void parse_config(Fields& config, ModelConfig& out) {
+  parse(config, kKind, out);
 }
 
 constexpr TransformerNames kEncoderNames = {.word_embeddings = "shared",
@@ -57,7 +70,8 @@ constexpr TransformerNames kEncoderNames = {.word_embeddings = "shared",
                                             .attention_norm = "encoder.layers.{}.self_attn_layer_norm",
                                             .up = "encoder.layers.{}.fc1",
                                             .down = "encoder.layers.{}.fc2",
-                                            .ffn_norm = "encoder.layers.{}.final_layer_norm"};
+                                            .ffn_norm = "encoder.layers.{}.final_layer_norm",
+                                            .final_norm = "encoder.layer_norm"};
 constexpr TransformerNames kDecoderNames = {.word_embeddings = "shared",
                                             .position_embeddings = "decoder.embed_positions",
                                             .embeddings_norm = "decoder.layernorm_embedding",
@@ -69,6 +83,7 @@ constexpr TransformerNames kDecoderNames = {.word_embeddings = "shared",
                                             .up = "decoder.layers.{}.fc1",
                                             .down = "decoder.layers.{}.fc2",
                                             .ffn_norm = "decoder.layers.{}.final_layer_norm",
+                                            .final_norm = "decoder.layer_norm",
                                             .cross_query = "decoder.layers.{}.encoder_attn.q_proj",
                                             .cross_key = "decoder.layers.{}.encoder_attn.k_proj",
                                             .cross_value = "decoder.layers.{}.encoder_attn.v_proj",
@@ -88,29 +103,58 @@ constexpr const char* kMarianIgnored[] = {"encoder.embed_tokens.weight",    "dec
                                           "encoder.embed_positions.weight",  // sinusoidal
                                           "decoder.embed_positions.weight", "final_logits_bias",           "lm_head.*"};
 
+constexpr const char* kDefaults =
+    R"("max_position_embeddings": 1024, "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16, )"
+    R"("decoder_layers": 12, "decoder_ffn_dim": 4096, "decoder_attention_heads": 16, "activation_function": "gelu", "d_model": 1024)";
+
+constexpr HeadLayers kSequenceHead = {.dense = "classification_head.dense",
+                                      .activation = Activation::kTanh,
+                                      .output = "classification_head.out_proj",
+                                      .input = HeadInput::kEos};
+
 }  // namespace
 
 extern const Arch kBart = {
     .model_type = "bart",
     .base_prefix = "model.",
-    .parse_config = parse_config<false>,
+    .parse_config = parse_config<{.embeddings_norm = true}>,
     .names = kEncoderNames,
     .decoder_names = kDecoderNames,
     .ignored = kIgnored,
-    .heads = {.sequence = {.dense = "classification_head.dense",
-                           .activation = Activation::kTanh,
-                           .output = "classification_head.out_proj",
-                           .input = HeadInput::kEos}},
+    .heads = {.sequence = kSequenceHead},
     .seq2seq_prefix = "model.",
+    .defaults = {kDefaults, R"("vocab_size": 50265, "eos_token_id": 2, "decoder_start_token_id": 2)"},
 };
 extern const Arch kMarian = {
     .model_type = "marian",
     .base_prefix = "model.",
-    .parse_config = parse_config<true>,
+    .parse_config = parse_config<{.sinusoidal = true}>,
     .names = kEncoderNames,
     .decoder_names = kDecoderNames,
     .ignored = kMarianIgnored,
     .seq2seq_prefix = "model.",
+    .defaults = {kDefaults, R"("vocab_size": 58101, "eos_token_id": 0, "decoder_start_token_id": 58100)"},
+};
+extern const Arch kMBart = {
+    .model_type = "mbart",
+    .base_prefix = "model.",
+    .parse_config = parse_config<{.embeddings_norm = true, .pre_norm = true}>,
+    .names = kEncoderNames,
+    .decoder_names = kDecoderNames,
+    .ignored = kIgnored,
+    .heads = {.sequence = kSequenceHead},
+    .seq2seq_prefix = "model.",
+    .defaults = {kDefaults, R"("vocab_size": 50265, "eos_token_id": 2)"},
+};
+extern const Arch kPegasus = {
+    .model_type = "pegasus",
+    .base_prefix = "model.",
+    .parse_config = parse_config<{.sinusoidal = true, .pre_norm = true}>,
+    .names = kEncoderNames,
+    .decoder_names = kDecoderNames,
+    .ignored = kMarianIgnored,
+    .seq2seq_prefix = "model.",
+    .defaults = {kDefaults, R"("vocab_size": 50265, "eos_token_id": 1, "decoder_start_token_id": 0)"},
 };
 
 }  // namespace wattn

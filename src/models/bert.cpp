@@ -16,8 +16,7 @@ void parse_config(Fields& config, ModelConfig& out) {
 }
 
 constexpr const char* kIgnored[] = {
-    "embeddings.position_ids",  // a buffer: 0, 1, 2, ...
-    "cls.*",                    // the masked-language and next-sentence heads of pre-training
+    "cls.*",  // the masked-language and next-sentence heads of pre-training
     "classifier.*",
     "qa_outputs.*",
 };
@@ -32,6 +31,7 @@ extern const Arch kBert = {
     .ignored = kIgnored,
     .heads = kBertHeads,
     .gguf = {.architecture = "bert", .config = R"("hidden_act": "gelu")", .fields = kBertGgufFields},
+    .defaults = {kBertDefaults},
 };
 
 }  // namespace wattn

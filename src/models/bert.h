@@ -21,6 +21,10 @@ inline constexpr TransformerNames kBertNames = {
     .pooler = "pooler.dense",
 };
 
+inline constexpr const char* kBertDefaults =
+    R"("vocab_size": 30522, "hidden_size": 768, "num_hidden_layers": 12, "num_attention_heads": 12, "intermediate_size": 3072, )"
+    R"("hidden_act": "gelu", "max_position_embeddings": 512, "type_vocab_size": 2)";
+
 inline constexpr Heads kBertHeads = {
     .sequence = {.dense = "pooler.dense", .activation = Activation::kTanh, .output = "classifier"},
     .token = {.output = "classifier"},

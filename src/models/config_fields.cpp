@@ -1,5 +1,7 @@
 #include "models/config_fields.h"
 
+#include "models/activations.h"
+
 namespace wattn {
 namespace {
 
@@ -20,7 +22,12 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {{"gelu", Act
                                                                     {"gelu_pytorch_tanh", Activation::kGeluTanh},
                                                                     {"gelu_fast", Activation::kGeluTanh},
                                                                     {"silu", Activation::kSilu},
-                                                                    {"swish", Activation::kSilu}};
+                                                                    {"swish", Activation::kSilu},
+                                                                    {"gelu_accurate", Activation::kGeluTanh},
+                                                                    {"gelu_python_tanh", Activation::kGeluTanh},
+                                                                    {"tanh", Activation::kTanh},
+                                                                    {"sigmoid", Activation::kSigmoid},
+                                                                    {"linear", Activation::kNone}};
 
 // rope's rope_theta, or the config's under key; partial rotation is unsupported.
 double base_of(Fields& config, Fields& rope, const char* key, double fallback) {
@@ -76,7 +83,26 @@ void read_epsilon(Fields& config, const char* key, double fallback, TransformerC
   out.norm_eps = static_cast<float>(epsilon);
 }
 
-Activation read_activation(Fields& config, const char* key) { return config.choice(key, kActivations); }
+Activation find_activation(Fields& config, const char* key, std::string_view word) {
+  std::string known;
+  const auto is = [&](std::string_view name) {
+    if (!name.empty()) known += (known.empty() ? "\"" : ", \"") + std::string(name) + "\"";
+    return name == word && !name.empty();
+  };
+  for (const auto& [name, activation] : kActivations) {
+    if (is(name)) return activation;
+  }
+  for (const NamedActivation& more : more_activations()) {
+    if (is(more.name)) return more.activation;
+  }
+  config.unsupported(key, "one of " + known);
+  return Activation::kNone;
+}
+
+Activation read_activation(Fields& config, const char* key) {
+  const std::string_view word = config.string(key);
+  return config.ok() ? find_activation(config, key, word) : Activation::kNone;
+}
 
 void reject_switches(Fields& config) {
   config.expect("add_cross_attention", false);
@@ -122,8 +148,9 @@ RopeScaling read_rope(Fields& config, double theta) {
 
 RopeScaling read_rope_of(Fields& config, JsonRef either, double theta) {
   using Type = RopeScaling::Type;
+  // "dynamic" changes nothing up to max_position_embeddings.
   constexpr std::pair<std::string_view, Type> kTypes[] = {
-      {"default", Type::kDefault}, {"linear", Type::kLinear}, {"llama3", Type::kLlama3}};
+      {"default", Type::kDefault}, {"dynamic", Type::kDefault}, {"linear", Type::kLinear}, {"llama3", Type::kLlama3}};
   RopeScaling out;
   if (either.is_null()) {
     out.theta = config.number_or("rope_theta", theta, kMostTheta);
@@ -131,6 +158,10 @@ RopeScaling read_rope_of(Fields& config, JsonRef either, double theta) {
   }
   Fields rope(either);
   out.theta = base_of(config, rope, "rope_theta", theta);
+  if (read_more_rope(config, rope, out)) {
+    config.fail(rope.error());
+    return out;
+  }
   out.type = rope.choice(rope.has("rope_type") ? "rope_type" : "type", kTypes, "default");
   if (out.type != Type::kDefault) {
     if (!rope.has("factor")) rope.mismatch("factor", "a number");

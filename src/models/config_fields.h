@@ -34,6 +34,8 @@ void read_type_vocab_size(Fields& config, TransformerConfig& out);
 void read_epsilon(Fields& config, const char* key, double fallback, TransformerConfig& out);
 // Names are those of transformers' ACT2FN.
 Activation read_activation(Fields& config, const char* key);
+// The one of that name; an UnsupportedError at key if there is none.
+Activation find_activation(Fields& config, const char* key, std::string_view word);
 
 // Rejects features that no stack supports: pruned heads, quantised weights, cross attention in a single stack.
 void reject_switches(Fields& config);
@@ -47,10 +49,13 @@ void read_bert_like(Fields& config, TransformerConfig& out);
 
 // The rotary base: of rope (rope_parameters or an entry of it, whose rope_type must be "default"), else config's under key.
 double read_theta(Fields& config, JsonRef rope, const char* key, double fallback);
-// rope_parameters, or rope_scaling and rope_theta: default, linear or llama3.
+// rope_parameters, or rope_scaling and rope_theta: default, dynamic, linear, llama3 or a rarer type.
 RopeScaling read_rope(Fields& config, double theta);
 // The same from rope, which may be null; then rope_theta is config's.
 RopeScaling read_rope_of(Fields& config, JsonRef rope, double theta);
+
+// Rarer types of rope (rope_types.cpp); false: it is none of them. A program that defines this function as false has none.
+bool read_more_rope(Fields& config, Fields& rope, RopeScaling& out);
 
 // The layers limited to a window: by layer_types, or is_local where that is absent.
 void read_local_layers(Fields& config, const std::function<bool(std::int64_t layer)>& is_local, TransformerConfig& out);

@@ -53,7 +53,6 @@ void parse_config(Fields& config, ModelConfig& out) {
 
 constexpr const char* kIgnored[] = {
     "embeddings.position_embeddings.*",
-    "embeddings.position_ids",
     "cls.*",
     "lm_predictions.*",
     "mask_predictions.*",
@@ -89,6 +88,8 @@ extern const Arch kDebertaV2 = {
     .names = names(),
     .ignored = kIgnored,
     .heads = heads(),
+    .defaults = {kBertDefaults, R"("vocab_size": 128100, "hidden_size": 1536, "num_hidden_layers": 24, "num_attention_heads": 24, )"
+                                R"("intermediate_size": 6144, "type_vocab_size": 0, "layer_norm_eps": 1e-7)"},
 };
 
 }  // namespace wattn

@@ -18,8 +18,7 @@ void parse_config(Fields& config, ModelConfig& out) {
 }
 
 constexpr const char* kIgnored[] = {
-    "embeddings.position_ids", "vocab_transform.*", "vocab_layer_norm.*", "vocab_projector.*",
-    "pre_classifier.*",        "classifier.*",      "qa_outputs.*",
+    "vocab_transform.*", "vocab_layer_norm.*", "vocab_projector.*", "pre_classifier.*", "classifier.*", "qa_outputs.*",
 };
 
 }  // namespace
@@ -48,6 +47,8 @@ extern const Arch kDistilBert = {
                             .norm = "vocab_layer_norm",
                             .output = "vocab_projector.bias",
                             .tied = true}},
+    .defaults = {R"("vocab_size": 30522, "max_position_embeddings": 512, "n_layers": 6, "n_heads": 12, "dim": 768, )"
+                 R"("hidden_dim": 3072, "activation": "gelu")"},
 };
 
 }  // namespace wattn

@@ -17,12 +17,7 @@ void parse_config(Fields& config, ModelConfig& out) {
 }
 
 constexpr const char* kIgnored[] = {
-    "embeddings.position_ids",
-    "discriminator_predictions.*",
-    "generator_predictions.*",
-    "generator_lm_head.*",
-    "classifier.*",
-    "qa_outputs.*",
+    "discriminator_predictions.*", "generator_predictions.*", "generator_lm_head.*", "classifier.*", "qa_outputs.*",
 };
 
 constexpr TransformerNames names() {
@@ -48,6 +43,8 @@ extern const Arch kElectra = {
                             .norm = "generator_predictions.LayerNorm",
                             .output = "generator_lm_head.bias",
                             .tied = true}},
+    .defaults = {kBertDefaults,
+                 R"("embedding_size": 128, "hidden_size": 256, "num_attention_heads": 4, "intermediate_size": 1024)"},
 };
 
 }  // namespace wattn

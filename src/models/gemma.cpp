@@ -84,16 +84,20 @@ constexpr GgufField kGgufFields[] = {
     {"final_logit_softcapping", "final_logit_softcapping", false},
 };
 
-constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf) {
+constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf, const char* defaults) {
   Arch arch = llama_arch(model_type, parse_config, gguf);
   arch.names.norm_offset = 1;
+  arch.defaults[0] =
+      R"("vocab_size": 256000, "hidden_size": 2304, "intermediate_size": 9216, "num_hidden_layers": 26, "num_attention_heads": 8, )"
+      R"("num_key_value_heads": 4, "max_position_embeddings": 8192)";
+  arch.defaults[1] = defaults;
   arch.gguf.config = "";
   arch.gguf.fields = kGgufFields;
   return arch;
 }
 
-constexpr Arch later(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf) {
-  Arch out = arch(model_type, parse_config, gguf);
+constexpr Arch later(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf, const char* defaults) {
+  Arch out = arch(model_type, parse_config, gguf, defaults);
   out.names.attention_output_norm = "layers.{}.post_attention_layernorm";
   out.names.ffn_norm = "layers.{}.pre_feedforward_layernorm";
   out.names.ffn_output_norm = "layers.{}.post_feedforward_layernorm";
@@ -102,8 +106,11 @@ constexpr Arch later(const char* model_type, void (*parse_config)(Fields&, Model
 
 }  // namespace
 
-extern const Arch kGemma = arch("gemma", parse_gemma, "gemma");
-extern const Arch kGemma2 = later("gemma2", parse_gemma2, "gemma2");
-extern const Arch kGemma3 = later("gemma3_text", parse_gemma3, "gemma3");
+extern const Arch kGemma = arch("gemma", parse_gemma, "gemma",
+                                R"("hidden_size": 3072, "intermediate_size": 24576, "num_hidden_layers": 28, )"
+                                R"("num_attention_heads": 16, "num_key_value_heads": 16)");
+extern const Arch kGemma2 = later("gemma2", parse_gemma2, "gemma2", nullptr);
+extern const Arch kGemma3 =
+    later("gemma3_text", parse_gemma3, "gemma3", R"("vocab_size": 262208, "max_position_embeddings": 131072)");
 
 }  // namespace wattn

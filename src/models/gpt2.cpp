@@ -10,8 +10,8 @@ namespace {
 void parse_config(Fields& config, ModelConfig& out) {
   TransformerConfig& decoder = out.transformer;
   reject_foreign(config);
-  config.expect("scale_attn_weights", true);
-  config.expect("scale_attn_by_inverse_layer_idx", false);
+  if (!config.boolean_or("scale_attn_weights", true)) decoder.query_pre_attn_scalar = 1;
+  decoder.scale_by_layer = config.boolean_or("scale_attn_by_inverse_layer_idx", false);
   read_sizes(config,
              {.hidden_size = "n_embd",
               .num_hidden_layers = "n_layer",
@@ -61,6 +61,8 @@ extern const Arch kGpt2 = {
               .token = {.output = "classifier"},
               .answer = {.output = "qa_outputs"}},
     .gguf = {.architecture = "gpt2", .config = R"("activation_function": "gelu_new")", .fields = kGgufFields},
+    .defaults = {R"("vocab_size": 50257, "n_positions": 1024, "n_embd": 768, "n_layer": 12, "n_head": 12, )"
+                 R"("activation_function": "gelu_new")"},
 };
 
 }  // namespace wattn

@@ -49,7 +49,7 @@ constexpr Heads heads() {
   return heads;
 }
 
-constexpr Arch gte_as(const char* model_type) {
+constexpr Arch gte_as(const char* model_type, const char* defaults) {
   return {
       .model_type = model_type,
       .base_prefix = "new.",
@@ -66,12 +66,14 @@ constexpr Arch gte_as(const char* model_type) {
                 .pooler = "pooler.dense"},
       .ignored = kIgnored,
       .heads = heads(),
+      .defaults = {kBertDefaults, defaults},
   };
 }
 
 }  // namespace
 
-extern const Arch kNewGte = gte_as("new");
-extern const Arch kGte = gte_as("gte");
+extern const Arch kNewGte = gte_as("new", R"("vocab_size": 30528, "max_position_embeddings": 2048, "type_vocab_size": 1)");
+extern const Arch kGte =
+    gte_as("gte", R"("vocab_size": 250048, "max_position_embeddings": 8192, "type_vocab_size": 1, "rope_theta": 160000)");
 
 }  // namespace wattn

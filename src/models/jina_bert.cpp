@@ -27,7 +27,7 @@ constexpr GgufSwitch kGgufSwitches[] = {{.tensor = "blk.0.ffn_gate.weight",
                                          .present = R"("position_embedding_type": "alibi, split gate")",
                                          .absent = R"("position_embedding_type": "alibi")"}};
 
-constexpr const char* kIgnored[] = {"embeddings.position_ids", "cls.*", "classifier.*", "qa_outputs.*"};
+constexpr const char* kIgnored[] = {"cls.*", "classifier.*", "qa_outputs.*"};
 
 constexpr Arch jina_with(const char* position_embedding_type, bool split_gate) {
   Arch arch = {
@@ -41,6 +41,7 @@ constexpr Arch jina_with(const char* position_embedding_type, bool split_gate) {
                .config = R"("hidden_act": "gelu", "feed_forward_type": "geglu")",
                .fields = kBertGgufFields,
                .switches = kGgufSwitches},
+      .defaults = {kBertDefaults},
       .only_key = "position_embedding_type",
       .only_value = position_embedding_type,
   };

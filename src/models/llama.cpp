@@ -3,6 +3,8 @@
 // described by how they differ from it.
 #include "models/llama.h"
 
+#include <algorithm>
+
 namespace wattn {
 
 void parse_llama(Fields& config, TransformerConfig& out) {
@@ -13,6 +15,7 @@ void parse_llama(Fields& config, TransformerConfig& out) {
   read_epsilon(config, "rms_norm_eps", 1e-6, out);
   out.hidden_act = read_activation(config, "hidden_act");
   out.rope = read_rope(config, 10000);
+  if (out.rope.most_positions > 0) out.max_position_embeddings = std::min(out.max_position_embeddings, out.rope.most_positions);
   out.tie_word_embeddings = config.boolean_or("tie_word_embeddings", false);
   out.causal = config.boolean_or("is_causal", true);
   set_llama_layers(out);
@@ -40,7 +43,8 @@ void parse_config(Fields& config, ModelConfig& out) {
 }
 
 constexpr Arch arch() {
-  Arch arch = llama_arch("llama", parse_config, "llama");
+  Arch arch = llama_arch("llama", parse_config, "llama",
+                         R"("vocab_size": 32000, "intermediate_size": 11008, "max_position_embeddings": 2048)");
   arch.names.rope_permuted_in_gguf = true;
   return arch;
 }

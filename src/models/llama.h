@@ -27,7 +27,7 @@ inline constexpr TransformerNames kLlamaNames = {
     .final_norm = "norm",
 };
 
-inline constexpr const char* kLlamaIgnored[] = {"layers.{}.self_attn.rotary_emb.inv_freq", "lm_head.*", "score.*", "qa_outputs.*"};
+inline constexpr const char* kLlamaIgnored[] = {"lm_head.*", "score.*", "qa_outputs.*"};
 
 inline constexpr Heads kLlamaHeads = {
     .sequence = {.output = "score", .output_bias = false, .input = HeadInput::kLast},
@@ -46,8 +46,11 @@ inline constexpr GgufField kLlamaGgufFields[] = {
     {"rms_norm_eps", "attention.layer_norm_rms_epsilon"},
     {"rope_theta", "rope.freq_base", false},
 };
-// gguf: the name of the architecture there, or null.
-constexpr Arch llama_arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf) {
+inline constexpr const char* kLlamaDefaults =
+    R"("hidden_size": 4096, "num_hidden_layers": 32, "num_attention_heads": 32, "hidden_act": "silu")";
+// gguf: the name of the architecture there, or null. defaults: Arch::defaults beside kLlamaDefaults.
+constexpr Arch llama_arch(const char* model_type, void (*parse_config)(Fields&, ModelConfig&), const char* gguf,
+                          const char* defaults = nullptr) {
   return {
       .model_type = model_type,
       .base_prefix = "model.",
@@ -56,6 +59,7 @@ constexpr Arch llama_arch(const char* model_type, void (*parse_config)(Fields&, 
       .ignored = kLlamaIgnored,
       .heads = kLlamaHeads,
       .gguf = {.architecture = gguf, .config = R"("hidden_act": "silu")", .fields = kLlamaGgufFields},
+      .defaults = {kLlamaDefaults, defaults},
   };
 }
 

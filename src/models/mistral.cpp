@@ -7,15 +7,14 @@ namespace {
 
 void parse_config(Fields& config, ModelConfig& out) {
   parse_llama(config, out.transformer);
-  if (!config["sliding_window"].exists()) {
-    config.mismatch("sliding_window", "a number, or null for none (transformers defaults to 4096)");
-  }
   config.absent("layer_types");
   read_sliding_window(config, true, 0, out.transformer);
 }
 
 }  // namespace
 
-extern const Arch kMistral = llama_arch("mistral", parse_config, nullptr);
+extern const Arch kMistral = llama_arch("mistral", parse_config, nullptr,
+                                        R"("vocab_size": 32000, "intermediate_size": 14336, "num_key_value_heads": 8, )"
+                                        R"("max_position_embeddings": 131072, "sliding_window": 4096)");
 
 }  // namespace wattn

@@ -82,6 +82,8 @@ extern const Arch kModernBert = {
     .ignored = kIgnored,
     .heads = heads(),
     .gguf = {.architecture = "modern-bert", .config = R"("hidden_activation": "gelu")", .fields = kGgufFields},
+    .defaults = {R"("vocab_size": 50368, "hidden_size": 768, "intermediate_size": 1152, "num_hidden_layers": 22, )"
+                 R"("num_attention_heads": 12, "hidden_activation": "gelu", "max_position_embeddings": 8192)"},
 };
 
 }  // namespace wattn

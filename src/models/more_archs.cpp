@@ -12,9 +12,14 @@ namespace wattn {
   ARCH(kGemma3)                \
   ARCH(kGte)                   \
   ARCH(kJinaV3)                \
+  ARCH(kMBart)                 \
   ARCH(kModel2Vec)             \
+  ARCH(kMt5)                   \
   ARCH(kNewGte)                \
   ARCH(kNomicBertMoe)          \
+  ARCH(kOpt)                   \
+  ARCH(kPegasus)               \
+  ARCH(kPhi3)                  \
   ARCH(kStaticEmbedding)       \
   ARCH(kXlmRobertaRotary)      \
   ARCH(kXlmRobertaFlash)

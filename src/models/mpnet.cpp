@@ -1,7 +1,7 @@
 // MPNet, arXiv 2004.09297; transformers/models/mpnet/modeling_mpnet.py (v5.23.0). Differences from BERT:
 // - no token types; positions as in RoBERTa, but padding_idx is always 1;
 // - also T5's distance buckets, one table for all layers.
-#include "models/arch.h"
+#include "models/bert.h"
 #include "models/config_fields.h"
 #include "models/roberta.h"
 
@@ -20,7 +20,7 @@ void parse_config(Fields& config, ModelConfig& out) {
   encoder.pooler = true;
 }
 
-constexpr const char* kIgnored[] = {"embeddings.position_ids", "lm_head.*", "classifier.*", "qa_outputs.*"};
+constexpr const char* kIgnored[] = {"lm_head.*", "classifier.*", "qa_outputs.*"};
 
 }  // namespace
 
@@ -43,6 +43,7 @@ extern const Arch kMpnet = {
               .pooler = "pooler.dense"},
     .ignored = kIgnored,
     .heads = kRobertaHeads,
+    .defaults = {kBertDefaults, R"("vocab_size": 30527)"},
 };
 
 }  // namespace wattn

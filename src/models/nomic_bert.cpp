@@ -78,6 +78,7 @@ extern const Arch kNomicBert = {
     .ignored = kIgnored,
     .heads = heads(),
     .gguf = {.architecture = "nomic-bert", .config = R"("hidden_act": "silu")", .fields = kBertGgufFields},
+    .defaults = {kBertDefaults, R"("vocab_size": 30528, "hidden_act": "silu", "max_position_embeddings": 2048)"},
 };
 
 }  // namespace wattn

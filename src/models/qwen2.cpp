@@ -14,6 +14,8 @@ void parse_config(Fields& config, ModelConfig& out) {
 
 }  // namespace
 
-extern const Arch kQwen2 = llama_arch("qwen2", parse_config, "qwen2");
+extern const Arch kQwen2 = llama_arch("qwen2", parse_config, "qwen2",
+                                      R"("vocab_size": 151936, "intermediate_size": 22016, "num_key_value_heads": 32, )"
+                                      R"("max_position_embeddings": 32768, "sliding_window": 4096)");
 
 }  // namespace wattn

@@ -8,7 +8,6 @@ namespace {
 void parse_config(Fields& config, ModelConfig& out) {
   TransformerConfig& decoder = out.transformer;
   parse_llama(config, decoder);
-  if (!config["head_dim"].exists()) config.mismatch("head_dim", "a number (transformers defaults to 128)");
   decoder.query_key_norm = true;
   decoder.biases.qkv = decoder.biases.attention_output = config.boolean_or("attention_bias", false);
   read_sliding_window(config, config.boolean_or("use_sliding_window", false),
@@ -17,6 +16,9 @@ void parse_config(Fields& config, ModelConfig& out) {
 
 }  // namespace
 
-extern const Arch kQwen3 = llama_arch("qwen3", parse_config, "qwen3");
+extern const Arch kQwen3 =
+    llama_arch("qwen3", parse_config, "qwen3",
+               R"("vocab_size": 151936, "intermediate_size": 22016, "num_key_value_heads": 32, "head_dim": 128, )"
+               R"("max_position_embeddings": 32768, "sliding_window": 4096)");
 
 }  // namespace wattn

@@ -150,6 +150,19 @@ Result<const Arch*> find_gguf_arch(std::string_view architecture) {
                            (architecture.empty() ? "nothing" : shown_text(architecture)));
 }
 
+Result<Json> read_config_json(std::string_view text) {
+  constexpr const char* kName = "config.json";
+  auto config = Json::parse(text, kName);
+  if (!config.ok()) return config;
+  const auto arch = find_arch(config.value().root());
+  if (!arch.ok()) return arch.error();
+  std::string members;
+  for (const char* defaults : arch.value()->defaults) members += defaults ? std::string(defaults) + ", " : "";
+  // Of a repeated key the last counts.
+  std::string whole(text);
+  return Json::parse(whole.insert(whole.find('{') + 1, members), kName);
+}
+
 Result<ModelConfig> parse_model_config(const Arch& arch, JsonRef config) {
   ModelConfig out;
   Fields fields(config);
@@ -162,6 +175,11 @@ std::vector<std::string> ignored_tensors(const Arch& arch, const ModelConfig& st
   const std::int64_t layers =
       std::max(stacks.transformer.num_hidden_layers, stacks.decoder ? stacks.decoder->num_hidden_layers : 0);
   std::vector<std::string> out;
+  // Buffers that any PyTorch module may have saved: row numbers, token types of zeros, angles; and the temperature of a loss.
+  for (const char* buffer : {"*position_ids", "*token_type_ids", "*rotary_emb.inv_freq", "*rotary_emb.cos_cached",
+                             "*rotary_emb.sin_cached", "*logit_scale"}) {
+    out.emplace_back(buffer);
+  }
   for (const char* pattern : arch.ignored) {
     const std::int64_t copies = std::string_view(pattern).find("{}") == std::string_view::npos ? 1 : layers;
     for (std::int64_t i = 0; i < copies; ++i) out.push_back(layer_name(pattern, static_cast<std::size_t>(i)));

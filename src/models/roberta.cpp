@@ -32,11 +32,9 @@ void parse_roberta(Fields& config, ModelConfig& out) {
 
 namespace {
 
-constexpr const char* kIgnored[] = {
-    "embeddings.position_ids", "embeddings.token_type_ids", "lm_head.*", "classifier.*", "qa_outputs.*",
-};
+constexpr const char* kIgnored[] = {"lm_head.*", "classifier.*", "qa_outputs.*"};
 
-constexpr Arch roberta_as(const char* model_type) {
+constexpr Arch roberta_as(const char* model_type, const char* defaults = nullptr) {
   return {
       .model_type = model_type,
       .base_prefix = "roberta.",
@@ -44,12 +42,13 @@ constexpr Arch roberta_as(const char* model_type) {
       .names = kBertNames,
       .ignored = kIgnored,
       .heads = kRobertaHeads,
+      .defaults = {kBertDefaults, defaults},
   };
 }
 
 }  // namespace
 
-extern const Arch kRoberta = roberta_as("roberta");
+extern const Arch kRoberta = roberta_as("roberta", R"("vocab_size": 50265)");
 extern const Arch kXlmRoberta = roberta_as("xlm-roberta");
 extern const Arch kCamembert = roberta_as("camembert");
 

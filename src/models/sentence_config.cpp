@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "core/fields.h"
+#include "models/activations.h"
 
 namespace wattn {
 namespace {
@@ -38,7 +39,13 @@ Activation read_function(Fields& config) {
   for (const auto& [word, activation] : kFunctions) {
     if (name == word) return activation;
   }
-  config.unsupported("activation_function", "torch's Identity, Tanh, ReLU, GELU, SiLU or Sigmoid");
+  std::string known = "torch's Identity, Tanh, ReLU, GELU, SiLU, Sigmoid";
+  for (const NamedActivation& more : more_activations()) {
+    if (more.torch.empty()) continue;
+    if (name == more.torch) return more.activation;
+    known += ", " + std::string(more.torch);
+  }
+  config.unsupported("activation_function", known);
   return Activation::kNone;
 }
 
@@ -58,6 +65,8 @@ Result<ModuleList> parse_modules(JsonRef modules) {
     } else if (i == 1 && name == "Pooling") {
       list.pooling = true;
       list.pooling_path = path;
+    } else if (list.pooling && name == "Dropout") {
+      // Nothing is dropped outside training.
     } else if (list.pooling && !list.normalize && name == "Dense" && !path.empty()) {
       list.dense_paths.emplace_back(path);
     } else if (i > 0 && !list.normalize && name == "Normalize") {

@@ -37,8 +37,8 @@ struct SentenceConfig {
   std::string default_prompt_name;  // empty: none
 };
 
-// modules.json: Transformer, then optionally Pooling, any number of Dense, and Normalize; an UnsupportedError names any other
-// module. pooling_path: the folder of the pooling's config.json.
+// modules.json: Transformer, then optionally Pooling, any number of Dense, and Normalize, with Dropout among them; an
+// UnsupportedError names any other module. pooling_path: the folder of the pooling's config.json.
 struct ModuleList {
   bool pooling = false;
   std::string pooling_path;

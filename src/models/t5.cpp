@@ -11,16 +11,18 @@
 namespace wattn {
 namespace {
 
-struct FeedForwardKind {
-  Activation activation;
-  FeedForward form;
-};
-constexpr std::pair<std::string_view, FeedForwardKind> kFeedForwards[] = {
-    {"relu", {Activation::kRelu, FeedForward::kPlain}},
-    {"gelu", {Activation::kGelu, FeedForward::kPlain}},
-    {"gated-gelu", {Activation::kGeluTanh, FeedForward::kGated}},
-    {"gated-relu", {Activation::kRelu, FeedForward::kGated}},
-    {"gated-silu", {Activation::kSilu, FeedForward::kGated}}};
+// "relu", "gated-silu" and others; "gated-gelu" means the form with tanh.
+void read_feed_forward(Fields& config, TransformerConfig& out) {
+  constexpr const char* kKey = "feed_forward_proj";
+  constexpr std::string_view kGated = "gated-";
+  std::string_view word = config.string_or(kKey, "relu");
+  if (!config.ok()) return;
+  if (word.starts_with(kGated)) {
+    out.feed_forward = FeedForward::kGated;
+    word = word == "gated-gelu" ? "gelu_new" : word.substr(kGated.size());
+  }
+  out.hidden_act = find_activation(config, kKey, word);
+}
 
 void read_encoder(Fields& config, TransformerConfig& out) {
   reject_switches(config);
@@ -40,9 +42,7 @@ void read_encoder(Fields& config, TransformerConfig& out) {
     config.mismatch("relative_attention_max_distance", "more than half of relative_attention_num_buckets");
   }
   read_epsilon(config, "layer_norm_epsilon", 1e-6, out);
-  const FeedForwardKind feed_forward = config.choice("feed_forward_proj", kFeedForwards, "relu");
-  out.hidden_act = feed_forward.activation;
-  out.feed_forward = feed_forward.form;
+  read_feed_forward(config, out);
   out.norm = NormKind::kRms;
   out.norm_placement = NormPlacement::kPre;
   out.embeddings_norm = false;
@@ -64,6 +64,13 @@ void parse_config(Fields& config, ModelConfig& out) {
   decoder.tie_word_embeddings = config.boolean_or("scale_decoder_outputs", tied);
   if (decoder.tie_word_embeddings)
     decoder.lm_head_scale = static_cast<float>(1 / std::sqrt(static_cast<double>(decoder.hidden_size)));
+}
+
+// mT5, arXiv 2010.11934: a head of its own, and no scaling of its input, whatever the config says.
+void parse_mt5(Fields& config, ModelConfig& out) {
+  parse_config(config, out);
+  out.decoder->tie_word_embeddings = false;
+  out.decoder->lm_head_scale = 1;
 }
 
 constexpr const char* kIgnored[] = {
@@ -90,9 +97,7 @@ constexpr GgufField kGgufFields[] = {
 // As llama.cpp: GELU when gated, else ReLU.
 constexpr GgufSwitch kGgufSwitches[] = {{.tensor = "enc.blk.0.ffn_gate.weight", .present = R"("feed_forward_proj": "gated-gelu")"}};
 
-}  // namespace
-
-extern const Arch kT5 = {
+constexpr Arch kT5Arch = {
     .model_type = "t5",
     .base_prefix = "transformer.",
     .parse_config = parse_config,
@@ -134,6 +139,23 @@ extern const Arch kT5 = {
                            .input = HeadInput::kEos},
               .token = {.output = "classifier"}},
     .gguf = {.architecture = "t5", .config = R"("is_encoder_decoder": true)", .fields = kGgufFields, .switches = kGgufSwitches},
+    .defaults =
+        {R"("vocab_size": 32128, "d_model": 512, "d_kv": 64, "d_ff": 2048, "num_layers": 6, "num_heads": 8, "eos_token_id": 1)"},
 };
+
+constexpr Arch mt5() {
+  Arch arch = kT5Arch;
+  arch.model_type = "mt5";
+  arch.parse_config = parse_mt5;
+  arch.gguf = {};
+  arch.defaults[1] = R"("vocab_size": 250112, "d_ff": 1024, "num_layers": 8, "num_heads": 6, "feed_forward_proj": "gated-gelu", )"
+                     R"("decoder_start_token_id": 0)";
+  return arch;
+}
+
+}  // namespace
+
+extern const Arch kT5 = kT5Arch;
+extern const Arch kMt5 = mt5();
 
 }  // namespace wattn

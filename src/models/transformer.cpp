@@ -215,6 +215,7 @@ Transformer::AttentionCall Transformer::attention_call(const Pass& pass, int ind
   const std::int64_t queries = config_.query_width(), keys = config_.kv_width(), row = config_.qkv_width();
   const bool local = config_.is_local(index);
   ScoreTerms terms{.scale = score_scale(config_), .softcap = config_.attn_logit_softcapping, .causal = config_.causal};
+  if (config_.scale_by_layer) terms.scale /= static_cast<float>(index + 1);
   if (local) terms.window_before = config_.local_window;
   if (local && !config_.causal) terms.window_after = config_.local_window;
   if (distance_bias_.values) terms.bias = &distance_bias_;

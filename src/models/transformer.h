@@ -22,9 +22,6 @@
 
 namespace wattn {
 
-// pattern with the layer's number for "{}".
-std::string layer_name(const char* pattern, std::size_t layer);
-
 struct TransformerLayer {
   Linear qkv;  // [query_width + 2 * kv_width, hidden]: query, then key, then value
   LayerNorm query_norm;

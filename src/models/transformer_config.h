@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <vector>
 
 #include "ops/linear.h"
@@ -57,6 +58,7 @@ struct TransformerConfig {
   float embedding_scale = 1.0f;      // of the word embeddings
   double query_pre_attn_scalar = 0;  // scores are divided by its square root; 0: head_dim
   float attn_logit_softcapping = 0;  // ScoreTerms::softcap
+  bool scale_by_layer = false;       // scores of layer i also by 1 / (i + 1)
   bool first_attention_norm = true;  // pre-norm: the first layer has an attention norm
   bool output_norms = false;         // pre-norm: a second norm, of the output of attention and feed-forward, before the residual
   bool query_key_norm = false;       // RMSNorm of each head of queries and keys, before rotary positions
@@ -168,6 +170,9 @@ struct TransformerNames {
   bool transposed = false;             // matrices are [in, out] in safetensors
   bool rope_permuted_in_gguf = false;  // llama.cpp interleaves the halves of each head of queries and keys
 };
+
+// pattern with the layer's number for "{}".
+std::string layer_name(const char* pattern, std::size_t layer);
 
 // The stacks of one model.
 struct ModelConfig {

@@ -4,6 +4,7 @@
 #include <cstdint>
 
 #include "kernels/gradients.h"
+#include "kernels/more_activations.h"
 #include "ops/compute.h"
 
 namespace wattn {

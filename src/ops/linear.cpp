@@ -149,6 +149,14 @@ void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
 void linear(const Compute& compute, const Linear& layer, const float* x, std::int64_t tokens, Activation activation,
             const LinearScratch& scratch, float* y) {
   if (compute.lora) return changed_linear(compute, layer, x, tokens, activation, scratch, y);
+  if (is_more(activation)) {
+    linear(compute, layer, x, tokens, Activation::kNone, scratch, y);
+    for_parts(compute, tokens, 1, 16, [&](std::int64_t begin, std::int64_t end) {
+      const std::int64_t at = begin * layer.out;
+      compute.kernels.activate(activation, y + at, y + at, (end - begin) * layer.out);
+    });
+    return;
+  }
   // Threads split the columns, so that each reads only its own weights. 16 floats are a cache line.
   constexpr std::int64_t kColumnStep = 16, kLeastColumns = 48;
   const Kernels& kernels = compute.kernels;

@@ -41,6 +41,7 @@ float llama3_frequency(float frequency, const RopeScaling& scaling) {
 }
 
 float frequency(std::int64_t j, std::int64_t head_dim, const RopeScaling& scaling) {
+  if (scaling.frequency) return scaling.frequency(scaling, j, head_dim);
   const auto factor = static_cast<float>(scaling.factor);
   switch (scaling.type) {
     case RopeScaling::Type::kDefault:
@@ -68,6 +69,11 @@ Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, 
 
 void set_rotary(const Rotary& rotary, std::int64_t first, std::int64_t positions, const RopeScaling& scaling) {
   fill_rotary(rotary, first, positions, [&](std::int64_t j) { return frequency(j, 2 * rotary.half, scaling); });
+  const auto factor = static_cast<float>(scaling.attention_factor);
+  for (std::int64_t i = 0; factor != 1 && i < positions * rotary.half; ++i) {
+    rotary.cos[i] *= factor;
+    rotary.sin[i] *= factor;
+  }
 }
 
 void set_rotary_factors(const Rotary& rotary, std::int64_t positions, const RopeScaling& scaling, const float* factors) {

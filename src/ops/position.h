@@ -31,6 +31,14 @@ struct RopeScaling {
   double low_freq_factor = 1;
   double high_freq_factor = 4;
   double original_max_position_embeddings = 8192;
+  static constexpr std::int64_t kMostPairs = 128;
+  // Of rarer types: the frequency of pair j, in place of type (models/rope_types.cpp), and what it reads.
+  float (*frequency)(const RopeScaling& scaling, std::int64_t j, std::int64_t head_dim) = nullptr;
+  double beta_fast = 32, beta_slow = 1;
+  bool truncate = true;
+  float pair_factors[kMostPairs]{};
+  double attention_factor = 1;      // of cosines and sines
+  std::int64_t most_positions = 0;  // longer texts have other frequencies; 0: they have the same
 };
 // Frequencies and angles are rounded to f32 where PyTorch rounds them.
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);

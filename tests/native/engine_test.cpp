@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstring>
+
 #include "native/support/models.h"
 
 namespace wattn {
@@ -93,10 +95,12 @@ TEST_F(Loading, NamesASwitchItDoesNotHave) {
 }
 
 TEST_F(Loading, NamesAnActivationItDoesNotHave) {
-  file("config.json") = replaced(file("config.json"), "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"mish\"");
+  file("config.json") = replaced(file("config.json"), "\"hidden_act\": \"gelu\"", "\"hidden_act\": \"xielu\"");
   expect_error(ErrorCode::kUnsupported,
                "config.json: hidden_act: expected one of \"gelu\", \"gelu_python\", \"relu\", \"gelu_new\", \"gelu_pytorch_tanh\", "
-               "\"gelu_fast\", \"silu\", \"swish\", found \"mish\"");
+               "\"gelu_fast\", \"silu\", \"swish\", \"gelu_accurate\", \"gelu_python_tanh\", \"tanh\", \"sigmoid\", \"linear\", "
+               "\"quick_gelu\", \"gelu_10\", \"relu2\", \"relu6\", \"leaky_relu\", \"mish\", \"hardswish\", \"laplace\", found "
+               "\"xielu\"");
 }
 
 TEST_F(Loading, NamesASizeThatCannotBe) {
@@ -107,6 +111,16 @@ TEST_F(Loading, NamesASizeThatCannotBe) {
   expect_error(ErrorCode::kModelFormat, "config.json: hidden_size: expected an integer, found \"32\"");
   file("config.json") = replaced(whole, "\"num_attention_heads\": 4", "\"num_attention_heads\": 5");
   expect_error(ErrorCode::kModelFormat, "config.json: num_attention_heads: expected a divisor of hidden_size 32, found 5");
+}
+
+// A config.json with these keys only loads by the defaults of transformers' BertConfig; so does a GGUF file with llama.cpp's own.
+TEST_F(Loading, TakesTheDefaultsOfTransformers) {
+  file("config.json") = R"({"model_type": "bert", "vocab_size": 512, "hidden_size": 32, "num_hidden_layers": 2,
+    "num_attention_heads": 4, "intermediate_size": 64, "max_position_embeddings": 64})";
+  const auto model = load_model(files, golden("bert-tiny/model")), whole = load_model(golden("bert-tiny/model"));
+  ASSERT_TRUE(model.ok() && whole.ok()) << model.error().message;
+  EXPECT_EQ(model.value()->transformer().config().type_vocab_size, 2);
+  EXPECT_EQ(model.value()->transformer().config().hidden_act, whole.value()->transformer().config().hidden_act);
 }
 
 TEST_F(Loading, RefusesSizesWhoseMemoryIsNotToBeHad) {
@@ -163,6 +177,31 @@ TEST_F(Loading, NamesATensorWhoseShapeTheConfigDoesNotExpect) {
 }
 
 // One small file in place of the model's own; "<file>" alone: there is none.
+// Such tensors are in old files: row numbers, token types of zeros, angles of rotary positions, the temperature of a loss.
+TEST_F(Loading, IgnoresBuffersThatMeanNothing) {
+  const std::string weights = test::read_file(golden("bert-tiny/model/model.safetensors"));
+  const auto load_with_tensor = [&](const std::string& name) {
+    std::string changed = weights;
+    const auto header = static_cast<std::size_t>(*reinterpret_cast<const std::uint64_t*>(weights.data()));
+    const std::size_t data = weights.size() - 8 - header;
+    const std::string tensor = ",\"" + name + R"(":{"dtype":"I64","shape":[1,2],"data_offsets":[)" + std::to_string(data) + "," +
+                               std::to_string(data + 16) + "]}}";
+    changed.replace(8 + weights.substr(8, header).rfind('}'), 1, tensor);
+    const std::uint64_t length = header + tensor.size() - 1;
+    std::memcpy(changed.data(), &length, sizeof(length));
+    return test::load_with(files, [&](const std::string&) { return changed + std::string(16, '\0'); });
+  };
+  for (const char* name : {"logit_scale", "embeddings.position_ids", "bert.embeddings.position_ids", "embeddings.token_type_ids",
+                           "encoder.layer.0.attention.self.rotary_emb.inv_freq", "rotary_emb.cos_cached"}) {
+    const auto model = load_with_tensor(name);
+    EXPECT_TRUE(model.ok()) << name << ": " << model.error().message;
+  }
+  const auto refused = load_with_tensor("logit_scale.weight");
+  ASSERT_FALSE(refused.ok());
+  EXPECT_NE(refused.error().message.find("'logit_scale.weight' [1, 2]: this architecture has no such tensor"), std::string::npos)
+      << refused.error().message;
+}
+
 TEST_F(Loading, SaysWhatIsWrongInAFile) {
   const std::string transformer = R"({"path": "", "type": "st.Transformer"})",
                     pooling = R"({"path": "1_Pooling", "type": "st.Pooling"})",
@@ -221,7 +260,7 @@ TEST_F(Loading, SaysWhatIsWrongInAFile) {
        "model.safetensors.index.json: weight_map.a: expected the name of a .safetensors file beside the index, found \"\""},
       {"model.safetensors.index.json", R"({"weight_map": {"a": "a.bin"}})",
        "model.safetensors.index.json: weight_map.a: expected the name of a .safetensors file beside the index, found \"a.bin\""},
-      {"config.json", R"({"model_type": "bert"})", "config.json: vocab_size: expected an integer, found nothing"},
+      {"config.json", R"({"model_type": "bert", "vocab_size": null})", "config.json: vocab_size: expected an integer, found null"},
   };
   const std::vector<NamedFile> whole = files;
   for (const auto& [name, text, error] : rows) {
@@ -249,9 +288,10 @@ TEST_F(Loading, SaysWhatIsWrongInADense) {
       {R"({"in_features": 32, "out_features": 0})",
        "2_Dense/config.json: out_features: expected a whole number from 1 to 1048576, found 0"},
       {R"({"in_features": 31, "out_features": 8})", "2_Dense/config.json: in_features: expected the pooled vector's 32, found 31"},
-      {R"({"in_features": 32, "out_features": 8, "activation_function": "torch.nn.modules.activation.Mish"})",
-       "2_Dense/config.json: activation_function: expected torch's Identity, Tanh, ReLU, GELU, SiLU or Sigmoid, found "
-       "\"torch.nn.modules.activation.Mish\""},
+      {R"({"in_features": 32, "out_features": 8, "activation_function": "torch.nn.modules.activation.PReLU"})",
+       "2_Dense/config.json: activation_function: expected torch's Identity, Tanh, ReLU, GELU, SiLU, Sigmoid, ReLU6, LeakyReLU, "
+       "Mish, "
+       "Hardswish, ELU, CELU, SELU, Hardsigmoid, Hardtanh, Softsign, found \"torch.nn.modules.activation.PReLU\""},
       {R"({"in_features": 32, "out_features": 8, "module_input_name": "token_embeddings"})",
        "2_Dense/config.json: module_input_name: expected \"sentence_embedding\", found \"token_embeddings\""},
       {R"({"in_features": 32, "out_features": 8, "use_residual": true})",
@@ -295,6 +335,12 @@ TEST_F(Loading, TakesModuleListsOfOtherForms) {
   ASSERT_TRUE(bare.ok()) << bare.error().message;
   EXPECT_TRUE(bare.value()->sentence().pooling.empty());
   EXPECT_TRUE(bare.value()->sentence().normalize);
+  file("modules.json") =
+      R"([{"type": "st.Transformer"}, {"type": "st.Pooling", "path": "1_Pooling"}, {"type": "st.Dropout", "path": "2_Dropout"},
+    {"type": "st.Normalize"}])";
+  const auto dropout = load_model(files, golden("bert-tiny/model"));
+  ASSERT_TRUE(dropout.ok()) << dropout.error().message;
+  EXPECT_TRUE(dropout.value()->sentence().normalize && dropout.value()->sentence().dense.empty());
   file("modules.json") = R"([{"type": "st.Transformer"}, {"type": "st.Pooling", "path": ""}])";
   const auto root = load_model(files, golden("bert-tiny/model"));
   ASSERT_TRUE(root.ok()) << root.error().message;
@@ -378,8 +424,8 @@ TEST_F(Loading, GgufBeginningsStandForTheSmallFiles) {
   const auto described = ModelLoader::describe({{"m.gguf", bytes}, {"config.json", file("config.json")}});
   ASSERT_TRUE(described.ok()) << described.error().message;
   EXPECT_STREQ(described.value().model_type, "bert");
-  EXPECT_EQ(ModelLoader::describe({{"config.json", R"({"model_type": "bert"})"}}).error().message,
-            "config.json: vocab_size: expected an integer, found nothing");
+  EXPECT_EQ(ModelLoader::describe({{"config.json", R"({"model_type": "bert", "vocab_size": null})"}}).error().message,
+            "config.json: vocab_size: expected an integer, found null");
 }
 
 TEST(Model, SaysHowMuchMemoryAPassTakes) {
@@ -537,10 +583,11 @@ TEST_F(Loading, NamesAnIdThatAHeadOverADecoderNeeds) {
   files = small_files(golden("decoder-heads/bart-sequence"));
   const std::string whole = file("config.json");
   for (const std::string key : {"eos_token_id", "decoder_start_token_id"}) {
-    file("config.json") = replaced(whole, "\"" + key + "\"", "\"other\"");
+    file("config.json") = replaced(whole, "{", "{\"" + key + "\": null,");
+    file("config.json") = replaced(file("config.json"), "\"" + key + "\":2", "\"other\":2");
     const auto loader = ModelLoader::begin(files, {.head = HeadKind::kSequence});
     ASSERT_FALSE(loader.ok());
-    EXPECT_EQ(loader.error().message, "config.json: " + key + ": expected a token id, found nothing");
+    EXPECT_EQ(loader.error().message, "config.json: " + key + ": expected a token id, found null");
   }
 }
 

@@ -28,6 +28,17 @@ describe('AutoTokenizer.from_pretrained', () => {
     ]);
   });
 
+  it("reads DeBERTa's spm.model", async () => {
+    const { texts, rows } = readJson('variants/deberta-tokenizer/cases.json');
+    for (const { settings, ids } of rows) {
+      const files = filesOf(join(goldens, 'variants/deberta-tokenizer'));
+      files.set('tokenizer_config.json', encode(JSON.stringify(settings)));
+      const tokenizer = await AutoTokenizer.from_pretrained(files);
+      expect(texts.map((text: string) => tokenizer.encode(text))).toEqual(ids);
+      tokenizer.dispose();
+    }
+  });
+
   it('reads the files of an OPUS-MT repository, as a folder and as bytes', async () => {
     const folder = join(goldens, 'marian-tokenizer');
     for (const model of [folder, filesOf(folder)]) {

@@ -84,11 +84,11 @@ def search(model, ids, options, max_new_tokens):
     return made
 
 
-def searches(model):
+def searches(model, calls):
     """What generate() makes, as far as rounding does not decide it: f32 and f64 agree."""
     rows = []
     for ids in INPUTS:
-        for options in SEARCHES:
+        for options in calls:
             exact, single = search(model, ids, options, 24)
             if exact == single:
                 rows.append({"input_ids": ids, "options": options, "tokens": single})
@@ -113,7 +113,7 @@ def save_model(folder, kind, config):
     return model
 
 
-def save_case(folder, kind, config):
+def save_case(folder, kind, config, calls=SEARCHES):
     model = save_model(folder, kind, config)
     data, inputs, offset = [], [], 0
     for ids in INPUTS:
@@ -126,8 +126,8 @@ def save_case(folder, kind, config):
             data.append(value.to(torch.float32).contiguous().numpy().astype("<f4").tobytes())
             offset += value.numel()
         inputs.append({"input_ids": ids, "tensors": tensors})
-    rows = searches(model)
-    print(folder.name, len(rows), "of", len(INPUTS) * len(SEARCHES), "searches,",
+    rows = searches(model, calls)
+    print(folder.name, len(rows), "of", len(INPUTS) * len(calls), "searches,",
           sum(len(tokens) < 24 for row in rows for tokens in row["tokens"]), "sequences that end early")
     common.write_json(folder / "expected.json", {"inputs": inputs, "searches": rows}, depth=4)
     common.write_bytes(folder / "expected.f32", b"".join(data))

@@ -118,9 +118,8 @@ def save_model(folder, kind, words, seed):
     return model
 
 
-def save_case(name, kind, words, tokenizer, seed):
-    folder = FOLDER / name
-    model = save_model(folder, kind, words, seed)
+def save_case(folder, kind, words, tokenizer, seed, make_model=save_model):
+    model = make_model(folder, kind, words, seed)
     data, inputs, offset = [], [], 0
     for text in TEXTS:
         ids = tokenizer.encode(text).ids
@@ -152,6 +151,6 @@ def make(_options):
         shutil.rmtree(FOLDER)
     tokenizer = make_tokenizer()
     for i, (name, (kind, words)) in enumerate(CASES.items()):
-        save_case(name, kind, words, tokenizer, 20 + i)
+        save_case(FOLDER / name, kind, words, tokenizer, 20 + i)
     common.write_json(FOLDER / "cases.json", list(CASES))
     common.update_manifest("seq2seq", common.versions("torch", "transformers", "tokenizers", "safetensors", "numpy"))

@@ -23,6 +23,7 @@ const kTried = {
   sentence: 'embeddings',
   static: 'embeddings',
   peft: 'adapters',
+  variants: 'every tensor',
   gliner: 'entities',
   sparse: 'sparse vectors',
   'late-interaction': 'token vectors',

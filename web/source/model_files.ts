@@ -200,6 +200,7 @@ const kVocabularies = [
   ['vocab.json', 'source.spm'],
   ['vocab.txt'],
   ['spiece.model'],
+  ['spm.model'],
   ['tokenizer.model'],
   ['sentencepiece.bpe.model'],
 ];

@@ -31,6 +31,7 @@ Result<Converted> convert(const Files& files, JsonRef config) {
   if (vocab && source) return whole(from_marian(source->bytes, vocab->bytes, config));
   if (vocab && merges) return whole(from_vocab_and_merges(vocab->bytes, merges->bytes, config));
   if (const TokenizerFile* list = find(files, "vocab.txt")) return from_vocab_txt(list->bytes, config);
+  if (const TokenizerFile* model = find(files, "spm.model")) return whole(from_deberta(model->bytes, config));
   if (const TokenizerFile* model = find(files, "*.model")) return whole(from_sentencepiece(model->bytes, config));
   if (const TokenizerFile* model = find(files, "*.spm")) return whole(from_sentencepiece(model->bytes, config));
   if (const TokenizerFile* gguf = find(files, "*.gguf")) return from_gguf(gguf->bytes);

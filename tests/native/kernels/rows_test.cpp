@@ -222,7 +222,7 @@ TEST(L2Normalize, GivesLengthOneAndKeepsZeros) {
 
 TEST(Activate, IsEachFunctionWithinItsStatedError) {
   for (const Kernels* kernels : kernel_variants()) {
-    for (int i = 0; i <= int(Activation::kSigmoid); ++i) {
+    for (int i = 0; i <= int(Activation::kLaplace); ++i) {
       for (const std::int64_t n : kLengths) {
         const auto activation = static_cast<Activation>(i);
         const std::vector<float> x = random_floats(n, 21, 12);
@@ -298,7 +298,7 @@ TEST(Rows, ExactVariantsHaveTheScalarBits) {
         k.pair_step(0.7f, beta.data(), y.data(), v.data(), n);
         k.axpy(1.0f, y.data(), v.data(), n);
       });
-      for (int i = 0; i <= int(Activation::kSigmoid); ++i) {
+      for (int i = 0; i <= int(Activation::kLaplace); ++i) {
         expect_same(
             [&](const Kernels& k, std::vector<float>& v) { k.activate(static_cast<Activation>(i), v.data(), v.data(), n); });
       }

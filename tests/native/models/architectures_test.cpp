@@ -20,7 +20,8 @@ using test::read_json;
 using test::run;
 using test::to_ids;
 
-const std::string kFolder = "architectures/", kLong = "long/encoders/", kEuroBert = "eurobert/", kHub = "hub_layouts/";
+const std::string kFolder = "architectures/", kLong = "long/encoders/", kEuroBert = "eurobert/", kHub = "hub_layouts/",
+                  kVariants = "variants/encoders/";
 
 struct Seen : Taps {
   std::map<std::string, std::vector<float>> tensors;
@@ -96,7 +97,7 @@ void expect_torchs_tensors(const std::string& name, const Kernels& kernels) {
 }
 
 TEST(Architectures, EveryTensorMatchesTorch) {
-  for (const std::string& folder : {kFolder, kLong, kEuroBert, kHub}) {
+  for (const std::string& folder : {kFolder, kLong, kEuroBert, kHub, kVariants}) {
     for (const std::string& name : cases(folder)) {
       for (const Kernels* kernels : kernel_variants()) expect_torchs_tensors(name, *kernels);
     }

@@ -530,7 +530,7 @@ Stacks load_stacks(const std::string& folder, const Arch& arch, const std::strin
   Stacks out{make(config.transformer), make(*config.decoder)};
   std::vector<WeightSlot> slots = out.encoder.weight_slots(arch.names, false);
   add_slots(out.decoder.weight_slots(arch.decoder_names, false), slots);
-  std::vector<std::string> ignored(arch.ignored.begin(), arch.ignored.end());
+  std::vector<std::string> ignored = ignored_tensors(arch, config);
   ignored.insert(ignored.end(), {"lm_head.weight", "final_logits_bias"});
   WeightLoader loader(std::move(slots), ignored, [&](std::string_view name) { return canonical_weight_name(arch, name, false); });
   const std::string weights = test::read_file(weights_file);

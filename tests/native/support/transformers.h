@@ -16,7 +16,7 @@ namespace wattn::test {
 // file than that in the folder.
 inline Result<Transformer> load_transformer(const std::string& folder, const Kernels& kernels, WeightType type = WeightType::kF32,
                                             const std::string& weights_file = "", bool lm_head = false) {
-  const auto config = Json::parse(read_file(folder + "config.json"), "config.json");
+  const auto config = read_config_json(read_file(folder + "config.json"));
   if (!config.ok()) return config.error();
   const auto arch = find_arch(config.value().root());
   if (!arch.ok()) return arch.error();

@@ -24,7 +24,7 @@ using test::read_floats;
 using test::read_json;
 using test::to_ids;
 
-const std::string kFolder = "decoders/", kLong = "long/decoders/";
+const std::string kFolder = "decoders/", kLong = "long/decoders/", kVariants = "variants/decoders/";
 
 std::unique_ptr<Model> load(const std::string& name, LoadOptions options = {}, const std::string& folder = kFolder) {
   options.head = HeadKind::kCausalLm;
@@ -51,7 +51,7 @@ ForwardOutputs look(Model& model, const Ids& ids, const ForwardRequest& request 
 // Calls check(path, model, expected.json) for every decoder of both folders.
 template <class Check>
 void for_each_case(const Check& check) {
-  for (const std::string& folder : {kFolder, kLong}) {
+  for (const std::string& folder : {kFolder, kLong, kVariants}) {
     for (const std::string& name : test::case_names(folder)) {
       SCOPED_TRACE(folder + name);
       const auto model = load(name, {}, folder);

@@ -23,7 +23,7 @@ using test::read_floats;
 using test::read_json;
 using test::to_ids;
 
-const std::string kFolder = "seq2seq/", kLong = "long/seq2seq/";
+const std::string kFolder = "seq2seq/", kLong = "long/seq2seq/", kVariants = "variants/seq2seq/";
 
 std::unique_ptr<Model> load(const std::string& name, LoadOptions options = {}, const std::string& folder = kFolder) {
   options.head = HeadKind::kSeq2SeqLm;
@@ -64,7 +64,7 @@ std::map<std::string, std::vector<float>> tensors_of(const ForwardOutputs& resul
 // Calls check(path, model, expected.json) for every encoder-decoder of both folders.
 template <class Check>
 void for_each_case(const Check& check) {
-  for (const std::string& folder : {kFolder, kLong}) {
+  for (const std::string& folder : {kFolder, kLong, kVariants}) {
     for (const std::string& name : test::case_names(folder)) {
       SCOPED_TRACE(folder + name);
       const auto model = load(name, {}, folder);
@@ -226,10 +226,10 @@ TEST(Seq2SeqConfig, RejectsByName) {
       {"t5", "\"num_heads\":3", "\"num_heads\":\"3\"", "num_heads"},
       {"t5", "\"relative_attention_num_buckets\":8", "\"relative_attention_num_buckets\":7", "relative_attention_num_buckets"},
       {"t5", "\"relative_attention_max_distance\":20", "\"relative_attention_max_distance\":4", "relative_attention_max_distance"},
-      {"flan-t5", "gated-gelu", "gated-mish", "feed_forward_proj"},
+      {"flan-t5", "gated-gelu", "gated-xielu", "feed_forward_proj"},
       {"bart", "\"encoder_attention_heads\":3", "\"encoder_attention_heads\":5", "encoder_attention_heads"},
       {"bart", "\"d_model\":24", "\"d_model\":24,\"normalize_before\":true", "normalize_before"},
-      {"bart", "\"activation_function\":\"gelu\"", "\"activation_function\":\"mish\"", "activation_function"},
+      {"bart", "\"activation_function\":\"gelu\"", "\"activation_function\":\"xielu\"", "activation_function"},
       {"marian", "\"static_position_embeddings\":true", "\"static_position_embeddings\":false", "static_position_embeddings"},
       {"marian", "\"d_model\":24", "\"d_model\":24,\"share_encoder_decoder_embeddings\":false", "share_encoder_decoder_embeddings"},
       {"marian", "\"d_model\":24", "\"d_model\":24,\"decoder_vocab_size\":50", "decoder_vocab_size"},

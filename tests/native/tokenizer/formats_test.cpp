@@ -8,6 +8,9 @@
 #include <limits>
 
 #include "core/gguf.h"
+#include "core/json.h"
+#include "core/utf.h"
+#include "native/support/files.h"
 #include "native/tokenizer/tiny_tokenizer.h"
 
 namespace wattn {
@@ -164,6 +167,42 @@ TEST(SentencePiece, PutsWhatTheClassDoesAroundTheText) {
   for (const auto& [config, error] : wrong) {
     EXPECT_NE(of_class(plain, config, u"a").at(0).find(error), std::string::npos) << of_class(plain, config, u"a").at(0);
   }
+}
+
+// Against transformers' DebertaV2Tokenizer, which takes an spm.model for its own.
+TEST(SentencePiece, OfDebertaIsWhatItsTokenizerMakesOfIt) {
+  const std::string model = test::read_file(test::golden("variants/deberta-tokenizer/spm.model"));
+  const std::string path = test::golden("variants/deberta-tokenizer/cases.json");
+  const Json cases = std::move(Json::parse(test::read_file(path), "cases.json")).value();
+  const JsonRef texts = cases.root()["texts"], rows = cases.root()["rows"];
+  const auto ids_of = [](JsonRef list) {
+    std::vector<std::int32_t> out;
+    for (std::size_t i = 0; i < list.size(); ++i) out.push_back(static_cast<std::int32_t>(list[i].as_int().value()));
+    return out;
+  };
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::string settings = rows[r]["settings"].to_text();
+    const Result<Tokenizer> tokenizer = load_tokenizer({{"spm.model", model}, {"tokenizer_config.json", settings}});
+    ASSERT_TRUE(tokenizer.ok()) << tokenizer.error().message;
+    const auto text_of = [&](std::size_t i) { return to_utf16(texts[i].as_string().value()); };
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      EXPECT_EQ(tokenizer.value().encode(text_of(i), {}).value().ids, ids_of(rows[r]["ids"][i])) << settings << ", text " << i;
+    }
+    const std::u16string second = text_of(1);
+    const Encoding pair = tokenizer.value().encode_pair(text_of(0), second, {}).value();
+    EXPECT_EQ(pair.ids, ids_of(rows[r]["pair"]));
+    EXPECT_EQ(pair.type_ids, ids_of(rows[r]["types"]));
+  }
+  const std::pair<const char*, const char*> wrong[] = {
+      {R"({"tokenizer_class": "XLMRobertaTokenizer"})", "expected \"DebertaV2Tokenizer\" beside an spm.model"},
+      {R"({"cls_token": "<odd>"})", "spm.model: expected the token \"<odd>\", found none"},
+      {R"({"do_lower_case": 1})", "do_lower_case: expected true or false, found 1"}};
+  for (const auto& [settings, error] : wrong) {
+    const Result<Tokenizer> refused = load_tokenizer({{"spm.model", model}, {"tokenizer_config.json", settings}});
+    ASSERT_FALSE(refused.ok()) << settings;
+    EXPECT_NE(refused.error().message.find(error), std::string::npos) << refused.error().message;
+  }
+  EXPECT_FALSE(load_tokenizer({{"spm.model", model.substr(0, 20)}}).ok());
 }
 
 // XLNet's scores and SentencePiece's answers: with any other score of the user-defined dot, floats round these sums otherwise.

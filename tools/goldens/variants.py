@@ -1,0 +1,114 @@
+"""variants/: configurations of known architectures that few checkpoints have, and the defaults of every configuration class."""
+import json
+
+import sentencepiece
+import torch
+import transformers
+from transformers import GPT2Config, LlamaConfig, OPTConfig, Phi3Config
+
+from . import architectures, common, decoders, seq2seq, tiny
+
+FOLDER = common.OUT / "variants"
+# Classes of configuration whose defaults a config.json may leave out.
+CONFIGS = ("Albert", "Bart", "Bert", "Camembert", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "Gte", "Llama", "Marian", "Mistral",
+           "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "OPT", "Pegasus", "Phi3", "Qwen2", "Qwen3", "Roberta", "T5", "XLMRoberta")
+
+
+def save_defaults():
+    """What each class makes of an empty config.json, without the keys that name the library."""
+    rows = {}
+    for name in CONFIGS:
+        config = getattr(transformers, f"{name}Config")()
+        words = config.to_dict()
+        rows[config.model_type] = {key: words[key] for key in sorted(words) if key not in ("transformers_version", "dtype", "id2label", "label2id")}
+    common.write_json(FOLDER / "defaults.json", rows)
+
+
+# As CASES of architectures.py, decoders.py and seq2seq.py.
+ENCODERS = {
+    "bert-quick-gelu": ("Bert", dict(architectures.USUAL, hidden_act="quick_gelu")),
+    "modernbert-mish": ("ModernBert", dict(architectures.CASES["modernbert"][1], hidden_activation="mish")),
+}
+ROPE = dict(rope_theta=500.0, factor=4.0)
+DECODERS = {
+    "gpt2-by-layer": (transformers.GPT2LMHeadModel, GPT2Config(vocab_size=decoders.VOCAB, n_embd=24, n_layer=3, n_head=4, n_positions=96, bos_token_id=1,
+                                                               eos_token_id=2, scale_attn_by_inverse_layer_idx=True)),
+    "gpt2-unscaled": (transformers.GPT2LMHeadModel, GPT2Config(vocab_size=decoders.VOCAB, n_embd=24, n_layer=2, n_head=4, n_positions=96, bos_token_id=1,
+                                                               eos_token_id=2, scale_attn_weights=False, activation_function="gelu_fast")),
+    "llama-dynamic": (decoders.LLAMA, LlamaConfig(**decoders.USUAL, rope_parameters=dict(ROPE, rope_type="dynamic"))),
+    "llama-yarn": (decoders.LLAMA, LlamaConfig(**{**decoders.USUAL, "hidden_act": "relu2"},
+                                               rope_parameters=dict(ROPE, rope_type="yarn", original_max_position_embeddings=24))),
+    "llama-yarn-set": (decoders.LLAMA, LlamaConfig(**decoders.USUAL, rope_parameters=dict(
+        ROPE, rope_type="yarn", original_max_position_embeddings=24, beta_fast=4.0, beta_slow=0.5, mscale=0.7, mscale_all_dim=0.4, truncate=False))),
+    "opt": (transformers.OPTForCausalLM, OPTConfig(vocab_size=decoders.VOCAB, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, ffn_dim=40,
+                                                   max_position_embeddings=96, bos_token_id=1, eos_token_id=2, pad_token_id=0)),
+    "phi3": (transformers.Phi3ForCausalLM, Phi3Config(**decoders.USUAL, sliding_window=9)),
+    "phi3-longrope": (transformers.Phi3ForCausalLM, Phi3Config(**{**decoders.USUAL, "max_position_embeddings": 192}, original_max_position_embeddings=64,
+                                                               rope_parameters=dict(rope_type="longrope", rope_theta=500.0, short_factor=[1.0, 1.2, 1.5],
+                                                                                    long_factor=[1.5, 2.0, 4.0]))),
+}
+BART = {key: value for key, value in seq2seq.BART.items() if key != "decoder_start_token_id"}
+SEQ2SEQ = {
+    "t5-silu": ("T5", dict(seq2seq.T5, feed_forward_proj="gated-silu")),
+    "mt5": ("MT5", dict(seq2seq.T5, feed_forward_proj="gated-gelu")),
+    "mbart": ("MBart", dict(BART, decoder_start_token_id=2, scale_embedding=True, forced_bos_token_id=9)),
+    "pegasus": ("Pegasus", dict(BART, decoder_start_token_id=0, scale_embedding=True, activation_function="relu")),
+}
+
+
+def make_seq2seq(folder, kind, words, seed):
+    """A random model of that kind as its own save_pretrained() writes it."""
+    config = getattr(transformers, f"{kind}Config")(**words)
+    config._attn_implementation = "eager"
+    model = getattr(transformers, f"{kind}ForConditionalGeneration")(config)
+    if kind == "MT5":  # its checkpoints have a head of their own
+        model.config.tie_word_embeddings = False
+        model.lm_head = torch.nn.Linear(words["d_model"], words["vocab_size"], bias=False)
+    seq2seq.randomize(model, seed)
+    keys = ("decoder_start_token_id", "eos_token_id", "pad_token_id", "bos_token_id", "forced_eos_token_id", "forced_bos_token_id")
+    model.generation_config = transformers.GenerationConfig(**{key: words[key] for key in keys if key in words})
+    model.save_pretrained(folder)
+    for name in ("config.json", "generation_config.json"):
+        common.write_json(folder / name, json.loads((folder / name).read_text()))
+    return model
+
+
+TEXTS = ["The  old\nboat waits", "a caf\u00e9 (cafe\u0301), 42 birds. ", " [MASK] sings", "\u2603 the BIRDS\tsing!", ""]
+
+
+def save_spm():
+    """DeBERTa's vocabulary as an spm.model, and what transformers makes of texts with settings of tokenizer_config.json."""
+    folder = FOLDER / "deberta-tokenizer"
+    folder.mkdir(parents=True)
+    lines = [text.replace("\n", " ") for text in [tiny.SENTENCE, *TEXTS] if text] * 4
+    with open(folder / "spm.model", "wb") as out:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines), model_writer=out, vocab_size=60, hard_vocab_limit=False, model_type="unigram", minloglevel=2, pad_id=0, bos_id=1,
+            eos_id=2, unk_id=3, pad_piece="[PAD]", bos_piece="[CLS]", eos_piece="[SEP]", unk_piece="[UNK]")
+    common.write_json(folder / "config.json", {"model_type": "deberta-v2"})
+    rows = []
+    for settings in ({"do_lower_case": False, "vocab_type": "spm"}, {"do_lower_case": True, "split_by_punct": True, "tokenizer_class": "DebertaV2Tokenizer"}):
+        common.write_json(folder / "tokenizer_config.json", settings)
+        tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+        rows.append({"settings": settings, "ids": [tokenizer(text)["input_ids"] for text in TEXTS], "pair": tokenizer(TEXTS[0], TEXTS[1])["input_ids"],
+                     "types": tokenizer(TEXTS[0], TEXTS[1])["token_type_ids"]})
+    (folder / "tokenizer_config.json").unlink()
+    (folder / "config.json").unlink()
+    common.write_json(folder / "cases.json", {"texts": TEXTS, "rows": rows}, depth=3)
+
+
+def make(_options):
+    tiny.begin("variants")
+    save_defaults()
+    save_spm()
+    for name, (kind, config, *_) in ENCODERS.items():
+        architectures.save_case(FOLDER / "encoders" / name, kind, config, {})
+    for name, (kind, config) in DECODERS.items():
+        torch.manual_seed(len(name))
+        decoders.save_case(FOLDER / "decoders" / name, kind, config, [dict(), dict(num_beams=3)])
+    tokenizer = seq2seq.make_tokenizer()
+    for i, (name, (kind, words)) in enumerate(SEQ2SEQ.items()):
+        seq2seq.save_case(FOLDER / "seq2seq" / name, kind, words, tokenizer, 40 + i, make_seq2seq)
+    for folder, cases in (("encoders", ENCODERS), ("decoders", DECODERS), ("seq2seq", SEQ2SEQ)):
+        common.write_json(FOLDER / folder / "cases.json", list(cases))
+    common.update_manifest("variants", common.versions("torch", "transformers", "sentencepiece", "tokenizers", "safetensors", "numpy"))
