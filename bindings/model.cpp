@@ -6,7 +6,6 @@
 #include "models/arch.h"
 #include "models/config_fields.h"
 #include "models/transformer.h"
-#include "tokenizer/formats/converters.h"
 
 namespace wattn {
 
@@ -23,8 +22,6 @@ bool read_more_rope(Fields&, Fields&, RopeScaling&) { return false; }
 std::span<const NamedActivation> more_activations() { return {}; }
 void activate_more(Activation, const float*, float*, std::int64_t) {}
 void gate_more(Activation, const float*, float*, std::int64_t, std::int64_t) {}
-// And for tokenizer/formats/deberta.cpp.
-Result<std::string> from_deberta(std::string_view, JsonRef) { return unsupported_error("spm.model"); }
 
 // Likewise engine/retrieval.cpp.
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval, const Documents&, JsonRef) {
