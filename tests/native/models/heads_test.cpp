@@ -75,7 +75,8 @@ TEST(Heads, AreRejectedByName) {
             std::string::npos);
   EXPECT_NE(error_of(HeadKind::kMaskedLm, R"({"model_type": "bert", "tie_word_embeddings": false})").find("tie_word_embeddings"),
             std::string::npos);
-  EXPECT_NE(error_of(HeadKind::kMaskedLm, R"({"model_type": "bert", "hidden_act": "xielu"})").find("hidden_act"), std::string::npos);
+  EXPECT_NE(error_of(HeadKind::kMaskedLm, R"({"model_type": "bert", "hidden_act": "xielu"})").find("hidden_act"),
+            std::string::npos);
 }
 
 TEST(Heads, CountTheirLabels) {
