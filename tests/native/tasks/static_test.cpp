@@ -93,8 +93,11 @@ TEST(StaticEmbeddings, ShareRowsAndHaveWeights) {
   const auto cut = embed_text(*model.value(), u"cccc aa bb", {.max_length = 2});
   EXPECT_EQ(cut.value().data, (std::vector<float>{20, 40}));
   EXPECT_GT(cut.value().tokens_untruncated[0], cut.value().tokens[0]);
-  // A pair of surrogates is one character.
-  EXPECT_EQ(embed_text(*model.value(), u"\U0001F600 \U0001F600 aa", {.max_length = 2}).value().data, (std::vector<float>{1, -2}));
+  // A pair of surrogates is one character: these are six.
+  EXPECT_EQ(embed_text(*model.value(), u"\U0001F600\U0001F600\U0001F600 aa", {.max_length = 2}).value().data,
+            (std::vector<float>{1, -2}));
+  // Truncation comes before unknown tokens are left out.
+  EXPECT_EQ(embed_text(*model.value(), u"zz zz aa", {.max_length = 2}).value().data, (std::vector<float>{0, 0}));
 }
 
 TEST(StaticEmbeddings, RefuseWrongTensors) {
