@@ -28,7 +28,7 @@ describe('a model with a Dense module', () => {
       pipeline('feature-extraction', new Map([...sentenceFiles(), [name, new TextEncoder().encode(JSON.stringify(content))]]));
     const config = readJson('sentence/model/2_Dense/config.json');
     const name = '2_Dense/config.json';
-    await expectError(over(name, { ...config, activation_function: 'torch.nn.Mish' }), 'UnsupportedError', /activation_function/);
+    await expectError(over(name, { ...config, activation_function: 'torch.nn.PReLU' }), 'UnsupportedError', /activation_function/);
     await expectError(
       over(name, { ...config, in_features: 31 }),
       'ModelFormatError',

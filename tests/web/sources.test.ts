@@ -1,7 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { spawnSync } from 'node:child_process';
 import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
-import { once } from 'node:events';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
@@ -496,7 +495,7 @@ describe('signal', () => {
       const stall = (request: any, response: any, bytes: Uint8Array) => {
         response.writeHead(200, { 'content-length': bytes.length });
         response.write(bytes.subarray(0, 100));
-        closed = once(request.socket, 'close');
+        closed = new Promise((resolve) => request.socket.once('close', resolve)); // also after a reset
       };
       await hubOf(tinyFiles(), { [slow]: stall });
       env.fetch = async (...args) => {
