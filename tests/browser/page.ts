@@ -47,8 +47,8 @@ export function page(browser: OpenBrowser): void {
   it('loads the full WebAssembly for a model that the small one does not know', async () => {
     const fresh = await browser.page(server.url);
     const wasm = [`/dist/wattn-${engine.wasm}.wasm`, `/dist/wattn-full-${engine.wasm}.wasm`];
-    expect(await fresh.call('embedRare')).toEqual({ dims: [32], wasm });
-    expect(await fresh.call('embedRare', { worker: true })).toMatchObject({ dims: [32] });
+    expect(await fresh.call('embedRare')).toEqual({ dims: [1, 32], wasm });
+    expect(await fresh.call('embedRare', { worker: true })).toMatchObject({ dims: [1, 32] });
     await fresh.close();
   });
 
