@@ -89,7 +89,8 @@ export class RangeHub {
     const end = range?.[2] ? Number(range[2]) + 1 : bytes.length;
     if (from >= bytes.length && from > 0) return void response.writeHead(416).end();
     if (from >= this.cut) return void response.writeHead(403).end();
-    const head = { etag: this.etag, 'content-length': end - from, 'content-type': this.type };
+    // Not for the browser's own cache, which would mend a cut download before the page sees it.
+    const head = { etag: this.etag, 'content-length': end - from, 'content-type': this.type, 'cache-control': 'no-store' };
     if (range) response.writeHead(206, { ...head, 'content-range': `bytes ${from}-${end - 1}/${bytes.length}` });
     else response.writeHead(200, head);
     if (request.method === 'HEAD') return void response.end();
