@@ -1,6 +1,6 @@
 # The WebAssembly modules, glue and wasm: models, tokenizer and generation (wattn-simd, and wattn-relaxed with relaxed SIMD), the same with
-# all that is rare and training of models (wattn-full-simd and wattn-full-relaxed), a tokenizer that can be trained (wattn-tokenizer) and the
-# building blocks with word2vec (wattn-nn).
+# all that is rare and training of models (wattn-full-simd and wattn-full-relaxed), a tokenizer that can be trained (wattn-tokenizer), the
+# building blocks with word2vec (wattn-nn) and search over vectors (wattn-search).
 
 # The hash of everything the modules are made of, so that the page can refuse a wasm file of another build.
 find_program(NODE node REQUIRED NO_CMAKE_FIND_ROOT_PATH)
@@ -20,8 +20,10 @@ foreach(source ${sources})
   target_include_directories(${binding} PRIVATE ${PROJECT_SOURCE_DIR}) # "bindings/..."
   target_link_libraries(${binding} PRIVATE wattn_options)
 endforeach()
-add_dependencies(wattn_binding_build_id wattn_build_id)
-target_compile_options(wattn_binding_build_id PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
+foreach(binding wattn_binding_build_id wattn_binding_search)
+  add_dependencies(${binding} wattn_build_id)
+  target_compile_options(${binding} PRIVATE -include ${PROJECT_BINARY_DIR}/build_id.h)
+endforeach()
 
 # wattn_module(name path rooms... SOURCES names...): the module <path>.{mjs,wasm} in the build's folder, of bindings/<names>.cpp, linked
 # to those rooms. The target `modules` is all of them.
@@ -66,3 +68,12 @@ wattn_module_pair(wattn "" tasks SOURCES model model_options serve tokenizer)
 wattn_module_pair(wattn-full full/ tasks SOURCES train model_options serve tokenizer)
 wattn_module(wattn-tokenizer wattn-tokenizer tokenizer SOURCES tokenizer training)
 wattn_module(wattn-nn wattn-nn nn learn SOURCES nn word2vec logistic)
+
+# Search over vectors is a module without glue: plain exports (bindings/search.cpp), and the memory that the host makes.
+add_executable(wattn-search)
+add_dependencies(modules wattn-search)
+target_link_libraries(wattn-search PRIVATE wattn_binding_search wattn_search)
+set_target_properties(wattn-search PROPERTIES LINKER_LANGUAGE CXX SUFFIX .wasm)
+target_link_options(wattn-search PRIVATE -O3 -fno-exceptions -fno-rtti -sSTANDALONE_WASM --no-entry -sIMPORTED_MEMORY
+  -sALLOW_MEMORY_GROWTH -sINITIAL_MEMORY=4MB -sMAXIMUM_MEMORY=4GB -sSTACK_SIZE=64KB
+  -Wl,--export=__heap_base)

@@ -142,6 +142,7 @@ function writeInlineFiles() {
   for (const kind in scripts) scripts[kind] = readFileSync(join(dist, scripts[kind]), 'utf8');
   const text = `export const models = '${packed('wattn-simd.wasm')}';
 export const nn = '${packed('wattn-nn.wasm')}';
+export const search = '${packed('wattn-search.wasm')}';
 export const scripts = ${JSON.stringify(scripts)};\n`;
   writeFileSync(join(dist, 'inline_files.js'), text);
 }
@@ -175,13 +176,19 @@ function brotliSize(file) {
   return `${file} ${(brotliCompressSync(readFileSync(join(dist, file))).length / 1000).toFixed(1)} kB`;
 }
 
+/** The bytes of a wasm file of this build. */
+function builtWasm(name) {
+  const bytes = readFileSync(built(name));
+  if (!bytes.includes(buildId)) fail(`build/wasm-simd/${name} is of another build than build_id.h; build it again`);
+  return bytes;
+}
+
 /**
  * The wasm is linked for shared memory, which a page that is not cross-origin isolated cannot create. So it ships with that flag cleared, as
  * WebAssembly with ordinary memory, and the page sets the flag again when it starts threads. Returns the flag's position.
  */
 function copyUnshared(from, to = from) {
-  const bytes = readFileSync(built(from));
-  if (!bytes.includes(buildId)) fail(`build/wasm-simd/${from} is of another build than build_id.h; build it again`);
+  const bytes = builtWasm(from);
   let at = 8;
   const number = () => {
     let value = 0;
@@ -230,9 +237,10 @@ const memoryFlags = {
 copyUnshared('wattn-tokenizer.wasm');
 copyFileSync(join(root, 'models/default/wattn-default.gguf'), join(dist, 'wattn-default.gguf'));
 copyUnshared('wattn-nn.wasm');
+writeFileSync(join(dist, 'wattn-search.wasm'), builtWasm('wattn-search.wasm'));
 await bundle(memoryFlags).catch(() => process.exit(1)); // esbuild has said why
 writeInlineFiles();
 emitTypes();
 console.log(
-  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-full-simd.wasm', 'wattn-full-relaxed.wasm'].map(brotliSize).join(', ')}`,
+  `note: brotli: ${['index.js', 'wattn-simd.wasm', 'wattn-relaxed.wasm', 'tokenizer_entry.js', 'wattn-tokenizer.wasm', 'wattn-nn.wasm', 'wattn-search.wasm', 'wattn-full-simd.wasm', 'wattn-full-relaxed.wasm'].map(brotliSize).join(', ')}`,
 );

@@ -11,13 +11,14 @@ const kMayInclude = {
   tokenizer: ['core'],
   kernels: ['core'],
   ops: ['core', 'kernels'],
+  search: ['core', 'kernels'],
   generation: ['core', 'ops'],
   nn: ['core', 'ops', 'generation', 'learn'],
   learn: ['core', 'ops'],
   models: ['core', 'io', 'ops'],
   engine: ['core', 'io', 'tokenizer', 'models'],
   tasks: ['core', 'ops', 'generation', 'learn', 'models', 'engine'],
-  bindings: ['core', 'tokenizer', 'nn', 'learn', 'models', 'engine', 'tasks'],
+  bindings: ['core', 'tokenizer', 'search', 'nn', 'learn', 'models', 'engine', 'tasks'],
 };
 
 // A pattern that may appear only where `allowed` says.
@@ -73,7 +74,7 @@ for (const file of files) {
 }
 
 // The rooms of web/, lowest first: a room may import from itself and from those before it.
-const kWebRooms = ['core', 'source', 'host', 'tokenizer', 'engine', 'nn', 'vectors', 'tasks', 'train', 'entries', 'cli'];
+const kWebRooms = ['core', 'source', 'host', 'tokenizer', 'engine', 'nn', 'vectors', 'tasks', 'search', 'train', 'entries', 'cli'];
 
 /** Which other files each file of web/ imports, types included. */
 const imports = new Map();

@@ -113,6 +113,22 @@ struct VecScalar {
     for (int i = 0; i < 8; ++i) out.lane[i] = p[i];
     return out;
   }
+  static std::int32_t sum_i32(I32 x) { return x.lane[0] + x.lane[1] + x.lane[2] + x.lane[3]; }
+  // The first and the last four, as floats.
+  static F32 low_f32(I16 x) { return to_f32({{x.lane[0], x.lane[1], x.lane[2], x.lane[3]}}); }
+  static F32 high_f32(I16 x) { return to_f32({{x.lane[4], x.lane[5], x.lane[6], x.lane[7]}}); }
+  // Bit j is 1 where p[j] > 0, j < 16.
+  static std::uint16_t positive_bits(const std::int8_t* p) {
+    unsigned bits = 0;
+    for (int j = 0; j < 16; ++j) bits |= static_cast<unsigned>(p[j] > 0) << j;
+    return static_cast<std::uint16_t>(bits);
+  }
+  // The number of bits that differ between a and b, size a multiple of 16 bytes.
+  static std::int32_t differing_bits(const std::uint8_t* a, const std::uint8_t* b, std::ptrdiff_t size) {
+    std::int32_t count = 0;
+    for (std::ptrdiff_t j = 0; j < size; ++j) count += std::popcount(static_cast<std::uint8_t>(a[j] ^ b[j]));
+    return count;
+  }
   // x holds whole numbers + 1.5 * 2^23, |whole| < 2^15: the low 16 bits of the float are the number.
   static void store_biased(std::int16_t* p, F32 x, int count) {
     for (int i = 0; i < count; ++i) p[i] = static_cast<std::int16_t>(std::bit_cast<std::uint32_t>(x.lane[i]));

@@ -55,6 +55,8 @@ struct VecWasm {
 
   static F32 abs(F32 x) { return wasm_f32x4_abs(x); }
 
+  static constexpr std::ptrdiff_t kBytesOfCounts = 31 * 16;  // 31 counts of at most 8 fit a byte
+
   using I16 = v128_t;
   using I32 = v128_t;
   static I32 zero_i32() { return wasm_i32x4_const_splat(0); }
@@ -63,6 +65,26 @@ struct VecWasm {
   static I16 splat_pair(const std::int16_t* p) { return wasm_v128_load32_splat(p); }
   static I32 dot(I16 w, I16 a, I32 sum) { return wasm_i32x4_add(sum, wasm_i32x4_dot_i16x8(w, a)); }
   static I16 load_q8(const std::int8_t* p) { return wasm_i16x8_load8x8(p); }
+  static std::int32_t sum_i32(I32 x) {
+    const I32 pairs = wasm_i32x4_add(x, wasm_i32x4_shuffle(x, x, 2, 3, 0, 1));
+    return wasm_i32x4_extract_lane(pairs, 0) + wasm_i32x4_extract_lane(pairs, 1);
+  }
+  static F32 low_f32(I16 x) { return to_f32(wasm_i32x4_extend_low_i16x8(x)); }
+  static F32 high_f32(I16 x) { return to_f32(wasm_i32x4_extend_high_i16x8(x)); }
+  static std::uint16_t positive_bits(const std::int8_t* p) {
+    return static_cast<std::uint16_t>(wasm_i8x16_bitmask(wasm_i8x16_gt(wasm_v128_load(p), wasm_i8x16_const_splat(0))));
+  }
+  static std::int32_t differing_bits(const std::uint8_t* a, const std::uint8_t* b, std::ptrdiff_t size) {
+    I32 total = zero_i32();
+    for (std::ptrdiff_t begin = 0; begin < size; begin += kBytesOfCounts) {
+      const std::ptrdiff_t end = begin + kBytesOfCounts < size ? begin + kBytesOfCounts : size;
+      v128_t counts = wasm_i8x16_const_splat(0);
+      for (std::ptrdiff_t j = begin; j < end; j += 16)
+        counts = wasm_i8x16_add(counts, wasm_i8x16_popcnt(wasm_v128_xor(wasm_v128_load(a + j), wasm_v128_load(b + j))));
+      total = wasm_i32x4_add(total, wasm_u32x4_extadd_pairwise_u16x8(wasm_u16x8_extadd_pairwise_u8x16(counts)));
+    }
+    return sum_i32(total);
+  }
   static void store_biased(std::int16_t* p, F32 x, int count) {
     // Keeps the low halves of the four lanes.
     const v128_t halves = wasm_i8x16_shuffle(x, x, 0, 1, 4, 5, 8, 9, 12, 13, 0, 1, 4, 5, 8, 9, 12, 13);

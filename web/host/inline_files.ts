@@ -2,4 +2,5 @@
 // scripts.
 export const models = '';
 export const nn = '';
+export const search = '';
 export const scripts = { engine: '', thread: '' };
