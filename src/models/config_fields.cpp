@@ -1,5 +1,7 @@
 #include "models/config_fields.h"
 
+#include <algorithm>
+
 #include "models/activations.h"
 
 namespace wattn {
@@ -15,6 +17,8 @@ constexpr struct {
                     {"attention_sinks", 0},       {"rope_interleaved", 0},     {"final_logit_softcapping", 0},
                     {"no_rope_layers", 0},        {"parallel_attn", 0}};
 
+constexpr const char* kPartial = "partial_rotary_factor";
+
 constexpr std::pair<std::string_view, Activation> kActivations[] = {{"gelu", Activation::kGelu},
                                                                     {"gelu_python", Activation::kGelu},
                                                                     {"relu", Activation::kRelu},
@@ -29,9 +33,8 @@ constexpr std::pair<std::string_view, Activation> kActivations[] = {{"gelu", Act
                                                                     {"sigmoid", Activation::kSigmoid},
                                                                     {"linear", Activation::kNone}};
 
-// rope's rope_theta, or the config's under key; partial rotation is unsupported.
+// rope's rope_theta, or the config's under key.
 double base_of(Fields& config, Fields& rope, const char* key, double fallback) {
-  rope.expect("partial_rotary_factor", 1);
   return rope.has("rope_theta") ? rope.number_or("rope_theta", fallback, kMostTheta) : config.number_or(key, fallback, kMostTheta);
 }
 
@@ -115,10 +118,11 @@ void reject_decoder(Fields& config) {
   reject_switches(config);
 }
 
-void reject_foreign(Fields& config) {
+void reject_foreign(Fields& config, std::initializer_list<std::string_view> own) {
   config.expect("is_encoder_decoder", false);
   reject_switches(config);
   for (const auto& [key, neutral] : kForeignKeys) {
+    if (std::find(own.begin(), own.end(), key) != own.end()) continue;
     const JsonRef value = config[key];
     if (value.is_bool() && !value.as_bool().value()) continue;
     if (value.is_number() && value.as_number().value() == neutral) continue;
@@ -137,27 +141,31 @@ double read_theta(Fields& config, JsonRef rope, const char* key, double fallback
   if (rope.is_null()) return config.number_or(key, fallback, kMostTheta);
   Fields parameters(rope);
   parameters.expect("rope_type", "default");
+  parameters.expect(kPartial, 1);
   const double theta = base_of(config, parameters, key, fallback);
   config.fail(parameters.error());
   return theta;
 }
 
-RopeScaling read_rope(Fields& config, double theta) {
-  return read_rope_of(config, config.has("rope_parameters") ? config["rope_parameters"] : config["rope_scaling"], theta);
+RopeScaling read_rope(Fields& config, double theta, const PartialRotary& part) {
+  return read_rope_of(config, config.has("rope_parameters") ? config["rope_parameters"] : config["rope_scaling"], theta, part);
 }
 
-RopeScaling read_rope_of(Fields& config, JsonRef either, double theta) {
+RopeScaling read_rope_of(Fields& config, JsonRef either, double theta, const PartialRotary& part) {
   using Type = RopeScaling::Type;
   // "dynamic" changes nothing up to max_position_embeddings.
   constexpr std::pair<std::string_view, Type> kTypes[] = {
       {"default", Type::kDefault}, {"dynamic", Type::kDefault}, {"linear", Type::kLinear}, {"llama3", Type::kLlama3}};
   RopeScaling out;
+  if (part.key) out.partial_rotary_factor = config.number_or(part.key, part.factor, 1);
   if (either.is_null()) {
     out.theta = config.number_or("rope_theta", theta, kMostTheta);
     return out;
   }
   Fields rope(either);
   out.theta = base_of(config, rope, "rope_theta", theta);
+  if (!part.key) rope.expect(kPartial, 1);
+  if (part.key) out.partial_rotary_factor = rope.number_or(kPartial, out.partial_rotary_factor, 1);
   if (read_more_rope(config, rope, out)) {
     config.fail(rope.error());
     return out;

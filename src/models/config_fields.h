@@ -3,6 +3,8 @@
 
 #include <cstdint>
 #include <functional>
+#include <initializer_list>
+#include <string_view>
 
 #include "core/fields.h"
 #include "models/transformer_config.h"
@@ -41,18 +43,23 @@ Activation find_activation(Fields& config, const char* key, std::string_view wor
 void reject_switches(Fields& config);
 // Also rejects is_decoder.
 void reject_decoder(Fields& config);
-// For decoders: also rejects keys by which relatives of the architecture change the arithmetic.
-void reject_foreign(Fields& config);
+// For decoders: also rejects keys by which relatives of the architecture change the arithmetic, but those it has itself.
+void reject_foreign(Fields& config, std::initializer_list<std::string_view> own = {});
 
 // BERT's config without token types: reject_decoder, sizes, layer_norm_eps, hidden_act.
 void read_bert_like(Fields& config, TransformerConfig& out);
 
 // The rotary base: of rope (rope_parameters or an entry of it, whose rope_type must be "default"), else config's under key.
 double read_theta(Fields& config, JsonRef rope, const char* key, double fallback);
+// How much of each head rotates.
+struct PartialRotary {
+  const char* key = nullptr;  // of config.json, where rope has no partial_rotary_factor; null: all of a head rotates
+  double factor = 1;          // where neither says it
+};
 // rope_parameters, or rope_scaling and rope_theta: default, dynamic, linear, llama3 or a rarer type.
-RopeScaling read_rope(Fields& config, double theta);
+RopeScaling read_rope(Fields& config, double theta, const PartialRotary& part = {});
 // The same from rope, which may be null; then rope_theta is config's.
-RopeScaling read_rope_of(Fields& config, JsonRef rope, double theta);
+RopeScaling read_rope_of(Fields& config, JsonRef rope, double theta, const PartialRotary& part = {});
 
 // Rarer types of rope (rope_types.cpp); false: it is none of them. A program that defines this function as false has none.
 bool read_more_rope(Fields& config, Fields& rope, RopeScaling& out);

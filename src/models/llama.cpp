@@ -7,14 +7,14 @@
 
 namespace wattn {
 
-void parse_llama(Fields& config, TransformerConfig& out) {
-  reject_foreign(config);
+void parse_llama(Fields& config, TransformerConfig& out, const LlamaReading& reading) {
+  reject_foreign(config, reading.own);
   out.head_dim = config.size_or("head_dim", kMostHeads, 0);
   read_sizes(config, {}, out);
   read_kv_heads(config, out);
   read_epsilon(config, "rms_norm_eps", 1e-6, out);
   out.hidden_act = read_activation(config, "hidden_act");
-  out.rope = read_rope(config, 10000);
+  out.rope = read_rope(config, reading.theta, reading.part);
   if (out.rope.most_positions > 0) out.max_position_embeddings = std::min(out.max_position_embeddings, out.rope.most_positions);
   out.tie_word_embeddings = config.boolean_or("tie_word_embeddings", false);
   out.causal = config.boolean_or("is_causal", true);

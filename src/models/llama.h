@@ -6,8 +6,14 @@
 
 namespace wattn {
 
+// What an architecture reads otherwise than Llama.
+struct LlamaReading {
+  std::initializer_list<std::string_view> own{};  // keys that reject_foreign() leaves to it
+  PartialRotary part{};
+  double theta = 10000;  // where config.json has none
+};
 // Everything but biases and attention windows: none.
-void parse_llama(Fields& config, TransformerConfig& out);
+void parse_llama(Fields& config, TransformerConfig& out, const LlamaReading& reading = {});
 // What is the same for every config: kinds of norms, positions and feed-forward, no biases, a head over the vocabulary.
 void set_llama_layers(TransformerConfig& out);
 

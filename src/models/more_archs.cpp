@@ -10,6 +10,8 @@ namespace wattn {
   ARCH(kGemma)                 \
   ARCH(kGemma2)                \
   ARCH(kGemma3)                \
+  ARCH(kGptNeoX)               \
+  ARCH(kGranite)               \
   ARCH(kGte)                   \
   ARCH(kJinaV3)                \
   ARCH(kMBart)                 \
@@ -17,9 +19,13 @@ namespace wattn {
   ARCH(kMt5)                   \
   ARCH(kNewGte)                \
   ARCH(kNomicBertMoe)          \
+  ARCH(kOlmo2)                 \
   ARCH(kOpt)                   \
   ARCH(kPegasus)               \
+  ARCH(kPhi)                   \
   ARCH(kPhi3)                  \
+  ARCH(kSmolLm3)               \
+  ARCH(kStableLm)              \
   ARCH(kStaticEmbedding)       \
   ARCH(kXlmRobertaRotary)      \
   ARCH(kXlmRobertaFlash)

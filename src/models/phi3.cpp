@@ -1,12 +1,14 @@
 // Phi-3, arXiv 2404.14219; transformers/models/phi3/modeling_phi3.py (v5.23.0). Differences from Llama: one matrix for query, key
-// and value, and one for gate and up; every layer may be limited to a sliding window; longrope.
+// and value, and one for gate and up; every layer may be limited to a sliding window; longrope; a part of each head may not rotate
+// (Phi-4-mini).
 #include "models/llama.h"
 
 namespace wattn {
 namespace {
 
 void parse_config(Fields& config, ModelConfig& out) {
-  parse_llama(config, out.transformer);
+  constexpr const char* kPart = "partial_rotary_factor";
+  parse_llama(config, out.transformer, {.own = {kPart}, .part = {.key = kPart}});
   read_sliding_window(config, true, 0, out.transformer);
 }
 

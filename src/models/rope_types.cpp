@@ -66,7 +66,8 @@ void read_longrope(Fields& config, Fields& rope, RopeScaling& out) {
   const JsonRef factors = rope.array("short_factor");
   const std::int64_t heads = config.size("num_attention_heads", kMostHeads);
   if (!rope.ok() || !config.ok()) return;
-  const std::int64_t pairs = config.size_or("head_dim", kMostHeads, config.size("hidden_size", kMostWidth) / heads) / 2;
+  const std::int64_t pairs =
+      out.rotated(config.size_or("head_dim", kMostHeads, config.size("hidden_size", kMostWidth) / heads)) / 2;
   if (static_cast<std::int64_t>(factors.size()) != pairs || pairs > RopeScaling::kMostPairs) {
     rope.mismatch("short_factor",
                   "a number for each of " + std::to_string(pairs) + " pairs, at most " + std::to_string(RopeScaling::kMostPairs));

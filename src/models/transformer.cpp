@@ -55,6 +55,7 @@ Transformer::Workspace Transformer::take_workspace(Arena& arena, const Workspace
   work.qkv = arena.take<float>(size.tokens * config_.qkv_width());
   work.context = arena.take<float>(size.tokens * config_.query_width());
   work.projected = arena.take<float>(size.tokens * hidden);
+  if (config_.is_parallel()) work.parallel = arena.take<float>(size.tokens * hidden);
   work.intermediate = arena.take<float>(size.tokens * (config_.gated() ? 2 * ffn : ffn));
   if (config_.gated()) work.gated = arena.take<float>(size.tokens * ffn);
   if (const std::int64_t experts = config_.experts.count; experts > 0) {
@@ -188,15 +189,21 @@ void Transformer::sublayer(const Pass& pass, const LayerNorm* norm, const LayerN
   if (norm) normalise(pass.compute, config_.norm, *norm, x, tokens, projected);
   run(norm ? projected : x, projected);
   if (output_norm) normalise(pass.compute, config_.norm, *output_norm, projected, tokens, projected);
-  pass.compute.kernels.axpy(1.0f, projected, x, tokens * config_.hidden_size);
+  pass.compute.kernels.axpy(config_.residual_multiplier, projected, x, tokens * config_.hidden_size);
 }
 
 void Transformer::forward_layer(const Pass& pass, int index, float* x) const {
   const TransformerLayer& layer = layer_at(index);
   const std::int64_t hidden = config_.hidden_size;
   const LayerTaps tap{pass.taps, index, pass.batch.tokens()};
-  const LayerNorm* attention_norm = index > 0 || config_.first_attention_norm ? &layer.attention_norm : nullptr;
+  const bool has_attention_norm = config_.input_norms && (index > 0 || config_.first_attention_norm);
+  const LayerNorm* attention_norm = has_attention_norm ? &layer.attention_norm : nullptr;
+  const LayerNorm* ffn_norm = config_.input_norms ? &layer.ffn_norm : nullptr;
   const bool output = config_.output_norms;
+  if (config_.is_parallel()) {
+    const LayerNorm& norm = config_.residual == Residual::kParallel ? layer.ffn_norm : layer.attention_norm;
+    normalise(pass.compute, config_.norm, norm, x, pass.batch.tokens(), pass.work.parallel);
+  }
   sublayer(pass, attention_norm, output ? &layer.attention_output_norm : nullptr, x,
            [&](const float* in, float* out) { attention(pass, index, in, out); });
   tap.rows("attention.output", x, hidden);
@@ -204,8 +211,8 @@ void Transformer::forward_layer(const Pass& pass, int index, float* x) const {
     sublayer(pass, &layer.cross_norm, nullptr, x, [&](const float* in, float* out) { cross_attention(pass, index, in, out); });
     tap.rows("cross_attention.output", x, hidden);
   }
-  sublayer(pass, &layer.ffn_norm, output ? &layer.ffn_output_norm : nullptr, x,
-           [&](const float* in, float* out) { feed_forward(pass, index, in, out); });
+  sublayer(pass, config_.is_parallel() ? nullptr : ffn_norm, output ? &layer.ffn_output_norm : nullptr, x,
+           [&](const float* in, float* out) { feed_forward(pass, index, config_.is_parallel() ? pass.work.parallel : in, out); });
   tap.rows("output", x, hidden);
 }
 
@@ -242,11 +249,12 @@ void Transformer::place_queries_and_keys(const Pass& pass, int index) const {
   if (config_.query_key_norm) {
     for (std::int64_t i = 0; i < tokens; ++i) {
       float* token = pass.work.qkv + i * row;
-      rms_norm(pass.compute, layer.query_norm, token, config_.num_attention_heads, token);
-      rms_norm(pass.compute, layer.key_norm, token + queries, config_.kv_heads(), token + queries);
+      const bool joined = config_.query_key_norm_joined;
+      rms_norm(pass.compute, layer.query_norm, token, joined ? 1 : config_.num_attention_heads, token);
+      rms_norm(pass.compute, layer.key_norm, token + queries, joined ? 1 : config_.kv_heads(), token + queries);
     }
   }
-  if (config_.relative_positions == RelativePositions::kRotary) {
+  if (config_.is_rotary(index)) {
     rotate_heads(pass.compute, rotary_of(index), pass.batch.position_ids, config_.num_attention_heads + config_.kv_heads(), row,
                  pass.work.qkv);
   }

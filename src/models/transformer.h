@@ -148,6 +148,7 @@ class Transformer {
     float* qkv = nullptr;           // [tokens, qkv_width]
     float* context = nullptr;       // [tokens, query_width]
     float* projected = nullptr;     // [tokens, hidden]
+    float* parallel = nullptr;      // [tokens, hidden] what the feed-forward reads, if it runs beside attention
     float* intermediate = nullptr;  // [tokens, ffn], gated: [tokens, 2 * ffn]
     float* gated = nullptr;         // [tokens, ffn]
     float* relative = nullptr;      // [buckets, hidden] relative embeddings

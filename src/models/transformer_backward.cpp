@@ -602,7 +602,7 @@ class TrainingPass {
       product_backward({index, &Layer::qkv, true}, pass_.work.relative, d_relative_qk_, count, d_relative_in_, queries + keys);
       add(d_relative_in_, count * config_.hidden_size, d_relative_);
     }
-    if (config_.relative_positions == RelativePositions::kRotary) {
+    if (config_.is_rotary(index)) {
       rotate_heads_backward(pass_.compute, model_.rotary_of(static_cast<int>(index)), pass_.batch.position_ids,
                             config_.num_attention_heads + config_.kv_heads(), row, d_qkv_);
     }

@@ -20,6 +20,12 @@ enum class FeedForward : std::uint8_t {
   kPlain,  // down(act(up(x)))
   kGated,  // down(act(gate(x)) * up(x))
 };
+// Which sublayers read the sum of those before them (pre-norm).
+enum class Residual : std::uint8_t {
+  kSequential,      // x = x + attention(norm(x)), then x = x + feed_forward(ffn_norm(x))
+  kParallel,        // x = x + attention(norm(x)) + feed_forward(ffn_norm(x))
+  kParallelOneNorm  // the same with norm in place of ffn_norm
+};
 // Positions added to the embeddings.
 enum class Positions : std::uint8_t {
   kNone,
@@ -60,8 +66,12 @@ struct TransformerConfig {
   float attn_logit_softcapping = 0;  // ScoreTerms::softcap
   bool scale_by_layer = false;       // scores of layer i also by 1 / (i + 1)
   bool first_attention_norm = true;  // pre-norm: the first layer has an attention norm
-  bool output_norms = false;         // pre-norm: a second norm, of the output of attention and feed-forward, before the residual
-  bool query_key_norm = false;       // RMSNorm of each head of queries and keys, before rotary positions
+  bool input_norms = true;           // pre-norm: norms of the input of attention and feed-forward
+  bool output_norms = false;         // pre-norm: norms of the output of attention and feed-forward, before the residual
+  Residual residual = Residual::kSequential;
+  float residual_multiplier = 1;       // of what attention and feed-forward add
+  bool query_key_norm = false;         // RMSNorm of each head of queries and keys, before rotary positions
+  bool query_key_norm_joined = false;  // and that over all heads together
   FeedForward feed_forward = FeedForward::kPlain;
   // A mixture of experts in place of some layers' feed-forward: the sum of the top_k experts' outputs, by their softmax.
   struct {
@@ -85,7 +95,8 @@ struct TransformerConfig {
   std::int64_t position_offset = 0;  // for kLearned: row of position 0 in the checkpoint's table
   RelativePositions relative_positions = RelativePositions::kNone;
   RopeScaling rope;
-  double local_rope_theta = 0;  // of layers with local attention; 0: rope.theta
+  double local_rope_theta = 0;        // of layers with local attention; 0: rope.theta
+  std::vector<bool> rotary_layers{};  // whether each layer has rotary positions; empty: all do
   struct {
     std::int64_t buckets = 32;  // of both directions; causal: of one
     std::int64_t max_distance = 128;
@@ -122,6 +133,11 @@ struct TransformerConfig {
   bool gated() const { return feed_forward == FeedForward::kGated; }
   bool has_experts(std::int64_t layer) const { return experts.count > 0 && layer % experts.every == 1 % experts.every; }
   bool is_local(std::int64_t layer) const { return !local_layers.empty() && local_layers[static_cast<std::size_t>(layer)]; }
+  bool is_rotary(std::int64_t layer) const {
+    return relative_positions == RelativePositions::kRotary &&
+           (rotary_layers.empty() || rotary_layers[static_cast<std::size_t>(layer)]);
+  }
+  bool is_parallel() const { return residual != Residual::kSequential; }
 };
 
 // Names of weights in the checkpoint, without ".weight" and ".bias"; "{}" stands for the layer's number. Null: no such weight.
@@ -137,6 +153,7 @@ struct TransformerNames {
   const char* key = nullptr;
   const char* value = nullptr;
   const char* query_key_value = nullptr;  // instead of the three: one tensor in this order
+  bool heads_in_turn = false;             // query_key_value has the query, key and value of a head, then those of the next
   const char* query_norm = nullptr;
   const char* key_norm = nullptr;
   const char* attention_output = nullptr;

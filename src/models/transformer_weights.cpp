@@ -14,9 +14,10 @@ std::string layer_name(const char* pattern, std::size_t layer) {
 
 Result<Transformer> Transformer::with_config(const TransformerConfig& config, std::int64_t positions, const Kernels& kernels,
                                              WeightType type) {
-  if (config.relative_positions == RelativePositions::kRotary && config.head_size() % 2 != 0) {
+  const std::int64_t rotated = config.rope.rotated(config.head_size());
+  if (config.relative_positions == RelativePositions::kRotary && (rotated % 2 != 0 || rotated == 0)) {
     return unsupported_error("config.json: expected an even number of dimensions a head for rotary positions, found " +
-                             std::to_string(config.head_size()));
+                             std::to_string(rotated));
   }
   Transformer transformer;
   transformer.config_ = config;
@@ -65,8 +66,10 @@ void Transformer::take_layer(Arena& arena, TransformerLayer& layer, bool experts
   };
   const auto norm = [&](std::int64_t size) { return take_layer_norm(arena, size, config_.norm_eps); };
   layer.qkv = sensitive(hidden, config_.qkv_width());
-  if (config_.query_key_norm) layer.query_norm = norm(config_.head_size());
-  if (config_.query_key_norm) layer.key_norm = norm(config_.head_size());
+  if (config_.query_key_norm) {
+    layer.query_norm = norm(config_.query_key_norm_joined ? config_.query_width() : config_.head_size());
+    layer.key_norm = norm(config_.query_key_norm_joined ? config_.kv_width() : config_.head_size());
+  }
   layer.attention_output = matrix(config_.query_width(), hidden, biases.attention_output);
   layer.attention_norm = norm(hidden);
   if (config_.output_norms) layer.attention_output_norm = norm(hidden);
@@ -150,9 +153,10 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
       list.slots.back().below = config_.table_rows;
     }
     if (token_weights_) list.vector(std::string(names.token_weights) + ".weight", token_weights_, vocab);
-    if (config_.lm_head) list.linear(names.lm_head, lm_head_, 0, vocab, false);
+    // Unless the bias has a name of its own.
+    if (config_.lm_head) list.linear(names.lm_head, lm_head_, 0, vocab, config_.lm_head_bias && !names.lm_head_bias);
   }
-  if (config_.lm_head && config_.lm_head_bias) {
+  if (config_.lm_head && config_.lm_head_bias && names.lm_head_bias) {
     list.slots.push_back({names.lm_head_bias, {1, vocab}, false, [head = lm_head_](std::int64_t, const float* row) {
                             std::copy_n(row, head.out, head.bias);
                           }});
@@ -201,9 +205,16 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   const bool pre_norm = config_.norm_placement == NormPlacement::kPre;
   const float offset = is_gguf ? 0 : names.norm_offset;
   const auto norm = [&](const char* name, const LayerNorm& of) { list.norm(named(name), of, biases.norms, offset); };
-  const bool attention_norm = i > 0 || config_.first_attention_norm;
+  const bool attention_norm = config_.input_norms && (i > 0 || config_.first_attention_norm);
   if (pre_norm && attention_norm) norm(names.attention_norm, layer.attention_norm);
-  if (names.query_key_value) {
+  if (names.heads_in_turn) {
+    const std::int64_t head = config_.head_size();
+    list.permuted_linear(named(names.query_key_value), layer.qkv, config_.qkv_width(), biases.qkv, true,
+                         [=](std::int64_t row) { return row / head % 3 * queries + row / (3 * head) * head + row % head; });
+    // Adapters know rows that are shifted, not these.
+    for (std::size_t last = list.slots.size(); last > list.slots.size() - (biases.qkv ? 2 : 1); --last)
+      list.slots[last - 1].layer = nullptr;
+  } else if (names.query_key_value) {
     matrix(names.query_key_value, layer.qkv, 0, config_.qkv_width(), biases.qkv);
   } else {
     rotated(names.query, 0, queries);
@@ -225,7 +236,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     matrix(names.cross_output, layer.cross_output, 0, hidden, biases.attention_output);
     if (!pre_norm) norm(names.cross_norm, layer.cross_norm);
   }
-  if (pre_norm) norm(names.ffn_norm, layer.ffn_norm);
+  if (pre_norm && config_.input_norms && config_.residual != Residual::kParallelOneNorm) norm(names.ffn_norm, layer.ffn_norm);
   if (config_.has_experts(static_cast<std::int64_t>(i))) {
     add_experts_slots(config_, names, layer, i, list);
   } else if (!config_.gated()) {

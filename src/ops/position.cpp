@@ -60,7 +60,8 @@ float frequency(std::int64_t j, std::int64_t head_dim, const RopeScaling& scalin
 }  // namespace
 
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling) {
-  Rotary rotary{head_dim / 2, nullptr, nullptr};
+  const std::int64_t rotated = scaling.rotated(head_dim);
+  Rotary rotary{.half = rotated / 2, .rest = head_dim - rotated};
   rotary.cos = arena.take<float>(positions * rotary.half);
   rotary.sin = arena.take<float>(positions * rotary.half);
   if (!arena.measuring()) set_rotary(rotary, 0, positions, scaling);
@@ -91,7 +92,7 @@ void rotate_heads(const Compute& compute, const Rotary& rotary, std::span<const 
     for (std::int64_t i = begin; i < end; ++i) {
       const std::int64_t at = position_ids[i] * rotary.half;
       for (std::int64_t head = 0; head < heads; ++head) {
-        compute.kernels.rotate(x + i * stride + head * 2 * rotary.half, rotary.cos + at, rotary.sin + at, rotary.half);
+        compute.kernels.rotate(x + i * stride + head * rotary.head_dim(), rotary.cos + at, rotary.sin + at, rotary.half);
       }
     }
   });
@@ -103,7 +104,7 @@ void rotate_heads_backward(const Compute& compute, const Rotary& rotary, std::sp
     for (std::int64_t i = begin; i < end; ++i) {
       const float *cos = rotary.cos + position_ids[i] * rotary.half, *sin = rotary.sin + position_ids[i] * rotary.half;
       for (std::int64_t head = 0; head < heads; ++head) {
-        float* low = dx + i * stride + head * 2 * rotary.half;
+        float* low = dx + i * stride + head * rotary.head_dim();
         float* high = low + rotary.half;
         for (std::int64_t j = 0; j < rotary.half; ++j) {
           const float a = low[j], b = high[j];

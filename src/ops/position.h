@@ -10,11 +10,13 @@
 
 namespace wattn {
 
-// Rotary positions, arXiv 2104.09864: pair j of a head at position p is rotated by p * theta^(-2j / head_dim).
+// Rotary positions, arXiv 2104.09864: pair j of a head at position p is rotated by p * theta^(-2j / rotated).
 struct Rotary {
-  std::int64_t half = 0;  // head_dim / 2
+  std::int64_t half = 0;  // rotated / 2: pairs of a head that rotate
   float* cos = nullptr;   // [positions, half]
   float* sin = nullptr;
+  std::int64_t rest = 0;  // last dimensions of a head, which stay as they are
+  std::int64_t head_dim() const { return 2 * half + rest; }
 };
 
 // Base of the frequencies and how they are stretched for longer contexts. Names are config.json's.
@@ -27,6 +29,7 @@ struct RopeScaling {
   };
   Type type = Type::kDefault;
   double theta = 10000;
+  double partial_rotary_factor = 1;  // of a head's dimensions: those that rotate
   double factor = 1;
   double low_freq_factor = 1;
   double high_freq_factor = 4;
@@ -39,6 +42,11 @@ struct RopeScaling {
   float pair_factors[kMostPairs]{};
   double attention_factor = 1;      // of cosines and sines
   std::int64_t most_positions = 0;  // longer texts have other frequencies; 0: they have the same
+
+  // The dimensions of a head that rotate, rounded down as in transformers.
+  std::int64_t rotated(std::int64_t head_dim) const {
+    return static_cast<std::int64_t>(static_cast<double>(head_dim) * partial_rotary_factor);
+  }
 };
 // Frequencies and angles are rounded to f32 where PyTorch rounds them.
 Rotary take_rotary(Arena& arena, std::int64_t positions, std::int64_t head_dim, const RopeScaling& scaling);

@@ -10,8 +10,9 @@ from . import architectures, common, decoders, seq2seq, tiny
 
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
-CONFIGS = ("Albert", "Bart", "Bert", "Camembert", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "Gte", "Llama", "Marian", "Mistral",
-           "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "OPT", "Pegasus", "Phi3", "Qwen2", "Qwen3", "Roberta", "T5", "XLMRoberta")
+CONFIGS = ("Albert", "Bart", "Bert", "Camembert", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "GPTNeoX", "Granite", "Gte", "Llama", "Marian", "Mistral",
+           "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "Olmo2", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
+           "SmolLM3", "StableLm", "T5", "XLMRoberta")
 
 
 def save_defaults():
@@ -46,6 +47,21 @@ DECODERS = {
     "phi3-longrope": (transformers.Phi3ForCausalLM, Phi3Config(**{**decoders.USUAL, "max_position_embeddings": 192}, original_max_position_embeddings=64,
                                                                rope_parameters=dict(rope_type="longrope", rope_theta=500.0, short_factor=[1.0, 1.2, 1.5],
                                                                                     long_factor=[1.5, 2.0, 4.0]))),
+    "phi3-partial": (transformers.Phi3ForCausalLM, Phi3Config(**decoders.USUAL, head_dim=10, partial_rotary_factor=0.65)),
+    "gpt-neox": (transformers.GPTNeoXForCausalLM, transformers.GPTNeoXConfig(**decoders.USUAL, rotary_pct=0.34)),
+    "gpt-neox-in-turn": (transformers.GPTNeoXForCausalLM, transformers.GPTNeoXConfig(
+        **decoders.USUAL, use_parallel_residual=False, attention_bias=False, rope_parameters=dict(
+            rope_type="linear", rope_theta=500.0, factor=2.0, partial_rotary_factor=1.0))),
+    "phi": (transformers.PhiForCausalLM, transformers.PhiConfig(**{**decoders.USUAL, "hidden_size": 32}, rope_parameters=dict(
+        rope_type="default", rope_theta=100.0, partial_rotary_factor=0.5))),
+    "stablelm": (transformers.StableLmForCausalLM, transformers.StableLmConfig(**{**decoders.USUAL, "hidden_size": 32})),
+    "stablelm-parallel": (transformers.StableLmForCausalLM, transformers.StableLmConfig(**decoders.USUAL, use_parallel_residual=True, use_qkv_bias=True,
+                                                                                        partial_rotary_factor=0.75)),
+    "olmo2": (transformers.Olmo2ForCausalLM, transformers.Olmo2Config(**decoders.USUAL)),
+    "smollm3": (transformers.SmolLM3ForCausalLM, transformers.SmolLM3Config(**{**decoders.USUAL, "num_hidden_layers": 3}, no_rope_layer_interval=2,
+                                                                            use_sliding_window=True, sliding_window=7)),
+    "granite": (transformers.GraniteForCausalLM, transformers.GraniteConfig(**decoders.USUAL, embedding_multiplier=1.7, attention_multiplier=0.25,
+                                                                            residual_multiplier=0.6, logits_scaling=0.3)),
 }
 BART = {key: value for key, value in seq2seq.BART.items() if key != "decoder_start_token_id"}
 SEQ2SEQ = {

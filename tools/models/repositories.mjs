@@ -350,6 +350,29 @@ export const repositories = [
     }),
     { gated: true },
   ),
+  row('EleutherAI/pythia-160m', 'text-generation', {
+    ...llama('gpt_neox', 768, 12, 12, 12, 3072, 50304, { rotary_pct: 0.25, rotary_emb_base: 10000, layer_norm_eps: 1e-5 }),
+    hidden_act: 'gelu',
+  }),
+  row('microsoft/phi-1_5', 'text-generation', {
+    ...llama('phi', 2048, 24, 32, 32, 8192, 51200, { partial_rotary_factor: 0.5, layer_norm_eps: 1e-5 }),
+    hidden_act: 'gelu_new',
+  }),
+  row('stabilityai/stablelm-2-1_6b', 'text-generation', llama('stablelm', 2048, 24, 32, 32, 5632, 100352, { use_qkv_bias: true }), {
+    gated: true,
+  }),
+  row('allenai/OLMo-2-0425-1B', 'text-generation', llama('olmo2', 2048, 16, 16, 16, 8192, 100352, { rope_theta: 500000 })),
+  row('HuggingFaceTB/SmolLM3-3B', 'text-generation', llama('smollm3', 2048, 36, 16, 4, 11008, 128256, { rope_theta: 5000000 })),
+  row(
+    'ibm-granite/granite-3.3-2b-instruct',
+    'text-generation',
+    llama('granite', 2048, 40, 32, 8, 8192, 49159, {
+      embedding_multiplier: 12,
+      attention_multiplier: 0.015625,
+      residual_multiplier: 0.22,
+      logits_scaling: 8,
+    }),
+  ),
   row('openai-community/gpt2', 'text-generation', {
     model_type: 'gpt2',
     n_embd: 768,

@@ -177,17 +177,6 @@ TEST(Architectures, HaveTheSameBitsInEveryBuild) {
   EXPECT_EQ(hash, 0xd0d5c2fff7d4b596u);
 }
 
-// Root mean square of the difference to f32, against that of f32's own values.
-double relative_error(const std::vector<float>& got, const std::vector<float>& exact) {
-  double difference = 0;
-  double size = 0;
-  for (std::size_t i = 0; i < exact.size(); ++i) {
-    difference += (got[i] - exact[i]) * (got[i] - exact[i]);
-    size += exact[i] * exact[i];
-  }
-  return std::sqrt(difference / size);
-}
-
 // A product's operands are rounded to steps of 1/127 of their group's largest (q8), 1/8191 and 1/16383 (q16): 2^-7 / sqrt(12) =
 // 0.0023 and 0.00004 of the largest, some 0.007 and 0.0001 of a typical value. Each layer adds four such products one behind the
 // other to values that it hands on, and these models' sharp attentions multiply a change by as much again: 0.007 * sqrt(12) * 4 =
@@ -199,8 +188,8 @@ TEST(Architectures, QuantisedWeightsStayNearF32) {
     const Transformer exact = std::move(load(name, exact_kernels())).value();
     const Batch batch = ragged_batch(exact.config(), alone);
     const std::vector<float> f32 = run(exact, team, batch);
-    const double q16 = relative_error(run(load(name, exact_kernels(), WeightType::kQ16).value(), team, batch), f32);
-    const double q8 = relative_error(run(load(name, exact_kernels(), WeightType::kQ8).value(), team, batch), f32);
+    const double q16 = test::relative_error(run(load(name, exact_kernels(), WeightType::kQ16).value(), team, batch), f32);
+    const double q8 = test::relative_error(run(load(name, exact_kernels(), WeightType::kQ8).value(), team, batch), f32);
     EXPECT_LE(q16, 0.0015) << name;
     EXPECT_LE(q8, 0.1) << name;
     EXPECT_GT(q8, q16) << name;

@@ -57,6 +57,19 @@ const PublicConfig kSupported[] = {
        "rope_scaling":null,"rope_theta":1000000.0,"use_bidirectional_attention":false,"layer_types":["sliding_attention",
        "sliding_attention","sliding_attention","full_attention"])"),
      6144},
+    {"pythia-160m", LIKE("gpt_neox", R"(,"hidden_act":"gelu","rotary_pct":0.25,"rotary_emb_base":10000,"layer_norm_eps":1e-05,
+       "use_parallel_residual":true,"tie_word_embeddings":false)"),
+     3072},
+    {"phi-1_5", LIKE("phi", R"(,"partial_rotary_factor":0.5,"rope_theta":10000.0,"qk_layernorm":false,"rope_scaling":null)"), 1536},
+    {"stablelm-2-1_6b", LIKE("stablelm", R"(,"partial_rotary_factor":0.25,"use_qkv_bias":true,"rope_theta":10000)"), 1536},
+    {"OLMo-2-0425-1B", LIKE("olmo2", R"(,"attention_bias":false,"rope_theta":500000,"tie_word_embeddings":false)"), 1536},
+    {"SmolLM3-3B", LIKE("smollm3", R"(,"no_rope_layers":[1,1,1,0],"no_rope_layer_interval":4,"use_sliding_window":false,
+       "sliding_window":null,"layer_types":["full_attention","full_attention","full_attention","full_attention"])"),
+     1536},
+    {"granite-3.3-2b", LIKE("granite", R"(,"embedding_multiplier":12.0,"attention_multiplier":0.015625,"residual_multiplier":0.22,
+       "logits_scaling":8.0)"),
+     1536},
+    {"Phi-4-mini", LIKE("phi3", R"(,"partial_rotary_factor":0.75,"sliding_window":262144)"), 1536},
 };
 
 const PublicConfig kRefused[] = {
@@ -75,16 +88,21 @@ const PublicConfig kRefused[] = {
      "factor: expected a number"},
     {"an OPT with norms behind", R"({"model_type":"opt","do_layer_norm_before":false})", 0, "do_layer_norm_before"},
     {"a Llama in AWQ", LLAMA(R"("quantization_config":{"bits":4,"quant_method":"awq"})"), 0, "quantization_config"},
+    {"a StableLM with norms of heads", LIKE("stablelm", R"(,"qk_layernorm":true)"), 0, "qk_layernorm"},
+    {"a SmolLM3 with too few layers", LIKE("smollm3", R"(,"no_rope_layers":[1,0])"), 0, "no_rope_layers: expected 0 or 1 for each"},
+    {"a SmolLM3 with words", LIKE("smollm3", R"(,"no_rope_layers":[1,"0",1,1])"), 0, "no_rope_layers[1]: expected"},
+    {"more than whole heads", LIKE("phi", R"(,"partial_rotary_factor":1.5)"), 0, "partial_rotary_factor: expected a number"},
+    {"a Granite without scores", LIKE("granite", R"(,"attention_multiplier":0)"), 0, "attention_multiplier: expected a number"},
     {"Qwen2.5-VL's text", LIKE("qwen2", R"(,"rope_scaling":{"type":"mrope","mrope_section":[16,24,24]})"), 0, "found \"mrope\""},
 };
 
 // Each has its own model_type, for different arithmetic.
 const char* const kForeignTypes[] = {
-    "arctic",   "bloom",    "codegen",    "cohere",    "cohere2", "dbrx",        "deepseek_v2", "deepseek_v3",     "exaone4",
-    "falcon",   "gemma3",   "gemma3n",    "gemma4",    "glm4",    "gpt_bigcode", "gpt_neo",     "gpt_neox",        "gpt_oss",
-    "gptj",     "granite",  "jamba",      "llama4",    "mamba",   "mamba2",      "minicpm",     "mixtral",         "mpt",
-    "nemotron", "olmo",     "olmo2",      "persimmon", "phi",     "qwen2_moe",   "qwen3_moe",   "recurrent_gemma", "rwkv",
-    "smollm3",  "stablelm", "starcoder2", "xglm"};
+    "arctic",  "bloom",      "codegen",    "cohere",  "cohere2",   "dbrx",      "deepseek_v2", "deepseek_v3",
+    "exaone4", "falcon",     "gemma3",     "gemma3n", "gemma4",    "glm4",      "gpt_bigcode", "gpt_neo",
+    "gpt_oss", "gptj",       "granitemoe", "jamba",   "llama4",    "mamba",     "mamba2",      "minicpm",
+    "mixtral", "mpt",        "nemotron",   "olmo",    "persimmon", "qwen2_moe", "qwen3_moe",   "recurrent_gemma",
+    "rwkv",    "starcoder2", "xglm"};
 const char* const kForeignSeq2Seq[] = {
     "blenderbot",          "fsmt", "led",    "longt5", "m2m_100", "mvp", "nllb-moe", "plbart", "prophetnet", "seamless_m4t",
     "switch_transformers", "umt5", "whisper"};
@@ -187,6 +205,21 @@ TEST(PublicDecoderConfigs, RefuseForeignArithmetic) {
     }
   }
   EXPECT_FALSE(parse((config.substr(0, config.size() - 1) + "\"residual_multiplier\":0}").c_str()).ok());
+}
+
+TEST(PublicDecoderConfigs, OfGptNeoXAreReadInTheirOldAndNewWords) {
+  const auto read = [](const char* text) { return parse(text).value().transformer; };
+  const auto old = read(LIKE("gpt_neox", R"(,"hidden_act":"gelu","rotary_pct":0.5,"rotary_emb_base":500)"));
+  EXPECT_EQ(old.rope.rotated(64), 32);
+  EXPECT_EQ(old.rope.theta, 500);
+  EXPECT_EQ(old.residual, Residual::kParallel);
+  EXPECT_EQ(old.kv_heads(), 16);  // num_key_value_heads has no meaning here
+  const auto now = read(LIKE("gpt_neox", R"(,"hidden_act":"gelu","use_parallel_residual":false,"rope_parameters":{
+      "rope_type":"default","rope_theta":700,"partial_rotary_factor":1.0})"));
+  EXPECT_EQ(now.rope.rotated(64), 64);
+  EXPECT_EQ(now.rope.theta, 700);
+  EXPECT_EQ(now.residual, Residual::kSequential);
+  EXPECT_EQ(read(LIKE("gpt_neox", R"(,"hidden_act":"gelu")")).rope.rotated(64), 16);
 }
 
 TEST(PublicDecoderConfigs, ScaleRotaryPositions) {

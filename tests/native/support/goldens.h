@@ -60,6 +60,17 @@ inline double bound_of_case(JsonRef inputs, std::string_view name) {
   return most;
 }
 
+// Root mean square of the difference to f32, against that of f32's own values.
+inline double relative_error(const std::vector<float>& got, const std::vector<float>& exact) {
+  double difference = 0;
+  double size = 0;
+  for (std::size_t i = 0; i < exact.size(); ++i) {
+    difference += (got[i] - exact[i]) * (got[i] - exact[i]);
+    size += exact[i] * exact[i];
+  }
+  return std::sqrt(difference / size);
+}
+
 // got, or only the rows in about["rows"]. shape: [..., rows, columns]
 inline std::vector<float> golden_rows(std::span<const float> got, JsonRef about) {
   const JsonRef rows = about["rows"], shape = about["shape"];

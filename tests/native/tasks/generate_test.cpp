@@ -167,6 +167,25 @@ TEST(Generate, StepsPiecesAndOtherSequencesChangeNoBit) {
   }
 }
 
+// Of the logits, with the bounds of Architectures.QuantisedWeightsStayNearF32.
+TEST(CausalForward, QuantisedWeightsStayNearF32) {
+  for (const std::string& folder : {kFolder, kVariants}) {
+    for (const std::string& name : test::case_names(folder)) {
+      const Ids ids = to_ids(read_json(folder + name + "/expected.json").root()["inputs"][1]["input_ids"]);
+      std::vector<std::vector<float>> logits;
+      for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
+        const auto model = load(name, {.dtype = type}, folder);
+        ASSERT_TRUE(model);
+        logits.push_back(look(*model, ids).logits);
+      }
+      const double q16 = test::relative_error(logits[1], logits[0]), q8 = test::relative_error(logits[2], logits[0]);
+      EXPECT_LE(q16, 0.0015) << folder << name;
+      EXPECT_LE(q8, 0.1) << folder << name;
+      EXPECT_GT(q8, q16) << folder << name;
+    }
+  }
+}
+
 TEST(Generate, ManyPromptsGiveTheSameAloneAndTogether) {
   const auto model = load("llama");
   ASSERT_TRUE(model);

@@ -115,7 +115,8 @@ TEST(Trainer, LearnsInEveryArchitecture) {
 TEST(Trainer, LearnsLanguage) {
   const std::vector<std::u16string_view> texts{u"the river and the boat", u"birds"};
   const TrainRows rows{.texts = texts};
-  for (const std::string folder : {"decoders/gpt2", "decoders/llama", "decoders/qwen3", "decoders/gemma3"}) {
+  for (const std::string folder : {"decoders/gpt2", "decoders/llama", "decoders/qwen3", "decoders/gemma3",
+                                   "variants/decoders/phi3-partial", "variants/decoders/smollm3", "variants/decoders/stablelm"}) {
     for (const TrainMethod method : {TrainMethod::kLora, TrainMethod::kFull}) {
       SCOPED_TRACE(folder);
       const auto model = std::move(test::load_model(golden(folder), {.head = HeadKind::kCausalLm})).value();
@@ -144,6 +145,21 @@ TEST(Trainer, LearnsLanguage) {
         EXPECT_TRUE(file.contains(canonical_weight_name(model->arch(), tensor.name, false))) << tensor.name;
       }
     }
+  }
+}
+
+TEST(Trainer, RefusesLayersWithoutGradients) {
+  for (const auto& [name, named] : {std::pair{"decoders/gemma2", "soft caps"},
+                                    {"variants/decoders/gpt-neox", "parallel"},
+                                    {"variants/decoders/phi", "parallel"},
+                                    {"variants/decoders/stablelm-parallel", "parallel"},
+                                    {"variants/decoders/olmo2", "without norms"},
+                                    {"variants/decoders/granite", "residual_multiplier"}}) {
+    const auto model = std::move(test::load_model(golden(name), {.head = HeadKind::kCausalLm})).value();
+    const auto refused = Trainer::begin(*model, {.method = TrainMethod::kLora, .loss = TrainLoss::kCrossEntropy});
+    ASSERT_FALSE(refused.ok()) << name;
+    EXPECT_EQ(refused.error().code, ErrorCode::kUnsupported);
+    EXPECT_NE(refused.error().message.find(named), std::string::npos) << refused.error().message;
   }
 }
 
