@@ -14,7 +14,7 @@ const kChunkBytes = 1 << 20;
 const kHub = env.remoteHost;
 env.remoteHost = process.env['HF_ENDPOINT'] || kHub;
 
-const codeOf = (error: unknown) => String((error as { code?: unknown })?.code ?? error);
+export const codeOf = (error: unknown) => String((error as { code?: unknown })?.code ?? error);
 
 function pathOf(place: string): string {
   if (!/^file:/i.test(place)) return resolve(place);
@@ -125,7 +125,7 @@ async function isStale(path: string): Promise<boolean> {
 }
 
 /** Takes a lock by creating a file exclusively. Undefined: another process holds it. */
-async function tryLockFile(path: string): Promise<(() => void) | undefined> {
+export async function tryLockFile(path: string): Promise<(() => void) | undefined> {
   try {
     await writeFile(path, String(process.pid), { flag: 'wx' });
   } catch (error) {

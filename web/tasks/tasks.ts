@@ -22,7 +22,10 @@ export const kAliases: Record<string, string> = { 'sentiment-analysis': 'text-cl
 export const kTaskNames: readonly string[] = [...Object.keys(kTasks), ...Object.keys(kAliases)];
 
 /** Tasks without a pipeline. */
-const kInner: typeof kTasks = { forward: async () => (await import('./forward.js')).forward };
+const kInner: typeof kTasks = {
+  forward: async () => (await import('./forward.js')).forward,
+  chunk: async () => (await import('./chunk.js')).chunk,
+};
 
 export async function loadTask(name: string): Promise<Task> {
   return ((kTasks[kAliases[name] ?? name] ?? kInner[name]) as () => Promise<Task>)();

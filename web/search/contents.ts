@@ -1,0 +1,195 @@
+// What an index holds while it is open: its documents, and a row for each part of them, in vectors and in words.
+import { Breather } from '../core/signal.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { Bm25 } from './bm25.js';
+import { rowsOf, storedRowBytes, type Segment, type StoredDocument, type VectorModel } from './segments.js';
+import type { IndexDocument } from './types.js';
+import { VectorRows } from './vector_rows.js';
+
+/** A document and its place. */
+export interface Entry extends StoredDocument {
+  /** Its first row; the others follow. */
+  first: number;
+  /** Its vectors are missing: another model made those that were stored. */
+  stale: boolean;
+  /** The number of the segment that stores it. */
+  at: number;
+}
+
+/** Removed rows that are given back at once, if they are as many as the others. */
+const kLeastGarbage = 1024;
+
+export class Contents {
+  readonly documents = new Map<string, Entry>();
+  /** [rows] the document of a row; undefined: removed. */
+  owners: (Entry | undefined)[] = [];
+  stale = 0;
+  private removed = 0;
+  /** [rows] 1: may be found. */
+  private living = new Uint8Array(64);
+  words: Bm25;
+
+  /** model: whose vectors the rows hold; undefined: none, and `vectors` has no rows. */
+  constructor(
+    private readonly makeWords: () => Bm25,
+    public model?: VectorModel,
+    public vectors?: VectorRows,
+  ) {
+    this.words = makeWords();
+  }
+
+  /** An empty one for the same words. */
+  empty(): Contents {
+    return new Contents(this.makeWords);
+  }
+
+  /** Living rows. */
+  get rows(): number {
+    return this.owners.length - this.removed;
+  }
+
+  /** Takes vectors of this model from now on. Those that are there are of another one. */
+  begin(model: VectorModel, vectors: VectorRows): void {
+    vectors.append(new Float32Array(this.owners.length * model.dim));
+    this.vectors?.dispose();
+    this.model = model;
+    this.vectors = vectors;
+    for (const entry of this.documents.values()) entry.stale = true;
+    this.stale = this.documents.size;
+  }
+
+  /** The part of a text that a row stands for. */
+  part(row: number): { entry: Entry; start: number; end: number } {
+    const entry = this.owners[row]!;
+    const at = 2 * (row - entry.first);
+    return { entry, start: entry.chunks[at]!, end: entry.chunks[at + 1]! };
+  }
+
+  private wordsOf(entry: Entry, row: number): string {
+    const { document, chunks, first } = entry;
+    const at = 2 * (row - first);
+    const text = document.text.slice(chunks[at]!, chunks[at + 1]!);
+    return document.title === undefined ? text : `${document.title}\n${text}`;
+  }
+
+  /** fits: whether the vectors are of this index' model. */
+  apply(segment: Segment, fits: boolean, at: number): void {
+    for (const id of segment.deleted) this.remove(id);
+    const rowBytes = storedRowBytes(segment.model);
+    let place = 0;
+    for (const stored of segment.documents) {
+      const count = rowsOf(stored);
+      const bytes = segment.vectors.subarray(place, (place += count * rowBytes));
+      this.put(stored, fits && !stored.stale ? bytes : undefined, at);
+    }
+  }
+
+  private put({ document, chunks }: StoredDocument, vectors: Uint8Array | undefined, at: number): void {
+    this.remove(document.id);
+    const first = this.owners.length;
+    const count = chunks.length / 2;
+    const entry: Entry = { document, chunks, first, stale: vectors === undefined, at };
+    if (this.vectors) {
+      if (vectors) this.vectors.appendStored(vectors);
+      else this.vectors.append(new Float32Array(count * this.vectors.dim));
+    }
+    if (entry.stale) ++this.stale;
+    for (let i = 0; i < count; ++i) this.owners.push(entry);
+    if (this.living.length < this.owners.length) {
+      const more = new Uint8Array(2 * this.owners.length);
+      more.set(this.living);
+      this.living = more;
+    }
+    this.living.fill(1, first, first + count);
+    this.documents.set(document.id, entry);
+  }
+
+  remove(id: string): boolean {
+    const entry = this.documents.get(id);
+    if (!entry) return false;
+    const end = entry.first + rowsOf(entry);
+    for (let row = entry.first; row < end; ++row) {
+      if (row < this.words.rows) this.words.remove(row, this.wordsOf(entry, row));
+      this.owners[row] = undefined;
+      this.living[row] = 0;
+    }
+    this.removed += end - entry.first;
+    if (entry.stale) --this.stale;
+    this.documents.delete(id);
+    return true;
+  }
+
+  /** Gives removed rows back if they are many. Rows get other numbers, and the words are read again. */
+  tidy(): void {
+    if (this.removed < kLeastGarbage || this.removed < this.rows) return;
+    const keep = Int32Array.from(this.owners.keys()).filter((row) => this.owners[row] !== undefined);
+    this.vectors?.compact(keep);
+    this.owners = Array.from(keep, (row) => this.owners[row]);
+    let row = 0;
+    for (const entry of this.documents.values()) entry.first = -1;
+    for (const entry of this.owners) {
+      if (entry!.first < 0) entry!.first = row;
+      ++row;
+    }
+    this.removed = 0;
+    this.living.fill(0);
+    this.living.fill(1, 0, this.owners.length);
+    this.words = this.makeWords();
+  }
+
+  /** Reads the words of rows that came since the last time, in steps that leave a page time for other things. */
+  async readWords(signal: AbortSignalLike | undefined): Promise<void> {
+    const breather = new Breather();
+    while (this.words.rows < this.owners.length) {
+      const { words } = this;
+      const row = words.rows;
+      const entry = this.owners[row];
+      if (entry) words.add(this.wordsOf(entry, row));
+      else words.skip();
+      if (row % 16 === 0) await breather.breathe(signal);
+    }
+  }
+
+  /** Which rows may be found: a byte each. */
+  allowed(filter: ((document: IndexDocument) => boolean) | undefined): Uint8Array {
+    const all = this.living.subarray(0, this.owners.length);
+    if (!filter) return all;
+    const out = all.slice();
+    for (const entry of this.documents.values()) {
+      if (!filter(entry.document)) out.fill(0, entry.first, entry.first + rowsOf(entry));
+    }
+    return out;
+  }
+
+  /** At most `count` living rows with vectors, evenly spread. */
+  sample(count: number): Int32Array {
+    const rows = new Int32Array(Math.min(count, this.rows));
+    const step = this.owners.length / rows.length;
+    let taken = 0;
+    for (let i = 0, row = 0; i < rows.length && row < this.owners.length; ++i) {
+      row = Math.max(row, Math.floor(i * step));
+      while (row < this.owners.length && (this.owners[row] === undefined || this.owners[row]!.stale)) ++row;
+      if (row < this.owners.length) rows[taken++] = row++;
+    }
+    return rows.subarray(0, taken);
+  }
+
+  /** The documents as they are stored. */
+  segment(entries: readonly Entry[], deleted: string[] = []): Segment {
+    const { model, vectors } = this;
+    const documents = entries.map(({ document, chunks, stale }): StoredDocument => ({
+      document,
+      chunks,
+      ...(stale && model && { stale }),
+    }));
+    const rows = entries.reduce((sum, entry) => sum + rowsOf(entry), 0);
+    const bytes = new Uint8Array(rows * storedRowBytes(vectors && model));
+    let at = 0;
+    for (const entry of vectors ? entries : []) {
+      const part = vectors!.stored(entry.first, rowsOf(entry));
+      bytes.set(part, at);
+      at += part.length;
+    }
+    return { ...(vectors && model && { model }), documents, deleted, vectors: bytes };
+  }
+}

@@ -1,0 +1,76 @@
+// Long work that can be awaited, watched and ended.
+import { onAbort, throwIfAborted } from '../core/signal.js';
+import type { AbortSignalLike } from '../core/types.js';
+
+/**
+ * Work that has begun. `await` it for its result, or watch it with `for await`, which passes on the newest report whenever there is one. Leaving
+ * that loop early ends the work. A failure reaches whoever awaits or watches.
+ */
+export class Progress<Report, Result = void> implements AsyncIterable<Report>, PromiseLike<Result> {
+  private readonly controller = new AbortController();
+  private readonly work: Promise<Result>;
+  private newest: { report: Report } | undefined;
+  private wake: (() => void) | undefined;
+  private isOver = false;
+  private isWatched = false;
+
+  constructor(run: (report: (report: Report) => void, signal: AbortSignal) => Promise<Result>, outer?: AbortSignalLike) {
+    const { controller } = this;
+    const stop = outer && onAbort(outer, () => controller.abort(outer.reason));
+    const report = (report: Report) => {
+      this.newest = { report };
+      this.wake?.();
+    };
+    this.work = (async () => {
+      try {
+        throwIfAborted(outer);
+        return await run(report, controller.signal);
+      } finally {
+        stop?.();
+        this.isOver = true;
+        this.wake?.();
+      }
+    })();
+    // A failure that nobody looks at is reported by the engine, as that of any promise.
+    this.work.catch((error: unknown) => void (this.isWatched || Promise.reject(error)));
+  }
+
+  then<A = Result, B = never>(
+    fulfilled?: ((result: Result) => A | PromiseLike<A>) | null,
+    rejected?: ((error: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.isWatched = true;
+    return this.work.then(fulfilled, rejected);
+  }
+
+  /** Ends the work with an `AbortError`. What is finished stays. */
+  cancel(): void {
+    this.controller.abort(new Error('cancelled'));
+  }
+
+  async *[Symbol.asyncIterator](): AsyncGenerator<Report> {
+    this.isWatched = true;
+    let ended = false;
+    try {
+      for (;;) {
+        if (this.newest) {
+          const { report } = this.newest;
+          this.newest = undefined;
+          yield report;
+        } else if (this.isOver) {
+          ended = true;
+          break;
+        } else {
+          await new Promise<void>((resolve) => (this.wake = resolve));
+          this.wake = undefined;
+        }
+      }
+    } finally {
+      if (!ended) {
+        this.cancel();
+        await this.work.catch(() => {});
+      }
+    }
+    await this.work; // throws what it failed with
+  }
+}

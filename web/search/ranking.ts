@@ -1,0 +1,57 @@
+// Joins what words and meaning say of the same rows.
+import type { IndexSearchOptions } from './types.js';
+
+export type Fusion = NonNullable<IndexSearchOptions['fusion']>;
+
+/** One way to look at candidates. */
+export interface View {
+  weight: number;
+  /** [candidates] */
+  scores: Float64Array;
+  /** The candidates that this view found by itself, best first: places in `scores`. */
+  ranked: readonly number[];
+  /** Of all rows, candidates or not. */
+  mean: number;
+  deviation: number;
+}
+
+const kRankConstant = 60; // Cormack et al. 2009
+
+/** The joint score of each candidate. */
+export function fuse(views: readonly View[], count: number, fusion: Fusion): Float64Array {
+  const out = new Float64Array(count);
+  for (const { weight, scores, ranked, mean, deviation } of views) {
+    if (fusion === 'rrf') {
+      ranked.forEach((candidate, rank) => (out[candidate]! += weight / (kRankConstant + rank + 1)));
+      continue;
+    }
+    if (fusion === 'zscore') {
+      if (deviation > 0) scores.forEach((score, i) => (out[i]! += (weight * (score - mean)) / deviation));
+      continue;
+    }
+    if (ranked.length === 0) continue;
+    const [most, least] = [scores[ranked[0]!]!, scores[ranked.at(-1)!]!];
+    for (const i of ranked) out[i]! += weight * (most > least ? (scores[i]! - least) / (most - least) : 1);
+  }
+  return out;
+}
+
+/** The rows with the highest scores, best first; equal ones in order. Faster than sorting all of many. */
+export function bestRows(rows: readonly number[], scores: Float32Array, count: number): number[] {
+  let some = rows;
+  if (rows.length > count) {
+    const all = Float32Array.from(rows, (row) => scores[row]!).sort();
+    const least = all[all.length - count]!;
+    some = rows.filter((row) => scores[row]! >= least);
+  }
+  return [...some].sort((a, b) => scores[b]! - scores[a]! || a - b).slice(0, count);
+}
+
+export function moments(values: ArrayLike<number>, count = values.length): { mean: number; deviation: number } {
+  let [sum, squares] = [0, 0];
+  for (let i = 0; i < values.length; ++i) sum += values[i]!;
+  const mean = count === 0 ? 0 : sum / count;
+  for (let i = 0; i < values.length; ++i) squares += (values[i]! - mean) ** 2;
+  squares += (count - values.length) * mean ** 2; // those that are not listed are 0
+  return { mean, deviation: count === 0 ? 0 : Math.sqrt(squares / count) };
+}

@@ -1,0 +1,828 @@
+// Index: documents found by their words and their meaning, kept where the page or the program keeps its data.
+import { disposable } from '../core/disposable.js';
+import { describe, InputError, StateError } from '../core/errors.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import { throwIfAborted } from '../core/signal.js';
+import { itemsOf } from '../core/texts.js';
+import type { AbortSignalLike } from '../core/types.js';
+import { Bm25 } from './bm25.js';
+import { Contents, type Entry } from './contents.js';
+import { Embedder, isSameModel } from './embedder.js';
+import { openStore } from './platform.js';
+import { Progress } from './progress.js';
+import { bestRows, fuse, moments, type View } from './ranking.js';
+import { newIndex, readSegments, textOf, toMerge, type Kept } from './segment_log.js';
+import {
+  Damage,
+  decodeSegments,
+  encodeSegment,
+  rowsOf,
+  storedRowBytes,
+  type Segment,
+  type StoredDocument,
+  type VectorModel,
+} from './segments.js';
+import type { SegmentStore } from './stores.js';
+import type {
+  AddOptions,
+  AddProgress,
+  AddResult,
+  Filter,
+  IndexDocument,
+  IndexHit,
+  IndexInfo,
+  IndexOptions,
+  IndexPrecision,
+  IndexSearchOptions,
+  Reranker,
+} from './types.js';
+import { VectorRows } from './vector_rows.js';
+import { Analyser } from './words.js';
+
+const kOpenRules: Rules = {
+  embed: 'any',
+  store: 'string',
+  precision: ['float32', 'int8', 'binary'],
+  truncate_dim: 'count',
+  chunk: 'any',
+  words: 'any',
+  rerank: 'any',
+  model: 'string',
+  other_model: ['refuse', 're-embed'],
+  signal: 'signal',
+};
+const kChunkRules: Rules = { max_tokens: 'count', overlap: 'index' };
+const kWordRules: Rules = { stem: 'function', stopwords: 'any', k1: 'number', b: 'number' };
+const kAddRules: Rules = { signal: 'signal' };
+const kSearchRules: Rules = {
+  top_k: 'count',
+  mode: ['hybrid', 'words', 'meaning'],
+  fusion: ['zscore', 'minmax', 'rrf'],
+  weights: 'any',
+  filter: 'any',
+  min_score: 'any',
+  rerank: 'any',
+  rerank_depth: 'count',
+  group_by: ['document', 'chunk'],
+  signal: 'signal',
+};
+
+/** Characters that are embedded and stored at once: some work for a model, and soon done. */
+const kLeastChars = 2_000;
+const kMostChars = 200_000;
+const kPortionMs = 400;
+const kMostDocuments = 256;
+/** Rows whose cosines stand for all. */
+const kSample = 4096;
+const kLeastCandidates = 200;
+const kExportDocuments = 4096;
+
+const never = new AbortController().signal;
+
+/** A document as it comes back from the store. */
+function checkDocument(value: unknown, place: string): IndexDocument {
+  const where = `Index.add: ${place}`;
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    throw new InputError(`${where}: expected { id, text }, found ${describe(value)}`);
+  }
+  const { id, text, title } = value as Partial<IndexDocument>;
+  if (typeof id !== 'string' || id === '')
+    throw new InputError(`${where}: expected 'id' to be a string with characters, found ${describe(id)}`);
+  if (typeof text !== 'string') throw new InputError(`${where} ('${id}'): expected 'text' to be a string, found ${describe(text)}`);
+  if (text.trim() === '') throw new InputError(`${where} ('${id}'): expected 'text' to have words, found none`);
+  if (title !== undefined && typeof title !== 'string') {
+    throw new InputError(`${where} ('${id}'): expected 'title' to be a string, found ${describe(title)}`);
+  }
+  try {
+    return JSON.parse(JSON.stringify(value)) as IndexDocument;
+  } catch (cause) {
+    throw new InputError(`${where} ('${id}'): expected fields that JSON can hold: ${(cause as Error).message}`, { cause });
+  }
+}
+
+function toFilter(filter: Filter | null | undefined): ((document: IndexDocument) => boolean) | undefined {
+  if (filter === undefined || filter === null) return undefined;
+  if (typeof filter === 'function') return filter;
+  if (typeof filter !== 'object' || Array.isArray(filter)) {
+    throw new InputError(`Index.search: option 'filter': expected a function or an object of fields, found ${describe(filter)}`);
+  }
+  const wanted = Object.entries(filter).map(([field, value]) => [field, Array.isArray(value) ? value : [value]] as const);
+  // A field with several values has those that it lists.
+  return (document) =>
+    wanted.every(([field, values]) => {
+      const own = document[field];
+      return Array.isArray(own) ? values.some((value) => own.includes(value)) : values.includes(own);
+    });
+}
+
+/** Candidates for a query, and what is known of each. */
+interface Candidate {
+  row: number;
+  entry: Entry;
+  score: number;
+  words: number | null;
+  meaning: number | null;
+  rank: number | null;
+}
+
+/** An open index; see `Index` in open.ts. */
+export class Index {
+  private readonly kept: Kept[] = [];
+  private id: string | undefined;
+  private queue: Promise<unknown> = Promise.resolve();
+  private isOpen = true;
+  private catching: Progress<AddProgress, AddResult> | undefined;
+
+  private constructor(
+    readonly name: string,
+    private readonly store: SegmentStore,
+    private readonly embedder: Embedder | undefined,
+    private readonly options: IndexOptions,
+    private contents: Contents,
+  ) {}
+
+  static async open(name: string, options: IndexOptions = {}): Promise<Index> {
+    const where = 'Index.open';
+    if (typeof name !== 'string' || name === '' || name.length > 200) {
+      throw new InputError(`${where}: expected a name of 1 to 200 characters, found ${describe(name)}`);
+    }
+    checkOptions(where, options, kOpenRules);
+    const { chunk, words, embed } = options ?? {};
+    if (typeof chunk !== 'function' && chunk !== false) checkOptions(`${where}: option 'chunk'`, chunk, kChunkRules);
+    checkOptions(`${where}: option 'words'`, words, kWordRules);
+    throwIfAborted(options?.signal ?? undefined);
+    const embedder = embed ? new Embedder(embed, options) : undefined;
+    const analyser = new Analyser(words ?? {});
+    const makeWords = () => new Bm25(analyser, words ?? {});
+    const store = await openStore(name, options?.store ?? undefined);
+    const index = new Index(name, store, embedder, options ?? {}, new Contents(makeWords));
+    try {
+      await index.refresh(true);
+      if (index.contents.stale > 0 && embedder) index.catchUp();
+      return disposable(index, () => index.release());
+    } catch (error) {
+      index.release();
+      throw error;
+    }
+  }
+
+  static async delete(name: string, options: Pick<IndexOptions, 'store'> = {}): Promise<void> {
+    checkOptions('Index.delete', options, { store: 'string' });
+    const store = await openStore(name, options?.store ?? undefined);
+    // The first write first: without it, the others are an index no longer.
+    await store.alone(async () => {
+      for (const segment of (await store.list()).sort()) await store.remove(segment);
+    }, never);
+    store.close();
+  }
+
+  /** Number of documents. */
+  get size(): number {
+    return this.contents.documents.size;
+  }
+
+  /** The ids of all documents. */
+  ids(): string[] {
+    return [...this.contents.documents.keys()];
+  }
+
+  /** A document by its id. */
+  get(id: string): IndexDocument | undefined {
+    return this.contents.documents.get(id)?.document;
+  }
+
+  info(): IndexInfo {
+    const { contents, kept } = this;
+    return {
+      name: this.name,
+      store: this.store.kind,
+      documents: this.size,
+      chunks: contents.rows,
+      dim: contents.model?.dim ?? 0,
+      precision: contents.model?.precision ?? this.options.precision ?? 'int8',
+      model: contents.model?.name,
+      stale: contents.model || this.embedder ? contents.stale : 0,
+      memory: contents.vectors?.bytes ?? 0,
+      stored: kept.reduce((sum, { bytes }) => sum + bytes, 0),
+    };
+  }
+
+  /** The work that gives documents vectors of the present model, while there is such work. Searches find their words meanwhile. */
+  get reembedding(): Progress<AddProgress, AddResult> | undefined {
+    return this.catching;
+  }
+
+  /**
+   * Adds documents, and replaces those with the same id. A text is embedded only if it or its title changed. Documents are found as soon as they
+   * are stored, some at a time. An `InputError` if an id occurs twice.
+   *
+   *     await index.add(documents);
+   *     for await (const { done, total, seconds_left } of index.add(documents)) show(done / total);
+   */
+  add(
+    documents: IndexDocument | Iterable<IndexDocument> | AsyncIterable<IndexDocument>,
+    options: AddOptions = {},
+  ): Progress<AddProgress, AddResult> {
+    checkOptions('Index.add', options, kAddRules);
+    this.checkOpen();
+    const isOne = typeof documents === 'object' && documents !== null && typeof (documents as IndexDocument).id === 'string';
+    const list = isOne ? [documents as IndexDocument] : documents;
+    const run = (report: (progress: AddProgress) => void, signal: AbortSignal) =>
+      this.addAll(list as Iterable<IndexDocument>, report, signal, false);
+    return new Progress(run, options?.signal ?? undefined);
+  }
+
+  /** Changes fields of documents that are there. An `InputError` for an unknown id, before anything changes. */
+  update(
+    changes: (Partial<IndexDocument> & { id: string }) | readonly (Partial<IndexDocument> & { id: string })[],
+    options: AddOptions = {},
+  ): Progress<AddProgress, AddResult> {
+    const list = (Array.isArray(changes) ? changes : [changes]) as (Partial<IndexDocument> & { id: string })[];
+    return this.add(
+      list.map((change) => {
+        const entry = this.contents.documents.get(change?.id);
+        if (!entry) throw new InputError(`Index.update: there is no document ${describe(change?.id)}`);
+        return { ...entry.document, ...change } as IndexDocument;
+      }),
+      options,
+    );
+  }
+
+  /** Removes documents by their ids. Returns how many were there. */
+  async delete(ids: string | readonly string[]): Promise<number> {
+    const list = typeof ids === 'string' ? [ids] : ids;
+    if (!Array.isArray(list) || list.some((id) => typeof id !== 'string')) {
+      throw new InputError(`Index.delete: expected an id or an array of ids, found ${describe(ids)}`);
+    }
+    return this.exclusive(async () => {
+      const present = [...new Set(list)].filter((id) => this.contents.documents.has(id));
+      if (present.length > 0) await this.write({ ...this.contents.segment([]), deleted: present });
+      return present.length;
+    }, never);
+  }
+
+  /**
+   * The documents that fit a query best, best first: at most `top_k`, none if nothing fits. See `IndexSearchOptions`.
+   *
+   *     const hits = await index.search('rolls', { filter: { lang: 'en' }, min_score: { words: 0.1, meaning: 0.3 } });
+   */
+  async search(query: string, options: IndexSearchOptions = {}): Promise<IndexHit[]> {
+    const where = 'Index.search';
+    if (typeof query !== 'string') throw new InputError(`${where}: expected a query, a string, found ${describe(query)}`);
+    checkOptions(where, options, kSearchRules);
+    checkOptions(`${where}: option 'weights'`, options?.weights, { words: 'number', meaning: 'number' });
+    const floor = options?.min_score ?? undefined;
+    if (typeof floor !== 'number')
+      checkOptions(`${where}: option 'min_score'`, floor, { words: 'number', meaning: 'number', rank: 'number' });
+    const filter = toFilter(options?.filter);
+    this.checkOpen();
+    const { embedder } = this;
+    const mode = options?.mode ?? (embedder ? 'hybrid' : 'words');
+    if (mode !== 'words' && !embedder) throw new InputError(`${where}: mode '${mode}' needs the option 'embed' of Index.open`);
+    const signal = options?.signal ?? undefined;
+    const top_k = options?.top_k ?? 10;
+    const rerank = options?.rerank === false ? undefined : (options?.rerank ?? this.options.rerank ?? undefined);
+    if (rerank !== undefined && typeof rerank !== 'function') {
+      throw new InputError(`${where}: option 'rerank': expected a pipeline or a function, found ${describe(rerank)}`);
+    }
+    const depth = rerank ? (options?.rerank_depth ?? Math.max(20, 3 * top_k)) : top_k;
+    if (this.store.hasNews()) await this.alone(() => this.refresh(false));
+    throwIfAborted(signal);
+    const vector = mode === 'words' ? undefined : await embedder!.query(query, signal);
+    if (mode !== 'meaning') await this.contents.readWords(signal);
+    this.checkOpen();
+    let found = this.candidates(query, vector, mode, depth, filter, options ?? {});
+    if (rerank) found = await this.reranked(query, found, rerank, signal);
+    return found
+      .filter((candidate) => isAbove(candidate, floor))
+      .slice(0, top_k)
+      .map((candidate) => this.toHit(query, candidate));
+  }
+
+  /** The whole index as one file, for `import` here or elsewhere. */
+  async export(): Promise<Uint8Array> {
+    this.checkOpen();
+    await this.alone(() => this.refresh(false));
+    const entries = [...this.contents.documents.values()];
+    const parts: Uint8Array[] = [];
+    for (let at = 0; at < Math.max(1, entries.length); at += kExportDocuments) {
+      parts.push(await encodeSegment(this.contents.segment(entries.slice(at, at + kExportDocuments))));
+    }
+    const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
+    let at = 0;
+    for (const part of parts) {
+      out.set(part, at);
+      at += part.length;
+    }
+    return out;
+  }
+
+  /**
+   * Adds what `export` wrote, without embedding anything. Documents with the same id are replaced. An `InputError` if the file's vectors are of
+   * another model than the index', a `ModelFormatError` if it is damaged or no index; then nothing is added.
+   */
+  async import(file: Uint8Array | ArrayBuffer): Promise<number> {
+    const where = 'Index.import';
+    const bytes = ArrayBuffer.isView(file)
+      ? new Uint8Array(file.buffer, file.byteOffset, file.byteLength)
+      : file instanceof ArrayBuffer
+        ? new Uint8Array(file)
+        : undefined;
+    if (!bytes || bytes.length === 0) throw new InputError(`${where}: expected the bytes of an index, found ${describe(file)}`);
+    const segments: Segment[] = [];
+    try {
+      for await (const segment of decodeSegments(where, bytes)) segments.push(segment);
+    } catch (error) {
+      if (!(error instanceof Damage)) throw error;
+      throw new InputError(`${where}: the file is damaged: ${error.message}`, { cause: error });
+    }
+    return this.exclusive(async () => {
+      for (const { model } of segments) {
+        if (model) await this.fits(model);
+        const own = this.contents.model;
+        if (model && own && !isSameModel(model, own)) {
+          throw new InputError(`Index: '${this.name}' has vectors of ${own.name}, and this file has vectors of ${model.name}`);
+        }
+      }
+      let count = 0;
+      for (const segment of segments) {
+        await this.write(await this.converted(segment));
+        count += segment.documents.length;
+      }
+      return count;
+    }, never);
+  }
+
+  private release(): void {
+    if (!this.isOpen) return;
+    this.isOpen = false;
+    this.catching?.cancel();
+    this.catching?.then(undefined, () => {});
+    this.store.close();
+    this.contents.vectors?.dispose();
+  }
+
+  /** Ends the use of the index, which stays stored. Does not dispose of the models. */
+  declare dispose: () => Promise<void>;
+
+  private checkOpen(): void {
+    if (!this.isOpen) throw new StateError(`Index: '${this.name}' was disposed of`);
+  }
+
+  /** Runs after all earlier work on the contents. */
+  private alone<T>(run: () => Promise<T>): Promise<T> {
+    const own = this.queue.then(run);
+    this.queue = own.catch(() => {});
+    return own;
+  }
+
+  /** The same, and no other tab or process writes meanwhile. */
+  private exclusive<T>(run: () => Promise<T>, signal: AbortSignal): Promise<T> {
+    return this.alone(async () => {
+      this.checkOpen();
+      return this.store.alone(async () => {
+        await this.refresh(false);
+        return run();
+      }, signal);
+    });
+  }
+
+  /** Reads what this or another tab has stored since the last time. */
+  private async refresh(isFirst: boolean): Promise<void> {
+    this.checkOpen();
+    const where = `Index: '${this.name}'`;
+    const since = () => (this.kept.at(-1)?.to ?? -1) + 1;
+    let foreign: VectorModel | undefined;
+    for await (const found of readSegments(where, this.store, since)) {
+      if ('chain' in found) {
+        const [first] = found.chain;
+        const goesOn = first?.index === this.id && (found.chain.at(-1)?.to ?? -1) >= since() - 1;
+        if (!goesOn) this.reset(first?.index);
+        // Those that another tab has made one of are known under that name now.
+        this.adopt(found.chain);
+        continue;
+      }
+      const { name, bytes, segment } = found;
+      const fits = segment.model ? await this.fits(segment.model) : false;
+      if (segment.model && !fits) foreign = segment.model;
+      this.contents.apply(segment, fits, name.to);
+      this.kept.push({ ...name, bytes, documents: segment.documents.length, deleted: segment.deleted });
+    }
+    this.contents.tidy();
+    if (foreign && isFirst && this.contents.stale > 0 && this.options.other_model !== 're-embed') {
+      const own = this.contents.model!;
+      throw new InputError(
+        `${where} has vectors of ${foreign.name} (${foreign.dim} numbers), and the option 'embed' is ${own.name} (${own.dim}): ` +
+          "open it with that model, or with other_model: 're-embed'",
+      );
+    }
+  }
+
+  private reset(id: string | undefined): void {
+    const { contents } = this;
+    contents.vectors?.dispose();
+    this.contents = contents.empty();
+    this.kept.length = 0;
+    this.id = id;
+  }
+
+  private adopt(chain: readonly { from: number; to: number; version: number }[]): void {
+    const known = this.kept.at(-1)?.to ?? -1;
+    for (const name of chain) {
+      if (name.to > known) break;
+      const begin = this.kept.findIndex(({ from }) => from === name.from);
+      const end = this.kept.findIndex(({ to }) => to === name.to);
+      if (begin < 0 || end < begin) continue;
+      const own = this.kept.slice(begin, end + 1);
+      if (own.length === 1 && own[0]!.version === name.version) continue;
+      const joined: Kept = { ...own[0]!, ...name, bytes: 0, documents: 0, deleted: own.flatMap(({ deleted }) => deleted) };
+      for (const each of own) {
+        joined.bytes += each.bytes;
+        joined.documents += each.documents;
+      }
+      this.kept.splice(begin, own.length, joined);
+      for (const entry of this.contents.documents.values())
+        if (entry.at >= joined.from && entry.at <= joined.to) entry.at = joined.to;
+    }
+  }
+
+  /** The model that vectors here must have: that of `embed`, else that of the newest ones. */
+  private async fits(model: VectorModel): Promise<boolean> {
+    const { embedder } = this;
+    if (!this.contents.model) {
+      const own = await embedder?.model();
+      await this.setModel(own && !isSameModel(model, own) ? { ...own, precision: model.precision } : model);
+    } else if (!embedder && !isSameModel(model, this.contents.model)) {
+      await this.setModel(model);
+    }
+    const own = this.contents.model!;
+    return isSameModel(model, own) && model.precision === own.precision;
+  }
+
+  private async setModel(model: VectorModel): Promise<void> {
+    const vectors = await VectorRows.open(model.dim, model.precision);
+    this.contents.begin(model, vectors);
+  }
+
+  /** A segment of another index with vectors as this one keeps them. */
+  private async converted(segment: Segment): Promise<Segment> {
+    const { contents } = this;
+    const { model } = segment;
+    if (!contents.model || (model && model.precision === contents.model.precision)) return segment;
+    const documents = segment.documents;
+    const rows = documents.reduce((sum, each) => sum + rowsOf(each), 0);
+    const to = await VectorRows.open(contents.model.dim, contents.model.precision);
+    try {
+      if (model) to.append(floatsOf(segment.vectors, model));
+      else to.append(new Float32Array(rows * contents.model.dim));
+      const stale = !model;
+      return {
+        ...segment,
+        model: contents.model,
+        documents: stale ? documents.map((each) => ({ ...each, stale })) : documents,
+        vectors: to.stored(0, rows),
+      };
+    } finally {
+      to.dispose();
+    }
+  }
+
+  /** Stores a segment and takes it in. Called while no one else writes. */
+  private async write(segment: Segment): Promise<void> {
+    const fits = segment.model ? await this.fits(segment.model) : false;
+    const number = (this.kept.at(-1)?.to ?? -1) + 1;
+    const bytes = await encodeSegment(segment);
+    this.id ??= newIndex();
+    const name = { index: this.id, from: number, to: number, version: 0 };
+    await this.stored(textOf(name), bytes);
+    this.contents.apply(segment, fits, number);
+    this.kept.push({ ...name, bytes: bytes.length, documents: segment.documents.length, deleted: segment.deleted });
+    await this.merge();
+    this.contents.tidy();
+  }
+
+  private async stored(segment: string, bytes: Uint8Array): Promise<void> {
+    try {
+      await this.store.write(segment, bytes);
+    } catch (cause) {
+      const { name, message, code } = cause as { name?: string; message?: string; code?: string };
+      const why = code ?? `${name}: ${message}`;
+      throw new StateError(`Index: '${this.name}' cannot store ${bytes.length} bytes (${why}); what was stored before is there`, {
+        cause,
+      });
+    }
+  }
+
+  /** Makes one segment of several, if that is time. A full disk prevents it, which costs nothing but the room. */
+  private async merge(): Promise<void> {
+    const { contents, kept } = this;
+    const living = new Map<number, number>();
+    for (const { at } of contents.documents.values()) living.set(at, (living.get(at) ?? 0) + 1);
+    const range = toMerge(kept, ({ to }) => living.get(to) ?? 0);
+    if (!range) return;
+    const old = kept.slice(...range);
+    const [from, to] = [old[0]!.from, old.at(-1)!.to];
+    const entries = [...contents.documents.values()].filter(({ at }) => at >= from && at <= to);
+    const deleted = from === 0 ? [] : [...new Set(old.flatMap((segment) => segment.deleted))];
+    const bytes = await encodeSegment(contents.segment(entries, deleted));
+    const version = 1 + Math.max(...old.map((segment) => segment.version));
+    const name = { index: this.id!, from, to, version };
+    try {
+      await this.store.write(textOf(name), bytes);
+      for (const each of old) await this.store.remove(textOf(each));
+    } catch {
+      return;
+    }
+    for (const entry of entries) entry.at = to;
+    kept.splice(range[0], old.length, { ...name, bytes: bytes.length, documents: entries.length, deleted });
+  }
+
+  private async addAll(
+    documents: Iterable<IndexDocument> | AsyncIterable<IndexDocument>,
+    report: (progress: AddProgress) => void,
+    signal: AbortSignal,
+    isCatchingUp: boolean,
+  ): Promise<AddResult> {
+    const start = performance.now();
+    const result: AddResult = { added: 0, updated: 0, unchanged: 0 };
+    const seen = new Set<string>();
+    const check = (value: unknown, i: number) => {
+      const document = checkDocument(value, `document ${i}`);
+      if (seen.has(document.id)) throw new InputError(`Index.add: document ${i}: the id '${document.id}' occurs twice`);
+      seen.add(document.id);
+      return document;
+    };
+    const list = Array.isArray(documents) ? documents.map(check) : undefined;
+    const total = list?.length;
+    const chars = list?.reduce((sum, { text }) => sum + text.length, 0) ?? 0;
+    let [done, doneChars, target, count] = [0, 0, kLeastChars, 0];
+    let batch: IndexDocument[] = [];
+    let size = 0;
+    const flush = async () => {
+      const began = performance.now();
+      await this.addBatch(batch, result, signal, isCatchingUp);
+      const ms = Math.max(1, performance.now() - began);
+      target = Math.max(kLeastChars, Math.min(kMostChars, 2 * target, (size * kPortionMs) / ms));
+      done += batch.length;
+      doneChars += size;
+      batch = [];
+      size = 0;
+      const left = total === undefined ? undefined : ((performance.now() - start) / 1000 / doneChars) * (chars - doneChars);
+      report({ done, total, seconds_left: left });
+    };
+    const wrong = () => new InputError(`Index.add: expected documents, found ${describe(documents)}`);
+    for await (const value of itemsOf<unknown>(list ?? documents, signal, wrong)) {
+      throwIfAborted(signal);
+      const document = list ? (value as IndexDocument) : check(value, count++);
+      batch.push(document);
+      size += document.text.length;
+      if (size >= target || batch.length === kMostDocuments) await flush();
+    }
+    if (batch.length > 0) await flush();
+    else if (total === 0) report({ done: 0, total, seconds_left: 0 });
+    return result;
+  }
+
+  /** Embeds what is new of some documents, stores them and takes them in. */
+  private async addBatch(
+    batch: readonly IndexDocument[],
+    result: AddResult,
+    signal: AbortSignal,
+    isCatchingUp: boolean,
+  ): Promise<void> {
+    const { embedder } = this;
+    const isKnown = (document: IndexDocument) => {
+      const entry = this.contents.documents.get(document.id);
+      const same = entry !== undefined && entry.document.text === document.text && entry.document.title === document.title;
+      return same && !(entry.stale && embedder) ? entry : undefined;
+    };
+    const fresh = batch.filter((document) => !isKnown(document));
+    const before = ({ title }: IndexDocument) => (title === undefined ? '' : `${title}\n`);
+    const places = embedder
+      ? await embedder.chunk(
+          fresh.map((document) => ({ text: document.text, before: before(document) })),
+          signal,
+        )
+      : fresh.map(({ text }) => [0, text.length]);
+    const made: StoredDocument[] = fresh.map((document, i) => ({ document, chunks: places[i]! }));
+    const texts = made.flatMap(({ document, chunks }) =>
+      Array.from({ length: chunks.length / 2 }, (_, i) => before(document) + document.text.slice(chunks[2 * i], chunks[2 * i + 1])),
+    );
+    const own = await embedder?.model();
+    const data = await embedder?.documents(texts, signal);
+    throwIfAborted(signal);
+    await this.exclusive(async () => {
+      if (own && !this.contents.model) await this.setModel({ ...own, precision: this.precision() });
+      const { contents } = this;
+      const { model } = contents;
+      // Documents whose text is as before keep their rows.
+      const changed = batch.filter((document) => {
+        const entry = isKnown(document);
+        return entry && JSON.stringify(entry.document) !== JSON.stringify(document);
+      });
+      const rest = contents.segment(changed.map((document) => ({ ...contents.documents.get(document.id)!, document })));
+      let vectors = await this.storedForm(model, data, texts.length);
+      const stale = model !== undefined && data === undefined;
+      let documents = made.map((each) => (stale ? { ...each, stale } : each));
+      if (isCatchingUp) {
+        // Of those that were changed or removed meanwhile, nothing comes back.
+        const isWaiting = ({ document }: StoredDocument) => {
+          const entry = contents.documents.get(document.id);
+          return entry !== undefined && entry.stale && entry.document.text === document.text;
+        };
+        vectors = rowsWhere(documents, isWaiting, vectors, storedRowBytes(model));
+        documents = documents
+          .filter(isWaiting)
+          .map((each) => ({ ...each, document: contents.documents.get(each.document.id)!.document }));
+      }
+      const segment: Segment = {
+        ...(model && { model }),
+        documents: [...documents, ...rest.documents],
+        deleted: [],
+        vectors: joined(vectors, rest.vectors),
+      };
+      for (const { id } of fresh) ++result[contents.documents.has(id) ? 'updated' : 'added'];
+      result.unchanged += batch.length - fresh.length;
+      if (segment.documents.length > 0) await this.write(segment);
+    }, signal);
+  }
+
+  private precision(): IndexPrecision {
+    return this.options.precision ?? 'int8';
+  }
+
+  /** Vectors in the form of segments; none yet: zeros. */
+  private async storedForm(model: VectorModel | undefined, data: Float32Array | undefined, rows: number): Promise<Uint8Array> {
+    if (!model) return new Uint8Array();
+    const to = await VectorRows.open(model.dim, model.precision);
+    try {
+      to.append(data ?? new Float32Array(rows * model.dim));
+      return to.stored(0, rows);
+    } finally {
+      to.dispose();
+    }
+  }
+
+  private catchUp(): void {
+    const stale = [...this.contents.documents.values()].filter((entry) => entry.stale).map(({ document }) => document);
+    this.catching = new Progress<AddProgress, AddResult>((report, signal) => this.addAll(stale, report, signal, true));
+    this.catching.then(
+      () => (this.catching = undefined),
+      () => {}, // whoever watches it sees the failure
+    );
+  }
+
+  private candidates(
+    query: string,
+    vector: Float32Array | undefined,
+    mode: 'hybrid' | 'words' | 'meaning',
+    wanted: number,
+    filter: ((document: IndexDocument) => boolean) | undefined,
+    { fusion = 'zscore', weights, group_by }: IndexSearchOptions,
+  ): Candidate[] {
+    const { contents } = this;
+    const { vectors } = contents;
+    const allowed = contents.allowed(filter);
+    const words = mode === 'meaning' ? undefined : contents.words.scores(query);
+    const worded = words?.found.filter((row) => allowed[row] === 1);
+    const meaning = vector && vectors && vectors.count > 0 ? vectors : undefined;
+    // Parts of few documents may be all that was found: then more parts are asked for.
+    for (let depth = Math.max(kLeastCandidates, 10 * wanted); ; depth *= 4) {
+      const byWords = words && worded ? bestRows(worded, words.scores, depth) : [];
+      const byMeaning = meaning ? Array.from(meaning.search(vector!, depth, allowed).rows) : [];
+      const rows = Int32Array.from(new Set([...byWords, ...byMeaning]));
+      const places = new Map(Array.from(rows, (row, i) => [row, i] as const));
+      const views: View[] = [];
+      const placesOf = (list: readonly number[]) => list.map((row) => places.get(row)!);
+      const wordScores = words && Float64Array.from(rows, (row) => words.scores[row]!);
+      if (words && wordScores) {
+        const all = words.found.map((row) => words.scores[row]!);
+        const view = { weight: weights?.words ?? 1, scores: wordScores, ranked: placesOf(byWords) };
+        views.push({ ...view, ...moments(all, contents.rows) });
+      }
+      const cosines = meaning && Float64Array.from(meaning.scores(vector!, rows));
+      if (meaning && cosines) {
+        const view = { weight: weights?.meaning ?? 1, scores: cosines, ranked: placesOf(byMeaning) };
+        views.push({ ...view, ...moments(meaning.scores(vector!, contents.sample(kSample))) });
+      }
+      const [only] = views;
+      const scores = views.length === 1 ? only!.scores : fuse(views, rows.length, fusion);
+      const order = Array.from(rows.keys()).sort((a, b) => scores[b]! - scores[a]! || rows[a]! - rows[b]!);
+      const found: Candidate[] = [];
+      const seen = new Set<Entry>();
+      for (const i of order) {
+        const row = rows[i]!;
+        const entry = contents.owners[row]!;
+        if (group_by !== 'chunk' && seen.has(entry)) continue;
+        seen.add(entry);
+        found.push({ row, entry, score: scores[i]!, words: wordScores?.[i] ?? null, meaning: cosines?.[i] ?? null, rank: null });
+        if (found.length === wanted) break;
+      }
+      const isAll = byWords.length < depth && byMeaning.length < depth;
+      if (found.length === wanted || isAll) return found;
+    }
+  }
+
+  private async reranked(
+    query: string,
+    found: Candidate[],
+    rerank: Reranker,
+    signal: AbortSignalLike | undefined,
+  ): Promise<Candidate[]> {
+    const texts = found.map(({ row }) => {
+      const { entry, start, end } = this.contents.part(row);
+      const text = entry.document.text.slice(start, end);
+      return entry.document.title === undefined ? text : `${entry.document.title}\n${text}`;
+    });
+    const scores = new Float64Array(found.length);
+    if ('task' in rerank) {
+      for (const { corpus_id, score } of await rerank(query, texts, { signal })) scores[corpus_id] = score;
+    } else {
+      const own = await rerank(query, texts);
+      if (own.length !== texts.length)
+        throw new InputError(`Index.search: rerank: expected ${texts.length} scores, found ${own.length}`);
+      scores.set(Array.from(own));
+    }
+    const judged = found.map((candidate, i) => ({ ...candidate, rank: scores[i]!, score: scores[i]! }));
+    return judged.sort((a, b) => b.score - a.score);
+  }
+
+  private toHit(query: string, { row, entry, score, words, meaning, rank }: Candidate): IndexHit {
+    const at = 2 * (row - entry.first);
+    const [start, end] = [entry.chunks[at]!, entry.chunks[at + 1]!];
+    const text = entry.document.text.slice(start, end);
+    const why = { words, meaning, rank };
+    return {
+      id: entry.document.id,
+      score,
+      text,
+      start,
+      end,
+      why,
+      highlights: this.highlights(query, text),
+      document: entry.document,
+    };
+  }
+
+  private highlights(query: string, text: string): IndexHit['highlights'] {
+    const { analyser } = this.contents.words;
+    const wanted = new Set(analyser.words(query).map(({ term }) => term));
+    const out: IndexHit['highlights'] = [];
+    for (const { term, start, end } of analyser.words(text)) {
+      if (!wanted.has(term)) continue;
+      const last = out.at(-1);
+      if (last && start <= last.end)
+        last.end = end; // neighbouring pairs of one run
+      else out.push({ start, end });
+    }
+    return out;
+  }
+}
+
+function isAbove({ score, words, meaning, rank }: Candidate, floor: IndexSearchOptions['min_score']): boolean {
+  if (floor === undefined || floor === null) return true;
+  if (typeof floor === 'number') return score >= floor;
+  const own = { words, meaning, rank };
+  return (['words', 'meaning', 'rank'] as const).some(
+    (name) => floor[name] !== undefined && (own[name] ?? -Infinity) >= floor[name],
+  );
+}
+
+/** The rows of those documents for which `wanted` holds. */
+function rowsWhere(
+  documents: readonly StoredDocument[],
+  wanted: (each: StoredDocument) => boolean,
+  rows: Uint8Array,
+  rowBytes: number,
+): Uint8Array {
+  let out = new Uint8Array();
+  let at = 0;
+  for (const each of documents) {
+    const end = at + rowsOf(each) * rowBytes;
+    if (wanted(each)) out = joined(out, rows.subarray(at, end));
+    at = end;
+  }
+  return out;
+}
+
+function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
+  const out = new Uint8Array(a.length + b.length);
+  out.set(a);
+  out.set(b, a.length);
+  return out;
+}
+
+/** Stored rows as numbers. */
+function floatsOf(bytes: Uint8Array, model: VectorModel): Float32Array {
+  const { dim, precision } = model;
+  const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.length);
+  const step = storedRowBytes(model);
+  const out = new Float32Array((bytes.length / step) * dim);
+  for (let row = 0, at = 0; at < bytes.length; ++row, at += step) {
+    const scale = precision === 'float32' ? 1 : view.getFloat32(at, true);
+    for (let i = 0; i < dim; ++i) {
+      out[row * dim + i] = precision === 'float32' ? view.getFloat32(at + 4 * i, true) : scale * view.getInt8(at + 4 + i);
+    }
+  }
+  return out;
+}

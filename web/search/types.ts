@@ -1,0 +1,151 @@
+// Public types of search.
+import type { Tensor } from '../core/tensor.js';
+import type { AbortSignalLike } from '../core/types.js';
+import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
+import type { LateInteractionPipeline } from '../tasks/retrieval_types.js';
+import type { TextRankingPipeline } from '../tasks/task_types.js';
+import type { Bm25Options } from './bm25.js';
+import type { Analysis } from './words.js';
+
+/** A document of an index. Further fields are kept with it: strings, numbers, anything that JSON can hold. */
+export interface IndexDocument {
+  id: string;
+  /** What is searched. */
+  text: string;
+  /** Searched with every part of the text. */
+  title?: string;
+  [field: string]: unknown;
+}
+
+/** A function that embeds: one vector for each text. kind: what the texts are. */
+export type EmbedFunction = (
+  texts: string[],
+  kind: 'query' | 'document',
+) => Promise<Tensor | readonly (Float32Array | readonly number[])[]>;
+
+/** A function that judges: one score for each text, higher is better. */
+export type RerankFunction = (query: string, texts: string[]) => Promise<ArrayLike<number>>;
+
+export type Reranker = TextRankingPipeline | LateInteractionPipeline | RerankFunction;
+
+/** The parts of a text by their places, `text.slice(start, end)`. */
+export type ChunkFunction = (
+  text: string,
+) => readonly { start: number; end: number }[] | Promise<readonly { start: number; end: number }[]>;
+
+/** How much of a vector is kept. `'int8'`: a byte a number. `'binary'`: bits find candidates, bytes rank them. `'float32'`: all. */
+export type IndexPrecision = 'float32' | 'int8' | 'binary';
+
+export interface IndexOptions {
+  /** Makes vectors. Default: none, then the index knows words alone. */
+  embed?: FeatureExtractionPipeline | EmbedFunction | undefined;
+  /**
+   * Where the index is kept. `'opfs'`: the origin's private files; `'indexeddb'`; `'memory'`: nowhere. In Node a folder's path, in which the index
+   * gets a folder of its name. Default: in a page `'opfs'` if it can be written there, else `'indexeddb'`; in Node the current folder.
+   */
+  store?: 'opfs' | 'indexeddb' | 'memory' | (string & {}) | undefined;
+  /** Default `'int8'`. An index that exists keeps its own. */
+  precision?: IndexPrecision | undefined;
+  /** Keeps the first numbers of each vector (Matryoshka embeddings). Default: all. */
+  truncate_dim?: number | undefined;
+  /**
+   * How texts are divided: `max_tokens` with the prompt and title (default 256, at most the model's own), `overlap` tokens that neighbours share
+   * (default 0); a function; or `false`: not at all. Default for an `embed` function: `false`.
+   */
+  chunk?: { max_tokens?: number; overlap?: number } | ChunkFunction | false | undefined;
+  /** How words are compared; see `Analysis`. It may change from one time to the next. */
+  words?: (Analysis & Bm25Options) | undefined;
+  /** Default for searches. */
+  rerank?: Reranker | undefined;
+  /** The model's name, for messages. Default: its kind and size. */
+  model?: string | undefined;
+  /** What to do with vectors of another model: `'refuse'` (default, an `InputError`) or `'re-embed'`: in the background, see `reembedding`. */
+  other_model?: 'refuse' | 're-embed' | undefined;
+  signal?: AbortSignalLike | undefined;
+}
+
+/** What `add` has done so far. */
+export interface AddProgress {
+  /** Documents that are stored and found. */
+  done: number;
+  /** All documents; `undefined` if they come from an iterator. */
+  total: number | undefined;
+  /** The time that the rest will take, in seconds; `undefined` before the first are done or without a total. */
+  seconds_left: number | undefined;
+}
+
+/** What `add` did. */
+export interface AddResult {
+  added: number;
+  /** Documents whose text or title changed: they were embedded again. */
+  updated: number;
+  /** Documents that only changed other fields, or nothing. */
+  unchanged: number;
+}
+
+export interface AddOptions {
+  /** Ends the work with an `AbortError`. What is finished stays. */
+  signal?: AbortSignalLike | undefined;
+}
+
+/** Which documents a search may return: a function, or fields with the value, or one of the values, that they must have. */
+export type Filter = ((document: IndexDocument) => boolean) | { readonly [field: string]: unknown };
+
+export interface IndexSearchOptions {
+  /** Number of hits. Default 10. */
+  top_k?: number | undefined;
+  /** `'hybrid'` (default with vectors): words and meaning. Or one of both. */
+  mode?: 'hybrid' | 'words' | 'meaning' | undefined;
+  /**
+   * How the scores of both are joined: `'zscore'` (default): standard deviations above the mean of all parts, added. `'minmax'`: each from 0 to 1
+   * among the candidates, added. `'rrf'`: reciprocal ranks, `1 / (60 + rank)` (Cormack et al. 2009), added.
+   */
+  fusion?: 'zscore' | 'minmax' | 'rrf' | undefined;
+  /** What each counts. Default 1 each. */
+  weights?: { words?: number; meaning?: number } | undefined;
+  filter?: Filter | undefined;
+  /**
+   * Leaves out hits below it. A number is compared with `score`. An object is compared with `why`: a hit stays if one of the named scores is
+   * reached, so `{ words: 0.1, meaning: 0.3 }` asks for a common word or a cosine of 0.3.
+   */
+  min_score?: number | { words?: number; meaning?: number; rank?: number } | undefined;
+  /** Judges the best candidates, which then have its order. Default: that of the index. `false`: none. */
+  rerank?: Reranker | false | undefined;
+  /** Candidates that are reranked. Default 3 times `top_k`, at least 20. */
+  rerank_depth?: number | undefined;
+  /** `'document'` (default): one hit a document, its best part. `'chunk'`: every part by itself. */
+  group_by?: 'document' | 'chunk' | undefined;
+  signal?: AbortSignalLike | undefined;
+}
+
+export interface IndexHit {
+  id: string;
+  /** The order of hits; its scale depends on `mode`, `fusion` and `rerank`. */
+  score: number;
+  /** The part of the document's text that was found, `document.text.slice(start, end)`. */
+  text: string;
+  start: number;
+  end: number;
+  /** words: BM25; meaning: cosine; rank: the reranker's score. `null`: not asked. */
+  why: { words: number | null; meaning: number | null; rank: number | null };
+  /** Words of the query in `text`, places in it. */
+  highlights: { start: number; end: number }[];
+  document: IndexDocument;
+}
+
+export interface IndexInfo {
+  name: string;
+  store: string;
+  documents: number;
+  chunks: number;
+  /** Width of a vector; 0: words alone. */
+  dim: number;
+  precision: IndexPrecision;
+  /** The model of the vectors; `undefined`: none yet. */
+  model: string | undefined;
+  /** Documents that wait for vectors of the present model. */
+  stale: number;
+  /** Bytes of vectors in memory, and of what is stored. */
+  memory: number;
+  stored: number;
+}

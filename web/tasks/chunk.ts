@@ -1,0 +1,43 @@
+// Chunks of texts beside the engine, for an index whose model may run in a worker.
+import { Breather } from '../core/signal.js';
+import type { Task } from '../engine/task.js';
+import type { SeamModel } from '../host/seam.js';
+import { makeTokenizer } from '../tokenizer/tokenizer.js';
+
+/** before: what is put before each chunk when it is embedded; it takes its share of the tokens. */
+interface Item {
+  text: string;
+  before: string;
+}
+
+interface Options {
+  max_tokens: number;
+  overlap: number;
+}
+
+/** Tokens that a chunk has at least, however long what stands before it is. */
+const kLeast = 16;
+
+/** Places of chunks, two numbers each. */
+export const chunk: Task<Item, Options, number[]> = {
+  head: 'none',
+  prepare: () => {
+    throw new TypeError('chunk has no pipeline');
+  },
+  async run(engine, items, { max_tokens, overlap }, { signal }) {
+    const breather = new Breather();
+    const tokenizer = makeTokenizer<SeamModel>(
+      { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
+      engine.files,
+    );
+    const special = tokenizer.count('');
+    const out: number[][] = [];
+    for (const { text, before } of items) {
+      await breather.breathe(signal);
+      const room = max_tokens - (before === '' ? 0 : tokenizer.count(before) - special);
+      const chunks = tokenizer.chunk(text, { max_tokens: Math.max(room, Math.min(kLeast, max_tokens)), overlap });
+      out.push(chunks.flatMap(({ start, end }) => [start, end]));
+    }
+    return out;
+  },
+};
