@@ -53,8 +53,8 @@ function ndcg(ids, grades) {
 const kWays = [
   ['words', { mode: 'words' }],
   ['meaning', { mode: 'meaning' }],
-  ['zscore', {}],
-  ['minmax', { fusion: 'minmax' }],
+  ['minmax', {}],
+  ['zscore', { fusion: 'zscore' }],
   ['rrf', { fusion: 'rrf' }],
 ];
 

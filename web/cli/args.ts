@@ -48,6 +48,8 @@ export const kCommands: Record<string, Options> = {
     ...kTexts,
     ...options('offsets train out vocab-size min-frequency options', 'no-special', 'special-token'),
   },
+  index: { ...kModel, ...kCompute, ...options('out max-tokens overlap vectors', 'words') },
+  search: { ...kModel, ...kCompute, ...options('top-k mode', 'words') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'json') },
   pack: { ...kModel, ...options('dtype out') },
   distill: { ...kModel, ...kCompute, ...options('out pca-dims sif-coefficient pooling quantize-to') },
@@ -92,6 +94,8 @@ export const kHelp: Record<string, string> = {
   redact     replace names and other entities by placeholders, or put them back
   generate   write {"text": .., "generated_text": ..} per text, or stream plain text
   tokenize   write {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text, or train a tokenizer
+  index      make a file that can be searched of a folder's texts
+  search     write {"id": .., "score": .., "text": ..} per hit in such a file
   inspect    show layers, shapes, parameters, MACs, bytes and memory
   pack       write the model as one .gguf file
   distill    make static embeddings from an encoder
@@ -202,6 +206,27 @@ ${kTextsHelp}
   --min-frequency N     minimum occurrences of a token
   --special-token TOKEN replaces the default special tokens (may be repeated)
   --options JSON        more options of AutoTokenizer.train: {"normalizer": {"type": "NFC"}, "limit_alphabet": 1000, ..}
+`,
+  index: `Usage: wattn index FOLDER.. --out FILE [options]
+
+Makes one file of the texts in folders (.txt, .md, .html; each file is a document, its path is its id), for wattn search and for Index.import in
+programs and pages. If FILE is there, only what changed is embedded, and documents whose files are gone are removed.
+{"out": .., "bytes": .., "documents": .., "chunks": .., "added": .., "updated": .., "unchanged": .., "removed": .., "empty": ..} is written at the end.
+
+${kModelHelp}${kComputeHelp}  --out FILE            the file to write
+  --max-tokens N        tokens of a part, in which texts are found (default 256, at most the model's own)
+  --overlap N           tokens that neighbouring parts share (default 0)
+  --vectors int8        int8 (default): a byte a number; binary: bits find, bytes rank; float32: all
+  --words               no vectors: words alone
+`,
+  search: `Usage: wattn search FILE [options] QUERY...
+
+Writes {"id": .., "title": .., "score": .., "start": .., "end": .., "text": .., "why": {"words": .., "meaning": .., "rank": null}} per hit, best first; with
+several queries also "query". The model must be the one that made the file.
+
+${kModelHelp}${kComputeHelp}  --top-k N             hits per query (default 10)
+  --mode hybrid         hybrid (default): words and meaning; words; meaning
+  --words               the file has no vectors, or no model is at hand: words alone
 `,
   inspect: `Usage: wattn inspect --model DIR [options]
 

@@ -17,6 +17,7 @@ import {
   type Values,
 } from './args.js';
 import { report } from './inspect.js';
+import { indexFiles, searchFile } from './search.js';
 import { distillModel } from './distill.js';
 import { generate } from './generate.js';
 import { pack } from './pack.js';
@@ -108,6 +109,8 @@ const commands: Record<string, Command> = {
   redact,
   generate,
   tokenize,
+  index: indexFiles,
+  search: searchFile,
   inspect,
   pack,
   distill: distillModel,

@@ -57,7 +57,7 @@ const kAddRules: Rules = { signal: 'signal' };
 const kSearchRules: Rules = {
   top_k: 'count',
   mode: ['hybrid', 'words', 'meaning'],
-  fusion: ['zscore', 'minmax', 'rrf'],
+  fusion: ['minmax', 'zscore', 'rrf'],
   weights: 'any',
   filter: 'any',
   min_score: 'any',
@@ -678,7 +678,7 @@ export class Index {
     mode: 'hybrid' | 'words' | 'meaning',
     wanted: number,
     filter: ((document: IndexDocument) => boolean) | undefined,
-    { fusion = 'zscore', weights, group_by }: IndexSearchOptions,
+    { fusion = 'minmax', weights, group_by }: IndexSearchOptions,
   ): Candidate[] {
     const { contents } = this;
     const { vectors } = contents;

@@ -97,10 +97,10 @@ export interface IndexSearchOptions {
   /** `'hybrid'` (default with vectors): words and meaning. Or one of both. */
   mode?: 'hybrid' | 'words' | 'meaning' | undefined;
   /**
-   * How the scores of both are joined: `'zscore'` (default): standard deviations above the mean of all parts, added. `'minmax'`: each from 0 to 1
-   * among the candidates, added. `'rrf'`: reciprocal ranks, `1 / (60 + rank)` (Cormack et al. 2009), added.
+   * How the scores of both are joined: `'minmax'` (default): each from 0 to 1 among its own candidates, added. `'zscore'`: standard deviations
+   * above the mean of all parts, added. `'rrf'`: reciprocal ranks, `1 / (60 + rank)` (Cormack et al. 2009), added.
    */
-  fusion?: 'zscore' | 'minmax' | 'rrf' | undefined;
+  fusion?: 'minmax' | 'zscore' | 'rrf' | undefined;
   /** What each counts. Default 1 each. */
   weights?: { words?: number; meaning?: number } | undefined;
   filter?: Filter | undefined;

@@ -1,0 +1,94 @@
+// `wattn index` and `wattn search`: a folder's texts in one file that can be searched, here and in pages.
+import { readFile } from 'node:fs/promises';
+import { choice, computeOptions, count, flag, given, modelOf, number, required, type Values } from './args.js';
+import { readDocuments } from './files.js';
+import { write } from './lines.js';
+import { replaceFile } from './train.js';
+import { Index, InputError, pipeline, type AddProgress, type IndexOptions, type IndexSearchOptions } from '../entries/index.js';
+
+/** An index of these bytes in memory. */
+async function openIndex(
+  values: Values,
+  bytes: Uint8Array | undefined,
+  options: IndexOptions,
+): Promise<{ index: Index; close: () => Promise<void> }> {
+  const wordsOnly = flag(values, 'words') ?? choice(values, 'mode', ['hybrid', 'words', 'meaning']) === 'words';
+  const embed = wordsOnly ? undefined : await pipeline('feature-extraction', modelOf(values), computeOptions(values));
+  const index = await Index.open('file', { ...options, embed, store: 'memory' });
+  if (bytes) await index.import(bytes);
+  const close = async () => {
+    await Promise.all([index.dispose(), embed?.dispose()]);
+  };
+  return { index, close };
+}
+
+function shower(values: Values): (progress: AddProgress) => void {
+  const { stderr } = process;
+  return ({ done, total, seconds_left }) => {
+    if (!stderr.isTTY && !flag(values, 'progress')) return;
+    const line = `${done} of ${total} documents, ${Math.ceil(seconds_left ?? 0)} s left`;
+    stderr.write(stderr.isTTY ? `\r\x1b[K${line}` : `${line}\n`);
+  };
+}
+
+const codeOf = (error: unknown) => (error as { code?: string }).code;
+
+export async function indexFiles(values: Values, positionals: string[]): Promise<void> {
+  const out = required(values, 'out', 'the file to write');
+  if (positionals.length === 0) throw new InputError('expected the folder to index, found none');
+  const { documents, empty } = await readDocuments(positionals);
+  if (documents.length === 0) throw new InputError(`found no .txt, .md or .html file with words in ${positionals.join(', ')}`);
+  const before = await readFile(out).catch((error: unknown) => {
+    if (codeOf(error) === 'ENOENT') return undefined;
+    throw new InputError(`--out: cannot read ${out}: ${codeOf(error)}`);
+  });
+  const chunk = given({ max_tokens: count(values, 'max-tokens'), overlap: number(values, 'overlap') });
+  const precision = choice(values, 'vectors', ['int8', 'binary', 'float32']);
+  const { index, close } = await openIndex(
+    values,
+    before,
+    given({ chunk: flag(values, 'words') ? false : chunk, precision }) as IndexOptions,
+  );
+  const show = shower(values);
+  const work = index.add(documents);
+  for await (const progress of work) show(progress);
+  if (process.stderr.isTTY) process.stderr.write('\r\x1b[K');
+  const done = await work;
+  const present = new Set(documents.map(({ id }) => id));
+  const removed = await index.delete(index.ids().filter((id) => !present.has(id)));
+  const bytes = await index.export();
+  await replaceFile(out, bytes);
+  const { chunks } = index.info();
+  await write(`${JSON.stringify({ out, bytes: bytes.length, documents: index.size, chunks, ...done, removed, empty })}\n`);
+  await close();
+}
+
+export async function searchFile(values: Values, [file, ...queries]: string[]): Promise<void> {
+  if (file === undefined || queries.length === 0)
+    throw new InputError('expected the file of an index and a query: wattn search notes.wattn "the query"');
+  const bytes = await readFile(file).catch((error: unknown) => {
+    throw new InputError(`cannot read ${file}: ${codeOf(error)}`);
+  });
+  const { index, close } = await openIndex(values, bytes, {});
+  const options = given({
+    top_k: count(values, 'top-k'),
+    mode: choice(values, 'mode', ['hybrid', 'words', 'meaning']),
+  }) as IndexSearchOptions;
+  for (const query of queries) {
+    for (const { id, score, text: found, start, end, why, document } of await index.search(query, options)) {
+      const { title } = document;
+      const hit = {
+        ...(queries.length > 1 && { query }),
+        id,
+        ...(title !== undefined && { title }),
+        score,
+        start,
+        end,
+        text: found,
+        why,
+      };
+      await write(`${JSON.stringify(hit)}\n`);
+    }
+  }
+  await close();
+}
