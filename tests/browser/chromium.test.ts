@@ -1,5 +1,6 @@
 import { faults } from './faults.js';
 import { page } from './page.js';
+import { search } from './search.js';
 import { inBrowser } from './support.js';
 
-inBrowser('Chromium', { 'a page': page, faults });
+inBrowser('Chromium', { 'a page': page, faults, search });

@@ -28,13 +28,15 @@ interface Engine {
   picksDirectories: boolean;
   /** Whether isolated pages have threads; Safari's do, WebKitGTK's have no SharedArrayBuffer. */
   hasThreads: boolean;
+  /** Whether pages can write the origin's private files. */
+  keepsFiles: boolean;
 }
 
 /** The browsers, where they are, and what is expected of them. */
 export const kBrowsers = {
-  Chromium: { path: process.env.CHROME ?? '/usr/bin/chromium', variable: 'CHROME', wasm: 'relaxed', picksDirectories: true, hasThreads: true },
-  Firefox: { path: process.env.FIREFOX ?? '/usr/bin/firefox-esr', variable: 'FIREFOX', wasm: 'relaxed', picksDirectories: false, hasThreads: true },
-  WebKit: { path: process.env.WEBKIT ?? '/usr/bin/WebKitWebDriver', variable: 'WEBKIT', wasm: 'simd', picksDirectories: false, hasThreads: false },
+  Chromium: { path: process.env.CHROME ?? '/usr/bin/chromium', variable: 'CHROME', wasm: 'relaxed', picksDirectories: true, hasThreads: true, keepsFiles: true },
+  Firefox: { path: process.env.FIREFOX ?? '/usr/bin/firefox-esr', variable: 'FIREFOX', wasm: 'relaxed', picksDirectories: false, hasThreads: true, keepsFiles: true },
+  WebKit: { path: process.env.WEBKIT ?? '/usr/bin/WebKitWebDriver', variable: 'WEBKIT', wasm: 'simd', picksDirectories: false, hasThreads: false, keepsFiles: false },
 } as const satisfies Record<string, Engine & { path: string; variable: string }>; // prettier-ignore
 
 export type BrowserName = keyof typeof kBrowsers;

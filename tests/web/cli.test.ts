@@ -178,7 +178,11 @@ describe('wattn', () => {
 
   it('ends with 2 and one clear line on bad input', async () => {
     const cases: [string[], string | undefined, RegExp][] = [
-      [['nope'], undefined, /unknown command 'nope'; commands: embed, classify, rank, run, redact, generate, tokenize, index, search, inspect/],
+      [
+        ['nope'],
+        undefined,
+        /unknown command 'nope'; commands: embed, classify, rank, run, redact, generate, tokenize, index, search, inspect/,
+      ],
       [['generate', '--model', tiny], 'x\n', /model_type: expected a decoder, which this task needs, found "bert"/],
       [['generate', 'x'], undefined, /expected --model/],
       [['pack'], undefined, /--out: expected the file to write, found none/],

@@ -8,6 +8,7 @@ import {
   Classifier,
   community_detection,
   describeModel,
+  Index,
   inspectModel,
   k_means,
   nn,
@@ -80,6 +81,7 @@ async function loaded() {
     generate: await task('text-generation', `${goldens}/decoders/qwen2`),
     transform: await task('text2text-generation', `${goldens}/seq2seq/t5`),
     trainer: await Trainer.from_pretrained(tiny, { task: 'feature-extraction' }),
+    index: await Index.open('options', { store: 'memory' }),
     classifier: await Classifier.fit(embedder as never, new Tensor('float32', [1, 0, 0, 1], [2, 2]), ['a', 'b']),
   };
 }
@@ -146,6 +148,11 @@ describe('unknown options', () => {
     ['tokenizer.chunk', (o) => all.tokenizer.chunk('a', { max_tokens: 9, ...o }), 'overlap'],
     ['tokenizer.decode_stream', (o) => all.tokenizer.decode_stream(o), 'skip_special_tokens'],
     ['semantic_search', (o) => semantic_search(vectors, vectors, o), 'top_k'],
+    ['Index.open', (o) => Index.open('a', { store: 'memory', ...o }), 'embed'],
+    ['Index.delete', (o) => Index.delete('a', { store: 'memory', ...o }), 'store'],
+    ['index.add', (o) => all.index.add([], o), 'signal'],
+    ['index.update', (o) => all.index.update([], o), 'signal'],
+    ['index.search', (o) => all.index.search('a', o), 'top_k'],
     ['paraphrase_mining', (o) => paraphrase_mining(vectors, o), 'top_k'],
     ['community_detection', (o) => community_detection(vectors, o), 'threshold'],
     ['k_means', (o) => k_means(vectors, 1, o), 'n_init'],

@@ -374,6 +374,27 @@ describe('what is kept', () => {
     await again.dispose();
   });
 
+  it('does without a larger segment that was not written to its end', async () => {
+    const index = await open({ store: folder });
+    for (const document of documents) await index.add(document);
+    await index.dispose();
+    const [first] = segmentsIn();
+    const larger = first!.replace(/-\d{8}-(\d{8})$/, '-00000002-$1');
+    for (const bytes of ['', 'wattnidx']) {
+      writeFileSync(join(folder, 'notes', larger), bytes);
+      const again = await open({ store: folder });
+      expect(again.ids()).toEqual(['bakery', 'train', 'brot']);
+      await again.dispose();
+    }
+    const again = await open({ store: folder });
+    for (let i = 0; i < 8; ++i) await again.add({ id: `more${i}`, text: `more ${i}` });
+    expect(segmentsIn().length).toBeLessThan(8);
+    await again.dispose();
+    const last = await open({ store: folder });
+    expect(last.size).toBe(11);
+    await last.dispose();
+  });
+
   it('says what is damaged', async () => {
     const index = await open({ store: folder });
     for (const document of documents) await index.add(document);

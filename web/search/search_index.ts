@@ -11,7 +11,7 @@ import { Embedder, isSameModel } from './embedder.js';
 import { openStore } from './platform.js';
 import { Progress } from './progress.js';
 import { bestRows, fuse, moments, type View } from './ranking.js';
-import { newIndex, readSegments, textOf, toMerge, type Kept } from './segment_log.js';
+import { coveredBy, newIndex, readSegments, textOf, toMerge, type Kept } from './segment_log.js';
 import {
   Damage,
   decodeSegments,
@@ -505,8 +505,8 @@ export class Index {
     try {
       await this.store.write(segment, bytes);
     } catch (cause) {
-      const { name, message, code } = cause as { name?: string; message?: string; code?: string };
-      const why = code ?? `${name}: ${message}`;
+      const { name, message, code } = cause as { name?: string; message?: string; code?: unknown };
+      const why = typeof code === 'string' ? code : `${name}: ${message}`;
       throw new StateError(`Index: '${this.name}' cannot store ${bytes.length} bytes (${why}); what was stored before is there`, {
         cause,
       });
@@ -529,7 +529,7 @@ export class Index {
     const name = { index: this.id!, from, to, version };
     try {
       await this.store.write(textOf(name), bytes);
-      for (const each of old) await this.store.remove(textOf(each));
+      for (const each of coveredBy(name, await this.store.list())) await this.store.remove(each);
     } catch {
       return;
     }

@@ -46,43 +46,54 @@ export function chainOf(names: readonly string[]): { chain: SegmentName[]; rest:
   return { chain: best, rest: all.filter((name) => !best.includes(name)) };
 }
 
-/** Reads a chain's segments from a write on. The last one may be damaged: then its write did not end. */
+/** The segments whose writes another one holds. */
+export function coveredBy(segment: SegmentName, names: readonly string[]): string[] {
+  return names.filter((text) => {
+    const name = parseName(text);
+    return name?.index === segment.index && name.from >= segment.from && name.to <= segment.to && text !== textOf(segment);
+  });
+}
+
+/** A segment that another tab made part of a larger one meanwhile. */
+class Gone extends Error {}
+
+/**
+ * Reads the segments that follow a write. A damaged one is left out if others hold the same writes, or if it is the last: then its own write did not
+ * end.
+ */
 export async function* readSegments(
   where: string,
   store: SegmentStore,
   since: (chain: readonly SegmentName[]) => number,
 ): AsyncGenerator<{ name: SegmentName; bytes: number; segment: Segment } | { chain: SegmentName[] }> {
-  for (let tries = 0; ; ++tries) {
-    const { chain, rest } = chainOf(await store.list());
-    const lost = rest.find(({ index, from }) => index === chain[0]?.index && from > chain.at(-1)!.to + 1);
-    if (lost) throw new ModelFormatError(`${where}: its write ${chain.at(-1)!.to + 1} is missing, and later ones are there`);
+  const damaged = new Set<string>();
+  for (let tries = 0; ;) {
+    const { chain, rest } = chainOf((await store.list()).filter((name) => !damaged.has(name)));
+    const end = chain.at(-1)?.to ?? -1;
+    const lost = rest.find(({ index, from }) => index === chain[0]?.index && from > end + 1);
+    if (lost) throw new ModelFormatError(`${where}: its write ${end + 1} is missing, and later ones are there`);
     yield { chain };
     const from = since(chain);
+    let name: SegmentName | undefined;
     try {
-      for (const name of chain) {
+      for (name of chain) {
         if (name.to < from) continue;
         const bytes = await store.read(textOf(name));
         if (!bytes) throw new Gone();
-        yield* decoded(where, name, bytes, name === chain.at(-1));
+        if (bytes.length === 0) throw new Damage('it is empty');
+        for await (const segment of decodeSegments(where, bytes)) yield { name, bytes: bytes.length, segment };
       }
       return;
     } catch (error) {
-      // Another tab made one of several while this one was reading.
+      if (error instanceof Damage && name) {
+        damaged.add(textOf(name));
+        const others = chainOf((await store.list()).filter((text) => !damaged.has(text))).chain.at(-1)?.to ?? -1;
+        if (others >= name.to || name.to === end) continue;
+        throw new ModelFormatError(`${where}: its segment ${textOf(name)} is damaged: ${error.message}`, { cause: error });
+      }
       if (!(error instanceof Gone)) throw error;
-      if (tries === kRetries) throw new StateError(`${where}: cannot be read, because it is written all the time`);
+      if (++tries > kRetries) throw new StateError(`${where}: cannot be read, because it is written all the time`);
     }
-  }
-}
-
-class Gone extends Error {}
-
-async function* decoded(where: string, name: SegmentName, bytes: Uint8Array, isLast: boolean) {
-  try {
-    if (bytes.length === 0) throw new Damage('it is empty');
-    for await (const segment of decodeSegments(where, bytes)) yield { name, bytes: bytes.length, segment };
-  } catch (error) {
-    if (!(error instanceof Damage)) throw error;
-    if (!isLast) throw new ModelFormatError(`${where}: its segment ${textOf(name)} is damaged: ${error.message}`, { cause: error });
   }
 }
 

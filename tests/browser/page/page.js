@@ -231,3 +231,51 @@ if (parent !== globalThis) {
   );
   parent.postMessage('ready', '*');
 }
+
+/** A vector that says which letters a text has. */
+const letters = async (texts) =>
+  texts.map((text) =>
+    Array.from({ length: 26 }, (_, i) => text.toLowerCase().split(String.fromCharCode(97 + i)).length - 1 + 0.01),
+  );
+
+const indexes = new Map();
+
+/** Calls a method of the index of this name, which stays open between calls. */
+globalThis.index = async (name, options, method, ...args) => {
+  try {
+    if (!indexes.has(name)) indexes.set(name, wattn.Index.open(name, { embed: letters, ...options }));
+    const index = await indexes.get(name);
+    const answer = method === 'size' ? index.size : await index[method](...args);
+    if (method === 'dispose') indexes.delete(name);
+    return answer;
+  } catch (error) {
+    return `${error.name}: ${error.message}`;
+  }
+};
+
+/** Adds documents without an end; globalThis.written counts those that are stored. */
+globalThis.written = 0;
+globalThis.indexOnAndOn = async (name, options) => {
+  const index = await wattn.Index.open(name, { embed: letters, ...options });
+  for (let i = 0; ; ++i) {
+    await index.add({ id: String(i), text: `text ${i}` });
+    globalThis.written = i + 1;
+  }
+};
+
+/** Adds many documents to an index whose model runs in a worker. Returns the hits of searches meanwhile. */
+globalThis.indexInWorker = async (count) => {
+  const embed = await wattn.pipeline('feature-extraction', '/model/', { worker: true });
+  const index = await wattn.Index.open('worker', { embed, store: 'memory', chunk: { max_tokens: 32 } });
+  const texts = Array.from({ length: count }, (_, i) => ({ id: String(i), text: `the old bridge ${i}. `.repeat(1 + (i % 20)) }));
+  const meanwhile = [];
+  for await (const { done } of index.add(texts)) {
+    const [hit] = await index.search(`bridge ${done - 1}`, { mode: 'words' });
+    meanwhile.push(hit.id === String(done - 1));
+  }
+  const { documents, chunks, dim } = index.info();
+  const hits = await index.search('bridge 7', { top_k: 3 });
+  await index.dispose();
+  await embed.dispose();
+  return { documents, chunks, dim, meanwhile, ids: hits.map(({ id }) => id) };
+};

@@ -1,0 +1,123 @@
+// Index in real browsers: what a page keeps, what tabs see of each other, and what a full disk does.
+import { randomBytes } from 'node:crypto';
+import { servePages, type OpenBrowser, type OpenPage, type PageOfPuppeteer, type PageServer } from './support.js';
+
+const documents = ['The bakery opens at seven.', 'The train leaves at noon.', 'Cats sleep all day.'].map((text, i) => ({
+  id: `d${i}`,
+  text,
+}));
+
+export function search(browser: OpenBrowser): void {
+  let server: PageServer;
+  let page: OpenPage;
+  const kinds = browser.engine.keepsFiles ? ['opfs', 'indexeddb'] : ['indexeddb'];
+  const idsOf = (hits: { id: string }[]) => hits.map(({ id }) => id);
+
+  beforeEach(async () => {
+    server = await servePages();
+    page = await browser.page(server.url);
+  });
+  afterEach(async () => {
+    await page.close();
+    server.close();
+  });
+
+  it('keeps an index, and finds the same again', async () => {
+    expect((await page.call('index', 'default', {}, 'info')).store).toBe(kinds[0]);
+    for (const store of kinds) {
+      const call = (method: string, ...args: unknown[]) => page.call('index', 'notes', { store }, method, ...args);
+      expect(await call('add', documents)).toEqual({ added: 3, updated: 0, unchanged: 0 });
+      expect(await call('delete', 'd2')).toBe(1);
+      const hits = await call('search', 'bakery');
+      expect(idsOf(hits)[0]).toBe('d0');
+      await call('dispose');
+      expect(await call('search', 'bakery')).toEqual(hits);
+      expect(await call('info')).toMatchObject({ store, documents: 2, stale: 0 });
+      // Twenty writes, which become fewer.
+      for (let i = 0; i < 20; ++i) await call('add', { id: `more${i}`, text: `more ${i}` });
+      await call('dispose');
+      expect(await call('size')).toBe(22);
+      await call('dispose');
+    }
+  });
+
+  it('follows what another tab writes', async () => {
+    const other = await browser.page(server.url);
+    for (const store of kinds) {
+      const [one, two] = [page, other].map(
+        (tab) =>
+          (method: string, ...args: unknown[]) =>
+            tab.call('index', 'shared', { store }, method, ...args),
+      );
+      expect([await one!('size'), await two!('size')]).toEqual([0, 0]);
+      await one!('add', documents);
+      await expect(eventually(async () => idsOf(await two!('search', 'bakery', { mode: 'words' })))).resolves.toEqual(['d0']);
+      await Promise.all([one!('add', { id: 'left', text: 'left side' }), two!('add', { id: 'right', text: 'right side' })]);
+      for (const tab of [one!, two!]) {
+        await expect(eventually(async () => idsOf(await tab('search', 'side', { mode: 'words' })).sort(), 2)).resolves.toEqual([
+          'left',
+          'right',
+        ]);
+      }
+      await two!('dispose');
+      expect(await two!('size')).toBe(5);
+      await Promise.all([one!('dispose'), two!('dispose')]);
+    }
+    await other.close();
+  });
+
+  it('has all that was finished after a tab was closed while it wrote', async () => {
+    for (const store of kinds) {
+      const writer = await browser.page(server.url);
+      const left = writer.call('indexOnAndOn', 'closed', { store }).catch(() => 'closed');
+      await writer.counts('written', 12);
+      await writer.close();
+      expect(await left).toBe('closed');
+      const size = await page.call('index', 'closed', { store }, 'size');
+      expect(size).toBeGreaterThanOrEqual(13);
+      const hits = await page.call('index', 'closed', { store }, 'search', 'text', { mode: 'words', top_k: 1000 });
+      expect(idsOf(hits).sort()).toEqual(Array.from({ length: size }, (_, i) => String(i)).sort());
+      expect(await page.call('index', 'closed', { store }, 'add', documents)).toMatchObject({ added: 3 });
+      await page.call('index', 'closed', {}, 'dispose');
+    }
+  });
+
+  it('cuts, embeds and searches while the model is in a worker', async () => {
+    const { documents, chunks, dim, meanwhile, ids } = await page.call('indexInWorker', 60);
+    expect({ documents, dim }).toEqual({ documents: 60, dim: 32 });
+    expect(chunks).toBeGreaterThan(100);
+    expect(meanwhile.length).toBeGreaterThan(1);
+    expect(meanwhile.every(Boolean)).toBe(true);
+    expect(ids).toHaveLength(3);
+  });
+
+  if (browser.name !== 'Chromium') return; // no other driver changes the quota
+  it('loses nothing when the disk is full', async () => {
+    const client = await (page as PageOfPuppeteer).inside.createCDPSession();
+    const big = Array.from({ length: 40 }, (_, i) => ({ id: `big${i}`, text: randomBytes(100_000).toString('hex') }));
+    // Private files: to IndexedDB the driver's quota does not apply.
+    const call = (method: string, ...args: unknown[]) =>
+      page.call('index', 'full', { store: 'opfs', chunk: false }, method, ...args);
+    expect(await call('add', documents)).toMatchObject({ added: 3 });
+    await client.send('Storage.overrideQuotaForOrigin', { origin: server.url, quotaSize: 2_000_000 });
+    expect(await call('add', big)).toMatch(
+      /^StateError: Index: 'full' cannot store \d+ bytes \(.*Quota.*what was stored before is there/,
+    );
+    await client.send('Storage.overrideQuotaForOrigin', { origin: server.url });
+    const size = await call('size');
+    expect(size).toBeGreaterThanOrEqual(3);
+    expect(size).toBeLessThan(43);
+    await call('dispose');
+    expect(await call('size')).toBe(size);
+    expect(idsOf(await call('search', 'bakery', { mode: 'words' }))).toEqual(['d0']);
+    expect(await call('add', { id: 'after', text: 'room again' })).toMatchObject({ added: 1 });
+  });
+}
+
+/** What a list is once it has as many entries as asked for. Another tab's message may come a moment later. */
+async function eventually(ask: () => Promise<string[]>, least = 1): Promise<string[]> {
+  for (;;) {
+    const list = await ask();
+    if (list.length >= least) return list;
+  }
+}
