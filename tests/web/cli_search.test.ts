@@ -57,7 +57,7 @@ it('finds, and its file opens in programs', async () => {
   ]);
   const embed = await pipeline('feature-extraction');
   const index = await Index.open('here', { embed, store: 'memory' });
-  await index.import(readFileSync(file()));
+  await index.import_file(readFileSync(file()));
   const [hit] = await index.search('when can I buy rolls in the bakery', { top_k: 1 });
   expect({ score: hit!.score, why: hit!.why }).toEqual({ score: first.score, why: first.why });
   await index.dispose();

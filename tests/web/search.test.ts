@@ -495,27 +495,27 @@ describe('what is kept', () => {
     for (const precision of ['int8', 'binary', 'float32'] as const) {
       const { embed, texts } = counted();
       const other = await open({ store: folder, embed, precision });
-      expect(await other.import(file)).toBe(3);
+      expect(await other.import_file(file)).toBe(3);
       expect(texts.filter((text) => text.includes('bakery'))).toEqual([]);
       expect((await other.search('bakery')).map(({ id }) => id)).toEqual(await idsOf(index, 'bakery'));
-      expect(await other.import(file)).toBe(3);
+      expect(await other.import_file(file)).toBe(3);
       expect(other.size).toBe(3);
       await other.dispose();
       await Index.delete('notes', { store: folder });
     }
     const words = await open({ embed: undefined });
-    await words.import(file);
+    await words.import_file(file);
     expect(words.info()).toMatchObject({ dim: 26, documents: 3 });
-    expect(await (await open()).import(await (await open()).export())).toBe(0);
+    expect(await (await open()).import_file(await (await open()).export())).toBe(0);
 
     const other = await open({ embed: async (texts: string[]) => texts.map((text) => [text.length, 1]) });
     await other.add({ id: 'x', text: 'x' });
-    await expect(other.import(file)).rejects.toThrow(InputError);
+    await expect(other.import_file(file)).rejects.toThrow(InputError);
     for (const size of [1, 20, 56, file.length - 1]) {
-      await expect(index.import(file.subarray(0, size))).rejects.toThrow(/damaged|expected an index/);
+      await expect(index.import_file(file.subarray(0, size))).rejects.toThrow(/damaged|expected an index/);
     }
-    await expect(index.import(new Uint8Array(100))).rejects.toThrow('expected an index of wattn');
-    await expect(index.import('x' as never)).rejects.toThrow(InputError);
+    await expect(index.import_file(new Uint8Array(100))).rejects.toThrow('expected an index of wattn');
+    await expect(index.import_file('x' as never)).rejects.toThrow(InputError);
     expect(other.size).toBe(1);
   });
 

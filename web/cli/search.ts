@@ -15,7 +15,7 @@ async function openIndex(
   const wordsOnly = flag(values, 'words') ?? choice(values, 'mode', ['hybrid', 'words', 'meaning']) === 'words';
   const embed = wordsOnly ? undefined : await pipeline('feature-extraction', modelOf(values), computeOptions(values));
   const index = await Index.open('file', { ...options, embed, store: 'memory' });
-  if (bytes) await index.import(bytes);
+  if (bytes) await index.import_file(bytes);
   const close = async () => {
     await Promise.all([index.dispose(), embed?.dispose()]);
   };

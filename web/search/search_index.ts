@@ -299,7 +299,7 @@ export class Index {
       .map((candidate) => this.toHit(query, candidate));
   }
 
-  /** The whole index as one file, for `import` here or elsewhere. */
+  /** The whole index as one file, for `import_file` here or elsewhere. */
   async export(): Promise<Uint8Array> {
     this.checkOpen();
     await this.alone(() => this.refresh(false));
@@ -321,8 +321,8 @@ export class Index {
    * Adds what `export` wrote, without embedding anything. Documents with the same id are replaced. An `InputError` if the file's vectors are of
    * another model than the index', a `ModelFormatError` if it is damaged or no index; then nothing is added.
    */
-  async import(file: Uint8Array | ArrayBuffer): Promise<number> {
-    const where = 'Index.import';
+  async import_file(file: Uint8Array | ArrayBuffer): Promise<number> {
+    const where = 'Index.import_file';
     const bytes = ArrayBuffer.isView(file)
       ? new Uint8Array(file.buffer, file.byteOffset, file.byteLength)
       : file instanceof ArrayBuffer

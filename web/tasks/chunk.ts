@@ -1,8 +1,8 @@
 // Chunks of texts beside the engine, for an index whose model may run in a worker.
 import { Breather } from '../core/signal.js';
+import { joinTexts } from '../core/texts.js';
 import type { Task } from '../engine/task.js';
-import type { SeamModel } from '../host/seam.js';
-import { makeTokenizer } from '../tokenizer/tokenizer.js';
+import { cutText } from '../tokenizer/chunk.js';
 
 /** before: what is put before each chunk when it is embedded; it takes its share of the tokens. */
 interface Item {
@@ -26,16 +26,21 @@ export const chunk: Task<Item, Options, number[]> = {
   },
   async run(engine, items, { max_tokens, overlap }, { signal }) {
     const breather = new Breather();
-    const tokenizer = makeTokenizer<SeamModel>(
-      { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
-      engine.files,
-    );
-    const special = tokenizer.count('');
+    const count = (part: string) => {
+      const { text, lengths } = joinTexts([part]);
+      return engine.call((handle) => handle.count(text, lengths, {})).counts[0] as number;
+    };
+    const special = count('');
     const out: number[][] = [];
     for (const { text, before } of items) {
       await breather.breathe(signal);
-      const room = max_tokens - (before === '' ? 0 : tokenizer.count(before) - special);
-      const chunks = tokenizer.chunk(text, { max_tokens: Math.max(room, Math.min(kLeast, max_tokens)), overlap });
+      const room = max_tokens - (before === '' ? 0 : count(before) - special);
+      const joined = joinTexts([text]);
+
+      const { offsets } = engine.call((handle) =>
+        handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens: false, arrays: ['offsets'] }),
+      );
+      const chunks = cutText(text, { offsets, count }, { max_tokens: Math.max(room, Math.min(kLeast, max_tokens)), overlap });
       out.push(chunks.flatMap(({ start, end }) => [start, end]));
     }
     return out;
