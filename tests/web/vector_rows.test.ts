@@ -305,17 +305,23 @@ describe('VectorRows', () => {
     const { grow } = WebAssembly.Memory.prototype;
     let refused = 0;
     WebAssembly.Memory.prototype.grow = function (this: WebAssembly.Memory, pages: number) {
-      if (pages <= 3) return grow.call(this, pages);
+      if (pages <= 7) return grow.call(this, pages);
       ++refused;
       throw new RangeError('could not grow');
     };
     try {
-      const rows = await open(20, 'int8');
-      const vectors = units(4096, 20, 18); // 2.25 pages
-      for (let i = 0; i < 40; ++i) rows.append(vectors);
-      expect(refused).toBeGreaterThan(5);
-      expect(rows.count).toBe(40 * 4096);
-      expect([...rows.search(vectors.subarray(0, 20), 3).rows]).toEqual([0, 4096, 2 * 4096]);
+      const dim = 384; // a block: 1024 rows in six pages and a sixteenth
+      const rows = await open(dim, 'int8');
+      const vectors = units(2, dim, 18);
+      // Row by row, so that the last block ends anywhere in the last page. Two rows change places by a place behind it.
+      for (let i = 0; i < 26 * 1024; ++i) {
+        rows.append(vectors.subarray((i % 2) * dim, ((i % 2) + 1) * dim));
+        if (i % 1024 < 1023) continue;
+        rows.compact(Int32Array.from({ length: rows.count }, (_, row) => (row < 2 ? 1 - row : row)));
+      }
+      expect(refused).toBeGreaterThan(3);
+      expect([...rows.search(vectors.subarray(0, dim), 3).rows]).toEqual([0, 2, 4]);
+      expect([...rows.search(vectors.subarray(dim), 3).rows]).toEqual([1, 3, 5]);
       rows.dispose();
     } finally {
       WebAssembly.Memory.prototype.grow = grow;

@@ -3,16 +3,18 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <limits>
 #include <random>
+#include <utility>
 #include <vector>
 
 namespace wattn {
 namespace {
 
 constexpr RowPrecision kPrecisions[] = {RowPrecision::kFloat32, RowPrecision::kInt8, RowPrecision::kBinary};
-const std::vector<std::int64_t> kDims{1, 15, 16, 17, 129, 384};
+const std::vector<std::int64_t> kDims{1, 15, 16, 17, 129, 384, 768};
 
 std::vector<float> random_floats(std::int64_t count, unsigned seed) {
   std::mt19937 generator(seed);
@@ -42,6 +44,7 @@ struct Rows {
   // A query with room for its other forms.
   std::vector<Sixteen> query(const float* values) const {
     std::vector<Sixteen> out(static_cast<std::size_t>(rows.query_bytes() / 16));
+    std::memset(static_cast<void*>(out.data()), 0xFF, out.size() * sizeof(Sixteen));
     std::memcpy(out.data(), values, static_cast<std::size_t>(4 * dim));
     return out;
   }
@@ -113,6 +116,60 @@ TEST(VectorRows, FindsWhatSortingAllScoresFinds) {
       }
     }
   }
+}
+
+TEST(VectorRows, BlocksOfFewRowsAreReadToTheirEnds) {
+  constexpr std::int64_t kDim = 9000, kCount = 100;
+  for (const RowPrecision precision : kPrecisions) {
+    Rows rows(precision, kDim, kCount);
+    ASSERT_LT(rows.rows.block_rows(), 64);
+    const std::vector<float> vectors = random_floats(kCount * kDim, 6);
+    ASSERT_TRUE(rows.rows.put(0, vectors.data(), kCount));
+    for (std::int64_t i = 0; i < kCount; i += 11) {
+      const std::vector<RankedRow> found = rows.search(vectors.data() + i * kDim, kCount, 1);
+      ASSERT_EQ(found[0].row, i);
+      ASSERT_EQ(found[0].score, rows.scores(vectors.data() + i * kDim, {static_cast<std::int32_t>(i)})[0]);
+    }
+  }
+}
+
+TEST(VectorRows, BinaryChoosesTheRowsWithTheFewestOtherSigns) {
+  constexpr std::int64_t kDim = 129, kCount = 4000;
+  Rows rows(RowPrecision::kBinary, kDim, kCount);
+  const std::vector<float> vectors = random_floats(kCount * kDim, 7), query = random_floats(kDim, 8);
+  ASSERT_TRUE(rows.rows.put(0, vectors.data(), kCount));
+  const std::vector<Sixteen> stored = rows.stored(0, kCount);
+  const auto* bytes = reinterpret_cast<const std::int8_t*>(stored.data());
+  const auto most =
+      std::abs(*std::max_element(query.begin(), query.end(), [](float a, float b) { return std::abs(a) < std::abs(b); }));
+  std::vector<std::pair<int, std::int32_t>> order;  // signs that differ, row
+  for (std::int32_t i = 0; i < kCount; ++i) {
+    int differ = 0;
+    for (std::int64_t j = 0; j < kDim; ++j) {
+      differ += (query[j] > 0.5f * most / 127) != (bytes[i * rows.rows.stored_bytes() + 4 + j] > 0);
+    }
+    order.emplace_back(differ, i);
+  }
+  std::sort(order.begin(), order.end());
+  for (const std::int64_t k : {1, 10}) {
+    std::vector<std::int32_t> kept;
+    for (std::int64_t i = 0; i < rows.rows.num_candidates(kCount, k); ++i) kept.push_back(order[i].second);
+    std::sort(kept.begin(), kept.end());
+    const std::vector<float> scores = rows.scores(query.data(), kept);
+    const std::vector<RankedRow> found = rows.search(query.data(), kCount, k);
+    ASSERT_EQ(found.size(), static_cast<std::size_t>(k));
+    ASSERT_EQ(found[0].score, *std::max_element(scores.begin(), scores.end()));
+    for (const RankedRow& row : found) ASSERT_TRUE(std::binary_search(kept.begin(), kept.end(), row.row));
+  }
+  // A copy of a row has its signs: the query's opposite makes place for its nearest.
+  std::vector<float> opposite = query;
+  for (float& x : opposite) x = -x;
+  ASSERT_TRUE(rows.rows.put(5, opposite.data(), 1));
+  ASSERT_TRUE(rows.rows.put(3999, query.data(), 1));
+  rows.rows.copy(5, 3999);
+  const std::vector<RankedRow> both = rows.search(query.data(), kCount, 2);
+  EXPECT_EQ(both[0].row, 5);
+  EXPECT_EQ(both[1].row, 3999);
 }
 
 TEST(VectorRows, LeavesOutWhatIsNotAllowedAndKeepsTheOrderOfEqualRows) {
