@@ -1,5 +1,6 @@
 // How good is Index? nDCG@10 of words, meaning and both on test collections in BEIR's layout (corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv).
-// Usage: node bench/web/search_quality.mjs [FOLDER..]; default: CISI, MED and XQuAD in ../shared/data. MODEL=default,./folder: which models.
+// Usage: node bench/web/search_quality.mjs [FOLDER..]; default: CISI, MED and XQuAD in ../shared/data. MODEL=default,./folder: which models. CHUNK=false: texts whole.
+// DTYPE, PRECISION: of weights and vectors (q8, int8).
 import { existsSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { Index, pipeline } from '../../dist/node.js';
@@ -68,10 +69,15 @@ const sets = folders.length
 const precisions = (process.env.PRECISION ?? 'int8').split(',');
 
 for (const model of (process.env.MODEL ?? 'default').split(',')) {
-  const embed = await pipeline('feature-extraction', model === 'default' ? undefined : model, { dtype: 'q8' });
+  const embed = await pipeline('feature-extraction', model === 'default' ? undefined : model, { dtype: process.env.DTYPE ?? 'q8' });
   for (const [name, { documents, queries, judged }] of sets) {
     for (const precision of precisions) {
-      const index = await Index.open(name, { embed, store: 'memory', precision });
+      const index = await Index.open(name, {
+        embed,
+        store: 'memory',
+        precision,
+        ...(process.env.CHUNK === 'false' && { chunk: false }),
+      });
       await index.add(documents);
       const figures = [];
       for (const [way, options] of kWays) {
