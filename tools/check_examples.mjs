@@ -1,7 +1,7 @@
 // Installs each example (examples/) outside the checkout from the packed tarball and uses it as a person would. Takes minutes and needs a
 // network, so it runs nightly. `node tools/check_examples.mjs [NAME...]`
 import { spawn } from 'node:child_process';
-import { writeFileSync } from 'node:fs';
+import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
 import { createServer } from 'vite';
@@ -108,6 +108,33 @@ async function searchPage() {
   }
 }
 
+/** The server is gone at the second visit. */
+async function searchFiles() {
+  const folder = open('search-files');
+  const notes = join(folder, 'notes');
+  mkdirSync(notes);
+  kTexts.forEach((text, i) => writeFileSync(join(notes, `${i}.md`), `${text}\n`));
+  const server = await serve(folder, `${kPolicy}; img-src data:`);
+  const search = async (page, status) => {
+    await page.waitForFunction((status) => document.querySelector('#status').textContent === status, status);
+    await page.fill('#query', 'bakery');
+    await page.locator('#found li', { hasText: kTexts[0] }).first().waitFor();
+    equal((await page.locator('#found li').allTextContents())[0], `notes/0.md: ${kTexts[0]}`, 'the page');
+  };
+  try {
+    await inPage(server.url, async (page) => {
+      await page.waitForFunction(() => document.querySelector('#status').textContent === '0 files');
+      await page.setInputFiles('#folder', notes);
+      await search(page, '3 of 3 files');
+      server.close();
+      await page.reload();
+      await search(page, '3 files');
+    });
+  } finally {
+    server.close();
+  }
+}
+
 /** Built, and in development, where StrictMode starts everything twice. */
 async function react() {
   const folder = open('react');
@@ -172,7 +199,14 @@ async function extension() {
   }
 }
 
-const examples = { 'embed-file': embedFile, 'search-node': searchNode, 'search-page': searchPage, react, extension };
+const examples = {
+  'embed-file': embedFile,
+  'search-node': searchNode,
+  'search-page': searchPage,
+  'search-files': searchFiles,
+  react,
+  extension,
+};
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(examples);
 const { check, end } = checklist();
 for (const name of names) {
