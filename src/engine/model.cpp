@@ -13,7 +13,7 @@ constexpr std::uint64_t kMostLogitBytes = 1ull << 30;
 std::uint64_t Model::weight_bytes() const {
   std::uint64_t adapters = 0;
   for (const auto& adapter : adapters_) adapters += adapter ? adapter->bytes() : 0;
-  return transformer_.weight_bytes() + (decoder_ ? decoder_->weight_bytes() : 0) + dense_weights_.used() +
+  return transformer_.weight_bytes() + (decoder_ ? decoder_->weight_bytes() : 0) + module_weights_.used() +
          (head_ ? head_->weight_bytes() : 0) + (span_head_ ? span_head_->weight_bytes() : 0) + adapters;
 }
 
@@ -55,13 +55,28 @@ Result<const float*> Model::run(const Batch& batch, Taps* taps) {
   return static_cast<const float*>(hidden);
 }
 
-void Model::run_dense(const float* pooled, std::int64_t count, std::vector<float>& out) {
-  const std::int64_t in = dense_.empty() ? 0 : dense_.front().in;
+void Model::run_modules(const float* pooled, std::int64_t count, std::vector<float>& out) {
+  const ThreadTeam::Awake awake(team_);
+  const Compute compute{kernels(), team_};
+  const std::int64_t in = sentence_.modules.empty() ? 0 : sentence_.modules.front().in;
   out.assign(pooled, pooled + count * in);
-  for (std::size_t i = 0; i < dense_.size(); ++i) {
-    std::vector<float> next(static_cast<std::size_t>(count * dense_[i].out));
-    const ThreadTeam::Awake awake(team_);
-    linear({kernels(), team_}, dense_[i], out.data(), count, sentence_.dense[i].activation, {}, next.data());
+  for (std::size_t i = 0; i < modules_.size(); ++i) {
+    const SentenceModule& module = sentence_.modules[i];
+    const ModuleWeights& weights = modules_[i];
+    if (module.kind == SentenceModule::Kind::kLayerNorm) layer_norm(compute, weights.norm, out.data(), nullptr, count, out.data());
+    if (module.kind == SentenceModule::Kind::kNormalize) {
+      constexpr float kEpsilon = 1e-12f;  // torch.nn.functional.normalize's
+      for (std::int64_t row = 0; row < count; ++row) kernels().l2_normalize(out.data() + row * module.in, kEpsilon, module.in);
+    }
+    if (module.kind != SentenceModule::Kind::kDense) continue;
+    std::vector<float> next(static_cast<std::size_t>(count * module.out));
+    linear(compute, weights.dense, out.data(), count, module.activation, {}, next.data());
+    if (module.projects_residual()) {
+      std::vector<float> projected(next.size());
+      linear(compute, weights.residual, out.data(), count, Activation::kNone, {}, projected.data());
+      out = std::move(projected);
+    }
+    if (module.residual) kernels().axpy(1.0f, out.data(), next.data(), count * module.out);
     out = std::move(next);
   }
 }

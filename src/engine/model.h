@@ -123,9 +123,8 @@ class Model {
   // Runs the transformer over at most token_budget() tokens, without slots. The result, [tokens, hidden], is valid until the next
   // run.
   Result<const float*> run(const Batch& batch, Taps* taps);
-  // The repository's Dense modules over pooled vectors, [count, sentence().dense.front().in]. out: [count, dense.back().out].
-  void run_dense(const float* pooled, std::int64_t count, std::vector<float>& out);
-  std::span<const Linear> dense() const { return dense_; }
+  // The repository's modules over pooled vectors, [count, sentence().modules.front().in]. out: [count, modules.back().out].
+  void run_modules(const float* pooled, std::int64_t count, std::vector<float>& out);
   // Runs the head over rows [count, hidden] of the last stack's output. Appends [count, head()->labels()] to logits; an InputError
   // when they become too many.
   Result<void> run_head(const float* rows, std::int64_t count, std::vector<float>& logits);
@@ -163,8 +162,13 @@ class Model {
   SentenceConfig sentence_;
   SpecialIds special_ids_;
   std::shared_ptr<const RetrievalParts> retrieval_;
-  Arena dense_weights_;
-  std::vector<Linear> dense_;
+  struct ModuleWeights {
+    Linear dense;
+    Linear residual;
+    LayerNorm norm;
+  };
+  Arena module_weights_;
+  std::vector<ModuleWeights> modules_;  // of each of sentence_.modules, what it has
   const Arch* arch_ = nullptr;
   std::int64_t max_length_ = 0;
   std::int64_t characters_per_token_ = 0;
@@ -213,7 +217,7 @@ class ModelLoader {
   ModelLoader() = default;
 
   // Allocates the repository's Dense modules and adds their files.
-  Result<void> begin_dense();
+  Result<void> begin_modules();
   // more: slots beside those of the model's parts.
   void begin_weights(std::vector<std::string> ignored, bool is_gguf, bool adapted_head, std::vector<WeightSlot> more);
 

@@ -38,15 +38,16 @@ Result<SentenceConfig> read_sentence_config(const Documents& documents) {
       if (!pooling.ok()) return pooling.error();
       if (auto e = parse_pooling(pooling.value().root(), sentence); !e.ok()) return e.error();
     }
-    for (const std::string& path : list.value().dense_paths) {
-      auto dense = documents.read(path + "/config.json");
-      if (!dense.ok()) return dense.error();
-      if (auto e = parse_dense(dense.value().root(), path, sentence); !e.ok()) return e.error();
-      const std::size_t count = sentence.dense.size();
-      if (count > 1 && sentence.dense[count - 2].out != sentence.dense[count - 1].in) {
-        return dense.value().root()["in_features"].mismatch("out_features of the previous module, " +
-                                                            std::to_string(sentence.dense[count - 2].out));
+    for (const auto& [kind, path] : list.value().modules) {
+      if (kind == SentenceModule::Kind::kNormalize) {
+        sentence.modules.push_back({.kind = kind});
+        continue;
       }
+      const auto json = documents.read(path + "/config.json");
+      if (!json.ok()) return json.error();
+      const JsonRef root = json.value().root();
+      const bool is_dense = kind == SentenceModule::Kind::kDense;
+      if (auto e = is_dense ? parse_dense(root, path, sentence) : parse_layer_norm(root, path, sentence); !e.ok()) return e.error();
     }
   }
   using Parse = Result<void> (*)(JsonRef, SentenceConfig&);
@@ -290,7 +291,7 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     if (!head.ok()) return head.error();
     model.head_ = std::move(head).value();
   }
-  if (auto e = loader->begin_dense(); !e.ok()) return e.error();
+  if (auto e = loader->begin_modules(); !e.ok()) return e.error();
   std::vector<WeightSlot> more;
   if (retrieval) {
     more = std::move(retrieval->slots);
@@ -323,32 +324,44 @@ Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   return out;
 }
 
-Result<void> ModelLoader::begin_dense() {
+Result<void> ModelLoader::begin_modules() {
+  using Kind = SentenceModule::Kind;
   Model& model = *model_;
-  const SentenceConfig& sentence = model.sentence_;
-  const std::size_t modes = std::max<std::size_t>(1, sentence.pooling.size());  // without a pooling: each token's vector
-  const std::int64_t pooled = model.transformer_.config().hidden_size * static_cast<std::int64_t>(modes);
-  if (!sentence.dense.empty() && sentence.dense.front().in != pooled) {
-    const DenseConfig& first = sentence.dense.front();
-    return model_format_error(first.path + "/config.json: in_features: expected the pooled vector's " + std::to_string(pooled) +
-                              ", found " + std::to_string(first.in));
+  std::vector<SentenceModule>& modules = model.sentence_.modules;
+  const std::size_t modes = std::max<std::size_t>(1, model.sentence_.pooling.size());  // without a pooling: each token's vector
+  std::int64_t width = model.transformer_.config().hidden_size * static_cast<std::int64_t>(modes);
+  for (SentenceModule& module : modules) {
+    if (module.kind == Kind::kNormalize) module.in = module.out = width;
+    if (module.in != width) {
+      return model_format_error(module.path + "/config.json: " + (module.kind == Kind::kDense ? "in_features" : "dimension") +
+                                ": expected the " + (&module == modules.data() ? "pooled vector's " : "previous module's ") +
+                                std::to_string(width) + ", found " + std::to_string(module.in));
+    }
+    width = module.out;
   }
   const auto take = [&](Arena& arena) {
-    model.dense_.clear();
-    for (const DenseConfig& dense : sentence.dense) {
-      model.dense_.push_back(take_linear(arena, model.kernels(), WeightType::kF32, dense.in, dense.out, dense.bias));
+    model.modules_.clear();
+    for (const SentenceModule& module : modules) {
+      const auto matrix = [&](bool bias) {
+        return take_linear(arena, model.kernels(), WeightType::kF32, module.in, module.out, bias);
+      };
+      constexpr float kEpsilon = 1e-5f;  // torch.nn.LayerNorm's
+      Model::ModuleWeights& weights = model.modules_.emplace_back();
+      if (module.kind == Kind::kDense) weights.dense = matrix(module.bias);
+      if (module.projects_residual()) weights.residual = matrix(false);
+      if (module.kind == Kind::kLayerNorm) weights.norm = take_layer_norm(arena, module.in, kEpsilon);
     }
   };
   Arena measure;
   take(measure);
-  auto weights = Arena::with_zeros(measure.used(), "weights of Dense");
+  auto weights = Arena::with_zeros(measure.used(), "weights of modules");
   if (!weights.ok()) return weights.error();
-  model.dense_weights_ = std::move(weights).value();
-  take(model.dense_weights_);
+  model.module_weights_ = std::move(weights).value();
+  take(model.module_weights_);
   // A GGUF file includes the modules' tensors.
-  for (const DenseConfig& dense : sentence.dense) {
-    if (!dense.path.empty() && !weight_files_.front().ends_with(".gguf"))
-      weight_files_.push_back(dense.path + "/model.safetensors");
+  for (const SentenceModule& module : modules) {
+    if (!module.path.empty() && !weight_files_.front().ends_with(".gguf"))
+      weight_files_.push_back(module.path + "/model.safetensors");
   }
   return {};
 }
@@ -364,13 +377,16 @@ void ModelLoader::begin_weights(std::vector<std::string> ignored, bool is_gguf, 
     add_slots(std::move(head), slots);
   }
   if (model.span_head_) add_slots(span_loader()->weight_slots(*model.span_head_), slots);
-  SlotList dense;
-  for (std::size_t i = 0; i < model.dense_.size(); ++i) {
-    const DenseConfig& config = model.sentence_.dense[i];
-    const std::string folder = config.path.empty() ? "" : config.path + "/";
-    dense.linear(folder + "linear", model.dense_[i], 0, model.dense_[i].out, config.bias);
+  SlotList modules;
+  for (std::size_t i = 0; i < model.modules_.size(); ++i) {
+    const SentenceModule& module = model.sentence_.modules[i];
+    const Model::ModuleWeights& weights = model.modules_[i];
+    const std::string folder = module.path.empty() ? "" : module.path + "/";
+    if (module.kind == SentenceModule::Kind::kDense) modules.linear(folder + "linear", weights.dense, 0, module.out, module.bias);
+    if (module.projects_residual()) modules.linear(folder + "residual", weights.residual, 0, module.out, false);
+    if (module.kind == SentenceModule::Kind::kLayerNorm) modules.norm(folder + "norm", weights.norm, true);
   }
-  add_slots(std::move(dense.slots), slots);
+  add_slots(std::move(modules.slots), slots);
   add_slots(std::move(more), slots);
   weights_.emplace(std::move(slots), std::move(ignored), [this, &arch, is_gguf](std::string_view name) {
     const std::string& file = weight_files_[files_begun_ - 1];

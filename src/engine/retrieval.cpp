@@ -77,7 +77,7 @@ Result<void> read_token_modules(const Documents& documents, bool& is_pylate, Tok
       return unexpected(module, "Transformer and Dense, then optionally MultiVectorMask and Normalize");
     }
   }
-  if (is_pylate && sentence.dense.empty()) {
+  if (is_pylate && sentence.modules.empty()) {
     return unsupported_error(
         "modules.json: expected a Dense module after Transformer, found none (PyLate would make a random one)");
   }
@@ -119,7 +119,7 @@ Result<TokenVectorsConfig> read_token_vectors_config(const Documents& documents,
   if (auto e = parse_file(documents, "artifact.metadata", parse); !e.ok()) return e.error();
   const auto hidden = config["hidden_size"].as_int();
   if (!hidden.ok()) return hidden.error();
-  sentence.dense.push_back({.in = hidden.value(), .out = out.dim, .bias = false, .activation = Activation::kNone});
+  sentence.modules.push_back({.in = hidden.value(), .out = out.dim, .bias = false, .activation = Activation::kNone});
   return out;
 }
 

@@ -28,6 +28,8 @@ void add_mode(Fields& config, JsonRef value, SentenceConfig& out) {
   config.fail(unsupported_error(value.mismatch("cls, max, mean, mean_sqrt_len_tokens, weightedmean or lasttoken").message));
 }
 
+constexpr std::int64_t kMostModuleWidth = 1 << 20;
+
 // "Tanh" of "torch.nn.modules.activation.Tanh".
 std::string_view last_word(std::string_view name) { return name.substr(name.rfind('.') + 1); }
 
@@ -67,14 +69,20 @@ Result<ModuleList> parse_modules(JsonRef modules) {
       list.pooling_path = path;
     } else if (list.pooling && name == "Dropout") {
       // Nothing is dropped outside training.
-    } else if (list.pooling && !list.normalize && name == "Dense" && !path.empty()) {
-      list.dense_paths.emplace_back(path);
-    } else if (i > 0 && !list.normalize && name == "Normalize") {
-      list.normalize = true;
+    } else if (list.pooling && name == "Dense" && !path.empty()) {
+      list.modules.push_back({SentenceModule::Kind::kDense, std::string(path)});
+    } else if (list.pooling && name == "LayerNorm" && !path.empty()) {
+      list.modules.push_back({SentenceModule::Kind::kLayerNorm, std::string(path)});
+    } else if (i > 0 && name == "Normalize") {
+      list.modules.push_back({SentenceModule::Kind::kNormalize, std::string(path)});
     } else {
-      module.unsupported("type", "Transformer, Pooling, Dense, Normalize in this order");
+      module.unsupported("type", "Transformer, then Pooling, then any of Dense, LayerNorm, Normalize and Dropout");
     }
     if (!module.ok()) return module.error();
+  }
+  // Twice is as good as once.
+  for (; !list.modules.empty() && list.modules.back().kind == SentenceModule::Kind::kNormalize; list.modules.pop_back()) {
+    list.normalize = true;
   }
   return list;
 }
@@ -97,15 +105,21 @@ Result<void> parse_pooling(JsonRef json, SentenceConfig& out) {
 }
 
 Result<void> parse_dense(JsonRef json, std::string_view path, SentenceConfig& out, const char* input) {
-  constexpr std::int64_t kMostWidth = 1 << 20;
   Fields config(json);
-  out.dense.push_back({.path = std::string(path),
-                       .in = config.size("in_features", kMostWidth),
-                       .out = config.size("out_features", kMostWidth),
-                       .bias = config.boolean_or("bias", true),
-                       .activation = read_function(config)});
+  out.modules.push_back({.path = std::string(path),
+                         .in = config.size("in_features", kMostModuleWidth),
+                         .out = config.size("out_features", kMostModuleWidth),
+                         .bias = config.boolean_or("bias", true),
+                         .activation = read_function(config),
+                         .residual = config.boolean_or("use_residual", false)});
   for (const char* key : {"module_input_name", "module_output_name"}) config.expect(key, input);
-  config.expect("use_residual", false);
+  return config.result();
+}
+
+Result<void> parse_layer_norm(JsonRef json, std::string_view path, SentenceConfig& out) {
+  Fields config(json);
+  const std::int64_t width = config.size("dimension", kMostModuleWidth);
+  out.modules.push_back({.kind = SentenceModule::Kind::kLayerNorm, .path = std::string(path), .in = width, .out = width});
   return config.result();
 }
 

@@ -15,20 +15,26 @@
 
 namespace wattn {
 
-// A Dense module: activation(x W^T + b) over the pooled vector, or over each token's for late interaction; its weights are in path
-// +
-// "/model.safetensors".
-struct DenseConfig {
-  std::string path{};  // "2_Dense"; empty: among the encoder's weights
-  std::int64_t in = 0;
+// A module behind the pooling, or of late interaction over each token's vector. Weights are in path + "/model.safetensors".
+struct SentenceModule {
+  enum class Kind : std::uint8_t {
+    kDense,      // activation(x W^T + b), to which x or its projection may be added
+    kLayerNorm,  // with torch's default epsilon
+    kNormalize,  // to length 1
+  };
+  Kind kind = Kind::kDense;
+  std::string path{};   // "2_Dense"; empty: among the encoder's weights
+  std::int64_t in = 0;  // 0: whatever comes
   std::int64_t out = 0;
   bool bias = true;
   Activation activation = Activation::kTanh;
+  bool residual = false;  // x is added, or, if out differs from in, x R^T
+  bool projects_residual() const { return residual && in != out; }
 };
 
 struct SentenceConfig {
   std::vector<PoolingMode> pooling;            // empty: the repository names none
-  std::vector<DenseConfig> dense;              // in order, between pooling and normalize
+  std::vector<SentenceModule> modules;         // in order, between pooling and normalize
   bool include_prompt = true;                  // false: the prompt's tokens are not pooled
   bool normalize = false;                      // a Normalize module follows
   std::optional<std::int64_t> max_seq_length;  // tokens, including special ones
@@ -37,13 +43,17 @@ struct SentenceConfig {
   std::string default_prompt_name;  // empty: none
 };
 
-// modules.json: Transformer, then optionally Pooling, any number of Dense, and Normalize, with Dropout among them; an
+// modules.json: Transformer, then optionally Pooling and any number of Dense, LayerNorm and Normalize, with Dropout among them; an
 // UnsupportedError names any other module. pooling_path: the folder of the pooling's config.json.
 struct ModuleList {
+  struct Entry {
+    SentenceModule::Kind kind;
+    std::string path;
+  };
   bool pooling = false;
   std::string pooling_path;
-  std::vector<std::string> dense_paths;
-  bool normalize = false;
+  std::vector<Entry> modules;  // between pooling and normalize
+  bool normalize = false;      // the last one
 };
 Result<ModuleList> parse_modules(JsonRef modules);
 
@@ -51,6 +61,7 @@ Result<void> parse_pooling(JsonRef pooling_config, SentenceConfig& out);
 // input: what the module must transform.
 Result<void> parse_dense(JsonRef dense_config, std::string_view path, SentenceConfig& out,
                          const char* input = "sentence_embedding");
+Result<void> parse_layer_norm(JsonRef layer_norm_config, std::string_view path, SentenceConfig& out);
 Result<void> parse_sentence_bert(JsonRef sentence_bert_config, SentenceConfig& out);
 Result<void> parse_prompts(JsonRef config_sentence_transformers, SentenceConfig& out);
 

@@ -72,12 +72,12 @@ Result<void> EmbedJob::prepare() {
   const auto modes = static_cast<std::int64_t>(pooling_.size());
   result_.pooled = modes > 0;
   result_.dim = model().transformer().config().hidden_size * std::max<std::int64_t>(1, modes);
-  if (result_.pooled && !sentence.dense.empty()) {
-    if (sentence.dense.front().in != result_.dim) {
-      return input_error("pooling: expected the " + std::to_string(sentence.dense.front().in) +
+  if (result_.pooled && !sentence.modules.empty()) {
+    if (sentence.modules.front().in != result_.dim) {
+      return input_error("pooling: expected the " + std::to_string(sentence.modules.front().in) +
                          " components of the model's Dense module, found " + std::to_string(result_.dim));
     }
-    result_.dim = sentence.dense.back().out;
+    result_.dim = sentence.modules.back().out;
   }
   if (auto checked = check_options(model(), options_, result_.pooled, result_.dim); !checked.ok()) return checked;
   if (sentence.include_prompt || prompt_.empty()) return {};
@@ -173,9 +173,9 @@ Result<void> EmbedJob::run(const Batch& batch, const std::vector<std::size_t>& t
     if (pooling_.empty()) data.insert(data.end(), hidden.value(), hidden.value() + (end - begin) * size);
     pool_rows(batch, hidden.value(), begin, end, pooled.data());
   }
-  if (!pooling_.empty() && !model().sentence().dense.empty()) {
+  if (!pooling_.empty() && !model().sentence().modules.empty()) {
     std::vector<float> dense;
-    model().run_dense(pooled.data(), batch.batch(), dense);
+    model().run_modules(pooled.data(), batch.batch(), dense);
     pooled = std::move(dense);
   }
   data.insert(data.end(), pooled.begin(), pooled.end());

@@ -44,7 +44,7 @@ Result<void> TokenVectorsJob::prepare() {
   }
   encode_.max_length = static_cast<std::int32_t>(length_ - (role_.prefix ? 1 : 0));
   encode_.split_special_tokens = options_.split_special_tokens;
-  const auto& dense = model().sentence().dense;
+  const auto& dense = model().sentence().modules;
   result_.dim = dense.empty() ? model().transformer().config().hidden_size : dense.back().out;
   return {};
 }
@@ -106,9 +106,9 @@ Result<void> TokenVectorsJob::run(const Batch& batch, const std::vector<std::siz
     }
   }
   encodings_.clear();
-  if (!model().sentence().dense.empty()) {
+  if (!model().sentence().modules.empty()) {
     std::vector<float> dense;
-    model().run_dense(rows.data(), static_cast<std::int64_t>(rows.size()) / model().transformer().config().hidden_size, dense);
+    model().run_modules(rows.data(), static_cast<std::int64_t>(rows.size()) / model().transformer().config().hidden_size, dense);
     rows = std::move(dense);
   }
   const auto dim = static_cast<std::size_t>(result_.dim);

@@ -47,8 +47,9 @@ Result<void> Trainer::prepare() {
         "training: a model with parallel attention and feed-forward, without norms before them, with norms over "
         "all heads, or with a residual_multiplier cannot be trained yet");
   }
-  if (!model_.sentence().dense.empty()) {
-    return unsupported_error("training: a sentence-transformers model with Dense modules cannot be trained yet");
+  if (!model_.sentence().modules.empty()) {
+    return unsupported_error(
+        "training: a sentence-transformers model with modules between pooling and Normalize cannot be trained yet");
   }
   if (model_.decoder() && !model_.has_lm_head()) {
     return unsupported_error("training: an encoder-decoder is trained with task 'text2text-generation'");

@@ -294,8 +294,8 @@ TEST_F(Loading, SaysWhatIsWrongInADense) {
        "Hardswish, ELU, CELU, SELU, Hardsigmoid, Hardtanh, Softsign, found \"torch.nn.modules.activation.PReLU\""},
       {R"({"in_features": 32, "out_features": 8, "module_input_name": "token_embeddings"})",
        "2_Dense/config.json: module_input_name: expected \"sentence_embedding\", found \"token_embeddings\""},
-      {R"({"in_features": 32, "out_features": 8, "use_residual": true})",
-       "2_Dense/config.json: use_residual: expected false, found true"}};
+      {R"({"in_features": 32, "out_features": 8, "use_residual": 1})",
+       "2_Dense/config.json: use_residual: expected true or false, found 1"}};
   for (const auto& [text, error] : rows) {
     file("2_Dense/config.json") = text;
     const auto result = ModelLoader::begin(files, {});
@@ -309,7 +309,7 @@ TEST_F(Loading, SaysWhatIsWrongInADense) {
   file("3_Dense/config.json") = R"({"in_features": 9, "out_features": 8})";
   const auto result = ModelLoader::begin(files, {});
   ASSERT_FALSE(result.ok());
-  EXPECT_EQ(result.error().message, "3_Dense/config.json: in_features: expected out_features of the previous module, 8, found 9");
+  EXPECT_EQ(result.error().message, "3_Dense/config.json: in_features: expected the previous module's 8, found 9");
   file("3_Dense/config.json") = R"({"in_features": 8, "out_features": 4})";
   const auto loader = ModelLoader::begin(files, {});
   ASSERT_TRUE(loader.ok()) << loader.error().message;
@@ -340,7 +340,7 @@ TEST_F(Loading, TakesModuleListsOfOtherForms) {
     {"type": "st.Normalize"}])";
   const auto dropout = load_model(files, golden("bert-tiny/model"));
   ASSERT_TRUE(dropout.ok()) << dropout.error().message;
-  EXPECT_TRUE(dropout.value()->sentence().normalize && dropout.value()->sentence().dense.empty());
+  EXPECT_TRUE(dropout.value()->sentence().normalize && dropout.value()->sentence().modules.empty());
   file("modules.json") = R"([{"type": "st.Transformer"}, {"type": "st.Pooling", "path": ""}])";
   const auto root = load_model(files, golden("bert-tiny/model"));
   ASSERT_TRUE(root.ok()) << root.error().message;

@@ -1,4 +1,13 @@
-import { Tensor, attention_rollout, pipeline, quantize_embeddings, to_bertviz, type FeatureExtractionPipeline } from 'wattn';
+import {
+  Tensor,
+  attention_rollout,
+  describeModel,
+  packModel,
+  pipeline,
+  quantize_embeddings,
+  to_bertviz,
+  type FeatureExtractionPipeline,
+} from 'wattn';
 import { expectError, expectNear, filesOf, goldens, readJson, tinyFiles } from './support.js';
 
 const expected = readJson('sentence/expected.json');
@@ -35,7 +44,7 @@ describe('a model with a Dense module', () => {
       /in_features: expected the pooled vector's 32/,
     );
     await expectError(over(name, { ...config, out_features: 12 }), 'ModelFormatError', /2_Dense|linear.weight/);
-    await expectError(over(name, { ...config, use_residual: true }), 'UnsupportedError', /use_residual/);
+    await expectError(over(name, { ...config, use_residual: true }), 'ModelFormatError', /2_Dense\/residual.weight/);
     const files = sentenceFiles();
     files.delete('2_Dense/model.safetensors');
     await expectError(pipeline('feature-extraction', files), 'ModelFormatError', /2_Dense\/model.safetensors/);
@@ -44,6 +53,52 @@ describe('a model with a Dense module', () => {
   it('refuses a truncation beyond the vector and a pooling that does not fit the Dense', async () => {
     await expectError(embed('a', { truncate_dim: 14 }), 'InputError', /truncate_dim: expected a whole number from 1 to 13/);
     await expectError(embed('a', { pooling: ['cls', 'mean'] }), 'InputError', /Dense/);
+  });
+});
+
+describe('modules behind the pooling', () => {
+  const filesOfCase = (name: string) => new Map([...tinyFiles(), ...filesOf(`${goldens}/sentence/modules/${name}`)]);
+  const inFolder = (files: ReadonlyMap<string, Uint8Array>): Map<string, Uint8Array> => {
+    const modules = JSON.parse(new TextDecoder().decode(files.get('modules.json')));
+    modules[0].path = '0_Transformer';
+    const moved = [...files].map(([name, bytes]): [string, Uint8Array] => [
+      name.includes('/') ? name : `0_Transformer/${name}`,
+      bytes,
+    ]);
+    return new Map([...moved, ['modules.json', new TextEncoder().encode(JSON.stringify(modules))]]);
+  };
+
+  it('are run in their order, as sentence-transformers does, from the root, a folder and a GGUF file', async () => {
+    for (const name of readJson('sentence/modules/cases.json')) {
+      const { f32_diff, vectors } = readJson(`sentence/modules/${name}/expected.json`);
+      const files = filesOfCase(name);
+      const packed = new Map([['model.gguf', await packModel(inFolder(files), { dtype: 'f32' })]]);
+      for (const model of [files, inFolder(files), packed]) {
+        const extract = await pipeline('feature-extraction', model);
+        expectNear((await extract(expected.texts)).data, exact(vectors), f32_diff);
+        await extract.dispose();
+      }
+    }
+  });
+
+  it('leave a Transformer in a folder describable, and name what is missing there', async () => {
+    const files = inFolder(filesOfCase('layer-norm'));
+    expect((await describeModel(files)).model_type).toBe('bert');
+    files.delete('0_Transformer/config.json');
+    await expectError(pipeline('feature-extraction', files), 'ModelFormatError', /config.json/);
+  });
+
+  it('that are not computed are refused by name', async () => {
+    const modules = readJson('sentence/modules/layer-norm/modules.json');
+    for (const type of ['WeightedLayerPooling', 'CNN', 'LSTM', 'BoW', 'WordEmbeddings']) {
+      for (const at of [1, 2]) {
+        const changed = modules.map((module: object, i: number) =>
+          i === at ? { ...module, type: `sentence_transformers.models.${type}` } : module,
+        );
+        const files = filesOfCase('layer-norm').set('modules.json', new TextEncoder().encode(JSON.stringify(changed)));
+        await expectError(pipeline('feature-extraction', files), 'UnsupportedError', new RegExp(`modules.json.*found .*${type}`));
+      }
+    }
   });
 });
 

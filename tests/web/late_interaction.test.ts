@@ -140,7 +140,7 @@ describe('late-interaction', () => {
     await refused('bert', { 'modules.json': null }, 'UnsupportedError', /modules.json: expected this file .* or "HF_ColBERT"/);
     await refused('bert', { 'tokenizer_config.json': { padding_side: 'left' } }, 'UnsupportedError', /padding_side/);
     await refused('bert', { '1_Dense/config.json': { in_features: 25 } }, 'ModelFormatError', /in_features: expected .* 24/);
-    await refused('bert', { '1_Dense/config.json': { use_residual: true } }, 'UnsupportedError', /use_residual/);
+    await refused('bert', { '1_Dense/config.json': { use_residual: true } }, 'ModelFormatError', /1_Dense\/residual.weight/);
     await refused('bert', { 'config.json': { vocab_size: 70 } }, 'ModelFormatError', /query_prefix|vocab/);
     await refused('original', { 'artifact.metadata': { dim: 11 } }, 'ModelFormatError', /linear.weight/);
     const modules = (list: object[]) => {

@@ -8,7 +8,7 @@ import numpy
 import torch
 import transformers
 from sentence_transformers import SentenceTransformer, quantize_embeddings
-from sentence_transformers.models import Dense, Normalize, Pooling, Transformer
+from sentence_transformers.models import Dense, Dropout, LayerNorm, Normalize, Pooling, Transformer
 
 from . import common
 
@@ -42,6 +42,59 @@ def save_model(folder):
             common.write_bytes(folder / name, (pathlib.Path(whole) / name).read_bytes())
 
 
+# Modules behind the pooling, by the folder's name.
+CASES = {
+    "layer-norm": lambda: [LayerNorm(HIDDEN), Normalize()],
+    "dense-after-normalize": lambda: [Normalize(), Dropout(0.3), Dense(HIDDEN, DIM, activation_function=torch.nn.Identity()), LayerNorm(DIM)],
+    "residual": lambda: [Dense(HIDDEN, HIDDEN, activation_function=torch.nn.GELU(), use_residual=True), Dense(HIDDEN, DIM, bias=False, use_residual=True),
+                         Normalize()],
+}
+
+
+def save_modules(folder, make_modules):
+    """Like save_model, with these modules; the files of the encoder are those of bert-tiny/model."""
+    body = common.OUT / "bert-tiny" / "model"
+    modules = make_modules()
+    for module in modules:
+        for name, weight in module.named_parameters():
+            if "norm" in name:
+                torch.nn.init.normal_(weight, mean=1.0 if name.endswith("weight") else 0.0, std=0.3)
+    model = SentenceTransformer(modules=[Transformer(str(body), max_seq_length=48), Pooling(HIDDEN, "mean"), *modules], device="cpu")
+    with tempfile.TemporaryDirectory() as whole:
+        model.save_pretrained(whole, create_model_card=False)
+        for path in sorted(pathlib.Path(whole).rglob("*")):
+            name = path.relative_to(whole).as_posix()
+            if path.is_file() and (name == "modules.json" or "/" in name):
+                common.write_bytes(folder / name, path.read_bytes())
+
+
+def in_folder(both):
+    """Moves the encoder's files to 0_Transformer, as the first versions of sentence-transformers saved it."""
+    both = pathlib.Path(both)
+    (both / "0_Transformer").mkdir()
+    for path in list(both.iterdir()):
+        if path.is_file() and path.name not in ("modules.json", "config_sentence_transformers.json"):
+            path.rename(both / "0_Transformer" / path.name)
+    modules = json.loads((both / "modules.json").read_text())
+    modules[0]["path"] = "0_Transformer"
+    (both / "modules.json").write_text(json.dumps(modules))
+
+
+def module_cases(folder):
+    """expected.json of each of CASES, and of the last one with its encoder in a folder."""
+    for name, make_modules in CASES.items():
+        save_modules(folder / name, make_modules)
+        with tempfile.TemporaryDirectory() as both:
+            shutil.copytree(common.OUT / "bert-tiny" / "model", both, dirs_exist_ok=True)
+            shutil.copytree(folder / name, both, dirs_exist_ok=True)
+            exact, single = encode(load(both, torch.float64), "encode"), encode(load(both, torch.float32), "encode")
+            in_folder(both)
+            assert numpy.array_equal(exact, encode(load(both, torch.float64), "encode")), name
+        diff = float(numpy.abs(exact - single).max())
+        common.write_json(folder / name / "expected.json", {"f32_diff": float(f"{diff:.3g}"), "vectors": floats(exact)}, depth=2)
+    common.write_json(folder / "cases.json", list(CASES))
+
+
 def make(_options):
     torch.set_num_threads(1)
     transformers.utils.logging.disable_progress_bar()
@@ -60,6 +113,7 @@ def make(_options):
             vectors = encode(exact, how, **options)
             diff = float(numpy.abs(vectors - encode(single, how, **options)).max())
             rows.append({"how": how, "options": options, "f32_diff": float(f"{diff:.3g}"), "vectors": floats(vectors)})
+    module_cases(folder / "modules")
     vectors = numpy.asarray(rows[0]["vectors"], dtype=numpy.float32)
     ranges = numpy.stack([vectors.min(axis=0) - 0.01, vectors.max(axis=0) * 0.5])
     quantized = [{"precision": precision, "values": quantize_embeddings(vectors, precision=precision).tolist(),

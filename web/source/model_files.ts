@@ -173,7 +173,7 @@ export function modulePath(file: string, path: unknown): string {
   throw new ModelFormatError(`${file}: expected a path inside the model, found '${folder}'`);
 }
 
-/** The config.json of each Pooling and Dense module in modules.json. The engine reports errors in modules.json itself. */
+/** The config.json of each Pooling, Dense and LayerNorm module in modules.json. The engine reports errors in modules.json itself. */
 export function moduleConfigs(modulesJson: Uint8Array): string[] {
   let modules: unknown;
   try {
@@ -183,7 +183,7 @@ export function moduleConfigs(modulesJson: Uint8Array): string[] {
   }
   if (!Array.isArray(modules)) return [];
   const paths = modules
-    .filter((module) => /(^|\.)(Pooling|Dense)$/.test(String(module?.type)))
+    .filter((module) => /(^|\.)(Pooling|Dense|LayerNorm)$/.test(String(module?.type)))
     .map((module) => modulePath('modules.json', module.path));
   return paths.filter((path) => path !== '').map((path) => `${path}/config.json`);
 }
@@ -238,6 +238,8 @@ export interface ModelFiles {
   files: NamedBytes[];
   /** The first weight file: model.safetensors, pytorch_model.bin or the .gguf; undefined for a sharded model. */
   single: WeightFile | undefined;
+  /** Where its other weight files are, if its own files are in a folder. */
+  from?: ModelSource;
 }
 
 /** Small files that only generation uses. */

@@ -1,5 +1,5 @@
 // The files of models for late interaction and sparse vectors, which may lie in a folder for each module.
-import { openView } from './bytes_source.js';
+import { openInFolder } from './folder_source.js';
 import { modulePath, readOptional, readRequired, type NamedBytes, type Progress } from './model_files.js';
 import type { ModelSource } from './source.js';
 
@@ -38,18 +38,8 @@ export async function openRetrieval(source: ModelSource, progress: Progress, sig
   const encoder = isRouter ? modulePath('router_config.json', structure?.document?.[0]) : '';
   const held = new Map([...modules, ...router]);
   const ofWhole = [...held.keys(), 'config_sentence_transformers.json'];
-  const at = (file: string) => (encoder === '' || file.includes('/') || ofWhole.includes(file) ? file : `${encoder}/${file}`);
   return {
-    source: {
-      name: source.name,
-      phase: source.phase,
-      open: async (file, signal) => {
-        const bytes = held.get(file);
-        return bytes ? openView(bytes) : source.open(at(file), signal);
-      },
-      size: (file, signal) => source.size(at(file), signal),
-      place: (file) => source.place(at(file)),
-    },
+    source: openInFolder(source, encoder, held, ofWhole),
     more: [
       ...(modules.length === 0 ? ['artifact.metadata'] : []),
       ...(isRouter ? ['router_config.json'] : []),

@@ -4,10 +4,12 @@
 //   place of config.json.
 // - sentence-transformers (6.2.0): a StaticEmbedding module in modules.json, in a folder of its own or not, without a config.json.
 import { ModelFormatError } from '../core/errors.js';
+import { openInFolder } from './folder_source.js';
 import { readBeginning } from './gguf_file.js';
 import {
   missingFile,
   moduleConfigs,
+  modulePath,
   readJson,
   readOptional,
   readRequired,
@@ -131,6 +133,19 @@ async function describeFolder(
   if (!isNamed('StaticEmbedding')(modules?.[0]) && typeof ofModel2Vec?.['normalize'] !== 'boolean')
     throw missingFile(source, 'config.json');
   return { ofModel2Vec, modules: modules ?? [], small };
+}
+
+/** sentence-transformers' model with its Transformer in a folder, such as 0_Transformer; undefined: it has none. */
+export async function openEncoderFolder(
+  source: ModelSource,
+  progress: Progress,
+  signal: AbortSignal,
+): Promise<ModelSource | undefined> {
+  const small = await readOptional(source, kModules, progress, signal);
+  const [first, ...others] = modulesOf(small) ?? [];
+  if (!first?.path || !isNamed('Transformer')(first)) return undefined;
+  const modules = new TextEncoder().encode(JSON.stringify([{ ...first, path: '' }, ...others]));
+  return openInFolder(source, modulePath(kModules, first.path), new Map([[kModules, modules]]), [kModules, kPrompts]);
 }
 
 /** A config.json for ModelLoader::describe, which needs no sizes. */

@@ -34,7 +34,12 @@ export async function openModelFiles(
   const config = hasSpans
     ? [await readRequired(source, kSpanConfig, progress, signal)]
     : await readOptional(source, 'config.json', progress, signal);
-  if (mayBeStatic(config)) return (await import('./static_model.js')).openStaticModel(source, config, opening, progress, signal);
+  if (mayBeStatic(config)) {
+    const { openEncoderFolder, openStaticModel } = await import('./static_model.js');
+    const from = config.length > 0 ? undefined : await openEncoderFolder(source, progress, signal);
+    if (from) return { ...(await openModelFiles(from, progress, signal, more, idsOnly)), from };
+    return openStaticModel(source, config, opening, progress, signal);
+  }
   const { files, single } = await opening;
   return { files: [...config, ...files], single };
 }
@@ -47,7 +52,9 @@ const mayBeStatic = ([config]: readonly NamedBytes[]): boolean =>
 export async function readConfig(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const config = await readOptional(source, 'config.json', progress, signal);
   if (!mayBeStatic(config)) return config;
-  return (await import('./static_model.js')).describeStaticModel(source, config, progress, signal);
+  const { describeStaticModel, openEncoderFolder } = await import('./static_model.js');
+  const from = config.length > 0 ? undefined : await openEncoderFolder(source, progress, signal);
+  return from ? readConfig(from, progress, signal) : describeStaticModel(source, config, progress, signal);
 }
 
 /** The bytes that progress counts. */

@@ -140,10 +140,10 @@ function shardsOf(files: readonly [string, Uint8Array][]): string[] {
   return [...new Set(Object.values(jsonOf<{ weight_map: Record<string, string> }>(files, index)?.weight_map ?? {}))].sort();
 }
 
-/** The weight files of the Dense modules. */
-function denseWeights(files: readonly [string, Uint8Array][]): string[] {
+/** The weight files of the modules behind the pooling. */
+function moduleWeights(files: readonly [string, Uint8Array][]): string[] {
   const modules = jsonOf<{ type: string; path: string }[]>(files, 'modules.json') ?? [];
-  return modules.filter(({ type }) => /(^|\.)Dense$/.test(type)).map(({ path }) => `${path}/model.safetensors`);
+  return modules.filter(({ type }) => /(^|\.)(Dense|LayerNorm)$/.test(type)).map(({ path }) => `${path}/model.safetensors`);
 }
 
 /**
@@ -154,8 +154,8 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
   checkOptions('pack', options, { ...kSourceRules, dtype: ['f32', 'q8', 'q4'] });
   if (openGguf(model, options)) throw new InputError('pack: expected a model of safetensors or .bin files, found a GGUF file');
   return loadFrom(openModel(model, options), options, async (source, progress, signal) => {
-    const { files, single } = await openModelFiles(source, progress, signal);
-    const names = [...(single ? [single.name] : shardsOf(files)), ...denseWeights(files)];
+    const { files, single, from = source } = await openModelFiles(source, progress, signal);
+    const names = [...(single ? [single.name] : shardsOf(files)), ...moduleWeights(files)];
     const tensors: StoredTensor[] = [];
     let held = new Bytes();
     let current = '';
@@ -172,7 +172,7 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
       },
       push: (chunk: Uint8Array) => held.add(chunk.slice()),
     };
-    await streamWeights(source, names, single, sink, progress, signal);
+    await streamWeights(from, names, single, sink, progress, signal);
     close();
     // Integers are buffers, such as position ids, except in static embeddings.
     const isStatic = jsonOf<{ skip_unknown?: boolean }>(files, 'config.json')?.skip_unknown !== undefined;
