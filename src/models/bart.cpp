@@ -2,6 +2,8 @@
 // marian/modeling_marian.py (v5.23.0): an encoder, and a decoder with cross attention, both with LayerNorm after each residual and
 // biases; both and the head share one table of word embeddings. Marian has sinusoidal positions and no norm after the embeddings.
 // mBART, arXiv 2001.08210, and Pegasus, arXiv 1912.08777, are BART and Marian with norms before each sublayer and after the last.
+// M2M-100, arXiv 2010.11125, and NLLB, arXiv 2207.04672 (m2m_100/modeling_m2m_100.py), are Pegasus with fairseq's positions, which
+// begin behind the number of the padding token.
 #include <cmath>
 
 #include "models/arch.h"
@@ -15,13 +17,14 @@ struct Kind {
   bool sinusoidal = false;       // positions
   bool embeddings_norm = false;  // a norm after the embeddings
   bool pre_norm = false;         // norms before each sublayer and after the last layer
+  bool fairseq = false;          // positions of fairseq, no bias of the head
 };
 
 void read_encoder(Fields& config, const Kind& kind, TransformerConfig& out) {
   config.expect("add_bias_logits", false);
   for (const char* key : {"normalize_before", "add_final_layer_norm"}) config.expect(key, kind.pre_norm);
   config.expect("normalize_embedding", kind.embeddings_norm);
-  config.expect("static_position_embeddings", kind.sinusoidal);
+  if (!kind.fairseq) config.expect("static_position_embeddings", kind.sinusoidal);
   config.expect("tie_word_embeddings", true);
   config.expect("share_encoder_decoder_embeddings", true);
   reject_switches(config);
@@ -41,6 +44,11 @@ void read_encoder(Fields& config, const Kind& kind, TransformerConfig& out) {
   if (kind.pre_norm) out.norm_placement = NormPlacement::kPre;
   out.positions = kind.sinusoidal ? Positions::kSinusoidal : Positions::kLearned;
   out.position_offset = 2;
+  if (!kind.fairseq) return;
+  out.fairseq_positions = true;
+  out.padding_idx = config.integer_or("pad_token_id", 1, 0, kMostPositions);
+  out.positions = Positions::kAfterPadding;
+  out.position_offset = 0;
 }
 
 void parse(Fields& config, const Kind& kind, ModelConfig& out) {
@@ -53,7 +61,10 @@ void parse(Fields& config, const Kind& kind, ModelConfig& out) {
               .intermediate_size = "decoder_ffn_dim"},
              decoder);
   decoder.causal = decoder.cross_attention = true;
-  decoder.lm_head = decoder.tie_word_embeddings = decoder.lm_head_bias = true;
+  decoder.lm_head = decoder.tie_word_embeddings = true;
+  decoder.lm_head_bias = !kind.fairseq;
+  if (kind.fairseq) decoder.positions = Positions::kLearned;  // it reads its tokens one by one
+  if (kind.fairseq) decoder.position_offset = decoder.padding_idx + 1;
 }
 template <Kind kKind>
 void parse_config(Fields& config, ModelConfig& out) {
@@ -102,6 +113,9 @@ constexpr const char* kIgnored[] = {"encoder.embed_tokens.weight",
 constexpr const char* kMarianIgnored[] = {"encoder.embed_tokens.weight",    "decoder.embed_tokens.weight",
                                           "encoder.embed_positions.weight",  // sinusoidal
                                           "decoder.embed_positions.weight", "final_logits_bias",           "lm_head.*"};
+
+constexpr const char* kM2MIgnored[] = {"encoder.embed_tokens.weight", "decoder.embed_tokens.weight", "encoder.embed_positions.*",
+                                       "decoder.embed_positions.*", "lm_head.*"};
 
 constexpr const char* kDefaults =
     R"("max_position_embeddings": 1024, "encoder_layers": 12, "encoder_ffn_dim": 4096, "encoder_attention_heads": 16, )"
@@ -155,6 +169,17 @@ extern const Arch kPegasus = {
     .ignored = kMarianIgnored,
     .seq2seq_prefix = "model.",
     .defaults = {kDefaults, R"("vocab_size": 50265, "eos_token_id": 1, "decoder_start_token_id": 0)"},
+};
+extern const Arch kM2M100 = {
+    .model_type = "m2m_100",
+    .base_prefix = "model.",
+    .parse_config = parse_config<{.pre_norm = true, .fairseq = true}>,
+    .names = kEncoderNames,
+    .decoder_names = kDecoderNames,
+    .ignored = kM2MIgnored,
+    .seq2seq_prefix = "model.",
+    .defaults = {kDefaults, R"("vocab_size": 128112, "activation_function": "relu", "scale_embedding": true, "pad_token_id": 1, )"
+                            R"("eos_token_id": 2, "decoder_start_token_id": 2)"},
 };
 
 }  // namespace wattn

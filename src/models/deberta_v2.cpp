@@ -2,8 +2,7 @@
 // Differences from BERT:
 // - disentangled attention over bucketed distances (ops/attention_disentangled.h), with each layer's own matrices;
 // - absolute positions and token types are optional; a pooler only in the sequence head.
-#include "models/bert.h"
-#include "models/config_fields.h"
+#include "models/deberta.h"
 
 namespace wattn {
 namespace {
@@ -17,19 +16,27 @@ void expect_both_ways(Fields& config) {
   if (!has("c2p") || !has("p2c") || has("p2p")) config.unsupported("pos_att_type", "\"p2c|c2p\"");
 }
 
-void read_relative(Fields& config, TransformerConfig& out) {
-  for (const char* key : {"relative_attention", "share_att_key"}) {
-    if (!config.has(key)) config.mismatch(key, "true");
-    config.expect(key, true);
-  }
+}  // namespace
+
+void read_disentangled(Fields& config, TransformerConfig& out) {
+  if (!config.has("relative_attention")) config.mismatch("relative_attention", "true");
+  config.expect("relative_attention", true);
   expect_both_ways(config);
-  constexpr std::int64_t kMost = 1 << 16;
+  out.disentangled.max_distance = config.integer_or("max_relative_positions", -1, INT32_MIN, 1 << 16);
+  if (out.disentangled.max_distance < 1) out.disentangled.max_distance = out.max_position_embeddings;
+  out.positions = config.boolean_or("position_biased_input", true) ? Positions::kLearned : Positions::kNone;
+  out.relative_positions = RelativePositions::kDisentangled;
+}
+
+namespace {
+
+void read_buckets(Fields& config, TransformerConfig& out) {
+  if (!config.has("share_att_key")) config.mismatch("share_att_key", "true");
+  config.expect("share_att_key", true);
   constexpr std::pair<std::string_view, bool> kNorms[] = {{"none", false}, {"layer_norm", true}};
   auto& relative = out.disentangled;
-  relative.buckets = config.integer_or("position_buckets", -1, INT32_MIN, kMost);
+  relative.buckets = config.integer_or("position_buckets", -1, INT32_MIN, 1 << 16);
   if (relative.buckets == 1) config.mismatch("position_buckets", "a whole number from 2 to 65536");
-  relative.max_distance = config.integer_or("max_relative_positions", -1, INT32_MIN, kMost);
-  if (relative.max_distance < 1) relative.max_distance = out.max_position_embeddings;
   relative.norm = config.choice("norm_rel_ebd", kNorms, "none");
   // Distances beyond half of the buckets share by the logarithm, for which there must be some up to the largest.
   const std::int64_t half = relative.buckets / 2;
@@ -46,9 +53,8 @@ void parse_config(Fields& config, ModelConfig& out) {
   config.expect("embedding_size", encoder.hidden_size);
   config.expect("conv_kernel_size", 0);
   read_type_vocab_size(config, encoder);
-  read_relative(config, encoder);
-  encoder.positions = config.boolean_or("position_biased_input", true) ? Positions::kLearned : Positions::kNone;
-  encoder.relative_positions = RelativePositions::kDisentangled;
+  read_disentangled(config, encoder);
+  read_buckets(config, encoder);
 }
 
 constexpr const char* kIgnored[] = {
@@ -72,13 +78,6 @@ constexpr TransformerNames names() {
   return names;
 }
 
-constexpr Heads heads() {
-  Heads heads = kBertHeads;
-  heads.sequence.activation = Activation::kGelu;
-  heads.sequence.activation_key = "pooler_hidden_act";
-  return heads;
-}
-
 }  // namespace
 
 extern const Arch kDebertaV2 = {
@@ -87,7 +86,7 @@ extern const Arch kDebertaV2 = {
     .parse_config = parse_config,
     .names = names(),
     .ignored = kIgnored,
-    .heads = heads(),
+    .heads = deberta_heads(),
     .defaults = {kBertDefaults, R"("vocab_size": 128100, "hidden_size": 1536, "num_hidden_layers": 24, "num_attention_heads": 24, )"
                                 R"("intermediate_size": 6144, "type_vocab_size": 0, "layer_norm_eps": 1e-7)"},
 };

@@ -5,6 +5,7 @@ namespace wattn {
 
 #define WATTN_MORE_ARCHS(ARCH) \
   ARCH(kAlbert)                \
+  ARCH(kDeberta)               \
   ARCH(kElectra)               \
   ARCH(kEuroBert)              \
   ARCH(kGemma)                 \
@@ -14,6 +15,7 @@ namespace wattn {
   ARCH(kGranite)               \
   ARCH(kGte)                   \
   ARCH(kJinaV3)                \
+  ARCH(kM2M100)                \
   ARCH(kMBart)                 \
   ARCH(kModel2Vec)             \
   ARCH(kMt5)                   \
@@ -27,6 +29,7 @@ namespace wattn {
   ARCH(kSmolLm3)               \
   ARCH(kStableLm)              \
   ARCH(kStaticEmbedding)       \
+  ARCH(kUmT5)                  \
   ARCH(kXlmRobertaRotary)      \
   ARCH(kXlmRobertaFlash)
 

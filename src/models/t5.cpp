@@ -73,6 +73,14 @@ void parse_mt5(Fields& config, ModelConfig& out) {
   out.decoder->lm_head_scale = 1;
 }
 
+// umT5, arXiv 2304.09151: a table of distances for each layer. transformers scales the head's input, and the head may be its own.
+void parse_umt5(Fields& config, ModelConfig& out) {
+  parse_config(config, out);
+  out.decoder->tie_word_embeddings = false;
+  out.decoder->lm_head_scale = static_cast<float>(1 / std::sqrt(static_cast<double>(out.decoder->hidden_size)));
+  out.transformer.t5.each_layer = out.decoder->t5.each_layer = true;
+}
+
 constexpr const char* kIgnored[] = {
     "encoder.embed_tokens.weight",
     "decoder.embed_tokens.weight",
@@ -153,9 +161,19 @@ constexpr Arch mt5() {
   return arch;
 }
 
+constexpr Arch umt5() {
+  Arch arch = mt5();
+  arch.model_type = "umt5";
+  arch.parse_config = parse_umt5;
+  arch.names.relative_attention_bias = "encoder.block.{}.layer.0.SelfAttention.relative_attention_bias";
+  arch.decoder_names.relative_attention_bias = "decoder.block.{}.layer.0.SelfAttention.relative_attention_bias";
+  return arch;
+}
+
 }  // namespace
 
 extern const Arch kT5 = kT5Arch;
 extern const Arch kMt5 = mt5();
+extern const Arch kUmT5 = umt5();
 
 }  // namespace wattn

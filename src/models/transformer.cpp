@@ -226,6 +226,7 @@ Transformer::AttentionCall Transformer::attention_call(const Pass& pass, int ind
   if (local) terms.window_before = config_.local_window;
   if (local && !config_.causal) terms.window_after = config_.local_window;
   if (distance_bias_.values) terms.bias = &distance_bias_;
+  if (config_.t5.each_layer) terms.bias = &layer_at(index).distance_bias;
   if (config_.relative_positions == RelativePositions::kDisentangled) terms.relative = &pass.work.disentangled;
   if (pass.taps) terms.head_mask = pass.taps->head_mask({"attention.probs", index});
   return {terms,
@@ -260,10 +261,10 @@ void Transformer::place_queries_and_keys(const Pass& pass, int index) const {
   }
 }
 
-// The relative embeddings by a layer's query and key matrices.
+// The relative embeddings by a layer's query and key matrices, or by matrices of their own.
 void Transformer::project_relative(const Pass& pass, int index) const {
   const Workspace& work = pass.work;
-  Linear queries_and_keys = layer_at(index).qkv;
+  Linear queries_and_keys = config_.disentangled.own_matrices ? layer_at(index).relative_qk : layer_at(index).qkv;
   queries_and_keys.out = config_.query_width() + config_.kv_width();
   linear(pass.compute, queries_and_keys, work.relative, work.disentangled.count, Activation::kNone, work.linear, work.relative_qk);
 }

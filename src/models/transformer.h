@@ -26,6 +26,8 @@ struct TransformerLayer {
   Linear qkv;  // [query_width + 2 * kv_width, hidden]: query, then key, then value
   LayerNorm query_norm;
   LayerNorm key_norm;
+  Linear relative_qk;          // [query_width + kv_width, hidden] of relative embeddings, if they have matrices of their own
+  DistanceBias distance_bias;  // if each layer has one
   Linear attention_output;
   LayerNorm attention_norm;
   LayerNorm attention_output_norm;
@@ -177,6 +179,7 @@ class Transformer {
   void take_position_weights(Arena& arena);
   void add_word_slots(SlotList& list, const TransformerNames& names) const;
   void add_embedding_slots(SlotList& list, const TransformerNames& names, bool is_gguf) const;
+  void add_distance_slots(SlotList& list, const std::string& name, const DistanceBias& bias) const;
   void add_layer_slots(SlotList& list, const TransformerNames& names, std::size_t layer, bool is_gguf) const;
   Workspace take_workspace(Arena& arena, const WorkspaceSize& size) const;
   void embed_tokens(const Pass& pass, float* hidden) const;

@@ -38,8 +38,8 @@ enum class RelativePositions : std::uint8_t {
   kNone,
   kRotary,
   kAlibi,
-  kT5Buckets,     // one table for all layers
-  kDisentangled,  // ops/attention_disentangled.h, with the layer's query and key matrices
+  kT5Buckets,     // one table for all layers, or one for each
+  kDisentangled,  // ops/attention_disentangled.h
 };
 
 // Field names are config.json's where possible. Defaults are BERT's.
@@ -93,6 +93,7 @@ struct TransformerConfig {
   Positions positions = Positions::kLearned;
   std::int64_t padding_idx = 0;      // for kAfterPadding
   std::int64_t position_offset = 0;  // for kLearned: row of position 0 in the checkpoint's table
+  bool fairseq_positions = false;    // kLearned, kAfterPadding: that table is fairseq's sines, not in the checkpoint
   RelativePositions relative_positions = RelativePositions::kNone;
   RopeScaling rope;
   double local_rope_theta = 0;        // of layers with local attention; 0: rope.theta
@@ -100,11 +101,13 @@ struct TransformerConfig {
   struct {
     std::int64_t buckets = 32;  // of both directions; causal: of one
     std::int64_t max_distance = 128;
+    bool each_layer = false;  // a table for each layer
   } t5;
   struct {
     std::int64_t buckets = 0;       // position_buckets; below 1: a row for each distance
     std::int64_t max_distance = 0;  // max_relative_positions
     bool norm = false;              // norm_rel_ebd
+    bool own_matrices = false;      // of the relative embeddings, in place of the layer's query and key matrices
   } disentangled;
   std::vector<bool> local_layers{};  // whether each layer attends to a window only; empty: none does
   std::int64_t local_window = 0;     // tokens on each side, or before the token if causal, without itself
@@ -154,6 +157,8 @@ struct TransformerNames {
   const char* value = nullptr;
   const char* query_key_value = nullptr;  // instead of the three: one tensor in this order
   bool heads_in_turn = false;             // query_key_value has the query, key and value of a head, then those of the next
+  const char* query_bias = nullptr;       // in place of the bias of query_key_value, including any ending
+  const char* value_bias = nullptr;
   const char* query_norm = nullptr;
   const char* key_norm = nullptr;
   const char* attention_output = nullptr;
@@ -173,9 +178,11 @@ struct TransformerNames {
   const char* experts_bias = nullptr;  // [hidden], likewise
   const char* final_norm = nullptr;
   float norm_offset = 0;                          // what checkpoints other than GGUF leave out of the weights of norms
-  const char* relative_attention_bias = nullptr;  // [buckets, heads]
+  const char* relative_attention_bias = nullptr;  // [buckets, heads], of a layer if each has a table
   const char* relative_embeddings = nullptr;      // [2 * buckets, hidden]
   const char* relative_norm = nullptr;
+  const char* relative_query = nullptr;  // with a bias
+  const char* relative_key = nullptr;
   const char* pooler = nullptr;  // dense layer over the first token
   const char* cross_query = nullptr;
   const char* cross_key = nullptr;

@@ -70,6 +70,8 @@ void Transformer::take_layer(Arena& arena, TransformerLayer& layer, bool experts
     layer.query_norm = norm(config_.query_key_norm_joined ? config_.query_width() : config_.head_size());
     layer.key_norm = norm(config_.query_key_norm_joined ? config_.kv_width() : config_.head_size());
   }
+  if (config_.disentangled.own_matrices) layer.relative_qk = matrix(hidden, config_.query_width() + config_.kv_width(), true);
+  if (config_.t5.each_layer) layer.distance_bias = take_distance_bias(arena, config_.num_attention_heads, positions_);
   layer.attention_output = matrix(config_.query_width(), hidden, biases.attention_output);
   layer.attention_norm = norm(hidden);
   if (config_.output_norms) layer.attention_output_norm = norm(hidden);
@@ -98,6 +100,9 @@ void Transformer::take_position_weights(Arena& arena) {
     position_embeddings_ = take_embedding(arena, finer, before + config_.max_position_embeddings, width);
   }
   if (config_.positions == Positions::kSinusoidal && !arena.measuring()) set_sinusoidal(position_embeddings_);
+  if (config_.fairseq_positions && !arena.measuring()) {
+    set_fairseq_sinusoidal(position_embeddings_, config_.position_offset, before - 1);
+  }
   if (config_.type_vocab_size > 0) token_type_embeddings_ = take_embedding(arena, finer, config_.type_vocab_size, width);
   switch (config_.relative_positions) {
     case RelativePositions::kNone:
@@ -113,6 +118,7 @@ void Transformer::take_position_weights(Arena& arena) {
       if (!arena.measuring()) set_alibi(distance_bias_, config_.num_attention_heads);
       break;
     case RelativePositions::kT5Buckets:
+      if (config_.t5.each_layer) break;
       distance_bias_ = take_distance_bias(arena, config_.num_attention_heads, positions_);
       break;
     case RelativePositions::kDisentangled:
@@ -165,7 +171,8 @@ void Transformer::add_word_slots(SlotList& list, const TransformerNames& names) 
 
 void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& names, bool is_gguf) const {
   const auto& biases = config_.biases;
-  if (config_.positions == Positions::kLearned || config_.positions == Positions::kAfterPadding) {
+  const bool in_file = config_.positions == Positions::kLearned || config_.positions == Positions::kAfterPadding;
+  if (in_file && !config_.fairseq_positions) {
     list.table(names.position_embeddings, position_embeddings_, config_.position_offset);
   }
   if (config_.type_vocab_size > 0) list.table(names.token_type_embeddings, token_type_embeddings_);
@@ -177,15 +184,19 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
            set_rotary_factors(rotary, count, rope, row);
          }});
   }
-  if (config_.relative_positions == RelativePositions::kT5Buckets) {
-    // A causal table holds one direction of as many buckets each.
-    list.distances(names.relative_attention_bias, distance_bias_, config_.num_attention_heads, config_.t5.buckets,
-                   (config_.causal ? 2 : 1) * config_.t5.buckets, config_.t5.max_distance);
+  if (config_.relative_positions == RelativePositions::kT5Buckets && !config_.t5.each_layer) {
+    add_distance_slots(list, names.relative_attention_bias, distance_bias_);
   }
   if (config_.relative_positions == RelativePositions::kDisentangled) {
     list.table(names.relative_embeddings, relative_embeddings_);
     if (config_.disentangled.norm) list.norm(names.relative_norm, relative_norm_, true);
   }
+}
+
+void Transformer::add_distance_slots(SlotList& list, const std::string& name, const DistanceBias& bias) const {
+  // A causal table holds one direction of as many buckets each.
+  list.distances(name, bias, config_.num_attention_heads, config_.t5.buckets, (config_.causal ? 2 : 1) * config_.t5.buckets,
+                 config_.t5.max_distance);
 }
 
 void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names, std::size_t i, bool is_gguf) const {
@@ -209,11 +220,13 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   if (pre_norm && attention_norm) norm(names.attention_norm, layer.attention_norm);
   if (names.heads_in_turn) {
     const std::int64_t head = config_.head_size();
-    list.permuted_linear(named(names.query_key_value), layer.qkv, config_.qkv_width(), biases.qkv, true,
+    const std::size_t before = list.slots.size();
+    list.permuted_linear(named(names.query_key_value), layer.qkv, config_.qkv_width(), biases.qkv && !names.query_bias, true,
                          [=](std::int64_t row) { return row / head % 3 * queries + row / (3 * head) * head + row % head; });
     // Adapters know rows that are shifted, not these.
-    for (std::size_t last = list.slots.size(); last > list.slots.size() - (biases.qkv ? 2 : 1); --last)
-      list.slots[last - 1].layer = nullptr;
+    for (std::size_t slot = before; slot < list.slots.size(); ++slot) list.slots[slot].layer = nullptr;
+    if (names.query_bias) list.vector(named(names.query_bias), layer.qkv.bias, queries);
+    if (names.value_bias) list.vector(named(names.value_bias), layer.qkv.bias + queries + keys, keys);
   } else if (names.query_key_value) {
     matrix(names.query_key_value, layer.qkv, 0, config_.qkv_width(), biases.qkv);
   } else {
@@ -225,6 +238,11 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
     list.norm(named(names.query_norm), layer.query_norm, false, offset);
     list.norm(named(names.key_norm), layer.key_norm, false, offset);
   }
+  if (config_.disentangled.own_matrices) {
+    list.linear(named(names.relative_query), layer.relative_qk, 0, queries, true);
+    list.linear(named(names.relative_key), layer.relative_qk, queries, keys, false);
+  }
+  if (config_.t5.each_layer) add_distance_slots(list, named(names.relative_attention_bias), layer.distance_bias);
   matrix(names.attention_output, layer.attention_output, 0, hidden, biases.attention_output);
   if (!pre_norm) norm(names.attention_norm, layer.attention_norm);
   if (config_.output_norms) norm(names.attention_output_norm, layer.attention_output_norm);

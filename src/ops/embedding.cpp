@@ -75,6 +75,22 @@ void set_sinusoidal(const Embedding& embedding) {
   }
 }
 
+void set_fairseq_sinusoidal(const Embedding& embedding, std::int64_t first, std::int64_t padding) {
+  const std::int64_t half = embedding.hidden / 2;
+  const auto step = static_cast<float>(log64(10000) / static_cast<double>(std::max<std::int64_t>(half - 1, 1)));
+  std::vector<float> row(static_cast<std::size_t>(embedding.hidden));
+  for (std::int64_t i = 0; i < embedding.rows; ++i) {
+    if (i == padding) continue;
+    for (std::int64_t j = 0; j < half; ++j) {
+      const auto frequency = static_cast<float>(exp64(-(static_cast<float>(j) * step)));
+      const float angle = static_cast<float>(first + i) * frequency;
+      row[j] = static_cast<float>(sin64(angle));
+      row[half + j] = static_cast<float>(cos64(angle));
+    }
+    set_row(embedding, i, row.data());
+  }
+}
+
 void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t> ids, float* out) {
   with_table(embedding, [&](const auto* table) {
     for (const std::int32_t id : ids) {

@@ -26,6 +26,9 @@ void set_row(const Embedding& embedding, std::int64_t i, const float* values);
 // Sines in the first half of each row, cosines in the second: row p has the angles p / 10000^(2j / hidden) (arXiv 1706.03762, in
 // Marian's layout).
 void set_sinusoidal(const Embedding& embedding);
+// fairseq's: row i has the sines, then the cosines of (first + i) * 10000^(-j / (hidden / 2 - 1)), rounded as PyTorch rounds them;
+// the row of padding stays zero.
+void set_fairseq_sinusoidal(const Embedding& embedding, std::int64_t first, std::int64_t padding);
 
 // out[i, :] += table[ids[i], :]; ids are in [0, rows).
 void add_embedding_rows(const Embedding& embedding, std::span<const std::int32_t> ids, float* out);

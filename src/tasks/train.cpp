@@ -41,11 +41,12 @@ Result<void> Trainer::prepare() {
     return unsupported_error(
         "training: a model with soft caps (attn_logit_softcapping, final_logit_softcapping) cannot be trained yet");
   }
-  if (const TransformerConfig& config = transformer.config();
-      config.is_parallel() || !config.input_norms || config.query_key_norm_joined || config.residual_multiplier != 1) {
+  const TransformerConfig& config = transformer.config();
+  if (config.is_parallel() || !config.input_norms || config.query_key_norm_joined || config.residual_multiplier != 1 ||
+      config.disentangled.own_matrices || config.t5.each_layer) {
     return unsupported_error(
-        "training: a model with parallel attention and feed-forward, without norms before them, with norms over "
-        "all heads, or with a residual_multiplier cannot be trained yet");
+        "training: a model with parallel attention and feed-forward, without norms before them, with norms over all heads, with a "
+        "residual_multiplier, or with relative positions of its own in each layer cannot be trained yet");
   }
   if (!model_.sentence().modules.empty()) {
     return unsupported_error(

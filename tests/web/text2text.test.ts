@@ -143,6 +143,64 @@ describe('translation and summarization', () => {
   });
 });
 
+describe('translation between the languages of a tokenizer', () => {
+  const name = 'variants/seq2seq/m2m-100';
+  const { tokenizer, rows } = readJson(name, 'languages.json');
+  const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
+  const load = (settings: object) => {
+    const files = filesOf(join(goldens, name)).set('tokenizer.json', json(tokenizer)).set('tokenizer_config.json', json(settings));
+    return pipeline('translation', files);
+  };
+
+  it('begins or ends a text with its language, and the answer with the other one', async () => {
+    const classes = { NllbTokenizer: 'prefix', MBart50TokenizerFast: 'prefix', MBartTokenizer: 'suffix' };
+    for (const [tokenizer_class, layout] of Object.entries(classes)) {
+      const translate = await load({ tokenizer_class });
+      for (const row of rows.filter((one: any) => one.layout === layout)) {
+        const [made] = await translate(row.text, {
+          src_lang: 'eng_Latn',
+          tgt_lang: 'deu_Latn',
+          max_new_tokens: 8,
+          no_repeat_ngram_size: 1,
+        });
+        expect(made?.tokens).toEqual(row.tokens);
+      }
+      await translate.dispose();
+    }
+    const legacy = await load({ tokenizer_class: 'NllbTokenizer', legacy_behaviour: true });
+    const row = rows.find((one: any) => one.layout === 'suffix');
+    const [made] = await legacy(row.text, {
+      src_lang: 'eng_Latn',
+      tgt_lang: 'deu_Latn',
+      max_new_tokens: 8,
+      no_repeat_ngram_size: 1,
+    });
+    expect(made?.tokens).toEqual(row.tokens);
+    await legacy.dispose();
+  });
+
+  it('needs both languages, and names one that the tokenizer lacks', async () => {
+    const translate = await load({ tokenizer_class: 'NllbTokenizer' });
+    for (const given of [{}, { src_lang: 'eng_Latn' }, { tgt_lang: 'deu_Latn' }]) {
+      expect(await failure(translate('a bird', given))).toMatchObject({
+        name: 'InputError',
+        message: expect.stringMatching(/src_lang and tgt_lang/),
+      });
+    }
+    for (const [src_lang, tgt_lang, found] of [
+      ['eng_Latn', 'fra_Latn', 'tgt_lang'],
+      ['the', 'deu_Latn', 'src_lang'],
+    ] as const) {
+      const error = await failure(translate('a bird', { src_lang, tgt_lang }));
+      expect(error).toMatchObject({
+        name: 'InputError',
+        message: expect.stringMatching(new RegExp(`${found}: expected a language`)),
+      });
+    }
+    await translate.dispose();
+  });
+});
+
 describe('AutoModelForSeq2SeqLM', () => {
   it('gives the insides, of rows beside each other as alone', async () => {
     const { inputs } = readJson('seq2seq', 'bart', 'expected.json');

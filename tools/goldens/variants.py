@@ -2,6 +2,7 @@
 import json
 
 import sentencepiece
+import tokenizers
 import torch
 import transformers
 from transformers import GPT2Config, LlamaConfig, OPTConfig, Phi3Config
@@ -10,9 +11,9 @@ from . import architectures, common, decoders, seq2seq, tiny
 
 FOLDER = common.OUT / "variants"
 # Classes of configuration whose defaults a config.json may leave out.
-CONFIGS = ("Albert", "Bart", "Bert", "Camembert", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "GPTNeoX", "Granite", "Gte", "Llama", "Marian", "Mistral",
+CONFIGS = ("Albert", "Bart", "Bert", "Camembert", "Deberta", "DebertaV2", "DistilBert", "Electra", "EuroBert", "Gemma", "Gemma2", "Gemma3Text", "GPT2", "GPTNeoX", "Granite", "Gte", "Llama", "M2M100", "Marian", "Mistral",
            "MBart", "ModernBert", "MPNet", "MT5", "NomicBert", "Olmo2", "OPT", "Pegasus", "Phi", "Phi3", "Qwen2", "Qwen3", "Roberta",
-           "SmolLM3", "StableLm", "T5", "XLMRoberta")
+           "SmolLM3", "StableLm", "T5", "UMT5", "XLMRoberta")
 
 
 def save_defaults():
@@ -26,8 +27,13 @@ def save_defaults():
 
 
 # As CASES of architectures.py, decoders.py and seq2seq.py.
+DEBERTA = dict(architectures.USUAL, relative_attention=True, pos_att_type="c2p|p2c", position_biased_input=False)
 ENCODERS = {
     "bert-quick-gelu": ("Bert", dict(architectures.USUAL, hidden_act="quick_gelu")),
+    "deberta": ("Deberta", DEBERTA),
+    "deberta-short": ("Deberta", dict(DEBERTA, max_relative_positions=7, position_biased_input=True, type_vocab_size=2)),
+    "deberta-v2-short": ("DebertaV2", dict(architectures.CASES["deberta-v2"][1], position_buckets=-1, max_relative_positions=9)),
+    "deberta-v3-short": ("DebertaV2", dict(architectures.CASES["deberta-v3"][1], position_buckets=8, max_relative_positions=12)),
     "modernbert-mish": ("ModernBert", dict(architectures.CASES["modernbert"][1], hidden_activation="mish")),
 }
 ROPE = dict(rope_theta=500.0, factor=4.0)
@@ -69,6 +75,8 @@ SEQ2SEQ = {
     "mt5": ("MT5", dict(seq2seq.T5, feed_forward_proj="gated-gelu")),
     "mbart": ("MBart", dict(BART, decoder_start_token_id=2, scale_embedding=True, forced_bos_token_id=9)),
     "pegasus": ("Pegasus", dict(BART, decoder_start_token_id=0, scale_embedding=True, activation_function="relu")),
+    "umt5": ("UMT5", dict(seq2seq.T5, feed_forward_proj="gated-gelu")),
+    "m2m-100": ("M2M100", dict(BART, decoder_start_token_id=2, scale_embedding=True, activation_function="relu", forced_bos_token_id=9)),
 }
 
 
@@ -87,6 +95,24 @@ def make_seq2seq(folder, kind, words, seed):
     for name in ("config.json", "generation_config.json"):
         common.write_json(folder / name, json.loads((folder / name).read_text()))
     return model
+
+
+def save_languages(folder, model):
+    """languages.json: tokens 9 and 10 as languages, and what is translated from one to the other: their places are those of NllbTokenizer."""
+    file = folder / "tokenizer.json"
+    words = json.loads(file.read_text())
+    for number, name in ((9, "deu_Latn"), (10, "eng_Latn")):
+        words["model"]["vocab"][number][0] = name
+        words["added_tokens"].append({**words["added_tokens"][0], "id": number, "content": name})
+    tokenizer = tokenizers.Tokenizer.from_str(json.dumps(words))
+    rows = []
+    for text in seq2seq.TEXTS:
+        ids = tokenizer.encode(text, add_special_tokens=False).ids
+        for layout, source in (("prefix", [10, *ids, 1]), ("suffix", [*ids, 1, 10])):
+            made = [seq2seq.generate(model, dtype, source, dict(max_new_tokens=8, no_repeat_ngram_size=1, forced_bos_token_id=9)) for dtype in (torch.float64, torch.float32)]
+            if made[0] == made[1]:
+                rows.append({"text": text, "layout": layout, "tokens": made[0][0]})
+    common.write_json(folder / "languages.json", {"tokenizer": words, "rows": rows}, depth=2)
 
 
 TEXTS = ["The  old\nboat waits", "a caf\u00e9 (cafe\u0301), 42 birds. ", " [MASK] sings", "\u2603 the BIRDS\tsing!", ""]
@@ -125,6 +151,7 @@ def make(_options):
     tokenizer = seq2seq.make_tokenizer()
     for i, (name, (kind, words)) in enumerate(SEQ2SEQ.items()):
         seq2seq.save_case(FOLDER / "seq2seq" / name, kind, words, tokenizer, 40 + i, make_seq2seq)
+    save_languages(FOLDER / "seq2seq" / "m2m-100", transformers.M2M100ForConditionalGeneration.from_pretrained(FOLDER / "seq2seq" / "m2m-100"))
     for folder, cases in (("encoders", ENCODERS), ("decoders", DECODERS), ("seq2seq", SEQ2SEQ)):
         common.write_json(FOLDER / folder / "cases.json", list(cases))
     common.update_manifest("variants", common.versions("torch", "transformers", "sentencepiece", "tokenizers", "safetensors", "numpy"))

@@ -79,8 +79,13 @@ export interface Text2TextOptions extends GenerateOptions {
 }
 
 export interface TranslationOptions extends Text2TextOptions {
-  /** For multilingual models, whose `task_specific_params` must contain `translation_<src_lang>_to_<tgt_lang>`. */
+  /**
+   * The language of the texts, for multilingual models: in NLLB and mBART a language token such as `'eng_Latn'` or `'en_XX'`, and required;
+   * in others `task_specific_params` must contain `translation_<src_lang>_to_<tgt_lang>`. An `InputError` names a language that the
+   * tokenizer does not have.
+   */
   src_lang?: string;
+  /** The language to translate to. */
   tgt_lang?: string;
 }
 

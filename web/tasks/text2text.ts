@@ -5,6 +5,7 @@ import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
+import { readJson, specialToken } from '../source/model_files.js';
 import { readConfig } from './labels.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { generateAll, stream, textOf } from './text_generation.js';
@@ -23,6 +24,7 @@ interface Options extends GenerateOptions {
   on_overflow?: 'truncate' | 'error';
   /** The task's entry in config.json's task_specific_params. */
   ofTask: Record<string, unknown>;
+  languages?: Languages;
 }
 
 interface Result extends Facts {
@@ -30,6 +32,37 @@ interface Result extends Facts {
 }
 
 type Params = Record<string, Record<string, unknown> | undefined>;
+
+interface Languages {
+  src_lang: string;
+  tgt_lang: string;
+  /** Whether the source's language is the first token; else it is the last one. */
+  isFirst: boolean;
+}
+
+/** Whether sources begin with their language, in tokenizers that set the languages of each call; undefined for others. */
+function languageIsFirst(engine: Pick<TaskEngine, 'files'>): boolean | undefined {
+  const settings = readJson(engine.files, 'tokenizer_config.json') ?? {};
+  const name = String(settings['tokenizer_class'] ?? readConfig(engine)['tokenizer_class']).replace(/Fast$/, '');
+  if (name === 'NllbTokenizer') return settings['legacy_behaviour'] !== true;
+  return name === 'MBart50Tokenizer' ? true : name === 'MBartTokenizer' ? false : undefined;
+}
+
+function languagesOf(task: string, isFirst: boolean, { src_lang, tgt_lang }: TranslationOptions): Languages {
+  if (src_lang && tgt_lang) return { src_lang, tgt_lang, isFirst };
+  throw new InputError(
+    `${task}: expected src_lang and tgt_lang, which this model needs, such as 'eng_Latn' or 'en_XX', found none`,
+  );
+}
+
+/** The token of a language, which looks like fra_Latn or fr_XX. */
+function languageId(engine: TaskEngine, option: keyof TranslationOptions, language: string): number {
+  const { id } = /^[a-z]+_[A-Z]/.test(language) ? engine.call((handle) => handle.token_to_id(language)) : { id: -1 };
+  if (id >= 0) return id;
+  throw new InputError(
+    `translation: ${option}: expected a language of the tokenizer, such as 'eng_Latn' or 'en_XX', found '${language}'`,
+  );
+}
 
 /** The parameters in config.json for this task; for translation, for this pair of languages. */
 function paramsOf(task: string, params: Params, { src_lang, tgt_lang }: TranslationOptions): Record<string, unknown> {
@@ -46,24 +79,39 @@ function paramsOf(task: string, params: Params, { src_lang, tgt_lang }: Translat
 
 /** The ids of a source, truncated to the model's limit. */
 function encode(engine: TaskEngine, text: string, options: Options, number: number): Facts & { ids: Int32Array } {
+  const { languages } = options;
   const { max_source_length = Infinity } = engine.call((handle) => handle.info());
   const { model_max_length } = engine.call((handle) => handle.describe_tokenizer()) as { model_max_length?: number };
   const limit = Math.min(max_source_length, model_max_length && model_max_length > 0 ? model_max_length : Infinity);
   const joined = joinTexts([text]);
   const { ids, untruncated, unknown } = engine.call((handle) =>
-    handle.encode(joined.text, joined.lengths, null, null, { add_special_tokens: true, max_length: limit }),
+    handle.encode(joined.text, joined.lengths, null, null, {
+      add_special_tokens: !languages,
+      max_length: limit - (languages ? 2 : 0),
+    }),
   );
-  const total = untruncated[0] as number;
-  const truncated = total > ids.length;
+  const total = (untruncated[0] as number) + (languages ? 2 : 0);
+  const whole = languages ? withLanguage(engine, ids, languages) : ids;
+  const truncated = total > whole.length;
   if (truncated && options.on_overflow === 'error') {
     throw new InputError(`text ${number}: expected at most ${limit} tokens, found ${total} (on_overflow is 'error')`);
   }
-  return { ids, truncated, unknown: unknown[0] as number };
+  return { ids: whole, truncated, unknown: unknown[0] as number };
+}
+
+function withLanguage(engine: TaskEngine, ids: Int32Array, { src_lang, isFirst }: Languages): Int32Array {
+  const eos = specialToken(engine.files, 'eos_token') ?? '</s>';
+  const { id } = engine.call((handle) => handle.token_to_id(eos));
+  if (id < 0) throw new InputError(`tokenizer_config.json: eos_token: expected a token of the tokenizer, found '${eos}'`);
+  const language = languageId(engine, 'src_lang', src_lang);
+  return Int32Array.from(isFirst ? [language, ...ids, id] : [...ids, id, language]);
 }
 
 async function run(engine: TaskEngine, items: readonly string[], options: Options, context: Context): Promise<Result[]> {
-  const { ofTask, on_overflow: _overflow, ...given } = options;
-  const { prefix: _prefix, ...rest } = ofTask;
+  const { ofTask, languages, on_overflow: _overflow, ...given } = options;
+  const { prefix: _prefix, ...ofModel } = ofTask;
+  const first = languages && { forced_bos_token_id: languageId(engine, 'tgt_lang', languages.tgt_lang) };
+  const rest = { ...ofModel, ...first };
   const seam = readGenerateOptions(engine, given, rest);
   const text = textOf(engine);
   const sources = items.map((item, i) => encode(engine, item, options, context.first + i));
@@ -89,14 +137,17 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
       checkOptions(name, given, { ...kRules, ...more });
       const { signal, callback, src_lang, tgt_lang, ...options } = (given ?? {}) as TranslationOptions;
       const config = readConfig(engine as TaskEngine);
-      const languages = { ...(src_lang && { src_lang }), ...(tgt_lang && { tgt_lang }) };
-      const ofTask = paramsOf(name, (config.task_specific_params ?? {}) as Params, languages);
+      const pair = { ...(src_lang && { src_lang }), ...(tgt_lang && { tgt_lang }) };
+      const params = (config.task_specific_params ?? {}) as Params;
+      const isFirst = 'src_lang' in more ? languageIsFirst(engine as TaskEngine) : undefined;
+      const languages = isFirst === undefined ? undefined : languagesOf(name, isFirst, pair);
+      const ofTask = languages ? (params[name] ?? {}) : paramsOf(name, params, pair);
       const prefix = ofTask.prefix ?? config.prefix ?? '';
       if (typeof prefix !== 'string') throw new InputError(`config.json: prefix: expected a string, found ${describe(prefix)}`);
       const list = typeof texts === 'string' ? [texts] : (texts as readonly string[]);
       return {
         items: list.map((text) => prefix + text),
-        options: { ...options, ofTask },
+        options: { ...options, ofTask, ...(languages && { languages }) },
         signal: signal ?? undefined,
         onPiece: callback ? ({ piece, prompt }) => callback(piece, prompt) : undefined,
         finish: (results) =>

@@ -85,7 +85,11 @@ const PublicConfig kConfigs[] = {
       "position_buckets":256,"norm_rel_ebd":"layer_norm","share_att_key":true,"pos_att_type":"p2c|c2p","max_position_embeddings":512,
       "position_biased_input":false,"type_vocab_size":0,)" USUAL "}",
      0, "conv_kernel_size"},
-    {"deberta-base", R"({"model_type":"deberta","max_position_embeddings":512,)" USUAL "}", 0, "model_type"},
+    {"deberta-base",
+     R"({"model_type":"deberta","max_position_embeddings":512,"relative_attention":true,"pos_att_type":"c2p|p2c","max_relative_positions":-1,
+      "position_biased_input":false,"type_vocab_size":0,)" USUAL "}",
+     512},
+    {"a deberta without distances", R"({"model_type":"deberta","max_position_embeddings":512,)" USUAL "}", 0, "relative_attention"},
     {"ModernBERT-base",
      R"({"model_type":"modernbert","attention_bias":false,"global_attn_every_n_layers":3,"global_rope_theta":160000.0,
       "hidden_activation":"gelu","hidden_size":768,"intermediate_size":1152,"local_attention":128,"local_rope_theta":10000.0,
@@ -180,7 +184,7 @@ TEST(PublicConfigs, MissingKeysHaveTheDefaultsOfTransformers) {
   for (const auto& [type, words] : all.root().members()) {
     // The class of this one has defaults that no checkpoint has.
     const std::string more =
-        type == "deberta-v2" ? R"(, "relative_attention": true, "share_att_key": true, "pos_att_type": "p2c|c2p")" : "";
+        type.starts_with("deberta") ? R"(, "relative_attention": true, "share_att_key": true, "pos_att_type": "p2c|c2p")" : "";
     std::string whole = words.to_text();
     whole.pop_back();
     EXPECT_EQ(read("{\"model_type\": \"" + std::string(type) + "\"" + more + "}"), read(whole + more + "}")) << type;

@@ -66,9 +66,13 @@ const PublicConfig kConfigs[] = {
      384},
     {"t5 with an activation of its own", R"({"model_type":"t5","feed_forward_proj":"gated-xielu"})", 0,
      "feed_forward_proj: expected one of \"gelu\""},
-    {"m2m100_418M", R"({"model_type":"m2m_100","activation_function":"relu",)" HALVES R"("vocab_size":128112})", 0, "model_type"},
+    {"m2m100_418M", R"({"model_type":"m2m_100","activation_function":"relu",)" HALVES R"("vocab_size":128112})", 512},
+    {"nllb-200-distilled-600M",
+     R"({"model_type":"m2m_100","activation_function":"relu","scale_embedding":true,"max_length":200,)" HALVES
+     R"("vocab_size":256206})",
+     512},
     {"umt5-small", R"({"model_type":"umt5","d_ff":1024,"num_heads":6,"num_layers":8,)" T5_SIZES R"("tie_word_embeddings":false})",
-     0, "model_type"},
+     384},
 };
 
 Result<ModelConfig> parse(JsonRef config) {
