@@ -125,6 +125,14 @@ val run_backward(const val& tensor, const val& gradient, bool retain_graph) {
   return answer(done);
 }
 
+// graph: of a tensor.
+void retain_grad(double graph) { nodes().find(graph)->retains = true; }
+// Answer: grad, absent if there is none.
+val retained_grad(double graph) {
+  const auto node = nodes().find(graph);
+  return node->retained.empty() ? answer() : answer("grad", to_typed_array(node->retained));
+}
+
 void release_graph(double number) { nodes().remove(number); }
 
 // Answer: norm.
@@ -341,6 +349,8 @@ EMSCRIPTEN_BINDINGS(nn) {
   emscripten::function("call_function", &call_function);
   emscripten::function("backward", &run_backward);
   emscripten::function("release_graph", &release_graph);
+  emscripten::function("retain_grad", &retain_grad);
+  emscripten::function("retained_grad", &retained_grad);
   emscripten::function("set_grad_enabled", &nn::set_grad_enabled);
   emscripten::function("clip_grad_norm", &clip_gradients);
   emscripten::function("schedule_factor", &factor_of_schedule);

@@ -134,11 +134,11 @@ Result<Outputs> call_cross_entropy(Call& c) {
 }
 
 Result<Outputs> call_triplet(Call& c) {
-  const TripletMargin options{.margin = static_cast<float>(c.options.number("margin", 1)),
-                              .eps = c.eps(1e-6),
-                              .swap = c.options.yes("swap", false),
-                              .reduction = read_reduction(c.options)};
-  return Invoke{c, triplet_margin_loss, c.need("anchor"), c.need("positive"), c.need("negative"), options}.outputs;
+  const TripletMargin options{
+      .margin = static_cast<float>(c.options.number("margin", 1)), .eps = c.eps(1e-6), .swap = c.options.yes("swap", false)};
+  return Invoke{c,       triplet_margin_loss,      c.need("anchor"), c.need("positive"), c.need("negative"),
+                options, read_reduction(c.options)}
+      .outputs;
 }
 
 struct NamedFunction {

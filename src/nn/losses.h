@@ -1,4 +1,5 @@
-// ops/losses.h over tensors, with torch.nn.functional's shapes and gradients. Results have no dimensions.
+// ops/losses.h over tensors, with torch.nn.functional's shapes and gradients. Results have no dimensions, or, not reduced,
+// those of the targets.
 #pragma once
 
 #include <cstdint>
@@ -9,28 +10,33 @@
 
 namespace wattn::nn {
 
-// reduction: "mean" (default) or "sum"; also "batchmean" of kl_div.
-Reduction read_reduction(Options& options, bool batch_mean = false);
+struct LossReduction {
+  Reduction of = Reduction::kMean;
+  bool none = false;  // with kSum: what would be added up
+};
+// reduction: "mean" (default), "sum" or "none"; also "batchmean" of kl_div.
+LossReduction read_reduction(Options& options, bool batch_mean = false);
 
 struct CrossEntropyOptions {
   std::int64_t ignore_index = -100;
   double label_smoothing = 0;
-  Reduction reduction = Reduction::kMean;
+  LossReduction reduction{};
 };
 // x [rows, classes], [classes] or [batch, classes, ...], targets [rows], [] or [batch, ...]: whole numbers below classes, or
-// ignore_index.
+// ignore_index. Targets of x's shape are probabilities of the classes, and have gradients too.
 Result<Tensor> cross_entropy(const Tensor& x, const Tensor& targets, const Tensor* weight, const CrossEntropyOptions& options);
 // weight and pos_weight: one number for each last dimension, or one for all.
 Result<Tensor> binary_cross_entropy_with_logits(const Tensor& x, const Tensor& targets, const Tensor* weight,
-                                                const Tensor* pos_weight, Reduction reduction);
+                                                const Tensor* pos_weight, const LossReduction& reduction);
 // Of two tensors of one shape; both have gradients.
-Result<Tensor> mse_loss(const Tensor& x, const Tensor& targets, Reduction reduction);
-Result<Tensor> l1_loss(const Tensor& x, const Tensor& targets, Reduction reduction);
+Result<Tensor> mse_loss(const Tensor& x, const Tensor& targets, const LossReduction& reduction);
+Result<Tensor> l1_loss(const Tensor& x, const Tensor& targets, const LossReduction& reduction);
 // x: logarithms of probabilities. targets has no gradient.
-Result<Tensor> kl_div(const Tensor& x, const Tensor& targets, Reduction reduction);
+Result<Tensor> kl_div(const Tensor& x, const Tensor& targets, const LossReduction& reduction);
 // x1, x2 [rows, hidden] or [hidden], targets [rows] or []: 1 or -1.
-Result<Tensor> cosine_embedding_loss(const Tensor& x1, const Tensor& x2, const Tensor& targets, double margin, Reduction reduction);
-Result<Tensor> triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative,
-                                   const TripletMargin& options);
+Result<Tensor> cosine_embedding_loss(const Tensor& x1, const Tensor& x2, const Tensor& targets, double margin,
+                                     const LossReduction& reduction);
+Result<Tensor> triplet_margin_loss(const Tensor& anchor, const Tensor& positive, const Tensor& negative, TripletMargin options,
+                                   const LossReduction& reduction);
 
 }  // namespace wattn::nn

@@ -87,7 +87,7 @@ void NodeTable::remove(double number) {
 }
 
 void NodeTable::remove_released() {
-  std::erase_if(nodes_, [](const auto& entry) { return entry.second.node->released; });
+  std::erase_if(nodes_, [](const auto& entry) { return entry.second.node->released && !entry.second.node->retains; });
 }
 
 bool grad_enabled() { return enabled; }
@@ -122,6 +122,11 @@ Result<void> backward(const NodePtr& root, const float* gradient, bool retain_gr
   for (const NodePtr& node : nodes) {
     if (!node->backward) continue;  // a leaf keeps its gradient
     if (!node->grad.empty()) node->backward(Flow(node->grad, node->inputs));
+    if (node->retains && node->retained.empty()) {
+      node->retained = std::move(node->grad);
+    } else if (node->retains && !node->grad.empty()) {
+      compute().kernels.axpy(1.0f, node->grad.data(), node->retained.data(), node->size);
+    }
     node->grad = {};
     if (retain_graph) continue;
     node->backward = nullptr;

@@ -56,6 +56,8 @@ struct Node {
   std::int64_t order;           // rises with time: inputs come before results
   std::int64_t size;            // numbers of the tensor
   std::vector<float> grad;      // empty: none yet; kept by leaves only
+  std::vector<float> retained;  // of a result whose gradient is wanted: the sum over backward passes; empty: none yet
+  bool retains = false;
   std::vector<NodePtr> inputs;  // null: needs no gradient
   Backward backward;            // none: a leaf
   bool released = false;        // a backward pass has used it up
@@ -88,7 +90,7 @@ Node& new_node(Tensor& out, const Tensor* const* inputs, std::size_t count);
 Result<void> backward(const NodePtr& root, const float* gradient, bool retain_graph);
 
 // Nodes by number, for callers that cannot hold them. A node is forgotten after as many calls of remove() as of add(), or when a
-// backward pass has used it up.
+// backward pass has used it up, unless it retains its gradient.
 class NodeTable {
  public:
   double add(const NodePtr& node);

@@ -1,5 +1,6 @@
 // Losses and their gradients, as torch.nn.functional has them. All are computed in double precision with our own exp and log, so
-// they have the same bits everywhere. A gradient is written, [rows, cols] as its input; null: not wanted.
+// they have the same bits everywhere. A gradient is written, [rows, cols] as its input; null: not wanted. parts, likewise: what
+// each element or row adds to the sum of all, with kSum the loss of each.
 #pragma once
 
 #include <cstdint>
@@ -27,7 +28,11 @@ struct CrossEntropy {
   Reduction reduction = Reduction::kMean;
 };
 // -ln softmax(logits)[target], smoothed towards all classes. Targets are classes or ignore_index; the mean of no rows is NaN.
-double cross_entropy(const LossInput& logits, std::span<const std::int32_t> targets, const CrossEntropy& options, float* d_logits);
+double cross_entropy(const LossInput& logits, std::span<const std::int32_t> targets, const CrossEntropy& options, float* d_logits,
+                     float* parts = nullptr);
+// Of targets that are probabilities of the classes, [rows, classes]; ignore_index is not read, and the mean is over all rows.
+double soft_cross_entropy(const LossInput& logits, const float* targets, const CrossEntropy& options, float* d_logits,
+                          float* d_targets, float* parts = nullptr);
 
 struct BinaryCrossEntropy {
   const float* weight = nullptr;      // [cols], or null: 1
@@ -36,18 +41,18 @@ struct BinaryCrossEntropy {
 };
 // -(pos_weight y ln s(x) + (1 - y) ln(1 - s(x))), s the sigmoid. targets: as logits.
 double binary_cross_entropy_with_logits(const LossInput& logits, const float* targets, const BinaryCrossEntropy& options,
-                                        float* d_logits);
+                                        float* d_logits, float* parts = nullptr);
 
 // (x - target)^2
-double mse_loss(const LossInput& x, const float* target, Reduction reduction, float* dx);
+double mse_loss(const LossInput& x, const float* target, Reduction reduction, float* dx, float* parts = nullptr);
 // |x - target|; the derivative at 0 is 0.
-double l1_loss(const LossInput& x, const float* target, Reduction reduction, float* dx);
+double l1_loss(const LossInput& x, const float* target, Reduction reduction, float* dx, float* parts = nullptr);
 // target (ln target - x), x logarithms of probabilities; 0 where the target is 0.
-double kl_div(const LossInput& x, const float* target, Reduction reduction, float* dx);
+double kl_div(const LossInput& x, const float* target, Reduction reduction, float* dx, float* parts = nullptr);
 
 // Pairs of rows: 1 - cos where y is 1, max(0, cos - margin) where it is -1.
 double cosine_embedding_loss(const LossInput& x1, const float* x2, std::span<const std::int32_t> y, float margin,
-                             Reduction reduction, float* dx1, float* dx2);
+                             Reduction reduction, float* dx1, float* dx2, float* parts = nullptr);
 
 struct TripletMargin {
   float margin = 1;
@@ -60,6 +65,6 @@ struct TripletGradients {
 };
 // max(0, |anchor - positive| - |anchor - negative| + margin), Euclidean distances.
 double triplet_margin_loss(const LossInput& anchor, const float* positive, const float* negative, const TripletMargin& options,
-                           const TripletGradients& gradients);
+                           const TripletGradients& gradients, float* parts = nullptr);
 
 }  // namespace wattn

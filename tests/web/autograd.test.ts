@@ -105,9 +105,11 @@ describe('gradients against torch', () => {
 
   it.each(cases.filter((each) => each.function).map((each) => [each.name, each]))(
     '%s',
-    (name, { function: path, args, gradients }) => {
+    (name, { function: path, args, gradients, values = [] }) => {
       const given = decode(args);
-      backward([resolve(path)(...given)].flat());
+      const outputs = [resolve(path)(...given)].flat();
+      values.forEach((packed: string, i: number) => expectClose(`${name}, value`, outputs[i].data, packed));
+      backward(outputs);
       expectGradients(name, given, gradients);
     },
   );
@@ -317,6 +319,23 @@ describe('the tape', () => {
     expect(x.grad?.tolist()).toEqual([1, 2, 4]);
   });
 
+  it('keeps the gradient of a result that is asked for', () => {
+    const x = nn.tensor([1, 2, 3], { requires_grad: true });
+    const [kept, other] = [x.mul(2), x.mul(3)];
+    kept.retain_grad();
+    expect(kept.grad).toBe(null);
+    const loss = kept.mul(kept).add(other).sum();
+    loss.backward(null, { retain_graph: true });
+    expect([kept.grad?.tolist(), other.grad, x.grad?.tolist()]).toEqual([[4, 8, 12], null, [11, 19, 27]]);
+    loss.backward(); // added to, as in torch, and kept after the graph
+    expect([kept.grad?.tolist(), x.grad?.tolist()]).toEqual([
+      [8, 16, 24],
+      [22, 38, 54],
+    ]);
+    x.retain_grad(); // a leaf keeps its own
+    expectError(() => nn.ones(2).retain_grad(), 'StateError', /retain_grad: expected a tensor that requires a gradient/);
+  });
+
   it('refuses what has no graph, several numbers, other shapes', () => {
     const x = nn.tensor([1, 2], { requires_grad: true });
     expectError(() => nn.tensor(1).backward(), 'StateError', /no graph/);
@@ -344,10 +363,14 @@ describe('the tape', () => {
     expectError(
       () => nn.functional.cross_entropy(nn.ones(2, 3), nn.tensor([0])),
       'InputError',
-      /target of shape \[2\], found \[1\]/,
+      /target of shape \[2\], or as the input, found \[1\]/,
     );
     expectError(() => nn.functional.mse_loss(nn.ones(2), nn.ones(3)), 'InputError', /target of shape \[2\]/);
-    expectError(() => nn.functional.mse_loss(nn.ones(2), nn.ones(2), { reduction: 'none' } as any), 'InputError', /'mean', 'sum'/);
+    expectError(
+      () => nn.functional.mse_loss(nn.ones(2), nn.ones(2), { reduction: 'all' } as any),
+      'InputError',
+      /'mean', 'sum', 'none', found 'all'/,
+    );
     expectError(() => nn.no_grad(async () => 1), 'InputError', /async/);
     expectError(() => nn.tensor([[1], [1, 2]]), 'InputError', /equal lengths/);
     expectError(() => nn.cat([nn.ones(2, 3), nn.ones(2, 2)]), 'InputError', /like the first \[2, 3\], found \[2, 2\]/);

@@ -117,7 +117,7 @@ export function training(labels: Tensor): number {
   schedule.step();
   const [values, indices] = nn.tensor([[1, 2]]).max(1);
   // @ts-expect-error no such reduction
-  nn.functional.mse_loss(values, values, { reduction: 'none' });
+  nn.functional.mse_loss(values, values, { reduction: 'all' });
   // @ts-expect-error SGD has no betas
   new nn.optim.SGD(net.parameters(), { betas: [0.9, 0.99] });
   return norm + (gradient?.item() ?? 0) + indices.size;

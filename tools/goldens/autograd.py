@@ -161,6 +161,36 @@ def losses(g):
     function("triplet_margin_loss", "functional.triplet_margin_loss", [x, y, z, {"swap": True}], lambda a, p, n: F.triplet_margin_loss(a, p, n, swap=True), x, y, z)
 
 
+def losses_alone(g):
+    """Not reduced, and with probabilities as targets."""
+    logits, weight, wide = blocks.draw(g, 5, 7, scale=2), blocks.draw(g, 7).abs() + 0.2, blocks.draw(g, 2, 4, 3)
+    targets, ids = torch.tensor([3, 0, -100, 6, 3]), torch.tensor([[1, 3, 0], [2, 2, 3]])
+    x, y, z, signs = *(blocks.draw(g, 3, 4) for _ in range(3)), torch.tensor([1, -1, -1])
+    none = {"reduction": "none"}
+
+    def both(name, path, args, run, *tensors):
+        function(name, f"functional.{path}", args, run, *tensors)
+        CASES[-1]["values"] = [pack(run(*leaves(tensors)))]
+
+    both("cross_entropy alone", "cross_entropy", [logits, targets, {**none, "weight": weight, "label_smoothing": 0.25}],
+         lambda a: F.cross_entropy(a, targets, weight=weight.double(), label_smoothing=0.25, reduction="none"), logits)
+    both("cross_entropy of sequences alone", "cross_entropy", [wide, ids, none], lambda a: F.cross_entropy(a, ids, reduction="none"), wide)
+    part = y.sigmoid()
+    both("bce alone", "binary_cross_entropy_with_logits", [x, part, none], lambda a: F.binary_cross_entropy_with_logits(a, part.double(), reduction="none"), x)
+    for name in ("mse_loss", "l1_loss"):
+        both(f"{name} alone", name, [x, y, none], lambda a, b, n=name: getattr(F, n)(a, b, reduction="none"), x, y)
+    both("kl_div alone", "kl_div", [x, part, none], lambda a: F.kl_div(a, part.double(), reduction="none"), x)
+    both("cosine_embedding_loss alone", "cosine_embedding_loss", [x, y, signs, none], lambda a, b: F.cosine_embedding_loss(a, b, signs, reduction="none"), x, y)
+    both("triplet_margin_loss alone", "triplet_margin_loss", [x, y, z, none], lambda a, p, n: F.triplet_margin_loss(a, p, n, reduction="none"), x, y, z)
+    soft, soft_wide = torch.softmax(blocks.draw(g, 5, 7), -1), torch.softmax(blocks.draw(g, 2, 4, 3), 1)
+    for options in ({}, {"reduction": "sum"}, none):
+        both(f"cross_entropy of probabilities {options}", "cross_entropy", [logits, soft, options], lambda a, t, o=options: F.cross_entropy(a, t, **o), logits, soft)
+        both(f"cross_entropy of probabilities of sequences {options}", "cross_entropy", [wide, soft_wide, options], lambda a, t, o=options: F.cross_entropy(a, t, **o), wide, soft_wide)
+    both("cross_entropy of probabilities weight", "cross_entropy", [logits, soft, {"weight": weight, "label_smoothing": 0.25}],
+         lambda a, t: F.cross_entropy(a, t, weight=weight.double(), label_smoothing=0.25), logits, soft)
+    both("cross_entropy of one row's probabilities", "cross_entropy", [logits[0], soft[0]], lambda a, t: F.cross_entropy(a, t), logits[0], soft[0])
+
+
 def training_modules(g):
     module("BatchNorm1d in training", "BatchNorm1d", [4, {"momentum": 0.3}], nn.BatchNorm1d(4, momentum=0.3), [x := blocks.draw(g, 3, 4, 5)], [x], train=True)
     module("BatchNorm1d of rows in training", "BatchNorm1d", [4], nn.BatchNorm1d(4), [x := blocks.draw(g, 6, 4)], [x], train=True)
@@ -274,6 +304,7 @@ def make(_options):
     methods(g)
     losses(g)
     training_modules(g)
+    losses_alone(g)
 
     def sentences(lehmer):
         ids = whole(lehmer, (8, 6), 10)

@@ -114,6 +114,8 @@ export interface NnSeam {
   call_function(name: string, tensors: SeamTensors, options: SeamOptions): OutputsAnswer;
   backward(tensor: SeamTensor, gradient: SeamTensor | null, retain_graph: boolean): Answer;
   release_graph(graph: number): void;
+  retain_grad(graph: number): void;
+  retained_grad(graph: number): Answer & { grad?: Float32Array };
   set_grad_enabled(yes: boolean): boolean; // returns what it was
   clip_grad_norm(parameters: SeamParameter[], max_norm: number): Answer & { norm: number };
   schedule_factor(name: string, step: number, warmup_steps: number, training_steps: number): number;

@@ -49,7 +49,8 @@ export const dropout = (input: Tensor, options: { p?: number; training?: boolean
   return callFunction('dropout', { input }, { p: training ? p : 0, seed }, ['p', 'seed']).output;
 };
 
-export type Reduction = 'mean' | 'sum';
+/** `'none'`: the losses as they are, a number for each element or row. */
+export type Reduction = 'mean' | 'sum' | 'none';
 export interface CrossEntropyOptions {
   /** `[classes]`: a weight of each class. */
   weight?: MaybeTensor;
@@ -58,7 +59,7 @@ export interface CrossEntropyOptions {
   label_smoothing?: number;
   reduction?: Reduction;
 }
-/** `-ln softmax(input)[target]`: logits `[rows, classes]` (or `[batch, classes, ...]`), whole numbers `[rows]`. */
+/** `-ln softmax(input)[target]`: logits `[rows, classes]` (or `[batch, classes, ...]`), whole numbers `[rows]`, or probabilities of the classes in the shape of the logits. */
 export const cross_entropy = (input: Tensor, target: Tensor, options: CrossEntropyOptions = {}): F32 =>
   callFunction('cross_entropy', { input, target }, options, ['weight', 'ignore_index', 'label_smoothing', 'reduction']).output;
 export interface BinaryCrossEntropyOptions {

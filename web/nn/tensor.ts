@@ -136,8 +136,16 @@ export class Tensor extends Values<'float32'> {
     return this.#graph === undefined;
   }
 
-  /** The sum of the gradients since the last `zero_grad()`; null: none yet. Only leaves keep theirs. */
+  /**
+   * The sum of the gradients since the last `zero_grad()`; null: none yet. Of a result only after `retain_grad()`, and then of all backward
+   * passes.
+   */
   get grad(): Tensor | null {
+    const graph = this.#graph;
+    if (graph !== undefined) {
+      const { grad } = currentHost().call((to) => to.retained_grad(graph));
+      return grad ? new Tensor('float32', grad, this.dims) : null;
+    }
     const leaf = this.#leaf;
     const tensor = leaf?.host.call(() => leaf.handle.grad()).tensor;
     return tensor ? Tensor.of(tensor) : null;
@@ -161,6 +169,24 @@ export class Tensor extends Values<'float32'> {
     }
     const seam = Tensor.seam(this);
     currentHost().call((to) => to.backward(seam, given, options?.retain_graph ?? false));
+  }
+
+  /**
+   * Has this result keep its gradient in `grad`, as leaves do, from the next `backward()` on.
+   *
+   * ```js
+   * const hidden = layer.forward(x);
+   * hidden.retain_grad();
+   * hidden.sum().backward();
+   * hidden.grad; // ones
+   * ```
+   *
+   * @throws StateError if nothing that it came from requires a gradient
+   */
+  retain_grad(): void {
+    const graph = this.#graph;
+    if (graph !== undefined) currentHost().call((to) => (to.retain_grad(graph), kDone));
+    else if (!this.requires_grad) throw new StateError('retain_grad: expected a tensor that requires a gradient');
   }
 
   /** The same numbers without a graph. */
