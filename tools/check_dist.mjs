@@ -141,10 +141,11 @@ for (const file of readdirSync(join(root, 'dist'), { recursive: true }).filter((
 const chunks = [...withImports('index.js', new Set(), true)].filter((file) => file.startsWith('chunk-'));
 const pages = new Set([...withImports('index.js'), ...withImports('nn_entry.js')]);
 for (const file of chunks) if (!pages.has(file)) checkPage(file, ['simd']);
-// Training of tokenizers, nn and the classifier have wasm files of their own, which a page loads when it uses them.
+// Training of tokenizers, nn, the classifier and search have wasm files of their own, which a page loads when it uses them.
 for (const [file, module] of [
   ['index.js', 'tokenizer'],
   ['index.js', 'nn'],
+  ['index.js', 'search'],
   ['nn_entry.js', 'nn'],
 ]) {
   const form = new RegExp(`new URL\\(["'\`]\\./wattn-${module}\\.wasm["'\`], ?import\\.meta\\.url\\)`);
