@@ -190,6 +190,11 @@ describe('Classifier', () => {
         await expectError(Classifier.load(none, { ...files, 'classifier.json': json }), 'ModelFormatError');
       }
       await expectError(
+        Classifier.load(none, { 'model_head.pkl': new Uint8Array([128]), 'config.json': new Uint8Array() }),
+        'UnsupportedError',
+        /expected classifier.json, found model_head.pkl: SetFit's head is a pickled object of scikit-learn/,
+      );
+      await expectError(
         Classifier.load(none, { 'classifier.json': files['classifier.json'] }),
         'ModelFormatError',
         /classifier\.safetensors/,
