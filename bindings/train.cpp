@@ -28,6 +28,7 @@ TrainOptions to_train_options(const Options& options) {
   out.head = options.choice<HeadKind>("head", kHeads);
   out.config = options.word("config");
   out.dropout = options.flag("dropout");
+  out.freeze_embeddings = options.flag("freeze_embeddings");
   out.last_layers = options.integer("last_layers", out.last_layers);
   out.loss_scale = options.number("scale", out.loss_scale);
   out.margin = options.number("margin", out.margin);

@@ -26,7 +26,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from '%(esbuild)s';
 import { Trainer } from '%(entry)s';
-const { model, options, rows, texts, folder } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const { model, options, rows, texts, folder, validation = [], in_any_order = false } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 await build({ entryPoints: ['%(rows)s'], outfile: join(folder, 'rows.mjs'), bundle: true, format: 'esm', logLevel: 'error' });
 const { batches, toExamples } = await import(join(folder, 'rows.mjs'));
 const save = async (name) => {
@@ -41,16 +41,15 @@ await save('begin');
 const losses = [];
 let judged;
 const before = process.cpuUsage();
-const isSeq2Seq = options.task === 'text2text-generation';
-const how = isSeq2Seq ? { validation: rows, eval_steps: options.max_steps } : {};
+const how = validation.length > 0 ? { validation, eval_steps: options.max_steps } : {};
 for await (const { loss, evaluation } of trainer.fit(rows, how)) {
   losses.push(loss);
   judged = evaluation;
 }
 const { user, system } = process.cpuUsage(before);
 await save('end');
-const { data, dims } = isSeq2Seq ? { data: [], dims: [] } : await trainer.embed(texts);
-const source = batches(toExamples('rows', rows, { task: options.task }), options.batch_size, options.seed, isSeq2Seq);
+const { data, dims } = texts.length > 0 ? await trainer.embed(texts) : { data: [], dims: [] };
+const source = batches(toExamples('rows', rows, { task: options.task }), options.batch_size, options.seed, in_any_order);
 const order = losses.map(() => source.next().value);
 console.log(JSON.stringify({ losses, order, seconds: (user + system) / 1e6, vectors: [...data], dims, judged }));
 await trainer.dispose();
@@ -148,10 +147,6 @@ def show(result):
     return result["difference of the first 20"] < 1e-4 and result["of the last ten"] < 0.01
 
 
-# What Trainer leaves as it is in an encoder-decoder.
-FROZEN = ("shared", "lm_head", "embed_tokens", "embed_positions", "layernorm_embedding", "relative_attention_bias")
-
-
 def compare_seq2seq(method, model_folder, given):
     options = {"task": "text2text-generation", "method": method, "max_steps": given.steps, "batch_size": 8, "seed": 3, "threads": 1, "max_length": 40,
                "learning_rate": 5e-3 if method == "lora" else 5e-4}  # fmt: skip
@@ -171,13 +166,10 @@ def compare_seq2seq(method, model_folder, given):
 
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
-        ours = run_ours(folder, {"model": str(model_folder), "options": options, "rows": rows, "texts": []})
+        ours = run_ours(folder, {"model": str(model_folder), "options": options, "rows": rows, "texts": [], "validation": rows, "in_any_order": True})
         model = load(model_folder)
         if method == "lora":
             model = peft.PeftModel.from_pretrained(model, folder / "begin", is_trainable=True)
-        else:
-            for weight_name, weight in model.named_parameters():
-                weight.requires_grad_(not any(part in weight_name for part in FROZEN))
         model.eval()  # no dropout
         losses, time = train_torch(model, loss_of_rows, rows, ours["order"], options)
         loaded = load(model_folder) if method == "lora" else load(folder / "end")
@@ -219,7 +211,6 @@ def compare(method, loss, given):
             model = peft.PeftModel.from_pretrained(base, folder / "begin", is_trainable=True)
         else:
             model = base
-            model.embeddings.requires_grad_(False)
         model.eval()  # no dropout
         losses, time = train_torch(model, loss_of_rows, rows, ours["order"], options)
 

@@ -44,6 +44,7 @@ void read_encoder(Fields& config, const Kind& kind, TransformerConfig& out) {
   if (kind.pre_norm) out.norm_placement = NormPlacement::kPre;
   out.positions = kind.sinusoidal ? Positions::kSinusoidal : Positions::kLearned;
   out.position_offset = 2;
+  out.padding_word = config.take(config["pad_token_id"].as_int_or(-1));  // decoders of Marian and Pegasus begin with it
   if (!kind.fairseq) return;
   out.fairseq_positions = true;
   out.padding_idx = config.integer_or("pad_token_id", 1, 0, kMostPositions);

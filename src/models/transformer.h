@@ -90,6 +90,18 @@ class Transformer {
   std::int64_t positions() const { return positions_; }
   bool has_pooler() const { return has_pooler_; }
   const Embedding& word_embeddings() const { return word_embeddings_; }  // empty when the lm head holds them
+  // What comes before the layers, and the head over the vocabulary. Empty: the model has none.
+  struct Ends {
+    Embedding words, positions, token_types, relative;
+    LayerNorm norm, relative_norm;
+    Linear projection, lm_head;
+    DistanceBias distances;
+  };
+  Ends ends() const {
+    return {word_embeddings_, position_embeddings_, token_type_embeddings_, relative_embeddings_,
+            embeddings_norm_, relative_norm_,       embeddings_projection_, lm_head_,
+            distance_bias_};
+  }
   std::uint64_t weight_bytes() const { return weights_.bytes(); }
   // All weights in f32, in the kernels' layout, with zeros between them and tables that are computed.
   std::span<float> weights_f32() const {

@@ -119,6 +119,7 @@ class TrainingPass {
   static void lm_head(const Transformer& model, ThreadTeam& team, const LmHeadGradient& g, Arena& arena) {
     const Linear& layer = model.lm_head_;
     const float scale = model.config_.lm_head_scale;
+    softcap_backward(model.config_.final_logit_softcapping, g.logits, g.rows * layer.out, g.d_logits);
     linear_backward({*model.kernels_, team},
                     {.in = layer.in,
                      .out = layer.out,
@@ -656,10 +657,16 @@ class TrainingPass {
     if (config_.positions == Positions::kAfterPadding)
       add_to(gradients_->position_embeddings_, model_.positions_after_padding(batch));
     for (std::int64_t i = 0; i < size; ++i) d_out[i] *= config_.embedding_scale;
-    if (!model_.head_holds_embeddings()) return add_to(gradients_->word_embeddings_, batch.input_ids);
     for (std::int64_t i = 0; i < tokens_; ++i) {
-      add_weight_row(gradients_->lm_head_, batch.input_ids[static_cast<std::size_t>(i)], d_out + i * width);
+      const std::int32_t id = batch.input_ids[static_cast<std::size_t>(i)];
+      if (id != config_.padding_word) add_word_gradient(id, d_out + i * width);
     }
+  }
+
+  void add_word_gradient(std::int32_t id, const float* d) {
+    const Transformer& words = scope_.words ? *scope_.words : *gradients_;
+    if (words.head_holds_embeddings()) return add_weight_row(words.lm_head_, id, d);
+    embedding_backward({&id, 1}, d, config_.embedding_width(), static_cast<float*>(words.word_embeddings_.table));
   }
 
   void relative_embeddings_backward() {

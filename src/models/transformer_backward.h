@@ -24,6 +24,7 @@ struct BackwardScope {
   std::int64_t first_layer = 0;  // no layer before it, and not the embeddings unless it is 0
   bool embeddings = true;        // tables, their norm and projection, and the tables of positions that all layers share
   bool layers = true;            // false: no weights of layers, besides the matrices of LoRA and these biases
+  Transformer* words = nullptr;  // where the word embeddings' gradients go, if two stacks share them; null: as the others
   std::span<const BiasGradient> biases{};
 };
 
@@ -83,7 +84,7 @@ void training_forward(const Transformer& model, ThreadTeam& team, const Batch& b
 // is the gradient of the model's weight in the same place; null if the scope has no weights. Tables that are computed, such as
 // rotary angles, are left as they are. Those of LoRA's matrices are added to options.lora.
 // tape: written by training_forward() over the same batch with the same options. d_hidden: [tokens, hidden], the gradient of its
-// result, which is overwritten. In an encoder-decoder each stack has the gradient of its own use of the word embeddings.
+// result, which is overwritten.
 void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
               Transformer* gradients, const BackwardScope& scope = {}, const TapeOptions& options = {},
               const CrossSources& sources = {});
@@ -91,9 +92,10 @@ void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, co
 struct LmHeadGradient {
   const float* hidden = nullptr;  // [rows, hidden] as Transformer::lm_head() left it
   std::int64_t rows = 0;
-  const float* d_logits = nullptr;   // [rows, vocab]
+  float* d_logits = nullptr;         // [rows, vocab], overwritten if logits have a cap
   float* d_hidden = nullptr;         // [rows, hidden] written, of what lm_head() was given; null: not wanted
   Transformer* gradients = nullptr;  // as in backward(); null: not wanted
+  const float* logits = nullptr;     // [rows, vocab] as lm_head() gave them; read if they have a cap
 };
 // The derivative of Transformer::lm_head(); a head that is tied to the word embeddings adds to their gradient.
 void lm_head_backward(const Transformer& model, ThreadTeam& team, const LmHeadGradient& gradient, Arena& arena);

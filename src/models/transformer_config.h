@@ -92,6 +92,7 @@ struct TransformerConfig {
 
   Positions positions = Positions::kLearned;
   std::int64_t padding_idx = 0;      // for kAfterPadding
+  std::int64_t padding_word = -1;    // the token that is read without training its embedding: torch's padding_idx; -1: none
   std::int64_t position_offset = 0;  // for kLearned: row of position 0 in the checkpoint's table
   bool fairseq_positions = false;    // kLearned, kAfterPadding: that table is fairseq's sines, not in the checkpoint
   RelativePositions relative_positions = RelativePositions::kNone;

@@ -17,6 +17,12 @@ inline void softcap(const Kernels& kernels, float cap, std::int64_t count, float
   for (std::int64_t i = 0; i < count; ++i) x[i] *= cap;
 }
 
+// d *= 1 - tanh(x / cap)^2, in place, of what softcap() has left in y; nothing if cap is 0.
+inline void softcap_backward(float cap, const float* y, std::int64_t count, float* d) {
+  if (cap == 0) return;
+  for (std::int64_t i = 0; i < count; ++i) d[i] *= 1 - (y[i] / cap) * (y[i] / cap);
+}
+
 // dx = dy * activation'(x), x before the activation. All are [rows, cols], contiguous; dx may be dy.
 inline void activate_backward(const Compute& compute, Activation activation, const float* x, const float* dy, std::int64_t rows,
                               std::int64_t cols, float* dx) {

@@ -140,6 +140,22 @@ void masked_softmax(const Kernels& kernels, const Block& block) {
   }
 }
 
+// The products of a block's queries with its keys, scaled and capped: [rows, keys].
+void products(const Call& call, const Sequence& sequence, const Block& block, const float* keys, float* out) {
+  const auto& [kernels, shape, terms, input, context] = call;
+  const std::int64_t count = block.keys.size();
+  kernels.gemm_f32({.a = input.queries + (sequence.begin + block.query) * input.query_stride + block.head * shape.head_dim,
+                    .a_stride = block.head_step ? shape.head_dim : input.query_stride,
+                    .b = keys + block.keys.begin * shape.head_dim,
+                    .c = out,
+                    .c_stride = count,
+                    .m = block.rows,
+                    .n = count,
+                    .k = shape.head_dim,
+                    .scale = terms.scale});
+  softcap(kernels, terms.softcap, block.rows * count, out);
+}
+
 // Computes a block's scores and turns them into probabilities in place.
 void score(const Call& call, const Sequence& sequence, const Block& block, const KvHead& kv, const RelativeHead* relative,
            Captured* captured) {
@@ -147,16 +163,7 @@ void score(const Call& call, const Sequence& sequence, const Block& block, const
   const float* queries = input.queries + (sequence.begin + block.query) * input.query_stride + block.head * shape.head_dim;
   const std::int64_t query_stride = block.head_step ? shape.head_dim : input.query_stride;
   const std::int64_t keys = block.keys.size();
-  kernels.gemm_f32({.a = queries,
-                    .a_stride = query_stride,
-                    .b = kv.keys + block.keys.begin * shape.head_dim,
-                    .c = block.scores,
-                    .c_stride = keys,
-                    .m = block.rows,
-                    .n = keys,
-                    .k = shape.head_dim,
-                    .scale = terms.scale});
-  softcap(kernels, terms.softcap, block.rows * keys, block.scores);
+  products(call, sequence, block, kv.keys, block.scores);
   for (const BroadcastMask& mask : terms.multiply) apply_mask(mask, sequence, block, [](float s, float x) { return s * x; });
   if (terms.bias) add_bias(terms, sequence, block);
   if (relative) {
@@ -449,6 +456,9 @@ void scores_backward(const BackwardHead& head, const Block& block, float* d_scor
   for (const BroadcastMask& mask : terms.multiply) {
     apply_mask(mask, head.sequence, gradients, [](float d, float x) { return d * x; });
   }
+  if (terms.softcap == 0) return;
+  products(head.call, head.sequence, block, head.scratch.keys, head.scratch.transposed);
+  softcap_backward(terms.softcap, head.scratch.transposed, block.rows * keys, d_scores);
 }
 
 void block_backward(const BackwardHead& head, Block block) {

@@ -37,10 +37,6 @@ Result<void> Trainer::prepare() {
   const Transformer& transformer = model_.transformer();
   if (transformer.weight_type() != WeightType::kF32) return input_error("training: expected a model loaded with dtype 'f32'");
   if (transformer.config().experts.count > 0) return unsupported_error("training: a model with experts cannot be trained yet");
-  if (transformer.config().attn_logit_softcapping != 0 || transformer.config().final_logit_softcapping != 0) {
-    return unsupported_error(
-        "training: a model with soft caps (attn_logit_softcapping, final_logit_softcapping) cannot be trained yet");
-  }
   const TransformerConfig& config = transformer.config();
   if (config.is_parallel() || !config.input_norms || config.query_key_norm_joined || config.residual_multiplier != 1 ||
       config.disentangled.own_matrices || config.t5.each_layer) {
@@ -138,6 +134,7 @@ void Trainer::clear_gradients() {
   }
   lora_.clear_gradients();
   for (std::vector<float>& gradient : bias_gradients_) std::ranges::fill(gradient, 0.0f);
+  for (Buckets& one : buckets_) std::ranges::fill(one.gradients, 0.0f);
   if (head_gradients_) std::ranges::fill(head_gradients_->weights_f32(), 0.0f);
   accumulated_ = 0;
   loss_ = 0;
@@ -189,10 +186,15 @@ void Trainer::backward_stacks(const Forward& ran) {
     CrossSources sources = i > 0 ? sources_of(ran) : CrossSources{};
     if (options_.method == TrainMethod::kLastLayers) sources.d_states = nullptr;
     backward(*stacks_[i].model, model_.team(), ran.batches[i], ran.tapes[i], ran.d_states[i], arena_, stacks_[i].gradients.get(),
-             {.first_layer = first_layer(i), .embeddings = false, .layers = trains_layers(), .biases = biases_}, tape_options(i),
-             sources);
+             {.first_layer = first_layer(i),
+              .embeddings = trains_embeddings(),
+              .layers = trains_layers(),
+              .words = shares_words() ? stacks_.back().gradients.get() : nullptr,
+              .biases = biases_},
+             tape_options(i), sources);
     arena_.rewind(mark);
   }
+  collect_buckets();
 }
 
 Result<Trainer::LossSum> Trainer::evaluate(const TrainRows& rows) {
@@ -250,7 +252,7 @@ Result<TrainReport> Trainer::update() {
     adam_step(adam, report.step, parameters_[i].value, parameters_[i].gradient.data(), moments_[i].first.data(),
               moments_[i].second.data());
   }
-  lora_.merge();
+  spread_weights();
   step_ = report.step;
   report.learning_rate = adam.lr;
   return report;
@@ -281,7 +283,7 @@ Result<void> Trainer::set_state(std::span<const float> state, std::int64_t step)
     take(moments_[i].first);
     take(moments_[i].second);
   }
-  lora_.merge();
+  spread_weights();
   step_ = step;
   accumulated_ = 0;
   return {};

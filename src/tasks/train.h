@@ -22,7 +22,7 @@ namespace wattn {
 
 enum class TrainMethod : std::uint8_t {
   kLora,        // low-rank additions to the matrices of target_modules
-  kFull,        // all layers
+  kFull,        // all layers, and the embeddings unless freeze_embeddings
   kLastLayers,  // the last last_layers layers
   kHead,        // the head alone
 };
@@ -61,6 +61,7 @@ struct TrainOptions {
   HeadKind head = HeadKind::kNone;  // of losses over logits: a new one in place of the model's; kNone: the model's
   std::string config{};             // config.json, for a new head with its id2label, and for the rates of dropout
   bool dropout = false;             // with the rates of config.json
+  bool freeze_embeddings = false;   // kFull: words, positions, token types and the head over the vocabulary stay as they are
   std::int64_t last_layers = 2;
   double loss_scale = 20;    // of cosines; MultipleNegativesRanking and CoSENT
   double margin = 0.5;       // Contrastive, Triplet, BatchAllTriplet
@@ -156,6 +157,12 @@ class Trainer {
   struct Moments {
     std::vector<float> first, second;
   };
+  // T5's table of relative positions, [buckets, heads]. The model has each weight at all distances of its bucket.
+  struct Buckets {
+    std::int64_t heads, count, of_both_directions, max_distance;
+    DistanceBias bias, gradient;
+    std::vector<float> values, gradients;
+  };
 
   Trainer(Model& model, const TrainOptions& options) : model_(model), options_(options) {}
 
@@ -168,10 +175,19 @@ class Trainer {
   void add_bias_tensors(std::vector<NamedTensor>& out) const;
   Result<void> prepare_layers();
   void prepare_stack(const Stack& stack, std::int64_t first_layer);
+  void prepare_embeddings(std::size_t stack);
+  void prepare_buckets(const Stack& stack);
+  // Adds the gradients that backward() has left at distances to those of the buckets.
+  void collect_buckets();
+  // Writes what is trained to the other places where the model has it.
+  void spread_weights();
   Result<void> prepare_head();
   bool uses_head() const { return options_.loss >= TrainLoss::kCrossEntropy; }
   std::string module_prefix() const;
   bool trains_layers() const { return options_.method == TrainMethod::kFull || options_.method == TrainMethod::kLastLayers; }
+  bool trains_embeddings() const { return options_.method == TrainMethod::kFull && !options_.freeze_embeddings; }
+  // Of both stacks of an encoder-decoder, which share their words.
+  bool shares_words() const { return stacks_.size() > 1 && trains_embeddings(); }
   // The first layer of a stack that is trained; the number of its layers if none is.
   std::int64_t first_layer(std::size_t stack) const;
   TapeOptions tape_options(std::size_t stack) const;
@@ -222,6 +238,7 @@ class Trainer {
   std::vector<std::vector<float>> lora_gradients_;  // A and B of each matrix
   std::vector<BiasGradient> biases_;                // trained beside LoRA's matrices
   std::vector<std::vector<float>> bias_gradients_;
+  std::vector<Buckets> buckets_;
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;  // [parameters]
   Arena arena_;

@@ -322,7 +322,13 @@ Result<Trainer::LossSum> Trainer::lm_loss(const TrainRows& rows, const Batch& ba
     for (std::int64_t k = 0; k < count * vocab; ++k) d_logits[size_of(k)] *= factor;
     arena.value().reset();
     lm_head_backward(transformer, model_.team(),
-                     {.hidden = read.data(), .rows = count, .d_logits = d_logits.data(), .d_hidden = d_read.data()}, arena.value());
+                     {.hidden = read.data(),
+                      .rows = count,
+                      .d_logits = d_logits.data(),
+                      .d_hidden = d_read.data(),
+                      .gradients = trains_embeddings() ? stacks_.back().gradients.get() : nullptr,
+                      .logits = logits.data()},
+                     arena.value());
     for (std::size_t i = 0; i < chunk.size(); ++i) {
       model_.kernels().axpy(1.0f, d_read.data() + static_cast<std::int64_t>(i) * hidden, d_states + chunk[i].row * hidden, hidden);
     }

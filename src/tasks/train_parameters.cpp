@@ -1,6 +1,7 @@
 // Which weights a Trainer changes: their values and gradients, and the names under which an adapter is saved.
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 
 #include "models/heads_backward.h"
 #include "tasks/train.h"
@@ -220,18 +221,110 @@ Result<void> Trainer::prepare_layers() {
     Stack& stack = stacks_[i];
     TransformerConfig config = stack.model->config();
     if (first_layer(i) == config.num_hidden_layers) continue;
-    // Only layers get gradients.
-    config.vocab_size = 1;
-    config.max_position_embeddings = 1;
-    config.type_vocab_size = std::min<std::int64_t>(config.type_vocab_size, 1);
     config.pooler = false;
-    config.lm_head = false;
-    auto gradients = Transformer::with_config(config, 1, stack.model->kernels(), WeightType::kF32);
+    if (!trains_embeddings()) {
+      config.max_position_embeddings = 1;
+      config.type_vocab_size = std::min<std::int64_t>(config.type_vocab_size, 1);
+      config.lm_head = false;
+    }
+    // Stacks that share their words have one gradient of them.
+    if (!trains_embeddings() || i + 1 < stacks_.size()) config.vocab_size = 1;
+    auto gradients = Transformer::with_config(config, trains_embeddings() ? stack.model->positions() : 1, stack.model->kernels(),
+                                              WeightType::kF32);
     if (!gradients.ok()) return gradients.error();
     stack.gradients = std::make_unique<Transformer>(std::move(gradients).value());
+    if (trains_embeddings()) prepare_embeddings(i);
     prepare_stack(stack, first_layer(i));
   }
   return {};
+}
+
+void Trainer::prepare_embeddings(std::size_t i) {
+  const Stack& stack = stacks_[i];
+  const TransformerConfig& config = stack.model->config();
+  const Transformer::Ends value = stack.model->ends(), gradient = stack.gradients->ends();
+  const auto add_table = [&](const Embedding& table, const Embedding& d_table) {
+    if (table.rows == 0) return;
+    const auto all = [&](const Embedding& of) { return std::span(static_cast<float*>(of.table), size_of(of.rows * of.hidden)); };
+    parameters_.push_back({all(table), all(d_table)});
+  };
+  const auto add_vector = [&](float* values, float* gradients, std::int64_t size) {
+    parameters_.push_back({{values, size_of(size)}, {gradients, size_of(size)}, false});
+  };
+  const auto add_linear = [&](const Linear& linear, const Linear& d_linear, bool has_bias) {
+    if (linear.out == 0) return;
+    parameters_.push_back({weights_f32(linear), weights_f32(d_linear), true, linear.in * linear.out});
+    if (has_bias) add_vector(linear.bias, d_linear.bias, linear.out);
+  };
+  const auto add_norm = [&](const LayerNorm& norm, const LayerNorm& d_norm, NormKind kind) {
+    if (norm.hidden == 0) return;
+    add_vector(norm.gamma, d_norm.gamma, norm.hidden);
+    if (kind == NormKind::kLayer && config.biases.norms) add_vector(norm.beta, d_norm.beta, norm.hidden);
+  };
+  if (i + 1 == stacks_.size()) {
+    add_table(value.words, gradient.words);
+    // BART's final_logits_bias is a constant.
+    const std::string_view bias = stack.names->lm_head_bias ? stack.names->lm_head_bias : "";
+    add_linear(value.lm_head, gradient.lm_head, config.lm_head_bias && bias.ends_with(".bias"));
+  }
+  if (config.positions != Positions::kSinusoidal && !config.fairseq_positions) add_table(value.positions, gradient.positions);
+  add_table(value.token_types, gradient.token_types);
+  add_norm(value.norm, gradient.norm, config.norm);
+  add_linear(value.projection, gradient.projection, true);
+  add_table(value.relative, gradient.relative);
+  if (config.disentangled.norm) add_norm(value.relative_norm, gradient.relative_norm, NormKind::kLayer);
+  if (config.relative_positions == RelativePositions::kT5Buckets) prepare_buckets(stack);
+}
+
+void Trainer::prepare_buckets(const Stack& stack) {
+  const TransformerConfig& config = stack.model->config();
+  const std::int64_t heads = config.num_attention_heads, count = config.t5.buckets, both = config.causal ? 2 * count : count;
+  Buckets& one = buckets_.emplace_back(Buckets{heads, count, both, config.t5.max_distance, stack.model->ends().distances,
+                                               stack.gradients->ends().distances, std::vector<float>(size_of(count * heads)),
+                                               std::vector<float>(size_of(count * heads))});
+  for (std::int64_t d = 1 - one.bias.span; d < one.bias.span; ++d) {
+    const std::int64_t bucket = t5_bucket(d, both, one.max_distance);
+    for (std::int64_t head = 0; bucket < count && head < heads; ++head) {
+      one.values[size_of(bucket * heads + head)] = std::as_const(one.bias).at(head)[d];
+    }
+  }
+  parameters_.push_back({one.values, one.gradients});
+}
+
+void Trainer::collect_buckets() {
+  for (Buckets& one : buckets_) {
+    std::vector<float> sums(one.gradients.size());  // each distance of a bucket has all of it
+    for (std::int64_t d = 1 - one.gradient.span; d < one.gradient.span; ++d) {
+      const std::int64_t bucket = t5_bucket(d, one.of_both_directions, one.max_distance);
+      for (std::int64_t head = 0; head < one.heads; ++head) {
+        float& at = one.gradient.at(head)[d];
+        if (bucket < one.count) sums[size_of(bucket * one.heads + head)] = at;
+        at = 0;
+      }
+    }
+    for (std::size_t i = 0; i < sums.size(); ++i) one.gradients[i] += sums[i];
+  }
+}
+
+void Trainer::spread_weights() {
+  lora_.merge();
+  for (Buckets& one : buckets_) {
+    for (std::int64_t bucket = 0; bucket < one.count; ++bucket) {
+      set_t5_bucket(one.bias, one.heads, bucket, one.of_both_directions, one.max_distance, one.values.data() + bucket * one.heads);
+    }
+  }
+  if (!shares_words()) return;
+  const Transformer& from = *stacks_.back().model;
+  const Transformer::Ends to = stacks_.front().model->ends();
+  std::vector<float> row(size_of(to.words.hidden));
+  for (std::int32_t id = 0; id < to.words.rows; ++id) {
+    if (from.shared_weights().out > 0) {
+      get_weight_row(from.shared_weights(), id, row.data());
+    } else {
+      from.word_rows({&id, 1}, row.data());
+    }
+    set_row(to.words, id, row.data());
+  }
 }
 
 void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {

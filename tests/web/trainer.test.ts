@@ -134,27 +134,30 @@ describe('Trainer', () => {
     await trainer.dispose();
   });
 
-  it('saves a whole model that gives the same vectors, and only differs in what was trained', async () => {
-    const trainer = await load({ method: 'full', max_steps: 3 });
-    await reportsOf(trainer, kLabelled);
-    const files = await trainer.save();
-    const embed = await pipeline('feature-extraction', files);
-    expect([...(await embed(kTexts)).data]).toEqual(await vectorsOf(trainer));
-    const [now, before] = [files['model.safetensors'] as Uint8Array, tinyFiles().get('model.safetensors') as Uint8Array].map(
-      nn.load_safetensors,
-    );
-    const names = Object.keys(now as object).sort();
-    expect(names).toEqual(
-      Object.keys(before as object)
-        .filter((name) => !/position_ids/.test(name))
-        .sort(),
-    );
-    for (const name of names) {
-      const same = largestDifference(now![name]!.data as Float32Array, before![name]!.data as Float32Array) === 0;
-      expect([name, same]).toEqual([name, /^embeddings|^pooler/.test(name)]);
-    }
-    await Promise.all([embed.dispose(), trainer.dispose()]);
-  });
+  it.each([false, true])(
+    'saves a whole model that differs in what was trained alone (freeze_embeddings: %s)',
+    async (freeze_embeddings) => {
+      const trainer = await load({ method: 'full', max_steps: 3, freeze_embeddings });
+      await reportsOf(trainer, kLabelled);
+      const files = await trainer.save();
+      const embed = await pipeline('feature-extraction', files);
+      expect([...(await embed(kTexts)).data]).toEqual(await vectorsOf(trainer));
+      const [now, before] = [files['model.safetensors'] as Uint8Array, tinyFiles().get('model.safetensors') as Uint8Array].map(
+        nn.load_safetensors,
+      );
+      const names = Object.keys(now as object).sort();
+      expect(names).toEqual(
+        Object.keys(before as object)
+          .filter((name) => !/position_ids/.test(name))
+          .sort(),
+      );
+      for (const name of names) {
+        const same = largestDifference(now![name]!.data as Float32Array, before![name]!.data as Float32Array) === 0;
+        expect([name, same]).toEqual([name, (freeze_embeddings ? /^embeddings|^pooler/ : /^pooler/).test(name)]);
+      }
+      await Promise.all([embed.dispose(), trainer.dispose()]);
+    },
+  );
 
   it('keeps the best state of its evaluations, and ends early', async () => {
     const trainer = await load({ max_steps: 40, learning_rate: 0.02 });
@@ -328,6 +331,42 @@ describe('Trainer', () => {
       await trainer.dispose();
     });
   }
+
+  it('goes on with an encoder-decoder to the same bits', async () => {
+    const rows = kTransformed.map(([text, target]) => ({ text, target })) as unknown as TrainingRow[];
+    for (const [name, method] of [
+      ['t5', 'lora'],
+      ['t5', 'full'],
+      ['marian', 'full'],
+      ['bart', 'last_layers'],
+    ] as const) {
+      const begin = () =>
+        Trainer.from_pretrained(seq2seq(name), {
+          task: 'text2text-generation',
+          threads: 1,
+          method,
+          last_layers: 1,
+          max_steps: 6,
+          dropout: true,
+        });
+      const how = { validation: rows, eval_steps: 2 };
+      const summaryOf = ({ step, loss, grad_norm, evaluation }: TrainingReport) => [step, loss, grad_norm, evaluation];
+      const whole = await begin();
+      const expected = (await reportsOf(whole, rows, how)).map(summaryOf);
+      const first = await begin();
+      const found: unknown[] = [];
+      for await (const report of first.fit(rows, how)) {
+        found.push(summaryOf(report));
+        if (report.step === 3) break;
+      }
+      const state = await first.state();
+      const second = await begin();
+      found.push(...(await reportsOf(second, rows, { ...how, resume_from_checkpoint: state })).map(summaryOf));
+      expect([name, method, found]).toEqual([name, method, expected]);
+      expect(await second.save()).toEqual(await whole.save());
+      await Promise.all([whole.dispose(), first.dispose(), second.dispose()]);
+    }
+  });
 
   it('trains an encoder-decoder, whatever the columns are called, and saves it', async () => {
     const named = (source: string, target: string) =>
@@ -540,6 +579,11 @@ describe('Trainer', () => {
     expect(small.optimizer).toBe(8 * small.trainable);
     expect(large.trainable).toBeGreaterThan(10 * small.trainable);
     for (const plan of [small, large]) expect(plan.total).toBe(plan.weights + plan.gradients + plan.optimizer + plan.activations);
+    const frozen = await load({ method: 'full', freeze_embeddings: true });
+    const less = await frozen.plan({ batch: 4, tokens: 16 });
+    expect(large.trainable - less.trainable).toBeGreaterThan(hidden_size * 100);
+    expect([less.gradients < large.gradients, less.optimizer < large.optimizer]).toEqual([true, true]);
+    await frozen.dispose();
     const frugal = await load({ method: 'full', checkpointing: true });
     expect((await frugal.plan({ batch: 4, tokens: 16 })).activations).toBeLessThan(large.activations);
     await frugal.dispose();

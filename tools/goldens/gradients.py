@@ -10,7 +10,7 @@ from . import common
 MODELS = {"bert": "bert-tiny/model", "albert": "architectures/albert", "deberta-v2": "architectures/deberta-v2",
           "deberta-v3": "architectures/deberta-v3", "distilbert": "architectures/distilbert", "electra": "architectures/electra",
           "modernbert": "architectures/modernbert", "mpnet": "architectures/mpnet", "roberta": "architectures/roberta", "gpt2": "decoders/gpt2",
-          "llama": "decoders/llama", "mistral": "decoders/mistral", "qwen3": "decoders/qwen3", "gemma3": "decoders/gemma3", "eurobert": "eurobert/base", "t5": "embedders/sentence-t5/model"}
+          "llama": "decoders/llama", "mistral": "decoders/mistral", "qwen3": "decoders/qwen3", "gemma2": "decoders/gemma2", "gemma3": "decoders/gemma3", "eurobert": "eurobert/base", "t5": "embedders/sentence-t5/model"}
 LENGTHS = (11, 1, 6)
 
 

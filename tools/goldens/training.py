@@ -62,8 +62,6 @@ ROWS = [
     ("an old bridge", "the bridge waits"),
 ]
 SEQ2SEQ_STEPS, RATE = 20, 2e-3
-# What wattn's Trainer leaves as it is.
-FROZEN = ("shared", "lm_head", "embed_tokens", "embed_positions", "layernorm_embedding", "relative_attention_bias")
 
 
 def seq2seq_losses(folder, dtype):
@@ -77,12 +75,9 @@ def seq2seq_losses(folder, dtype):
 
     sources, labels = padded(columns[0], 0), padded(columns[1], -100)
     mask = padded([[1] * len(row) for row in columns[0]], 0)
-    named = [(name, weight) for name, weight in model.named_parameters() if not any(part in name for part in FROZEN)]
-    model.requires_grad_(False)
-    for _, weight in named:
-        weight.requires_grad_(True)
-    groups = [{"params": [weight for _, weight in named if weight.dim() > 1], "weight_decay": 0.01},
-              {"params": [weight for _, weight in named if weight.dim() < 2], "weight_decay": 0.0}]  # fmt: skip
+    trained = [weight for weight in model.parameters() if weight.requires_grad]  # Marian's sines are not
+    groups = [{"params": [weight for weight in trained if weight.dim() > 1], "weight_decay": 0.01},
+              {"params": [weight for weight in trained if weight.dim() < 2], "weight_decay": 0.0}]  # fmt: skip
     optimizer = torch.optim.AdamW(groups, lr=RATE, foreach=False)
     curve = []
     for _ in range(SEQ2SEQ_STEPS):
@@ -90,7 +85,7 @@ def seq2seq_losses(folder, dtype):
         curve.append(loss.item())
         optimizer.zero_grad()
         loss.backward()
-        torch.nn.utils.clip_grad_norm_([weight for _, weight in named], 1.0)
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
         optimizer.step()
     return curve
 

@@ -36,6 +36,7 @@ export interface SeamTrainOptions {
   max_grad_norm?: number;
   max_length?: number;
   checkpointing?: boolean;
+  freeze_embeddings?: boolean;
   seed?: number;
 }
 

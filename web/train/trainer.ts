@@ -86,6 +86,7 @@ const kTrainRules: Rules = {
   max_grad_norm: 'number',
   max_length: 'count',
   checkpointing: 'boolean',
+  freeze_embeddings: 'boolean',
   dropout: 'boolean',
   seed: 'index',
 };
@@ -477,7 +478,7 @@ export class Trainer {
         'adam_beta2',
         'adam_epsilon',
       ]),
-      ...pick(settings, ['max_grad_norm', 'max_length', 'checkpointing', 'dropout', 'seed']),
+      ...pick(settings, ['max_grad_norm', 'max_length', 'checkpointing', 'dropout', 'freeze_embeddings', 'seed']),
       config: makesHead ? this.configWith(names, loss) : JSON.stringify(readConfig(this.engine)),
       ...(makesHead && { head: kHeads[this.settings.task as keyof typeof kHeads].head }),
       method,

@@ -99,6 +99,11 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   dropout?: boolean;
   /** `true`: computes the activations of a layer twice instead of keeping them, for less memory. The results are the same. Default `false`. */
   checkpointing?: boolean;
+  /**
+   * With `method: 'full'`: whether words, positions, token types and a language model's head stay as they are. They are most of the weights of a
+   * small model, so this halves the memory that training takes, or more. Default `false`.
+   */
+  freeze_embeddings?: boolean;
   /** Of the order of rows and of LoRA's first values. Default 0. */
   seed?: number;
 }

@@ -6,6 +6,7 @@
 
 #include <bit>
 #include <cmath>
+#include <numeric>
 #include <random>
 #include <string>
 #include <vector>
@@ -47,7 +48,7 @@ struct GradientCase {
 template <class Check>
 void for_each_case(const Check& check) {
   const Json json = test::read_json("gradients/cases.json");
-  ASSERT_EQ(json.root().size(), 16U);
+  ASSERT_EQ(json.root().size(), 17U);
   for (std::size_t i = 0; i < json.root().size(); ++i) {
     const GradientCase one(json.root()[i]);
     SCOPED_TRACE(one.name);
@@ -479,6 +480,41 @@ TEST(TransformerBackward, OfTheLmHeadIsItsTranspose) {
     lm_head_backward(model, alone, {scaled.data(), rows, d_logits.data(), nullptr, &other}, arena);
     EXPECT_EQ(weights_of(other), weights_of(gradients));
   }
+}
+
+// By central differences of the head with a cap.
+TEST(TransformerBackward, OfCappedLogitsIsTheDerivative) {
+  TransformerConfig config;
+  config.vocab_size = 11;
+  config.hidden_size = 4;
+  config.num_attention_heads = config.intermediate_size = 1;
+  config.max_position_embeddings = 4;
+  config.lm_head = true;
+  config.final_logit_softcapping = 2;
+  const Transformer model = std::move(Transformer::with_config(config, 4, exact_kernels(), WeightType::kF32)).value();
+  std::mt19937 generator(5);
+  const auto draw = [&] { return static_cast<float>(static_cast<int>(generator() % 9) - 4) / 4; };
+  for (float& x : model.weights_f32()) x = draw();
+  std::vector<float> states(4), d_logits(11), d_states(4);
+  for (auto* list : {&states, &d_logits}) std::generate(list->begin(), list->end(), draw);
+  const auto loss = [&](const std::vector<float>& at) {
+    const std::vector<float> logits = LmHead::run(model, at);
+    return std::inner_product(logits.begin(), logits.end(), d_logits.begin(), 0.0);
+  };
+  const std::vector<float> logits = LmHead::run(model, states);
+  EXPECT_GT(*std::max_element(logits.begin(), logits.end()), 0.5f);  // the cap bends them
+  std::vector<double> expected;
+  for (std::size_t i = 0; i < states.size(); ++i) {
+    std::vector<float> more = states, less = states;
+    more[i] += 0x1p-8f;
+    less[i] -= 0x1p-8f;
+    expected.push_back((loss(more) - loss(less)) * 0x1p7);
+  }
+  Transformer gradients = zeros_like(model);
+  ThreadTeam alone;
+  Arena arena = Arena::with_bytes(lm_head_backward_bytes(model, 1, 1), "test").value();
+  lm_head_backward(model, alone, {states.data(), 1, d_logits.data(), d_states.data(), &gradients, logits.data()}, arena);
+  for (std::size_t i = 0; i < states.size(); ++i) EXPECT_NEAR(d_states[i], expected[i], 1e-3);
 }
 
 // The head holds the word embeddings then, and their gradients.
