@@ -53,6 +53,7 @@ describe('search', () => {
     expect(hit!.document).toEqual(documents[2]);
     expect(await idsOf(index, 'berlin')).toEqual(['train']); // a title
     expect(await idsOf(index, '')).toEqual([]);
+    expect(await idsOf(index, 'bakery', { top_k: 2 ** 31 - 1 })).toEqual(['bakery']);
     expect(await idsOf(index, 'zebra')).toEqual([]);
     await expect(index.search('x', { mode: 'meaning' })).rejects.toThrow("mode 'meaning' needs the option 'embed'");
   });
@@ -65,6 +66,7 @@ describe('search', () => {
     expect(hits[0]).toMatchObject({ id: 'bakery', why: { rank: null } });
     expect(hits[0]!.why.words).toBeGreaterThan(0);
     expect(hits[0]!.why.meaning).toBeGreaterThan(hits[1]!.why.meaning!);
+    expect(await idsOf(index, 'bakery', { top_k: 2 ** 31 - 1 })).toHaveLength(3);
     expect(await idsOf(index, 'bakery', { weights: { words: 0 } })).toEqual(await idsOf(index, 'bakery', { mode: 'meaning' }));
   });
 

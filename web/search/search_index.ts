@@ -289,7 +289,11 @@ export class Index {
     if (this.store.hasNews()) await this.alone(() => this.refresh(false));
     throwIfAborted(signal);
     const vector = mode === 'words' ? undefined : await embedder!.query(query, signal);
-    if (mode !== 'meaning') await this.contents.readWords(signal);
+    // Another tab may have removed the index meanwhile, and begun another one.
+    for (let read: Contents | undefined; mode !== 'meaning' && read !== this.contents;) {
+      read = this.contents;
+      await read.readWords(signal);
+    }
     this.checkOpen();
     let found = this.candidates(query, vector, mode, depth, filter, options ?? {});
     if (rerank) found = await this.reranked(query, found, rerank, signal);
@@ -689,7 +693,7 @@ export class Index {
     // Parts of few documents may be all that was found: then more parts are asked for.
     for (let depth = Math.max(kLeastCandidates, 10 * wanted); ; depth *= 4) {
       const byWords = words && worded ? bestRows(worded, words.scores, depth) : [];
-      const byMeaning = meaning ? Array.from(meaning.search(vector!, depth, allowed).rows) : [];
+      const byMeaning = meaning ? Array.from(meaning.search(vector!, Math.min(depth, meaning.count), allowed).rows) : [];
       const rows = Int32Array.from(new Set([...byWords, ...byMeaning]));
       const places = new Map(Array.from(rows, (row, i) => [row, i] as const));
       const views: View[] = [];
