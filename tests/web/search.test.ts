@@ -105,6 +105,18 @@ describe('search', () => {
     expect(hits[0]!.why.rank).toBe(hits[0]!.score);
     expect(seen[0]).toContain('Berlin\nThe train leaves at noon.');
     expect((await index.search('bakery', { rerank, rerank_depth: 1 })).map(({ id }) => id)).toEqual(['bakery']);
+    // Rows get other numbers while it judges.
+    const many = Array.from({ length: 1500 }, (_, i) => ({ id: `m${i}`, text: `many ${i}` }));
+    const moving = await open();
+    await moving.add(many);
+    await moving.add(documents);
+    const late = async (_query: string, texts: string[]) => {
+      await moving.delete(many.map(({ id }) => id));
+      return texts.map((text) => text.length);
+    };
+    const after = await moving.search('bakery', { rerank: late, mode: 'words' });
+    const { text } = documents[0]!;
+    expect(after.map(({ text, start, end }) => [text, start, end])).toEqual([[text, 0, text.length]]);
     await expect(index.search('bakery', { rerank: async () => [1] })).rejects.toThrow('rerank: expected 3 scores, found 1');
     const ranker = await pipeline('text-ranking', join(tiny, '../../tasks/ranker')).catch(() => undefined);
     if (ranker) expect(await index.search('bakery', { rerank: ranker })).toHaveLength(3);

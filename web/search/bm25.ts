@@ -90,7 +90,7 @@ export class Bm25 {
   }
 
   /** The score of every row for a query; rows without any of its words have 0. found: those with one. */
-  scores(query: string): { scores: Float32Array; found: number[]; terms: ReadonlySet<string> } {
+  scores(query: string): { scores: Float32Array; found: number[] } {
     const { lengths, living, k1, b } = this;
     const scores = new Float32Array(lengths.length);
     const found: number[] = [];
@@ -109,6 +109,6 @@ export class Bm25 {
         scores[row]! += (idf * times) / (times + k1 * (1 - b + (b * length) / mean));
       }
     }
-    return { scores, found, terms: new Set(counts.keys()) };
+    return { scores, found };
   }
 }

@@ -16,6 +16,9 @@ export interface Entry extends StoredDocument {
   at: number;
 }
 
+/** A part of a document's text as it is read: after its title. */
+export const withTitle = ({ title }: IndexDocument, text: string): string => (title === undefined ? text : `${title}\n${text}`);
+
 /** Removed rows that are given back at once, if they are as many as the others. */
 const kLeastGarbage = 1024;
 
@@ -65,11 +68,9 @@ export class Contents {
     return { entry, start: entry.chunks[at]!, end: entry.chunks[at + 1]! };
   }
 
-  private wordsOf(entry: Entry, row: number): string {
-    const { document, chunks, first } = entry;
-    const at = 2 * (row - first);
-    const text = document.text.slice(chunks[at]!, chunks[at + 1]!);
-    return document.title === undefined ? text : `${document.title}\n${text}`;
+  private wordsOf(row: number): string {
+    const { entry, start, end } = this.part(row);
+    return withTitle(entry.document, entry.document.text.slice(start, end));
   }
 
   /** fits: whether the vectors are of this index' model. */
@@ -109,7 +110,7 @@ export class Contents {
     if (!entry) return false;
     const end = entry.first + rowsOf(entry);
     for (let row = entry.first; row < end; ++row) {
-      if (row < this.words.rows) this.words.remove(row, this.wordsOf(entry, row));
+      if (row < this.words.rows) this.words.remove(row, this.wordsOf(row));
       this.owners[row] = undefined;
       this.living[row] = 0;
     }
@@ -144,7 +145,7 @@ export class Contents {
       const { words } = this;
       const row = words.rows;
       const entry = this.owners[row];
-      if (entry) words.add(this.wordsOf(entry, row));
+      if (entry) words.add(this.wordsOf(row));
       else words.skip();
       if (row % 16 === 0) await breather.breathe(signal);
     }

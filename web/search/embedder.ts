@@ -1,5 +1,6 @@
 // What an index needs of a model: chunks and vectors of unit length.
 import { describe, InputError } from '../core/errors.js';
+import { concat } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { engineOf } from '../engine/loaded.js';
@@ -111,13 +112,7 @@ export class Embedder {
     for (let at = 0; at < texts.length; at += kPortion) {
       parts.push((await this.vectors(texts.slice(at, at + kPortion), 'document', signal)).data);
     }
-    const out = new Float32Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      out.set(part, at);
-      at += part.length;
-    }
-    return out;
+    return concat(Float32Array, parts);
   }
 
   /** Places of the chunks of each text, two numbers each. */

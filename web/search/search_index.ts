@@ -3,14 +3,13 @@ import { disposable } from '../core/disposable.js';
 import { describe, InputError, StateError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { throwIfAborted } from '../core/signal.js';
-import { itemsOf } from '../core/texts.js';
-import type { AbortSignalLike } from '../core/types.js';
+import { concat, itemsOf } from '../core/texts.js';
 import { Bm25 } from './bm25.js';
-import { Contents, type Entry } from './contents.js';
+import { Contents } from './contents.js';
 import { Embedder, isSameModel } from './embedder.js';
+import { candidates, isAbove, reranked, toHit } from './find.js';
 import { openStore } from './platform.js';
 import { Progress } from './progress.js';
-import { bestRows, fuse, moments, type View } from './ranking.js';
 import { coveredBy, newIndex, readSegments, textOf, toMerge, type Kept } from './segment_log.js';
 import {
   Damage,
@@ -34,7 +33,6 @@ import type {
   IndexOptions,
   IndexPrecision,
   IndexSearchOptions,
-  Reranker,
 } from './types.js';
 import { VectorRows } from './vector_rows.js';
 import { Analyser } from './words.js';
@@ -72,9 +70,6 @@ const kLeastChars = 2_000;
 const kMostChars = 200_000;
 const kPortionMs = 400;
 const kMostDocuments = 256;
-/** Rows whose cosines stand for all. */
-const kSample = 4096;
-const kLeastCandidates = 200;
 const kExportDocuments = 4096;
 
 const never = new AbortController().signal;
@@ -113,16 +108,6 @@ function toFilter(filter: Filter | null | undefined): ((document: IndexDocument)
       const own = document[field];
       return Array.isArray(own) ? values.some((value) => own.includes(value)) : values.includes(own);
     });
-}
-
-/** Candidates for a query, and what is known of each. */
-interface Candidate {
-  row: number;
-  entry: Entry;
-  score: number;
-  words: number | null;
-  meaning: number | null;
-  rank: number | null;
 }
 
 /** An open index; see `Index` in open.ts. */
@@ -295,12 +280,12 @@ export class Index {
       await read.readWords(signal);
     }
     this.checkOpen();
-    let found = this.candidates(query, vector, mode, depth, filter, options ?? {});
-    if (rerank) found = await this.reranked(query, found, rerank, signal);
+    let found = candidates(this.contents, query, vector, mode, depth, filter, options ?? {});
+    if (rerank) found = await reranked(query, found, rerank, signal);
     return found
       .filter((candidate) => isAbove(candidate, floor))
       .slice(0, top_k)
-      .map((candidate) => this.toHit(query, candidate));
+      .map((candidate) => toHit(this.contents.words.analyser, query, candidate));
   }
 
   /** The whole index as one file, for `import_file` here or elsewhere. */
@@ -312,13 +297,7 @@ export class Index {
     for (let at = 0; at < Math.max(1, entries.length); at += kExportDocuments) {
       parts.push(await encodeSegment(this.contents.segment(entries.slice(at, at + kExportDocuments))));
     }
-    const out = new Uint8Array(parts.reduce((sum, part) => sum + part.length, 0));
-    let at = 0;
-    for (const part of parts) {
-      out.set(part, at);
-      at += part.length;
-    }
-    return out;
+    return concat(Uint8Array, parts);
   }
 
   /**
@@ -643,7 +622,7 @@ export class Index {
         ...(model && { model }),
         documents: [...documents, ...rest.documents],
         deleted: [],
-        vectors: joined(vectors, rest.vectors),
+        vectors: concat(Uint8Array, [vectors, rest.vectors]),
       };
       for (const { id } of fresh) ++result[contents.documents.has(id) ? 'updated' : 'added'];
       result.unchanged += batch.length - fresh.length;
@@ -675,121 +654,6 @@ export class Index {
       () => {}, // whoever watches it sees the failure
     );
   }
-
-  private candidates(
-    query: string,
-    vector: Float32Array | undefined,
-    mode: 'hybrid' | 'words' | 'meaning',
-    wanted: number,
-    filter: ((document: IndexDocument) => boolean) | undefined,
-    { fusion = 'minmax', weights, group_by }: IndexSearchOptions,
-  ): Candidate[] {
-    const { contents } = this;
-    const { vectors } = contents;
-    const allowed = contents.allowed(filter);
-    const words = mode === 'meaning' ? undefined : contents.words.scores(query);
-    const worded = words?.found.filter((row) => allowed[row] === 1);
-    const meaning = vector && vectors && vectors.count > 0 ? vectors : undefined;
-    // Parts of few documents may be all that was found: then more parts are asked for.
-    for (let depth = Math.max(kLeastCandidates, 10 * wanted); ; depth *= 4) {
-      const byWords = words && worded ? bestRows(worded, words.scores, depth) : [];
-      const byMeaning = meaning ? Array.from(meaning.search(vector!, Math.min(depth, meaning.count), allowed).rows) : [];
-      const rows = Int32Array.from(new Set([...byWords, ...byMeaning]));
-      const places = new Map(Array.from(rows, (row, i) => [row, i] as const));
-      const views: View[] = [];
-      const placesOf = (list: readonly number[]) => list.map((row) => places.get(row)!);
-      const wordScores = words && Float64Array.from(rows, (row) => words.scores[row]!);
-      if (words && wordScores) {
-        const all = words.found.map((row) => words.scores[row]!);
-        const view = { weight: weights?.words ?? 1, scores: wordScores, ranked: placesOf(byWords) };
-        views.push({ ...view, ...moments(all, contents.rows) });
-      }
-      const cosines = meaning && Float64Array.from(meaning.scores(vector!, rows));
-      if (meaning && cosines) {
-        const view = { weight: weights?.meaning ?? 1, scores: cosines, ranked: placesOf(byMeaning) };
-        views.push({ ...view, ...moments(meaning.scores(vector!, contents.sample(kSample))) });
-      }
-      const [only] = views;
-      const scores = views.length === 1 ? only!.scores : fuse(views, rows.length, fusion);
-      const order = Array.from(rows.keys()).sort((a, b) => scores[b]! - scores[a]! || rows[a]! - rows[b]!);
-      const found: Candidate[] = [];
-      const seen = new Set<Entry>();
-      for (const i of order) {
-        const row = rows[i]!;
-        const entry = contents.owners[row]!;
-        if (group_by !== 'chunk' && seen.has(entry)) continue;
-        seen.add(entry);
-        found.push({ row, entry, score: scores[i]!, words: wordScores?.[i] ?? null, meaning: cosines?.[i] ?? null, rank: null });
-        if (found.length === wanted) break;
-      }
-      const isAll = byWords.length < depth && byMeaning.length < depth;
-      if (found.length === wanted || isAll) return found;
-    }
-  }
-
-  private async reranked(
-    query: string,
-    found: Candidate[],
-    rerank: Reranker,
-    signal: AbortSignalLike | undefined,
-  ): Promise<Candidate[]> {
-    const texts = found.map(({ row }) => {
-      const { entry, start, end } = this.contents.part(row);
-      const text = entry.document.text.slice(start, end);
-      return entry.document.title === undefined ? text : `${entry.document.title}\n${text}`;
-    });
-    const scores = new Float64Array(found.length);
-    if ('task' in rerank) {
-      for (const { corpus_id, score } of await rerank(query, texts, { signal })) scores[corpus_id] = score;
-    } else {
-      const own = await rerank(query, texts);
-      if (own.length !== texts.length)
-        throw new InputError(`Index.search: rerank: expected ${texts.length} scores, found ${own.length}`);
-      scores.set(Array.from(own));
-    }
-    const judged = found.map((candidate, i) => ({ ...candidate, rank: scores[i]!, score: scores[i]! }));
-    return judged.sort((a, b) => b.score - a.score);
-  }
-
-  private toHit(query: string, { row, entry, score, words, meaning, rank }: Candidate): IndexHit {
-    const at = 2 * (row - entry.first);
-    const [start, end] = [entry.chunks[at]!, entry.chunks[at + 1]!];
-    const text = entry.document.text.slice(start, end);
-    const why = { words, meaning, rank };
-    return {
-      id: entry.document.id,
-      score,
-      text,
-      start,
-      end,
-      why,
-      highlights: this.highlights(query, text),
-      document: entry.document,
-    };
-  }
-
-  private highlights(query: string, text: string): IndexHit['highlights'] {
-    const { analyser } = this.contents.words;
-    const wanted = new Set(analyser.words(query).map(({ term }) => term));
-    const out: IndexHit['highlights'] = [];
-    for (const { term, start, end } of analyser.words(text)) {
-      if (!wanted.has(term)) continue;
-      const last = out.at(-1);
-      if (last && start <= last.end)
-        last.end = end; // neighbouring pairs of one run
-      else out.push({ start, end });
-    }
-    return out;
-  }
-}
-
-function isAbove({ score, words, meaning, rank }: Candidate, floor: IndexSearchOptions['min_score']): boolean {
-  if (floor === undefined || floor === null) return true;
-  if (typeof floor === 'number') return score >= floor;
-  const own = { words, meaning, rank };
-  return (['words', 'meaning', 'rank'] as const).some(
-    (name) => floor[name] !== undefined && (own[name] ?? -Infinity) >= floor[name],
-  );
 }
 
 /** The rows of those documents for which `wanted` holds. */
@@ -799,21 +663,14 @@ function rowsWhere(
   rows: Uint8Array,
   rowBytes: number,
 ): Uint8Array {
-  let out = new Uint8Array();
+  const parts: Uint8Array[] = [];
   let at = 0;
   for (const each of documents) {
     const end = at + rowsOf(each) * rowBytes;
-    if (wanted(each)) out = joined(out, rows.subarray(at, end));
+    if (wanted(each)) parts.push(rows.subarray(at, end));
     at = end;
   }
-  return out;
-}
-
-function joined(a: Uint8Array, b: Uint8Array): Uint8Array<ArrayBuffer> {
-  const out = new Uint8Array(a.length + b.length);
-  out.set(a);
-  out.set(b, a.length);
-  return out;
+  return concat(Uint8Array, parts);
 }
 
 /** Stored rows as numbers. */
