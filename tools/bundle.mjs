@@ -2,7 +2,7 @@
 // Needs the wasm build (npm run build does it first).
 import { build } from 'esbuild';
 import { chmodSync, copyFileSync, mkdirSync, readdirSync, readFileSync, rmdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { brotliCompressSync, gzipSync } from 'node:zlib';
 import { fail, must, root } from './lib/shell.mjs';
 
@@ -82,18 +82,39 @@ const libraryBeside = {
   },
 };
 
+/** index passes on the exports of a file beside it (web/entries/api.ts). */
+const apiBeside = {
+  name: 'api-beside',
+  setup({ onResolve }) {
+    onResolve({ filter: /^\.\/api\.js$/ }, () => ({ path: './chunk-api.js', external: true }));
+  },
+};
+
 /**
  * The bundles: what is built from which entries (web/entries), for which platform. Entries in one bundle share their common code in files of
- * its own; `base` only declares what that is (web/entries/base.ts) and is removed.
+ * its own. `base`, `source` and `core` only declare what
+ * belongs together in one such file (web/entries/base.ts).
  */
+const kGroups = ['base', 'source', 'core'];
 const bundles = [
-  { entries: { index: 'index', nn_entry: 'nn_entry', train_entry: 'train_entry', base: 'base' } },
+  {
+    entries: {
+      index: 'index',
+      'chunk-api': 'api',
+      nn_entry: 'nn_entry',
+      train_entry: 'train_entry',
+      base: 'base',
+      source: 'source',
+      core: 'core',
+    },
+    plugins: [apiBeside],
+  },
   { entries: { worker: 'worker' }, inWorker: true },
   { entries: { train_worker: 'train_worker' }, inWorker: true },
   { entries: { thread: 'thread' } },
   { entries: { tokenizer_entry: 'tokenizer_entry' }, split: true },
   { entries: { inline: 'index' }, inline: true },
-  { entries: { node: 'index', nn_entry_node: 'nn_entry', train_entry_node: 'train_entry', base_node: 'base' }, node: true },
+  { entries: { node: 'index', nn_entry_node: 'nn_entry', train_entry_node: 'train_entry' }, node: true },
   { entries: { node_worker: 'worker' }, node: true, inWorker: true },
   { entries: { node_train_worker: 'train_worker' }, node: true, inWorker: true },
   { entries: { node_thread: 'thread' }, node: true },
@@ -103,20 +124,79 @@ const bundles = [
   { entries: { cli: '../cli/cli' }, node: true, plugins: [libraryBeside] },
 ];
 
+const kImport = /\bimport(?:\{([^}]*)\}from)?"\.\/([\w.-]+)";/g;
+const kExport = /\bexport\{([^}]*)\};?\s*$/;
+const pairs = (list) => (list ?? '').split(',').filter(Boolean).map((each) => each.split(' as ')); // prettier-ignore
+
+/**
+ * Joins the chunks that an entry imports into one, named after it, and removes the entry. esbuild makes a chunk for every set of entries and parts that
+ * share code: thirty for `pipeline`, which a page always loads together. One file is a fifth smaller after compression. files: of one bundle, by name.
+ */
+async function joinChunks(files, entry) {
+  const joined = `chunk-${entry}`;
+  const importsOf = (file) => [...files.get(file).matchAll(kImport)].map(([, list, from]) => ({ names: pairs(list), from }));
+  const reached = new Set([entry]);
+  for (const file of reached) for (const { from } of importsOf(file)) reached.add(from);
+  files.delete(entry);
+  const parts = [...reached].filter((file) => file !== entry && !kGroups.some((group) => file.startsWith(`chunk-${group}`)));
+  const short = new Map(); // the name in the joined file of each `file name` that others import
+  const rewrite = (file) => {
+    const taken = [];
+    const rest = files.get(file).replace(kImport, (statement, list, from) => {
+      if (!list) return ''; // no chunk has effects of its own (package.json)
+      if (!parts.includes(from)) return statement;
+      for (const [name, own = name] of pairs(list)) {
+        const key = `${from} ${name}`;
+        if (!short.has(key)) short.set(key, `_${short.size.toString(36)}`);
+        taken.push(`${short.get(key)} as ${own}`);
+      }
+      return '';
+    });
+    files.set(file, taken.length > 0 ? `import{${taken}}from"./${joined}";${rest}` : rest);
+  };
+  for (const file of files.keys()) if (!parts.includes(file)) rewrite(file);
+  const { outputFiles } = await build({
+    stdin: {
+      contents: [...short].map(([key, name]) => `export{${key.split(' ')[1]} as ${name}}from"./${key.split(' ')[0]}";`).join('\n'),
+    },
+    plugins: [
+      {
+        name: 'joined-parts',
+        setup({ onResolve, onLoad }) {
+          onResolve({ filter: /./ }, ({ path }) =>
+            parts.includes(path.slice(2)) ? { path: path.slice(2), namespace: 'part' } : { path, external: true },
+          );
+          onLoad({ filter: /./, namespace: 'part' }, ({ path }) => ({ contents: files.get(path) }));
+        },
+      },
+    ],
+    bundle: true,
+    format: 'esm',
+    minify: true,
+    charset: 'utf8',
+    legalComments: 'none',
+    write: false,
+    logLevel: 'warning',
+  });
+  for (const part of parts) files.delete(part);
+  files.set(joined, outputFiles[0].text);
+}
+
 async function bundle(memoryFlags) {
   for (const { entries, node = false, inline = false, inWorker = false, split = false, plugins = [], own = {} } of bundles) {
     const { define = {}, inject = [], ...others } = { ...(node && besideNode), ...own };
     const names = Object.entries(entries);
-    await build({
+    const { outputFiles } = await build({
       entryPoints: Object.fromEntries(names.map(([out, name]) => [out, join(root, 'web/entries', `${name}.ts`)])),
       outdir: dist,
       splitting: split || names.length > 1,
+      write: false,
       chunkNames: 'chunk-[name]-[hash]', // beside the entry: what a page loads only when it asks for it
       bundle: true,
       format: 'esm',
       platform: node ? 'node' : 'browser',
       target: node ? 'node20' : ['chrome91', 'firefox89', 'safari16.4'], // the first with wasm SIMD
-      minify: true,
+      ...(node ? { minifySyntax: true } : { minify: true }), // Node prints the line of an error that nobody catches
       legalComments: 'none',
       charset: 'utf8',
       define: {
@@ -131,8 +211,10 @@ async function bundle(memoryFlags) {
       logLevel: 'warning',
       ...others,
     });
+    const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
+    for (const group of kGroups) if (group in entries) await joinChunks(files, `${group}.js`);
+    for (const [file, text] of files) writeFileSync(join(dist, file), text);
   }
-  for (const base of ['base.js', 'base_node.js']) rmSync(join(dist, base));
   chmodSync(join(dist, 'cli.js'), 0o755);
 }
 

@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as wattn from 'wattn';
@@ -23,13 +24,20 @@ describe('the errors', () => {
       const error = new (wattn as any)[name as string]('what', { cause: 3 });
       expect(error).toBeInstanceOf(wattn.WattnError);
       expect(error).toBeInstanceOf(Error);
-      expect(error.name).toBe(name);
+      expect([error.name, error.constructor.name]).toEqual([name, name]);
       expect(error.code).toMatch(/^[a-z_]+$/);
       expect(error.cause).toBe(3);
       expect(error.stack).toContain(`${name}: what`);
     }
     const error = new wattn.NetworkError('what', 'u', 404);
     expect([error.name, error.code, error.url, error.status]).toEqual(['NetworkError', 'network', 'u', 404]);
+  });
+
+  it('show a line that can be read where nobody catches them', () => {
+    const script = `import { Tensor } from ${JSON.stringify(join(root, 'dist/node.js'))}; new Tensor('float32', [1], [2]);`;
+    const { stderr } = spawnSync(process.execPath, ['--input-type=module', '-e', script], { encoding: 'utf8' });
+    expect(stderr).toContain('InputError: Tensor: expected 2 numbers for dims [2], found 1');
+    expect(Math.max(...stderr.split('\n').map((line) => line.length))).toBeLessThan(300);
   });
 
   it('cut a message that a file made very long, whatever made it', async () => {

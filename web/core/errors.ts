@@ -20,8 +20,9 @@ export class WattnError extends Error {
   }
 }
 
-// Set on the prototype, so that stack traces begin with the right name.
+// Set on the prototype, so that stack traces begin with the right name, and on the class, whose own name is gone after minifying.
 function setName(error: { prototype: WattnError }, name: string, code: string): void {
+  Object.defineProperty(error, 'name', { value: name });
   Object.defineProperties(error.prototype, { name: { value: name }, code: { value: code } });
 }
 

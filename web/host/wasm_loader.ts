@@ -1,9 +1,8 @@
 // Chooses the .wasm file, compiles it once, and makes an instance for each model.
 import { env } from '../core/env.js';
 import { InputError, NetworkError, OutOfMemoryError, StateError, UnsupportedError, describe } from '../core/errors.js';
-import { isHtml } from '../source/fetch_source.js';
 import { platform } from '../source/platform.js';
-import { request, Tries } from '../source/request.js';
+import { isHtml, request, Tries } from '../source/request.js';
 import type { SeamModule } from './seam.js';
 import type { Env, WasmKind } from '../core/types.js';
 

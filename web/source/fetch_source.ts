@@ -3,11 +3,8 @@ import { env } from '../core/env.js';
 import { InputError, ModelFormatError, NetworkError } from '../core/errors.js';
 import type { Access, ModelSource, OpenFile } from './source.js';
 import type { SourceOptions } from './types.js';
-import { request, retryAfter, Tries } from './request.js';
+import { isHtml, request, retryAfter, Tries } from './request.js';
 import { ResponseBody } from './response_body.js';
-
-export const isHtml = (response: Response) =>
-  /^\s*(text\/html|application\/xhtml)/i.test(response.headers.get('content-type') ?? '');
 
 /** Statuses of success without the requested file. */
 const kNoContent = [202, 204, 205];

@@ -96,3 +96,6 @@ export async function request(what: string, url: string, init: RequestInit, trie
     }
   }
 }
+
+export const isHtml = (response: Response) =>
+  /^\s*(text\/html|application\/xhtml)/i.test(response.headers.get('content-type') ?? '');

@@ -89,28 +89,60 @@ async function runModel(
   return out;
 }
 
-const modelClass = <M = Model>(name: string, head: HeadKind = 'none') => ({
-  /** Loads a model. model: see `ModelSpecifier`. */
-  async from_pretrained(model?: ModelSpecifier | null, options?: LoadOptions): Promise<M> {
-    const engine = await loadEngine(`${name}.from_pretrained`, model, options ?? {}, head, true);
-    const call = (inputs: ModelInputs, forwardOptions?: CausalForwardOptions | null) =>
-      runModel(engine, head, inputs, forwardOptions ?? {});
-    return asModel(engine, call) as unknown as M;
-  },
-});
+async function loadModel<M = Model>(
+  name: string,
+  head: HeadKind,
+  model: ModelSpecifier | undefined | null,
+  options: LoadOptions | undefined,
+): Promise<M> {
+  const engine = await loadEngine(`${name}.from_pretrained`, model, options ?? {}, head, true);
+  const call = (inputs: ModelInputs, forwardOptions?: CausalForwardOptions | null) =>
+    runModel(engine, head, inputs, forwardOptions ?? {});
+  return asModel(engine, call) as unknown as M;
+}
 
+// Objects, not the results of a call: a bundler leaves out those that a page does not name.
 /** Models without a head: token ids in, hidden states and attentions out. For an encoder-decoder, its encoder. */
-export const AutoModel = modelClass('AutoModel');
+export const AutoModel = {
+  /** Loads a model. model: see `ModelSpecifier`. */
+  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+    loadModel('AutoModel', 'none', model, options),
+};
+
 /** With the checkpoint's head: `logits` `[batch, labels]`. */
-export const AutoModelForSequenceClassification = modelClass('AutoModelForSequenceClassification', 'sequence');
+export const AutoModelForSequenceClassification = {
+  /** Loads a model. model: see `ModelSpecifier`. */
+  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+    loadModel('AutoModelForSequenceClassification', 'sequence', model, options),
+};
+
 /** `logits` `[batch, seq, labels]`. */
-export const AutoModelForTokenClassification = modelClass('AutoModelForTokenClassification', 'token');
+export const AutoModelForTokenClassification = {
+  /** Loads a model. model: see `ModelSpecifier`. */
+  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+    loadModel('AutoModelForTokenClassification', 'token', model, options),
+};
+
 /** `start_logits` and `end_logits`, `[batch, seq]`. */
-export const AutoModelForQuestionAnswering = modelClass('AutoModelForQuestionAnswering', 'answer');
+export const AutoModelForQuestionAnswering = {
+  /** Loads a model. model: see `ModelSpecifier`. */
+  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+    loadModel('AutoModelForQuestionAnswering', 'answer', model, options),
+};
+
 /** `logits` `[batch, seq, vocab]`. */
-export const AutoModelForMaskedLM = modelClass('AutoModelForMaskedLM', 'masked_lm');
+export const AutoModelForMaskedLM = {
+  /** Loads a model. model: see `ModelSpecifier`. */
+  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+    loadModel('AutoModelForMaskedLM', 'masked_lm', model, options),
+};
+
 /** Decoders: token ids in, logits, hidden states and attentions out. */
-export const AutoModelForCausalLM = modelClass<CausalModel>('AutoModelForCausalLM', 'causal_lm');
+export const AutoModelForCausalLM = {
+  /** Loads a model. model: see `ModelSpecifier`. */
+  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<CausalModel> =>
+    loadModel<CausalModel>('AutoModelForCausalLM', 'causal_lm', model, options),
+};
 
 /** Encoder-decoders: ids of the source and of the target so far in, logits and all attentions out. */
 export const AutoModelForSeq2SeqLM = {
