@@ -3,6 +3,9 @@
 #include <bit>
 #include <string>
 
+#include "core/json.h"
+#include "core/utf.h"
+
 namespace wattn {
 namespace {
 
@@ -106,10 +109,49 @@ std::string_view GgufMetadata::bytes(std::string_view key) const {
   return entry && entry->is_array && entry->type < 2 ? entry->data : std::string_view();
 }
 
-std::vector<std::pair<std::string_view, std::string_view>> GgufMetadata::packed_files() const {
+void GgufMetadata::fill_tokenizer(std::string& json) const {
+  constexpr std::string_view kVocab = R"({"tokenizer.ggml.tokens":)", kMerges = R"("tokenizer.ggml.merges")";
+  constexpr double kControl = 3;
+  if (const std::size_t at = json.find(kVocab); at != std::string::npos) {
+    std::size_t end = at + kVocab.size(), count = 0;
+    for (; end < json.size() && json[end] >= '0' && json[end] <= '9' && count < 1 << 24; ++end) {
+      count = 10 * count + static_cast<std::size_t>(json[end] - '0');
+    }
+    // llama.cpp marks the pieces that begin a word, WordPiece those that continue one.
+    const bool marked = string("tokenizer.ggml.model").value_or("") == "bert";
+    const std::vector<std::string_view> tokens = strings("tokenizer.ggml.tokens");
+    const std::vector<double> kinds = numbers("tokenizer.ggml.token_type");
+    std::string vocab = "{";
+    for (std::size_t id = 0; id < count && id < tokens.size(); ++id) {
+      std::string_view token = tokens[id];
+      std::string piece;
+      if (!marked || (id < kinds.size() && kinds[id] == kControl)) {
+        piece = token;
+      } else if (token.starts_with("\xE2\x96\x81")) {
+        piece = token.substr(3);
+      } else {
+        piece = "##" + std::string(token);
+      }
+      if (is_utf8(piece)) vocab += (vocab.size() > 1 ? "," : "") + json_text(piece) + ":" + std::to_string(id);
+    }
+    json.replace(at, end + 1 - at, vocab + "}");
+  }
+  if (const std::size_t at = json.find(kMerges); at != std::string::npos) {
+    std::string merges = "[";
+    for (const std::string_view merge : strings("tokenizer.ggml.merges")) {
+      if (is_utf8(merge)) merges += (merges.size() > 1 ? "," : "") + json_text(merge);
+    }
+    json.replace(at, kMerges.size(), merges + "]");
+  }
+}
+
+std::vector<std::pair<std::string, std::string>> GgufMetadata::packed_files() const {
   const std::vector<std::string_view> names = strings("wattn.files"), contents = strings("wattn.contents");
-  std::vector<std::pair<std::string_view, std::string_view>> out;
-  for (std::size_t i = 0; i < names.size() && i < contents.size(); ++i) out.emplace_back(names[i], contents[i]);
+  std::vector<std::pair<std::string, std::string>> out;
+  for (std::size_t i = 0; i < names.size() && i < contents.size(); ++i) {
+    auto& [name, content] = out.emplace_back(names[i], contents[i]);
+    if (name == "tokenizer.json") fill_tokenizer(content);
+  }
   return out;
 }
 

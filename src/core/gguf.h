@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -52,8 +53,9 @@ class GgufMetadata {
   std::vector<double> numbers(std::string_view key) const;
   std::string_view bytes(std::string_view key) const;  // of an array of bytes
 
-  // Repository files stored in a packed model: names in wattn.files, contents in wattn.contents.
-  std::vector<std::pair<std::string_view, std::string_view>> packed_files() const;
+  // Repository files stored in a packed model: names in wattn.files, contents in wattn.contents. tokenizer.json may leave its
+  // vocabulary and merges to llama.cpp's keys, as {"tokenizer.ggml.tokens":N}, the first N tokens, and "tokenizer.ggml.merges".
+  std::vector<std::pair<std::string, std::string>> packed_files() const;
 
  private:
   struct Entry {
@@ -65,6 +67,7 @@ class GgufMetadata {
   };
 
   const Entry* find(std::string_view key) const;
+  void fill_tokenizer(std::string& json) const;
 
   std::vector<Entry> entries_;
   std::uint64_t tensor_count_ = 0;

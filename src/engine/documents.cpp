@@ -64,7 +64,14 @@ bool has_gguf_tensors(const Documents& documents) {
   const NamedFile* gguf = documents.find_ending(".gguf");
   if (!gguf) return false;
   const auto metadata = GgufMetadata::read(gguf->bytes);
-  return !metadata.ok() || metadata.value().packed_files().empty();
+  return !metadata.ok() || metadata.value().string("general.architecture") != "wattn";
+}
+
+bool has_gguf_config(const Documents& documents) {
+  const NamedFile* gguf = documents.find_ending(".gguf");
+  if (!gguf) return false;
+  const auto metadata = GgufMetadata::read(gguf->bytes);
+  return !metadata.ok() || metadata.value().strings("wattn.files").empty();
 }
 
 Result<std::vector<std::string>> read_weight_files(const Documents& documents) {

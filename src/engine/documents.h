@@ -56,8 +56,11 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases);
 Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files);
 // The documents made from a GGUF file's beginning. is_cut_off: its header continues after these bytes.
 Result<std::vector<NamedFile>> gguf_files(std::string_view beginning, bool& is_cut_off);
-// Whether the weights are a GGUF file with llama.cpp's tensors; one packed by wattn has the checkpoint's.
+// Whether the weights are a GGUF file whose tensors have llama.cpp's names and layout. One packed by wattn may have the
+// checkpoint's.
 bool has_gguf_tensors(const Documents& documents);
+// Whether config.json was made from a GGUF file's keys; one packed by wattn carries the repository's own.
+bool has_gguf_config(const Documents& documents);
 
 // model.safetensors (JS may pass on pytorch_model.bin in its place), or the shards that the index of one of the two lists.
 Result<std::vector<std::string>> read_weight_files(const Documents& documents);

@@ -19,7 +19,7 @@ bool is_file_of(std::string_view weights, std::string_view file) {
 // With the defaults that transformers has; a GGUF file is read as llama.cpp reads it.
 Result<Json> read_config(const Documents& documents) {
   const NamedFile* file = documents.find("config.json");
-  return file && !has_gguf_tensors(documents) ? read_config_json(file->bytes) : documents.read("config.json");
+  return file && !has_gguf_config(documents) ? read_config_json(file->bytes) : documents.read("config.json");
 }
 
 bool is_lm(HeadKind head) { return head == HeadKind::kCausalLm || head == HeadKind::kSeq2SeqLm; }
@@ -316,7 +316,7 @@ Result<ModelDescription> ModelLoader::describe(std::vector<NamedFile> files) {
   if (!stacks.ok()) return stacks.error();
   ModelDescription out{.model_type = arch.model_type,
                        .kind = kind_of(stacks.value().transformer, stacks.value().decoder.has_value())};
-  const bool is_gguf = has_gguf_tensors(documents);  // llama.cpp writes no other head than an lm head
+  const bool is_gguf = has_gguf_config(documents);  // llama.cpp writes no other head than an lm head
   for (const HeadKind head : {HeadKind::kSequence, HeadKind::kToken, HeadKind::kAnswer, HeadKind::kMaskedLm}) {
     if (!is_gguf && Head::find_layers(head, arch.heads, root).ok()) out.heads.push_back(head);
   }

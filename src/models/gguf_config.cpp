@@ -133,8 +133,7 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
   if (!metadata.ok()) return metadata.error();
   const auto parsed = parse_gguf_header(bytes, UINT64_MAX / 2, file);
   if (!parsed.ok()) return parsed.error();
-  std::vector<std::pair<std::string, std::string>> out;
-  for (const auto& [packed, content] : metadata.value().packed_files()) out.emplace_back(packed, content);
+  std::vector<std::pair<std::string, std::string>> out = metadata.value().packed_files();
   if (!out.empty()) return out;
   const auto architecture = metadata.value().string("general.architecture").value_or("");
   const auto arch = find_gguf_arch(architecture);

@@ -139,6 +139,7 @@ Result<void> parse_prompts(JsonRef json, SentenceConfig& out) {
   if (!out.default_prompt_name.empty() && !out.prompts.contains(out.default_prompt_name)) {
     config.mismatch("default_prompt_name", "the name of a prompt");
   }
+  if (config.has("truncate_dim")) out.truncate_dim = config.size("truncate_dim", kMostModuleWidth);
   return config.result();
 }
 

@@ -42,7 +42,7 @@ struct SlotList {
               std::function<void(std::int64_t row, const float* values)> write_row) {
     slots.push_back({name + ".weight", {rows, width}, required, std::move(write_row)});
   }
-  // skipped: unused rows at the beginning of the checkpoint's table.
+  // skipped: unused rows at the beginning of the checkpoint's table; negative: rows that it lacks there.
   void table(const std::string& name, const Embedding& embedding, std::int64_t skipped = 0) {
     matrix(name, skipped + embedding.rows, embedding.hidden, true, [=](std::int64_t i, const float* row) {
       if (i >= skipped) set_row(embedding, i - skipped, row);

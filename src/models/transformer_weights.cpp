@@ -173,7 +173,10 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
   const auto& biases = config_.biases;
   const bool in_file = config_.positions == Positions::kLearned || config_.positions == Positions::kAfterPadding;
   if (in_file && !config_.fairseq_positions) {
-    list.table(names.position_embeddings, position_embeddings_, config_.position_offset);
+    // llama.cpp leaves out the rows up to the padding token's.
+    const bool after_padding = config_.positions == Positions::kAfterPadding && is_gguf;
+    list.table(names.position_embeddings, position_embeddings_,
+               after_padding ? -(config_.padding_idx + 1) : config_.position_offset);
   }
   if (config_.type_vocab_size > 0) list.table(names.token_type_embeddings, token_type_embeddings_);
   if (config_.embeddings_norm) list.norm(names.embeddings_norm, embeddings_norm_, biases.norms);

@@ -79,7 +79,13 @@ Result<void> EmbedJob::prepare() {
     }
     result_.dim = sentence.modules.back().out;
   }
-  if (auto checked = check_options(model(), options_, result_.pooled, result_.dim); !checked.ok()) return checked;
+  if (result_.pooled) own_dim_ = sentence.truncate_dim;
+  if (own_dim_ && *own_dim_ > result_.dim) {
+    return model_format_error("config_sentence_transformers.json: truncate_dim: expected at most the vector's " +
+                              std::to_string(result_.dim) + " components, found " + std::to_string(*own_dim_));
+  }
+  const std::int64_t width = own_dim_.value_or(result_.dim);
+  if (auto checked = check_options(model(), options_, result_.pooled, width); !checked.ok()) return checked;
   if (sentence.include_prompt || prompt_.empty()) return {};
   // include_prompt: false excludes leading special tokens and the prompt from pooling (like sentence-transformers, the prompt
   // tokenized alone, without a closing special token).
@@ -219,6 +225,7 @@ void EmbedJob::truncate_rows(std::int64_t dim) {
 
 EmbedResult EmbedJob::take_result() {
   if (options_.overflow == Overflow::kWindowMean) join_windows();
+  if (own_dim_) truncate_rows(*own_dim_);
   // sentence-transformers' order: the repository's Normalize, truncation, then the caller's.
   const bool of_repository = model().sentence().normalize;
   const bool normalize = options_.normalize.value_or(of_repository);

@@ -80,9 +80,10 @@ class EmbedJob final : public TextJob {
   EmbedOptions options_;
   std::u16string prompt_;
   std::vector<PoolingMode> pooling_;
-  std::int64_t prompt_tokens_ = 0;  // first tokens of a text to exclude from pooling
-  std::vector<std::int64_t> skip_;  // [batch] the same for each sequence
-  std::vector<float> rows_;         // of a part
+  std::int64_t prompt_tokens_ = 0;         // first tokens of a text to exclude from pooling
+  std::vector<std::int64_t> skip_;         // [batch] the same for each sequence
+  std::vector<float> rows_;                // of a part
+  std::optional<std::int64_t> own_dim_{};  // components that the model keeps of its pooled vectors
   EmbedResult result_;
 };
 

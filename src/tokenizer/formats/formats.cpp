@@ -45,10 +45,10 @@ Result<Converted> convert(const Files& files, JsonRef config) {
 Result<Tokenizer> load_tokenizer(const Files& files) {
   if (const TokenizerFile* gguf = find(files, "*.gguf")) {
     const auto metadata = GgufMetadata::read(gguf->bytes);
+    std::vector<std::pair<std::string, std::string>> contents;
+    if (metadata.ok() && !metadata.value().is_cut_off()) contents = metadata.value().packed_files();
     Files packed;
-    if (metadata.ok() && !metadata.value().is_cut_off()) {
-      for (const auto& [name, bytes] : metadata.value().packed_files()) packed.push_back({name, bytes});
-    }
+    for (const auto& [name, bytes] : contents) packed.push_back({name, bytes});
     if (!packed.empty()) return load_tokenizer(packed);
   }
   std::optional<Json> config;
