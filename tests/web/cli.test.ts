@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
+import { createHash } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'wattn';
@@ -163,6 +164,64 @@ describe('wattn inspect', () => {
     const [json] = linesOf(await wattn(['inspect', '--json']));
     const size = statSync(join(root, 'models/default/wattn-default.gguf')).size;
     expect(json).toMatchObject({ parameters: 4337920, bytes: { stored: { GGUF: size } }, files: { 'wattn-default.gguf': size } });
+  });
+});
+
+describe('wattn pack', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'wattn-pack-'));
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  afterAll(() => rmSync(folder, { recursive: true }));
+
+  it('cuts, writes and says what it costs', async () => {
+    const out = join(folder, 'small.gguf');
+    const corpus = file('corpus.txt', 'the old bridge\n\nover the river\r\n');
+    const pairs = file(
+      'pairs.tsv',
+      'sentence1\tsentence2\tscore\nthe old bridge\tthe bridge\t4.5\na boat\tthe river\t1\nthe old\tover\t2\n',
+    );
+    const args = ['pack', '--model', tiny, '--dtype', 'q8', '--layers', '0', '--dim', '16', '--out', out];
+    const [said] = linesOf(await wattn([...args, '--vocab', '300', '--corpus', corpus, '--check', pairs]));
+    const bytes = readFileSync(out);
+    expect(said).toMatchObject({
+      ...{ file: out, bytes: bytes.length, vocab: 300, layers: 1, dim: 16, kept_tokens: 1 },
+      sha256: createHash('sha256').update(bytes).digest('hex'),
+      check: { pairs: 3, cosine: { mean: expect.any(Number), worst: expect.any(Number) } },
+    });
+    expect(said.check.spearman).toEqual({ original: expect.any(Number), packed: expect.any(Number) });
+    const [{ embedding }] = linesOf(await wattn(['embed', '--model', out, 'the old bridge']));
+    expect(embedding).toHaveLength(16);
+    // STS Benchmark's own columns.
+    const sts = file(
+      'sts.csv',
+      'main-news\tMSRpar\t2012\t0001\t3.5\tthe "old" bridge\tthe bridge\'s\textra\nx\ty\tz\t2\t1\ta boat\tthe river\n',
+    );
+    const [other] = linesOf(await wattn(['pack', '--model', tiny, '--out', join(folder, 'no_ending'), '--check', sts]));
+    expect(other.check.pairs).toBe(2);
+  });
+
+  it('leaves no file behind an error', async () => {
+    const out = join(folder, 'bad.gguf');
+    const cases: [string[], RegExp][] = [
+      [['--vocab', '300'], /'vocab': expected texts in option 'corpus'/],
+      [['--vocab', '300', '--corpus', join(folder, 'none.txt')], /--corpus: cannot read .*none.txt: ENOENT/],
+      [['--vocab', '300', '--corpus', file('empty.txt', '\n')], /'corpus': expected texts, found 'none'/],
+      [['--layers', '0,x'], /--layers: expected numbers separated by commas, found 'x'/],
+      [['--layers', '7'], /'layers': expected rising numbers from 0 to 1, found 7/],
+      [['--dim', '64'], /'dim': expected at most the vector's 32 components, found 64/],
+      [['--dtype', 'q5'], /--dtype: expected f32 or q8 or q4 or mixed, found 'q5'/],
+      [
+        ['--check', file('bad.tsv', 'a\tb\tc\nd\te\tf\n')],
+        /bad.tsv, line 2: expected two sentences and a score, separated by tabs/,
+      ],
+    ];
+    for (const [more, message] of cases) {
+      const said = await wattn(['pack', '--model', tiny, '--out', out, ...more]);
+      expect([said.code, said.error]).toEqual([2, expect.stringMatching(message)]);
+    }
+    expect(readdirSync(folder).filter((name) => name.startsWith('bad.gguf'))).toEqual([]);
   });
 });
 

@@ -51,7 +51,7 @@ export const kCommands: Record<string, Options> = {
   index: { ...kModel, ...kCompute, ...options('out max-tokens overlap vectors', 'words') },
   search: { ...kModel, ...kCompute, ...options('top-k mode', 'words') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'json') },
-  pack: { ...kModel, ...options('dtype out') },
+  pack: { ...kModel, ...options('dtype out vocab layers dim check', '', 'corpus') },
   distill: { ...kModel, ...kCompute, ...options('out pca-dims sif-coefficient pooling quantize-to') },
   train: {
     ...kModel,
@@ -233,10 +233,22 @@ ${kModelHelp}${kComputeHelp}  --top-k N             hits per query (default 10)
 ${kModelHelp}${kComputeHelp}  --seq N               sequence length for shapes and MACs (default: the model's maximum)
   --json                write one JSON object instead of a table
 `,
-  pack: `Usage: wattn pack --model DIR [--dtype q8] --out FILE.gguf
+  pack: `Usage: wattn pack --model DIR --out FILE.gguf [options]
 
-${kModelHelp}  --dtype f32|q8|q4      data type of the matrices (default q8: 8.5 bits per weight; q4: 4.5, less accurate)
-  --out FILE            the file to write; its size and SHA-256 are written to standard output
+Writes a model as one file that loads like the original, and {"file": .., "bytes": .., "original_bytes": .., "sha256": ..} to standard output.
+
+  wattn pack --model ./all-MiniLM-L6-v2 --dtype q4 --vocab 16000 --corpus texts.txt --check sts-test.csv --out small.gguf
+
+${kModelHelp}  --out FILE            the file to write
+  --dtype f32|q8|q4|mixed
+                        data type of the matrices (default q8: 8.5 bits per weight; q4: 4.5, less accurate; mixed: q4 where it
+                        costs least, else q8)
+  --vocab N             keep N pieces of the vocabulary: special tokens, single characters, and what --corpus uses most
+  --corpus FILE         texts like those that the model will read, one per line (may be repeated)
+  --layers 0,2,4        keep these layers
+  --dim N               keep the first N components of the sentence vector (for models trained so: Matryoshka)
+  --check FILE          measure the cost: FILE has two sentences and a score per line, separated by tabs. Adds {"check": {"pairs": ..,
+                        "cosine": {"mean": .., "worst": ..}, "spearman": {"original": .., "packed": ..}}}
 `,
   distill: `Usage: wattn distill --model DIR --out DIR [options]
 

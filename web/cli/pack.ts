@@ -1,17 +1,93 @@
-// `wattn pack`: writes a model's files as one .gguf file.
+// `wattn pack`: writes a model's files as one .gguf file, smaller if asked, and says what that costs.
 import { createHash } from 'node:crypto';
-import { choice, loadOptions, modelOf, noTexts, required, writeOut, type Values } from './args.js';
+import { createReadStream } from 'node:fs';
+import { open, readFile, rename, rm } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { resolve } from 'node:path';
+import { choice, count, given, list, loadOptions, modelOf, noTexts, required, text, type Values } from './args.js';
 import { write } from './lines.js';
-import { InputError, packModel, type PackOptions } from '../entries/index.js';
+import { comparePacked, InputError, packTo, type PackOptions, type ScoredPair } from '../entries/index.js';
+
+const cannot = (option: string, verb: string, file: string) => (error: { code?: string }) => {
+  throw new InputError(`--${option}: cannot ${verb} ${file}: ${error.code}`);
+};
+
+/** The lines of files. */
+async function* linesOf(files: readonly string[]): AsyncGenerator<string> {
+  for (const file of files) {
+    const handle = await open(file).catch(cannot('corpus', 'read', file));
+    const input = createReadStream('', { fd: handle, encoding: 'utf8' });
+    try {
+      for await (const line of createInterface({ input, crlfDelay: Infinity })) if (line.trim() !== '') yield line;
+    } catch (error) {
+      cannot('corpus', 'read', file)(error as { code?: string });
+    }
+  }
+}
+
+/**
+ * Pairs of a file: two sentences and a score, separated by tabs, without quoting. A first line without a score is a header. Lines as in STS
+ * Benchmark's files have four more fields before the score, which comes before the sentences, and maybe others behind them.
+ */
+async function readPairs(file: string): Promise<ScoredPair[]> {
+  const whole = await readFile(file, 'utf8').catch(cannot('check', 'read', file));
+  const rows = whole.replace(/^\uFEFF/, '').split(/\r?\n/);
+  const pairs = rows.flatMap((line, i): ScoredPair[] => {
+    if (line === '') return [];
+    const fields = line.split('\t');
+    const [sentence1, sentence2, score] = fields.length >= 7 ? [fields[5], fields[6], fields[4]] : fields;
+    const value = Number(score);
+    if (sentence2 !== undefined && score !== undefined && score.trim() !== '' && Number.isFinite(value))
+      return [{ sentence1: sentence1 as string, sentence2, score: value }];
+    if (i === 0) return [];
+    throw new InputError(
+      `--check: ${file}, line ${i + 1}: expected two sentences and a score, separated by tabs, found '${line.slice(0, 60)}'`,
+    );
+  });
+  if (pairs.length === 0) throw new InputError(`--check: ${file}: expected two sentences and a score in each line, found none`);
+  return pairs;
+}
+
+/** The numbers of --layers. */
+function layersOf(values: Values): number[] | undefined {
+  return list(values, 'layers')?.map((part) => {
+    if (/^\d{1,6}$/.test(part)) return Number(part);
+    throw new InputError(`--layers: expected numbers separated by commas, found '${part}'`);
+  });
+}
 
 export async function pack(values: Values, positionals: string[]): Promise<void> {
   noTexts(positionals);
   const out = required(values, 'out', 'the file to write');
   const model = modelOf(values);
   if (model === undefined) throw new InputError('--model: expected a model to pack, found none');
-  const dtype = choice(values, 'dtype', ['f32', 'q8', 'q4']) as PackOptions['dtype'];
-  const bytes = await packModel(model, { ...loadOptions(values), ...(dtype && { dtype }) });
-  await writeOut(out, bytes);
-  const sha256 = createHash('sha256').update(bytes).digest('hex');
-  await write(`${JSON.stringify({ file: out, bytes: bytes.length, sha256 })}\n`);
+  const check = text(values, 'check');
+  const pairs = check === undefined ? undefined : await readPairs(check);
+  const corpus = values['corpus'] as string[] | undefined;
+  const options: PackOptions = given({
+    ...loadOptions(values),
+    dtype: choice(values, 'dtype', ['f32', 'q8', 'q4', 'mixed']) as PackOptions['dtype'],
+    vocab: count(values, 'vocab'),
+    corpus: corpus && linesOf(corpus),
+    layers: layersOf(values),
+    dim: count(values, 'dim'),
+  });
+  const hash = createHash('sha256');
+  const part = `${out}.part`;
+  const file = await open(part, 'w').catch(cannot('out', 'write', out));
+  let report;
+  try {
+    const write = async (chunk: Uint8Array) => {
+      hash.update(chunk);
+      await file.writeFile(chunk).catch(cannot('out', 'write', out));
+    };
+    report = await packTo(model, write, options).finally(() => file.close());
+    await rename(part, out).catch(cannot('out', 'write', out));
+  } catch (error) {
+    await rm(part, { force: true });
+    throw error;
+  }
+  const packed = /\.gguf$/i.test(out) ? resolve(out) : pairs && { 'model.gguf': await readFile(out) };
+  const cost = pairs && packed && (await comparePacked(model, packed, pairs, loadOptions(values)));
+  await write(`${JSON.stringify({ file: out, ...report, sha256: hash.digest('hex'), ...(cost && { check: cost }) })}\n`);
 }

@@ -15,7 +15,7 @@ export {
   AutoModelForTokenClassification,
 } from '../tasks/model.js';
 export { distill } from '../tasks/distill.js';
-export { packModel, type PackOptions } from '../tasks/pack.js';
+export { comparePacked, packModel, packTo } from '../tasks/pack.js';
 export { redact, restore } from '../tasks/redaction.js';
 export { save_adapter, type AdapterConfig, type AdapterLabels } from '../tasks/save_adapter.js';
 export { quantize_embeddings } from '../vectors/quantize.js';
@@ -34,5 +34,6 @@ export type * from '../tasks/retrieval_types.js';
 export type * from '../tasks/generation_types.js';
 export type * from '../tasks/causal_types.js';
 export type * from '../tasks/redact_types.js';
+export type * from '../tasks/pack_types.js';
 export type * from '../search/types.js';
 export * from './nn_entry.js';

@@ -50,17 +50,20 @@ function modulesOf(files: readonly NamedBytes[]): Module[] | undefined {
 
 const isNamed = (name: string) => (module: Module | undefined) => module?.type.split('.').at(-1) === name;
 
-/** The tensors of a weight file, which is returned unread. */
-async function readTensors({ name, open }: WeightFile, signal: AbortSignal): Promise<{ tensors: TensorInfo[]; whole: WeightFile }> {
+/** The tensors of a weight file, which is returned unread; close() instead of reading it. */
+export async function readTensors(
+  { name, open }: WeightFile,
+  signal: AbortSignal,
+): Promise<{ tensors: TensorInfo[]; whole: WeightFile; close(): Promise<unknown> | undefined }> {
   let tensors: TensorInfo[] | undefined;
-  const { whole } = await readBeginning(open, name, signal, (bytes, isWhole) => {
+  const { whole, rest } = await readBeginning(open, name, signal, (bytes, isWhole) => {
     const size = open.size ?? (isWhole ? bytes.length : Number.MAX_SAFE_INTEGER);
     const end = kPrefixBytes + headerBytes(bytes.subarray(0, kPrefixBytes), size, name);
     if (bytes.length < end && !isWhole) return false;
     tensors = headerTensors(bytes.subarray(kPrefixBytes, end), name);
     return true;
   });
-  return { tensors: tensors as TensorInfo[], whole: { name, open: whole } };
+  return { tensors: tensors as TensorInfo[], whole: { name, open: whole }, close: () => rest.return?.() };
 }
 
 /** config.json as src/models/static_embedding.cpp reads it. */

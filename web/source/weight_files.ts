@@ -60,7 +60,7 @@ export async function readConfig(source: ModelSource, progress: Progress, signal
 /** The bytes that progress counts. */
 const sizeOf = ({ size, origin }: OpenFile) => origin?.size ?? size;
 
-async function openWeightFile(source: ModelSource, name: string, signal: AbortSignal): Promise<WeightFile> {
+export async function openWeightFile(source: ModelSource, name: string, signal: AbortSignal): Promise<WeightFile> {
   const open = await source.open(name, signal);
   if (open && !name.endsWith('.bin')) return { name, open };
   return (await import('./torch_weights.js')).openTorchFor(source, name, open, signal);
@@ -69,7 +69,8 @@ async function openWeightFile(source: ModelSource, name: string, signal: AbortSi
 /** Receives the bytes of the weight files, in order, under the names that they have. */
 interface WeightSink {
   begin(file: string, bytes: number): void;
-  push(chunk: Uint8Array): void;
+  /** Awaited before the next chunk. */
+  push(chunk: Uint8Array): void | Promise<void>;
 }
 
 /** Streams each weight file into the sink. A file of unknown size is first read whole. */
@@ -102,7 +103,7 @@ export async function streamWeights(
     for await (const chunk of held?.pieces ?? open.chunks()) {
       if (passed === 0 && looksLikeHtml(chunk)) throw htmlError(name, source.place(name));
       passed += chunk.length;
-      sink.push(chunk);
+      await sink.push(chunk);
       count(open.origin?.position() ?? passed);
       await breather.breathe(signal);
     }

@@ -1,0 +1,154 @@
+// Writes GGUF: the header (https://github.com/ggml-org/ggml, docs/gguf.md), and the blocks of quantized rows (ggml-quants.c).
+import { floatToHalf } from '../core/half.js';
+
+const kAlignment = 32;
+/** Values of a block. Rows of quantized tensors are whole blocks. */
+export const kBlock = 32;
+
+/** ggml's numbers of the types, and bytes of 32 values. */
+const kTypes = { f32: { type: 0, blockBytes: 128 }, q4: { type: 2, blockBytes: 18 }, q8: { type: 8, blockBytes: 34 } };
+export type BlockType = keyof typeof kTypes;
+
+/** A value of the metadata. Whole numbers are uint32, `{ f32 }` is a float32. */
+export type GgufValue = string | boolean | number | { f32: number } | readonly (string | Uint8Array)[] | Int32Array | Float32Array | Uint8Array; // prettier-ignore
+
+export interface GgufTensor {
+  name: string;
+  /** Outermost first, as in PyTorch. */
+  shape: readonly number[];
+  type: BlockType;
+}
+
+export const sizeOf = (shape: readonly number[]): number => shape.reduce((product, dim) => product * dim, 1);
+export const bytesOf = ({ shape, type }: GgufTensor): number => (sizeOf(shape) / kBlock) * kTypes[type].blockBytes;
+/** Zeros that follow so many bytes. */
+export const padding = (bytes: number): Uint8Array => new Uint8Array((kAlignment - (bytes % kAlignment)) % kAlignment);
+
+class Writer {
+  private bytes = new Uint8Array(1 << 16);
+  size = 0;
+
+  add(part: Uint8Array): void {
+    if (this.size + part.length > this.bytes.length) {
+      const larger = new Uint8Array(Math.max(2 * this.bytes.length, this.size + part.length));
+      larger.set(this.bytes.subarray(0, this.size));
+      this.bytes = larger;
+    }
+    this.bytes.set(part, this.size);
+    this.size += part.length;
+  }
+  number(value: number, bytes: 4 | 8): void {
+    const view = new DataView(new ArrayBuffer(bytes));
+    if (bytes === 4) view.setUint32(0, value, true);
+    else view.setBigUint64(0, BigInt(value), true);
+    this.add(new Uint8Array(view.buffer));
+  }
+  text(text: string | Uint8Array): void {
+    const bytes = typeof text === 'string' ? new TextEncoder().encode(text) : text;
+    this.number(bytes.length, 8);
+    this.add(bytes);
+  }
+  array(type: number, values: ArrayBufferView & { length: number }): void {
+    this.number(9, 4);
+    this.number(type, 4);
+    this.number(values.length, 8);
+    this.add(new Uint8Array(values.buffer, values.byteOffset, values.byteLength)); // engines are little-endian
+  }
+  value(value: GgufValue): void {
+    if (typeof value === 'string') {
+      this.number(8, 4);
+      this.text(value);
+    } else if (typeof value === 'boolean') {
+      this.number(7, 4);
+      this.add(Uint8Array.of(Number(value)));
+    } else if (typeof value === 'number') {
+      this.number(4, 4);
+      this.number(value, 4);
+    } else if (value instanceof Uint8Array) this.array(0, value);
+    else if (value instanceof Int32Array) this.array(5, value);
+    else if (value instanceof Float32Array) this.array(6, value);
+    else if ('f32' in value) {
+      this.number(6, 4);
+      this.add(new Uint8Array(Float32Array.of(value.f32).buffer));
+    } else {
+      this.number(9, 4);
+      this.number(8, 4);
+      this.number(value.length, 8);
+      for (const text of value) this.text(text);
+    }
+  }
+  done(): Uint8Array {
+    this.add(padding(this.size));
+    return this.bytes.slice(0, this.size);
+  }
+}
+
+/** What comes before the tensors' bytes, which follow in this order, each padded. */
+export function ggufHeader(
+  metadata: readonly (readonly [key: string, value: GgufValue])[],
+  tensors: readonly GgufTensor[],
+): Uint8Array {
+  const out = new Writer();
+  out.add(new TextEncoder().encode('GGUF'));
+  out.number(3, 4);
+  out.number(tensors.length, 8);
+  out.number(metadata.length, 8);
+  for (const [key, value] of metadata) {
+    out.text(key);
+    out.value(value);
+  }
+  let at = 0;
+  for (const tensor of tensors) {
+    out.text(tensor.name);
+    out.number(tensor.shape.length, 4);
+    for (const dim of [...tensor.shape].reverse()) out.number(dim, 8);
+    out.number(kTypes[tensor.type].type, 4);
+    out.number(at, 8);
+    at += bytesOf(tensor);
+    at += padding(at).length;
+  }
+  return out.done();
+}
+
+/** Blocks of 32: an f16 scale and int8 (ggml's quantize_row_q8_0_ref). */
+function toQ8(values: Float32Array): Uint8Array {
+  const out = new DataView(new ArrayBuffer((values.length / 32) * 34));
+  for (let from = 0, to = 0; from < values.length; from += 32, to += 34) {
+    let most = 0;
+    for (let i = from; i < from + 32; ++i) most = Math.max(most, Math.abs(values[i] as number));
+    const scale = Math.fround(most / 127);
+    const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
+    out.setUint16(to, floatToHalf(scale), true);
+    for (let i = 0; i < 32; ++i) {
+      const scaled = Math.fround((values[from + i] as number) * inverse);
+      out.setInt8(to + 2 + i, Math.sign(scaled) * Math.floor(Math.abs(scaled) + 0.5));
+    }
+  }
+  return new Uint8Array(out.buffer);
+}
+
+/** Blocks of 32: an f16 scale and four bits less 8, the low nibbles first (ggml's quantize_row_q4_0_ref). */
+function toQ4(values: Float32Array): Uint8Array {
+  const out = new DataView(new ArrayBuffer((values.length / 32) * 18));
+  for (let from = 0, to = 0; from < values.length; from += 32, to += 18) {
+    let extreme = 0;
+    for (let i = from; i < from + 32; ++i) {
+      const value = values[i] as number;
+      if (Math.abs(value) > Math.abs(extreme)) extreme = value;
+    }
+    const scale = Math.fround(extreme / -8);
+    const inverse = scale === 0 ? 0 : Math.fround(1 / scale);
+    out.setUint16(to, floatToHalf(scale), true);
+    const nibble = (value: number) => Math.min(15, Math.floor(Math.fround(Math.fround(value * inverse) + 8.5)));
+    for (let i = 0; i < 16; ++i) {
+      out.setUint8(to + 2 + i, nibble(values[from + i] as number) | (nibble(values[from + i + 16] as number) << 4));
+    }
+  }
+  return new Uint8Array(out.buffer);
+}
+
+/** Values as a tensor of this type stores them. Other types than f32 take whole blocks. */
+export function toBlocks(values: Float32Array, type: BlockType): Uint8Array {
+  if (type === 'f32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  return type === 'q8' ? toQ8(values) : toQ4(values);
+}

@@ -1,0 +1,52 @@
+// Public types of packing.
+import type { SourceOptions } from '../source/types.js';
+import type { TrainingTexts } from '../tokenizer/types.js';
+
+export interface PackOptions extends SourceOptions {
+  /**
+   * Data type of the matrices: `'q8'` (default; blocks of 32 int8 with a scale, GGUF's q8_0), `'q4'` (q4_0), `'mixed'` (q4_0 where it costs
+   * least, else q8_0) or `'f32'`. A matrix whose rows are not whole blocks of 32 stays float32.
+   */
+  dtype?: 'f32' | 'q8' | 'q4' | 'mixed' | undefined;
+  /**
+   * How many pieces of the vocabulary to keep: special tokens, single characters and bytes, and the pieces that `corpus` uses most. The tokenizer and
+   * the matrices over the vocabulary are rewritten, so that ids agree.
+   */
+  vocab?: number | undefined;
+  /** Texts like those that the model will read; needed with `vocab`. */
+  corpus?: TrainingTexts | undefined;
+  /** Numbers of the layers to keep, rising from 0 on. */
+  layers?: readonly number[] | undefined;
+  /** Components of the sentence vector to keep: the first ones (Matryoshka). The file embeds that wide by itself. */
+  dim?: number | undefined;
+}
+
+export interface PackReport {
+  /** Of the packed file. */
+  bytes: number;
+  /** Of the original's weight files. */
+  original_bytes: number;
+  tensors: number;
+  /** Layers, if they are numbered. */
+  layers?: number;
+  /** Pieces of the vocabulary, if it was cut. */
+  vocab?: number;
+  /** The share of the corpus's tokens that are still one piece, if the vocabulary was cut. */
+  kept_tokens?: number;
+  dim?: number;
+}
+
+/** Two sentences, and how alike people found them. */
+export interface ScoredPair {
+  sentence1: string;
+  sentence2: string;
+  score: number;
+}
+
+export interface Comparison {
+  pairs: number;
+  /** Between the vectors of the same sentence in both models; of the components that both have. */
+  cosine: { mean: number; worst: number };
+  /** Rank correlation of each model's cosines with the scores. */
+  spearman: { original: number; packed: number };
+}
