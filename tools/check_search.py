@@ -43,10 +43,10 @@ def best(scores, least=-math.inf):
 
 def fused(halves):
     total = {}
-    for scores, ranked in halves:
+    for scores, ranked, least in halves:
         if not ranked:
             continue
-        most, least = scores[ranked[0]], scores[ranked[-1]]
+        most = scores[ranked[0]]
         for d in ranked:
             total[d] = total.get(d, 0) + ((scores[d] - least) / (most - least) if most > least else 1)
     return sorted(total, key=lambda d: (-total[d], d))
@@ -70,7 +70,8 @@ def in_python(model, folder):
     for query, cosine in zip(queries, cosines):
         tokens = [word for word in words_of(query["text"]) if word in known]
         words = retriever.get_scores(tokens) if tokens else numpy.zeros(len(ids))
-        halves = [(words, best(words, 0)), (cosine, best(cosine))]
+        nearest = best(cosine)
+        halves = [(words, best(words, 0), 0), (cosine, nearest, cosine[nearest[-1]])]
         orders = [halves[0][1], halves[1][1], fused(halves)]
         sums += [ndcg([ids[d] for d in order[:10]], judged[query["_id"]]) for order in orders]
     return dict(zip(("words", "meaning", "minmax"), sums / len(queries)))

@@ -4,8 +4,8 @@ import { copyFileSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
-import { env as inlineEnv, nn, pipeline as inlinePipeline } from 'wattn/inline';
-import { pipeline } from 'wattn';
+import { env as inlineEnv, Index as InlineIndex, nn, pipeline as inlinePipeline } from 'wattn/inline';
+import { Index, pipeline } from 'wattn';
 import { expectError, root, tiny } from './support.js';
 
 const texts = ['the river', 'a boat'];
@@ -78,14 +78,31 @@ describe('wattn/inline', () => {
     await expectError(vectors(inlinePipeline), 'StateError', /is from build 0123456789abcdef/);
   });
 
+  it('searches', async () => {
+    const embed = async (all: string[]) => all.map((text) => [text.length, 1, 2]);
+    const find = async (index: InlineIndex) => {
+      await index.add([
+        { id: 'a', text: 'the river' },
+        { id: 'b', text: 'a cold and silver morning' },
+      ]);
+      return index.search('a river', { top_k: 5 });
+    };
+    const hits = await find(await InlineIndex.open('notes', { embed, store: 'memory', precision: 'binary' }));
+    expect(hits).toEqual(await find(await Index.open('notes', { embed, store: 'memory', precision: 'binary' })));
+    expect(hits[0]).toMatchObject({ id: 'a' });
+  });
+
   it('needs no file beside its two', () => {
     const folder = mkdtempSync(join(tmpdir(), 'wattn-inline-'));
     for (const file of ['inline_node.js', 'inline_files.js']) copyFileSync(join(root, 'dist', file), join(folder, file));
     const script = `
-      import { pipeline } from './inline_node.js';
+      import { Index, pipeline } from './inline_node.js';
       const embed = await pipeline('feature-extraction', ${JSON.stringify(tiny)}, { threads: 1 });
-      process.stdout.write(String((await embed(['the river'])).dims));`;
-    expect(node(folder, script)).toEqual({ status: 0, stdout: '1,32', stderr: '' });
+      const index = await Index.open('notes', { embed, store: 'memory' });
+      await index.add([{ id: 'a', text: 'the river' }, { id: 'b', text: 'a cold morning' }]);
+      const [hit] = await index.search('the river', { mode: 'meaning' });
+      process.stdout.write((await embed(['the river'])).dims + ' ' + hit.id + ' ' + hit.score.toFixed(1));`;
+    expect(node(folder, script)).toEqual({ status: 0, stdout: '1,32 a 1.0', stderr: '' });
     rmSync(folder, { recursive: true });
   });
 });

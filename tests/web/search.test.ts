@@ -12,6 +12,7 @@ import {
   type EmbedFunction,
   type IndexDocument,
 } from 'wattn';
+import { memoryStore } from '../../web/search/stores.js';
 import { tiny } from './support.js';
 
 /** A vector that says which letters a text has, so that tests know what is near. */
@@ -139,6 +140,30 @@ describe('search', () => {
     expect(await idsOf(index, 'bridge', { top_k: 50, group_by: 'chunk' })).toHaveLength(index.info().chunks);
     await index.dispose();
     await embed.dispose();
+  });
+
+  it('scores the words of a document, and finds the part that holds them', async () => {
+    const lines = (text: string) =>
+      [...text.matchAll(/[^\n]+/g)].map(({ index, 0: line }) => ({ start: index, end: index + line.length }));
+    const index = await open({ embed: letters, chunk: lines });
+    const whole = await open({ embed: undefined });
+    const all = [
+      { id: 'far', text: 'stone\nriver\nriver and stone and sand' },
+      { id: 'title', title: 'A river', text: 'one\ntwo stones\nthree' },
+      { id: 'other', text: 'nothing of it' },
+    ];
+    await index.add(all);
+    await whole.add(all);
+    const of = async (each: Index, query: string, options = {}) =>
+      (await each.search(query, { mode: 'words', top_k: 50, ...options })).map(({ id, score }) => [id, score.toFixed(4)]);
+    for (const query of ['river', 'river stone', 'stones', 'sand nothing']) {
+      expect(await of(index, query)).toEqual(await of(whole, query));
+    }
+    const part = async (query: string) => (await index.search(query, { mode: 'words', top_k: 1 }))[0]!.text;
+    expect(await part('river stone')).toBe('river and stone and sand');
+    expect(await part('two river stones')).toBe('two stones');
+    // Each line of a document whose title has the word.
+    expect(await idsOf(index, 'a', { mode: 'words', group_by: 'chunk' })).toEqual(['title', 'title', 'title']);
   });
 
   it('asks for more candidates while they are parts of the same documents', async () => {
@@ -280,6 +305,59 @@ describe('documents', () => {
     }
     await other.add(source());
     expect(other.size).toBe(1000);
+  });
+
+  it('that are long tell how far they are, and can be cancelled', async () => {
+    const chunk = (text: string) => Array.from({ length: text.length }, (_, i) => ({ start: i, end: i + 1 }));
+    const index = await open({ chunk });
+    const book = { id: 'book', text: 'abcdefghij'.repeat(100) };
+    const reports = [];
+    for await (const report of index.add([documents[0]!, book])) reports.push(report);
+    const chunks = reports.map((report) => report.chunks);
+    expect(chunks).toEqual([...chunks].sort((a, b) => a - b));
+    expect(chunks.length).toBeGreaterThan(3);
+    expect(reports.at(-1)).toMatchObject({ done: 2, total: 2, chunks: 1026, seconds_left: 0 });
+    expect(reports.filter(({ done }) => done < 2).every(({ seconds_left }) => seconds_left === undefined || seconds_left > 0)).toBe(
+      true,
+    );
+    const work = index.add([documents[1]!, { ...book, text: `${book.text}!` }]);
+    const watch = async () => {
+      for await (const { chunks } of work) if (chunks > 256) work.cancel();
+    };
+    await expect(watch()).rejects.toThrow(/AbortError|cancelled/);
+    await expect(work).rejects.toThrow(/AbortError|cancelled/);
+    expect(index.get('book')).toEqual(book);
+  });
+
+  it('can be read as chunks with their vectors', async () => {
+    const index = await open({
+      chunk: (text: string) => [
+        { start: 0, end: 3 },
+        { start: 4, end: text.length },
+      ],
+    });
+    await index.add(documents);
+    await index.delete('train');
+    const chunks = [...index.chunks()];
+    expect(chunks.map(({ id, text }) => [id, text])).toEqual([
+      ['bakery', 'The'],
+      ['bakery', 'bakery opens at seven.'],
+      ['brot', 'Die'],
+      ['brot', 'B\u00e4ckerei \u00f6ffnet um sieben.'],
+    ]);
+    for (const { text, vector } of chunks) {
+      const [exact] = (await letters([text], 'document')) as Float32Array[];
+      const norm = Math.hypot(...exact!);
+      vector!.forEach((x, i) => expect(Math.abs(x - exact![i]! / norm)).toBeLessThan(0.005));
+    }
+    const words = await open({ embed: undefined });
+    await words.add(documents[0]!);
+    expect([...words.chunks()]).toEqual([{ id: 'bakery', text: documents[0]!.text, start: 0, end: 26, vector: undefined }]);
+    const reading = index.chunks();
+    reading.next();
+    await index.dispose();
+    expect(reading.next().done).toBe(true);
+    expect(() => [...index.chunks()]).toThrow(StateError);
   });
 
   it.each([
@@ -500,6 +578,26 @@ describe('what is kept', () => {
     expect(later.ids().sort()).toEqual(['bakery', 'train']);
     expect((await later.search('bakery', { mode: 'meaning' }))[0]!.id).toBe('bakery');
     await later.dispose();
+  });
+
+  it('holds vectors once in memory, with at most a fifth more', async () => {
+    const dim = 1024;
+    const some = Array.from({ length: 60 }, (_, n) => Float32Array.from({ length: dim }, (__, i) => ((i + 1) * n) % 7));
+    const embed: EmbedFunction = async (texts) => texts.map((text) => some[text.length]!);
+    const many = Array.from({ length: 5000 }, (_, i) => ({ id: String(i), text: 'x'.repeat(1 + (i % 9)) }));
+    for (const [precision, bytes] of [
+      ['int8', dim + 4],
+      ['binary', dim + 4 + dim / 8],
+    ] as const) {
+      const index = await open({ embed, precision });
+      await index.add(many);
+      expect(index.info().memory / (many.length * bytes)).toBeLessThan(1.2);
+      await index.dispose();
+    }
+    // What is stored nowhere is not held a second time as segments either.
+    const store = memoryStore();
+    await store.write('name', new Uint8Array(10));
+    expect([await store.list(), await store.read('name')]).toEqual([['name'], undefined]);
   });
 
   it('goes to another place as one file', async () => {

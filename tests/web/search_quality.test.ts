@@ -1,9 +1,10 @@
 // Index ranks as the Python libraries do: bm25s, sentence-transformers, ranx.
-import { Index, pipeline } from 'wattn';
+import { Index, pipeline, type EmbedFunction } from 'wattn';
 import { readJson, tiny } from './support.js';
 
 const expected = readJson('search', 'expected.json');
 const { texts, queries } = expected;
+const letters: EmbedFunction = async (all) => all.map((text) => [text.length, 1]);
 const documents = texts.map((text: string, i: number) => ({ id: String(i), text }));
 
 describe('Index beside Python', () => {
@@ -24,6 +25,37 @@ describe('Index beside Python', () => {
       const found = new Map((await index.search(query, { mode: 'words', top_k: 60 })).map(({ id, score }) => [id, score]));
       expected.words[q].forEach((score: number, i: number) => expect(found.get(String(i)) ?? 0).toBeCloseTo(score, 5));
     }
+  });
+
+  it.each([0, 2])('has it for documents, however they are cut: parts share %d words', async (overlap) => {
+    const sevens = (text: string) => {
+      const words = [...text.matchAll(/\w+/g)].map(({ index, 0: word }) => ({ start: index, end: index + word.length }));
+      const out = [];
+      for (let i = 0; i === 0 || i + overlap < words.length; i += 7 - overlap) {
+        out.push({ start: words[i]!.start, end: words[Math.min(i + 7, words.length) - 1]!.end });
+      }
+      return out;
+    };
+    const cut = await Index.open('golden', { embed: letters, store: 'memory', chunk: sevens });
+    await cut.add([...documents, { id: 'gone', title: 'silver', text: 'water light stone tree house cold morning seven silver' }]);
+    await cut.search('water', { mode: 'words' }); // its words are read
+    await cut.delete('gone');
+    expect(cut.info().chunks).toBeGreaterThan(150);
+    for (const [q, query] of queries.entries()) {
+      const of = expected.words[q];
+      const hits = await cut.search(query, { mode: 'words', top_k: 60 });
+      expect(hits).toHaveLength(of.filter((score: number) => score > 0).length);
+      for (const { id, score } of hits) expect(score).toBeCloseTo(of[Number(id)], 5);
+      // The best part has its document's score, the others a share of it.
+      const parts = await cut.search(query, { mode: 'words', top_k: 1000, group_by: 'chunk' });
+      const best = new Map<string, number>();
+      for (const { id, score, highlights } of parts) {
+        expect(highlights.length).toBeGreaterThan(0);
+        best.set(id, Math.max(best.get(id) ?? 0, score));
+      }
+      expect(best).toEqual(new Map(hits.map(({ id, score }) => [id, score])));
+    }
+    await cut.dispose();
   });
 
   it('has the cosines of sentence-transformers', async () => {

@@ -38,12 +38,13 @@ def make(_options):
     model = SentenceTransformer(str(TINY), device="cpu")
     cosines = model.similarity(model.encode_query(QUERIES), model.encode_document(texts)).numpy().astype(float)
 
-    # What an index compares: words that occur, and all vectors.
-    by_words = run_of([{d: s for d, s in enumerate(row) if s > 0} or {0: 0.0} for row in words])
+    # All documents have both scores, but only those with a word of the query have a rank among the words.
+    by_words = run_of([dict(enumerate(row)) for row in words])
+    with_words = run_of([{d: s for d, s in enumerate(row) if s > 0} or {0: 0.0} for row in words])
     by_meaning = run_of([dict(enumerate(row)) for row in cosines])
     fused = {}
-    for name, arguments in {"rrf": {"method": "rrf", "norm": None}, "minmax": {"method": "sum", "norm": "min-max"}}.items():
-        runs = fuse(runs=[by_words, by_meaning], **arguments).run
+    for name, run, arguments in (("rrf", with_words, {"method": "rrf", "norm": None}), ("minmax", by_words, {"method": "sum", "norm": "min-max"})):
+        runs = fuse(runs=[run, by_meaning], **arguments).run
         # ranx takes no empty run, so a query without known words has no fusion.
         fused[name] = [{int(d): float(s) for d, s in runs[str(q)].items()} if any(words[q]) else None for q in range(len(QUERIES))]
     z = [[(numpy.array(row) - numpy.mean(row)) / (numpy.std(row) or 1) for row in rows] for rows in (words, cosines)]

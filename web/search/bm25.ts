@@ -1,13 +1,30 @@
-// BM25 over an inverted index that grows and shrinks (Robertson and Zaragoza 2009; idf and term weight as Lucene and bm25s have them).
-import type { Analyser } from './words.js';
+// BM25 over an inverted index that grows and shrinks (Robertson and Zaragoza 2009; idf and term weight as Lucene and bm25s have them). Documents
+// are counted, whatever parts they are cut into: a word is as rare, and a text as long, as it is for a reader. The parts share their document's
+// score.
+import type { Analyser, Word } from './words.js';
 
-/** The rows in which a term occurs, and how often. */
+/** Where a term occurs, and how often: one place for each document, and one for each part of documents that have several. */
 interface Postings {
-  /** Living rows among them. */
+  /** Living documents among them. */
   living: number;
   count: number;
-  rows: Int32Array;
+  /** The first row of a document; or, as a negative number, `~row` of a part. Parts come after their document. */
+  places: Int32Array;
   times: Uint16Array;
+  /** Where the newest document is in `places`. */
+  newest: number;
+}
+
+/** A row: a part of a document. */
+export interface Part {
+  /** The first row of its document, which has `count` rows. */
+  first: number;
+  count: number;
+  /** Read with every part, and counted once for the document. */
+  title: string | undefined;
+  text: string;
+  /** Characters at the beginning of `text` that the part before has too: the document's words there are counted already. */
+  shared: number;
 }
 
 export interface Bm25Options {
@@ -23,10 +40,21 @@ const enlarged = <T extends Int32Array | Uint16Array>(array: T): T => {
   return out;
 };
 
+/** How often each term occurs. */
+function counted(words: readonly Word[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1);
+  return counts;
+}
+
+const none: readonly Word[] = [];
+
 export class Bm25 {
   private readonly terms = new Map<string, Postings>();
-  /** [rows] words of a row; -1: removed. */
+  /** [rows] words of the document that begins at a row; -1: removed. */
   private lengths: number[] = [];
+  /** The number of rows of documents that have several, by their first. */
+  private readonly several = new Map<number, number>();
   private living = 0;
   private words = 0;
   private readonly k1: number;
@@ -45,31 +73,55 @@ export class Bm25 {
     return this.lengths.length;
   }
 
-  private counts(text: string): { counts: Map<string, number>; total: number } {
-    const counts = new Map<string, number>();
-    const words = this.analyser.words(text);
-    for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1);
-    return { counts, total: words.length };
+  /** The words of a part, and those among them that its document does not have from earlier parts. */
+  private read({ title, text, shared }: Part, isFirst: boolean): { all: Word[]; fresh: Word[] } {
+    const above = title === undefined ? none : this.analyser.words(title);
+    const own = this.analyser.words(text);
+    const fresh = shared > 0 ? own.filter(({ start }) => start >= shared) : own;
+    return { all: [...above, ...own], fresh: isFirst ? [...above, ...fresh] : fresh };
   }
 
-  /** Adds a text as the next row. */
-  add(text: string): void {
-    const row = this.lengths.length;
-    const { counts, total } = this.counts(text);
-    for (const [term, times] of counts) {
-      let list = this.terms.get(term);
-      if (!list) this.terms.set(term, (list = { living: 0, count: 0, rows: new Int32Array(2), times: new Uint16Array(2) }));
-      if (list.count === list.rows.length) {
-        list.rows = enlarged(list.rows);
-        list.times = enlarged(list.times);
-      }
-      list.rows[list.count] = row;
-      list.times[list.count++] = Math.min(times, 65535);
-      ++list.living;
+  private listOf(term: string): Postings {
+    let list = this.terms.get(term);
+    if (!list) {
+      list = { living: 0, count: 0, places: new Int32Array(2), times: new Uint16Array(2), newest: -1 };
+      this.terms.set(term, list);
     }
-    this.lengths.push(total);
-    this.words += total;
-    ++this.living;
+    return list;
+  }
+
+  private static push(list: Postings, place: number, times: number): void {
+    if (list.count === list.places.length) {
+      list.places = enlarged(list.places);
+      list.times = enlarged(list.times);
+    }
+    list.places[list.count] = place;
+    list.times[list.count++] = Math.min(times, 65535);
+  }
+
+  /** Adds a part as the next row. The parts of a document come one after another. */
+  add(part: Part): void {
+    const { first, count } = part;
+    const row = this.lengths.length;
+    const { all, fresh } = this.read(part, row === first);
+    for (const [term, times] of counted(fresh)) {
+      const list = this.listOf(term);
+      if (list.places[list.newest] === first) {
+        list.times[list.newest] = Math.min(list.times[list.newest]! + times, 65535);
+        continue;
+      }
+      list.newest = list.count;
+      ++list.living;
+      Bm25.push(list, first, times);
+    }
+    if (count > 1) {
+      this.several.set(first, count);
+      for (const [term, times] of counted(all)) Bm25.push(this.listOf(term), ~row, times);
+    }
+    this.lengths.push(0);
+    this.lengths[first]! += fresh.length;
+    this.words += fresh.length;
+    if (row === first) ++this.living;
   }
 
   /** A row that is removed before its text was read. */
@@ -77,36 +129,60 @@ export class Bm25 {
     this.lengths.push(-1);
   }
 
-  /** Forgets a row's text, which is the one that was added: its words no longer count, and it is never found. */
-  remove(row: number, text: string): void {
-    const { counts, total } = this.counts(text);
-    for (const term of counts.keys()) {
+  /** Forgets a document, of which these parts were added: its words no longer count, and it is never found. */
+  remove(parts: readonly Part[]): void {
+    const [{ first }] = parts as [Part];
+    const terms = new Set(parts.flatMap((part, i) => this.read(part, i === 0).fresh.map(({ term }) => term)));
+    for (const term of terms) {
       const list = this.terms.get(term);
       if (list && --list.living === 0) this.terms.delete(term);
     }
-    this.lengths[row] = -1;
-    this.words -= total;
+    this.words -= this.lengths[first]!;
+    this.lengths.fill(-1, first, first + parts.length);
+    this.several.delete(first);
     --this.living;
   }
 
-  /** The score of every row for a query; rows without any of its words have 0. found: those with one. */
+  /**
+   * The score of every row for a query; rows without any of its words have 0. found: those with one. Of the parts of a document, the one that holds
+   * the words best has the document's score, the others as much of it as they hold in comparison.
+   */
   scores(query: string): { scores: Float32Array; found: number[] } {
-    const { lengths, living, k1, b } = this;
+    const { lengths, several, living, k1, b } = this;
     const scores = new Float32Array(lengths.length);
-    const found: number[] = [];
+    const shares = new Float32Array(several.size > 0 ? lengths.length : 0);
+    const documents: number[] = [];
     const mean = this.words / living;
-    const { counts } = this.counts(query);
-    for (const [term, weight] of counts) {
+    for (const [term, weight] of counted(this.analyser.words(query))) {
       const list = this.terms.get(term);
       if (!list) continue;
       const idf = weight * Math.log(1 + (living - list.living + 0.5) / (list.living + 0.5));
       for (let i = 0; i < list.count; ++i) {
-        const row = list.rows[i]!;
-        const length = lengths[row]!;
-        if (length < 0) continue;
+        const place = list.places[i]!;
         const times = list.times[i]!;
-        if (scores[row] === 0) found.push(row);
-        scores[row]! += (idf * times) / (times + k1 * (1 - b + (b * length) / mean));
+        if (place < 0) {
+          shares[~place]! += (idf * times) / (times + k1);
+          continue;
+        }
+        const length = lengths[place]!;
+        if (length < 0) continue;
+        if (scores[place] === 0) documents.push(place);
+        scores[place]! += (idf * times) / (times + k1 * (1 - b + (b * length) / mean));
+      }
+    }
+    const found: number[] = [];
+    for (const first of documents) {
+      const end = first + (several.get(first) ?? 1);
+      if (end === first + 1) {
+        found.push(first);
+        continue;
+      }
+      const score = scores[first]!;
+      let most = 0;
+      for (let row = first; row < end; ++row) most = Math.max(most, shares[row]!);
+      for (let row = first; row < end; ++row) {
+        scores[row] = (score * shares[row]!) / most;
+        if (shares[row]! > 0) found.push(row);
       }
     }
     return { scores, found };

@@ -1,7 +1,7 @@
 // What an index holds while it is open: its documents, and a row for each part of them, in vectors and in words.
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { Bm25 } from './bm25.js';
+import type { Bm25, Part } from './bm25.js';
 import { rowsOf, storedRowBytes, type Segment, type StoredDocument, type VectorModel } from './segments.js';
 import type { IndexDocument } from './types.js';
 import { VectorRows } from './vector_rows.js';
@@ -68,9 +68,26 @@ export class Contents {
     return { entry, start: entry.chunks[at]!, end: entry.chunks[at + 1]! };
   }
 
-  private wordsOf(row: number): string {
+  /** The row of a document with the highest score. */
+  bestRow(entry: Entry, scores: Float32Array): number {
+    const end = entry.first + rowsOf(entry);
+    let best = entry.first;
+    for (let row = best + 1; row < end; ++row) if (scores[row]! > scores[best]!) best = row;
+    return best;
+  }
+
+  /** A row as its words are read. */
+  private wordsOf(row: number): Part {
     const { entry, start, end } = this.part(row);
-    return withTitle(entry.document, entry.document.text.slice(start, end));
+    const { document, first, chunks } = entry;
+    const before = row === first ? 0 : chunks[2 * (row - first) - 1]!;
+    return {
+      first,
+      count: rowsOf(entry),
+      title: document.title,
+      text: document.text.slice(start, end),
+      shared: Math.max(0, before - start),
+    };
   }
 
   /** fits: whether the vectors are of this index' model. */
@@ -109,11 +126,10 @@ export class Contents {
     const entry = this.documents.get(id);
     if (!entry) return false;
     const end = entry.first + rowsOf(entry);
-    for (let row = entry.first; row < end; ++row) {
-      if (row < this.words.rows) this.words.remove(row, this.wordsOf(row));
-      this.owners[row] = undefined;
-      this.living[row] = 0;
-    }
+    const read = Math.min(end, this.words.rows) - entry.first;
+    if (read > 0) this.words.remove(Array.from({ length: read }, (_, i) => this.wordsOf(entry.first + i)));
+    this.owners.fill(undefined, entry.first, end);
+    this.living.fill(0, entry.first, end);
     this.removed += end - entry.first;
     if (entry.stale) --this.stale;
     this.documents.delete(id);

@@ -106,11 +106,16 @@ export class Embedder {
     return (await this.vectors([text], 'query', signal)).data;
   }
 
-  /** [texts, dim] */
-  async documents(texts: readonly string[], signal: AbortSignalLike | undefined): Promise<Float32Array> {
+  /** [texts, dim]. report: told how many are done, now and then. */
+  async documents(
+    texts: readonly string[],
+    report: (done: number) => void,
+    signal: AbortSignalLike | undefined,
+  ): Promise<Float32Array> {
     const parts: Float32Array[] = [];
     for (let at = 0; at < texts.length; at += kPortion) {
       parts.push((await this.vectors(texts.slice(at, at + kPortion), 'document', signal)).data);
+      report(Math.min(at + kPortion, texts.length));
     }
     return concat(Float32Array, parts);
   }

@@ -2,7 +2,7 @@
 import { InputError } from '../core/errors.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { withTitle, type Contents, type Entry } from './contents.js';
-import { bestRows, fuse, moments, type View } from './ranking.js';
+import { bestRows, fuse, moments, type Moments, type View } from './ranking.js';
 import type { IndexDocument, IndexHit, IndexSearchOptions, Reranker } from './types.js';
 import type { Analyser } from './words.js';
 
@@ -21,7 +21,21 @@ interface Candidate {
   rank: number | null;
 }
 
-/** The parts that fit a query best, best first: at most `wanted`. */
+/** Of neighbouring rows of one unit the one with the highest score. */
+function bestOfEach(rows: readonly number[], scores: Float32Array, unitOf: (row: number) => number): number[] {
+  const out: number[] = [];
+  for (const row of rows) {
+    const last = out.at(-1);
+    if (last === undefined || unitOf(last) !== unitOf(row)) out.push(row);
+    else if (scores[row]! > scores[last]!) out[out.length - 1] = row;
+  }
+  return out;
+}
+
+/**
+ * The documents that fit a query best, best first, each with the part that does; or, grouped by chunk, the parts. At most `wanted`. A document
+ * has the score of all its words, which is that of its best part, and the cosine of its nearest part.
+ */
 export function candidates(
   contents: Contents,
   query: string,
@@ -31,53 +45,87 @@ export function candidates(
   filter: ((document: IndexDocument) => boolean) | undefined,
   { fusion = 'minmax', weights, group_by }: IndexSearchOptions,
 ): Candidate[] {
-  const { vectors } = contents;
+  const { vectors, owners } = contents;
+  const isByChunk = group_by === 'chunk';
+  /** What is ranked: a document goes by its first row. */
+  const unitOf = (row: number) => (isByChunk ? row : owners[row]!.first);
   const allowed = contents.allowed(filter);
   const words = mode === 'meaning' ? undefined : contents.words.scores(query);
-  const worded = words?.found.filter((row) => allowed[row] === 1);
+  const worded =
+    words &&
+    bestOfEach(
+      words.found.filter((row) => allowed[row] === 1),
+      words.scores,
+      unitOf,
+    );
+  /** Of each document that has one of these rows, the one that holds the words best. */
+  const bestByWords = (rows: readonly number[]) =>
+    words && !isByChunk
+      ? Array.from(new Set(rows.map((row) => owners[row]!)), (entry) => contents.bestRow(entry, words.scores))
+      : [];
   const meaning = vector && vectors && vectors.count > 0 ? vectors : undefined;
+  /** Only z-scores need to know of all rows. */
+  const ofAll = (scores: () => ArrayLike<number>, count?: number) =>
+    fusion === 'zscore' ? moments(scores(), count) : { mean: 0, deviation: 0 };
+  const count = isByChunk ? contents.rows : contents.documents.size;
   // Parts of few documents may be all that was found: then more parts are asked for.
   for (let depth = Math.max(kLeastCandidates, 10 * wanted); ; depth *= 4) {
     const byWords = words && worded ? bestRows(worded, words.scores, depth) : [];
     const byMeaning = meaning ? Array.from(meaning.search(vector!, Math.min(depth, meaning.count), allowed).rows) : [];
-    const rows = Int32Array.from(new Set([...byWords, ...byMeaning]));
-    const places = new Map(Array.from(rows, (row, i) => [row, i] as const));
+    const rows = Int32Array.from(new Set([...byWords, ...byMeaning, ...bestByWords(byMeaning)]));
+    const units = new Map<number, number>();
+    const unitAt = Int32Array.from(rows, (row) => {
+      const unit = unitOf(row);
+      if (!units.has(unit)) units.set(unit, units.size);
+      return units.get(unit)!;
+    });
     const views: View[] = [];
-    const placesOf = (list: readonly number[]) => list.map((row) => places.get(row)!);
-    const wordScores = words && Float64Array.from(rows, (row) => words.scores[row]!);
-    if (words && wordScores) {
-      const all = words.found.map((row) => words.scores[row]!);
-      const view = { weight: weights?.words ?? 1, scores: wordScores, ranked: placesOf(byWords) };
-      views.push({ ...view, ...moments(all, contents.rows) });
+    const partViews: View[] = [];
+    const look = (weight: number, scores: Float64Array, found: readonly number[], least: number, all: Moments) => {
+      const ofUnits = new Float64Array(units.size).fill(-Infinity);
+      unitAt.forEach((unit, i) => (ofUnits[unit] = Math.max(ofUnits[unit]!, scores[i]!)));
+      const ranked = [...new Set(found.map((row) => units.get(unitOf(row))!))];
+      const scale = { weight, most: ofUnits[ranked[0] ?? 0]!, least, ...all };
+      views.push({ ...scale, scores: ofUnits, ranked });
+      partViews.push({ ...scale, scores, ranked: [...rows.keys()] });
+      return ofUnits;
+    };
+    let wordScores: Float64Array | undefined;
+    if (words) {
+      const { scores, found } = words;
+      const all = ofAll(() => bestOfEach(found, scores, unitOf).map((row) => scores[row]!), count);
+      wordScores = look(
+        weights?.words ?? 1,
+        Float64Array.from(rows, (row) => scores[row]!),
+        byWords,
+        0,
+        all,
+      );
     }
-    const cosines = meaning && Float64Array.from(meaning.scores(vector!, rows));
-    if (meaning && cosines) {
-      const view = { weight: weights?.meaning ?? 1, scores: cosines, ranked: placesOf(byMeaning) };
-      views.push({ ...view, ...moments(meaning.scores(vector!, contents.sample(kSample))) });
+    let cosines: Float64Array | undefined;
+    if (meaning) {
+      const scores = Float64Array.from(meaning.scores(vector!, rows));
+      const least = scores[rows.indexOf(byMeaning.at(-1)!)]!;
+      const all = ofAll(() => meaning.scores(vector!, contents.sample(kSample)));
+      cosines = look(weights?.meaning ?? 1, scores, byMeaning, least, all);
     }
     const [only] = views;
-    const scores = views.length === 1 ? only!.scores : fuse(views, rows.length, fusion);
-    const order = Array.from(rows.keys()).sort((a, b) => scores[b]! - scores[a]! || rows[a]! - rows[b]!);
-    const found: Candidate[] = [];
-    const seen = new Set<Entry>();
-    for (const i of order) {
-      const row = rows[i]!;
-      const { entry, start, end } = contents.part(row);
-      if (group_by !== 'chunk' && seen.has(entry)) continue;
-      seen.add(entry);
-      found.push({
-        entry,
-        start,
-        end,
-        score: scores[i]!,
-        words: wordScores?.[i] ?? null,
-        meaning: cosines?.[i] ?? null,
-        rank: null,
-      });
-      if (found.length === wanted) break;
-    }
+    const scores = views.length === 1 ? only!.scores : fuse(views, units.size, fusion);
+    const ofParts = fuse(partViews, rows.length, 'minmax');
+    const best = new Int32Array(units.size).fill(-1);
+    unitAt.forEach((unit, i) => {
+      if (best[unit]! < 0 || ofParts[i]! > ofParts[best[unit]!]!) best[unit] = i;
+    });
+    const order = Array.from(best.keys()).sort((a, b) => scores[b]! - scores[a]! || rows[best[a]!]! - rows[best[b]!]!);
     const isAll = byWords.length < depth && byMeaning.length < depth;
-    if (found.length === wanted || isAll) return found;
+    if (order.length < wanted && !isAll) continue;
+    return order.slice(0, wanted).map((unit) => ({
+      ...contents.part(rows[best[unit]!]!),
+      score: scores[unit]!,
+      words: wordScores?.[unit] ?? null,
+      meaning: cosines?.[unit] ?? null,
+      rank: null,
+    }));
   }
 }
 

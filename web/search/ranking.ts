@@ -3,16 +3,22 @@ import type { IndexSearchOptions } from './types.js';
 
 export type Fusion = NonNullable<IndexSearchOptions['fusion']>;
 
-/** One way to look at candidates. */
-export interface View {
+/** Mean and standard deviation. */
+export interface Moments {
+  mean: number;
+  deviation: number;
+}
+
+/** One way to look at candidates. The moments are those of all that there are, candidates or not. */
+export interface View extends Moments {
   weight: number;
   /** [candidates] */
   scores: Float64Array;
   /** The candidates that this view found by itself, best first: places in `scores`. */
   ranked: readonly number[];
-  /** Of all rows, candidates or not. */
-  mean: number;
-  deviation: number;
+  /** What counts as 1 and as 0 with min-max. */
+  most: number;
+  least: number;
 }
 
 const kRankConstant = 60; // Cormack et al. 2009
@@ -20,18 +26,14 @@ const kRankConstant = 60; // Cormack et al. 2009
 /** The joint score of each candidate. */
 export function fuse(views: readonly View[], count: number, fusion: Fusion): Float64Array {
   const out = new Float64Array(count);
-  for (const { weight, scores, ranked, mean, deviation } of views) {
+  for (const { weight, scores, ranked, most, least, mean, deviation } of views) {
     if (fusion === 'rrf') {
       ranked.forEach((candidate, rank) => (out[candidate]! += weight / (kRankConstant + rank + 1)));
-      continue;
-    }
-    if (fusion === 'zscore') {
+    } else if (fusion === 'zscore') {
       if (deviation > 0) scores.forEach((score, i) => (out[i]! += (weight * (score - mean)) / deviation));
-      continue;
+    } else {
+      for (const i of ranked) out[i]! += weight * (most > least ? (scores[i]! - least) / (most - least) : 1);
     }
-    if (ranked.length === 0) continue;
-    const [most, least] = [scores[ranked[0]!]!, scores[ranked.at(-1)!]!];
-    for (const i of ranked) out[i]! += weight * (most > least ? (scores[i]! - least) / (most - least) : 1);
   }
   return out;
 }
@@ -47,7 +49,7 @@ export function bestRows(rows: readonly number[], scores: Float32Array, count: n
   return [...some].sort((a, b) => scores[b]! - scores[a]! || a - b).slice(0, count);
 }
 
-export function moments(values: ArrayLike<number>, count = values.length): { mean: number; deviation: number } {
+export function moments(values: ArrayLike<number>, count = values.length): Moments {
   let [sum, squares] = [0, 0];
   for (let i = 0; i < values.length; ++i) sum += values[i]!;
   const mean = count === 0 ? 0 : sum / count;

@@ -27,6 +27,7 @@ import type {
   AddProgress,
   AddResult,
   Filter,
+  IndexChunk,
   IndexDocument,
   IndexHit,
   IndexInfo,
@@ -174,6 +175,25 @@ export class Index {
   /** A document by its id. */
   get(id: string): IndexDocument | undefined {
     return this.contents.documents.get(id)?.document;
+  }
+
+  /**
+   * All chunks with their vectors, for a map, for `k_means`, or for another database. Documents that change meanwhile may be left out.
+   *
+   *     for (const { id, start, end, vector } of index.chunks()) await insert(id, start, end, vector);
+   */
+  *chunks(): Generator<IndexChunk, void, undefined> {
+    this.checkOpen();
+    for (const entry of [...this.contents.documents.values()]) {
+      const { document, chunks, stale } = entry;
+      for (let at = 0; at < chunks.length; at += 2) {
+        const { model, vectors, documents } = this.contents;
+        if (!this.isOpen || documents.get(document.id) !== entry) break;
+        const [start, end] = [chunks[at]!, chunks[at + 1]!];
+        const vector = vectors && model && !stale ? floatsOf(vectors.stored(entry.first + at / 2, 1), model) : undefined;
+        yield { id: document.id, text: document.text.slice(start, end), start, end, vector };
+      }
+    }
   }
 
   info(): IndexInfo {
@@ -538,20 +558,29 @@ export class Index {
     const list = Array.isArray(documents) ? documents.map(check) : undefined;
     const total = list?.length;
     const chars = list?.reduce((sum, { text }) => sum + text.length, 0) ?? 0;
-    let [done, doneChars, target, count] = [0, 0, kLeastChars, 0];
+    let [done, doneChars, target, count, chunks] = [0, 0, kLeastChars, 0, 0];
     let batch: IndexDocument[] = [];
     let size = 0;
+    /** share: of the batch that is on its way. */
+    const tell = (share: number) => {
+      const read = doneChars + share * size;
+      const left = total === undefined || read === 0 ? undefined : ((performance.now() - start) / 1000 / read) * (chars - read);
+      report({ done, total, chunks, seconds_left: left });
+    };
     const flush = async () => {
       const began = performance.now();
-      await this.addBatch(batch, result, signal, isCatchingUp);
+      const before = chunks;
+      await this.addBatch(batch, result, signal, isCatchingUp, (made, all) => {
+        chunks = before + made;
+        if (made < all) tell(made / all);
+      });
       const ms = Math.max(1, performance.now() - began);
       target = Math.max(kLeastChars, Math.min(kMostChars, 2 * target, (size * kPortionMs) / ms));
       done += batch.length;
       doneChars += size;
       batch = [];
       size = 0;
-      const left = total === undefined ? undefined : ((performance.now() - start) / 1000 / doneChars) * (chars - doneChars);
-      report({ done, total, seconds_left: left });
+      tell(0);
     };
     const wrong = () => new InputError(`Index.add: expected documents, found ${describe(documents)}`);
     for await (const value of itemsOf<unknown>(list ?? documents, signal, wrong)) {
@@ -562,16 +591,17 @@ export class Index {
       if (size >= target || batch.length === kMostDocuments) await flush();
     }
     if (batch.length > 0) await flush();
-    else if (total === 0) report({ done: 0, total, seconds_left: 0 });
+    else if (total === 0) report({ done: 0, total, chunks: 0, seconds_left: 0 });
     return result;
   }
 
-  /** Embeds what is new of some documents, stores them and takes them in. */
+  /** Embeds what is new of some documents, stores them and takes them in. report: told how many chunks of how many are made. */
   private async addBatch(
     batch: readonly IndexDocument[],
     result: AddResult,
     signal: AbortSignal,
     isCatchingUp: boolean,
+    report: (made: number, all: number) => void,
   ): Promise<void> {
     const { embedder } = this;
     const isKnown = (document: IndexDocument) => {
@@ -592,7 +622,8 @@ export class Index {
       Array.from({ length: chunks.length / 2 }, (_, i) => before(document) + document.text.slice(chunks[2 * i], chunks[2 * i + 1])),
     );
     const own = await embedder?.model();
-    const data = await embedder?.documents(texts, signal);
+    const data = await embedder?.documents(texts, (made) => report(made, texts.length), signal);
+    report(texts.length, texts.length);
     throwIfAborted(signal);
     await this.exclusive(async () => {
       if (own && !this.contents.model) await this.setModel({ ...own, precision: this.precision() });

@@ -70,6 +70,8 @@ export interface AddProgress {
   done: number;
   /** All documents; `undefined` if they come from an iterator. */
   total: number | undefined;
+  /** Chunks that were made of the texts so far, with vectors if the index has such; this also grows while a long document is read. */
+  chunks: number;
   /** The time that the rest will take, in seconds; `undefined` before the first are done or without a total. */
   seconds_left: number | undefined;
 }
@@ -97,8 +99,8 @@ export interface IndexSearchOptions {
   /** `'hybrid'` (default with vectors): words and meaning. Or one of both. */
   mode?: 'hybrid' | 'words' | 'meaning' | undefined;
   /**
-   * How the scores of both are joined: `'minmax'` (default): each from 0 to 1 among its own candidates, added. `'zscore'`: standard deviations
-   * above the mean of all parts, added. `'rrf'`: reciprocal ranks, `1 / (60 + rank)` (Cormack et al. 2009), added.
+   * How the scores of both are joined: `'minmax'` (default): each from 0 to 1, added; 0 is no common word, and the meaning of the last candidate.
+   * `'zscore'`: standard deviations above the mean of all parts, added. `'rrf'`: reciprocal ranks, `1 / (60 + rank)` (Cormack et al. 2009), added.
    */
   fusion?: 'minmax' | 'zscore' | 'rrf' | undefined;
   /** What each counts. Default 1 each. */
@@ -126,11 +128,23 @@ export interface IndexHit {
   text: string;
   start: number;
   end: number;
-  /** words: BM25; meaning: cosine; rank: the reranker's score. `null`: not asked. */
+  /** words: BM25; meaning: cosine; rank: the reranker's score. `null`: not asked. The first two are the document's, with `group_by: 'chunk'` the part's. */
   why: { words: number | null; meaning: number | null; rank: number | null };
   /** Words of the query in `text`, places in it. */
   highlights: { start: number; end: number }[];
   document: IndexDocument;
+}
+
+/** A part of a document as an index holds it. */
+export interface IndexChunk {
+  /** The document's. */
+  id: string;
+  /** `document.text.slice(start, end)` */
+  text: string;
+  start: number;
+  end: number;
+  /** Of unit length, as exact as `precision` keeps it. `undefined`: the index knows words alone, or the document waits for `reembedding`. */
+  vector: Float32Array | undefined;
 }
 
 export interface IndexInfo {
