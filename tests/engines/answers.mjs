@@ -12,7 +12,12 @@ const encode = (json) => new TextEncoder().encode(JSON.stringify(json));
 const parse = (bytes) => JSON.parse(new TextDecoder().decode(bytes));
 
 async function hashOf(answer) {
-  const text = JSON.stringify(answer, (_key, value) => (ArrayBuffer.isView(value) ? Array.from(value, Number) : value));
+  // The facts of a result are not enumerable.
+  const whole = (value) => Object.fromEntries(Object.getOwnPropertyNames(value).map((name) => [name, value[name]]));
+  const isObject = (value) => typeof value === 'object' && value !== null && !Array.isArray(value);
+  const text = JSON.stringify(answer, (_key, value) =>
+    ArrayBuffer.isView(value) ? Array.from(value, Number) : isObject(value) ? whole(value) : value,
+  );
   const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text)));
   return Array.from(digest.subarray(0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('');
 }

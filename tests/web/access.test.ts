@@ -364,7 +364,7 @@ describe('a repository that holds only ONNX', () => {
       expect(events.filter(({ status }) => status === 'original')).toEqual([
         { status: 'original', name: 'Xenova/tiny', original: 'org/tiny' },
       ]);
-      expect(events.at(-1)).toEqual({ status: 'ready', name: 'org/tiny' });
+      expect(events.at(-1)).toMatchObject({ status: 'ready', name: 'org/tiny', model: 'org/tiny' });
     }
     expect(Buffer.from(await packModel('Xenova/tiny')).equals(Buffer.from(await packModel(tiny)))).toBe(true);
     // Once only: an original that is no better is an error.

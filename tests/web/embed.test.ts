@@ -289,7 +289,7 @@ describe('pipeline', () => {
       [{ dtype: 'q3' }, 'InputError', /option 'dtype': expected one of 'f32', 'fp32', 'q16', 'q8', 'q4', found 'q3'/],
       [{ worker: 'yes' }, 'InputError', /option 'worker'/],
       [{ precision: 'sloppy' }, 'InputError', /expected one of 'exact', 'fast', found 'sloppy'/],
-      [{ device: 'webgpu' }, 'InputError', /unknown option 'device'; known options: progress_callback, signal/],
+      [{ gpu: true }, 'InputError', /unknown option 'gpu'; known options: progress_callback, signal/],
       [{ revision: 'main' }, 'InputError', /expected a hub id as the model/],
       [{ progress_callback: 3 }, 'InputError', /expected a function, found 3/],
     ];

@@ -55,7 +55,7 @@ export async function models(
   // @ts-expect-error: no such precision
   await pipeline('feature-extraction', model, { precision: 'sloppy' });
   // @ts-expect-error: no such option
-  await pipeline('feature-extraction', model, { device: 'webgpu' });
+  await pipeline('feature-extraction', model, { devices: 'webgpu' });
   // @ts-expect-error: a tokenizer has no dtype
   await AutoTokenizer.from_pretrained(model, { dtype: 'f32' });
 }

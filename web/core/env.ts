@@ -10,4 +10,13 @@ export const env: Env = {
   useCache: true,
   cacheDir: undefined,
   wasm: {},
+  compat: false,
+  allowLocalModels: true,
+  localModelPath: undefined,
+  useBrowserCache: true,
+  useFSCache: true,
+  useFS: true,
+  useCustomCache: false,
+  customCache: undefined,
+  backends: { onnx: { wasm: {} } },
 };

@@ -47,6 +47,12 @@ export interface WasmOverride {
   url?: string | UrlLike;
 }
 
+/** A cache of responses by URL, as `Cache` of the Cache API is. */
+export interface CustomCache {
+  match(url: string): Promise<any>;
+  put(url: string, response: any): Promise<void>;
+}
+
 /** Global settings, read whenever something is loaded. */
 export interface Env {
   /** The host that hub ids refer to. Default `'https://huggingface.co'`, in Node `HF_ENDPOINT` of the environment if that is set. */
@@ -70,6 +76,37 @@ export interface Env {
    */
   cacheDir: string | undefined;
   wasm: WasmOverride;
+  /**
+   * `true`: where wattn and transformers.js differ by choice, as there: `feature-extraction` without the option `pooling` gives a vector for each token, not
+   * normalised; a tokenizer's tensors are int64; ids of repositories with only ONNX load their originals, as with `resolveOriginal`. Default `false`.
+   *
+   *     import { env, pipeline } from 'wattn';
+   *     env.compat = true;
+   */
+  compat: boolean;
+  /** `false`: `localModelPath` is not used. Default `true`. */
+  allowLocalModels: boolean;
+  /**
+   * The folder (in a page: the URL of one) where hub ids are, as `<localModelPath>/<id>`. A model is read there, and its revision is not looked at.
+   * Default `undefined`: hub ids are on the hub.
+   */
+  localModelPath: string | undefined;
+  /** `false`: as `useCache`, as are `useFSCache` and `useFS`. Default `true`. */
+  useBrowserCache: boolean;
+  useFSCache: boolean;
+  useFS: boolean;
+  /** `true`: requests for whole files ask `customCache` first, and fill it. Default `false`. */
+  useCustomCache: boolean;
+  /** With `useCustomCache`: the part of the Cache API that is used. */
+  customCache: CustomCache | undefined;
+  /**
+   * Of transformers.js. `onnx.wasm.numThreads` is the default of the option `threads`, and `onnx.wasm.proxy` of `worker`. Nothing else in it has an
+   * effect: wattn has no ONNX Runtime.
+   */
+  backends: {
+    onnx: { wasm: { numThreads?: number; proxy?: boolean; [name: string]: any }; [name: string]: any };
+    [name: string]: any;
+  };
   /** The package `@huggingface/jinja`, for chat templates. Node imports it when needed; a page must set it. */
   jinja?: unknown;
 }

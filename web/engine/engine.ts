@@ -16,6 +16,7 @@ import type { AbortSignalLike } from '../core/types.js';
 import type { AdaptedEngine, AdapterChange, Adapters } from './adapter_types.js';
 import type { LoadOptions, MemoryInfo, ModelDescription, ModelInfo } from './types.js';
 import type { ModelSource } from '../source/source.js';
+import type { WeightsAt } from '../source/weights_at.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import { concat, joinTexts } from '../core/texts.js';
 import { planThreads, startHelpers } from '../host/threads.js';
@@ -29,9 +30,11 @@ import {
   type WasmFiles,
 } from '../host/wasm_loader.js';
 
+export const kDtypes: readonly unknown[] = ['f32', 'fp32', 'q16', 'q8', 'q4'];
+
 export const kLoadRules: Rules = {
   ...kSourceRules,
-  dtype: ['f32', 'fp32', 'q16', 'q8', 'q4'],
+  dtype: kDtypes as readonly string[],
   precision: ['exact', 'fast'],
   threads: 'count',
   context_length: 'count',
@@ -192,14 +195,16 @@ export class Engine implements AnyEngine {
     adaptedHead = false,
     idsOnly = false,
   ): Promise<Engine> {
-    checkOptions(where, options, kLoadRules);
+    checkOptions(where, options, { ...kLoadRules, weights_at: 'any' });
     throwIfAborted(options.signal ?? undefined);
     const generates = head === 'causal_lm' || head === 'seq2seq_lm';
     const { context_length } = options;
     if (context_length && !generates && head !== 'own_lm')
       throw new InputError(`${where}: option 'context_length': expected a model that generates text`);
     const gguf = openGguf(model, options);
-    const source = gguf?.source ?? openModel(model as ModelSpecifier, options);
+    const given = gguf?.source ?? openModel(model as ModelSpecifier, options);
+    const at = (options as { weights_at?: WeightsAt }).weights_at;
+    const source = at ? (await import('../source/weights_at.js')).weightsAt(given, at) : given;
     const wanted = {
       gguf,
       options: { ...options, dtype: dtypeOf(model, options.dtype) },
@@ -274,8 +279,20 @@ export class Engine implements AnyEngine {
       const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
       const build_id = instance.seam.build_id();
       const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
+      const asked = (options as { weights_at?: WeightsAt }).weights_at?.dtype_asked;
       const unpooled = info.pooled || info.head !== 'none' || retrieves ? {} : { pooled_reason: kUnpooled };
-      const about = { ...info, ...unpooled, dtype, precision, wasm: compiled.kind, threads: 1, ...why, workers: 0, build_id };
+      const about = {
+        ...info,
+        ...unpooled,
+        dtype,
+        ...(asked && { dtype_asked: asked }),
+        precision,
+        wasm: compiled.kind,
+        threads: 1,
+        ...why,
+        workers: 0,
+        build_id,
+      };
       const engine = new Engine(loading, about, files, () => endHelpers());
       const use = (reason: string | undefined) => engine.useHelpers(plan.threads, reason);
       if (requested) await abortable((engine.helped = requested.then(use)), signal);

@@ -1,12 +1,16 @@
 // Loads a model on this thread or in workers. What only workers need is loaded with the first of them.
+import { env } from '../core/env.js';
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { LoadedHead } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
-import { Engine, kLoadRules, type AnyEngine } from './engine.js';
-import type { LoadOptions } from './types.js';
+import { Engine, kDtypes, kLoadRules, type AnyEngine } from './engine.js';
+import type { LoadOptions, ModelOptions } from './types.js';
 
 const kRules: Rules = { ...kLoadRules, worker: 'any', adapter: 'any', adapters: 'any' };
+/** Whether each name, and the data type, is one of ours. */
+const areOwn = (options: object) =>
+  Object.entries(options).every(([name, value]) => name in kRules && (name !== 'dtype' || !value || kDtypes.includes(value)));
 const kMostWorkers = 64;
 
 function toCount(where: string, worker: unknown): number {
@@ -22,12 +26,17 @@ function toCount(where: string, worker: unknown): number {
 export async function loadEngine(
   where: string,
   model: ModelSpecifier | undefined | null,
-  options: LoadOptions = {},
+  given: ModelOptions | null = {},
   head: LoadedHead = 'none',
   idsOnly = false,
 ): Promise<AnyEngine> {
-  checkOptions(where, options, kRules);
-  const { worker, adapter, adapters, ...rest } = options;
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given);
+  const own = !isObject || areOwn(given) ? given : (await import('./transformers_js.js')).toLoadOptions(where, given);
+  const { weights_at, ...options } = (own ?? {}) as LoadOptions & { weights_at?: object };
+  checkOptions(where, isObject ? options : given, kRules);
+  const { numThreads: threads, proxy } = env.backends.onnx.wasm;
+  const { worker = proxy, adapter, adapters, ...set } = options;
+  const rest = { ...(threads && { threads }), ...set, ...(weights_at && { weights_at }) };
   const count = toCount(where, worker);
   const adapts = !!(adapter ?? adapters);
   const engine = await (count === 0

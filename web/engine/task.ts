@@ -101,7 +101,8 @@ export function takeOptions<O extends { signal?: AbortSignalLike | undefined }>(
 
 /** The value of top_k; null and Infinity mean all. */
 export function takeTopK(where: string, options: unknown, fallback: number): number {
-  const value = (options as { top_k?: unknown } | null | undefined)?.top_k;
+  const { top_k, topk } = (options ?? {}) as { top_k?: unknown; topk?: unknown }; // topk: as in transformers.js
+  const value = top_k === undefined ? topk : top_k;
   if (value === undefined) return fallback;
   if (value === null || value === Infinity) return Infinity;
   if (Number.isInteger(value) && (value as number) >= 1) return value as number;

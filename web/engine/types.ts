@@ -14,6 +14,53 @@ export interface ModelDescription {
   heads: HeadKind[];
 }
 
+/** How weights are held in memory. */
+export type Dtype = 'f32' | 'q16' | 'q8' | 'q4';
+
+/**
+ * Options that transformers.js has under these names, beside wattn's own.
+ *
+ *     const embed = await pipeline('feature-extraction', './model', { dtype: 'fp16', device: 'wasm' });
+ *     embed.info(); // { dtype: 'q16', dtype_asked: 'fp16', .. }
+ */
+export interface FamiliarOptions {
+  /**
+   * Their data types mean the nearest of wattn's, which `info()` names beside the requested one: `'fp16'` q16; `'int8'`, `'uint8'` q8; `'q4f16'`, `'bnb4'` and
+   * fewer bits q4; `'auto'` the default. An object with one for each file: the most exact of them.
+   */
+  dtype?:
+    | Dtype
+    | 'fp32'
+    | 'fp16'
+    | 'int8'
+    | 'uint8'
+    | 'q4f16'
+    | 'bnb4'
+    | 'q2'
+    | 'q2f16'
+    | 'q1'
+    | 'q1f16'
+    | 'auto'
+    | { readonly [file: string]: string };
+  /** `true`: `dtype: 'q8'`; `false`: `'f32'`. */
+  quantized?: boolean;
+  /** `'wasm'`, `'cpu'` and `'auto'` are where wattn runs. Any other, such as `'webgpu'`, runs here too, and a warning says so once. */
+  device?: string | { readonly [file: string]: string } | null;
+  /** The folder of the weights in the model. Default: its root, which `'onnx'` means too. */
+  subfolder?: string;
+  /** The weights' file is `<model_file_name>.safetensors` instead of `model.safetensors`. */
+  model_file_name?: string;
+  /** Used instead of the model's config.json. */
+  config?: Record<string, unknown> | null;
+  /** Of ONNX Runtime; no effect here, and a warning says so once. */
+  session_options?: Record<string, unknown>;
+  /** Of ONNX Runtime; no effect here, and a warning says so once. */
+  use_external_data_format?: unknown;
+}
+
+/** The options of `pipeline` and of `AutoModel..from_pretrained`. */
+export type ModelOptions = Omit<LoadOptions, 'dtype'> & FamiliarOptions;
+
 export interface LoadOptions extends SourceOptions {
   /**
    * Data type of the weights in memory; they are quantised while loading. `'f32'` (also `'fp32'`): Python's numbers. `'q16'`: half the
@@ -21,7 +68,7 @@ export interface LoadOptions extends SourceOptions {
    * README). `'q4'`: half the memory of q8 for the largest matrices, no faster. Each gives the same bits on every engine. Default: `'q8'`
    * for the bundled model (no model argument), `'f32'` for every other.
    */
-  dtype?: 'f32' | 'fp32' | 'q16' | 'q8' | 'q4';
+  dtype?: Dtype | 'fp32';
   /** `'exact'` (default): the same bits on every engine. `'fast'`: may use fused multiply-add if the engine has it. */
   precision?: 'exact' | 'fast';
   /**
@@ -56,7 +103,9 @@ export type PoolingMode =
 /** Facts about a loaded model, and how it runs. */
 export interface ModelInfo extends ModelFacts {
   /** The data type of the weights, requested or default. */
-  dtype: 'f32' | 'q16' | 'q8' | 'q4';
+  dtype: Dtype;
+  /** The requested data type, if it was one of transformers.js's for which `dtype` is the nearest. */
+  dtype_asked?: string;
   precision: 'exact' | 'fast';
   /** The WebAssembly in use; `'given'`: the one in `env.wasm`. */
   wasm: WasmKind;
@@ -192,6 +241,8 @@ export interface EmbedOptions {
   truncate_dim?: number;
   /** `'float32'` (default), or quantised as by `quantize_embeddings`; `'int8'` and `'uint8'` take their ranges from this call's texts. */
   precision?: OutputPrecision;
+  /** As in transformers.js: `true`: `precision` or else `'binary'`; `false`: `'float32'`. */
+  quantize?: boolean;
   /**
    * What to do with a text longer than `max_length`: `'truncate'` (default; see `truncated` in the result), `'error'` (an `InputError`), or
    * `'window'`: run it in windows of `max_length` tokens. A prompt is part of the first window.

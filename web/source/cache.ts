@@ -297,7 +297,10 @@ async function* finallyDo<T>(items: AsyncIterable<T>, end: () => void): AsyncGen
   }
 }
 
-const storeOf = (options: SourceOptions) => (env.useCache ? platform.store(options.cache_dir ?? env.cacheDir) : undefined);
+const storeOf = (options: SourceOptions) =>
+  env.useCache && env.useBrowserCache && env.useFSCache && env.useFS
+    ? platform.store(options.cache_dir ?? env.cacheDir)
+    : undefined;
 
 /** A repository of a hub, behind the cache if there is one. */
 export function cachedHubSource(id: string, options: SourceOptions, local: boolean): ModelSource {

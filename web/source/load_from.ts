@@ -19,7 +19,7 @@ export async function loadFrom<T>(source: ModelSource, options: SourceOptions, l
     return await loadOnce(source, options, load);
   } catch (error) {
     const { original } = error as { original?: string }; // of original.ts
-    if (!env.resolveOriginal || !original) throw error;
+    if (!(env.resolveOriginal || env.compat) || !original) throw error;
     plainCallback(options.progress_callback)({ status: 'original', name: source.name, original });
     const { revision: _revision, ...others } = options;
     return loadOnce(openModel(original, others), others, load);

@@ -38,6 +38,7 @@ export class Progress {
   private loaded = 0;
   private reported = -1;
   private readonly told = new Set<string>();
+  private files: Record<string, { loaded: number; total: number }> = {};
 
   private readonly callback: (info: ProgressInfo) => void;
 
@@ -48,15 +49,18 @@ export class Progress {
     this.callback = plainCallback(callback);
   }
 
-  initiate(file: string): void {
+  /** size: of the file, if it is known. */
+  initiate(file: string, size = 0): void {
+    this.files[file] = { loaded: 0, total: size };
     this.tell('initiate', file);
+    this.tell('download', file);
   }
 
   done(file: string): void {
     this.tell('done', file);
   }
 
-  private tell(status: 'initiate' | 'done', file: string): void {
+  private tell(status: 'initiate' | 'download' | 'done', file: string): void {
     const event = `${status} ${file}`;
     if (!this.told.has(event)) this.callback({ status, name: this.source.name, file });
     this.told.add(event);
@@ -64,15 +68,18 @@ export class Progress {
 
   /** The files are read once more. Events do not repeat: reports go on where the first reading stopped. */
   restart(): void {
+    this.files = {};
     this.total = this.loaded = 0;
   }
 
   ready(): void {
-    this.callback({ status: 'ready', name: this.source.name });
+    const { name } = this.source;
+    this.callback({ status: 'ready', name, model: name });
   }
 
   /** Adds the bytes of a small file to `loaded` and to the total. */
-  addWhole(bytes: number): void {
+  addWhole(file: string, bytes: number): void {
+    this.files[file] = { loaded: bytes, total: bytes };
     this.loaded += bytes;
   }
 
@@ -83,11 +90,16 @@ export class Progress {
 
   advance(file: string, bytes: number): void {
     this.loaded += bytes;
+    const own = (this.files[file] ??= { loaded: 0, total: 0 });
+    own.loaded += bytes;
+    own.total = Math.max(own.total, own.loaded);
     const { total, loaded } = this;
     if (total === undefined || total === 0 || (loaded < total && loaded - this.reported < total / 200)) return;
     this.reported = loaded;
     const { name, phase } = this.source;
-    this.callback({ status: 'progress', name, file, phase, loaded, total, progress: (100 * loaded) / total });
+    const counts = { loaded, total, progress: (100 * loaded) / total };
+    this.callback({ status: 'progress', name, file, phase, ...counts });
+    this.callback({ status: 'progress_total', name, ...counts, files: structuredClone(this.files) });
   }
 }
 
@@ -127,11 +139,11 @@ async function readWhole(
 ): Promise<Uint8Array | undefined> {
   const open = await source.open(file, signal);
   if (!open) return undefined;
-  progress.initiate(file);
+  progress.initiate(file, open.size);
   const { pieces, size } = await readPieces(open, signal, (bytes) => checkSmall(file, 'a file', bytes));
   const bytes = concat(Uint8Array, pieces);
   if (looksLikeHtml(bytes)) throw htmlError(file, source.place(file));
-  progress.addWhole(size);
+  progress.addWhole(file, size);
   progress.done(file);
   return bytes;
 }

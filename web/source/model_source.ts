@@ -39,6 +39,8 @@ function fromString(text: string, options: SourceOptions, local: boolean): Model
   if (/^https?:/i.test(text)) return urlSource(parseUrl(text), text, local, accessOf(options));
   if (isPlace(text)) return platform.openPlace(text, local, accessOf(options));
   if (!isHubId(text)) throw new InputError(`model: expected ${kForms}, found ${describe(text)}`);
+  const { localModelPath: path } = env;
+  if (path && env.allowLocalModels) return platform.openPlace(`${path.replace(/\/*$/, '/')}${text}`, local, accessOf(options));
   return cachedHubSource(text, options, local);
 }
 

@@ -78,7 +78,9 @@ export async function request(what: string, url: string, init: RequestInit, trie
   if (typeof fetch !== 'function') throw new UnsupportedError(`${what}: this environment has no fetch; set env.fetch`);
   const { signal } = tries;
   const withToken = 'authorization' in (init.headers ?? {}) && (await import('./token.js')).fetchWithToken;
-  const send: Fetch = withToken ? (...request) => withToken(fetch, ...request) : fetch;
+  const plain: Fetch = withToken ? (...request) => withToken(fetch, ...request) : fetch;
+  const custom = env.useCustomCache && init.method === 'GET' && !('range' in (init.headers ?? {})) ? env.customCache : undefined;
+  const send = custom ? (await import('./custom_cache.js')).throughCache(custom, plain) : plain;
   for (;;) {
     const scope = new TaskScope(signal);
     try {

@@ -61,7 +61,7 @@ export async function readTorchFor(
   const file = await openTorchFor(source, name, undefined, signal);
   progress.initiate(file.name);
   const { pieces, size } = await readPieces(file.open, signal, (bytes) => checkSmall(file.name, 'a file', bytes));
-  progress.addWhole(size);
+  progress.addWhole(file.name, size);
   progress.done(file.name);
   return concat(Uint8Array, pieces);
 }

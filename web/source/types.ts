@@ -21,10 +21,11 @@ export type ModelSpecifier =
  */
 export type ProgressInfo =
   | {
-      status: 'initiate' | 'done';
+      /** A file is about to be read, its bytes begin to arrive, or it is complete. */
+      status: 'initiate' | 'download' | 'done';
       /** The model as the caller named it. */
       name: string;
-      /** The file that begins or is complete, as a path inside the model. */
+      /** The file's path inside the model. */
       file: string;
     }
   | {
@@ -42,12 +43,23 @@ export type ProgressInfo =
       progress: number;
     }
   | {
+      /** As `'progress'`, after each of them, with what has arrived of each file. */
+      status: 'progress_total';
+      name: string;
+      loaded: number;
+      total: number;
+      progress: number;
+      /** Bytes of each file so far and in all; `total` is `loaded` while a file's size is unknown. */
+      files: { [file: string]: { loaded: number; total: number } };
+    }
+  | {
       /** With `env.resolveOriginal`: `name` holds only ONNX, and `original` is loaded in its place. Later events name that. */
       status: 'original';
       name: string;
       original: string;
     }
-  | { status: 'ready'; name: string };
+  /** model: as `name`. task: of a pipeline. */
+  | { status: 'ready'; name: string; model: string; task?: string };
 
 /** Options of everything that loads files. */
 export interface SourceOptions {

@@ -1,4 +1,5 @@
 // fill-mask: the most likely tokens at a mask.
+import { withFacts } from '../core/facts.js';
 import { InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
@@ -9,7 +10,7 @@ import { factsOf, predict, wasTruncated, type Facts, type Window } from './predi
 import { softmax, topIndices } from '../core/scores.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 
-const kRules: Rules = { top_k: 'any', targets: 'any' };
+const kRules: Rules = { top_k: 'any', topk: 'any', targets: 'any' };
 
 interface Options extends TextOptions {
   top_k: number;
@@ -101,7 +102,7 @@ export const fillMask: Task<string, Options, Result> = {
       signal,
       finish: (results) => {
         const shaped = results.map(({ fillings, ...facts }) =>
-          Object.assign((fillings.length === 1 ? fillings[0] : fillings) as MaskFilling[], facts),
+          withFacts((fillings.length === 1 ? fillings[0] : fillings) as MaskFilling[], facts),
         );
         return typeof texts === 'string' ? shaped[0] : shaped;
       },

@@ -6,7 +6,7 @@ import type { AnyEngine } from '../engine/engine.js';
 import { asModel, kForwardRules, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
 import { toPatches } from '../engine/model_rows.js';
 import { loadEngine } from '../engine/load_engine.js';
-import type { LoadOptions, ModelInputs, ModelOutput } from '../engine/types.js';
+import type { ModelInputs, ModelOptions, ModelOutput } from '../engine/types.js';
 import type { HeadKind } from '../host/seam.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { CausalForwardOptions, CausalModel, Seq2SeqModel } from './causal_types.js';
@@ -93,7 +93,7 @@ async function loadModel<M = Model>(
   name: string,
   head: HeadKind,
   model: ModelSpecifier | undefined | null,
-  options: LoadOptions | undefined,
+  options: ModelOptions | undefined,
 ): Promise<M> {
   const engine = await loadEngine(`${name}.from_pretrained`, model, options ?? {}, head, true);
   const call = (inputs: ModelInputs, forwardOptions?: CausalForwardOptions | null) =>
@@ -105,49 +105,49 @@ async function loadModel<M = Model>(
 /** Models without a head: token ids in, hidden states and attentions out. For an encoder-decoder, its encoder. */
 export const AutoModel = {
   /** Loads a model. model: see `ModelSpecifier`. */
-  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+  from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModel', 'none', model, options),
 };
 
 /** With the checkpoint's head: `logits` `[batch, labels]`. */
 export const AutoModelForSequenceClassification = {
   /** Loads a model. model: see `ModelSpecifier`. */
-  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+  from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModelForSequenceClassification', 'sequence', model, options),
 };
 
 /** `logits` `[batch, seq, labels]`. */
 export const AutoModelForTokenClassification = {
   /** Loads a model. model: see `ModelSpecifier`. */
-  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+  from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModelForTokenClassification', 'token', model, options),
 };
 
 /** `start_logits` and `end_logits`, `[batch, seq]`. */
 export const AutoModelForQuestionAnswering = {
   /** Loads a model. model: see `ModelSpecifier`. */
-  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+  from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModelForQuestionAnswering', 'answer', model, options),
 };
 
 /** `logits` `[batch, seq, vocab]`. */
 export const AutoModelForMaskedLM = {
   /** Loads a model. model: see `ModelSpecifier`. */
-  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<Model> =>
+  from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<Model> =>
     loadModel('AutoModelForMaskedLM', 'masked_lm', model, options),
 };
 
 /** Decoders: token ids in, logits, hidden states and attentions out. */
 export const AutoModelForCausalLM = {
   /** Loads a model. model: see `ModelSpecifier`. */
-  from_pretrained: (model?: ModelSpecifier | null, options?: LoadOptions): Promise<CausalModel> =>
+  from_pretrained: (model?: ModelSpecifier | null, options?: ModelOptions): Promise<CausalModel> =>
     loadModel<CausalModel>('AutoModelForCausalLM', 'causal_lm', model, options),
 };
 
 /** Encoder-decoders: ids of the source and of the target so far in, logits and all attentions out. */
 export const AutoModelForSeq2SeqLM = {
   /** Loads a model. model: see `ModelSpecifier`. */
-  async from_pretrained(model: ModelSpecifier, options?: LoadOptions): Promise<Seq2SeqModel> {
+  async from_pretrained(model: ModelSpecifier, options?: ModelOptions): Promise<Seq2SeqModel> {
     const engine = await loadEngine('AutoModelForSeq2SeqLM.from_pretrained', model, options ?? {}, 'seq2seq_lm', true);
     return (await import('./seq2seq_forward.js')).makeSeq2SeqModel(engine);
   },

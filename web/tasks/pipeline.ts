@@ -2,6 +2,8 @@ import { Engine, type AnyEngine } from '../engine/engine.js';
 import { asLoaded } from '../engine/loaded.js';
 import { loadEngine } from '../engine/load_engine.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
+import { env } from '../core/env.js';
+import { withFacts } from '../core/facts.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import type { SeamEmbedOptions, SeamModel } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
@@ -12,8 +14,8 @@ import { makeTokenizer } from '../tokenizer/tokenizer.js';
 import { kPrecisions, quantize_embeddings } from '../vectors/quantize.js';
 import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
-import type { EmbedOptions, LoadOptions, PoolingMode } from '../engine/types.js';
-import type { ModelSpecifier } from '../source/types.js';
+import type { EmbedOptions, ModelOptions, PoolingMode } from '../engine/types.js';
+import type { ModelSpecifier, ProgressInfo } from '../source/types.js';
 
 /** The name of each pooling mode in C++. */
 const kPooling: Record<PoolingMode, string> = {
@@ -37,6 +39,7 @@ const kEmbedRules: Rules = {
   max_length: 'count',
   truncate_dim: 'count',
   precision: kPrecisions,
+  quantize: 'boolean',
   on_overflow: ['truncate', 'error', 'window'],
   windows: ['mean', 'each'],
   overlap: 'index',
@@ -100,7 +103,8 @@ export async function embed(
   checkTexts('embed', texts);
   const list = typeof texts === 'string' ? [texts] : texts;
   const seamOptions = toSeamOptions(options ?? {});
-  const { precision } = options ?? {};
+  const { quantize } = options ?? {};
+  const precision = quantize ? (options?.precision ?? 'binary') : quantize === false ? undefined : options?.precision;
   if (precision && precision !== 'float32' && seamOptions.pooling?.length === 0) {
     throw new InputError(`embed: option 'precision': expected a pooling with '${precision}', found 'none'`);
   }
@@ -111,7 +115,7 @@ export async function embed(
   );
   const tensor = pooled ? new Tensor('float32', data, [data.length / dim, dim]) : padRows(data, tokens, dim);
   const out = precision ? quantize_embeddings(tensor, precision) : tensor;
-  return Object.assign(out, { tokens, truncated, windows, unknown }) as Embeddings | QuantizedEmbeddings;
+  return withFacts(out, { tokens, truncated, windows, unknown }) as unknown as Embeddings | QuantizedEmbeddings;
 }
 
 /** As in sentence-transformers' encode_query and encode_document: uses the prompt of that name if there is one. */
@@ -122,7 +126,9 @@ function embedAs(engine: AnyEngine, name: 'query' | 'document', texts: unknown, 
 }
 
 function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
-  const pipe = (texts: string | readonly string[], options?: EmbedOptions) => embed(engine, texts, options);
+  const theirs = { pooling: 'none', normalize: false } as const;
+  const pipe = (texts: string | readonly string[], options?: EmbedOptions) =>
+    embed(engine, texts, env.compat ? { ...theirs, ...options } : options);
   const tokenizer =
     engine instanceof Engine
       ? makeTokenizer<SeamModel>(
@@ -146,7 +152,7 @@ function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
   return asLoaded(engine, pipe, { task: 'feature-extraction' }) as unknown as FeatureExtractionPipeline;
 }
 
-async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: LoadOptions) {
+async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined | null, options: ModelOptions) {
   if ((model === undefined || model === null) && (kAliases[task] ?? task) !== 'text-classification') {
     throw new UnsupportedError(
       `pipeline: '${task}' needs a model: the bundled one supports only 'feature-extraction' and 'sentiment-analysis'`,
@@ -170,16 +176,19 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'zero-shot-ner'`, `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`.
  * Encoder-decoders transform texts: `'text2text-generation'`, `'translation'`, `'summarization'`.
  *
+ * @param given options: wattn's, and those of transformers.js (`FamiliarOptions`).
  * @param model see `ModelSpecifier`; default: the small model in the package.
  */
 export async function pipeline<Task extends keyof Pipelines>(
   task: Task,
   model?: ModelSpecifier | null,
-  options?: LoadOptions,
+  given?: ModelOptions | null,
 ): Promise<Pipelines[Task]> {
-  if (task === 'feature-extraction')
-    return featureExtraction(await loadEngine('pipeline', model, options ?? {})) as Pipelines[Task];
+  const tell = given?.progress_callback;
+  const told = (info: ProgressInfo) => tell?.(info.status === 'ready' ? { ...info, task } : info);
+  const options = typeof tell === 'function' ? { ...given, progress_callback: told } : (given ?? {});
+  if (task === 'feature-extraction') return featureExtraction(await loadEngine('pipeline', model, options)) as Pipelines[Task];
   const known = ['feature-extraction', ...kTaskNames];
-  if (known.includes(task)) return (await loadTaskPipeline(task, model, options ?? {})) as unknown as Pipelines[Task];
+  if (known.includes(task)) return (await loadTaskPipeline(task, model, options)) as unknown as Pipelines[Task];
   throw new InputError(`pipeline: expected a task of ${known.join(', ')}, found ${describe(task)}`);
 }

@@ -9,6 +9,7 @@ import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type 
 
 const kRules: Rules = {
   top_k: 'any',
+  topk: 'any',
   doc_stride: 'count',
   max_answer_len: 'count',
   max_seq_len: 'count',

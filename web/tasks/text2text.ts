@@ -1,5 +1,6 @@
 // text2text-generation, translation and summarization: an encoder-decoder transforms texts. Results as in transformers.js, with the reason
 // why they ended.
+import { withFacts } from '../core/facts.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { kGenerateRules, readGenerateOptions } from './generation_config.js';
 import type { GenerateOptions, Text2Text, TranslationOptions } from './generation_types.js';
@@ -153,7 +154,7 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
         finish: (results) =>
           results.flatMap(({ truncated, unknown, made }) => {
             const facts = { ...(truncated && { truncated }), ...(unknown > 0 && { unknown }) };
-            return made.map(({ text, ...rest }) => ({ [key]: text, ...rest, ...facts }) as unknown as Text2Text<Key>);
+            return made.map(({ text, ...rest }) => withFacts({ [key]: text }, { ...rest, ...facts }) as unknown as Text2Text<Key>);
           }),
       };
     },

@@ -1,4 +1,5 @@
 // text-classification: labels of texts or of pairs of texts.
+import { withFacts } from '../core/facts.js';
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import type { ClassificationFunction, TextClassificationOptions, TextPair } from './task_types.js';
@@ -10,7 +11,7 @@ import { takeOptions, takeTopK, toSeamOptions, type Task, type TextOptions } fro
 
 const kFunctions = ['softmax', 'sigmoid', 'none'] as const;
 const kProblems = ['regression', 'single_label_classification', 'multi_label_classification'];
-const kRules: Rules = { top_k: 'any', function_to_apply: kFunctions };
+const kRules: Rules = { top_k: 'any', topk: 'any', function_to_apply: kFunctions };
 
 interface Options extends TextOptions {
   top_k: number;
@@ -63,7 +64,7 @@ export const textClassification: Task<Input, Options, Result> = {
       options: { ...(options as TextOptions), top_k },
       signal,
       finish: (results) =>
-        Object.assign(flat ? results.flatMap(({ labels }) => labels) : results.map(({ labels }) => labels), {
+        withFacts(flat ? results.flatMap(({ labels }) => labels) : results.map(({ labels }) => labels), {
           tokens: results.map(({ tokens }) => tokens),
           truncated: results.map(({ truncated }) => truncated),
           unknown: results.map(({ unknown }) => unknown),

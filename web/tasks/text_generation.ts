@@ -1,4 +1,5 @@
 // text-generation: a decoder continues a text or a chat, as in transformers' pipeline of that name.
+import { withFacts } from '../core/facts.js';
 import { makeDecodeStream } from '../tokenizer/decode_stream.js';
 import { checkChat, continueChat, kChatRules, renderChat } from '../tokenizer/chat_template.js';
 import { describe, InputError } from '../core/errors.js';
@@ -181,10 +182,11 @@ function withPrompt(
   field: string | undefined,
   { generated_text, ...rest }: GeneratedText,
 ): GeneratedText<string | ChatMessage[]> {
-  if (!full) return { generated_text, ...rest };
-  if (typeof prompt === 'string') return { generated_text: prompt + generated_text, ...rest };
-  if (field === undefined) return { generated_text: [...prompt, { role: 'assistant', content: generated_text }], ...rest };
-  return { generated_text: continueChat(prompt, field, generated_text) as ChatMessage[], ...rest };
+  const result = (text: string | ChatMessage[]) => withFacts({ generated_text: text }, rest);
+  if (!full) return result(generated_text);
+  if (typeof prompt === 'string') return result(prompt + generated_text);
+  if (field === undefined) return result([...prompt, { role: 'assistant', content: generated_text }]);
+  return result(continueChat(prompt, field, generated_text) as ChatMessage[]);
 }
 
 export const textGeneration: Task<Item, Options, Result> = {

@@ -1,4 +1,5 @@
 // token-classification (ner): the entities in a text.
+import { withFacts } from '../core/facts.js';
 import { InputError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
@@ -112,7 +113,7 @@ export const tokenClassification: Task<string, Options, Result> = {
       options: { ...(rest as TextOptions), aggregation_strategy, windows, ignore_labels: [ignore_labels].flat() as string[] },
       signal,
       finish: (results) => {
-        const lists = results.map(({ entities, ...facts }) => Object.assign(entities, facts));
+        const lists = results.map(({ entities, ...facts }) => withFacts(entities, facts));
         return typeof texts === 'string' ? lists[0] : lists;
       },
     };

@@ -1,4 +1,5 @@
 // zero-shot-classification: which of the caller's labels a text entails, by a model for natural language inference.
+import { withFacts } from '../core/facts.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
@@ -55,7 +56,10 @@ export const zeroShotClassification: Task<string, Options, ZeroShotResult> = {
       items: typeof texts === 'string' ? [texts] : [...texts],
       options: { ...(options as TextOptions), candidate_labels, hypothesis_template, multi_label: options.multi_label === true },
       signal,
-      finish: (results) => (typeof texts === 'string' ? results[0] : results),
+      finish(results) {
+        const shown = results.map(({ truncated, unknown, ...result }) => withFacts(result, { truncated, unknown }));
+        return typeof texts === 'string' ? shown[0] : shown;
+      },
     };
   },
 

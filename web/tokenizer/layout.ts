@@ -1,5 +1,7 @@
 // Turns the flat arrays from WebAssembly into a tokenizer's result: rows, padded or not, as Tensors or arrays.
+import { env } from '../core/env.js';
 import { InputError } from '../core/errors.js';
+import { withFacts } from '../core/facts.js';
 import type { EncodeAnswer, SeamEncodeOptions } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
 import type { Encoding, TokenizeOptions } from './types.js';
@@ -72,6 +74,12 @@ function fillRow(out: Int32Array, flat: ArrayLike<number>, row: Row, left: boole
   for (let i = 0; i < row.length * per; ++i) out[shift * per + i] = flat[row.begin * per + i] as number;
 }
 
+/** 32 bits hold every id; transformers.js has 64. */
+function idTensor(ids: Int32Array, dims: number[]): Tensor {
+  const tensor = new Tensor('int32', ids, dims);
+  return env.compat ? tensor.to('int64') : tensor;
+}
+
 type Lay = (flat: ArrayLike<number> | 'ones', pad: number, per?: number) => unknown;
 
 function layAsTensor(rows: readonly Row[], left: boolean): Lay {
@@ -91,7 +99,7 @@ function layAsTensor(rows: readonly Row[], left: boolean): Lay {
       if (flat === 'ones') part.fill(1, left ? width - row.length : 0, left ? width : row.length);
       else fillRow(part, flat, row, left, per);
     });
-    return new Tensor('int32', out, per === 1 ? [rows.length, width] : [rows.length, width, per]);
+    return idTensor(out, per === 1 ? [rows.length, width] : [rows.length, width, per]);
   };
 }
 
@@ -132,7 +140,7 @@ export function layOut(
   const left = options.padding_side === 'left';
   const tensor = options.return_tensor ?? true;
   const lay = tensor ? layAsTensor(rows, left) : layAsArrays(rows, left, flatten);
-  const out: Encoding<unknown, unknown, unknown> = { input_ids: lay(answer.ids, padId), truncated: [], unknown: [] };
+  const out: Omit<Encoding<unknown, unknown, unknown>, 'truncated' | 'unknown'> = { input_ids: lay(answer.ids, padId) };
   if (options.return_attention_mask ?? true) out.attention_mask = lay('ones', 0);
   if (options.return_token_type_ids ?? options.type_ids) out.token_type_ids = lay(answer.type_ids, 0);
   if (options.return_offsets_mapping) {
@@ -140,9 +148,10 @@ export function layOut(
   }
   if (options.return_special_tokens_mask) out.special_tokens_mask = lay(answer.special_tokens_mask, 1);
   if (options.return_overflowing_tokens) {
-    out.overflow_to_sample_mapping = tensor ? new Tensor('int32', answer.text, [rows.length]) : Array.from(answer.text);
+    out.overflow_to_sample_mapping = tensor ? idTensor(answer.text, [rows.length]) : Array.from(answer.text);
   }
-  out.truncated = Array.from(answer.lengths, (length, i) => (answer.untruncated[i] as number) > length);
-  out.unknown = Array.from(answer.unknown);
-  return out;
+  return withFacts(out, {
+    truncated: Array.from(answer.lengths, (length, i) => (answer.untruncated[i] as number) > length),
+    unknown: Array.from(answer.unknown),
+  });
 }

@@ -1,0 +1,9 @@
+// The only warnings on the console: settings that other libraries have and that do nothing here.
+const told = new Set<string>();
+
+/** Writes a warning, once for each text. */
+export function warnOnce(text: string): void {
+  if (told.has(text)) return;
+  told.add(text);
+  console.warn(`wattn: ${text}`);
+}
