@@ -44,17 +44,19 @@ function embedFile() {
   equal(capture(process.execPath, ['embed.mjs'], { cwd }).status, 2, 'the status without a file');
 }
 
-/** In PGlite, and through PostgreSQL's protocol: with DATABASE_URL, or with PGlite behind a socket. */
+/** In an index in a folder; in PGlite, and through PostgreSQL's protocol: with DATABASE_URL, or with PGlite behind a socket. */
 async function searchNode() {
   const cwd = open('search-node');
-  const use = (env) => {
-    const node = (...args) => run(process.execPath, ['search.mjs', ...args], { cwd, env: { ...process.env, ...env } }).trim();
+  const use = (env, file = 'pgvector.mjs') => {
+    const node = (...args) => run(process.execPath, [file, ...args], { cwd, env: { ...process.env, ...env } }).trim();
     equal(node('add', kTexts[0]), 'added 1', 'add');
     equal(node('add', ...kTexts.slice(1)), 'added 2', 'add');
-    equal(node('find', kQuestion).split('\n'), asLines, 'find');
+    return node('find', kQuestion).split('\n');
   };
-  use({ DATABASE_URL: '' });
-  if (process.env.DATABASE_URL) return use({});
+  const textOf = (line) => line.split('  ')[1];
+  equal(textOf(use({}, 'search.mjs')[0]), textOf(asLines[0]), 'find in a folder');
+  equal(use({ DATABASE_URL: '' }), asLines, 'find');
+  if (process.env.DATABASE_URL) return equal(use({}), asLines, 'find');
   run('npm', ['install', '--no-save', '--no-audit', '--no-fund', `@electric-sql/pglite-socket@${kSocketVersion}`], { cwd });
   const script = `
     import { PGlite } from '@electric-sql/pglite';
@@ -71,7 +73,7 @@ async function searchNode() {
       server.stdout.on('data', (part) => resolve(/port (\d+)/.exec(part)?.[1]));
       server.on('exit', () => reject(new Error('the database server ended')));
     });
-    use({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable` });
+    equal(use({ DATABASE_URL: `postgres://postgres@127.0.0.1:${port}/postgres?sslmode=disable` }), asLines, 'find');
   } finally {
     server.kill();
   }
