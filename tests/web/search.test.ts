@@ -68,6 +68,7 @@ describe('search', () => {
     expect(hits[0]!.why.words).toBeGreaterThan(0);
     expect(hits[0]!.why.meaning).toBeGreaterThan(hits[1]!.why.meaning!);
     expect(await idsOf(index, 'bakery', { top_k: 2 ** 31 - 1 })).toHaveLength(3);
+    expect(await idsOf(index, ' \n')).toEqual([]);
     expect(await idsOf(index, 'bakery', { weights: { words: 0 } })).toEqual(await idsOf(index, 'bakery', { mode: 'meaning' }));
   });
 

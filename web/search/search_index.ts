@@ -291,6 +291,8 @@ export class Index {
       throw new InputError(`${where}: option 'rerank': expected a pipeline or a function, found ${describe(rerank)}`);
     }
     const depth = rerank ? (options?.rerank_depth ?? Math.max(20, 3 * top_k)) : top_k;
+    throwIfAborted(signal);
+    if (query.trim() === '') return []; // nothing is near to it, whatever a model makes of it
     if (this.store.hasNews()) await this.alone(() => this.refresh(false));
     throwIfAborted(signal);
     const vector = mode === 'words' ? undefined : await embedder!.query(query, signal);
