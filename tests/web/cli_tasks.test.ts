@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { pipeline, redact } from 'wattn';
+import { evaluate, pipeline, redact } from 'wattn';
 import { linesOf, wattn } from './cli_support.js';
 import { goldens, headFiles } from './support.js';
 
@@ -164,6 +164,62 @@ describe('wattn redact', () => {
       const { code, out, error } = await wattn(['redact', ...args]);
       expect([code, out]).toEqual([2, '']);
       expect(error.trimEnd()).toMatch(message);
+    }
+  });
+});
+
+describe('wattn evaluate', () => {
+  const file = (name: string, content: string) => {
+    writeFileSync(join(folder, name), content);
+    return join(folder, name);
+  };
+  const run = async (...args: string[]) => linesOf(await wattn(['evaluate', ...args]))[0];
+  const jsonl = (rows: object[]) => rows.map((row) => `${JSON.stringify(row)}\n`).join('');
+  const rows = [
+    { sentence1: 'fresh bread', sentence2: 'a loaf of bread', score: 4 },
+    { sentence1: 'fresh bread', sentence2: 'heavy rain', score: 0 },
+    { sentence1: 'say "hello"', sentence2: 'greet them', score: 3.5 },
+  ];
+
+  it('writes the measures of the library, whatever the layout of the rows', async () => {
+    const embed = await pipeline('feature-extraction');
+    const expected = await evaluate(embed, 'sts', rows);
+    await embed.dispose();
+    expect(await run('--task', 'sts', '--data', file('sts.jsonl', jsonl(rows)))).toEqual(expected);
+    const plain = rows.map((row) => `x\t${row.score}\t${row.sentence1}\t${row.sentence2}\tmore\n`).join('\r');
+    const columns = ['--columns', 'id,score,sentence1,sentence2'];
+    expect(await run('--task', 'sts', '--data', file('sts.csv', plain), ...columns)).toEqual(expected);
+  });
+
+  it('reads test collections in the layout of BEIR, labels and numbers', async () => {
+    mkdirSync(join(folder, 'beir/qrels'), { recursive: true });
+    file('beir/corpus.jsonl', jsonl([{ _id: 'a', title: 'Bread', text: 'how to bake' }, { _id: 'b', text: 'rain and wind' }])); // prettier-ignore
+    file('beir/queries.jsonl', jsonl([{ _id: 'q', text: 'baking a loaf' }, { _id: 'r', text: 'not judged' }])); // prettier-ignore
+    file('beir/qrels/test.tsv', 'query-id\tcorpus-id\tscore\nq\ta\t1\nq\tb\t0\n');
+    const found = await run('--task', 'retrieval', '--data', join(folder, 'beir'), '--similarity', 'dot');
+    expect(found).toMatchObject({ 'dot_ndcg@10': 1, 'dot_accuracy@1': 1, 'dot_precision@10': 0.1, queries: 1, documents: 2 });
+    const films = file('films.tsv', 'sentence\tlabel\na wonderful film\t1\na terrible film\t0\n');
+    const names = ['--labels', 'NEGATIVE,POSITIVE'];
+    expect(await run('--task', 'classification', '--data', films, ...names)).toEqual({ accuracy: 1, macro_f1: 1, texts: 2 });
+    const train = file('train.tsv', 'text\tlabel\ngreat\t1\nlovely\t1\nawful\t0\nbad\t0\n');
+    expect(await run('--task', 'classification', '--data', films, '--train', train)).toMatchObject({ accuracy: 1 });
+    expect(await run('--task', 'clustering', '--data', films)).toMatchObject({ v_measure: 1, clusters: 2 });
+  });
+
+  it('ends with one line and status 2 on what is wrong', async () => {
+    const films = file('films.csv', 'a wonderful film,1\na terrible film,0\n');
+    const wrong: [string[], RegExp][] = [
+      [['--data', films], /--task: expected sts, retrieval/],
+      [['--task', 'sts'], /--data: expected the file or folder/],
+      [['--task', 'retrieval', '--data', films], /--data: expected a folder/],
+      [['--task', 'retrieval', '--data', folder], /qrels.test.tsv or qrels.tsv, found neither/],
+      [['--task', 'clustering', '--data', films], /line 2: expected a field 'label', found .*--columns/],
+      [['--task', 'sts', '--data', films, '--columns', 'score,sentence1,sentence2'], /line 1: expected at least 3 fields separated by tabs, found 1/],
+    ]; // prettier-ignore
+    for (const [args, message] of wrong) {
+      const { code, error } = await wattn(['evaluate', ...args]);
+      expect([code, error.trimEnd().split('\n').length]).toEqual([2, 1]);
+      expect(error).toMatch(message);
     }
   });
 });

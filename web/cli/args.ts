@@ -52,6 +52,7 @@ export const kCommands: Record<string, Options> = {
   search: { ...kModel, ...kCompute, ...options('top-k mode', 'words') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'json') },
   pack: { ...kModel, ...options('dtype out vocab layers dim check', '', 'corpus') },
+  evaluate: { ...kModel, ...kCompute, ...options('task data train columns labels similarity seed') },
   distill: { ...kModel, ...kCompute, ...options('out pca-dims sif-coefficient pooling quantize-to') },
   train: {
     ...kModel,
@@ -98,6 +99,7 @@ export const kHelp: Record<string, string> = {
   search     write {"id": .., "score": .., "text": ..} per hit in such a file
   inspect    show layers, shapes, parameters, MACs, bytes and memory
   pack       write the model as one .gguf file
+  evaluate   score the model on a data set
   distill    make static embeddings from an encoder
   train      fine-tune a model on your own examples
 
@@ -249,6 +251,26 @@ ${kModelHelp}  --out FILE            the file to write
   --dim N               keep the first N components of the sentence vector (for models trained so: Matryoshka)
   --check FILE          measure the cost: FILE has two sentences and a score per line, separated by tabs. Adds {"check": {"pairs": ..,
                         "cosine": {"mean": .., "worst": ..}, "spearman": {"original": .., "packed": ..}}}
+`,
+  evaluate: `Usage: wattn evaluate --task TASK --data FILE [--model DIR] [options]
+
+Scores the model on a data set and writes the measures as one JSON object. Rows of FILE (.jsonl; .csv and .tsv by their header):
+  sts             sentence1, sentence2, score
+                  Pearson's and Spearman's correlation of the model's similarities with the scores
+  retrieval       a folder in BEIR's layout: corpus.jsonl, queries.jsonl, qrels.tsv or qrels/test.tsv
+                  accuracy, precision, recall, MRR and nDCG at up to 10 documents, MAP at 100
+  classification  text (or sentence), label, maybe text_pair
+                  accuracy and macro F1: of the model's head, or, with --train, of a classifier on sentence vectors
+  clustering      text (or sentence), label
+                  V-measure of k-means, with as many clusters as there are labels
+
+${kModelHelp}${kComputeHelp}  --task TASK           sts, retrieval, classification or clustering
+  --data FILE           the rows, or the folder of a test collection
+  --train FILE          classification: rows that a classifier on sentence vectors learns from
+  --columns A,B,C       names of the columns of files without a header, separated by tabs; further columns are ignored
+  --labels A,B,C        classification: the names of labels that are numbers in the data, from 0
+  --similarity NAME     cosine (default), dot; for sts also euclidean, manhattan
+  --seed N              clustering: of k-means (default 0)
 `,
   distill: `Usage: wattn distill --model DIR --out DIR [options]
 

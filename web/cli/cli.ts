@@ -19,6 +19,7 @@ import {
 import { report } from './inspect.js';
 import { indexFiles, searchFile } from './search.js';
 import { distillModel } from './distill.js';
+import { evaluateModel } from './evaluate.js';
 import { generate } from './generate.js';
 import { pack } from './pack.js';
 import { redact } from './redact.js';
@@ -113,6 +114,7 @@ const commands: Record<string, Command> = {
   search: searchFile,
   inspect,
   pack,
+  evaluate: evaluateModel,
   distill: distillModel,
   train,
 };

@@ -104,10 +104,24 @@ function fromJsonLines(text: string, labels: Labels, name: string): PlacedRow[] 
   });
 }
 
-/** The rows of a file. option: its name, for messages. */
-export async function readRows(option: string, file: string, labels: Labels): Promise<PlacedRow[]> {
+/** Tab-separated text without a header or quotes; columns: names of its first fields. */
+function fromColumns(text: string, columns: readonly string[], name: string): PlacedRow[] {
+  return text.split(/\r?\n/).flatMap((line, i) => {
+    if (line.trim() === '') return [];
+    const place = `${name}, line ${i + 1}`;
+    const cells = line.split('\t');
+    if (cells.length < columns.length)
+      throw new InputError(`${place}: expected at least ${columns.length} fields separated by tabs, found ${cells.length}`);
+    const value = (column: string, cell: string) =>
+      column === 'score' && cell.trim() !== '' && Number.isFinite(Number(cell)) ? Number(cell) : cell;
+    return [{ row: Object.fromEntries(columns.map((column, at) => [column, value(column, cells[at] as string)])), place }];
+  });
+}
+
+/** The rows of a file. option: its name, for messages; columns: of a tab-separated file without a header, whatever its extension. */
+export async function readRows(option: string, file: string, labels: Labels, columns?: readonly string[]): Promise<PlacedRow[]> {
   const kind = extname(file).toLowerCase();
-  if (!['.jsonl', '.csv', '.tsv'].includes(kind)) {
+  if (!columns && !['.jsonl', '.csv', '.tsv'].includes(kind)) {
     throw new InputError(`--${option}: expected a .jsonl, .csv or .tsv file, found '${file}'`);
   }
   const bytes = await readFile(file).catch((error: { code?: string }) => {
@@ -119,7 +133,8 @@ export async function readRows(option: string, file: string, labels: Labels): Pr
   } catch {
     throw new InputError(`--${option}: ${file}: expected text in UTF-8`);
   }
-  const rows = kind === '.jsonl' ? fromJsonLines(text, labels, file) : fromTable(text, kind === '.csv' ? ',' : '\t', labels, file);
+  const table = () => fromTable(text, kind === '.csv' ? ',' : '\t', labels, file);
+  const rows = columns ? fromColumns(text, columns, file) : kind === '.jsonl' ? fromJsonLines(text, labels, file) : table();
   if (rows.length === 0) throw new InputError(`--${option}: ${file}: expected rows, found none`);
   return rows;
 }

@@ -15,6 +15,7 @@ export {
   AutoModelForTokenClassification,
 } from '../tasks/model.js';
 export { distill } from '../tasks/distill.js';
+export { evaluate } from '../tasks/evaluate.js';
 export { comparePacked, packModel, packTo } from '../tasks/pack.js';
 export { redact, restore } from '../tasks/redaction.js';
 export { save_adapter, type AdapterConfig, type AdapterLabels } from '../tasks/save_adapter.js';
@@ -29,6 +30,7 @@ export type * from '../vectors/types.js';
 export type * from '../vectors/classifier_types.js';
 export type * from '../vectors/clusters_types.js';
 export type * from '../tasks/embed_types.js';
+export type * from '../tasks/evaluate_types.js';
 export type * from '../tasks/task_types.js';
 export type * from '../tasks/retrieval_types.js';
 export type * from '../tasks/generation_types.js';

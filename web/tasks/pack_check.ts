@@ -1,7 +1,7 @@
 // What packing costs: vectors of the same sentences from two models.
 import { describe, InputError } from '../core/errors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
-import { spearman } from '../vectors/ranks.js';
+import { spearman } from '../vectors/measures.js';
 import type { Comparison, ScoredPair } from './pack_types.js';
 import type { PackParts } from './pack_parts.js';
 

@@ -1,6 +1,6 @@
 // The usual measures of a validation set, from sentence vectors.
 import { exp } from '../core/scores.js';
-import { spearman } from '../vectors/ranks.js';
+import { f1Of, labelMeasures, spearman, type Counts } from '../vectors/measures.js';
 import type { Embeddings, LabelScore } from '../vectors/types.js';
 import type { Examples } from './rows.js';
 import type { Evaluation } from './types.js';
@@ -30,25 +30,10 @@ function nearest(to: Float64Array, among: readonly Float64Array[]): number {
   return scores.indexOf(Math.max(...scores));
 }
 
-interface Counts {
-  right: number;
-  found: number;
-  expected: number;
-}
-const f1Of = ({ right, found, expected }: Counts) => (found + expected > 0 ? (2 * right) / (found + expected) : 0);
-
 /** found, expected: one label each. */
 function ofLabels(found: readonly string[], expected: readonly string[]): Judged {
-  const names = [...new Set(expected)];
-  const f1 = names.map((name) =>
-    f1Of({
-      right: found.filter((label, i) => label === name && expected[i] === name).length,
-      found: found.filter((label) => label === name).length,
-      expected: expected.filter((label) => label === name).length,
-    }),
-  );
-  const accuracy = found.filter((label, i) => label === expected[i]).length / expected.length;
-  return { score: accuracy, measures: { accuracy, macro_f1: f1.reduce((sum, x) => sum + x, 0) / names.length } };
+  const measures = labelMeasures(found, expected);
+  return { score: measures.accuracy, measures };
 }
 
 /** F1 over all that was found, whatever the label. */

@@ -1,0 +1,94 @@
+// Public types of evaluate().
+import type { AbortSignalLike } from '../core/types.js';
+import type { ClassifierOptions } from '../vectors/classifier_types.js';
+import type { RankingMeasures } from '../vectors/measures.js';
+
+/** Two sentences and how alike people find them, on any scale. */
+export interface ScoredSentences {
+  sentence1: string;
+  sentence2: string;
+  score: number;
+}
+
+/** A text, or a pair of texts, and its label. */
+export interface LabelledText {
+  text: string;
+  text_pair?: string | undefined;
+  /** The name of the label. A number is that label's place in `labels` of the options, or, without `labels`, its name in digits. */
+  label: string | number;
+}
+
+/** A test collection, as BEIR has them. */
+export interface RetrievalSet {
+  corpus: readonly { id: string; text: string; title?: string | undefined }[];
+  queries: readonly { id: string; text: string }[];
+  /** For the id of each query the ids of the documents that answer it. Queries without any are left out. */
+  relevant: Readonly<Record<string, readonly string[]>>;
+}
+
+export interface EvaluateProgress {
+  /** Texts that the model has read. */
+  done: number;
+  total: number;
+}
+
+interface CommonOptions {
+  progress_callback?: ((progress: EvaluateProgress) => unknown) | undefined;
+  /** Ends the evaluation with an `AbortError`. */
+  signal?: AbortSignalLike | undefined;
+}
+
+export interface StsOptions extends CommonOptions {
+  /** What is compared with the scores. Distances count with a minus sign. Default `'cosine'`. */
+  similarity?: 'cosine' | 'dot' | 'euclidean' | 'manhattan' | undefined;
+}
+
+export interface RetrievalEvaluationOptions extends CommonOptions {
+  /** What documents are ranked by. Default `'cosine'`. */
+  similarity?: 'cosine' | 'dot' | undefined;
+}
+
+export interface ClassificationOptions extends CommonOptions {
+  /** For a `'feature-extraction'` pipeline: the texts that a classifier on its vectors learns from (`Classifier.fit`). */
+  train?: readonly LabelledText[] | undefined;
+  /** For a `'feature-extraction'` pipeline: options of the classifier. */
+  classifier?: Omit<ClassifierOptions, 'signal' | 'progress_callback' | 'validation'> | undefined;
+  /** Names of labels that are numbers in the data: `['NEGATIVE', 'POSITIVE']` names 0 and 1. */
+  labels?: readonly string[] | undefined;
+}
+
+export interface ClusteringOptions extends CommonOptions {
+  /** Seed of k-means. Default 0. */
+  seed?: number | undefined;
+}
+
+type Similarity<Options, Default extends string> = Options extends { similarity: infer Name extends string } ? Name : Default;
+
+/** Correlations of the model's similarities with the scores, from -1 to 1. */
+export type StsMeasures<Options = object> = Record<`${'pearson' | 'spearman'}_${Similarity<Options, 'cosine'>}`, number> & {
+  pairs: number;
+};
+
+/** Means over the queries, from 0 to 1: `cosine_ndcg@10`, `cosine_recall@5`, .. */
+export type RetrievalMeasures<Options = object> = {
+  [Name in keyof RankingMeasures as `${Similarity<Options, 'cosine'>}_${Name}`]: number;
+} & { queries: number; documents: number };
+
+export interface ClassificationMeasures {
+  /** The share of texts whose best label is right. */
+  accuracy: number;
+  /** The mean of the labels' F1. */
+  macro_f1: number;
+  texts: number;
+}
+
+export interface ClusteringMeasures {
+  /** The harmonic mean of homogeneity and completeness. */
+  v_measure: number;
+  /** 1 if each cluster has texts of one label only. */
+  homogeneity: number;
+  /** 1 if the texts of each label are in one cluster. */
+  completeness: number;
+  texts: number;
+  clusters: number;
+}
