@@ -1,6 +1,28 @@
 // What index exports beside `pipeline` and what that needs. In a page's bundle this is a file of its own, without effects: a bundler follows the imports of a
 // file with effects, which index is, even if a page uses nothing of them.
 export { cache } from '../source/cache.js';
+export {
+  cat,
+  full,
+  full_like,
+  layer_norm,
+  log_softmax,
+  matmul,
+  mean,
+  mean_pooling,
+  ones,
+  ones_like,
+  permute,
+  rand,
+  randn,
+  slice,
+  softmax,
+  stack,
+  std_mean,
+  topk,
+  zeros,
+  zeros_like,
+} from '../core/tensor_functions.js';
 export { Classifier } from '../vectors/classifier.js';
 export { community_detection, k_means, paraphrase_mining } from '../vectors/clusters.js';
 export { describeModel, inspectModel, type InspectedLayer, type Inspection } from '../tasks/inspect.js';
@@ -21,7 +43,7 @@ export { redact, restore } from '../tasks/redaction.js';
 export { save_adapter, type AdapterConfig, type AdapterLabels } from '../tasks/save_adapter.js';
 export { quantize_embeddings } from '../vectors/quantize.js';
 export { Index } from '../search/open.js';
-export { cos_sim, dot_score, semantic_search } from '../vectors/similarity.js';
+export { cos_sim, dot_score, dot_score as dot, semantic_search } from '../vectors/similarity.js';
 export type * from '../core/types.js';
 export type * from '../source/types.js';
 export type * from '../tokenizer/types.js';
