@@ -2,7 +2,7 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AutoModel, AutoTokenizer, packModel, pipeline } from 'wattn';
+import { AutoModel, AutoTokenizer, packModel, packTo, pipeline } from 'wattn';
 import { changed, floats, type Tensors } from './safetensors.js';
 import { failure, filesOf, goldens, largestDifference, tiny, until } from './support.js';
 
@@ -21,7 +21,14 @@ describe('packModel', () => {
   });
 
   it.each(['q8', 'q4'] as const)('writes the blocks of gguf-py as %s', async (dtype) => {
-    const packed = await packModel(tiny, { dtype });
+    // With a tensor that llama.cpp lacks, all matrices are quantized; else the few that it adds to others are not.
+    const weights = changed(readFileSync(join(tiny, 'model.safetensors')), (tensors) => {
+      tensors.set(
+        'cls.seq_relationship.weight',
+        floats([2, 32], () => 1),
+      );
+    });
+    const packed = await packModel(new Map([...filesOf(tiny), ['model.safetensors', weights]]), { dtype });
     expect(await vectors(named(packed))).toEqual(await vectors(join(goldens, `gguf/${dtype}_0.gguf`)));
   });
 
@@ -102,5 +109,73 @@ describe('packModel', () => {
       const error = await failure(pipeline('feature-extraction', named(packed.slice(0, size))));
       expect(error.name).toBe('ModelFormatError');
     }
+  });
+});
+
+describe("llama.cpp's names", () => {
+  const metadataOf = (bytes: Uint8Array) => new TextDecoder('latin1').decode(bytes.subarray(0, 1 << 16));
+  const withTokenizer = (folder: string) => {
+    const files = filesOf(join(goldens, folder));
+    for (const name of [...files.keys()]) if (name.endsWith('.gguf')) files.delete(name);
+    const special = ['[PAD]', '[UNK]', '[CLS]', '[SEP]'];
+    const flags = { single_word: false, lstrip: false, rstrip: false, normalized: false };
+    const vocab = Object.fromEntries([...special, ...'abcdefgh', '##a', '##b'].map((piece, id) => [piece, id]));
+    const tokenizer = {
+      added_tokens: special.map((content, id) => ({ id, content, ...flags, special: true })),
+      normalizer: { type: 'BertNormalizer', clean_text: true, handle_chinese_chars: true, strip_accents: null, lowercase: true },
+      pre_tokenizer: { type: 'BertPreTokenizer' },
+      model: { type: 'WordPiece', unk_token: '[UNK]', continuing_subword_prefix: '##', max_input_chars_per_word: 100, vocab },
+    };
+    files.set('tokenizer.json', new TextEncoder().encode(JSON.stringify(tokenizer)));
+    for (const name of folder.includes('roberta') ? ['modules.json', '1_Pooling/config.json'] : [])
+      files.set(name, filesOf(tiny).get(name) as Uint8Array);
+    return files;
+  };
+  const kKnown = {
+    'architectures/roberta': 'bert',
+    'architectures/xlm-roberta': 'bert',
+    'decoders/smollm': 'llama',
+    'decoders/qwen3': 'qwen3',
+    'decoders/gemma': 'gemma',
+  };
+
+  it.each(Object.entries(kKnown))('leave every bit of %s as it was', async (folder, architecture) => {
+    const files = withTokenizer(folder);
+    const parts: Uint8Array[] = [];
+    const report = await packTo(files, (chunk) => void parts.push(chunk.slice()), { dtype: 'f32' });
+    if (report.llama_cpp === null) throw new Error(`${folder}: ${report.why_not}`);
+    expect(report.llama_cpp).toBe(architecture);
+    const packed = named(new Uint8Array(Buffer.concat(parts)));
+    const run = async (from: Parameters<typeof AutoModel.from_pretrained>[0]) => {
+      const model = await AutoModel.from_pretrained(from);
+      const out = await model({ input_ids: [[5, 9, 7, 3, 12, 8]] });
+      const states = [...out.last_hidden_state.data];
+      await model.dispose();
+      return states;
+    };
+    expect(await run(packed)).toEqual(await run(files));
+  });
+
+  it('are those of the usual keys, beside the files', async () => {
+    const bytes = await packModel(tiny, { dtype: 'q8' });
+    const text = metadataOf(bytes);
+    for (const key of [
+      'bert.block_count',
+      'bert.pooling_type',
+      'tokenizer.ggml.tokens',
+      'blk.1.attn_output_norm.weight',
+      'wattn.files',
+    ])
+      expect(text).toContain(key);
+    expect(text).toContain('{"tokenizer.ggml.tokens":512}'); // the vocabulary is there once
+    const [a, b] = await Promise.all([AutoTokenizer.from_pretrained(named(bytes)), AutoTokenizer.from_pretrained(tiny)]);
+    expect(a([...texts, 'unaffable ##x [MASK]'], { return_tensor: false })).toEqual(
+      b([...texts, 'unaffable ##x [MASK]'], { return_tensor: false }),
+    );
+  });
+
+  it('are not given to what llama.cpp lacks, and the reason is named', async () => {
+    const report = await packTo(withTokenizer('architectures/mpnet'), () => {}, { dtype: 'f32' });
+    expect(report).toMatchObject({ llama_cpp: null, why_not: "llama.cpp's names of 'mpnet' are not written" });
   });
 });

@@ -34,6 +34,10 @@ export interface PackReport {
   /** The share of the corpus's tokens that are still one piece, if the vocabulary was cut. */
   kept_tokens?: number;
   dim?: number;
+  /** The architecture's name in llama.cpp, which can read the file too; null: it cannot. */
+  llama_cpp: string | null;
+  /** Why llama.cpp cannot read it. */
+  why_not?: string;
 }
 
 /** Two sentences, and how alike people found them. */

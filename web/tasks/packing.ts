@@ -4,12 +4,23 @@ import { describe, InputError, ModelFormatError, UnsupportedError } from '../cor
 import { Breather } from '../core/signal.js';
 import { concat, itemsOf } from '../core/texts.js';
 import type { AbortSignalLike } from '../core/types.js';
-import { bytesOf, ggufHeader, kBlock, padding, sizeOf, toBlocks, type BlockType, type GgufTensor } from '../source/gguf_writer.js';
+import {
+  bytesOf,
+  ggufHeader,
+  kBlock,
+  padding,
+  sizeOf,
+  toBlocks,
+  type BlockType,
+  type GgufTensor,
+  type GgufValue,
+} from '../source/gguf_writer.js';
 import type { NamedBytes } from '../source/model_files.js';
 import { headerBytes, isFloat, kPrefixBytes, parseHeader, toFloats, type TensorInfo } from '../source/safetensors.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { TrainingTexts } from '../tokenizer/types.js';
 import { cutLayers, jsonOf, layerOf, namedIds, rewrite, withIds, withLayer } from './pack_config.js';
+import { llamaLayout } from './pack_llama.js';
 import { chooseIds, cutTokenizer, readVocabulary } from './pack_vocabulary.js';
 import type { PackParts } from './pack_parts.js';
 import type { PackOptions, PackReport } from './pack_types.js';
@@ -28,6 +39,10 @@ interface Planned extends GgufTensor {
   rows?: Int32Array | undefined;
   /** Its columns that stay; such a tensor is a vector. */
   columns?: Int32Array | undefined;
+  /** Rows of a head, whose two halves take turns in the file. */
+  head?: number | undefined;
+  /** What is added to each value. */
+  add?: number | undefined;
 }
 
 const isIndex = (file: string) => file.endsWith('.index.json');
@@ -54,9 +69,9 @@ const moduleWeights = (files: readonly NamedBytes[]): string[] =>
 /** A module's tensors are prefixed with its folder. */
 const folderOf = (file: string) => file.slice(0, file.lastIndexOf('/') + 1);
 
-/** Matrices that bear 4 bits best: token embeddings, queries and keys, what widens the feed-forward (docs/packing.md). */
+/** Matrices that bear 4 bits best: token embeddings, queries and keys, what narrows the feed-forward (docs/packing.md). */
 const kBears4 =
-  /(word_embeddings|tok_embeddings|embed_tokens|wte|shared)\.weight$|\.(query|key|[qk]_proj|[qk]_lin|q|k|intermediate\.dense|up_proj|gate_proj|lin1|fc1|c_fc|wi|wi_0|wi_1|Wi|fc11|fc12|gated_layers)\.weight$/;
+  /(word_embeddings|tok_embeddings|embed_tokens|wte|shared)\.weight$|\.(query|key|[qk]_proj|[qk]_lin|q|k|down_proj|lin2|fc2|wo|(?<!attention\.)output\.dense|mlp\.(c_proj|Wo))\.weight$/;
 
 function typeOf(name: string, shape: readonly number[], dtype: NonNullable<PackOptions['dtype']>): BlockType {
   if (shape.length !== 2 || (shape[1] as number) % kBlock !== 0) return 'f32';
@@ -111,6 +126,7 @@ interface Plan {
   /** By weight file and name in it; a tensor that is not here goes. */
   tensors: Map<string, Planned>;
   report: Omit<PackReport, 'bytes' | 'original_bytes' | 'tensors'>;
+  metadata: readonly (readonly [string, GgufValue])[];
 }
 
 /** A tensor of the checkpoint, under the name that it has in the packed file. */
@@ -204,7 +220,7 @@ async function makePlan(
   const kept = all.filter((tensor) => isStatic || isFloat(tensor.dtype));
   if (kept.length === 0) throw new UnsupportedError('pack: expected tensors of F32, F16, BF16 or F64, found none');
   let files = small.filter(([name]) => !isIndex(name));
-  const report: Plan['report'] = {};
+  const report: Omit<Plan['report'], 'llama_cpp'> = {};
   const numbered = new Set(kept.map(({ name }) => layerOf(name)).filter((layer) => layer !== undefined));
   if (numbered.size > 0) report.layers = layers?.length ?? numbered.size;
   if (layers) {
@@ -234,7 +250,27 @@ async function makePlan(
     const name = place === undefined || place === layer ? found.name : withLayer(found.name, place);
     tensors.set(found.key, { name, shape, type: typeOf(found.name, shape, dtype), rows, columns });
   }
-  return { files, tensors, report };
+  const there = llamaLayout(files, [...tensors.values()], dtype);
+  if (typeof there === 'string') {
+    return {
+      files,
+      tensors,
+      report: { ...report, llama_cpp: null, why_not: there },
+      metadata: [['general.architecture', 'wattn']],
+    };
+  }
+  for (const [key, planned] of tensors) {
+    const { name, skip = 0, head, add, exact } = there.tensors.get(planned.name) ?? {};
+    if (name === undefined) tensors.delete(key);
+    else {
+      const shape = [(planned.shape[0] as number) - skip, ...planned.shape.slice(1)];
+      const rows = skip > 0 ? Int32Array.from({ length: shape[0] as number }, (_, i) => i + skip) : planned.rows;
+      tensors.set(key, { ...planned, name, shape, rows, head, add, type: exact ? 'f32' : planned.type });
+    }
+  }
+  const { tokenizer, metadata } = there;
+  files = rewrite(files, 'tokenizer.json', () => tokenizer);
+  return { files, tensors, report: { ...report, llama_cpp: String(metadata[0]?.[1]) }, metadata };
 }
 
 /** The sentence vector's first components. */
@@ -255,6 +291,18 @@ function cutVectors(files: readonly NamedBytes[], dim: number): NamedBytes[] {
   return rewrite([...files, ...present], name, (json) => ({ ...json, truncate_dim: dim }));
 }
 
+/** The rows of each head with its two halves in turns, as llama.cpp rotates neighbours. */
+function takeTurns(values: Float32Array, head: number, shape: readonly number[]): Float32Array {
+  const width = shape.length < 2 ? 1 : (shape[1] as number);
+  const out = new Float32Array(values.length);
+  for (let row = 0; row * width < values.length; ++row) {
+    const at = row % head;
+    const from = row - at + (at % 2) * (head / 2) + (at >> 1);
+    out.set(values.subarray(from * width, (from + 1) * width), row * width);
+  }
+  return out;
+}
+
 /** Converts a tensor's bytes as they arrive, some rows at a time. */
 class TensorStream {
   private readonly parts: Uint8Array[] = [];
@@ -269,7 +317,9 @@ class TensorStream {
     private readonly write: Write,
   ) {
     const { shape, begin, end } = info;
-    this.rowBytes = planned.columns || shape.length < 2 ? end - begin : (end - begin) / (shape[0] as number);
+    // What is converted at once, at least: a row, a head, or a whole vector.
+    this.rowBytes =
+      planned.columns || shape.length < 2 ? end - begin : ((end - begin) / (shape[0] as number)) * (planned.head ?? 1);
   }
 
   async push(bytes: Uint8Array): Promise<void> {
@@ -287,7 +337,10 @@ class TensorStream {
     this.held = rest.length;
     const { dtype, shape, name } = this.info;
     const values = toFloats({ name, dtype, shape, bytes: bytes.subarray(0, count * this.rowBytes) });
-    await this.write(toBlocks(this.select(values, count), this.planned.type));
+    const { head = 1, add, type } = this.planned;
+    const kept = this.select(head > 1 ? takeTurns(values, head, shape) : values, count);
+    if (add !== undefined) for (let i = 0; i < kept.length; ++i) kept[i] = (kept[i] as number) + add;
+    await this.write(toBlocks(kept, type));
     this.row += count;
   }
 
@@ -420,7 +473,7 @@ export async function packTo(parts: PackParts, model: ModelSpecifier, write: Wri
     const plan = await makePlan(files, found, options, countsOf);
     const order = found.flatMap(({ key }) => plan.tensors.get(key) ?? []).filter(({ shape }) => sizeOf(shape) > 0);
     const metadata = [
-      ['general.architecture', 'wattn'],
+      ...plan.metadata,
       ['wattn.dtype', options.dtype ?? 'q8'],
       ['wattn.files', plan.files.map(([name]) => name)],
       ['wattn.contents', plan.files.map(([, content]) => content)],
