@@ -9,7 +9,7 @@ import { root } from './lib/shell.mjs';
 // What a page downloads, brotli-compressed at the highest level. For entries that share files with others, this is what a bundler makes of
 // one import from them.
 const kImports = {
-  pipeline: { from: 'index.js', budget: 37_000 },
+  pipeline: { from: 'index.js', budget: 38_500 },
   nn: { from: 'nn_entry.js', budget: 32_000 },
   Word2Vec: { from: 'nn_entry.js', budget: 32_000 },
 };

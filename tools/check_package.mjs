@@ -49,6 +49,27 @@ function commandLine() {
   if (!Array.isArray(JSON.parse(said.trim()).ids)) throw new Error(`wattn tokenize printed ${said}`);
 }
 
+/** The package wattn-base beside wattn: its files, its name in Node, its URL in TypeScript. */
+function baseModel() {
+  const [base] = JSON.parse(run('npm', ['pack', '--json', '--pack-destination', packing.work], { cwd: join(root, 'models/base') }));
+  const names = base.files.map(({ path }) => path).sort();
+  const expected = ['LICENSE', 'NOTICE', 'README.md', 'index.d.ts', 'index.js', 'package.json', 'wattn-base.gguf'];
+  same(names, expected, 'the tarball of wattn-base');
+  const cwd = install(packing, 'node-esm');
+  run('npm', ['install', '--offline', '--no-audit', '--no-fund', join(packing.work, base.filename)], { cwd });
+  writeFileSync(
+    join(cwd, 'base.mjs'),
+    `import { pipeline } from 'wattn';
+import model from 'wattn-base';
+const vectors = [];
+for (const each of ['wattn-base', model]) vectors.push([...(await (await pipeline('feature-extraction', each))('one text')).data]);
+console.log(JSON.stringify(vectors));`,
+  );
+  const [byName, byUrl] = JSON.parse(run(process.execPath, ['base.mjs'], { cwd }));
+  same(byName, byUrl, 'wattn-base by its name');
+  return `${(base.size / 1e6).toFixed(1)} MB packed, ${byName.length} dimensions`;
+}
+
 async function viteBuild(expected) {
   const folder = install(packing, 'vite-page', { shared: 'page' });
   await build({ root: folder, logLevel: 'error', base: './' });
@@ -86,6 +107,7 @@ await check('contents', checkContents);
 const vector = await check('node-esm', nodeProgram);
 await check('node-cjs', () => commonJs(vector));
 await check('npx wattn', commandLine);
+await check('wattn-base', baseModel);
 await check('typescript-strict', strictTypes);
 await check('plain-page', () => checkPage(install(packing, 'plain-page'), vector));
 await check('vite-page built', () => viteBuild(vector));

@@ -214,9 +214,9 @@ def evaluation_texts(data):
 class Overlap:
     """Says whether a text shares SHARED letters in a row, or all its letters, with an evaluation text."""
 
-    def __init__(self, data):
+    def __init__(self, evaluated):
         self.whole, self.parts = set(), set()
-        for text in evaluation_texts(data):
+        for text in evaluated:
             key = letters(text)
             self.whole.add(key)
             self.parts.update(hash(key[i : i + PART]) for i in range(len(key) - PART + 1))
@@ -232,10 +232,10 @@ def clean(text):
     return re.sub(r"\s+", " ", text).strip()[:MOST]
 
 
-def gather(data, nltk, out):
-    """Writes corpus.txt (one text a line) and corpus.json (what came from where); says what it does."""
-    overlap, seen, texts, table = Overlap(data), set(), [], []
-    for source in sources(data, nltk):
+def gather(listed, overlap, out):
+    """Writes corpus.txt (one text a line), corpus_sources.txt (the number of its source a line) and corpus.json (what came from where); says what it does."""
+    seen, texts, table = set(), [], []
+    for source in listed:
         kept = dropped = 0
         candidates = [clean(text) for text in source.read()]
         random.Random(1).shuffle(candidates)
@@ -249,12 +249,13 @@ def gather(data, nltk, out):
             if overlap(text):
                 dropped += 1
                 continue
-            texts.append(text)
+            texts.append((text, len(table)))
             kept += 1
         table.append({"name": source.name, "licence": source.licence, "origin": source.origin, "texts": kept, "shared_with_evaluation": dropped})
         print(f"{kept:8d} texts, {dropped:6d} taken out as evaluation text: {source.name}", flush=True)
     random.Random(1).shuffle(texts)
-    (out / "corpus.txt").write_text("\n".join(texts) + "\n", "utf-8")
+    (out / "corpus.txt").write_text("".join(f"{text}\n" for text, _ in texts), "utf-8")
+    (out / "corpus_sources.txt").write_text("".join(f"{source}\n" for _, source in texts), "utf-8")
     (out / "corpus.json").write_text(json.dumps(table, indent=1), "utf-8")
 
 
@@ -267,4 +268,4 @@ if __name__ == "__main__":
     p.add_argument("--out", required=True)
     a = p.parse_args()
     Path(a.out).mkdir(parents=True, exist_ok=True)
-    gather(a.data, a.nltk, Path(a.out))
+    gather(sources(a.data, a.nltk), Overlap(evaluation_texts(a.data)), Path(a.out))

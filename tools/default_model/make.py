@@ -32,7 +32,9 @@ def main():
     python("sentiment.py", "--data", a.data, "--nltk", a.nltk, "--judge", a.judge, "--out", a.out)
     python("train.py", "--data", a.data, "--teacher", a.teacher, "--out", a.out)
     python("export.py", "--data", a.data, "--teacher", a.teacher, "--out", a.out, "--model", str(model))
-    python("card.py", "--model", str(model))
+    scores = ROOT / "models/scores.json"
+    subprocess.run(["node", ROOT / "tools/score_models.mjs", "--data", a.data, "--out", scores, f"wattn-default={model}"], check=True)
+    python("card.py", "--model", str(model), "--scores", str(scores))
 
 
 if __name__ == "__main__":

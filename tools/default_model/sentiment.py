@@ -17,7 +17,7 @@ from tokenizers import Tokenizer
 from transformers import AutoModel
 
 import evaluate
-from corpus import Overlap, Reader, clean
+from corpus import Overlap, evaluation_texts, Reader, clean
 
 MIX = {"sentences": 0.6, "phrases": 0.08, "words": 0.04, "reviews": 0.18, "comments": 0.1}
 BATCH, MOST_TOKENS = 32, 64
@@ -213,7 +213,7 @@ def main():
     p.add_argument("--rate", type=float, default=3e-5)
     a = p.parse_args()
     out = Path(a.out)
-    overlap = Overlap(a.data)
+    overlap = Overlap(evaluation_texts(a.data))
     known = labelled(a.nltk, overlap)
     judge = Judge(a.judge)
     tune(judge, known, a.steps, a.rate, out / "judge.pt", evaluate.sst2(a.data, "sst2-sentences/test"))

@@ -1,7 +1,7 @@
 // Worker mode: an engine in one or several workers, used by messages (serve_engine.ts is the other side). Calls are split into jobs of a
 // fraction of a second, so that short calls need not wait for long ones and signals take effect soon.
 import { plainCallback } from '../core/callback.js';
-import { bundledModel, dtypeOf } from '../source/bundled_model.js';
+import { bundledModel, dtypeOf, packagedModel } from '../source/bundled_model.js';
 import type { AnyEngine, EmbedResult } from './engine.js';
 import type { AdapterChange, Adapters } from './adapter_types.js';
 import type { Failure, Request } from './worker_protocol.js';
@@ -162,7 +162,7 @@ export class RemoteEngine implements AnyEngine {
         {
           type: 'load',
           where,
-          model: toCloneable(model ?? (wasmIsInside() ? bundledModel().href : model)), // its script has no URL
+          model: toCloneable(packagedModel(model) ?? (wasmIsInside() ? bundledModel().href : model)), // its script has no URL
           head,
           adaptedHead,
           idsOnly,

@@ -1,6 +1,26 @@
+import { InputError } from '../core/errors.js';
+import { platform } from './platform.js';
+
 /** The model in the package. Bundlers recognise exactly this form of URL and include the file. */
 export const bundledModel = (): URL => new URL('./wattn-default.gguf', import.meta.url);
 
-/** The requested data type of the weights; by default the bundled model's is q8, whose vectors are as good as those of f32. */
-export const dtypeOf = <Dtype>(model: unknown, dtype: Dtype | null | undefined): Dtype | 'q8' | 'f32' =>
-  dtype ?? (model === undefined || model === null ? 'q8' : 'f32');
+const textOf = (model: unknown) =>
+  typeof model === 'string' ? model : ((model as { href?: unknown } | null | undefined)?.href ?? '');
+
+const isPackaged = (model: unknown): model is string => typeof model === 'string' && /^wattn-[a-z]+$/.test(model);
+
+/** The URL of the file if `model` names a model of ours that has a package of its own; else `model`. */
+export function packagedModel<Model>(model: Model): Model | string {
+  if (!isPackaged(model)) return model;
+  const found = platform.installed(`${model}/${model}.gguf`);
+  if (found !== undefined) return found;
+  throw new InputError(
+    `model: '${model}' is a package, and it is not installed: npm install ${model}. In a page pass the URL that the package exports`,
+  );
+}
+
+/** The requested data type of the weights; by default q8 for our own models, whose vectors are as good as those of f32. */
+export const dtypeOf = <Dtype>(model: unknown, dtype: Dtype | null | undefined): Dtype | 'q8' | 'f32' => {
+  const isOurs = model === undefined || model === null || isPackaged(model) || /\/wattn-[a-z]+\.gguf$/.test(String(textOf(model)));
+  return dtype ?? (isOurs ? 'q8' : 'f32');
+};

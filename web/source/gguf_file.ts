@@ -1,5 +1,5 @@
 // Models in one GGUF file, such as the bundled model: first the whole header is read, then the file is streamed.
-import { bundledModel } from './bundled_model.js';
+import { bundledModel, packagedModel } from './bundled_model.js';
 import { InputError, ModelFormatError } from '../core/errors.js';
 import { checkSmall, missingFile, type ModelFiles, type NamedBytes, type Progress } from './model_files.js';
 import { openModel } from './model_source.js';
@@ -19,7 +19,8 @@ export function openGguf(model: ModelSpecifier | null | undefined, options: Sour
     const [, folder, file] = /^(.*\/)([^/]+)$/.exec(href) as unknown as [string, string, string];
     return { source: openModel(folder, { ...options, local_files_only: false }), file };
   }
-  const text = Object.prototype.toString.call(model) === '[object URL]' ? (model as { href: string }).href : model;
+  const isUrl = Object.prototype.toString.call(model) === '[object URL]';
+  const text = isUrl ? (model as { href: string }).href : packagedModel(model);
   if (typeof text === 'string' && /\.gguf$/i.test(text)) {
     const [, folder, file] = /^(.*[/\\])?([^/\\]+)$/.exec(text) ?? [];
     if (folder === undefined)

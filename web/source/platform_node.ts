@@ -211,6 +211,16 @@ export const platform: Platform = {
     statSync(name, { throwIfNoEntry: false })?.isDirectory()
       ? `; there is a folder of this name, too: write './${name}' to load it`
       : '',
+  installed(file) {
+    for (const from of [join(process.cwd(), 'program.js'), import.meta.url]) {
+      try {
+        return pathToFileURL(createRequire(from).resolve(file)).href;
+      } catch {
+        // Not found from here.
+      }
+    }
+    return undefined;
+  },
   // An optional peer dependency, named so that bundlers do not try to resolve it.
   jinja: async () => createRequire(import.meta.url)(['@huggingface', 'jinja'].join('/')),
   store: (folder) => folderStore(folder ?? defaultCacheFolder()),

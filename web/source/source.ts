@@ -57,6 +57,8 @@ export interface Platform {
   hubToken?(host: string): string | undefined;
   /** The end of a message for a folder that was written as a hub id; empty if there is no such folder. */
   folderHint?(name: string): string;
+  /** The URL of a file of an installed package, `name/file`; undefined if it is not installed, or cannot be found from here. */
+  installed(file: string): string | undefined;
   /** Imports the package @huggingface/jinja; undefined where that is not possible. */
   jinja?(): Promise<unknown>;
   /** The base of relative URLs; undefined if there is none. */

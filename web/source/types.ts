@@ -2,8 +2,9 @@
 import type { AbortSignalLike, FileBytes, FileLike, UrlLike } from '../core/types.js';
 
 /**
- * Where a model is. The form of the argument alone decides; nothing is looked up:
+ * Where a model is. The form of the argument alone decides:
  * - a string `org/name` or `name`: a hub id, fetched from `env.remoteHost`;
+ * - `'wattn-base'`: the model of the package with that name, if it is installed (in a page: if its import map knows it);
  * - a string beginning with `http:` or `https:`, or a `URL`: the URL of a directory;
  * - a string that begins with `.`, `/`, `file:` or a drive letter, contains two or more slashes, or ends with one: in Node the path of a
  *   directory, in a page a URL relative to the page (in a worker: to the worker's script);

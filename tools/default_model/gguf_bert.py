@@ -1,0 +1,50 @@
+"""A BERT in GGUF: llama.cpp's names of tensors and keys. A head for labels is its cls.output with classifier.output_labels."""
+
+import gguf
+
+NAMES = {
+    "bert.embeddings.word_embeddings": "token_embd",
+    "bert.embeddings.position_embeddings": "position_embd",
+    "bert.embeddings.token_type_embeddings": "token_types",
+    "bert.embeddings.LayerNorm": "token_embd_norm",
+    "attention.self.query": "attn_q",
+    "attention.self.key": "attn_k",
+    "attention.self.value": "attn_v",
+    "attention.output.dense": "attn_output",
+    "attention.output.LayerNorm": "attn_output_norm",
+    "intermediate.dense": "ffn_up",
+    "output.dense": "ffn_down",
+    "output.LayerNorm": "layer_output_norm",
+    "bert.pooler.dense": "cls",
+    "classifier": "cls.output",
+}
+
+
+def gguf_name(name):
+    stem, ending = name.rsplit(".", 1)
+    layer = "bert.encoder.layer."
+    if stem.startswith(layer):
+        number, role = stem[len(layer) :].split(".", 1)
+        return f"blk.{number}.{NAMES[role]}.{ending}"
+    return f"{NAMES[stem]}.{ending}"
+
+
+def describe(w, config, tokenizer):
+    """Writes the shape of the model and its WordPiece vocabulary into the GGUFWriter w."""
+    w.add_block_count(config.num_hidden_layers)
+    w.add_context_length(config.max_position_embeddings)
+    w.add_embedding_length(config.hidden_size)
+    w.add_feed_forward_length(config.intermediate_size)
+    w.add_head_count(config.num_attention_heads)
+    w.add_layer_norm_eps(config.layer_norm_eps)
+    w.add_causal_attention(False)
+    w.add_pooling_type(gguf.PoolingType.MEAN)
+    tokens = [t for t, _ in sorted(tokenizer.get_vocab().items(), key=lambda x: x[1])]
+    special = [t.startswith("[") and t.endswith("]") and len(t) > 2 for t in tokens]
+    w.add_tokenizer_model("bert")
+    marked = [t if s else t.removeprefix("##") if t.startswith("##") and len(t) > 2 else "\u2581" + t for t, s in zip(tokens, special)]
+    w.add_token_list(marked)
+    w.add_token_types([gguf.TokenType.CONTROL if s else gguf.TokenType.NORMAL for s in special])
+    w.add_token_type_count(2)
+    for key, token in (("bos", "[CLS]"), ("eos", "[SEP]"), ("sep", "[SEP]"), ("pad", "[PAD]"), ("unk", "[UNK]"), ("mask", "[MASK]")):
+        getattr(w, f"add_{key}_token_id")(tokens.index(token))
