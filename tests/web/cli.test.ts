@@ -6,7 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { pipeline } from 'wattn';
 import { cli, linesOf, wattn } from './cli_support.js';
-import { root, tiny } from './support.js';
+import { root, serveHub, tiny, tinyFiles } from './support.js';
 
 describe('wattn embed', () => {
   it('writes the vectors of texts, the very numbers of the library', async () => {
@@ -288,5 +288,54 @@ describe('wattn', () => {
     expect([code, error]).toEqual([2, expect.stringMatching(/could be a hub id or the folder of that name: write \.\/org\/tiny/)]);
     expect((await wattn(['tokenize', '--model', './org/tiny', 'the'], undefined, place)).code).toBe(0);
     rmSync(place, { recursive: true });
+  });
+});
+
+describe('wattn download, wattn cache', () => {
+  it('put a model into the cache, list it and delete it', async () => {
+    const hub = await serveHub(tinyFiles(), '/org/tiny/resolve/main/');
+    const place = mkdtempSync(join(tmpdir(), 'wattn-cli-cache-'));
+    const run = (...args: string[]) => wattn([...args, '--cache-dir', place], undefined, root, { HF_ENDPOINT: hub.url });
+    try {
+      const [got] = linesOf(await run('download', 'org/tiny'));
+      expect(got.model).toBe('org/tiny');
+      expect(got.bytes).toBeGreaterThan((tinyFiles().get('model.safetensors') as Uint8Array).length);
+      const sums = { ...got, complete: true };
+      expect(linesOf(await run('cache'))).toEqual([sums]);
+      expect(linesOf(await run('cache', 'list', 'org/tiny'))).toEqual([sums]);
+      expect(linesOf(await run('cache', 'org/tiny'))).toEqual([sums]);
+      await hub.close();
+      expect(linesOf(await run('embed', '--model', 'org/tiny', '--local-files-only', 'one'))).toHaveLength(1);
+      expect(linesOf(await run('cache', 'delete', 'org/tiny'))).toEqual([{ deleted: got.files }]);
+      expect((await run('cache')).out).toBe('');
+      expect(linesOf(await run('cache', 'clear'))).toEqual([{ deleted: 0 }]);
+    } finally {
+      await hub.close().catch(() => {});
+      rmSync(place, { recursive: true, force: true });
+    }
+  });
+
+  it('end with one line and status 2 on what is wrong', async () => {
+    const wrong: [string[], RegExp][] = [
+      [['download'], /expected a model to download/],
+      [['download', './folder'], /expected a hub id .*found '.\/folder'/],
+      [['cache', 'purge'], /expected list, delete or clear, found 'purge'/],
+      [['cache', 'delete'], /expected the model to delete/],
+      [['cache', 'clear', 'org/tiny'], /clear: expected no model/],
+      [['cache', 'list', 'a/b', 'c/d'], /expected one model/],
+      [['help', 'purge'], /unknown command 'purge'/],
+    ];
+    for (const [args, message] of wrong) {
+      const { code, error, out } = await wattn(args);
+      expect([args, code, out, error.trimEnd().split('\n').length]).toEqual([args, 2, '', 1]);
+      expect(error).toMatch(message);
+    }
+  });
+
+  it('have help, as every command has by both ways', async () => {
+    const { out, code } = await wattn(['help', 'cache']);
+    expect([code, out]).toEqual([0, (await wattn(['cache', '--help'])).out]);
+    expect(out).toMatch(/^Usage: wattn cache/);
+    expect((await wattn(['help'])).out).toBe((await wattn(['--help'])).out);
   });
 });

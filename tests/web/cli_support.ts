@@ -12,8 +12,8 @@ export interface Said {
   error: string;
 }
 
-export async function wattn(args: string[], input?: string | Uint8Array, cwd = root): Promise<Said> {
-  const child = spawn(process.execPath, [cli, ...args], { cwd });
+export async function wattn(args: string[], input?: string | Uint8Array, cwd = root, env = {}): Promise<Said> {
+  const child = spawn(process.execPath, [cli, ...args], { cwd, env: { ...process.env, ...env } });
   const said: Said = { code: -1, out: '', error: '' };
   child.stdout.setEncoding('utf8').on('data', (text) => (said.out += text));
   child.stderr.setEncoding('utf8').on('data', (text) => (said.error += text));

@@ -52,6 +52,8 @@ export const kCommands: Record<string, Options> = {
   search: { ...kModel, ...kCompute, ...options('top-k mode', 'words') },
   inspect: { ...kModel, ...kCompute, ...options('seq', 'json') },
   pack: { ...kModel, ...options('dtype out vocab layers dim check', '', 'corpus') },
+  download: kModel,
+  cache: options('revision cache-dir', 'help'),
   evaluate: { ...kModel, ...kCompute, ...options('task data train columns labels similarity seed') },
   distill: { ...kModel, ...kCompute, ...options('out pca-dims sif-coefficient pooling quantize-to') },
   train: {
@@ -101,9 +103,11 @@ export const kHelp: Record<string, string> = {
   pack       write the model as one .gguf file
   evaluate   score the model on a data set
   distill    make static embeddings from an encoder
+  download   put a model of a hub into the cache, to load it without a network later
+  cache      list or delete what was downloaded
   train      fine-tune a model on your own examples
 
-  wattn COMMAND --help  show the options of a command
+  wattn help COMMAND    show the options of a command (also: wattn COMMAND --help)
   wattn --version       show the version
 
 Texts come from the command line, from --file, or from standard input, one per line. Results go to standard output, one JSON object per
@@ -251,6 +255,25 @@ ${kModelHelp}  --out FILE            the file to write
   --dim N               keep the first N components of the sentence vector (for models trained so: Matryoshka)
   --check FILE          measure the cost: FILE has two sentences and a score per line, separated by tabs. Adds {"check": {"pairs": ..,
                         "cosine": {"mean": .., "worst": ..}, "spearman": {"original": .., "packed": ..}}}
+`,
+  download: `Usage: wattn download MODEL.. [options]
+
+Downloads models of a hub (org/name) into the cache and writes {"model": .., "files": .., "bytes": ..} per model. They load without a network from then on
+(--local-files-only asks for that).
+
+  --revision NAME       branch, tag or commit (default main)
+  --cache-dir DIR       where downloads are stored (default: wattn in the user's cache folder)
+  --progress            show progress on standard error even if it is not a terminal
+`,
+  cache: `Usage: wattn cache [list] [MODEL]
+       wattn cache delete MODEL
+       wattn cache clear
+
+Writes {"model": .., "files": .., "bytes": .., "complete": ..} per model that was downloaded. delete and clear remove one model or all, and write how many
+files went: {"deleted": ..}.
+
+  --revision NAME       branch, tag or commit of the model (default main)
+  --cache-dir DIR       where downloads are stored (default: wattn in the user's cache folder)
 `,
   evaluate: `Usage: wattn evaluate --task TASK --data FILE [--model DIR] [options]
 

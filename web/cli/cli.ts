@@ -16,6 +16,7 @@ import {
   text,
   type Values,
 } from './args.js';
+import { cacheCommand, download } from './cache.js';
 import { report } from './inspect.js';
 import { indexFiles, searchFile } from './search.js';
 import { distillModel } from './distill.js';
@@ -114,19 +115,22 @@ const commands: Record<string, Command> = {
   search: searchFile,
   inspect,
   pack,
+  download,
+  cache: cacheCommand,
   evaluate: evaluateModel,
   distill: distillModel,
   train,
 };
 
 async function main([name = '', ...args]: string[]): Promise<void> {
-  if (name === '' || name === '--help' || name === '-h' || name === 'help') return write(kHelp[''] as string);
+  const about = name === 'help' ? (args[0] ?? '') : ['', '--help', '-h'].includes(name) ? '' : undefined;
+  if (about !== undefined && Object.hasOwn(kHelp, about)) return write(kHelp[about] as string);
   if (name === '--version') {
     const { version } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8')) as { version: string };
     return write(`${version}\n`);
   }
   const command = Object.hasOwn(commands, name) ? commands[name] : undefined;
-  if (!command) throw new InputError(`unknown command '${name}'; commands: ${Object.keys(kCommands).join(', ')}`);
+  if (!command) throw new InputError(`unknown command '${about ?? name}'; commands: ${Object.keys(kCommands).join(', ')}`);
   const { values, positionals } = parse(name, args);
   if (flag(values, 'help')) return write(kHelp[name] as string);
   return command(values, positionals);

@@ -1,18 +1,13 @@
 // `wattn evaluate`: scores a model on a data set.
 import { readFile, stat } from 'node:fs/promises';
 import { join } from 'node:path';
-import { choice, computeOptions, count, given, modelOf, noTexts, required, text, type Values } from './args.js';
+import { choice, computeOptions, count, given, list, modelOf, noTexts, required, text, type Values } from './args.js';
 import { write } from './lines.js';
 import { readRows, type PlacedRow } from './rows.js';
 import { evaluate, InputError, pipeline } from '../entries/index.js';
 import type { EvaluateProgress, LabelledText, RetrievalSet, ScoredSentences } from '../entries/index.js';
 
 const kTasks = ['sts', 'retrieval', 'classification', 'clustering'] as const;
-
-const listOf = (values: Values, name: string) =>
-  text(values, name)
-    ?.split(',')
-    .map((part) => part.trim());
 
 function field(rows: readonly PlacedRow[], i: number, names: readonly string[]): unknown {
   const { row, place } = rows[i] as PlacedRow;
@@ -34,7 +29,7 @@ async function readSentences(file: string, columns: string[] | undefined): Promi
 }
 
 async function readLabelled(option: string, file: string, values: Values): Promise<LabelledText[]> {
-  const rows = await readRows(option, file, 'names', listOf(values, 'columns'));
+  const rows = await readRows(option, file, 'names', list(values, 'columns'));
   const hasNames = text(values, 'labels') !== undefined;
   return rows.map(({ row }, i) => {
     const label = String(field(rows, i, ['label']));
@@ -85,7 +80,7 @@ export async function evaluateModel(values: Values, positionals: string[]): Prom
   const options = given({
     similarity: text(values, 'similarity'),
     seed: count(values, 'seed'),
-    labels: listOf(values, 'labels'),
+    labels: list(values, 'labels'),
     progress_callback: shower(),
   });
   const isFolder = (await stat(file).catch(() => undefined))?.isDirectory() ?? false;
@@ -101,7 +96,7 @@ export async function evaluateModel(values: Values, positionals: string[]): Prom
   }
   const data =
     task === 'sts'
-      ? await readSentences(file, listOf(values, 'columns'))
+      ? await readSentences(file, list(values, 'columns'))
       : task === 'retrieval'
         ? await readCollection(file)
         : await readLabelled('data', file, values);
