@@ -93,6 +93,9 @@ describe('search', () => {
     expect(await idsOf(index, 'noon', { min_score: { meaning: 2 } })).toEqual([]);
     expect(await idsOf(index, 'noon', { min_score: 1e9 })).toEqual([]);
     await expect(index.search('x', { min_score: { word: 1 } as never })).rejects.toThrow("did you mean 'words'?");
+    await expect(index.search('x', { weights: { words: NaN } })).rejects.toThrow(
+      "option 'words': expected a finite number, found NaN",
+    );
   });
 
   it('reranks the best candidates', async () => {

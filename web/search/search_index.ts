@@ -276,6 +276,10 @@ export class Index {
     if (typeof query !== 'string') throw new InputError(`${where}: expected a query, a string, found ${describe(query)}`);
     checkOptions(where, options, kSearchRules);
     checkOptions(`${where}: option 'weights'`, options?.weights, { words: 'number', meaning: 'number' });
+    for (const [name, weight] of Object.entries(options?.weights ?? {})) {
+      if (typeof weight === 'number' && !Number.isFinite(weight))
+        throw new InputError(`${where}: option 'weights': option '${name}': expected a finite number, found ${describe(weight)}`);
+    }
     const floor = options?.min_score ?? undefined;
     if (typeof floor !== 'number')
       checkOptions(`${where}: option 'min_score'`, floor, { words: 'number', meaning: 'number', rank: 'number' });
