@@ -99,7 +99,8 @@ export class Progress {
     const { name, phase } = this.source;
     const counts = { loaded, total, progress: (100 * loaded) / total };
     this.callback({ status: 'progress', name, file, phase, ...counts });
-    this.callback({ status: 'progress_total', name, ...counts, files: structuredClone(this.files) });
+    const files = Object.fromEntries(Object.entries(this.files).map(([each, counted]) => [each, { ...counted }]));
+    this.callback({ status: 'progress_total', name, ...counts, files });
   }
 }
 
