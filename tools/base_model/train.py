@@ -25,6 +25,7 @@ from transformers import BertConfig, BertModel
 
 sys.path.append(str(Path(__file__).parents[1] / "default_model"))
 import evaluate  # noqa: E402
+from padding import pad  # noqa: E402
 from rounding import BLOCK, Rounded, RoundedLinear, best_scales, round_model  # noqa: E402
 
 POSITIONS = 256
@@ -123,16 +124,6 @@ def begin_from(student, kept, other):
             table[row] = state["embeddings.word_embeddings.weight"][place[piece]]
             scale[row] = state["embeddings.word_embeddings.scale"][place[piece]]
     student.embeddings.word_embeddings.scale.copy_(scale)
-
-
-def pad(ids):
-    longest = max(map(len, ids))
-    batch = torch.zeros(len(ids), longest, dtype=torch.long)
-    mask = torch.zeros(len(ids), longest)
-    for row, one in enumerate(ids):
-        batch[row, : len(one)] = torch.tensor(one)
-        mask[row, : len(one)] = 1
-    return batch, mask
 
 
 def pooled(hidden, mask):

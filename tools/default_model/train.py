@@ -24,6 +24,7 @@ from tokenizers import Tokenizer
 from transformers import BertConfig, BertForSequenceClassification
 
 import evaluate
+from padding import pad
 from teacher import Teacher
 
 HIDDEN, HEADS, FFN, POSITIONS = 256, 4, 512, 256
@@ -86,16 +87,6 @@ def four_bits(rows):
         codes = (blocks * inverse + 8.5).floor().clamp(0, 15) - 8
         rounded = (codes * scale.half().float()).reshape(rows.shape)
     return rows + (rounded - rows).detach()
-
-
-def pad(ids):
-    longest = max(map(len, ids))
-    batch = torch.zeros(len(ids), longest, dtype=torch.long)
-    mask = torch.zeros(len(ids), longest)
-    for row, one in enumerate(ids):
-        batch[row, : len(one)] = torch.tensor(one)
-        mask[row, : len(one)] = 1
-    return batch, mask
 
 
 def forward(model, ids):
