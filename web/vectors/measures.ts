@@ -40,9 +40,7 @@ export interface Counts {
 /** 0 if nothing was found and nothing expected. */
 export const f1Of = ({ right, found, expected }: Counts): number => (found + expected > 0 ? (2 * right) / (found + expected) : 0);
 
-/**
- * One label each. The mean of F1 is over the labels that are found or expected, as in scikit-learn.
- */
+/** One label each. The mean of F1 is over the labels that are found or expected, as in scikit-learn. */
 export function labelMeasures(found: readonly string[], expected: readonly string[]): { accuracy: number; macro_f1: number } {
   const counts = new Map<string, Counts>();
   const of = (name: string) => counts.get(name) ?? counts.set(name, { right: 0, found: 0, expected: 0 }).get(name)!;
