@@ -112,7 +112,12 @@ async function engines(rows) {
     outfile,
     bundle: true,
     format: 'esm',
-    define: { __WATTN_BUILD_ID__: JSON.stringify(buildId), __WATTN_INLINE__: 'false', __WATTN_MEMORY_FLAG__: '{}' },
+    define: {
+      __WATTN_BUILD_ID__: JSON.stringify(buildId),
+      __WATTN_VERSION__: '""',
+      __WATTN_INLINE__: 'false',
+      __WATTN_MEMORY_FLAG__: '{}',
+    },
     logLevel: 'error',
   });
   const { VectorRows } = await import(pathToFileURL(outfile).href);

@@ -1,4 +1,6 @@
 // The panel Search: an index is built, searched, shown, cancelled, kept and found again, and the page never waits.
+import { transform } from 'esbuild';
+import { readFileSync } from 'node:fs';
 import { accessible, check, clickAsSoonAs, expect, kModel, loadFolder, nodeEntry, painted, written } from './support.mjs';
 
 const kPieces = 2000;
@@ -8,22 +10,43 @@ const buildButton = (page) => page.getByRole('button', { name: /^Index 1 text/ }
 const built = (page) => page.waitForSelector('[data-index]');
 
 async function hitsOf(page) {
-  const texts = await page.locator('.found-text').allTextContents();
-  const scores = await page.locator('.found-score').allTextContents();
-  return texts.map((text, i) => [text, scores[i]]);
+  const read = (hits) =>
+    hits.map((hit) => ({
+      text: hit.querySelector('.found-text').textContent,
+      score: hit.querySelector('.found-score').textContent,
+      why: hit.querySelector('.found-doc').textContent,
+      words: [...hit.querySelectorAll('mark')].map((mark) => mark.textContent),
+    }));
+  return page.locator('.found-piece').evaluateAll(read);
 }
 
-/** The same pieces, searched by the package's own entry for Node. */
-async function hitsOfNode(texts, size, query, count) {
-  const { pipeline, semantic_search } = await nodeEntry();
+/** The settings of the panel, which is TypeScript. */
+async function settings() {
+  const source = readFileSync(new URL('../src/search/settings.ts', import.meta.url), 'utf8');
+  const { code } = await transform(source, { loader: 'ts', format: 'esm' });
+  return import(`data:text/javascript,${encodeURIComponent(code)}`);
+}
+
+/** What the package's `Index` finds in Node, in the same texts with the same settings. */
+async function hitsOfNode(docs, size, query) {
+  const { Index, pipeline } = await nodeEntry();
+  const { kCommon, kSearch } = await settings();
   const embed = await pipeline('feature-extraction', kModel);
-  const pieces = texts.flatMap((text) => embed.tokenizer.chunk(text, { max_tokens: size }).map((piece) => piece.text));
-  const [hits] = semantic_search(await embed.encode_query(query), await embed.encode_document(pieces), { top_k: count });
+  const chunk = { max_tokens: size };
+  const index = await Index.open('smoke', { embed, store: 'memory', chunk, words: { stopwords: kCommon } });
+  await index.add(docs.map((doc, i) => ({ id: String(i), ...doc })));
+  const hits = await index.search(query, kSearch);
+  await index.dispose();
   await embed.dispose();
-  return hits.map(({ corpus_id, score }) => [pieces[corpus_id], written(score)]);
+  return hits.map(({ text, score, why, highlights, document }) => ({
+    text,
+    score: written(score),
+    why: `${document.name} · words ${written(why.words)}, meaning ${written(why.meaning)}`,
+    words: highlights.map(({ start, end }) => text.slice(start, end)),
+  }));
 }
 
-const answered = (page) => page.waitForSelector('.found[aria-busy=false]');
+const answered = (page) => page.waitForSelector('.found[aria-busy=false]', { state: 'attached' }); // empty, it is not visible
 
 const ask = async (page, query) => {
   await page.locator('#find').fill(query);
@@ -40,7 +63,9 @@ async function ownText(page) {
   await buildButton(page).click();
   await page.getByText(/^1 text in /).waitFor();
   await ask(page, 'the number 49');
-  expect('hits', await hitsOf(page), await hitsOfNode([text], 32, 'the number 49', 8));
+  const hits = await hitsOf(page);
+  expect('hits', hits, await hitsOfNode([{ name: 'Pasted', text }], 32, 'the number 49'));
+  if (!hits.some(({ words }) => words.includes('49'))) throw new Error('the word 49 is not marked');
 }
 
 async function map(page) {
@@ -53,7 +78,7 @@ async function map(page) {
   await page.keyboard.press('ArrowLeft');
   if ((await page.locator('.shown-piece').innerText()) === first) throw new Error('the arrow keys do not move');
   await page.locator('.found-piece').nth(1).click();
-  const [text] = (await hitsOf(page))[1];
+  const { text } = (await hitsOf(page))[1];
   if (!(await page.locator('.shown-piece').innerText()).includes(text)) throw new Error('a hit that was chosen is not shown');
   const { data, width } = await canvas.evaluate((element) => {
     const image = element.getContext('2d').getImageData(0, 0, element.width, element.height);
@@ -147,11 +172,51 @@ async function foundAgain(page) {
   expect('hits', await hitsOf(page), expected);
 }
 
+/** A page that is closed while it builds leaves some texts of the new index; the old one is found again. */
+async function interrupted(page) {
+  const facts = async () => (await page.locator('[data-index]').innerText()).split('.')[0];
+  const before = await facts();
+  const paragraphs = bigText().split('\n\n');
+  const files = Array.from({ length: 200 }, (_, i) => ({
+    name: `${i}.txt`,
+    mimeType: 'text/plain',
+    buffer: Buffer.from(paragraphs.slice(10 * i, 10 * i + 10).join('\n\n')),
+  }));
+  await page.getByLabel('Text files', { exact: true }).setInputFiles(files);
+  // In the page itself: on a busy machine the index may be done before this process hears of its beginning.
+  await page.evaluate(() => {
+    const observer = new MutationObserver(() => {
+      if (!document.querySelector('progress[value]:not([value="0"])')) return;
+      observer.disconnect();
+      location.reload();
+    });
+    observer.observe(document, { subtree: true, childList: true, attributes: true });
+  });
+  const reloaded = page.waitForEvent('load');
+  await page.getByRole('button', { name: /^Index 20\d texts/ }).click();
+  await reloaded;
+  await page.waitForSelector('[data-index="restored"]');
+  expect('the index', await facts(), before);
+}
+
 /** A model is known by its vectors: the same one from a folder finds the same index, and can build another. */
 async function sameModel(page) {
   await loadFolder(page, kModel, 'search');
   await page.waitForSelector('[data-index="restored"]');
   await ownText(page);
+}
+
+/** The tiny model finds all texts alike; the one in the package does not. */
+async function nothingClose(page) {
+  await page.getByRole('button', { name: 'Change model' }).click();
+  await page.getByRole('button', { name: 'Use it' }).click();
+  await built(page);
+  await ask(page, 'parliament elections');
+  expect('hits', await hitsOf(page), []);
+  await page.getByText('Nothing close.').waitFor();
+  await ask(page, 'tips for a good night of sleep');
+  const [{ text }] = await hitsOf(page);
+  if (!text.startsWith('Grown-ups sleep best')) throw new Error(`the best hit is '${text}'`);
 }
 
 /** What is there once the panel has computed something. */
@@ -160,11 +225,13 @@ export const sign = '.found-piece';
 export async function drive(page) {
   await check('search: an index of the examples is there at once', () => built(page));
   await check('search: light, axe-core', () => accessible(page));
-  await check("search: hits and scores of one's own text are Node's", () => ownText(page));
+  await check("search: hits, scores, words and reasons are those of Node's Index", () => ownText(page));
   await check('search: the map by keys and by the list', () => map(page));
   await check(`search: the page never waits ${kLongest} ms while ${kPieces} pieces become an index`, () => manyPieces(page));
   await check('search: building can be cancelled; the index before stays', () => cancelled(page));
   await check('search: a file that is no text is refused', () => notText(page));
   await check('search: the index is found again after a reload', () => foundAgain(page));
+  await check('search: and after building another one was broken off', () => interrupted(page));
   await check('search: and by the same model from a folder of this machine', () => sameModel(page));
+  await check('search: nothing is close to a question about something else', () => nothingClose(page));
 }

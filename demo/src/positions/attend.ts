@@ -1,5 +1,5 @@
 // Attention over words that are drawn at random (the same word, the same vector), with one way or another to tell positions.
-import { nn, Tensor } from 'wattn/nn';
+import { nn, Tensor, type TensorBase } from 'wattn/nn';
 
 export const kKinds = [
   ['none', 'None'],
@@ -17,7 +17,7 @@ const kSize = 0.5; // of a component: larger ones make softmax so sharp that eac
 const { functional, positional } = nn;
 
 /** [words, dim]: vectors that depend on nothing but the word. */
-export function vectorsOf(words: readonly string[]): Tensor<'float32'> {
+export function vectorsOf(words: readonly string[]): TensorBase<'float32'> {
   const known = [...new Set(words.map((word) => word.toLowerCase()))];
   nn.manual_seed(7);
   const table = new nn.Embedding(kWords, kDim);
@@ -26,9 +26,9 @@ export function vectorsOf(words: readonly string[]): Tensor<'float32'> {
 }
 
 /** Output [seq, dim] and weights [seq, seq] of attention of x to itself. Positions are those of the order that x has now. */
-export function attend(x: Tensor, kind: Kind): [output: Tensor<'float32'>, weights: Tensor<'float32'>] {
+export function attend(x: TensorBase, kind: Kind): [output: TensorBase<'float32'>, weights: TensorBase<'float32'>] {
   const [seq, dim] = x.dims as [number, number];
-  const run = (queries: Tensor, keys: Tensor, values: Tensor, attn_mask?: Tensor) =>
+  const run = (queries: TensorBase, keys: TensorBase, values: TensorBase, attn_mask?: TensorBase) =>
     functional.scaled_dot_product_attention(queries, keys, values, { need_weights: true, ...(attn_mask && { attn_mask }) });
   if (kind === 'sinusoidal') {
     const placed = functional.add(x, positional.sinusoidal({ length: seq, dim }));
@@ -44,8 +44,8 @@ export function attend(x: Tensor, kind: Kind): [output: Tensor<'float32'>, weigh
 
 export interface Moved {
   /** Of the words as they were written; and of those in the other order, [seq, seq] each. */
-  before: Tensor<'float32'>;
-  after: Tensor<'float32'>;
+  before: TensorBase<'float32'>;
+  after: TensorBase<'float32'>;
   /** Largest |f(P x) - P f(x)|: how much the words' vectors change when only their order does. */
   change: number;
 }

@@ -1,5 +1,5 @@
 // Texts to begin with, so that there is something to find.
-import type { Doc } from './protocol.js';
+import type { Doc } from './types.js';
 
 export const exampleDocs: Doc[] = [
   {

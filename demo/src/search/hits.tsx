@@ -1,6 +1,7 @@
-// The nearest pieces as a list.
+// The chunks that fit best as a list: their words of the query marked, and why each was found.
+import type { ComponentChildren } from 'preact';
 import { formatScore } from '../ui/format.js';
-import type { Hit, IndexFacts, Piece } from './protocol.js';
+import type { Hit, IndexFacts } from './types.js';
 
 interface HitsProps {
   facts: IndexFacts;
@@ -12,21 +13,39 @@ interface HitsProps {
   onSelect: (piece: number) => void;
 }
 
-export const textOf = ({ docs }: IndexFacts, { doc, start, end }: Piece) => docs[doc]?.text.slice(start, end) ?? '';
+/** A text with some places in it marked. */
+function Marked({ text, places }: { text: string; places: Hit['highlights'] }) {
+  const parts: ComponentChildren[] = [];
+  let at = 0;
+  for (const { start, end } of places) {
+    parts.push(text.slice(at, start), <mark key={start}>{text.slice(start, end)}</mark>);
+    at = end;
+  }
+  return (
+    <span class="found-text">
+      {parts}
+      {text.slice(at)}
+    </span>
+  );
+}
+
+const whyOf = ({ words, meaning }: Hit['why']) => `words ${formatScore(words ?? 0)}, meaning ${formatScore(meaning ?? 0)}`;
 
 export function Hits({ facts, hits, busy, marked, onHover, onSelect }: HitsProps) {
   return (
-    <ol class="found" aria-label="Chunks, nearest first" aria-busy={busy}>
-      {hits.map(({ piece: at, score }) => {
+    <ol class="found" aria-label="Chunks, best first" aria-busy={busy}>
+      {hits.map(({ piece: at, score, why, highlights }) => {
         const piece = facts.pieces[at];
         if (!piece) return null;
         return (
           <li key={at} onMouseEnter={() => onHover(at)} onMouseLeave={() => onHover(undefined)}>
             <button type="button" class={at === marked ? 'found-piece is-on' : 'found-piece'} onClick={() => onSelect(at)}>
               <span class="dot" data-cluster={facts.picture.labels[at]} aria-hidden="true" />
-              <span class="found-text">{textOf(facts, piece)}</span>
+              <Marked text={piece.text} places={highlights} />
               <span class="found-score">{formatScore(score)}</span>
-              <span class="found-doc">{facts.docs[piece.doc]?.name}</span>
+              <span class="found-doc">
+                {piece.name} · {whyOf(why)}
+              </span>
             </button>
           </li>
         );

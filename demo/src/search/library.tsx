@@ -4,7 +4,7 @@ import { formatCount, formatTime, plural } from '../ui/format.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { exampleDocs } from './example.js';
-import type { Doc } from './protocol.js';
+import type { Doc } from './types.js';
 import { docsOfDrop, docsOfFiles } from './text_files.js';
 import type { BuildProgress, IndexControl } from './use_index.js';
 
@@ -110,24 +110,17 @@ function FileList({ docs, onPick, onClear }: FileListProps) {
 }
 
 function Building({ progress, onCancel }: { progress: BuildProgress; onCancel: () => void }) {
-  const { stage, done, total, rate } = progress;
-  const left = rate && done > 0 ? ` About ${formatTime((1000 * (total - done)) / rate)} left.` : '';
-  const says = {
-    cut: `Splitting the texts: ${done} of ${total}.`,
-    embed: `Embedded ${formatCount(done)} of ${formatCount(total)} chunks.${left}`,
-    arrange: 'Arranging the map…',
-    keep: 'Storing the index…',
-  };
+  const { stage, chunks, share, secondsLeft } = progress;
+  const left = secondsLeft === undefined ? '' : ` About ${formatTime(1000 * secondsLeft)} left.`;
+  const says = stage === 'arrange' ? 'Arranging the map…' : `Embedded ${plural(chunks, 'chunk')}.${left}`;
   return (
     <div class="loading">
-      <progress aria-label="Building the index" {...(stage === 'embed' ? { value: done, max: total } : {})} />
+      <progress aria-label="Building the index" {...(share !== undefined && { value: share, max: 1 })} />
       <div class="loading-line">
-        <span>{says[stage]}</span>
-        {stage !== 'keep' && (
-          <button type="button" class="secondary outline small" onClick={onCancel}>
-            Cancel
-          </button>
-        )}
+        <span>{says}</span>
+        <button type="button" class="secondary outline small" onClick={onCancel}>
+          Cancel
+        </button>
       </div>
     </div>
   );
@@ -142,7 +135,7 @@ function Facts({ index }: { index: IndexControl }) {
   return (
     <div class="library-line">
       <p class="hint" role="status" data-index={restored ? 'restored' : 'built'}>
-        {plural(facts.docs.length, 'text')} in {plural(facts.pieces.length, 'chunk')}. {from}
+        {plural(facts.texts, 'text')} in {plural(facts.pieces.length, 'chunk')}. {from}
         {facts.unkept ? `; not stored: ${facts.unkept}` : restored ? '.' : ' and stored in this browser for your next visit.'}
       </p>
       <button type="button" class="secondary outline small" onClick={index.forget}>

@@ -1,8 +1,7 @@
 // The pieces as points on a canvas: hover, select by mouse or keyboard, coloured by cluster, hits ringed.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { shorten } from '../ui/format.js';
-import { textOf } from './hits.js';
-import type { Hit, IndexFacts } from './protocol.js';
+import type { Hit, IndexFacts } from './types.js';
 
 interface MapProps {
   facts: IndexFacts;
@@ -135,8 +134,8 @@ function Shown({ facts, piece: at }: { facts: IndexFacts; piece: number | undefi
   if (!piece || at === undefined) return <p class="shown-piece hint">Select a point to read it.</p>;
   return (
     <p class="shown-piece" role="status">
-      <span class="dot" data-cluster={facts.picture.labels[at]} aria-hidden="true" /> <b>{facts.docs[piece.doc]?.name}</b>,
-      characters {piece.start} to {piece.end}: {shorten(textOf(facts, piece), 600)}
+      <span class="dot" data-cluster={facts.picture.labels[at]} aria-hidden="true" /> <b>{piece.name}</b>, characters {piece.start}{' '}
+      to {piece.end}: {shorten(piece.text, 600)}
     </p>
   );
 }

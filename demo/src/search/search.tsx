@@ -1,4 +1,4 @@
-// Panel: search by meaning in texts of one's own, and how their pieces lie to each other.
+// Panel: search by words and meaning in texts of one's own, and how their pieces lie to each other.
 import './search.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
@@ -9,10 +9,9 @@ import { exampleDocs } from './example.js';
 import { Hits } from './hits.js';
 import { Library } from './library.js';
 import { PieceMap } from './piece_map.js';
-import type { Found, Hit, IndexFacts } from './protocol.js';
+import type { Found, Hit, IndexFacts } from './types.js';
 import { useIndex, type IndexControl } from './use_index.js';
 
-const kMostHits = 8;
 const kTypingMs = 80;
 
 export function SearchPanel(props: PanelProps) {
@@ -71,14 +70,14 @@ interface Answer extends Partial<Found> {
   error?: Error;
 }
 
-/** The nearest pieces to what is being typed. The answer before stays until the next is there, but not over a change of the index. */
+/** The pieces that fit best to what is being typed. The answer before stays until the next is there, but not over a change of the index. */
 function useFound(index: IndexControl, facts: IndexFacts, query: string): Answer & { busy: boolean } {
   const [answer, setAnswer] = useState<Answer>({ hits: [], query: '' });
   useEffect(() => {
     if (query.trim() === '') return setAnswer({ hits: [], query, built: facts.built });
     let stale = false;
     const ask = async () => {
-      const found = await index.search(query, kMostHits).catch((error: Error) => ({ hits: [], built: facts.built, error }));
+      const found = await index.search(query).catch((error: Error) => ({ hits: [], built: facts.built, error }));
       if (!stale) setAnswer({ ...found, query });
     };
     const timer = setTimeout(ask, kTypingMs);
@@ -94,6 +93,7 @@ function useFound(index: IndexControl, facts: IndexFacts, query: string): Answer
 function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }: ResultsProps) {
   const [query, setQuery] = useKept('search.query', () => 'tips for a good night of sleep');
   const found = useFound(index, facts, query);
+  const [first, second] = facts.picture.plane.shares;
   return (
     <>
       <article class="panel find" aria-labelledby="find-title">
@@ -110,9 +110,10 @@ function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }:
           onSelect={onSelect}
         />
         <p class="timing" role="status">
+          {found.ms !== undefined && found.hits.length === 0 && 'Nothing close. '}
           {query.trim() === '' && 'Type something to search for.'}
           {found.ms !== undefined &&
-            `Ranked ${plural(facts.pieces.length, 'chunk')} in ${formatTime(found.ms)}, including the query's vector.`}
+            `Searched ${plural(facts.pieces.length, 'chunk')} in ${formatTime(found.ms)}, including the query's vector.`}
         </p>
         {prompt && <p class="hint">The query uses the model's own query prompt: “{prompt}”.</p>}
       </article>
@@ -120,7 +121,7 @@ function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }:
         <h2 id="map-title">Map</h2>
         <p class="hint">
           {plural(facts.pieces.length, 'chunk')} on the plane of greatest variance of their vectors, which shows{' '}
-          {Math.round(100 * facts.picture.share)} % of the variance. Point at one, or use the arrow keys.
+          {Math.round(100 * (first + second))} % of the variance. Point at one, or use the arrow keys.
         </p>
         <PieceMap
           facts={facts}

@@ -1,5 +1,5 @@
 // Text files that were picked or dropped.
-import type { Doc } from './protocol.js';
+import type { Doc } from './types.js';
 
 const kMostBytes = 20_000_000; // of one file; a book has one million
 const kMostFiles = 500;
