@@ -3,7 +3,7 @@ import { existsSync, readFileSync } from 'node:fs';
 const header = new URL('build/wasm-simd/build_id.h', import.meta.url);
 
 export default {
-  testMatch: ['<rootDir>/tests/{web,browser}/**/*.test.ts'],
+  testMatch: ['<rootDir>/tests/{web,browser,docs}/**/*.test.ts'],
   modulePathIgnorePatterns: ['<rootDir>/(build|\\.toolchain|tests/fixtures)/'],
   extensionsToTreatAsEsm: ['.ts', '.tsx'],
   transform: { '\\.tsx?$': '<rootDir>/tools/lib/jest_esbuild.mjs' },
@@ -14,8 +14,14 @@ export default {
     '^wattn/tokenizer$': '<rootDir>/dist/tokenizer_entry_node.js',
     '^wattn/inline$': '<rootDir>/dist/inline_node.js',
     '^wattn/nn$': '<rootDir>/dist/nn_entry_node.js',
+    '^wattn/ai-sdk$': '<rootDir>/dist/ai_sdk_entry_node.js',
+    '^wattn/langchain$': '<rootDir>/dist/langchain_entry_node.js',
     '^wattn/train$': '<rootDir>/dist/train_entry_node.js',
+    '^wattn-base$': '<rootDir>/models/base/index.js',
   },
-  globals: { __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none' },
+  globals: {
+    __WATTN_BUILD_ID__: existsSync(header) ? readFileSync(header, 'utf8').split('"')[1] : 'none',
+    __WATTN_VERSION__: 'test',
+  },
   testTimeout: 1_200_000, // for what hangs: on a busy machine the longest test takes over five minutes
 };

@@ -8,6 +8,7 @@ import { fail, must, root } from './lib/shell.mjs';
 
 const dist = join(root, 'dist');
 const built = (file) => join(root, 'build/wasm-simd', file);
+const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
 const buildId = readFileSync(built('build_id.h'), 'utf8').split('"')[1];
 
 /** One glue file serves all wasm files of models. The order of exports, a statement each, may differ. */
@@ -24,13 +25,23 @@ function checkGlue() {
   }
 }
 
-/** wattn/inline reads its embedded files from one file beside the script, which all importers share. */
-const inlineFiles = {
-  name: 'inline-files',
+/** Imports of these files are left to files beside the script. files: the end of an import's path to the file's name. */
+const beside = (files) => ({
+  name: 'beside',
   setup({ onResolve }) {
-    onResolve({ filter: /\/inline_files\.js$/ }, () => ({ path: './inline_files.js', external: true }));
+    for (const [end, file] of Object.entries(files)) {
+      const filter = new RegExp(`/${end.replace(/\./g, '\\.')}$`);
+      onResolve({ filter }, () => ({ path: `./${file}`, external: true }));
+    }
   },
-};
+});
+/** wattn/inline reads its embedded files from one file beside the script, which all importers share. */
+const inlineFiles = beside({ 'inline_files.js': 'inline_files.js' });
+/** The command uses the library beside it instead of a second copy. */
+const libraryBeside = beside({ 'entries/index.js': 'node.js', 'entries/train_entry.js': 'train_entry_node.js' });
+/** index passes on the exports of a file beside it (web/entries/api.ts), and the entries for other libraries import index. */
+const pageBeside = beside({ 'api.js': 'chunk-api.js', 'index.js': 'index.js' });
+const nodeBeside = beside({ 'index.js': 'node.js' });
 
 /** In bundles for Node, `x_node.ts` replaces `x.ts`. */
 const nodeModules = {
@@ -51,7 +62,7 @@ const besideNode = {
   define: { 'import.meta.url': '__wattn_url' },
 };
 
-/** For Jest, which cannot require() an ES module, as Node can since 20.19. It serves the smaller entries too. */
+/** For Jest, which cannot require() an ES module, as Node can since 20.19. It serves all entries. */
 const commonJs = {
   format: 'cjs',
   outExtension: { '.js': '.cjs' },
@@ -73,23 +84,6 @@ const keepByteOrderMarks = {
   },
 };
 
-/** The command uses the library beside it instead of a second copy. */
-const libraryBeside = {
-  name: 'library-beside',
-  setup({ onResolve }) {
-    onResolve({ filter: /\/entries\/index\.js$/ }, () => ({ path: './node.js', external: true }));
-    onResolve({ filter: /\/entries\/train_entry\.js$/ }, () => ({ path: './train_entry_node.js', external: true }));
-  },
-};
-
-/** index passes on the exports of a file beside it (web/entries/api.ts). */
-const apiBeside = {
-  name: 'api-beside',
-  setup({ onResolve }) {
-    onResolve({ filter: /^\.\/api\.js$/ }, () => ({ path: './chunk-api.js', external: true }));
-  },
-};
-
 /**
  * The bundles: what is built from which entries (web/entries), for which platform. Entries in one bundle share their common code in files of
  * its own. `base`, `source` and `core` only declare what
@@ -103,24 +97,36 @@ const bundles = [
       'chunk-api': 'api',
       nn_entry: 'nn_entry',
       train_entry: 'train_entry',
+      ai_sdk_entry: 'ai_sdk_entry',
+      langchain_entry: 'langchain_entry',
       base: 'base',
       source: 'source',
       core: 'core',
     },
-    plugins: [apiBeside],
+    plugins: [pageBeside],
   },
   { entries: { worker: 'worker' }, inWorker: true },
   { entries: { train_worker: 'train_worker' }, inWorker: true },
   { entries: { thread: 'thread' } },
   { entries: { tokenizer_entry: 'tokenizer_entry' }, split: true },
   { entries: { inline: 'index' }, inline: true },
-  { entries: { node: 'index', nn_entry_node: 'nn_entry', train_entry_node: 'train_entry' }, node: true },
+  {
+    entries: {
+      node: 'index',
+      nn_entry_node: 'nn_entry',
+      train_entry_node: 'train_entry',
+      ai_sdk_entry_node: 'ai_sdk_entry',
+      langchain_entry_node: 'langchain_entry',
+    },
+    node: true,
+    plugins: [nodeBeside],
+  },
   { entries: { node_worker: 'worker' }, node: true, inWorker: true },
   { entries: { node_train_worker: 'train_worker' }, node: true, inWorker: true },
   { entries: { node_thread: 'thread' }, node: true },
   { entries: { tokenizer_entry_node: 'tokenizer_entry' }, node: true, split: true },
   { entries: { inline_node: 'index' }, node: true, inline: true },
-  { entries: { node: 'index' }, node: true, own: commonJs },
+  { entries: { node: 'node_cjs' }, node: true, own: commonJs },
   { entries: { cli: '../cli/cli' }, node: true, plugins: [libraryBeside] },
 ];
 
@@ -201,6 +207,7 @@ async function bundle(memoryFlags) {
       charset: 'utf8',
       define: {
         __WATTN_BUILD_ID__: JSON.stringify(buildId),
+        __WATTN_VERSION__: JSON.stringify(version),
         __WATTN_MEMORY_FLAG__: JSON.stringify(memoryFlags),
         __WATTN_INLINE__: String(inline),
         __WATTN_IN_WORKER__: String(inWorker),
@@ -234,7 +241,9 @@ function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
   const types = join(dist, 'types');
   const kept = new Set(
-    ['index', 'tokenizer_entry', 'nn_entry', 'train_entry'].map((name) => join(types, 'entries', `${name}.d.ts`)),
+    ['index', 'tokenizer_entry', 'nn_entry', 'train_entry', 'ai_sdk_entry', 'langchain_entry'].map((name) =>
+      join(types, 'entries', `${name}.d.ts`),
+    ),
   );
   for (const file of kept) {
     const text = readFileSync(file, 'utf8');

@@ -9,20 +9,22 @@ import { root } from './lib/shell.mjs';
 // What a page downloads, brotli-compressed at the highest level. For entries that share files with others, this is what a bundler makes of
 // one import from them.
 const kImports = {
-  pipeline: { from: 'index.js', budget: 38_500 },
+  pipeline: { from: 'index.js', budget: 40_000 },
   nn: { from: 'nn_entry.js', budget: 32_000 },
   Word2Vec: { from: 'nn_entry.js', budget: 32_000 },
+  wattn: { from: 'ai_sdk_entry.js', budget: 40_500 },
+  WattnEmbeddings: { from: 'langchain_entry.js', budget: 39_500 },
 };
 const kBudgets = {
   'wattn-simd.wasm': 300_000,
   'wattn-relaxed.wasm': 300_000,
-  'tokenizer_entry.js': 30_000,
+  'tokenizer_entry.js': 32_000,
   'wattn-tokenizer.wasm': 205_000,
   'wattn-nn.wasm': 175_000,
   'wattn-search.wasm': 15_000,
   'wattn-full-simd.wasm': 370_000,
   'wattn-full-relaxed.wasm': 380_000,
-  'inline.js': 760_000, // its .wasm files are gzipped
+  'inline.js': 770_000, // its .wasm files are gzipped
 };
 
 // The scripts that run in pages, with the .wasm files that they load.
@@ -31,6 +33,8 @@ const kPages = {
   'worker.js': ['simd', 'relaxed'],
   'tokenizer_entry.js': ['tokenizer'],
   'nn_entry.js': [],
+  'ai_sdk_entry.js': ['simd', 'relaxed'],
+  'langchain_entry.js': ['simd', 'relaxed'],
   'inline.js': [],
 };
 

@@ -5,11 +5,14 @@ import { cpSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { build as esbuild } from 'esbuild';
 import { build, createServer } from 'vite';
+import { blocksOf, kOrder, moduleOf } from './docs/examples.mjs';
 import { checklist, checkPage, inPage, install, kInlinePolicy, model, pack, same } from './lib/consumers.mjs';
 import { root, run } from './lib/shell.mjs';
 
 const packing = pack();
 const { packed } = packing;
+/** Bytes of the tarball: about half are the model, a third WebAssembly. */
+const kMostPacked = 8_500_000;
 
 /** What ships, and nothing else. */
 function checkContents() {
@@ -20,6 +23,7 @@ function checkContents() {
   const { dependencies, scripts } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'));
   if (dependencies) throw new Error('the package has run-time dependencies');
   if (scripts.install || scripts.postinstall || scripts.preinstall) throw new Error('the package has an install script');
+  if (packed.size > kMostPacked) throw new Error(`the tarball has ${packed.size} bytes, more than ${kMostPacked}`);
   return `${packed.files.length} files, ${(packed.size / 1000).toFixed(0)} kB packed, ${(packed.unpackedSize / 1000).toFixed(0)} kB installed`;
 }
 
@@ -39,8 +43,37 @@ function commonJs(expected) {
   }
 }
 
+/** Strict types. The examples of README and docs/start.md compile with them and run as written; those of all guides compile. */
 function strictTypes() {
-  run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], { cwd: install(packing, 'typescript-strict') });
+  const cwd = install(packing, 'typescript-strict');
+  const examples = ['README.md', 'docs/start.md'].map((file, i) => {
+    const code = /^```js\n([\s\S]*?)^```/m.exec(readFileSync(join(root, file), 'utf8'))[1];
+    writeFileSync(join(cwd, `example_${i}.ts`), code);
+    return `example_${i}`;
+  });
+  const config = JSON.parse(readFileSync(join(cwd, 'tsconfig.json'), 'utf8'));
+  config.files = ['index.ts', ...examples.map((name) => `${name}.ts`)];
+  writeFileSync(join(cwd, 'tsconfig.json'), JSON.stringify(config));
+  run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc')], { cwd });
+  for (const name of examples) run(process.execPath, [join(cwd, 'out', `${name}.js`)], { cwd });
+
+  const codes = kOrder.map((name) => blocksOf(readFileSync(join(root, 'docs', `${name}.md`), 'utf8')).filter(({ runs }) => runs));
+  const programs = kOrder.map((name, i) => ({ file: `guide_${name}.js`, text: moduleOf(codes[i].map(({ code }) => code)) }));
+  for (const { file, text } of programs) writeFileSync(join(cwd, file), text);
+  const paths = {
+    'wattn-base': [join(root, 'models/base/index.d.ts')],
+    '@huggingface/jinja': [join(root, 'node_modules/@huggingface/jinja/dist/index.d.ts')],
+    ai: [join(root, 'node_modules/ai/dist/index.d.ts')],
+    '@langchain/core/documents': [join(root, 'node_modules/@langchain/core/dist/documents/index.d.ts')],
+  };
+  const lib = ['ES2022', 'DOM', 'DOM.Iterable', 'DOM.AsyncIterable'];
+  const types = { types: ['node'], typeRoots: [join(root, 'node_modules/@types')], skipLibCheck: true };
+  const ofScripts = { allowJs: true, checkJs: true, noImplicitAny: false, noEmit: true, noUncheckedIndexedAccess: false };
+  const options = { ...config.compilerOptions, ...types, ...ofScripts, lib, paths };
+  const guides = { compilerOptions: options, files: programs.map(({ file }) => file) };
+  writeFileSync(join(cwd, 'tsconfig.guides.json'), JSON.stringify(guides));
+  run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.guides.json'], { cwd });
+  return `${codes.flat().length} examples of the guides`;
 }
 
 function commandLine() {

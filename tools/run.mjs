@@ -11,10 +11,10 @@ const test = [...build, ...nativeTests('native-debug'), ...jestTests];
 /** What `test` leaves out: the other builds' native tests, and static checks. */
 const checks = [
   ...nativeTests('native-release', stages.includes, stages.cppFormat),
-  ...nativeTests('wasm-simd', stages.webFormat, stages.types, stages.dist),
+  ...nativeTests('wasm-simd', stages.webFormat, stages.types, stages.docs, stages.dist),
   stages.rebuild,
   stages.tidy,
-  [stages.consumers, stages.fuzz, stages.arm],
+  [stages.consumers, stages.jest('docs'), stages.fuzz, stages.arm],
 ];
 
 const commands = {

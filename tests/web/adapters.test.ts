@@ -1,5 +1,6 @@
 // Adapters of PEFT: the answers are those of Python (tools/goldens/adapters.py).
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import type { ServerResponse } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import {
@@ -22,6 +23,8 @@ import {
   readJson,
   serveHub,
   tinyFiles,
+  turn,
+  until,
   type Files,
 } from './support.js';
 
@@ -288,6 +291,29 @@ describe('adapters that do not fit', () => {
       'ModelFormatError',
       /adapter_config.json: expected this file/,
     );
+  });
+
+  it('without any of its files: the first of them is named, whichever answer is slower', async () => {
+    const missing = (response: ServerResponse) => void response.writeHead(404).end('none');
+    let config: ServerResponse | undefined; // answered when that of the weights was
+    const hub = await serveHub(new Map(), '/', {
+      'adapter_config.json': (_, response) => void (config = response),
+      'adapter_model.bin': (_, response) => {
+        response.on(
+          'finish',
+          () =>
+            void until(() => config !== undefined)
+              .then(turn)
+              .then(() => missing(config as ServerResponse)),
+        );
+        missing(response);
+      },
+    });
+    try {
+      await expectError(model.load_adapter(hub.url), 'ModelFormatError', /adapter_config.json: expected this file/);
+    } finally {
+      await hub.close();
+    }
   });
 
   it('a head that neither has', async () => {

@@ -1,4 +1,4 @@
-import { nn, Tensor } from 'wattn';
+import { nn, Tensor, type TensorBase } from 'wattn';
 import { readJson } from './support.js';
 
 /** {"$": [type, dims, data]} -> Tensor, anywhere inside; those of floats require gradients. */
@@ -31,7 +31,7 @@ class Lehmer {
   }
 }
 
-function drawState(seed: number, shapes: Record<string, number[]>, scale = 0.6): Record<string, Tensor> {
+function drawState(seed: number, shapes: Record<string, number[]>, scale = 0.6): Record<string, TensorBase> {
   const lehmer = new Lehmer(seed);
   return Object.fromEntries(
     Object.entries(shapes).map(([name, dims]) => {
@@ -162,7 +162,7 @@ class Classifier extends nn.Module {
     this.encoder = new nn.TransformerEncoder(new nn.TransformerEncoderLayer(k, heads, { dim_feedforward: 2 * k, dropout: 0 }), 2);
     this.head = new nn.Linear(k, classes);
   }
-  override forward(ids: Tensor) {
+  override forward(ids: TensorBase) {
     const x = this.embedding.forward(ids).add(this.positions);
     return this.head.forward(this.encoder.forward(x).mean(1));
   }
@@ -182,7 +182,7 @@ class SelfAttention extends nn.Module {
     this.tovalues = new nn.Linear(k, k, { bias: false });
     this.unifyheads = new nn.Linear(k, k);
   }
-  override forward(x: Tensor) {
+  override forward(x: TensorBase) {
     const [b, t, k] = x.dims as [number, number, number];
     const h = this.heads;
     const s = k / h;
@@ -235,7 +235,7 @@ class Characters extends nn.Module {
     this.block1 = new Block(k, heads);
     this.out = new nn.Linear(k, vocab);
   }
-  override forward(ids: Tensor) {
+  override forward(ids: TensorBase) {
     const x = this.tokens.forward(ids).add(this.places.forward(nn.arange(ids.dims[1] as number)));
     return this.out.forward(this.block1.forward(this.block0.forward(x)));
   }
@@ -481,7 +481,7 @@ describe('train mode', () => {
   it('runs classes of the caller one after another in a Sequential', () => {
     class Twice extends nn.Module {
       inner = new nn.Linear(4, 4);
-      override forward(x: Tensor) {
+      override forward(x: TensorBase) {
         return this.inner.forward(this.inner.forward(x));
       }
     }

@@ -1,7 +1,7 @@
 // Chats as templates render them, against transformers (tests/goldens/chats), and templates that fail or never end.
 import { join } from 'node:path';
-import { AutoTokenizer, pipeline, type Tokenizer } from 'wattn';
-import { expectError, filesOf, goldens, readJson } from './support.js';
+import { AutoTokenizer, env, pipeline, type Tokenizer } from 'wattn';
+import { expectError, filesOf, goldens, readJson, serveHub, textOf, tinyFiles, type Files } from './support.js';
 
 const { templates, cases } = readJson('chats/cases.json');
 const model = join(goldens, 'decoders/llama');
@@ -37,47 +37,113 @@ describe('apply_chat_template', () => {
   it('refuses options that it does not know, and messages that cannot be continued', async () => {
     const of = (options: object, template = templates.marks, messages: any = chat) => render(template, options, messages);
     await expectError(
-      of({ enable_thinking: false }),
+      () => of({ enable_thinking: false }),
       'InputError',
       /^InputError: apply_chat_template: unknown option 'enable_thinking'/,
     );
-    await expectError(of({ add_generation_promt: true }), 'InputError', /did you mean 'add_generation_prompt'\?/);
-    await expectError(of({ add_generation_prompt: true, continue_final_message: true }), 'InputError', /found both$/);
+    await expectError(() => of({ add_generation_promt: true }), 'InputError', /did you mean 'add_generation_prompt'\?/);
+    await expectError(() => of({ add_generation_prompt: true, continue_final_message: true }), 'InputError', /found both$/);
     await expectError(
-      of({ continue_final_message: 'thoughts' }),
+      () => of({ continue_final_message: 'thoughts' }),
       'InputError',
       /expected text in the last message's 'thoughts', found undefined$/,
     );
     const image = [{ role: 'user', content: [{ type: 'image' }] }];
     await expectError(
-      of({ continue_final_message: true }, templates.parts, image),
+      () => of({ continue_final_message: true }, templates.parts, image),
       'InputError',
       /expected text in the last message's 'content'/,
     );
     await expectError(
-      of({ continue_final_message: true }, '{{ messages[0].role }}'),
+      () => of({ continue_final_message: true }, '{{ messages[0].role }}'),
       'InputError',
       /does not show the last message as it is$/,
     );
     const cut = "{{ messages[0].content.split('b')[1] }}";
-    await expectError(of({ continue_final_message: true }, cut), 'InputError', /does not show the last message as it is$/);
+    await expectError(() => of({ continue_final_message: true }, cut), 'InputError', /does not show the last message as it is$/);
+  });
+
+  it('answers at once, with what transformers.js returns on request', async () => {
+    const text = tokenizer.apply_chat_template(chat, { tokenize: false });
+    expect(text).toBe('user: abc\n');
+    const ids = tokenizer.encode(text, { add_special_tokens: false });
+    expect(tokenizer.apply_chat_template(chat)).toEqual(ids);
+    const inputs = tokenizer.apply_chat_template(chat, { return_dict: true });
+    expect([inputs.input_ids.dims, inputs.attention_mask?.tolist()]).toEqual([[1, ids.length], [ids.map(() => 1)]]);
+    const cut = { return_dict: true, return_tensor: false, truncation: true, max_length: 2 } as const;
+    expect(tokenizer.apply_chat_template(chat, cut).input_ids).toEqual(ids.slice(0, 2));
+    expect(tokenizer.apply_chat_template(chat, { return_tensor: true }).tolist()).toEqual([ids]);
+    const kwargs = { return_dict: true, return_tensor: false, tokenizer_kwargs: { return_attention_mask: false } } as const;
+    expect(tokenizer.apply_chat_template(chat, kwargs).attention_mask).toBe(undefined);
+    await expectError(() => tokenizer.apply_chat_template(chat, { tokenizer_kwargs: { pad: true } as any }), 'InputError');
+    env.compat = true;
+    try {
+      const theirs = tokenizer.apply_chat_template(chat) as any;
+      expect([theirs.input_ids.type, theirs.input_ids.tolist().flat().map(Number)]).toEqual(['int64', ids]);
+      const options = { tokenize: false, chat_template: '{{ word }}', word: 'what' } as const;
+      expect(tokenizer.apply_chat_template(chat, options)).toBe('what');
+    } finally {
+      env.compat = false;
+    }
+  });
+
+  it('has the template, which may be set, and several by name', async () => {
+    const several = [
+      { name: 'default', template: 'plain' },
+      { name: 'tool_use', template: 'with tools' },
+    ];
+    const files = filesOf(model);
+    const config = { ...JSON.parse(textOf(files, 'tokenizer_config.json')), chat_template: several };
+    files.set('tokenizer_config.json', new TextEncoder().encode(JSON.stringify(config)));
+    const own = await AutoTokenizer.from_pretrained(files);
+    const text = (options: object = {}) => own.apply_chat_template(chat, { tokenize: false, ...options });
+    expect(own.chat_template).toEqual({ default: 'plain', tool_use: 'with tools' });
+    expect([text(), text({ tools: [{}] }), text({ chat_template: 'tool_use' })]).toEqual(['plain', 'with tools', 'with tools']);
+    own.chat_template = '{{ eos_token }}';
+    expect([text(), own.get_chat_template()]).toEqual(['</s>', '{{ eos_token }}']);
+    own.eos_token = '<s>';
+    expect(text()).toBe('<s>');
+    own.chat_template = null;
+    await expectError(() => text(), 'InputError', /chat template: expected chat_template in .* found none/);
+    expect(text({ chat_template: 'given' })).toBe('given');
+    await expectError(() => void (own.chat_template = 7 as any), 'InputError', /tokenizer\.chat_template: expected/);
+    await own.dispose();
+  });
+
+  it('asks for chat_template.jinja only where it may be', async () => {
+    const requests: string[] = [];
+    const from = async (files: Files) => {
+      const hub = await serveHub(files, '/');
+      const tokenizer = await AutoTokenizer.from_pretrained(hub.url);
+      requests.push(...hub.requests.filter((request) => request.includes('jinja')));
+      await tokenizer.dispose();
+      await hub.close();
+    };
+    await from(tinyFiles());
+    expect(requests).toEqual([]);
+    await from(filesOf(model));
+    expect(requests).toHaveLength(1);
   });
 
   it('ends templates that never would', async () => {
     const loop = (depth: number, body: string): string =>
       depth === 0 ? body : `{% for i${depth} in range(1000) %}${loop(depth - 1, body)}{% endfor %}`;
     await expectError(
-      render(loop(4, '{{ i1 }}')),
+      () => render(loop(4, '{{ i1 }}')),
       'InputError',
       /^InputError: chat template: expected a template that ends, found more than 1001000 steps$/,
     );
     await expectError(
-      render('{{ range(100001) | length }}'),
+      () => render('{{ range(100001) | length }}'),
       'InputError',
       /range: expected at most 100000 numbers, found 100001$/,
     );
-    await expectError(render('{{ range(5, 1, 0) | length }}'), 'InputError', /range: expected at most 100000 numbers/);
-    await expectError(render('{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}'), 'InputError', /^InputError: chat template: /);
+    await expectError(() => render('{{ range(5, 1, 0) | length }}'), 'InputError', /range: expected at most 100000 numbers/);
+    await expectError(
+      () => render('{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}'),
+      'InputError',
+      /^InputError: chat template: /,
+    );
     expect(await render('{{ range(100000) | length }}')).toBe('100000'); // and the next one runs
     const many = Array.from({ length: 10_000 }, (_, i) => ({ role: i % 2 ? 'assistant' : 'user', content: `${i}` }));
     expect((await render(templates.marks, {}, many)).length).toBeGreaterThan(100_000);
@@ -89,6 +155,7 @@ describe('text-generation over chats', () => {
     const files = filesOf(model);
     files.set('chat_template.jinja', new TextEncoder().encode(templates.marks));
     const generate = await pipeline('text-generation', files);
+    expect(generate.tokenizer.apply_chat_template(chat, { tokenize: false })).toBe('<s><|user|>abc<|end|>\n');
     const plain = async (text: string) => {
       const [out] = await generate(text, { max_new_tokens: 6, return_full_text: false, add_special_tokens: false });
       return out?.generated_text;

@@ -24,11 +24,15 @@ describe('importing', () => {
     'nn_entry',
     'train_entry',
     'tokenizer_entry',
+    'ai_sdk_entry',
+    'langchain_entry',
     'inline',
     'node',
     'nn_entry_node',
     'train_entry_node',
     'tokenizer_entry_node',
+    'ai_sdk_entry_node',
+    'langchain_entry_node',
     'inline_node',
   ];
 

@@ -1,6 +1,8 @@
 // What transformers.js's programs pass: options, settings and events under its names, and results that are compared and logged.
-import { AutoModel, AutoTokenizer, env, pipeline, type ProgressInfo } from 'wattn';
-import { failure, tinyFiles } from './support.js';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { AutoModel, AutoTokenizer, env, LogLevel, pipeline, type ProgressInfo } from 'wattn';
+import { failure, root, tinyFiles } from './support.js';
 
 const settings = { ...env };
 let warned: string[] = [];
@@ -72,6 +74,14 @@ describe('env', () => {
     expect((await embed('a text', { pooling: 'mean', normalize: true })).dims).toEqual(own.dims);
     const model = await AutoModel.from_pretrained(tinyFiles());
     expect((await model(tokenizer('a text'))).last_hidden_state.dims).toEqual(tokens.dims);
+  });
+
+  it('says its version, and warns of nothing above WARNING', async () => {
+    expect(env.version).toBe(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')).version);
+    env.logLevel = LogLevel.ERROR;
+    const embed = await pipeline('embeddings', tinyFiles(), { session_options: { logSeverityLevel: 1 } });
+    env.logLevel = LogLevel.WARNING;
+    expect([embed.task, warned]).toEqual(['feature-extraction', []]);
   });
 
   it('finds hub ids in a folder of models', async () => {

@@ -1,4 +1,4 @@
-import { nn, Tensor } from 'wattn';
+import { nn, Tensor, type TensorBase } from 'wattn';
 import { nn as alone, Tensor as AloneTensor } from 'wattn/nn';
 import { writeTensors } from './safetensors.js';
 import { expectError, failure, readJson } from './support.js';
@@ -36,7 +36,7 @@ function drawState(seed: number, shapes: Record<string, number[]>, scale = 0.6):
 
 const resolve = (path: string) => path.split('.').reduce((at: any, name) => at[name], nn) as any;
 
-function expectClose(name: string, got: Tensor, { value, diff, max }: any): void {
+function expectClose(name: string, got: TensorBase, { value, diff, max }: any): void {
   const want = decode(value) as Tensor;
   expect([name, got.dims]).toEqual([name, want.dims]);
   // Ours and torch's float32 both round some 10 to 30 sums in a row; ours may be off by 8 times what torch is off here, and by a few
@@ -57,7 +57,7 @@ describe('nn against PyTorch', () => {
     '%s',
     (name, { function: path, args, outputs }) => {
       const out = resolve(path)(...decode(args));
-      [out].flat().forEach((tensor: Tensor, i: number) => expectClose(name, tensor, outputs[i]));
+      [out].flat().forEach((tensor: TensorBase, i: number) => expectClose(name, tensor, outputs[i]));
     },
   );
 
@@ -68,7 +68,7 @@ describe('nn against PyTorch', () => {
       expect(Object.fromEntries(Object.entries(block.shapes()).map(([key, { dims }]: any) => [key, dims]))).toEqual(shapes);
       block.load_state_dict(drawState(seed, shapes));
       const out = block.forward(...decode(args));
-      [out].flat().forEach((tensor: Tensor, i: number) => outputs[i] && expectClose(name, tensor, outputs[i]));
+      [out].flat().forEach((tensor: TensorBase, i: number) => outputs[i] && expectClose(name, tensor, outputs[i]));
       block.dispose();
     },
   );
@@ -224,8 +224,8 @@ describe('nn', () => {
     class Net extends nn.Module {
       first = new nn.Linear(3, 4);
       rest = [new nn.ReLU(), new nn.Linear(4, 2)];
-      override forward(input: Tensor): Tensor {
-        return this.rest.reduce((at: Tensor, part) => part.forward(at), this.first.forward(input));
+      override forward(input: TensorBase): nn.Tensor {
+        return this.rest.reduce((at: nn.Tensor, part) => part.forward(at), this.first.forward(input));
       }
     }
     const net = new Net();
@@ -264,7 +264,7 @@ describe('nn', () => {
     class Shared extends nn.Module {
       first = new nn.Linear(6, 6);
       second = new nn.Linear(6, 4);
-      override forward(input: Tensor): Tensor {
+      override forward(input: TensorBase): nn.Tensor {
         return this.second.forward(this.first.forward(this.first.forward(input)));
       }
     }
@@ -290,14 +290,14 @@ describe('nn', () => {
       parameters: model.num_parameters(),
       macs: facts.total_macs,
     }).toEqual(want);
-    expect(model.parameters().reduce((sum: number, { size }: Tensor) => sum + size, 0)).toBe(want.parameters);
+    expect(model.parameters().reduce((sum: number, { size }: TensorBase) => sum + size, 0)).toBe(want.parameters);
   });
 
   it('adds up the forwards inside a class of one’s own', () => {
     class Twice extends nn.Module {
       part = new nn.Linear(3, 4);
       same = this.part;
-      override forward(input: Tensor): Tensor {
+      override forward(input: TensorBase): nn.Tensor {
         return nn.functional.add(this.part.forward(input), this.same.forward(input));
       }
     }
@@ -408,7 +408,7 @@ describe('nn', () => {
   });
 
   it('takes steps with a cache that equal the whole', () => {
-    const step = (i: number, of: Tensor) => of.slice(null, [i, i + 1], null);
+    const step = (i: number, of: Tensor | nn.Tensor) => of.slice(null, [i, i + 1], null);
     const input = new Tensor(
       'float32',
       Float32Array.from({ length: 6 * 8 }, (_, i) => Math.cos(i)),

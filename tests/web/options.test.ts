@@ -310,7 +310,7 @@ describe('masks of whole models in nn', () => {
   const long = new Tensor('int32', [1, 2, 3, 0, 0], [1, 5]);
   const short = new Tensor('int32', [1, 2, 3], [1, 3]);
   const padding = new Tensor('bool', [0, 0, 0, 1, 1], [1, 5]);
-  const close = (a: Tensor, b: Tensor) =>
+  const close = (a: nn.Tensor, b: nn.Tensor) =>
     a.data.forEach((value, i) => expect(Math.abs(Number(value) - Number(b.data[i]))).toBeLessThan(1e-6));
 
   it('leave padding out of a classifier, under both names', () => {

@@ -1,6 +1,6 @@
 // Compiled by `npm run check`, never run: what the public types must allow, and what they must refuse.
 import { AutoModel, AutoTokenizer, Classifier, env, NetworkError, nn, pipeline, redact, restore, semantic_search, Tensor, WattnError } from 'wattn'; // prettier-ignore
-import type { Embeddings, ModelSpecifier, Span } from 'wattn';
+import type { Embeddings, ModelSpecifier, Span, TensorBase } from 'wattn';
 
 export async function models(
   input: HTMLInputElement,
@@ -69,6 +69,12 @@ export async function embeddings(model: ModelSpecifier): Promise<unknown[]> {
   const [first] = out;
   const row: Tensor<'float32'> | undefined = out[0] ?? first;
   const any: Tensor = out;
+  const mask: Tensor<'bool'> = out.mul(2).softmax(-1).gt(0.5);
+  const places: bigint[] = out.argmax(-1).tolist<bigint[]>();
+  const both: TensorBase[] = [out, nn.zeros(2)];
+  // @ts-expect-error: nn's tensors have gradients instead of methods that write over them
+  const one: Tensor = nn.zeros(2);
+  void [mask, places, both, one];
   const score: number | undefined = semantic_search(out, out, { top_k: 2 })[0]?.[0]?.score;
   // @ts-expect-error: no such pooling
   await embed('a', { pooling: 'average' });
@@ -102,7 +108,7 @@ export function training(labels: Tensor): number {
   class Net extends nn.Module {
     layer = new nn.Linear(2, 2);
     scale = new nn.Parameter(nn.ones(2), { requires_grad: true });
-    override forward(x: Tensor): nn.Tensor {
+    override forward(x: TensorBase): nn.Tensor {
       return this.layer.forward(x).mul(this.scale);
     }
   }

@@ -88,13 +88,17 @@ describe('functions of tensors', () => {
       ['bool', [2, 3], [1, 1, 1, 1, 1, 1]],
     ]);
     expect(wattn.rand([2, 3]).dims).toEqual([2, 3]);
+    const [first, second] = [0, 0].map(() => (wattn.random.seed(7), [...wattn.rand([2]), ...wattn.randn([2])]));
+    wattn.random.seed();
+    expect([first, first!.length]).toEqual([second, 4]);
+    expect(wattn.random.random()).toBeLessThan(1);
     expect(Array.from(wattn.randn([50]).data).every(Number.isFinite)).toBe(true);
   });
 
   it('say what does not fit', async () => {
     await expectError(() => wattn.cat([]), 'InputError', /expected tensors, found none/);
-    await expectError(() => wattn.cat([matrix, wattn.permute(matrix, [1, 0])]), 'InputError', /expected dims like \[2,3\]/);
-    await expectError(() => wattn.mean(matrix, 2), 'InputError', /expected a dimension of \[2,3\], found 2/);
+    await expectError(() => wattn.cat([matrix, wattn.permute(matrix, [1, 0])]), 'InputError', /expected float32 dims like \[2,3\]/);
+    await expectError(() => wattn.mean(matrix, 2), 'InputError', /mean: expected dim in -2 \.\. 1, found 2/);
     await expectError(() => wattn.permute(matrix, [0, 0]), 'InputError', /each dimension/);
     await expectError(wattn.matmul(matrix, matrix), 'InputError', /found \[2,3\] and \[2,3\]/);
     await expectError(() => wattn.mean_pooling(matrix, matrix), 'InputError', /last_hidden_state/);

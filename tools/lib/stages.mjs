@@ -76,10 +76,10 @@ const timesOf = (results) =>
     .sort()
     .join(', ');
 
-/** Runs the Jest tests of one folder: tests/web in Node, tests/browser in Chromium, Firefox and WebKit. */
+/** Runs the Jest tests of one folder: tests/web in Node, tests/browser in Chromium, Firefox and WebKit, tests/docs in the built documentation. */
 export function jest(folder) {
   return {
-    name: folder === 'web' ? 'jest' : 'browser',
+    name: { web: 'jest', browser: 'browser', docs: 'documentation' }[folder],
     async run() {
       const results = join(root, 'build', `jest-${folder}.json`);
       rmSync(results, { force: true });
@@ -136,6 +136,7 @@ export const webFormat = command('check JS and TS format', ...node('tools/format
 export const tidy = command('check C++ names', ...node('tools/tidy.mjs'));
 export const types = command('check types', ...node('node_modules/typescript/bin/tsc'));
 export const rebuild = command('check bytes of a rebuild', ...node('tools/check_rebuild.mjs'));
+export const docs = command('build docs', ...node('tools/docs/build.mjs'));
 export const dist = command('check dist', ...node('tools/check_dist.mjs'));
 export const fuzz = command('fuzz parsers', ...node('tools/fuzz.mjs'));
 

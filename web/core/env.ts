@@ -1,5 +1,7 @@
 import type { Env } from './types.js';
 
+declare const __WATTN_VERSION__: string; // of package.json
+
 /** Global settings, read whenever something is loaded. */
 export const env: Env = {
   remoteHost: 'https://huggingface.co',
@@ -16,6 +18,9 @@ export const env: Env = {
   useBrowserCache: true,
   useFSCache: true,
   useFS: true,
+  useWasmCache: true,
+  logLevel: 30,
+  version: __WATTN_VERSION__,
   useCustomCache: false,
   customCache: undefined,
   backends: { onnx: { wasm: {} } },

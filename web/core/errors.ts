@@ -10,7 +10,16 @@ function shortened(message: string): string {
   return `${message.slice(0, head)}... (${cut} characters) ...${message.slice(-tail)}`;
 }
 
-/** Base class of every error that wattn throws. `name` and `code` are the same in every bundle and realm, minified or not. */
+/**
+ * Base class of every error that wattn throws. `name` and `code` are the same in every bundle and realm, minified or not.
+ *
+ * @example
+ * try {
+ *   await pipeline('no-such-task');
+ * } catch (error) {
+ *   error instanceof WattnError; // => true
+ * }
+ */
 export class WattnError extends Error {
   /** The kind of error: `'model_format'`, `'unsupported'`, `'input'`, `'out_of_memory'`, `'state'`, `'abort'`, `'network'`. */
   declare readonly code: string;
@@ -26,49 +35,117 @@ function setName(error: { prototype: WattnError }, name: string, code: string): 
   Object.defineProperties(error.prototype, { name: { value: name }, code: { value: code } });
 }
 
-/** A model file is missing or does not follow its format. */
+/**
+ * A model file is missing or does not follow its format.
+ *
+ * @example
+ * try {
+ *   await AutoModel.from_pretrained({ 'config.json': new Uint8Array(3) });
+ * } catch (error) {
+ *   error instanceof ModelFormatError; // => true
+ * }
+ */
 export class ModelFormatError extends WattnError {
   static {
     setName(this, 'ModelFormatError', 'model_format');
   }
 }
 
-/** A valid request or file that wattn, or this JavaScript engine, does not support. */
+/**
+ * A valid request or file that wattn, or this JavaScript engine, does not support.
+ *
+ * @example
+ * try {
+ *   await pipeline('text-ranking'); // the model in the package is no cross-encoder
+ * } catch (error) {
+ *   error instanceof UnsupportedError; // => true
+ * }
+ */
 export class UnsupportedError extends WattnError {
   static {
     setName(this, 'UnsupportedError', 'unsupported');
   }
 }
 
-/** An argument or option of a call is wrong. */
+/**
+ * An argument or option of a call is wrong.
+ *
+ * @example
+ * try {
+ *   await pipeline('no-such-task');
+ * } catch (error) {
+ *   error instanceof InputError; // => true
+ * }
+ */
 export class InputError extends WattnError {
   static {
     setName(this, 'InputError', 'input');
   }
 }
 
-/** There is not enough memory for a call. */
+/**
+ * There is not enough memory for a call.
+ *
+ * @example
+ * try {
+ *   await pipeline('feature-extraction');
+ * } catch (error) {
+ *   if (!(error instanceof OutOfMemoryError)) throw error; // take a smaller dtype, or shorter texts
+ * }
+ */
 export class OutOfMemoryError extends WattnError {
   static {
     setName(this, 'OutOfMemoryError', 'out_of_memory');
   }
 }
 
-/** A call in the wrong state: after `dispose()`, after a failure inside WebAssembly, or with files of different builds of wattn. */
+/**
+ * A call in the wrong state: after `dispose()`, after a failure inside WebAssembly, or with files of different builds of wattn.
+ *
+ * @example
+ * try {
+ *   const embed = await pipeline('feature-extraction');
+ *   await embed.dispose();
+ *   await embed('a text');
+ * } catch (error) {
+ *   error instanceof StateError; // => true
+ * }
+ */
 export class StateError extends WattnError {
   static {
     setName(this, 'StateError', 'state');
   }
 }
 
-/** The caller's `AbortSignal` fired. `cause` is the signal's `reason`. */
+/**
+ * The caller's `AbortSignal` fired. `cause` is the signal's `reason`.
+ *
+ * @example
+ * try {
+ *   await pipeline('feature-extraction', undefined, { signal: AbortSignal.abort() });
+ * } catch (error) {
+ *   error instanceof AbortError; // => true
+ * }
+ */
 export class AbortError extends WattnError {
   static {
     setName(this, 'AbortError', 'abort');
   }
 }
 
-/** A request failed: no response, an error status, a broken connection, or another file than the requested one. */
+/**
+ * A request failed: no response, an error status, a broken connection, or another file than the requested one.
+ *
+ * @example
+ * env.fetch = async () => new Response('busy', { status: 403 });
+ * try {
+ *   await pipeline('feature-extraction', 'https://example.org/model/');
+ * } catch (error) {
+ *   error instanceof NetworkError; // => true
+ * } finally {
+ *   env.fetch = undefined;
+ * }
+ */
 export class NetworkError extends WattnError {
   /** The requested URL. */
   readonly url: string;

@@ -45,6 +45,15 @@ export function abortable<T>(promise: Promise<T>, signal: AbortSignalLike | unde
   });
 }
 
+/** As `Promise.all`, but of several that fail the first in the list tells why, not the first in time. */
+export async function allInOrder<T extends readonly unknown[] | []>(work: T): Promise<{ -readonly [i in keyof T]: Awaited<T[i]> }> {
+  const all = work.map((one) => Promise.resolve(one));
+  for (const one of all) one.catch(() => {}); // those after the first to fail are not awaited
+  const results = [];
+  for (const one of all) results.push(await one);
+  return results as { -readonly [i in keyof T]: Awaited<T[i]> };
+}
+
 export function pause(ms: number, signal: AbortSignalLike | undefined): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const over = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));

@@ -1,186 +1,482 @@
+// The public Tensor: numbers with transformers.js's methods. They know nothing of gradients, which nn.Tensor has.
 import { describe, InputError } from './errors.js';
+import {
+  checkDim,
+  flattened,
+  newData,
+  product,
+  rowOf,
+  squeezed,
+  TensorBase,
+  toBounds,
+  toData,
+  unsqueezed,
+  type Range,
+  type TensorData,
+  type TensorType,
+} from './tensor_base.js';
 
-interface TensorData {
-  float32: Float32Array;
-  int32: Int32Array;
-  int64: BigInt64Array;
-  int8: Int8Array;
-  uint8: Uint8Array;
-  bool: Uint8Array;
+/** One number of a tensor: a bigint for int64. */
+type Value<T extends TensorType> = T extends 'int64' ? bigint : number;
+/** What arithmetic takes beside a tensor: a number, or a tensor that is broadcast. */
+type Operand = number | bigint | TensorBase;
+/** Sums of small whole numbers need more than their bits. */
+type Summed<T extends TensorType> = T extends 'int8' | 'uint8' | 'bool' ? 'int32' : T;
+
+const strides = (dims: readonly number[]) => dims.map((_, i) => product(dims.slice(i + 1)));
+
+/** The numbers at base + the sum of index * step over the dimensions, in the order of dims. */
+function gather<T extends TensorType>({ type, data }: TensorBase<T>, dims: readonly number[], steps: readonly number[], base = 0) {
+  const out = newData(type, product(dims));
+  let at = 0;
+  const copy = (level: number, from: number) => {
+    const size = dims[level] as number;
+    if (level === dims.length) out[at++] = data[from] as number;
+    else if (level === dims.length - 1 && steps[level] === 1) {
+      out.set(data.subarray(from, from + size) as never, at);
+      at += size;
+    } else for (let i = 0; i < size; ++i) copy(level + 1, from + i * (steps[level] as number));
+  };
+  if (out.length > 0) copy(0, base);
+  return new Tensor<T>(type, out, dims);
 }
 
-export type TensorType = keyof TensorData;
+/** A copy with these dims: dimensions of size 1, and new ones before the first, are repeated. */
+function expand<T extends TensorType>(where: string, tensor: TensorBase<T>, dims: readonly number[]): Tensor<T> {
+  const added = dims.length - tensor.dims.length;
+  const own = strides(tensor.dims);
+  const froms = dims.map((_, i) => tensor.dims[i - added] ?? 1);
+  if (added < 0 || froms.some((from, i) => from !== 1 && from !== dims[i]))
+    throw new InputError(`${where}: dims [${tensor.dims}] do not fit dims [${dims}]`);
+  return gather(
+    tensor,
+    dims,
+    froms.map((from, i) => (from === 1 ? 0 : (own[i - added] as number))),
+  );
+}
 
-/** Tags of the typed arrays, the same in every realm; instanceof fails between a page and a frame, or in test runners. */
-const kTags: Record<TensorType, string> = {
-  float32: 'Float32Array',
-  int32: 'Int32Array',
-  int64: 'BigInt64Array',
-  int8: 'Int8Array',
-  uint8: 'Uint8Array',
-  bool: 'Uint8Array',
-};
+/** A copy with room for what another operand is broadcast to. */
+function roomFor<T extends TensorType>(where: string, tensor: Tensor<T>, other: Operand): Tensor<T> {
+  if (!(other instanceof TensorBase)) return tensor.clone();
+  const count = Math.max(tensor.dims.length, other.dims.length);
+  const dims = Array.from({ length: count }, (_, i) => {
+    const [a, b] = [tensor, other].map(({ dims }) => dims[dims.length - count + i] ?? 1);
+    return (a === 1 ? b : a) as number;
+  });
+  return expand(where, tensor, dims);
+}
 
-function toData(type: TensorType, values: ArrayLike<number> | ArrayLike<bigint> | ArrayLike<boolean>): TensorData[TensorType] {
-  const numbers = values as ArrayLike<number>;
-  switch (type) {
-    case 'float32':
-      return Float32Array.from(numbers, Number);
-    case 'int32':
-      return Int32Array.from(numbers, Number);
-    case 'int64':
-      return BigInt64Array.from(Array.from(values as ArrayLike<number | bigint | boolean>, BigInt));
-    case 'int8':
-      return Int8Array.from(numbers, Number);
-    case 'uint8':
-      return Uint8Array.from(numbers, Number);
-    case 'bool':
-      return Uint8Array.from(numbers, (value) => (value ? 1 : 0));
+/** A number as tensors of a type compute with it. */
+function toValue(where: string, type: TensorType, value: unknown): any {
+  if (typeof value !== 'number' && typeof value !== 'bigint')
+    throw new InputError(`${where}: expected a number or a Tensor, found ${describe(value)}`);
+  if (type === 'float32') return Number(value);
+  if (typeof value === 'number' && !Number.isInteger(value))
+    throw new InputError(`${where}: expected a whole number for ${type}, found ${value}; to('float32') takes others`);
+  return type === 'int64' ? BigInt(value) : Number(value);
+}
+
+/** Writes `f(number, other number)` over a tensor's numbers, or to another of its size. as: the type of the other numbers. */
+function combine<T extends Tensor>(
+  where: string,
+  { data, dims, type }: Tensor,
+  other: Operand,
+  f: (a: any, b: any) => unknown,
+  out: T,
+  as: TensorType = type,
+): T {
+  const many = other instanceof TensorBase ? expand(where, other, dims).data : undefined;
+  const one = many ? 0 : toValue(where, as, other);
+  const to = out.data as any;
+  for (let i = 0; i < data.length; ++i) {
+    const value = f(data[i], many ? toValue(where, as, many[i]) : one);
+    to[i] = out.type === 'bool' ? !!value : value;
   }
+  return out;
 }
 
-const product = (dims: readonly number[]) => dims.reduce((size, dim) => size * dim, 1);
+function compare(where: string, tensor: Tensor, other: Operand, f: (a: any, b: any) => boolean): Tensor<'bool'> {
+  const room = roomFor(where, tensor, other);
+  return combine(where, room, other, f, new Tensor('bool', newData('bool', room.size), room.dims), 'float32');
+}
 
-// tensor[0] is handled by the prototype's prototype, so that access to fields costs nothing extra.
-class Rows {}
-Object.setPrototypeOf(
-  Rows.prototype,
-  new Proxy(Object.prototype, {
-    get(target, key, receiver) {
-      const row = typeof key === 'string' && /^\d+$/.test(key) ? Number(key) : -1;
-      if (row < 0) return Reflect.get(target, key, receiver);
-      const tensor = receiver as Tensor;
-      return row < (tensor.dims?.[0] ?? 0) ? tensor.get(row) : undefined;
-    },
-  }),
-);
+function setDims<T extends Tensor>(tensor: T, dims: readonly number[]): T {
+  (tensor as { dims: readonly number[] }).dims = dims;
+  return tensor;
+}
 
-/** Row-major numbers with a shape. `tensor[i]` and iteration give slices along the first dimension, as `get(i)` does. */
-export class Tensor<T extends TensorType = TensorType> extends Rows {
+function notZero(where: string, divisor: unknown): void {
+  if (divisor === 0n) throw new InputError(`${where}: expected a divisor for int64, found 0`);
+}
+
+function onlyFloats(where: string, { type }: Tensor): void {
+  if (type !== 'float32') throw new InputError(`${where}: expected a float32 Tensor, found ${type}; use to('float32')`);
+}
+
+/**
+ * One number for each list along a dimension, or for the list of all numbers with dims `[]`.
+ * @internal
+ */
+export function reduce<T extends TensorType>(
+  where: string,
+  tensor: TensorBase,
+  dim: number | null | undefined,
+  keepdim: boolean | undefined,
+  type: T,
+  f: (list: Float32Array) => number,
+): Tensor<T> {
+  const { dims } = tensor;
+  const all = dim === undefined || dim === null;
+  const at = all ? 0 : checkDim(where, dim, dims.length);
+  const kept = dims.filter((_, i) => !all && i !== at);
+  const size = all ? tensor.size : (dims[at] ?? 1);
+  const steps = strides(dims);
+  const last = all || at === dims.length - 1;
+  const step = steps[at] ?? 1;
+  const { data } = last ? tensor : gather(tensor, [...kept, size], [...steps.filter((_, i) => i !== at), step]);
+  const out = Array.from({ length: product(kept) }, (_, i) => f(data.subarray(i * size, (i + 1) * size) as Float32Array));
+  return new Tensor(type, out, keepdim ? dims.map((count, i) => (all || i === at ? 1 : count)) : kept);
+}
+
+function sumOf(list: ArrayLike<any>): any {
+  let sum = typeof list[0] === 'bigint' ? 0n : 0;
+  for (let i = 0; i < list.length; ++i) sum += list[i];
+  return sum;
+}
+
+/** Where the largest (sign 1) or smallest (-1) number is: the first of several. A NaN is larger and smaller than every number. */
+function extreme(where: string, list: ArrayLike<number>, sign: 1 | -1): number {
+  if (list.length === 0) throw new InputError(`${where}: expected at least one number, found none`);
+  let at = 0;
+  for (let i = 1; i < list.length; ++i) {
+    const [best, value] = [list[at] as number, list[i] as number];
+    if (best === best && (value !== value || (sign > 0 ? value > best : value < best))) at = i;
+  }
+  return at;
+}
+
+function normOf(list: ArrayLike<unknown>, p: number): number {
+  const sizes = Array.from(list, (value) => Math.abs(Number(value)));
+  if (Math.abs(p) === Infinity) return sizes[extreme('norm', sizes, p > 0 ? 1 : -1)] as number;
+  return p === 0 ? sizes.filter((size) => size !== 0).length : sumOf(sizes.map((size) => size ** p)) ** (1 / p);
+}
+
+/**
+ * Row-major numbers with a shape, and the methods of transformers.js's tensors. `tensor[i]` and iteration give slices along the first dimension, as `get(i)`
+ * does; iteration over one dimension gives its numbers. Dimensions count from the end where they are negative. Methods return new tensors; those whose names end
+ * with `_` write over this one, and return it. Arithmetic keeps the type: whole numbers stay whole.
+ *
+ *     const states = new Tensor('float32', [1, 2, 3, 4], [2, 2]);
+ *     states.mean(0).tolist(); // [2, 3]
+ *     states.normalize(2, -1).mul(10)[0].tolist();
+ *
+ * @example
+ * const x = new Tensor('float32', [1, 2, 3, 4], [2, 2]);
+ * x.mul(2).sum(1).tolist(); // => [6, 14]
+ */
+export class Tensor<T extends TensorType = TensorType> extends TensorBase<T> {
   static {
     Object.defineProperty(this, 'name', { value: 'Tensor' }); // also when minified
   }
-
-  readonly type: T;
-  /** All values, row-major. */
-  readonly data: TensorData[T];
-  readonly dims: readonly number[];
   [row: number]: Tensor<T>;
 
-  /** data: used without a copy if it is a typed array of this type, otherwise converted. Its length must be the product of dims. */
-  constructor(type: T, data: ArrayLike<number> | ArrayLike<bigint> | ArrayLike<boolean>, dims: readonly number[]) {
-    super();
-    const tag = Object.hasOwn(kTags, type) ? kTags[type] : undefined;
-    if (tag === undefined)
-      throw new InputError(`Tensor: expected a type of ${Object.keys(kTags).join(', ')}, found ${describe(type)}`);
-    if (!Array.isArray(dims) || !dims.every((dim) => Number.isInteger(dim) && dim >= 0)) {
-      throw new InputError(
-        `Tensor: expected dims to be whole numbers, found ${Array.isArray(dims) ? `[${dims}]` : describe(dims)}`,
-      );
-    }
-    if (data === null || typeof data !== 'object' || typeof data.length !== 'number') {
-      throw new InputError(`Tensor: expected data to be an array, found ${describe(data)}`);
-    }
-    if (data.length !== product(dims)) {
-      throw new InputError(`Tensor: expected ${product(dims)} numbers for dims [${dims}], found ${data.length}`);
-    }
-    const fits = Object.prototype.toString.call(data) === `[object ${tag}]`;
-    this.type = type;
-    this.data = (fits ? data : toData(type, data)) as TensorData[T];
-    this.dims = [...dims];
-  }
-
-  /** Number of values. */
-  get size(): number {
-    return this.data.length;
-  }
-
-  /** The i-th slice along the first dimension; it shares memory with this tensor. */
   get(i: number): Tensor<T> {
-    const [count, ...rest] = this.dims;
-    if (count === undefined || !Number.isInteger(i) || i < -count || i >= count) {
-      throw new InputError(`Tensor: index ${i} is out of range for dims [${this.dims}]`);
-    }
-    const size = product(rest);
-    const begin = (i < 0 ? i + count : i) * size;
-    return new Tensor(this.type, this.data.subarray(begin, begin + size), rest);
+    return new Tensor(this.type, ...rowOf(this, i));
   }
 
-  *[Symbol.iterator](): Generator<Tensor<T>, void, undefined> {
-    for (let i = 0; i < (this.dims[0] ?? 0); ++i) yield this.get(i);
+  /** The parts along the first dimension: the rows of a matrix, each a Tensor. Of one dimension: its numbers. */
+  override *[Symbol.iterator](): Generator<any, void, undefined> {
+    if (this.dims.length < 2) yield* this.data;
+    else yield* super[Symbol.iterator]();
   }
 
-  /** The value of a tensor with one value. */
-  item(): T extends 'int64' ? bigint : number {
-    if (this.size !== 1) throw new InputError(`Tensor: item(): expected one value, found dims [${this.dims}]`);
-    return this.data[0] as T extends 'int64' ? bigint : number;
+  /** `'cpu'`: numbers are in memory that JavaScript reads. */
+  get location(): 'cpu' {
+    return 'cpu';
+  }
+  /** Does nothing, because numbers need no release. It is here for programs written for transformers.js. */
+  dispose(): void {}
+
+  /** The place of a value in `data`, or -1. `ids.indexOf(tokenizer.sep_token_id)` */
+  indexOf(item: number | bigint): number {
+    return Array.from(this.data as Float32Array, Number).indexOf(Number(item));
   }
 
-  /** Nested arrays, one level per dimension; bigint for int64. */
-  tolist<Nested = any>(): Nested {
-    const values = Array.from(this.data as ArrayLike<unknown>);
-    const nest = (level: number, begin: number): unknown => {
-      const dim = this.dims[level];
-      if (dim === undefined) return values[begin];
-      const size = product(this.dims.slice(level + 1));
-      if (level === this.dims.length - 1) return values.slice(begin, begin + dim);
-      return Array.from({ length: dim }, (_, i) => nest(level + 1, begin + i * size));
-    };
-    return nest(0, 0) as Nested;
-  }
+  // --------------------------------------------------------------------------------------------------------------- shapes
 
-  /** The same values in another shape; one of dims may be -1. */
+  /** The same values in another shape; one of dims may be -1. Memory is shared. `tensor.reshape(2, -1)` */
   reshape(...dims: number[]): Tensor<T> {
-    const known = product(dims.filter((dim) => dim !== -1));
-    const size = dims.filter((dim) => dim === -1).length === 1 && known > 0 ? this.size / known : -1;
+    const free = dims.indexOf(-1);
+    const known = product(dims.filter((_, i) => i !== free));
     return new Tensor(
       this.type,
       this.data,
-      dims.map((dim) => (dim === -1 ? size : dim)),
+      dims.map((dim, i) => (i === free && known ? this.size / known : dim)),
+    );
+  }
+  /** As `reshape`. `tensor.view(1, -1, 384)` */
+  view(...dims: number[]): Tensor<T> {
+    return this.reshape(...dims);
+  }
+  /** Without the dimensions of size 1: all, or only those named. Memory is shared. `logits.squeeze(0)` */
+  squeeze(dim?: number | readonly number[] | null): Tensor<T> {
+    return this.reshape(...squeezed(this.dims, dim));
+  }
+  /** `squeeze`, of this tensor itself. */
+  squeeze_(dim?: number | readonly number[] | null): this {
+    return setDims(this, squeezed(this.dims, dim));
+  }
+  /** With a dimension of size 1 at this place. Memory is shared. `vector.unsqueeze(0)` */
+  unsqueeze(dim: number): Tensor<T> {
+    return this.reshape(...unsqueezed(this.dims, dim));
+  }
+  /** `unsqueeze`, of this tensor itself. */
+  unsqueeze_(dim: number): this {
+    return setDims(this, unsqueezed(this.dims, dim));
+  }
+  /** A copy with the dimensions from start_dim to end_dim as one. `tensor.flatten(1)` */
+  flatten(start_dim = 0, end_dim = -1): Tensor<T> {
+    return this.clone().flatten_(start_dim, end_dim);
+  }
+  /** `flatten`, of this tensor itself. */
+  flatten_(start_dim = 0, end_dim = -1): this {
+    return setDims(this, flattened(this.dims, start_dim, end_dim));
+  }
+
+  /** How far apart neighbours of each dimension are in `data`. `zeros([2, 3]).stride()` is `[3, 1]`. */
+  stride(): number[] {
+    return strides(this.dims);
+  }
+
+  /** A copy with the dimensions in this order. `matrix.permute(1, 0)` is transposed. */
+  permute(...axes: number[]): Tensor<T> {
+    const { dims } = this;
+    const order = axes.map((axis) => checkDim('permute', axis, dims.length));
+    if (axes.length !== dims.length || new Set(order).size !== dims.length)
+      throw new InputError(`permute: expected each dimension of [${dims}] once, found [${axes}]`);
+    const steps = strides(dims);
+    return gather(
+      this,
+      order.map((axis) => dims[axis] as number),
+      order.map((axis) => steps[axis] as number),
+    );
+  }
+  /** As `permute`: it takes all dimensions, as in transformers.js, not two of them, as in torch. `matrix.transpose(1, 0)` */
+  transpose(...axes: number[]): Tensor<T> {
+    return this.permute(...axes);
+  }
+
+  /**
+   * A copy of a part: for each dimension `null` (all of it), `[begin, end]`, `[begin, end, step]`, or an index, which removes the dimension.
+   * Negative numbers count from the end, and `null` is the beginning or the end.
+   *
+   *     states.slice(null, 0); // the first token of each text: [batch, dim]
+   */
+  slice(...ranges: Range[]): Tensor<T> {
+    const bounds = toBounds(this.dims, ranges);
+    const steps = strides(this.dims);
+    const sizes = bounds.map(([begin, end, step]) => Math.ceil((end - begin) / step));
+    const part = gather(
+      this,
+      sizes,
+      bounds.map(([, , step], i) => step * (steps[i] as number)),
+      bounds.reduce((sum, [begin], i) => sum + begin * (steps[i] as number), 0),
+    );
+    return setDims(
+      part,
+      sizes.filter((_, i) => typeof ranges[i] !== 'number'),
     );
   }
 
-  /** A copy as another type; floats are truncated towards zero. */
+  /** Repeated along each dimension; more numbers than dimensions put new ones before them. `tensor.repeat(2, 1)` */
+  repeat(...repeats: number[]): Tensor<T> {
+    const added = repeats.length - this.dims.length;
+    if (added < 0) throw new InputError(`repeat: expected a number for each dimension of [${this.dims}], found [${repeats}]`);
+    const dims = [...new Array<number>(added).fill(1), ...this.dims];
+    const apart = this.reshape(...dims.flatMap((size) => [1, size]));
+    const out = expand(
+      'repeat',
+      apart,
+      dims.flatMap((size, i) => [repeats[i] as number, size]),
+    );
+    return setDims(
+      out,
+      dims.map((size, i) => size * (repeats[i] as number)),
+    );
+  }
+  /** As `repeat`; dimensions before those named are not repeated. `tensor.tile(2)` */
+  tile(...repeats: number[]): Tensor<T> {
+    return this.repeat(...new Array<number>(Math.max(0, this.dims.length - repeats.length)).fill(1), ...repeats);
+  }
+
+  /** A copy with values of its own. */
+  clone(): Tensor<T> {
+    return new Tensor(this.type, newData(this.type, this.data), this.dims);
+  }
+
+  /** A copy as another type; floats are truncated towards zero. `mask.to('float32')` */
   to<U extends TensorType>(type: U): Tensor<U> {
     const whole = type === 'int64' && this.type === 'float32';
     const values = whole ? Array.from(this.data as Float32Array, (value) => Math.trunc(value)) : this.data;
     return new Tensor(type, toData(type, values as ArrayLike<number>), this.dims);
   }
 
-  /**
-   * A copy of a part: for each dimension `null` (all of it), `[begin, end]`, or an index, which removes the dimension.
-   * Negative numbers count from the end.
-   */
-  slice(...ranges: (number | readonly [number, number] | null)[]): Tensor<T> {
-    if (ranges.length > this.dims.length) {
-      throw new InputError(`Tensor: ${ranges.length} ranges for dims [${this.dims}]`);
-    }
-    const bounds = this.dims.map((dim, i) => toBounds(ranges[i] ?? null, dim));
-    const sizes = bounds.map(([begin, end]) => end - begin);
-    const out = this.data.slice(0, product(sizes)) as TensorData[T];
-    let at = 0;
-    const copy = (level: number, base: number): void => {
-      const [begin, end] = bounds[level] ?? [0, 1];
-      if (level >= this.dims.length - 1) {
-        out.set(this.data.subarray(base + begin, base + end) as never, at);
-        at += end - begin;
-        return;
-      }
-      const stride = product(this.dims.slice(level + 1));
-      for (let i = begin; i < end; ++i) copy(level + 1, base + i * stride);
-    };
-    copy(0, 0);
-    const dims = sizes.filter((_, i) => typeof ranges[i] !== 'number');
-    return new Tensor(this.type, out, dims);
-  }
-}
+  // ----------------------------------------------------------------------------------------------------------- arithmetic
 
-function toBounds(range: number | readonly [number, number] | null, dim: number): [number, number] {
-  if (range === null) return [0, dim];
-  const clamp = (value: number) => Math.min(dim, Math.max(0, value < 0 ? value + dim : value));
-  if (typeof range !== 'number') return [clamp(range[0]), Math.max(clamp(range[0]), clamp(range[1]))];
-  const at = range < 0 ? range + dim : range;
-  if (!Number.isInteger(at) || at < 0 || at >= dim)
-    throw new InputError(`Tensor: index ${range} is out of range for a dimension of ${dim}`);
-  return [at, at + 1];
+  /** What a function makes of each value. `tensor.map(Math.sqrt)` */
+  map(callback: (value: Value<T>, index: number, data: TensorData[T]) => Value<T>): Tensor<T> {
+    return this.clone().map_(callback);
+  }
+  /** `map`, over this tensor's values. */
+  map_(callback: (value: Value<T>, index: number, data: TensorData[T]) => Value<T>): this {
+    const data = this.data as any;
+    for (let i = 0; i < data.length; ++i) data[i] = callback(data[i], i, data);
+    return this;
+  }
+
+  /** The sum with a number, or with a tensor, broadcast. `tensor.add(1)` */
+  add(other: Operand): Tensor<T> {
+    return roomFor('add', this, other).add_(other);
+  }
+  /** `add`, over this tensor's values. */
+  add_(other: Operand): this {
+    return combine('add', this, other, (a, b) => a + b, this);
+  }
+  /** The difference from a number, or from a tensor, broadcast. `tensor.sub(tensor.mean(0))` */
+  sub(other: Operand): Tensor<T> {
+    return roomFor('sub', this, other).sub_(other);
+  }
+  /** `sub`, over this tensor's values. */
+  sub_(other: Operand): this {
+    return combine('sub', this, other, (a, b) => a - b, this);
+  }
+  /** The product with a number, or with a tensor, broadcast. `similarities.mul(100)` */
+  mul(other: Operand): Tensor<T> {
+    return roomFor('mul', this, other).mul_(other);
+  }
+  /** `mul`, over this tensor's values. */
+  mul_(other: Operand): this {
+    return combine('mul', this, other, (a, b) => a * b, this);
+  }
+  /** The quotient by a number, or by a tensor, broadcast; of whole numbers without the rest. `tensor.div(2)` */
+  div(other: Operand): Tensor<T> {
+    return roomFor('div', this, other).div_(other);
+  }
+  /** `div`, over this tensor's values. */
+  div_(other: Operand): this {
+    const divide = (a: any, b: any) => {
+      notZero('div', b);
+      return a / b;
+    };
+    return combine('div', this, other, divide, this);
+  }
+  /** The rest of a division, with the sign of the divisor. `ids.remainder(8)` */
+  remainder(other: Operand): Tensor<T> {
+    return roomFor('remainder', this, other).remainder_(other);
+  }
+  /** `remainder`, over this tensor's values. */
+  remainder_(other: Operand): this {
+    const rest = (a: any, b: any) => {
+      notZero('remainder', b);
+      const left = a % b;
+      return left && left < 0 !== b < 0 ? left + b : left;
+    };
+    return combine('remainder', this, other, rest, this);
+  }
+  /** Each value with the other sign. */
+  neg(): Tensor<T> {
+    return this.clone().neg_();
+  }
+  /** `neg`, over this tensor's values. */
+  neg_(): this {
+    return this.map_((value) => -value as Value<T>);
+  }
+  /** Each value, but at least `min` and at most `max`. `tensor.clamp(0, 1)` */
+  clamp(min: number, max: number): Tensor<T> {
+    return this.clone().clamp_(min, max);
+  }
+  /** `clamp`, over this tensor's values. */
+  clamp_(min: number, max: number): this {
+    const [least, most] = [min, max].map((value) => toValue('clamp', this.type, value));
+    return this.map_((value) => {
+      const raised = value < least ? least : value;
+      return raised > most ? most : raised;
+    });
+  }
+  /** Each value as the nearest whole number; halves go up, as with `Math.round`. */
+  round(): Tensor<T> {
+    return this.clone().round_();
+  }
+  /** `round`, over this tensor's values. */
+  round_(): this {
+    return this.type === 'float32' ? this.map_((value) => Math.round(value as number) as Value<T>) : this;
+  }
+  /** `1 / (1 + exp(-x))` of each value, in float32: probabilities of labels that do not exclude each other. `logits.sigmoid()` */
+  sigmoid(): Tensor<'float32'> {
+    return this.to('float32').sigmoid_();
+  }
+  /** `sigmoid`, over this tensor's values, which must be float32. */
+  sigmoid_(): this {
+    onlyFloats('sigmoid_', this);
+    return this.map_((value) => (1 / (1 + Math.exp(-Number(value)))) as Value<T>);
+  }
+  /** `exp(x) / sum(exp(x))` along a dimension, in float32: probabilities. `logits.softmax(-1)` */
+  softmax(dim = -1): Tensor<'float32'> {
+    const floats = this.to('float32');
+    if (floats.size === 0) return floats;
+    const out = floats.sub_(floats.max(dim, true)).map_(Math.exp);
+    return out.div_(out.sum(dim, true));
+  }
+
+  /** Whether each value is larger than a number, or than that of a tensor, broadcast. `logits.gt(0)` */
+  gt(other: Operand): Tensor<'bool'> {
+    return compare('gt', this, other, (a, b) => a > b);
+  }
+  /** Whether each value is smaller than a number, or than that of a tensor, broadcast. */
+  lt(other: Operand): Tensor<'bool'> {
+    return compare('lt', this, other, (a, b) => a < b);
+  }
+
+  // ----------------------------------------------------------------------------------------------------------- reductions
+
+  /** The sum along a dimension, or of all values with dims `[]`. Types smaller than int32 give int32. `mask.sum(1)` */
+  sum(dim?: number | null, keepdim?: boolean): Tensor<Summed<T>> {
+    const small = this.type !== 'float32' && this.type !== 'int64';
+    return reduce('sum', this, dim, keepdim, (small ? 'int32' : this.type) as Summed<T>, (list) => sumOf(list));
+  }
+  /** The mean along a dimension, or of all values with dims `[]`. keepdim: the dimension stays, with size 1. `states.mean(1)` */
+  mean(dim?: number | null, keepdim?: boolean): Tensor<'float32'> {
+    return reduce('mean', this, dim, keepdim, 'float32', (list) => Number(sumOf(list)) / list.length);
+  }
+  /** The largest value along a dimension, or of all. `logits.max(-1)` */
+  max(dim?: number | null, keepdim?: boolean): Tensor<T> {
+    return reduce('max', this, dim, keepdim, this.type, (list) => list[extreme('max', list, 1)] as number);
+  }
+  /** The smallest value along a dimension, or of all. */
+  min(dim?: number | null, keepdim?: boolean): Tensor<T> {
+    return reduce('min', this, dim, keepdim, this.type, (list) => list[extreme('min', list, -1)] as number);
+  }
+  /** Where the largest value along a dimension is, or in `data`: the first of several. `logits.argmax(-1)` */
+  argmax(dim?: number | null, keepdim?: boolean): Tensor<'int64'> {
+    return reduce('argmax', this, dim, keepdim, 'int64', (list) => extreme('argmax', list, 1));
+  }
+  /** Where the smallest value along a dimension is, or in `data`: the first of several. */
+  argmin(dim?: number | null, keepdim?: boolean): Tensor<'int64'> {
+    return reduce('argmin', this, dim, keepdim, 'int64', (list) => extreme('argmin', list, -1));
+  }
+  /** The p-norm along a dimension, or of all values; `'fro'` is 2. p may be 0 (how many are not 0) and Infinity. `vectors.norm(2, -1)` */
+  norm(p: number | 'fro' = 2, dim?: number | null, keepdim?: boolean): Tensor<'float32'> {
+    const order = p === 'fro' ? 2 : p;
+    if (typeof order !== 'number') throw new InputError(`norm: expected a number or 'fro' as p, found ${describe(p)}`);
+    return reduce('norm', this, dim, keepdim, 'float32', (list) => normOf(list, order));
+  }
+  /** Divided by the p-norm along a dimension, in float32; zeros stay zeros. `vectors.normalize(2, -1)` */
+  normalize(p = 2, dim = 1): Tensor<'float32'> {
+    return this.to('float32').normalize_(p, dim);
+  }
+  /** `normalize`, over this tensor's values, which must be float32. */
+  normalize_(p = 2, dim = 1): this {
+    onlyFloats('normalize_', this);
+    return this.div_(this.norm(p, dim, true).clamp_(1e-12, Infinity));
+  }
 }

@@ -3,37 +3,55 @@
 
 /** The part of `AbortSignal` that wattn uses. */
 export interface AbortSignalLike {
+  /** Whether the work is to end. */
   readonly aborted: boolean;
+  /** Why, if the caller said so. */
   readonly reason?: any;
+  /** Asks to be told. */
   addEventListener(type: 'abort', listener: () => void, options?: { once?: boolean }): void;
+  /** Takes back what `addEventListener` asked. */
   removeEventListener(type: 'abort', listener: () => void): void;
 }
 
+/** A list that is never empty. */
+export type AtLeastOne<T> = [T, ...T[]];
+
 /** The part of `Blob` that wattn uses. */
 export interface BlobLike {
+  /** Bytes. */
   readonly size: number;
+  /** Its bytes as a `ReadableStream`. */
   stream(): any;
+  /** All its bytes. */
   arrayBuffer(): Promise<ArrayBuffer>;
+  /** A part of it: the bytes from `begin` up to `end`. */
   slice?(begin?: number, end?: number): any;
 }
 
 /** The part of `File` that wattn uses, as from `<input type="file" webkitdirectory>` or drag and drop. */
 export interface FileLike extends BlobLike {
+  /** The file's name, without its folder. */
   readonly name: string;
+  /** Its path from the folder that a person chose; `''` if they chose a file. */
   readonly webkitRelativePath?: string;
 }
 
 /** The part of `URL` that wattn uses. */
 export interface UrlLike {
+  /** The whole address. */
   readonly href: string;
 }
 
+/** The bytes of a file. */
 export type FileBytes = Uint8Array | ArrayBuffer | BlobLike;
 
+/** Has memory outside JavaScript, which `dispose()` frees. */
 export interface Disposable_ {
   /** Frees the memory. Later calls throw a `StateError`; a second `dispose()` does nothing. */
   dispose(): Promise<void>;
+  /** `dispose()`, for `using`. */
   [Symbol.dispose](): void;
+  /** `dispose()`, for `await using`. */
   [Symbol.asyncDispose](): Promise<void>;
 }
 
@@ -49,12 +67,16 @@ export interface WasmOverride {
 
 /** A cache of responses by URL, as `Cache` of the Cache API is. */
 export interface CustomCache {
+  /** The response for a URL, or `undefined`. */
   match(url: string): Promise<any>;
+  /** Keeps a response. */
   put(url: string, response: any): Promise<void>;
 }
 
 /** Global settings, read whenever something is loaded. */
 export interface Env {
+  /** The version of wattn. */
+  readonly version: string;
   /** The host that hub ids refer to. Default `'https://huggingface.co'`, in Node `HF_ENDPOINT` of the environment if that is set. */
   remoteHost: string;
   /** The path of a hub id on that host. Default `'{model}/resolve/{revision}/'`. */
@@ -75,6 +97,7 @@ export interface Env {
    * store, by default `'wattn'`.
    */
   cacheDir: string | undefined;
+  /** Where the WebAssembly is, if not beside wattn's script. Default: nothing set. */
   wasm: WasmOverride;
   /**
    * `true`: where wattn and transformers.js differ by choice, as there: `feature-extraction` without the option `pooling` gives a vector for each token, not
@@ -93,8 +116,14 @@ export interface Env {
   localModelPath: string | undefined;
   /** `false`: as `useCache`, as are `useFSCache` and `useFS`. Default `true`. */
   useBrowserCache: boolean;
+  /** As `useBrowserCache`. */
   useFSCache: boolean;
+  /** As `useBrowserCache`. */
   useFS: boolean;
+  /** Of transformers.js, without effect: the WebAssembly is a file of the package, which browsers cache as others. */
+  useWasmCache: boolean;
+  /** Above 30 (`LogLevel.WARNING`), settings without effect are not warned of. Default 30. */
+  logLevel: number;
   /** `true`: requests for whole files ask `customCache` first, and fill it. Default `false`. */
   useCustomCache: boolean;
   /** With `useCustomCache`: the part of the Cache API that is used. */

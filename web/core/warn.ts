@@ -1,9 +1,12 @@
+import { env } from './env.js';
+
 // The only warnings on the console: settings that other libraries have and that do nothing here.
+const kWarning = 30;
 const told = new Set<string>();
 
 /** Writes a warning, once for each text. */
 export function warnOnce(text: string): void {
-  if (told.has(text)) return;
+  if (env.logLevel > kWarning || told.has(text)) return;
   told.add(text);
   console.warn(`wattn: ${text}`);
 }

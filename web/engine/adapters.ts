@@ -2,6 +2,7 @@
 // model has; the caller's holds which one is active too, and every call names the one that it uses.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
+import { allInOrder } from '../core/signal.js';
 import { concat } from '../core/texts.js';
 import { loadFrom } from '../source/load_from.js';
 import { readJson, readOptional, readRequired, type NamedBytes, type Progress } from '../source/model_files.js';
@@ -119,7 +120,7 @@ export async function load_adapter(
   if (typeof name !== 'string' || name === '') throw new InputError(`load_adapter: expected a name, found ${describe(name)}`);
   if (engine.adapters?.held.has(name)) throw new InputError(`load_adapter: expected a name that is not in use, found '${name}'`);
   await loadFrom(openModel(source, options ?? {}), options ?? {}, async (from, progress, signal) => {
-    const files = await Promise.all([readRequired(from, kAdapterConfig, progress, signal), readWeights(from, progress, signal)]);
+    const files = await allInOrder([readRequired(from, kAdapterConfig, progress, signal), readWeights(from, progress, signal)]);
     const labels = await readOptional(from, kLabels, progress, signal);
     await change(engine, { action: 'load', name, files: [...files, ...labels] });
   });

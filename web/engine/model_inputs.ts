@@ -1,10 +1,10 @@
 // Inputs of a model: rows of ids, masks and head masks.
 import type { AnyEngine } from './engine.js';
 import { asLoaded } from './loaded.js';
-import { describe, InputError } from '../core/errors.js';
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import { readJson } from '../source/model_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 import type { ForwardOptions, ModelInputs } from './types.js';
 
 // The last four are part of a tokenizer's result. They are allowed and unused.
@@ -38,7 +38,7 @@ interface Table {
 }
 
 function toTable(name: string, value: unknown): Table {
-  const asTensor = value as Tensor | null | undefined;
+  const asTensor = value as TensorBase | null | undefined;
   let tensor: { dims: readonly number[]; data: ArrayLike<number | bigint> };
   if (typeof asTensor === 'object' && asTensor !== null && Array.isArray(asTensor.dims)) {
     tensor = asTensor;
@@ -80,7 +80,13 @@ export interface Inputs {
 export function toInputs(inputs: ModelInputs): Inputs {
   if (inputs === null || typeof inputs !== 'object')
     throw new InputError(`model: expected { input_ids, ... }, found ${describe(inputs)}`);
-  checkOptions('model', inputs, kInputRules);
+  const { past_key_values, ...own } = inputs as ModelInputs & { past_key_values?: unknown };
+  if (past_key_values) {
+    throw new UnsupportedError(
+      'model: past_key_values: keys and values do not leave WebAssembly: pass all ids of the text, or call generate()',
+    );
+  }
+  checkOptions('model', own, kInputRules);
   const ids = toTable('input_ids', inputs.input_ids);
   const beside = (name: 'attention_mask' | 'token_type_ids'): Table | undefined => {
     const value = inputs[name];
@@ -109,7 +115,7 @@ export function toHeadMask(
   heads: number,
 ): Float32Array | undefined {
   if (mask === undefined || mask === null) return undefined;
-  const tensor = mask as Partial<Tensor>;
+  const tensor = mask as Partial<TensorBase>;
   const isList = Array.isArray(mask);
   const flat = isList ? mask.flat() : Array.from((tensor.data ?? []) as ArrayLike<number>, Number);
   const dims = isList ? (Array.isArray(mask[0]) ? [mask.length, mask[0].length] : [mask.length]) : (tensor.dims ?? []);

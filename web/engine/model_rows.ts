@@ -2,6 +2,7 @@
 import { describe, InputError, OutOfMemoryError } from '../core/errors.js';
 import type { Inputs } from './model_inputs.js';
 import { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 import type { ForwardAnswer } from '../host/seam.js';
 import type { LogitLens } from './types.js';
 
@@ -98,11 +99,11 @@ export class LensTable {
   }
 }
 
-export type Patches = [tap: string, tensor: Tensor, inputs: Inputs][];
+export type Patches = [tap: string, tensor: TensorBase, inputs: Inputs][];
 
 /** inputsOf: the inputs whose tokens are the rows of a tap. */
 export function toPatches(
-  patch: { readonly [tap: string]: Tensor } | undefined | null,
+  patch: { readonly [tap: string]: TensorBase } | undefined | null,
   inputsOf: (tap: string) => Inputs,
 ): Patches {
   if (patch === undefined || patch === null) return [];
@@ -112,7 +113,7 @@ export function toPatches(
   return Object.entries(patch).map(([tap, tensor]) => {
     const inputs = inputsOf(tap);
     const { rows, columns } = inputs.ids;
-    const { dims, type } = (tensor ?? {}) as Partial<Tensor>;
+    const { dims, type } = (tensor ?? {}) as Partial<TensorBase>;
     if (type === 'float32' && dims?.length === 3 && dims[0] === rows && dims[1] === columns) return [tap, tensor, inputs];
     const found = dims ? `${type} [${dims}]` : describe(tensor);
     throw new InputError(`model: option 'patch': '${tap}': expected a float32 Tensor [${rows},${columns},width], found ${found}`);

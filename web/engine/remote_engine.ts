@@ -253,7 +253,7 @@ export class RemoteEngine implements AnyEngine {
     const jobs = ends.map((end, i) => {
       const first = ends[i - 1] ?? 0;
       const request: Request = { type: 'task', task, items: items.slice(first, end), options, first, pieces: !!onPiece };
-      const onProgress = onPiece && (({ piece, prompt }: Piece) => onPiece({ piece, prompt: first + prompt }));
+      const onProgress = onPiece && ((piece: Piece) => onPiece({ ...piece, prompt: first + piece.prompt }));
       return this.ask(request, { urgent, signal, onProgress });
     });
     return (await Promise.all(jobs)).flat();

@@ -6,10 +6,13 @@ import type { AbortSignalLike } from '../core/types.js';
 import type { NamedBytes } from '../source/model_files.js';
 import type { TaskTextOptions } from './types.js';
 
-/** New text of a prompt, from tasks that generate. */
+/** New tokens of a prompt and the text that they complete, from tasks that generate. Either may be empty. */
 export interface Piece {
   piece: string;
   prompt: number;
+  tokens: number[];
+  /** The tokens are those of the prompt itself: the first piece. */
+  begins?: true;
 }
 export type OnPiece = (piece: Piece) => void;
 
@@ -36,6 +39,8 @@ export interface Call<Item, Options, Result> {
   options: Options;
   signal: AbortSignalLike | undefined;
   onPiece?: OnPiece | undefined;
+  /** Of a call that may end early on purpose: the results, or none where `finish` has them; other errors are thrown again. */
+  stopped?(error: unknown): Result[];
   finish(results: Result[]): unknown;
 }
 

@@ -1,14 +1,18 @@
 // Public types of a loaded model and of its forward pass.
 import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 import type { AbortSignalLike, Disposable_, OutputPrecision, WasmKind } from '../core/types.js';
 import type { HeadKind, ModelFacts, ModelKind } from '../host/seam.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
+import type { Tokenizer } from '../tokenizer/types.js';
 
 export type { HeadKind, ModelFacts, ModelKind };
 
 /** The result of `describeModel`. */
 export interface ModelDescription {
+  /** The architecture, as in config.json: `'bert'`. */
   model_type: string;
+  /** Encoder, decoder or both. */
   kind: ModelKind;
   /** Heads in its files: `'sequence'` for text classification, `'causal_lm'` for text generation, ... */
   heads: HeadKind[];
@@ -65,7 +69,7 @@ export interface LoadOptions extends SourceOptions {
   /**
    * Data type of the weights in memory; they are quantised while loading. `'f32'` (also `'fp32'`): Python's numbers. `'q16'`: half the
    * memory, more than twice the speed, practically the results of f32. `'q8'`: a quarter of the memory, slightly different vectors (see
-   * README). `'q4'`: half the memory of q8 for the largest matrices, no faster. Each gives the same bits on every engine. Default: `'q8'`
+   * docs/loading.md). `'q4'`: half the memory of q8 for the largest matrices, no faster. Each gives the same bits on every engine. Default: `'q8'`
    * for the bundled model (no model argument), `'f32'` for every other.
    */
   dtype?: Dtype | 'fp32';
@@ -106,6 +110,7 @@ export interface ModelInfo extends ModelFacts {
   dtype: Dtype;
   /** The requested data type, if it was one of transformers.js's for which `dtype` is the nearest. */
   dtype_asked?: string;
+  /** `'exact'`: the same bits on every engine. `'fast'`: the engine's fused multiply-add may be used. */
   precision: 'exact' | 'fast';
   /** The WebAssembly in use; `'given'`: the one in `env.wasm`. */
   wasm: WasmKind;
@@ -133,7 +138,9 @@ export interface MemoryInfo {
 
 /** What every loaded model has. */
 export interface Loaded extends Disposable_ {
+  /** Facts about the model, and how it runs: sizes, data type, threads. */
   info(): ModelInfo;
+  /** What the model takes in memory. */
   memory(): MemoryInfo;
   /** Runs sample texts, for up to 2 seconds, until the engine has optimised its code. It only makes the first calls faster. */
   warmup(): Promise<void>;
@@ -159,8 +166,21 @@ export interface Loaded extends Disposable_ {
   merge_and_unload(): Promise<void>;
 }
 
+/** What the pipeline of every task has. */
+export interface LoadedPipeline extends Loaded {
+  /**
+   * The model's tokenizer. It belongs to the pipeline: its own `dispose()` does nothing. With `worker`, an `UnsupportedError`, because a
+   * tokenizer answers at once and a worker cannot: load one with `AutoTokenizer.from_pretrained(model)`.
+   *
+   * @example
+   * const embed = await pipeline('feature-extraction');
+   * embed.tokenizer.encode('How many tokens is this?').length; // => 10
+   */
+  readonly tokenizer: Tokenizer;
+}
+
 /** Rows of ids, or of 0 and 1, all of one length. */
-export type TokenRows = Tensor | readonly (readonly number[])[] | readonly (readonly bigint[])[];
+export type TokenRows = TensorBase | readonly (readonly number[])[] | readonly (readonly bigint[])[];
 
 /** The result of `tokenizer(...)` fits; its further entries are not used. */
 export interface ModelInputs {
@@ -172,6 +192,7 @@ export interface ModelInputs {
   token_type_ids?: TokenRows;
 }
 
+/** Options of a model's forward pass. */
 export interface ForwardOptions {
   /** Adds `attentions`. Default `false`, which costs nothing. */
   output_attentions?: boolean;
@@ -180,14 +201,14 @@ export interface ForwardOptions {
   /** Adds `queries`, `keys` and `values`. Default `false`, which costs nothing. */
   output_qkv?: boolean;
   /** Factors of the heads' attention weights, `[layers, heads]`, or `[heads]` for all layers: 0 removes a head. */
-  head_mask?: Tensor | readonly number[] | readonly (readonly number[])[];
+  head_mask?: TensorBase | readonly number[] | readonly (readonly number[])[];
   /**
    * Activation patching: replaces activations, from which the rest of the pass is computed. Names:
    * `'embeddings.output'`, `'layer.N.attention.query'` (`key`, `value`, `context`, `output`), `'layer.N.intermediate'`,
    * `'layer.N.output'`; each a float32 Tensor `[batch, seq, width]`, such as another call's `hidden_states[N + 1]`. An unknown name or a
    * wrong shape is an `InputError`.
    */
-  patch?: { readonly [tap: string]: Tensor };
+  patch?: { readonly [tap: string]: TensorBase };
   /**
    * Adds `logit_lens`: this many of the most likely tokens at each layer and position, from the layer's output passed through the head
    * (nostalgebraist 2020). Default 0. Only for models with a head over the vocabulary; otherwise an `InputError`.
@@ -201,10 +222,13 @@ export interface ForwardOptions {
 
 /** `[layers + 1, batch, seq, logit_lens]`, for the embeddings and each layer: ids, the most likely first, and their logits. */
 export interface LogitLens {
+  /** Token ids. */
   ids: Tensor<'int32'>;
+  /** The logits of these tokens. */
   logits: Tensor<'float32'>;
 }
 
+/** The result of a model's forward pass. */
 export interface ModelOutput {
   /** `[batch, seq, hidden]`. */
   last_hidden_state: Tensor<'float32'>;
@@ -214,6 +238,7 @@ export interface ModelOutput {
   logits?: Tensor<'float32'>;
   /** With `AutoModelForQuestionAnswering`: `[batch, seq]`. */
   start_logits?: Tensor<'float32'>;
+  /** The logit of each token as the end of the answer; `start_logits` as its beginning. */
   end_logits?: Tensor<'float32'>;
   /** `[layers + 1]` of `[batch, seq, hidden]`: the embeddings, then each layer's output. */
   hidden_states?: Tensor<'float32'>[];
@@ -221,11 +246,24 @@ export interface ModelOutput {
   attentions?: Tensor<'float32'>[];
   /** `[layers]` of `[batch, heads, seq, head_dim]`, as used for the scores (after rotary positions, if any). */
   queries?: Tensor<'float32'>[];
+  /** As `queries`. With grouped-query attention there are fewer heads. */
   keys?: Tensor<'float32'>[];
+  /** As `keys`. */
   values?: Tensor<'float32'>[];
+  /** With the option `logit_lens`. */
   logit_lens?: LogitLens;
 }
 
+type Adding<Output, Options, Asked, Name> = Options extends Asked ? Required<Pick<Output, Extract<keyof Output, Name>>> : unknown;
+
+/** A model's output with the members that its options ask for: `output_attentions: true` adds `attentions`. */
+export type OutputWith<Output, Options> = Output &
+  Adding<Output, Options, { output_attentions: true }, `${string}attentions`> &
+  Adding<Output, Options, { output_hidden_states: true }, `${string}hidden_states`> &
+  Adding<Output, Options, { output_qkv: true }, `${string}${'queries' | 'keys' | 'values'}`> &
+  Adding<Output, Options, { logit_lens: number }, 'logit_lens'>;
+
+/** Options of a `feature-extraction` pipeline's call. */
 export interface EmbedOptions {
   /** Pooling of token vectors; several are concatenated. `'none'`: one vector per token. Default: the model's own, else none. */
   pooling?: 'none' | PoolingMode | readonly PoolingMode[];

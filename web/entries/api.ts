@@ -15,6 +15,7 @@ export {
   permute,
   rand,
   randn,
+  random,
   slice,
   softmax,
   stack,
@@ -36,6 +37,18 @@ export {
   AutoModelForSequenceClassification,
   AutoModelForTokenClassification,
 } from '../tasks/model.js';
+export { AutoConfig } from '../tasks/auto_config.js';
+export { GenerationConfig, LogLevel } from '../tasks/generation_settings.js';
+export { DynamicCache } from '../tasks/dynamic_cache.js';
+export { BaseStreamer, TextStreamer, type StreamedTokenizer, type TextStreamerOptions } from '../tasks/streamers.js';
+export {
+  EosTokenCriteria,
+  InterruptableStoppingCriteria,
+  MaxLengthCriteria,
+  StoppingCriteria,
+  StoppingCriteriaList,
+  type StoppingFunction,
+} from '../tasks/stopping_criteria.js';
 export { distill } from '../tasks/distill.js';
 export { evaluate } from '../tasks/evaluate.js';
 export { comparePacked, packModel, packTo } from '../tasks/pack.js';

@@ -7,4 +7,5 @@ export * from '../core/options.js';
 export * from '../host/seam_host.js';
 export * from '../core/signal.js';
 export * from '../core/tensor.js';
+export * from '../core/tensor_base.js';
 export * from '../core/texts.js';

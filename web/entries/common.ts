@@ -10,4 +10,5 @@ export {
   UnsupportedError,
   WattnError,
 } from '../core/errors.js';
-export { Tensor, type TensorType } from '../core/tensor.js';
+export { Tensor } from '../core/tensor.js';
+export type { TensorBase, TensorType } from '../core/tensor_base.js';

@@ -1,4 +1,8 @@
-// wattn: small text transformers in the browser and in Node, loaded from the original checkpoints.
+/**
+ * Small text transformers in the browser and in Node, loaded from their original checkpoints.
+ *
+ * @module
+ */
 import { useWasm } from '../host/wasm_loader.js';
 import { useTasks } from '../engine/task.js';
 import { fullFiles, wasmFiles } from '../host/wasm_files.js';

@@ -1,4 +1,8 @@
-// wattn/nn: only nn and word2vec.
+/**
+ * Only `nn`, the building blocks of transformers, and word vectors. `wattn` exports the same.
+ *
+ * @module
+ */
 export * from './common.js';
 export * as nn from '../nn/nn.js';
 export { Word2Vec, type Sentence, type Sentences, type Word2VecOptions, type Word2VecProgress } from '../vectors/word2vec.js';

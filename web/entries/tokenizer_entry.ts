@@ -1,4 +1,8 @@
-// wattn/tokenizer: only tokenizers, with a small WebAssembly file without models.
+/**
+ * Only tokenizers, with a small WebAssembly file without models. `wattn` exports the same.
+ *
+ * @module
+ */
 import { useWasm } from '../host/wasm_loader.js';
 import { wasmFiles } from '../host/wasm_files_tokenizer.js';
 

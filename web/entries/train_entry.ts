@@ -1,4 +1,8 @@
-// wattn/train: only Trainer, which changes the weights of a loaded model.
+/**
+ * Only `Trainer`, which fine-tunes a loaded model.
+ *
+ * @module
+ */
 import { useTasks } from '../engine/task.js';
 import { fullFiles, wasmFiles } from '../host/wasm_files.js';
 import { useWasm } from '../host/wasm_loader.js';

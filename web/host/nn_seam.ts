@@ -10,6 +10,9 @@ let waiting: Promise<void> | undefined;
 /**
  * Loads the WebAssembly of `nn`; everything else in `nn` is synchronous. Call it once, before anything else; later calls do nothing.
  * `wasm`: where `wattn-nn.wasm` is if it is not beside this script (`{ url | binary | module }`, as in `env.wasm`).
+ *
+ * @example
+ * await nn.ready(); // once, before anything else of nn
  */
 export async function ready(options: { wasm?: Env['wasm'] } = {}): Promise<void> {
   checkOptions('nn.ready', options, ['wasm']);

@@ -14,13 +14,18 @@ export type SeamOptions = [name: string, value: SeamOption][];
 export type SeamTensors = ({ name: string } & SeamTensor)[];
 
 export interface SeamRow {
+  /** Its name in the module that holds it. */
   name: string;
+  /** Its class, such as `'Linear'`. */
   type: string;
+  /** How deep it is in the module; 0: the module itself. */
   depth: number;
   input: Int32Array;
   output: Int32Array;
   kernel: Int32Array;
+  /** The number of its parameters, those of modules inside included. */
   parameters: number;
+  /** The number of its own parameters, without those of modules inside. */
   own_parameters: number;
   /** As torchinfo counts: parameters times the first dimension of the output; 0 for a layer with children. */
   mult_adds: number;

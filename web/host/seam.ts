@@ -191,6 +191,7 @@ export interface Helpers {
 export type HeadKind = 'none' | 'sequence' | 'token' | 'answer' | 'masked_lm' | 'causal_lm' | 'seq2seq_lm' | 'spans';
 /** What begin() can be asked for beside a head. 'own_lm': the head over the vocabulary if the model generates text, else none. */
 export type LoadedHead = HeadKind | 'own_lm' | 'token_vectors' | 'sparse';
+/** What a model consists of: an encoder reads a whole text at once, a decoder writes token by token. */
 export type ModelKind = 'encoder' | 'decoder' | 'encoder-decoder';
 
 export interface SeamLoadOptions {
@@ -228,25 +229,35 @@ export interface GenerateAnswer extends JobAnswer {
 
 /** Facts about a loaded model, with config.json's names where it has them. */
 export interface ModelFacts {
+  /** The architecture, as in config.json: `'bert'`. */
   model_type: string;
+  /** Encoder, decoder or both. */
   kind: ModelKind;
   /** The head that was loaded. */
   head: HeadKind;
   // For an encoder-decoder with its decoder loaded, these are the decoder's.
+  /** Tokens of the vocabulary. */
   vocab_size: number;
+  /** The width of a token's vector between layers. */
   hidden_size: number;
+  /** The number of layers. */
   num_hidden_layers: number;
+  /** Heads of attention in each layer. */
   num_attention_heads: number;
   /** Heads of keys and values; fewer than `num_attention_heads` with grouped-query attention. */
   num_key_value_heads: number;
   /** Width of one head. */
   head_dim: number;
   // The encoder of such a model:
+  /** Layers of the encoder of such a model. */
   encoder_layers?: number;
+  /** Heads of each of the encoder's layers. */
   encoder_attention_heads?: number;
+  /** The width of one of the encoder's heads. */
   encoder_head_dim?: number;
   /** Maximum tokens of the encoder. */
   max_source_length?: number;
+  /** The longest sequence that the positions allow. */
   max_position_embeddings: number;
   /** Maximum tokens of a text, special tokens included: the repository's value, at most `max_position_embeddings`. */
   max_length: number;

@@ -5,17 +5,22 @@ import { toMask, type MaybeTensor, type TensorsByName, type Tensor as NnTensor }
 
 type F32 = NnTensor;
 
+/** Options of a forward with attention. */
 export interface AttendOptions {
   /** Broadcast to `[batch, heads, queries, keys]`: bool (true is masked out, as in torch's modules) or float (added). */
   attn_mask?: MaybeTensor;
   /** `[batch, keys]`: true is masked out. */
   key_padding_mask?: MaybeTensor;
+  /** A query attends only to keys up to its own place. */
   is_causal?: boolean;
+  /** `true`: the result is the output and the attention weights. */
   need_weights?: boolean;
   /** Default true: the mean over the heads. */
   average_attn_weights?: boolean;
+  /** Keys and values of earlier tokens, to which this call's are added; see `KeyValueCache`. Default `null`: none. */
   cache?: KeyValueCache | null;
 }
+/** An output with the attention weights that made it. */
 export type Weighed = [output: F32, weights: F32];
 
 /** The options of a forward with attention that are no tensors, and those of any attention. */

@@ -1,49 +1,106 @@
-// torch.nn.functional, with options as objects. Everything is computed by the kernels that run the models.
+/**
+ * torch.nn.functional, with options as objects. Everything is computed by the kernels that run the models.
+ *
+ * @module
+ */
 import { callFunction, toMask, type MaybeTensor, type Tensor as NnTensor } from './tensor.js';
 import { checkOptions } from '../core/options.js';
 import { nextSeed } from './seed.js';
-import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 
 type F32 = NnTensor;
+/** A size for height and width alike, or `[height, width]`. */
 export type Sizes = number | readonly number[];
 
-/** `exp(x_i) / sum_j exp(x_j)` along `dim` (default: the last). A row of nothing but -infinity becomes zeros. */
-export const softmax = (input: Tensor, options: { dim?: number } = {}): F32 =>
+/**
+ * `exp(x_i) / sum_j exp(x_j)` along `dim` (default: the last). A row of nothing but -infinity becomes zeros.
+ *
+ * @example
+ * nn.functional.softmax(nn.tensor([1, 2, 3]), { dim: 0 }).tolist(); // => [0.09, 0.2447, 0.6652]
+ */
+export const softmax = (input: TensorBase, options: { dim?: number } = {}): F32 =>
   callFunction('softmax', { input }, options, ['dim']).output;
-/** `x_i - log(sum_j exp(x_j))` along `dim` (default: the last). */
-export const log_softmax = (input: Tensor, options: { dim?: number } = {}): F32 =>
+/**
+ * `x_i - log(sum_j exp(x_j))` along `dim` (default: the last).
+ *
+ * @example
+ * nn.functional.log_softmax(nn.tensor([1, 2, 3])).tolist(); // => [-2.4076, -1.4076, -0.4076]
+ */
+export const log_softmax = (input: TensorBase, options: { dim?: number } = {}): F32 =>
   callFunction('log_softmax', { input }, options, ['dim']).output;
 
-/** `[..., m, k]` times `[..., k, n]` -> `[..., m, n]`; leading dimensions are broadcast. */
-export const matmul = (input: Tensor, other: Tensor): F32 => callFunction('matmul', { input, other }).output;
-/** `[batch, m, k]` times `[batch, k, n]` -> `[batch, m, n]`. */
-export const bmm = (input: Tensor, other: Tensor): F32 => callFunction('bmm', { input, other }).output;
-/** `x W^T + b`: `[..., in]`, weight `[out, in]`, bias `[out]` -> `[..., out]`. */
-export const linear = (input: Tensor, weight: Tensor, bias?: MaybeTensor): F32 =>
+/**
+ * `[..., m, k]` times `[..., k, n]` -> `[..., m, n]`; leading dimensions are broadcast.
+ *
+ * @example
+ * nn.functional.matmul(nn.tensor([[1, 2]]), nn.tensor([[3], [4]])).tolist(); // => [[11]]
+ */
+export const matmul = (input: TensorBase, other: TensorBase): F32 => callFunction('matmul', { input, other }).output;
+/**
+ * `[batch, m, k]` times `[batch, k, n]` -> `[batch, m, n]`.
+ *
+ * @example
+ * nn.functional.bmm(nn.ones(2, 1, 3), nn.ones(2, 3, 4)).shape; // => [2, 1, 4]
+ */
+export const bmm = (input: TensorBase, other: TensorBase): F32 => callFunction('bmm', { input, other }).output;
+/**
+ * `x W^T + b`: `[..., in]`, weight `[out, in]`, bias `[out]` -> `[..., out]`.
+ *
+ * @example
+ * nn.functional.linear(nn.ones(1, 2), nn.tensor([[1, 2], [3, 4]])).tolist(); // => [[3, 7]]
+ */
+export const linear = (input: TensorBase, weight: TensorBase, bias?: MaybeTensor): F32 =>
   callFunction('linear', { input, weight, bias }).output;
-/** `x + y`, broadcast: a residual connection. */
-export const add = (input: Tensor, other: Tensor): F32 => callFunction('add', { input, other }).output;
-/** `x * y`, element by element, broadcast. */
-export const mul = (input: Tensor, other: Tensor): F32 => callFunction('mul', { input, other }).output;
-/** `x y^T`, how similar the rows are: `[..., n, d]`, `[..., m, d]` (default: the same) -> `[..., n, m]`. */
-export const dot_product_similarity = (input: Tensor, other?: MaybeTensor): F32 =>
+/**
+ * `x + y`, broadcast: a residual connection.
+ *
+ * @example
+ * nn.functional.add(nn.ones(2), nn.ones(2)).tolist(); // => [2, 2]
+ */
+export const add = (input: TensorBase, other: TensorBase): F32 => callFunction('add', { input, other }).output;
+/**
+ * `x * y`, element by element, broadcast.
+ *
+ * @example
+ * nn.functional.mul(nn.tensor([2, 3]), nn.tensor([4, 5])).tolist(); // => [8, 15]
+ */
+export const mul = (input: TensorBase, other: TensorBase): F32 => callFunction('mul', { input, other }).output;
+/**
+ * `x y^T`, how similar the rows are: `[..., n, d]`, `[..., m, d]` (default: the same) -> `[..., n, m]`.
+ *
+ * @example
+ * nn.functional.dot_product_similarity(nn.tensor([[1, 0], [1, 1]])).tolist(); // => [[1, 1], [1, 2]]
+ */
+export const dot_product_similarity = (input: TensorBase, other?: MaybeTensor): F32 =>
   callFunction('dot_product_similarity', { input, other }).output;
 
-const activate = (kind: string) => (input: Tensor) => callFunction('activate', { input }, { kind }, ['kind']).output;
+const activate = (kind: string) => (input: TensorBase) => callFunction('activate', { input }, { kind }, ['kind']).output;
 /** `max(x, 0)`. */
-export const relu: (input: Tensor) => F32 = activate('relu');
+export const relu: (input: TensorBase) => F32 = activate('relu');
 /** `x / (1 + exp(-x))`. */
-export const silu: (input: Tensor) => F32 = activate('silu');
-export const tanh: (input: Tensor) => F32 = activate('tanh');
-export const sigmoid: (input: Tensor) => F32 = activate('sigmoid');
-/** `x / 2 (1 + erf(x / sqrt 2))`, or its tanh form with `approximate: 'tanh'`; arXiv 1606.08415. */
-export const gelu = (input: Tensor, options: { approximate?: 'none' | 'tanh' } = {}): F32 => {
+export const silu: (input: TensorBase) => F32 = activate('silu');
+/** The hyperbolic tangent of each number. */
+export const tanh: (input: TensorBase) => F32 = activate('tanh');
+/** `1 / (1 + exp(-x))` of each number. */
+export const sigmoid: (input: TensorBase) => F32 = activate('sigmoid');
+/**
+ * `x / 2 (1 + erf(x / sqrt 2))`, or its tanh form with `approximate: 'tanh'`; arXiv 1606.08415.
+ *
+ * @example
+ * nn.functional.gelu(nn.tensor([-1, 2])).tolist(); // => [-0.1587, 1.9545]
+ */
+export const gelu = (input: TensorBase, options: { approximate?: 'none' | 'tanh' } = {}): F32 => {
   checkOptions('nn.gelu', options, { approximate: ['none', 'tanh'] });
   return activate(options?.approximate === 'tanh' ? 'gelu_tanh' : 'gelu')(input);
 };
 
-/** Zeros with probability `p`, everything else times `1 / (1 - p)`, unless `training` is false; arXiv 1207.0580. */
-export const dropout = (input: Tensor, options: { p?: number; training?: boolean; seed?: number } = {}): F32 => {
+/**
+ * Zeros with probability `p`, everything else times `1 / (1 - p)`, unless `training` is false; arXiv 1207.0580.
+ *
+ * @example
+ * nn.functional.dropout(nn.ones(4), { p: 0.5, training: false }).tolist(); // => [1, 1, 1, 1]
+ */
+export const dropout = (input: TensorBase, options: { p?: number; training?: boolean; seed?: number } = {}): F32 => {
   checkOptions('nn.dropout', options, ['p', 'training', 'seed']);
   const { p = 0.5, training = true, seed = nextSeed() } = options ?? {};
   return callFunction('dropout', { input }, { p: training ? p : 0, seed }, ['p', 'seed']).output;
@@ -51,74 +108,150 @@ export const dropout = (input: Tensor, options: { p?: number; training?: boolean
 
 /** `'none'`: the losses as they are, a number for each element or row. */
 export type Reduction = 'mean' | 'sum' | 'none';
+/** Options of `cross_entropy`. */
 export interface CrossEntropyOptions {
   /** `[classes]`: a weight of each class. */
   weight?: MaybeTensor;
   /** Targets that do not count. Default -100. */
   ignore_index?: number;
+  /** The share of a target that is spread over all classes, from 0 to 1 (arXiv 1512.00567). Default 0. */
   label_smoothing?: number;
+  /** Default `'mean'`. */
   reduction?: Reduction;
 }
-/** `-ln softmax(input)[target]`: logits `[rows, classes]` (or `[batch, classes, ...]`), whole numbers `[rows]`, or probabilities of the classes in the shape of the logits. */
-export const cross_entropy = (input: Tensor, target: Tensor, options: CrossEntropyOptions = {}): F32 =>
+/**
+ * `-ln softmax(input)[target]`: logits `[rows, classes]` (or `[batch, classes, ...]`), whole numbers `[rows]`, or probabilities of the classes in the shape of the logits.
+ *
+ * @example
+ * nn.functional.cross_entropy(nn.tensor([[2, 0]]), new Tensor('int32', [0], [1])).item(); // => 0.1269
+ */
+export const cross_entropy = (input: TensorBase, target: TensorBase, options: CrossEntropyOptions = {}): F32 =>
   callFunction('cross_entropy', { input, target }, options, ['weight', 'ignore_index', 'label_smoothing', 'reduction']).output;
+/** Options of `binary_cross_entropy_with_logits`. */
 export interface BinaryCrossEntropyOptions {
+  /** A factor of each loss. Default: 1. */
   weight?: MaybeTensor;
+  /** How much targets of 1 count more than those of 0. Default 1. */
   pos_weight?: MaybeTensor;
+  /** Default `'mean'`. */
   reduction?: Reduction;
 }
-/** `-(y ln s(x) + (1 - y) ln(1 - s(x)))` of logits x, `s` the sigmoid, and targets y from 0 to 1. */
-export const binary_cross_entropy_with_logits = (input: Tensor, target: Tensor, options: BinaryCrossEntropyOptions = {}): F32 =>
+/**
+ * `-(y ln s(x) + (1 - y) ln(1 - s(x)))` of logits x, `s` the sigmoid, and targets y from 0 to 1.
+ *
+ * @example
+ * nn.functional.binary_cross_entropy_with_logits(nn.tensor([0, 2]), nn.tensor([0, 1])).item(); // => 0.41
+ */
+export const binary_cross_entropy_with_logits = (
+  input: TensorBase,
+  target: TensorBase,
+  options: BinaryCrossEntropyOptions = {},
+): F32 =>
   callFunction('binary_cross_entropy_with_logits', { input, target }, options, ['weight', 'pos_weight', 'reduction']).output;
-/** `(input - target)^2`. */
-export const mse_loss = (input: Tensor, target: Tensor, options: { reduction?: Reduction } = {}): F32 =>
+/**
+ * `(input - target)^2`.
+ *
+ * @example
+ * nn.functional.mse_loss(nn.tensor([1, 2]), nn.tensor([1, 4])).item(); // => 2
+ */
+export const mse_loss = (input: TensorBase, target: TensorBase, options: { reduction?: Reduction } = {}): F32 =>
   callFunction('mse_loss', { input, target }, options, ['reduction']).output;
-/** `|input - target|`. */
-export const l1_loss = (input: Tensor, target: Tensor, options: { reduction?: Reduction } = {}): F32 =>
+/**
+ * `|input - target|`.
+ *
+ * @example
+ * nn.functional.l1_loss(nn.tensor([1, 2]), nn.tensor([1, 4])).item(); // => 1
+ */
+export const l1_loss = (input: TensorBase, target: TensorBase, options: { reduction?: Reduction } = {}): F32 =>
   callFunction('l1_loss', { input, target }, options, ['reduction']).output;
-/** `target (ln target - input)` of logarithms of probabilities and probabilities. */
-export const kl_div = (input: Tensor, target: Tensor, options: { reduction?: Reduction | 'batchmean' } = {}): F32 =>
+/**
+ * `target (ln target - input)` of logarithms of probabilities and probabilities.
+ *
+ * @example
+ * nn.functional.kl_div(nn.tensor([[0.5, 0.5]]).log(), nn.tensor([[0.9, 0.1]]), { reduction: 'batchmean' }).item(); // => 0.3681
+ */
+export const kl_div = (input: TensorBase, target: TensorBase, options: { reduction?: Reduction | 'batchmean' } = {}): F32 =>
   callFunction('kl_div', { input, target }, options, ['reduction']).output;
-/** Of rows that belong together (target 1), `1 - cos`; of others (-1), `max(0, cos - margin)`. */
+/**
+ * Of rows that belong together (target 1), `1 - cos`; of others (-1), `max(0, cos - margin)`.
+ *
+ * @example
+ * nn.functional.cosine_embedding_loss(nn.tensor([[1, 0]]), nn.tensor([[0, 1]]), nn.tensor([1])).item(); // => 1
+ */
 export const cosine_embedding_loss = (
-  input1: Tensor,
-  input2: Tensor,
-  target: Tensor,
+  input1: TensorBase,
+  input2: TensorBase,
+  target: TensorBase,
   options: { margin?: number; reduction?: Reduction } = {},
 ): F32 => callFunction('cosine_embedding_loss', { input1, input2, target }, options, ['margin', 'reduction']).output;
+/** Options of `triplet_margin_loss`. */
 export interface TripletOptions {
+  /** How much nearer the positive has to be. Default 1. */
   margin?: number;
+  /** Added to differences before the norm is taken. Default 1e-6. */
   eps?: number;
+  /** `true`: the distance from positive to negative counts if it is the smaller one. Default `false`. */
   swap?: boolean;
+  /** Default `'mean'`. */
   reduction?: Reduction;
 }
-/** `max(0, |anchor - positive| - |anchor - negative| + margin)`. */
-export const triplet_margin_loss = (anchor: Tensor, positive: Tensor, negative: Tensor, options: TripletOptions = {}): F32 =>
+/**
+ * `max(0, |anchor - positive| - |anchor - negative| + margin)`.
+ *
+ * @example
+ * nn.functional.triplet_margin_loss(nn.tensor([[0, 0]]), nn.tensor([[0, 1]]), nn.tensor([[0, 1.5]])).item(); // => 0.5
+ */
+export const triplet_margin_loss = (
+  anchor: TensorBase,
+  positive: TensorBase,
+  negative: TensorBase,
+  options: TripletOptions = {},
+): F32 =>
   callFunction('triplet_margin_loss', { anchor, positive, negative }, options, ['margin', 'eps', 'swap', 'reduction']).output;
 
-/** Rows of `weight [n, d]` by ids of any shape -> `[..., d]`. */
-export const embedding = (input: Tensor, weight: Tensor): F32 => callFunction('embedding', { input, weight }).output;
-/** Ids -> vectors of `num_classes` (default: the largest id + 1) with a single 1. */
-export const one_hot = (input: Tensor, options: { num_classes?: number | undefined } = {}): F32 =>
+/**
+ * Rows of `weight [n, d]` by ids of any shape -> `[..., d]`.
+ *
+ * @example
+ * nn.functional.embedding(new Tensor('int32', [1, 0], [2]), nn.tensor([[1, 2], [3, 4]])).tolist(); // => [[3, 4], [1, 2]]
+ */
+export const embedding = (input: TensorBase, weight: TensorBase): F32 => callFunction('embedding', { input, weight }).output;
+/**
+ * Ids -> vectors of `num_classes` (default: the largest id + 1) with a single 1.
+ *
+ * @example
+ * nn.functional.one_hot(new Tensor('int32', [1, 0], [2]), { num_classes: 3 }).tolist(); // => [[0, 1, 0], [1, 0, 0]]
+ */
+export const one_hot = (input: TensorBase, options: { num_classes?: number | undefined } = {}): F32 =>
   callFunction('one_hot', { input }, options, ['num_classes']).output;
 
 /** Where epsilon goes: `1 / sqrt(variance + eps)`, or `1 / (sigma + eps)`. */
 export type EpsForm = 'inside' | 'outside';
 
 /** A norm over the last dimensions: their sizes go with the options. */
-const lastDims = (name: string, input: Tensor, normalized_shape: Sizes, options: object, known: readonly string[]): F32 => {
+const lastDims = (name: string, input: TensorBase, normalized_shape: Sizes, options: object, known: readonly string[]): F32 => {
   checkOptions(`nn.${name}`, options, known);
   return callFunction(name, { input }, { ...options, normalized_shape }, [...known, 'normalized_shape']).output;
 };
-/** `(x - mean) / sqrt(variance + eps) * weight + bias` over the last dimensions; arXiv 1607.06450. */
+/**
+ * `(x - mean) / sqrt(variance + eps) * weight + bias` over the last dimensions; arXiv 1607.06450.
+ *
+ * @example
+ * nn.functional.layer_norm(nn.tensor([[1, 2, 3, 6]]), 4).tolist(); // => [[-1.069, -0.5345, 0, 1.6036]]
+ */
 export const layer_norm = (
-  input: Tensor,
+  input: TensorBase,
   normalized_shape: Sizes,
   options: { weight?: MaybeTensor; bias?: MaybeTensor; eps?: number; eps_form?: EpsForm } = {},
 ): F32 => lastDims('layer_norm', input, normalized_shape, options, ['weight', 'bias', 'eps', 'eps_form']);
-/** `x / sqrt(mean(x^2) + eps) * weight`; arXiv 1910.07467. */
+/**
+ * `x / sqrt(mean(x^2) + eps) * weight`; arXiv 1910.07467.
+ *
+ * @example
+ * nn.functional.rms_norm(nn.tensor([[3, 4]]), 2).tolist(); // => [[0.8485, 1.1314]]
+ */
 export const rms_norm = (
-  input: Tensor,
+  input: TensorBase,
   normalized_shape: Sizes,
   options: { weight?: MaybeTensor; eps?: number | undefined } = {},
 ): F32 => lastDims('rms_norm', input, normalized_shape, options, ['weight', 'eps']);
@@ -129,66 +262,120 @@ interface AffineOptions {
   eps?: number | undefined;
 }
 const kAffine = ['weight', 'bias', 'eps'];
-/** With the statistics of training, per channel of `[batch, channels, ...]`; arXiv 1502.03167. */
-export const batch_norm = (input: Tensor, running_mean: Tensor, running_var: Tensor, options: AffineOptions = {}): F32 =>
-  callFunction('batch_norm', { input, running_mean, running_var }, options, kAffine).output;
-/** Per example and channel of `[batch, channels, ...]`; arXiv 1607.08022. */
-export const instance_norm = (input: Tensor, options: AffineOptions = {}): F32 =>
+/**
+ * With the statistics of training, per channel of `[batch, channels, ...]`; arXiv 1502.03167.
+ *
+ * @example
+ * nn.functional.batch_norm(nn.tensor([[1, 2]]), nn.tensor([1, 0]), nn.tensor([1, 4])).tolist(); // => [[0, 1]]
+ */
+export const batch_norm = (
+  input: TensorBase,
+  running_mean: TensorBase,
+  running_var: TensorBase,
+  options: AffineOptions = {},
+): F32 => callFunction('batch_norm', { input, running_mean, running_var }, options, kAffine).output;
+/**
+ * Per example and channel of `[batch, channels, ...]`; arXiv 1607.08022.
+ *
+ * @example
+ * nn.functional.instance_norm(nn.randn(2, 3, 8, { seed: 1 })).shape; // => [2, 3, 8]
+ */
+export const instance_norm = (input: TensorBase, options: AffineOptions = {}): F32 =>
   callFunction('instance_norm', { input }, options, kAffine).output;
-/** `(sum |x|^ord)^(1 / ord)` along `dim`. */
-export const vector_norm = (input: Tensor, options: { ord?: number; dim?: number; keepdim?: boolean } = {}): F32 =>
+/**
+ * `(sum |x|^ord)^(1 / ord)` along `dim`.
+ *
+ * @example
+ * nn.functional.vector_norm(nn.tensor([3, 4])).item(); // => 5
+ */
+export const vector_norm = (input: TensorBase, options: { ord?: number; dim?: number; keepdim?: boolean } = {}): F32 =>
   callFunction('vector_norm', { input }, options, ['ord', 'dim', 'keepdim']).output;
-/** `x / max(||x||_p, eps)` along `dim` (default 1, as in torch). */
-export const normalize = (input: Tensor, options: { p?: number; dim?: number; eps?: number } = {}): F32 =>
+/**
+ * `x / max(||x||_p, eps)` along `dim` (default 1, as in torch).
+ *
+ * @example
+ * nn.functional.normalize(nn.tensor([[3, 4]])).tolist(); // => [[0.6, 0.8]]
+ */
+export const normalize = (input: TensorBase, options: { p?: number; dim?: number; eps?: number } = {}): F32 =>
   callFunction('normalize', { input }, options, ['p', 'dim', 'eps']).output;
 
+/** Options of `avg_pool2d` and `max_pool2d`. */
 export interface PoolOptions {
   /** Default: `kernel_size`. */
   stride?: Sizes;
+  /** Rows and columns to add on each side. Default 0. */
   padding?: Sizes;
 }
-const pool2d = (name: string, input: Tensor, kernel_size: Sizes, options: PoolOptions): F32 => {
+const pool2d = (name: string, input: TensorBase, kernel_size: Sizes, options: PoolOptions): F32 => {
   checkOptions(`nn.${name}`, options, ['stride', 'padding']);
   return callFunction(name, { input }, { ...options, kernel_size }, ['stride', 'padding', 'kernel_size']).output;
 };
-/** Mean of each window of `[..., height, width]`; padding counts as zeros. */
-export const avg_pool2d = (input: Tensor, kernel_size: Sizes, options: PoolOptions = {}): F32 =>
+/**
+ * Mean of each window of `[..., height, width]`; padding counts as zeros.
+ *
+ * @example
+ * nn.functional.avg_pool2d(nn.tensor([[1, 2], [3, 4]]), 2).tolist(); // => [[2.5]]
+ */
+export const avg_pool2d = (input: TensorBase, kernel_size: Sizes, options: PoolOptions = {}): F32 =>
   pool2d('avg_pool2d', input, kernel_size, options);
-/** Maximum of each window of `[..., height, width]`. */
-export const max_pool2d = (input: Tensor, kernel_size: Sizes, options: PoolOptions = {}): F32 =>
+/**
+ * Maximum of each window of `[..., height, width]`.
+ *
+ * @example
+ * nn.functional.max_pool2d(nn.tensor([[1, 2], [3, 4]]), 2).tolist(); // => [[4]]
+ */
+export const max_pool2d = (input: TensorBase, kernel_size: Sizes, options: PoolOptions = {}): F32 =>
   pool2d('max_pool2d', input, kernel_size, options);
 
+/** How the vectors of a sequence become one: their mean, maximum, first, last, sum over the root of their number, or a mean with rising weights. */
 export type SequencePoolingMode = 'mean' | 'max' | 'cls' | 'last' | 'mean_sqrt_len_tokens' | 'weightedmean';
-/** `[batch, seq, hidden]` -> `[batch, hidden]`. `mask [batch, seq]`: tokens with 0 are left out. */
-export const pool_sequence = (input: Tensor, options: { mode?: SequencePoolingMode; mask?: MaybeTensor } = {}): F32 =>
+/**
+ * `[batch, seq, hidden]` -> `[batch, hidden]`. `mask [batch, seq]`: tokens with 0 are left out.
+ *
+ * @example
+ * nn.functional.pool_sequence(nn.tensor([[[1, 2], [3, 4]]])).tolist(); // => [[2, 3]]
+ */
+export const pool_sequence = (input: TensorBase, options: { mode?: SequencePoolingMode; mask?: MaybeTensor } = {}): F32 =>
   callFunction('pool_sequence', { input }, options, ['mode', 'mask']).output;
 
+/** Options of `scaled_dot_product_attention`. */
 export interface AttentionOptions {
   /** Broadcast to `[..., queries, keys]`: bool (true may be attended to) or float (added to the scores). */
   attn_mask?: MaybeTensor;
   /** Multiplied with the scores before `attn_mask` is added. */
   score_factor?: MaybeTensor;
+  /** A query attends only to keys up to its own place. Default `false`. */
   is_causal?: boolean;
   /** Default `1 / sqrt(d_k)`; 1: unscaled. */
   scale?: number | undefined;
+  /** `true`: the result is `[output, weights]`. Default `false`. */
   need_weights?: boolean;
 }
 
 /**
  * `softmax(q k^T * scale) v`, arXiv 1706.03762: `[..., queries, d_k]`, `[..., keys, d_k]`, `[..., keys, d_v]` -> `[..., queries, d_v]`.
  * With `need_weights` the result is `[output, weights]`.
+ *
+ * @example
+ * const q = nn.tensor([[1, 0], [0, 1]]);
+ * nn.functional.scaled_dot_product_attention(q, q, nn.tensor([[1, 2], [3, 4]]), { is_causal: true }).tolist(); // => [[1, 2], [2.3395, 3.3395]]
  */
 export function scaled_dot_product_attention(
-  query: Tensor,
-  key: Tensor,
-  value: Tensor,
+  query: TensorBase,
+  key: TensorBase,
+  value: TensorBase,
   options: AttentionOptions & { need_weights: true },
 ): [output: F32, weights: F32];
-export function scaled_dot_product_attention(query: Tensor, key: Tensor, value: Tensor, options?: AttentionOptions): F32;
 export function scaled_dot_product_attention(
-  query: Tensor,
-  key: Tensor,
-  value: Tensor,
+  query: TensorBase,
+  key: TensorBase,
+  value: TensorBase,
+  options?: AttentionOptions,
+): F32;
+export function scaled_dot_product_attention(
+  query: TensorBase,
+  key: TensorBase,
+  value: TensorBase,
   options: AttentionOptions = {},
 ): F32 | [F32, F32] {
   const known = ['attn_mask', 'score_factor', 'is_causal', 'scale', 'need_weights'];
@@ -198,14 +385,30 @@ export function scaled_dot_product_attention(
   return options?.need_weights ? [output, weights as F32] : output;
 }
 
-/** Attention without parameters: `w = softmax(x x^T)`, `y = w x`; `[..., seq, hidden]`. Returns `[y, w]`. */
-export const self_attention = (x: Tensor): [output: F32, weights: F32] =>
+/**
+ * Attention without parameters: `w = softmax(x x^T)`, `y = w x`; `[..., seq, hidden]`. Returns `[y, w]`.
+ *
+ * @example
+ * const [y, w] = nn.functional.self_attention(nn.tensor([[1, 0], [0, 1]]));
+ * w.tolist(); // => [[0.7311, 0.2689], [0.2689, 0.7311]]
+ */
+export const self_attention = (x: TensorBase): [output: F32, weights: F32] =>
   scaled_dot_product_attention(x, x, x, { scale: 1, need_weights: true });
 
-/** Reorders the second to last dimension: `out[i] = x[order[i]]`. */
-export const permute_rows = (input: Tensor, order: Tensor): F32 => callFunction('permute_rows', { input, order }).output;
-/** Logits `[vocab]` -> the probabilities that `generate` draws from, with its defaults (`top_k` 50). */
+/**
+ * Reorders the second to last dimension: `out[i] = x[order[i]]`.
+ *
+ * @example
+ * nn.functional.permute_rows(nn.tensor([[1, 2], [3, 4]]), new Tensor('int32', [1, 0], [2])).tolist(); // => [[3, 4], [1, 2]]
+ */
+export const permute_rows = (input: TensorBase, order: TensorBase): F32 => callFunction('permute_rows', { input, order }).output;
+/**
+ * Logits `[vocab]` -> the probabilities that `generate` draws from, with its defaults (`top_k` 50).
+ *
+ * @example
+ * nn.functional.sampling_probabilities(nn.tensor([1, 2, 3]), { top_k: 2 }).tolist(); // => [0, 0.2689, 0.7311]
+ */
 export const sampling_probabilities = (
-  input: Tensor,
+  input: TensorBase,
   options: { temperature?: number; top_k?: number; top_p?: number; min_p?: number } = {},
 ): F32 => callFunction('sampling_probabilities', { input }, options, ['temperature', 'top_k', 'top_p', 'min_p']).output;

@@ -1,13 +1,17 @@
 // Functions of the torch namespace that are no methods: making tensors, joining them.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
-import { Tensor as Values } from '../core/tensor.js';
+import { Tensor as Plain } from '../core/tensor.js';
+import { checkDim, TensorBase } from '../core/tensor_base.js';
 import { nextSeed } from './seed.js';
-import { callFunction, checkDim, Tensor } from './tensor.js';
+import { callFunction, Tensor } from './tensor.js';
 
+/** Options of functions that make tensors. */
 export interface MakeOptions {
+  /** `true`: `backward()` computes its gradient. Default `false`. */
   requires_grad?: boolean;
 }
+/** Options of functions that make random tensors. */
 export interface RandomOptions extends MakeOptions {
   /** Default: the next seed after `nn.manual_seed`. */
   seed?: number;
@@ -38,10 +42,15 @@ const filled = (where: string, value: number, size: readonly unknown[]): Tensor 
   return made(new Tensor('float32', new Float32Array(count).fill(value), dims), options);
 };
 
-/** A tensor from a number, nested arrays or another tensor; a copy. */
+/**
+ * A tensor from a number, nested arrays or another tensor; a copy.
+ *
+ * @example
+ * nn.tensor([[1, 2], [3, 4]]).sum().item(); // => 10
+ */
 export function tensor(data: unknown, options: MakeOptions = {}): Tensor {
   checkOptions('nn.tensor', options, { requires_grad: 'boolean' });
-  if (data instanceof Values)
+  if (data instanceof TensorBase)
     return made(new Tensor('float32', Float32Array.from(data.data as ArrayLike<number>, Number), data.dims), options);
   const dims: number[] = [];
   for (let level: any = data; typeof level === 'object' && level !== null && 'length' in level; level = level[0])
@@ -66,13 +75,48 @@ export function tensor(data: unknown, options: MakeOptions = {}): Tensor {
   return made(new Tensor('float32', values, dims), options);
 }
 
+/**
+ * A tensor of zeros: `zeros(2, 3)` or `zeros([2, 3])`.
+ *
+ * @example
+ * nn.zeros(2, 2).tolist(); // => [[0, 0], [0, 0]]
+ */
 export const zeros = (...size: Size<MakeOptions>): Tensor => filled('nn.zeros', 0, size);
+/**
+ * A tensor of ones: `ones(2, 3)` or `ones([2, 3])`.
+ *
+ * @example
+ * nn.ones(2, 2).tolist(); // => [[1, 1], [1, 1]]
+ */
 export const ones = (...size: Size<MakeOptions>): Tensor => filled('nn.ones', 1, size);
+/**
+ * A tensor of one value.
+ *
+ * @example
+ * nn.full([2], 7).tolist(); // => [7, 7]
+ */
 export const full = (size: readonly number[], value: number, options: MakeOptions = {}): Tensor =>
   filled('nn.full', value, [size, options]);
-export const zeros_like = (like: Values): Tensor => zeros(like.dims);
-export const ones_like = (like: Values): Tensor => ones(like.dims);
-/** The identity matrix. */
+/**
+ * A tensor of zeros in the shape of another.
+ *
+ * @example
+ * nn.zeros_like(nn.ones(2)).tolist(); // => [0, 0]
+ */
+export const zeros_like = (like: TensorBase): Tensor => zeros(like.dims);
+/**
+ * A tensor of ones in the shape of another.
+ *
+ * @example
+ * nn.ones_like(nn.zeros(2)).tolist(); // => [1, 1]
+ */
+export const ones_like = (like: TensorBase): Tensor => ones(like.dims);
+/**
+ * The identity matrix.
+ *
+ * @example
+ * nn.eye(2).tolist(); // => [[1, 0], [0, 1]]
+ */
 export const eye = (n: number): Tensor =>
   new Tensor(
     'float32',
@@ -80,7 +124,12 @@ export const eye = (n: number): Tensor =>
     [n, n],
   );
 
-/** `arange(end)`, `arange(start, end)`, `arange(start, end, step)`. */
+/**
+ * `arange(end)`, `arange(start, end)`, `arange(start, end, step)`.
+ *
+ * @example
+ * nn.arange(0, 6, 2).tolist(); // => [0, 2, 4]
+ */
 export function arange(first: number, end?: number, step = 1): Tensor {
   const [from, to] = end === undefined ? [0, first] : [first, end];
   const length = Math.ceil((to - from) / step);
@@ -98,18 +147,38 @@ const random = (where: string, normal: boolean, size: readonly unknown[]): Tenso
   const seed = options.seed ?? nextSeed();
   return made(callFunction('random', {}, { size: dims, normal, seed }, ['size', 'normal', 'seed']).output, options);
 };
-/** Uniform in [0, 1), from SplitMix64: the same numbers everywhere, not torch's. */
+/**
+ * Uniform in [0, 1), from SplitMix64: the same numbers everywhere, not torch's.
+ *
+ * @example
+ * nn.rand(2, 3, { seed: 1 }).shape; // => [2, 3]
+ */
 export const rand = (...size: Size<RandomOptions>): Tensor => random('nn.rand', false, size);
-/** Normal, with mean 0 and variance 1. */
+/**
+ * Normal, with mean 0 and variance 1.
+ *
+ * @example
+ * nn.randn(2, 3, { seed: 1 }).shape; // => [2, 3]
+ */
 export const randn = (...size: Size<RandomOptions>): Tensor => random('nn.randn', true, size);
 
-/** One after another along `dim`. */
-export function cat(tensors: readonly Values[], dim = 0): Tensor {
+/**
+ * One after another along `dim`.
+ *
+ * @example
+ * nn.cat([nn.ones(1, 2), nn.zeros(1, 2)]).tolist(); // => [[1, 1], [0, 0]]
+ */
+export function cat(tensors: readonly TensorBase[], dim = 0): Tensor {
   if (!Array.isArray(tensors)) throw new InputError(`nn.cat: expected an array of tensors, found ${describe(tensors)}`);
   return callFunction('cat', Object.fromEntries(tensors.map((each, i) => [`tensor ${i}`, each])), { dim }, ['dim']).output;
 }
-/** Beside each other along a new dimension. */
-export function stack(tensors: readonly Values[], dim = 0): Tensor {
+/**
+ * Beside each other along a new dimension.
+ *
+ * @example
+ * nn.stack([nn.ones(2), nn.zeros(2)]).tolist(); // => [[1, 1], [0, 0]]
+ */
+export function stack(tensors: readonly TensorBase[], dim = 0): Tensor {
   if (!Array.isArray(tensors)) throw new InputError(`nn.stack: expected an array of tensors, found ${describe(tensors)}`);
   const at = checkDim('nn.stack', dim, (tensors[0]?.dims.length ?? 0) + 1);
   const parts = tensors.map(
@@ -122,9 +191,19 @@ export function stack(tensors: readonly Values[], dim = 0): Tensor {
 const triangle = (input: Tensor, keep: (column: number, row: number) => boolean): Tensor => {
   const [rows = 1, columns = 1] = input.dims.slice(-2);
   const mask = Uint8Array.from({ length: rows * columns }, (_, i) => Number(!keep(i % columns, Math.floor(i / columns))));
-  return input.masked_fill(new Values('bool', mask, [rows, columns]), 0);
+  return input.masked_fill(new Plain('bool', mask, [rows, columns]), 0);
 };
-/** The lower triangle of matrices, zeros above it. */
+/**
+ * The lower triangle of matrices, zeros above it.
+ *
+ * @example
+ * nn.tril(nn.ones(2, 2)).tolist(); // => [[1, 0], [1, 1]]
+ */
 export const tril = (input: Tensor, diagonal = 0): Tensor => triangle(input, (column, row) => column <= row + diagonal);
-/** The upper triangle of matrices, zeros below it. */
+/**
+ * The upper triangle of matrices, zeros below it.
+ *
+ * @example
+ * nn.triu(nn.ones(2, 2)).tolist(); // => [[1, 1], [0, 1]]
+ */
 export const triu = (input: Tensor, diagonal = 0): Tensor => triangle(input, (column, row) => column >= row + diagonal);

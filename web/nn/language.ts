@@ -5,13 +5,14 @@ import { Attending, kAttend, kWeights, type AttendOptions, type Weighed } from '
 import type { Drawn, PositionKind } from './modules.js';
 import type { DecoderForward, EncoderForward, TransformerLayerOptions } from './transformers.js';
 import type { SequencePoolingMode } from './functional.js';
-import { Tensor } from '../core/tensor.js';
+import { TensorBase } from '../core/tensor_base.js';
 import type { Tensor as NnTensor } from './tensor.js';
 import type { DecodingOptions } from '../core/types.js';
 
 type F32 = NnTensor;
 
 export interface LanguageModelOptions extends Drawn, TransformerLayerOptions {
+  /** The number of tokens that it knows. */
   vocab_size: number;
   /** Default 2. The default of `dim_feedforward` is 4 d_model here. */
   num_layers?: number;
@@ -36,24 +37,30 @@ export interface GenerateOptions extends DecodingOptions {
   use_cache?: boolean;
 }
 
-const toIds = (ids: Tensor | readonly number[]): Int32Array => {
-  if (ids instanceof Tensor && ids.dims.length === 2 && ids.dims[0] !== 1) {
+const toIds = (ids: TensorBase | readonly number[]): Int32Array => {
+  if (ids instanceof TensorBase && ids.dims.length === 2 && ids.dims[0] !== 1) {
     throw new InputError(`nn.generate: expected one prompt, [seq] or [1, seq], found dims [${ids.dims}]`);
   }
-  return Int32Array.from(ids instanceof Tensor ? (ids.data as ArrayLike<number>) : ids, Number);
+  return Int32Array.from(ids instanceof TensorBase ? (ids.data as ArrayLike<number>) : ids, Number);
 };
 
 const kPadding = { key_padding_mask: 'key_padding_mask' };
 
-/** Encoder, pooling, linear: ids `[batch, seq]` -> logits `[batch, num_classes]`. `embedding`, `positions`, `encoder`, `classifier`. */
+/**
+ * Encoder, pooling, linear: ids `[batch, seq]` -> logits `[batch, num_classes]`. `embedding`, `positions`, `encoder`, `classifier`.
+ *
+ * @example
+ * const model = new nn.SequenceClassifier({ vocab_size: 10, d_model: 8, nhead: 2, num_classes: 3 });
+ * model.forward(new Tensor('int32', [1, 2, 3], [1, 3])).shape; // => [1, 3]
+ */
 export class SequenceClassifier extends Attending {
   constructor(options: Omit<LanguageModelOptions, 'tie_weights'> & { num_classes: number; pooling?: SequencePoolingMode }) {
     super('SequenceClassifier', { ...options });
   }
   /** `src_key_padding_mask`, the encoder's name for it, is the same as `key_padding_mask`. */
-  override forward(ids: Tensor, options: ClassifierForward & { need_weights: true }): Weighed;
-  override forward(ids: Tensor, options?: ClassifierForward): F32;
-  override forward(ids: Tensor, options: ClassifierForward = {}): F32 | Weighed {
+  override forward(ids: TensorBase, options: ClassifierForward & { need_weights: true }): Weighed;
+  override forward(ids: TensorBase, options?: ClassifierForward): F32;
+  override forward(ids: TensorBase, options: ClassifierForward = {}): F32 | Weighed {
     checkOptions('nn.SequenceClassifier', options, kClassifier);
     const { src_key_padding_mask, ...rest } = options ?? {};
     if (src_key_padding_mask && rest.key_padding_mask) {
@@ -70,24 +77,36 @@ const kClassifier = ['key_padding_mask', 'src_key_padding_mask', 'need_weights',
 /**
  * A decoder without an encoder (as GPT): ids `[batch, seq]` -> logits `[batch, seq, vocab_size]` of each next token. `embedding`,
  * `positions`, `decoder.layers.0`, .., `decoder.norm`, `head`.
+ *
+ * @example
+ * const model = new nn.LanguageModel({ vocab_size: 10, d_model: 8, nhead: 2 });
+ * model.generate([2], { max_new_tokens: 4 }).length; // => 5
  */
 export class LanguageModel extends Attending {
   constructor(options: LanguageModelOptions) {
     super('LanguageModel', { ...options });
   }
-  override forward(ids: Tensor, options: Omit<AttendOptions, 'is_causal'> & { need_weights: true }): Weighed;
-  override forward(ids: Tensor, options?: Omit<AttendOptions, 'is_causal'>): F32;
-  override forward(ids: Tensor, options: Omit<AttendOptions, 'is_causal'> = {}): F32 | Weighed {
+  /** With `need_weights`: the logits and the attention weights. */
+  override forward(ids: TensorBase, options: Omit<AttendOptions, 'is_causal'> & { need_weights: true }): Weighed;
+  /** The logits of the next token at each place, `[batch, seq, vocab_size]`. */
+  override forward(ids: TensorBase, options?: Omit<AttendOptions, 'is_causal'>): F32;
+  override forward(ids: TensorBase, options: Omit<AttendOptions, 'is_causal'> = {}): F32 | Weighed {
     const known = kAttend.filter((name) => name !== 'is_causal'); // it is always causal
     return this.attend({ input: ids }, options, known);
   }
   /** Prompt and continuation, one token at a time with a key-value cache: greedy search, sampling or beam search. */
-  generate(prompt: Tensor | readonly number[], options: GenerateOptions = {}): number[] {
+  generate(prompt: TensorBase | readonly number[], options: GenerateOptions = {}): number[] {
     return [...this.generateIds(toIds(prompt), null, { ...options })];
   }
 }
 
-/** Source ids and target ids -> logits `[batch, tgt, tgt_vocab_size]`. `src_embedding`, `tgt_embedding`, `positions`, `transformer`, `head`. */
+/**
+ * Source ids and target ids -> logits `[batch, tgt, tgt_vocab_size]`. `src_embedding`, `tgt_embedding`, `positions`, `transformer`, `head`.
+ *
+ * @example
+ * const model = new nn.EncoderDecoder({ src_vocab_size: 10, d_model: 8, nhead: 2 });
+ * model.generate(new Tensor('int32', [1, 2, 3], [1, 3]), [2], { max_new_tokens: 4 }).length; // => 5
+ */
 export class EncoderDecoder extends Attending {
   constructor(
     options: Omit<LanguageModelOptions, 'vocab_size' | 'num_layers' | 'final_norm'> & {
@@ -101,13 +120,13 @@ export class EncoderDecoder extends Attending {
     super('EncoderDecoder', { ...options });
   }
   /** The source's mask is used by the encoder and by cross-attention. */
-  override forward(src: Tensor, tgt: Tensor, options: EncoderDecoderForward & { need_weights: true }): Weighed;
-  override forward(src: Tensor, tgt: Tensor, options?: EncoderDecoderForward): F32;
-  override forward(src: Tensor, tgt: Tensor, options: EncoderDecoderForward = {}): F32 | Weighed {
+  override forward(src: TensorBase, tgt: TensorBase, options: EncoderDecoderForward & { need_weights: true }): Weighed;
+  override forward(src: TensorBase, tgt: TensorBase, options?: EncoderDecoderForward): F32;
+  override forward(src: TensorBase, tgt: TensorBase, options: EncoderDecoderForward = {}): F32 | Weighed {
     return this.attend({ input: tgt, key: src }, options, [...Object.values(kBothMasks), ...kBothWeights], kBothMasks);
   }
   /** `src [1, seq]`; prompt: the beginning of the target, at least its start token. */
-  generate(src: Tensor, prompt: Tensor | readonly number[], options: GenerateOptions = {}): number[] {
+  generate(src: TensorBase, prompt: TensorBase | readonly number[], options: GenerateOptions = {}): number[] {
     return [...this.generateIds(toIds(prompt), src, { ...options })];
   }
 }

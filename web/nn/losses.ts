@@ -1,6 +1,6 @@
 // Losses as modules, with torch's names.
 import { checkOptions } from '../core/options.js';
-import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 import {
   binary_cross_entropy_with_logits,
   cosine_embedding_loss,
@@ -32,66 +32,112 @@ abstract class Loss<Options extends object> extends Module {
   }
 }
 
-/** nn.functional.cross_entropy. */
+/**
+ * nn.functional.cross_entropy.
+ *
+ * @example
+ * const loss = new nn.CrossEntropyLoss();
+ * loss.forward(nn.tensor([[2, 0]]), new Tensor('int32', [0], [1])).item(); // => 0.1269
+ */
 export class CrossEntropyLoss extends Loss<CrossEntropyOptions> {
   constructor(options: CrossEntropyOptions = {}) {
     super('CrossEntropyLoss', options, ['weight', 'ignore_index', 'label_smoothing', 'reduction']);
   }
-  override forward(input: Tensor, target: Tensor): NnTensor {
+  /** The loss of logits `[rows, classes]` and the classes' numbers `[rows]`. */
+  override forward(input: TensorBase, target: TensorBase): NnTensor {
     return cross_entropy(input, target, this.options);
   }
 }
-/** nn.functional.binary_cross_entropy_with_logits. */
+/**
+ * nn.functional.binary_cross_entropy_with_logits.
+ *
+ * @example
+ * new nn.BCEWithLogitsLoss().forward(nn.tensor([0, 2]), nn.tensor([0, 1])).item(); // => 0.41
+ */
 export class BCEWithLogitsLoss extends Loss<BinaryCrossEntropyOptions> {
   constructor(options: BinaryCrossEntropyOptions = {}) {
     super('BCEWithLogitsLoss', options, ['weight', 'pos_weight', 'reduction']);
   }
-  override forward(input: Tensor, target: Tensor): NnTensor {
+  /** The loss of logits and targets from 0 to 1, in the same shape. */
+  override forward(input: TensorBase, target: TensorBase): NnTensor {
     return binary_cross_entropy_with_logits(input, target, this.options);
   }
 }
-/** nn.functional.mse_loss. */
+/**
+ * nn.functional.mse_loss.
+ *
+ * @example
+ * new nn.MSELoss().forward(nn.tensor([1, 2]), nn.tensor([1, 4])).item(); // => 2
+ */
 export class MSELoss extends Loss<{ reduction?: Reduction }> {
   constructor(options: { reduction?: Reduction } = {}) {
     super('MSELoss', options, ['reduction']);
   }
-  override forward(input: Tensor, target: Tensor): NnTensor {
+  /** The loss of numbers and the numbers that were wanted, in the same shape. */
+  override forward(input: TensorBase, target: TensorBase): NnTensor {
     return mse_loss(input, target, this.options);
   }
 }
-/** nn.functional.l1_loss. */
+/**
+ * nn.functional.l1_loss.
+ *
+ * @example
+ * new nn.L1Loss().forward(nn.tensor([1, 2]), nn.tensor([1, 4])).item(); // => 1
+ */
 export class L1Loss extends Loss<{ reduction?: Reduction }> {
   constructor(options: { reduction?: Reduction } = {}) {
     super('L1Loss', options, ['reduction']);
   }
-  override forward(input: Tensor, target: Tensor): NnTensor {
+  /** The loss of numbers and the numbers that were wanted, in the same shape. */
+  override forward(input: TensorBase, target: TensorBase): NnTensor {
     return l1_loss(input, target, this.options);
   }
 }
-/** nn.functional.kl_div. */
+/**
+ * nn.functional.kl_div.
+ *
+ * @example
+ * const input = nn.tensor([[0.5, 0.5]]).log();
+ * new nn.KLDivLoss({ reduction: 'batchmean' }).forward(input, nn.tensor([[0.9, 0.1]])).item(); // => 0.3681
+ */
 export class KLDivLoss extends Loss<{ reduction?: Reduction | 'batchmean' }> {
   constructor(options: { reduction?: Reduction | 'batchmean' } = {}) {
     super('KLDivLoss', options, ['reduction']);
   }
-  override forward(input: Tensor, target: Tensor): NnTensor {
+  /** The loss of logarithms of probabilities and the probabilities that were wanted. */
+  override forward(input: TensorBase, target: TensorBase): NnTensor {
     return kl_div(input, target, this.options);
   }
 }
-/** nn.functional.cosine_embedding_loss. */
+/**
+ * nn.functional.cosine_embedding_loss.
+ *
+ * @example
+ * const [a, b] = [nn.tensor([[1, 0]]), nn.tensor([[0, 1]])];
+ * new nn.CosineEmbeddingLoss().forward(a, b, nn.tensor([1])).item(); // => 1
+ */
 export class CosineEmbeddingLoss extends Loss<{ margin?: number; reduction?: Reduction }> {
   constructor(options: { margin?: number; reduction?: Reduction } = {}) {
     super('CosineEmbeddingLoss', options, ['margin', 'reduction']);
   }
-  override forward(input1: Tensor, input2: Tensor, target: Tensor): NnTensor {
+  /** The loss of pairs of rows; target 1: they belong together, -1: they do not. */
+  override forward(input1: TensorBase, input2: TensorBase, target: TensorBase): NnTensor {
     return cosine_embedding_loss(input1, input2, target, this.options);
   }
 }
-/** nn.functional.triplet_margin_loss. */
+/**
+ * nn.functional.triplet_margin_loss.
+ *
+ * @example
+ * const [anchor, near, far] = [nn.tensor([[0, 0]]), nn.tensor([[0, 1]]), nn.tensor([[0, 1.5]])];
+ * new nn.TripletMarginLoss().forward(anchor, near, far).item(); // => 0.5
+ */
 export class TripletMarginLoss extends Loss<TripletOptions> {
   constructor(options: TripletOptions = {}) {
     super('TripletMarginLoss', options, ['margin', 'eps', 'swap', 'reduction']);
   }
-  override forward(anchor: Tensor, positive: Tensor, negative: Tensor): NnTensor {
+  /** The loss of rows: each anchor is to be nearer to its positive than to its negative. */
+  override forward(anchor: TensorBase, positive: TensorBase, negative: TensorBase): NnTensor {
     return triplet_margin_loss(anchor, positive, negative, this.options);
   }
 }

@@ -3,24 +3,28 @@ import { checkOptions } from '../core/options.js';
 import { InputError, describe } from '../core/errors.js';
 import { currentHost, toOptions, type OptionValues } from '../host/nn_seam.js';
 import type { NnHost, SeamCache, SeamNnModule, SeamRow, SeamTensor } from '../host/nn_types.js';
-import { Tensor } from '../core/tensor.js';
+import { TensorBase } from '../core/tensor_base.js';
 import { nextSeed } from './seed.js';
 import { fromAnswer, Parameter, Tensor as NnTensor, toSeam, toTensors, type Outputs, type TensorsByName } from './tensor.js';
 
-export type StateDict = Record<string, Tensor<'float32'>>;
+/** Tensors by their names, such as `'layers.0.linear1.weight'`. */
+export type StateDict = Record<string, TensorBase<'float32'>>;
 const fromSeam = (tensor: SeamTensor) => NnTensor.of(tensor);
 
 /** One forward inside another, as `nn.trace` records it. */
 export interface TraceRow extends Omit<SeamRow, 'input' | 'output' | 'kernel' | 'tensor' | 'weights' | 'module'> {
   /** The module has an earlier row. */
   is_recursive: boolean;
+  /** The shape of the input. */
   input: number[];
+  /** The shape of the output. */
   output: number[];
+  /** The shape of the weight; empty for none. */
   kernel: number[];
   /** The output, if outputs are kept. */
-  tensor?: Tensor<'float32'> | undefined;
+  tensor?: TensorBase<'float32'> | undefined;
   /** Attention weights, if outputs are kept and `need_weights` is set. */
-  weights?: Tensor<'float32'> | undefined;
+  weights?: TensorBase<'float32'> | undefined;
 }
 
 /** While a trace runs, forwards add their rows here. */
@@ -56,7 +60,17 @@ function distinct(entries: readonly StateEntry[]): StateEntry[] {
 // Frees the WebAssembly memory of modules that became garbage.
 const garbage = new FinalizationRegistry<() => void>((free) => free());
 
-/** A block with parameters. Your own classes extend it, hold their parts as fields and define `forward`. */
+/**
+ * A block with parameters. Your own classes extend it, hold their parts as fields and define `forward`.
+ *
+ * @example
+ * class Double extends nn.Module {
+ *   forward(x) {
+ *     return x.mul(2);
+ *   }
+ * }
+ * new Double().forward(nn.ones(2)).tolist(); // => [2, 2]
+ */
 export class Module {
   static {
     Object.defineProperty(this, 'name', { value: 'Module' });
@@ -67,6 +81,7 @@ export class Module {
     return this.constructor.name;
   }
 
+  /** What the module computes. Your own modules override it; call `module.forward(input)`. */
   forward(..._inputs: any[]): any {
     throw new InputError(`nn.${this.type}: this class has no forward`);
   }
@@ -98,6 +113,7 @@ export class Module {
     for (const [, child] of this.named_children()) child.train(mode);
     return this;
   }
+  /** Evaluation mode: nothing is dropped, and norms use their running statistics. The same as `train(false)`. */
   eval(): this {
     return this.train(false);
   }
@@ -149,6 +165,7 @@ export class Module {
     return distinct(this.entries()).map(({ name }) => [name, all.get(name) as Parameter]);
   }
 
+  /** All parameters, those of modules inside included. One that several modules share comes once. */
   parameters(): Parameter[] {
     return this.named_parameters().map(([, parameter]) => parameter);
   }
@@ -166,6 +183,7 @@ export class Module {
     return this;
   }
 
+  /** Sets the gradients of all parameters to null. */
   zero_grad(): void {
     for (const parameter of this.parameters()) parameter.grad = null;
   }
@@ -194,7 +212,7 @@ export class Module {
    * Sets parameters and buffers by PyTorch's names. With `strict` (the default) a missing or unknown name is an error, and nothing is
    * set.
    */
-  load_state_dict(state: Record<string, Tensor>, options: { strict?: boolean } = {}): void {
+  load_state_dict(state: Record<string, TensorBase>, options: { strict?: boolean } = {}): void {
     const where = `nn.${this.type}.load_state_dict`;
     checkOptions(where, options, { strict: 'boolean' });
     const strict = options?.strict ?? true;
@@ -217,7 +235,7 @@ export class Module {
   }
 
   /** @internal */
-  setParameter(name: string, tensor: Tensor): void {
+  setParameter(name: string, tensor: TensorBase): void {
     const own = this.own_parameters().find(([each]) => each === name);
     if (own) return void own[1].copy_(tensor);
     for (const [prefix, child] of this.named_children()) {
@@ -231,7 +249,15 @@ export class Module {
   }
 }
 
-/** Keys and values of earlier tokens: pass the same cache to each forward, with one new token at a time. */
+/**
+ * Keys and values of earlier tokens: pass the same cache to each forward, with one new token at a time.
+ *
+ * @example
+ * const attention = new nn.SelfAttention({ k: 8, heads: 2, causal: true });
+ * const cache = new nn.KeyValueCache();
+ * for (let i = 0; i < 3; ++i) attention.forward(nn.ones(1, 1, 8), { cache });
+ * cache.length; // => 3
+ */
 export class KeyValueCache {
   /** @internal */
   readonly handle: SeamCache;
@@ -369,6 +395,7 @@ export class Native extends Module {
   get weight(): Parameter | undefined {
     return this.own_and_parts().find(([name]) => name === 'weight')?.[1];
   }
+  /** The parameter of that name; `undefined` if the module has none. */
   get bias(): Parameter | undefined {
     return this.own_and_parts().find(([name]) => name === 'bias')?.[1];
   }
@@ -393,7 +420,7 @@ export class Native extends Module {
   }
 
   /** @internal */
-  override setParameter(name: string, tensor: Tensor): void {
+  override setParameter(name: string, tensor: TensorBase): void {
     const { handle } = this;
     const value = toSeam(`nn.${this.kind}.load_state_dict`, name, tensor);
     this.host.call(() => handle.load(name, value));
@@ -407,7 +434,7 @@ export class Native extends Module {
   }
 
   /** @internal */
-  protected generateIds(ids: Int32Array, source: Tensor | null, options: OptionValues): Int32Array {
+  protected generateIds(ids: Int32Array, source: TensorBase | null, options: OptionValues): Int32Array {
     const where = `nn.${this.kind}`;
     const from = source && toSeam(where, 'source', source);
     const scalars = toOptions(where, options);
@@ -436,7 +463,7 @@ export function collect<T>(keep: boolean, run: () => T): { result: T; rows: Trac
 }
 
 /** Records the forward of a user's class as one row above those of its parts. */
-export function traced<T>(module: Module, input: Tensor, run: () => T): T {
+export function traced<T>(module: Module, input: TensorBase, run: () => T): T {
   if (!tracing || (module instanceof Native && !module.is_composed)) return run();
   const { rows } = tracing;
   const row: TraceRow = {
@@ -459,9 +486,9 @@ export function traced<T>(module: Module, input: Tensor, run: () => T): T {
   tracing.depth -= 1;
   row.macs = rows.slice(inside).reduce((sum, { depth, macs }) => sum + (depth === row.depth + 1 ? macs : 0), 0);
   const output = Array.isArray(result) ? result[0] : result;
-  if (output instanceof Tensor) {
+  if (output instanceof TensorBase) {
     row.output = [...output.dims];
-    if (tracing.keep) row.tensor = output as Tensor<'float32'>;
+    if (tracing.keep) row.tensor = output as TensorBase<'float32'>;
   }
   return result;
 }

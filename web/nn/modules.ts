@@ -5,7 +5,7 @@ import { Module, Native, type KeyValueCache } from './module.js';
 import { toMask, type MaybeTensor, type Tensor as NnTensor } from './tensor.js';
 import { Attending, type AttendOptions, type Weighed } from './attending.js';
 import type { EpsForm, PoolOptions, SequencePoolingMode, Sizes } from './functional.js';
-import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 
 type F32 = NnTensor;
 
@@ -17,27 +17,45 @@ export interface Drawn {
 
 /** A module whose forward takes one tensor and no options. */
 class Unary extends Native {
-  override forward(input: Tensor, options?: Record<string, never>): F32 {
+  /** The module's result for one input. */
+  override forward(input: TensorBase, options?: Record<string, never>): F32 {
     checkOptions(`nn.${this.type}`, options, []);
     return this.run({ tensors: { input } }).output;
   }
 }
 
-/** `y = x W^T + b`: `[..., in]` -> `[..., out]`. `weight [out, in]`, `bias [out]`. */
+/**
+ * `y = x W^T + b`: `[..., in]` -> `[..., out]`. `weight [out, in]`, `bias [out]`.
+ *
+ * @example
+ * const layer = new nn.Linear(3, 2);
+ * layer.forward(nn.ones(4, 3)).shape; // => [4, 2]
+ */
 export class Linear extends Unary {
   constructor(in_features: number, out_features: number, options: Drawn & { bias?: boolean } = {}) {
     super('Linear', { in_features, out_features, ...options });
   }
 }
 
-/** Rows of `weight [num_embeddings, embedding_dim]` by ids. */
+/**
+ * Rows of `weight [num_embeddings, embedding_dim]` by ids.
+ *
+ * @example
+ * const table = new nn.Embedding(10, 4);
+ * table.forward(new Tensor('int32', [1, 2, 3], [3])).shape; // => [3, 4]
+ */
 export class Embedding extends Unary {
   constructor(num_embeddings: number, embedding_dim: number, options: Drawn = {}) {
     super('Embedding', { num_embeddings, embedding_dim, ...options });
   }
 }
 
-/** `(x - mean) / sqrt(variance + eps) * weight + bias` over the last dimensions; arXiv 1607.06450. */
+/**
+ * `(x - mean) / sqrt(variance + eps) * weight + bias` over the last dimensions; arXiv 1607.06450.
+ *
+ * @example
+ * new nn.LayerNorm(4).forward(nn.tensor([[1, 2, 3, 6]])).tolist(); // => [[-1.069, -0.5345, 0, 1.6036]]
+ */
 export class LayerNorm extends Unary {
   constructor(
     normalized_shape: Sizes,
@@ -47,7 +65,12 @@ export class LayerNorm extends Unary {
   }
 }
 
-/** `x / sqrt(mean(x^2) + eps) * weight`; arXiv 1910.07467. */
+/**
+ * `x / sqrt(mean(x^2) + eps) * weight`; arXiv 1910.07467.
+ *
+ * @example
+ * new nn.RMSNorm(2).forward(nn.tensor([[3, 4]])).tolist(); // => [[0.8485, 1.1314]]
+ */
 export class RMSNorm extends Unary {
   constructor(normalized_shape: Sizes, options: { eps?: number; elementwise_affine?: boolean } = {}) {
     super('RMSNorm', { normalized_shape, ...options });
@@ -61,117 +84,217 @@ interface ChannelNorm {
 /**
  * Per channel of `[batch, channels]` or `[batch, channels, length]`, with `running_mean` and `running_var`; in train mode with the
  * statistics of the batch, which move the running ones by `momentum` (default 0.1); arXiv 1502.03167.
+ *
+ * @example
+ * new nn.BatchNorm1d(2).train().forward(nn.tensor([[1, 2], [3, 6]])).tolist(); // => [[-1, -1], [1, 1]]
  */
 export class BatchNorm1d extends Unary {
   constructor(num_features: number, options: ChannelNorm & { momentum?: number } = {}) {
     super('BatchNorm1d', { num_features, ...options });
   }
 }
-/** The same for `[batch, channels, height, width]`. */
+/**
+ * The same for `[batch, channels, height, width]`.
+ *
+ * @example
+ * new nn.BatchNorm2d(3).train().forward(nn.randn(2, 3, 4, 4, { seed: 1 })).shape; // => [2, 3, 4, 4]
+ */
 export class BatchNorm2d extends Unary {
   constructor(num_features: number, options: ChannelNorm & { momentum?: number } = {}) {
     super('BatchNorm2d', { num_features, ...options });
   }
 }
-/** Per example and channel of `[batch, channels, length]`; arXiv 1607.08022. */
+/**
+ * Per example and channel of `[batch, channels, length]`; arXiv 1607.08022.
+ *
+ * @example
+ * new nn.InstanceNorm1d(3).forward(nn.randn(2, 3, 8, { seed: 1 })).shape; // => [2, 3, 8]
+ */
 export class InstanceNorm1d extends Unary {
   constructor(num_features: number, options: ChannelNorm = {}) {
     super('InstanceNorm1d', { num_features, ...options });
   }
 }
-/** The same for `[batch, channels, height, width]`. */
+/**
+ * The same for `[batch, channels, height, width]`.
+ *
+ * @example
+ * new nn.InstanceNorm2d(3).forward(nn.randn(2, 3, 4, 4, { seed: 1 })).shape; // => [2, 3, 4, 4]
+ */
 export class InstanceNorm2d extends Unary {
   constructor(num_features: number, options: ChannelNorm = {}) {
     super('InstanceNorm2d', { num_features, ...options });
   }
 }
 
+/**
+ * `max(0, x)`.
+ *
+ * @example
+ * new nn.ReLU().forward(nn.tensor([-1, 2])).tolist(); // => [0, 2]
+ */
 export class ReLU extends Unary {
   constructor() {
     super('ReLU', {});
   }
 }
+/**
+ * `x Phi(x)`, arXiv 1606.08415; with `approximate: 'tanh'` its approximation.
+ *
+ * @example
+ * new nn.GELU().forward(nn.tensor([-1, 2])).tolist(); // => [-0.1587, 1.9545]
+ */
 export class GELU extends Unary {
   constructor(options: { approximate?: 'none' | 'tanh' } = {}) {
     super('GELU', { ...options });
   }
 }
+/**
+ * `x / (1 + exp(-x))`, arXiv 1702.03118.
+ *
+ * @example
+ * new nn.SiLU().forward(nn.tensor([-1, 2])).tolist(); // => [-0.2689, 1.7616]
+ */
 export class SiLU extends Unary {
   constructor() {
     super('SiLU', {});
   }
 }
+/**
+ * The hyperbolic tangent.
+ *
+ * @example
+ * new nn.Tanh().forward(nn.tensor([-1, 2])).tolist(); // => [-0.7616, 0.964]
+ */
 export class Tanh extends Unary {
   constructor() {
     super('Tanh', {});
   }
 }
+/**
+ * `1 / (1 + exp(-x))`.
+ *
+ * @example
+ * new nn.Sigmoid().forward(nn.tensor([0, 2])).tolist(); // => [0.5, 0.8808]
+ */
 export class Sigmoid extends Unary {
   constructor() {
     super('Sigmoid', {});
   }
 }
+/**
+ * Gives its input.
+ *
+ * @example
+ * new nn.Identity().forward(nn.tensor([1, 2])).tolist(); // => [1, 2]
+ */
 export class Identity extends Unary {
   constructor() {
     super('Identity', {});
   }
 }
-/** In train mode: zeros with probability `p`, everything else times `1 / (1 - p)`; arXiv 1207.0580. Otherwise it does nothing. */
+/**
+ * In train mode: zeros with probability `p`, everything else times `1 / (1 - p)`; arXiv 1207.0580. Otherwise it does nothing.
+ *
+ * @example
+ * const drop = new nn.Dropout(0.5).train();
+ * drop.forward(nn.ones(4)).shape; // => [4]
+ */
 export class Dropout extends Unary {
   constructor(p = 0.5) {
     super('Dropout', { p });
   }
 }
+/**
+ * `exp(x) / sum(exp(x))` along a dimension.
+ *
+ * @example
+ * new nn.Softmax(-1).forward(nn.tensor([[0, 0]])).tolist(); // => [[0.5, 0.5]]
+ */
 export class Softmax extends Unary {
   constructor(options: { dim?: number } = {}) {
     super('Softmax', { ...options });
   }
 }
-/** `[batch, ...]` -> `[batch, the rest]`. */
+/**
+ * `[batch, ...]` -> `[batch, the rest]`.
+ *
+ * @example
+ * new nn.Flatten().forward(nn.ones(2, 3, 4)).shape; // => [2, 12]
+ */
 export class Flatten extends Unary {
   constructor() {
     super('Flatten', {});
   }
 }
 
+/**
+ * The mean of each window, as `F.avg_pool2d`.
+ *
+ * @example
+ * new nn.AvgPool2d(2).forward(nn.ones(1, 1, 4, 4)).shape; // => [1, 1, 2, 2]
+ */
 export class AvgPool2d extends Unary {
   constructor(kernel_size: Sizes, options: PoolOptions = {}) {
     super('AvgPool2d', { kernel_size, ...options });
   }
 }
+/**
+ * The maximum of each window, as `F.max_pool2d`.
+ *
+ * @example
+ * new nn.MaxPool2d(2).forward(nn.ones(1, 1, 4, 4)).shape; // => [1, 1, 2, 2]
+ */
 export class MaxPool2d extends Unary {
   constructor(kernel_size: Sizes, options: PoolOptions = {}) {
     super('MaxPool2d', { kernel_size, ...options });
   }
 }
 
-/** `[batch, seq, hidden]` -> `[batch, hidden]`. `key_padding_mask [batch, seq]`: tokens with true are left out. */
+/**
+ * `[batch, seq, hidden]` -> `[batch, hidden]`. `key_padding_mask [batch, seq]`: tokens with true are left out.
+ *
+ * @example
+ * new nn.SequencePooling().forward(nn.ones(2, 5, 8)).shape; // => [2, 8]
+ */
 export class SequencePooling extends Native {
   constructor(options: { mode?: SequencePoolingMode } = {}) {
     super('SequencePooling', { ...options });
   }
-  override forward(input: Tensor, options: { key_padding_mask?: MaybeTensor } = {}): F32 {
+  /** One vector of each sequence: `[batch, seq, hidden]` -> `[batch, hidden]`. Tokens that `key_padding_mask` masks out are left out. */
+  override forward(input: TensorBase, options: { key_padding_mask?: MaybeTensor } = {}): F32 {
     checkOptions('nn.SequencePooling', options, ['key_padding_mask']);
     return this.run({ tensors: { input, key_padding_mask: toMask(options?.key_padding_mask, false) } }).output;
   }
 }
 
+/** How positions are added: sinusoids of arXiv 1706.03762, those of the lecture notes, a learned table, or not at all. */
 export type PositionKind = 'none' | 'sinusoidal' | 'notes' | 'learned';
 /**
  * `x + table[0 .. seq]` for `x [..., seq, d_model]`. Learned tables are the parameter `weight [max_len, d_model]`; load a table of your
  * own as that parameter.
+ *
+ * @example
+ * new nn.PositionalEncoding(8).forward(nn.zeros(1, 5, 8)).shape; // => [1, 5, 8]
  */
 export class PositionalEncoding extends Native {
   constructor(d_model: number, options: Drawn & { max_len?: number; kind?: PositionKind; base?: number } = {}) {
     super('PositionalEncoding', { d_model, ...options });
   }
-  override forward(input: Tensor, options: { cache?: KeyValueCache | null } = {}): F32 {
+  /** The input with its positions added. With `cache` they go on after the tokens that it holds. */
+  override forward(input: TensorBase, options: { cache?: KeyValueCache | null } = {}): F32 {
     checkOptions('nn.PositionalEncoding', options, ['cache']);
     return this.run({ tensors: { input }, cache: options?.cache }).output;
   }
 }
 
-/** Runs modules one after another. */
+/**
+ * Runs modules one after another.
+ *
+ * @example
+ * const net = new nn.Sequential(new nn.Linear(4, 8), new nn.ReLU(), new nn.Linear(8, 1));
+ * net.forward(nn.ones(2, 4)).shape; // => [2, 1]
+ */
 export class Sequential extends Unary {
   declare private readonly parts: readonly Module[];
 
@@ -188,14 +311,17 @@ export class Sequential extends Unary {
   override get is_composed(): boolean {
     return this.parts.some(isOwn);
   }
+  /** The modules inside, by their numbers. */
   override named_children(): [name: string, module: Module][] {
     return this.is_composed ? this.parts.map((part, i) => [String(i), part]) : [];
   }
-  override forward(input: Tensor, options?: Record<string, never>): F32 {
+  /** Passes the input through the modules in turn. */
+  override forward(input: TensorBase, options?: Record<string, never>): F32 {
     if (!this.is_composed) return super.forward(input, options);
     checkOptions('nn.Sequential', options, []);
     return this.parts.reduce((at, part) => part.forward(at), input) as F32;
   }
+  /** Sets training mode, or evaluation mode with `false`, for all modules inside. */
   override train(mode = true): this {
     super.train(mode);
     for (const [, part] of this.named_children()) part.train(mode);
@@ -219,9 +345,15 @@ export class Sequential extends Unary {
 /** A class of the caller's, or a Sequential with one inside. */
 const isOwn = (part: Module): boolean => part instanceof Module && (!(part instanceof Native) || part.is_composed);
 
+/** The activations that blocks may have. `'gelu_tanh'` is GELU's approximation. */
 export type ActivationName = 'relu' | 'gelu' | 'gelu_tanh' | 'silu';
 
-/** `Linear(k, n_mlp k)`, activation, `Linear(n_mlp k, k)`: `linear1`, `linear2`. */
+/**
+ * `Linear(k, n_mlp k)`, activation, `Linear(n_mlp k, k)`: `linear1`, `linear2`.
+ *
+ * @example
+ * new nn.FeedForward({ k: 8 }).forward(nn.ones(1, 3, 8)).shape; // => [1, 3, 8]
+ */
 export class FeedForward extends Unary {
   constructor(options: Drawn & { k: number; n_mlp?: number; activation?: ActivationName; bias?: boolean }) {
     super('FeedForward', { ...options });
@@ -231,6 +363,7 @@ export class FeedForward extends Unary {
 export interface SelfAttentionOptions extends Drawn {
   /** Width of the input. */
   k: number;
+  /** Number of heads. Default 1. */
   heads?: number;
   /** narrow: heads divide d_q and d_v among them; wide: each head has that whole width. Default with several heads: narrow. */
   mode?: 'narrow' | 'wide';
@@ -244,14 +377,19 @@ export interface SelfAttentionOptions extends Drawn {
   unify?: boolean;
   /** Scales the scores by 1 / sqrt(d_q of a head); default true. */
   scaled?: boolean;
+  /** A query attends only to keys up to its own place. Default `false`. */
   causal?: boolean;
   /** Relative positions. bias, multiply, vector and t5 have a parameter `relative`. */
   relative?: 'none' | 'bias' | 'multiply' | 'vector' | 't5' | 'alibi' | 'rotary';
   /** Larger offsets are clipped to it (t5: the last bucket begins there). Default 128. */
   max_distance?: number;
+  /** T5's positions: the number of buckets. Default 32. */
   num_buckets?: number;
+  /** T5's positions: keys after a query have buckets of their own. Default: unless `causal`. */
   bidirectional?: boolean;
+  /** Rotary positions: the base of the angles. Default 10000. */
   base?: number;
+  /** Rotary positions: turns the pairs (2i, 2i + 1), as the paper does, instead of (i, i + d / 2). Default `false`. */
   interleaved?: boolean;
 }
 
@@ -259,26 +397,39 @@ export interface SelfAttentionOptions extends Drawn {
  * `softmax(Q K^T / sqrt(d_q)) V` with `Q = W_q x`, `K = W_k x`, `V = W_v x`; arXiv 1706.03762. `[batch, seq, k]` (or `[seq, k]`) ->
  * the same, or `[.., d_v]` without `unify`. With `need_weights` the result is `[output, weights]`, weights
  * `[batch, heads, queries, keys]`. Parameters `W_q.weight`, `W_k.weight`, `W_v.weight`, `unify.weight`, `unify.bias`, `relative`.
+ *
+ * @example
+ * new nn.SelfAttention({ k: 8, heads: 2 }).forward(nn.ones(1, 5, 8)).shape; // => [1, 5, 8]
  */
 export class SelfAttention extends Attending {
   constructor(options: SelfAttentionOptions) {
     super('SelfAttention', { ...options });
   }
-  override forward(x: Tensor, options: AttendOptions & { need_weights: true }): Weighed;
-  override forward(x: Tensor, options?: AttendOptions): F32;
-  override forward(x: Tensor, options: AttendOptions = {}): F32 | Weighed {
+  /** With `need_weights`: the output and the attention weights. */
+  override forward(x: TensorBase, options: AttendOptions & { need_weights: true }): Weighed;
+  /** The output, `[batch, seq, k]`. */
+  override forward(x: TensorBase, options?: AttendOptions): F32;
+  override forward(x: TensorBase, options: AttendOptions = {}): F32 | Weighed {
     return this.attend({ input: x }, options);
   }
 }
 
-/** The same with queries from `x [batch, queries, k]` and keys and values from `context [batch, keys, k_context]`. */
+/**
+ * The same with queries from `x [batch, queries, k]` and keys and values from `context [batch, keys, k_context]`.
+ *
+ * @example
+ * const attention = new nn.CrossAttention({ k: 8, heads: 2, k_context: 4 });
+ * attention.forward(nn.ones(1, 5, 8), nn.ones(1, 3, 4)).shape; // => [1, 5, 8]
+ */
 export class CrossAttention extends Attending {
   constructor(options: SelfAttentionOptions & { k_context?: number }) {
     super('CrossAttention', { ...options });
   }
-  override forward(x: Tensor, context: Tensor, options: AttendOptions & { need_weights: true }): Weighed;
-  override forward(x: Tensor, context: Tensor, options?: AttendOptions): F32;
-  override forward(x: Tensor, context: Tensor, options: AttendOptions = {}): F32 | Weighed {
+  /** With `need_weights`: the output and the attention weights. */
+  override forward(x: TensorBase, context: TensorBase, options: AttendOptions & { need_weights: true }): Weighed;
+  /** The output, `[batch, queries, k]`. */
+  override forward(x: TensorBase, context: TensorBase, options?: AttendOptions): F32;
+  override forward(x: TensorBase, context: TensorBase, options: AttendOptions = {}): F32 | Weighed {
     return this.attend({ input: x, key: context }, options);
   }
 }
@@ -286,6 +437,10 @@ export class CrossAttention extends Attending {
 /**
  * torch.nn.MultiheadAttention with batch_first. Returns `[output, weights]` as torch does; with `need_weights: false` weights are
  * undefined. Unlike in torch, `is_causal` needs no mask beside it, and a query whose keys are all masked out gets zeros.
+ *
+ * @example
+ * const [output, weights] = new nn.MultiheadAttention(8, 2).forward(nn.ones(1, 5, 8));
+ * [output.shape, weights.shape]; // => [[1, 5, 8], [1, 5, 5]]
  */
 export class MultiheadAttention extends Attending {
   constructor(
@@ -295,10 +450,11 @@ export class MultiheadAttention extends Attending {
   ) {
     super('MultiheadAttention', { embed_dim, num_heads, ...options });
   }
+  /** The output `[batch, queries, embed_dim]`, and the attention weights, or `undefined` with `need_weights: false`. */
   override forward(
-    query: Tensor,
-    key: Tensor = query,
-    value: Tensor = key,
+    query: TensorBase,
+    key: TensorBase = query,
+    value: TensorBase = key,
     options: AttendOptions = {},
   ): [output: F32, weights: F32 | undefined] {
     const own = key === query && value === query; // self-attention: a cache puts the keys of earlier steps before these

@@ -1,4 +1,8 @@
-// nn: building blocks with torch.nn's names. Call `await nn.ready()` once; everything else is synchronous.
+/**
+ * nn: building blocks with torch.nn's names. Call `await nn.ready()` once; everything else is synchronous.
+ *
+ * @module
+ */
 export { ready } from '../host/nn_seam.js';
 export * as functional from './functional.js';
 export * as positional from './positional.js';

@@ -1,4 +1,8 @@
-// torch.optim: optimizers with parameter groups, schedules of the learning rate, clipping.
+/**
+ * torch.optim: optimizers with parameter groups, schedules of the learning rate, clipping.
+ *
+ * @module
+ */
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import { currentHost, toOptions } from '../host/nn_seam.js';
@@ -9,14 +13,20 @@ const gone = new FinalizationRegistry<{ host: NnHost; handle: SeamOptimizer }>((
   if (!host.isBroken) handle.delete();
 });
 
+/** Options of SGD. */
 export interface SGDOptions {
   /** Default 0.001. */
   lr?: number;
+  /** The share of the last step that the next one repeats. Default 0. */
   momentum?: number;
+  /** The share of a gradient that its momentum leaves out. Default 0. */
   dampening?: number;
+  /** Adds this many times the parameter to its gradient. Default 0. */
   weight_decay?: number;
+  /** `true`: Nesterov's momentum. Default `false`. */
   nesterov?: boolean;
 }
+/** Options of Adam and AdamW. */
 export interface AdamOptions {
   /** Default 0.001. */
   lr?: number;
@@ -32,14 +42,23 @@ export type Group<Options> = Options & { params: readonly Tensor[] };
 /** The options of a group, which may be changed between steps. */
 export type ParamGroup<Options> = Options & { params: readonly Tensor[]; lr: number };
 
+/** What `state_dict()` of an optimizer gives. */
 export interface OptimizerState {
   /** For each parameter: the number of its steps, then what is kept between them. */
   state: Tensor[][];
+  /** The options of each group. */
   param_groups: object[];
 }
 
-/** What the optimizers share. */
+/**
+ * What the optimizers share.
+ *
+ * @example
+ * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 }); // all optimizers have what follows
+ * optimizer.zero_grad();
+ */
 export abstract class Optimizer<Options extends { lr?: number } = { lr?: number }> {
+  /** The groups of parameters with their options, which may be changed between steps. */
   readonly param_groups: ParamGroup<Options>[] = [];
   readonly #kind: string;
   readonly #known: readonly string[];
@@ -63,6 +82,7 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
     for (const group of groups) this.add_param_group(group);
   }
 
+  /** Adds parameters with options of their own. */
   add_param_group(group: Group<Options>): void {
     const where = `nn.optim.${this.#kind}`;
     checkOptions(where, group, [...this.#known, 'params']);
@@ -80,6 +100,7 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
     this.#host.call(() => this.#handle.step(groups));
   }
 
+  /** Sets the gradients of all parameters to null, for the next step. */
   zero_grad(): void {
     for (const { params } of this.param_groups) for (const each of params) each.grad = null;
   }
@@ -90,6 +111,7 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
     const param_groups = this.param_groups.map(({ params: _, ...options }) => options);
     return { state: state.map((tensors) => tensors.map((each) => Tensor.of(each))), param_groups };
   }
+  /** Goes on from a state that `state_dict()` gave. An `InputError` if it is of other parameters. */
   load_state_dict({ state, param_groups }: OptimizerState): void {
     if (!Array.isArray(state) || param_groups?.length !== this.param_groups.length) {
       throw new InputError(`nn.optim.${this.#kind}.load_state_dict: expected a state of ${this.param_groups.length} groups`);
@@ -109,27 +131,57 @@ export abstract class Optimizer<Options extends { lr?: number } = { lr?: number 
   }
 }
 
-/** torch.optim.SGD. */
+/**
+ * torch.optim.SGD.
+ *
+ * @example
+ * const weight = new nn.Parameter(nn.ones(2));
+ * const optimizer = new nn.optim.SGD([weight], { lr: 0.1 });
+ * weight.sum().backward();
+ * optimizer.step();
+ * weight.tolist(); // => [0.9, 0.9]
+ */
 export class SGD extends Optimizer<SGDOptions> {
   constructor(params: readonly Tensor[] | readonly Group<SGDOptions>[], options: SGDOptions = {}) {
     super('SGD', params, options, ['lr', 'momentum', 'dampening', 'weight_decay', 'nesterov']);
   }
 }
 const kAdam = ['lr', 'betas', 'eps', 'weight_decay'];
-/** torch.optim.Adam; arXiv 1412.6980. */
+/**
+ * torch.optim.Adam; arXiv 1412.6980.
+ *
+ * @example
+ * const weight = new nn.Parameter(nn.ones(2));
+ * const optimizer = new nn.optim.Adam([weight], { lr: 0.1 });
+ * weight.sum().backward();
+ * optimizer.step();
+ * weight.tolist(); // => [0.9, 0.9]
+ */
 export class Adam extends Optimizer<AdamOptions> {
   constructor(params: readonly Tensor[] | readonly Group<AdamOptions>[], options: AdamOptions = {}) {
     super('Adam', params, options, kAdam);
   }
 }
-/** torch.optim.AdamW, which decays the weights themselves; arXiv 1711.05101. */
+/**
+ * torch.optim.AdamW, which decays the weights themselves; arXiv 1711.05101.
+ *
+ * @example
+ * const net = new nn.Linear(4, 2);
+ * const optimizer = new nn.optim.AdamW(net.parameters(), { lr: 1e-3, weight_decay: 0.01 });
+ */
 export class AdamW extends Optimizer<AdamOptions> {
   constructor(params: readonly Tensor[] | readonly Group<AdamOptions>[], options: AdamOptions = {}) {
     super('AdamW', params, options, kAdam);
   }
 }
 
-/** Sets the learning rate of each group to its first one times `factor(steps)`. Call `step()` after each of the optimizer's. */
+/**
+ * Sets the learning rate of each group to its first one times `factor(steps)`. Call `step()` after each of the optimizer's.
+ *
+ * @example
+ * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 });
+ * const schedule = new nn.optim.LambdaLR(optimizer, (step) => 0.5 ** step);
+ */
 export class LambdaLR {
   readonly #first: number[];
   #steps = 0;
@@ -143,16 +195,20 @@ export class LambdaLR {
     this.#first = optimizer.param_groups.map(({ lr }) => lr);
     this.#set();
   }
+  /** Goes to the next step's learning rate. Call it after `optimizer.step()`. */
   step(): void {
     this.#steps += 1;
     this.#set();
   }
+  /** The learning rate of each group, as it is now. */
   get_last_lr(): number[] {
     return this.optimizer.param_groups.map(({ lr }) => lr);
   }
+  /** The scheduler's state: the number of its steps. */
   state_dict(): { last_epoch: number } {
     return { last_epoch: this.#steps };
   }
+  /** Goes on from a state that `state_dict()` gave. */
   load_state_dict({ last_epoch }: { last_epoch: number }): void {
     this.#steps = last_epoch;
     this.#set();
@@ -163,9 +219,11 @@ export class LambdaLR {
   }
 }
 
+/** Options of the schedules with a warm-up. */
 export interface ScheduleOptions {
   /** Steps in which the rate rises from 0. Default 0. */
   num_warmup_steps?: number;
+  /** All steps. The rate is 0 after the last one. */
   num_training_steps: number;
 }
 function schedule(name: string, optimizer: Optimizer<any>, options: Partial<ScheduleOptions>, known: readonly string[]): LambdaLR {
@@ -186,19 +244,43 @@ function schedule(name: string, optimizer: Optimizer<any>, options: Partial<Sche
   );
 }
 const kBoth = ['num_warmup_steps', 'num_training_steps'];
-/** The rate as it is; with `num_warmup_steps` it rises from 0 first. */
+/**
+ * The rate as it is; with `num_warmup_steps` it rises from 0 first.
+ *
+ * @example
+ * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 });
+ * const schedule = nn.optim.get_constant_schedule(optimizer);
+ */
 export const get_constant_schedule = (optimizer: Optimizer<any>, options: { num_warmup_steps?: number } = {}): LambdaLR =>
   schedule('constant', optimizer, options, ['num_warmup_steps']);
-/** From 0 over the warm-up, then down to 0 in a line; with transformers' name. */
+/**
+ * From 0 over the warm-up, then down to 0 in a line; with transformers' name.
+ *
+ * @example
+ * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 });
+ * const schedule = nn.optim.get_linear_schedule_with_warmup(optimizer, { num_warmup_steps: 5, num_training_steps: 60 });
+ * schedule.step(); // after each step of the optimizer
+ */
 export const get_linear_schedule_with_warmup = (optimizer: Optimizer<any>, options: ScheduleOptions): LambdaLR =>
   schedule('linear', optimizer, options, kBoth);
-/** The same along half a cosine. */
+/**
+ * The same along half a cosine.
+ *
+ * @example
+ * const optimizer = new nn.optim.SGD([new nn.Parameter(nn.ones(2))], { lr: 0.1 });
+ * const schedule = nn.optim.get_cosine_schedule_with_warmup(optimizer, { num_warmup_steps: 5, num_training_steps: 60 });
+ */
 export const get_cosine_schedule_with_warmup = (optimizer: Optimizer<any>, options: ScheduleOptions): LambdaLR =>
   schedule('cosine', optimizer, options, kBoth);
 
 /**
  * Scales all gradients together so that their Euclidean norm is at most `max_norm`.
  * @returns the norm before
+ *
+ * @example
+ * const weight = new nn.Parameter(nn.ones(2));
+ * weight.mul(3).sum().backward();
+ * nn.utils.clip_grad_norm_([weight], 1); // the norm before, and gradients of the norm 1 from now on
  */
 export function clip_grad_norm_(parameters: Tensor | readonly Tensor[], max_norm: number): number {
   const where = 'nn.utils.clip_grad_norm_';

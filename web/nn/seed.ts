@@ -3,7 +3,15 @@ import { describe, InputError } from '../core/errors.js';
 
 let next = 0;
 
-/** The seed of the next module, dropout or random tensor that is made without one. Each of them increments it. */
+/**
+ * The seed of the next module, dropout or random tensor that is made without one. Each of them increments it.
+ *
+ * @example
+ * nn.manual_seed(1);
+ * const first = nn.rand(2).tolist();
+ * nn.manual_seed(1);
+ * String(nn.rand(2).tolist()) === String(first); // => true
+ */
 export function manual_seed(seed: number): void {
   if (!Number.isSafeInteger(seed) || seed < 0) {
     throw new InputError(`nn.manual_seed: expected a whole number from 0 on, found ${describe(seed)}`);

@@ -3,9 +3,12 @@ import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import { collect, Module, traced, type TraceRow } from './module.js';
 import { Tensor } from '../core/tensor.js';
+import { TensorBase } from '../core/tensor_base.js';
 import { no_grad } from './tensor.js';
 
+/** The layers of a module with their sizes: the result of `summary`. */
 export interface Summary {
+  /** A row for each layer. */
   rows: TraceRow[];
   /** As torchinfo counts: a weight that layers share counts in each of them. `model.num_parameters()` counts it once. */
   total_params: number;
@@ -20,12 +23,16 @@ export interface Summary {
    * children; the sum.
    */
   input_mb: number;
+  /** Megabytes of layers' outputs. */
   output_mb: number;
+  /** Megabytes of parameters. */
   params_mb: number;
+  /** The sum of the three. */
   total_mb: number;
   /** The table. `columns`: default all of them. Without `'macs'` it is torchinfo's. */
   toString(options?: { columns?: readonly SummaryColumn[] }): string;
 }
+/** The name of a column of the table. */
 export type SummaryColumn = keyof typeof kTitles;
 
 const kTitles = {
@@ -128,6 +135,9 @@ export type InputShape = readonly number[] | readonly (readonly number[])[];
  * Runs the model on zeros of that shape and lists the type, shapes, parameters, mult-adds and MACs of each layer, then the totals.
  * Parameters and mult-adds are torchinfo's numbers; MACs are what the forward multiplies. `String(summary(model, [1, 8, 64]))` is the
  * table.
+ *
+ * @example
+ * nn.summary(new nn.Linear(4, 2), [1, 4]).total_params; // => 10
  */
 export function summary(model: Module, input_shape: InputShape): Summary {
   if (!(model instanceof Module)) throw new InputError(`nn.summary: expected a module, found ${describe(model)}`);
@@ -172,10 +182,13 @@ export function summary(model: Module, input_shape: InputShape): Summary {
 /**
  * Runs the model and records the output of every module inside it: `rows` in the order of calls, each with its `tensor`. With
  * `{ need_weights: true }` as the last argument, attention rows have `weights`.
+ *
+ * @example
+ * nn.trace(new nn.Linear(4, 2), nn.ones(1, 4)).rows.length; // => 1
  */
 export function trace(model: Module, ...inputs: any[]): { output: unknown; rows: TraceRow[] } {
   const first = inputs[0];
-  if (!(first instanceof Tensor)) throw new InputError(`nn.trace: expected a Tensor as input, found ${describe(first)}`);
+  if (!(first instanceof TensorBase)) throw new InputError(`nn.trace: expected a Tensor as input, found ${describe(first)}`);
   const { result, rows } = collect(true, () => traced(model, first, () => model.forward(...inputs)));
   return { output: result, rows };
 }

@@ -1,14 +1,25 @@
 // nn.Tensor: the tensors of nn, which remember where they came from, and how they cross to WebAssembly.
 import { describe, InputError, StateError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
-import { Tensor as Values } from '../core/tensor.js';
+import { Tensor as Plain } from '../core/tensor.js';
+import {
+  checkDim,
+  flattened,
+  rowOf,
+  squeezed,
+  TensorBase,
+  toBounds,
+  unsqueezed,
+  type Range,
+  type TensorType,
+} from '../core/tensor_base.js';
 import { currentHost, toOptions, type OptionValues } from '../host/nn_seam.js';
 import type { NnHost, OutputsAnswer, SeamParameter, SeamTensor, SeamTensors } from '../host/nn_types.js';
 
-export type MaybeTensor = Values | null | undefined;
+export type MaybeTensor = TensorBase | null | undefined;
 export type TensorsByName = Record<string, MaybeTensor>;
 /** A tensor, or a number that is broadcast. */
-export type Operand = Values | number;
+export type Operand = TensorBase | number;
 type Shape = readonly number[];
 /** `x.view(2, 3)` or `x.view([2, 3])`. */
 type Numbers = number[] | [readonly number[]];
@@ -36,8 +47,13 @@ export interface Leaf {
 /**
  * Numbers that remember how they were computed, as torch's tensors: functions of tensors that require a gradient give tensors with a
  * graph, and `backward()` adds the gradients to `grad` of the tensors it began with.
+ *
+ * @example
+ * const x = nn.tensor([1, 2], { requires_grad: true });
+ * x.mul(x).sum().backward();
+ * x.grad.tolist(); // => [2, 4]
  */
-export class Tensor extends Values<'float32'> {
+export class Tensor extends TensorBase<'float32'> {
   static {
     Object.defineProperty(this, 'name', { value: 'Tensor' });
   }
@@ -54,7 +70,7 @@ export class Tensor extends Values<'float32'> {
   }
 
   /** @internal The form that crosses to WebAssembly. */
-  static seam(tensor: Values): SeamTensor {
+  static seam(tensor: TensorBase): SeamTensor {
     if (tensor instanceof Tensor && tensor.#leaf) {
       return { dims: Int32Array.of(0), data: new Float32Array(), parameter: tensor.#leaf.handle };
     }
@@ -88,7 +104,7 @@ export class Tensor extends Values<'float32'> {
       }
       return values;
     };
-    const set = (data: ArrayLike<number>) => this.copy_(new Values('float32', data, dims));
+    const set = (data: ArrayLike<number>) => this.copy_(new Plain('float32', data, dims));
     Object.defineProperty(this, 'data', { get, set, enumerable: true });
     Object.defineProperty(this, 'dims', { value: dims, enumerable: true });
   }
@@ -101,6 +117,7 @@ export class Tensor extends Values<'float32'> {
   get ndim(): number {
     return this.dims.length;
   }
+  /** How many numbers there are. */
   numel(): number {
     return this.size;
   }
@@ -114,6 +131,7 @@ export class Tensor extends Values<'float32'> {
   set requires_grad(yes: boolean) {
     this.requires_grad_(yes);
   }
+  /** Sets `requires_grad`, and returns this tensor. */
   requires_grad_(requires_grad = true): this {
     if (this.#graph !== undefined) {
       if (requires_grad) return this;
@@ -150,7 +168,7 @@ export class Tensor extends Values<'float32'> {
     const tensor = leaf?.host.call(() => leaf.handle.grad()).tensor;
     return tensor ? Tensor.of(tensor) : null;
   }
-  set grad(value: Values | null) {
+  set grad(value: TensorBase | null) {
     const { host, handle } = Tensor.leaf('nn.Tensor.grad', this);
     const given = value && toSeam('nn.Tensor.grad', 'grad', value);
     host.call(() => handle.set_grad(given));
@@ -161,7 +179,7 @@ export class Tensor extends Values<'float32'> {
    * unless `retain_graph`.
    * @throws StateError without a graph, or if an earlier backward() freed it
    */
-  backward(gradient?: Values | null, options: { retain_graph?: boolean } = {}): void {
+  backward(gradient?: TensorBase | null, options: { retain_graph?: boolean } = {}): void {
     checkOptions('backward', options, { retain_graph: 'boolean' });
     const given = gradient === undefined || gradient === null ? null : toSeam('backward', 'gradient', gradient);
     if (!given && this.size !== 1) {
@@ -193,11 +211,12 @@ export class Tensor extends Values<'float32'> {
   detach(): Tensor {
     return new Tensor('float32', this.#leaf ? this.data.slice() : this.data, this.dims);
   }
+  /** A copy with numbers of its own. Gradients pass through it. */
   clone(): Tensor {
     return this.mul(1);
   }
   /** Overwrites a leaf's numbers; nothing is recorded. */
-  copy_(values: Values): this {
+  copy_(values: TensorBase): this {
     const given = toSeam('copy_', 'values', values);
     if (String(given.parameter ? values.dims : [...given.dims]) !== String(this.dims)) {
       throw new InputError(`copy_: expected values of shape [${this.dims}], found [${values.dims}]`);
@@ -211,69 +230,88 @@ export class Tensor extends Values<'float32'> {
 
   // ----------------------------------------------------------------------------------------------------------- arithmetic
 
+  /** The sum with another tensor, broadcast, or with a number. */
   add(other: Operand): Tensor {
     return callFunction('add', { input: this, other: operand(other) }).output;
   }
+  /** The difference from another tensor, broadcast, or from a number. */
   sub(other: Operand): Tensor {
     return callFunction('sub', { input: this, other: operand(other) }).output;
   }
+  /** The product with another tensor, broadcast, or with a number. */
   mul(other: Operand): Tensor {
     if (typeof other === 'number') return callFunction('scaled', { input: this }, { factor: other }, ['factor']).output;
     return callFunction('mul', { input: this, other }).output;
   }
+  /** The quotient by another tensor, broadcast, or by a number. */
   div(other: Operand): Tensor {
     return callFunction('div', { input: this, other: operand(other) }).output;
   }
+  /** Each number with the other sign. */
   neg(): Tensor {
     return this.mul(-1);
   }
+  /** Each number to a power. */
   pow(exponent: number): Tensor {
     return callFunction('pow', { input: this }, { exponent }, ['exponent']).output;
   }
+  /** e to the power of each number. */
   exp(): Tensor {
     return unary(this, 'exp');
   }
+  /** The natural logarithm of each number. */
   log(): Tensor {
     return unary(this, 'log');
   }
+  /** The square root of each number. */
   sqrt(): Tensor {
     return unary(this, 'sqrt');
   }
+  /** The absolute value of each number. */
   abs(): Tensor {
     return unary(this, 'abs');
   }
+  /** The sine of each number. */
   sin(): Tensor {
     return unary(this, 'sin');
   }
+  /** The cosine of each number. */
   cos(): Tensor {
     return unary(this, 'cos');
   }
+  /** `max(0, x)` of each number. */
   relu(): Tensor {
     return callFunction('activate', { input: this }, { kind: 'relu' }, ['kind']).output;
   }
+  /** The hyperbolic tangent of each number. */
   tanh(): Tensor {
     return callFunction('activate', { input: this }, { kind: 'tanh' }, ['kind']).output;
   }
+  /** `1 / (1 + exp(-x))` of each number. */
   sigmoid(): Tensor {
     return callFunction('activate', { input: this }, { kind: 'sigmoid' }, ['kind']).output;
   }
+  /** Each number, but at least `min` and at most `max`. */
   clamp(options: { min?: number; max?: number }): Tensor {
     return callFunction('clamp', { input: this }, options, ['min', 'max']).output;
   }
   /** `value` where `mask`, which is broadcast, is true. */
-  masked_fill(mask: Values, value: number): Tensor {
+  masked_fill(mask: TensorBase, value: number): Tensor {
     return callFunction('masked_fill', { input: this, mask }, { value }, ['value']).output;
   }
   /** `[..., m, k]` times `[..., k, n]`. */
-  matmul(other: Values): Tensor {
+  matmul(other: TensorBase): Tensor {
     return callFunction('matmul', { input: this, other }).output;
   }
-  bmm(other: Values): Tensor {
+  /** Products of matrices: `[batch, n, m]`, `[batch, m, p]` -> `[batch, n, p]`. */
+  bmm(other: TensorBase): Tensor {
     return callFunction('bmm', { input: this, other }).output;
   }
+  /** `exp(x) / sum(exp(x))` along a dimension. */
   softmax(dim = -1): Tensor {
     return callFunction('softmax', { input: this }, { dim }, ['dim']).output;
   }
+  /** The logarithm of `softmax`, computed without loss of digits. */
   log_softmax(dim = -1): Tensor {
     return callFunction('log_softmax', { input: this }, { dim }, ['dim']).output;
   }
@@ -284,6 +322,7 @@ export class Tensor extends Values<'float32'> {
   sum(dim?: number | Shape | null, options: { keepdim?: boolean } = {}): Tensor {
     return reduce('sum', this, dim, options).output;
   }
+  /** The mean over dimensions; `null` or none: over all. `keepdim` leaves them with size 1. */
   mean(dim?: number | Shape | null, options: { keepdim?: boolean } = {}): Tensor {
     return reduce('mean', this, dim, options).output;
   }
@@ -296,42 +335,48 @@ export class Tensor extends Values<'float32'> {
     const count = this.size / Math.max(squares.size, 1);
     return squares.div(count - correction);
   }
+  /** The standard deviation over dimensions; `null` or none: over all. `correction` (default 1) is subtracted from the count. */
   std(dim?: number | Shape | null, options: { keepdim?: boolean; correction?: number } = {}): Tensor {
     return this.var(dim, options).sqrt();
   }
   /** The largest number, or along `dim` `[values, indices]`. */
   max(): Tensor;
-  max(dim: number, options?: { keepdim?: boolean }): [values: Tensor, indices: Values<'int32'>];
-  max(dim?: number, options: { keepdim?: boolean } = {}): Tensor | [Tensor, Values<'int32'>] {
+  max(dim: number, options?: { keepdim?: boolean }): [values: Tensor, indices: Plain<'int32'>];
+  max(dim?: number, options: { keepdim?: boolean } = {}): Tensor | [Tensor, Plain<'int32'>] {
     return largest('max', this, dim, options);
   }
+  /** The smallest number. */
   min(): Tensor;
-  min(dim: number, options?: { keepdim?: boolean }): [values: Tensor, indices: Values<'int32'>];
-  min(dim?: number, options: { keepdim?: boolean } = {}): Tensor | [Tensor, Values<'int32'>] {
+  /** The smallest numbers along a dimension, and their places in it. */
+  min(dim: number, options?: { keepdim?: boolean }): [values: Tensor, indices: Plain<'int32'>];
+  min(dim?: number, options: { keepdim?: boolean } = {}): Tensor | [Tensor, Plain<'int32'>] {
     return largest('min', this, dim, options);
   }
   /** The index of the largest number along `dim` (default: of all). */
-  argmax(dim?: number, options: { keepdim?: boolean } = {}): Values<'int32'> {
+  argmax(dim?: number, options: { keepdim?: boolean } = {}): Plain<'int32'> {
     if (dim !== undefined) return this.max(dim, options)[1];
-    return new Values('int32', this.detach().reshape(-1).max(0)[1].data, []);
+    return new Plain('int32', this.detach().reshape(-1).max(0)[1].data, []);
   }
 
   // --------------------------------------------------------------------------------------------------------------- shapes
 
-  override reshape(...dims: Numbers): Tensor {
+  /** The same numbers in another shape; one size may be -1. */
+  reshape(...dims: Numbers): Tensor {
     return callFunction('reshape', { input: this }, { shape: spread(dims) }, ['shape']).output;
   }
+  /** The same numbers in another shape, as `reshape`. */
   view(...dims: Numbers): Tensor {
     return this.reshape(...dims);
   }
+  /** Joins the dimensions from `start_dim` to `end_dim` into one. */
   flatten(start_dim = 0, end_dim = -1): Tensor {
-    const [begin, end] = [checkDim('flatten', start_dim, this.ndim), checkDim('flatten', end_dim, this.ndim)];
-    if (this.ndim === 0) return this.reshape(1);
-    return this.reshape([...this.dims.slice(0, begin), -1, ...this.dims.slice(end + 1)]);
+    return this.reshape(flattened(this.dims, start_dim, end_dim));
   }
+  /** The dimensions in another order. */
   permute(...dims: Numbers): Tensor {
     return callFunction('permute', { input: this }, { dims: spread(dims) }, ['dims']).output;
   }
+  /** Exchanges two dimensions. */
   transpose(dim0: number, dim1: number): Tensor {
     const order = this.dims.map((_, i) => i);
     const [a, b] = [checkDim('transpose', dim0, this.ndim), checkDim('transpose', dim1, this.ndim)];
@@ -342,33 +387,21 @@ export class Tensor extends Values<'float32'> {
   get T(): Tensor {
     return this.permute(this.dims.map((_, i) => this.ndim - 1 - i));
   }
+  /** Adds a dimension of size 1. */
   unsqueeze(dim: number): Tensor {
-    const at = checkDim('unsqueeze', dim, this.ndim + 1);
-    return this.reshape([...this.dims.slice(0, at), 1, ...this.dims.slice(at)]);
+    return this.reshape(unsqueezed(this.dims, dim));
   }
   /** Without dimension `dim` if it is 1; by default without all that are 1. */
   squeeze(dim?: number): Tensor {
-    const at = dim === undefined ? undefined : checkDim('squeeze', dim, this.ndim);
-    return this.reshape(this.dims.filter((size, i) => size !== 1 || (at !== undefined && i !== at)));
+    return this.reshape(squeezed(this.dims, dim));
   }
   /** Repeats dimensions of size 1; -1 keeps one. */
   expand(...size: Numbers): Tensor {
     return callFunction('expand', { input: this }, { size: spread(size) }, ['size']).output;
   }
   /** As `x[a, b:c]` in Python: an index, which removes the dimension, `[begin, end]`, `[begin, end, step]`, or null for all. */
-  override slice(...ranges: (number | readonly [number, number] | readonly [number, number, number] | null)[]): Tensor {
-    if (ranges.length > this.ndim) throw new InputError(`Tensor: ${ranges.length} ranges for dims [${this.dims}]`);
-    const bounds = this.dims.map((size, i): [number, number, number] => {
-      const range = ranges[i] ?? null;
-      if (range === null) return [0, size, 1];
-      if (typeof range === 'number') {
-        const at = range < 0 ? range + size : range;
-        if (Number.isInteger(at) && at >= 0 && at < size) return [at, at + 1, 1];
-        throw new InputError(`Tensor: index ${range} is out of range for a dimension of ${size}`);
-      }
-      const clip = (value: number) => Math.min(size, Math.max(0, value < 0 ? value + size : value));
-      return [clip(range[0]), Math.max(clip(range[0]), clip(range[1])), range[2] ?? 1];
-    });
+  slice(...ranges: Range[]): Tensor {
+    const bounds = toBounds(this.dims, ranges);
     const [begin, end, step] = [0, 1, 2].map((part) => bounds.map((each) => each[part] as number));
     const out = callFunction('slice', { input: this }, { begin, end, step }, ['begin', 'end', 'step']).output;
     if (!ranges.some((range) => typeof range === 'number')) return out;
@@ -379,13 +412,14 @@ export class Tensor extends Values<'float32'> {
     const at = checkDim('narrow', dim, this.ndim);
     return this.slice(...this.dims.map((_, i) => (i === at ? ([start, start + length] as const) : null)));
   }
+  /** The i-th slice along the first dimension; it shares memory with this tensor unless that requires a gradient. */
   override get(i: number): Tensor {
-    if (!Number.isInteger(i) || i < -(this.dims[0] ?? 0) || i >= (this.dims[0] ?? 0)) {
-      throw new InputError(`Tensor: index ${i} is out of range for dims [${this.dims}]`);
-    }
-    if (this.requires_grad) return this.slice(i);
-    const plain = super.get(i);
-    return new Tensor('float32', plain.data, plain.dims);
+    const [data, dims] = rowOf(this, i);
+    return this.requires_grad ? this.slice(i) : new Tensor('float32', data, dims);
+  }
+  /** A copy as another type, without a graph; floats are truncated towards zero. */
+  to<T extends TensorType>(type: T): Plain<T> {
+    return new Plain('float32', this.data, this.dims).to(type);
   }
   /** `size` parts along `dim`, the last may be shorter. */
   split(size: number, dim = 0): Tensor[] {
@@ -401,23 +435,30 @@ export class Tensor extends Values<'float32'> {
   chunk(chunks: number, dim = 0): Tensor[] {
     return this.split(Math.ceil((this.dims[checkDim('chunk', dim, this.ndim)] as number) / chunks), dim);
   }
-  index_select(dim: number, index: Values): Tensor {
+  /** The rows, columns, .. of `dim` that `index` names, in its order. */
+  index_select(dim: number, index: TensorBase): Tensor {
     return callFunction('index_select', { input: this, index }, { dim }, ['dim']).output;
   }
 }
 
-/** A tensor that belongs to a module: `module.parameters()` lists it, optimizers change it. */
+/**
+ * A tensor that belongs to a module: `module.parameters()` lists it, optimizers change it.
+ *
+ * @example
+ * const weight = new nn.Parameter(nn.zeros(2, 2));
+ * weight.requires_grad; // => true
+ */
 export class Parameter extends Tensor {
   static {
     Object.defineProperty(this, 'name', { value: 'Parameter' });
   }
 
-  constructor(data: Values, options?: { requires_grad?: boolean });
+  constructor(data: TensorBase, options?: { requires_grad?: boolean });
   /** @internal */
   constructor(leaf: Leaf);
-  constructor(from: Values | Leaf, options: { requires_grad?: boolean } = {}) {
+  constructor(from: TensorBase | Leaf, options: { requires_grad?: boolean } = {}) {
     checkOptions('nn.Parameter', options, { requires_grad: 'boolean' });
-    const given = from instanceof Values;
+    const given = from instanceof TensorBase;
     if (!given && !('handle' in Object(from))) throw new InputError(`nn.Parameter: expected a Tensor, found ${describe(from)}`);
     super(
       'float32',
@@ -429,16 +470,10 @@ export class Parameter extends Tensor {
   }
 }
 
-const operand = (other: Operand): Values => (typeof other === 'number' ? new Values('float32', [other], []) : other);
+const operand = (other: Operand): TensorBase => (typeof other === 'number' ? new Plain('float32', [other], []) : other);
 const unary = (input: Tensor, kind: string) => callFunction('unary', { input }, { kind }, ['kind']).output;
 
-export function checkDim(where: string, dim: number, ndim: number): number {
-  if (ndim === 0 && (dim === 0 || dim === -1)) return 0;
-  if (Number.isInteger(dim) && dim >= -ndim && dim < ndim) return dim < 0 ? dim + ndim : dim;
-  throw new InputError(`${where}: expected dim in ${-ndim} .. ${ndim - 1}, found ${describe(dim)}`);
-}
-
-function reduce(name: string, input: Values, dim: number | Shape | null | undefined, options: { keepdim?: boolean }): Outputs {
+function reduce(name: string, input: TensorBase, dim: number | Shape | null | undefined, options: { keepdim?: boolean }): Outputs {
   checkOptions(`nn.${name}`, options, ['keepdim']);
   const dims = typeof dim === 'number' ? [dim] : (dim ?? undefined);
   return callFunction(name, { input }, { ...options, dim: dims }, ['dim', 'keepdim']);
@@ -449,14 +484,14 @@ function largest(
   input: Tensor,
   dim: number | undefined,
   options: { keepdim?: boolean },
-): Tensor | [Tensor, Values<'int32'>] {
+): Tensor | [Tensor, Plain<'int32'>] {
   const { output, weights } = reduce(name, input, dim, options);
   return weights ? [output, weights.to('int32')] : output;
 }
 
 /** A tensor of any type as f32. */
 export function toSeam(where: string, name: string, tensor: unknown): SeamTensor {
-  if (!(tensor instanceof Values)) throw new InputError(`${where}: expected a Tensor as '${name}', found ${describe(tensor)}`);
+  if (!(tensor instanceof TensorBase)) throw new InputError(`${where}: expected a Tensor as '${name}', found ${describe(tensor)}`);
   return Tensor.seam(tensor);
 }
 
@@ -480,7 +515,7 @@ export function callFunction(name: string, tensors: TensorsByName, options?: obj
   const where = `nn.${name}`;
   checkOptions(where, options, known);
   const all: [string, unknown][] = Object.entries({ ...options, ...tensors });
-  const isTensor = ([key, value]: [string, unknown]) => key in tensors || value instanceof Values;
+  const isTensor = ([key, value]: [string, unknown]) => key in tensors || value instanceof TensorBase;
   const given = toTensors(where, Object.fromEntries(all.filter(isTensor)) as TensorsByName);
   const scalars = toOptions(where, Object.fromEntries(all.filter((entry) => !isTensor(entry))) as OptionValues);
   return fromAnswer(currentHost().call((seam) => seam.call_function(name, given, scalars)));
@@ -490,15 +525,21 @@ export function callFunction(name: string, tensors: TensorsByName, options?: obj
  * A mask in the form that is added to the scores: a float mask as it is, a bool mask as 0 and -infinity. trueAttends: whether true
  * means "may be attended to", as in torch's scaled_dot_product_attention, or "is masked out", as in torch's modules.
  */
-export function toMask(mask: MaybeTensor, trueAttends: boolean): Values | undefined {
+export function toMask(mask: MaybeTensor, trueAttends: boolean): TensorBase | undefined {
   if (mask === undefined || mask === null) return undefined;
-  if (!(mask instanceof Values)) throw new InputError(`nn: expected a Tensor as mask, found ${describe(mask)}`);
+  if (!(mask instanceof TensorBase)) throw new InputError(`nn: expected a Tensor as mask, found ${describe(mask)}`);
   if (mask.type !== 'bool') return mask;
   const out = Float32Array.from(mask.data as Uint8Array, (value) => ((value !== 0) === trueAttends ? 0 : -Infinity));
-  return new Values('float32', out, mask.dims);
+  return new Plain('float32', out, mask.dims);
 }
 
-/** Runs a function whose results have no graph, as evaluation needs none. Returns what it returns. */
+/**
+ * Runs a function whose results have no graph, as evaluation needs none. Returns what it returns.
+ *
+ * @example
+ * const x = nn.tensor([1, 2], { requires_grad: true });
+ * nn.no_grad(() => x.mul(2)).requires_grad; // => false
+ */
 export function no_grad<T>(run: () => T): T {
   const host = currentHost();
   const set = (enabled: boolean) => host.call((seam) => ({ ...kDone, before: seam.set_grad_enabled(enabled) })).before;

@@ -6,32 +6,48 @@ import { Attending, kWeights, type AttendOptions, type Weighed } from './attendi
 import type { ActivationName, Drawn, SelfAttentionOptions } from './modules.js';
 import type { OptionValues } from '../host/nn_seam.js';
 import type { MaybeTensor, Tensor as NnTensor } from './tensor.js';
-import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 
 type F32 = NnTensor;
 
 export interface TransformerLayerOptions extends Drawn {
+  /** The width of a token's vector. */
   d_model: number;
+  /** The number of heads; it divides `d_model`. */
   nhead: number;
   /** Default 2048. */
   dim_feedforward?: number;
+  /** Of the feed-forward part. Default `'relu'`. */
   activation?: ActivationName;
+  /** Added to the variance in norms. Default 1e-5. */
   layer_norm_eps?: number;
   /** Norms before each sublayer (pre-norm). Default: after. */
   norm_first?: boolean;
+  /** Whether layers have biases. Default `true`. */
   bias?: boolean;
+  /** The share of numbers that are dropped in training mode. */
   dropout?: number;
+  /** As in torch, but only `true`: `[batch, seq, d_model]`. */
   batch_first?: true;
 }
+/** Options of an encoder's forward, with torch's names. */
 export interface EncoderForward extends Pick<AttendOptions, 'is_causal' | 'need_weights' | 'average_attn_weights' | 'cache'> {
+  /** Broadcast to `[batch, heads, source, source]`: bool (true is masked out) or float (added). */
   src_mask?: MaybeTensor;
+  /** `[batch, source]`: true is masked out. */
   src_key_padding_mask?: MaybeTensor;
 }
+/** Options of a decoder's forward, with torch's names. */
 export interface DecoderForward extends Pick<AttendOptions, 'need_weights' | 'average_attn_weights' | 'cache'> {
+  /** Broadcast to `[batch, heads, target, target]`: bool (true is masked out) or float (added). */
   tgt_mask?: MaybeTensor;
+  /** A token attends only to those up to its own place. */
   tgt_is_causal?: boolean;
+  /** `[batch, target]`: true is masked out. */
   tgt_key_padding_mask?: MaybeTensor;
+  /** Broadcast to `[batch, heads, target, source]`: bool (true is masked out) or float (added). */
   memory_mask?: MaybeTensor;
+  /** `[batch, source]`: true is masked out. */
   memory_key_padding_mask?: MaybeTensor;
 }
 const kSourceMasks = ['src_mask', 'src_key_padding_mask'];
@@ -44,18 +60,22 @@ const kTargetMasks = {
 const kTarget = [...Object.values(kTargetMasks), 'tgt_is_causal'];
 
 abstract class Encoding extends Attending {
-  override forward(src: Tensor, options: EncoderForward & { need_weights: true }): Weighed;
-  override forward(src: Tensor, options?: EncoderForward): F32;
-  override forward(src: Tensor, options: EncoderForward = {}): F32 | Weighed {
+  /** With `need_weights`: the output and the attention weights. */
+  override forward(src: TensorBase, options: EncoderForward & { need_weights: true }): Weighed;
+  /** The output, `[batch, source, d_model]`. */
+  override forward(src: TensorBase, options?: EncoderForward): F32;
+  override forward(src: TensorBase, options: EncoderForward = {}): F32 | Weighed {
     const masks = { attn_mask: 'src_mask', key_padding_mask: 'src_key_padding_mask' };
     return this.attend({ input: src }, options, [...kSourceMasks, 'is_causal', ...kWeights], masks);
   }
 }
 
 abstract class Decoding extends Attending {
-  override forward(tgt: Tensor, memory: Tensor, options: DecoderForward & { need_weights: true }): Weighed;
-  override forward(tgt: Tensor, memory: Tensor, options?: DecoderForward): F32;
-  override forward(tgt: Tensor, memory: Tensor, options: DecoderForward = {}): F32 | Weighed {
+  /** With `need_weights`: the output and the attention weights. */
+  override forward(tgt: TensorBase, memory: TensorBase, options: DecoderForward & { need_weights: true }): Weighed;
+  /** The output, `[batch, target, d_model]`. */
+  override forward(tgt: TensorBase, memory: TensorBase, options?: DecoderForward): F32;
+  override forward(tgt: TensorBase, memory: TensorBase, options: DecoderForward = {}): F32 | Weighed {
     return this.attend({ input: tgt, memory }, options, [...kTarget, ...kWeights], kTargetMasks);
   }
 }
@@ -66,7 +86,12 @@ function layerOptions(first: TransformerLayerOptions | number, nhead?: number, r
 }
 const kOptions = new WeakMap<object, TransformerLayerOptions>();
 
-/** Self-attention and feed-forward, each with residual and norm: `self_attn`, `linear1`, `linear2`, `norm1`, `norm2`. */
+/**
+ * Self-attention and feed-forward, each with residual and norm: `self_attn`, `linear1`, `linear2`, `norm1`, `norm2`.
+ *
+ * @example
+ * new nn.TransformerEncoderLayer(8, 2).forward(nn.ones(1, 5, 8)).shape; // => [1, 5, 8]
+ */
 export class TransformerEncoderLayer extends Encoding {
   constructor(options: TransformerLayerOptions);
   constructor(d_model: number, nhead: number, options?: Omit<TransformerLayerOptions, 'd_model' | 'nhead'>);
@@ -77,7 +102,12 @@ export class TransformerEncoderLayer extends Encoding {
   }
 }
 
-/** Self-attention, cross-attention to memory, feed-forward: `self_attn`, `multihead_attn`, `linear1`, .., `norm3`. */
+/**
+ * Self-attention, cross-attention to memory, feed-forward: `self_attn`, `multihead_attn`, `linear1`, .., `norm3`.
+ *
+ * @example
+ * new nn.TransformerDecoderLayer(8, 2).forward(nn.ones(1, 5, 8), nn.ones(1, 3, 8)).shape; // => [1, 5, 8]
+ */
 export class TransformerDecoderLayer extends Decoding {
   constructor(options: TransformerLayerOptions);
   constructor(d_model: number, nhead: number, options?: Omit<TransformerLayerOptions, 'd_model' | 'nhead'>);
@@ -101,14 +131,25 @@ function copyToLayers(stack: Module, layer: Module, num_layers: number): void {
   }
 }
 
-/** `num_layers` copies of a layer, followed by a LayerNorm if `norm` is true: `layers.0`, .., `norm`. */
+/**
+ * `num_layers` copies of a layer, followed by a LayerNorm if `norm` is true: `layers.0`, .., `norm`.
+ *
+ * @example
+ * new nn.TransformerEncoder(new nn.TransformerEncoderLayer(8, 2), 2).forward(nn.ones(1, 5, 8)).shape; // => [1, 5, 8]
+ */
 export class TransformerEncoder extends Encoding {
   constructor(layer: TransformerEncoderLayer, num_layers: number, options: { norm?: boolean } = {}) {
     super('TransformerEncoder', stackOptions('TransformerEncoder', layer, num_layers, options));
     copyToLayers(this, layer, num_layers);
   }
 }
-/** The same with decoder layers. */
+/**
+ * The same with decoder layers.
+ *
+ * @example
+ * const decoder = new nn.TransformerDecoder(new nn.TransformerDecoderLayer(8, 2), 2);
+ * decoder.forward(nn.ones(1, 5, 8), nn.ones(1, 3, 8)).shape; // => [1, 5, 8]
+ */
 export class TransformerDecoder extends Decoding {
   constructor(layer: TransformerDecoderLayer, num_layers: number, options: { norm?: boolean } = {}) {
     super('TransformerDecoder', stackOptions('TransformerDecoder', layer, num_layers, options));
@@ -116,22 +157,30 @@ export class TransformerDecoder extends Decoding {
   }
 }
 
-/** Encoder and decoder, each followed by a norm; arXiv 1706.03762. `[batch, src, d]`, `[batch, tgt, d]` -> `[batch, tgt, d]`. */
+/**
+ * Encoder and decoder, each followed by a norm; arXiv 1706.03762. `[batch, src, d]`, `[batch, tgt, d]` -> `[batch, tgt, d]`.
+ *
+ * @example
+ * const model = new nn.Transformer({ d_model: 8, nhead: 2, num_encoder_layers: 1, num_decoder_layers: 1 });
+ * model.forward(nn.ones(1, 5, 8), nn.ones(1, 3, 8)).shape; // => [1, 3, 8]
+ */
 export class Transformer extends Attending {
   constructor(options: TransformerLayerOptions & { num_encoder_layers?: number; num_decoder_layers?: number }) {
     super('Transformer', { ...options });
   }
+  /** With `need_weights`: the output and the attention weights. */
   override forward(
-    src: Tensor,
-    tgt: Tensor,
+    src: TensorBase,
+    tgt: TensorBase,
     options: DecoderForward & { need_weights: true } & Pick<EncoderForward, 'src_mask' | 'src_key_padding_mask'>,
   ): Weighed;
+  /** The decoder's output, `[batch, target, d_model]`. */
   override forward(
-    src: Tensor,
-    tgt: Tensor,
+    src: TensorBase,
+    tgt: TensorBase,
     options?: DecoderForward & Pick<EncoderForward, 'src_mask' | 'src_key_padding_mask'>,
   ): F32;
-  override forward(src: Tensor, tgt: Tensor, options: DecoderForward = {}): F32 | Weighed {
+  override forward(src: TensorBase, tgt: TensorBase, options: DecoderForward = {}): F32 | Weighed {
     const masks = { ...kTargetMasks, src_mask: 'src_mask', src_key_padding_mask: 'src_key_padding_mask' };
     return this.attend({ input: tgt, key: src }, options, [...kSourceMasks, ...kTarget, ...kWeights], masks);
   }
@@ -140,6 +189,9 @@ export class Transformer extends Attending {
 /**
  * Self-attention and a feed-forward of width `n_mlp k`, each with residual and norm (after it with `norm: 'post'`, before it with
  * `'pre'`): `attention`, `norm1`, `feed_forward`, `norm2`.
+ *
+ * @example
+ * new nn.TransformerBlock({ k: 8, heads: 2 }).forward(nn.ones(1, 3, 8)).shape; // => [1, 3, 8]
  */
 export class TransformerBlock extends Attending {
   constructor(
@@ -153,9 +205,11 @@ export class TransformerBlock extends Attending {
   ) {
     super('TransformerBlock', { ...options });
   }
-  override forward(x: Tensor, options: AttendOptions & { need_weights: true }): Weighed;
-  override forward(x: Tensor, options?: AttendOptions): F32;
-  override forward(x: Tensor, options: AttendOptions = {}): F32 | Weighed {
+  /** With `need_weights`: the output and the attention weights. */
+  override forward(x: TensorBase, options: AttendOptions & { need_weights: true }): Weighed;
+  /** The output, `[batch, seq, k]`. */
+  override forward(x: TensorBase, options?: AttendOptions): F32;
+  override forward(x: TensorBase, options: AttendOptions = {}): F32 | Weighed {
     return this.attend({ input: x }, options);
   }
 }

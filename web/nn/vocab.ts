@@ -3,6 +3,7 @@ import { describe, InputError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
 
+/** Options of a `Dictionary`. */
 export interface DictionaryOptions {
   /** word (default): runs of letters, marks and digits, with ' and - inside; character: each code point. */
   level?: 'word' | 'character';
@@ -10,7 +11,9 @@ export interface DictionaryOptions {
   specials?: readonly string[];
   /** true (default): sorted by code points; false: in the order of first use. */
   sorted?: boolean;
+  /** Leaves out tokens that occur less often. Default 1. */
   min_frequency?: number;
+  /** Turns texts to lower case first. Default `false`. */
   lowercase?: boolean;
 }
 
@@ -33,7 +36,17 @@ const byCodePoints = (a: string, b: string) => {
   return left.length - right.length;
 };
 
+/**
+ * A vocabulary of whole words or characters, as in the lecture notes: texts to ids and back.
+ *
+ *     const words = nn.Dictionary.from_corpus('the cat sat', { specials: ['<unk>'] });
+ *     words.encode('the dog'); // [3, 0]
+ *
+ * @example
+ * nn.Dictionary.from_corpus('the old boat, the bridge').encode('the bridge'); // => [3, 1]
+ */
 export class Dictionary {
+  /** The tokens in the order of their ids. */
   readonly tokens: readonly string[];
   private readonly ids: Map<string, number>;
   private readonly level: 'word' | 'character';
@@ -68,10 +81,12 @@ export class Dictionary {
     return new Dictionary([...specials, ...(sorted ? found.sort(byCodePoints) : found)], options);
   }
 
+  /** The number of tokens. */
   get size(): number {
     return this.tokens.length;
   }
 
+  /** Whether it has the token. */
   has(token: string): boolean {
     return this.ids.has(token);
   }
@@ -106,6 +121,7 @@ export class Dictionary {
     return rows.map((row) => [...row, ...new Array<number>(length - row.length).fill(pad as number)]);
   }
 
+  /** The text of ids. An id outside the vocabulary is an `InputError`. */
   decode(ids: readonly number[], options: { skip_special_tokens?: boolean } = {}): string {
     checkOptions('nn.Dictionary.decode', options, { skip_special_tokens: 'boolean' });
     const tokens = ids.map((id) => {

@@ -2,7 +2,8 @@
 import type { Index as SearchIndex } from './search_index.js';
 import type { IndexOptions } from './types.js';
 
-export type Index = SearchIndex;
+/** An open index: what `Index.open` gives. */
+export interface Index extends SearchIndex {}
 
 /**
  * Documents that can be searched by words (BM25), by meaning (vectors) and by both, and that stay where they are put.

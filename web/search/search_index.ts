@@ -120,6 +120,7 @@ export class Index {
   private catching: Progress<AddProgress, AddResult> | undefined;
 
   private constructor(
+    /** The name it was opened by. */
     readonly name: string,
     private readonly store: SegmentStore,
     private readonly embedder: Embedder | undefined,
@@ -196,6 +197,7 @@ export class Index {
     }
   }
 
+  /** Facts about the index: how many documents and chunks, which model, how many bytes. */
   info(): IndexInfo {
     const { contents, kept } = this;
     return {

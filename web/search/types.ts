@@ -1,5 +1,5 @@
 // Public types of search.
-import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { FeatureExtractionPipeline } from '../tasks/embed_types.js';
 import type { LateInteractionPipeline } from '../tasks/retrieval_types.js';
@@ -9,6 +9,7 @@ import type { Analysis } from './words.js';
 
 /** A document of an index. Further fields are kept with it: strings, numbers, anything that JSON can hold. */
 export interface IndexDocument {
+  /** The document's name in the index: adding another document with this id replaces it. */
   id: string;
   /** What is searched. */
   text: string;
@@ -21,11 +22,12 @@ export interface IndexDocument {
 export type EmbedFunction = (
   texts: string[],
   kind: 'query' | 'document',
-) => Promise<Tensor | readonly (Float32Array | readonly number[])[]>;
+) => Promise<TensorBase | readonly (Float32Array | readonly number[])[]>;
 
 /** A function that judges: one score for each text, higher is better. */
 export type RerankFunction = (query: string, texts: string[]) => Promise<ArrayLike<number>>;
 
+/** What judges the best candidates: a pipeline of one of these tasks, or a function. */
 export type Reranker = TextRankingPipeline | LateInteractionPipeline | RerankFunction;
 
 /** The parts of a text by their places, `text.slice(start, end)`. */
@@ -36,6 +38,7 @@ export type ChunkFunction = (
 /** How much of a vector is kept. `'int8'`: a byte a number. `'binary'`: bits find candidates, bytes rank them. `'float32'`: all. */
 export type IndexPrecision = 'float32' | 'int8' | 'binary';
 
+/** Options of `Index.open`. */
 export interface IndexOptions {
   /** Makes vectors. Default: none, then the index knows words alone. */
   embed?: FeatureExtractionPipeline | EmbedFunction | undefined;
@@ -61,6 +64,7 @@ export interface IndexOptions {
   model?: string | undefined;
   /** What to do with vectors of another model: `'refuse'` (default, an `InputError`) or `'re-embed'`: in the background, see `reembedding`. */
   other_model?: 'refuse' | 're-embed' | undefined;
+  /** Ends the opening with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
@@ -78,6 +82,7 @@ export interface AddProgress {
 
 /** What `add` did. */
 export interface AddResult {
+  /** Documents that the index did not have. */
   added: number;
   /** Documents whose text or title changed: they were embedded again. */
   updated: number;
@@ -85,6 +90,7 @@ export interface AddResult {
   unchanged: number;
 }
 
+/** Options of `add`. */
 export interface AddOptions {
   /** Ends the work with an `AbortError`. What is finished stays. */
   signal?: AbortSignalLike | undefined;
@@ -93,6 +99,7 @@ export interface AddOptions {
 /** Which documents a search may return: a function, or fields with the value, or one of the values, that they must have. */
 export type Filter = ((document: IndexDocument) => boolean) | { readonly [field: string]: unknown };
 
+/** Options of `search`. */
 export interface IndexSearchOptions {
   /** Number of hits. Default 10. */
   top_k?: number | undefined;
@@ -105,6 +112,7 @@ export interface IndexSearchOptions {
   fusion?: 'minmax' | 'zscore' | 'rrf' | undefined;
   /** What each counts. Default 1 each. */
   weights?: { words?: number; meaning?: number } | undefined;
+  /** Only these documents are found. Default: all. */
   filter?: Filter | undefined;
   /**
    * Leaves out hits below it. A number is compared with `score`. An object is compared with `why`: a hit stays if one of the named scores is
@@ -117,21 +125,27 @@ export interface IndexSearchOptions {
   rerank_depth?: number | undefined;
   /** `'document'` (default): one hit a document, its best part. `'chunk'`: every part by itself. */
   group_by?: 'document' | 'chunk' | undefined;
+  /** Ends the search with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
 }
 
+/** What a search found. */
 export interface IndexHit {
+  /** The document's. */
   id: string;
   /** The order of hits; its scale depends on `mode`, `fusion` and `rerank`. */
   score: number;
   /** The part of the document's text that was found, `document.text.slice(start, end)`. */
   text: string;
+  /** Where the part begins in the document's text, in UTF-16 units. */
   start: number;
+  /** Where it ends in the document's text, in UTF-16 units. */
   end: number;
   /** words: BM25; meaning: cosine; rank: the reranker's score. `null`: not asked. The first two are the document's, with `group_by: 'chunk'` the part's. */
   why: { words: number | null; meaning: number | null; rank: number | null };
   /** Words of the query in `text`, places in it. */
   highlights: { start: number; end: number }[];
+  /** The whole document with its fields. */
   document: IndexDocument;
 }
 
@@ -141,19 +155,27 @@ export interface IndexChunk {
   id: string;
   /** `document.text.slice(start, end)` */
   text: string;
+  /** Where it begins in the document's text, in UTF-16 units. */
   start: number;
+  /** Where it ends in the document's text, in UTF-16 units. */
   end: number;
   /** Of unit length, as exact as `precision` keeps it. `undefined`: the index knows words alone, or the document waits for `reembedding`. */
   vector: Float32Array | undefined;
 }
 
+/** Facts about an index. */
 export interface IndexInfo {
+  /** The name it was opened by. */
   name: string;
+  /** Where it is kept: `'opfs'`, `'indexeddb'`, `'memory'` or a folder. */
   store: string;
+  /** The number of documents. */
   documents: number;
+  /** The parts that documents were cut into. */
   chunks: number;
   /** Width of a vector; 0: words alone. */
   dim: number;
+  /** How exactly vectors are kept. */
   precision: IndexPrecision;
   /** The model of the vectors; `undefined`: none yet. */
   model: string | undefined;
@@ -161,5 +183,6 @@ export interface IndexInfo {
   stale: number;
   /** Bytes of vectors in memory, and of what is stored. */
   memory: number;
+  /** Bytes of what is stored. */
   stored: number;
 }

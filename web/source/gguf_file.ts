@@ -13,18 +13,22 @@ interface GgufPlace {
 
 /** The folder and file name if a model argument names one GGUF file. No argument: the bundled model. */
 export function openGguf(model: ModelSpecifier | null | undefined, options: SourceOptions): GgufPlace | undefined {
-  if (model === undefined || model === null) {
-    if (typeof options.revision === 'string') throw new InputError("option 'revision': the bundled model has no revisions");
-    const { href } = bundledModel();
-    const [, folder, file] = /^(.*\/)([^/]+)$/.exec(href) as unknown as [string, string, string];
-    return { source: openModel(folder, { ...options, local_files_only: false }), file };
-  }
+  if (model !== undefined && model !== null) return openOne(model, options, '.gguf');
+  if (typeof options.revision === 'string') throw new InputError("option 'revision': the bundled model has no revisions");
+  const { href } = bundledModel();
+  const [, folder, file] = /^(.*\/)([^/]+)$/.exec(href) as unknown as [string, string, string];
+  return { source: openModel(folder, { ...options, local_files_only: false }), file };
+}
+
+/** The folder and file name if a model argument names one file with this ending. */
+export function openOne(model: ModelSpecifier, options: SourceOptions, ending: string): GgufPlace | undefined {
+  const ends = (name: string) => name.toLowerCase().endsWith(ending);
   const isUrl = Object.prototype.toString.call(model) === '[object URL]';
   const text = isUrl ? (model as { href: string }).href : packagedModel(model);
-  if (typeof text === 'string' && /\.gguf$/i.test(text)) {
+  if (typeof text === 'string' && ends(text)) {
     const [, folder, file] = /^(.*[/\\])?([^/\\]+)$/.exec(text) ?? [];
     if (folder === undefined)
-      throw new InputError(`model: expected a path ('./${text}') or a URL of a .gguf file, found '${text}'`);
+      throw new InputError(`model: expected a path ('./${text}') or a URL of a ${ending} file, found '${text}'`);
     return { source: openModel(folder, options), file: file as string };
   }
   if (typeof model !== 'object') return undefined;
@@ -35,7 +39,7 @@ export function openGguf(model: ModelSpecifier | null | undefined, options: Sour
         ? Array.from(model as ArrayLike<{ name?: string }>, (file) => file.name)
         : Object.keys(model);
   const [name] = names;
-  if (names.length !== 1 || typeof name !== 'string' || !/\.gguf$/i.test(name)) return undefined;
+  if (names.length !== 1 || typeof name !== 'string' || !ends(name)) return undefined;
   return { source: openModel(model, options), file: name.replace(/^.*[/\\]/, '') };
 }
 

@@ -3,7 +3,7 @@ import { plainCallback } from '../core/callback.js';
 import { ModelFormatError } from '../core/errors.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
 import type { ModelSource, OpenFile } from './source.js';
-import { Breather } from '../core/signal.js';
+import { allInOrder, Breather } from '../core/signal.js';
 import { concat } from '../core/texts.js';
 import type { ProgressInfo } from './types.js';
 
@@ -25,12 +25,15 @@ export function readJson(files: readonly NamedBytes[], name: string): Record<str
   throw new ModelFormatError(`${name}: expected an object, found ${JSON.stringify(json).slice(0, 40)}`);
 }
 
-/** A special token of tokenizer_config.json, such as `mask_token`: a string, or an object with its content. */
-export function specialToken(files: readonly NamedBytes[], name: string): string | undefined {
-  const token = readJson(files, 'tokenizer_config.json')?.[name] as { content?: unknown } | string | null | undefined;
-  const text = typeof token === 'object' ? token?.content : token;
+/** The text of a token in tokenizer_config.json: a string, or an object with its content. */
+export function tokenText(token: unknown): string | undefined {
+  const text = typeof token === 'object' ? (token as { content?: unknown } | null)?.content : token;
   return typeof text === 'string' ? text : undefined;
 }
+
+/** A special token of tokenizer_config.json, such as `mask_token`. */
+export const specialToken = (files: readonly NamedBytes[], name: string): string | undefined =>
+  tokenText(readJson(files, 'tokenizer_config.json')?.[name]);
 
 /** Reports progress once the total is known, at most 200 times. */
 export class Progress {
@@ -204,7 +207,7 @@ export function moduleConfigs(modulesJson: Uint8Array): string[] {
 export async function readModules(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const modules = await readOptional(source, 'modules.json', progress, signal);
   const configs = modules[0] ? moduleConfigs(modules[0][1]) : [];
-  return [...modules, ...(await Promise.all(configs.map((file) => readRequired(source, file, progress, signal))))];
+  return [...modules, ...(await allInOrder(configs.map((file) => readRequired(source, file, progress, signal))))];
 }
 
 /** Alternatives, each complete; the first one present is used. */
@@ -221,13 +224,21 @@ const kVocabularies = [
 /** A tokenizer of one word, for models that only read ids. */
 const kNoTokenizer = '{"model":{"type":"WordLevel","vocab":{"?":0},"unk_token":"?"}}';
 
-/** tokenizer.json if present, else an older vocabulary format. idsOnly: texts are never read, so that there may be none. */
+/** tokenizer.json if present, else an older vocabulary format. idsOnly: texts are never read, so that there may be none. tiktoken: this file. */
 export async function readTokenizerFiles(
   source: ModelSource,
   progress: Progress,
   signal: AbortSignal,
   idsOnly = false,
+  tiktoken?: string,
 ): Promise<NamedBytes[]> {
+  if (tiktoken) {
+    const [[, bytes], { tiktokenToJson }] = await Promise.all([
+      readRequired(source, tiktoken, progress, signal),
+      import('./tiktoken.js'),
+    ]);
+    return [['tokenizer.json', tiktokenToJson(tiktoken, bytes)]];
+  }
   const json = await readOptional(source, 'tokenizer.json', progress, signal);
   if (json.length > 0) return json;
   const read = new Map<string, Promise<NamedBytes[]>>(); // alternatives may share a file

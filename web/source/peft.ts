@@ -2,7 +2,7 @@
 // module of the checkpoint that it changes.
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
-import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 import { readJson, type NamedBytes } from './model_files.js';
 import { isFloat, readSafetensors, save_safetensors, toFloats, type StoredTensor } from './safetensors.js';
 
@@ -221,31 +221,45 @@ export function readAdapter(files: readonly NamedBytes[]): AdapterTensor[] {
 export interface AdapterConfig {
   /** Default 8, like `lora_alpha`. */
   r?: number;
+  /** The product of LoRA's matrices is multiplied by `lora_alpha / r`. Default 8. */
   lora_alpha?: number;
   /** Default 0. */
   lora_dropout?: number;
   /** Names of modules, or ends of them: `['query', 'value']`. */
   target_modules: readonly string[] | string;
+  /** Modules that `target_modules` names but that get no LoRA. */
   exclude_modules?: readonly string[] | string | null;
   /** Default `'none'`. */
   bias?: 'none' | 'all' | 'lora_only';
+  /** `true`: multiplies by `lora_alpha / sqrt(r)` instead (arXiv 2312.03732). */
   use_rslora?: boolean;
+  /** Whether the base model stores weights as `[in, out]`, as GPT-2 does. */
   fan_in_fan_out?: boolean;
+  /** Modules saved whole beside LoRA's matrices, such as the classification head. */
   modules_to_save?: readonly string[] | null;
+  /** An `r` of their own for some modules, by name. */
   rank_pattern?: Readonly<Record<string, number>>;
+  /** A `lora_alpha` of their own for some modules, by name. */
   alpha_pattern?: Readonly<Record<string, number>>;
+  /** Numbers of the layers that get LoRA. Default: all. */
   layers_to_transform?: readonly number[] | number | null;
+  /** The part of a module's name that comes before the number of its layer. */
   layers_pattern?: readonly string[] | string | null;
+  /** How LoRA's matrices were filled at first. It does not matter once they are trained. */
   init_lora_weights?: boolean | string;
   /** `'SEQ_CLS'`, `'TOKEN_CLS'`, `'CAUSAL_LM'`, `'SEQ_2_SEQ_LM'`, `'QUESTION_ANS'`, `'FEATURE_EXTRACTION'`. */
   task_type?: string | null;
+  /** The base model that the adapter was trained on. */
   base_model_name_or_path?: string | null;
+  /** The revision of the base model. */
   revision?: string | null;
 }
 
 /** What an adapter's classification head gives, for a config.json beside it, which PEFT ignores. */
 export interface AdapterLabels {
+  /** The name of each label by its number. */
   id2label?: Readonly<Record<number, string>>;
+  /** How scores are computed from the head's logits. */
   problem_type?: 'regression' | 'single_label_classification' | 'multi_label_classification';
 }
 
@@ -260,7 +274,7 @@ const kSettable = [
  * `'classifier.weight'`. An `InputError` if they do not fit config.
  */
 export function save_adapter(
-  tensors: Readonly<Record<string, Tensor>>,
+  tensors: Readonly<Record<string, TensorBase>>,
   config: AdapterConfig,
   labels: AdapterLabels = {},
 ): Map<string, Uint8Array> {

@@ -222,7 +222,7 @@ export const platform: Platform = {
     return undefined;
   },
   // An optional peer dependency, named so that bundlers do not try to resolve it.
-  jinja: async () => createRequire(import.meta.url)(['@huggingface', 'jinja'].join('/')),
+  jinja: () => createRequire(import.meta.url)(['@huggingface', 'jinja'].join('/')),
   store: (folder) => folderStore(folder ?? defaultCacheFolder()),
   base: () => pathToFileURL(`${process.cwd()}/`).href,
 };

@@ -1,7 +1,8 @@
 // safetensors files, read and written: https://github.com/huggingface/safetensors (README, "Format").
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
-import { Tensor, type TensorType } from '../core/tensor.js';
+import { Tensor } from '../core/tensor.js';
+import { TensorBase, type TensorType } from '../core/tensor_base.js';
 
 /** Bytes before the header: its length, a little-endian number. */
 export const kPrefixBytes = 8;
@@ -189,11 +190,23 @@ export function loadTensors(bytes: Uint8Array | ArrayBuffer, file: string): Reco
  *
  *     const state = nn.load_safetensors(await file.arrayBuffer());
  *     model.load_state_dict(state);
+ *
+ * @example
+ * const net = new nn.Linear(4, 2);
+ * net.load_state_dict(nn.load_safetensors(nn.save_safetensors(net.state_dict())));
  */
 export const load_safetensors = (bytes: Uint8Array | ArrayBuffer): Record<string, Tensor> => loadTensors(bytes, 'safetensors');
 
-/** The bytes of a safetensors file with these tensors (a state dict). */
-export function save_safetensors(tensors: Record<string, Tensor>, options: { metadata?: Record<string, string> } = {}): Uint8Array {
+/**
+ * The bytes of a safetensors file with these tensors (a state dict).
+ *
+ * @example
+ * const bytes = nn.save_safetensors(new nn.Linear(4, 2).state_dict());
+ */
+export function save_safetensors(
+  tensors: Record<string, TensorBase>,
+  options: { metadata?: Record<string, string> } = {},
+): Uint8Array {
   checkOptions('nn.save_safetensors', options, ['metadata']);
   const { metadata } = options ?? {};
   const kTypes: Record<TensorType, string> = { float32: 'F32', int32: 'I32', int64: 'I64', int8: 'I8', uint8: 'U8', bool: 'BOOL' };
@@ -201,7 +214,7 @@ export function save_safetensors(tensors: Record<string, Tensor>, options: { met
   let end = 0;
   const entries = Object.entries(tensors);
   for (const [name, tensor] of entries) {
-    if (!(tensor instanceof Tensor))
+    if (!(tensor instanceof TensorBase))
       throw new InputError(`nn.save_safetensors: expected a Tensor as '${name}', found ${describe(tensor)}`);
     const begin = end;
     end += tensor.data.byteLength;

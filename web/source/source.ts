@@ -59,8 +59,8 @@ export interface Platform {
   folderHint?(name: string): string;
   /** The URL of a file of an installed package, `name/file`; undefined if it is not installed, or cannot be found from here. */
   installed(file: string): string | undefined;
-  /** Imports the package @huggingface/jinja; undefined where that is not possible. */
-  jinja?(): Promise<unknown>;
+  /** The package @huggingface/jinja; undefined where it cannot be loaded at once. */
+  jinja?(): unknown;
   /** The base of relative URLs; undefined if there is none. */
   base(): string | undefined;
 }

@@ -4,6 +4,7 @@
 //   place of config.json.
 // - sentence-transformers (6.2.0): a StaticEmbedding module in modules.json, in a folder of its own or not, without a config.json.
 import { ModelFormatError } from '../core/errors.js';
+import { allInOrder } from '../core/signal.js';
 import { openInFolder } from './folder_source.js';
 import { readBeginning } from './gguf_file.js';
 import {
@@ -111,7 +112,7 @@ async function openFolder(
   if (folder.split(/[/\\]/).includes('..') || /[\\:]/.test(folder))
     throw new ModelFormatError(`modules.json: expected a path inside the model, found '${folder}'`);
   const weights = `${folder}/${kWeights}`;
-  const [open, [, tokenizer], ...configs] = await Promise.all([
+  const [open, [, tokenizer], ...configs] = await allInOrder([
     source.open(weights, signal),
     readRequired(source, `${folder}/tokenizer.json`, progress, signal),
     ...small

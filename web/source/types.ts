@@ -90,8 +90,11 @@ export interface SourceOptions {
 export interface CachedFile {
   /** The hub id. */
   model: string;
+  /** Its path in the repository, such as `'model.safetensors'`. */
   file: string;
+  /** The address that it came from. */
   url: string;
+  /** How much of it is in the cache. */
   bytes: number;
   /** `false`: the download was interrupted and will resume there, or no load has accepted the file yet. */
   complete: boolean;

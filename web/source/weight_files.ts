@@ -1,5 +1,5 @@
 // Finds a model's files and streams its weights: safetensors, or pytorch_model.bin in their place, whole or in shards.
-import { Breather } from '../core/signal.js';
+import { allInOrder, Breather } from '../core/signal.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
 import { kOptional, kSpanConfig, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
 import type { ModelSource, OpenFile } from './source.js';
@@ -24,7 +24,7 @@ export async function openModelFiles(
   idsOnly = false,
 ): Promise<ModelFiles> {
   const hasSpans = more.includes(kSpanConfig);
-  const opening = Promise.all([
+  const opening = allInOrder([
     openWeights(source, progress, signal),
     readTokenizerFiles(source, progress, signal, idsOnly),
     readModules(source, progress, signal),

@@ -1,6 +1,7 @@
 // Public types of AutoModelForCausalLM and AutoModelForSeq2SeqLM.
 import type { Tensor } from '../core/tensor.js';
-import type { ForwardOptions, Loaded, LogitLens, ModelInputs, ModelOutput } from '../engine/types.js';
+import type { Generates } from './generation_types.js';
+import type { ForwardOptions, Loaded, LogitLens, ModelInputs, ModelOutput, OutputWith } from '../engine/types.js';
 
 /** `patch` also accepts `'final_norm.output'`. */
 export interface CausalForwardOptions extends ForwardOptions {
@@ -15,17 +16,27 @@ export interface CausalForwardOptions extends ForwardOptions {
  */
 export type CausalOutput = Omit<ModelOutput, 'pooler_output' | 'start_logits' | 'end_logits'>;
 
-export interface CausalModel extends Loaded {
-  (inputs: Omit<ModelInputs, 'token_type_ids'>, options?: CausalForwardOptions): Promise<CausalOutput>;
+/** A decoder: `await model({ input_ids })` gives its logits, `await model.generate({ input_ids })` what follows. */
+export interface CausalModel extends Loaded, Generates {
+  <Options extends CausalForwardOptions = {}>(
+    inputs: Omit<ModelInputs, 'token_type_ids'>,
+    options?: Options,
+  ): Promise<
+    OutputWith<CausalOutput, Options> & (Options extends { output_logits: false } ? unknown : { logits: Tensor<'float32'> })
+  >;
+  /** The contents of config.json. */
   readonly config: Record<string, unknown>;
 }
 
+/** The input of an encoder-decoder. */
 export interface Seq2SeqInputs extends Omit<ModelInputs, 'token_type_ids'> {
   /** The decoder's tokens so far, beginning with `decoder_start_token_id`. */
   decoder_input_ids: ModelInputs['input_ids'];
+  /** `[batch, target]` of 0 and 1. Tokens with 0 are skipped, and their outputs are zeros. Default: all 1. */
   decoder_attention_mask?: ModelInputs['attention_mask'];
 }
 
+/** Options of an encoder-decoder's forward pass. */
 export interface Seq2SeqForwardOptions extends ForwardOptions {
   /** Factors of the encoder's attention weights, `[layers, heads]` or `[heads]`. */
   head_mask?: NonNullable<ForwardOptions['head_mask']>;
@@ -59,22 +70,32 @@ export interface Seq2SeqOutput {
   cross_attentions?: Tensor<'float32'>[];
   /** Of each layer, as used for the scores: `[batch, heads, source, head_dim]`. */
   encoder_queries?: Tensor<'float32'>[];
+  /** `[batch, heads, source, head_dim]`. */
   encoder_keys?: Tensor<'float32'>[];
+  /** `[batch, heads, source, head_dim]`. */
   encoder_values?: Tensor<'float32'>[];
   /** `[batch, heads, target, head_dim]`. */
   decoder_queries?: Tensor<'float32'>[];
+  /** `[batch, heads, target, head_dim]`. */
   decoder_keys?: Tensor<'float32'>[];
+  /** `[batch, heads, target, head_dim]`. */
   decoder_values?: Tensor<'float32'>[];
   /** `[batch, heads, target, head_dim]`. */
   cross_queries?: Tensor<'float32'>[];
   /** `[batch, heads, source, head_dim]`. */
   cross_keys?: Tensor<'float32'>[];
+  /** `[batch, heads, source, head_dim]`. */
   cross_values?: Tensor<'float32'>[];
   /** For the decoder. */
   logit_lens?: LogitLens;
 }
 
-export interface Seq2SeqModel extends Loaded {
-  (inputs: Seq2SeqInputs, options?: Seq2SeqForwardOptions): Promise<Seq2SeqOutput>;
+/** An encoder-decoder: `await model({ input_ids, decoder_input_ids })` gives logits, `await model.generate({ input_ids })` what follows. */
+export interface Seq2SeqModel extends Loaded, Generates {
+  <Options extends Seq2SeqForwardOptions = {}>(
+    inputs: Seq2SeqInputs,
+    options?: Options,
+  ): Promise<OutputWith<Seq2SeqOutput, Options>>;
+  /** The contents of config.json. */
   readonly config: Record<string, unknown>;
 }

@@ -12,6 +12,11 @@ import type { DistilledPipeline, DistillOptions, FeatureExtractionPipeline } fro
  *     const small = await distill(encoder, { pca_dims: 256 });
  *     await small(['a text', 'another one']);
  *     for (const [name, bytes] of Object.entries(small.save())) await writeFile(`out/${name}`, bytes);
+ *
+ * @example
+ * const encoder = await pipeline('feature-extraction', './models/bert');
+ * const small = await distill(encoder, { pca_dims: 'auto' });
+ * const files = small.save();
  */
 export async function distill(extractor: FeatureExtractionPipeline, options?: DistillOptions | null): Promise<DistilledPipeline> {
   return (await import('./distillation.js')).distill(extractor, options ?? {});

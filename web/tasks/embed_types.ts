@@ -1,7 +1,14 @@
 // Public types of embedding and of models without a task.
 import type { AbortSignalLike, OutputPrecision } from '../core/types.js';
-import type { EmbedOptions, ForwardOptions, Loaded, ModelInputs, ModelOutput } from '../engine/types.js';
-import type { Tokenizer } from '../tokenizer/types.js';
+import type {
+  EmbedOptions,
+  ForwardOptions,
+  Loaded,
+  LoadedPipeline,
+  ModelInputs,
+  ModelOutput,
+  OutputWith,
+} from '../engine/types.js';
 import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
 
 interface Embed {
@@ -13,14 +20,13 @@ interface Embed {
 }
 
 /** `await embed(text | texts, options)`. */
-export interface FeatureExtractionPipeline extends Embed, Loaded {
+export interface FeatureExtractionPipeline extends Embed, LoadedPipeline {
   /** As in sentence-transformers: uses the model's prompt `'query'`, if any, unless the options set a prompt. */
   encode_query: Embed;
   /** The same with the prompt `'document'`. */
   encode_document: Embed;
+  /** The task's name. */
   readonly task: 'feature-extraction';
-  /** The model's tokenizer. It belongs to this pipeline: its own `dispose()` does nothing. With `worker`, an `UnsupportedError`. */
-  readonly tokenizer: Tokenizer;
 }
 
 /** What a distillation has done. */
@@ -29,6 +35,7 @@ export interface DistillProgress {
   phase: 'encode' | 'reduce';
   /** Tokens so far, of `total`; with `'reduce'`, steps without a unit. */
   done: number;
+  /** All tokens that have to be embedded. */
   total: number;
 }
 
@@ -47,6 +54,7 @@ export interface DistillOptions {
   pooling?: 'mean' | 'first' | 'last' | 'pooler' | undefined;
   /** How the rows are stored. Default `'float16'`. */
   quantize_to?: 'float16' | 'float32' | 'int8' | undefined;
+  /** Called while the tokens are embedded. An exception from it ends the distillation. */
   progress_callback?: ((progress: DistillProgress) => void) | undefined;
   /** Ends the distillation with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
@@ -60,7 +68,7 @@ export interface DistilledPipeline extends FeatureExtractionPipeline {
 
 /** `await model({ input_ids, attention_mask }, options)`. */
 export interface Model extends Loaded {
-  (inputs: ModelInputs, options?: ForwardOptions): Promise<ModelOutput>;
+  <Options extends ForwardOptions = {}>(inputs: ModelInputs, options?: Options): Promise<OutputWith<ModelOutput, Options>>;
   /** The parsed config.json. */
   readonly config: Readonly<Record<string, any>>;
 }

@@ -34,6 +34,14 @@ import type { TextClassificationPipeline } from './task_types.js';
  *     const embed = await pipeline('feature-extraction', 'sentence-transformers/all-MiniLM-L6-v2');
  *     await evaluate(embed, 'sts', [{ sentence1: 'A man plays.', sentence2: 'Someone plays.', score: 4.2 }, ..]);
  *     // { pearson_cosine: 0.83, spearman_cosine: 0.82, pairs: 1379 }
+ *
+ * @example
+ * const embed = await pipeline('feature-extraction');
+ * const pairs = [
+ *   { sentence1: 'A boat.', sentence2: 'A small boat.', score: 5 },
+ *   { sentence1: 'A boat.', sentence2: 'Fresh bread.', score: 0 },
+ * ];
+ * (await evaluate(embed, 'sts', pairs)).spearman_cosine; // => 1
  */
 export function evaluate<Options extends StsOptions>(
   pipe: FeatureExtractionPipeline,

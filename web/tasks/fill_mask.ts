@@ -4,8 +4,7 @@ import { InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
 import type { FillMaskOptions, MaskFilling } from './task_types.js';
-import { readTokenizerConfig } from '../tokenizer/config.js';
-import { specialToken } from '../source/model_files.js';
+import { readTokenizerConfig, specialTokens } from '../tokenizer/config.js';
 import { factsOf, predict, wasTruncated, type Facts, type Window } from './predict.js';
 import { softmax, topIndices } from '../core/scores.js';
 import { takeOptions, takeTopK, toSeamOptions, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
@@ -29,16 +28,18 @@ interface Vocabulary {
 }
 
 function vocabularyOf(engine: TaskEngine): Vocabulary {
-  const mask = specialToken(engine.files, 'mask_token') ?? '[MASK]';
-  const idOf = (text: string | undefined) => (text === undefined ? -1 : engine.call((handle) => handle.token_to_id(text)).id);
-  const mask_id = idOf(mask);
-  if (mask_id < 0) throw new UnsupportedError(`fill-mask: expected a tokenizer with a mask token, found none`);
-  const { pad_token, clean_up_tokenization_spaces: cleans } = readTokenizerConfig(engine.files);
+  const idOf = (text: string) => engine.call((handle) => handle.token_to_id(text)).id;
+  const config = readTokenizerConfig(engine.files);
+  const { mask_token: mask, pad_token: pad } = specialTokens(config, (token) => idOf(token) >= 0);
+  const mask_id = mask === undefined ? -1 : idOf(mask);
+  if (mask === undefined || mask_id < 0) {
+    throw new UnsupportedError(`fill-mask: expected a tokenizer with a mask token, found none`);
+  }
   return {
     mask,
     mask_id,
-    pad_id: idOf(pad_token),
-    decode: (ids, skip) => engine.call((handle) => handle.decode(ids, skip, cleans)).text,
+    pad_id: pad === undefined ? -1 : idOf(pad),
+    decode: (ids, skip) => engine.call((handle) => handle.decode(ids, skip, config.clean_up_tokenization_spaces)).text,
   };
 }
 

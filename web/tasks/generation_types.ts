@@ -1,6 +1,10 @@
 // Public types of text generation.
-import type { AbortSignalLike, DecodingOptions } from '../core/types.js';
-import type { Loaded } from '../engine/types.js';
+import type { AbortSignalLike, AtLeastOne, DecodingOptions } from '../core/types.js';
+import type { Tensor } from '../core/tensor.js';
+import type { LoadedPipeline, ModelInputs } from '../engine/types.js';
+import type { DynamicCache } from './dynamic_cache.js';
+import type { StoppingFunction } from './stopping_criteria.js';
+import type { BaseStreamer } from './streamers.js';
 import type { Chat, ChatMessage, ChatTemplateOptions } from '../tokenizer/types.js';
 
 /** The defaults of the model's generation_config.json come before the ones named here. */
@@ -25,8 +29,23 @@ export interface GenerateOptions extends DecodingOptions {
   stop_strings?: string | readonly string[];
 }
 
+/** Options of every task that generates. */
+export interface WatchOptions {
+  /**
+   * Told of the prompt's tokens, of each new one, and of the end: a `TextStreamer`, or a subclass of `BaseStreamer`. For one prompt, with
+   * `num_return_sequences` 1 and `num_beams` 1.
+   */
+  streamer?: Pick<BaseStreamer, 'put' | 'end'> | null | undefined;
+  /**
+   * A function of the tokens so far, or several: a text ends where one says so, and its `finish_reason` is `'stop'`. Needs `num_return_sequences` 1
+   * and `num_beams` 1.
+   */
+  stopping_criteria?: StoppingFunction | readonly StoppingFunction[] | null | undefined;
+}
+
 /** Those of `apply_chat_template` are for chats. */
-export interface TextGenerationOptions extends GenerateOptions, Omit<ChatTemplateOptions, 'tokenize' | 'add_generation_prompt'> {
+export interface TextGenerationOptions
+  extends GenerateOptions, WatchOptions, Omit<ChatTemplateOptions, 'tokenize' | 'add_generation_prompt'> {
   /** Whether a chat's last message is continued, or its field of this name. Default: if it is an assistant's, as in Python. */
   continue_final_message?: boolean | string;
   /** `true` (default): `generated_text` includes the prompt, or all messages of a chat. */
@@ -41,21 +60,76 @@ export interface TextGenerationOptions extends GenerateOptions, Omit<ChatTemplat
   adapter?: string | false;
 }
 
+/**
+ * `await model.generate({ ...tokenizer(text), max_new_tokens: 60 })`, with transformers.js's names. Tokens with `attention_mask` 0 are skipped, so prompts may be
+ * padded on either side.
+ */
+export interface ModelGenerateOptions extends GenerateOptions, WatchOptions, Omit<ModelInputs, 'input_ids'> {
+  /** The prompts, or the sources of an encoder-decoder: `[batch, seq]`. */
+  input_ids?: ModelInputs['input_ids'];
+  /** As `input_ids`. */
+  inputs?: ModelInputs['input_ids'];
+  /** Options under their names; those beside it come first. */
+  generation_config?: object | null;
+  /** Fills up shorter rows of the result. Default: the model's own, else its end token. */
+  pad_token_id?: number | null;
+  /** What an earlier call returned. It is taken, but keys and values are computed again: the answer is the same, the first token takes longer. */
+  past_key_values?: DynamicCache | null;
+  /** Ids that are never chosen: `bad_words_ids` of one id each. */
+  suppress_tokens?: readonly number[] | null;
+  /** `true`: the result is `{ sequences, past_key_values }`. Default `false`: the sequences. */
+  return_dict_in_generate?: boolean;
+  /** Ends the call with an `AbortError`, between two tokens. */
+  signal?: AbortSignalLike | undefined;
+  /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
+  adapter?: string | false;
+}
+
+/** The result of `generate` with `return_dict_in_generate`. */
+export interface GeneratedIds {
+  /** As of `generate` without it. */
+  sequences: Tensor;
+  /** To be passed on to the next call. */
+  past_key_values: DynamicCache;
+}
+
+/** The method `generate` of models that write. */
+export interface Generates {
+  /**
+   * The prompts (of an encoder-decoder: its start token) with the new tokens, `[batch * num_return_sequences, tokens]`, of the type of `input_ids`.
+   *
+   *     const inputs = tokenizer('Once upon a time');
+   *     const ids = await model.generate({ ...inputs, max_new_tokens: 60 });
+   *     tokenizer.batch_decode(ids, { skip_special_tokens: true });
+   *
+   * @throws InputError for an unknown option; UnsupportedError for one of transformers.js's that wattn has not (docs/migration.md).
+   */
+  generate(options: ModelGenerateOptions & { return_dict_in_generate?: false }): Promise<Tensor>;
+  /** The same with `past_key_values` beside it. */
+  generate(options: ModelGenerateOptions & { return_dict_in_generate: true }): Promise<GeneratedIds>;
+  /** The contents of generation_config.json. */
+  readonly generation_config: Readonly<Record<string, any>>;
+}
+
+/** A text that a model wrote. */
 export interface GeneratedText<Text = string> {
+  /** The text with the prompt before it, or alone with `return_full_text: false`; of a chat, its messages with the answer. */
   generated_text: Text;
   /** The new tokens, including the one that ended the text. */
   tokens: number[];
+  /** How many tokens the prompt has. */
+  prompt_tokens: number;
   /** Why generation ended: one of `eos_token_id`, one of `stop_strings`, or the length. */
   finish_reason: 'eos' | 'stop' | 'length';
 }
 
 /** `await generate(text | texts | chat | chats, options)`: a list for each prompt, `num_return_sequences` long. */
-export interface TextGenerationPipeline extends Loaded {
-  (text: string, options?: TextGenerationOptions): Promise<GeneratedText[]>;
-  (texts: readonly string[], options?: TextGenerationOptions): Promise<GeneratedText[][]>;
-  (chat: Chat, options: TextGenerationOptions & { return_full_text: false }): Promise<GeneratedText[]>;
-  (chat: Chat, options?: TextGenerationOptions): Promise<GeneratedText<ChatMessage[]>[]>;
-  (chats: readonly Chat[], options?: TextGenerationOptions): Promise<GeneratedText<ChatMessage[] | string>[][]>;
+export interface TextGenerationPipeline extends LoadedPipeline {
+  (text: string, options?: TextGenerationOptions): Promise<AtLeastOne<GeneratedText>>;
+  (texts: readonly string[], options?: TextGenerationOptions): Promise<AtLeastOne<GeneratedText>[]>;
+  (chat: Chat, options: TextGenerationOptions & { return_full_text: false }): Promise<AtLeastOne<GeneratedText>>;
+  (chat: Chat, options?: TextGenerationOptions): Promise<AtLeastOne<GeneratedText<ChatMessage[]>>>;
+  (chats: readonly Chat[], options?: TextGenerationOptions): Promise<AtLeastOne<GeneratedText<ChatMessage[] | string>>[]>;
   /**
    * Streams the new text of one prompt, in whole characters: `for await (const piece of generate.stream(text)) ...`. Leaving the loop ends
    * the generation.
@@ -64,10 +138,11 @@ export interface TextGenerationPipeline extends Loaded {
     prompt: string | Chat,
     options?: Omit<TextGenerationOptions, 'return_full_text' | 'callback'>,
   ): AsyncGenerator<string, void>;
+  /** The task's name. */
   readonly task: 'text-generation';
 }
 
-export interface Text2TextOptions extends GenerateOptions {
+export interface Text2TextOptions extends GenerateOptions, WatchOptions {
   /** A text that is too long: `'truncate'` (default; see `truncated` in the result) or `'error'` (an `InputError`). */
   on_overflow?: 'truncate' | 'error';
   /** Called with the new text of each step and the index of its source. Needs `num_return_sequences` 1 and `num_beams` 1. */
@@ -101,15 +176,19 @@ export type Text2Text<Key extends string> = { [name in Key]: string } & {
 };
 
 /** `await pipe(text | texts, options)`: for each text in turn, `num_return_sequences` results. */
-interface Text2TextPipelineOf<Name extends string, Key extends string, Options> extends Loaded {
+interface Text2TextPipelineOf<Name extends string, Key extends string, Options> extends LoadedPipeline {
+  (text: string, options?: Options): Promise<AtLeastOne<Text2Text<Key>>>;
   (texts: string | readonly string[], options?: Options): Promise<Text2Text<Key>[]>;
   /** Streams the new text for one text, in whole characters. Leaving the loop ends the generation. */
   stream(text: string, options?: Omit<Options, 'callback'>): AsyncGenerator<string, void>;
   readonly task: Name;
 }
 
+/** The result of `pipeline('text2text-generation')`. */
 export type Text2TextGenerationPipeline = Text2TextPipelineOf<'text2text-generation', 'generated_text', Text2TextOptions>;
 
+/** The result of `pipeline('translation')`. */
 export type TranslationPipeline = Text2TextPipelineOf<'translation', 'translation_text', TranslationOptions>;
 
+/** The result of `pipeline('summarization')`. */
 export type SummarizationPipeline = Text2TextPipelineOf<'summarization', 'summary_text', Text2TextOptions>;

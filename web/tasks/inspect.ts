@@ -5,30 +5,39 @@ import type { LoadOptions, MemoryInfo, ModelDescription } from '../engine/types.
 import { headerBytes, kPrefixBytes, parseHeader } from '../source/safetensors.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
+/** One layer of a model. */
 export interface InspectedLayer {
   /** As in the checkpoint. */
   name: string;
+  /** What it is: `'Linear'`, `'LayerNorm'`, `'Embedding'`, .. */
   type: string;
   /** For one sequence of `seq` tokens. */
   output: number[];
   /** Shape of the weight, [out, in]; empty for none. */
   kernel: number[];
+  /** The number of its weights. */
   parameters: number;
   /** Multiply-accumulates of the products, attention's too, as `macs` of `nn.summary`. */
   macs: number;
 }
 
+/** The result of `inspectModel`. */
 export interface Inspection {
+  /** The architecture, as in config.json: `'bert'`. */
   model_type: string;
   /** Sequence length that output shapes and macs are computed for. */
   seq: number;
+  /** The layers in the order of the forward pass. */
   layers: InspectedLayer[];
+  /** The number of the weights. */
   parameters: number;
+  /** Multiply-accumulates of one sequence of `seq` tokens. */
   macs: number;
   /** Bytes by dtype: in the files (a GGUF file, whose blocks mix types, counts as a whole), and in memory. */
   bytes: { stored: Record<string, number>; held: Record<string, number> };
   /** Bytes of the weight files. */
   files: Record<string, number>;
+  /** What the model takes in memory once it is loaded. */
   memory: MemoryInfo;
 }
 
@@ -69,7 +78,12 @@ class HeaderReader {
   }
 }
 
-/** Loads a model and lists its layers. seq: sequence length for shapes and MACs; default: the model's max_length. */
+/**
+ * Loads a model and lists its layers. seq: sequence length for shapes and MACs; default: the model's max_length.
+ *
+ * @example
+ * const { parameters } = await inspectModel();
+ */
 export async function inspectModel(
   model?: ModelSpecifier | null,
   given: LoadOptions & { seq?: number | undefined } = {},
@@ -123,6 +137,9 @@ export async function inspectModel(
  * A model's architecture and the heads that its files provide, read from config.json (or the header of a GGUF file) alone.
  *
  *     const { kind, heads } = await describeModel('google/flan-t5-small'); // 'encoder-decoder', ['seq2seq_lm']
+ *
+ * @example
+ * const { kind } = await describeModel();
  */
 export const describeModel = (model?: ModelSpecifier | null, options: SourceOptions = {}): Promise<ModelDescription> =>
   Engine.describe(model, options);

@@ -4,6 +4,7 @@ import { describe, InputError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
 import { topIndices } from '../core/scores.js';
 import { Tensor } from '../core/tensor.js';
+import { TensorBase } from '../core/tensor_base.js';
 import { checkTexts } from '../core/texts.js';
 import { takeOptions, takeTopK, type Call, type Context, type Task, type TaskEngine, type TextOptions } from '../engine/task.js';
 import { isArray, promptOf, runTexts, settingsOf, type Facts, type Role } from './retrieval.js';
@@ -57,7 +58,7 @@ function score(query: Matrix, document: Matrix): number {
 }
 
 function toMatrix(what: string, value: unknown): Matrix {
-  if (value instanceof Tensor && value.dims.length === 2 && isArray(value.data, 'Float32Array'))
+  if (value instanceof TensorBase && value.dims.length === 2 && isArray(value.data, 'Float32Array'))
     return { data: value.data as Float32Array, dim: value.dims[1] as number };
   throw new InputError(
     `${kWhere}: ${what}: expected a text, or vectors of encode_query or encode_document, found ${describe(value)}`,

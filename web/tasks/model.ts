@@ -8,9 +8,11 @@ import { toPatches } from '../engine/model_rows.js';
 import { loadEngine } from '../engine/load_engine.js';
 import type { ModelInputs, ModelOptions, ModelOutput } from '../engine/types.js';
 import type { HeadKind } from '../host/seam.js';
+import { readJson } from '../source/model_files.js';
 import type { ModelSpecifier } from '../source/types.js';
 import type { CausalForwardOptions, CausalModel, Seq2SeqModel } from './causal_types.js';
 import type { Model } from './embed_types.js';
+import type { ModelGenerateOptions } from './generation_types.js';
 import { readConfig } from './labels.js';
 import { Layout, packRuns, type Result, type Run, type RunOptions } from './forward.js';
 
@@ -98,8 +100,16 @@ async function loadModel<M = Model>(
   const engine = await loadEngine(`${name}.from_pretrained`, model, options ?? {}, head, true);
   const call = (inputs: ModelInputs, forwardOptions?: CausalForwardOptions | null) =>
     runModel(engine, head, inputs, forwardOptions ?? {});
-  return asModel(engine, call) as unknown as M;
+  const loaded = asModel(engine, call);
+  return (head === 'causal_lm' ? withGenerate(engine, loaded) : loaded) as unknown as M;
 }
+
+/** A model with `generate`, whose code is loaded by its first call. */
+const withGenerate = <M extends object>(engine: AnyEngine, model: M) =>
+  Object.assign(model, {
+    generation_config: readJson(engine.files, 'generation_config.json') ?? {},
+    generate: async (options: ModelGenerateOptions) => (await import('./generate.js')).generate(engine, options),
+  });
 
 // Objects, not the results of a call: a bundler leaves out those that a page does not name.
 /** Models without a head: token ids in, hidden states and attentions out. For an encoder-decoder, its encoder. */
@@ -149,6 +159,6 @@ export const AutoModelForSeq2SeqLM = {
   /** Loads a model. model: see `ModelSpecifier`. */
   async from_pretrained(model: ModelSpecifier, options?: ModelOptions): Promise<Seq2SeqModel> {
     const engine = await loadEngine('AutoModelForSeq2SeqLM.from_pretrained', model, options ?? {}, 'seq2seq_lm', true);
-    return (await import('./seq2seq_forward.js')).makeSeq2SeqModel(engine);
+    return withGenerate(engine, (await import('./seq2seq_forward.js')).makeSeq2SeqModel(engine)) as unknown as Seq2SeqModel;
   },
 };

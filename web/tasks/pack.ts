@@ -38,6 +38,10 @@ const kRules = {
  *
  *     const bytes = await packModel('sentence-transformers/all-MiniLM-L6-v2', { dtype: 'q4', vocab: 16000, corpus: texts });
  *     const embed = await pipeline('feature-extraction', { 'model.gguf': bytes });
+ *
+ * @example
+ * const bytes = await packModel('./models/bert', { dtype: 'q8' });
+ * const embed = await pipeline('feature-extraction', { 'model.gguf': bytes });
  */
 export async function packModel(model: ModelSpecifier, options: PackOptions = {}): Promise<Uint8Array> {
   const chunks: Uint8Array[] = [];
@@ -51,6 +55,10 @@ export async function packModel(model: ModelSpecifier, options: PackOptions = {}
  *     const file = await (await showSaveFilePicker()).createWritable();
  *     await packTo('org/model', (chunk) => file.write(chunk), { dtype: 'q8' });
  *     await file.close();
+ *
+ * @example
+ * let size = 0;
+ * await packTo('./models/bert', (chunk) => void (size += chunk.length), { dtype: 'q8' });
  */
 export async function packTo(
   model: ModelSpecifier,
@@ -65,6 +73,10 @@ export async function packTo(
  * What packing costs: the vectors of both models for the sentences of some pairs.
  *
  *     await comparePacked('./all-MiniLM-L6-v2', './small.gguf', pairs); // { pairs, cosine: { mean, worst }, spearman: { original, packed } }
+ *
+ * @example
+ * const bytes = await packModel('./models/bert', { dtype: 'q8' });
+ * const { cosine } = await comparePacked('./models/bert', { 'model.gguf': bytes }, [{ sentence1: 'a boat', sentence2: 'a ship', score: 4 }]);
  */
 export async function comparePacked(
   original: ModelSpecifier,

@@ -21,11 +21,13 @@ export interface PackOptions extends SourceOptions {
   dim?: number | undefined;
 }
 
+/** What `packModel` wrote. */
 export interface PackReport {
   /** Of the packed file. */
   bytes: number;
   /** Of the original's weight files. */
   original_bytes: number;
+  /** The number of tensors in the file. */
   tensors: number;
   /** Layers, if they are numbered. */
   layers?: number;
@@ -33,6 +35,7 @@ export interface PackReport {
   vocab?: number;
   /** The share of the corpus's tokens that are still one piece, if the vocabulary was cut. */
   kept_tokens?: number;
+  /** Numbers of a sentence vector, if it was cut. */
   dim?: number;
   /** The architecture's name in llama.cpp, which can read the file too; null: it cannot. */
   llama_cpp: string | null;
@@ -42,12 +45,17 @@ export interface PackReport {
 
 /** Two sentences, and how alike people found them. */
 export interface ScoredPair {
+  /** The first sentence. */
   sentence1: string;
+  /** The second sentence. */
   sentence2: string;
+  /** How alike people found the sentences. */
   score: number;
 }
 
+/** What packing costs: the result of `comparePacked`. */
 export interface Comparison {
+  /** The number of pairs that were compared. */
   pairs: number;
   /** Between the vectors of the same sentence in both models; of the components that both have. */
   cosine: { mean: number; worst: number };

@@ -10,7 +10,9 @@ import { Tensor } from '../core/tensor.js';
 import { kAliases, kTaskNames, loadTask } from './tasks.js';
 import type { Pipelines } from './task_types.js';
 import { checkTexts } from '../core/texts.js';
-import { makeTokenizer } from '../tokenizer/tokenizer.js';
+import { readJson } from '../source/model_files.js';
+import type { Extras } from '../tokenizer/make_tokenizer.js';
+import type { Tokenizer } from '../tokenizer/types.js';
 import { kPrecisions, quantize_embeddings } from '../vectors/quantize.js';
 import type { Embeddings, QuantizedEmbeddings } from '../vectors/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
@@ -125,27 +127,36 @@ function embedAs(engine: AnyEngine, name: 'query' | 'document', texts: unknown, 
   return embed(engine, texts, { ...options, ...own });
 }
 
-function featureExtraction(engine: AnyEngine): FeatureExtractionPipeline {
+// A part of its own: a page with a worker needs none of it.
+const tokenizers = () => Promise.all([import('../tokenizer/make_tokenizer.js'), import('../tokenizer/extras.js')]);
+
+/** pipe with the member `tokenizer`, which is synchronous and so not available across a worker boundary. */
+async function withTokenizer<Pipe extends object>(engine: AnyEngine, pipe: Pipe): Promise<Pipe> {
+  const local = engine instanceof Engine ? engine : undefined;
+  if (local) readJson(local.files, 'tokenizer_config.json'); // a broken one fails here, not when the tokenizer is first used
+  const [part, extras] = local ? await tokenizers() : [];
+  let tokenizer: Tokenizer | undefined;
+  return Object.defineProperty(pipe, 'tokenizer', {
+    get() {
+      if (!local) {
+        throw new UnsupportedError(
+          'pipeline: with the option worker, the tokenizer is in the worker: use AutoTokenizer.from_pretrained(model)',
+        );
+      }
+      return (tokenizer ??= part?.makeTokenizer<SeamModel>(
+        { call: (run) => local.call(run), describe: (handle) => handle.describe_tokenizer() },
+        local.files,
+        extras as Extras,
+      ));
+    },
+  });
+}
+
+async function featureExtraction(engine: AnyEngine): Promise<FeatureExtractionPipeline> {
   const theirs = { pooling: 'none', normalize: false } as const;
   const pipe = (texts: string | readonly string[], options?: EmbedOptions) =>
     embed(engine, texts, env.compat ? { ...theirs, ...options } : options);
-  const tokenizer =
-    engine instanceof Engine
-      ? makeTokenizer<SeamModel>(
-          { call: (run) => engine.call(run), describe: (handle) => handle.describe_tokenizer() },
-          engine.files,
-        )
-      : undefined;
-  Object.defineProperty(pipe, 'tokenizer', {
-    get() {
-      if (tokenizer) return tokenizer;
-      // The tokenizer is synchronous, so it is not available across a worker boundary.
-      throw new UnsupportedError(
-        'pipeline: with the option worker, the tokenizer is in the worker: use AutoTokenizer.from_pretrained(model)',
-      );
-    },
-  });
-  Object.assign(pipe, {
+  Object.assign(await withTokenizer(engine, pipe), {
     encode_query: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'query', texts, options),
     encode_document: (texts: unknown, options?: EmbedOptions | null) => embedAs(engine, 'document', texts, options),
   });
@@ -162,10 +173,11 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
   const engine = await loadEngine('pipeline', model, options, head);
   const pipe = async (...args: unknown[]) => {
     const active = engine.adapters?.active; // when the call begins
-    const { items, options: own, signal, onPiece, finish } = await prepare(args, engine);
-    return finish(await engine.run(task, items, { ...own, adapter: own.adapter ?? active }, signal, onPiece));
+    const { items, options: own, signal, onPiece, stopped, finish } = await prepare(args, engine);
+    const results = engine.run(task, items, { ...own, adapter: own.adapter ?? active }, signal, onPiece);
+    return finish(await (stopped ? results.catch(stopped) : results));
   };
-  return asLoaded(engine, pipe, { task: kAliases[task] ?? task, ...extend?.(pipe) });
+  return asLoaded(engine, await withTokenizer(engine, pipe), { task: kAliases[task] ?? task, ...extend?.(pipe) });
 }
 
 /**
@@ -176,19 +188,35 @@ async function loadTaskPipeline(task: string, model: ModelSpecifier | undefined 
  * `'zero-shot-classification'`, `'token-classification'` (`'ner'`), `'zero-shot-ner'`, `'question-answering'`, `'fill-mask'`, `'text-ranking'`, `'text-generation'`.
  * Encoder-decoders transform texts: `'text2text-generation'`, `'translation'`, `'summarization'`.
  *
- * @param given options: wattn's, and those of transformers.js (`FamiliarOptions`).
- * @param model see `ModelSpecifier`; default: the small model in the package.
+ *     const embed = await pipeline('feature-extraction'); // the small model in the package
+ *     const vectors = await embed(['A man is eating food.', 'Someone has lunch.']); // Tensor [2, dim]
+ *     const rank = await pipeline('text-ranking', 'cross-encoder/ms-marco-MiniLM-L6-v2', { dtype: 'q8' });
+ *
+ * @param task what the model is to do.
+ * @param model a hub id, a folder, a URL, or the files themselves: see `ModelSpecifier`. Default: the small model in the package.
+ * @param options wattn's, and those of transformers.js (`FamiliarOptions`).
+ * @returns a function of texts, with the facts and the memory of its model. An `InputError`: an unknown task or option, or a model that is not there. An
+ *   `UnsupportedError`: a model that cannot do the task.
+ *
+ * @example
+ * const embed = await pipeline('feature-extraction'); // the model in the package
+ * (await embed(['The bakery opens at six.', 'Trains leave every hour.'])).dims; // => [2, 256]
  */
 export async function pipeline<Task extends keyof Pipelines>(
   task: Task,
   model?: ModelSpecifier | null,
-  given?: ModelOptions | null,
+  options?: ModelOptions | null,
 ): Promise<Pipelines[Task]> {
-  const tell = given?.progress_callback;
+  // translation_en_to_de is a translation, whose languages are those of the model or of a call.
+  const name: string = /^translation_\w+_to_\w+$/.test(task) ? 'translation' : task;
+  const tell = options?.progress_callback;
   const told = (info: ProgressInfo) => tell?.(info.status === 'ready' ? { ...info, task } : info);
-  const options = typeof tell === 'function' ? { ...given, progress_callback: told } : (given ?? {});
-  if (task === 'feature-extraction') return featureExtraction(await loadEngine('pipeline', model, options)) as Pipelines[Task];
+  const load = typeof tell === 'function' ? { ...options, progress_callback: told } : (options ?? {});
+  if (!options?.worker) tokenizers().catch(() => {}); // while the model loads; an error is that of the second call
+  if (name === 'feature-extraction' || name === 'embeddings') {
+    return (await featureExtraction(await loadEngine('pipeline', model, load))) as Pipelines[Task];
+  }
   const known = ['feature-extraction', ...kTaskNames];
-  if (known.includes(task)) return (await loadTaskPipeline(task, model, options)) as unknown as Pipelines[Task];
+  if (known.includes(name)) return (await loadTaskPipeline(name, model, load)) as unknown as Pipelines[Task];
   throw new InputError(`pipeline: expected a task of ${known.join(', ')}, found ${describe(task)}`);
 }

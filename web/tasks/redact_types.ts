@@ -8,6 +8,7 @@ export type EntityFinder = ZeroShotNerPipeline | TokenClassificationPipeline | n
 /** Patterns that redact knows by name. */
 export type PatternName = 'email' | 'phone' | 'card';
 
+/** Options of `redact`. */
 export interface RedactOptions extends Pick<TaskTextOptions, 'adapter' | 'signal'> {
   /**
    * What to replace: for `zero-shot-ner` any labels of your own, and needed; for `token-classification` the model's tags without `B-` and
@@ -28,15 +29,21 @@ export interface RedactOptions extends Pick<TaskTextOptions, 'adapter' | 'signal
 
 /** The replaced text is `input.slice(start, end)`. */
 export interface RedactedEntity {
+  /** What it is, such as `'person'`. */
   label: string;
+  /** The text that was replaced. */
   text: string;
+  /** Where it begins in the input, in UTF-16 units. */
   start: number;
+  /** Where it ends in the input, in UTF-16 units. */
   end: number;
+  /** What stands in its place, such as `[PERSON_1]`. */
   placeholder: string;
   /** From the model; absent if a pattern found it. */
   score?: number;
 }
 
+/** The result of `redact`. */
 export interface Redaction {
   /** The text with placeholders such as `[PERSON_1]`. */
   text: string;

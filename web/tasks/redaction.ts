@@ -8,12 +8,14 @@ import type { EntityFinder, RedactOptions, Redaction } from './redact_types.js';
  * texts get equal placeholders: in one call, in all texts of an array, and in later calls that are given `map`. What a model finds is
  * replaced as a whole, extended to whole words; findings that overlap are replaced as one.
  *
- *     const ner = await pipeline('zero-shot-ner', './gliner', { worker: true });
- *     const { text, map } = await redact(ner, 'Ada wrote to Bo: ada@example.org', { labels: ['person'], patterns: { email: true } });
- *     // text: '[PERSON_1] wrote to [PERSON_2]: [EMAIL_1]'
- *     restore('Dear [PERSON_2], ..', map); // 'Dear Bo, ..'
- *
  * `restore(text, map)` is the input again, whatever it contains: a placeholder of `map` that is in the input gets one of its own.
+ *
+ * @example
+ * // With a model: const ner = await pipeline('zero-shot-ner', './gliner', { worker: true });
+ * // await redact(ner, 'Ada wrote to Bo', { labels: ['person'] }) gives the text '[PERSON_1] wrote to [PERSON_2]'.
+ * const { text, map } = await redact(null, 'Write to ada@example.org', { patterns: { email: true } });
+ * text; // => "Write to [EMAIL_1]"
+ * restore(text, map); // => "Write to ada@example.org"
  */
 export function redact(ner: EntityFinder, text: string, options?: RedactOptions): Promise<Redaction>;
 export function redact(ner: EntityFinder, texts: readonly string[], options?: RedactOptions): Promise<Redaction[]>;
@@ -21,7 +23,12 @@ export async function redact(ner: EntityFinder, texts: string | readonly string[
   return (await import('./redact.js')).redactTexts(ner, texts, options);
 }
 
-/** Replaces the placeholders of `map` by what they stand for. Others are left as they are. */
+/**
+ * Replaces the placeholders of `map` by what they stand for. Others are left as they are.
+ *
+ * @example
+ * restore('Dear [PERSON_1]', { '[PERSON_1]': 'Ada' }); // => "Dear Ada"
+ */
 export function restore(text: string, map: { readonly [placeholder: string]: string }): string {
   if (typeof text !== 'string') throw new InputError(`restore: expected a string, found ${describe(text)}`);
   if (typeof map !== 'object' || map === null) throw new InputError(`restore: map: expected an object, found ${describe(map)}`);

@@ -1,6 +1,7 @@
 // Public types of late interaction and sparse vectors.
 import type { Tensor } from '../core/tensor.js';
-import type { Loaded, TaskTextOptions } from '../engine/types.js';
+import type { TensorBase } from '../core/tensor_base.js';
+import type { LoadedPipeline, TaskTextOptions } from '../engine/types.js';
 
 interface PromptedOptions extends TaskTextOptions {
   /** Prefix of every text. Default: that of the model's files. An `InputError` with `prompt_name`. */
@@ -30,7 +31,9 @@ export interface TokenVectors extends Tensor<'float32'> {
 export interface RankedDocument {
   /** Index of the document. */
   corpus_id: number;
+  /** How well the document answers; higher is better. Its scale depends on the model. */
   score: number;
+  /** The document, with `return_documents: true`. */
   text?: string;
   /** Whether the text was truncated. */
   truncated: boolean;
@@ -60,7 +63,7 @@ interface EncodeTokens {
  *     const [best] = await colbert('Who sings?', documents);
  *     console.log(texts[best.corpus_id], best.score);
  */
-export interface LateInteractionPipeline extends Loaded {
+export interface LateInteractionPipeline extends LoadedPipeline {
   (
     query: string | TokenVectors,
     documents: readonly (string | TokenVectors)[],
@@ -71,11 +74,14 @@ export interface LateInteractionPipeline extends Loaded {
   /** The vectors of documents, with the document prefix and without what the model skips. */
   encode_document: EncodeTokens;
   /** The sum over the query's vectors of the largest product with a vector of the document; 0 for a document without vectors. */
-  max_sim(query: Tensor, document: Tensor): number;
-  max_sim(query: Tensor, documents: readonly Tensor[]): number[];
+  max_sim(query: TensorBase, document: TensorBase): number;
+  /** The same for several documents: a number for each. */
+  max_sim(query: TensorBase, documents: readonly TensorBase[]): number[];
+  /** The task's name. */
   readonly task: 'late-interaction';
 }
 
+/** Options of a `sparse-encoding` pipeline's call. */
 export interface SparseEncodingOptions extends PromptedOptions {
   /** Keeps the largest weights of a text. Default: the model's own, else all. */
   max_active_dims?: number;
@@ -97,8 +103,11 @@ export interface SparseVector {
 
 /** A word (a token of the vocabulary, which may be a part of one) and its weight. */
 export interface WeightedWord {
+  /** The word, or the part of one. */
   word: string;
+  /** The word's number in the vocabulary. */
   id: number;
+  /** How much the text is about it; more than 0. */
   weight: number;
 }
 
@@ -117,15 +126,17 @@ type Sparse = Pick<SparseVector, 'indices' | 'values'>;
  *     console.log(await encode.decode(query, { top_k: 5 })); // [{ word: 'sing', id: 6170, weight: 2.1 }, ..]
  *     const scores = await encode.similarity(query, await encode.encode_document(texts)); // Tensor [1, texts]
  */
-export interface SparseEncodingPipeline extends Loaded, EncodeSparse {
+export interface SparseEncodingPipeline extends LoadedPipeline, EncodeSparse {
   /** With the model's prompt for queries. In models that encode queries without a network, by a weight for each word. */
   encode_query: EncodeSparse;
   /** With the model's prompt for documents. */
   encode_document: EncodeSparse;
   /** The words of a vector, the heaviest first. top_k: at most so many; default all. */
   decode(vector: Sparse, options?: { top_k?: number | null }): Promise<WeightedWord[]>;
+  /** The same for several vectors: a list for each. */
   decode(vectors: readonly Sparse[], options?: { top_k?: number | null }): Promise<WeightedWord[][]>;
   /** Products of each of the first with each of the second, or their cosine if the model's files say so: `[first, second]`. */
   similarity(first: Sparse | readonly Sparse[], second: Sparse | readonly Sparse[]): Promise<Tensor<'float32'>>;
+  /** The task's name. */
   readonly task: 'sparse-encoding';
 }

@@ -1,5 +1,5 @@
 import type { AdapterConfig, AdapterLabels } from '../source/peft.js';
-import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 
 export type { AdapterConfig, AdapterLabels };
 
@@ -14,9 +14,15 @@ export type { AdapterConfig, AdapterLabels };
  *       { r: 8, lora_alpha: 16, target_modules: ['query'] },
  *     );
  *     for (const [name, bytes] of files) await writeFile(`out/${name}`, bytes);
+ *
+ * @example
+ * const lora_A = new Tensor('float32', new Float32Array(2 * 32), [2, 32]);
+ * const lora_B = new Tensor('float32', new Float32Array(32 * 2), [32, 2]);
+ * const name = 'encoder.layer.0.attention.self.query';
+ * const files = await save_adapter({ [`${name}.lora_A.weight`]: lora_A, [`${name}.lora_B.weight`]: lora_B }, { r: 2, target_modules: ['query'] });
  */
 export async function save_adapter(
-  tensors: Readonly<Record<string, Tensor>>,
+  tensors: Readonly<Record<string, TensorBase>>,
   config: AdapterConfig,
   labels?: AdapterLabels,
 ): Promise<Map<string, Uint8Array>> {

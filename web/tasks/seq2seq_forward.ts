@@ -1,5 +1,5 @@
 // AutoModelForSeq2SeqLM: checks options, packs rows, lays out results. forward.ts runs them.
-import type { Seq2SeqForwardOptions, Seq2SeqInputs, Seq2SeqModel, Seq2SeqOutput } from './causal_types.js';
+import type { Seq2SeqForwardOptions, Seq2SeqInputs, Seq2SeqOutput } from './causal_types.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { InputError } from '../core/errors.js';
 import { asModel, kForwardRules, toHeadMask, toInputs, type Inputs } from '../engine/model_inputs.js';
@@ -69,7 +69,7 @@ function layOut(layout: Layout, source: Inputs, target: Inputs, requested: Seq2S
   return out;
 }
 
-export function makeSeq2SeqModel(engine: AnyEngine): Seq2SeqModel {
+export function makeSeq2SeqModel(engine: AnyEngine) {
   const call = async (given: Seq2SeqInputs, requested?: Seq2SeqForwardOptions | null): Promise<Seq2SeqOutput> => {
     checkOptions('model', requested, kRules);
     const { decoder_input_ids, decoder_attention_mask, ...rest } = given ?? {};

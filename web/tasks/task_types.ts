@@ -1,6 +1,7 @@
 // Public types of the tasks.
+import type { AtLeastOne } from '../core/types.js';
 import type { LabelScore } from '../vectors/types.js';
-import type { Loaded, TaskTextOptions } from '../engine/types.js';
+import type { LoadedPipeline, TaskTextOptions } from '../engine/types.js';
 import type { FeatureExtractionPipeline } from './embed_types.js';
 import type { LateInteractionPipeline, RankedDocument, SparseEncodingPipeline } from './retrieval_types.js';
 import type {
@@ -25,9 +26,12 @@ interface OneTextFacts {
   unknown: number;
 }
 
+/** How scores come from logits. `'softmax'`: they sum to 1. `'sigmoid'`: each by itself, from 0 to 1. `'none'`: the logits. */
 export type ClassificationFunction = 'softmax' | 'sigmoid' | 'none';
 
+/** Two texts that are judged together, such as a premise and a hypothesis. */
 export interface TextPair {
+  /** The first text. */
   text: string;
   /** `''`: none, as in Python. */
   text_pair: string;
@@ -44,13 +48,14 @@ export interface TextClassificationOptions extends TaskTextOptions {
 }
 
 /** One text: its labels. Several texts: with `top_k` 1 one label each, else a list each. */
-export interface TextClassificationPipeline extends Loaded {
-  (input: string | TextPair, options?: TextClassificationOptions): Promise<LabelScore[] & TextFacts>;
+export interface TextClassificationPipeline extends LoadedPipeline {
+  (input: string | TextPair, options?: TextClassificationOptions): Promise<AtLeastOne<LabelScore> & TextFacts>;
   (
     inputs: readonly (string | TextPair)[],
     options: TextClassificationOptions & { top_k: number | null },
   ): Promise<LabelScore[][] & TextFacts>;
   (inputs: readonly (string | TextPair)[], options?: TextClassificationOptions): Promise<LabelScore[] & TextFacts>;
+  /** The task's name. */
   readonly task: 'text-classification';
 }
 
@@ -61,7 +66,9 @@ export interface ZeroShotOptions extends TaskTextOptions {
   multi_label?: boolean;
 }
 
+/** The labels of one text. */
 export interface ZeroShotResult extends OneTextFacts {
+  /** The text. */
   sequence: string;
   /** Best first. */
   labels: string[];
@@ -69,10 +76,11 @@ export interface ZeroShotResult extends OneTextFacts {
   scores: number[];
 }
 
-export interface ZeroShotClassificationPipeline extends Loaded {
+export interface ZeroShotClassificationPipeline extends LoadedPipeline {
   /** candidate_labels: an array, or one string separated by commas. */
   (text: string, candidate_labels: string | readonly string[], options?: ZeroShotOptions): Promise<ZeroShotResult>;
   (texts: readonly string[], candidate_labels: string | readonly string[], options?: ZeroShotOptions): Promise<ZeroShotResult[]>;
+  /** The task's name. */
   readonly task: 'zero-shot-classification';
 }
 
@@ -101,31 +109,44 @@ export interface TokenClassificationOptions extends TaskTextOptions {
 
 /** The entity's text is `text.slice(start, end)`. */
 export interface Entity {
+  /** The token's tag, such as `'B-PER'`. */
   entity: string;
+  /** From 0 to 1. */
   score: number;
   /** Index of the token, special tokens included. */
   index: number;
+  /** The token as the vocabulary has it, such as `'##ing'`. */
   word: string;
+  /** Where it begins in the text, in UTF-16 units. */
   start: number;
+  /** Where it ends in the text, in UTF-16 units. */
   end: number;
 }
 
+/** An entity of one or more words, as `aggregation_strategy` groups them. Its text is `text.slice(start, end)`. */
 export interface EntityGroup {
+  /** The label without `B-` and `I-`, such as `'PER'`. */
   entity_group: string;
+  /** From 0 to 1: the mean of its tokens, or as `aggregation_strategy` has it. */
   score: number;
+  /** The tokens of the group, joined to text. */
   word: string;
+  /** Where it begins in the text, in UTF-16 units. */
   start: number;
+  /** Where it ends in the text, in UTF-16 units. */
   end: number;
 }
 
 type EntityOf<O> = O extends { aggregation_strategy: Exclude<AggregationStrategy, 'none'> } ? EntityGroup : Entity;
 
-export interface TokenClassificationPipeline extends Loaded {
+export interface TokenClassificationPipeline extends LoadedPipeline {
   <const O extends TokenClassificationOptions>(text: string, options?: O): Promise<EntityOf<O>[] & OneTextFacts>;
   <const O extends TokenClassificationOptions>(texts: readonly string[], options?: O): Promise<(EntityOf<O>[] & OneTextFacts)[]>;
+  /** The task's name. */
   readonly task: 'token-classification';
 }
 
+/** Options of a `zero-shot-ner` pipeline's call. */
 export interface ZeroShotNerOptions extends Pick<TaskTextOptions, 'adapter' | 'signal'> {
   /** Entities have a higher score. From 0 to 1; default 0.5. */
   threshold?: number;
@@ -137,11 +158,15 @@ export interface ZeroShotNerOptions extends Pick<TaskTextOptions, 'adapter' | 's
 
 /** `text` is `input.slice(start, end)`. */
 export interface NerEntity {
+  /** One of the given labels. */
   label: string;
   /** From 0 to 1. */
   score: number;
+  /** The entity's text. */
   text: string;
+  /** Where it begins in the text, in UTF-16 units. */
   start: number;
+  /** Where it ends in the text, in UTF-16 units. */
   end: number;
 }
 
@@ -157,17 +182,22 @@ interface NerFacts extends OneTextFacts {
  *     const ner = await pipeline('zero-shot-ner', './gliner');
  *     await ner('Ada lives in Paris', ['person', 'city'], { threshold: 0.4 }); // [{ label: 'person', score, text: 'Ada', start: 0, end: 3 }, ..]
  */
-export interface ZeroShotNerPipeline extends Loaded {
+export interface ZeroShotNerPipeline extends LoadedPipeline {
   (text: string, labels: string | readonly string[], options?: ZeroShotNerOptions): Promise<NerEntity[] & NerFacts>;
   (texts: readonly string[], labels: string | readonly string[], options?: ZeroShotNerOptions): Promise<(NerEntity[] & NerFacts)[]>;
+  /** The task's name. */
   readonly task: 'zero-shot-ner';
 }
 
+/** A question and the text that holds its answer. */
 export interface QuestionContext {
+  /** The question. */
   question: string;
+  /** The text that holds the answer. */
   context: string;
 }
 
+/** Options of a `question-answering` pipeline's call. */
 export interface QuestionAnsweringOptions extends Pick<TaskTextOptions, 'adapter' | 'signal' | 'split_special_tokens'> {
   /** Answers per question, best first. Default 1. */
   top_k?: number;
@@ -185,16 +215,20 @@ export interface QuestionAnsweringOptions extends Pick<TaskTextOptions, 'adapter
 
 /** The answer is `context.slice(start, end)`. */
 export interface Answer {
+  /** The answer's text. */
   answer: string;
+  /** From 0 to 1. */
   score: number;
+  /** Where it begins in the context, in UTF-16 units. */
   start: number;
+  /** Where it ends in the context, in UTF-16 units. */
   end: number;
 }
 
 type AnswerOf<O> = O extends { top_k: 1 } ? Answer | null : O extends { top_k: number } ? Answer[] : Answer | null;
 
 /** With `top_k` 1 (default) one answer, or null if the context has none; else a list. */
-export interface QuestionAnsweringPipeline extends Loaded {
+export interface QuestionAnsweringPipeline extends LoadedPipeline {
   <const O extends QuestionAnsweringOptions>(question: string, context: string, options?: O): Promise<AnswerOf<O>>;
   <const O extends QuestionAnsweringOptions>(
     questions: readonly string[],
@@ -203,6 +237,7 @@ export interface QuestionAnsweringPipeline extends Loaded {
   ): Promise<AnswerOf<O>[]>;
   <const O extends QuestionAnsweringOptions>(input: QuestionContext, options?: O): Promise<AnswerOf<O>>;
   <const O extends QuestionAnsweringOptions>(inputs: readonly QuestionContext[], options?: O): Promise<AnswerOf<O>[]>;
+  /** The task's name. */
   readonly task: 'question-answering';
 }
 
@@ -213,19 +248,23 @@ export interface FillMaskOptions extends TaskTextOptions {
   targets?: string | readonly string[];
 }
 
+/** A token that may stand in place of the mask. */
 export interface MaskFilling {
+  /** The token's probability, from 0 to 1. */
   score: number;
   /** Id of the token. */
   token: number;
+  /** The token as text. */
   token_str: string;
   /** The text with this filling. */
   sequence: string;
 }
 
 /** A list for a text with one mask, a list of lists for several masks. A text without a mask is an `InputError`. */
-export interface FillMaskPipeline extends Loaded {
+export interface FillMaskPipeline extends LoadedPipeline {
   (text: string, options?: FillMaskOptions): Promise<(MaskFilling[] | MaskFilling[][]) & OneTextFacts>;
   (texts: readonly string[], options?: FillMaskOptions): Promise<((MaskFilling[] | MaskFilling[][]) & OneTextFacts)[]>;
+  /** The task's name. */
   readonly task: 'fill-mask';
 }
 
@@ -238,27 +277,48 @@ export interface TextRankingOptions extends TaskTextOptions {
   function_to_apply?: 'sigmoid' | 'none';
 }
 
-export interface TextRankingPipeline extends Loaded {
+export interface TextRankingPipeline extends LoadedPipeline {
   (query: string, documents: readonly string[], options?: TextRankingOptions): Promise<RankedDocument[]>;
+  /** The task's name. */
   readonly task: 'text-ranking';
 }
 
 /** The result of `pipeline(task)`. */
 export interface Pipelines {
+  /** Texts to vectors. */
   'feature-extraction': FeatureExtractionPipeline;
+  /** The same as `'feature-extraction'`. */
+  embeddings: FeatureExtractionPipeline;
+  /** Texts to labels. */
   'text-classification': TextClassificationPipeline;
+  /** The same as `'text-classification'`. */
   'sentiment-analysis': TextClassificationPipeline;
+  /** Texts to labels that you name when you call it. */
   'zero-shot-classification': ZeroShotClassificationPipeline;
+  /** A tag for each token: names of people, places and so on. */
   'token-classification': TokenClassificationPipeline;
+  /** The same as `'token-classification'`. */
   ner: TokenClassificationPipeline;
+  /** Entities of kinds that you name when you call it (GLiNER). */
   'zero-shot-ner': ZeroShotNerPipeline;
+  /** Finds the answer to a question in a context. */
   'question-answering': QuestionAnsweringPipeline;
+  /** Fills in `[MASK]`. */
   'fill-mask': FillMaskPipeline;
+  /** Ranks documents for a query with a cross-encoder. */
   'text-ranking': TextRankingPipeline;
+  /** Continues a text, or answers a chat. */
   'text-generation': TextGenerationPipeline;
+  /** Texts to texts. */
   'text2text-generation': Text2TextGenerationPipeline;
+  /** Texts to texts in another language. */
   translation: TranslationPipeline;
+  /** The same as `'translation'`. */
+  [pair: `translation_${string}_to_${string}`]: TranslationPipeline;
+  /** Long texts to short ones. */
   summarization: SummarizationPipeline;
+  /** Ranks documents by the vectors of their tokens (ColBERT). */
   'late-interaction': LateInteractionPipeline;
+  /** Texts to weighted words (SPLADE). */
   'sparse-encoding': SparseEncodingPipeline;
 }

@@ -10,13 +10,14 @@ import { readJson, specialToken } from '../source/model_files.js';
 import { readConfig } from './labels.js';
 import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
 import { generateAll, stream, textOf } from './text_generation.js';
+import { kWatchRules, TokenWatch } from './token_watch.js';
 import type { Facts } from './predict.js';
 
 const kRules: Rules = {
   ...kGenerateRules,
   adapter: 'any',
   on_overflow: ['truncate', 'error'],
-  callback: 'function',
+  ...kWatchRules,
   signal: 'signal',
 };
 const kLanguages: Rules = { src_lang: 'string', tgt_lang: 'string' };
@@ -136,7 +137,7 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
     prepare([texts, given], engine): Call<string, Options, Result> {
       checkTexts(name, texts);
       checkOptions(name, given, { ...kRules, ...more });
-      const { signal, callback, src_lang, tgt_lang, ...options } = (given ?? {}) as TranslationOptions;
+      const { signal, callback, streamer, stopping_criteria, src_lang, tgt_lang, ...options } = (given ?? {}) as TranslationOptions;
       const config = readConfig(engine as TaskEngine);
       const pair = { ...(src_lang && { src_lang }), ...(tgt_lang && { tgt_lang }) };
       const params = (config.task_specific_params ?? {}) as Params;
@@ -146,16 +147,25 @@ function makeTask<Key extends string>(name: string, key: Key, more: Rules = {}):
       const prefix = ofTask.prefix ?? config.prefix ?? '';
       if (typeof prefix !== 'string') throw new InputError(`config.json: prefix: expected a string, found ${describe(prefix)}`);
       const list = typeof texts === 'string' ? [texts] : (texts as readonly string[]);
+      const watch = new TokenWatch(name, { callback, streamer, stopping_criteria }, signal, list.length);
       return {
         items: list.map((text) => prefix + text),
         options: { ...options, ofTask, ...(languages && { languages }) },
-        signal: signal ?? undefined,
-        onPiece: callback ? ({ piece, prompt }) => callback(piece, prompt) : undefined,
+        ...watch.call(),
         finish: (results) =>
-          results.flatMap(({ truncated, unknown, made }) => {
-            const facts = { ...(truncated && { truncated }), ...(unknown > 0 && { unknown }) };
-            return made.map(({ text, ...rest }) => withFacts({ [key]: text }, { ...rest, ...facts }) as unknown as Text2Text<Key>);
-          }),
+          watch
+            .finished(results, ({ prompt_tokens: _, ...made }, own): Result => ({
+              truncated: false,
+              unknown: 0,
+              ...own,
+              made: [made],
+            }))
+            .flatMap(({ truncated, unknown, made }) => {
+              const facts = { ...(truncated && { truncated }), ...(unknown > 0 && { unknown }) };
+              return made.map(
+                ({ text, ...rest }) => withFacts({ [key]: text }, { ...rest, ...facts }) as unknown as Text2Text<Key>,
+              );
+            }),
       };
     },
     run,

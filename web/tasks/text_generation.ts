@@ -11,12 +11,13 @@ import { alone } from '../engine/task.js';
 import type { SeamGenerateOptions, SeamSequence } from '../host/seam.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { TaskScope } from '../core/signal.js';
+import { kWatchRules, TokenWatch } from './token_watch.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { joinTexts } from '../core/texts.js';
 import { readTokenizerConfig } from '../tokenizer/config.js';
 import { readJson } from '../source/model_files.js';
 import { readConfig } from './labels.js';
-import type { Call, Context, Task, TaskEngine } from '../engine/task.js';
+import type { Call, Context, OnPiece, Piece, Task, TaskEngine } from '../engine/task.js';
 
 const { add_generation_prompt: _, ...kChatOptions } = kChatRules;
 const kRules: Rules = {
@@ -25,7 +26,7 @@ const kRules: Rules = {
   ...kChatOptions,
   return_full_text: 'boolean',
   add_special_tokens: 'boolean',
-  callback: 'function',
+  ...kWatchRules,
   signal: 'signal',
 };
 
@@ -75,50 +76,56 @@ function newText(text: Text, prompt: Int32Array, tokens: Int32Array): string {
   return text.decode([...before, ...tokens]).slice(text.decode(before).length);
 }
 
-/** Reports the text of new tokens as they are generated. */
-function makePieces(text: Text, prompts: readonly Int32Array[], give: (piece: string, prompt: number) => void) {
+/** Reports new tokens as they are generated, with their text unless only ids are read. */
+function makePieces(text: Text | undefined, prompts: readonly Int32Array[], give: OnPiece) {
   const streams = prompts.map((prompt) => {
-    const stream = makeDecodeStream(text.decode, (ids) => ids as Iterable<number>, text.cleans);
-    stream.push(Array.from(prompt.slice(-kContext)));
+    const stream = text && makeDecodeStream(text.decode, (ids) => ids as Iterable<number>, text.cleans);
+    stream?.push(Array.from(prompt.slice(-kContext)));
     return stream;
   });
-  const report = (piece: string, i: number) => piece !== '' && give(piece, i);
   return {
-    add: (tokens: readonly Int32Array[]) =>
-      streams.forEach((stream, i) => {
-        const own = tokens[i];
-        if (own?.length) report(stream.push(Array.from(own)), i);
+    add: (all: readonly Int32Array[]) =>
+      all.forEach((own, prompt) => {
+        const tokens = Array.from(own);
+        if (tokens.length > 0) give({ piece: streams[prompt]?.push(tokens) ?? '', prompt, tokens });
       }),
-    end: () => streams.forEach((stream, i) => report(stream.end(), i)),
+    end: () => streams.forEach((stream, prompt) => give({ piece: stream?.end() ?? '', prompt, tokens: [] })),
   };
 }
 
 /** Generates for several prompts together. before: the tokens before each new text; none for an encoder-decoder. */
 async function generateTogether(
   engine: TaskEngine,
-  text: Text,
+  text: Text | undefined,
   prompts: readonly Int32Array[],
   options: SeamGenerateOptions,
   signal: AbortSignalLike | undefined,
-  give: ((piece: string, prompt: number) => void) | undefined,
+  give: OnPiece | undefined,
   before: readonly Int32Array[],
 ): Promise<SeamSequence[][]> {
   const pieces = give && makePieces(text, before, give);
-  const { results } = await runJob(
-    engine,
-    jobPace(),
-    signal,
-    (handle, steps) => handle.generate([...prompts], options, steps),
-    pieces && (({ new_tokens }) => pieces.add(new_tokens)),
-  );
-  pieces?.end();
-  return results;
+  before.forEach((ids, prompt) => {
+    const tokens = ids === prompts[prompt] ? Array.from(ids) : [options.decoder_start_token_id as number];
+    give?.({ piece: '', prompt, tokens, begins: true });
+  });
+  try {
+    const { results } = await runJob(
+      engine,
+      jobPace(),
+      signal,
+      (handle, steps) => handle.generate([...prompts], options, steps),
+      pieces && (({ new_tokens }) => pieces.add(new_tokens)),
+    );
+    return results;
+  } finally {
+    pieces?.end();
+  }
 }
 
 /** Generates for any number of prompts, a few at a time. before: as in generateTogether. */
 export async function generateAll(
   engine: TaskEngine,
-  text: Text,
+  text: Text | undefined,
   prompts: readonly Int32Array[],
   options: SeamGenerateOptions,
   { signal, onPiece }: Context,
@@ -126,13 +133,13 @@ export async function generateAll(
 ): Promise<SeamSequence[][]> {
   const { num_beams = 1, num_return_sequences = 1 } = options;
   if (onPiece && (num_beams > 1 || num_return_sequences > 1)) {
-    throw new InputError('generate: streaming needs num_beams 1 and num_return_sequences 1');
+    throw new InputError('generate: streaming and stopping_criteria need num_beams 1 and num_return_sequences 1');
   }
   const count = Math.max(1, Math.floor(kSequences / Math.max(num_beams, num_return_sequences)));
   const out: SeamSequence[][] = [];
   for (let begin = 0; begin < prompts.length; begin += count) {
     const part = (list: readonly Int32Array[]) => list.slice(begin, begin + count);
-    const give = onPiece && ((piece: string, i: number) => onPiece({ piece, prompt: begin + i }));
+    const give = onPiece && ((piece: Piece) => onPiece({ ...piece, prompt: begin + piece.prompt }));
     const run = () => generateTogether(engine, text, part(prompts), options, signal, give, part(before));
     out.push(...(await alone(engine, run)));
   }
@@ -148,6 +155,7 @@ async function run(engine: TaskEngine, items: readonly Item[], options: Options,
     sequences.map(({ tokens, reason }) => ({
       generated_text: newText(text, prompts[i] as Int32Array, tokens),
       tokens: Array.from(tokens),
+      prompt_tokens: prompts[i]!.length,
       finish_reason: reason,
     })),
   );
@@ -195,7 +203,8 @@ export const textGeneration: Task<Item, Options, Result> = {
   async prepare([input, given], engine): Promise<Call<Item, Options, Result>> {
     checkOptions('generate', given, kRules);
     const { prompts, isList } = toPrompts(input);
-    const { signal, callback, return_full_text, continue_final_message, ...rest } = (given ?? {}) as TextGenerationOptions;
+    const { signal, callback, streamer, stopping_criteria, return_full_text, continue_final_message, ...rest } = (given ??
+      {}) as TextGenerationOptions;
     const { chat_template, tools, documents, chat_template_kwargs, ...options } = rest;
     const fields = prompts.map((prompt) => continuedField(prompt, continue_final_message));
     const items = await Promise.all(
@@ -207,13 +216,15 @@ export const textGeneration: Task<Item, Options, Result> = {
       }),
     );
     const full = return_full_text ?? true;
+    const watch = new TokenWatch('generate', { callback, streamer, stopping_criteria }, signal, prompts.length);
     return {
       items,
       options: options as Options,
-      signal: signal ?? undefined,
-      onPiece: callback ? ({ piece, prompt }) => callback(piece, prompt) : undefined,
+      ...watch.call(),
       finish(results) {
-        const lists = results.map((list, i) => list.map((one) => withPrompt(prompts[i] as Prompt, full, fields[i], one)));
+        const lists = watch
+          .finished(results, ({ text, ...rest }): Result => [{ generated_text: text, ...rest }])
+          .map((list, i) => list.map((one) => withPrompt(prompts[i] as Prompt, full, fields[i], one)));
         return isList ? lists : lists[0];
       },
     };

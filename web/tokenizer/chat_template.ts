@@ -2,11 +2,20 @@
 import { env } from '../core/env.js';
 import { describe, InputError, UnsupportedError } from '../core/errors.js';
 import type { Rules } from '../core/options.js';
-import type { Chat, ChatMessage, ChatTemplateOptions } from './types.js';
-import { readJson, specialToken, type NamedBytes } from '../source/model_files.js';
+import type { Chat, ChatMessage, ChatTemplateOptions, ChatTemplates } from './types.js';
+import { kChatTemplate, readJson, specialToken, type NamedBytes } from '../source/model_files.js';
 import { platform } from '../source/platform.js';
 
-type RenderOptions = Omit<ChatTemplateOptions, 'tokenize'>;
+type RenderOptions = Pick<
+  ChatTemplateOptions,
+  'add_generation_prompt' | 'continue_final_message' | 'chat_template' | 'tools' | 'documents' | 'chat_template_kwargs'
+>;
+
+/** What a model or its tokenizer gives to every chat. */
+export interface ChatContext {
+  templates: ChatTemplates | null;
+  special: Record<string, string>;
+}
 
 interface Environment {
   variables: Map<string, unknown>;
@@ -34,10 +43,10 @@ const noJinja = (cause?: unknown) =>
     { cause },
   );
 
-async function loadJinja(): Promise<Jinja> {
+function jinja(): Jinja {
   if (env.jinja !== undefined) return env.jinja as Jinja;
   try {
-    const found = await platform.jinja?.();
+    const found = platform.jinja?.();
     if (found) return found as Jinja;
   } catch (cause) {
     throw noJinja(cause);
@@ -45,16 +54,25 @@ async function loadJinja(): Promise<Jinja> {
   throw noJinja();
 }
 
-/** The default template. Several templates are a list of { name, template }. */
-function templateOf(files: readonly NamedBytes[], config: Record<string, unknown>): string {
-  const file = files.find(([name]) => name === 'chat_template.jinja')?.[1];
+/** The template of a model, or several by name; null: none. Several are a list of { name, template }. */
+function chatTemplates(files: readonly NamedBytes[]): ChatTemplates | null {
+  const file = files.find(([name]) => name === kChatTemplate)?.[1];
   if (file) return new TextDecoder().decode(file);
-  const own = config.chat_template;
+  const own = readJson(files, 'tokenizer_config.json')?.chat_template;
   if (typeof own === 'string') return own;
-  const listed = Array.isArray(own) ? own.find((each) => each?.name === 'default')?.template : undefined;
-  if (typeof listed === 'string') return listed;
+  if (!Array.isArray(own)) return null;
+  return Object.fromEntries(own.map((each) => [String(each?.name), String(each?.template)]));
+}
+
+/** The template of a call. given: a template, or the name of one. */
+export function chooseTemplate(own: ChatTemplates | null, given: string | null | undefined, tools: unknown): string {
+  const named = new Map(own !== null && typeof own === 'object' ? Object.entries(own) : []);
+  if (given != null) return named.get(given) ?? given;
+  const found = typeof own === 'string' ? own : ((tools ? named.get('tool_use') : undefined) ?? named.get('default'));
+  if (found !== undefined) return found;
+  const names = named.size > 0 ? `templates named ${[...named.keys()].join(', ')}` : 'none';
   throw new InputError(
-    `chat template: expected chat_template in tokenizer_config.json, or chat_template.jinja, found ${describe(own)}`,
+    `chat template: expected chat_template in tokenizer_config.json, or chat_template.jinja, or the option 'chat_template', found ${names}`,
   );
 }
 
@@ -137,17 +155,27 @@ function cutAtMark(rendered: string, text: string): string {
   return rendered[at + kMark.length] === ' ' ? rendered.slice(0, at) : rendered.slice(0, at).trimEnd();
 }
 
-/** files: those of the model or its tokenizer. */
-export async function renderChat(files: readonly NamedBytes[], chat: Chat, options: RenderOptions): Promise<string> {
+export function contextOf(files: readonly NamedBytes[]): ChatContext {
+  const names = Object.keys(readJson(files, 'tokenizer_config.json') ?? {}).filter((name) =>
+    /^(bos|eos|unk|pad|cls|sep|mask)_token$/.test(name),
+  );
+  const special = Object.fromEntries(names.map((name) => [name, specialToken(files, name) ?? '']));
+  return { templates: chatTemplates(files), special };
+}
+
+/** files: those of the model or its tokenizer; context: what they say. */
+export function renderChat(
+  files: readonly NamedBytes[],
+  chat: Chat,
+  options: RenderOptions,
+  { templates, special }: ChatContext = contextOf(files),
+): string {
   checkChat('chat template', chat);
-  const { add_generation_prompt = false, continue_final_message: continued, chat_template, tools, documents } = options;
+  const { add_generation_prompt = false, continue_final_message: continued, tools, documents } = options;
   if (continued && add_generation_prompt) {
     throw new InputError('chat template: expected one of continue_final_message and add_generation_prompt, found both');
   }
-  const config = readJson(files, 'tokenizer_config.json') ?? {};
-  const source = chat_template ?? templateOf(files, config);
-  const names = Object.keys(config).filter((name) => /^(bos|eos|unk|pad|cls|sep|mask)_token$/.test(name));
-  const special = Object.fromEntries(names.map((name) => [name, specialToken(files, name) ?? '']));
+  const source = chooseTemplate(templates, options.chat_template, tools);
   const end = continued ? endOf(chat, continued === true ? 'content' : continued) : undefined;
   const messages = end?.add(`${kMark} `) ?? chat;
   // As in Python, templates are given null where there are no tools, and no members that are null.
@@ -159,7 +187,7 @@ export async function renderChat(files: readonly NamedBytes[], chat: Chat, optio
     documents: documents ?? null,
     ...options.chat_template_kwargs,
   };
-  const { Template, Interpreter } = await loadJinja();
+  const { Template, Interpreter } = jinja();
   try {
     const rendered = withLimits(Interpreter?.prototype, kSteps + kStepsPerMessage * chat.length, () =>
       new Template(source).render(variables),

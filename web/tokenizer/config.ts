@@ -1,9 +1,18 @@
 // The fields of tokenizer_config.json with the defaults of padding, truncation and decoding.
 import { ModelFormatError } from '../core/errors.js';
-import { readJson, specialToken, type NamedBytes } from '../source/model_files.js';
+import { readJson, tokenText, type NamedBytes } from '../source/model_files.js';
+
+/** The named special tokens, in the order of Python's all_special_tokens. */
+export const kSpecialTokens = ['bos_token', 'eos_token', 'unk_token', 'sep_token', 'pad_token', 'cls_token', 'mask_token'] as const;
+
+export type SpecialToken = (typeof kSpecialTokens)[number];
+
+export type NamedTokens = { [name in SpecialToken]?: string | undefined };
 
 export interface TokenizerConfig {
-  pad_token: string | undefined;
+  special: NamedTokens;
+  /** Special tokens without a name. */
+  extra_special_tokens: string[];
   padding_side: 'left' | 'right';
   truncation_side: 'left' | 'right';
   clean_up_tokenization_spaces: boolean;
@@ -12,6 +21,27 @@ export interface TokenizerConfig {
 }
 
 const kFile = 'tokenizer_config.json';
+
+/** What the tokens are called where no file names them: those of BERT, RoBERTa, T5, Llama and GPT-2, whose names Python has in its classes. */
+const kUsual: { [name in SpecialToken]: readonly string[] } = {
+  bos_token: ['<s>', '<|endoftext|>'],
+  eos_token: ['</s>', '<|endoftext|>'],
+  unk_token: ['[UNK]', '<unk>', '<|endoftext|>'],
+  sep_token: ['[SEP]'],
+  pad_token: ['[PAD]', '<pad>'],
+  cls_token: ['[CLS]'],
+  mask_token: ['[MASK]', '<mask>'],
+};
+
+/** The special tokens that tokenizer_config.json names; if it names none, those of the usual names that are known. */
+export function specialTokens({ special }: TokenizerConfig, known: (token: string) => boolean): NamedTokens {
+  if (Object.values(special).some((token) => token !== undefined)) return special;
+  const found: NamedTokens = {};
+  for (const name of kSpecialTokens) found[name] = kUsual[name].find(known);
+  // Of those that have both, RoBERTa has a mask.
+  if (found.mask_token === '<mask>') [found.cls_token, found.sep_token] = [found.bos_token, found.eos_token];
+  return found;
+}
 
 function toSide(name: string, value: unknown): 'left' | 'right' {
   if (value === undefined || value === null) return 'right';
@@ -23,8 +53,10 @@ function toSide(name: string, value: unknown): 'left' | 'right' {
 export function readTokenizerConfig(files: readonly NamedBytes[]): TokenizerConfig {
   const json = readJson(files, kFile) ?? {};
   const inputs = json.model_input_names;
+  const extra = json.extra_special_tokens ?? json.additional_special_tokens;
   return {
-    pad_token: specialToken(files, 'pad_token'),
+    special: Object.fromEntries(kSpecialTokens.map((name) => [name, tokenText(json[name])])),
+    extra_special_tokens: Array.isArray(extra) ? extra.map(tokenText).filter((text) => text !== undefined) : [],
     padding_side: toSide('padding_side', json.padding_side),
     truncation_side: toSide('truncation_side', json.truncation_side),
     clean_up_tokenization_spaces: json.clean_up_tokenization_spaces === true,

@@ -4,7 +4,7 @@ import { InputError } from '../core/errors.js';
 import { withFacts } from '../core/facts.js';
 import type { EncodeAnswer, SeamEncodeOptions } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
-import type { Encoding, TokenizeOptions } from './types.js';
+import type { Encoding, EncodingLookUps, TokenizeOptions } from './types.js';
 
 /** The request of one tokenizer call. */
 export interface Wanted {
@@ -20,13 +20,13 @@ interface LayoutOptions extends TokenizeOptions {
   type_ids: boolean;
 }
 
-interface Row {
+export interface Row {
   begin: number; // in the flat arrays
   length: number;
   width: number; // with padding
 }
 
-function toRows(lengths: Int32Array, padTo: Wanted['padTo']): Row[] {
+export function toRows(lengths: Int32Array, padTo: Wanted['padTo']): Row[] {
   const longest = padTo === 'longest' ? lengths.reduce((most, length) => Math.max(most, length), 0) : (padTo ?? 0);
   const rows: Row[] = [];
   let begin = 0;
@@ -52,7 +52,7 @@ function codePointPlaces(text: string): Int32Array | undefined {
   return places;
 }
 
-function toCodePoints(answer: EncodeAnswer, { texts, pairs }: Wanted): Int32Array {
+export function toCodePoints(answer: EncodeAnswer, { texts, pairs }: Wanted): Int32Array {
   const firsts = texts.map(codePointPlaces);
   const seconds = pairs?.map(codePointPlaces);
   const out = answer.offsets.slice();
@@ -135,12 +135,14 @@ export function layOut(
   options: LayoutOptions,
   padId: number,
   flatten: boolean,
-): Encoding<unknown, unknown, unknown> {
+): Omit<Encoding<unknown, unknown, unknown>, keyof EncodingLookUps> {
   const rows = toRows(answer.lengths, wanted.padTo);
   const left = options.padding_side === 'left';
   const tensor = options.return_tensor ?? true;
   const lay = tensor ? layAsTensor(rows, left) : layAsArrays(rows, left, flatten);
-  const out: Omit<Encoding<unknown, unknown, unknown>, 'truncated' | 'unknown'> = { input_ids: lay(answer.ids, padId) };
+  const out: Omit<Encoding<unknown, unknown, unknown>, 'truncated' | 'unknown' | keyof EncodingLookUps> = {
+    input_ids: lay(answer.ids, padId),
+  };
   if (options.return_attention_mask ?? true) out.attention_mask = lay('ones', 0);
   if (options.return_token_type_ids ?? options.type_ids) out.token_type_ids = lay(answer.type_ids, 0);
   if (options.return_offsets_mapping) {

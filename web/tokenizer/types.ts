@@ -2,6 +2,7 @@
 import type { Tensor } from '../core/tensor.js';
 import type { AbortSignalLike, Disposable_, WasmOverride } from '../core/types.js';
 
+/** Options of `count`. */
 export interface CountOptions {
   /** Default `true`. */
   add_special_tokens?: boolean;
@@ -9,6 +10,7 @@ export interface CountOptions {
   split_special_tokens?: boolean;
 }
 
+/** Options of a tokenizer's call. */
 export interface TokenizeOptions extends CountOptions {
   /**
    * Second texts: a string with a string, an array with an array of the same length. As in Python, `''` for one string means no second
@@ -17,6 +19,8 @@ export interface TokenizeOptions extends CountOptions {
   text_pair?: string | readonly string[];
   /** `true` or `'longest'`: to the longest row of the call; `'max_length'`: to max_length or the model's limit. Default `false`. */
   padding?: boolean | 'longest' | 'max_length';
+  /** Where padding goes. Default: the tokenizer's `padding_side`. */
+  padding_side?: 'left' | 'right';
   /** `true` means `'longest_first'`. Default `false`, or `true` if `max_length` is given without padding, as in Python. */
   truncation?: boolean | 'longest_first' | 'only_first' | 'only_second';
   /** Maximum tokens, special tokens included. Default: `model_max_length` if it is needed; an `InputError` if that is unknown. */
@@ -39,14 +43,58 @@ export interface TokenizeOptions extends CountOptions {
   return_tensor?: boolean;
 }
 
+/** A part of a text or of a row: the first place, and the one after the last. */
+export interface IndexRange {
+  /** The first one. */
+  start: number;
+  /** The one after the last. */
+  end: number;
+}
+
+/**
+ * What Python's BatchEncoding answers of a tokenizer's result. Rows and tokens are counted as they stand in `input_ids`, with padding. Characters
+ * are counted in the unit of the call's option `offsets`. Where a row comes first it may be left out, and is then the first one. These members are
+ * not enumerable, so that a log and `{ ...encoding }` have the arrays alone. The first call reads the texts once more.
+ *
+ * @example
+ * const tokenizer = await AutoTokenizer.from_pretrained();
+ * const encoding = tokenizer('The old boats');
+ * encoding.tokens(); // ['[CLS]', 'the', 'old', 'boats', '[SEP]']
+ * encoding.word_ids(); // [null, 0, 1, 2, null]
+ * encoding.char_to_token(5); // 2
+ */
+export interface EncodingLookUps {
+  /** The tokens of a row as strings. Default: the first row. */
+  tokens(row?: number): string[];
+  /** For each token of a row, the index of its word in its text, as the pre-tokenizer divides it; `null` for special tokens and padding. */
+  word_ids(row?: number): (number | null)[];
+  /** For each token of a row, 0 or 1 for the first or second text; `null` for special tokens and padding. */
+  sequence_ids(row?: number): (number | null)[];
+  /** The characters of a token; `null` for special tokens and padding. `token_to_chars(token)` or `token_to_chars(row, token)`. */
+  token_to_chars(row_or_token: number, token?: number): IndexRange | null;
+  /** The word of a token, as in `word_ids`. */
+  token_to_word(row_or_token: number, token?: number): number | null;
+  /** The token that a character belongs to; `null` for white space between tokens, and for what was cut off. sequence: 1 for a second text. */
+  char_to_token(row_or_char: number, char?: number, sequence?: number): number | null;
+  /** The word that a character belongs to. */
+  char_to_word(row_or_char: number, char?: number, sequence?: number): number | null;
+  /** The tokens of a word; `null` if it has none. */
+  word_to_tokens(row_or_word: number, word?: number, sequence?: number): IndexRange | null;
+  /** The characters of a word; `null` if it has no token. */
+  word_to_chars(row_or_word: number, word?: number, sequence?: number): IndexRange | null;
+}
+
 /** `Ids` is a Tensor `[rows, tokens]`, rows of numbers, or numbers. Optional entries are present if requested. */
-export interface Encoding<Ids, Offsets = Ids, PerRow = Ids> {
+export interface Encoding<Ids, Offsets = Ids, PerRow = Ids> extends EncodingLookUps {
+  /** Ids of the tokens. */
   input_ids: Ids;
   /** 1 for tokens, 0 for padding. */
   attention_mask?: Ids;
+  /** 0 for tokens of the first text, 1 for those of the second. */
   token_type_ids?: Ids;
   /** A Tensor `[rows, tokens, 2]`, or pairs `[start, end]`. */
   offset_mapping?: Offsets;
+  /** 1 for added special tokens and padding, else 0. */
   special_tokens_mask?: Ids;
   /** For each row, the index of its text. */
   overflow_to_sample_mapping?: PerRow;
@@ -56,10 +104,13 @@ export interface Encoding<Ids, Offsets = Ids, PerRow = Ids> {
   unknown: number[];
 }
 
+/** The result of a tokenizer's call with tensors, which a model takes as it is. */
 export type TensorEncoding = Encoding<Tensor<'int32'>>;
 
+/** Where a token lies in its text. */
 export type Span = [start: number, end: number];
 
+/** Options of `decode`. */
 export interface DecodeOptions {
   /** Leaves out special tokens. Default `false`. */
   skip_special_tokens?: boolean;
@@ -72,10 +123,57 @@ export type TokenIds = readonly number[] | readonly bigint[] | Int32Array | BigI
 
 /** Options of `encode` and `tokenize`. */
 export interface EncodeOptions extends CountOptions, Pick<TokenizeOptions, 'truncation' | 'max_length'> {
+  /** A second text, for models that read pairs. */
   text_pair?: string;
 }
 
-export interface Tokenizer extends Disposable_, TokenizerHelpers {
+/**
+ * The special tokens that tokenizer_config.json names; if it names none, those of the vocabulary with the usual names (`[CLS]`, `</s>`, ..).
+ * `null`: there is none. A token, or its id, may be set to another one of the vocabulary, or to `null`; one outside the vocabulary is an
+ * `InputError`.
+ *
+ * @example
+ * const tokenizer = await AutoTokenizer.from_pretrained();
+ * tokenizer.pad_token = tokenizer.mask_token; // for a GPT without a padding token: its eos_token
+ * tokenizer(['a boat', 'two old boats'], { padding: true, padding_side: 'left' });
+ */
+export interface SpecialTokens {
+  /** The token that begins a text. */
+  bos_token: string | null;
+  /** Its id. */
+  bos_token_id: number | null;
+  /** The token that ends a text. */
+  eos_token: string | null;
+  /** Its id. */
+  eos_token_id: number | null;
+  /** The token that stands for text that the vocabulary does not know. */
+  unk_token: string | null;
+  /** Its id. */
+  unk_token_id: number | null;
+  /** The token that divides texts. */
+  sep_token: string | null;
+  /** Its id. */
+  sep_token_id: number | null;
+  /** The token that fills shorter rows. */
+  pad_token: string | null;
+  /** Its id. */
+  pad_token_id: number | null;
+  /** The token that stands for the whole text in classifiers. */
+  cls_token: string | null;
+  /** Its id. */
+  cls_token_id: number | null;
+  /** The token that hides a token to be guessed. */
+  mask_token: string | null;
+  /** Its id. */
+  mask_token_id: number | null;
+  /** All of them and those without a name (`extra_special_tokens`), each once, in Python's order. */
+  readonly all_special_tokens: string[];
+  /** Their ids. */
+  readonly all_special_ids: (number | null)[];
+}
+
+/** Texts to token ids and back: the result of `AutoTokenizer.from_pretrained`. */
+export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens {
   (texts: string | readonly string[], options?: TokenizeOptions & { return_tensor?: true }): TensorEncoding;
   (
     text: string,
@@ -95,17 +193,54 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers {
    * stands for, and an added token with the white space it takes.
    */
   tokenize(text: string, options?: EncodeOptions): string[];
+  /** The text of ids. An id outside the vocabulary is an `InputError`. */
   decode(ids: TokenIds, options?: DecodeOptions): string;
+  /** The texts of several rows of ids. */
   batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions): string[];
   /**
-   * Renders a chat with the model's `chat_template` and returns its ids, or its text with `tokenize: false`. Needs the package
-   * `@huggingface/jinja`; without it, an `UnsupportedError`. An `InputError`: an unknown option, a template that fails or does not
-   * end within a million steps (and 1,000 more for each message), a message that cannot be continued.
+   * Renders a chat with the model's `chat_template` and returns its ids, or its text with `tokenize: false`, at once. Needs the package
+   * `@huggingface/jinja`, in a page as `env.jinja`; without it, an `UnsupportedError`. An `InputError`: an unknown option, a template that fails or
+   * does not end within a million steps (and 1,000 more for each message), a message that cannot be continued. With `env.compat`, `return_dict`
+   * and `return_tensor` are `true` by default, and unknown options are variables of the template, as in transformers.js.
+   *
+   * @example
+   * const chat = [{ role: 'user', content: 'Where is the bakery?' }];
+   * const tokenizer = await AutoTokenizer.from_pretrained();
+   * tokenizer.chat_template = '{% for message in messages %}{{ message.content }}{% endfor %}'; // those of chat models have one
+   * const prompt = tokenizer.apply_chat_template(chat, { add_generation_prompt: true, tokenize: false });
    */
-  apply_chat_template(chat: Chat, options: ChatTemplateOptions & { tokenize: false }): Promise<string>;
-  apply_chat_template(chat: Chat, options?: ChatTemplateOptions): Promise<number[]>;
+  apply_chat_template(chat: Chat, options: ApplyChatTemplateOptions & { tokenize: false }): string;
+  apply_chat_template(
+    chat: Chat,
+    options: ApplyChatTemplateOptions & { return_dict: true; return_tensor: false },
+  ): Encoding<number[], Span[], number[]>;
+  apply_chat_template(chat: Chat, options: ApplyChatTemplateOptions & { return_dict: true }): TensorEncoding;
+  apply_chat_template(chat: Chat, options: ApplyChatTemplateOptions & { return_tensor: true }): Tensor<'int32'>;
+  apply_chat_template(chat: Chat, options?: ApplyChatTemplateOptions): number[];
+  /**
+   * The template of the model's files, several by name, or `null`. May be set. chat_template.jinja is asked for only if
+   * tokenizer_config.json has a template or an `eos_token`, and no `mask_token`.
+   */
+  chat_template: ChatTemplates | null;
+  /** The template that `apply_chat_template` uses with these options; an `InputError` if there is none. */
+  get_chat_template(options?: Pick<ApplyChatTemplateOptions, 'chat_template' | 'tools'>): string;
   /** Token strings of ids; an id outside the vocabulary is an `InputError`. */
   convert_ids_to_tokens(ids: TokenIds): string[];
+  /**
+   * Ids of token strings, as `tokenize` gives them. A string that is no token has the id of `unk_token`, or `null` without one.
+   *
+   * @example
+   * const tokenizer = await AutoTokenizer.from_pretrained();
+   * tokenizer.convert_tokens_to_ids(['[CLS]', '[SEP]']); // => [2, 3]
+   */
+  convert_tokens_to_ids(token: string): number | null;
+  convert_tokens_to_ids(tokens: readonly string[]): (number | null)[];
+  /** The text of token strings; one that is no token of the vocabulary is an `InputError`. */
+  convert_tokens_to_string(tokens: readonly string[]): string;
+  /** The id of each token, added tokens included: a new `Map`, in the order of ids. */
+  get_vocab(): Map<string, number>;
+  /** Where padding goes if a call does not say. May be set. Default: the value in tokenizer_config.json, else `'right'`. */
+  padding_side: 'left' | 'right';
   /** Maximum tokens of the model, special tokens included; `Infinity` if the files do not say. */
   readonly model_max_length: number;
   /** Size of the vocabulary, added tokens included. */
@@ -115,6 +250,7 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers {
 /** A component as in tokenizer.json, such as `{ type: 'Whitespace' }`; `null` for none. */
 export type TokenizerComponent = { readonly type: string; readonly [field: string]: any } | null;
 
+/** How far the training of a tokenizer is. */
 export type TrainingProgress =
   | {
       /** Texts are being read. */
@@ -144,6 +280,7 @@ export type TrainingProgress =
  * - `'char'`: each character is a token, `<unk> <pad> <s> </s>`.
  */
 export interface TrainOptions {
+  /** The kind of vocabulary. */
   model: 'wordpiece' | 'bpe' | 'unigram' | 'word' | 'char';
   /**
    * Number of tokens, with special tokens. Default 30000; unigram 8000. BPE and WordPiece always keep the alphabet (see `limit_alphabet`),
@@ -175,9 +312,13 @@ export interface TrainOptions {
   max_piece_length?: number;
   /** Unigram: number of initial pieces: all characters, and at least one more. Default 1000000. */
   seed_size?: number;
+  /** What happens to the text first, such as lower case. Default: that of the model, see above. */
   normalizer?: TokenizerComponent;
+  /** What divides the text into words. Default: that of the model, see above. */
   pre_tokenizer?: TokenizerComponent;
+  /** What adds special tokens. Default: that of the model, see above. */
   post_processor?: TokenizerComponent;
+  /** How ids become text again. Default: that of the model, see above. */
   decoder?: TokenizerComponent;
   /** Called while texts are read and during training. An exception from it ends the training. */
   progress_callback?: ((info: TrainingProgress) => void) | undefined;
@@ -190,6 +331,7 @@ export interface TrainOptions {
 /** A string is one text. An (async) iterator can supply more texts than fit into memory. */
 export type TrainingTexts = string | Iterable<string> | AsyncIterable<string>;
 
+/** A tokenizer that `trainTokenizer` made. */
 export interface TrainedTokenizer extends Tokenizer {
   /** The contents of its tokenizer.json, which Python's `tokenizers` and `transformers` can load. */
   save(): string;
@@ -197,6 +339,7 @@ export interface TrainedTokenizer extends Tokenizer {
   toJSON(): Record<string, any>;
 }
 
+/** Options of `chunk`. */
 export interface ChunkOptions extends CountOptions {
   /** Maximum tokens per chunk, special tokens included. */
   max_tokens: number;
@@ -208,7 +351,9 @@ export interface ChunkOptions extends CountOptions {
 export interface Chunk {
   /** `text.slice(start, end)`. */
   text: string;
+  /** Where it begins in the text, in UTF-16 units. */
   start: number;
+  /** Where it ends in the text, in UTF-16 units. */
   end: number;
   /** The result of `count` for this chunk. */
   tokens: number;
@@ -222,23 +367,33 @@ export interface DecodeStream {
   end(): string;
 }
 
+/** What wattn's tokenizers have beside Python's: counting, cutting, decoding as tokens arrive. */
 export interface TokenizerHelpers {
   /** Number of tokens of a text, special tokens included: the length of `encode(text)`. */
   count(text: string, options?: CountOptions): number;
   count(texts: readonly string[], options?: CountOptions): number[];
   /** Chunks of at most `max_tokens` tokens each, counted on the chunk itself; none for a text of white space. */
   chunk(text: string, options: ChunkOptions): Chunk[];
+  /** A decoder for tokens that arrive one by one, as a model writes them. */
   decode_stream(options?: DecodeOptions): DecodeStream;
 }
 
+/** One message of a chat. */
 export interface ChatMessage {
+  /** Who speaks: `'system'`, `'user'` or `'assistant'`, and what else the template knows. */
   role: string;
+  /** What was said. */
   content: string;
   [more: string]: unknown;
 }
 
+/** The messages of a chat, the first one first. */
 export type Chat = readonly ChatMessage[];
 
+/** The chat template of a model, or several by name: `default`, `tool_use`, .. */
+export type ChatTemplates = string | { readonly [name: string]: string };
+
+/** What a chat template is given. */
 export interface ChatTemplateOptions {
   /** Appends the beginning of an assistant's answer. Default `false`, as in Python. */
   add_generation_prompt?: boolean;
@@ -247,7 +402,7 @@ export interface ChatTemplateOptions {
    * string: another field, such as `'reasoning_content'`. Default `false`. Not together with `add_generation_prompt`.
    */
   continue_final_message?: boolean | string;
-  /** A template to use instead of the model's own. */
+  /** A template to use instead of the model's own, or the name of one of several. Default: `tool_use` with `tools` if there is one, else `default`. */
   chat_template?: string;
   /** `true` (default): ids; `false`: the text. */
   tokenize?: boolean;
@@ -257,4 +412,15 @@ export interface ChatTemplateOptions {
   documents?: readonly unknown[];
   /** Further variables of the template, such as `{ enable_thinking: false }`. */
   chat_template_kwargs?: Readonly<Record<string, unknown>>;
+}
+
+/** Options of `apply_chat_template`. */
+export interface ApplyChatTemplateOptions
+  extends ChatTemplateOptions, Pick<TokenizeOptions, 'padding' | 'truncation' | 'max_length' | 'return_tensor'> {
+  /** `true`: the result of the tokenizer's call, with `input_ids` and `attention_mask`. Default `false`: the ids alone. */
+  return_dict?: boolean;
+  /** `true`: ids are Tensors. Default: `return_dict`. */
+  return_tensor?: boolean;
+  /** Further options of the tokenizer's call. */
+  tokenizer_kwargs?: TokenizeOptions;
 }

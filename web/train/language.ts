@@ -6,17 +6,13 @@ import type { Chat } from '../tokenizer/types.js';
 import type { Examples } from './rows.js';
 
 /** The text of a chat, and begin and end of each answer in it: where the prompt before it ends, and the text with it. */
-async function renderAnswers(
-  where: string,
-  files: readonly NamedBytes[],
-  chat: Chat,
-): Promise<{ text: string; answers: number[] }> {
-  const text = await renderChat(files, chat, {});
+function renderAnswers(where: string, files: readonly NamedBytes[], chat: Chat): { text: string; answers: number[] } {
+  const text = renderChat(files, chat, {});
   const answers: number[] = [];
   for (const [i, { role }] of chat.entries()) {
     if (role !== 'assistant') continue;
-    const prompt = await renderChat(files, chat.slice(0, i), { add_generation_prompt: true });
-    const whole = await renderChat(files, chat.slice(0, i + 1), {});
+    const prompt = renderChat(files, chat.slice(0, i), { add_generation_prompt: true });
+    const whole = renderChat(files, chat.slice(0, i + 1), {});
     if (!whole.startsWith(prompt) || !text.startsWith(whole)) {
       throw new InputError(
         `${where}: the chat template writes earlier messages differently when later ones follow: give texts instead`,

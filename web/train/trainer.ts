@@ -185,6 +185,21 @@ interface Best {
   stale: number;
 }
 
+/**
+ * Fine-tunes a loaded model: its layers, low-rank additions to them (LoRA), or a head. `from_pretrained` loads, `fit` learns, `save` gives files
+ * that Python's libraries read.
+ *
+ * @example
+ * const rows = [
+ *   { text: 'Where is my order?', label: 'delivery' },
+ *   { text: 'My parcel has not come', label: 'delivery' },
+ *   { text: 'I was charged twice', label: 'payment' },
+ *   { text: 'The card was declined', label: 'payment' },
+ * ];
+ * const trainer = await Trainer.from_pretrained('./models/bert', { task: 'text-classification', max_steps: 4 });
+ * for await (const { step, loss } of trainer.fit(rows)) console.log(step, loss);
+ * const [{ label }] = await trainer.classifier('Has it been sent?');
+ */
 export class Trainer {
   private run: Run | undefined;
   private step = 0;
@@ -266,6 +281,7 @@ export class Trainer {
     return finish(await this.engine.run(task, items, own, signal, onPiece));
   }
 
+  /** Facts about the model that is trained. */
   info(): ModelInfo {
     return this.engine.info;
   }

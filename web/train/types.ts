@@ -16,6 +16,7 @@ export type SentenceLoss =
 /** torch's losses, of a head's logits. */
 export type HeadLoss = 'CrossEntropyLoss' | 'BCEWithLogitsLoss' | 'MSELoss';
 
+/** Options of `Trainer.from_pretrained`: what is trained, and how. */
 export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | 'context_length'> {
   /**
    * `'text-classification'`: rows `{ text[, text_pair], label }`, `{ text, labels }` (any number of labels) or with a number as label
@@ -89,7 +90,9 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   weight_decay?: number;
   /** AdamW's. Defaults 0.9, 0.999, 1e-8. */
   adam_beta1?: number;
+  /** How slowly AdamW forgets the squares of gradients. Default 0.999. */
   adam_beta2?: number;
+  /** What AdamW adds to the divisor. Default 1e-8. */
   adam_epsilon?: number;
   /** The norm that gradients are clipped to; 0: they are not. Default 1. */
   max_grad_norm?: number;
@@ -108,31 +111,45 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   seed?: number;
 }
 
+/** A text and its label. */
 export interface LabelledText {
+  /** The text, or the first of a pair. */
   text: string;
   /** A second text, for models that judge pairs. */
   text_pair?: string;
   /** A number: regression. */
   label: string | number;
 }
+/** A text with any number of labels. */
 export interface ManyLabels {
+  /** The text, or the first of a pair. */
   text: string;
+  /** The second text of a pair. */
   text_pair?: string;
   /** Those that hold. */
   labels: readonly string[];
 }
 /** The data sets' names; tags as `'B-LOC'`, or their numbers. */
 export interface TaggedWords {
+  /** The words of a sentence. */
   tokens: readonly string[];
+  /** A tag for each word. */
   ner_tags: readonly string[] | readonly number[];
 }
+/** Texts that belong together, such as a question and its answer. */
 export interface AnchorRow {
+  /** A text, such as a question. */
   anchor: string;
+  /** A text that belongs to the anchor, such as the answer. */
   positive: string;
+  /** A text that does not belong to the anchor, though it may look like it. */
   negative?: string;
 }
+/** Two sentences, and how alike people find them. */
 export interface ScoredPair {
+  /** The first sentence. */
   sentence1: string;
+  /** The second sentence. */
   sentence2: string;
   /** From 0 to 1; for ContrastiveLoss 0 or 1. */
   score: number;
@@ -147,6 +164,7 @@ export type TransformedText = (
 /** All rows of a set are of one kind. */
 export type TrainingRow = LabelledText | LanguageRow | TransformedText | ManyLabels | TaggedWords | AnchorRow | ScoredPair;
 
+/** Options of `Trainer.fit`. */
 export interface FitOptions {
   /** Rows of the same kind that are judged, never learned from. The weights of the best evaluation are kept. */
   validation?: readonly TrainingRow[];
@@ -167,12 +185,15 @@ export interface FitOptions {
 export interface TrainingReport {
   /** Updates so far. */
   step: number;
+  /** Updates of the whole run. */
   max_steps: number;
   /** Passes over the rows so far, a fraction. */
   epoch: number;
+  /** The mean loss of this update's rows. */
   loss: number;
   /** The Euclidean norm of the gradient, before clipping. */
   grad_norm: number;
+  /** The learning rate of this update. */
   learning_rate: number;
   /** Tokens of this update. */
   tokens: number;
@@ -195,6 +216,7 @@ export interface Evaluation {
   f1?: number;
   /** Of a language model: the mean loss of a token, and e to its power. */
   loss?: number;
+  /** e to the power of `loss`. */
   perplexity?: number;
   /** Of numbers: the mean squared error. */
   mse?: number;
@@ -208,10 +230,15 @@ export interface Evaluation {
 export interface TrainingPlan {
   /** Weights that change, of how many. */
   trainable: number;
+  /** All weights of the model. */
   all: number;
+  /** The model itself. */
   weights: number;
+  /** A number for each weight that changes. */
   gradients: number;
+  /** AdamW's two numbers for each weight that changes. */
   optimizer: number;
+  /** What a step keeps of its forward pass for the backward pass. */
   activations: number;
   /** The sum of the four. */
   total: number;

@@ -99,6 +99,11 @@ function rollOutCross(given: Seq2SeqAttentions): CrossRollout {
  * `[batch, seq, seq]`; each row sums to 1. attentions: from a call of an encoder or decoder with `output_attentions`. For an
  * encoder-decoder, pass its output: the result has the shares of the decoder's tokens (`target`) and of the source's (`source`), which
  * together sum to 1.
+ *
+ * @example
+ * const [tokenizer, model] = [await AutoTokenizer.from_pretrained(), await AutoModel.from_pretrained()];
+ * const { attentions } = await model(tokenizer('one two'), { output_attentions: true });
+ * attention_rollout(attentions).dims; // => [1, 4, 4]
  */
 export function attention_rollout(attentions: Layers): Tensor<'float32'>;
 export function attention_rollout(output: Seq2SeqAttentions): CrossRollout;
@@ -140,6 +145,11 @@ function toView(
  * Data for BertViz's head and model views (`params` of its JavaScript; in Python `head_view(torch.tensor(attn).unsqueeze(1), tokens)`).
  * tokens: the row's tokens without padding. For an encoder-decoder, pass its output and the tokens of both parts: the views are Encoder,
  * Decoder and Cross, if their attentions are present, as from `model_view(encoder_attention=...)`.
+ *
+ * @example
+ * const [tokenizer, model] = [await AutoTokenizer.from_pretrained(), await AutoModel.from_pretrained()];
+ * const { attentions } = await model(tokenizer('one two'), { output_attentions: true });
+ * to_bertviz(attentions, tokenizer.tokenize('one two', { add_special_tokens: true })).attention.length; // => 1
  */
 export function to_bertviz(attentions: Layers, tokens: readonly string[], row?: number): BertvizData;
 export function to_bertviz(output: Seq2SeqAttentions, tokens: BertvizTokens, row?: number): BertvizData;

@@ -2,6 +2,7 @@
 import type { ClassifierOptions, Embedder, Examples, TextClassifier } from './classifier_types.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 
+/** Learns labels from a few examples of each, on top of an embedder. */
 export const Classifier = {
   /**
    * Learns to label texts from a few examples per label. embed: `pipeline('feature-extraction', ..)`, which computes the vectors; it still

@@ -1,6 +1,7 @@
 // Public types of the classifier.
 import type { Tensor } from '../core/tensor.js';
-import type { AbortSignalLike } from '../core/types.js';
+import type { TensorBase } from '../core/tensor_base.js';
+import type { AbortSignalLike, AtLeastOne } from '../core/types.js';
 import type { EmbedOptions } from '../engine/types.js';
 import type { LabelScore } from './types.js';
 
@@ -8,18 +9,21 @@ import type { LabelScore } from './types.js';
 export type Embedder = (texts: string[], options?: EmbedOptions) => Promise<Tensor<'float32'>>;
 
 /** Texts, or their vectors `[texts, dim]`. */
-export type Examples = readonly string[] | Tensor<'float32'>;
+export type Examples = readonly string[] | TensorBase<'float32'>;
 
+/** How far the fitting of a classifier is. */
 export interface ClassifierProgress {
   /** Embedding the texts; training a fold of `validation`; training the classifier. */
   stage: 'embed' | 'validate' | 'train';
   /** Texts or training steps of the stage. */
   done: number;
+  /** All texts or training steps of the stage. */
   total: number;
   /** The training loss so far. */
   loss?: number;
 }
 
+/** Options of `Classifier.fit`. */
 export interface ClassifierOptions {
   /** `'logistic'` (default): logistic regression, with the optimum of scikit-learn's `LogisticRegression`. `'mlp'`: one hidden layer. */
   kind?: 'logistic' | 'mlp';
@@ -61,6 +65,7 @@ export interface ClassifierOptions {
   seed?: number;
   /** Options of the embedder, such as pooling and prompt, for fitting and for every later call. */
   embed_options?: Omit<EmbedOptions, 'signal'>;
+  /** Called while the classifier learns. An exception from it ends the fitting. */
   progress_callback?: (progress: ClassifierProgress) => void;
   /** Ends the fitting with an `AbortError`. */
   signal?: AbortSignalLike | undefined;
@@ -70,7 +75,9 @@ export interface ClassifierOptions {
 export interface ClassifierReport {
   /** The folds that were trained; 0: on separate examples. */
   folds: number;
+  /** The examples that were judged. */
   examples: number;
+  /** The share of examples whose best label is right. */
   accuracy: number;
   /** Mean of the labels' F1. */
   macro_f1: number;
@@ -78,25 +85,33 @@ export interface ClassifierReport {
   log_loss: number;
   /** Mean gap between score and accuracy, over ten bins of the score, after calibration. */
   calibration_error: number;
+  /** For each label: the share of its predictions that are right, the share of its examples that were found, F1, and its number of examples. */
   labels: { label: string; precision: number; recall: number; f1: number; support: number }[];
   /** Counts by `[correct label][predicted label]`. */
   confusion: number[][];
 }
 
+/** Which words speak for a label. */
 export interface Explanation {
+  /** The label that is explained. */
   label: string;
+  /** Its score for the whole text, from 0 to 1. */
   score: number;
   /** Each word, with the decrease of the label's score if the word is removed. */
   words: { word: string; start: number; end: number; weight: number }[];
 }
 
+/** A classifier that `Classifier.fit` or `Classifier.load` made. */
 export interface TextClassifier {
   /** One text (or one vector): its labels. Several: with `top_k` 1 (default) one label each, else a list each. */
-  (text: string, options?: { top_k?: number | null; signal?: AbortSignalLike | undefined }): Promise<LabelScore[]>;
+  (text: string, options?: { top_k?: number | null; signal?: AbortSignalLike | undefined }): Promise<AtLeastOne<LabelScore>>;
+  /** The best label of each text. */
   (texts: Examples, options?: { top_k?: 1; signal?: AbortSignalLike | undefined }): Promise<LabelScore[]>;
+  /** The labels of each text, best first; `null`: all of them. */
   (texts: Examples, options: { top_k: number | null; signal?: AbortSignalLike | undefined }): Promise<LabelScore[][]>;
   /** In alphabetical order. */
   readonly labels: readonly string[];
+  /** `'logistic'`: logistic regression. `'mlp'`: one hidden layer. */
   readonly kind: 'logistic' | 'mlp';
   /** Logistic: the inverse strength of the regularisation in use. */
   readonly C: number | undefined;

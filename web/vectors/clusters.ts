@@ -13,7 +13,15 @@ function toRows(where: string, embeddings: Vectors): Float64Array[] {
   return rows;
 }
 
-/** The pairs of rows with the highest cosine, best first. Of each row, only its `top_k` nearest rows are considered. */
+/**
+ * The pairs of rows with the highest cosine, best first. Of each row, only its `top_k` nearest rows are considered.
+ *
+ * @example
+ * const embed = await pipeline('feature-extraction');
+ * const vectors = await embed(['A boat.', 'The bread is fresh.', 'A small boat.']);
+ * const [{ i, j }] = paraphrase_mining(vectors);
+ * [i, j]; // => [0, 2]
+ */
 export function paraphrase_mining(embeddings: Vectors, options: ParaphraseOptions = {}): ParaphrasePair[] {
   checkOptions('paraphrase_mining', options, { top_k: 'count', max_pairs: 'count' });
   const { top_k, max_pairs } = { top_k: options?.top_k ?? 100, max_pairs: options?.max_pairs ?? 500_000 };
@@ -34,6 +42,11 @@ export function paraphrase_mining(embeddings: Vectors, options: ParaphraseOption
 /**
  * Communities of rows whose cosine with a central row is at least `threshold`, largest first. They are disjoint. Each begins with its
  * central row, followed by the others, nearest first.
+ *
+ * @example
+ * const embed = await pipeline('feature-extraction');
+ * const vectors = await embed(['A boat.', 'A small boat.', 'The bread is fresh.', 'Fresh bread.']);
+ * community_detection(vectors, { threshold: 0.6, min_community_size: 2 }).length; // => 2
  */
 export function community_detection(embeddings: Vectors, options: CommunityOptions = {}): number[][] {
   checkOptions('community_detection', options, { threshold: 'any', min_community_size: 'count' });
@@ -114,7 +127,15 @@ function lloyd(rows: readonly Float64Array[], centres: Float64Array[], iteration
   return { labels, centres, inertia };
 }
 
-/** Groups rows in `count` clusters around their means, by Euclidean distance. For cosine, pass vectors of unit length. */
+/**
+ * Groups rows in `count` clusters around their means, by Euclidean distance. For cosine, pass vectors of unit length.
+ *
+ * @example
+ * const embed = await pipeline('feature-extraction');
+ * const vectors = await embed(['A boat.', 'A small boat.', 'The bread is fresh.', 'Fresh bread.']);
+ * const { labels } = k_means(vectors, 2);
+ * labels[0] === labels[1] && labels[0] !== labels[2]; // => true
+ */
 export function k_means(embeddings: Vectors, count: number, options: KMeansOptions = {}): Clusters {
   checkOptions('k_means', options, { n_init: 'count', max_iterations: 'count', seed: 'index' });
   const rows = toRows('k_means', embeddings);

@@ -1,6 +1,7 @@
 // Public types of clustering.
 import type { Tensor } from '../core/tensor.js';
 
+/** Options of `paraphrase_mining`. */
 export interface ParaphraseOptions {
   /** Number of nearest rows considered per row. Default 100. */
   top_k?: number;
@@ -10,11 +11,15 @@ export interface ParaphraseOptions {
 
 /** Rows i < j and their cosine. */
 export interface ParaphrasePair {
+  /** Their cosine, from -1 to 1. */
   score: number;
+  /** The number of one row. */
   i: number;
+  /** The number of the other row; greater than `i`. */
   j: number;
 }
 
+/** Options of `community_detection`. */
 export interface CommunityOptions {
   /** Minimum cosine with the central row. Default 0.75. */
   threshold?: number;
@@ -22,6 +27,7 @@ export interface CommunityOptions {
   min_community_size?: number;
 }
 
+/** Options of `k_means`. */
 export interface KMeansOptions {
   /** Runs with different initial centres; the best is returned. Default 4. */
   n_init?: number;
@@ -31,6 +37,7 @@ export interface KMeansOptions {
   seed?: number;
 }
 
+/** The result of `k_means`. */
 export interface Clusters {
   /** `[rows]`: the cluster of each row. */
   labels: Int32Array;

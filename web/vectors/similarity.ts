@@ -1,10 +1,10 @@
 // Similarity of vectors, and semantic search, as in sentence_transformers.util.
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
-import type { Tensor } from '../core/tensor.js';
+import type { TensorBase } from '../core/tensor_base.js';
 import type { SearchHit, SearchOptions, Vector, Vectors } from './types.js';
 
-const isTensor = (value: unknown): value is Tensor =>
+const isTensor = (value: unknown): value is TensorBase =>
   typeof value === 'object' && value !== null && 'dims' in value && 'data' in value;
 const isList = (value: unknown): value is ArrayLike<unknown> =>
   Array.isArray(value) || (ArrayBuffer.isView(value) && Object.prototype.toString.call(value) !== '[object DataView]');
@@ -57,14 +57,24 @@ function cosine(a: Float64Array, b: Float64Array): number {
   return norms === 0 ? 0 : withinOne(dot(a, b) / norms);
 }
 
-/** Cosine of the angle between two vectors, each `[dim]` or `[1, dim]`; 0 if one of them is zero. */
+/**
+ * Cosine of the angle between two vectors, each `[dim]` or `[1, dim]`; 0 if one of them is zero.
+ *
+ * @example
+ * cos_sim([1, 0], [1, 1]); // => 0.7071
+ */
 export function cos_sim(a: Vector, b: Vector): number {
   const [first, second] = [toVector('cos_sim', a), toVector('cos_sim', b)];
   checkLengths('cos_sim', first, second);
   return cosine(first, second);
 }
 
-/** Dot product of two vectors, each `[dim]` or `[1, dim]`. For vectors of unit length it equals `cos_sim`. */
+/**
+ * Dot product of two vectors, each `[dim]` or `[1, dim]`. For vectors of unit length it equals `cos_sim`.
+ *
+ * @example
+ * dot_score([1, 2], [3, 4]); // => 11
+ */
 export function dot_score(a: Vector, b: Vector): number {
   const [first, second] = [toVector('dot_score', a), toVector('dot_score', b)];
   checkLengths('dot_score', first, second);
@@ -92,7 +102,15 @@ export function best(scores: Float64Array, count: number): SearchHit[] {
   return hits;
 }
 
-/** The nearest rows of the corpus for each query, best first. A single query vector counts as one row. */
+/**
+ * The nearest rows of the corpus for each query, best first. A single query vector counts as one row.
+ *
+ * @example
+ * const embed = await pipeline('feature-extraction');
+ * const corpus = await embed(['Trains leave every hour.', 'Bread is sold until noon.']);
+ * const [[hit]] = semantic_search(await embed('When can I buy rolls?'), corpus, { top_k: 1 });
+ * hit.corpus_id; // => 1
+ */
 export function semantic_search(
   query_embeddings: Vectors | Vector,
   corpus_embeddings: Vectors,

@@ -12,7 +12,9 @@ export type Sentence = string | readonly string[];
 /** A string is a text with one sentence per line. */
 export type Sentences = string | Iterable<Sentence> | AsyncIterable<Sentence>;
 
+/** How far the training of word vectors is. */
 export interface Word2VecProgress {
+  /** `'read'`: sentences are being read; `'train'`: vectors are being trained; `'ready'`: the end. */
   status: 'read' | 'train' | 'ready';
   /** read: words read so far. */
   words?: number;
@@ -24,7 +26,9 @@ export interface Word2VecProgress {
 
 /** Names and defaults are gensim's. */
 export interface Word2VecOptions {
+  /** Numbers of a vector. Default 100. */
   vector_size?: number;
+  /** Words that count as context on each side. Default 5. */
   window?: number;
   /** Ignores words that occur less often. Default 5. */
   min_count?: number;
@@ -36,17 +40,25 @@ export interface Word2VecOptions {
   negative?: number;
   /** Downsamples words with a greater share of the corpus than this. Default 1e-3. */
   sample?: number;
+  /** Passes over the sentences. Default 5. */
   epochs?: number;
+  /** The learning rate at the beginning. Default 0.025. */
   alpha?: number;
+  /** The learning rate at the end, to which it falls in a straight line. Default 1e-4. */
   min_alpha?: number;
   /** CBOW: uses the mean of the context (default) or its sum. */
   cbow_mean?: boolean;
+  /** Negative samples are drawn by the words' counts to this power. Default 0.75. */
   ns_exponent?: number;
+  /** `true` (default): each word's window is random, from 1 to `window`, so that near words count more. */
   shrink_windows?: boolean;
   /** Seed of SplitMix64; the same seed gives the same vectors everywhere. Default 1. */
   seed?: number;
+  /** Turns words to lower case. Default `false`. */
   lowercase?: boolean;
+  /** Called while sentences are read and during training. An exception from it ends the training. */
   progress_callback?: (progress: Word2VecProgress) => void;
+  /** Ends the training with an `AbortError`. */
   signal?: AbortSignalLike;
 }
 
@@ -174,6 +186,14 @@ async function read(
   return corpus;
 }
 
+/**
+ * Word vectors trained from sentences (arXiv 1301.3781, arXiv 1310.4546), as gensim trains them.
+ *
+ * @example
+ * const sentences = Array.from({ length: 200 }, (_, i) => (i % 2 ? 'the boat sails on the sea' : 'a cook eats bread with salt'));
+ * const words = await Word2Vec.train(sentences, { min_count: 1, vector_size: 16 });
+ * words.most_similar('boat').length; // => 10
+ */
 export class Word2Vec extends WordVectors {
   /** How often each word occurred. */
   readonly counts: Float64Array;

@@ -2,13 +2,18 @@
 import { describe, InputError, ModelFormatError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { Tensor } from '../core/tensor.js';
+import { TensorBase } from '../core/tensor_base.js';
 import { concat, floatText } from '../core/texts.js';
 import { best } from './similarity.js';
 
+/** A word and its cosine with what was asked, from -1 to 1. */
 export type Neighbour = [word: string, score: number];
 
+/** Options of `most_similar`. */
 export interface MostSimilarOptions {
+  /** Words or vectors to add: `['king', 'woman']` in king - man + woman. Default: none. */
   positive?: string | readonly (string | ArrayLike<number>)[];
+  /** Words or vectors to subtract: `'man'` in king - man + woman. Default: none. */
   negative?: string | readonly (string | ArrayLike<number>)[];
   /** Default 10. */
   topn?: number;
@@ -16,6 +21,7 @@ export interface MostSimilarOptions {
   restrict_vocab?: number;
 }
 
+/** Options for reading a file of word vectors. */
 export interface ReadOptions {
   /** A `word2vec` file (default) begins with a line with the number of words and the size; a `glove` file does not. */
   format?: 'word2vec' | 'glove';
@@ -24,8 +30,11 @@ export interface ReadOptions {
   /** Reads only this many words. */
   limit?: number;
 }
+/** Options for writing a file of word vectors. */
 export interface WriteOptions {
+  /** `'word2vec'` (default): the file begins with the number of words and the size of a vector. `'glove'`: it does not. */
   format?: 'word2vec' | 'glove';
+  /** `true`: the binary form of word2vec. Default `false`: text. */
   binary?: boolean;
 }
 
@@ -35,9 +44,17 @@ const kReadRules: Rules = { format: ['word2vec', 'glove'], binary: 'boolean', li
 type Wanted = string | readonly (string | ArrayLike<number>)[] | undefined;
 const asList = (wanted: Wanted) => (wanted === undefined ? [] : typeof wanted === 'string' ? [wanted] : [...wanted]);
 
+/**
+ * Words with a vector each: arithmetic with them, reading and writing their files.
+ *
+ * @example
+ * const words = WordVectors.load(new TextEncoder().encode('2 2\nboat 1 0\nsea 0.9 0.1\n'));
+ * words.similarity('boat', 'sea'); // => 0.9939
+ */
 export class WordVectors {
   /** The most common first. */
   readonly words: readonly string[];
+  /** Numbers of a vector. */
   readonly vector_size: number;
   /** `[words, vector_size]` */
   readonly vectors: Float32Array;
@@ -55,10 +72,12 @@ export class WordVectors {
     words.forEach((word, id) => this.ids.has(word) || this.ids.set(word, id));
   }
 
+  /** How many words there are. */
   get size(): number {
     return this.words.length;
   }
 
+  /** Whether there is a vector for the word. */
   has(word: string): boolean {
     return this.ids.has(word);
   }
@@ -96,7 +115,7 @@ export class WordVectors {
       const begin = this.idOf(wanted) * size;
       return this.normed().subarray(begin, begin + size);
     }
-    const given = wanted instanceof Tensor ? (wanted.data as Float32Array) : wanted;
+    const given = wanted instanceof TensorBase ? (wanted.data as Float32Array) : wanted;
     if (typeof given !== 'object' || given === null || given.length !== size) {
       throw new InputError(`WordVectors: expected a word or ${size} numbers, found ${describe(wanted)}`);
     }

@@ -2,7 +2,7 @@
 import { describe, InputError } from '../../core/errors.js';
 import { throwIfAborted } from '../../core/signal.js';
 import type { ClassifierOptions, ClassifierProgress, Embedder, Examples } from '../classifier_types.js';
-import type { Tensor } from '../../core/tensor.js';
+import type { TensorBase } from '../../core/tensor_base.js';
 import { checkTexts } from '../../core/texts.js';
 import type { AbortSignalLike } from '../../core/types.js';
 
@@ -22,7 +22,7 @@ export interface Embedding {
 
 const kTexts = 256; // per call, between reports of progress
 
-const isTensor = (texts: unknown): texts is Tensor => typeof texts === 'object' && texts !== null && 'dims' in texts;
+const isTensor = (texts: unknown): texts is TensorBase => typeof texts === 'object' && texts !== null && 'dims' in texts;
 
 /** Texts or a tensor, and how many. */
 export function checkExamples(where: string, texts: unknown): number {
@@ -33,7 +33,7 @@ export function checkExamples(where: string, texts: unknown): number {
 }
 
 /** texts: how many vectors are expected. */
-function toVectors({ where, dim: wanted }: Embedding, tensor: Tensor, texts: number): Vectors {
+function toVectors({ where, dim: wanted }: Embedding, tensor: TensorBase, texts: number): Vectors {
   if (!isTensor(tensor)) throw new InputError(`${where}: expected a Tensor from the embedder, found ${describe(tensor)}`);
   const [count, dim] = tensor.dims;
   if (tensor.dims.length !== 2 || dim === undefined || (wanted !== undefined && dim !== wanted && count !== 0)) {

@@ -1,0 +1,25 @@
+// What has to be true before `npm publish`, which runs this: the package page has its addresses, from which it makes links of README's
+// relative ones; the version is in CHANGELOG; what is packed is built. The workflow publish.yml sets the addresses.
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fail, root } from './lib/shell.mjs';
+
+const folder = process.cwd();
+const about = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+
+const missing = ['repository', 'homepage', 'bugs'].filter((name) => !about[name]?.url && typeof about[name] !== 'string');
+if (missing.length > 0)
+  fail(`package.json: expected ${missing.join(', ')}, found none: npm pkg set repository.url=.. homepage=.. bugs.url=..`);
+
+const readme = readFileSync(join(folder, 'README.md'), 'utf8');
+const links = [...readme.matchAll(/\]\((?!https?:|#)([^)#]+)/g)].map(([, link]) => link);
+const broken = links.filter((link) => !existsSync(join(folder, link)));
+if (broken.length > 0) fail(`README.md: expected links to files of the repository, found ${broken.join(', ')}`);
+
+const changes = readFileSync(join(root, 'CHANGELOG.md'), 'utf8');
+if (!changes.includes(`\n## ${about.version}`)) fail(`CHANGELOG.md: expected a heading '## ${about.version}', found none`);
+
+const files = (value) => (typeof value === 'string' ? [value] : Object.values(value ?? {}).flatMap(files));
+const unbuilt = [...files(about.exports), ...files(about.bin)].filter((file) => !existsSync(join(folder, file)));
+if (unbuilt.length > 0) fail(`expected ${unbuilt.join(', ')}, found none: npm run build makes them`);
+console.log(`note: ${about.name} ${about.version} can be published`);

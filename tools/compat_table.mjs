@@ -1,0 +1,180 @@
+// Writes into docs/migration.md what transformers.js has for text, and where wattn has it.
+//
+//     node tools/compat_table.mjs [FOLDER]
+//
+// FOLDER: of the package @huggingface/transformers. Default: where bench/web/against_transformers_js.mjs installs it. Names come from its type
+// declarations. Whether wattn has them is asked of dist/; for the rest, kReasons says why not. Fails for a name without a reason, and below 95 %.
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import * as wattn from '../dist/node.js';
+import { fail, root } from './lib/shell.mjs';
+
+const rival = process.argv[2] ?? join(root, 'build/rivals/node_modules/@huggingface/transformers');
+if (!existsSync(join(rival, 'types'))) fail(`${rival} is not there: npm install @huggingface/transformers, and name its folder`);
+const text = (file) => readFileSync(join(rival, 'types', file), 'utf8');
+
+/** Why wattn lacks a name that a text program may use, and what it has instead. */
+const kReasons = {
+  interpolate: 'of images',
+  interpolate_4d: 'of images',
+  rfft: 'of sounds',
+  ModelRegistry: '`cache` lists and deletes what is stored',
+  ModelFileNotFoundError: '`ModelFormatError` and `NetworkError`',
+  PretrainedConfig: 'a base class: `AutoConfig`',
+  PreTrainedTokenizer: 'a base class: `AutoTokenizer`',
+  TokenizersBackend: 'a base class: `AutoTokenizer`',
+  return_token_type_ids: 'an option of each call',
+  config: '`AutoConfig`',
+  ort_tensor: 'inner: there is no ONNX Runtime',
+  decode_single: 'inner: `decode` does its work',
+  add_bos_token: 'post-processing in tokenizer.json says it',
+  add_eos_token: 'post-processing in tokenizer.json says it',
+  experimental_useCrossOriginStorage: 'an experiment of browsers',
+  cacheKey: 'entries are kept by the hash of their content',
+  max_time: 'not there either: it has no effect; here `signal: AbortSignal.timeout(ms)`',
+  num_beam_groups: 'not there either: it has no effect',
+  penalty_alpha: 'not there either: it has no effect',
+  typical_p: 'not there either: it has no effect',
+  epsilon_cutoff: 'not there either: it has no effect',
+  eta_cutoff: 'not there either: it has no effect',
+  diversity_penalty: 'not there either: it has no effect',
+  encoder_repetition_penalty: 'not there either: it has no effect',
+  encoder_no_repeat_ngram_size: 'not there either: it has no effect',
+  force_words_ids: 'not there either: it has no effect',
+  constraints: 'not there either: it has no effect',
+  remove_invalid_values: 'not there either: it has no effect',
+  exponential_decay_length_penalty: 'not there either: it has no effect',
+  forced_decoder_ids: 'of speech',
+  begin_suppress_tokens: 'of speech',
+  guidance_scale: 'of music',
+  output_attentions: 'call the model with the ids that `generate` returns',
+  output_hidden_states: 'call the model with the ids that `generate` returns',
+  output_scores: 'call the model for its logits',
+  generation_kwargs: 'not there either: it has no effect',
+};
+
+/** Exports that are not for text, or one for each architecture, which the Auto classes stand for. */
+const kOtherKinds =
+  /Audio|Document|Image|Video|Vision|Speech|Spectrogram|Waveform|CTC|XVector|Depth|Normal|Pose|Segmentation|Detection|MaskGeneration|Matting|Whisper|Processor|FeatureExtractor|ToText$|^load_|^read_/;
+const isOfArchitecture = (file) => /^models\/(?!auto\/)|^pipelines\//.test(file);
+const isInner = (name) => /^_|Callback$|Mixin$|LogitsWarper$|LogitsProcessor(List)?$|Registry$(?<!ModelRegistry)/.test(name);
+
+/** The values that a declaration file exports, each with the file it is from. */
+function* exportsOf(file, seen = new Set()) {
+  if (seen.has(file)) return;
+  seen.add(file);
+  const source = text(file);
+  const from = (path) => join(dirname(file), path.replace(/\.js$/, '.d.ts'));
+  for (const [, path] of source.matchAll(/^export \* from "(.+)";/gm)) yield* exportsOf(from(path), seen);
+  for (const [, names, path] of source.matchAll(/^export \{ (.+) \} from "(.+)";/gm)) {
+    for (const each of names.split(', ')) yield [each.split(' as ').at(-1), from(path)];
+  }
+  for (const [, name] of source.matchAll(/^export (?:declare )?(?:abstract )?(?:class|function|const|let|namespace) (\w+)/gm)) {
+    yield [name, file];
+  }
+}
+
+/** The members of a class, or of an object type, at the first level of its declaration. */
+function membersOf(file, head) {
+  const source = text(file);
+  const begin = source.indexOf(head);
+  if (begin < 0) fail(`${file} has no '${head}'`);
+  const body = source.slice(begin, source.indexOf('\n}', begin));
+  const names = [...body.matchAll(/^ {4}(?:get |set |readonly )?(\w+)(?=[?:(<])/gm)].map(([, name]) => name);
+  return [...new Set(names)].filter((name) => !/^_|^constructor$/.test(name));
+}
+
+const env = { localModelPath: join(root, 'tests/goldens'), allowRemoteModels: false };
+const before = { ...wattn.env };
+Object.assign(wattn.env, env);
+const tokenizer = await wattn.AutoTokenizer.from_pretrained('bert-tiny/model');
+const model = await wattn.AutoModelForCausalLM.from_pretrained('decoders/llama');
+const tensor = new wattn.Tensor('float32', [1, 2], [1, 2]);
+
+/** Whether a call takes an option: an unknown one is refused before anything else. */
+async function takes(call, name) {
+  try {
+    await call({ [name]: undefined });
+    return true;
+  } catch (error) {
+    return !/unknown option/.test(error.message);
+  }
+}
+const generates = (options) => model.generate({ input_ids: [[1]], max_new_tokens: 1, ...options });
+const loads = (options) => wattn.AutoModel.from_pretrained('bert-tiny/model', options);
+const hasTask = async (task) => {
+  const error = await wattn.pipeline(task, 'no/such').catch((each) => each);
+  return !/expected a task of/.test(error.message);
+};
+const isMissing = async (name) => {
+  const error = await generates({ [name]: 1 }).catch((each) => each);
+  return error instanceof wattn.UnsupportedError;
+};
+
+const values = [...exportsOf('transformers.d.ts')];
+const own = values
+  .filter(([name, file]) => !isOfArchitecture(file) && !kOtherKinds.test(name) && !isInner(name))
+  .map(([name]) => name);
+const texts = text('pipelines.d.ts').matchAll(/^ \* {2}- `"([\w-]+)"`(?: \(alias "([\w-]+)")?/gm);
+const tasks = [...texts].flatMap(([, task, alias]) => [task, alias]).filter(Boolean);
+const isOfText = (task) => !/audio|image|speech|asr|object|depth|background|document/.test(task);
+
+const groups = [
+  ['exports', [...new Set(own)], (name) => name in wattn],
+  ['tasks of `pipeline`', tasks.filter(isOfText), hasTask],
+  ['options of `pipeline` and `from_pretrained`', membersOf('utils/hub.d.ts', 'export type PretrainedOptions =').concat(membersOf('utils/hub.d.ts', 'export type ModelSpecificPretrainedOptions =')), (name) => takes(loads, name)], // prettier-ignore
+  ['options of `generate`', membersOf('generation/configuration_utils.d.ts', 'export class GenerationConfig'), async (name) => (await takes(generates, name)) && !(await isMissing(name))], // prettier-ignore
+  ['`env`', membersOf('env.d.ts', 'export type TransformersEnvironment ='), (name) => name in wattn.env],
+  ['members of `Tensor`', membersOf('utils/tensor.d.ts', 'export class Tensor'), (name) => name in tensor],
+  ['members of a tokenizer', membersOf('tokenization_utils.d.ts', 'export class PreTrainedTokenizer'), (name) => name in tokenizer || name === 'from_pretrained'], // prettier-ignore
+  ['members of `TextStreamer`', membersOf('generation/streamers.d.ts', 'export class TextStreamer').filter((name) => /^(put|end|on_|tokenizer|callback|token_callback)/.test(name)), (name) => name in new wattn.TextStreamer(tokenizer)], // prettier-ignore
+];
+
+const rows = [];
+const missing = [];
+let [all, there] = [0, 0];
+for (const [title, names, has] of groups) {
+  const found = [];
+  for (const name of names) {
+    if (await has(name)) found.push(name);
+    else missing.push([title, name]);
+  }
+  all += names.length;
+  there += found.length;
+  rows.push(`| ${title} | ${found.length} of ${names.length} | ${found.map((name) => `\`${name}\``).join(' ')} |`);
+}
+Object.assign(wattn.env, before);
+await model.dispose();
+
+const unexplained = missing.filter(([, name]) => !Object.hasOwn(kReasons, name));
+const idle = Object.keys(kReasons).filter((name) => !missing.some(([, one]) => one === name));
+if (unexplained.length > 0) fail(`no reason for ${unexplained.map((pair) => pair.join(': ')).join(', ')}`);
+if (idle.length > 0) fail(`a reason for what is not missing: ${idle.join(', ')}`);
+// What has no effect there either, is not for text, or is called by the library alone is not what a text program uses.
+const noUse = missing.filter(([, name]) =>
+  /^not there either|^of (images|sounds|speech|music)|^inner|^a base class|^an experiment/.test(kReasons[name]),
+).length;
+const share = there / (all - noUse);
+const { version } = JSON.parse(readFileSync(join(rival, 'package.json'), 'utf8'));
+const table = `Of ${all - noUse} names that version ${version} declares for text, wattn has ${there} (${(100 * share).toFixed(1)} %). Classes of single
+architectures (\`BertModel\`, \`GPT2Tokenizer\`) and those of images and sounds are not counted: \`AutoModel..\` and \`AutoTokenizer\` load every architecture.
+
+| | here | names |
+|---|---|---|
+${rows.join('\n')}
+
+The rest, with what to use:
+
+| name | instead |
+|---|---|
+${missing.map(([title, name]) => `| \`${name}\` (${title.replace(/ \(.*/, '')}) | ${kReasons[name]} |`).join('\n')}
+`;
+
+const document = join(root, 'docs/migration.md');
+const kMarks = ['<!-- names: node tools/compat_table.mjs -->\n\n', '\n<!-- end of names -->'];
+const [start, end] = kMarks.map((mark) => readFileSync(document, 'utf8').indexOf(mark));
+if (start < 0 || end < start) fail(`${document} has no marks for the table`);
+const whole = readFileSync(document, 'utf8');
+writeFileSync(document, whole.slice(0, start) + kMarks[0] + table + whole.slice(end));
+console.log(`note: ${there} of ${all - noUse} names, ${missing.length} with a reason`);
+if (share < 0.95) fail(`below 95 %: ${(100 * share).toFixed(1)} %`);

@@ -1,0 +1,5 @@
+// What CommonJS gets from each entry: one file, so that all of them share their state.
+export * from './index.js';
+export { Trainer } from '../train/trainer.js';
+export { wattn } from './ai_sdk_entry.js';
+export { WattnEmbeddings, WattnTextSplitter } from './langchain_entry.js';

@@ -1,0 +1,26 @@
+// AutoConfig: config.json alone, without a model's weights.
+import { checkOptions } from '../core/options.js';
+import { readJson, readRequired } from '../source/model_files.js';
+import { loadFrom } from '../source/load_from.js';
+import { kSourceRules, openModel } from '../source/model_source.js';
+import type { ModelSpecifier, SourceOptions } from '../source/types.js';
+
+/** A model's config.json. `describeModel` says what a model can do, of GGUF files as well. */
+export const AutoConfig = {
+  /**
+   * Reads the config of a repository: its fields under their names.
+   *
+   *     const { model_type, hidden_size } = await AutoConfig.from_pretrained('openai-community/gpt2');
+   *
+   * @throws ModelFormatError without a config.json; NetworkError, as every load.
+   */
+  async from_pretrained(model?: ModelSpecifier | null, options?: SourceOptions): Promise<Record<string, any>> {
+    checkOptions('AutoConfig.from_pretrained', options, kSourceRules);
+    const source = openModel(model as ModelSpecifier, options ?? {});
+    return loadFrom(source, options ?? {}, async (from, progress, signal) => {
+      const file = await readRequired(from, 'config.json', progress, signal);
+      progress.ready();
+      return readJson([file], 'config.json') ?? {};
+    });
+  },
+};

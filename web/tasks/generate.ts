@@ -1,0 +1,93 @@
+// model.generate(): rows of ids go on, as in transformers.js.
+import { UnsupportedError } from '../core/errors.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import { Tensor } from '../core/tensor.js';
+import type { AnyEngine } from '../engine/engine.js';
+import { toInputs } from '../engine/model_inputs.js';
+import type { ModelInputs } from '../engine/types.js';
+import type { SeamSequence } from '../host/seam.js';
+import { readJson } from '../source/model_files.js';
+import { DynamicCache } from './dynamic_cache.js';
+import { idsOf } from './forward.js';
+import { kGenerateRules, readGenerateOptions } from './generation_config.js';
+import type { GeneratedIds, ModelGenerateOptions } from './generation_types.js';
+import { readConfig } from './labels.js';
+import { kWatchRules, TokenWatch } from './token_watch.js';
+
+const { callback: _, ...kListeners } = kWatchRules;
+const kRules: Rules = {
+  ...kGenerateRules,
+  ...kListeners,
+  pad_token_id: 'index',
+  bos_token_id: 'index',
+  past_key_values: 'any',
+  return_dict_in_generate: 'boolean',
+  use_cache: 'boolean',
+  adapter: 'any',
+  signal: 'signal',
+};
+
+/** What transformers.js takes and wattn has not, and what to do instead. */
+const kMissing: Record<string, string> = {
+  logits_processor: 'the options of generate choose tokens: repetition_penalty, bad_words_ids, ..',
+  output_scores: 'call the model for its logits',
+  output_logits: 'call the model for its logits',
+  output_attentions: 'call the model with the ids that generate returns',
+  output_hidden_states: 'call the model with the ids that generate returns',
+  inputs_embeds: 'pass input_ids',
+  encoder_outputs: 'pass input_ids',
+  decoder_input_ids: 'decoder_start_token_id and forced_bos_token_id choose how the text begins',
+  guidance_scale: 'it needs two passes for each token',
+  begin_suppress_tokens: 'no option replaces it',
+};
+
+export async function generate(engine: AnyEngine, given: ModelGenerateOptions): Promise<Tensor | GeneratedIds> {
+  const { generation_config, ...own } = (given ?? {}) as ModelGenerateOptions & Record<string, unknown>;
+  const { inputs, input_ids, attention_mask, token_type_ids, ...rest } = own;
+  const config = Object.entries(generation_config ?? {}).filter(
+    ([name]) => name in kRules || name in kMissing || name === 'suppress_tokens',
+  );
+  const all: Record<string, unknown> = { ...Object.fromEntries(config), ...rest };
+  for (const [name, hint] of Object.entries(kMissing)) {
+    if (all[name]) throw new UnsupportedError(`generate: option '${name}' is not supported: ${hint}`);
+    delete all[name];
+  }
+  const { suppress_tokens } = all;
+  delete all['suppress_tokens'];
+  if (Array.isArray(suppress_tokens)) {
+    const bad = (all['bad_words_ids'] ?? []) as readonly (readonly number[])[];
+    all['bad_words_ids'] = [...bad, ...suppress_tokens.map((id) => [Number(id)])];
+  }
+  checkOptions('generate', all, kRules);
+  const { streamer, stopping_criteria, signal, past_key_values: _past, use_cache: _use, return_dict_in_generate, ...choice } = all;
+  const { pad_token_id, bos_token_id: _bos, adapter, ...options } = choice as ModelGenerateOptions & { bos_token_id?: number };
+  const ids = inputs ?? input_ids;
+  const read = toInputs({ input_ids: ids, ...(attention_mask && { attention_mask }), token_type_ids } as ModelInputs);
+  const { rows, columns, data } = read.ids;
+  const reads = engine.info.max_source_length !== undefined;
+
+  const watch = new TokenWatch('generate', { streamer, stopping_criteria } as ModelGenerateOptions, signal as never, rows);
+  const call = watch.call();
+  const items = Array.from({ length: rows }, (_, row) => idsOf(read, row));
+  const request = { ...options, reads, adapter: adapter ?? engine.adapters?.active };
+  const run = engine.run('generate', items, request, call.signal, call.onPiece) as Promise<SeamSequence[][]>;
+  const made = await (call.stopped ? run.catch(call.stopped) : run);
+  const results = watch.finished(made, ({ tokens }): SeamSequence[] => [
+    { tokens: Int32Array.from(tokens), reason: 'stop', score: 0 },
+  ]);
+
+  const { decoder_start_token_id: start, eos_token_id } = readGenerateOptions(engine as never, options);
+  const files = { ...readConfig(engine), ...readJson(engine.files, 'generation_config.json') };
+  const pad = Number(pad_token_id ?? files['pad_token_id'] ?? [eos_token_id ?? 0].flat()[0]);
+  const lists = results.flatMap((list, row) =>
+    list.map(({ tokens }) => [...(reads ? [start as number] : data.subarray(row * columns, (row + 1) * columns)), ...tokens]),
+  );
+  const longest = Math.max(...lists.map(({ length }) => length));
+  const type = ids instanceof Tensor ? ids.type : 'int32';
+  const sequences = new Tensor(
+    type,
+    lists.flatMap((list) => [...list, ...new Array<number>(longest - list.length).fill(pad)]),
+    [lists.length, longest],
+  );
+  return return_dict_in_generate ? { sequences, past_key_values: new DynamicCache(longest - 1) } : sequences;
+}

@@ -1,0 +1,139 @@
+// transformers.js's stopping criteria: functions of the tokens so far that say which texts end.
+import { describe, InputError, UnsupportedError } from '../core/errors.js';
+
+/** The ids so far, prompt included, of each text; for each, whether it ends. */
+export type StoppingFunction = (input_ids: bigint[][], scores: number[][]) => readonly boolean[];
+
+/** A criterion is called as a function, as in transformers.js. */
+export interface StoppingCriteria extends StoppingFunction {}
+
+/**
+ * Decides after each token whether a text ends. A subclass has `_call`; instances are called as functions.
+ *
+ *     class Sentence extends StoppingCriteria {
+ *       _call(input_ids) {
+ *         return input_ids.map((ids) => ids.at(-1) === 18n);
+ *       }
+ *     }
+ *     await generate('Once upon a time', { stopping_criteria: new Sentence() });
+ *
+ * @example
+ * class Short extends StoppingCriteria {
+ *   _call(ids) {
+ *     return ids.map((each) => each.length > 20);
+ *   }
+ * }
+ */
+export class StoppingCriteria {
+  constructor() {
+    const call = ((...args: Parameters<StoppingFunction>) => (call as StoppingCriteria)._call(...args)) as unknown;
+    return Object.setPrototypeOf(call, new.target.prototype);
+  }
+  /** For each text, whether it ends. scores cannot be read here: an `UnsupportedError`. */
+  _call(_input_ids: bigint[][], _scores: number[][]): readonly boolean[] {
+    throw new UnsupportedError('StoppingCriteria: expected a subclass with _call()');
+  }
+}
+
+/**
+ * Ends texts of so many tokens, the prompt included. `new MaxLengthCriteria(100)`
+ *
+ * @example
+ * const criteria = new MaxLengthCriteria(20);
+ */
+export class MaxLengthCriteria extends StoppingCriteria {
+  /** The number of tokens. */
+  max_length: number;
+  constructor(max_length: number, _max_position_embeddings?: number | null) {
+    super();
+    this.max_length = max_length;
+  }
+  override _call(input_ids: bigint[][]): boolean[] {
+    return input_ids.map(({ length }) => length >= this.max_length);
+  }
+}
+
+/**
+ * Ends texts with one of these tokens. `new EosTokenCriteria(tokenizer.eos_token_id)`
+ *
+ * @example
+ * const criteria = new EosTokenCriteria(2);
+ */
+export class EosTokenCriteria extends StoppingCriteria {
+  /** The tokens that end a text. */
+  eos_token_id: (number | bigint)[];
+  constructor(eos_token_id: number | bigint | readonly (number | bigint)[]) {
+    super();
+    this.eos_token_id = [eos_token_id].flat() as (number | bigint)[];
+  }
+  override _call(input_ids: bigint[][]): boolean[] {
+    return input_ids.map((ids) => this.eos_token_id.some((id) => Number(id) === Number(ids.at(-1))));
+  }
+}
+
+/**
+ * Ends all texts once `interrupt()` was called, from a button or a message; the text so far is the result.
+ *
+ *     const stop = new InterruptableStoppingCriteria();
+ *     button.onclick = () => stop.interrupt();
+ *     await generate(messages, { stopping_criteria: stop });
+ *     stop.reset(); // before the next text
+ *
+ * @example
+ * const stopping_criteria = new InterruptableStoppingCriteria();
+ * stopping_criteria.interrupt(); // a generation with it ends
+ */
+export class InterruptableStoppingCriteria extends StoppingCriteria {
+  /** Whether texts end. */
+  interrupted = false;
+  /** Ends texts from the next token on. */
+  interrupt(): void {
+    this.interrupted = true;
+  }
+  /** Lets texts go on. */
+  reset(): void {
+    this.interrupted = false;
+  }
+  override _call(input_ids: bigint[][]): boolean[] {
+    return input_ids.map(() => this.interrupted);
+  }
+}
+
+/**
+ * Several criteria: a text ends where one of them says so.
+ *
+ *     const criteria = new StoppingCriteriaList();
+ *     criteria.extend([new MaxLengthCriteria(100), stop]);
+ *
+ * @example
+ * const list = new StoppingCriteriaList();
+ * list.push(new InterruptableStoppingCriteria());
+ */
+export class StoppingCriteriaList extends StoppingCriteria {
+  /** Those in the list. */
+  criteria: StoppingFunction[] = [];
+  /** Adds one. */
+  push(item: StoppingFunction): void {
+    this.criteria.push(item);
+  }
+  /** Adds one, several, or those of another list. */
+  extend(items: StoppingFunction | readonly StoppingFunction[]): void {
+    this.criteria.push(...toCriteria('StoppingCriteriaList.extend', items));
+  }
+  override _call(input_ids: bigint[][], scores: number[][]): boolean[] {
+    const said = this.criteria.map((criterion) => criterion(input_ids, scores));
+    return input_ids.map((_, i) => said.some((each) => each[i]));
+  }
+  /** The criteria in turn. */
+  *[Symbol.iterator](): Generator<StoppingFunction, void, undefined> {
+    yield* this.criteria;
+  }
+}
+
+/** The criteria of an option: a function, several, or a list. */
+export function toCriteria(where: string, given: unknown): StoppingFunction[] {
+  const list = given instanceof StoppingCriteriaList ? given.criteria : Array.isArray(given) ? given : [given];
+  const bad = list.findIndex((each) => typeof each !== 'function');
+  if (bad >= 0) throw new InputError(`${where}: expected a StoppingCriteria or a list of them, found ${describe(list[bad])}`);
+  return list as StoppingFunction[];
+}

@@ -1,0 +1,3 @@
+// What is loaded beside a tokenizer, because it is seldom used and yet answers at once.
+export { chatMethods } from './chat_methods.js';
+export { lookUps } from './look_ups.js';

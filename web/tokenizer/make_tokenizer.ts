@@ -1,0 +1,383 @@
+// A tokenizer over a handle of WebAssembly: options, rows, and what else transformers and transformers.js have.
+import { makeDecodeStream } from './decode_stream.js';
+import { disposable } from '../core/disposable.js';
+import { env } from '../core/env.js';
+import { describe, InputError } from '../core/errors.js';
+import type { NamedBytes } from '../source/model_files.js';
+import { checkOptions, type Rules } from '../core/options.js';
+import type { Answer, EncodeAnswer, OptionalArray, SeamEncodeOptions, SeamTokenizer } from '../host/seam.js';
+import { Tensor } from '../core/tensor.js';
+import { checkTexts, joinTexts } from '../core/texts.js';
+import { cutText } from './chunk.js';
+import { kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken, type TokenizerConfig } from './config.js'; // prettier-ignore
+import type {
+  Chunk,
+  ChunkOptions,
+  CountOptions,
+  DecodeOptions,
+  DecodeStream,
+  EncodeOptions,
+  TokenIds,
+  TokenizeOptions,
+  Tokenizer,
+} from './types.js';
+import { layOut, toCodePoints, toRows, type Wanted } from './layout.js';
+import { withFacts } from '../core/facts.js';
+
+const kSides = ['left', 'right'] as const;
+const kStrategies = ['longest_first', 'only_first', 'only_second'] as const;
+
+const kEncodeRules: Rules = {
+  text_pair: 'any',
+  truncation: 'any',
+  max_length: 'count',
+  add_special_tokens: 'boolean',
+  split_special_tokens: 'boolean',
+};
+
+const kTokenizeRules: Rules = {
+  ...kEncodeRules,
+  padding: 'any',
+  padding_side: kSides,
+  return_offsets_mapping: 'boolean',
+  offsets: ['utf16', 'codepoint'],
+  return_special_tokens_mask: 'boolean',
+  return_token_type_ids: 'boolean',
+  return_attention_mask: 'boolean',
+  return_overflowing_tokens: 'boolean',
+  overlap: 'index',
+  return_tensor: 'boolean',
+};
+
+const kCountRules: Rules = { add_special_tokens: 'boolean', split_special_tokens: 'boolean' };
+const kChunkRules: Rules = { ...kCountRules, max_tokens: 'count', overlap: 'index' };
+
+const kDecodeRules: Rules = { skip_special_tokens: 'boolean', clean_up_tokenization_spaces: 'boolean' };
+
+/** @internal Access to a handle with a tokenizer: a Tokenizer's own, or an Engine's. */
+export interface TokenizerHost<Handle extends SeamTokenizer> {
+  call<A extends Answer>(run: (handle: Handle) => A): A;
+  describe(handle: Handle): Answer & { vocab_size: number; model_max_length?: number };
+}
+
+function oneOf(name: string, value: unknown, known: readonly unknown[]): void {
+  if (value === undefined || value === null || known.includes(value)) return;
+  const shown = known.map((each) => (typeof each === 'string' ? `'${each}'` : String(each))).join(', ');
+  throw new InputError(`tokenizer: option '${name}': expected ${shown}, found ${describe(value)}`);
+}
+
+/** The truncation and padding that Python would apply. Where Python only warns, this throws an InputError. */
+function toLengths(
+  options: TokenizeOptions,
+  limit: number,
+): Pick<Wanted, 'padTo'> & Pick<SeamEncodeOptions, 'max_length' | 'strategy'> {
+  oneOf('padding', options.padding, [false, true, 'longest', 'max_length']);
+  oneOf('truncation', options.truncation, [false, true, ...kStrategies]);
+  const padding = options.padding ?? false;
+  const given = options.max_length ?? undefined;
+  const truncation = options.truncation ?? (given !== undefined && padding === false);
+  if (given !== undefined && truncation === false && padding !== 'max_length') {
+    throw new InputError("tokenizer: option 'max_length' has no effect here: set truncation: true or padding: 'max_length'");
+  }
+  const length = given ?? limit;
+  if ((truncation !== false || padding === 'max_length') && !Number.isFinite(length)) {
+    throw new InputError(
+      "tokenizer: option 'max_length': expected a number, because this tokenizer's files define no limit; found none",
+    );
+  }
+  const padTo = padding === 'max_length' ? length : padding === false ? undefined : 'longest';
+  if (truncation === false) return { padTo };
+  return { padTo, max_length: length, strategy: truncation === true ? 'longest_first' : truncation };
+}
+
+function toPairs(texts: string | readonly string[], pair: unknown): readonly string[] | undefined {
+  if (pair === undefined || pair === null || (pair === '' && typeof texts === 'string')) return undefined;
+  checkTexts("tokenizer: option 'text_pair'", pair);
+  const list = typeof pair === 'string' ? [pair] : pair;
+  if ((typeof pair === 'string') !== (typeof texts === 'string') || (typeof texts !== 'string' && list.length !== texts.length)) {
+    const wanted = typeof texts === 'string' ? 'a string' : `an array of ${texts.length} strings`;
+    const found = typeof pair === 'string' ? 'a string' : `an array of ${list.length}`;
+    throw new InputError(`tokenizer: option 'text_pair': expected ${wanted} like the first argument, found ${found}`);
+  }
+  return list;
+}
+
+/** The optional arrays that layOut needs. */
+function arraysFor(options: TokenizeOptions, config: TokenizerConfig): OptionalArray[] {
+  const arrays: OptionalArray[] = [];
+  if (options.return_token_type_ids ?? config.type_ids) arrays.push('type_ids');
+  if (options.return_offsets_mapping) arrays.push('offsets', 'sequence_ids');
+  if (options.return_special_tokens_mask) arrays.push('special_tokens_mask');
+  return arrays;
+}
+
+const kIdsAtOnce = 2 ** 14;
+const kMostPaddedIds = 2 ** 27; // a gigabyte in each array of 64-bit ids
+
+function toWanted(
+  texts: unknown,
+  options: TokenizeOptions,
+  config: TokenizerConfig,
+  limit: number,
+  arrays: OptionalArray[],
+): Wanted {
+  checkTexts('tokenizer', texts);
+  const { padTo, ...lengths } = toLengths(options, limit);
+  const overlap = options.overlap ?? undefined;
+  if (overlap !== undefined && !options.return_overflowing_tokens) {
+    throw new InputError("tokenizer: option 'overlap' has no effect without return_overflowing_tokens: true");
+  }
+  const count = typeof texts === 'string' ? 1 : texts.length;
+  if (typeof padTo === 'number' && padTo * count > kMostPaddedIds) {
+    throw new InputError(
+      `tokenizer: option 'max_length': expected ${count} texts padded to it to have at most ${kMostPaddedIds} ids, found ${padTo} ids each`,
+    );
+  }
+  return {
+    texts: typeof texts === 'string' ? [texts] : texts,
+    pairs: toPairs(texts, options.text_pair),
+    padTo,
+    seam: {
+      ...lengths,
+      add_special_tokens: options.add_special_tokens,
+      split_special_tokens: options.split_special_tokens,
+      truncation_side: config.truncation_side,
+      overlap,
+      return_overflowing: options.return_overflowing_tokens,
+      arrays,
+    },
+  };
+}
+
+/** Validates the ids of one text. */
+function toIds(where: string, ids: unknown): Int32Array {
+  let list = ids;
+  if (list !== null && typeof list === 'object' && 'dims' in list) {
+    const { dims, data } = list as Tensor;
+    if (dims.length !== 1 && !(dims.length === 2 && dims[0] === 1)) {
+      throw new InputError(`${where}: expected the ids of one text, found a Tensor of dims [${dims}]`);
+    }
+    list = data;
+  }
+  if (!Array.isArray(list) && !ArrayBuffer.isView(list)) {
+    throw new InputError(`${where}: expected an array of token ids, found ${describe(ids)}`);
+  }
+  return Int32Array.from(list as ArrayLike<unknown>, (id, i) => {
+    const value = typeof id === 'bigint' ? Number(id) : id;
+    if (Number.isInteger(value) && (value as number) >= 0 && (value as number) < 2 ** 31) return value as number;
+    throw new InputError(`${where}: expected a token id at index ${i}, found ${describe(id)}`);
+  });
+}
+
+/** What tokenizers need beside this file. */
+export type Extras = typeof import('./extras.js');
+
+/** @internal release: called by dispose(). */
+export function makeTokenizer<Handle extends SeamTokenizer>(
+  host: TokenizerHost<Handle>,
+  files: readonly NamedBytes[],
+  extras: Extras,
+  release: () => void = () => {},
+): Tokenizer {
+  const config = readTokenizerConfig(files);
+  const { vocab_size, model_max_length = Infinity } = host.call((handle) => host.describe(handle));
+
+  const run = ({ texts, pairs, seam }: Wanted): EncodeAnswer => {
+    const first = joinTexts(texts);
+    const second = pairs && joinTexts(pairs);
+    return host.call((handle) => handle.encode(first.text, first.lengths, second?.text ?? null, second?.lengths ?? null, seam));
+  };
+  const idsToTokens = (ids: Int32Array) => host.call((handle) => handle.ids_to_tokens(ids)).tokens;
+
+  /** The id of a text that is one token by itself, as that of every special token is. */
+  const oneId = (text: string): number | undefined => {
+    const { ids } = run({ texts: [text], pairs: undefined, padTo: undefined, seam: { add_special_tokens: false, arrays: [] } });
+    return ids.length === 1 ? ids[0] : undefined;
+  };
+  const textOf = (id: number) => idsToTokens(Int32Array.of(id))[0] as string;
+  const ownId = (token: string): number | undefined => {
+    const id = oneId(token);
+    return id !== undefined && textOf(id) === token ? id : undefined;
+  };
+
+  let vocab: Map<string, number> | undefined;
+  /** The ids of all tokens. Ids may have gaps: reading ends when all tokens are found, or none in a block. */
+  const vocabulary = (): Map<string, number> => {
+    if (vocab) return vocab;
+    const texts = new Map<number, string>();
+    for (let begin = 0, before = -1; before < texts.size && texts.size < vocab_size; begin += kIdsAtOnce) {
+      before = texts.size;
+      const tokens = idsToTokens(Int32Array.from({ length: kIdsAtOnce }, (_, i) => begin + i));
+      tokens.forEach((token, i) => token && texts.set(begin + i, token));
+    }
+    // An added token that is normalized has the normalized text above, here its own.
+    for (const token of allSpecial()) {
+      const id = oneId(token);
+      if (id !== undefined && texts.get(id)?.endsWith(token)) texts.set(id, token);
+    }
+    return (vocab = new Map(Array.from(texts, ([id, token]) => [token, id])));
+  };
+  const idOf = (token: string | undefined) => (token ? (ownId(token) ?? vocabulary().get(token)) : undefined);
+
+  let named: NamedTokens | undefined;
+  const special = (): NamedTokens => (named ??= specialTokens(config, (token) => ownId(token) !== undefined));
+  const allSpecial = () => [
+    ...new Set([...kSpecialTokens.flatMap((name) => special()[name] ?? []), ...config.extra_special_tokens]),
+  ];
+  const padToken = () => special().pad_token ?? (env.compat ? special().eos_token : undefined);
+
+  const padId = (): number => {
+    const named = padToken();
+    const names = named === undefined ? ['[PAD]', '<pad>'] : [named];
+    for (const name of names) {
+      const id = idOf(name);
+      if (id !== undefined) return id;
+    }
+    throw new InputError(`tokenizer: option 'padding': this tokenizer has no padding token (looked for ${names.join(' and ')})`);
+  };
+
+  const call = (texts: string | readonly string[], options?: TokenizeOptions | null) => {
+    checkOptions('tokenizer', options, kTokenizeRules);
+    const wanted = toWanted(texts, options ?? {}, config, model_max_length, arraysFor(options ?? {}, config));
+    const answer = run(wanted);
+    const pad = wanted.padTo === undefined ? 0 : padId();
+    const flat = typeof texts === 'string' && !options?.return_overflowing_tokens;
+    const padding_side = options?.padding_side ?? config.padding_side;
+    const out = layOut(answer, wanted, { type_ids: config.type_ids, ...options, padding_side }, pad, flat);
+    const details = () => {
+      const seam = { ...wanted.seam, arrays: ['offsets', 'word_ids', 'sequence_ids'] as OptionalArray[], return_tokens: true };
+      const again = run({ ...wanted, seam });
+      const offsets = options?.offsets === 'codepoint' ? toCodePoints(again, wanted) : again.offsets;
+      const rows = toRows(again.lengths, wanted.padTo);
+      return { answer: again, offsets, rows, left: padding_side === 'left', pad: textOf(pad) };
+    };
+    return withFacts(out, extras.lookUps(details));
+  };
+
+  const encodeOne = (name: string, text: string, options: EncodeOptions, return_tokens: boolean): EncodeAnswer => {
+    checkOptions(name, options, kEncodeRules);
+    if (typeof text !== 'string') throw new InputError(`${name}: expected a string, found ${describe(text)}`);
+    const wanted = toWanted(text, options, config, model_max_length, []);
+    return run({ ...wanted, seam: { ...wanted.seam, return_tokens } });
+  };
+  const encode = (text: string, options?: EncodeOptions | null): number[] =>
+    Array.from(encodeOne('encode', text, options ?? {}, false).ids);
+
+  const convert_ids_to_tokens = (ids: TokenIds): string[] => {
+    const list = toIds('convert_ids_to_tokens', ids);
+    const tokens = idsToTokens(list);
+    const unknown = tokens.indexOf('');
+    if (unknown < 0) return tokens;
+    throw new InputError(`convert_ids_to_tokens: expected ids of the vocabulary, found ${list[unknown]} at index ${unknown}`);
+  };
+
+  const tokensToIds = (tokens: readonly string[]): (number | null)[] => {
+    const unknown = idOf(special().unk_token) ?? null;
+    return tokens.map((token) => vocabulary().get(token) ?? unknown);
+  };
+  const convert_tokens_to_ids = (tokens: string | readonly string[]) => {
+    checkTexts('convert_tokens_to_ids', tokens);
+    return typeof tokens === 'string' ? tokensToIds([tokens])[0] : tokensToIds(tokens);
+  };
+
+  const decode = (ids: TokenIds, options?: DecodeOptions | null): string => {
+    checkOptions('decode', options, kDecodeRules);
+    const list = toIds('decode', ids);
+    const clean = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
+    return host.call((handle) => handle.decode(list, options?.skip_special_tokens ?? false, clean)).text;
+  };
+
+  const counts = (texts: readonly string[], { add_special_tokens, split_special_tokens }: CountOptions): Int32Array => {
+    const { text, lengths } = joinTexts(texts);
+    return host.call((handle) => handle.count(text, lengths, { add_special_tokens, split_special_tokens })).counts;
+  };
+
+  const count = (texts: string | readonly string[], options?: CountOptions | null) => {
+    checkOptions('count', options, kCountRules);
+    checkTexts('count', texts);
+    const all = counts(typeof texts === 'string' ? [texts] : texts, options ?? {});
+    return typeof texts === 'string' ? all[0] : Array.from(all);
+  };
+
+  const chunk = (text: string, options: ChunkOptions): Chunk[] => {
+    checkOptions('chunk', options, kChunkRules);
+    if (typeof text !== 'string') throw new InputError(`chunk: expected a string, found ${describe(text)}`);
+    if (!options?.max_tokens) throw new InputError("chunk: option 'max_tokens': expected a number, found none");
+    const { split_special_tokens } = options;
+    const { offsets } = run({
+      texts: [text],
+      pairs: undefined,
+      padTo: undefined,
+      seam: { add_special_tokens: false, split_special_tokens, arrays: ['offsets'] },
+    });
+    return cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
+  };
+
+  const convert_tokens_to_string = (tokens: readonly string[]): string => {
+    const unknown = tokens.findIndex((token) => !vocabulary().has(token));
+    if (unknown < 0) return decode(tokensToIds(tokens) as number[], { clean_up_tokenization_spaces: false });
+    throw new InputError(
+      `convert_tokens_to_string: expected tokens of the vocabulary, found ${describe(tokens[unknown])} at index ${unknown}`,
+    );
+  };
+
+  const decode_stream = (options?: DecodeOptions | null): DecodeStream => {
+    checkOptions('decode_stream', options, kDecodeRules);
+    const ids = (pushed: number | bigint | TokenIds) =>
+      toIds('push', typeof pushed === 'number' || typeof pushed === 'bigint' ? ([pushed] as number[]) : pushed);
+    const cleans = options?.clean_up_tokenization_spaces ?? config.clean_up_tokenization_spaces;
+    return makeDecodeStream((all) => decode(all, options), ids, cleans);
+  };
+
+  const chats = extras.chatMethods(files, special, call as Parameters<Extras['chatMethods']>[2]);
+
+  const rest = {
+    ...chats.methods,
+    encode,
+    decode,
+    count,
+    chunk,
+    decode_stream,
+    convert_ids_to_tokens,
+    convert_tokens_to_ids,
+    convert_tokens_to_string,
+    get_vocab: () => new Map(vocabulary()),
+    tokenize: (text: string, options?: EncodeOptions | null) =>
+      encodeOne('tokenize', text, { ...options, add_special_tokens: options?.add_special_tokens ?? false }, true).tokens ?? [],
+    batch_decode(batch: readonly TokenIds[] | Tensor, options?: DecodeOptions | null) {
+      checkOptions('batch_decode', options, kDecodeRules);
+      return Array.from(batch as Iterable<TokenIds>, (ids) => decode(ids, options));
+    },
+    model_max_length,
+    vocab_size,
+  };
+  const set = (name: SpecialToken, token: string | null | undefined) => {
+    if (token != null && (typeof token !== 'string' || idOf(token) === undefined)) {
+      throw new InputError(`tokenizer.${name}: expected a token of the vocabulary or null, found ${describe(token)}`);
+    }
+    special()[name] = token ?? undefined;
+  };
+  const property = (name: string, get: () => unknown, set?: (value: any) => void) =>
+    Object.defineProperty(call, name, { get, set, enumerable: true });
+  for (const name of kSpecialTokens) {
+    const get = name === 'pad_token' ? padToken : () => special()[name];
+    property(name, () => get() ?? null, set.bind(null, name));
+    property(
+      `${name}_id`,
+      () => idOf(get()) ?? null,
+      (id) => set(name, id == null ? id : ([...vocabulary()].find(([, each]) => each === id)?.[0] ?? id)),
+    );
+  }
+  property('all_special_tokens', allSpecial);
+  property('all_special_ids', () => tokensToIds(allSpecial()));
+  property('chat_template', chats.templates, chats.setTemplates);
+  property(
+    'padding_side',
+    () => config.padding_side,
+    (side) => {
+      oneOf('padding_side', side ?? '', kSides);
+      config.padding_side = side;
+    },
+  );
+  return disposable(Object.assign(call, rest), release) as unknown as Tokenizer;
+}
