@@ -15,13 +15,14 @@ import * as engines from './smoke/engines.mjs';
 import * as offline from './smoke/offline.mjs';
 import * as positions from './smoke/positions.mjs';
 import * as search from './smoke/search.mjs';
+import * as story from './smoke/story.mjs';
 import * as tokens from './smoke/tokens.mjs';
 import { accessible, check, counts, expect, finish, kModel, launch, narrow, open, serve } from './smoke/support.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kConfig = here('vite.config.ts');
-const kPanels = { search, classify, attention, positions, tokens, about };
-const kBudget = 500_000; // bytes of code after brotli
+const kPanels = { story, search, classify, attention, positions, tokens, about };
+const kBudget = 450_000; // bytes of code after brotli
 
 const brotliSize = (path) => brotliCompressSync(readFileSync(path)).length;
 const sizeOf = (paths) => paths.reduce((sum, path) => sum + brotliSize(path), 0);
@@ -37,8 +38,10 @@ function firstVisit(asked) {
 
 async function onStaticHost(browser, { url, asked }) {
   const { page, said, close } = await open(browser, url);
-  await check('the page loads the model it was served with; the matrix equals what Node computes', () => compare.servedModel(page));
+  await page.waitForSelector(story.sign);
   await check('the first visit fetches little', () => firstVisit(asked));
+  await page.goto(`${url}#compare`);
+  await check('the page loads the model it was served with; the matrix equals what Node computes', () => compare.servedModel(page));
   await check('light, with a model: axe-core', () => accessible(page));
   await check('a token shows its id and its stretch of the text, by mouse and by keyboard', () => compare.tokens(page));
   await check('typing computes only the changed sentence', () => compare.typing(page));
@@ -47,9 +50,12 @@ async function onStaticHost(browser, { url, asked }) {
   await check('search ranks every sentence', () => compare.search(page));
   await check('arrow keys walk through the matrix', () => compare.keyboard(page));
   await check('nothing on the console, no violation of the policy', () => expect('messages', said, []));
-  await check('a model that is not there: the error of the library', () => compare.noSuchModel(page));
-  await check('loading can be cancelled', () => compare.cancel(page));
-  await check('light, without a model: axe-core', () => accessible(page));
+  await check('a model that is not there: plain words, the error of the library, and the model before it stays', () =>
+    compare.noSuchModel(page),
+  );
+  await check('light, the choice of a model: axe-core', () => accessible(page));
+  await check('loading can be cancelled, and the model before it stays', () => compare.cancel(page));
+  await check('Escape and Back close the choice and change nothing', () => compare.closes(page));
   await check('the model in the package', () => compare.bundled(page));
   await check('a model from a folder of this machine', () => compare.folder(page));
   await check('a folder dropped anywhere on the page', () => compare.dropped(page));
@@ -79,7 +85,10 @@ async function onPanels(browser, url, only) {
 }
 
 async function onDarkPhone(browser, url) {
-  const { page, said, close } = await open(browser, url, { colorScheme: 'dark', viewport: { width: 390, height: 844 } });
+  const { page, said, close } = await open(browser, `${url}#compare`, {
+    colorScheme: 'dark',
+    viewport: { width: 390, height: 844 },
+  });
   await compare.matrixShown(page);
   await check('dark, phone: axe-core', () => accessible(page));
   await check('dark, phone: nothing is wider than the screen', () => narrow(page));
@@ -91,7 +100,7 @@ async function onDevelopmentServer(browser, { createServer: createVite }) {
   const server = await createVite({ configFile: kConfig, logLevel: 'error', server: { host: '127.0.0.1', open: false } });
   await server.listen();
   const [url] = server.resolvedUrls.local;
-  const { page, said, close } = await open(browser, url);
+  const { page, said, close } = await open(browser, `${url}#compare`);
   await check('npm run demo: the page loads the model', () => compare.matrixShown(page));
   await check('npm run demo: its workers start', async () => {
     await page.goto(`${url}#search`);

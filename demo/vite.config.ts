@@ -10,7 +10,17 @@ import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
 import { serveFolder } from './serve_folder.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
-const { version } = JSON.parse(readFileSync(here('../package.json'), 'utf8')) as { version: string };
+const about = JSON.parse(readFileSync(here('../package.json'), 'utf8')) as {
+  version: string;
+  homepage?: string;
+  repository?: { url: string };
+};
+// Publishing sets homepage and repository; until then, the page links to the package alone.
+const links = {
+  Package: 'https://www.npmjs.com/package/wattn',
+  ...(about.homepage && { Documentation: about.homepage }),
+  ...(about.repository && { Source: about.repository.url.replace(/^git\+/, '').replace(/\.git$/, '') }),
+};
 const model = process.env.WATTN_DEMO_MODEL;
 
 // https: in connect-src is for hubs, which answer from hosts of their own choosing. data: is for Pico's icons.
@@ -80,7 +90,7 @@ export default defineConfig({
     ],
   },
   worker: { format: 'es', rolldownOptions: { checks: { pluginTimings: false } } },
-  define: { __WATTN_VERSION__: JSON.stringify(version) },
+  define: { __WATTN_VERSION__: JSON.stringify(about.version), __WATTN_LINKS__: JSON.stringify(links) },
   server: { headers: kIsolated, fs: { allow: [here('.'), here('../dist'), here('../node_modules')] } },
   preview: { headers: { ...kIsolated, 'content-security-policy': kPolicy, 'x-content-type-options': 'nosniff' } },
   build: { outDir: here('dist'), emptyOutDir: true, target: 'es2022', rolldownOptions: { checks: { pluginTimings: false } } },

@@ -65,6 +65,33 @@ async function steps(page) {
   expect('the step', await page.locator('[aria-current=step]').textContent(), '5. Softmax');
 }
 
+/** The strongest link between two words that are no neighbours: the one that Node finds; it leads to its head and its token. */
+async function links(page) {
+  await page.locator('#attention-pair').fill(kPair);
+  const { tokens, out } = await insideOfNode(kText, kPair);
+  const seq = tokens.length;
+  const isWord = (i) => !/^\[/.test(tokens[i]) && /\w/.test(tokens[i]);
+  let best = { weight: 0 };
+  out.attentions.forEach(({ data, dims }, layer) =>
+    data.forEach((weight, at) => {
+      const [to, from, head] = [at % seq, Math.floor(at / seq) % seq, Math.floor(at / seq / seq) % dims[1]];
+      if (isWord(from) && isWord(to) && Math.abs(from - to) > 1 && weight > best.weight) best = { layer, head, from, to, weight };
+    }),
+  );
+  const first = page.locator('.links .link').first();
+  const says = `${tokens[best.from]} looks at ${tokens[best.to]} ${best.weight.toFixed(2)} layer ${best.layer + 1}, head ${best.head + 1}`;
+  await becomes('the strongest link', async () => (await first.innerText()).replace(/\s+/g, ' '), says);
+  await first.click();
+  await page.getByRole('heading', { name: `Layer ${best.layer + 1}, head ${best.head + 1}` }).waitFor();
+  await choose(page, 'Lines');
+  const row = [...out.attentions[best.layer].data].slice((best.head * seq + best.from) * seq).slice(0, seq);
+  expect(
+    'its weights',
+    await page.locator('.head-view .weight').allTextContents(),
+    row.map((weight) => ` ${weight.toFixed(2)}`),
+  );
+}
+
 async function lines(page) {
   await choose(page, 'Lines');
   const first = page.locator('.head-view text[tabindex]').nth(2);
@@ -99,4 +126,5 @@ export async function drive(page) {
   await check('attention: light, axe-core', () => accessible(page));
   await check('attention: pointing at a token shows its weights, which add up to 1', () => lines(page));
   await check('attention: heads turned off, and what is left', () => headsOff(page));
+  await check('attention: the strongest link between words, in words and as lines', () => links(page));
 }

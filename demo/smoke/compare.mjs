@@ -115,46 +115,74 @@ export async function keyboard(page) {
   expect('marked sentences', await page.locator('.sentence.is-marked').count(), 2);
 }
 
-export async function noSuchModel(page) {
+const choice = (page) => page.locator('.model-dialog[open]');
+const choose = async (page) => {
   await page.getByRole('button', { name: 'Change model' }).click();
+  await choice(page).waitFor();
+};
+const closed = (page) => page.waitForFunction(() => document.querySelector('.model-dialog[open]') === null);
+const name = (page) => page.locator('#model-title').innerText();
+
+export async function noSuchModel(page) {
+  const before = [await name(page), await cellTexts(page)];
+  await choose(page);
   await page.locator('#address').fill('./nothing/');
   await page.getByRole('button', { name: 'Load', exact: true }).click();
   const text = await page.getByRole('alert').innerText();
   if (!/ModelFormatError/.test(text) || !/config\.json.*nothing/.test(text)) throw new Error(`the page says '${text}'`);
   expect('the field', await page.locator('#address').inputValue(), './nothing/');
+  expect('the model and its matrix', [await name(page), await cellTexts(page)], before);
 }
 
 export async function cancel(page) {
+  const before = [await name(page), await cellTexts(page)];
   await page.locator('#address').fill('./stuck/');
   await page.getByRole('button', { name: 'Load', exact: true }).click();
   await page.waitForSelector('progress[value]');
   await page.getByRole('button', { name: 'Cancel' }).click();
-  await page.waitForSelector('#address');
   await page.getByText('Loading was cancelled').waitFor({ state: 'attached' });
   expect('errors', await page.locator('.error').count(), 0);
+  expect('the model and its matrix', [await name(page), await cellTexts(page)], before);
+}
+
+export async function closes(page) {
+  const [before, address] = [await cellTexts(page), page.url()];
+  await page.keyboard.press('Escape');
+  await closed(page);
+  await choose(page);
+  await page.goBack();
+  await closed(page);
+  await choose(page);
+  await page.getByRole('button', { name: 'Close' }).click();
+  await closed(page);
+  expect('the address and the matrix', [page.url(), await cellTexts(page)], [address, before]);
+  await choose(page);
 }
 
 export async function bundled(page) {
-  await page.getByRole('button', { name: 'Use it' }).click();
+  await page.getByRole('button', { name: 'Use The model in the package' }).click();
+  await closed(page);
   await matrixShown(page);
-  expect('the name', await page.locator('#model-title').innerText(), 'The model in the package');
-  await page.getByRole('button', { name: 'Change model' }).click();
-  await page.waitForSelector('#address');
+  expect('the name', await name(page), 'The model in the package');
 }
 
 export async function folder(page) {
-  await page.locator('input[type=file]').setInputFiles(kModel);
+  await choose(page);
+  await page.locator('.model-dialog input[type=file]').setInputFiles(kModel);
+  await closed(page);
   await matrixShown(page);
-  expect('the name', await page.locator('#model-title').innerText(), 'model');
+  expect('the name', await name(page), 'model');
 }
 
 /** Beside the zone that is drawn for it: the whole page takes it. */
 export async function dropped(page) {
-  await page.getByRole('button', { name: 'Change model' }).click();
-  await page.waitForSelector('#address');
+  await choose(page);
+  await page.getByRole('button', { name: 'Use The model in the package' }).click();
+  await closed(page);
   const session = await page.context().newCDPSession(page);
   const data = { items: [], files: [kModel], dragOperationsMask: 1 };
   for (const type of ['dragEnter', 'dragOver', 'drop'])
     await session.send('Input.dispatchDragEvent', { type, x: 600, y: 800, data });
+  await page.locator('#model-title', { hasText: /^model$/ }).waitFor();
   await matrixShown(page);
 }

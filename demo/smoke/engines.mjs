@@ -52,9 +52,21 @@ export const kEngines = {
 };
 
 const textsOf = (page, selector) =>
-  page.evaluate((selector) => [...document.querySelectorAll(selector)].map((one) => one.value ?? one.textContent), selector);
+  page.evaluate((selector) => [...document.querySelectorAll(selector)].map((one) => one.value || one.textContent), selector);
+
+/** The story ends with the sentence's cosines, which are the last that it computes. */
+async function story(page) {
+  await page.becomes(() => document.querySelector('.story-share') !== null);
+  await page.evaluate(() => document.querySelectorAll('.story-steps button')[7].click());
+  await page.becomes(() => document.querySelectorAll('.story-meaning .num').length === 3);
+  const [text] = await textsOf(page, '#story-text');
+  const others = await textsOf(page, '.story-meaning li > span:first-child');
+  const [row] = [await matrixOfNode([text, ...others])];
+  expect('the cosines', await textsOf(page, '.story-meaning .num'), row.slice(1, 4));
+}
 
 async function firstPanel(page) {
+  await page.evaluate(() => document.querySelector('.tabs a[href="#compare"]').click());
   const isThere = (selector, count) => document.querySelectorAll(selector).length === count;
   await page.becomes((selector) => document.querySelector(selector) !== null, '.sentence textarea');
   const texts = await textsOf(page, '.sentence textarea');
@@ -76,6 +88,7 @@ export async function drive(name, folder, panels) {
   let page;
   try {
     page = await open(path, host.url, said);
+    await check(`${name}: the story ends with Node's numbers`, () => story(page));
     await check(`${name}: the matrix is Node's`, () => firstPanel(page));
     for (const [panel, { sign }] of Object.entries(panels)) {
       await check(`${name}: ${panel}`, async () => {

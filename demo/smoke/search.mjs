@@ -209,7 +209,7 @@ async function sameModel(page) {
 /** The tiny model finds all texts alike; the one in the package does not. */
 async function nothingClose(page) {
   await page.getByRole('button', { name: 'Change model' }).click();
-  await page.getByRole('button', { name: 'Use it' }).click();
+  await page.getByRole('button', { name: 'Use The model in the package' }).click();
   await built(page);
   await ask(page, 'parliament elections');
   expect('hits', await hitsOf(page), []);

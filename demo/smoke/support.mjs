@@ -185,10 +185,12 @@ export async function open(browser, url, options = {}) {
   return { page, said, close: () => context.close() };
 }
 
-/** Painted, and no colour is on its way to another. */
+/** Painted, and nothing is on its way to another place or colour. */
 export async function settled(page) {
   await painted(page);
-  await page.evaluate(() => document.getAnimations().forEach((moves) => moves instanceof CSSTransition && moves.finish()));
+  await page.evaluate(() => {
+    for (const moves of document.getAnimations()) if (moves.effect.getComputedTiming().endTime < Infinity) moves.finish();
+  });
 }
 
 /** Findings of axe-core that are serious or critical. */
@@ -228,7 +230,12 @@ export function headFolder(kind) {
 
 /** Another model for the page, from a folder of this machine. */
 export async function loadFolder(page, folder, panel) {
+  const before = await page.evaluate((panel) => {
+    const marked = document.querySelector(`[data-panel="${panel}"]`);
+    marked.dataset.before = 'yes';
+    return marked !== null;
+  }, panel);
   await page.getByRole('button', { name: 'Change model' }).click();
-  await page.locator('.model-panel input[type=file]').setInputFiles(folder);
-  await page.waitForSelector(`[data-panel="${panel}"]`);
+  await page.locator('.model-dialog input[type=file]').setInputFiles(folder);
+  if (before) await page.waitForSelector(`[data-panel="${panel}"]:not([data-before])`);
 }

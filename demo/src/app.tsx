@@ -1,30 +1,43 @@
 // The page's shell: what is above and below the panels, and which of them are there.
-import type { EmbedOptions } from 'wattn';
-import { useEffect, useMemo } from 'preact/hooks';
-import { ModelPanel } from './model/model_panel.js';
+import { useEffect } from 'preact/hooks';
+import { ModelButton } from './model/model_button.js';
 import { useModel, type ModelState, type ReadyModel } from './model/use_model.js';
 import { keepForOffline } from './offline.js';
-import { Preview } from './preview.js';
 import { Tabs } from './tabs.js';
+import { CopyButton } from './ui/copy.js';
 import { ThemeButton } from './ui/theme.js';
 
 export function App() {
   const control = useModel();
   const { state } = control;
   useEffect(() => {
-    if (state.kind === 'ready') keepForOffline();
-  }, [state.kind]);
+    if (state.ready) keepForOffline();
+  }, [state.ready]);
   return (
     <>
       <a class="skip" href="#main">
         Skip to the content
       </a>
-      <Header />
+      <header class="container page-head">
+        <h1>
+          <a href="#story">
+            <svg viewBox="0 0 32 32" aria-hidden="true">
+              <rect width="32" height="32" rx="7" />
+              <path d="M18 3 7 18h7l-2 11L25 13h-8z" />
+            </svg>
+            wattn
+          </a>
+        </h1>
+        <div class="page-tools">
+          <ModelButton control={control} />
+          <CopyButton label="Copy link" text={() => location.href} title="A link to this panel, with your text and the model" />
+          <ThemeButton />
+        </div>
+      </header>
       <main id="main" class="container">
-        <ModelPanel control={control} />
-        {state.kind === 'ready' ? <Workbench key={state.serial} model={state} /> : <Preview />}
+        <Tabs {...(state.ready && { model: state.ready })} />
       </main>
-      <Footer state={state} />
+      <Footer ready={state.ready} />
       <p class="visually-hidden" role="status">
         {announce(state)}
       </p>
@@ -32,49 +45,31 @@ export function App() {
   );
 }
 
-function Header() {
-  return (
-    <header class="container page-head">
-      <div>
-        <h1>
-          <svg viewBox="0 0 32 32" aria-hidden="true">
-            <rect width="32" height="32" rx="7" />
-            <path d="M18 3 7 18h7l-2 11L25 13h-8z" />
-          </svg>
-          wattn
-        </h1>
-        <p>Run small transformers from their original checkpoints in this page, and look inside them.</p>
-      </div>
-      <ThemeButton />
-    </header>
-  );
-}
-
 /** What a screen reader is told; progress by quarters only. */
-function announce(state: ModelState): string {
-  if (state.kind === 'ready') return `Ready: ${state.name}.`;
-  if (state.kind === 'none') return state.cancelled ? 'Loading was cancelled.' : '';
-  const quarter = Math.floor((state.progress?.progress ?? 0) / 25) * 25;
-  return quarter === 0 ? `Loading: ${state.name}.` : `Loaded ${quarter} %.`;
+function announce({ ready, loading, cancelled }: ModelState): string {
+  if (loading) {
+    const quarter = Math.floor((loading.progress?.progress ?? 0) / 25) * 25;
+    return quarter === 0 ? `Loading: ${loading.name}.` : `Loaded ${quarter} %.`;
+  }
+  if (cancelled) return 'Loading was cancelled.';
+  return ready ? `Ready: ${ready.name}.` : '';
 }
 
-/** The panels, which need a model. */
-function Workbench({ model }: { model: ReadyModel }) {
-  // Where the repository does not say how to pool, this page takes the mean (and says so).
-  const options = useMemo<EmbedOptions>(
-    () => (model.embed.info().pooled ? {} : { pooling: 'mean', normalize: true }),
-    [model.serial],
-  );
-  return <Tabs model={model} options={options} />;
-}
-
-function Footer({ state }: { state: ModelState }) {
-  const info = state.kind === 'ready' ? state.embed.info() : undefined;
+function Footer({ ready }: { ready: ReadyModel | undefined }) {
+  const info = ready?.embed.info();
+  const links = Object.entries(__WATTN_LINKS__);
   return (
     <footer class="container page-foot">
       <p>
         <strong>Your text stays here.</strong> Tokens, vectors and search are computed by WebAssembly in this page; nothing is sent
         to a server.
+      </p>
+      <p>
+        {links.map(([name, address]) => (
+          <a key={name} href={address}>
+            {name}
+          </a>
+        ))}
       </p>
       <p>
         wattn {__WATTN_VERSION__}

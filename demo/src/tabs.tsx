@@ -1,9 +1,13 @@
 // The panels: which there are, and the one that is shown. The address says which (#search), so each has a link of its own.
 import './tabs.css';
+import type { EmbedOptions } from 'wattn';
 import type { FunctionComponent } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
-import { ComparePanel } from './compare/compare.js';
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { ReadyModel } from './model/use_model.js';
 import type { PanelProps } from './panel.js';
+import { StoryPanel } from './story/story.js';
+import { readAddress } from './ui/address.js';
+import { showInAddress, takeAddress } from './ui/kept.js';
 import { lazy } from './ui/lazy.js';
 
 interface Tab {
@@ -12,8 +16,11 @@ interface Tab {
   Panel: FunctionComponent<PanelProps>;
 }
 
-const kTabs: readonly [Tab, ...Tab[]] = [
-  { id: 'compare', name: 'Compare', Panel: ComparePanel },
+/** The first screen; it has something to show before there is a model. */
+const kStory = { id: 'story', name: 'Story' };
+
+const kTabs: readonly Tab[] = [
+  { id: 'compare', name: 'Compare', Panel: lazy(async () => (await import('./compare/compare.js')).ComparePanel) },
   { id: 'search', name: 'Search', Panel: lazy(async () => (await import('./search/search.js')).SearchPanel) },
   { id: 'classify', name: 'Classify', Panel: lazy(async () => (await import('./classify/classify.js')).ClassifyPanel) },
   { id: 'attention', name: 'Attention', Panel: lazy(async () => (await import('./attention/attention.js')).AttentionPanel) },
@@ -22,18 +29,24 @@ const kTabs: readonly [Tab, ...Tab[]] = [
   { id: 'about', name: 'Model', Panel: lazy(async () => (await import('./about/about.js')).AboutPanel) },
 ];
 
-const tabOfAddress = () => kTabs.find(({ id }) => location.hash === `#${id}`)?.id;
+const kIds = [kStory.id, ...kTabs.map(({ id }) => id)];
+
+/** undefined: another anchor of the page. */
+const tabOfAddress = () => kIds.find((id) => id === readAddress().panel);
 
 /** Panels that were shown stay as they are, out of sight, until the model changes. */
-export function Tabs(props: PanelProps) {
-  const [active, setActive] = useState(() => tabOfAddress() ?? kTabs[0].id);
+export function Tabs({ model }: { model?: ReadyModel }) {
+  const [active, setActive] = useState(() => tabOfAddress() ?? kStory.id);
   const [visited, setVisited] = useState<ReadonlySet<string>>(() => new Set([active]));
+  const [arrivals, setArrivals] = useState(0); // of addresses that say other than the panels show
   useEffect(() => {
     const follow = () => {
       const id = tabOfAddress();
-      if (!id) return; // another anchor of the page
+      if (!id) return;
       setActive(id);
       setVisited((before) => new Set([...before, id]));
+      if (takeAddress()) setArrivals((before) => before + 1);
+      showInAddress(id);
     };
     addEventListener('hashchange', follow);
     return () => removeEventListener('hashchange', follow);
@@ -42,11 +55,17 @@ export function Tabs(props: PanelProps) {
     const link = document.querySelector('.tabs [aria-current]');
     link?.scrollIntoView({ block: 'nearest', inline: 'center' });
   }, [active]);
+  // Where the repository does not say how to pool, this page takes the mean (and says so).
+  const options = useMemo<EmbedOptions>(
+    () => (model?.embed.info().pooled ? {} : { pooling: 'mean', normalize: true }),
+    [model?.serial],
+  );
+  const key = `${model?.serial} ${arrivals}`;
   return (
     <>
       <nav class="tabs" aria-label="Panels">
         <ul>
-          {kTabs.map(({ id, name }) => (
+          {[kStory, ...kTabs].map(({ id, name }) => (
             <li key={id}>
               <a href={`#${id}`} aria-current={id === active ? 'page' : undefined}>
                 {name}
@@ -55,11 +74,16 @@ export function Tabs(props: PanelProps) {
           ))}
         </ul>
       </nav>
+      {visited.has(kStory.id) && (
+        <div hidden={active !== kStory.id} data-panel={kStory.id}>
+          <StoryPanel key={arrivals} shown={active === kStory.id} options={options} {...(model && { model })} />
+        </div>
+      )}
       {kTabs.map(
         ({ id, Panel }) =>
           visited.has(id) && (
-            <div key={id} hidden={id !== active} data-panel={id}>
-              <Panel {...props} />
+            <div key={`${id} ${key}`} hidden={id !== active} data-panel={id}>
+              {model ? <Panel model={model} options={options} /> : <p class="hint loading-panel">Loading the model…</p>}
             </div>
           ),
       )}

@@ -1,12 +1,14 @@
 // Panel: which token looks at which: all heads at a glance, one head as lines, as numbers, and step by step.
 import './attention.css';
-import { useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
 import { formatScore, plural } from '../ui/format.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { Choice } from '../ui/choice.js';
+import { firstToken, linksOf } from './kinds.js';
 import { Lines } from './lines.js';
+import { Links } from './links.js';
 import { Matrix } from './matrix.js';
 import { Overview } from './overview.js';
 import { Steps } from './steps.js';
@@ -29,9 +31,14 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
   const [text, setText] = useKept('attention.text', () => 'The cat sat on the mat because it was tired.');
   const [pair, setPair] = useKept('attention.pair', () => '');
   const [view, setView] = useState<(typeof kViews)[number][0]>('lines');
-  const [head, setHead] = useState<Head>([0, 0]);
+  const [chosen, setHead] = useState<Head>();
+  const [token, setToken] = useState<number>();
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
   const { inside, error } = useInside(source, { text, pair, off });
+  // Until a person chooses, what the story follows, too.
+  const best = useMemo(() => inside && linksOf(inside, firstToken(inside))[0], [inside]);
+  const head: Head = chosen ?? (best ? [best.layer, best.head] : [0, 0]);
+  const followed = token ?? (chosen ? undefined : best?.from);
   return (
     <article class="panel attention-panel" aria-labelledby="attention-title">
       <h2 id="attention-title">Attention</h2>
@@ -50,9 +57,29 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
       {inside && (
         <div class="attention">
           <div>
+            <Links
+              inside={inside}
+              head={head}
+              token={followed}
+              onLink={({ layer, head: one, from }) => {
+                setHead([layer, one]);
+                setToken(from);
+              }}
+            />
             <h3>All heads</h3>
-            <p class="hint">One row per layer. In each picture, a row shows what one token attends to. Choose a head.</p>
-            <Overview inside={inside} head={head} off={off} onHead={setHead} />
+            <p class="hint">
+              One row per layer. In each picture, a row shows what one token attends to; the colour says what the head mostly looks
+              at. Choose a head.
+            </p>
+            <Overview
+              inside={inside}
+              head={head}
+              off={off}
+              onHead={(next) => {
+                setHead(next);
+                setToken(followed);
+              }}
+            />
             <Switches inside={inside} head={head} off={off} onOff={setOff} />
           </div>
           <div>
@@ -63,9 +90,29 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
               <Choice label="View of the head" value={view} options={kViews} onChange={setView} />
             </div>
             {inside.cut && <p class="warning">The text is longer; its first {inside.tokens.length} tokens are shown.</p>}
-            {view === 'lines' && <Lines inside={inside} head={head} />}
+            {view === 'lines' && (
+              <Lines
+                inside={inside}
+                head={head}
+                token={followed}
+                onToken={(next) => {
+                  setHead(head);
+                  setToken(next);
+                }}
+              />
+            )}
             {view === 'matrix' && <Matrix inside={inside} head={head} />}
-            {view === 'steps' && <Steps inside={inside} head={head} />}
+            {view === 'steps' && (
+              <Steps
+                inside={inside}
+                head={head}
+                token={followed}
+                onToken={(next) => {
+                  setHead(head);
+                  setToken(next);
+                }}
+              />
+            )}
           </div>
         </div>
       )}

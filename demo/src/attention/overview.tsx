@@ -1,7 +1,8 @@
 // Every head as a small picture: a row a layer.
-import { useEffect, useRef } from 'preact/hooks';
+import { useEffect, useMemo, useRef } from 'preact/hooks';
 import { stepInRow } from '../ui/roving.js';
 import type { Head, ViewProps } from './attention.js';
+import { kindOf, kKinds } from './kinds.js';
 
 interface OverviewProps extends ViewProps {
   off: ReadonlySet<string>;
@@ -12,6 +13,7 @@ export function Overview({ inside, head, off, onHead }: OverviewProps) {
   const grid = useRef<HTMLDivElement>(null);
   const heads = inside.attentions[0]?.length ?? 0;
   const count = inside.attentions.length * heads;
+  const kinds = useMemo(() => inside.attentions.map((layer) => layer.map((weights) => kindOf(inside, weights))), [inside]);
   const move = (event: KeyboardEvent) => {
     const at = head[0] * heads + head[1];
     const down = { ArrowDown: heads, ArrowUp: -heads }[event.key];
@@ -22,28 +24,42 @@ export function Overview({ inside, head, off, onHead }: OverviewProps) {
     grid.current?.querySelectorAll<HTMLElement>('button')[next]?.focus();
   };
   return (
-    <div class="heads" role="group" aria-label="Layers and heads" ref={grid} style={{ '--columns': heads }} onKeyDown={move}>
-      {inside.attentions.flatMap((layer, l) =>
-        layer.map((weights, h) => {
-          const on = head[0] === l && head[1] === h;
-          const isOff = off.has(`${l} ${h}`);
-          return (
-            <button
-              key={`${l} ${h}`}
-              type="button"
-              class={`head${on ? ' is-on' : ''}${isOff ? ' is-off' : ''}`}
-              tabIndex={on ? 0 : -1}
-              aria-pressed={on}
-              aria-label={`Layer ${l + 1}, head ${h + 1}${isOff ? ', off' : ''}`}
-              title={`layer ${l + 1}, head ${h + 1}`}
-              onClick={() => onHead([l, h])}
-            >
-              <Picture weights={weights} seq={inside.tokens.length} />
-            </button>
-          );
-        }),
-      )}
-    </div>
+    <>
+      <ul class="kinds" aria-label="What a head mostly looks at">
+        {Object.entries(kKinds).map(
+          ([kind, name]) =>
+            kinds.flat().includes(kind as keyof typeof kKinds) && (
+              <li key={kind}>
+                <span class={`kind is-${kind}`} aria-hidden="true" /> {name}
+              </li>
+            ),
+        )}
+      </ul>
+      <div class="heads" role="group" aria-label="Layers and heads" ref={grid} style={{ '--columns': heads }} onKeyDown={move}>
+        {inside.attentions.flatMap((layer, l) =>
+          layer.map((weights, h) => {
+            const on = head[0] === l && head[1] === h;
+            const isOff = off.has(`${l} ${h}`);
+            const kind = kinds[l]?.[h] ?? 'all';
+            return (
+              <button
+                key={`${l} ${h}`}
+                type="button"
+                class={`head${on ? ' is-on' : ''}${isOff ? ' is-off' : ''}`}
+                tabIndex={on ? 0 : -1}
+                aria-pressed={on}
+                aria-label={`Layer ${l + 1}, head ${h + 1}${isOff ? ', off' : ''}: ${kKinds[kind]}`}
+                title={`layer ${l + 1}, head ${h + 1}: mostly ${kKinds[kind]}`}
+                onClick={() => onHead([l, h])}
+              >
+                <span class={`kind is-${kind}`} aria-hidden="true" />
+                <Picture weights={weights} seq={inside.tokens.length} />
+              </button>
+            );
+          }),
+        )}
+      </div>
+    </>
   );
 }
 

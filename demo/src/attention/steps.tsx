@@ -33,9 +33,13 @@ const kSteps: readonly [name: string, what: (token: string, dim: number) => Comp
 
 const number = (value: number) => value.toFixed(2).replace('-', '−');
 
-export function Steps({ inside, head }: ViewProps) {
+interface StepsProps extends ViewProps {
+  token: number | undefined;
+  onToken: (token: number) => void;
+}
+
+export function Steps({ inside, head, token: picked = 2, onToken }: StepsProps) {
   const [step, setStep] = useState(0);
-  const [picked, setPicked] = useState(2);
   const { tokens, headDim } = inside;
   const token = Math.min(picked, tokens.length - 1);
   const [layer, one] = head;
@@ -50,7 +54,7 @@ export function Steps({ inside, head }: ViewProps) {
       <div class="steps-line">
         <label>
           Token{' '}
-          <select value={token} onChange={(event) => setPicked(Number(event.currentTarget.value))}>
+          <select value={token} onChange={(event) => onToken(Number(event.currentTarget.value))}>
             {tokens.map((text, i) => (
               <option key={i} value={i}>
                 {i + 1} {text}

@@ -4,6 +4,9 @@ import { useEffect, useState } from 'preact/hooks';
 
 export interface Inside {
   tokens: string[];
+  ids: number[];
+  /** The stretch of the text that each token stands for; empty for special tokens. */
+  spans: (readonly [start: number, end: number])[];
   /** Whether the text went on beyond the tokens that are shown. */
   cut: boolean;
   headDim: number;
@@ -58,8 +61,11 @@ async function openDoor(source: ModelSpecifier | null): Promise<Door> {
         ...(pair.trim() !== '' && { text_pair: pair }),
         truncation: true,
         max_length: Math.min(kMostTokens, max_length),
+        return_offsets_mapping: true,
       });
-      const tokens = tokenizer.convert_ids_to_tokens(Array.from(inputs.input_ids.data, Number));
+      const ids = Array.from(inputs.input_ids.data, Number);
+      const tokens = tokenizer.convert_ids_to_tokens(ids);
+      const offsets = inputs.offset_mapping?.data ?? [];
       const head_mask = Array.from({ length: layers }, (_, layer) =>
         Array.from({ length: heads }, (_, head) => (off.has(`${layer} ${head}`) ? 0 : 1)),
       );
@@ -78,6 +84,8 @@ async function openDoor(source: ModelSpecifier | null): Promise<Door> {
       ];
       return {
         tokens,
+        ids,
+        spans: tokens.map((_, i) => [offsets[2 * i] ?? 0, offsets[2 * i + 1] ?? 0]),
         cut: inputs.truncated[0] === true,
         headDim: (queries[0]?.[0]?.length ?? 0) / tokens.length,
         hiddenSize,
@@ -96,11 +104,13 @@ async function openDoor(source: ModelSpecifier | null): Promise<Door> {
   };
 }
 
-export function useInside(source: ModelSpecifier | null, { text, pair, off }: Asked) {
+/** source: undefined while there is no model yet. */
+export function useInside(source: ModelSpecifier | null | undefined, { text, pair, off }: Asked) {
   const [door, setDoor] = useState<Door>();
   const [inside, setInside] = useState<Inside>();
   const [error, setError] = useState<Error>();
   useEffect(() => {
+    if (source === undefined) return;
     let gone = false;
     const opening = openDoor(source);
     opening.then((opened) => !gone && setDoor(opened)).catch((reason: Error) => !gone && setError(reason));

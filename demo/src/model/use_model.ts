@@ -1,9 +1,10 @@
-// The one model of the page: none, loading, or ready.
+// The one model of the page, and the one that is on its way. A model stays until the next is ready.
 import { AbortError, pipeline, type FeatureExtractionPipeline, type ModelSpecifier, type ProgressInfo } from 'wattn';
 import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
+import { readAddress } from '../ui/address.js';
+import { setAddressModel } from '../ui/kept.js';
 
 export interface ReadyModel {
-  kind: 'ready';
   /** Another number for each model that was loaded. */
   serial: number;
   name: string;
@@ -16,8 +17,15 @@ export interface ReadyModel {
 
 export type LoadProgress = Extract<ProgressInfo, { status: 'progress' }>;
 
-export type ModelState =
-  { kind: 'none'; error?: Error; cancelled?: boolean } | { kind: 'loading'; name: string; progress?: LoadProgress } | ReadyModel;
+export interface ModelState {
+  /** What the panels work with. */
+  ready?: ReadyModel;
+  /** What is being loaded beside it. */
+  loading?: { name: string; progress?: LoadProgress };
+  /** Why the last one could not be loaded. */
+  error?: Error;
+  cancelled?: boolean;
+}
 
 export interface ModelControl {
   state: ModelState;
@@ -26,7 +34,8 @@ export interface ModelControl {
   cancel(): void;
   /** Shows an error of choosing a model, such as a folder that could not be read. */
   fail(error: Error): void;
-  unload(): void;
+  /** Forgets the last error. */
+  forget(): void;
 }
 
 /** The model that this page was served with, if any (see vite.config.ts). */
@@ -45,51 +54,47 @@ const absolute = (model: ModelSpecifier | null): ModelSpecifier | null =>
   typeof model === 'string' && /^\.{0,2}\//.test(model) ? new URL(model, document.baseURI).href : model;
 
 export function useModel(): ModelControl {
-  const [state, setState] = useState<ModelState>({ kind: 'none' });
+  const [state, setState] = useState<ModelState>({});
   const controller = useRef<AbortController | undefined>(undefined);
-  const loaded = useRef<FeatureExtractionPipeline | undefined>(undefined);
-
-  const release = useCallback(() => {
-    controller.current?.abort();
-    void loaded.current?.dispose();
-    loaded.current = undefined;
-  }, []);
 
   const load = useCallback(async (chosen: ModelSpecifier | null, name: string) => {
     const model = absolute(chosen);
-    release();
+    controller.current?.abort();
     const { signal } = (controller.current = new AbortController());
-    const show = (next: ModelState) => {
-      if (controller.current?.signal === signal) setState(next);
-    };
-    show({ kind: 'loading', name });
+    const isLast = () => controller.current?.signal === signal;
+    const show = (change: Omit<ModelState, 'ready'>) =>
+      isLast() && setState(({ ready }) => ({ ...(ready && { ready }), ...change }));
+    show({ loading: { name } });
     const start = performance.now();
     try {
       const embed = await pipeline('feature-extraction', model, {
         signal,
-        progress_callback: (info) => info.status === 'progress' && show({ kind: 'loading', name, progress: info }),
+        progress_callback: (info) => info.status === 'progress' && show({ loading: { name, progress: info } }),
       });
-      loaded.current = embed;
-      show({ kind: 'ready', serial: ++lastSerial, name, embed, source: model, loadMs: performance.now() - start });
+      if (!isLast()) return void embed.dispose();
+      setState({ ready: { serial: ++lastSerial, name, embed, source: model, loadMs: performance.now() - start } });
+      setAddressModel(typeof chosen === 'string' && chosen !== servedModel()?.url ? chosen : undefined);
     } catch (error) {
-      show(error instanceof AbortError ? { kind: 'none', cancelled: true } : { kind: 'none', error: error as Error });
+      show(error instanceof AbortError ? { cancelled: true } : { error: error as Error });
     }
   }, []);
 
   useEffect(() => {
+    const asked = readAddress().params.get('model');
     const served = servedModel();
-    void load(served?.url ?? null, served?.name ?? kBundled);
-    return release;
+    if (asked) void load(asked, asked);
+    else void load(served?.url ?? null, served?.name ?? kBundled);
+    return () => controller.current?.abort();
   }, []);
+  // Once the panels of the next model are there, nobody asks the one before it any more.
+  const embed = state.ready?.embed;
+  useEffect(() => () => void embed?.dispose(), [embed]);
 
   return {
     state,
     load,
     cancel: () => controller.current?.abort(),
-    fail: (error) => setState({ kind: 'none', error }),
-    unload: () => {
-      release();
-      setState({ kind: 'none' });
-    },
+    fail: (error) => setState(({ ready }) => ({ ...(ready && { ready }), error })),
+    forget: () => setState(({ ready, loading }) => ({ ...(ready && { ready }), ...(loading && { loading }) })),
   };
 }

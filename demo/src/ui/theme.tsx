@@ -54,7 +54,7 @@ export function ThemeButton() {
         <path d={kPaths[choice]} />
         {choice === 'auto' && <path d="M12 3a9 9 0 0 0 0 18z" class="half" />}
       </svg>
-      {kLabels[choice]}
+      <span>{kLabels[choice]}</span>
     </button>
   );
 }

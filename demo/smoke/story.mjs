@@ -1,0 +1,194 @@
+// The story: every number is the model's own, as the package's entry for Node computes it.
+import { readFileSync, rmSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { accessible, becomes, check, expect, kModel, nodeEntry, painted, written } from './support.mjs';
+
+const kText = 'The boat waits below the old bridge because it is one of two.';
+
+async function toldByNode(text) {
+  const { AutoModel, AutoTokenizer, cos_sim, pipeline } = await nodeEntry();
+  const [tokenizer, model] = [await AutoTokenizer.from_pretrained(kModel), await AutoModel.from_pretrained(kModel)];
+  const inputs = tokenizer(text, { return_offsets_mapping: true });
+  const tokens = tokenizer.convert_ids_to_tokens(inputs.input_ids);
+  const out = await model(inputs, { output_attentions: true, output_qkv: true, output_hidden_states: true });
+  await model.dispose();
+  const embed = await pipeline('feature-extraction', kModel);
+  const embedded = async (texts) => (await embed(texts)).tolist();
+  return { ids: [...inputs.input_ids.data], tokens, out, cos_sim, embedded, done: () => embed.dispose() };
+}
+
+const step = (page, number) => page.locator('.story-steps button').nth(number - 1).click(); // prettier-ignore
+const texts = (page, selector) => page.locator(`.story-stage ${selector}`).allTextContents();
+
+/** Which layer and head the page follows, from its own words. */
+async function followed(page) {
+  const says = await page.locator('.story-caption').innerText();
+  const [, layer, head] = /layer (\d+), head (\d+)/.exec(says).map(Number);
+  const from = await page.locator('.story-column .story-chip[aria-pressed=true]').evaluate((chip) => {
+    return [...chip.parentElement.children].indexOf(chip);
+  });
+  return { layer: layer - 1, head: head - 1, from };
+}
+
+const shares = (weights) => weights.map((weight) => `${written(100 * weight, weight < 0.0995 ? 1 : 0)} %`);
+
+async function numbers(page) {
+  await page.locator('#story-text').fill(kText);
+  const node = await toldByNode(kText);
+  const { tokens, out } = node;
+  await step(page, 2);
+  await becomes('tokens', () => texts(page, '.story-tile'), tokens);
+  expect('ids', await texts(page, '.num'), node.ids.map(String));
+  await step(page, 3);
+  const dim = out.hidden_states[0].dims[2];
+  await page.locator('.story-stage .open-strip').nth(2).click();
+  const all = [...out.hidden_states[0].data.slice(2 * dim, 3 * dim)].map((value) => written(value));
+  expect('a vector', (await page.locator('.story-numbers').innerText()).split(/\s+/), all);
+  await step(page, 4);
+  const { layer, head, from } = await followed(page);
+  const [seq, size] = [tokens.length, out.queries[layer].dims[3]];
+  const row = ({ data }, i) => data.slice((head * seq + i) * size, (head * seq + i + 1) * size);
+  const query = row(out.queries[layer], from);
+  const scores = tokens.map((_, i) => row(out.keys[layer], i).reduce((sum, x, k) => sum + x * query[k], 0) / Math.sqrt(size));
+  expect(
+    'scores',
+    await texts(page, '.num'),
+    scores.map((score) => written(score)),
+  );
+  await step(page, 5);
+  const weights = [...out.attentions[layer].data.slice((head * seq + from) * seq, (head * seq + from + 1) * seq)];
+  expect('shares', await texts(page, '.num:last-child'), shares(weights));
+  const most = Math.max(...out.attentions.flatMap(({ data, dims }) => Array.from({ length: dims[1] }, (_, h) => [...data.slice((h * seq + from) * seq, (h * seq + from + 1) * seq)].filter((_, k) => k !== from && !/^\[/.test(tokens[k]) && /\w/.test(tokens[k]))).flat())); // prettier-ignore
+  expect('the strongest link', await page.locator('.story-caption strong').first().innerText(), `${written(100 * most, 0)} %`);
+  await page.locator('.story-stage .num:last-child').nth(1).click();
+  const opened = await page.locator('.story-opened').innerText();
+  if (!opened.includes(`= ${written(weights[1], 4)}`)) throw new Error(`the opened number says '${opened}'`);
+  await step(page, 6);
+  const sum = Array.from({ length: size }, (_, k) =>
+    weights.reduce((total, weight, i) => total + weight * row(out.values[layer], i)[k], 0),
+  );
+  await page.locator('.story-vector.is-sum .open-strip').click();
+  expect(
+    'the mix',
+    (await page.locator('.story-numbers').innerText()).split(/\s+/),
+    sum.map((value) => written(value)),
+  );
+  await step(page, 7);
+  const state = (l, i) => out.hidden_states[l].data.slice(i * dim, (i + 1) * dim);
+  const score = (value) => (Math.abs(value) < 0.005 ? '0.00' : written(value));
+  const cosines = tokens.flatMap((_, i) => out.hidden_states.map((__, l) => score(node.cos_sim(state(l, from), state(l, i)))));
+  expect('cosines', await texts(page, '.num'), cosines);
+  await step(page, 8);
+  await page.locator('.story-meaning li').first().waitFor();
+  const others = await texts(page, '.story-meaning li > span:first-child');
+  const [vector, ...rest] = await node.embedded([kText, ...others]);
+  expect(
+    'nearness',
+    await texts(page, '.story-meaning .num'),
+    rest.map((other) => score(node.cos_sim(vector, other))),
+  );
+  await node.done();
+}
+
+async function words(page) {
+  await step(page, 2);
+  await page.locator('#story-text').fill('one two');
+  const node = await toldByNode('one two');
+  await node.done();
+  await becomes('tokens', () => texts(page, '.story-tile'), node.tokens);
+  await step(page, 5);
+  await page.locator('.story-column .story-chip').nth(2).click();
+  await page.locator('.story-caption', { hasText: `“${node.tokens[2]}” gives` }).waitFor();
+  await page.locator('#story-text').fill('');
+  await page.getByText('Write a sentence.').waitFor();
+  await page.locator('#story-text').fill(kText);
+  await page.locator('.story-caption', { hasText: 'of its attention' }).waitFor();
+}
+
+async function keys(page) {
+  await step(page, 4);
+  await page.keyboard.press('ArrowRight');
+  expect('the step', await page.locator('.story-steps [aria-current=step]').innerText(), '5\nSoftmax');
+  await page.keyboard.press('Home');
+  expect('the focus', await page.evaluate(() => document.activeElement.getAttribute('aria-current')), 'step');
+  expect('letters', (await texts(page, '.story-letters b')).length, [...kText].length);
+}
+
+async function plays(page) {
+  await step(page, 2);
+  await page.getByRole('button', { name: 'Play' }).click();
+  await page.locator('.story-stage[data-scene="2"]').waitFor();
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await painted(page);
+  expect('the step', await page.locator('.story-stage').getAttribute('data-scene'), '2');
+}
+
+/** The address says which step of which text it is; another page shows the same. */
+async function link(page) {
+  await step(page, 5);
+  await painted(page);
+  const address = page.url();
+  const other = await page.context().newPage();
+  await other.goto(address);
+  await other.locator('.story-caption', { hasText: 'of its attention' }).waitFor();
+  expect('the text', await other.locator('#story-text').inputValue(), kText);
+  expect('the words', await other.locator('.story-caption').innerText(), await page.locator('.story-caption').innerText());
+  await other.close();
+}
+
+/** The program of the card, run by Node beside the package, prints the page's own numbers. */
+async function program(page) {
+  await step(page, 5);
+  await page.locator('.code-of summary').click();
+  const code = await page.locator('.code-of pre').innerText();
+  const root = fileURLToPath(new URL('../..', import.meta.url));
+  const printed = await runs(code, root);
+  const lines = printed.trim().split('\n');
+  const found = lines.slice(0, -3).map((line) => shares([Number(line.trim().split(/\s+/).at(-1))])[0]);
+  const shown = await texts(page, '.num:last-child');
+  expect('tokens', lines.length - 3, shown.length);
+  // Three digits of a weight against its share in percent: half a unit of the last digit.
+  shown.forEach((text, i) => {
+    if (Math.abs(Number.parseFloat(text) - Number.parseFloat(found[i])) > 0.55)
+      throw new Error(`${text} here, ${found[i]} printed`);
+  });
+}
+
+async function runs(code, cwd) {
+  const { spawn } = await import('node:child_process');
+  const child = spawn(process.execPath, ['--input-type=module'], { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin.end(code);
+  const read = async (stream) => (await stream.toArray()).join('');
+  const [out, said] = await Promise.all([read(child.stdout), read(child.stderr)]);
+  if (said) throw new Error(said);
+  return out;
+}
+
+async function pictures(page) {
+  for (const [name, begins] of [
+    ['Save as SVG', '<svg'],
+    ['Save as PNG', '\u2030PNG'],
+  ]) {
+    // prettier-ignore
+    const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name }).click()]);
+    const file = await download.path();
+    const start = readFileSync(file).subarray(0, 4).toString('latin1').replace('\x89', '\u2030');
+    expect(name, start, begins);
+    rmSync(file);
+  }
+}
+
+/** What is there once the panel has computed something. */
+export const sign = '.story-share';
+
+export async function drive(page) {
+  await page.waitForSelector(sign);
+  await check("story: every number is Node's", () => numbers(page));
+  await check('story: another word, another token to follow, no text', () => words(page));
+  await check('story: keys walk through the steps', () => keys(page));
+  await check('story: it plays, and stops when asked', () => plays(page));
+  await check('story: light, axe-core', () => accessible(page));
+  await check('story: its address shows the same elsewhere', () => link(page));
+  await check("story: its program prints the page's numbers", () => program(page));
+  await check('story: pictures to take along', () => pictures(page));
+}

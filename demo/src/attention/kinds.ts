@@ -1,0 +1,89 @@
+// What a head mostly looks at, in this text: a short name for each, from its weights alone.
+import type { Inside } from './use_inside.js';
+
+export type Kind = 'itself' | 'before' | 'after' | 'ends' | 'marks' | 'words' | 'all';
+
+/** What stands in the legend, in the order of it. */
+export const kKinds: Record<Kind, string> = {
+  words: 'other words',
+  before: 'the token before',
+  after: 'the token after',
+  itself: 'itself',
+  marks: 'punctuation',
+  ends: 'first and last token',
+  all: 'everything alike',
+};
+
+const kAlike = 0.9; // of the largest entropy: more is "everything alike"
+
+/** Whether a token stands for letters of the text: not [CLS], not a full stop. */
+export function isWord({ tokens, spans }: Inside, i: number): boolean {
+  const [start, end] = spans[i] ?? [0, 0];
+  return end > start && /\p{L}|\p{N}/u.test(tokens[i] ?? '');
+}
+
+/** weights: [seq * seq], of one head. Rows of the first and last token are left out: they are no words. */
+export function kindOf(inside: Inside, weights: Float32Array): Kind {
+  const seq = inside.tokens.length;
+  const words = inside.tokens.map((_, i) => isWord(inside, i));
+  const rows = words.flatMap((word, i) => (word ? [i] : []));
+  const shares: Record<Exclude<Kind, 'all'>, number> = { words: 0, before: 0, after: 0, itself: 0, marks: 0, ends: 0 };
+  let entropy = 0;
+  for (const i of rows) {
+    for (let k = 0; k < seq; ++k) {
+      const weight = weights[i * seq + k] ?? 0;
+      const [start, end] = inside.spans[k] ?? [0, 0];
+      const kind =
+        k === i
+          ? 'itself'
+          : end === start
+            ? 'ends'
+            : !words[k]
+              ? 'marks'
+              : k === i - 1
+                ? 'before'
+                : k === i + 1
+                  ? 'after'
+                  : 'words';
+      shares[kind] += weight / rows.length;
+      if (weight > 0) entropy -= (weight * Math.log(weight)) / rows.length;
+    }
+  }
+  if (rows.length === 0 || entropy > kAlike * Math.log(seq)) return 'all';
+  return (Object.entries(shares) as [Kind, number][]).reduce((a, b) => (b[1] > a[1] ? b : a))[0];
+}
+
+export interface Link {
+  layer: number;
+  head: number;
+  /** The token that looks, and the one that it looks at. */
+  from: number;
+  to: number;
+  weight: number;
+}
+
+/** How each head links two different words, the strongest first; of each pair, its strongest head. from: that token alone. */
+export function linksOf(inside: Inside, from?: number): Link[] {
+  const seq = inside.tokens.length;
+  const words = inside.tokens.map((_, i) => i).filter((i) => isWord(inside, i));
+  const best = new Map<number, Link>();
+  inside.attentions.forEach((heads, layer) =>
+    heads.forEach((weights, head) => {
+      for (const row of from === undefined ? words : [from])
+        for (const to of words) {
+          const weight = weights[row * seq + to] ?? 0;
+          const known = best.get(row * seq + to);
+          if (row !== to && !(known && known.weight >= weight)) best.set(row * seq + to, { layer, head, from: row, to, weight });
+        }
+    }),
+  );
+  return [...best.values()].sort((a, b) => b.weight - a.weight);
+}
+
+const kFollowed = /^(?:[^\p{L}]*)(it|he|she|they|him|her|them|this|that)$/iu;
+
+/** The word to follow at first: a pronoun if there is one, because it looks for what it stands for. */
+export function firstToken(inside: Inside): number {
+  const words = inside.tokens.map((_, i) => i).filter((i) => isWord(inside, i));
+  return [...words].reverse().find((i) => kFollowed.test(inside.tokens[i] ?? '')) ?? words.at(-1) ?? 0;
+}

@@ -1,0 +1,189 @@
+// The choice of a model. The one that is there stays until the next is ready, so that nothing is lost by looking.
+import type { RefObject } from 'preact';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { formatBytes, formatCount, formatTime, plural } from '../ui/format.js';
+import { kSuggestions } from './models.js';
+import { FolderWay, NeededFiles } from './model_folder.js';
+import { kBundled, type LoadProgress, type ModelControl, type ReadyModel } from './use_model.js';
+
+interface DialogProps {
+  control: ModelControl;
+  dialog: RefObject<HTMLDialogElement | null>;
+}
+
+export function ModelDialog({ control, dialog }: DialogProps) {
+  const { ready, loading, error } = control.state;
+  const isDone = ready !== undefined && loading === undefined && error === undefined;
+  const serial = ready?.serial;
+  // A model that arrived closes the dialog; one that could not be had opens it.
+  useEffect(() => {
+    if (isDone) dialog.current?.close();
+  }, [serial]);
+  useEffect(() => {
+    if (error && dialog.current && !dialog.current.open) dialog.current.showModal();
+  }, [error]);
+  // The browser's Back closes it, and closing it by other ways takes that step back.
+  useEffect(() => {
+    const onBack = () => dialog.current?.close();
+    addEventListener('popstate', onBack);
+    return () => removeEventListener('popstate', onBack);
+  }, []);
+  const onClose = () => {
+    control.forget();
+    if ((history.state as { dialog?: boolean } | null)?.dialog) history.back();
+  };
+  return (
+    <dialog
+      ref={dialog}
+      class="model-dialog"
+      aria-labelledby="model-dialog-title"
+      onClose={onClose}
+      onClick={(event) => event.target === dialog.current && dialog.current?.close()}
+    >
+      <article>
+        <div class="panel-head">
+          <h2 id="model-dialog-title" tabIndex={-1}>
+            Choose a model
+          </h2>
+          <button type="button" class="icon" aria-label="Close" onClick={() => dialog.current?.close()}>
+            <svg viewBox="0 0 24 24" aria-hidden="true">
+              <path d="M5 5l14 14M19 5L5 19" />
+            </svg>
+          </button>
+        </div>
+        {ready && <Current model={ready} />}
+        {loading && <Loading name={loading.name} progress={loading.progress} onCancel={control.cancel} />}
+        {error && <Failure error={error} />}
+        <Suggestions control={control} />
+        <div class="ways">
+          <AddressWay control={control} />
+          <FolderWay control={control} />
+        </div>
+        <NeededFiles />
+      </article>
+    </dialog>
+  );
+}
+
+function Current({ model }: { model: ReadyModel }) {
+  const info = model.embed.info();
+  const facts = [
+    info.model_type,
+    plural(info.num_hidden_layers, 'layer'),
+    `hidden size ${formatCount(info.hidden_size)}`,
+    `${formatBytes(model.embed.memory().weights)} of weights`,
+    `loaded in ${formatTime(model.loadMs)}`,
+  ];
+  return (
+    <p class="hint">
+      <strong>In use: {model.name}.</strong> {facts.join(' · ')}
+    </p>
+  );
+}
+
+interface LoadingProps {
+  name: string;
+  progress: LoadProgress | undefined;
+  onCancel: () => void;
+}
+
+export function Loading({ name, progress, onCancel }: LoadingProps) {
+  const what = progress?.phase === 'read' ? 'Read' : 'Downloaded';
+  return (
+    <div class="loading">
+      <progress aria-label={`Loading ${name}`} {...(progress ? { value: progress.loaded, max: progress.total } : {})} />
+      <div class="loading-line">
+        <span>
+          <strong>{name}</strong>:{' '}
+          {progress
+            ? `${what.toLowerCase()} ${formatBytes(progress.loaded)} of ${formatBytes(progress.total)} (${Math.floor(progress.progress)} %)`
+            : 'requesting the files…'}
+        </span>
+        <button type="button" class="secondary outline small" onClick={onCancel}>
+          Cancel
+        </button>
+      </div>
+    </div>
+  );
+}
+
+/** In plain words, before the library's own. */
+function reasonOf({ name, message }: Error): string {
+  if (!navigator.onLine) return 'You are offline. The model in the package and models that you have used before need no network.';
+  if (/\b(401|403)\b|gated/i.test(message))
+    return 'This model is private or gated: its authors ask you to sign in or to agree to their terms first.';
+  if (/\b404\b|not found/i.test(message)) return 'There is no such model. Check the spelling of its id or address.';
+  if (name === 'NetworkError') return 'The network did not give us this model.';
+  if (name === 'UnsupportedError') return 'This page cannot run this kind of model.';
+  return 'This model could not be loaded.';
+}
+
+function Failure({ error }: { error: Error }) {
+  return (
+    <div class="error" role="alert">
+      <strong>{reasonOf(error)}</strong>
+      <p>
+        {error.name === 'Error' ? '' : `${error.name}: `}
+        {error.message}
+      </p>
+    </div>
+  );
+}
+
+function Suggestions({ control: { load, state } }: { control: ModelControl }) {
+  const rows = [
+    { id: null, name: kBundled, facts: '4 MB · English', good: 'Small and available at once, without a network.' },
+    ...kSuggestions.map(({ id, size, languages, good }) => ({ id, name: id, facts: `${size} · ${languages}`, good })),
+  ];
+  return (
+    <ul class="suggestions">
+      {rows.map(({ id, name, facts, good }) => {
+        const isUsed = state.ready?.name === name && !state.loading;
+        return (
+          <li key={name}>
+            <div>
+              <strong>{name}</strong>
+              <small>{facts}</small>
+              <p>{good}</p>
+            </div>
+            <button type="button" class="outline small" disabled={isUsed} onClick={() => load(id, name)} aria-label={`Use ${name}`}>
+              {isUsed ? 'In use' : 'Use'}
+              <span class="visually-hidden"> {name}</span>
+            </button>
+          </li>
+        );
+      })}
+    </ul>
+  );
+}
+
+function AddressWay({ control }: { control: ModelControl }) {
+  const [address, setAddress] = useState('');
+  const field = useRef<HTMLInputElement>(null);
+  return (
+    <form
+      class="way"
+      aria-labelledby="way-address"
+      onSubmit={(event) => {
+        event.preventDefault();
+        const model = address.trim();
+        if (model) control.load(model, model);
+      }}
+    >
+      <h3 id="way-address">Any model on the web</h3>
+      <label for="address">Hub id, or URL of a folder or of a .gguf file</label>
+      <input
+        id="address"
+        ref={field}
+        value={address}
+        placeholder="owner/name"
+        onInput={(event) => setAddress(event.currentTarget.value)}
+        required
+        autocomplete="off"
+        autocapitalize="off"
+        spellcheck={false}
+      />
+      <button type="submit">Load</button>
+    </form>
+  );
+}

@@ -1,0 +1,82 @@
+// What each step of the story says, in the numbers of the loaded model.
+import type { ComponentChildren } from 'preact';
+import { cos_sim } from 'wattn';
+import { formatCount, formatScore, plural } from '../ui/format.js';
+import { written } from './opened.js';
+import type { Meaning, Told } from './use_story.js';
+
+const kClose = 1e-3; // between the weights from q, k and the model's own
+
+export function captionOf(scene: number, text: string, told: Told | undefined, meaning: Meaning | undefined): ComponentChildren {
+  if (scene === 0)
+    return (
+      <>
+        For a computer, your sentence is {plural([...text].length, 'letter')}, each a number. None of these numbers means anything
+        yet. Change any word above: everything below follows.
+      </>
+    );
+  if (!told) return 'Loading the model…';
+  const { inside, link, steps, states } = told;
+  const [asker, target] = [inside.tokens[link.from], inside.tokens[link.to]];
+  const place = `layer ${link.layer + 1}, head ${link.head + 1}`;
+  switch (scene) {
+    case 1:
+      return (
+        <>
+          The tokenizer cuts the text into {plural(inside.tokens.length, 'token')}, pieces that it knows, and gives each its number
+          in the vocabulary. Common words are one token; rare ones are several.
+        </>
+      );
+    case 2:
+      return (
+        <>
+          Each token becomes a vector of {formatCount(inside.hiddenSize)} learned numbers: violet is above zero, orange below. So
+          far a vector knows its own word and place, and nothing of the words around it.
+        </>
+      );
+    case 3:
+      return (
+        <>
+          Now the tokens look at each other. In {place}, “{asker}” asks a question: its query q. Every token holds out a key k.
+          Where q and k point the same way, the score q · k / √{inside.headDim} is large.
+        </>
+      );
+    case 4:
+      return (
+        <>
+          Softmax turns scores into shares of 100 %. “{asker}” gives <strong>{written(100 * link.weight, 0)} %</strong> of its
+          attention to <strong>“{target}”</strong> in {place}.
+          {steps.gap > kClose && ' (This model adds another term to its scores, such as one for positions.)'}
+        </>
+      );
+    case 5:
+      return (
+        <>
+          Every token also has a value v, what it has to say. All values, mixed in those shares, are what this head writes into “
+          {asker}”.{' '}
+          {(inside.attentions[0]?.length ?? 0) > 1 && `The other heads of the layer do the same with questions of their own.`}
+        </>
+      );
+    case 6: {
+      const near = (layer: number) => cos_sim(states[layer]?.[link.from] as Float32Array, states[layer]?.[link.to] as Float32Array);
+      const last = states.length - 1;
+      return (
+        <>
+          That happens {last === 1 ? 'once' : `${last} times`}, and each layer mixes the words anew. The numbers say how near “
+          {asker}” is to each token: to “{target}”, {formatScore(near(0))} at the start and {formatScore(near(last))} after the last
+          layer.
+        </>
+      );
+    }
+    default: {
+      const best = meaning?.others.reduce((a, b) => (b.score > a.score ? b : a));
+      return (
+        <>
+          At last, the vectors of all tokens become one, {formatCount(meaning?.vector.length ?? inside.hiddenSize)} numbers that
+          stand for the meaning.{best && ` Of these three sentences, “${best.text}” is nearest.`} Search and classification build on
+          that.
+        </>
+      );
+    }
+  }
+}

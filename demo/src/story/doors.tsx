@@ -1,0 +1,21 @@
+// Where the story leads to.
+
+const kDoors = [
+  ['search', 'Search', 'Find what a text means in documents of your own, even where no word is the same.'],
+  ['classify', 'Classify', 'Teach it your labels with a handful of examples, in seconds.'],
+  ['positions', 'Learn', 'See why word order gets lost without positions, and how they bring it back.'],
+  ['attention', 'Look inside', 'Every head of every layer, as lines, numbers and steps. Turn one off.'],
+] as const;
+
+export function Doors() {
+  return (
+    <nav class="doors" aria-label="Where to go next">
+      {kDoors.map(([panel, name, what]) => (
+        <a key={panel} href={`#${panel}`} class="panel door">
+          <strong>{name}</strong>
+          <span>{what}</span>
+        </a>
+      ))}
+    </nav>
+  );
+}

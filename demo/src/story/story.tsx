@@ -1,0 +1,167 @@
+// Panel: the way of one sentence from letters to meaning, step by step, in the numbers of the page's model.
+import './story.css';
+import type { EmbedOptions } from 'wattn';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import type { ReadyModel } from '../model/use_model.js';
+import { useKept } from '../ui/kept.js';
+import { Problem } from '../ui/lazy.js';
+import { stepInRow } from '../ui/roving.js';
+import { captionOf } from './captions.js';
+import { Doors } from './doors.js';
+import { Layers, Nearness } from './ending.js';
+import { Letters, TokenTiles } from './letters.js';
+import { OpenedNumber, type Opened } from './opened.js';
+import { Rows, type RowStep } from './rows.js';
+import { kScenes, kText } from './scenes.js';
+import { Share } from './share.js';
+import { useMeaning, useTold } from './use_story.js';
+
+interface StoryProps {
+  model?: ReadyModel;
+  options: EmbedOptions;
+  /** Whether this is the panel that is seen; out of sight, nothing plays. */
+  shown: boolean;
+}
+
+const kRowSteps: Partial<Record<number, RowStep>> = { 2: 'vectors', 3: 'scores', 4: 'softmax', 5: 'mix' };
+const kPause = 4500; // ms for each step while it plays
+const kLast = kScenes.length - 1;
+
+const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
+
+export function StoryPanel({ model, options, shown }: StoryProps) {
+  const [text, setText] = useKept('story.text', () => kText);
+  const [step, setStep] = useKept('story.step', () => '1');
+  const [picked, setPicked] = useState<number>();
+  const [opened, setOpened] = useState<Opened>();
+  const { told, error } = useTold(model, text, picked);
+  const meaning = useMeaning(model, options, text);
+  const scene = Math.max(0, Math.min(kLast, Math.round(Number(step) || 1) - 1));
+  const go = (next: number) => setStep(String(Math.max(0, Math.min(kLast, next)) + 1));
+  const player = usePlayer({ scene, go, ready: told !== undefined && shown });
+  const choose = (next: number) => {
+    player.stop();
+    setOpened(undefined);
+    go(next);
+  };
+  const rows = kRowSteps[scene];
+  const open = (next: Opened) => {
+    player.stop();
+    setOpened(next);
+  };
+  const pick = (token: number) => {
+    player.stop();
+    setOpened(undefined);
+    setPicked(token);
+  };
+  return (
+    <>
+      <article class="panel story" aria-labelledby="story-title">
+        <h2 id="story-title">Watch a transformer read your sentence</h2>
+        <p class="hint">A real model, running in this page. Every number is its own; click one to see where it comes from.</p>
+        <label class="visually-hidden" for="story-text">
+          Your sentence
+        </label>
+        <input
+          id="story-text"
+          class="story-input"
+          value={text}
+          autocomplete="off"
+          onFocus={player.stop}
+          onInput={(event) => {
+            setPicked(undefined);
+            setOpened(undefined);
+            setText(event.currentTarget.value);
+          }}
+        />
+        <StepList scene={scene} onChoose={choose} />
+        <div class="story-controls">
+          <button type="button" class="secondary outline" disabled={scene === 0} onClick={() => choose(scene - 1)}>
+            Back
+          </button>
+          <button type="button" class="outline" aria-pressed={player.playing} onClick={player.toggle} disabled={!told}>
+            {player.playing ? 'Pause' : 'Play'}
+          </button>
+          <button type="button" disabled={scene === kLast} onClick={() => choose(scene + 1)}>
+            Next
+          </button>
+        </div>
+        <p class="story-caption" aria-live={player.playing ? 'off' : 'polite'}>
+          {text.trim() === '' ? 'Write a sentence.' : captionOf(scene, text, told, meaning)}
+        </p>
+        {error && scene > 0 && <Problem error={error} />}
+        <div class="story-stage" key={scene} data-scene={scene}>
+          {scene === 0 && <Letters text={text} />}
+          {scene === 1 && told && <TokenTiles told={told} onOpen={open} />}
+          {rows && told && <Rows told={told} step={rows} onOpen={open} onPick={pick} />}
+          {scene === 6 && told && <Layers told={told} onOpen={open} onPick={pick} />}
+          {scene === 7 && <Nearness meaning={meaning} onOpen={open} />}
+        </div>
+        {opened && told && (
+          <OpenedNumber opened={opened} told={told} meaning={meaning} text={text} onClose={() => setOpened(undefined)} />
+        )}
+        {told && <Share told={told} text={text} {...(model && { model })} />}
+      </article>
+      <Doors />
+    </>
+  );
+}
+
+function StepList({ scene, onChoose }: { scene: number; onChoose: (scene: number) => void }) {
+  const list = useRef<HTMLOListElement>(null);
+  const move = (event: KeyboardEvent) => {
+    const next = stepInRow(event.key, scene, kScenes.length);
+    if (next === undefined) return;
+    event.preventDefault();
+    onChoose(next);
+    list.current?.querySelectorAll('button')[next]?.focus();
+  };
+  return (
+    <ol class="story-steps" aria-label="Steps" ref={list} onKeyDown={move}>
+      {kScenes.map((name, i) => (
+        <li key={name}>
+          <button
+            type="button"
+            class={i === scene ? 'is-on' : i < scene ? 'is-done' : ''}
+            aria-current={i === scene ? 'step' : undefined}
+            tabIndex={i === scene ? 0 : -1}
+            onClick={() => onChoose(i)}
+          >
+            <span class="number">{i + 1}</span> <span class="story-step-name">{name}</span>
+          </button>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+interface PlayerProps {
+  scene: number;
+  go: (scene: number) => void;
+  /** Whether there is something to play, in sight. */
+  ready: boolean;
+}
+
+let hasPlayed = false; // the story begins by itself once, where nobody asked for less motion
+
+function usePlayer({ scene, go, ready }: PlayerProps) {
+  const [playing, setPlaying] = useState(() => !hasPlayed && scene === 0 && !isStill());
+  useEffect(() => {
+    if (!playing || !ready) return;
+    hasPlayed = true;
+    if (scene === kLast) return setPlaying(false);
+    const timer = setTimeout(() => go(scene + 1), kPause);
+    return () => clearTimeout(timer);
+  }, [playing, ready, scene]);
+  return {
+    playing,
+    stop: () => {
+      hasPlayed = true;
+      setPlaying(false);
+    },
+    toggle: () => {
+      if (!playing && scene === kLast) go(0);
+      setPlaying(!playing);
+    },
+  };
+}
