@@ -524,8 +524,21 @@ describe('Trainer', () => {
 
   it('refuses labels that the head lacks', async () => {
     const trainer = await Trainer.from_pretrained(headFiles('sequence'), { task: 'text-classification', threads: 1, max_steps: 1 });
-    await expectError(reportsOf(trainer, kLabelled), 'InputError', /row 0: expected one of the labels .*, found 'water'/);
+    await expectError(
+      reportsOf(trainer, kLabelled),
+      'InputError',
+      /row 0: expected one of the labels .*, found 'water'; loss: 'SupConLoss' /,
+    );
     await trainer.dispose();
+    const taught = await Trainer.from_pretrained(headFiles('sequence'), {
+      task: 'text-classification',
+      loss: 'SupConLoss',
+      threads: 1,
+      max_steps: 2,
+    });
+    expect(await reportsOf(taught, kLabelled)).toHaveLength(2);
+    expect(taught.classifier.labels).toEqual([...new Set(kLabelled.map(({ label }) => label))].sort());
+    await taught.dispose();
     const other = await load({ task: 'token-classification' });
     await expectError(reportsOf(other, kLabelled), 'InputError', /expected rows for task 'token-classification'/);
     await expectError(reportsOf(other, [{ tokens: ['a', 'b'], ner_tags: ['O'] }]), 'InputError', /row 0: expected 2 tags/);

@@ -208,14 +208,14 @@ export function labelNames({ labels }: Examples): string[] {
   return names.sort((a, b) => (areNumbers ? Number(a) - Number(b) : a < b ? -1 : 1));
 }
 
-/** Of each row, the numbers of its labels. */
-export function labelIdsOf(where: string, { labels }: Examples, names: readonly string[]): number[][] {
+/** Of each row, the numbers of its labels. hint: what the error adds for a label that is not among the names. */
+export function labelIdsOf(where: string, { labels }: Examples, names: readonly string[], hint = ''): number[][] {
   const ids = new Map(names.map((name, i) => [name, i]));
   return labels.map((own, row) =>
     own.map((label) => {
       const id = ids.get(label);
       if (id !== undefined) return id;
-      throw new InputError(`${where}: row ${row}: expected one of the labels ${names.join(', ')}, found '${label}'`);
+      throw new InputError(`${where}: row ${row}: expected one of the labels ${names.join(', ')}, found '${label}'${hint}`);
     }),
   );
 }

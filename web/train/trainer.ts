@@ -50,6 +50,8 @@ const kLosses = [
   'MSELoss',
 ] as const;
 
+const kHeadLosses: ReadonlySet<string> = new Set<HeadLoss>(['CrossEntropyLoss', 'BCEWithLogitsLoss', 'MSELoss']);
+
 const { dtype: _dtype, context_length: _context, ...kOwnLoadRules } = kLoadRules;
 const kTasks = [
   'text-classification',
@@ -252,9 +254,11 @@ export class Trainer {
     const language = kLanguageHeads[options.task];
     if (language) return new Trainer(await start(language), settings as unknown as Settings, true);
     const engine = await start('none');
+    // Losses over vectors leave the checkpoint's head alone, so labels may be others than its own.
+    const isOfVectors = options.loss !== undefined && !kHeadLosses.has(options.loss);
     const own = kHeads[options.task as keyof typeof kHeads] as (typeof kHeads)[keyof typeof kHeads] | undefined;
     const { architectures } = readConfig(engine);
-    if (!own || !Array.isArray(architectures) || !architectures.some((name) => String(name).endsWith(own.suffix))) {
+    if (!own || isOfVectors || !Array.isArray(architectures) || !architectures.some((name) => String(name).endsWith(own.suffix))) {
       return new Trainer(engine, settings as unknown as Settings, false);
     }
     engine.dispose();
@@ -375,7 +379,8 @@ export class Trainer {
     const { loss, isHead } = lossOf('trainer.fit', examples, settings.loss, this.hasHead);
     const { batch, steps } = planSteps(settings, examples, isHead);
     const names = this.namesOf(examples, isHead);
-    const labelIds = labelIdsOf('trainer.fit', examples, names);
+    const hint = isHead && this.hasHead ? "; loss: 'SupConLoss' learns other labels than the checkpoint's" : '';
+    const labelIds = labelIdsOf('trainer.fit', examples, names, hint);
     if (held) labelIdsOf('trainer.fit: validation', held, names);
     const run: Run = { examples, names, batch, steps, loss, isHead };
     if (this.run && this.step > 0 && (this.run.loss !== loss || this.run.names.join('\n') !== names.join('\n'))) {

@@ -63,7 +63,8 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   last_layers?: number;
   /**
    * Default: `'SupConLoss'` for labelled texts, `'MultipleNegativesRankingLoss'` for `{ anchor, positive[, negative] }`, `'CoSENTLoss'` for
-   * `{ sentence1, sentence2, score }`. Of a head: `'CrossEntropyLoss'`, `'BCEWithLogitsLoss'` for `labels`, `'MSELoss'` for numbers.
+   * `{ sentence1, sentence2, score }`. Of a head: `'CrossEntropyLoss'`, `'BCEWithLogitsLoss'` for `labels`, `'MSELoss'` for numbers. A checkpoint
+   * that has a head learns its labels; for other labels, `'SupConLoss'` leaves that head alone.
    */
   loss?: SentenceLoss | HeadLoss;
   /** Of cosines in MultipleNegativesRankingLoss and CoSENTLoss. Default 20. */
