@@ -150,6 +150,8 @@ TEST(HostileText, TheTextAtTheOffsetsTokenizesToTheTokenAgain) {
   }
 }
 
+#if !defined(__EMSCRIPTEN__)  // see linear_time.h
+
 bool encodes_in_linear_time(const Tokenizer& tokenizer, std::u16string_view part, std::size_t units) {
   return test::takes_linear_time(
       [&](std::size_t some) {
@@ -213,6 +215,8 @@ TEST(HostileText, TimeGrowsWithTheLengthForEveryModel) {
     }
   }
 }
+
+#endif
 
 }  // namespace
 }  // namespace wattn

@@ -6,7 +6,9 @@
 
 namespace wattn::test {
 
-/// Seconds that `work` takes.
+// Tests of time are native tests: WebAssembly knows no time but that of the clock on the wall, in which other load counts.
+
+/// Seconds of processor time that `work` takes.
 template <class Work>
 double seconds(const Work& work) {
   const std::clock_t start = std::clock();
