@@ -16,12 +16,13 @@ import * as offline from './smoke/offline.mjs';
 import * as positions from './smoke/positions.mjs';
 import * as search from './smoke/search.mjs';
 import * as story from './smoke/story.mjs';
+import * as teach from './smoke/teach.mjs';
 import * as tokens from './smoke/tokens.mjs';
-import { accessible, check, counts, expect, finish, kModel, launch, narrow, open, serve } from './smoke/support.mjs';
+import { accessible, check, counts, expect, finish, kModel, launch, narrow, open, runs, serve } from './smoke/support.mjs';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kConfig = here('vite.config.ts');
-const kPanels = { story, search, classify, attention, positions, tokens, about };
+const kPanels = { story, search, teach, classify, attention, positions, tokens, about };
 const kBudget = 450_000; // bytes of code after brotli
 
 const brotliSize = (path) => brotliCompressSync(readFileSync(path)).length;
@@ -64,6 +65,13 @@ async function onStaticHost(browser, { url, asked }) {
   await close();
 }
 
+/** What "As code" offers, in a Node that finds the package by its name. */
+async function programs(page) {
+  const codes = await page.locator('.code-of pre').allTextContents();
+  for (const code of codes) if ((await runs(code)).trim() === '') throw new Error(`nothing is printed by\n${code}`);
+  return `${codes.length} of them`;
+}
+
 /** Each panel as a person would use it; then the same panel dark, on a phone. */
 async function onPanels(browser, url, only) {
   for (const [name, { drive, sign }] of Object.entries(kPanels)) {
@@ -79,6 +87,7 @@ async function onPanels(browser, url, only) {
     await phone.page.waitForSelector(`[data-panel="${name}"] ${sign}`);
     await check(`${name}: dark, phone: axe-core`, () => accessible(phone.page));
     await check(`${name}: dark, phone: nothing is wider than the screen`, () => narrow(phone.page));
+    await check(`${name}: the programs of its cards run as they are`, () => programs(phone.page));
     await check(`${name}: dark, phone: nothing on the console`, () => expect('messages', phone.said, []));
     await phone.close();
   }

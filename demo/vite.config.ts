@@ -87,6 +87,7 @@ export default defineConfig({
     alias: [
       { find: /^wattn$/, replacement: here('../dist/index.js') },
       { find: /^wattn\/nn$/, replacement: here('../dist/nn_entry.js') },
+      { find: /^wattn\/train$/, replacement: here('../dist/train_entry.js') },
     ],
   },
   worker: { format: 'es', rolldownOptions: { checks: { pluginTimings: false } } },

@@ -1,7 +1,6 @@
 // The story: every number is the model's own, as the package's entry for Node computes it.
 import { readFileSync, rmSync } from 'node:fs';
-import { fileURLToPath } from 'node:url';
-import { accessible, becomes, check, expect, kModel, nodeEntry, painted, written } from './support.mjs';
+import { accessible, becomes, check, expect, kModel, nodeEntry, painted, runs, written } from './support.mjs';
 
 const kText = 'The boat waits below the old bridge because it is one of two.';
 
@@ -141,8 +140,7 @@ async function program(page) {
   await step(page, 5);
   await page.locator('.code-of summary').click();
   const code = await page.locator('.code-of pre').innerText();
-  const root = fileURLToPath(new URL('../..', import.meta.url));
-  const printed = await runs(code, root);
+  const printed = await runs(code);
   const lines = printed.trim().split('\n');
   const found = lines.slice(0, -3).map((line) => shares([Number(line.trim().split(/\s+/).at(-1))])[0]);
   const shown = await texts(page, '.num:last-child');
@@ -152,16 +150,6 @@ async function program(page) {
     if (Math.abs(Number.parseFloat(text) - Number.parseFloat(found[i])) > 0.55)
       throw new Error(`${text} here, ${found[i]} printed`);
   });
-}
-
-async function runs(code, cwd) {
-  const { spawn } = await import('node:child_process');
-  const child = spawn(process.execPath, ['--input-type=module'], { cwd, stdio: ['pipe', 'pipe', 'pipe'] });
-  child.stdin.end(code);
-  const read = async (stream) => (await stream.toArray()).join('');
-  const [out, said] = await Promise.all([read(child.stdout), read(child.stderr)]);
-  if (said) throw new Error(said);
-  return out;
 }
 
 async function pictures(page) {

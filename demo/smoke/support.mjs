@@ -10,6 +10,7 @@ import {
   statSync,
   writeFileSync,
 } from 'node:fs';
+import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
@@ -238,4 +239,14 @@ export async function loadFolder(page, folder, panel) {
   await page.getByRole('button', { name: 'Change model' }).click();
   await page.locator('.model-dialog input[type=file]').setInputFiles(folder);
   if (before) await page.waitForSelector(`[data-panel="${panel}"]:not([data-before])`);
+}
+
+/** What a program of a card prints, run by Node where the package is found by its name. */
+export async function runs(code) {
+  const child = spawn(process.execPath, ['--input-type=module'], { cwd: here('../..'), stdio: ['pipe', 'pipe', 'pipe'] });
+  child.stdin.end(code);
+  const read = async (stream) => (await stream.toArray()).join('');
+  const [printed, said] = await Promise.all([read(child.stdout), read(child.stderr)]);
+  if (said) throw new Error(said);
+  return printed;
 }

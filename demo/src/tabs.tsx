@@ -22,6 +22,7 @@ const kStory = { id: 'story', name: 'Story' };
 const kTabs: readonly Tab[] = [
   { id: 'compare', name: 'Compare', Panel: lazy(async () => (await import('./compare/compare.js')).ComparePanel) },
   { id: 'search', name: 'Search', Panel: lazy(async () => (await import('./search/search.js')).SearchPanel) },
+  { id: 'teach', name: 'Teach', Panel: lazy(async () => (await import('./teach/teach.js')).TeachPanel) },
   { id: 'classify', name: 'Classify', Panel: lazy(async () => (await import('./classify/classify.js')).ClassifyPanel) },
   { id: 'attention', name: 'Attention', Panel: lazy(async () => (await import('./attention/attention.js')).AttentionPanel) },
   { id: 'positions', name: 'Positions', Panel: lazy(async () => (await import('./positions/positions.js')).PositionsPanel) },

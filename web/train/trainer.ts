@@ -222,7 +222,7 @@ export class Trainer {
 
   /**
    * Loads a model to be fine-tuned. It needs `wattn-full-simd.wasm` or `wattn-full-relaxed.wasm`, which only this and rare models load.
-   * Weights are trained in float32, whatever the file has.
+   * Weights are trained in float32, whatever the file has. `null`: the model in the package.
    *
    * InputError: an option is unknown or wrong. Models with Dense modules cannot be trained yet: an UnsupportedError when it begins.
    *
@@ -231,7 +231,7 @@ export class Trainer {
    *     await trainer.classifier('It has not arrived'); // [{ label: 'delivery', score: 0.93 }]
    *     const files = await trainer.save();
    */
-  static async from_pretrained(model: ModelSpecifier, options: TrainerOptions): Promise<Trainer> {
+  static async from_pretrained(model: ModelSpecifier | null, options: TrainerOptions): Promise<Trainer> {
     checkOptions(where, options, kRules);
     if (!options?.task) {
       throw new InputError(`${where}: option 'task': expected one of ${kTasks.map((task) => `'${task}'`).join(', ')}, found none`);

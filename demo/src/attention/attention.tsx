@@ -6,6 +6,8 @@ import { formatScore, plural } from '../ui/format.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { Choice } from '../ui/choice.js';
+import { CodeOf } from '../ui/copy.js';
+import { attentionCode } from './attention_code.js';
 import { firstToken, linksOf } from './kinds.js';
 import { Lines } from './lines.js';
 import { Links } from './links.js';
@@ -116,6 +118,7 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
           </div>
         </div>
       )}
+      {inside && <CodeOf code={attentionCode(source, text, pair, head)} />}
     </article>
   );
 }

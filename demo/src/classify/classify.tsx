@@ -1,9 +1,8 @@
-// Panel: what a text is: by the model's own labels, by labels made up now, by labels taught here; and who is named in it.
+// Panel: what a text is: by the model's own labels, by labels made up now; and who is named in it.
 import './classify.css';
 import type { PanelProps } from '../panel.js';
 import { EntitiesCard } from './entities.js';
 import { SentimentCard } from './sentiment.js';
-import { TeachCard } from './teach.js';
 import { useTask } from './use_task.js';
 import { ZeroShotCard } from './zero_shot.js';
 
@@ -12,11 +11,10 @@ export function ClassifyPanel(props: PanelProps) {
   return (
     <div class="classify-bench">
       <div class="cards">
-        <SentimentCard own={own} />
+        <SentimentCard own={own} source={props.model.source} />
         <EntitiesCard source={props.model.source} />
       </div>
       <ZeroShotCard {...props} own={own} />
-      <TeachCard {...props} />
     </div>
   );
 }

@@ -2,6 +2,8 @@
 import type { EntityGroup, ModelSpecifier } from 'wattn';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
+import { CodeOf } from '../ui/copy.js';
+import { entitiesCode } from './classify_code.js';
 import { percent } from './labels.js';
 import { useAnswer, useTask } from './use_task.js';
 
@@ -33,6 +35,7 @@ export function EntitiesCard({ source }: { source: ModelSpecifier | null }) {
           <textarea id="entities-text" rows={3} value={text} onInput={(event) => setText(event.currentTarget.value)} />
           {answer.error && <Problem error={answer.error} />}
           <Marked text={text} entities={isEmpty ? [] : (answer.value ?? [])} />
+          <CodeOf code={entitiesCode(source, text)} />
         </>
       )}
     </article>

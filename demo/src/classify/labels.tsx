@@ -1,4 +1,5 @@
 // Labels with their scores, as bars.
+import './labels.css';
 
 interface LabelsProps {
   scores: readonly { label: string; score: number }[];

@@ -1,12 +1,14 @@
 // Card: the labels that the model was trained for; the model in the package tells praise from blame.
-import { UnsupportedError } from 'wattn';
+import { UnsupportedError, type ModelSpecifier } from 'wattn';
+import { CodeOf } from '../ui/copy.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
+import { classifyCode } from './classify_code.js';
 import { Labels } from './labels.js';
 import { useAnswer, useTask, type OpenTask } from './use_task.js';
 
 /** own: the loaded model, if it has labels. */
-export function SentimentCard({ own }: { own: OpenTask<'text-classification'> }) {
+export function SentimentCard({ own, source }: { own: OpenTask<'text-classification'>; source: ModelSpecifier | null }) {
   const [text, setText] = useKept('classify.sentiment', () => 'A warm, funny and beautifully acted film.');
   const isUnsupported = own.error instanceof UnsupportedError;
   // A model without labels of its own: the one in the package answers, and the card says so.
@@ -22,6 +24,7 @@ export function SentimentCard({ own }: { own: OpenTask<'text-classification'> })
       <input id="sentiment-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
       {shown ? <Problem error={shown} /> : <Labels scores={isEmpty ? [] : lowercase(answer.value ?? [])} />}
       {isUnsupported && <p class="hint">The loaded model has no labels of its own, so the bundled model answers here.</p>}
+      <CodeOf code={classifyCode(isUnsupported ? null : source, text)} />
     </article>
   );
 }

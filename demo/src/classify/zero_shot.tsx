@@ -6,6 +6,8 @@ import type { PanelProps } from '../panel.js';
 import { formatScore } from '../ui/format.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
+import { CodeOf } from '../ui/copy.js';
+import { nearLabelsCode, zeroShotCode } from './classify_code.js';
 import { Labels, percent } from './labels.js';
 import { useAnswer, useTask, type OpenTask } from './use_task.js';
 
@@ -57,6 +59,7 @@ export function ZeroShotCard({ model, options, own }: PanelProps & { own: OpenTa
       <label for="zero-labels">Labels, separated by commas</label>
       <input id="zero-labels" value={list} autocomplete="off" onInput={(event) => setList(event.currentTarget.value)} />
       {error ? <Problem error={error} /> : <Labels scores={answer.value ?? []} format={isNli ? percent : formatScore} />}
+      {isNli !== undefined && <CodeOf code={(isNli ? zeroShotCode : nearLabelsCode)(model.source, text, labels)} />}
       {isNli === false && (
         <p class="hint">
           The loaded model was not trained on natural language inference (NLI), which proper zero-shot classification needs. So

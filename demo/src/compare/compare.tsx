@@ -3,6 +3,7 @@ import type { EmbedOptions } from 'wattn';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
 import { useKept } from '../ui/kept.js';
+import { similarityCode } from './compare_code.js';
 import { NearestPanel } from './nearest.js';
 import { exampleSentences, isEmpty, type Entry, type Sentence } from './sentence.js';
 import { SentencesPanel } from './sentences.js';
@@ -10,7 +11,7 @@ import { SimilarityPanel } from './similarity.js';
 import { useEmbeddings } from './use_embeddings.js';
 
 export function ComparePanel({ model, options }: PanelProps) {
-  const { embed } = model;
+  const { embed, source } = model;
   const [sentences, setSentences] = useKept('compare.sentences', exampleSentences);
   const [pair, setPair] = useState<readonly number[]>([]);
   const texts = sentences.filter((sentence) => !isEmpty(sentence)).map(({ text }) => text);
@@ -20,8 +21,15 @@ export function ComparePanel({ model, options }: PanelProps) {
     <div class="workbench">
       <SentencesPanel embed={embed} sentences={sentences} onChange={setSentences} marked={pair} />
       <div class="side">
-        <SimilarityPanel entries={entries} embedded={embedded} pair={pair} onPair={setPair} assumed={assumedPooling(options)} />
-        <NearestPanel embed={embed} entries={entries} options={options} />
+        <SimilarityPanel
+          entries={entries}
+          embedded={embedded}
+          pair={pair}
+          onPair={setPair}
+          assumed={assumedPooling(options)}
+          code={similarityCode(source, texts, options)}
+        />
+        <NearestPanel embed={embed} source={source} entries={entries} options={options} />
       </div>
     </div>
   );

@@ -1,13 +1,16 @@
 // Panel: the sentences, ranked by how near they are to a query.
 import './nearest.css';
-import { semantic_search, type EmbedOptions, type FeatureExtractionPipeline } from 'wattn';
+import { semantic_search, type EmbedOptions, type FeatureExtractionPipeline, type ModelSpecifier } from 'wattn';
 import { useMemo, useState } from 'preact/hooks';
+import { CodeOf } from '../ui/copy.js';
+import { nearestCode } from './compare_code.js';
 import type { Entry } from './sentence.js';
 import { formatScore, formatTime } from '../ui/format.js';
 import { useEmbeddings } from './use_embeddings.js';
 
 interface PanelProps {
   embed: FeatureExtractionPipeline;
+  source: ModelSpecifier | null;
   entries: readonly Entry[];
   options: EmbedOptions;
 }
@@ -16,7 +19,7 @@ interface Hit extends Entry {
   score: number;
 }
 
-export function NearestPanel({ embed, entries, options }: PanelProps) {
+export function NearestPanel({ embed, source, entries, options }: PanelProps) {
   const [query, setQuery] = useState('a pet taking a nap');
   const prompt = embed.info().prompts.query;
   // As sentence-transformers does: a model that has a prompt for queries gets it.
@@ -61,6 +64,17 @@ export function NearestPanel({ embed, entries, options }: PanelProps) {
         {asked.length === 0 ? 'Type something to search for.' : best(hits, run?.ms)}
       </p>
       {prompt && <p class="hint">The query uses the model's own query prompt: “{prompt}”.</p>}
+      {hits.length > 0 && (
+        <CodeOf
+          code={nearestCode(
+            source,
+            entries.map(({ text }) => text),
+            options,
+            query,
+            queryOptions,
+          )}
+        />
+      )}
     </article>
   );
 }

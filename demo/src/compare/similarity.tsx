@@ -4,6 +4,7 @@ import { cos_sim } from 'wattn';
 import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Entry } from './sentence.js';
 import { formatCount, formatScore, formatTime, plural, shorten } from '../ui/format.js';
+import { CodeOf } from '../ui/copy.js';
 import { stepInSquare } from '../ui/roving.js';
 import type { EmbeddedTexts, Run } from './use_embeddings.js';
 
@@ -15,9 +16,11 @@ interface PanelProps {
   onPair: (pair: readonly number[]) => void;
   /** How token vectors are pooled when the model's files do not say. */
   assumed: string | undefined;
+  /** The program that computes the same. */
+  code: string;
 }
 
-export function SimilarityPanel({ entries, embedded, pair, onPair, assumed }: PanelProps) {
+export function SimilarityPanel({ entries, embedded, pair, onPair, assumed, code }: PanelProps) {
   const { run, busy, error, again } = embedded;
   const scores = useMemo(() => entries.map((a) => entries.map((b) => cos_sim(a.vector, b.vector))), [entries]);
   return (
@@ -42,6 +45,7 @@ export function SimilarityPanel({ entries, embedded, pair, onPair, assumed }: Pa
       )}
       {run && <Timing run={run} busy={busy} />}
       {assumed && <p class="hint">This model's files do not say how to pool token vectors, so this page takes their {assumed}.</p>}
+      {entries.length > 0 && <CodeOf code={code} />}
     </article>
   );
 }

@@ -1,7 +1,9 @@
 // Panel: search by words and meaning in texts of one's own, and how their pieces lie to each other.
 import './search.css';
+import type { ModelSpecifier } from 'wattn';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
+import { CodeOf } from '../ui/copy.js';
 import { formatTime, plural } from '../ui/format.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
@@ -9,6 +11,7 @@ import { exampleDocs } from './example.js';
 import { Hits } from './hits.js';
 import { Library } from './library.js';
 import { PieceMap } from './piece_map.js';
+import { searchCode } from './search_code.js';
 import type { Found, Hit, IndexFacts } from './types.js';
 import { useIndex, type IndexControl } from './use_index.js';
 
@@ -36,6 +39,7 @@ export function SearchPanel(props: PanelProps) {
         <Results
           index={index}
           facts={facts}
+          source={props.model.source}
           selected={selected}
           onSelect={setSelected}
           hovered={hovered}
@@ -55,6 +59,7 @@ export function SearchPanel(props: PanelProps) {
 interface ResultsProps {
   index: IndexControl;
   facts: IndexFacts;
+  source: ModelSpecifier | null;
   selected: number | undefined;
   onSelect: (piece: number | undefined) => void;
   hovered: number | undefined;
@@ -90,7 +95,7 @@ function useFound(index: IndexControl, facts: IndexFacts, query: string): Answer
   return { ...(isOfIndex ? answer : { hits: [], query }), busy: !isOfIndex || answer.query !== query };
 }
 
-function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }: ResultsProps) {
+function Results({ index, facts, source, selected, onSelect, hovered, onHover, prompt }: ResultsProps) {
   const [query, setQuery] = useKept('search.query', () => 'tips for a good night of sleep');
   const found = useFound(index, facts, query);
   const [first, second] = facts.picture.plane.shares;
@@ -116,6 +121,7 @@ function Results({ index, facts, selected, onSelect, hovered, onHover, prompt }:
             `Searched ${plural(facts.pieces.length, 'chunk')} in ${formatTime(found.ms)}, including the query's vector.`}
         </p>
         {prompt && <p class="hint">The query uses the model's own query prompt: “{prompt}”.</p>}
+        <CodeOf code={searchCode(source, facts, query)} />
       </article>
       <article class="panel map-panel" aria-labelledby="map-title">
         <h2 id="map-title">Map</h2>

@@ -2,7 +2,7 @@
 
 const kDoors = [
   ['search', 'Search', 'Find what a text means in documents of your own, even where no word is the same.'],
-  ['classify', 'Classify', 'Teach it your labels with a handful of examples, in seconds.'],
+  ['teach', 'Classify', 'Teach it your labels with a handful of examples, and fine-tune it in seconds.'],
   ['positions', 'Learn', 'See why word order gets lost without positions, and how they bring it back.'],
   ['attention', 'Look inside', 'Every head of every layer, as lines, numbers and steps. Turn one off.'],
 ] as const;

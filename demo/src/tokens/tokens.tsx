@@ -3,12 +3,14 @@ import './tokens.css';
 import { useMemo, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
 import { formatCount, plural } from '../ui/format.js';
+import { CodeOf } from '../ui/copy.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { AddTokenizer } from './add_tokenizer.js';
 import { readTokens } from './read_tokens.js';
 import { TokenChips } from './token_chips.js';
 import { useTokenizers, type NamedTokenizer } from './use_tokenizers.js';
+import { tokensCode } from './tokens_code.js';
 
 const kMostShown = 300;
 const kText = 'Unbelievable! The naïve café-owner paid €1,234.50 for 3 self-driving coffee-makers in Kraków.';
@@ -34,6 +36,7 @@ export function TokensPanel({ model }: PanelProps) {
         {list.map((named) => (
           <Row key={named.key} named={named} text={text} pointed={pointed} onPoint={setPointed} onRemove={() => remove(named)} />
         ))}
+        <CodeOf code={tokensCode(model.source, text)} />
       </article>
       <AddTokenizer onAdd={add} onTrain={(kind, size) => train(kind, size, text)} busy={busy} />
       {error && <Problem error={error} />}

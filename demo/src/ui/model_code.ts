@@ -16,3 +16,11 @@ export function modelArgument(source: ModelSpecifier | null): string {
   if (typeof source === 'string') return quoted(source);
   return "'./path/to/the/model'";
 }
+
+/** Options as one more argument of a call: ", { pooling: 'mean' }"; nothing where there are none. */
+export function optionsArgument(options: object): string {
+  const entries = Object.entries(options).filter(([, value]) => value !== undefined);
+  if (entries.length === 0) return '';
+  const written = entries.map(([name, value]) => `${name}: ${typeof value === 'string' ? quoted(value) : JSON.stringify(value)}`);
+  return `, { ${written.join(', ')} }`;
+}

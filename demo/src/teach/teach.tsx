@@ -1,4 +1,5 @@
-// Card: a classifier of one's own, from a few examples of each class.
+// Panel: labels of one's own, from a few examples of each: a classifier on the model's vectors, and the model fine-tuned.
+import './teach.css';
 import type { TextClassifier } from 'wattn';
 import { useEffect, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
@@ -7,13 +8,16 @@ import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { Classes, exampleClasses } from './classes.js';
 import { Explained } from './explained.js';
-import { Labels, percent } from './labels.js';
-import { useAnswer } from './use_task.js';
+import { Labels, percent } from '../classify/labels.js';
+import { useAnswer } from '../classify/use_task.js';
+import { CodeOf } from '../ui/copy.js';
+import { FineTuneCard } from './fine_tune.js';
+import { teachCode } from './teach_code.js';
 import { useClassifier, type ClassifierState } from './use_classifier.js';
 
-export function TeachCard({ model, options }: PanelProps) {
-  const [classes, setClasses] = useKept('classify.classes', exampleClasses);
-  const [text, setText] = useKept('classify.teach.text', () => 'When will the box with my shoes get here?');
+export function TeachPanel({ model, options }: PanelProps) {
+  const [classes, setClasses] = useKept('teach.classes', exampleClasses);
+  const [text, setText] = useKept('teach.text', () => 'When will the box with my shoes get here?');
   const taught = useClassifier(model.embed, classes, options);
   const { classifier } = taught;
   const isEmpty = text.trim() === '';
@@ -24,26 +28,30 @@ export function TeachCard({ model, options }: PanelProps) {
     [classifier, text],
   );
   return (
-    <article class="panel teach" aria-labelledby="teach-title">
-      <h2 id="teach-title">Teach your own labels</h2>
-      <p class="hint">A few examples of each class, one per line. Training runs in this page, again after each change.</p>
-      <div class="teach-columns">
-        <Classes classes={classes} onChange={setClasses} />
-        <div>
-          <Validation taught={taught} />
-          <label for="teach-text">Try it on another text</label>
-          <input id="teach-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
-          {answer.error && <Problem error={answer.error} />}
-          {classifier && !isEmpty && answer.value && (
-            <>
-              <Labels scores={answer.value.scores} />
-              <Explained text={text} explanation={answer.value.explanation} />
-            </>
-          )}
-          <Files classifier={classifier} onLoad={(files) => void taught.load(files)} />
+    <div class="teach-bench">
+      <article class="panel teach" aria-labelledby="teach-title">
+        <h2 id="teach-title">Teach your own labels</h2>
+        <p class="hint">A few examples of each class, one per line. Training runs in this page, again after each change.</p>
+        <div class="teach-columns">
+          <Classes classes={classes} onChange={setClasses} />
+          <div>
+            <Validation taught={taught} />
+            <label for="teach-text">Try it on another text</label>
+            <input id="teach-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
+            {answer.error && <Problem error={answer.error} />}
+            {classifier && !isEmpty && answer.value && (
+              <>
+                <Labels scores={answer.value.scores} />
+                <Explained text={text} explanation={answer.value.explanation} />
+              </>
+            )}
+            <Files classifier={classifier} onLoad={(files) => void taught.load(files)} />
+          </div>
         </div>
-      </div>
-    </article>
+        <CodeOf code={teachCode(model.source, classes, text)} />
+      </article>
+      <FineTuneCard model={model} options={options} classes={classes} text={text} />
+    </div>
   );
 }
 

@@ -1,0 +1,123 @@
+// Card: the model itself changed by the same examples, with its loss as it falls, and what that was good for.
+import type { EmbedOptions } from 'wattn';
+import { useEffect, useState } from 'preact/hooks';
+import { Labels, percent } from '../classify/labels.js';
+import type { ReadyModel } from '../model/use_model.js';
+import { CodeOf } from '../ui/copy.js';
+import { Curve } from '../ui/curve.js';
+import { formatCount, formatTime, plural } from '../ui/format.js';
+import { Problem } from '../ui/lazy.js';
+import { fineTuneCode } from './teach_code.js';
+import { split, useFineTuning, type Tuning } from './use_fine_tuning.js';
+import type { Taught } from './use_classifier.js';
+
+interface FineTuneProps {
+  model: ReadyModel;
+  options: EmbedOptions;
+  classes: readonly Taught[];
+  text: string;
+}
+
+export function FineTuneCard({ model, options, classes, text }: FineTuneProps) {
+  const { tuning, start, stop } = useFineTuning(model, options);
+  const { running, losses, steps, secondsLeft, weights, done, error } = tuning;
+  const { rows, held } = split(classes);
+  return (
+    <article class="panel" aria-labelledby="tune-title">
+      <h2 id="tune-title">Fine-tune the model</h2>
+      <p class="hint">
+        Above, the model stays as it is, and a classifier learns on its vectors. Fine-tuning changes the model itself with low-rank
+        additions (LoRA): texts of one label move together. It learns from {plural(rows.length, 'example')} and is judged on the{' '}
+        {formatCount(held.length)} held back.
+      </p>
+      <div class="tune">
+        <div>
+          <div class="tune-start">
+            {running ? (
+              <button type="button" class="secondary" onClick={stop}>
+                Stop
+              </button>
+            ) : (
+              <button type="button" onClick={() => void start(classes, text)}>
+                {done ? 'Fine-tune again' : 'Fine-tune'}
+              </button>
+            )}
+            <p class="timing" role="status">
+              {running &&
+                (losses.length === 0
+                  ? 'Loading what trains…'
+                  : `${losses.length} of ${steps} steps, ${Math.ceil(secondsLeft ?? 0)} s left`)}
+              {done && `${plural(done.steps, 'step')} in ${formatTime(done.ms)}, in this page.`}
+            </p>
+          </div>
+          {error && <Problem error={error} />}
+          <Curve label="loss" values={losses} total={steps} />
+          {weights && (
+            <p class="hint">
+              It trains {formatCount(weights.trainable)} of {formatCount(weights.all)} weights (
+              {percent(weights.trainable / weights.all)}).
+            </p>
+          )}
+        </div>
+        {done && <Result done={done} />}
+      </div>
+      <CodeOf code={fineTuneCode(model.source, classes, text)} />
+    </article>
+  );
+}
+
+function Result({ done: { compared, answer, files } }: { done: NonNullable<Tuning['done']> }) {
+  return (
+    <div>
+      {compared && (
+        <table class="versus">
+          <caption class="visually-hidden">Right answers for examples that were held back</caption>
+          <tbody>
+            <tr>
+              <th scope="row">Classifier on frozen vectors</th>
+              <td>
+                {compared.frozen} of {compared.held} right
+              </td>
+            </tr>
+            <tr>
+              <th scope="row">Fine-tuned</th>
+              <td data-tuned>
+                <strong>
+                  {compared.tuned} of {compared.held} right
+                </strong>
+              </td>
+            </tr>
+          </tbody>
+        </table>
+      )}
+      <h3>The text above, by the fine-tuned model</h3>
+      <Labels scores={answer} />
+      <Downloads files={files} />
+    </div>
+  );
+}
+
+/** What was learned, to take along: PEFT reads the adapter. */
+function Downloads({ files }: { files: Record<string, Uint8Array> }) {
+  const [links, setLinks] = useState<[name: string, link: string][]>([]);
+  useEffect(() => {
+    const made = Object.entries(files).map(([name, bytes]): [string, string] => [
+      name,
+      URL.createObjectURL(new Blob([bytes as Uint8Array<ArrayBuffer>])),
+    ]);
+    setLinks(made);
+    return () => made.forEach(([, link]) => URL.revokeObjectURL(link));
+  }, [files]);
+  return (
+    <p class="teach-files">
+      <span>
+        Take it along:{' '}
+        {links.map(([name, link]) => (
+          <a key={name} href={link} download={name}>
+            {name}
+          </a>
+        ))}
+      </span>
+    </p>
+  );
+}
