@@ -1,4 +1,5 @@
 // The demo page: `npm run demo` serves it with this config, `npx vite build demo` writes static files to demo/dist.
+// WATTN_DEMO_URL: where the page will be, ending in /: the picture of a link needs a whole address.
 // WATTN_DEMO_MODEL: a checkpoint's folder. It is served under model/, and the page loads it on start. A build made with it
 // expects that folder beside its index.html; the folder itself is not copied.
 import preact from '@preact/preset-vite';
@@ -46,6 +47,12 @@ const strictPolicy: Plugin = {
   ],
 };
 
+/** Links to the page show a picture, whose address has to be a whole one. */
+const preview: Plugin = {
+  name: 'wattn-demo-preview',
+  transformIndexHtml: (html) => html.replace('%WATTN_PAGE%', process.env.WATTN_DEMO_URL ?? './'),
+};
+
 /** service_worker.js with the list of built files, and a version that changes when any of them does. */
 const offline: Plugin = {
   name: 'wattn-demo-offline',
@@ -81,7 +88,7 @@ export default defineConfig({
   root: here('.'),
   base: './',
   appType: 'mpa', // a file that is not there is a 404, never the start page
-  plugins: [preact(), strictPolicy, offline, ...(model ? [demoModel(model)] : [])],
+  plugins: [preact(), strictPolicy, preview, offline, ...(model ? [demoModel(model)] : [])],
   resolve: {
     // What ships, not its sources.
     alias: [
