@@ -1,5 +1,5 @@
 // The panel Attention: lines, numbers and steps are the model's own, as the package's entry for Node gives them.
-import { accessible, becomes, check, expect, kModel, nodeEntry } from './support.mjs';
+import { accessible, becomes, check, expect, headFolder, kModel, loadFolder, nodeEntry } from './support.mjs';
 
 const kText = 'The boat waits below the old bridge.';
 const kPair = 'one two';
@@ -117,6 +117,70 @@ async function headsOff(page) {
   await page.getByText('Every head is on.').waitFor();
 }
 
+/** Every cell of the grid, computed by Node: one vector taken over, and how far the mean vector goes to the other text's. */
+async function patching(page) {
+  const other = kText.replace('boat', 'river');
+  const { AutoModel, AutoTokenizer, Tensor } = await nodeEntry();
+  const [tokenizer, model] = [await AutoTokenizer.from_pretrained(kModel), await AutoModel.from_pretrained(kModel)];
+  const [a, b] = [tokenizer(kText), tokenizer(other)];
+  const options = { output_hidden_states: true };
+  const [own, donor] = [await model(a, options), await model(b, options)];
+  const [seq, dim] = own.last_hidden_state.dims.slice(1);
+  const mean = ({ last_hidden_state: { data } }) =>
+    Array.from({ length: dim }, (_, k) => data.reduce((sum, x, i) => (i % dim === k ? sum + x / seq : sum), 0));
+  const [from, to] = [mean(own), mean(donor)];
+  const way = from.map((x, k) => to[k] - x);
+  const length = way.reduce((sum, x) => sum + x * x, 0);
+  const expected = [];
+  for (let i = 0; i < seq; ++i)
+    for (let layer = 0; layer < own.hidden_states.length - 1; ++layer) {
+      const mixed = own.hidden_states[layer + 1].data.slice();
+      mixed.set(donor.hidden_states[layer + 1].data.slice(i * dim, (i + 1) * dim), i * dim);
+      const out = await model(a, { patch: { [`layer.${layer}.output`]: new Tensor('float32', mixed, [1, seq, dim]) } });
+      expected.push(mean(out).reduce((sum, x, k) => sum + (x - from[k]) * way[k], 0) / length);
+    }
+  await model.dispose();
+  await page.locator('#attention-text').fill(kText);
+  await page.locator('#attention-other').fill(other);
+  await page.getByRole('button', { name: 'Trace it' }).click();
+  const cells = page.locator('.shares:not(.lens) td');
+  await becomes('cells', () => cells.count(), expected.length);
+  const shown = numbers((await cells.allTextContents()).map((text) => text.replace(' %', '')));
+  const worst = Math.max(...shown.map((value, i) => Math.abs(value - 100 * expected[i])));
+  if (!(worst <= 0.51)) throw new Error(`a share differs by ${worst} %`);
+  if (!(Math.max(...shown) > 20)) throw new Error('no vector makes a difference, so nothing is tested');
+  await page.locator('#attention-other').fill(`${other} And more of it.`);
+  await page.getByRole('button', { name: 'Trace it' }).click();
+  await page.locator('.error', { hasText: 'Change a word' }).waitFor();
+  await page.locator('#attention-other').fill(other);
+}
+
+/** What each layer would say, of a model with a head over its vocabulary; of one without, why it says nothing. */
+async function lens(page) {
+  await page.getByRole('button', { name: 'Ask each layer' }).click();
+  await page.getByText('The model in use has no such head.').waitFor();
+  const { folder, remove } = headFolder('masked_lm');
+  try {
+    await loadFolder(page, folder, 'attention');
+    const { AutoModelForMaskedLM, AutoTokenizer } = await nodeEntry();
+    const [tokenizer, model] = [await AutoTokenizer.from_pretrained(folder), await AutoModelForMaskedLM.from_pretrained(folder)];
+    const inputs = tokenizer(kText);
+    const { logit_lens } = await model(inputs, { logit_lens: 1 });
+    await model.dispose();
+    const [layers, , seq] = logit_lens.ids.dims;
+    const ids = [...logit_lens.ids.data];
+    const expected = Array.from({ length: seq }, (_, i) =>
+      tokenizer.convert_ids_to_tokens(Array.from({ length: layers }, (__, layer) => ids[layer * seq + i])),
+    );
+    await page.locator('#attention-text').fill(kText);
+    await page.getByRole('button', { name: 'Ask each layer' }).click();
+    await page.locator('.lens td').first().waitFor();
+    expect('tokens', await page.locator('.lens td').allTextContents(), expected.flat());
+  } finally {
+    remove();
+  }
+}
+
 /** What is there once the panel has computed something. */
 export const sign = '.heads .head canvas';
 
@@ -127,4 +191,6 @@ export async function drive(page) {
   await check('attention: pointing at a token shows its weights, which add up to 1', () => lines(page));
   await check('attention: heads turned off, and what is left', () => headsOff(page));
   await check('attention: the strongest link between words, in words and as lines', () => links(page));
+  await check('attention: one vector taken over from another text: what that changes, in every cell', () => patching(page));
+  await check('attention: what each layer would say', () => lens(page));
 }

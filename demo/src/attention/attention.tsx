@@ -11,8 +11,10 @@ import { attentionCode } from './attention_code.js';
 import { firstToken, linksOf } from './kinds.js';
 import { Lines } from './lines.js';
 import { Links } from './links.js';
+import { LensCard } from './lens.js';
 import { Matrix } from './matrix.js';
 import { Overview } from './overview.js';
+import { PatchingCard } from './patching.js';
 import { Steps } from './steps.js';
 import { useInside, type Inside } from './use_inside.js';
 
@@ -36,90 +38,94 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
   const [chosen, setHead] = useState<Head>();
   const [token, setToken] = useState<number>();
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
-  const { inside, error } = useInside(source, { text, pair, off });
+  const { inside, error, door } = useInside(source, { text, pair, off });
   // Until a person chooses, what the story follows, too.
   const best = useMemo(() => inside && linksOf(inside, firstToken(inside))[0], [inside]);
   const head: Head = chosen ?? (best ? [best.layer, best.head] : [0, 0]);
   const followed = token ?? (chosen ? undefined : best?.from);
   return (
-    <article class="panel attention-panel" aria-labelledby="attention-title">
-      <h2 id="attention-title">Attention</h2>
-      <div class="attention-texts">
-        <div>
-          <label for="attention-text">What does each token of this text attend to?</label>
-          <input id="attention-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
-        </div>
-        <div>
-          <label for="attention-pair">A second text (optional)</label>
-          <input id="attention-pair" value={pair} autocomplete="off" onInput={(event) => setPair(event.currentTarget.value)} />
-        </div>
-      </div>
-      {error && <Problem error={error} />}
-      {!inside && !error && <p class="hint">Loading the model…</p>}
-      {inside && (
-        <div class="attention">
+    <div class="attention-bench">
+      <article class="panel attention-panel" aria-labelledby="attention-title">
+        <h2 id="attention-title">Attention</h2>
+        <div class="attention-texts">
           <div>
-            <Links
-              inside={inside}
-              head={head}
-              token={followed}
-              onLink={({ layer, head: one, from }) => {
-                setHead([layer, one]);
-                setToken(from);
-              }}
-            />
-            <h3>All heads</h3>
-            <p class="hint">
-              One row per layer. In each picture, a row shows what one token attends to; the colour says what the head mostly looks
-              at. Choose a head.
-            </p>
-            <Overview
-              inside={inside}
-              head={head}
-              off={off}
-              onHead={(next) => {
-                setHead(next);
-                setToken(followed);
-              }}
-            />
-            <Switches inside={inside} head={head} off={off} onOff={setOff} />
+            <label for="attention-text">What does each token of this text attend to?</label>
+            <input id="attention-text" value={text} autocomplete="off" onInput={(event) => setText(event.currentTarget.value)} />
           </div>
           <div>
-            <div class="panel-head">
-              <h3>
-                Layer {head[0] + 1}, head {head[1] + 1}
-              </h3>
-              <Choice label="View of the head" value={view} options={kViews} onChange={setView} />
+            <label for="attention-pair">A second text (optional)</label>
+            <input id="attention-pair" value={pair} autocomplete="off" onInput={(event) => setPair(event.currentTarget.value)} />
+          </div>
+        </div>
+        {error && <Problem error={error} />}
+        {!inside && !error && <p class="hint">Loading the model…</p>}
+        {inside && (
+          <div class="attention">
+            <div>
+              <Links
+                inside={inside}
+                head={head}
+                token={followed}
+                onLink={({ layer, head: one, from }) => {
+                  setHead([layer, one]);
+                  setToken(from);
+                }}
+              />
+              <h3>All heads</h3>
+              <p class="hint">
+                One row per layer. In each picture, a row shows what one token attends to; the colour says what the head mostly
+                looks at. Choose a head.
+              </p>
+              <Overview
+                inside={inside}
+                head={head}
+                off={off}
+                onHead={(next) => {
+                  setHead(next);
+                  setToken(followed);
+                }}
+              />
+              <Switches inside={inside} head={head} off={off} onOff={setOff} />
             </div>
-            {inside.cut && <p class="warning">The text is longer; its first {inside.tokens.length} tokens are shown.</p>}
-            {view === 'lines' && (
-              <Lines
-                inside={inside}
-                head={head}
-                token={followed}
-                onToken={(next) => {
-                  setHead(head);
-                  setToken(next);
-                }}
-              />
-            )}
-            {view === 'matrix' && <Matrix inside={inside} head={head} />}
-            {view === 'steps' && (
-              <Steps
-                inside={inside}
-                head={head}
-                token={followed}
-                onToken={(next) => {
-                  setHead(head);
-                  setToken(next);
-                }}
-              />
-            )}
+            <div>
+              <div class="panel-head">
+                <h3>
+                  Layer {head[0] + 1}, head {head[1] + 1}
+                </h3>
+                <Choice label="View of the head" value={view} options={kViews} onChange={setView} />
+              </div>
+              {inside.cut && <p class="warning">The text is longer; its first {inside.tokens.length} tokens are shown.</p>}
+              {view === 'lines' && (
+                <Lines
+                  inside={inside}
+                  head={head}
+                  token={followed}
+                  onToken={(next) => {
+                    setHead(head);
+                    setToken(next);
+                  }}
+                />
+              )}
+              {view === 'matrix' && <Matrix inside={inside} head={head} />}
+              {view === 'steps' && (
+                <Steps
+                  inside={inside}
+                  head={head}
+                  token={followed}
+                  onToken={(next) => {
+                    setHead(head);
+                    setToken(next);
+                  }}
+                />
+              )}
+            </div>
           </div>
-        </div>
-      )}
-      {inside && <CodeOf code={attentionCode(source, text, pair, head)} />}
-    </article>
+        )}
+        {inside && <CodeOf code={attentionCode(source, text, pair, head)} />}
+      </article>
+      {door && <PatchingCard door={door} text={text} />}
+      <LensCard source={source} text={text} />
+    </div>
   );
 }
 

@@ -1,5 +1,5 @@
 // A second door to the page's model: its tokens, what is inside each head, and what becomes of the text when heads are turned off.
-import { AutoModel, AutoTokenizer, cos_sim, type ModelSpecifier, type Tensor } from 'wattn';
+import { AutoModel, AutoTokenizer, cos_sim, Tensor, type ModelSpecifier } from 'wattn';
 import { useEffect, useState } from 'preact/hooks';
 
 export interface Inside {
@@ -31,8 +31,18 @@ export interface Asked {
   off: ReadonlySet<string>;
 }
 
-interface Door {
+export interface Traced {
+  tokens: string[];
+  /** The tokens of the other text. */
+  others: string[];
+  /** [layers][tokens]: how far the text's mean vector goes towards the other's, 0 to 1, when this one vector is taken from there. */
+  shares: number[][];
+}
+
+export interface Door {
   run(asked: Asked): Promise<Inside>;
+  /** A cell at a time, layer by layer; isStale: whether nobody waits any more. */
+  trace(text: string, other: string, isStale: () => boolean): AsyncGenerator<Traced>;
   dispose(): void;
 }
 
@@ -97,6 +107,48 @@ async function openDoor(source: ModelSpecifier | null): Promise<Door> {
         kept: cos_sim(meanOf(out.last_hidden_state.data, tokens.length), meanOf(whole.last_hidden_state.data, tokens.length)),
       };
     },
+    async *trace(text, other, isStale) {
+      const limit = { truncation: true, max_length: Math.min(kMostTokens, max_length) };
+      const inputs = tokenizer(text, limit);
+      const otherInputs = tokenizer(other, limit);
+      const [tokens, others] = [inputs, otherInputs].map(({ input_ids }) => tokenizer.convert_ids_to_tokens(input_ids)) as [
+        string[],
+        string[],
+      ];
+      const seq = tokens.length;
+      if (others.length !== seq)
+        throw new Error(
+          `The other text has ${others.length} tokens, and this one ${seq}. Change a word for one that is one token, too.`,
+        );
+      const [own, donor] = [
+        await model(inputs, { output_hidden_states: true }),
+        await model(otherInputs, { output_hidden_states: true }),
+      ];
+      const [from, to] = [own, donor].map(({ last_hidden_state }) => meanOf(last_hidden_state.data, seq)) as [
+        Float32Array,
+        Float32Array,
+      ];
+      const way = from.map((value, k) => (to[k] as number) - value);
+      const length = way.reduce((sum, step) => sum + step * step, 0);
+      const shares: number[][] = [];
+      for (let layer = 0; layer < layers; ++layer) {
+        const row: number[] = [];
+        for (let i = 0; i < seq; ++i) {
+          if (isStale()) return;
+          const state = own.hidden_states[layer + 1] as Tensor<'float32'>;
+          const mixed = state.data.slice();
+          const part = [i * hiddenSize, (i + 1) * hiddenSize] as const;
+          mixed.set((donor.hidden_states[layer + 1] as Tensor<'float32'>).data.subarray(...part), part[0]);
+          const patched = await model(inputs, { patch: { [`layer.${layer}.output`]: new Tensor('float32', mixed, state.dims) } });
+          const mean = meanOf(patched.last_hidden_state.data, seq);
+          row.push(
+            length === 0 ? 0 : mean.reduce((sum, value, k) => sum + (value - (from[k] as number)) * (way[k] as number), 0) / length,
+          );
+        }
+        shares.push(row);
+        yield { tokens, others, shares: [...shares] };
+      }
+    },
     dispose() {
       void model.dispose();
       void tokenizer.dispose();
@@ -132,5 +184,5 @@ export function useInside(source: ModelSpecifier | null | undefined, { text, pai
         .catch((reason: Error) => !stale && setError(reason));
     return () => void (stale = true);
   }, [door, text, pair, off]);
-  return { inside, error };
+  return { inside, error, door };
 }

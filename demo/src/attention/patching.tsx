@@ -1,0 +1,86 @@
+// Card: which vector carries a difference between two texts? One at a time is taken over from the other text (activation patching).
+import { useRef, useState } from 'preact/hooks';
+import { useKept } from '../ui/kept.js';
+import { Problem } from '../ui/lazy.js';
+import type { Door, Traced } from './use_inside.js';
+
+export function PatchingCard({ door, text }: { door: Door; text: string }) {
+  const [other, setOther] = useKept('attention.other', () => 'The dog sat on the mat because it was tired.');
+  const [traced, setTraced] = useState<Traced & { of: string }>();
+  const [error, setError] = useState<Error>();
+  const [running, setRunning] = useState(false);
+  const asked = useRef(0);
+  const of = `${text}\n${other}`;
+  const trace = async () => {
+    const mine = ++asked.current;
+    setError(undefined);
+    setRunning(true);
+    try {
+      for await (const part of door.trace(text, other, () => asked.current !== mine)) setTraced({ ...part, of });
+    } catch (reason) {
+      setError(reason as Error);
+    } finally {
+      if (asked.current === mine) setRunning(false);
+    }
+  };
+  const shown = traced?.of === of ? traced : undefined;
+  return (
+    <article class="panel" aria-labelledby="patching-title">
+      <h2 id="patching-title">Which vector makes the difference?</h2>
+      <p class="hint">
+        Write the text above once more with another word. Then one vector at a time, of one token after one layer, is taken over
+        from there, and the rest is computed anew. This is called activation patching.
+      </p>
+      <label for="attention-other">The text with a difference</label>
+      <input id="attention-other" value={other} autocomplete="off" onInput={(event) => setOther(event.currentTarget.value)} />
+      <button
+        type="button"
+        class="small"
+        disabled={running || text.trim() === '' || other.trim() === ''}
+        onClick={() => void trace()}
+      >
+        {running ? 'Computing…' : 'Trace it'}
+      </button>
+      {error && <Problem error={error} />}
+      {shown && <Shares traced={shown} />}
+    </article>
+  );
+}
+
+const percent = (share: number) => `${Math.round(100 * share) || 0} %`.replace('-', '−');
+
+function Shares({ traced: { tokens, others, shares } }: { traced: Traced }) {
+  return (
+    <>
+      <p class="hint">
+        How far the text's mean vector goes to the other's when this one vector is taken from there; 100 % is all the way.
+      </p>
+      <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Shares of each token and layer">
+        <table class="shares">
+          <thead>
+            <tr>
+              <th scope="col">token</th>
+              {shares.map((_, layer) => (
+                <th key={layer} scope="col">
+                  layer {layer + 1}
+                </th>
+              ))}
+            </tr>
+          </thead>
+          <tbody>
+            {tokens.map((token, i) => (
+              <tr key={i}>
+                <th scope="row">{token === others[i] ? token : `${token} → ${others[i]}`}</th>
+                {shares.map((row, layer) => (
+                  <td key={layer} style={{ '--share': `${Math.round(100 * Math.min(1, Math.max(0, row[i] as number)))}%` }}>
+                    {percent(row[i] as number)}
+                  </td>
+                ))}
+              </tr>
+            ))}
+          </tbody>
+        </table>
+      </div>
+    </>
+  );
+}
