@@ -65,6 +65,17 @@ async function onStaticHost(browser, { url, asked }) {
   await close();
 }
 
+/** On a phone, whatever is to be touched is 44 px high; but not the cells and chips of a picture, which the keys reach, too. */
+async function touchable(page) {
+  const small = await page.evaluate(() =>
+    [...document.querySelectorAll('a, button, input, select, textarea, summary, .file-button, .choice label')]
+      .filter((one) => one.checkVisibility() && !one.matches('.skip, .visually-hidden, .cell, .chip:not(.story-chip)'))
+      .map((one) => `${one.tagName} ${one.className} '${one.textContent.slice(0, 20)}': ${one.getBoundingClientRect().height} px`)
+      .filter((line) => parseFloat(line.split("': ").at(-1)) < 43.5),
+  );
+  expect('small targets', small, []);
+}
+
 /** What "As code" offers, in a Node that finds the package by its name. */
 async function programs(page) {
   const codes = await page.locator('.code-of pre').allTextContents();
@@ -87,6 +98,7 @@ async function onPanels(browser, url, only) {
     await phone.page.waitForSelector(`[data-panel="${name}"] ${sign}`);
     await check(`${name}: dark, phone: axe-core`, () => accessible(phone.page));
     await check(`${name}: dark, phone: nothing is wider than the screen`, () => narrow(phone.page));
+    await check(`${name}: dark, phone: fingers hit what they mean`, () => touchable(phone.page));
     await check(`${name}: the programs of its cards run as they are`, () => programs(phone.page));
     await check(`${name}: dark, phone: nothing on the console`, () => expect('messages', phone.said, []));
     await phone.close();
