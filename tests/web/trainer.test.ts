@@ -1,5 +1,6 @@
 // Trainer: a tiny BERT is fine-tuned, in this thread and in a worker.
 import { join } from 'node:path';
+import { inspect } from 'node:util';
 import { AutoModelForCausalLM, AutoTokenizer, nn, pipeline } from 'wattn';
 import { Trainer, type TrainerOptions, type TrainingReport, type TrainingRow } from 'wattn/train';
 import { expectError, filesOf, goldens, headFiles, largestDifference, readJson, tiny, tinyFiles } from './support.js';
@@ -586,7 +587,11 @@ describe('Trainer', () => {
 
   it('knows its memory before it begins', async () => {
     const [lora, full] = [await load({ target_modules: ['query', 'value'], r: 4 }), await load({ method: 'full' })];
+    expect(inspect(lora)).toMatch(/^Trainer\(bert, [a-z-]+, lora\)$/);
     const [small, large] = [await lora.plan({ batch: 4, tokens: 16 }), await full.plan({ batch: 4, tokens: 16 })];
+    const counted = `${small.trainable.toLocaleString('en')} of ${small.all.toLocaleString('en')} weights`;
+    expect(inspect(lora)).toMatch(new RegExp(`^Trainer\\(bert, [a-z-]+, lora of query, value: ${counted}\\)$`));
+    expect(String(full)).toMatch(/, full: [\d,]+ of [\d,]+ weights\)$/);
     const { num_hidden_layers, hidden_size } = lora.info();
     expect(small.trainable).toBe(num_hidden_layers * 2 * 2 * 4 * hidden_size);
     expect(small.optimizer).toBe(8 * small.trainable);

@@ -206,6 +206,8 @@ export class Trainer {
   private run: Run | undefined;
   private step = 0;
   private targets: string[] = [];
+  /** Weights that are trained, and all; known when training begins. */
+  private weights: { trainable: number; all: number } | undefined;
   /** Of the model's weights when training began, and the request that began it. */
   private begun: { fingerprint: string; options: Record<string, unknown> } | undefined;
   private madeOf: MadeOf | undefined;
@@ -283,6 +285,25 @@ export class Trainer {
     const { prepare } = await loadTask(task);
     const { items, options: own, signal, onPiece, finish } = await prepare([inputs, options], this.engine);
     return finish(await this.engine.run(task, items, own, signal, onPiece));
+  }
+
+  /**
+   * What is trained, in a line; how many weights, once `plan()` or `fit()` has begun. `console.log(trainer)` shows it in Node.
+   *
+   *     String(trainer); // "Trainer(bert, text-classification, lora of query, value: 73,728 of 22,713,216 weights)"
+   */
+  toString(): string {
+    const { task, method = 'lora' } = this.settings;
+    const of = method === 'lora' && this.targets.length > 0 ? ` of ${this.targets.join(', ')}` : '';
+    const count = (value: number) => value.toLocaleString('en');
+    const { weights } = this;
+    const known = weights ? `: ${count(weights.trainable)} of ${count(weights.all)} weights` : '';
+    return `Trainer(${this.engine.info.model_type}, ${task}, ${method}${of}${known})`;
+  }
+
+  /** For `console.log` in Node. */
+  [Symbol.for('nodejs.util.inspect.custom')](): string {
+    return this.toString();
   }
 
   /** Facts about the model that is trained. */
@@ -519,6 +540,7 @@ export class Trainer {
     const { target_modules: targets, fingerprint } = await this.ask('begin', request);
     this.targets = targets;
     this.begun = { fingerprint, options };
+    this.weights = await this.ask('plan', { tokens: 1, max_seq: 1 });
     if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], request.config);
   }
 
