@@ -59,6 +59,7 @@ async function onStaticHost(browser, { url, asked }) {
   await check('Escape and Back close the choice and change nothing', () => compare.closes(page));
   await check('the model in the package', () => compare.bundled(page));
   await check('a model from a folder of this machine', () => compare.folder(page));
+  await check('a model from one file of this machine', () => compare.file(page));
   await check('a folder dropped anywhere on the page', () => compare.dropped(page));
   const unexpected = () => said.filter((line) => !line.includes('/nothing/'));
   await check('nothing else on the console', () => expect('messages', unexpected(), []));

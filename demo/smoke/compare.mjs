@@ -1,5 +1,8 @@
 // The panel Compare, and the choice of a model.
+import { fileURLToPath } from 'node:url';
 import { expect, kModel } from './support.mjs';
+
+const kGguf = fileURLToPath(new URL('../../models/default/wattn-default.gguf', import.meta.url));
 
 const cellTexts = (page) => page.locator('.matrix .cell').allTextContents();
 const sentences = (page) => page.locator('.sentence textarea').evaluateAll((areas) => areas.map((area) => area.value));
@@ -168,10 +171,19 @@ export async function bundled(page) {
 
 export async function folder(page) {
   await choose(page);
-  await page.locator('.model-dialog input[type=file]').setInputFiles(kModel);
+  await page.getByLabel('Folder of a model', { exact: true }).setInputFiles(kModel);
   await closed(page);
   await matrixShown(page);
   expect('the name', await name(page), 'model');
+}
+
+/** One file that is a whole model. */
+export async function file(page) {
+  await choose(page);
+  await page.getByLabel('File of a model').setInputFiles(kGguf);
+  await closed(page);
+  await matrixShown(page);
+  expect('the name', await name(page), 'wattn-default.gguf');
 }
 
 /** Beside the zone that is drawn for it: the whole page takes it. */

@@ -50,9 +50,10 @@ export async function filesOfDrop(transfer: DataTransfer): Promise<ModelFiles> {
   return files;
 }
 
-/** The folder's own name, to show. */
+/** The folder's own name, or the file's, to show. */
 export function nameOf(files: ModelFiles): string {
   const [first] = files.keys();
   const parts = (first ?? '').split('/').filter(Boolean);
-  return parts.length > 1 ? (parts[0] as string) : `${files.size} files`;
+  if (parts.length > 1) return parts[0] as string;
+  return files.size === 1 ? (parts[0] as string) : `${files.size} files`;
 }

@@ -6,7 +6,8 @@ import type { ModelControl } from './use_model.js';
 const kCanPickFolders = 'webkitdirectory' in HTMLInputElement.prototype;
 
 export function FolderWay({ control }: { control: ModelControl }) {
-  const input = useRef<HTMLInputElement>(null);
+  const folder = useRef<HTMLInputElement>(null);
+  const file = useRef<HTMLInputElement>(null);
   const [over, setOver] = useState(false);
   const take = async (files: Promise<ModelFiles> | (() => ModelFiles)) => {
     try {
@@ -15,6 +16,11 @@ export function FolderWay({ control }: { control: ModelControl }) {
     } catch (error) {
       control.fail(error as Error);
     }
+  };
+  const chosen = (input: HTMLInputElement) => {
+    const { files } = input;
+    if (files?.length) void take(() => filesOfPicker(files));
+    input.value = ''; // so that the same can be chosen again
   };
   // The whole page takes the drop: beside the zone, the browser would leave the page and show the folder.
   useEffect(() => {
@@ -37,30 +43,38 @@ export function FolderWay({ control }: { control: ModelControl }) {
   }, []);
   return (
     <section class={over ? 'way drop is-over' : 'way drop'} aria-labelledby="way-folder">
-      <h3 id="way-folder">A folder on this machine</h3>
+      <h3 id="way-folder">From this machine</h3>
       <p>
-        Drop it here
-        {kCanPickFolders ? ', or choose it. Your browser may call this an “upload”, but the files stay on this machine.' : '.'}
+        Drop a model's folder or its .gguf file here, or choose it. Your browser may call this an “upload”, but the files stay on
+        this machine.
       </p>
-      {kCanPickFolders && (
-        <>
-          <button type="button" onClick={() => input.current?.click()}>
+      <div class="way-buttons">
+        {kCanPickFolders && (
+          <button type="button" onClick={() => folder.current?.click()}>
             Choose a folder…
           </button>
-          <input
-            ref={input}
-            type="file"
-            hidden
-            multiple
-            {...{ webkitdirectory: true }}
-            aria-label="Folder of a model"
-            onChange={(event) => {
-              const { files } = event.currentTarget;
-              if (files?.length) void take(() => filesOfPicker(files));
-            }}
-          />
-        </>
-      )}
+        )}
+        <button type="button" class="outline" onClick={() => file.current?.click()}>
+          Choose a .gguf file…
+        </button>
+      </div>
+      <input
+        ref={folder}
+        type="file"
+        hidden
+        multiple
+        {...{ webkitdirectory: true }}
+        aria-label="Folder of a model"
+        onChange={(event) => chosen(event.currentTarget)}
+      />
+      <input
+        ref={file}
+        type="file"
+        hidden
+        accept=".gguf"
+        aria-label="File of a model"
+        onChange={(event) => chosen(event.currentTarget)}
+      />
     </section>
   );
 }
