@@ -1,7 +1,7 @@
-// Serves the files of one folder, read-only, as any static host does: a file that is not there is a 404.
+// Serves the files of folders, read-only, as any static host does: a file that is not there is a 404.
 import { createReadStream, statSync } from 'node:fs';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { normalize, resolve, sep } from 'node:path';
+import { extname, normalize, resolve, sep } from 'node:path';
 
 function find(folder: string, url: string): { path: string; size: number } | undefined {
   try {
@@ -15,15 +15,27 @@ function find(folder: string, url: string): { path: string; size: number } | und
   }
 }
 
-export function serveFolder(folder: string) {
+const kTypes: Record<string, string> = {
+  '.json': 'application/json',
+  '.js': 'text/javascript',
+  '.mjs': 'text/javascript',
+  '.wasm': 'application/wasm',
+};
+
+/** folders: the first that has a file answers. */
+export function serveFolder(...folders: string[]) {
   return (request: IncomingMessage, response: ServerResponse): void => {
-    const file = find(folder, request.url ?? '/');
+    const file = folders.map((folder) => find(folder, request.url ?? '/')).find((found) => found);
     if (!file) {
       response.writeHead(404, { 'content-type': 'text/plain' }).end('no such file');
       return;
     }
-    const type = file.path.endsWith('.json') ? 'application/json' : 'application/octet-stream';
-    response.writeHead(200, { 'content-type': type, 'content-length': file.size, 'cache-control': 'no-cache' });
+    response.writeHead(200, {
+      'content-type': kTypes[extname(file.path)] ?? 'application/octet-stream',
+      'content-length': file.size,
+      'cache-control': 'no-cache',
+      'cross-origin-embedder-policy': 'require-corp', // workers of an isolated page need it
+    });
     if (request.method === 'HEAD') response.end();
     else
       createReadStream(file.path)

@@ -25,7 +25,9 @@ addEventListener('fetch', (event) => {
   if (request.method !== 'GET' || new URL(request.url).origin !== location.origin) return;
   const answer = async () => {
     const cache = await caches.open(kCache);
-    return (await cache.match(request, { ignoreSearch: true })) ?? fetch(request);
+    // Many hosts answer /proof with proof.html.
+    const page = request.mode === 'navigate' && `${request.url.replace(/[?#].*/, '')}.html`;
+    return (await cache.match(request, { ignoreSearch: true })) ?? (page ? await cache.match(page) : undefined) ?? fetch(request);
   };
   event.respondWith(answer());
 });

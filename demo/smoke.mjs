@@ -1,5 +1,5 @@
 // The demo page, built and then driven in Chromium as a person would, on the tiny model: `node demo/smoke.mjs` after
-// `npm run build`; with `page`, `Firefox`, `WebKit`, `offline` or a panel's name, that alone. Served as plain static files from a folder of a
+// `npm run build`; with `page`, `proof`, `Firefox`, `WebKit`, `offline` or a panel's name, that alone. Served as plain static files from a folder of a
 // host, under the strict policy; then by the development server. Last line: N passed, N failed[, N skipped].
 import { existsSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -14,6 +14,7 @@ import * as compare from './smoke/compare.mjs';
 import * as engines from './smoke/engines.mjs';
 import * as offline from './smoke/offline.mjs';
 import * as positions from './smoke/positions.mjs';
+import * as proof from './smoke/proof.mjs';
 import * as search from './smoke/search.mjs';
 import * as story from './smoke/story.mjs';
 import * as teach from './smoke/teach.mjs';
@@ -164,6 +165,7 @@ try {
     await onDevelopmentServer(browser, vite);
   }
   await onPanels(browser, host.url, only);
+  if (!only || only === 'proof') await proof.drive(browser, host.url);
   for (const name of Object.keys(engines.kEngines)) if (!only || only === name) await engines.drive(name, out, kPanels);
   if (!only || only === 'offline') await offline.drive(browser, out, Object.keys(kPanels));
 } catch (error) {

@@ -1,13 +1,14 @@
 // The demo page: `npm run demo` serves it with this config, `npx vite build demo` writes static files to demo/dist.
 // WATTN_DEMO_URL: where the page will be, ending in /: the picture of a link needs a whole address.
 // WATTN_DEMO_MODEL: a checkpoint's folder. It is served under model/, and the page loads it on start. A build made with it
-// expects that folder beside its index.html; the folder itself is not copied.
+// expects that folder beside its index.html; the folder itself is not copied. WATTN_DEMO_RIVAL: a node_modules with @huggingface/transformers,
+// which is served under rival/ for the page Proof to measure. The same holds of a build made with it.
 import preact from '@preact/preset-vite';
 import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { defineConfig, type HtmlTagDescriptor, type Plugin } from 'vite';
+import { defineConfig, type HtmlTagDescriptor, type Plugin, type PreviewServer, type ViteDevServer } from 'vite';
 import { serveFolder } from './serve_folder.js';
 
 const here = (path: string) => fileURLToPath(new URL(path, import.meta.url));
@@ -23,6 +24,7 @@ const links = {
   ...(about.repository && { Source: about.repository.url.replace(/^git\+/, '').replace(/\.git$/, '') }),
 };
 const model = process.env.WATTN_DEMO_MODEL;
+const rival = process.env.WATTN_DEMO_RIVAL;
 
 // https: in connect-src is for hubs, which answer from hosts of their own choosing. data: is for Pico's icons.
 const kPolicy = [
@@ -84,11 +86,25 @@ function demoModel(folder: string): Plugin {
   };
 }
 
+/** Serves transformers.js and the files that it loads, and tells the page about them. */
+function demoRival(modules: string): Plugin {
+  const serve = serveFolder(`${modules}/@huggingface/transformers/dist`, `${modules}/onnxruntime-web/dist`);
+  const use = ({ middlewares }: ViteDevServer | PreviewServer) => void middlewares.use('/rival', serve);
+  return {
+    name: 'wattn-demo-rival',
+    configureServer: use,
+    configurePreviewServer: use,
+    transformIndexHtml: (): HtmlTagDescriptor[] => [
+      { tag: 'meta', attrs: { name: 'wattn-rival', content: './rival/' }, injectTo: 'head' },
+    ],
+  };
+}
+
 export default defineConfig({
   root: here('.'),
   base: './',
   appType: 'mpa', // a file that is not there is a 404, never the start page
-  plugins: [preact(), strictPolicy, preview, offline, ...(model ? [demoModel(model)] : [])],
+  plugins: [preact(), strictPolicy, preview, offline, ...(model ? [demoModel(model)] : []), ...(rival ? [demoRival(rival)] : [])],
   resolve: {
     // What ships, not its sources.
     alias: [
@@ -101,5 +117,10 @@ export default defineConfig({
   define: { __WATTN_VERSION__: JSON.stringify(about.version), __WATTN_LINKS__: JSON.stringify(links) },
   server: { headers: kIsolated, fs: { allow: [here('.'), here('../dist'), here('../node_modules')] } },
   preview: { headers: { ...kIsolated, 'content-security-policy': kPolicy, 'x-content-type-options': 'nosniff' } },
-  build: { outDir: here('dist'), emptyOutDir: true, target: 'es2022', rolldownOptions: { checks: { pluginTimings: false } } },
+  build: {
+    outDir: here('dist'),
+    emptyOutDir: true,
+    target: 'es2022',
+    rolldownOptions: { input: [here('index.html'), here('proof.html')], checks: { pluginTimings: false } },
+  },
 });

@@ -1,10 +1,11 @@
-// The page in Firefox and in WebKit: every panel opens and does its first work, with the numbers that Node computes.
+// The page in Firefox and in WebKit: every panel opens and does its first work, with the numbers that Node computes; then the page Proof.
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { launchWebKit } from '../../tools/lib/webkit.mjs';
 import { findFirefox, findWebKit } from '../../tools/setup.mjs';
 import { matrixOfNode } from './compare.mjs';
+import * as proof from './proof.mjs';
 import { check, counts, expect, kPatience, serve } from './support.mjs';
 
 /** A page of Firefox: a function called in it, a wait for one to answer something true. */
@@ -96,6 +97,9 @@ export async function drive(name, folder, panels) {
         await page.becomes((selector) => document.querySelector(selector) !== null, `[data-panel="${panel}"] ${sign}`);
       });
     }
+    await page.close();
+    page = await open(path, `${host.url}proof.html`, said);
+    await proof.inEngine(name, page);
     await check(`${name}: nothing on the console`, () => expect('messages', said, []));
   } finally {
     await page?.close();

@@ -128,7 +128,7 @@ export async function serve(folder, { withModel = true, withEar = false } = {}) 
     if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404, { 'content-type': 'text/plain' }).end('none');
     if (!inModel) asked.add(file);
     const type = kTypes[extname(file)] ?? 'application/octet-stream';
-    if ((!withModel || withEar) && file.endsWith('index.html')) {
+    if ((!withModel || withEar) && file.endsWith('.html')) {
       let page = readFileSync(file, 'utf8');
       if (!withModel) page = page.replace(/<meta name="wattn-model"[^>]*>/, '');
       if (withEar) page = page.replace('<head>', '<head><script src="./ear.js"></script>');

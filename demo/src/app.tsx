@@ -65,6 +65,7 @@ function Footer({ ready }: { ready: ReadyModel | undefined }) {
         to a server.
       </p>
       <p>
+        <a href="./proof.html">Proof in your browser</a>
         {links.map(([name, address]) => (
           <a key={name} href={address}>
             {name}

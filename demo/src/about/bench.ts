@@ -1,6 +1,7 @@
 // A small bench: the library's own variants against each other, on this machine, in workers, so that the page stays free.
 import { pipeline, type EmbedOptions, type LoadOptions, type ModelSpecifier } from 'wattn';
 import { exampleDocs } from '../search/example.js';
+import { leastCosine, median } from '../ui/numbers.js';
 
 export interface Variant {
   name: string;
@@ -57,21 +58,6 @@ export const benchTexts = () => {
   const lines = exampleDocs.flatMap(({ text }) => text.split('\n\n'));
   return [...lines, ...lines, ...lines, ...lines];
 };
-
-const median = (values: number[]) => values.sort((a, b) => a - b)[values.length >> 1] as number;
-
-function leastCosine(a: Float32Array, b: Float32Array, dim: number): number {
-  let least = 1;
-  for (let at = 0; at < a.length; at += dim) {
-    let [ab, aa, bb] = [0, 0, 0];
-    for (let k = at; k < at + dim; ++k) {
-      const [x, y] = [a[k] as number, b[k] as number];
-      [ab, aa, bb] = [ab + x * y, aa + x * x, bb + y * y];
-    }
-    least = Math.min(least, ab / Math.sqrt(aa * bb));
-  }
-  return least;
-}
 
 async function timed<T>(run: () => Promise<T>): Promise<[result: T, ms: number]> {
   const start = performance.now();

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
 import { formatBytes, formatCount, formatTime } from '../ui/format.js';
 import { Problem } from '../ui/lazy.js';
+import { formatAgreement } from '../ui/numbers.js';
 import { benchTexts, measure, variantsHere, type Measured, type Variant } from './bench.js';
 
 interface BenchState {
@@ -62,10 +63,6 @@ export function BenchCard(props: PanelProps) {
     </article>
   );
 }
-
-/** Near 1: what is missing to it, as far as float32 vectors can tell. */
-const formatAgreement = (cosine: number) =>
-  cosine > 1 - 1e-7 ? '1' : cosine > 0.999 ? `1 − ${(1 - cosine).toExponential(0).replace('-', '−')}` : cosine.toFixed(4);
 
 function Rows({ rows, variants }: { rows: readonly Measured[]; variants: readonly Variant[] }) {
   const most = Math.max(...rows.map(({ speed }) => speed));
