@@ -14,7 +14,7 @@ import { spawn } from 'node:child_process';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
-import { fileURLToPath } from 'node:url';
+import { fileURLToPath, pathToFileURL } from 'node:url';
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 export const kModel = here('../../tests/goldens/bert-tiny/model');
@@ -212,6 +212,25 @@ export async function narrow(page, width = 390) {
 
 /** The package's own entry for Node, to compare with. */
 export const nodeEntry = () => import(new URL('../../dist/node.js', import.meta.url));
+
+/** A module of the demo's sources, to be run by Node with the package's own entries. */
+export async function demoModule(path) {
+  const esbuild = await import('esbuild');
+  const folder = mkdtempSync(join(tmpdir(), 'wattn-demo-'));
+  const outfile = join(folder, 'module.mjs');
+  const alias = { 'wattn/nn': here('../../dist/nn_entry_node.js'), wattn: here('../../dist/node.js') };
+  const entryPoints = [here(`../src/${path}`)];
+  await esbuild.build({
+    entryPoints,
+    outfile,
+    alias,
+    external: [here('../../dist/*')],
+    bundle: true,
+    format: 'esm',
+    platform: 'node',
+  });
+  return import(pathToFileURL(outfile)).finally(() => rmSync(folder, { recursive: true }));
+}
 
 /** A number as the page writes it. */
 export const written = (number, digits = 2) => number.toFixed(digits).replace('-', '−');

@@ -84,8 +84,8 @@ async function fineTuned(page) {
   expect('right answers', await page.locator('[data-tuned]').innerText(), `${count} of ${held.length} right`);
   await labelsBecome(page, 'tune-title', scores);
   const [first, last] = [losses[0], losses.at(-1)].map((loss) => loss.toFixed(3));
-  const curve = await page.locator('.curve').getAttribute('aria-label');
-  expect('the curve', curve, `loss: ${first} at step 1, ${last} at step ${losses.length}`);
+  const curve = await page.locator('.curve svg').getAttribute('aria-label');
+  expect('the curve', curve, `Loss by step: loss ${first} at step 1, ${last} at step ${losses.length}`);
   const name = 'adapter_model.safetensors';
   const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('link', { name }).click()]);
   expect('the adapter', readFileSync(await download.path()).equals(Buffer.from(files[name])), true);

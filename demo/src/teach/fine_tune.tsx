@@ -51,7 +51,9 @@ export function FineTuneCard({ model, options, classes, text }: FineTuneProps) {
             </p>
           </div>
           {error && <Problem error={error} />}
-          <Curve label="loss" values={losses} total={steps} />
+          {losses.length > 0 && (
+            <Curve label="Loss by step" series={[{ name: 'loss', points: losses.map((loss, i) => [i + 1, loss]) }]} steps={steps} />
+          )}
           {weights && (
             <p class="hint">
               It trains {formatCount(weights.trainable)} of {formatCount(weights.all)} weights (

@@ -1,40 +1,59 @@
-// A line of numbers over steps, with its first and last value. It is drawn anew as numbers arrive.
+// A curve that grows while something is trained: plain SVG, one line a series.
+import './curve.css';
 
-interface CurveProps {
-  label: string;
-  values: readonly number[];
-  /** How many there will be. */
-  total: number;
+export interface Series {
+  name: string;
+  /** [step, value], steps rising. */
+  points: readonly (readonly [number, number])[];
 }
 
-const kWidth = 480;
-const kHeight = 170;
-const kPad = { left: 40, right: 44, top: 12, bottom: 22 };
+interface CurveProps {
+  /** What is on the vertical axis. */
+  label: string;
+  series: readonly Series[];
+  /** The last step of all. */
+  steps: number;
+  /** The axis reaches at least up to here. */
+  top?: number;
+}
 
-export function Curve({ label, values, total }: CurveProps) {
-  const [least, most] = [Math.min(...values), Math.max(...values)];
-  const range = most - least || 1;
-  const x = (i: number) => kPad.left + ((kWidth - kPad.left - kPad.right) * i) / Math.max(1, total - 1);
-  const y = (value: number) => kPad.top + ((kHeight - kPad.top - kPad.bottom) * (most - value)) / range;
-  const [first, last] = [values[0], values.at(-1)];
-  if (first === undefined || last === undefined) return null;
-  const says = `${label}: ${first.toFixed(3)} at step 1, ${last.toFixed(3)} at step ${values.length}`;
+const kWidth = 320;
+const kHeight = 120;
+
+const written = (value: number) => (Math.abs(value) >= 10 ? value.toFixed(0) : value.toFixed(2));
+
+export function Curve({ label, series, steps, top = 0 }: CurveProps) {
+  const most = Math.max(top, ...series.flatMap(({ points }) => points.map(([, value]) => value))) || 1;
+  const at = ([step, value]: readonly [number, number]) =>
+    `${((kWidth * step) / steps).toFixed(1)},${(kHeight - (kHeight * Math.max(0, value)) / most).toFixed(1)}`;
+  const says = series.flatMap(({ name, points }) => {
+    const [[start, first] = [], [end, last] = []] = [points[0], points.at(-1)];
+    return first === undefined || last === undefined ? [] : `${name} ${first.toFixed(3)} at step ${start}, ${last.toFixed(3)} at step ${end}`; // prettier-ignore
+  });
   return (
-    <svg class="curve" viewBox={`0 0 ${kWidth} ${kHeight}`} role="img" aria-label={says}>
-      <line x1={kPad.left} y1={kHeight - kPad.bottom} x2={kWidth - kPad.right} y2={kHeight - kPad.bottom} />
-      <path d={values.map((value, i) => `${i === 0 ? 'M' : 'L'}${x(i).toFixed(1)} ${y(value).toFixed(1)}`).join('')} />
-      <text x={kPad.left - 6} y={y(first) + 4} text-anchor="end">
-        {first.toFixed(2)}
-      </text>
-      <text x={x(values.length - 1) + 6} y={y(last) + 4}>
-        {last.toFixed(2)}
-      </text>
-      <text x={kPad.left} y={kHeight - 6}>
-        {label}
-      </text>
-      <text x={kWidth - kPad.right} y={kHeight - 6} text-anchor="end">
-        {values.length} of {total} steps
-      </text>
-    </svg>
+    <figure class="curve">
+      <svg
+        viewBox={`-2 -4 ${kWidth + 4} ${kHeight + 6}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label={`${label}: ${says.join('; ')}`}
+      >
+        <line x1="0" x2={kWidth} y1={kHeight} y2={kHeight} />
+        <line x1="0" x2={kWidth} y1="0" y2="0" stroke-dasharray="2 4" />
+        {series.map(({ name, points }, i) => (
+          <polyline key={name} points={points.map(at).join(' ')} data-series={i} />
+        ))}
+      </svg>
+      <figcaption>
+        <span>
+          {label}, 0 to {written(most)}
+        </span>
+        {series.map(({ name, points }, i) => (
+          <span key={name} data-series={i}>
+            {name} {points.length > 0 && <b>{written(points.at(-1)?.[1] as number)}</b>}
+          </span>
+        ))}
+      </figcaption>
+    </figure>
   );
 }

@@ -1,0 +1,32 @@
+// Beside the page: what trains and would block it. One worker does one task; the page ends it when it is no longer wanted. wattn is part of
+// this script once, for all tasks.
+
+/** What a task has to say when it is done, and the questions that it answers from then on. */
+export interface Finished<First, Question = never, Answer = never> {
+  first: First;
+  ask?: (question: Question) => Answer;
+}
+
+export type Report = (progress: unknown) => void;
+
+const tasks = {
+  write: async () => (await import('../write/write_task.js')).write,
+};
+
+export type TaskName = keyof typeof tasks;
+
+let finished: Finished<unknown, unknown, unknown> | undefined;
+
+addEventListener('message', async ({ data }: MessageEvent<{ task: TaskName; options: never } | { question: unknown }>) => {
+  try {
+    if ('task' in data) {
+      const run = await tasks[data.task]();
+      finished = (await run(data.options, (progress) => postMessage({ progress }))) as typeof finished;
+      postMessage({ result: finished?.first });
+    } else {
+      postMessage({ result: finished?.ask?.(data.question) });
+    }
+  } catch (error) {
+    postMessage({ error: (error as Error).message });
+  }
+});
