@@ -12,6 +12,7 @@ import * as attention from './smoke/attention.mjs';
 import * as classify from './smoke/classify.mjs';
 import * as compare from './smoke/compare.mjs';
 import * as engines from './smoke/engines.mjs';
+import * as lessons from './smoke/lessons.mjs';
 import * as offline from './smoke/offline.mjs';
 import * as positions from './smoke/positions.mjs';
 import * as proof from './smoke/proof.mjs';
@@ -24,7 +25,7 @@ import { accessible, check, counts, expect, finish, kModel, launch, narrow, open
 
 const here = (path) => fileURLToPath(new URL(path, import.meta.url));
 const kConfig = here('vite.config.ts');
-const kPanels = { story, search, teach, classify, attention, positions, tokens, write, about };
+const kPanels = { story, search, teach, classify, attention, positions, tokens, write, lessons, about };
 const kBudget = 450_000; // bytes of code after brotli
 
 const brotliSize = (path) => brotliCompressSync(readFileSync(path)).length;

@@ -115,7 +115,7 @@ export default defineConfig({
   },
   worker: { format: 'es', rolldownOptions: { checks: { pluginTimings: false } } },
   define: { __WATTN_VERSION__: JSON.stringify(about.version), __WATTN_LINKS__: JSON.stringify(links) },
-  server: { headers: kIsolated, fs: { allow: [here('.'), here('../dist'), here('../node_modules')] } },
+  server: { headers: kIsolated, fs: { allow: [here('.'), here('../dist'), here('../docs'), here('../node_modules')] } },
   preview: { headers: { ...kIsolated, 'content-security-policy': kPolicy, 'x-content-type-options': 'nosniff' } },
   build: {
     outDir: here('dist'),

@@ -10,6 +10,7 @@ export interface Finished<First, Question = never, Answer = never> {
 export type Report = (progress: unknown) => void;
 
 const tasks = {
+  lesson: async () => (await import('../lessons/lesson_task.js')).lesson,
   write: async () => (await import('../write/write_task.js')).write,
 };
 

@@ -1,0 +1,53 @@
+// The panel Lessons: every experiment ends as it does in Node, can be stopped, and its code is that of docs/lessons.md.
+import { readFileSync } from 'node:fs';
+import { accessible, becomes, check, clickAsSoonAs, demoModule, expect } from './support.mjs';
+
+const kPoints = { order: 120, scaling: 22, sorting: 200, characters: 60, reversing: 250, batchNorm: 80 };
+
+const card = (page, id) => page.locator(`[data-lesson="${id}"]`);
+const pointsOf = (page, id) =>
+  card(page, id)
+    .locator('polyline')
+    .evaluateAll((lines) => lines.map((line) => line.points.numberOfItems).reduce((a, b) => a + b, 0));
+
+async function runs(page, id, runLesson) {
+  const expected = await runLesson(id, () => {});
+  await card(page, id).getByRole('button', { name: /^Run/ }).focus();
+  await page.keyboard.press('Enter');
+  await becomes('the result', () => card(page, id).locator('.lesson-result').textContent(), expected);
+  expect('points of the curves', await pointsOf(page, id), kPoints[id]);
+  return expected;
+}
+
+async function stopped(page) {
+  const workers = page.workers().length;
+  const sorting = card(page, 'sorting');
+  const again = sorting.getByRole('button', { name: 'Run again' });
+  await clickAsSoonAs(page, () => again.click(), { sign: '[data-lesson="sorting"][data-state="running"]', button: 'Stop' });
+  await sorting.getByText('Stopped.').waitFor();
+  await becomes('workers', () => page.workers().length, workers);
+}
+
+/** The programs are those of the guide, with what it shows printed: a test of the guide runs them, and smoke.mjs runs these. */
+async function code(page) {
+  const docs = readFileSync(new URL('../../docs/lessons.md', import.meta.url), 'utf8');
+  const programs = [...docs.matchAll(/```js\n([^]*?)```/g)].slice(1).map(([, program]) => program);
+  const shown = await page.locator('.lesson .code-of code').allTextContents();
+  expect('programs', shown.length, programs.length);
+  shown.forEach((program, i) => {
+    const printed = program.match(/^console\.log\(/gm).length;
+    expect('results', printed, programs[i].match(/^.*\/\/ => /gm).length);
+    if (!program.replace(/console\.log\((.*)\); \/\/ =>/g, '$1; // =>').endsWith(programs[i])) throw new Error(program);
+  });
+}
+
+/** What is there once the first experiment has ended. */
+export const sign = '.lesson-result:not(:empty)';
+
+export async function drive(page) {
+  const { runLesson } = await demoModule('lessons/lessons.ts');
+  for (const id of Object.keys(kPoints)) await check(`lessons: ${id} ends as in Node`, () => runs(page, id, runLesson));
+  await check('lessons: light, with results: axe-core', () => accessible(page));
+  await check('lessons: stops at once', () => stopped(page));
+  await check('lessons: the code is that of the guide', () => code(page));
+}
