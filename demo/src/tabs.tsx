@@ -28,6 +28,7 @@ const kTabs: readonly Tab[] = [
   { id: 'positions', name: 'Positions', Panel: lazy(async () => (await import('./positions/positions.js')).PositionsPanel) },
   { id: 'tokens', name: 'Tokens', Panel: lazy(async () => (await import('./tokens/tokens.js')).TokensPanel) },
   { id: 'write', name: 'Write', Panel: lazy(async () => (await import('./write/write.js')).WritePanel) },
+  { id: 'words', name: 'Words', Panel: lazy(async () => (await import('./words/words.js')).WordsPanel) },
   { id: 'lessons', name: 'Lessons', Panel: lazy(async () => (await import('./lessons/lessons_panel.js')).LessonsPanel) },
   { id: 'about', name: 'Model', Panel: lazy(async () => (await import('./about/about.js')).AboutPanel) },
 ];

@@ -11,6 +11,7 @@ export type Report = (progress: unknown) => void;
 
 const tasks = {
   lesson: async () => (await import('../lessons/lesson_task.js')).lesson,
+  words: async () => (await import('../words/words_task.js')).words,
   write: async () => (await import('../write/write_task.js')).write,
 };
 
