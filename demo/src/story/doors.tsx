@@ -3,7 +3,7 @@
 const kDoors = [
   ['search', 'Search', 'Find what a text means in documents of your own, even where no word is the same.'],
   ['teach', 'Classify', 'Teach it your labels with a handful of examples, and fine-tune it in seconds.'],
-  ['positions', 'Learn', 'See why word order gets lost without positions, and how they bring it back.'],
+  ['lessons', 'Learn', 'Small experiments that train as you watch: word order, scaling, sorting, writing.'],
   ['attention', 'Look inside', 'Every head of every layer, as lines, numbers and steps. Turn one off.'],
 ] as const;
 
