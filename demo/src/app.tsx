@@ -67,9 +67,10 @@ function Footer({ ready }: { ready: ReadyModel | undefined }) {
       <p>
         <a href="./proof.html">Proof in your browser</a>
         {links.map(([name, address]) => (
-          <a key={name} href={address}>
-            {name}
-          </a>
+          <span key={name}>
+            {' '}
+            · <a href={address}>{name}</a>
+          </span>
         ))}
       </p>
       <p>
