@@ -130,6 +130,33 @@ const bundles = [
   { entries: { cli: '../cli/cli' }, node: true, plugins: [libraryBeside] },
 ];
 
+/**
+ * What Node's files read beside them. Tools that copy what a server needs (@vercel/nft, in Nuxt, Vercel and Next's standalone output) find files only
+ * where a call of fs names them, so each entry ends with a function that does and that nobody calls.
+ */
+const kBesideNode = [
+  ...['simd', 'relaxed', 'full-simd', 'full-relaxed', 'tokenizer', 'nn', 'search'].map((name) => `wattn-${name}.wasm`),
+  'wattn-default.gguf',
+  'node_worker.js',
+  'node_train_worker.js',
+  'node_thread.js',
+];
+const named = (folder) => kBesideNode.map((file) => `__wattn_exists(__wattn_join(${folder}, '${file}'))`).join(', ');
+const tracedFiles = (isCjs) =>
+  isCjs
+    ? `{
+  const { existsSync: __wattn_exists } = require('node:fs');
+  const { join: __wattn_join } = require('node:path');
+  const __wattn_files = () => [${named('__dirname')}];
+}
+`
+    : `import { existsSync as __wattn_exists } from 'node:fs';
+import { dirname as __wattn_dirname, join as __wattn_join } from 'node:path';
+import { fileURLToPath as __wattn_path } from 'node:url';
+const __wattn_folder = __wattn_dirname(__wattn_path(import.meta.url));
+const __wattn_files = () => [${named('__wattn_folder')}];
+`;
+
 const kImport = /\bimport(?:\{([^}]*)\}from)?"\.\/([\w.-]+)";/g;
 const kExport = /\bexport\{([^}]*)\};?\s*$/;
 const pairs = (list) => (list ?? '').split(',').filter(Boolean).map((each) => each.split(' as ')); // prettier-ignore
@@ -220,13 +247,22 @@ async function bundle(memoryFlags) {
     });
     const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
     for (const group of kGroups) if (group in entries) await joinChunks(files, `${group}.js`);
-    for (const [file, text] of files) writeFileSync(join(dist, file), text);
+    const isCjs = own === commonJs;
+    for (const [file, text] of files) {
+      const isEntry = node && !inWorker && !('cli' in entries) && names.some(([out]) => file === `${out}${isCjs ? '.cjs' : '.js'}`);
+      writeFileSync(join(dist, file), isEntry ? text + tracedFiles(isCjs) : text);
+    }
   }
   chmodSync(join(dist, 'cli.js'), 0o755);
 }
 
 function writeInlineFiles() {
-  const packed = (file) => gzipSync(readFileSync(join(dist, file)), { level: 9 }).toString('base64');
+  // With less memory deflate begins a new block, with codes of its own, sooner.
+  const packed = (file) => {
+    const bytes = readFileSync(join(dist, file));
+    const all = [5, 6, 7, 8, 9].map((memLevel) => gzipSync(bytes, { level: 9, memLevel }));
+    return all.sort((a, b) => a.length - b.length)[0].toString('base64');
+  };
   const scripts = { engine: 'worker.js', thread: 'thread.js' };
   for (const kind in scripts) scripts[kind] = readFileSync(join(dist, scripts[kind]), 'utf8');
   const text = `export const models = '${packed('wattn-simd.wasm')}';

@@ -3,7 +3,9 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { checklist, checkPage, inPage, install, kInlinePolicy, model, pack, same } from './lib/consumers.mjs';
 import { fail, root, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
@@ -58,6 +60,51 @@ async function nextApp() {
   }
 }
 
+/** A port that nobody listens on. */
+async function freePort() {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const { port } = server.address();
+  server.close();
+  return port;
+}
+
+/** A framework's page, built: one vector is made by the server, two by the page. assets: its folder of files that are served as they are. */
+const frameworkApp = (name, assets) =>
+  async function () {
+    const folder = install(packing, name, { network: true });
+    cpSync(model, join(folder, assets, 'model'), { recursive: true });
+    const port = String(await freePort());
+    const quiet = { NUXT_TELEMETRY_DISABLED: '1', ASTRO_TELEMETRY_DISABLED: '1' };
+    const env = { ...process.env, ...quiet, WATTN_MODEL: model, HOST: '127.0.0.1', PORT: port };
+    run('npm', ['run', 'build'], { cwd: folder, env }); // with the Node in its dependencies
+    const { scripts } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8'));
+    const [, ...args] = scripts.start.split(' ');
+    const server = spawn(bin(folder, 'node'), args, { cwd: folder, env });
+    let said = '';
+    for (const stream of [server.stdout, server.stderr]) stream.on('data', (part) => (said += part));
+    const ended = once(server, 'exit').then(() => Promise.reject(new Error(`${name} ended: ${said}`)));
+    ended.catch(() => {}); // it ends below, too
+    const url = `http://127.0.0.1:${port}/`;
+    const isUp = async () => {
+      while (!(await fetch(url).then(() => true, () => false))) await setTimeout(50); // prettier-ignore
+    };
+    try {
+      await Promise.race([isUp(), ended]);
+      const texts = await inPage(url, async (page) => {
+        await page.waitForSelector('.client >> nth=1');
+        return page.locator('p').allTextContents();
+      });
+      if (texts.length !== 3) throw new Error(`${name}: found ${texts}`);
+      for (const text of texts) same(JSON.parse(text), vector, name);
+    } catch (error) {
+      throw new Error(`${error.message}; the server said ${said}`, { cause: error });
+    } finally {
+      server.kill();
+      if (server.exitCode === null && server.signalCode === null) await once(server, 'exit');
+    }
+  };
+
 function jestJsdom() {
   const folder = install(packing, 'jest-jsdom', { network: true });
   const env = { ...process.env, WATTN_MODEL: model, WATTN_VECTOR: JSON.stringify(vector) };
@@ -89,6 +136,9 @@ const fixtures = {
   webpack: webpackPage,
   rollup: rollupPage,
   next: nextApp,
+  sveltekit: frameworkApp('sveltekit', 'static'),
+  nuxt: frameworkApp('nuxt', 'public'),
+  astro: frameworkApp('astro', 'public'),
   jest: jestJsdom,
   bun: runTime('bun', 'run'),
   deno: runTime('deno', 'run', '-A', '--node-modules-dir=manual'),
