@@ -24,7 +24,7 @@ const kBudgets = {
   'wattn-search.wasm': 15_000,
   'wattn-full-simd.wasm': 370_000,
   'wattn-full-relaxed.wasm': 380_000,
-  'inline.js': 770_000, // its .wasm files are gzipped
+  'inline.js': 772_000, // its .wasm files are gzipped
 };
 
 // The scripts that run in pages, with the .wasm files that they load.

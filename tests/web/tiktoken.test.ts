@@ -94,6 +94,32 @@ describe('a .tiktoken file', () => {
     }
   });
 
+  it('of Llama 3 is called tokenizer.model, as SentencePiece files are', async () => {
+    const all = new Map(ranks);
+    while (all.size < 128000) all.set(`\xfe\xff${all.size}`, all.size);
+    const lines = (of: Map<string, number>) =>
+      new TextEncoder().encode(
+        [...of].map(([token, rank]) => `${Buffer.from(token, 'latin1').toString('base64')} ${rank}\n`).join(''),
+      );
+    const tokenizer = await AutoTokenizer.from_pretrained({ 'tokenizer.model': lines(all) });
+    for (const text of texts.slice(0, 20)) {
+      const want = (text.match(words.cl100k_base) ?? []).flatMap((word) => encodeWord(latin(word), all));
+      expect([text, tokenizer.encode(text)]).toEqual([text, [128000, ...want]]);
+    }
+    const named = [
+      '<|end_of_text|>',
+      '<|reserved_special_token_3|>',
+      '<|start_header_id|>',
+      '<|eot_id|>',
+      '<|reserved_special_token_250|>',
+    ];
+    expect(tokenizer.convert_tokens_to_ids(named)).toEqual([128001, 128005, 128006, 128009, 128255]);
+    expect([tokenizer.bos_token_id, tokenizer.eos_token_id, tokenizer.vocab_size]).toEqual([128000, 128001, 128256]);
+    await tokenizer.dispose();
+    const other = AutoTokenizer.from_pretrained({ 'tokenizer.model': lines(ranks) });
+    await expectError(other, 'UnsupportedError', /tokenizer\.model: expected the 128000 tokens of Llama 3, found 9/);
+  });
+
   const gpt2 = join(root, '../shared/data/tokenizers/gpt2');
   (existsSync(gpt2) ? it : it.skip)('made of GPT-2 has its ids', async () => {
     const vocab = Object.entries<number>(JSON.parse(readFileSync(join(gpt2, 'vocab.json'), 'utf8')));

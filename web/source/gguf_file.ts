@@ -130,5 +130,11 @@ export async function openGgufModel(
   const { bytes, whole } = await readGguf(place, progress, signal, accept);
   const file = place.file.replace(/gguf$/i, 'gguf');
   if (!documents) throw new ModelFormatError(`${file}: expected a complete GGUF header, but the file ends inside it`);
+  const has = (name: string) => documents?.some(([each]) => each === name);
+  // Another program's file: models/gguf_config.cpp gives its chat template, but not the special tokens that the template names.
+  if (has('tokenizer_config.json') && !has('tokenizer.json')) {
+    const { ggufTokenizerFiles } = await import('./gguf_header.js');
+    documents = [...documents.filter(([name]) => name !== 'tokenizer_config.json'), ...ggufTokenizerFiles(bytes)];
+  }
   return { files: [[file, bytes], ...documents], single: { name: file, open: whole } };
 }

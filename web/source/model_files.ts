@@ -210,14 +210,16 @@ export async function readModules(source: ModelSource, progress: Progress, signa
   return [...modules, ...(await allInOrder(configs.map((file) => readRequired(source, file, progress, signal))))];
 }
 
+const [kJson, kLlama3] = ['tokenizer.json', 'tokenizer.model'];
+
 /** Alternatives, each complete; the first one present is used. */
-const kVocabularies = [
+export const kVocabularies = [
   ['vocab.json', 'merges.txt'],
   ['vocab.json', 'source.spm'],
   ['vocab.txt'],
   ['spiece.model'],
   ['spm.model'],
-  ['tokenizer.model'],
+  [kLlama3],
   ['sentencepiece.bpe.model'],
 ];
 
@@ -237,18 +239,22 @@ export async function readTokenizerFiles(
       readRequired(source, tiktoken, progress, signal),
       import('./tiktoken.js'),
     ]);
-    return [['tokenizer.json', tiktokenToJson(tiktoken, bytes)]];
+    return [[kJson, tiktokenToJson(tiktoken, bytes)]];
   }
-  const json = await readOptional(source, 'tokenizer.json', progress, signal);
+  const json = await readOptional(source, kJson, progress, signal);
   if (json.length > 0) return json;
   const read = new Map<string, Promise<NamedBytes[]>>(); // alternatives may share a file
   for (const names of kVocabularies) {
     for (const name of names) if (!read.has(name)) read.set(name, readOptional(source, name, progress, signal));
     const files = (await Promise.all(names.map((name) => read.get(name) as Promise<NamedBytes[]>))).flat();
-    if (files.length === names.length) return files;
+    if (files.length < names.length) continue;
+    const [[name, bytes]] = files as [NamedBytes];
+    // Llama 3's has lines, SentencePiece's begins with a byte 10.
+    const isTiktoken = name === kLlama3 && /^[\w+/]+=* \d+\n/.test(new TextDecoder().decode(bytes.subarray(0, 99)));
+    return isTiktoken ? [[kJson, (await import('./tiktoken.js')).tiktokenToJson(name, bytes)]] : files;
   }
-  if (idsOnly) return [['tokenizer.json', new TextEncoder().encode(kNoTokenizer)]];
-  throw missingFile(source, 'tokenizer.json', ...kVocabularies.map((names) => names.join(' with ')));
+  if (idsOnly) return [[kJson, new TextEncoder().encode(kNoTokenizer)]];
+  throw missingFile(source, kJson, ...kVocabularies.map((names) => names.join(' with ')));
 }
 
 /** A weight file, opened but not read. */

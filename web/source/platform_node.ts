@@ -224,5 +224,13 @@ export const platform: Platform = {
   // An optional peer dependency, named so that bundlers do not try to resolve it.
   jinja: () => createRequire(import.meta.url)(['@huggingface', 'jinja'].join('/')),
   store: (folder) => folderStore(folder ?? defaultCacheFolder()),
+  async writeFiles(folder, files) {
+    try {
+      await mkdir(pathOf(folder), { recursive: true });
+      for (const [name, bytes] of files) await writeFile(join(pathOf(folder), name), bytes);
+    } catch (cause) {
+      throw new InputError(`save_pretrained: cannot write into ${folder}: ${codeOf(cause)}`, { cause });
+    }
+  },
   base: () => pathToFileURL(`${process.cwd()}/`).href,
 };

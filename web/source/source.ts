@@ -59,6 +59,8 @@ export interface Platform {
   folderHint?(name: string): string;
   /** The URL of a file of an installed package, `name/file`; undefined if it is not installed, or cannot be found from here. */
   installed(file: string): string | undefined;
+  /** Writes files into a folder, which is made if need be; undefined: there are no folders. */
+  writeFiles?(folder: string, files: readonly (readonly [name: string, bytes: Uint8Array])[]): Promise<void>;
   /** The package @huggingface/jinja; undefined where it cannot be loaded at once. */
   jinja?(): unknown;
   /** The base of relative URLs; undefined if there is none. */

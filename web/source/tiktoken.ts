@@ -16,11 +16,21 @@ interface Kind {
   words: string;
   special: Record<string, number>;
   normalizer?: object;
+  /** Put before each text. */
+  first?: string;
 }
 
 const [kEnd, kPrompt] = ['<|endoftext|>', '<|endofprompt|>'];
 const middle = (at: number) => ({ '<|fim_prefix|>': at, '<|fim_middle|>': at + 1, '<|fim_suffix|>': at + 2 });
 const kQwen = [kEnd, '<|im_start|>', '<|im_end|>', ...Array.from({ length: 205 }, (_, i) => `<|extra_${i}|>`)];
+
+// Meta's llama3/llama/tokenizer.py. Later models name the reserved ones otherwise, in tokenizer.json.
+const kReserved = (from: number, to: number) =>
+  Array.from({ length: to - from }, (_, i) => `<|reserved_special_token_${from + i}|>`);
+const kLlama3 = [
+  ...['<|begin_of_text|>', '<|end_of_text|>', ...kReserved(0, 4), '<|start_header_id|>', '<|end_header_id|>'],
+  ...[...kReserved(4, 5), '<|eot_id|>', ...kReserved(5, 251)],
+];
 
 const kKinds: Record<string, Kind> = {
   gpt2: { words: kGpt2, special: { [kEnd]: 50256 } },
@@ -34,6 +44,11 @@ const kKinds: Record<string, Kind> = {
     special: Object.fromEntries(kQwen.map((token, i) => [token, 151643 + i])),
     normalizer: { type: 'NFC' },
   },
+  'tokenizer.model': {
+    words: wordsOf('\\p{N}{1,3}'),
+    special: Object.fromEntries(kLlama3.map((token, i) => [token, 128000 + i])),
+    first: '<|begin_of_text|>',
+  },
 };
 
 /** The character of each byte in byte-level BPE: printable ones stand for themselves, the others for those from U+0100 on. */
@@ -43,11 +58,23 @@ const kBytes = (() => {
   return Array.from({ length: 256 }, (_, byte) => String.fromCharCode(isPrintable(byte) ? byte : next++));
 })();
 
+/** A template that puts a token before each text. */
+function startingWith(id: string, number: number): object {
+  const of = (text: string, type_id: number) => [{ SpecialToken: { id, type_id } }, { Sequence: { id: text, type_id } }];
+  return {
+    type: 'TemplateProcessing',
+    single: of('A', 0),
+    pair: [...of('A', 0), ...of('B', 1)],
+    special_tokens: { [id]: { id, ids: [number], tokens: [id] } },
+  };
+}
+
 /** The contents of a tokenizer.json. file: its name, without folders. */
 export function tiktokenToJson(file: string, bytes: Uint8Array): Uint8Array {
   const kind = kKinds[file.replace(/\.tiktoken$/i, '')];
   if (!kind) {
-    throw new UnsupportedError(`${file}: expected a vocabulary of a known name, ${Object.keys(kKinds).join(', ')} with .tiktoken`);
+    const known = Object.keys(kKinds).filter((name) => !name.includes('.'));
+    throw new UnsupportedError(`${file}: expected a vocabulary of a known name, ${known.join(', ')} with .tiktoken`);
   }
   const ranks = new Map<string, number>();
   for (const [i, line] of new TextDecoder().decode(bytes).split(/\r?\n/).entries()) {
@@ -64,6 +91,10 @@ export function tiktokenToJson(file: string, bytes: Uint8Array): Uint8Array {
   }
   const missing = kBytes.findIndex((char) => !ranks.has(char));
   if (missing >= 0) throw new ModelFormatError(`${file}: expected a token for each byte, found none for ${missing}`);
+  const [least] = Object.values(kind.special);
+  if (kind.first && ranks.size !== least) {
+    throw new UnsupportedError(`${file}: expected the ${least} tokens of Llama 3, found ${ranks.size}: use a tokenizer.json`);
+  }
   // Two neighbours may merge if they are a token together, and the lowest rank merges first.
   const merges: [left: string, right: string][] = [];
   for (const [token] of [...ranks].sort(([, a], [, b]) => a - b)) {
@@ -95,7 +126,7 @@ export function tiktokenToJson(file: string, bytes: Uint8Array): Uint8Array {
         bytesAs({ use_regex: false }),
       ],
     },
-    post_processor: null,
+    post_processor: kind.first === undefined ? null : startingWith(kind.first, kind.special[kind.first] as number),
     decoder: bytesAs({ use_regex: true }),
     // An added token gets its id from the vocabulary. No word is one, as the expressions above divide it.
     model: { type: 'BPE', ignore_merges: true, vocab: { ...Object.fromEntries(ranks), ...kind.special }, merges },

@@ -145,7 +145,7 @@ async function withTokenizer<Pipe extends object>(engine: AnyEngine, pipe: Pipe)
       }
       return (tokenizer ??= part?.makeTokenizer<SeamModel>(
         { call: (run) => local.call(run), describe: (handle) => handle.describe_tokenizer() },
-        local.files,
+        [...local.files],
         extras as Extras,
       ));
     },

@@ -20,12 +20,12 @@ export interface TokenizerConfig {
   type_ids: boolean;
 }
 
-const kFile = 'tokenizer_config.json';
+export const kConfig = 'tokenizer_config.json';
 
-/** What the tokens are called where no file names them: those of BERT, RoBERTa, T5, Llama and GPT-2, whose names Python has in its classes. */
+/** What the tokens are called where no file names them: those of BERT, RoBERTa, T5, Llama, GPT-2 and Llama 3, whose names Python has in its classes. */
 const kUsual: { [name in SpecialToken]: readonly string[] } = {
-  bos_token: ['<s>', '<|endoftext|>'],
-  eos_token: ['</s>', '<|endoftext|>'],
+  bos_token: ['<s>', '<|endoftext|>', '<|begin_of_text|>'],
+  eos_token: ['</s>', '<|endoftext|>', '<|end_of_text|>'],
   unk_token: ['[UNK]', '<unk>', '<|endoftext|>'],
   sep_token: ['[SEP]'],
   pad_token: ['[PAD]', '<pad>'],
@@ -46,12 +46,12 @@ export function specialTokens({ special }: TokenizerConfig, known: (token: strin
 function toSide(name: string, value: unknown): 'left' | 'right' {
   if (value === undefined || value === null) return 'right';
   if (value === 'left' || value === 'right') return value;
-  throw new ModelFormatError(`${kFile}: ${name}: expected 'left' or 'right', found ${JSON.stringify(value)}`);
+  throw new ModelFormatError(`${kConfig}: ${name}: expected 'left' or 'right', found ${JSON.stringify(value)}`);
 }
 
 /** Reads tokenizer_config.json from files. Without it, Python's defaults apply. */
 export function readTokenizerConfig(files: readonly NamedBytes[]): TokenizerConfig {
-  const json = readJson(files, kFile) ?? {};
+  const json = readJson(files, kConfig) ?? {};
   const inputs = json.model_input_names;
   const extra = json.extra_special_tokens ?? json.additional_special_tokens;
   return {

@@ -8,7 +8,6 @@ import { checkOptions, type Rules } from '../core/options.js';
 import type { Answer, EncodeAnswer, OptionalArray, SeamEncodeOptions, SeamTokenizer } from '../host/seam.js';
 import { Tensor } from '../core/tensor.js';
 import { checkTexts, joinTexts } from '../core/texts.js';
-import { cutText } from './chunk.js';
 import { kSpecialTokens, readTokenizerConfig, specialTokens, type NamedTokens, type SpecialToken, type TokenizerConfig } from './config.js'; // prettier-ignore
 import type {
   Chunk,
@@ -58,6 +57,8 @@ const kDecodeRules: Rules = { skip_special_tokens: 'boolean', clean_up_tokenizat
 export interface TokenizerHost<Handle extends SeamTokenizer> {
   call<A extends Answer>(run: (handle: Handle) => A): A;
   describe(handle: Handle): Answer & { vocab_size: number; model_max_length?: number };
+  /** Loads other files into the handle. undefined: the tokenizer is a model's. */
+  load?(files: readonly NamedBytes[]): void;
 }
 
 function oneOf(name: string, value: unknown, known: readonly unknown[]): void {
@@ -172,15 +173,16 @@ function toIds(where: string, ids: unknown): Int32Array {
 /** What tokenizers need beside this file. */
 export type Extras = typeof import('./extras.js');
 
-/** @internal release: called by dispose(). */
+/** @internal files: may change in place, when tokens are added. release: called by dispose(). */
 export function makeTokenizer<Handle extends SeamTokenizer>(
   host: TokenizerHost<Handle>,
-  files: readonly NamedBytes[],
+  files: NamedBytes[],
   extras: Extras,
   release: () => void = () => {},
 ): Tokenizer {
   const config = readTokenizerConfig(files);
-  const { vocab_size, model_max_length = Infinity } = host.call((handle) => host.describe(handle));
+  const describeIt = () => host.call((handle) => host.describe(handle));
+  let { vocab_size, model_max_length = Infinity } = describeIt();
 
   const run = ({ texts, pairs, seam }: Wanted): EncodeAnswer => {
     const first = joinTexts(texts);
@@ -310,7 +312,7 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
       padTo: undefined,
       seam: { add_special_tokens: false, split_special_tokens, arrays: ['offsets'] },
     });
-    return cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
+    return extras.cutText(text, { offsets, count: (part) => counts([part], options)[0] as number }, options);
   };
 
   const convert_tokens_to_string = (tokens: readonly string[]): string => {
@@ -331,8 +333,17 @@ export function makeTokenizer<Handle extends SeamTokenizer>(
 
   const chats = extras.chatMethods(files, special, call as Parameters<Extras['chatMethods']>[2]);
 
+  const reload = (changed: readonly NamedBytes[]) => {
+    host.load?.(changed);
+    files.splice(0, files.length, ...changed);
+    vocab = undefined;
+    Object.assign(call, ({ vocab_size } = describeIt()));
+  };
+  const saving = { files, config, special, templates: chats.templates, reload: host.load && reload };
+
   const rest = {
     ...chats.methods,
+    ...extras.savingMethods(saving),
     encode,
     decode,
     count,

@@ -18,7 +18,7 @@ import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { SeamTokenizerHandle } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
 import { compileWasm, instantiateWasm } from '../host/wasm_loader.js';
-import { makeTokenizer } from './make_tokenizer.js';
+import { makeTokenizer, type Extras } from './make_tokenizer.js';
 import type { Tokenizer, TrainOptions, TrainedTokenizer, TrainingTexts } from './types.js';
 
 const loadExtras = () => import('./extras.js');
@@ -34,19 +34,22 @@ function readChatTemplate(
   return mask_token || !(chat_template || eos_token) ? [] : readOptional(source, kChatTemplate, progress, signal);
 }
 
-/** A tokenizer in its own instance. load: loads its files into the handle; config: tokenizer_config.json among them. */
+/** A tokenizer in its own instance. load: loads it into the handle, and gives its files. */
 async function startTokenizer(
-  config: readonly NamedBytes[],
   signal: AbortSignalLike | undefined,
-  load: (host: SeamHost<SeamTokenizerHandle>) => Promise<void>,
+  load: (host: SeamHost<SeamTokenizerHandle>, extras: Extras) => Promise<NamedBytes[]>,
 ): Promise<Tokenizer> {
   const extras = await abortable(loadExtras(), signal);
   const instance = await abortable(instantiateWasm(await abortable(compileWasm(), signal)), signal);
   const host = new SeamHost('this tokenizer', instance, new instance.seam.Tokenizer());
-  await load(host);
+  const files = await load(host, extras);
   return makeTokenizer<SeamTokenizerHandle>(
-    { call: (run) => host.call(run), describe: (handle) => handle.describe() },
-    config,
+    {
+      call: (run) => host.call(run),
+      describe: (handle) => handle.describe(),
+      load: (changed) => void host.call((handle) => handle.load([...changed])),
+    },
+    files,
     extras,
     () => host.release(),
   );
@@ -78,13 +81,20 @@ export const AutoTokenizer = {
         loadExtras(),
       ]);
       const [, files, config] = await abortable(work, signal);
-      const load = async (host: SeamHost<SeamTokenizerHandle>) => {
-        if (!gguf) return void host.call((handle) => handle.load([...files, ...config]));
-        const accept = (bytes: Uint8Array, isWhole: boolean) =>
-          host.call((handle) => handle.load_gguf(bytes, isWhole)).is_cut_off !== true;
-        return abortable(readGgufMetadata(gguf, progress, signal, accept), signal);
-      };
-      const tokenizer = await startTokenizer(config, signal, load);
+      const tokenizer = await startTokenizer(signal, async (host, { ggufTokenizerFiles }) => {
+        const all = [...files, ...config];
+        if (!gguf) {
+          host.call((handle) => handle.load(all));
+          return all;
+        }
+        let header: Uint8Array = new Uint8Array();
+        const accept = (bytes: Uint8Array, isWhole: boolean) => {
+          header = bytes;
+          return host.call((handle) => handle.load_gguf(bytes, isWhole)).is_cut_off !== true;
+        };
+        await abortable(readGgufMetadata(gguf, progress, signal, accept), signal);
+        return ggufTokenizerFiles(header);
+      });
       progress.ready();
       return tokenizer;
     });
@@ -93,12 +103,11 @@ export const AutoTokenizer = {
   /** Trains a tokenizer on texts, with the same results as Hugging Face's trainers. */
   async train(texts: TrainingTexts, options: TrainOptions): Promise<TrainedTokenizer> {
     const { trainTokenizer } = await import('./training.js'); // rarely needed
-    return trainTokenizer(texts, options, (json, config) =>
-      startTokenizer(
-        [config],
-        options.signal ?? undefined,
-        async (host) => void host.call((handle) => handle.load([json, config])),
-      ),
+    return trainTokenizer(texts, options, (files) =>
+      startTokenizer(options.signal ?? undefined, async (host) => {
+        host.call((handle) => handle.load(files));
+        return files;
+      }),
     );
   },
 };

@@ -159,7 +159,7 @@ async function* portions(texts: TrainingTexts, signal: AbortSignalLike | undefin
 }
 
 /** Makes a tokenizer from tokenizer.json and tokenizer_config.json. */
-type Load = (json: NamedBytes, config: NamedBytes) => Promise<Tokenizer>;
+type Load = (files: NamedBytes[]) => Promise<Tokenizer>;
 
 type Report = NonNullable<TrainOptions['progress_callback']>;
 
@@ -208,11 +208,13 @@ export async function trainTokenizer(texts: TrainingTexts, options: TrainOptions
     host.release();
   }
   const config = options.model === 'wordpiece' ? {} : { model_input_names: ['input_ids', 'attention_mask'] };
-  const tokenizer = await load(
-    ['tokenizer.json', json],
+  const kJson = 'tokenizer.json';
+  const files: NamedBytes[] = [
+    [kJson, json],
     ['tokenizer_config.json', new TextEncoder().encode(JSON.stringify(config))],
-  );
-  const save = () => new TextDecoder().decode(json);
+  ];
+  const tokenizer = await load(files);
+  const save = () => new TextDecoder().decode(files.find(([name]) => name === kJson)?.[1]); // tokens may have been added
   report({ status: 'ready' });
   return Object.assign(tokenizer, { save, toJSON: () => JSON.parse(save()) as Record<string, any> });
 }

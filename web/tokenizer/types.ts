@@ -172,6 +172,44 @@ export interface SpecialTokens {
   readonly all_special_ids: (number | null)[];
 }
 
+/** A token to add, with Python's flags. */
+export interface AddedToken {
+  /** Its text. */
+  content: string;
+  /** Found only where no letter or digit is beside it. Default `false`. */
+  single_word?: boolean;
+  /** Takes the white space before it. Default `false`. */
+  lstrip?: boolean;
+  /** Takes the white space after it. Default `false`. */
+  rstrip?: boolean;
+  /** Found in the normalized text, not in the text as it is. Default: `true`, for special tokens `false`. */
+  normalized?: boolean;
+  /** Left out by `skip_special_tokens`. Default: as the call says. */
+  special?: boolean;
+}
+
+/** What `add_special_tokens` takes: tokens by the name of their task. */
+export interface SpecialTokenNames {
+  /** The token that begins a text. */
+  bos_token?: string | AddedToken;
+  /** The token that ends a text. */
+  eos_token?: string | AddedToken;
+  /** The token that stands for unknown text. */
+  unk_token?: string | AddedToken;
+  /** The token that divides texts. */
+  sep_token?: string | AddedToken;
+  /** The token that fills shorter rows. */
+  pad_token?: string | AddedToken;
+  /** The token that stands for the whole text. */
+  cls_token?: string | AddedToken;
+  /** The token that hides a token to be guessed. */
+  mask_token?: string | AddedToken;
+  /** Those without a name. They replace the ones before. */
+  extra_special_tokens?: readonly (string | AddedToken)[];
+  /** The older name of `extra_special_tokens`. */
+  additional_special_tokens?: readonly (string | AddedToken)[];
+}
+
 /** Texts to token ids and back: the result of `AutoTokenizer.from_pretrained`. */
 export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens {
   (texts: string | readonly string[], options?: TokenizeOptions & { return_tensor?: true }): TensorEncoding;
@@ -239,6 +277,42 @@ export interface Tokenizer extends Disposable_, TokenizerHelpers, SpecialTokens 
   convert_tokens_to_string(tokens: readonly string[]): string;
   /** The id of each token, added tokens included: a new `Map`, in the order of ids. */
   get_vocab(): Map<string, number>;
+  /**
+   * Adds tokens that the vocabulary lacks, and returns how many, as in Python: they get the next ids, and texts are divided at them. Needs a
+   * vocabulary in tokenizer.json, else an `UnsupportedError`; also one for the tokenizer of a loaded model, which has no vectors for them.
+   *
+   * @example
+   * const tokenizer = await AutoTokenizer.from_pretrained('./models/bert/');
+   * tokenizer.add_tokens(['ECG', 'MRI']); // => 2
+   * tokenizer.count('an MRI'); // one token more than of 'an'
+   */
+  add_tokens(
+    tokens: string | AddedToken | readonly (string | AddedToken)[],
+    options?: {
+      /** Whether `skip_special_tokens` leaves them out. Default `false`. */
+      special_tokens?: boolean;
+    },
+  ): number;
+  /**
+   * Makes tokens special and gives them their names; those that the vocabulary lacks are added. Returns how many were not added before.
+   *
+   * @example
+   * const tokenizer = await AutoTokenizer.from_pretrained('./models/bert/');
+   * tokenizer.add_special_tokens({ eos_token: '<end>', extra_special_tokens: ['<user>'] }); // => 2
+   */
+  add_special_tokens(tokens: SpecialTokenNames): number;
+  /**
+   * The tokenizer as files that `from_pretrained`, Python's too, reads: the vocabulary (tokenizer.json, or that of an older format),
+   * tokenizer_config.json with what was set since, and chat_template.jinja if there is a template. folder: in Node, also writes them there; in a
+   * page it is an `UnsupportedError`, and so is the tokenizer of another program's GGUF file.
+   *
+   * @example
+   * const tokenizer = await AutoTokenizer.from_pretrained('./models/bert/');
+   * tokenizer.padding_side = 'left';
+   * const files = await tokenizer.save_pretrained(); // { 'tokenizer.json': .., 'tokenizer_config.json': .. }
+   * const same = await AutoTokenizer.from_pretrained(files);
+   */
+  save_pretrained(folder?: string): Promise<Record<string, Uint8Array>>;
   /** Where padding goes if a call does not say. May be set. Default: the value in tokenizer_config.json, else `'right'`. */
   padding_side: 'left' | 'right';
   /** Maximum tokens of the model, special tokens included; `Infinity` if the files do not say. */
