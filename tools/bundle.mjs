@@ -99,6 +99,7 @@ const bundles = [
       train_entry: 'train_entry',
       ai_sdk_entry: 'ai_sdk_entry',
       langchain_entry: 'langchain_entry',
+      llamaindex_entry: 'llamaindex_entry',
       base: 'base',
       source: 'source',
       core: 'core',
@@ -117,6 +118,7 @@ const bundles = [
       train_entry_node: 'train_entry',
       ai_sdk_entry_node: 'ai_sdk_entry',
       langchain_entry_node: 'langchain_entry',
+      llamaindex_entry_node: 'llamaindex_entry',
     },
     node: true,
     plugins: [nodeBeside],
@@ -277,7 +279,7 @@ function emitTypes() {
   must(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.types.json'], { cwd: root });
   const types = join(dist, 'types');
   const kept = new Set(
-    ['index', 'tokenizer_entry', 'nn_entry', 'train_entry', 'ai_sdk_entry', 'langchain_entry'].map((name) =>
+    ['index', 'tokenizer_entry', 'nn_entry', 'train_entry', 'ai_sdk_entry', 'langchain_entry', 'llamaindex_entry'].map((name) =>
       join(types, 'entries', `${name}.d.ts`),
     ),
   );

@@ -14,6 +14,7 @@ const kImports = {
   Word2Vec: { from: 'nn_entry.js', budget: 32_000 },
   wattn: { from: 'ai_sdk_entry.js', budget: 40_500 },
   WattnEmbeddings: { from: 'langchain_entry.js', budget: 39_500 },
+  WattnEmbedding: { from: 'llamaindex_entry.js', budget: 39_500 },
 };
 const kBudgets = {
   'wattn-simd.wasm': 300_000,
@@ -35,6 +36,7 @@ const kPages = {
   'nn_entry.js': [],
   'ai_sdk_entry.js': ['simd', 'relaxed'],
   'langchain_entry.js': ['simd', 'relaxed'],
+  'llamaindex_entry.js': ['simd', 'relaxed'],
   'inline.js': [],
 };
 

@@ -2,7 +2,7 @@
 // needs a network, so it runs nightly, not for each change. `node tools/check_fixtures.mjs [NAME...]`
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { cpSync, readFileSync, writeFileSync } from 'node:fs';
+import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -122,6 +122,20 @@ const runTime = (name, ...args) =>
     }
   };
 
+/** The example of a chapter of docs/integrations.md with the package in the project, with the model in the package, and the project's check.js after it. */
+const integration = (name, chapter) =>
+  function () {
+    const folder = install(packing, name, { network: true });
+    const guide = readFileSync(join(root, 'docs/integrations.md'), 'utf8');
+    const [, code] = new RegExp(`^## ${chapter}\n[^]*?^\`\`\`js.*\n([^]*?)^\`\`\``, 'm').exec(guide);
+    const example = code.replace(/\{ model: '.*' \}/, '');
+    writeFileSync(join(folder, 'program.js'), example + readFileSync(join(folder, 'check.js'), 'utf8'));
+    run(process.execPath, ['program.js'], { cwd: folder });
+    if (!existsSync(join(folder, 'types.ts'))) return;
+    const options = ['--noEmit', '--strict', '--skipLibCheck', '--module', 'nodenext', '--target', 'es2022', '--lib', 'es2022,dom'];
+    run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...options, 'types.ts'], { cwd: folder });
+  };
+
 /** Runs package linters on the package. */
 function linters() {
   const folder = install(packing, 'linters', { network: true });
@@ -140,6 +154,8 @@ const fixtures = {
   nuxt: frameworkApp('nuxt', 'public'),
   astro: frameworkApp('astro', 'public'),
   jest: jestJsdom,
+  llamaindex: integration('llamaindex', 'LlamaIndex.TS'),
+  orama: integration('orama', 'Orama'),
   bun: runTime('bun', 'run'),
   deno: runTime('deno', 'run', '-A', '--node-modules-dir=manual'),
 };

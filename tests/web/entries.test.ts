@@ -26,6 +26,7 @@ describe('importing', () => {
     'tokenizer_entry',
     'ai_sdk_entry',
     'langchain_entry',
+    'llamaindex_entry',
     'inline',
     'node',
     'nn_entry_node',
@@ -33,6 +34,7 @@ describe('importing', () => {
     'tokenizer_entry_node',
     'ai_sdk_entry_node',
     'langchain_entry_node',
+    'llamaindex_entry_node',
     'inline_node',
   ];
 

@@ -1,4 +1,4 @@
-// The entries for other libraries, with those libraries: the AI SDK and LangChain.
+// The entries for other libraries, with those libraries: the AI SDK and LangChain. tools/check_fixtures.mjs has LlamaIndex.TS and Orama.
 import { join } from 'node:path';
 import type { EmbeddingModelV4, LanguageModelV4, ProviderV4, RerankingModelV4 } from '@ai-sdk/provider';
 import type { EmbeddingsInterface } from '@langchain/core/embeddings';
@@ -17,6 +17,7 @@ import type {
 } from 'wattn';
 import { wattn } from 'wattn/ai-sdk';
 import { WattnEmbeddings, WattnTextSplitter } from 'wattn/langchain';
+import { WattnEmbedding } from 'wattn/llamaindex';
 import { expectError, filesOf, goldens, headFiles, serveHub, tiny, until } from './support.js';
 
 const texts = ['the river', 'a boat on the water'];
@@ -248,5 +249,40 @@ describe('wattn/langchain', () => {
     expect((await named.createDocuments(['a boat'], [{ n: 1 }]))[0]?.metadata).toMatchObject({ n: 1 });
     expect(() => new WattnTextSplitter({ tokenizer: tiny } as never)).toThrow(/expected the field 'max_tokens'/);
     ofTiny.dispose();
+  });
+});
+
+describe('wattn/llamaindex', () => {
+  it('gives nodes their vectors, in batches', async () => {
+    const own = rowsOf(await encode(texts));
+    const embedding = new WattnEmbedding({ model: encode, embedBatchSize: 1 });
+    const nodes = texts.map((text) => ({ embedding: undefined as number[] | undefined, getContent: () => text }));
+    const done: number[][] = [];
+    const made = await embedding(nodes, { progressCallback: (...counts) => done.push(counts) });
+    expect(made.map((node) => node.embedding)).toEqual(own);
+    expect(done).toEqual([
+      [1, 2],
+      [2, 2],
+    ]);
+    expect(await embedding.getTextEmbedding(texts[1] as string)).toEqual(own[1]);
+    expect(await embedding.getTextEmbeddings([])).toEqual([]);
+    expect(embedding).toBeInstanceOf(WattnEmbedding);
+    expect(new WattnEmbedding().id).not.toBe(embedding.id);
+  });
+
+  it('uses the prompts of the model, and refuses what it does not know', async () => {
+    const calls: string[] = [];
+    const pipe = Object.assign(async () => encode(texts), { task: 'feature-extraction' });
+    for (const name of ['encode_query', 'encode_document'] as const) {
+      Object.assign(pipe, { [name]: (given: string[]) => (calls.push(name), encode(given)) });
+    }
+    const embedding = new WattnEmbedding({ model: pipe as never });
+    await embedding.getQueryEmbedding('a');
+    await embedding.getTextEmbedding('a');
+    expect(calls).toEqual(['encode_query', 'encode_document']);
+    expect(() => new WattnEmbedding({ model: rank as never })).toThrow(
+      /WattnEmbedding: expected a pipeline of 'feature-extraction'/,
+    );
+    expect(() => new WattnEmbedding({ batchSize: 1 } as never)).toThrow(/unknown option 'batchSize'/);
   });
 });

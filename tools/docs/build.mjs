@@ -22,6 +22,7 @@ const entries = {
   'wattn/tokenizer': 'tokenizer_entry',
   'wattn/ai-sdk': 'ai_sdk_entry',
   'wattn/langchain': 'langchain_entry',
+  'wattn/llamaindex': 'llamaindex_entry',
 };
 const guides = kOrder.map((name) => `docs/${name}.md`);
 for (const file of readdirSync(join(root, 'docs'))) {

@@ -3,3 +3,4 @@ export * from './index.js';
 export { Trainer } from '../train/trainer.js';
 export { wattn } from './ai_sdk_entry.js';
 export { WattnEmbeddings, WattnTextSplitter } from './langchain_entry.js';
+export { WattnEmbedding } from './llamaindex_entry.js';
