@@ -137,9 +137,9 @@ async function searchFiles() {
   }
 }
 
-/** Built, and in development, where StrictMode starts everything twice. */
-async function react() {
-  const folder = open('react');
+/** React or Vue: built, and in development, where React's StrictMode starts everything twice. */
+async function components(name) {
+  const folder = open(name);
   run('npm', ['run', 'build'], { cwd: folder });
   const model = await pipeline('feature-extraction');
   const score = async (...texts) => {
@@ -206,7 +206,8 @@ const examples = {
   'search-node': searchNode,
   'search-page': searchPage,
   'search-files': searchFiles,
-  react,
+  react: () => components('react'),
+  vue: () => components('vue'),
   extension,
 };
 const names = process.argv.length > 2 ? process.argv.slice(2) : Object.keys(examples);

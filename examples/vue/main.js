@@ -1,0 +1,4 @@
+import { createApp } from 'vue';
+import Similarity from './Similarity.vue';
+
+createApp(Similarity).mount('#root');
