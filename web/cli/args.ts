@@ -66,7 +66,8 @@ export const kCommands: Record<string, Options> = {
   },
 };
 
-const kModelHelp = `  --model DIR           the model: a path (./dir, /dir), a URL, or a hub id (org/name)
+const kModelHelp = `  --model MODEL         the model: a path (./dir, /dir), a URL, or a hub id (org/name); default: the small one in the package,
+                        which embeds and classifies by sentiment
   --revision NAME       branch, tag or commit of a hub id (default main)
   --local-files-only    never use the network: a hub id comes from the cache
   --cache-dir DIR       where downloads from hubs are stored (default: wattn in the user's cache folder)
@@ -88,7 +89,7 @@ const kTextsHelp = `  --file FILE           read texts from FILE, one per line (
 `;
 
 export const kHelp: Record<string, string> = {
-  '': `Usage: wattn COMMAND --model DIR [options] [TEXT...]
+  '': `Usage: wattn COMMAND [--model MODEL] [options] [TEXT...]
 
   embed      write {"text": .., "embedding": [..]} per text
   classify   write {"text": .., "labels": [{"label": .., "score": ..}, ..]} per text
@@ -110,12 +111,12 @@ export const kHelp: Record<string, string> = {
   wattn help COMMAND    show the options of a command (also: wattn COMMAND --help)
   wattn --version       show the version
 
-Texts come from the command line, from --file, or from standard input, one per line. Results go to standard output, one JSON object per
-line, as soon as they are ready.
+Texts come from the command line, from --file, or from standard input, one per line; a blank line is an empty text. Results go to standard
+output, one JSON object per line, as soon as they are ready.
 The environment's HF_TOKEN opens private and gated repositories of the hub, HF_ENDPOINT names another hub.
 Exit status: 0 on success; 2, with one line on standard error, for a wrong option, model or input.
 `,
-  embed: `Usage: wattn embed --model DIR [options] [TEXT...]
+  embed: `Usage: wattn embed [--model MODEL] [options] [TEXT...]
 
 Writes {"text": .., "embedding": [..]} per text; with --pooling none the embedding has one array per token. A text that was truncated
 also has "truncated": true and "tokens", a text with words that the vocabulary does not know "unknown" (their share of its tokens).
@@ -128,7 +129,7 @@ ${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_s
   --prompt-name NAME    use one of the model's own prompts
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
-  classify: `Usage: wattn classify --model DIR [options] [TEXT...]
+  classify: `Usage: wattn classify [--model MODEL] [options] [TEXT...]
 
 Writes {"text": .., "labels": [{"label": .., "score": ..}, ..]} per text, best label first. An input JSON object may have a second text,
 "text_pair".
@@ -140,7 +141,7 @@ ${kModelHelp}${kComputeHelp}  --top-k N             labels per text (default: al
   --hypothesis TEXT     hypothesis for each of your labels, which replaces {} (default "This example is {}.")
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
-  rank: `Usage: wattn rank --model DIR --query TEXT [options] [DOCUMENT...]
+  rank: `Usage: wattn rank --model MODEL --query TEXT [options] [DOCUMENT...]
 
 Writes {"text": .., "corpus_id": .., "score": ..} per document, the best answer to the query first.
 
@@ -150,7 +151,7 @@ ${kModelHelp}${kComputeHelp}  --query TEXT          the query that documents are
   --stream              write each document with its score at once, in input order
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
-  run: `Usage: wattn run --task TASK --model DIR [options] [TEXT...]
+  run: `Usage: wattn run --task TASK --model MODEL [options] [TEXT...]
 
 Writes {"text": .., "result": ..} per text; the result is that of pipeline(TASK).
 
@@ -161,7 +162,7 @@ ${kModelHelp}${kComputeHelp}  --task TASK           token-classification (ner), 
   --labels A,B,C        zero-shot-classification, zero-shot-ner: the labels
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
-  redact: `Usage: wattn redact [--model DIR] [options] [TEXT...]
+  redact: `Usage: wattn redact [--model MODEL] [options] [TEXT...]
        wattn redact --restore --map FILE [TEXT...]
 
 Writes {"text": .., "entities": [{"label": .., "placeholder": .., "score": ..}, ..]} per text, with placeholders such as [PERSON_1] in place of
@@ -176,7 +177,7 @@ ${kModelHelp}${kComputeHelp}  --labels A,B,C        what to replace: any labels 
   --file FILE, --input auto
                         as in the other commands
 `,
-  generate: `Usage: wattn generate --model DIR [options] [TEXT...]
+  generate: `Usage: wattn generate --model MODEL [options] [TEXT...]
 
 Writes {"text": .., "generated_text": .., "tokens": .., "finish_reason": "eos" | "stop" | "length"} per text. A decoder continues the
 text; an encoder-decoder (T5, BART, Marian) transforms it.
@@ -196,7 +197,7 @@ ${kModelHelp}${kComputeHelp}  --context-length N    maximum tokens of prompt and
   --file FILE, --input auto
                         as in the other commands
 `,
-  tokenize: `Usage: wattn tokenize --model DIR [options] [TEXT...]
+  tokenize: `Usage: wattn tokenize [--model MODEL] [options] [TEXT...]
        wattn tokenize --train MODEL --out FILE [options] [FILE...]
 
 Writes {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text. Texts are truncated only with --max-length.
@@ -234,12 +235,12 @@ ${kModelHelp}${kComputeHelp}  --top-k N             hits per query (default 10)
   --mode hybrid         hybrid (default): words and meaning; words; meaning
   --words               the file has no vectors, or no model is at hand: words alone
 `,
-  inspect: `Usage: wattn inspect --model DIR [options]
+  inspect: `Usage: wattn inspect [--model MODEL] [options]
 
 ${kModelHelp}${kComputeHelp}  --seq N               sequence length for shapes and MACs (default: the model's maximum)
   --json                write one JSON object instead of a table
 `,
-  pack: `Usage: wattn pack --model DIR --out FILE.gguf [options]
+  pack: `Usage: wattn pack --model MODEL --out FILE.gguf [options]
 
 Writes a model as one file that loads like the original, and {"file": .., "bytes": .., "original_bytes": .., "sha256": ..} to standard output.
 
@@ -275,7 +276,7 @@ files went: {"deleted": ..}.
   --revision NAME       branch, tag or commit of the model (default main)
   --cache-dir DIR       where downloads are stored (default: wattn in the user's cache folder)
 `,
-  evaluate: `Usage: wattn evaluate --task TASK --data FILE [--model DIR] [options]
+  evaluate: `Usage: wattn evaluate --task TASK --data FILE [--model MODEL] [options]
 
 Scores the model on a data set and writes the measures as one JSON object. Rows of FILE (.jsonl; .csv and .tsv by their header):
   sts             sentence1, sentence2, score
@@ -295,7 +296,7 @@ ${kModelHelp}${kComputeHelp}  --task TASK           sts, retrieval, classificati
   --similarity NAME     cosine (default), dot; for sts also euclidean, manhattan
   --seed N              clustering: of k-means (default 0)
 `,
-  distill: `Usage: wattn distill --model DIR --out DIR [options]
+  distill: `Usage: wattn distill --model MODEL --out DIR [options]
 
 Makes static embeddings from an encoder (model2vec's recipe): a row for each token of its vocabulary. The folder loads in wattn, model2vec
 and sentence-transformers. {"out": .., "files": [..]} is written at the end.
@@ -306,7 +307,7 @@ ${kModelHelp}${kComputeHelp}  --out DIR             the folder to write
   --pooling WHICH       the vector of a token: mean (default), first, last or pooler
   --quantize-to TYPE    float16 (default), float32 or int8
 `,
-  train: `Usage: wattn train --task TASK --model DIR --data FILE --out DIR [options]
+  train: `Usage: wattn train --task TASK --model MODEL --data FILE --out DIR [options]
 
 Fine-tunes a model. On a terminal one line shows the loss and the time left; otherwise each update writes {"step": .., "loss": ..,
 "seconds_left": ..} and more to standard output. The last line, {"out": .., "files": [..]}, is always written.
