@@ -1,4 +1,5 @@
 // Chats as templates render them, against transformers (tests/goldens/chats), and templates that fail or never end.
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { AutoTokenizer, env, pipeline, type Tokenizer } from 'wattn';
 import { expectError, filesOf, goldens, readJson, serveHub, textOf, tinyFiles, type Files } from './support.js';
@@ -25,6 +26,15 @@ describe('apply_chat_template', () => {
   )('renders case %i as transformers does: %s %s', async (i) => {
     const { template, chat: messages, options, text } = cases[i];
     expect(await render(templates[template], options, messages)).toBe(text);
+  });
+
+  it('loads with a pipeline that asks for no file of sentence-transformers', async () => {
+    const hub = await serveHub(filesOf(model), '/model/');
+    const pipe = await pipeline('text-generation', `${hub.url}/model/`);
+    const missing = hub.requests.filter((request) => !existsSync(join(model, request.split('/').at(-1) as string)));
+    expect(missing).toEqual(['GET /model/chat_template.jinja']);
+    await pipe.dispose();
+    await hub.close();
   });
 
   it('leaves the chat as it was', async () => {
