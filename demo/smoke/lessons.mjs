@@ -10,11 +10,29 @@ const pointsOf = (page, id) =>
     .locator('polyline')
     .evaluateAll((lines) => lines.map((line) => line.points.numberOfItems).reduce((a, b) => a + b, 0));
 
+/** Each row of a picture, read by keys as far as its largest number. */
+async function read(figure, { rows, columns, values, names, columnNames }) {
+  await figure.locator('canvas').focus();
+  for (let row = 0; row < rows; ++row) {
+    for (let column = 0; column < columns; ++column) {
+      const key = column > 0 ? 'ArrowRight' : row > 0 ? 'ArrowDown' : 'ArrowLeft';
+      if (column === 0) for (let back = 1; back < columns; ++back) await figure.locator('canvas').press('ArrowLeft');
+      await figure.locator('canvas').press(key);
+      const says = `“${names[row]}”, “${columnNames[column]}”: ${values[row * columns + column].toFixed(4)}`;
+      expect('a number', await figure.locator('.detail').textContent(), says);
+    }
+  }
+  // What it is for: what is written is what is read most, the other way round.
+  const most = Array.from({ length: rows }, (_, row) => values.slice(row * columns, (row + 1) * columns));
+  expect('the strongest', most.map((row) => row.indexOf(Math.max(...row))), [4, 3, 2, 1, 0]); // prettier-ignore
+}
+
 async function runs(page, id, runLesson) {
-  const expected = await runLesson(id, () => {});
+  const { text: expected, picture } = await runLesson(id, () => {});
   await card(page, id).getByRole('button', { name: /^Run/ }).focus();
   await page.keyboard.press('Enter');
   await becomes('the result', () => card(page, id).locator('.lesson-result').textContent(), expected);
+  if (picture) await read(card(page, id).locator('.heatmap'), picture);
   expect('points of the curves', await pointsOf(page, id), kPoints[id]);
   return expected;
 }
@@ -46,6 +64,7 @@ export const sign = '.lesson-result:not(:empty)';
 
 export async function drive(page) {
   const { runLesson } = await demoModule('lessons/lessons.ts');
+  await page.waitForSelector(sign); // the first experiment begins by itself
   for (const id of Object.keys(kPoints)) await check(`lessons: ${id} ends as in Node`, () => runs(page, id, runLesson));
   await check('lessons: light, with results: axe-core', () => accessible(page));
   await check('lessons: stops at once', () => stopped(page));

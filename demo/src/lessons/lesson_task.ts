@@ -1,11 +1,11 @@
 // Beside the page: one experiment. Points of its curves are sent a few times a second.
 import type { Finished, Report } from '../beside/beside_worker.js';
-import { runLesson, type Point } from './lessons.js';
+import { runLesson, type Outcome, type Point } from './lessons.js';
 import type { LessonId } from './list.js';
 
 const kPause = 60; // ms between two messages
 
-export async function lesson({ id }: { id: LessonId }, report: Report): Promise<Finished<string>> {
+export async function lesson({ id }: { id: LessonId }, report: Report): Promise<Finished<Outcome>> {
   let points: Point[] = [];
   let last = 0;
   const send = () => {

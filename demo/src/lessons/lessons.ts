@@ -8,6 +8,12 @@ import type { LessonId } from './list.js';
 export type Point = [series: string, step: number, value: number];
 type Told = (...point: Point) => void;
 
+/** What came out: in words, and some also as a picture of numbers. */
+export interface Outcome {
+  text: string;
+  picture?: { title: string; rows: number; columns: number; values: number[]; names: string[]; columnNames: string[] };
+}
+
 const functional = () => nn.functional;
 const ints = (numbers: readonly number[], dims: number[]) => new Tensor('int32', [...numbers], dims);
 const percent = (share: number) => `${Math.round(100 * share)} %`;
@@ -145,7 +151,7 @@ function characters(told: Told): string {
 }
 
 /** Reversing, from an encoder to a decoder. */
-function reversing(told: Told): string {
+function reversing(told: Told): Outcome {
   const draw = (rows: number) => {
     const source = drawDigits(rows);
     const target = rowsOf(source, rows).flatMap((row) => [10, ...row.reverse()]);
@@ -162,7 +168,17 @@ function reversing(told: Told): string {
   train({ model, steps: 250, lr: 3e-3, loss, told: (step, value) => told('loss', step, value) });
   const digits = [3, 1, 4, 1, 5];
   const [, ...answer] = model.generate(ints(digits, [1, 5]), [10], { max_new_tokens: 5 });
-  return `${digits.join(' ')} becomes ${answer.join(' ')}. The decoder has read the digits through cross-attention only.`;
+  const [, weights] = model.forward(ints(digits, [1, 5]), ints([10, ...answer.slice(0, 4)], [1, 5]), { need_weights: true });
+  const picture = {
+    title: 'Cross-attention: a row for each digit written, a column for each digit read',
+    rows: 5,
+    columns: 5,
+    values: [...weights.data],
+    names: answer.map((digit) => `writes ${digit}`),
+    columnNames: digits.map((digit, i) => `reads ${digit} (${i + 1})`),
+  };
+  const text = `${digits.join(' ')} becomes ${answer.join(' ')}. The decoder has read the digits through cross-attention only.`;
+  return { text, picture };
 }
 
 /** Batch norm over a mini-batch. */
@@ -183,10 +199,11 @@ function batchNorm(told: Told): string {
   return `Every mini-batch leaves with mean ${largest < 1e-5 ? 0 : largest.toFixed(2)} and variance ${variance.toFixed(2)}. The running mean reached ${(norm.state_dict().running_mean?.data[0] as number).toFixed(2)}; evaluation uses it, so a new batch has the mean ${evaluated.toFixed(2)}.`;
 }
 
-const kRuns: Record<LessonId, (told: Told) => string> = { order, scaling, sorting, characters, reversing, batchNorm };
+const kRuns: Record<LessonId, (told: Told) => string | Outcome> = { order, scaling, sorting, characters, reversing, batchNorm };
 
 /** Runs an experiment; `told` gets the points of its curves. The answer says what came out. */
-export async function runLesson(id: LessonId, told: Told): Promise<string> {
+export async function runLesson(id: LessonId, told: Told): Promise<Outcome> {
   await nn.ready();
-  return kRuns[id](told);
+  const outcome = kRuns[id](told);
+  return typeof outcome === 'string' ? { text: outcome } : outcome;
 }

@@ -4,8 +4,9 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { beside, type Beside } from '../beside/beside.js';
 import { CodeOf } from '../ui/copy.js';
 import { Curve, type Series } from '../ui/curve.js';
+import { Heatmap } from '../ui/heatmap.js';
 import { Problem } from '../ui/lazy.js';
-import type { Point } from './lessons.js';
+import type { Outcome, Point } from './lessons.js';
 import { codeOf, kLessons, type Lesson } from './list.js';
 
 export function LessonsPanel() {
@@ -21,18 +22,18 @@ export function LessonsPanel() {
 interface Run {
   kind: 'idle' | 'running' | 'stopped' | 'done';
   points: readonly Point[];
-  result?: string;
+  result?: Outcome;
   error?: Error;
 }
 
 function useRun({ id }: Lesson) {
   const [run, setRun] = useState<Run>({ kind: 'idle', points: [] });
-  const work = useRef<Beside<string, never, never> | undefined>(undefined);
+  const work = useRef<Beside<Outcome, never, never> | undefined>(undefined);
   const start = () => {
     work.current?.stop();
     let points: readonly Point[] = [];
     setRun({ kind: 'running', points });
-    const mine = (work.current = beside<string>('lesson', { id }, (more: Point[]) => {
+    const mine = (work.current = beside<Outcome>('lesson', { id }, (more: Point[]) => {
       points = [...points, ...more];
       if (work.current === mine) setRun({ kind: 'running', points });
     }));
@@ -79,8 +80,9 @@ function LessonCard({ lesson }: { lesson: Lesson }) {
       <p>{shows}</p>
       {run.kind !== 'idle' && <Curve label={axis} series={series} steps={steps} />}
       <p class="lesson-result" role="status">
-        {run.result ?? (run.kind === 'stopped' && !run.error ? 'Stopped.' : '')}
+        {run.result?.text ?? (run.kind === 'stopped' && !run.error ? 'Stopped.' : '')}
       </p>
+      {run.result?.picture && <Heatmap {...run.result.picture} />}
       {run.error && <Problem error={run.error} />}
       <CodeOf code={codeOf(lesson)} />
     </article>

@@ -2,7 +2,7 @@
 import { nn, Tensor } from 'wattn/nn';
 import { useMemo, useState } from 'preact/hooks';
 import { Choice } from '../ui/choice.js';
-import { Heatmap } from './heatmap.js';
+import { Heatmap } from '../ui/heatmap.js';
 
 const { functional, positional } = nn;
 

@@ -4,7 +4,7 @@ import { useMemo, useState } from 'preact/hooks';
 import { Choice } from '../ui/choice.js';
 import { useKept } from '../ui/kept.js';
 import { kKinds, move, type Kind } from './attend.js';
-import { Heatmap } from './heatmap.js';
+import { Heatmap } from '../ui/heatmap.js';
 
 const kMostWords = 16;
 const kRounding = 1e-5; // of float32 sums in another order

@@ -1,4 +1,5 @@
 // Numbers as colours: violet above zero, orange below. Point at one, or go by arrow keys, to read it.
+import './heatmap.css';
 import { useEffect, useRef, useState } from 'preact/hooks';
 
 interface HeatmapProps {
@@ -9,6 +10,8 @@ interface HeatmapProps {
   values: ArrayLike<number>;
   /** Of rows and columns; default: their numbers. */
   names?: readonly string[];
+  /** Of columns, where they have other names than rows. */
+  columnNames?: readonly string[];
   rowName?: string;
   columnName?: string;
 }
@@ -26,7 +29,16 @@ function paint(canvas: HTMLCanvasElement, values: ArrayLike<number>, columns: nu
   context.putImageData(image, 0, 0);
 }
 
-export function Heatmap({ title, rows, columns, values, names, rowName = 'row', columnName = 'column' }: HeatmapProps) {
+export function Heatmap({
+  title,
+  rows,
+  columns,
+  values,
+  names,
+  columnNames = names,
+  rowName = 'row',
+  columnName = 'column',
+}: HeatmapProps) {
   const canvas = useRef<HTMLCanvasElement>(null);
   const [at, setAt] = useState<readonly [number, number]>();
   useEffect(() => {
@@ -47,10 +59,10 @@ export function Heatmap({ title, rows, columns, values, names, rowName = 'row', 
     setAt([Math.max(0, Math.min(rows - 1, row + step[0])), Math.max(0, Math.min(columns - 1, column + step[1]))]);
   };
   const shown = at && at[0] < rows && at[1] < columns ? at : undefined;
-  const nameOf = (kind: string, i: number) => (names ? `“${names[i]}”` : `${kind} ${i}`);
+  const nameOf = (of: readonly string[] | undefined, kind: string, i: number) => (of ? `“${of[i]}”` : `${kind} ${i}`);
   const says =
     shown &&
-    `${nameOf(rowName, shown[0])}, ${nameOf(columnName, shown[1])}: ${(values[shown[0] * columns + shown[1]] as number).toFixed(4).replace('-', '−')}`;
+    `${nameOf(names, rowName, shown[0])}, ${nameOf(columnNames, columnName, shown[1])}: ${(values[shown[0] * columns + shown[1]] as number).toFixed(4).replace('-', '−')}`;
   return (
     <figure class="heatmap">
       <figcaption>{title}</figcaption>
