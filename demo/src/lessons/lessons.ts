@@ -170,7 +170,7 @@ function reversing(told: Told): Outcome {
   const [, ...answer] = model.generate(ints(digits, [1, 5]), [10], { max_new_tokens: 5 });
   const [, weights] = model.forward(ints(digits, [1, 5]), ints([10, ...answer.slice(0, 4)], [1, 5]), { need_weights: true });
   const picture = {
-    title: 'Cross-attention: a row for each digit written, a column for each digit read',
+    title: 'Cross-attention: written by read',
     rows: 5,
     columns: 5,
     values: [...weights.data],
