@@ -32,6 +32,21 @@ const documents: IndexDocument[] = [
   { id: 'brot', text: 'Die B\u00e4ckerei \u00f6ffnet um sieben.', lang: 'de', year: 2001, tags: ['food', 'time'] },
 ];
 
+/** Calls of setTimeout by a clock that moves with every look at it: how often there is a break then depends on the work alone. */
+async function breaksOf(run: () => Promise<unknown>): Promise<number> {
+  const { setTimeout: wait } = globalThis;
+  let [now, breaks] = [0, 0];
+  performance.now = () => (now += 10);
+  globalThis.setTimeout = ((...args: Parameters<typeof wait>) => (++breaks, wait(...args))) as typeof wait;
+  try {
+    await run();
+    return breaks;
+  } finally {
+    delete (performance as { now?: unknown }).now; // the prototype's shows again
+    globalThis.setTimeout = wait;
+  }
+}
+
 let folder: string;
 beforeEach(() => (folder = mkdtempSync(join(tmpdir(), 'wattn-index-'))));
 afterEach(() => rmSync(folder, { recursive: true }));
@@ -395,6 +410,58 @@ describe('documents', () => {
     expect((await index.search('needle', { mode: 'words' }))[0]!.text).toContain('needle');
     await index.dispose();
     await embed.dispose();
+  });
+
+  it('are read and forgotten in steps that leave time for other things', async () => {
+    const index = await open();
+    const text = Array.from({ length: 200_000 }, (_, i) => `word${i % 5000}`).join(' ');
+    await index.add([...documents, { id: 'long', text }]);
+    const find = (query: string) => () => index.search(query, { mode: 'words' });
+    expect(await breaksOf(find('rolls'))).toBeGreaterThan(15);
+    expect(await breaksOf(find('rolls'))).toBeLessThan(3);
+    expect(await breaksOf(find('word7'))).toBeGreaterThan(15); // the highlights of the hit
+    await index.delete('long');
+    expect(await breaksOf(find('rolls'))).toBeGreaterThan(15);
+    const never = await open();
+    await never.add(documents);
+    expect(await find('the seven')()).toEqual(await never.search('the seven', { mode: 'words' }));
+    await index.dispose();
+    await never.dispose();
+  });
+
+  it('may go while their words are read', async () => {
+    let isRead = true;
+    for (let length = 20_000; isRead; length *= 2) {
+      const seen = new Set<string>();
+      const index = await open({ words: { stem: (word: string) => (seen.add(word), word) } });
+      const text = `first ${'word '.repeat(length)} last`;
+      await index.add([{ id: 'long', text }, ...documents]);
+      const search = breaksOf(() => index.search('seven', { mode: 'words' }));
+      expect(await index.delete('long')).toBe(1);
+      isRead = !seen.has('first') || seen.has('last'); // then it went too late
+      await search;
+      const never = await open();
+      await never.add(documents);
+      expect(await index.search('seven', { mode: 'words' })).toEqual(await never.search('seven', { mode: 'words' }));
+      await index.dispose();
+      await never.dispose();
+    }
+  });
+
+  it('whose words a stemmer refuses can be read later', async () => {
+    let isWrong = false;
+    const stem = (word: string) => {
+      if (isWrong && word === 'seven') throw new RangeError('no stem');
+      return word;
+    };
+    const index = await open({ words: { stem } });
+    await index.add(documents);
+    isWrong = true;
+    await expect(index.search('bakery', { mode: 'words' })).rejects.toThrow('no stem');
+    await expect(index.search('bakery', { mode: 'words' })).rejects.toThrow('no stem');
+    isWrong = false;
+    expect(await index.search('seven', { mode: 'words' })).toHaveLength(1);
+    await index.dispose();
   });
 
   it('that an embed function answers wrongly change nothing', async () => {

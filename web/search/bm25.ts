@@ -1,7 +1,7 @@
 // BM25 over an inverted index that grows and shrinks (Robertson and Zaragoza 2009; idf and term weight as Lucene and bm25s have them). Documents
 // are counted, whatever parts they are cut into: a word is as rare, and a text as long, as it is for a reader. The parts share their document's
 // score.
-import type { Analyser, Word } from './words.js';
+import type { Analyser } from './words.js';
 
 /** Where a term occurs, and how often: one place for each document, and one for each part of documents that have several. */
 interface Postings {
@@ -41,13 +41,15 @@ const enlarged = <T extends Int32Array | Uint16Array>(array: T): T => {
 };
 
 /** How often each term occurs. */
-function counted(words: readonly Word[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const { term } of words) counts.set(term, (counts.get(term) ?? 0) + 1);
-  return counts;
-}
+type Counts = Map<string, number>;
 
-const none: readonly Word[] = [];
+const count = (counts: Counts, term: string) => void counts.set(term, (counts.get(term) ?? 0) + 1);
+
+/** Work that is done in steps, so that a page can do other things between them. Each is soon done, however long a text is. */
+export type Steps<T = void> = Generator<void, T, undefined>;
+
+/** The words of a step. */
+export const kStepWords = 2000;
 
 export class Bm25 {
   private readonly terms = new Map<string, Postings>();
@@ -68,17 +70,32 @@ export class Bm25 {
     this.b = b;
   }
 
-  /** Rows so far, removed ones included. */
+  /** Rows that were begun, removed ones included. */
   get rows(): number {
     return this.lengths.length;
   }
 
-  /** The words of a part, and those among them that its document does not have from earlier parts. */
-  private read({ title, text, shared }: Part, isFirst: boolean): { all: Word[]; fresh: Word[] } {
-    const above = title === undefined ? none : this.analyser.words(title);
-    const own = this.analyser.words(text);
-    const fresh = shared > 0 ? own.filter(({ start }) => start >= shared) : own;
-    return { all: [...above, ...own], fresh: isFirst ? [...above, ...fresh] : fresh };
+  /** all: the words of a part, if its document has several; fresh: those that its document does not have from earlier parts, `length` of them. */
+  private *read(part: Part, isFirst: boolean): Steps<{ all: Counts; fresh: Counts; length: number }> {
+    const all: Counts = new Map();
+    const fresh: Counts = new Map();
+    let length = 0;
+    let read = 0;
+    const sources = [
+      [part.title ?? '', isFirst ? 0 : Infinity],
+      [part.text, part.shared],
+    ] as const;
+    for (const [text, from] of sources) {
+      for (const { term, start } of this.analyser.words(text)) {
+        if (part.count > 1) count(all, term);
+        if (start >= from) {
+          count(fresh, term);
+          ++length;
+        }
+        if (++read % kStepWords === 0) yield;
+      }
+    }
+    return { all, fresh, length };
   }
 
   private listOf(term: string): Postings {
@@ -100,11 +117,14 @@ export class Bm25 {
   }
 
   /** Adds a part as the next row. The parts of a document come one after another. */
-  add(part: Part): void {
+  *add(part: Part): Steps {
     const { first, count } = part;
     const row = this.lengths.length;
-    const { all, fresh } = this.read(part, row === first);
-    for (const [term, times] of counted(fresh)) {
+    this.lengths.push(0);
+    const { all, fresh, length } = yield* this.read(part, row === first);
+    let done = 0;
+    for (const [term, times] of fresh) {
+      if (++done % kStepWords === 0) yield;
       const list = this.listOf(term);
       if (list.places[list.newest] === first) {
         list.times[list.newest] = Math.min(list.times[list.newest]! + times, 65535);
@@ -116,11 +136,10 @@ export class Bm25 {
     }
     if (count > 1) {
       this.several.set(first, count);
-      for (const [term, times] of counted(all)) Bm25.push(this.listOf(term), ~row, times);
+      for (const [term, times] of all) Bm25.push(this.listOf(term), ~row, times);
     }
-    this.lengths.push(0);
-    this.lengths[first]! += fresh.length;
-    this.words += fresh.length;
+    this.lengths[first]! += length;
+    this.words += length;
     if (row === first) ++this.living;
   }
 
@@ -130,16 +149,25 @@ export class Bm25 {
   }
 
   /** Forgets a document, of which these parts were added: its words no longer count, and it is never found. */
-  remove(parts: readonly Part[]): void {
-    const [{ first }] = parts as [Part];
-    const terms = new Set(parts.flatMap((part, i) => this.read(part, i === 0).fresh.map(({ term }) => term)));
-    for (const term of terms) {
-      const list = this.terms.get(term);
-      if (list && --list.living === 0) this.terms.delete(term);
+  *remove(parts: Iterable<Part>): Steps {
+    const terms = new Set<string>();
+    let start = -1;
+    let rows = 0;
+    for (const part of parts) {
+      start = part.first;
+      const { fresh } = yield* this.read(part, rows++ === 0);
+      for (const term of fresh.keys()) {
+        if (terms.has(term)) continue;
+        terms.add(term);
+        if (terms.size % kStepWords === 0) yield;
+        const list = this.terms.get(term);
+        if (list && --list.living === 0) this.terms.delete(term);
+      }
+      yield;
     }
-    this.words -= this.lengths[first]!;
-    this.lengths.fill(-1, first, first + parts.length);
-    this.several.delete(first);
+    this.words -= this.lengths[start]!;
+    this.lengths.fill(-1, start, start + rows);
+    this.several.delete(start);
     --this.living;
   }
 
@@ -153,7 +181,9 @@ export class Bm25 {
     const shares = new Float32Array(several.size > 0 ? lengths.length : 0);
     const documents: number[] = [];
     const mean = this.words / living;
-    for (const [term, weight] of counted(this.analyser.words(query))) {
+    const wanted: Counts = new Map();
+    for (const { term } of this.analyser.words(query)) count(wanted, term);
+    for (const [term, weight] of wanted) {
       const list = this.terms.get(term);
       if (!list) continue;
       const idf = weight * Math.log(1 + (living - list.living + 0.5) / (list.living + 0.5));

@@ -1,7 +1,7 @@
 // What an index holds while it is open: its documents, and a row for each part of them, in vectors and in words.
 import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { Bm25, Part } from './bm25.js';
+import type { Bm25, Part, Steps } from './bm25.js';
 import { rowsOf, storedRowBytes, type Segment, type StoredDocument, type VectorModel } from './segments.js';
 import type { IndexDocument } from './types.js';
 import { VectorRows } from './vector_rows.js';
@@ -31,6 +31,9 @@ export class Contents {
   /** [rows] 1: may be found. */
   private living = new Uint8Array(64);
   words: Bm25;
+  /** Removed documents whose words still count, with the number of their rows that were read. */
+  private readonly leaving = new Map<Entry, number>();
+  private reading: Steps | undefined;
 
   /** model: whose vectors the rows hold; undefined: none, and `vectors` has no rows. */
   constructor(
@@ -76,18 +79,20 @@ export class Contents {
     return best;
   }
 
-  /** A row as its words are read. */
-  private wordsOf(row: number): Part {
-    const { entry, start, end } = this.part(row);
+  /** The first rows of a document as their words are read, from one of them on. */
+  private *wordsOf(entry: Entry, begin: number, end: number): Generator<Part, void, undefined> {
     const { document, first, chunks } = entry;
-    const before = row === first ? 0 : chunks[2 * (row - first) - 1]!;
-    return {
-      first,
-      count: rowsOf(entry),
-      title: document.title,
-      text: document.text.slice(start, end),
-      shared: Math.max(0, before - start),
-    };
+    for (let i = begin; i < end; ++i) {
+      const [start, stop] = [chunks[2 * i]!, chunks[2 * i + 1]!];
+      const before = i === 0 ? 0 : chunks[2 * i - 1]!;
+      yield {
+        first,
+        count: rowsOf(entry),
+        title: document.title,
+        text: document.text.slice(start, stop),
+        shared: Math.max(0, before - start),
+      };
+    }
   }
 
   /** fits: whether the vectors are of this index' model. */
@@ -127,7 +132,7 @@ export class Contents {
     if (!entry) return false;
     const end = entry.first + rowsOf(entry);
     const read = Math.min(end, this.words.rows) - entry.first;
-    if (read > 0) this.words.remove(Array.from({ length: read }, (_, i) => this.wordsOf(entry.first + i)));
+    if (read > 0) this.leaving.set(entry, read);
     this.owners.fill(undefined, entry.first, end);
     this.living.fill(0, entry.first, end);
     this.removed += end - entry.first;
@@ -139,31 +144,61 @@ export class Contents {
   /** Gives removed rows back if they are many. Rows get other numbers, and the words are read again. */
   tidy(): void {
     if (this.removed < kLeastGarbage || this.removed < this.rows) return;
-    const keep = Int32Array.from(this.owners.keys()).filter((row) => this.owners[row] !== undefined);
-    this.vectors?.compact(keep);
-    this.owners = Array.from(keep, (row) => this.owners[row]);
+    const keep = new Int32Array(this.rows);
     let row = 0;
-    for (const entry of this.documents.values()) entry.first = -1;
-    for (const entry of this.owners) {
-      if (entry!.first < 0) entry!.first = row;
-      ++row;
-    }
+    let last: Entry | undefined;
+    this.owners.forEach((entry, from) => {
+      if (!entry) return;
+      if (entry !== last) entry.first = row;
+      last = entry;
+      keep[row++] = from;
+    });
+    this.vectors?.compact(keep);
+    this.owners = this.owners.filter((entry) => entry !== undefined);
     this.removed = 0;
     this.living.fill(0);
     this.living.fill(1, 0, this.owners.length);
-    this.words = this.makeWords();
+    this.forgetWords();
   }
 
-  /** Reads the words of rows that came since the last time, in steps that leave a page time for other things. */
+  private forgetWords(): void {
+    this.words = this.makeWords();
+    this.leaving.clear();
+    this.reading = undefined;
+  }
+
+  /** Whether the words of all documents count, and no others. */
+  get isRead(): boolean {
+    return this.reading === undefined && this.leaving.size === 0 && this.words.rows === this.owners.length;
+  }
+
+  private *readingSteps(): Steps {
+    for (;;) {
+      for (const [entry, rows] of this.leaving) {
+        yield* this.words.remove(this.wordsOf(entry, 0, rows));
+        this.leaving.delete(entry);
+      }
+      const row = this.words.rows;
+      if (row === this.owners.length) return;
+      const entry = this.owners[row];
+      if (!entry) this.words.skip();
+      else for (const part of this.wordsOf(entry, row - entry.first, row - entry.first + 1)) yield* this.words.add(part);
+      yield;
+    }
+  }
+
+  /** Reads the words of documents that came or went since the last time, in steps that leave a page time for other things. */
   async readWords(signal: AbortSignalLike | undefined): Promise<void> {
     const breather = new Breather();
-    while (this.words.rows < this.owners.length) {
-      const { words } = this;
-      const row = words.rows;
-      const entry = this.owners[row];
-      if (entry) words.add(this.wordsOf(row));
-      else words.skip();
-      if (row % 16 === 0) await breather.breathe(signal);
+    while (!this.isRead) {
+      this.reading ??= this.readingSteps(); // searches that run at once take turns at the same work
+      try {
+        if (this.reading.next().done) this.reading = undefined;
+      } catch (error) {
+        this.forgetWords(); // the text was read in part
+        throw error;
+      }
+      await breather.breathe(signal);
     }
   }
 

@@ -1,6 +1,8 @@
 // Finds the parts of an index that fit a query: candidates by words and by meaning, joined, reranked, and told as hits.
 import { InputError } from '../core/errors.js';
+import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
+import { kStepWords } from './bm25.js';
 import { withTitle, type Contents, type Entry } from './contents.js';
 import { bestRows, fuse, moments, type Moments, type View } from './ranking.js';
 import type { IndexDocument, IndexHit, IndexSearchOptions, Reranker } from './types.js';
@@ -150,24 +152,32 @@ export async function reranked(
   return judged.sort((a, b) => b.score - a.score);
 }
 
-export function toHit(analyser: Analyser, query: string, { entry, start, end, score, words, meaning, rank }: Candidate): IndexHit {
-  const { document } = entry;
-  const text = document.text.slice(start, end);
-  const why = { words, meaning, rank };
-  return { id: document.id, score, text, start, end, why, highlights: highlights(analyser, query, text), document };
-}
-
-function highlights(analyser: Analyser, query: string, text: string): IndexHit['highlights'] {
-  const wanted = new Set(analyser.words(query).map(({ term }) => term));
-  const out: IndexHit['highlights'] = [];
-  for (const { term, start, end } of analyser.words(text)) {
-    if (!wanted.has(term)) continue;
-    const last = out.at(-1);
-    if (last && start <= last.end)
-      last.end = end; // neighbouring pairs of one run
-    else out.push({ start, end });
+/** What a search answers: its candidates with the places of the query's words in them. */
+export async function toHits(
+  analyser: Analyser,
+  query: string,
+  found: readonly Candidate[],
+  signal: AbortSignalLike | undefined,
+): Promise<IndexHit[]> {
+  const breather = new Breather();
+  const wanted = new Set(Array.from(analyser.words(query), ({ term }) => term));
+  const hits: IndexHit[] = [];
+  for (const { entry, start, end, score, words, meaning, rank } of found) {
+    const { document } = entry;
+    const text = document.text.slice(start, end);
+    const highlights: IndexHit['highlights'] = [];
+    let read = 0;
+    for (const word of analyser.words(text)) {
+      if (++read % kStepWords === 0) await breather.breathe(signal);
+      if (!wanted.has(word.term)) continue;
+      const last = highlights.at(-1);
+      if (last && word.start <= last.end)
+        last.end = word.end; // neighbouring pairs of one run
+      else highlights.push({ start: word.start, end: word.end });
+    }
+    hits.push({ id: document.id, score, text, start, end, why: { words, meaning, rank }, highlights, document });
   }
-  return out;
+  return hits;
 }
 
 export function isAbove({ score, words, meaning, rank }: Candidate, floor: IndexSearchOptions['min_score']): boolean {

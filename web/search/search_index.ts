@@ -7,7 +7,7 @@ import { concat, itemsOf } from '../core/texts.js';
 import { Bm25 } from './bm25.js';
 import { Contents } from './contents.js';
 import { Embedder, isSameModel } from './embedder.js';
-import { candidates, isAbove, reranked, toHit } from './find.js';
+import { candidates, isAbove, reranked, toHits } from './find.js';
 import { openStore } from './platform.js';
 import { Progress } from './progress.js';
 import { coveredBy, newIndex, readSegments, textOf, toMerge, type Kept } from './segment_log.js';
@@ -302,18 +302,13 @@ export class Index {
     if (this.store.hasNews()) await this.alone(() => this.refresh(false));
     throwIfAborted(signal);
     const vector = mode === 'words' ? undefined : await embedder!.query(query, signal);
-    // Another tab may have removed the index meanwhile, and begun another one.
-    for (let read: Contents | undefined; mode !== 'meaning' && read !== this.contents;) {
-      read = this.contents;
-      await read.readWords(signal);
-    }
+    // Documents may come and go meanwhile; another tab may even have removed the index, and begun another one.
+    while (mode !== 'meaning' && !this.contents.isRead) await this.contents.readWords(signal);
     this.checkOpen();
     let found = candidates(this.contents, query, vector, mode, depth, filter, options ?? {});
     if (rerank) found = await reranked(query, found, rerank, signal);
-    return found
-      .filter((candidate) => isAbove(candidate, floor))
-      .slice(0, top_k)
-      .map((candidate) => toHit(this.contents.words.analyser, query, candidate));
+    const best = found.filter((candidate) => isAbove(candidate, floor)).slice(0, top_k);
+    return toHits(this.contents.words.analyser, query, best, signal);
   }
 
   /** The whole index as one file, for `import_file` here or elsewhere. */
@@ -640,7 +635,7 @@ export class Index {
       // Documents whose text is as before keep their rows.
       const changed = batch.filter((document) => {
         const entry = isKnown(document);
-        return entry && JSON.stringify(entry.document) !== JSON.stringify(document);
+        return entry && fieldsOf(entry.document) !== fieldsOf(document);
       });
       const rest = contents.segment(changed.map((document) => ({ ...contents.documents.get(document.id)!, document })));
       let vectors = await this.storedForm(model, data, texts.length);
@@ -694,6 +689,9 @@ export class Index {
     );
   }
 }
+
+/** All that a document has beside its text, which may be long, in the order in which it has it. */
+const fieldsOf = (document: IndexDocument): string => JSON.stringify({ ...document, text: '' });
 
 /** The rows of those documents for which `wanted` holds. */
 function rowsWhere(

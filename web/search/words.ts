@@ -41,7 +41,7 @@ export function fold(word: string): string {
 }
 
 /** The pairs of neighbours in a run of an unspaced script; a single character is a word. */
-function pairs(run: string, at: number, out: Word[]): void {
+function* pairs(run: string, at: number): Generator<Word, void, undefined> {
   const starts: number[] = [];
   for (let i = 0; i < run.length; i += run.codePointAt(i)! > 0xffff ? 2 : 1) {
     if (i === 0 || !/^\p{M}/u.test(run.slice(i))) starts.push(i);
@@ -50,7 +50,7 @@ function pairs(run: string, at: number, out: Word[]): void {
   const last = Math.max(1, starts.length - 2);
   for (let i = 0; i < last; ++i) {
     const [start, end] = [starts[i]!, starts[Math.min(i + 2, starts.length - 1)]!];
-    out.push({ term: fold(run.slice(start, end)), start: at + start, end: at + end });
+    yield { term: fold(run.slice(start, end)), start: at + start, end: at + end };
   }
 }
 
@@ -65,19 +65,18 @@ export class Analyser {
     this.stopwords = new Set(Array.from(stopwords, fold));
   }
 
-  words(text: string): Word[] {
-    const out: Word[] = [];
+  /** One at a time: a long text has millions. */
+  *words(text: string): Generator<Word, void, undefined> {
     for (const match of text.matchAll(kWord)) {
       const [found] = match;
       const start = match.index;
       if (kRun.test(found)) {
-        pairs(found, start, out);
+        yield* pairs(found, start);
         continue;
       }
       const term = fold(found);
-      if (!this.stopwords.has(term)) out.push({ term: this.stemOf(term), start, end: start + found.length });
+      if (!this.stopwords.has(term)) yield { term: this.stemOf(term), start, end: start + found.length };
     }
-    return out;
   }
 
   /** Stems are kept: a corpus has far fewer different words than words. */
