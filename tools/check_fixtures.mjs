@@ -6,6 +6,7 @@ import { cpSync, existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { blocksOf } from './docs/examples.mjs';
 import { checklist, checkPage, inPage, install, kInlinePolicy, model, pack, same } from './lib/consumers.mjs';
 import { fail, root, run } from './lib/shell.mjs';
 import { findChromium } from './setup.mjs';
@@ -136,6 +137,27 @@ const integration = (name, chapter) =>
     run(process.execPath, [join(root, 'node_modules/typescript/bin/tsc'), ...options, 'types.ts'], { cwd: folder });
   };
 
+/** The recipes of docs/search.md for other databases find what the index finds. `node` is one that has node:sqlite. */
+function databases() {
+  const folder = install(packing, 'databases', { network: true });
+  const blocks = blocksOf(readFileSync(join(root, 'docs/search.md'), 'utf8'));
+  const recipes = blocks.filter(({ code }) => /pglite|sqlite/.test(code));
+  if (recipes.length !== 2) throw new Error(`expected 2 recipes in docs/search.md, found ${recipes.length}`);
+  for (const { code, needs } of recipes) {
+    const program = [...needs.map((at) => blocks[at].code), code.replace('idb://notes', './postgres')].join('\n');
+    const compare = `
+      const wanted = await index.search('when can I buy rolls', { mode: 'meaning', top_k: 5 });
+      const told = (all) => all.map(({ id, score }) => [id, Number(score.toFixed(2))]);
+      console.log(JSON.stringify({ found: told(rows), wanted: told(wanted) }));
+      process.exit();`;
+    writeFileSync(join(folder, 'recipe.mjs'), `${program}\n${compare}`);
+    const said = run(bin(folder, 'node'), ['recipe.mjs'], { cwd: folder }).trim().split('\n').at(-1);
+    const { found, wanted } = JSON.parse(said);
+    if (wanted.length !== 2) throw new Error(`expected two hits, found ${JSON.stringify(wanted)}`);
+    if (JSON.stringify(found) !== JSON.stringify(wanted)) throw new Error(`found ${JSON.stringify(found)}, expected ${JSON.stringify(wanted)}`); // prettier-ignore
+  }
+}
+
 /** Runs package linters on the package. */
 function linters() {
   const folder = install(packing, 'linters', { network: true });
@@ -146,6 +168,7 @@ function linters() {
 }
 
 const fixtures = {
+  databases,
   linters,
   webpack: webpackPage,
   rollup: rollupPage,

@@ -1,8 +1,9 @@
-// Exact search over 100,000 vectors of 384 numbers, one query at a time, one thread: VectorRows (web/search) beside a loop in JavaScript, and
+// Exact search over 100,000 (ROWS) vectors of 384 numbers, one query at a time, one thread: VectorRows (web/search) beside a loop in JavaScript, and
 // beside two libraries with approximate graphs, usearch (a native addon) and hnswlib-wasm, with their default settings. Milliseconds a query
 // (medians over queries; the engines take turns) and recall@10 against exact float32, printed and kept under bench/record.
 // The vectors are all-MiniLM-L6-v2's (q8) of distinct English sentences of ../shared/data; embedding them takes a quarter of an hour, once, and
-// goes on where it stopped. Building the graphs takes minutes; GRAPHS=0 leaves them out. The rivals are installed into build/rivals, outside the product's dependencies.
+// goes on where it stopped. SENTENCES: how many are embedded; further rows are sums of two of them. Building the graphs takes minutes; GRAPHS=0 leaves
+// them out. The rivals are installed into build/rivals, outside the product's dependencies.
 import { spawnSync } from 'node:child_process';
 import { appendFileSync, existsSync, mkdirSync, readdirSync, readFileSync, statSync, writeFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -16,8 +17,9 @@ const data = join(root, '../shared/data');
 const minilm = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2');
 const folder = join(root, 'build/bench-search');
 const kDim = 384;
-const kRows = 100_000;
-const kQueries = 200;
+const kRows = Number(process.env.ROWS ?? 100_000);
+const kQueries = Number(process.env.QUERIES ?? 200);
+const kSentences = Math.min(kRows, Number(process.env.SENTENCES ?? 100_000));
 const kTop = 10;
 const rounds = Number(process.env.ROUNDS ?? 3);
 
@@ -61,16 +63,16 @@ function sentences() {
     return hash >>> 0;
   };
   const found = [...all.values()].map((text) => [spread(text), text]).sort(([a], [b]) => a - b);
-  if (found.length < kRows + kQueries) throw new Error(`expected ${kRows + kQueries} sentences, found ${found.length}`);
-  return found.slice(0, kRows + kQueries).map(([, text]) => text);
+  if (found.length < kSentences + kQueries) throw new Error(`expected ${kSentences + kQueries} sentences, found ${found.length}`);
+  return found.slice(0, kSentences + kQueries).map(([, text]) => text);
 }
 
 /** The queries' vectors, then the rows'. */
 async function vectors() {
   mkdirSync(folder, { recursive: true });
-  const file = join(folder, `minilm-q8-${kRows + kQueries}.f32`);
+  const file = join(folder, 'minilm-q8.f32'); // as many as were ever needed
   const done = () => (existsSync(file) ? Math.floor(statSync(file).size / (4 * kDim)) : 0);
-  if (done() < kRows + kQueries) {
+  if (done() < kSentences + kQueries) {
     const { pipeline } = await import(pathToFileURL(join(root, 'dist/node.js')).href);
     const embed = await pipeline('feature-extraction', minilm, { dtype: 'q8', threads: Number(process.env.THREADS ?? 1) });
     const texts = sentences();
@@ -83,7 +85,16 @@ async function vectors() {
     await embed.dispose();
   }
   const bytes = readFileSync(file);
-  return new Float32Array(bytes.buffer, bytes.byteOffset, (kRows + kQueries) * kDim);
+  const out = new Float32Array((kRows + kQueries) * kDim);
+  const own = (kSentences + kQueries) * kDim;
+  out.set(new Float32Array(bytes.buffer, bytes.byteOffset, own));
+  for (let at = own, row = kQueries; at < out.length; at += kDim, ++row) {
+    const [first, second] = [row, row * 7 + 1].map((from) => kQueries + (from % kSentences));
+    let sum = 0;
+    for (let j = 0; j < kDim; ++j) sum += (out[at + j] = out[first * kDim + j] + 0.7 * out[second * kDim + j]) ** 2;
+    for (let j = 0; j < kDim; ++j) out[at + j] /= Math.sqrt(sum);
+  }
+  return out;
 }
 
 const kRivals = ['usearch@2.26.2', 'hnswlib-wasm@0.8.2'];
@@ -185,7 +196,7 @@ const rows = all.slice(kQueries * kDim);
 const exact = queries.map((query) => new Set(nearest(rows, query).map(({ row }) => row)));
 const run = await engines(rows);
 
-const kTurn = 20; // queries, before it is another engine's turn
+const kTurn = Math.min(20, kQueries); // queries, before it is another engine's turn
 const times = Object.fromEntries(Object.keys(run).map((name) => [name, []]));
 const hits = Object.fromEntries(Object.keys(run).map((name) => [name, 0]));
 for (let round = 0; round < rounds; ++round) {
@@ -213,6 +224,6 @@ const record = Object.keys(run).map((engine) => {
 console.table(record);
 writeRecord(
   'search',
-  record.map((row) => ({ ...row, rivals: kRivals.join(' '), host: `node ${process.version}` })),
+  record.map((row) => ({ rows: kRows, ...row, rivals: kRivals.join(' '), host: `node ${process.version}` })),
 );
 process.exit(0); // usearch's threads
