@@ -82,6 +82,19 @@ export function search(browser: OpenBrowser): void {
     }
   });
 
+  it('takes the store that a private mode allows, or says that there is none', async () => {
+    if (browser.engine.keepsFiles) {
+      await page.call('forbidStores', ['opfs']);
+      expect((await page.call('index', 'private', {}, 'info')).store).toBe('indexeddb');
+      expect(await page.call('index', 'private', {}, 'add', documents)).toMatchObject({ added: 3 });
+    }
+    await page.call('forbidStores', ['opfs', 'indexeddb']);
+    expect(await page.call('index', 'refused', {}, 'size')).toBe(
+      "InputError: Index: 'refused' cannot be kept: this page may not store data (SecurityError: The operation is insecure.); use store: 'memory'",
+    );
+    expect(await page.call('index', 'inside', { store: 'memory' }, 'add', documents)).toMatchObject({ added: 3 });
+  });
+
   it('cuts, embeds and searches while the model is in a worker', async () => {
     const { documents, chunks, dim, meanwhile, ids } = await page.call('indexInWorker', 60);
     expect({ documents, dim }).toEqual({ documents: 60, dim: 32 });

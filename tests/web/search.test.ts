@@ -1,4 +1,5 @@
 // Index: what it finds, how it changes, what it keeps, and what it refuses.
+import { spawnSync } from 'node:child_process';
 import { mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -13,7 +14,7 @@ import {
   type IndexDocument,
 } from 'wattn';
 import { memoryStore } from '../../web/search/stores.js';
-import { tiny } from './support.js';
+import { root, tiny } from './support.js';
 
 /** A vector that says which letters a text has, so that tests know what is near. */
 const letters: EmbedFunction = async (texts) =>
@@ -324,6 +325,12 @@ describe('documents', () => {
     }
     await other.add(source());
     expect(other.size).toBe(1000);
+    const ended: string[] = [];
+    const failed = other.add(many[0]!, { signal: controller.signal });
+    await failed.catch(({ name }) => ended.push(name));
+    await expect(failed.finally(() => ended.push('failed'))).rejects.toThrow('enough');
+    await other.add(many[0]!).finally(() => ended.push('added'));
+    expect(ended).toEqual(['AbortError', 'failed', 'added']);
   });
 
   it('that are long tell how far they are, and can be cancelled', async () => {
@@ -414,7 +421,8 @@ describe('documents', () => {
 
   it('are read and forgotten in steps that leave time for other things', async () => {
     const index = await open();
-    const text = Array.from({ length: 200_000 }, (_, i) => `word${i % 5000}`).join(' ');
+    const text = Array.from({ length: 1_200_000 }, (_, i) => `word${i % 5000}`).join(' ');
+    expect(text.length).toBeGreaterThan(10_000_000);
     await index.add([...documents, { id: 'long', text }]);
     const find = (query: string) => () => index.search(query, { mode: 'words' });
     expect(await breaksOf(find('rolls'))).toBeGreaterThan(15);
@@ -579,6 +587,26 @@ describe('what is kept', () => {
     await expect(open({ store: folder })).rejects.toThrow(UnsupportedError);
     writeFileSync(first, 'something else altogether, longer than a head of a segment is');
     await expect(open({ store: folder })).rejects.toThrow('expected an index of wattn, found another file');
+  });
+
+  it('loses nothing when the disk is full', async () => {
+    // The shell's limit of 32 kB for a file stands for the disk's.
+    const program = `
+      const { Index } = await import(${JSON.stringify(join(root, 'dist/node.js'))});
+      const index = await Index.open('notes', { store: ${JSON.stringify(folder)} });
+      await index.add({ id: 'before', text: 'some bread' });
+      const said = await index.add({ id: 'large', text: 'bread '.repeat(20_000) }).catch(({ name, message }) => name + ': ' + message);
+      await index.add({ id: 'after', text: 'more bread' });
+      console.log(JSON.stringify([said, index.ids()]));`;
+    const limited = ['-c', 'ulimit -f 64; exec "$0" --input-type=module -e "$1"', process.execPath, program];
+    const { stdout, stderr } = spawnSync('sh', limited, { encoding: 'utf8' });
+    expect(stderr).toBe('');
+    const [said, ids] = JSON.parse(stdout);
+    expect(said).toMatch(/^StateError: Index: 'notes' cannot store 120\d+ bytes \(EFBIG\); what was stored before is there$/);
+    expect(ids).toEqual(['before', 'after']);
+    const index = await open({ store: folder });
+    expect((await index.search('bread', { mode: 'words' })).map(({ id }) => id).sort()).toEqual(['after', 'before']);
+    await index.dispose();
   });
 
   it('refuses other models, or embeds again', async () => {

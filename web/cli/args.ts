@@ -216,7 +216,7 @@ ${kTextsHelp}
 `,
   index: `Usage: wattn index FOLDER.. --out FILE [options]
 
-Makes one file of the texts in folders (.txt, .md, .html; each file is a document, its path is its id), for wattn search and for Index.import in
+Makes one file of the texts in folders (.txt, .md, .html; each file is a document, its path is its id), for wattn search and for index.import_file in
 programs and pages. If FILE is there, only what changed is embedded, and documents whose files are gone are removed.
 {"out": .., "bytes": .., "documents": .., "chunks": .., "added": .., "updated": .., "unchanged": .., "removed": .., "empty": ..} is written at the end.
 

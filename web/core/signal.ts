@@ -82,7 +82,7 @@ export class TaskScope {
   }
 }
 
-const kLongestBusyMs = 40;
+const kLongestBusyMs = 25;
 
 /** Yields to the event loop if the last yield was long ago, so that pages stay responsive and signals are noticed. */
 export class Breather {

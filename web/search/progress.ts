@@ -37,10 +37,20 @@ export class Progress<Report, Result = void> implements AsyncIterable<Report>, P
 
   then<A = Result, B = never>(
     fulfilled?: ((result: Result) => A | PromiseLike<A>) | null,
-    rejected?: ((error: unknown) => B | PromiseLike<B>) | null,
+    rejected?: ((error: any) => B | PromiseLike<B>) | null,
   ): Promise<A | B> {
     this.isWatched = true;
     return this.work.then(fulfilled, rejected);
+  }
+
+  /** As `catch` of a promise. */
+  catch<B = never>(rejected?: ((error: any) => B | PromiseLike<B>) | null): Promise<Result | B> {
+    return this.then(undefined, rejected);
+  }
+
+  /** As `finally` of a promise. */
+  finally(run?: (() => void) | null): Promise<Result> {
+    return this.then().finally(run);
   }
 
   /** Ends the work with an `AbortError`. What is finished stays. */

@@ -253,6 +253,15 @@ globalThis.index = async (name, options, method, ...args) => {
   }
 };
 
+/** From now on the page may not use these stores, as in some private modes. */
+globalThis.forbidStores = (kinds) => {
+  const refuse = () => {
+    throw new DOMException('The operation is insecure.', 'SecurityError');
+  };
+  if (kinds.includes('opfs')) navigator.storage.getDirectory = async () => refuse();
+  if (kinds.includes('indexeddb')) IDBFactory.prototype.open = refuse;
+};
+
 /** Adds documents without an end; globalThis.written counts those that are stored. */
 globalThis.written = 0;
 globalThis.indexOnAndOn = async (name, options) => {
