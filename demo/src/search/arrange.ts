@@ -36,21 +36,43 @@ async function namesOf(
   );
 }
 
-/** The chunks of an index, in its order, and the map of them. options: how texts become vectors; their signal ends the work. */
+/** A map as JSON holds it, with as many digits as are seen. */
+const toField = ({ plane, points, labels, terms }: Picture) => {
+  const numbers = (floats: Iterable<number>) => Array.from(floats, (x) => Number(x.toPrecision(6)));
+  const { mean, axes, shares } = plane;
+  return { mean: numbers(mean), axes: axes.map(numbers), shares, points: numbers(points), labels: Array.from(labels), terms };
+};
+
+function ofField({ mean, axes, shares, points, labels, terms }: ReturnType<typeof toField>): Picture {
+  const [first = [], second = []] = axes;
+  const plane = { mean: Float64Array.from(mean), axes: [Float64Array.from(first), Float64Array.from(second)] as const, shares };
+  return { plane: { ...plane, axes: [...plane.axes] }, points: Float32Array.from(points), labels: Int32Array.from(labels), terms };
+}
+
+/**
+ * The chunks of an index, by the numbers of its texts, and the map of them, which stays in the index as a field of the first text. options: how
+ * texts become vectors; their signal ends the work.
+ */
 export async function arrange(
   index: Index,
   embed: FeatureExtractionPipeline,
   options: EmbedOptions & { signal: AbortSignal },
 ): Promise<{ pieces: Piece[]; picture: Picture }> {
-  const { chunks, dim } = index.info();
-  const pieces: Piece[] = [];
-  const vectors = new Float32Array(chunks * dim);
+  const { dim } = index.info();
+  const chunks: { piece: Piece; vector: Float32Array | undefined }[] = [];
   for (const { id, text, start, end, vector } of index.chunks()) {
-    if (vector) vectors.set(vector, pieces.length * dim);
-    pieces.push({ id, name: index.get(id)?.name as string, text, start, end });
-    if (pieces.length % kChunksAtOnce === 0) await new Promise((resolve) => setTimeout(resolve));
+    chunks.push({ piece: { id, name: index.get(id)?.name as string, text, start, end }, vector });
+    if (chunks.length % kChunksAtOnce === 0) await new Promise((resolve) => setTimeout(resolve));
   }
+  chunks.sort((a, b) => Number(a.piece.id) - Number(b.piece.id) || a.piece.start - b.piece.start); // a text that changed is the last
+  const pieces = chunks.map(({ piece }) => piece);
+  const kept = index.get('0')?.map as ReturnType<typeof toField> | undefined;
+  if (kept?.labels.length === pieces.length) return { pieces, picture: ofField(kept) };
+  const vectors = new Float32Array(chunks.length * dim);
+  chunks.forEach(({ vector }, i) => vector && vectors.set(vector, i * dim));
   const layout = await layOut({ texts: pieces.map(({ text }) => text), vectors }, options.signal);
   const { plane, points, labels } = layout;
-  return { pieces, picture: { plane, points, labels, terms: await namesOf(embed, layout, options) } };
+  const picture = { plane, points, labels, terms: await namesOf(embed, layout, options) };
+  await index.update({ id: '0', map: toField(picture) }, { signal: options.signal });
+  return { pieces, picture };
 }

@@ -55,6 +55,9 @@ interface Tools {
   fingerprint: string;
 }
 
+// Where this page kept its own index before it had the package's. Nobody reads it.
+const kFormerDatabase = 'wattn-demo';
+
 // Work that writes, of this panel and of one that was closed before: one after the other.
 let writing: Promise<unknown> = Promise.resolve();
 
@@ -188,6 +191,11 @@ export function useIndex(props: PanelProps): IndexControl {
 
   const open = async () => {
     const signal = newSignal();
+    try {
+      globalThis.indexedDB?.deleteDatabase(kFormerDatabase);
+    } catch {
+      // A private window may have no databases.
+    }
     try {
       const all = await (tools.current = openTools(props));
       await inTurn(async () => (current.current = await restore(all, signal)));
