@@ -57,7 +57,8 @@ def in_python(model, folder):
     ids = [d["_id"] for d in documents]
     texts = [f"{d['title']}\n{d['text']}" if d.get("title") and d["text"].strip() else d["text"].strip() or d["title"] for d in documents]
     judged = {}
-    for line in (folder / "qrels.tsv").read_text().splitlines():
+    qrels = next(file for file in (folder / "qrels.tsv", folder / "qrels/test.tsv") if file.exists())
+    for line in qrels.read_text().splitlines():
         query, document, grade = line.split("\t")
         if grade.isdigit() and int(grade) > 0:
             judged.setdefault(query, {})[document] = int(grade)
@@ -78,12 +79,13 @@ def in_python(model, folder):
 
 
 def main():
-    name, *folders = sys.argv[1:]
+    model, *folders = sys.argv[1:]
+    name = str(pathlib.Path(model).resolve())  # wattn takes a path without ./ for a name on the hub
     model = SentenceTransformer(name, device="cpu")
     settings = {**os.environ, "MODEL": name, "CHUNK": "false", "DTYPE": "f32", "PRECISION": "float32"}
     wrong = 0
     for folder in folders:
-        said = subprocess.run(["node", ROOT / "bench/web/search_quality.mjs", folder], env=settings, check=True, capture_output=True, text=True).stdout
+        said = subprocess.run(["node", ROOT / "bench/web/search_quality.mjs", folder], env=settings, check=True, stdout=subprocess.PIPE, text=True).stdout
         own = {way: float(value) for way, value in re.findall(r"(\w+) (\d\.\d+)", said)}
         for way, value in in_python(model, pathlib.Path(folder)).items():
             differs = abs(own[way] - value) > LIMIT

@@ -2,7 +2,7 @@
 import { disposable } from '../core/disposable.js';
 import { describe, InputError, StateError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
-import { throwIfAborted } from '../core/signal.js';
+import { Breather, throwIfAborted } from '../core/signal.js';
 import { concat, itemsOf } from '../core/texts.js';
 import { Bm25 } from './bm25.js';
 import { Contents } from './contents.js';
@@ -558,9 +558,21 @@ export class Index {
       seen.add(document.id);
       return document;
     };
-    const list = Array.isArray(documents) ? documents.map(check) : undefined;
+    const list: IndexDocument[] | undefined = Array.isArray(documents) ? [] : undefined;
+    let chars = 0;
+    if (list) {
+      const breather = new Breather();
+      let checked = 0;
+      for (const value of [...(documents as Iterable<unknown>)]) {
+        const document = check(value, list.length);
+        list.push(document);
+        chars += document.text.length;
+        if (chars - checked < kMostChars) continue;
+        checked = chars;
+        await breather.breathe(signal);
+      }
+    }
     const total = list?.length;
-    const chars = list?.reduce((sum, { text }) => sum + text.length, 0) ?? 0;
     let [done, doneChars, target, count, chunks] = [0, 0, kLeastChars, 0, 0];
     let batch: IndexDocument[] = [];
     let size = 0;

@@ -10,6 +10,7 @@
 //     JSON     SegmentHead
 //     vectors  the rows of all documents in order, in the stored form of VectorRows
 import { ModelFormatError, UnsupportedError } from '../core/errors.js';
+import { Breather } from '../core/signal.js';
 import { Sha256 } from '../source/sha256.js';
 import type { IndexDocument, IndexPrecision } from './types.js';
 
@@ -53,7 +54,11 @@ async function digest(bytes: Uint8Array): Promise<Uint8Array> {
 }
 
 export async function encodeSegment({ vectors, ...head }: Segment): Promise<Uint8Array> {
-  const json = new TextEncoder().encode(JSON.stringify(head));
+  const breather = new Breather();
+  const text = JSON.stringify(head);
+  await breather.breathe(undefined); // each step may take a while with 10 MB
+  const json = new TextEncoder().encode(text);
+  await breather.breathe(undefined);
   const out = new Uint8Array(kHeadBytes + json.length + vectors.length);
   const view = new DataView(out.buffer);
   out.set(kMagic);
