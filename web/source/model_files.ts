@@ -9,7 +9,8 @@ import type { ProgressInfo } from './types.js';
 
 export type NamedBytes = [name: string, bytes: Uint8Array];
 
-export const kOptional = ['tokenizer_config.json', 'sentence_bert_config.json', 'config_sentence_transformers.json'];
+/** Of sentence-transformers, beside modules.json. */
+const kSentenceFiles = ['sentence_bert_config.json', 'config_sentence_transformers.json'];
 
 /** The JSON object of one of these files; undefined if the file is absent. */
 export function readJson(files: readonly NamedBytes[], name: string): Record<string, unknown> | undefined {
@@ -204,10 +205,15 @@ export function moduleConfigs(modulesJson: Uint8Array): string[] {
   return paths.filter((path) => path !== '').map((path) => `${path}/config.json`);
 }
 
+/** The files of sentence-transformers. Without modules.json there are no others, and none is asked for: a browser shows each 404 as a failure. */
 export async function readModules(source: ModelSource, progress: Progress, signal: AbortSignal): Promise<NamedBytes[]> {
   const modules = await readOptional(source, 'modules.json', progress, signal);
-  const configs = modules[0] ? moduleConfigs(modules[0][1]) : [];
-  return [...modules, ...(await allInOrder(configs.map((file) => readRequired(source, file, progress, signal))))];
+  if (!modules[0]) return [];
+  const more = await allInOrder([
+    ...kSentenceFiles.map((file) => readOptional(source, file, progress, signal)),
+    ...moduleConfigs(modules[0][1]).map(async (file) => [await readRequired(source, file, progress, signal)]),
+  ]);
+  return [...modules, ...more.flat()];
 }
 
 const [kJson, kLlama3] = ['tokenizer.json', 'tokenizer.model'];

@@ -1,7 +1,7 @@
 // Finds a model's files and streams its weights: safetensors, or pytorch_model.bin in their place, whole or in shards.
 import { allInOrder, Breather } from '../core/signal.js';
 import { htmlError, looksLikeHtml } from './fetch_source.js';
-import { kGenerationFiles, kOptional, kSpanConfig, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
+import { kGenerationFiles, kSpanConfig, readModules, readOptional, readPieces, readRequired, readTokenizerFiles, type ModelFiles, type NamedBytes, type Progress, type WeightFile } from './model_files.js'; // prettier-ignore
 import type { ModelSource, OpenFile } from './source.js';
 
 const kWeights = 'model.safetensors';
@@ -24,13 +24,13 @@ export async function openModelFiles(
   idsOnly = false,
 ): Promise<ModelFiles> {
   const hasSpans = more.includes(kSpanConfig);
-  const generates = more === kGenerationFiles; // what makes sentences' vectors is not asked for: a browser shows each 404 as a failure
-  const few = generates ? kOptional.slice(0, 1) : kOptional;
   const opening = allInOrder([
     openWeights(source, progress, signal),
     readTokenizerFiles(source, progress, signal, idsOnly),
-    generates ? [] : readModules(source, progress, signal),
-    ...[...few, ...(hasSpans ? ['config.json'] : more)].map((file) => readOptional(source, file, progress, signal)),
+    more === kGenerationFiles ? [] : readModules(source, progress, signal), // what generates makes no vectors of sentences
+    ...['tokenizer_config.json', ...(hasSpans ? ['config.json'] : more)].map((file) =>
+      readOptional(source, file, progress, signal),
+    ),
   ]).then(([weights, ...files]) => ({ files: [...files.flat(), ...weights.index], single: weights.single }));
   opening.catch(() => {}); // it is awaited later
   const config = hasSpans
