@@ -122,6 +122,34 @@ async function plays(page) {
   expect('the step', await page.locator('.story-stage').getAttribute('data-scene'), '2');
 }
 
+/** Where nobody asked for less motion, tokens glide from step to step: the browser is asked for it, and each token has one name. */
+async function glides(page) {
+  await step(page, 2);
+  await page.emulateMedia({ reducedMotion: 'no-preference' });
+  await page.evaluate(() => {
+    const begin = document.startViewTransition.bind(document);
+    document.startViewTransition = (change) => {
+      const transition = begin(change);
+      globalThis.glided = transition.finished;
+      return transition;
+    };
+  });
+  for (const [number, chips] of [
+    [3, '.story-column .story-chip'],
+    [7, '.story-layers .story-chip'],
+    [2, '.story-tile'],
+  ]) {
+    // prettier-ignore
+    await step(page, number);
+    await page.locator(`.story-stage[data-scene="${number - 1}"]`).waitFor();
+    await page.evaluate(() => globalThis.glided);
+    const names = await page.locator(chips).evaluateAll((all) => all.map((one) => one.style.viewTransitionName));
+    expect('names', names, names.map((_, i) => `token-${i}`)); // prettier-ignore
+    if (names.length < 3) throw new Error('there are no tokens');
+  }
+  await page.emulateMedia({ reducedMotion: 'reduce' });
+}
+
 /** The address says which step of which text it is; another page shows the same. */
 async function link(page) {
   await step(page, 5);
@@ -175,6 +203,7 @@ export async function drive(page) {
   await check('story: another word, another token to follow, no text', () => words(page));
   await check('story: keys walk through the steps', () => keys(page));
   await check('story: it plays, and stops when asked', () => plays(page));
+  await check('story: tokens glide from step to step', () => glides(page));
   await check('story: light, axe-core', () => accessible(page));
   await check('story: its address shows the same elsewhere', () => link(page));
   await check("story: its program prints the page's numbers", () => program(page));

@@ -166,6 +166,7 @@ export async function open(browser, url, options = {}) {
   const context = await browser.newContext({
     viewport: { width: 1280, height: 900 },
     serviceWorkers: 'block', // but where a test is about it
+    reducedMotion: 'reduce', // likewise
     ...options,
   });
   await context.addInitScript(() => {

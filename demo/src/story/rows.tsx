@@ -12,6 +12,9 @@ export interface SceneProps {
 
 export type RowStep = 'vectors' | 'scores' | 'softmax' | 'mix';
 
+/** A token glides from step to step. */
+export const named = (token: number) => ({ viewTransitionName: `token-${token}` });
+
 /** A number that can be opened. */
 export function Num({ label, onClick, children }: { label: string; onClick: () => void; children: ComponentChildren }) {
   return (
@@ -107,6 +110,7 @@ export function Rows({ told, onOpen, onPick, step }: SceneProps & { step: RowSte
               key={i}
               type="button"
               class={`chip story-chip${i === link.from && hasLines ? ' is-on' : ''}`}
+              style={named(i)}
               aria-pressed={i === link.from}
               aria-label={`Follow ${token}`}
               onClick={() => onPick(i)}

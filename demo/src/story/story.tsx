@@ -3,6 +3,7 @@ import './story.css';
 import type { EmbedOptions } from 'wattn';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { ReadyModel } from '../model/use_model.js';
+import { glide, isStill } from '../ui/glide.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { stepInRow } from '../ui/roving.js';
@@ -27,8 +28,6 @@ const kRowSteps: Partial<Record<number, RowStep>> = { 2: 'vectors', 3: 'scores',
 const kPause = 4500; // ms for each step while it plays
 const kLast = kScenes.length - 1;
 
-const isStill = () => matchMedia('(prefers-reduced-motion: reduce)').matches;
-
 export function StoryPanel({ model, options, shown }: StoryProps) {
   const [text, setText] = useKept('story.text', () => kText);
   const [step, setStep] = useKept('story.step', () => '1');
@@ -37,7 +36,7 @@ export function StoryPanel({ model, options, shown }: StoryProps) {
   const { told, error } = useTold(model, text, picked);
   const meaning = useMeaning(model, options, text);
   const scene = Math.max(0, Math.min(kLast, Math.round(Number(step) || 1) - 1));
-  const go = (next: number) => setStep(String(Math.max(0, Math.min(kLast, next)) + 1));
+  const go = (next: number) => glide(() => setStep(String(Math.max(0, Math.min(kLast, next)) + 1)));
   const player = usePlayer({ scene, go, ready: told !== undefined && shown });
   const choose = (next: number) => {
     player.stop();
