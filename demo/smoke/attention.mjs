@@ -1,4 +1,5 @@
 // The panel Attention: lines, numbers and steps are the model's own, as the package's entry for Node gives them.
+import { readFileSync } from 'node:fs';
 import { accessible, becomes, check, expect, headFolder, kModel, loadFolder, nodeEntry } from './support.mjs';
 
 const kText = 'The boat waits below the old bridge.';
@@ -85,6 +86,10 @@ async function links(page) {
   await page.getByRole('heading', { name: `Layer ${best.layer + 1}, head ${best.head + 1}` }).waitFor();
   await choose(page, 'Lines');
   const row = [...out.attentions[best.layer].data].slice((best.head * seq + best.from) * seq).slice(0, seq);
+  const [download] = await Promise.all([page.waitForEvent('download'), page.getByRole('button', { name: 'Save as SVG' }).click()]);
+  const svg = readFileSync(await download.path(), 'utf8');
+  const title = `“${tokens[best.from]}” looks at “${tokens[best.to]}” with ${Math.round(100 * best.weight)} % of its attention`;
+  if (!svg.includes(`<title>${title}</title>`)) throw new Error(`the picture says ${/<title>.*<\/title>/.exec(svg)}`);
   expect(
     'its weights',
     await page.locator('.head-view .weight').allTextContents(),

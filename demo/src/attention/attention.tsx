@@ -8,13 +8,14 @@ import { Problem } from '../ui/lazy.js';
 import { Choice } from '../ui/choice.js';
 import { CodeOf } from '../ui/copy.js';
 import { attentionCode } from './attention_code.js';
-import { firstToken, linksOf } from './kinds.js';
+import { firstToken, linkIn, linksOf } from './kinds.js';
 import { Lines } from './lines.js';
 import { Links } from './links.js';
 import { LensCard } from './lens.js';
 import { Matrix } from './matrix.js';
 import { Overview } from './overview.js';
 import { PatchingCard } from './patching.js';
+import { Pictures } from './pictures.js';
 import { Steps } from './steps.js';
 import { useInside, type Inside } from './use_inside.js';
 
@@ -105,6 +106,9 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
                     setToken(next);
                   }}
                 />
+              )}
+              {view === 'lines' && followed !== undefined && followed < inside.tokens.length && (
+                <Pictures inside={inside} link={linkIn(inside, ...head, followed)} />
               )}
               {view === 'matrix' && <Matrix inside={inside} head={head} />}
               {view === 'steps' && (

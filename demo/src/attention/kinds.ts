@@ -87,3 +87,11 @@ export function firstToken(inside: Inside): number {
   const words = inside.tokens.map((_, i) => i).filter((i) => isWord(inside, i));
   return [...words].reverse().find((i) => kFollowed.test(inside.tokens[i] ?? '')) ?? words.at(-1) ?? 0;
 }
+
+/** Where one token looks most in one head. */
+export function linkIn(inside: Inside, layer: number, head: number, from: number): Link {
+  const seq = inside.tokens.length;
+  const row = inside.attentions[layer]?.[head]?.subarray(from * seq, (from + 1) * seq) ?? new Float32Array();
+  const to = row.reduce((best, weight, i) => (weight > (row[best] ?? 0) ? i : best), 0);
+  return { layer, head, from, to, weight: row[to] ?? 0 };
+}

@@ -1,14 +1,14 @@
-// The story's strongest moment as one picture: the words in a row, and arcs from one of them to what it looks at.
+// One token's attention as one picture: the words in a row, and arcs from one of them to what it looks at.
 import { escaped } from '../ui/picture.js';
-import { written } from './opened.js';
-import type { Told } from './use_story.js';
+import type { Link } from './kinds.js';
+import type { Inside } from './use_inside.js';
 
 const kSize = 20; // px of letters
 const kLetter = 0.62; // widths of a letter, of kSize, in a monospaced font
 const kGap = 18;
 const kLeast = 0.02; // of a weight that gets an arc
 
-export function poster({ inside, link }: Told): string {
+export function poster(inside: Inside, link: Link): string {
   const { tokens } = inside;
   const seq = tokens.length;
   const weights =
@@ -29,11 +29,11 @@ export function poster({ inside, link }: Told): string {
   });
   const words = tokens.map((token, i) => {
     const weight = weights[i] ?? 0;
-    const share = weight < kLeast ? '' : `<text x="${middle(i)}" y="${base + 56}" text-anchor="middle" font-size="13" fill="#5b5b72">${written(100 * weight, 0)} %</text>`; // prettier-ignore
+    const share = weight < kLeast ? '' : `<text x="${middle(i)}" y="${base + 56}" text-anchor="middle" font-size="13" fill="#5b5b72">${Math.round(100 * weight)} %</text>`; // prettier-ignore
     return `<text x="${middle(i)}" y="${base + 28}" text-anchor="middle" font-weight="${i === link.from || i === link.to ? 700 : 400}">${escaped(token)}</text>${share}`;
   });
   const [asker, target] = [tokens[link.from] ?? '', tokens[link.to] ?? ''];
-  const title = `“${asker}” looks at “${target}” with ${written(100 * link.weight, 0)} % of its attention`;
+  const title = `“${asker}” looks at “${target}” with ${Math.round(100 * link.weight)} % of its attention`;
   const note = `layer ${link.layer + 1}, head ${link.head + 1} · computed in the browser with wattn`;
   return `<svg xmlns="http://www.w3.org/2000/svg" width="${Math.ceil(width)}" height="${Math.ceil(base + 90)}" font-family="ui-monospace, Menlo, Consolas, monospace" font-size="${kSize}" fill="#1d1b2e"><title>${escaped(title)}</title><rect width="100%" height="100%" fill="#ffffff"/><text x="40" y="44" font-family="system-ui, sans-serif" font-weight="700">${escaped(title)}</text><text x="40" y="${base + 78}" font-family="system-ui, sans-serif" font-size="12" fill="#5b5b72">${note}</text>${arcs.join('')}${words.join('')}</svg>`;
 }
