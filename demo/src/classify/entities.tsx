@@ -21,7 +21,7 @@ export function EntitiesCard({ source }: { source: ModelSpecifier | null }) {
       {error ? (
         <>
           <p class="hint">
-            The loaded model was not trained to mark entities. Use “Change model” above to load one whose architecture ends in
+            The loaded model was not trained to mark entities. Choose one at the top of the page whose architecture ends in
             ForTokenClassification, such as <code>dslim/bert-base-NER</code>.
           </p>
           <details>
