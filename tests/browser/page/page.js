@@ -258,7 +258,7 @@ globalThis.forbidStores = (kinds) => {
   const refuse = () => {
     throw new DOMException('The operation is insecure.', 'SecurityError');
   };
-  if (kinds.includes('opfs')) navigator.storage.getDirectory = async () => refuse();
+  if (kinds.includes('opfs') && navigator.storage) navigator.storage.getDirectory = async () => refuse(); // WebKit's driver has none
   if (kinds.includes('indexeddb')) IDBFactory.prototype.open = refuse;
 };
 
