@@ -3,7 +3,7 @@ import { cos_sim } from 'wattn';
 import { Strip } from '../attention/strip.js';
 import { formatScore } from '../ui/format.js';
 import type { Opened } from './opened.js';
-import { named, Num, type SceneProps } from './rows.js';
+import { Num, type SceneProps } from './rows.js';
 import type { Meaning } from './use_story.js';
 
 /** How near the followed token is to each other one, before the first layer and after each. */
@@ -31,7 +31,7 @@ export function Layers({ told, onOpen, onPick }: SceneProps) {
                 <button
                   type="button"
                   class="chip story-chip"
-                  style={named(i)}
+                  data-token={i}
                   aria-pressed={i === link.from}
                   aria-label={`Follow ${token}`}
                   onClick={() => onPick(i)}

@@ -1,5 +1,5 @@
 // The beginning of the story: the sentence as letters, then as tokens.
-import { named, Num, type SceneProps } from './rows.js';
+import { Num, type SceneProps } from './rows.js';
 
 const kMostLetters = 80;
 
@@ -25,7 +25,7 @@ export function TokenTiles({ told: { inside }, onOpen }: Pick<SceneProps, 'told'
     <ol class="story-tiles">
       {inside.tokens.map((token, i) => (
         <li key={i} style={{ '--at': i }}>
-          <span class={`chip story-tile${inside.spans[i]?.[1] === 0 ? ' is-special' : ''}`} style={named(i)}>
+          <span class={`chip story-tile${inside.spans[i]?.[1] === 0 ? ' is-special' : ''}`} data-token={i}>
             {token}
           </span>
           <Num label={`Number of ${token}: ${inside.ids[i]}. Where it comes from`} onClick={() => onOpen({ kind: 'id', token: i })}>

@@ -12,9 +12,6 @@ export interface SceneProps {
 
 export type RowStep = 'vectors' | 'scores' | 'softmax' | 'mix';
 
-/** A token glides from step to step. */
-export const named = (token: number) => ({ viewTransitionName: `token-${token}` });
-
 /** A number that can be opened. */
 export function Num({ label, onClick, children }: { label: string; onClick: () => void; children: ComponentChildren }) {
   return (
@@ -110,7 +107,7 @@ export function Rows({ told, onOpen, onPick, step }: SceneProps & { step: RowSte
               key={i}
               type="button"
               class={`chip story-chip${i === link.from && hasLines ? ' is-on' : ''}`}
-              style={named(i)}
+              data-token={i}
               aria-pressed={i === link.from}
               aria-label={`Follow ${token}`}
               onClick={() => onPick(i)}

@@ -36,7 +36,7 @@ export function StoryPanel({ model, options, shown }: StoryProps) {
   const { told, error } = useTold(model, text, picked);
   const meaning = useMeaning(model, options, text);
   const scene = Math.max(0, Math.min(kLast, Math.round(Number(step) || 1) - 1));
-  const go = (next: number) => glide(() => setStep(String(Math.max(0, Math.min(kLast, next)) + 1)));
+  const go = (next: number) => glide('token', () => setStep(String(Math.max(0, Math.min(kLast, next)) + 1)));
   const player = usePlayer({ scene, go, ready: told !== undefined && shown });
   const choose = (next: number) => {
     player.stop();
