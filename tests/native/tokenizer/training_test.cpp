@@ -183,13 +183,13 @@ TEST(Training, RejectsUnknownOptions) {
   EXPECT_NE(small.error().message.find("'vocab_size': expected at least 5"), std::string::npos) << small.error().message;
 }
 
+#if !defined(__EMSCRIPTEN__)  // see linear_time.h
 std::u16string repeat(std::u16string_view part, std::size_t units) {
   std::u16string out;
   while (out.size() < units) out += part;
   return out;
 }
 
-#if !defined(__EMSCRIPTEN__)  // see linear_time.h
 // One word of everything, as a pre-tokenizer makes of a text without whitespace.
 TEST(Training, OneLongWordTakesLinearTime) {
   constexpr std::size_t kUnits = 30000;
