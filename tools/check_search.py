@@ -91,7 +91,7 @@ def main():
             differs = abs(own[way] - value) > LIMIT
             wrong += differs
             print(f"{pathlib.Path(folder).name} {way}: {own[way]:.3f}, Python {value:.4f}{'  DIFFERS' if differs else ''}")
-    sys.exit(wrong > 0)
+    sys.exit(1 if wrong else 0)
 
 
 if __name__ == "__main__":
