@@ -1,5 +1,5 @@
 // Card: what each layer would say, were it the last (the logit lens). For models with a head over the vocabulary.
-import { AutoModelForMaskedLM, AutoTokenizer, type ModelSpecifier } from 'wattn';
+import { AutoModelForMaskedLM, AutoTokenizer, UnsupportedError, type ModelSpecifier } from 'wattn';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Problem } from '../ui/lazy.js';
 
@@ -39,15 +39,13 @@ export function LensCard({ source, text }: { source: ModelSpecifier | null; text
       <button type="button" class="small" disabled={running || text.trim() === ''} onClick={() => void ask()}>
         {running ? 'Computing…' : 'Ask each layer'}
       </button>
-      {error && (
-        <>
-          <p class="hint">
-            The model in use has no such head. <code>google-bert/bert-base-uncased</code> (440 MB) has one; the panel Write asks
-            models that write.
-          </p>
-          <Problem error={error} />
-        </>
+      {error instanceof UnsupportedError && (
+        <p class="hint">
+          The model in use has no such head. <code>google-bert/bert-base-uncased</code> (440 MB) has one; the panel Write asks
+          models that write.
+        </p>
       )}
+      {error && <Problem error={error} />}
       {shown && (
         <div class="matrix-scroll" tabIndex={0} role="region" aria-label="The most likely token of each layer">
           <table class="shares lens">

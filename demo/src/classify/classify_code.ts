@@ -1,6 +1,6 @@
 // The programs of the panel Classify, to run as they are.
-import type { ModelSpecifier } from 'wattn';
-import { modelArgument, quoted } from '../ui/model_code.js';
+import type { EmbedOptions, ModelSpecifier } from 'wattn';
+import { modelArgument, optionsArgument, quoted } from '../ui/model_code.js';
 
 export const classifyCode = (source: ModelSpecifier | null, text: string): string => `import { pipeline } from 'wattn';
 
@@ -26,11 +26,12 @@ export const nearLabelsCode = (
   source: ModelSpecifier | null,
   text: string,
   labels: readonly string[],
+  options: EmbedOptions,
 ): string => `import { cos_sim, pipeline } from 'wattn';
 
 const labels = ${list(labels)};
 const embed = await pipeline('feature-extraction', ${modelArgument(source)});
-const [text, ...vectors] = (await embed([${quoted(text)}, ...labels])).tolist();
+const [text, ...vectors] = (await embed([${quoted(text)}, ...labels]${optionsArgument(options)})).tolist();
 labels.forEach((label, i) => console.log(label, cos_sim(text, vectors[i]).toFixed(2)));
 `;
 

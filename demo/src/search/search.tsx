@@ -1,6 +1,6 @@
 // Panel: search by words and meaning in texts of one's own, and how their pieces lie to each other.
 import './search.css';
-import type { ModelSpecifier } from 'wattn';
+import type { EmbedOptions, ModelSpecifier } from 'wattn';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
 import { CodeOf } from '../ui/copy.js';
@@ -40,6 +40,7 @@ export function SearchPanel(props: PanelProps) {
           index={index}
           facts={facts}
           source={props.model.source}
+          options={props.options}
           selected={selected}
           onSelect={setSelected}
           hovered={hovered}
@@ -60,6 +61,7 @@ interface ResultsProps {
   index: IndexControl;
   facts: IndexFacts;
   source: ModelSpecifier | null;
+  options: EmbedOptions;
   selected: number | undefined;
   onSelect: (piece: number | undefined) => void;
   hovered: number | undefined;
@@ -95,7 +97,7 @@ function useFound(index: IndexControl, facts: IndexFacts, query: string): Answer
   return { ...(isOfIndex ? answer : { hits: [], query }), busy: !isOfIndex || answer.query !== query };
 }
 
-function Results({ index, facts, source, selected, onSelect, hovered, onHover, prompt }: ResultsProps) {
+function Results({ index, facts, source, options, selected, onSelect, hovered, onHover, prompt }: ResultsProps) {
   const [query, setQuery] = useKept('search.query', () => 'tips for a good night of sleep');
   const found = useFound(index, facts, query);
   const [first, second] = facts.picture.plane.shares;
@@ -121,7 +123,7 @@ function Results({ index, facts, source, selected, onSelect, hovered, onHover, p
             `Searched ${plural(facts.pieces.length, 'chunk')} in ${formatTime(found.ms)}, including the query's vector.`}
         </p>
         {prompt && <p class="hint">The query uses the model's own query prompt: “{prompt}”.</p>}
-        <CodeOf code={searchCode(source, facts, query)} />
+        <CodeOf code={searchCode(source, facts, query, options)} />
       </article>
       <article class="panel map-panel" aria-labelledby="map-title">
         <h2 id="map-title">Map</h2>

@@ -99,7 +99,7 @@ export function StoryPanel({ model, options, shown }: StoryProps) {
         {opened && told && (
           <OpenedNumber opened={opened} told={told} meaning={meaning} text={text} onClose={() => setOpened(undefined)} />
         )}
-        {told && <Share told={told} text={text} {...(model && { model })} />}
+        {told && <Share told={told} text={text} options={options} {...(model && { model })} />}
       </article>
       <Doors />
     </>

@@ -1,10 +1,11 @@
 // The program of the story's numbers, to run as it is.
-import type { ModelSpecifier } from 'wattn';
-import { modelArgument, quoted } from '../ui/model_code.js';
+import type { EmbedOptions, ModelSpecifier } from 'wattn';
+import { modelArgument, optionsArgument, quoted } from '../ui/model_code.js';
 import type { Link } from '../attention/kinds.js';
 import { kOthers } from './scenes.js';
 
-export function storyCode(source: ModelSpecifier | null, text: string, { layer, head, from }: Link): string {
+/** options: how this page makes vectors of the model. */
+export function storyCode(source: ModelSpecifier | null, text: string, { layer, head, from }: Link, options: EmbedOptions): string {
   const model = modelArgument(source);
   return `import { AutoModel, AutoTokenizer, cos_sim, pipeline } from 'wattn';
 
@@ -23,7 +24,7 @@ const embed = await pipeline('feature-extraction', ${model});
 const others = [
 ${kOthers.map((other) => `  ${quoted(other)},`).join('\n')}
 ];
-const [vector, ...rest] = (await embed([text, ...others], { pooling: 'mean', normalize: true })).tolist();
+const [vector, ...rest] = (await embed([text, ...others]${optionsArgument(options)})).tolist();
 rest.forEach((other, i) => console.log(cos_sim(vector, other).toFixed(2), others[i]));
 `;
 }

@@ -48,7 +48,7 @@ export function TeachPanel({ model, options }: PanelProps) {
             <Files classifier={classifier} onLoad={(files) => void taught.load(files)} />
           </div>
         </div>
-        <CodeOf code={teachCode(model.source, classes, text)} />
+        <CodeOf code={teachCode(model.source, classes, text, options)} />
       </article>
       <FineTuneCard model={model} options={options} classes={classes} text={text} />
     </div>

@@ -1,12 +1,13 @@
 // The programs of the panel Teach, to run as they are.
-import type { ModelSpecifier } from 'wattn';
-import { modelArgument, quoted } from '../ui/model_code.js';
+import type { EmbedOptions, ModelSpecifier } from 'wattn';
+import { modelArgument, optionsArgument, quoted } from '../ui/model_code.js';
 import { linesOf, type Taught } from './use_classifier.js';
 
 const exampleLines = (classes: readonly Taught[], line: (text: string, label: string) => string) =>
   classes.flatMap((taught) => linesOf(taught).map((text) => line(quoted(text), quoted(taught.name.trim())))).join('\n');
 
-export function teachCode(source: ModelSpecifier | null, classes: readonly Taught[], text: string): string {
+export function teachCode(source: ModelSpecifier | null, classes: readonly Taught[], text: string, options: EmbedOptions): string {
+  const pooling = optionsArgument(options).replace(/^, /, ', embed_options: ');
   return `import { Classifier, pipeline } from 'wattn';
 
 const examples = [
@@ -16,7 +17,7 @@ const texts = examples.map(([text]) => text);
 const labels = examples.map(([, label]) => label);
 
 const embed = await pipeline('feature-extraction', ${modelArgument(source)});
-const classifier = await Classifier.fit(embed, texts, labels, { class_weight: 'balanced' });
+const classifier = await Classifier.fit(embed, texts, labels, { class_weight: 'balanced'${pooling} });
 console.log(classifier.report.accuracy, 'of unseen examples');
 for (const { label, score } of await classifier(${quoted(text)}, { top_k: null })) console.log(label, score.toFixed(3));
 `;
