@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { AutoTokenizer, cache, describeModel, env, packModel, pipeline, type LoadOptions, type ModelSpecifier, type ProgressInfo } from 'wattn'; // prettier-ignore
+import { reasonOf } from '../../demo/src/model/reason.js';
 import { cli } from './cli_support.js';
 import { edited, expectError, failure, root, tiny, tinyFiles, type Files } from './support.js';
 
@@ -277,6 +278,19 @@ describe('a hub that refuses', () => {
     other.answer = locked(403);
     await expectError(load(`${other.url}/org/tiny`), 'NetworkError', /status 403 from .* \(the server forbids it\)$/);
   });
+});
+
+it("the demo page says a hub's errors in plain words", async () => {
+  const reason = async (id: string, online = true) => reasonOf(await failure(load(id)), online);
+  hub.answer = locked(401);
+  expect(await reason('org/tiny')).toMatch(/^There is no such model, or it is not public/);
+  hub.answer = locked(403, { 'x-error-code': 'GatedRepo' });
+  expect(await reason('org/tiny')).toMatch(/^This model is gated/);
+  hub.answer = () => false;
+  expect(await reason('org/nothing')).toMatch(/^There is no such model\. Check/);
+  env.remoteHost = 'http://127.0.0.1:1/';
+  expect(await reason('org/tiny')).toBe('The network did not give us this model.');
+  expect(await reason('org/tiny', false)).toMatch(/^You are offline/);
 });
 
 describe('a folder that is written as a hub id', () => {

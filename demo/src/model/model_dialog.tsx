@@ -4,6 +4,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { formatBytes, formatCount, formatTime, plural } from '../ui/format.js';
 import { kSuggestions } from './models.js';
 import { FolderWay, NeededFiles } from './model_folder.js';
+import { reasonOf } from './reason.js';
 import { kBundled, type LoadProgress, type ModelControl, type ReadyModel } from './use_model.js';
 
 interface DialogProps {
@@ -107,21 +108,10 @@ export function Loading({ name, progress, onCancel }: LoadingProps) {
   );
 }
 
-/** In plain words, before the library's own. */
-function reasonOf({ name, message }: Error): string {
-  if (!navigator.onLine) return 'You are offline. The model in the package and models that you have used before need no network.';
-  if (/\b(401|403)\b|gated/i.test(message))
-    return 'This model is private or gated: its authors ask you to sign in or to agree to their terms first.';
-  if (/\b404\b|not found/i.test(message)) return 'There is no such model. Check the spelling of its id or address.';
-  if (name === 'NetworkError') return 'The network did not give us this model.';
-  if (name === 'UnsupportedError') return 'This page cannot run this kind of model.';
-  return 'This model could not be loaded.';
-}
-
 function Failure({ error }: { error: Error }) {
   return (
     <div class="error" role="alert">
-      <strong>{reasonOf(error)}</strong>
+      <strong>{reasonOf(error, navigator.onLine)}</strong>
       <p>
         {error.name === 'Error' ? '' : `${error.name}: `}
         {error.message}
