@@ -86,10 +86,10 @@ const keepByteOrderMarks = {
 
 /**
  * The bundles: what is built from which entries (web/entries), for which platform. Entries in one bundle share their common code in files of
- * its own. `base`, `source` and `core` only declare what
+ * its own. `base`, `source`, `core` and, for Node, `shared` only declare what
  * belongs together in one such file (web/entries/base.ts).
  */
-const kGroups = ['base', 'source', 'core'];
+const kGroups = ['base', 'source', 'core', 'shared'];
 const bundles = [
   {
     entries: {
@@ -119,6 +119,7 @@ const bundles = [
       ai_sdk_entry_node: 'ai_sdk_entry',
       langchain_entry_node: 'langchain_entry',
       llamaindex_entry_node: 'llamaindex_entry',
+      shared: 'shared',
     },
     node: true,
     plugins: [nodeBeside],
@@ -159,15 +160,15 @@ const __wattn_folder = __wattn_dirname(__wattn_path(import.meta.url));
 const __wattn_files = () => [${named('__wattn_folder')}];
 `;
 
-const kImport = /\bimport(?:\{([^}]*)\}from)?"\.\/([\w.-]+)";/g;
+const kImport = /\bimport\s*(?:\{([^}]*)\}\s*from\s*)?"\.\/([\w.-]+)";/g;
 const kExport = /\bexport\{([^}]*)\};?\s*$/;
-const pairs = (list) => (list ?? '').split(',').filter(Boolean).map((each) => each.split(' as ')); // prettier-ignore
+const pairs = (list) => (list ?? '').split(',').map((each) => each.trim()).filter(Boolean).map((each) => each.split(' as ')); // prettier-ignore
 
 /**
  * Joins the chunks that an entry imports into one, named after it, and removes the entry. esbuild makes a chunk for every set of entries and parts that
  * share code: thirty for `pipeline`, which a page always loads together. One file is a fifth smaller after compression. files: of one bundle, by name.
  */
-async function joinChunks(files, entry) {
+async function joinChunks(files, entry, how) {
   const joined = `chunk-${entry}`;
   const importsOf = (file) => [...files.get(file).matchAll(kImport)].map(([, list, from]) => ({ names: pairs(list), from }));
   const reached = new Set([entry]);
@@ -207,7 +208,7 @@ async function joinChunks(files, entry) {
     ],
     bundle: true,
     format: 'esm',
-    minify: true,
+    ...how,
     charset: 'utf8',
     legalComments: 'none',
     write: false,
@@ -219,6 +220,7 @@ async function joinChunks(files, entry) {
 
 async function bundle(memoryFlags) {
   for (const { entries, node = false, inline = false, inWorker = false, split = false, plugins = [], own = {} } of bundles) {
+    const how = node ? { minifySyntax: true } : { minify: true }; // Node prints the line of an error that nobody catches
     const { define = {}, inject = [], ...others } = { ...(node && besideNode), ...own };
     const names = Object.entries(entries);
     const { outputFiles } = await build({
@@ -231,7 +233,7 @@ async function bundle(memoryFlags) {
       format: 'esm',
       platform: node ? 'node' : 'browser',
       target: node ? 'node20' : ['chrome91', 'firefox89', 'safari16.4'], // the first with wasm SIMD
-      ...(node ? { minifySyntax: true } : { minify: true }), // Node prints the line of an error that nobody catches
+      ...how,
       legalComments: 'none',
       charset: 'utf8',
       define: {
@@ -248,7 +250,7 @@ async function bundle(memoryFlags) {
       ...others,
     });
     const files = new Map(outputFiles.map(({ path, text }) => [basename(path), text]));
-    for (const group of kGroups) if (group in entries) await joinChunks(files, `${group}.js`);
+    for (const group of kGroups) if (group in entries) await joinChunks(files, `${group}.js`, how);
     const isCjs = own === commonJs;
     for (const [file, text] of files) {
       const isEntry = node && !inWorker && !('cli' in entries) && names.some(([out]) => file === `${out}${isCjs ? '.cjs' : '.js'}`);
