@@ -1,6 +1,8 @@
 #include "core/gguf.h"
 
+#include <algorithm>
 #include <bit>
+#include <cstring>
 #include <string>
 
 #include "core/json.h"
@@ -32,6 +34,15 @@ double to_number(std::uint32_t type, std::uint64_t bits) {
 }
 
 }  // namespace
+
+// Not byte by byte: a packed model's header has a hundred thousand numbers, most of them lengths, and is read before the engine
+// optimises.
+std::uint64_t GgufReader::number(std::size_t bytes) {
+  std::uint64_t value = 0;
+  const std::string_view taken = take(bytes);
+  if (!taken.empty()) std::memcpy(&value, taken.data(), taken.size());
+  return value;
+}
 
 Result<GgufMetadata> GgufMetadata::read(std::string_view bytes) {
   GgufReader in{bytes};
@@ -109,30 +120,49 @@ std::string_view GgufMetadata::bytes(std::string_view key) const {
   return entry && entry->is_array && entry->type < 2 ? entry->data : std::string_view();
 }
 
+bool GgufMetadata::has_word_pieces() const { return string("tokenizer.ggml.model").value_or("") == "bert"; }
+
+std::vector<std::string_view> GgufMetadata::pieces(std::size_t count, std::string& buffer) const {
+  constexpr double kControl = 3;
+  constexpr std::string_view kContinues = "##";
+  // llama.cpp marks the pieces that begin a word, WordPiece those that continue one.
+  const bool marked = has_word_pieces();
+  std::vector<std::string_view> tokens = strings("tokenizer.ggml.tokens");
+  tokens.resize(std::min(count, tokens.size()));
+  const std::vector<double> kinds = numbers("tokenizer.ggml.token_type");
+  std::size_t bytes = 0;
+  for (const std::string_view token : tokens) bytes += token.size() + kContinues.size();
+  buffer.clear();
+  buffer.reserve(bytes);  // views stay valid
+  for (std::size_t id = 0; id < tokens.size(); ++id) {
+    std::string_view& token = tokens[id];
+    if (!is_utf8(token)) {
+      token = {};
+    } else if (marked && !(id < kinds.size() && kinds[id] == kControl)) {
+      if (token.starts_with("\xE2\x96\x81")) {
+        token.remove_prefix(3);
+      } else {
+        const std::size_t begin = buffer.size();
+        buffer += kContinues;
+        buffer += token;
+        token = std::string_view(buffer).substr(begin);
+      }
+    }
+  }
+  return tokens;
+}
+
 void GgufMetadata::fill_tokenizer(std::string& json) const {
   constexpr std::string_view kVocab = R"({"tokenizer.ggml.tokens":)", kMerges = R"("tokenizer.ggml.merges")";
-  constexpr double kControl = 3;
   if (const std::size_t at = json.find(kVocab); at != std::string::npos) {
     std::size_t end = at + kVocab.size(), count = 0;
     for (; end < json.size() && json[end] >= '0' && json[end] <= '9' && count < 1 << 24; ++end) {
       count = 10 * count + static_cast<std::size_t>(json[end] - '0');
     }
-    // llama.cpp marks the pieces that begin a word, WordPiece those that continue one.
-    const bool marked = string("tokenizer.ggml.model").value_or("") == "bert";
-    const std::vector<std::string_view> tokens = strings("tokenizer.ggml.tokens");
-    const std::vector<double> kinds = numbers("tokenizer.ggml.token_type");
-    std::string vocab = "{";
-    for (std::size_t id = 0; id < count && id < tokens.size(); ++id) {
-      std::string_view token = tokens[id];
-      std::string piece;
-      if (!marked || (id < kinds.size() && kinds[id] == kControl)) {
-        piece = token;
-      } else if (token.starts_with("\xE2\x96\x81")) {
-        piece = token.substr(3);
-      } else {
-        piece = "##" + std::string(token);
-      }
-      if (is_utf8(piece)) vocab += (vocab.size() > 1 ? "," : "") + json_text(piece) + ":" + std::to_string(id);
+    std::string buffer, vocab = "{";
+    const std::vector<std::string_view> tokens = pieces(count, buffer);
+    for (std::size_t id = 0; id < tokens.size(); ++id) {
+      if (tokens[id].data()) vocab += (vocab.size() > 1 ? "," : "") + json_text(tokens[id]) + ":" + std::to_string(id);
     }
     json.replace(at, end + 1 - at, vocab + "}");
   }
@@ -145,12 +175,12 @@ void GgufMetadata::fill_tokenizer(std::string& json) const {
   }
 }
 
-std::vector<std::pair<std::string, std::string>> GgufMetadata::packed_files() const {
+std::vector<std::pair<std::string, std::string>> GgufMetadata::packed_files(bool fills) const {
   const std::vector<std::string_view> names = strings("wattn.files"), contents = strings("wattn.contents");
   std::vector<std::pair<std::string, std::string>> out;
   for (std::size_t i = 0; i < names.size() && i < contents.size(); ++i) {
     auto& [name, content] = out.emplace_back(names[i], contents[i]);
-    if (name == "tokenizer.json") fill_tokenizer(content);
+    if (name == "tokenizer.json" && (fills || !has_word_pieces())) fill_tokenizer(content);
   }
   return out;
 }

@@ -27,13 +27,7 @@ struct GgufReader {
     rest.remove_prefix(taken.size());
     return taken;
   }
-  std::uint64_t number(std::size_t bytes) {
-    std::uint64_t value = 0;
-    const std::string_view taken = take(bytes);
-    for (std::size_t i = 0; i < taken.size(); ++i)
-      value |= static_cast<std::uint64_t>(static_cast<std::uint8_t>(taken[i])) << (8 * i);
-    return value;
-  }
+  std::uint64_t number(std::size_t bytes);
   std::string_view string() { return take(number(8)); }
 };
 
@@ -55,7 +49,14 @@ class GgufMetadata {
 
   // Repository files stored in a packed model: names in wattn.files, contents in wattn.contents. tokenizer.json may leave its
   // vocabulary and merges to llama.cpp's keys, as {"tokenizer.ggml.tokens":N}, the first N tokens, and "tokenizer.ggml.merges".
-  std::vector<std::pair<std::string, std::string>> packed_files() const;
+  // fills: puts both there; if false, not the vocabulary of WordPiece, which a tokenizer reads faster from pieces().
+  std::vector<std::pair<std::string, std::string>> packed_files(bool fills = true) const;
+
+  // Whether tokenizer.ggml.tokens are WordPiece's.
+  bool has_word_pieces() const;
+  // The first `count` of tokenizer.ggml.tokens as tokenizer.json spells them, in `buffer`. One that is not UTF-8 is a gap, without
+  // data().
+  std::vector<std::string_view> pieces(std::size_t count, std::string& buffer) const;
 
  private:
   struct Entry {

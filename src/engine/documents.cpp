@@ -33,11 +33,21 @@ Result<Tokenizer> read_tokenizer(const Documents& documents, bool lowercases) {
   }
   auto tokenizer = documents.read("tokenizer.json");
   if (!tokenizer.ok()) return tokenizer.error();
+  // A packed model may leave the vocabulary of WordPiece to llama.cpp's keys.
+  std::string buffer;
+  std::vector<std::string_view> vocab;
+  const NamedFile* gguf = documents.find_ending(".gguf");
+  const auto count = tokenizer.value().root()["model"]["vocab"]["tokenizer.ggml.tokens"].as_int_or(0);
+  if (gguf && count.ok() && count.value() > 0) {
+    const auto metadata = GgufMetadata::read(gguf->bytes);
+    if (metadata.ok() && metadata.value().has_word_pieces())
+      vocab = metadata.value().pieces(static_cast<std::size_t>(count.value()), buffer);
+  }
   if (lowercases && !makes_lowercase(tokenizer.value().root()["normalizer"])) return no_lowercase;
-  if (!documents.has("tokenizer_config.json")) return Tokenizer::from_json(tokenizer.value().root(), JsonRef());
+  if (!documents.has("tokenizer_config.json")) return Tokenizer::from_json(tokenizer.value().root(), JsonRef(), vocab);
   auto config = documents.read("tokenizer_config.json");
   if (!config.ok()) return config.error();
-  return Tokenizer::from_json(tokenizer.value().root(), config.value().root());
+  return Tokenizer::from_json(tokenizer.value().root(), config.value().root(), vocab);
 }
 
 Result<std::vector<NamedFile>> with_gguf_documents(std::vector<NamedFile> files) {

@@ -133,7 +133,7 @@ Result<std::vector<std::pair<std::string, std::string>>> gguf_documents(std::str
   if (!metadata.ok()) return metadata.error();
   const auto parsed = parse_gguf_header(bytes, UINT64_MAX / 2, file);
   if (!parsed.ok()) return parsed.error();
-  std::vector<std::pair<std::string, std::string>> out = metadata.value().packed_files();
+  std::vector<std::pair<std::string, std::string>> out = metadata.value().packed_files(false);
   if (!out.empty()) return out;
   const auto architecture = metadata.value().string("general.architecture").value_or("");
   const auto arch = find_gguf_arch(architecture);

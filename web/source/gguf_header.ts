@@ -110,6 +110,14 @@ function filled(header: Header, packed: string): string {
     .replace('"tokenizer.ggml.merges"', () => JSON.stringify(header.strings('tokenizer.ggml.merges')));
 }
 
+/** The files of a model, with the whole tokenizer.json: the engine reads the vocabulary of a packed WordPiece from the GGUF file itself. */
+export function withVocabulary(files: readonly NamedBytes[]): readonly NamedBytes[] {
+  const gguf = files.find(([name]) => name.endsWith('.gguf'));
+  if (!gguf || !files.some(([name]) => name === 'tokenizer.json')) return files;
+  const own = new Map(ggufTokenizerFiles(gguf[1]));
+  return files.map(([name, bytes]): NamedBytes => [name, (name === 'tokenizer.json' && own.get(name)) || bytes]);
+}
+
 /**
  * The files of the tokenizer in a GGUF file. bytes: its beginning, all metadata included. Other programs' have no vocabulary but
  * that of WordPiece, as vocab.txt. */

@@ -7,6 +7,7 @@ import { Breather } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { AnyEngine } from '../engine/engine.js';
 import { engineOf } from '../engine/loaded.js';
+import { withVocabulary } from '../source/gguf_header.js';
 import { readJson, specialToken } from '../source/model_files.js';
 import { principalComponents } from '../vectors/pca.js';
 import { distilTokenizer, type DistilledTokenizer } from './distill_tokenizer.js';
@@ -61,7 +62,7 @@ function readSettings(options: DistillOptions): Settings {
 }
 
 function readTokenizer(engine: AnyEngine, remove: RegExp | undefined): DistilledTokenizer {
-  const source = readJson(engine.files, 'tokenizer.json');
+  const source = readJson(withVocabulary(engine.files), 'tokenizer.json');
   if (!source) throw new UnsupportedError('distill: expected a model with a tokenizer.json, found another kind of vocabulary');
   const roles = { unk: specialToken(engine.files, 'unk_token'), pad: specialToken(engine.files, 'pad_token') };
   const made = distilTokenizer(source, roles, remove, kMostTokens);

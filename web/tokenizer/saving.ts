@@ -1,7 +1,7 @@
 // A tokenizer's files: writes them, and adds tokens to them.
 import { describe, InputError, ModelFormatError, UnsupportedError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
-import { ggufTokenizerFiles } from '../source/gguf_header.js';
+import { ggufTokenizerFiles, withVocabulary } from '../source/gguf_header.js';
 import { kChatTemplate, kVocabularies, readJson, tokenText, type NamedBytes } from '../source/model_files.js';
 import { platform } from '../source/platform.js';
 import { kConfig, kSpecialTokens, type NamedTokens, type TokenizerConfig } from './config.js';
@@ -56,7 +56,7 @@ function configOf({ files, config, special, templates }: Saved): { [name: string
 }
 
 function filesOf(where: string, saved: Saved): NamedBytes[] {
-  const vocabulary = vocabularyOf(where, saved.files);
+  const vocabulary = vocabularyOf(where, withVocabulary(saved.files));
   const json = configOf(saved);
   // Python wants a class where there is no config.json.
   if (vocabulary[0]?.[0] === kJson) json.tokenizer_class ??= 'PreTrainedTokenizerFast';

@@ -557,7 +557,8 @@ export class Trainer {
       for (const [name, bytes] of this.adapterFiles(tensors)) files[name] = bytes;
       return files;
     }
-    for (const [name, bytes] of this.engine.files) files[name] = bytes;
+    const { withVocabulary } = await import('../source/gguf_header.js');
+    for (const [name, bytes] of withVocabulary(this.engine.files)) files[name] = bytes;
     files['model.safetensors'] = toSafetensors((await this.ask('checkpoint', undefined)).tensors);
     return files;
   }
