@@ -12,7 +12,7 @@
 namespace wattn {
 
 // The types of safetensors, and the block types of GGUF (blocks of weights along a row share scales).
-enum class DType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool, kQ40, kQ80, kQ4K, kQ6K };
+enum class DType : std::uint8_t { kF64, kF32, kF16, kBF16, kI64, kI32, kI16, kI8, kU8, kBool, kQ40, kQ80, kQ4K, kQ6K, kW8 };
 
 std::int64_t dtype_block(DType dtype);                        // elements of a block; 1 for plain numbers
 std::int64_t dtype_bytes(DType dtype);                        // of a block

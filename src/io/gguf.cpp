@@ -14,9 +14,10 @@ namespace {
 constexpr std::uint64_t kMaxTensors = 1 << 20;
 constexpr std::uint64_t kMaxDims = 4;
 
-// By ggml_type number.
-constexpr std::pair<std::uint64_t, DType> kTypes[] = {{0, DType::kF32},  {1, DType::kF16},  {2, DType::kQ40},  {8, DType::kQ80},
-                                                      {12, DType::kQ4K}, {14, DType::kQ6K}, {30, DType::kBF16}};
+// By ggml_type number; W8 is wattn's own.
+constexpr std::pair<std::uint64_t, DType> kTypes[] = {{0, DType::kF32},   {1, DType::kF16},     {2, DType::kQ40},
+                                                      {8, DType::kQ80},   {12, DType::kQ4K},    {14, DType::kQ6K},
+                                                      {30, DType::kBF16}, {1 << 16, DType::kW8}};
 
 Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::string_view file) {
   TensorInfo tensor;
@@ -34,7 +35,8 @@ Result<TensorInfo> read_tensor(GgufReader& in, std::uint64_t alignment, std::str
   if (in.cut_off) return tensor;
   const auto* known = std::find_if(std::begin(kTypes), std::end(kTypes), [&](const auto& row) { return row.first == type; });
   if (known == std::end(kTypes)) {
-    return unsupported_error(where + "expected F32, F16, BF16, Q8_0, Q4_0, Q4_K or Q6_K, found ggml type " + std::to_string(type));
+    return unsupported_error(where + "expected F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q6_K or W8, found ggml type " +
+                             std::to_string(type));
   }
   const DType dtype = tensor.dtype = known->second;
   const std::int64_t row = tensor.shape.empty() ? 1 : tensor.shape.back();
@@ -58,14 +60,13 @@ float half_at(const char* bytes) {
 }
 
 // Explicit vectors, because compilers do not vectorise the plain loop.
-void widen_q8_0(const char* block, float* out) {
+void widen_bytes(float scale, const char* bytes, int count, float* out) {
   using FourBytes = std::int8_t __attribute__((vector_size(4)));
   using FourInts = std::int32_t __attribute__((vector_size(16)));
   using FourFloats = float __attribute__((vector_size(16)));
-  const float scale = half_at(block);
-  for (int i = 0; i < 32; i += 4) {
+  for (int i = 0; i < count; i += 4) {
     FourBytes weights;
-    std::memcpy(&weights, block + 2 + i, sizeof weights);
+    std::memcpy(&weights, bytes + i, sizeof weights);
     const FourFloats values = scale * __builtin_convertvector(__builtin_convertvector(weights, FourInts), FourFloats);
     std::memcpy(out + i, &values, sizeof values);
   }
@@ -164,7 +165,12 @@ void widen_blocks(DType dtype, const char* blocks, std::int64_t count, float* ou
   for (std::int64_t i = 0; i < count / block; ++i) {
     const char* from = blocks + i * bytes;
     float* to = out + i * block;
-    if (dtype == DType::kQ80) widen_q8_0(from, to);
+    if (dtype == DType::kW8) {
+      float scale;
+      std::memcpy(&scale, from, sizeof scale);
+      widen_bytes(scale, from + sizeof scale, 64, to);
+    }
+    if (dtype == DType::kQ80) widen_bytes(half_at(from), from + 2, 32, to);
     if (dtype == DType::kQ40) widen_q4_0(from, to);
     if (dtype == DType::kQ4K) widen_q4_k(from, to);
     if (dtype == DType::kQ6K) widen_q6_k(from, to);

@@ -164,6 +164,9 @@ Result<void> WeightLoader::open_gguf() {
 }
 
 Result<void> WeightLoader::take_row(const TensorInfo& tensor, WeightSlot& slot, std::int64_t row, const char* bytes) {
+  if (tensor.dtype == DType::kW8 && slot.write_blocks && !slot.compared && slot.write_blocks(slot.into, slot.first + row, bytes)) {
+    return {};
+  }
   const std::int64_t count = row_length(tensor.shape);
   const float* values = reinterpret_cast<const float*>(bytes);
   if (tensor.dtype != DType::kF32 || reinterpret_cast<std::uintptr_t>(bytes) % alignof(float) != 0) {

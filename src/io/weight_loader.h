@@ -31,6 +31,10 @@ struct WeightSlot {
   const void* layer = nullptr;  // the Linear of a matrix or of its bias
   float* values = nullptr;      // of a vector
   std::int64_t first = 0, of = 0;
+  // Takes a row of W8 blocks as they are, `into` that layer or table at row first + row. Empty, or false: write_row takes it
+  // widened.
+  bool (*write_blocks)(const void* into, std::int64_t row, const char* blocks) = nullptr;
+  const void* into = nullptr;
   bool filled = false;
   bool compared = false;     // it has a twin or is one
   std::uint64_t digest = 0;  // of its values, if compared

@@ -16,6 +16,7 @@
 #include <cmath>
 #include <cstdint>
 #include <cstring>
+#include <iterator>
 #include <limits>
 #include <type_traits>
 
@@ -119,6 +120,16 @@ struct PackedQuant {
   int step;            // 2 or 4
 };
 
+// Puts the numbers of a group into column `column` of its panel: place is where the group's first ones go.
+template <class T>
+[[gnu::noinline]] void place_group(T* place, const T* q, std::int64_t step) {
+#pragma clang loop unroll(disable)  // for size
+  for (int i = 0; i < kQuantGroup<T>; i += step, place += kPanelWidth * step) {
+    std::memcpy(place, q + i, 2 * sizeof(T));
+    if (step == 4) std::memcpy(place + 2, q + i + 2, 2 * sizeof(T));
+  }
+}
+
 // Quantises and packs row j of the matrix, [k]. Rows may come in any order.
 template <class T>
 void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const float* row, std::int64_t k) {
@@ -139,15 +150,59 @@ void quantize_weight_row(const PackedQuant<T>& packed, std::int64_t j, const flo
     const float inverse = finite_or_zero(1 / scale);
     T q[kQuantGroup<T>];
     const std::int32_t sum = round_all(group, inverse, kQuantGroup<T>, q);
-    T* place = out + begin * kPanelWidth + column * step;
-    for (int i = 0; i < kQuantGroup<T>; i += step, place += kPanelWidth * step) {
-      std::memcpy(place, q + i, 2 * sizeof(T));
-      if (step == 4) std::memcpy(place + 2, q + i + 2, 2 * sizeof(T));
-    }
+    place_group(out + begin * kPanelWidth + column * step, q, step);
     const std::int64_t at = (panel * groups + g) * kPanelWidth + column;
     packed.scales[at] = scale;
     if (packed.sums) packed.sums[at] = sum;
   }
+}
+
+// A group of q8 as files have it (W8 blocks): its scale and weights.
+struct QuantBlock {
+  float scale;
+  std::int8_t weights[kQuantGroup<std::int8_t>];
+};
+
+// Whether the sums of four weights are within kLargestFour, and the scale is finite. Sets the sum of all weights.
+inline bool is_exact(const QuantBlock& block, std::int32_t& sum) {
+  using EightBytes = std::int8_t __attribute__((vector_size(8)));
+  using EightShorts = std::int16_t __attribute__((vector_size(16)));
+  const auto sum_of_four = [](EightShorts x) {
+    x += __builtin_shufflevector(x, x, 1, 0, 3, 2, 5, 4, 7, 6);
+    return x + __builtin_shufflevector(x, x, 4, 5, 6, 7, 0, 1, 2, 3);
+  };
+  const auto larger = [](EightShorts a, EightShorts b) { return a < b ? b : a; };
+  EightShorts most = {}, sums = {};
+#pragma clang loop unroll(disable)  // for size
+  for (std::size_t i = 0; i < std::size(block.weights); i += 8) {
+    EightBytes bytes;
+    std::memcpy(&bytes, block.weights + i, sizeof bytes);
+    const EightShorts x = __builtin_convertvector(bytes, EightShorts), positive = larger(x, EightShorts{});
+    most = larger(most, larger(sum_of_four(positive), sum_of_four(positive - x)));
+    sums += x;
+  }
+  sum = 0;
+#pragma clang loop unroll(disable)
+  for (int i = 0; i < 8; ++i) sum += sums[i];
+  const int largest = std::max(std::max<int>(most[0], most[1]), std::max<int>(most[2], most[3]));
+  return largest <= kLargestFour && block.scale >= 0 && block.scale <= std::numeric_limits<float>::max();
+}
+
+// Packs row j of a matrix whose groups are quantised already, if all of them keep the limits of q8. k is whole groups.
+inline bool pack_blocks(const PackedQuant<std::int8_t>& packed, std::int64_t j, const char* blocks, std::int64_t k) {
+  const std::int64_t groups = k / kQuantGroup<std::int8_t>;
+  const std::int64_t panel = j / kPanelWidth, column = j % kPanelWidth;
+  for (std::int64_t g = 0; g < groups; ++g) {
+    QuantBlock block;
+    std::memcpy(&block, blocks + g * static_cast<std::int64_t>(sizeof block), sizeof block);
+    const std::int64_t at = (panel * groups + g) * kPanelWidth;
+    std::int32_t sum;
+    if (!is_exact(block, sum)) return false;
+    place_group(packed.weights + at * kQuantGroup<std::int8_t> + column * packed.step, block.weights, packed.step);
+    packed.scales[at + column] = block.scale;
+    if (packed.sums) packed.sums[at + column] = sum;
+  }
+  return true;
 }
 
 }  // namespace wattn

@@ -47,6 +47,11 @@ struct SlotList {
     matrix(name, skipped + embedding.rows, embedding.hidden, true, [=](std::int64_t i, const float* row) {
       if (i >= skipped) set_row(embedding, i - skipped, row);
     });
+    if (skipped == 0) {
+      takes_blocks(slots.back(), &embedding, [](const void* into, std::int64_t i, const char* blocks) {
+        return set_row_blocks(*static_cast<const Embedding*>(into), i, blocks);
+      });
+    }
   }
   // T5's bias by distance, [rows, heads]; buckets: of both directions.
   void distances(const std::string& name, const DistanceBias& bias, std::int64_t heads, std::int64_t rows, std::int64_t buckets,
@@ -77,7 +82,15 @@ struct SlotList {
   // Rows [first, first + out) of a Linear that may hold several of the checkpoint's matrices.
   void linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias = true,
               bool required = true) {
+    const std::size_t slot = slots.size();
     permuted_linear(name, layer, out, bias, required, [=](std::int64_t i) { return first + i; });
+    takes_blocks(slots[slot], &layer, [](const void* into, std::int64_t j, const char* blocks) {
+      return set_weight_blocks(*static_cast<const Linear*>(into), j, blocks);
+    });
+  }
+  static void takes_blocks(WeightSlot& slot, const void* into, bool (*write_blocks)(const void*, std::int64_t, const char*)) {
+    slot.into = into;
+    slot.write_blocks = write_blocks;
   }
   // The same from a matrix stored as [in, out], whose rows are buffered until the last one has arrived.
   void transposed_linear(const std::string& name, const Linear& layer, std::int64_t first, std::int64_t out, bool bias) {
@@ -115,6 +128,7 @@ inline void add_slots(std::vector<WeightSlot> more, std::vector<WeightSlot>& slo
       continue;
     }
     at->required = true;
+    at->write_blocks = nullptr;
     at->write_row = [first = std::move(at->write_row), second = std::move(slot.write_row)](std::int64_t row, const float* values) {
       first(row, values);
       second(row, values);

@@ -1,6 +1,7 @@
 #include "ops/embedding.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <type_traits>
 #include <vector>
@@ -60,6 +61,20 @@ void set_row(const Embedding& embedding, std::int64_t i, const float* values) {
       quantize_row(values, embedding.hidden, row, embedding.scale[i]);
     }
   });
+}
+
+bool set_row_blocks(const Embedding& embedding, std::int64_t i, const char* blocks) {
+  constexpr std::int64_t kSize = kQuantGroup<std::int8_t>;
+  if (embedding.type != WeightType::kQ8 || embedding.hidden % kSize != 0) return false;
+  auto* row = static_cast<std::int8_t*>(embedding.table) + i * embedding.hidden;
+  for (std::int64_t at = 0; at < embedding.hidden; at += kSize, blocks += sizeof(QuantBlock)) {
+    QuantBlock block;
+    std::memcpy(&block, blocks, sizeof block);
+    if (at == 0) embedding.scale[i] = block.scale;
+    if (!(block.scale == embedding.scale[i]) || block.scale > std::numeric_limits<float>::max()) return false;
+    std::copy_n(block.weights, kSize, row + at);
+  }
+  return true;
 }
 
 void set_sinusoidal(const Embedding& embedding) {

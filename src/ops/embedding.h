@@ -22,6 +22,8 @@ Embedding take_embedding(Arena& arena, WeightType type, std::int64_t rows, std::
 
 // Sets row i from values [hidden].
 void set_row(const Embedding& embedding, std::int64_t i, const float* values);
+// The same from W8 blocks of one scale. False: the table has another type, or they are not of one scale.
+bool set_row_blocks(const Embedding& embedding, std::int64_t i, const char* blocks);
 
 // Sines in the first half of each row, cosines in the second: row p has the angles p / 10000^(2j / hidden) (arXiv 1706.03762, in
 // Marian's layout).

@@ -78,6 +78,11 @@ LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t ma
   return scratch;
 }
 
+bool set_weight_blocks(const Linear& layer, std::int64_t j, const char* blocks) {
+  if (layer.type != WeightType::kQ8 || layer.in % kQuantGroup<std::int8_t> != 0) return false;
+  return pack_blocks(packed_of<std::int8_t>(layer), j, blocks, layer.in);
+}
+
 void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
   switch (layer.type) {
     case WeightType::kF32:

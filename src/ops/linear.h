@@ -48,6 +48,10 @@ LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t ma
 // Sets row j of W from values [in].
 void set_weight_row(const Linear& linear, std::int64_t j, const float* values);
 
+// The same from W8 blocks, in a layer of q8 whose rows are whole groups. False: they are not as q8 has them, and the row is
+// unusable.
+bool set_weight_blocks(const Linear& linear, std::int64_t j, const char* blocks);
+
 // Adds values [in] to row j of W, which is stored in f32.
 void add_weight_row(const Linear& linear, std::int64_t j, const float* values);
 

@@ -2,9 +2,9 @@
 import { cpSync, existsSync, mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { AutoModel, AutoTokenizer, packModel, packTo, pipeline } from 'wattn';
+import { AutoModel, AutoTokenizer, distill, packModel, packTo, pipeline } from 'wattn';
 import { changed, floats, type Tensors } from './safetensors.js';
-import { failure, filesOf, goldens, largestDifference, tiny, until } from './support.js';
+import { expectError, failure, filesOf, goldens, largestDifference, tiny, until } from './support.js';
 
 const texts = ['the old bridge', 'a river, and its bank', ''];
 const vectors = async (model: Parameters<typeof pipeline>[1], options = {}) => {
@@ -32,6 +32,70 @@ describe('packModel', () => {
     expect(await vectors(named(packed))).toEqual(await vectors(join(goldens, `gguf/${dtype}_0.gguf`)));
   });
 
+  describe('as native', () => {
+    // Rows are whole groups of 64: all sizes of the tiny model twice.
+    const twice = (size: number) => (size === 32 || size === 64 ? 2 * size : size);
+    const wide = new Map(filesOf(tiny));
+    const config = JSON.parse(Buffer.from(wide.get('config.json') as Uint8Array).toString());
+    for (const key of ['hidden_size', 'intermediate_size', 'max_position_embeddings']) config[key] = twice(config[key]);
+    wide.set('config.json', Buffer.from(JSON.stringify(config)));
+    const isMatrix = (shape: number[]) => shape.length === 2;
+    const weights = changed(wide.get('model.safetensors') as Uint8Array, (tensors) => {
+      let seed = 1;
+      const random = () => (seed = (seed * 48271) % 2147483647) / 2147483647 - 0.5;
+      for (const [name, { shape }] of [...tensors])
+        tensors.set(
+          name,
+          floats(shape.map(twice), () => (isMatrix(shape) ? 0.2 * random() ** 3 : random())),
+        );
+    });
+    wide.set('model.safetensors', weights);
+
+    it('has the bits of the original loaded as q8', async () => {
+      const bytes = await packModel(wide, { dtype: 'native' });
+      const report = await packTo(wide, () => {}, { dtype: 'native' });
+      expect(report).toMatchObject({ bytes: bytes.length, llama_cpp: null, why_not: expect.stringMatching(/native/) });
+      const q8 = await vectors(wide, { dtype: 'q8' });
+      expect(q8).not.toEqual(await vectors(wide));
+      expect(await vectors(named(bytes), { dtype: 'q8' })).toEqual(q8);
+      for (const dtype of ['q16', 'f32'] as const)
+        expect(largestDifference(await vectors(named(bytes), { dtype }), q8)).toBeLessThan(0.02);
+    });
+
+    it('refuses a scale that is no number, and quantizes again what q8 would not hold', async () => {
+      const bytes = await packModel(wide, { dtype: 'native' });
+      const header = Buffer.from(bytes).indexOf('blk.0.ffn_up.weight'); // name, dimensions, type, offset
+      const view = new DataView(bytes.buffer, bytes.byteOffset);
+      const at = header + 19 + 4 + 16 + 4;
+      const begin = bytes.length - (await dataBytes(wide)) + Number(view.getBigUint64(at, true));
+      expect(view.getUint32(at - 4, true)).toBe(65536);
+      const changedAt = (change: (block: DataView) => void) => {
+        const copy = bytes.slice();
+        change(new DataView(copy.buffer, begin, 68));
+        return named(copy);
+      };
+      await expectError(
+        vectors(
+          changedAt((block) => block.setFloat32(0, NaN, true)),
+          { dtype: 'q8' },
+        ),
+        'ModelFormatError',
+        /tensor 'blk\.0\.ffn_up\.weight': expected finite numbers, found NaN at row 0, column 0/,
+      );
+      const large = changedAt((block) => {
+        for (let i = 4; i < 68; ++i) block.setInt8(i, 127);
+      });
+      const [a, b] = [await vectors(large, { dtype: 'q8' }), await vectors(large)];
+      expect(largestDifference(a, b)).toBeLessThan(0.02);
+    });
+
+    const dataBytes = async (model: ReadonlyMap<string, Uint8Array>) => {
+      const chunks: number[] = [];
+      await packTo(model, (chunk) => void chunks.push(chunk.length), { dtype: 'native' });
+      return chunks.slice(1).reduce((sum, size) => sum + size, 0);
+    };
+  });
+
   it('carries the tokenizer, the prompts, and the Dense modules', async () => {
     const folder = join(goldens, 'bert-tiny/model');
     const files = new Map([...filesOf(folder), ...filesOf(join(goldens, 'sentence/model'))]);
@@ -39,6 +103,16 @@ describe('packModel', () => {
     expect(await vectors(named(packed))).toEqual(await vectors(files));
     const [a, b] = await Promise.all([AutoTokenizer.from_pretrained(named(packed)), AutoTokenizer.from_pretrained(files)]);
     expect(a(texts, { return_tensor: false })).toEqual(b(texts, { return_tensor: false }));
+  });
+
+  it('gives back the vocabulary that its header has', async () => {
+    const parsed = (bytes: Uint8Array | undefined) => JSON.parse(Buffer.from(bytes ?? []).toString());
+    const { vocab } = parsed(filesOf(tiny).get('tokenizer.json')).model;
+    const embed = await pipeline('feature-extraction', named(await packModel(tiny, { dtype: 'q8' })));
+    expect(parsed((await embed.tokenizer.save_pretrained())['tokenizer.json']).model.vocab).toEqual(vocab);
+    const distilled = (await distill(embed, { token_remove_pattern: null })).save();
+    expect(Object.keys(parsed(distilled['tokenizer.json']).model.vocab)).toEqual(expect.arrayContaining(['the', '##s']));
+    await embed.dispose();
   });
 
   it('is read from one file by every door: a path, bytes, a worker', async () => {

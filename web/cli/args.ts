@@ -247,9 +247,9 @@ Writes a model as one file that loads like the original, and {"file": .., "bytes
   wattn pack --model ./all-MiniLM-L6-v2 --dtype q4 --vocab 16000 --corpus texts.txt --check sts-test.csv --out small.gguf
 
 ${kModelHelp}  --out FILE            the file to write
-  --dtype f32|q8|q4|mixed
+  --dtype f32|q8|q4|mixed|native
                         data type of the matrices (default q8: 8.5 bits per weight; q4: 4.5, less accurate; mixed: q4 where it
-                        costs least, else q8)
+                        costs least, else q8; native: 8.5 as wattn's q8 multiplies them, which load fastest)
   --vocab N             keep N pieces of the vocabulary: special tokens, single characters, and what --corpus uses most
   --corpus FILE         texts like those that the model will read, one per line (may be repeated)
   --layers 0,2,4        keep these layers

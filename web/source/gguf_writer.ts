@@ -5,8 +5,18 @@ const kAlignment = 32;
 /** Values of a block. Rows of quantized tensors are whole blocks. */
 export const kBlock = 32;
 
-/** ggml's numbers of the types, and bytes of 32 values. */
-const kTypes = { f32: { type: 0, blockBytes: 128 }, q4: { type: 2, blockBytes: 18 }, q8: { type: 8, blockBytes: 34 } };
+/** Values of a block of wattn's own type W8: a float32 scale and int8. */
+export const kNativeBlock = 64;
+const kW8 = { type: 1 << 16, blockBytes: 34 };
+
+/** ggml's numbers of the types (W8 is none of them), and bytes of 32 values. native_table: W8 with one scale a row. */
+const kTypes = {
+  f32: { type: 0, blockBytes: 128 },
+  q4: { type: 2, blockBytes: 18 },
+  q8: { type: 8, blockBytes: 34 },
+  native: kW8,
+  native_table: kW8,
+};
 export type BlockType = keyof typeof kTypes;
 
 /** A value of the metadata. Whole numbers are uint32, `{ f32 }` is a float32. */
@@ -147,8 +157,54 @@ function toQ4(values: Float32Array): Uint8Array {
   return new Uint8Array(out.buffer);
 }
 
-/** Values as a tensor of this type stores them. Other types than f32 take whole blocks. */
-export function toBlocks(values: Float32Array, type: BlockType): Uint8Array {
+const { abs, fround, max } = Math;
+const kSteps = 12582912; // 1.5 * 2^23
+/** To a whole number, ties to even, as the kernels round. */
+const rounded = (x: number) => fround(fround(x) + kSteps) - kSteps;
+
+/** The largest magnitude of some values. */
+const largest = (values: Float32Array) => values.reduce((most, x) => max(most, abs(x)), 0);
+
+/** The scale of a group of weights (weight_scale in src/kernels/quant.h, in float32 as there). */
+function groupScale(group: Float32Array): number {
+  let most = 0;
+  for (const sign of [1, -1]) {
+    const part = group.map((x) => max(sign * x, 0));
+    const at = (i: number) => part[i] as number;
+    for (let i = 0; i < part.length; i += 8) {
+      const [a, b, c, d] = [0, 1, 2, 3].map((j) => fround(at(i + j) + at(i + j + 4))) as [number, number, number, number];
+      most = max(most, fround(a + b), fround(c + d));
+    }
+  }
+  return max(fround(largest(group) / 127), fround(most / 168));
+}
+
+/** W8: q8 as the kernels have it. width: of a row of a table, which has one scale (quantize_row in src/ops/embedding.cpp). */
+function toNative(values: Float32Array, width: number | undefined): Uint8Array {
+  const out = new DataView(new ArrayBuffer((values.length / 32) * 34));
+  let scale = 0;
+  let factor = 0;
+  for (let from = 0, to = 0; from < values.length; from += kNativeBlock, to += 68) {
+    const group = values.subarray(from, from + kNativeBlock);
+    if (width === undefined) {
+      scale = groupScale(group);
+      factor = fround(1 / scale);
+    } else if (from % width === 0) {
+      const most = largest(values.subarray(from, from + width));
+      scale = fround(most / 127);
+      factor = fround(127 / most);
+    }
+    if (!Number.isFinite(factor)) factor = 0;
+    out.setFloat32(to, scale, true);
+    group.forEach((x, i) => out.setInt8(to + 4 + i, rounded(x * factor)));
+  }
+  return new Uint8Array(out.buffer);
+}
+
+/** Values as a tensor of this type stores them. Other types than f32 take whole blocks. width: of a row. */
+export function toBlocks(values: Float32Array, type: BlockType, width: number): Uint8Array {
   if (type === 'f32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  if (type === 'native') return toNative(values, undefined);
+  if (type === 'native_table') return toNative(values, width);
   return type === 'q8' ? toQ8(values) : toQ4(values);
 }

@@ -8,6 +8,7 @@ import {
   bytesOf,
   ggufHeader,
   kBlock,
+  kNativeBlock,
   padding,
   sizeOf,
   toBlocks,
@@ -73,8 +74,16 @@ const folderOf = (file: string) => file.slice(0, file.lastIndexOf('/') + 1);
 const kBears4 =
   /(word_embeddings|tok_embeddings|embed_tokens|wte|shared)\.weight$|\.(query|key|[qk]_proj|[qk]_lin|q|k|down_proj|lin2|fc2|wo|(?<!attention\.)output\.dense|mlp\.(c_proj|Wo))\.weight$/;
 
+/** Tables of tokens, which have a scale for each row in memory. */
+const kTable = /(word_embeddings|tok_embeddings|embed_tokens|wte|shared)\.weight$/;
+/** What q8 keeps more exact in memory: other tables, poolers, heads and the modules behind the pooling. */
+const kStaysExact =
+  /classifier\.|qa_outputs\.|\bscore\.|embeddings?\.weight$|\bwpe\.weight$|relative_attention_bias\.weight$|pooler\.|\//;
+
 function typeOf(name: string, shape: readonly number[], dtype: NonNullable<PackOptions['dtype']>): BlockType {
-  if (shape.length !== 2 || (shape[1] as number) % kBlock !== 0) return 'f32';
+  if (shape.length !== 2 || (shape[1] as number) % (dtype === 'native' ? kNativeBlock : kBlock) !== 0) return 'f32';
+  if (dtype === 'native' && kTable.test(name)) return 'native_table';
+  if (dtype === 'native' && kStaysExact.test(name)) return 'f32';
   if (dtype !== 'mixed') return dtype;
   return kBears4.test(name) ? 'q4' : 'q8';
 }
@@ -270,7 +279,11 @@ async function makePlan(
   }
   const { tokenizer, metadata } = there;
   files = rewrite(files, 'tokenizer.json', () => tokenizer);
-  return { files, tensors, report: { ...report, llama_cpp: String(metadata[0]?.[1]) }, metadata };
+  const llama =
+    dtype === 'native'
+      ? { llama_cpp: null, why_not: 'llama.cpp does not read the data type native' }
+      : { llama_cpp: String(metadata[0]?.[1]) };
+  return { files, tensors, report: { ...report, ...llama }, metadata };
 }
 
 /** The sentence vector's first components. */
@@ -340,7 +353,7 @@ class TensorStream {
     const { head = 1, add, type } = this.planned;
     const kept = this.select(head > 1 ? takeTurns(values, head, shape) : values, count);
     if (add !== undefined) for (let i = 0; i < kept.length; ++i) kept[i] = (kept[i] as number) + add;
-    await this.write(toBlocks(kept, type));
+    await this.write(toBlocks(kept, type, this.planned.shape.at(-1) ?? 1));
     this.row += count;
   }
 

@@ -146,7 +146,7 @@ TEST(Gguf, ErrorsNameTheTensor) {
   std::string unknown = bytes;
   unknown[at + 4 + 16] = 23;
   EXPECT_EQ(load_types(unknown, 4096, unknown.size()).result.error().message,
-            "types.gguf: tensor 'q8_0.weight': expected F32, F16, BF16, Q8_0, Q4_0, Q4_K or Q6_K, found ggml type 23");
+            "types.gguf: tensor 'q8_0.weight': expected F32, F16, BF16, Q8_0, Q4_0, Q4_K, Q6_K or W8, found ggml type 23");
 }
 
 }  // namespace

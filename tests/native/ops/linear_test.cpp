@@ -78,6 +78,48 @@ TEST(Linear, InFourBitsIsTheProductWithTheStoredWeights) {
 }
 
 #ifndef __EMSCRIPTEN__  // wasm: the host creates the threads
+// What quantising made is taken back as it is; what it would not make is refused, as no engine may add its products in 16 bits.
+TEST(Linear, TakesBlocksThatKeepTheLimitsOfQ8) {
+  constexpr std::int64_t kIn = 128, kOut = 9;
+  const auto make = [&](Arena& arena) { return take_linear(arena, exact_kernels(), WeightType::kQ8, kIn, kOut, false); };
+  Arena measure;
+  make(measure);
+  Arena from = std::move(Arena::with_zeros(measure.used(), "test")).value(),
+        to = std::move(Arena::with_zeros(measure.used(), "test")).value();
+  const Linear quantised = make(from), taken = make(to);
+  std::mt19937 generator(7);
+  std::normal_distribution<float> normal(0.1f, 1);
+  std::vector<float> row(kIn);
+  std::vector<QuantBlock> blocks(2);
+  const auto take = [&](std::int64_t j) { return set_weight_blocks(taken, j, reinterpret_cast<const char*>(blocks.data())); };
+  for (std::int64_t j = 0; j < kOut; ++j) {
+    for (float& w : row) w = normal(generator);
+    set_weight_row(quantised, j, row.data());
+    for (std::size_t g = 0; g < blocks.size(); ++g) {
+      blocks[g].scale = weight_scale<std::int8_t>(&row[64 * g]);
+      round_all(&row[64 * g], 1 / blocks[g].scale, 64, blocks[g].weights);
+    }
+    EXPECT_TRUE(take(j));
+  }
+  EXPECT_TRUE(std::ranges::equal(from.taken(), to.taken()));
+  const QuantBlock good = blocks[1];
+  for (const float scale : {-1.0f, INFINITY, NAN}) {
+    blocks[1].scale = scale;
+    EXPECT_FALSE(take(0)) << scale;
+  }
+  for (const int sign : {1, -1}) {
+    for (const std::size_t last : {7u, 63u}) {  // four that are added: i, i + 1, i + 4 and i + 5
+      blocks[1] = {.scale = 1, .weights = {}};
+      for (const std::size_t back : {0u, 1u, 4u, 5u}) blocks[1].weights[last - back] = static_cast<std::int8_t>(42 * sign);
+      EXPECT_TRUE(take(0));
+      blocks[1].weights[last] = static_cast<std::int8_t>(45 * sign);
+      EXPECT_FALSE(take(0)) << sign << ' ' << last;
+    }
+  }
+  blocks[1] = good;
+  EXPECT_TRUE(take(0));
+}
+
 TEST(Linear, InFourBitsHasTheSameBitsWithThreads) {
   const Q4Linear q4(40, 200, 500, 4);
   ThreadTeam alone;
