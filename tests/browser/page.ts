@@ -44,6 +44,21 @@ export function page(browser: OpenBrowser): void {
     await fresh.close();
   });
 
+  it.each([
+    ['the model in the package', undefined, '/dist/wattn-default.gguf'],
+    ['a packed model', '/goldens/gguf/q8_0.gguf', '/goldens/gguf/q8_0.gguf'],
+  ])('asks for nothing that is not there, and once for each file, with %s', async (_, model, place) => {
+    const fresh = await browser.page(server.url);
+    const { data, compiled, requests } = await fresh.call('firstVector', model ?? null, { threads: 1 });
+    const embed = await pipeline('feature-extraction', model && join(root, 'tests', model), { threads: 1 });
+    expect(data).toEqual([...(await embed('one text')).data]);
+    await embed.dispose();
+    expect(compiled).toEqual(['compileStreaming']);
+    expect(requests.map(([path]: [string]) => path).sort()).toEqual([`/dist/wattn-${engine.wasm}.wasm`, place].sort());
+    for (const [, status] of requests) expect([200, 0, undefined]).toContain(status); // older engines do not say
+    await fresh.close();
+  });
+
   it('loads the full WebAssembly for a model that the small one does not know', async () => {
     const fresh = await browser.page(server.url);
     const wasm = [`/dist/wattn-${engine.wasm}.wasm`, `/dist/wattn-full-${engine.wasm}.wasm`];

@@ -187,6 +187,27 @@ globalThis.embedAndGenerate = async () => {
   return { tokens: tokens.length, wasm: loadedWasm() };
 };
 
+/** A vector of a model in one file, and what was requested for it: the place of each request, its status, and how WebAssembly was compiled. */
+globalThis.firstVector = async (model, options) => {
+  const ways = ['compile', 'compileStreaming', 'instantiate', 'instantiateStreaming'];
+  const compiled = [];
+  const own = Object.fromEntries(ways.map((way) => [way, WebAssembly[way]]));
+  for (const way of ways) {
+    WebAssembly[way] = (...args) => {
+      if (!(args[0] instanceof WebAssembly.Module)) compiled.push(way);
+      return own[way].apply(WebAssembly, args);
+    };
+  }
+  const embed = await wattn.pipeline('feature-extraction', model, options);
+  const { data } = await embed('one text');
+  await embed.dispose();
+  Object.assign(WebAssembly, own);
+  const requests = performance
+    .getEntriesByType('resource')
+    .map(({ name, responseStatus }) => [new URL(name).pathname, responseStatus]);
+  return { data: Array.from(data), compiled, requests: requests.filter(([place]) => !place.endsWith('.js')) };
+};
+
 globalThis.embedRare = async (options) => {
   const embed = await wattn.pipeline('feature-extraction', '/goldens/embedders/embeddinggemma/model/', options);
   const { dims } = await embed('one text');
