@@ -13,7 +13,7 @@ std::vector<std::vector<std::int32_t>> to_id_lists(const val& lists) {
 LoadOptions to_load_options(const Options& options) {
   const std::string head = options.word("head");
   return {.precision = options.choice<Precision>("precision", {"exact", "fast"}),
-          .dtype = options.choice<WeightType>("dtype", {"f32", "q16", "q8", "q4"}),
+          .dtype = options.choice<WeightType>("dtype", {"f32", "q16", "q8", "q4", "f16"}),
           .head = head == "sparse" ? HeadKind::kMaskedLm : options.choice<HeadKind>("head", kHeads),
           .own_lm_head = head == "own_lm",
           .adapted_head = options.flag("adapted_head"),

@@ -94,7 +94,8 @@ void Transformer::take_layer(Arena& arena, TransformerLayer& layer, bool experts
 void Transformer::take_position_weights(Arena& arena) {
   const std::int64_t width = config_.embedding_width();
   // Small, and part of every token: int8 would save little memory and cost accuracy.
-  const WeightType finer = at_least_q16(type_);
+  // Files in f16 may have them in f32, and some are computed.
+  const WeightType finer = type_ == WeightType::kF16 ? WeightType::kF32 : at_least_q16(type_);
   const std::int64_t before = config_.positions == Positions::kAfterPadding ? config_.padding_idx + 1 : 0;
   if (config_.positions != Positions::kNone) {
     position_embeddings_ = take_embedding(arena, finer, before + config_.max_position_embeddings, width);

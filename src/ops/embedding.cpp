@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/real_math.h"
+#include "kernels/half.h"
 #include "kernels/quant.h"
 #include "ops/position.h"
 
@@ -23,7 +24,11 @@ void quantize_row(const float* values, std::int64_t n, T* out, float& scale) {
 
 template <class T>
 void add_scaled_row(const T* row, float scale, std::int64_t n, float* out) {
-  for (std::int64_t j = 0; j < n; ++j) out[j] += static_cast<float>(row[j]) * scale;
+  if constexpr (std::is_same_v<T, std::uint16_t>) {
+    widen_row(row, scale, n, 1, true, out);
+  } else {
+    for (std::int64_t j = 0; j < n; ++j) out[j] += static_cast<float>(row[j]) * scale;
+  }
 }
 
 // f(table) with the type of its elements.
@@ -37,6 +42,8 @@ void with_table(const Embedding& embedding, const F& f) {
     case WeightType::kQ8:
     case WeightType::kQ4:
       return f(static_cast<std::int8_t*>(embedding.table));
+    case WeightType::kF16:
+      return f(static_cast<std::uint16_t*>(embedding.table));
   }
 }
 
@@ -57,6 +64,8 @@ void set_row(const Embedding& embedding, std::int64_t i, const float* values) {
     T* row = table + i * embedding.hidden;
     if constexpr (std::is_same_v<T, float>) {
       std::copy_n(values, embedding.hidden, row);
+    } else if constexpr (std::is_same_v<T, std::uint16_t>) {
+      embedding.scale[i] = narrow_row(values, embedding.hidden, row, 1);
     } else {
       quantize_row(values, embedding.hidden, row, embedding.scale[i]);
     }

@@ -1,4 +1,4 @@
-// Embedding tables: one row per id, as torch.nn.Embedding. Stored as f32, or as integers with one scale per row.
+// Embedding tables: one row per id, as torch.nn.Embedding. Stored as f32, or as integers or f16 with one scale per row.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct Embedding {
   std::int64_t rows = 0;
   std::int64_t hidden = 0;
   WeightType type = WeightType::kF32;
-  void* table = nullptr;   // [rows, hidden] of float, int16 or int8
+  void* table = nullptr;   // [rows, hidden] of float, int16, int8 or f16
   float* scale = nullptr;  // [rows]; none for f32
 };
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstddef>
 
+#include "kernels/half.h"
 #include "kernels/pack.h"
 #include "kernels/q4.h"
 #include "kernels/quant.h"
@@ -13,6 +14,19 @@ namespace {
 
 // Columns unpacked at a time: enough to read the activations rarely, few enough to stay in the L2 cache.
 constexpr std::int64_t kUnpackedColumns = 32;
+// The same for f16, in floats: whole panels of at most so many together.
+constexpr std::int64_t kWidened = 1 << 16;
+
+std::int64_t widened_columns(std::int64_t in) {
+  return std::max(kWidened / std::max<std::int64_t>(in, 1) / kPanelWidth, std::int64_t{1}) * kPanelWidth;
+}
+
+std::int64_t whole_panels(std::int64_t n) { return (n + kPanelWidth - 1) / kPanelWidth * kPanelWidth; }
+
+// Row j of W in f16, elements kPanelWidth apart.
+std::uint16_t* half_row(const Linear& layer, std::int64_t j) {
+  return static_cast<std::uint16_t*>(layer.weight) + j / kPanelWidth * kPanelWidth * layer.in + j % kPanelWidth;
+}
 
 // T: of the weights as they are multiplied; q4 stores codes for them.
 template <class T>
@@ -63,6 +77,10 @@ Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::i
       layer.step = kernels.q8_step;
       take_quantized<std::int8_t>(arena, layer);
       break;
+    case WeightType::kF16:
+      layer.weight = arena.take<std::uint16_t>(packed_size(out, in));
+      layer.scale = arena.take<float>(whole_panels(out));
+      break;
   }
   layer.bias = bias ? arena.take<float>(out) : nullptr;
   return layer;
@@ -70,6 +88,12 @@ Linear take_linear(Arena& arena, const Kernels& kernels, WeightType type, std::i
 
 LinearScratch take_linear_scratch(Arena& arena, WeightType type, std::int64_t max_tokens, std::int64_t max_in, int threads) {
   if (type == WeightType::kF32) return {};
+  if (type == WeightType::kF16) {
+    const std::int64_t floats = std::max(kWidened, kPanelWidth * max_in);
+    return {.rows = {},
+            .unpacked = reinterpret_cast<std::int8_t*>(arena.take<float>(threads * floats)),
+            .unpacked_bytes = floats * static_cast<std::int64_t>(sizeof(float))};
+  }
   if (type == WeightType::kQ16) return take_quantized_scratch<std::int16_t>(arena, max_tokens, max_in);
   LinearScratch scratch = take_quantized_scratch<std::int8_t>(arena, max_tokens, max_in);
   if (type == WeightType::kQ8) return scratch;
@@ -96,6 +120,9 @@ void set_weight_row(const Linear& layer, std::int64_t j, const float* values) {
       break;
     case WeightType::kQ4:
       layer.kernels->quantize_q4_row(packed_q4_of(layer), j, values, layer.in);
+      break;
+    case WeightType::kF16:
+      layer.scale[j] = narrow_row(values, layer.in, half_row(layer, j), kPanelWidth);
       break;
   }
 }
@@ -148,6 +175,9 @@ void get_weight_row(const Linear& layer, std::int64_t j, float* values) {
     case WeightType::kQ4:
       scale_row<std::int8_t>(layer, j, [&](std::int64_t i) { return q4_weight(packed_q4_of(layer), j, i, layer.in); }, values);
       break;
+    case WeightType::kF16:
+      widen_row(half_row(layer, j), layer.scale[j], layer.in, kPanelWidth, false, values);
+      break;
   }
 }
 
@@ -162,71 +192,70 @@ void linear(const Compute& compute, const Linear& layer, const float* x, std::in
     });
     return;
   }
-  // Threads split the columns, so that each reads only its own weights. 16 floats are a cache line.
-  constexpr std::int64_t kColumnStep = 16, kLeastColumns = 48;
   const Kernels& kernels = compute.kernels;
-  if (layer.type == WeightType::kF32) {
-    for_parts(compute, layer.out, kColumnStep, kLeastColumns, [&](std::int64_t begin, std::int64_t end) {
-      kernels.gemm_f32({.a = x,
-                        .a_stride = layer.in,
-                        .b = static_cast<const float*>(layer.weight) + begin * layer.in,
-                        .bias = layer.bias ? layer.bias + begin : nullptr,
-                        .c = y + begin,
-                        .c_stride = layer.out,
-                        .m = tokens,
-                        .n = end - begin,
-                        .k = layer.in,
-                        .activation = activation});
-    });
-    return;
-  }
-  const bool q16 = layer.type == WeightType::kQ16;
-  const std::int64_t group = q16 ? kQuantGroup<std::int16_t> : kQuantGroup<std::int8_t>;
+  const bool f16 = layer.type == WeightType::kF16, q4 = layer.type == WeightType::kQ4, q16 = layer.type == WeightType::kQ16;
+  const bool quantized = !f16 && layer.type != WeightType::kF32;
+  const std::int64_t group = !quantized ? 1 : q16 ? kQuantGroup<std::int16_t> : kQuantGroup<std::int8_t>;
   const std::int64_t depth = (layer.in + group - 1) / group * group;
   const std::int64_t groups = depth / group;
-  const auto rows_from = [&](std::int64_t row, std::int64_t bytes) {
-    const QuantizedRows& all = scratch.rows;
-    return QuantizedRows{.q = static_cast<std::byte*>(all.q) + row * depth * bytes,
-                         .scale = all.scale + row * groups,
-                         .zero = all.zero ? all.zero + row * groups : nullptr};
-  };
-  // Bytes of a quantised activation: kernels with step 4 use one.
-  const std::int64_t activation_bytes = layer.step == 4 ? 1 : 2;
-  for_parts(compute, tokens, 1, 16, [&](std::int64_t begin, std::int64_t end) {
-    const auto quantize = q16 ? kernels.quantize_q16 : kernels.quantize_q8;
-    quantize(x + begin * layer.in, end - begin, layer.in, rows_from(begin, activation_bytes));
-  });
-  // Columns [begin, end), whose weights are at b.
-  const auto multiply = [&](std::int64_t begin, std::int64_t end, const void* b) {
-    const auto gemm = q16 ? kernels.gemm_q16 : kernels.gemm_q8;
-    gemm({.a = scratch.rows,
-          .b = b,
-          .b_scale = layer.scale + begin * groups,
-          .b_sum = layer.sum ? layer.sum + begin * groups : nullptr,
-          .bias = layer.bias ? layer.bias + begin : nullptr,
-          .c = y + begin,
-          .c_stride = layer.out,
-          .m = tokens,
-          .n = end - begin,
-          .k = depth,
-          .activation = activation});
-  };
-  const std::byte* weight = static_cast<const std::byte*>(layer.weight);
-  if (layer.type != WeightType::kQ4) {
-    for_parts(compute, layer.out, kColumnStep, kLeastColumns,
-              [&](std::int64_t begin, std::int64_t end) { multiply(begin, end, weight + begin * depth * (q16 ? 2 : 1)); });
-    return;
+  if (quantized) {
+    const auto rows_from = [&](std::int64_t row, std::int64_t bytes) {
+      const QuantizedRows& all = scratch.rows;
+      return QuantizedRows{.q = static_cast<std::byte*>(all.q) + row * depth * bytes,
+                           .scale = all.scale + row * groups,
+                           .zero = all.zero ? all.zero + row * groups : nullptr};
+    };
+    // Bytes of a quantised activation: kernels with step 4 use one.
+    const std::int64_t activation_bytes = layer.step == 4 ? 1 : 2;
+    for_parts(compute, tokens, 1, 16, [&](std::int64_t begin, std::int64_t end) {
+      const auto quantize = q16 ? kernels.quantize_q16 : kernels.quantize_q8;
+      quantize(x + begin * layer.in, end - begin, layer.in, rows_from(begin, activation_bytes));
+    });
   }
+  // Threads split the columns, so that each reads only its own weights. 16 floats are a cache line.
+  constexpr std::int64_t kColumnStep = 16, kLeastColumns = 48;
   for_parts(compute, layer.out, kColumnStep, kLeastColumns, [&](std::int64_t begin, std::int64_t end, int thread) {
-    std::int8_t* unpacked = scratch.unpacked + thread * scratch.unpacked_bytes;
-    for (std::int64_t col = begin; col < end; col += kUnpackedColumns) {
-      const std::int64_t col_end = std::min(col + kUnpackedColumns, end);
-      kernels.unpack_q4({.codes = reinterpret_cast<const std::uint8_t*>(weight) + col * depth / 2,
-                         .books = layer.book + col * depth / kQ4Part,
-                         .out = unpacked,
-                         .n = col_end - col,
-                         .k = layer.in});
-      multiply(col, col_end, unpacked);
+    const std::int64_t together = q4 ? kUnpackedColumns : f16 ? widened_columns(layer.in) : end - begin;
+    const std::int64_t half_bytes = q4 ? 1 : quantized && !q16 ? 2 : layer.type == WeightType::kF32 ? 8 : 4;  // of a weight
+    for (std::int64_t col = begin; col < end; col += together) {
+      const std::int64_t n = std::min(together, end - col);
+      const auto* stored = static_cast<const std::uint8_t*>(layer.weight) + col * depth * half_bytes / 2;
+      const void* b = stored;
+      if (q4 || f16) {
+        std::int8_t* unpacked = scratch.unpacked + thread * scratch.unpacked_bytes;
+        b = unpacked;
+        if (q4) {
+          kernels.unpack_q4({.codes = stored, .books = layer.book + col * depth / kQ4Part, .out = unpacked, .n = n, .k = layer.in});
+        } else {
+          widen_panels(half_row(layer, col), layer.scale + col, n, depth, reinterpret_cast<float*>(unpacked));
+        }
+      }
+      const float* bias = layer.bias ? layer.bias + col : nullptr;
+      if (quantized) {
+        const auto gemm = q16 ? kernels.gemm_q16 : kernels.gemm_q8;
+        gemm({.a = scratch.rows,
+              .b = b,
+              .b_scale = layer.scale + col * groups,
+              .b_sum = layer.sum ? layer.sum + col * groups : nullptr,
+              .bias = bias,
+              .c = y + col,
+              .c_stride = layer.out,
+              .m = tokens,
+              .n = n,
+              .k = depth,
+              .activation = activation});
+      } else {
+        kernels.gemm_f32({.a = x,
+                          .a_stride = depth,
+                          .b = static_cast<const float*>(b),
+                          .bias = bias,
+                          .c = y + col,
+                          .c_stride = layer.out,
+                          .m = tokens,
+                          .n = n,
+                          .k = depth,
+                          .activation = activation});
+      }
     }
   });
 }
@@ -237,8 +266,6 @@ namespace {
 constexpr std::int64_t kGradientRows = 64;
 // Rows of W packed at a time for dx: all of a layer's, but not of a vocabulary's.
 constexpr std::int64_t kPackedRows = 4096;
-
-std::int64_t whole_panels(std::int64_t n) { return (n + kPanelWidth - 1) / kPanelWidth * kPanelWidth; }
 
 // Packs rows [first, first + count) of W as the right side of dy W: [ceil(in / 8)][count][8]. first is a multiple of 8. row: [in].
 void pack_weight_rows(const LinearGradient& g, std::int64_t first, std::int64_t count, float* row, float* packed) {

@@ -15,6 +15,7 @@ enum class WeightType : std::uint8_t {
   kQ16,  // 2 bytes, practically the results of f32 (kernels/quant.h)
   kQ8,   // 1 byte
   kQ4,   // half a byte for large matrices that tolerate it (kernels/q4.h), q8 for the others
+  kF16,  // 2 bytes, widened to f32 to be multiplied (kernels/half.h)
 };
 
 // For weights that are small, or more sensitive than the rest of the model.
@@ -27,17 +28,17 @@ struct Linear {
   WeightType type = WeightType::kF32;
   const Kernels* kernels = nullptr;  // whose layout the weights have
   int step = 0;                      // adjacent inputs stored side by side, kernels/quant.h
-  void* weight = nullptr;            // [out, in]: f32 as [ceil(out / 8)][in][8], else as in kernels/quant.h or q4.h
+  void* weight = nullptr;            // [out, in]: f32 and f16 as [ceil(out / 8)][in][8], else as in kernels/quant.h or q4.h
   std::uint8_t* book = nullptr;      // of the parts of W, q4 only
-  float* scale = nullptr;            // of the groups of W; none for f32
+  float* scale = nullptr;            // of the groups of W, of its rows for f16; none for f32
   std::int32_t* sum = nullptr;       // of the groups of W, where step is 4
   float* bias = nullptr;             // [out], or null
 };
 
-// Quantised activations and each thread's unpacked columns of 4-bit weights; empty for f32.
+// Quantised activations and each thread's unpacked columns of q4 or f16; empty for f32.
 struct LinearScratch {
   QuantizedRows rows;
-  std::int8_t* unpacked = nullptr;  // [threads, unpacked_bytes], q4 only
+  std::int8_t* unpacked = nullptr;  // [threads, unpacked_bytes]
   std::int64_t unpacked_bytes = 0;
 };
 

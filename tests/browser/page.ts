@@ -78,7 +78,7 @@ export function page(browser: OpenBrowser): void {
     expectNear(out.data, rows.flatMap((row: any) => row.vector), torch_f32_to_exact); // prettier-ignore
   });
 
-  for (const dtype of ['f32', 'q16', 'q8', 'q4'] as const) {
+  for (const dtype of ['f32', 'f16', 'q16', 'q8', 'q4'] as const) {
     it(`gives the bits of Node in ${dtype}`, async () => {
       const embed = await pipeline('feature-extraction', tiny, { dtype });
       const { data } = await embed(texts);

@@ -75,6 +75,7 @@ export async function answersOf(wattn, read, { worker = false } = {}) {
 
   const answers = {
     f32: vectors('f32'),
+    f16: vectors('f16'),
     q16: vectors('q16'),
     q8: vectors('q8'),
     q4: vectors('q4'),

@@ -45,7 +45,7 @@ TEST(Model, AllocatesNothingInsideARun) {
 TEST(Slots, AllocateNothingInPromptsAndSteps) {
   for (const char* name : {"decoders/gpt2", "decoders/llama", "decoders/mistral", "decoders/qwen3", "seq2seq/t5", "seq2seq/flan-t5",
                            "seq2seq/bart", "seq2seq/marian"}) {
-    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kF16, WeightType::kQ16, WeightType::kQ8}) {
       const bool reads_source = std::string_view(name).starts_with("seq2seq");
       const HeadKind head = reads_source ? HeadKind::kSeq2SeqLm : HeadKind::kCausalLm;
       auto loaded = test::load_model(test::golden(name), {.dtype = type, .head = head});

@@ -78,7 +78,7 @@ describe('adapters', () => {
     await model.dispose();
   });
 
-  it.each(['q16', 'q8', 'q4'])('add their product to that of %s weights', async (dtype) => {
+  it.each(['f16', 'q16', 'q8', 'q4'])('add their product to that of %s weights', async (dtype) => {
     for (const name of ['bert', 'llama', 'gpt2', 't5']) {
       const one = caseOf(name);
       const [exact, model] = await Promise.all([load(one), load(one, { dtype, adapter: folder(name) })]);

@@ -211,7 +211,7 @@ describe('wattn pack', () => {
       [['--layers', '0,x'], /--layers: expected numbers separated by commas, found 'x'/],
       [['--layers', '7'], /'layers': expected rising numbers from 0 to 1, found 7/],
       [['--dim', '64'], /'dim': expected at most the vector's 32 components, found 64/],
-      [['--dtype', 'q5'], /--dtype: expected f32 or q8 or q4 or mixed or native, found 'q5'/],
+      [['--dtype', 'q5'], /--dtype: expected f32 or f16 or q8 or q4 or mixed or native, found 'q5'/],
       [
         ['--check', file('bad.tsv', 'a\tb\tc\nd\te\tf\n')],
         /bad.tsv, line 2: expected two sentences and a score, separated by tabs/,

@@ -286,7 +286,7 @@ describe('pipeline', () => {
 
   it('refuses what it does not know and what is not there yet', async () => {
     const wrong: [Record<string, unknown>, string, RegExp][] = [
-      [{ dtype: 'q3' }, 'InputError', /option 'dtype': expected one of 'f32', 'fp32', 'q16', 'q8', 'q4', found 'q3'/],
+      [{ dtype: 'q3' }, 'InputError', /option 'dtype': expected one of 'f32', 'fp32', 'f16', 'q16', 'q8', 'q4', found 'q3'/],
       [{ worker: 'yes' }, 'InputError', /option 'worker'/],
       [{ precision: 'sloppy' }, 'InputError', /expected one of 'exact', 'fast', found 'sloppy'/],
       [{ gpu: true }, 'InputError', /unknown option 'gpu'; known options: progress_callback, signal/],

@@ -23,7 +23,7 @@ describe('options for loading', () => {
   };
 
   it('take data types as the nearest, and say so', async () => {
-    expect(await loaded({ dtype: 'fp16' })).toMatchObject({ dtype: 'q16', dtype_asked: 'fp16' });
+    expect(await loaded({ dtype: 'fp16' })).toMatchObject({ dtype: 'f16', dtype_asked: 'fp16' });
     expect(await loaded({ dtype: { model: 'q4f16', encoder_model: 'int8' } })).toMatchObject({ dtype: 'q8' });
     expect(await loaded({ quantized: true })).toMatchObject({ dtype: 'q8', dtype_asked: 'quantized' });
     for (const options of [{ quantized: false }, { dtype: 'auto' }, { dtype: 'fp32' }]) {

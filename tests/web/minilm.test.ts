@@ -82,6 +82,7 @@ real(`all-MiniLM-L6-v2${reason === undefined ? '' : ` (skipped: ${reason})`}`, (
 
   // What quantised weights cost, as cosines to the exact answer. All texts, the hostile ones too.
   it.each([
+    ['f16', 1e-6, 1e-5, 46.5e6],
     ['q16', 1e-7, 3e-7, 48e6],
     ['q8', 1.2e-3, 5e-3, 26e6],
     ['q4', 3e-2, 1e-1, 23e6],

@@ -15,7 +15,7 @@ async function vectors(options: object): Promise<{ bits: Buffer; info: { threads
 }
 
 describe('threads', () => {
-  for (const dtype of ['f32', 'q16', 'q8', 'q4']) {
+  for (const dtype of ['f32', 'f16', 'q16', 'q8', 'q4']) {
     it(`change no bit of ${dtype}`, async () => {
       const alone = await vectors({ dtype, threads: 1 });
       expect(alone.info).toMatchObject({ threads: 1, threads_reason: 'one thread was requested' });

@@ -77,7 +77,8 @@ const kRunHelp = `  --precision exact     exact: the same bits on every machine;
   --threads N           number of threads (default: chosen for this machine; results do not depend on it)
 `;
 const kComputeHelp = `  --adapter DIR         an adapter of PEFT for the model: a path, a URL, or a hub id
-  --dtype f32|q16|q8|q4 data type of the weights in memory (default f32; q8 for the bundled model)
+  --dtype f32|f16|q16|q8|q4
+                        data type of the weights in memory (default f32; q8 for the bundled model)
 ${kRunHelp}`;
 const kTextsHelp = `  --file FILE           read texts from FILE, one per line (- is standard input; may be repeated)
   --input auto          auto (default): a line that begins with { is a JSON object with a "text", whose other members are
@@ -247,7 +248,7 @@ Writes a model as one file that loads like the original, and {"file": .., "bytes
   wattn pack --model ./all-MiniLM-L6-v2 --dtype q4 --vocab 16000 --corpus texts.txt --check sts-test.csv --out small.gguf
 
 ${kModelHelp}  --out FILE            the file to write
-  --dtype f32|q8|q4|mixed|native
+  --dtype f32|f16|q8|q4|mixed|native
                         data type of the matrices (default q8: 8.5 bits per weight; q4: 4.5, less accurate; mixed: q4 where it
                         costs least, else q8; native: 8.5 as wattn's q8 multiplies them, which load fastest)
   --vocab N             keep N pieces of the vocabulary: special tokens, single characters, and what --corpus uses most

@@ -66,7 +66,7 @@ export async function pack(values: Values, positionals: string[]): Promise<void>
   const corpus = values['corpus'] as string[] | undefined;
   const options: PackOptions = given({
     ...loadOptions(values),
-    dtype: choice(values, 'dtype', ['f32', 'q8', 'q4', 'mixed', 'native']) as PackOptions['dtype'],
+    dtype: choice(values, 'dtype', ['f32', 'f16', 'q8', 'q4', 'mixed', 'native']) as PackOptions['dtype'],
     vocab: count(values, 'vocab'),
     corpus: corpus && linesOf(corpus),
     layers: layersOf(values),

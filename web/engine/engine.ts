@@ -30,7 +30,7 @@ import {
   type WasmFiles,
 } from '../host/wasm_loader.js';
 
-export const kDtypes: readonly unknown[] = ['f32', 'fp32', 'q16', 'q8', 'q4'];
+export const kDtypes: readonly unknown[] = ['f32', 'fp32', 'f16', 'q16', 'q8', 'q4'];
 
 export const kLoadRules: Rules = {
   ...kSourceRules,

@@ -7,7 +7,7 @@ import type { Dtype, LoadOptions } from './types.js';
 const kDtypes: Record<string, Dtype | undefined> = {
   auto: undefined,
   fp32: 'f32',
-  fp16: 'q16',
+  fp16: 'f16',
   int8: 'q8',
   uint8: 'q8',
   q4f16: 'q4',
@@ -18,7 +18,7 @@ const kDtypes: Record<string, Dtype | undefined> = {
   q1f16: 'q4',
 };
 /** From the most exact. */
-const kOrder: readonly unknown[] = ['f32', 'q16', 'q8', 'q4'];
+const kOrder: readonly unknown[] = ['f32', 'f16', 'q16', 'q8', 'q4'];
 
 /** Options that nothing here corresponds to. */
 const kWithoutMeaning = ['session_options', 'use_external_data_format', 'trust_remote_code', 'attn_implementation'];

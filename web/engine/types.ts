@@ -19,17 +19,17 @@ export interface ModelDescription {
 }
 
 /** How weights are held in memory. */
-export type Dtype = 'f32' | 'q16' | 'q8' | 'q4';
+export type Dtype = 'f32' | 'f16' | 'q16' | 'q8' | 'q4';
 
 /**
  * Options that transformers.js has under these names, beside wattn's own.
  *
  *     const embed = await pipeline('feature-extraction', './model', { dtype: 'fp16', device: 'wasm' });
- *     embed.info(); // { dtype: 'q16', dtype_asked: 'fp16', .. }
+ *     embed.info(); // { dtype: 'f16', dtype_asked: 'fp16', .. }
  */
 export interface FamiliarOptions {
   /**
-   * Their data types mean the nearest of wattn's, which `info()` names beside the requested one: `'fp16'` q16; `'int8'`, `'uint8'` q8; `'q4f16'`, `'bnb4'` and
+   * Their data types mean the nearest of wattn's, which `info()` names beside the requested one: `'fp16'` f16; `'int8'`, `'uint8'` q8; `'q4f16'`, `'bnb4'` and
    * fewer bits q4; `'auto'` the default. An object with one for each file: the most exact of them.
    */
   dtype?:
@@ -67,7 +67,8 @@ export type ModelOptions = Omit<LoadOptions, 'dtype'> & FamiliarOptions;
 
 export interface LoadOptions extends SourceOptions {
   /**
-   * Data type of the weights in memory; they are quantised while loading. `'f32'` (also `'fp32'`): Python's numbers. `'q16'`: half the
+   * Data type of the weights in memory; they are converted while loading. `'f32'` (also `'fp32'`): Python's numbers. `'f16'`: half the
+   * memory at about the same speed; the bits of f32's results if the file has f16 or bf16 (a file in f32 is rounded to f16). `'q16'`: half the
    * memory, more than twice the speed, practically the results of f32. `'q8'`: a quarter of the memory, slightly different vectors (see
    * docs/loading.md). `'q4'`: half the memory of q8 for the largest matrices, no faster. Each gives the same bits on every engine. Default: `'q8'`
    * for the bundled model (no model argument), `'f32'` for every other.

@@ -1,4 +1,5 @@
 // Writes GGUF: the header (https://github.com/ggml-org/ggml, docs/gguf.md), and the blocks of quantized rows (ggml-quants.c).
+import { UnsupportedError } from '../core/errors.js';
 import { floatToHalf } from '../core/half.js';
 
 const kAlignment = 32;
@@ -12,6 +13,7 @@ const kW8 = { type: 1 << 16, blockBytes: 34 };
 /** ggml's numbers of the types (W8 is none of them), and bytes of 32 values. native_table: W8 with one scale a row. */
 const kTypes = {
   f32: { type: 0, blockBytes: 128 },
+  f16: { type: 1, blockBytes: 64 },
   q4: { type: 2, blockBytes: 18 },
   q8: { type: 8, blockBytes: 34 },
   native: kW8,
@@ -201,9 +203,16 @@ function toNative(values: Float32Array, width: number | undefined): Uint8Array {
   return new Uint8Array(out.buffer);
 }
 
-/** Values as a tensor of this type stores them. Other types than f32 take whole blocks. width: of a row. */
+function toF16(values: Float32Array): Uint8Array {
+  const large = values.find((value) => Math.abs(value) >= 65520);
+  if (large !== undefined) throw new UnsupportedError(`pack: option 'dtype': 'f16': expected numbers below 65520, found ${large}`);
+  return new Uint8Array(Uint16Array.from(values, floatToHalf).buffer);
+}
+
+/** Values as a tensor of this type stores them. q8, q4 and W8 take whole blocks. width: of a row. */
 export function toBlocks(values: Float32Array, type: BlockType, width: number): Uint8Array {
   if (type === 'f32') return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+  if (type === 'f16') return toF16(values);
   if (type === 'native') return toNative(values, undefined);
   if (type === 'native_table') return toNative(values, width);
   return type === 'q8' ? toQ8(values) : toQ4(values);

@@ -24,7 +24,7 @@ const kParts: PackParts = {
 
 const kRules = {
   ...kSourceRules,
-  dtype: ['f32', 'q8', 'q4', 'mixed', 'native'],
+  dtype: ['f32', 'f16', 'q8', 'q4', 'mixed', 'native'],
   vocab: 'count',
   corpus: 'any',
   layers: 'any',

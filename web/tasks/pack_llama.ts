@@ -355,7 +355,7 @@ function layout(
       );
     }
   }
-  metadata.push(['general.file_type', { f32: 0, q4: 2, q8: 7, mixed: 2 }[dtype] ?? 0], ['general.quantization_version', 2]);
+  metadata.push(['general.file_type', { f32: 0, f16: 1, q4: 2, q8: 7, mixed: 2 }[dtype] ?? 0], ['general.quantization_version', 2]);
   return { metadata: [...metadata, ...keys], tensors: out, tokenizer };
 }
 

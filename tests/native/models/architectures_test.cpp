@@ -118,7 +118,7 @@ Batch ragged_batch(const TransformerConfig& config, std::vector<Batch>& alone) {
   return together;
 }
 
-constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
+constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kF16, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
 
 TEST(Architectures, ASequenceHasTheSameBitsAloneAndInABatch) {
   ThreadTeam team;

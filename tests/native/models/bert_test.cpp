@@ -90,7 +90,7 @@ Batch batch_of(std::span<const std::vector<std::int32_t>> sequences) {
   return batch;
 }
 
-constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
+constexpr WeightType kWeightTypes[] = {WeightType::kF32, WeightType::kF16, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
 
 TEST(TinyBert, ASequenceHasTheSameBitsAloneAndInABatch) {
   ThreadTeam alone;

@@ -256,7 +256,7 @@ struct LinearCase {
 // Weights in the kernels' layout, of every type, give the bits of the same weights in rows.
 TEST(Backward, OfLinearLayersIsTheSameInEveryLayout) {
   for (const auto& [tokens, in, out] : {std::tuple{1, 1, 1}, {5, 7, 3}, {9, 16, 70}, {3, 35, 21}, {4, 9, 4111}}) {
-    for (const WeightType type : {WeightType::kF32, WeightType::kQ16, WeightType::kQ8}) {
+    for (const WeightType type : {WeightType::kF32, WeightType::kF16, WeightType::kQ16, WeightType::kQ8}) {
       LinearCase c{tokens, in, out};
       ThreadTeam alone;
       Floats widened;

@@ -1,4 +1,4 @@
-// linear() with 4-bit weights: the product with the stored weights, with any number of threads.
+// linear() with weights that are unpacked for it: the product with the stored weights, with any number of threads.
 #include "ops/linear.h"
 
 #include <gtest/gtest.h>
@@ -15,7 +15,8 @@
 namespace wattn {
 namespace {
 
-struct Q4Linear {
+struct SomeLinear {
+  WeightType type;
   std::int64_t tokens, in, out;
   int threads;
   Arena arena{};
@@ -23,8 +24,8 @@ struct Q4Linear {
   LinearScratch scratch{};
   std::vector<float> x{};
 
-  Q4Linear(std::int64_t tokens, std::int64_t in, std::int64_t out, int threads)
-      : tokens(tokens), in(in), out(out), threads(threads) {
+  SomeLinear(WeightType type, std::int64_t tokens, std::int64_t in, std::int64_t out, int threads)
+      : type(type), tokens(tokens), in(in), out(out), threads(threads) {
     take();
     arena = std::move(Arena::with_zeros(arena.used(), "test")).value();
     take();
@@ -40,8 +41,8 @@ struct Q4Linear {
     for (float& value : x) value = normal(generator);
   }
   void take() {
-    layer = take_linear(arena, exact_kernels(), WeightType::kQ4, in, out, true);
-    scratch = take_linear_scratch(arena, WeightType::kQ4, tokens, in, threads);
+    layer = take_linear(arena, exact_kernels(), type, in, out, true);
+    scratch = take_linear_scratch(arena, type, tokens, in, threads);
   }
   std::vector<float> run(ThreadTeam& team) const {
     std::vector<float> y(static_cast<std::size_t>(tokens * out));
@@ -53,7 +54,7 @@ struct Q4Linear {
 // Only the activations are rounded, by at most one of their group's 255 steps (gemm_quant_test.cpp); the f32 sums add a little.
 TEST(Linear, InFourBitsIsTheProductWithTheStoredWeights) {
   for (const auto& [tokens, in, out] : {std::tuple{1, 64, 8}, {1, 40, 9}, {3, 200, 70}, {9, 384, 33}}) {
-    const Q4Linear q4(tokens, in, out, 1);
+    const SomeLinear q4(WeightType::kQ4, tokens, in, out, 1);
     ThreadTeam team;
     const std::vector<float> y = q4.run(team);
     std::vector<float> w(static_cast<std::size_t>(in));
@@ -74,6 +75,28 @@ TEST(Linear, InFourBitsIsTheProductWithTheStoredWeights) {
         ASSERT_NEAR(y[t * out + j], exact, bound) << tokens << " tokens, " << in << " to " << out << " at " << t << ", " << j;
       }
     }
+  }
+}
+
+// The last shape: a strip of columns is one panel, wider than kWidened.
+TEST(Linear, InF16HasTheBitsOfTheStoredWeightsInF32) {
+  for (const auto& [tokens, in, out] : {std::tuple{1, 64, 8}, {1, 40, 9}, {3, 200, 1170}, {33, 384, 250}, {2, 40000, 20}}) {
+    const SomeLinear f16(WeightType::kF16, tokens, in, out, 1);
+    const SomeLinear f32(WeightType::kF32, tokens, in, out, 1);
+    std::vector<float> w(static_cast<std::size_t>(in)), before(static_cast<std::size_t>(in));
+    float largest = 0;
+    for (std::int64_t j = 0; j < out; ++j) {
+      get_weight_row(f16.layer, j, w.data());
+      get_weight_row(f32.layer, j, before.data());
+      for (std::int64_t i = 0; i < in; ++i) {
+        largest = std::max(largest, std::abs(w[i] - before[i]) / std::max(std::abs(before[i]), 0x1p-14f));
+      }
+      set_weight_row(f32.layer, j, w.data());
+    }
+    EXPECT_LE(largest, 0x1p-11f);
+    EXPECT_GT(largest, 0x1p-12f);
+    ThreadTeam team;
+    EXPECT_EQ(f16.run(team), f32.run(team)) << tokens << " tokens, " << in << " to " << out;
   }
 }
 
@@ -120,15 +143,17 @@ TEST(Linear, TakesBlocksThatKeepTheLimitsOfQ8) {
   EXPECT_TRUE(take(0));
 }
 
-TEST(Linear, InFourBitsHasTheSameBitsWithThreads) {
-  const Q4Linear q4(40, 200, 500, 4);
-  ThreadTeam alone;
-  const std::vector<float> expected = q4.run(alone);
-  test::TeamOfFour four;
-  ThreadTeam& team = four.team;
-  {
-    const ThreadTeam::Awake awake(team);
-    for (int round = 0; round < 5; ++round) EXPECT_EQ(q4.run(team), expected);
+TEST(Linear, UnpackedWeightsHaveTheSameBitsWithThreads) {
+  for (const WeightType type : {WeightType::kQ4, WeightType::kF16}) {
+    const SomeLinear layer(type, 40, 200, 500, 4);
+    ThreadTeam alone;
+    const std::vector<float> expected = layer.run(alone);
+    test::TeamOfFour four;
+    ThreadTeam& team = four.team;
+    {
+      const ThreadTeam::Awake awake(team);
+      for (int round = 0; round < 5; ++round) EXPECT_EQ(layer.run(team), expected);
+    }
   }
 }
 #endif

@@ -13,7 +13,7 @@
 namespace wattn {
 namespace {
 
-constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
+constexpr WeightType kTypes[] = {WeightType::kF32, WeightType::kF16, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4};
 
 struct Addition {
   std::int64_t first, outputs, rank;

@@ -121,6 +121,10 @@ TEST(Embed, ReadsHalfPrecisionAndShards) {
       const auto result = embed(*model.value(), texts.views, {});
       ASSERT_TRUE(result.ok());
       expect_vectors(result.value(), half[key], json.value().root()["torch_f32_to_exact"].as_number().value());
+      const auto narrow = load_model(files, path, {.dtype = WeightType::kF16}, chunk);
+      ASSERT_TRUE(narrow.ok()) << folder << ": " << narrow.error().message;
+      EXPECT_LT(narrow.value()->weight_bytes(), model.value()->weight_bytes() * 0.6) << folder;
+      EXPECT_EQ(embed(*narrow.value(), texts.views, {}).value().data, result.value().data) << folder;
     }
   }
 }

@@ -162,8 +162,8 @@ void expect_steps_have_the_bits_of_the_whole(const std::string& folder, const st
 
 TEST(Seq2SeqForward, StepsHaveTheBitsOfASinglePass) {
   for (const std::string& name : test::case_names(kFolder)) {
-    expect_steps_have_the_bits_of_the_whole(kFolder, name, 2,
-                                            {WeightType::kF32, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4});
+    expect_steps_have_the_bits_of_the_whole(
+        kFolder, name, 2, {WeightType::kF32, WeightType::kF16, WeightType::kQ16, WeightType::kQ8, WeightType::kQ4});
   }
   for (const std::string& name : test::case_names(kLong)) {
     expect_steps_have_the_bits_of_the_whole(kLong, name, 0, {WeightType::kF32});
