@@ -1,0 +1,88 @@
+// wattn against native code in Node, from strings to vectors, one thread each: transformers.js 4.3.1 on onnxruntime-node, whose binaries are in its
+// npm package. 256 texts of 5 to 200 tokens; transformers.js in the batches that suit it best. Interleaved, texts a second.
+// Needs the checkpoint, its ONNX twin (see against_onnxruntime.mjs) and a text file to cut texts from: WATTN_BENCH_TEXT.
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, readdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { pipeline } from 'wattn';
+import { mixedTexts } from './lib/mixed_texts.mjs';
+import { writeRecord } from './lib/record.mjs';
+
+const root = fileURLToPath(new URL('../../', import.meta.url));
+const checkpoint = join(process.env.WATTN_MODELS_DIR ?? join(root, '.models'), 'all-MiniLM-L6-v2');
+const twin = process.env.WATTN_ONNX_DIR ?? join(root, 'build/onnx');
+const rivals = join(root, 'build/rivals');
+const corpus = process.env.WATTN_BENCH_TEXT ?? join(root, '../shared/data/text/darwin.txt');
+const kRival = '@huggingface/transformers@4.3.1';
+const rounds = Number(process.env.ROUNDS ?? 5);
+
+for (const [path, how] of [
+  [join(checkpoint, 'model.safetensors'), 'npm run test:models brings it'],
+  [join(twin, 'model_quantized.onnx'), 'python bench/make_onnx.py CHECKPOINT build/onnx makes it'],
+  [corpus, 'WATTN_BENCH_TEXT names a text file'],
+]) {
+  if (!existsSync(path)) {
+    console.log(`skipped: no ${path} (${how})`);
+    process.exit(0);
+  }
+}
+const package_ = join(rivals, 'node_modules/@huggingface/transformers');
+if (!existsSync(package_)) {
+  mkdirSync(rivals, { recursive: true });
+  if (!existsSync(join(rivals, 'package.json'))) writeFileSync(join(rivals, 'package.json'), '{}');
+  spawnSync('npm', ['install', '--ignore-scripts', '--no-audit', '--no-fund', kRival], { cwd: rivals, stdio: 'inherit' });
+}
+const converted = join(rivals, 'models/minilm');
+mkdirSync(join(converted, 'onnx'), { recursive: true });
+for (const name of readdirSync(checkpoint)) if (name.endsWith('.json')) cpSync(join(checkpoint, name), join(converted, name));
+for (const name of readdirSync(twin)) if (name.endsWith('.onnx')) cpSync(join(twin, name), join(converted, 'onnx', name));
+
+const theirs = await import(pathToFileURL(join(package_, 'dist/transformers.node.mjs')));
+Object.assign(theirs.env, { allowRemoteModels: false, allowLocalModels: true, localModelPath: join(rivals, 'models/') });
+const texts = mixedTexts(corpus, 256);
+const sorted = texts.toSorted((a, b) => a.length - b.length);
+const engines = {};
+for (const dtype of ['q8', 'fp32']) {
+  const session_options = { intraOpNumThreads: 1, interOpNumThreads: 1 };
+  const embed = await theirs.pipeline('feature-extraction', 'minilm', { dtype, device: 'cpu', session_options });
+  for (const size of [1, 8, 16]) {
+    engines[`transformers.js ${dtype}, sorted, batches of ${size}`] = async () => {
+      for (let at = 0; at < sorted.length; at += size) {
+        await embed(sorted.slice(at, at + size), { pooling: 'mean', normalize: true });
+      }
+    };
+  }
+}
+for (const options of [
+  { dtype: 'q8' },
+  { dtype: 'q16' },
+  { dtype: 'f32' },
+  { dtype: 'f16' },
+  { dtype: 'f32', precision: 'fast' },
+]) {
+  const embed = await pipeline('feature-extraction', checkpoint, { ...options, threads: 1 });
+  engines[`wattn ${Object.values(options).join(' ')}, one call`] = () => embed(texts);
+}
+const times = Object.fromEntries(Object.keys(engines).map((name) => [name, []]));
+for (let round = -1; round < rounds; ++round) {
+  for (const [name, run] of Object.entries(engines)) {
+    const start = performance.now();
+    await run();
+    if (round >= 0) times[name].push(performance.now() - start);
+  }
+}
+const median = (values) => values.toSorted((a, b) => a - b)[values.length >> 1];
+const speeds = Object.entries(times).map(([name, values]) => [name, (1000 * texts.length) / median(values)]);
+const best = (start) => Math.max(...speeds.filter(([name]) => name.startsWith(start)).map(([, speed]) => speed));
+const rows = speeds.map(([name, speed]) => ({
+  engine: name,
+  texts_per_s: speed.toFixed(1),
+  against_their_best: (speed / best(`transformers.js ${/ q8/.test(name) ? 'q8' : 'fp32'}`)).toFixed(2),
+  rival: kRival,
+  rounds,
+  runtime: `node ${process.version}`,
+}));
+for (const row of rows) console.log(row.engine.padEnd(46), row.texts_per_s.padStart(7), row.against_their_best.padStart(6));
+writeRecord('native', rows);
+process.exit(0);
