@@ -21,7 +21,6 @@ void experts_feed_forward(const Compute&, const TransformerConfig&, const Transf
 bool read_more_rope(Fields&, Fields&, RopeScaling&) { return false; }
 std::span<const NamedActivation> more_activations() { return {}; }
 void activate_more(Activation, const float*, float*, std::int64_t) {}
-void gate_more(Activation, const float*, float*, std::int64_t, std::int64_t) {}
 
 // Likewise engine/retrieval.cpp.
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval, const Documents&, JsonRef) {

@@ -3,28 +3,16 @@
 // memory of a Node process. transformers.js runs its int8 file on onnxruntime-web in the page and on native onnxruntime in Node.
 // Needs the checkpoint, its ONNX twin (see against_onnxruntime.mjs) and a text file to cut texts from: WATTN_BENCH_TEXT.
 import { execFileSync } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { chromium } from 'playwright-core';
+import { mixedTexts } from './lib/mixed_texts.mjs';
 import { writeRecord } from './lib/record.mjs';
 import { checkpoint, kImportMap, kRival, median, prepare, rivals, root, serve } from './lib/rival.mjs';
 
 const corpus = process.env.WATTN_BENCH_TEXT ?? join(root, '../shared/data/text/darwin.txt');
 const rounds = Number(process.env.ROUNDS ?? 5);
 prepare([[corpus, 'WATTN_BENCH_TEXT names a text file']]);
-
-/** Texts of 4 to 150 words, their lengths evenly spread on a logarithmic scale and mixed. */
-function makeTexts(count) {
-  const words = readFileSync(corpus, 'utf8').split(/\s+/).slice(2000);
-  let at = 0;
-  let seed = 1;
-  return Array.from({ length: count }, () => {
-    seed = (seed * 48271) % 2147483647;
-    const length = Math.round(4 * (150 / 4) ** (seed / 2147483647));
-    at += length;
-    return words.slice(at - length, at).join(' ');
-  });
-}
 
 const server = await serve(() => `<!doctype html>${kImportMap}`);
 
@@ -65,7 +53,7 @@ async function inPage({ texts, rounds }) {
   return { times, kinds };
 }
 
-const texts = makeTexts(256);
+const texts = mixedTexts(corpus, 256);
 const browser = await chromium.launch({
   executablePath: process.env.CHROME || '/usr/bin/chromium',
   args: ['--no-sandbox', '--disable-gpu'],

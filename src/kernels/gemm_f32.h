@@ -35,7 +35,7 @@ template <class V, int kRows>
   unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
     finish_tile_row<V>(V::mul(acc_c03[r], scale), V::mul(acc_c47[r], scale), bias, c + r * gemm.c_stride, count);
   });
-  if (part.last && gemm.activation != Activation::kNone) activate_tile<V>(gemm.activation, c, gemm.c_stride, kRows, count);
+  if (part.last && gemm.activation != Activation::kNone) activate_rows<V>(gemm.activation, c, gemm.c_stride, kRows, count);
 }
 
 template <class V>

@@ -18,7 +18,8 @@ struct PairDot {
   using Weight = T;
   using Activation = std::int16_t;
   static constexpr int kStep = 2;
-  static constexpr int kSteps = 1;  // per dot
+  static constexpr int kSteps = 1;     // per dot
+  static constexpr int kTileRows = 4;  // 8 sums, the operands and the product in 16 registers
   static typename V::I16 weights(const T* p) {
     if constexpr (sizeof(T) == 2) {
       return V::load_q16(p);
@@ -28,9 +29,12 @@ struct PairDot {
   }
   static typename V::I16 activations(const std::int16_t* p, std::ptrdiff_t /*stride*/) { return V::splat_pair(p); }
   static typename V::I32 dot(typename V::I16 w, typename V::I16 a, typename V::I32 sum) { return V::dot(w, a, sum); }
-  // The initial sums of four columns of a group; the arguments are offsets into b_sum and a.zero. Here z was already subtracted
-  // from the activations.
-  static typename V::I32 first(const GemmQuant&, std::ptrdiff_t, std::ptrdiff_t) { return V::zero_i32(); }
+  // The initial sums of four columns of a group, with offsets into b_sum and a.zero, and zeros. Here z was already subtracted from
+  // the activations.
+  static typename V::I32 first(const GemmQuant& /*gemm*/, std::ptrdiff_t /*sum_at*/, std::ptrdiff_t /*zero_at*/,
+                               typename V::I32 zero) {
+    return zero;
+  }
 };
 
 // Products of bytes. Relaxed dot products add them in fours, in a form that is exact on this machine (vec_relaxed.h). Activations
@@ -41,6 +45,8 @@ struct ByteDot {
   using Activation = std::int8_t;
   static constexpr int kStep = 4;
   static constexpr int kSteps = V::kByteSteps;
+  // A dot into its own sum takes five cycles with AVX-VNNI, and two start in each: 12 sums keep it busy, 8 do not (7 % slower).
+  static constexpr int kTileRows = kSteps == 1 ? 6 : 4;
   struct Steps {
     typename V::I8 step[kSteps];
   };
@@ -55,14 +61,14 @@ struct ByteDot {
     return a;
   }
   static typename V::I32 dot(const Steps& w, const Steps& a, typename V::I32 sum) { return V::dot_bytes(w.step, a.step, sum); }
-  static typename V::I32 first(const GemmQuant& gemm, std::ptrdiff_t sum_at, std::ptrdiff_t zero_at) {
+  static typename V::I32 first(const GemmQuant& gemm, std::ptrdiff_t sum_at, std::ptrdiff_t zero_at, typename V::I32 /*zero*/) {
     return V::mul_low_halves(gemm.b_sum + sum_at, gemm.a.zero + zero_at);
   }
 };
 
-// kRows x 8 of c. 4 rows are the most that keep 8 integer sums, the operands and the f32 sums mostly in 16 registers.
+// kRows x 8 of c.
 template <class V, class Dot, int kRows>
-[[gnu::noinline]] void gemm_quant_tile(const GemmQuant& gemm, const TilePart& part) {
+[[gnu::noinline]] void gemm_quant_tile(const GemmQuant& gemm, const TilePart& part, ActivateRows* activate) {
   using F32 = typename V::F32;
   using Weight = typename Dot::Weight;
   using Activation = typename Dot::Activation;
@@ -78,13 +84,14 @@ template <class V, class Dot, int kRows>
   F32 total_c03[kRows];
   F32 total_c47[kRows];
   begin_tile<V, kRows>(part, c, gemm.c_stride, count, total_c03, total_c47);
+  const typename V::I32 zero = V::splat_at(opaque(&kZero<std::int32_t>));
   for (std::ptrdiff_t group = first; group < end; ++group) {
     typename V::I32 sum_c03[kRows];
     typename V::I32 sum_c47[kRows];
     unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
       const std::ptrdiff_t sum_at = part.col * groups + group * kPanelWidth;
-      sum_c03[r] = Dot::first(gemm, sum_at, (part.row + r) * groups + group);
-      sum_c47[r] = Dot::first(gemm, sum_at + 4, (part.row + r) * groups + group);
+      sum_c03[r] = Dot::first(gemm, sum_at, (part.row + r) * groups + group, zero);
+      sum_c47[r] = Dot::first(gemm, sum_at + 4, (part.row + r) * groups + group, zero);
     });
     const Weight* const w_end = w + kGroup * kPanelWidth;
     for (; w != w_end; w += kPanelWidth * Dot::kStep * Dot::kSteps, a += kRows * Dot::kStep * Dot::kSteps) {
@@ -109,14 +116,20 @@ template <class V, class Dot, int kRows>
   unrolled<kRows>([&](auto r) __attribute__((always_inline)) {
     finish_tile_row<V>(total_c03[r], total_c47[r], bias, c + r * gemm.c_stride, count);
   });
-  if (part.last && gemm.activation != wattn::Activation::kNone) activate_tile<V>(gemm.activation, c, gemm.c_stride, kRows, count);
+  if (part.last && gemm.activation != wattn::Activation::kNone) activate(gemm.activation, c, gemm.c_stride, kRows, count);
 }
 
 template <class V, class Dot>
-void gemm_quant_body(const GemmQuant& gemm) {
+[[gnu::noinline]] void gemm_quant(const GemmQuant& gemm, ActivateRows* activate) {
   const std::int64_t row_bytes = gemm.k * static_cast<std::int64_t>(sizeof(typename Dot::Activation));
-  for_each_tile<V, 4>(gemm.a.q, row_bytes, gemm.k / Dot::kStep, gemm.m, gemm.n,
-                      [&]<int kRows>(const TilePart& part) { gemm_quant_tile<V, Dot, kRows>(gemm, part); });
+  for_each_tile<V, Dot::kTileRows>(gemm.a.q, row_bytes, gemm.k / Dot::kStep, gemm.m, gemm.n,
+                                   [&]<int kRows>(const TilePart& part) { gemm_quant_tile<V, Dot, kRows>(gemm, part, activate); });
+}
+
+// Activations are V's; all else is the same for every V with the same V::Exact, and compiled once.
+template <class V, class Dot>
+void gemm_quant_body(const GemmQuant& gemm) {
+  gemm_quant<typename V::Exact, Dot>(gemm, activate_rows<V>);
 }
 
 // q16: q = round(x / scale), scale = max|x| of the group / 16383.

@@ -8,8 +8,8 @@ namespace {
 
 template <class V, ByteDotForm kForm>
 void use_byte_dot(Kernels& kernels) {
-  using Bytes = WithByteDot<V, kForm>;
-  use_q8<Bytes, ByteDot<Bytes>>(kernels);
+  using Bytes = WithByteDot<typename V::Exact, kForm>;
+  use_q8<V, Bytes, ByteDot<Bytes>>(kernels);
 }
 
 template <class V>

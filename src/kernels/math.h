@@ -8,7 +8,8 @@ namespace wattn {
 
 // Hides the target of p from the compiler. Engines build a 128-bit constant from two 64-bit halves, five instructions at
 // every use; loading and splatting it takes one.
-inline const float* opaque(const float* p) {
+template <class T>
+T* opaque(T* p) {
   asm("" : "+r"(p));
   return p;
 }

@@ -38,16 +38,7 @@ constexpr NamedActivation kMore[] = {
 std::span<const NamedActivation> more_activations() { return kMore; }
 
 void activate_more(Activation activation, const float* x, float* out, std::int64_t n) {
-  for_each_long_step<Vec>(n, [&](std::int64_t j, int count) {
-    store_step<Vec>(out + j, more_activation_vec<Vec>(activation, load_step<Vec>(x + j, count)), count);
-  });
-}
-
-void gate_more(Activation activation, const float* x, float* out, std::int64_t rows, std::int64_t cols) {
-  for (std::int64_t i = 0; i < rows; ++i, x += 2 * cols, out += cols) {
-    activate_more(activation, x, out, cols);
-    for (std::int64_t j = 0; j < cols; ++j) out[j] *= x[cols + j];
-  }
+  map_row<Vec, 1>({x}, out, n, [&](Vec::F32 lanes) { return more_activation_vec<Vec>(activation, lanes); });
 }
 
 }  // namespace wattn

@@ -16,8 +16,7 @@ struct NamedActivation {
 };
 std::span<const NamedActivation> more_activations();
 
-// As activate() and gate_rows() of the kernel table.
+// As activate() of the kernel table.
 void activate_more(Activation activation, const float* x, float* out, std::int64_t n);
-void gate_more(Activation activation, const float* x, float* out, std::int64_t rows, std::int64_t cols);
 
 }  // namespace wattn

@@ -8,37 +8,39 @@
 
 namespace wattn {
 
-// Sets a form of the int8 product, and the functions that prepare its operands.
-template <class V, class Dot>
+// Sets a form of the int8 product, and the functions that prepare its operands. Integer is V::Exact, or that with products of
+// bytes.
+template <class V, class Integer, class Dot>
 constexpr void use_q8(Kernels& kernels) {
   kernels.gemm_q8 = gemm_quant_body<V, Dot>;
-  kernels.quantize_q8 = quantize_q8_body<V, Dot>;
-  kernels.unpack_q4 = unpack_q4_body<V, Dot::kStep>;
+  kernels.quantize_q8 = quantize_q8_body<Integer, Dot>;
+  kernels.unpack_q4 = unpack_q4_body<typename V::Exact, Dot::kStep>;
   kernels.q8_step = Dot::kStep;
 }
 
 template <class V>
 constexpr Kernels kernels_on(const char* name) {
+  using Exact = typename V::Exact;
   Kernels kernels{.name = name,
                   .gemm_f32 = gemm_f32_body<V>,
-                  .gemm_q16 = gemm_quant_body<V, PairDot<V, std::int16_t>>,
+                  .gemm_q16 = gemm_quant_body<V, PairDot<Exact, std::int16_t>>,
                   .gemm_q8 = nullptr,
-                  .quantize_q16 = quantize_q16_body<V>,
+                  .quantize_q16 = quantize_q16_body<Exact>,
                   .quantize_q8 = nullptr,
-                  .quantize_q4_row = quantize_q4_row_body<V>,
+                  .quantize_q4_row = quantize_q4_row_body<Exact>,
                   .unpack_q4 = nullptr,
                   .q8_step = 0,
                   .softmax_rows = softmax_rows_body<V>,
                   .layer_norm_rows = layer_norm_rows_body<V>,
                   .gate_rows = gate_rows_body<V>,
-                  .rotate = rotate_body<V>,
+                  .rotate = rotate_body<Exact>,
                   .axpy = axpy_body<V>,
-                  .max_into = max_into_body<V>,
+                  .max_into = max_into_body<Exact>,
                   .activate = activate_body<V>,
                   .dot = dot_body<V>,
                   .pair_step = pair_step_body<V>,
                   .l2_normalize = l2_normalize_body<V>};
-  use_q8<V, PairDot<V, std::int8_t>>(kernels);
+  use_q8<V, Exact, PairDot<Exact, std::int8_t>>(kernels);
   return kernels;
 }
 

@@ -53,19 +53,12 @@ template <class V>
   V::store_partial(c + count_c03, sum_c47, count_c47);
 }
 
-// c = activation(c) over a tile, which is still in the first-level cache. Not inlined: inside the tile's function it takes
-// registers from the inner loop (q16 was 20 % slower).
-template <class V>
-[[gnu::noinline]] void activate_tile(Activation activation, float* c, std::int64_t c_stride, int rows, int count) {
-  with_activation<V>(activation, [&](auto activate) {
-    for (int r = 0; r < rows; ++r, c += c_stride) {
-      for_each_long_step<V>(count,
-                            [&](std::int64_t j, int lanes) { store_step<V>(c + j, activate(load_step<V>(c + j, lanes)), lanes); });
-    }
-  });
-}
-
 inline constexpr std::int64_t kWord = 4;  // bytes
+
+// Sums begin with a zero loaded from here through opaque(). Where V8 joins pairs of 128-bit operations into 256-bit ones
+// (--wasm-revectorize), it needs one zero for both halves; of constants it makes several.
+template <class T>
+inline constexpr T kZero = 0;
 
 // One call's part of a tile: its rows from row and its columns from col, and words begin to begin + depth of each row. If begin is
 // not 0, c holds the sums so far.
@@ -87,7 +80,8 @@ template <class V, int kRows>
 [[gnu::always_inline]] inline void begin_tile(const TilePart& part, const float* c, std::int64_t c_stride, int count,
                                               typename V::F32* sum_c03, typename V::F32* sum_c47) {
   if (part.begin == 0) {
-    unrolled<kRows>([&](auto r) __attribute__((always_inline)) { sum_c03[r] = sum_c47[r] = V::splat(0.0f); });
+    const typename V::F32 zero = V::splat_at(opaque(&kZero<float>));
+    unrolled<kRows>([&](auto r) __attribute__((always_inline)) { sum_c03[r] = sum_c47[r] = zero; });
     return;
   }
   float sums[kRows * kPanelWidth];
@@ -99,36 +93,35 @@ template <class V, int kRows>
 }
 
 // Calls f<rows>(row) for the tiles of rows begin to end: kMostRows each, fewer at the end, where two medium tiles are faster than a
-// full one and one of a row or two.
+// full one and one of a row or two. Where the largest has six, none has five: it would save little, and each size is code.
 template <int kMostRows, class F>
 void for_each_tile_row(std::int64_t begin, std::int64_t end, const F& f) {
   for (std::int64_t row = begin; row < end;) {
     const std::int64_t left = end - row;
-    const std::int64_t rows = left >= 2 * kMostRows || left == kMostRows ? kMostRows : left > kMostRows ? (left + 1) / 2 : left;
+    std::int64_t rows = left >= 2 * kMostRows || left == kMostRows ? kMostRows : left > kMostRows ? (left + 1) / 2 : left;
+    if (kMostRows == 6 && rows == 5) rows = left == 5 ? 3 : 6;
     unrolled<kMostRows>([&](auto i) {
-      if (rows == i + 1) f.template operator()<i + 1>(row);
+      if constexpr (kMostRows != 6 || i + 1 != 5) {
+        if (rows == i + 1) f.template operator()<i + 1>(row);
+      }
     });
     row += rows;
   }
 }
 
-// Interleaves kRows rows of words, row_bytes apart: [depth][kRows].
-template <class V, int kRows>
-[[gnu::noinline]] void interleave_rows(const std::byte* from, std::int64_t row_bytes, std::int64_t depth, std::byte* to) {
-  constexpr int kVectorRows = kRows >= 4 ? 4 : 0;
-  const auto copy_word = [&](std::int64_t k, int r) {
-    std::memcpy(to + (k * kRows + r) * kWord, from + r * row_bytes + k * kWord, kWord);
-  };
+// Interleaves rows of words, row_bytes apart: [depth][rows].
+template <class V>
+[[gnu::noinline]] void interleave_rows(const std::byte* from, std::int64_t row_bytes, std::int64_t depth, int rows, std::byte* to) {
+  const int vector_rows = rows >= 4 ? 4 : 0;
   std::int64_t k = 0;
-  for (; k + 4 <= depth; k += 4) {
-    if constexpr (kVectorRows == 4) V::interleave_4x4(from + k * kWord, row_bytes, to + k * kRows * kWord, kRows * kWord);
-    for (std::int64_t next = k; next < k + 4; ++next) {
-      for (int r = kVectorRows; r < kRows; ++r) copy_word(next, r);
-    }
+  if (vector_rows == 4) {
+    for (; k + 4 <= depth; k += 4) V::interleave_4x4(from + k * kWord, row_bytes, to + k * rows * kWord, rows * kWord);
   }
-  for (; k < depth; ++k) {
-    for (int r = 0; r < kRows; ++r) copy_word(k, r);
-  }
+  const auto copy_words = [&](int r, std::int64_t begin) {
+    for (std::int64_t at = begin; at < depth; ++at)
+      std::memcpy(to + (at * rows + r) * kWord, from + r * row_bytes + at * kWord, kWord);
+  };
+  for (int r = 0; r < rows; ++r) copy_words(r, r < vector_rows ? k : 0);
 }
 
 // Calls f<rows>(part) for all tiles of a product of a, [m, words] with rows row_bytes apart, into n columns. All rows of a block
@@ -152,8 +145,8 @@ void for_each_tile(const void* a, std::int64_t row_bytes, std::int64_t words, st
       const bool last = begin + depth == words;
       const auto block_row = [&](std::int64_t row) { return block + (row - top) * depth * kWord; };
       for_each_tile_row<kMostRows>(top, end, [&]<int kRows>(std::int64_t row) {
-        interleave_rows<V, kRows>(static_cast<const std::byte*>(a) + row * row_bytes + begin * kWord, row_bytes, depth,
-                                  block_row(row));
+        interleave_rows<typename V::Exact>(static_cast<const std::byte*>(a) + row * row_bytes + begin * kWord, row_bytes, depth,
+                                           kRows, block_row(row));
       });
       const std::int64_t strip_panels = kBlockWords / kPanelWidth / std::max(depth, std::int64_t{1});
       const std::int64_t strip = std::max(strip_panels, std::int64_t{1}) * kPanelWidth;

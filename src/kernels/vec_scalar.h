@@ -10,6 +10,8 @@
 namespace wattn {
 
 struct VecScalar {
+  // The vector that computes whatever does not multiply and add.
+  using Exact = VecScalar;
   static constexpr int kLanes = 4;
   // Rows of a gemm_f32 tile, 8 wide: its sums, two registers of b and one of a should stay in 16 registers. A madd that multiplies
   // separately needs one more for the product (6 rows took V8 1.6 times as long).
@@ -92,6 +94,7 @@ struct VecScalar {
     std::int32_t lane[4];
   };
   static I32 zero_i32() { return {}; }
+  static I32 splat_at(const std::int32_t* p) { return {{*p, *p, *p, *p}}; }
   static F32 to_f32(I32 x) {
     F32 out;
     for (int i = 0; i < 4; ++i) out.lane[i] = static_cast<float>(x.lane[i]);

@@ -81,7 +81,8 @@ const kStaysExact =
   /classifier\.|qa_outputs\.|\bscore\.|embeddings?\.weight$|\bwpe\.weight$|relative_attention_bias\.weight$|pooler\.|\//;
 
 function typeOf(name: string, shape: readonly number[], dtype: NonNullable<PackOptions['dtype']>): BlockType {
-  if (shape.length !== 2 || (dtype !== 'f16' && (shape[1] as number) % (dtype === 'native' ? kNativeBlock : kBlock) !== 0)) return 'f32';
+  if (shape.length !== 2 || (dtype !== 'f16' && (shape[1] as number) % (dtype === 'native' ? kNativeBlock : kBlock) !== 0))
+    return 'f32';
   if (dtype === 'native' && kTable.test(name)) return 'native_table';
   if (dtype === 'native' && kStaysExact.test(name)) return 'f32';
   if (dtype !== 'mixed') return dtype;
