@@ -204,7 +204,7 @@ globalThis.firstVector = async (model, options) => {
   Object.assign(WebAssembly, own);
   const requests = performance
     .getEntriesByType('resource')
-    .map(({ name, responseStatus }) => [new URL(name).pathname, responseStatus]);
+    .map(({ name, responseStatus }) => [new URL(name).pathname, responseStatus ?? 0]);
   return { data: Array.from(data), compiled, requests: requests.filter(([place]) => !place.endsWith('.js')) };
 };
 
