@@ -168,7 +168,7 @@ try {
     await onDevelopmentServer(browser, vite);
   }
   await onPanels(browser, host.url, only);
-  if (!only || only === 'proof') await proof.drive(browser, host.url);
+  if (!only || only === 'proof') await proof.drive(browser, host.url, out);
   for (const name of Object.keys(engines.kEngines)) if (!only || only === name) await engines.drive(name, out, kPanels);
   if (!only || only === 'offline') await offline.drive(browser, out, Object.keys(kPanels));
 } catch (error) {

@@ -1,5 +1,5 @@
 // The page Proof: the published bits, a table of speeds, stopping, and what it says where something is missing.
-import { accessible, becomes, check, clickAsSoonAs, expect, kPatience, narrow, open } from './support.mjs';
+import { accessible, becomes, check, clickAsSoonAs, expect, kPatience, narrow, open, serve } from './support.mjs';
 import { kPublished } from '../src/proof/thousand.mjs';
 
 const kDtypes = Object.keys(kPublished);
@@ -18,17 +18,22 @@ async function bits(page) {
   expect('verdicts', await page.locator('.proof-same').count(), kDtypes.length);
 }
 
-/** Every figure is there and above zero. */
-async function figures(page) {
+/** The table, a row an object with the names of the columns. */
+async function rowsOf(page) {
   const text = await page.locator('.proof-copy pre').textContent();
   const lines = text.split('\n').filter((line) => line.startsWith('| '));
   const [names, , ...rows] = lines.map((line) => line.split('|').slice(1, -1).map((cell) => cell.trim())); // prettier-ignore
-  expect('rows', rows.map(([name]) => name), kDtypes.map((dtype) => `wattn ${dtype}`)); // prettier-ignore
+  return rows.map((cells) => Object.fromEntries(cells.map((cell, i) => [names[i], cell])));
+}
+
+/** Every figure is there and above zero. */
+async function figures(page) {
+  const rows = await rowsOf(page);
+  expect('rows', rows.map((row) => row['']), kDtypes.map((dtype) => `wattn ${dtype}`)); // prettier-ignore
   for (const column of ['texts/s', 'ms per text', 'one text alone', 'first vector', 'WebAssembly memory', 'code', 'model files']) {
-    const at = names.indexOf(column);
-    for (const row of rows) if (!(parseFloat(row[at]) > 0)) throw new Error(`${row[0]}, ${column}: ${row[at]}`);
+    for (const row of rows) if (!(parseFloat(row[column]) > 0)) throw new Error(`${row['']}, ${column}: ${row[column]}`);
   }
-  return rows.map(([name, speed]) => `${name} ${speed}`).join(', ');
+  return rows.map((row) => `${row['']} ${row['texts/s']}`).join(', ');
 }
 
 /** The same table for spreadsheets: as many cells in each line, and copied as shown. */
@@ -60,8 +65,38 @@ async function unreachable(page) {
   await again(page).waitFor();
 }
 
-/** url: of the folder with the built page. */
-export async function drive(browser, url) {
+/**
+ * Rows of a rival: its vectors, asked one by one or in batches sorted by length, are those of the same texts; its sizes are counted; what
+ * it does not have is said, and the rest is measured. The rival is rival.js.
+ */
+async function besideRival(browser, folder) {
+  const host = await serve(folder, { withRival: true });
+  const { page, said, close } = await open(browser, `${host.url}proof.html`);
+  try {
+    await start(page).click();
+    await again(page).waitFor({ timeout: kMeasuring });
+    const rows = await rowsOf(page);
+    const names = [...kDtypes.map((dtype) => `wattn ${dtype}`), 'transformers.js fp32', 'transformers.js q8'];
+    expect('rows', rows.map((row) => row['']), names); // prettier-ignore
+    const [fp32, q8] = rows.slice(kDtypes.length);
+    expect('its vectors', fp32['least cosine to f32'], '1');
+    if (!/^(one by one|in batches of 16, sorted by length)$/.test(fp32.note)) throw new Error(`the way: ${fp32.note}`);
+    for (const column of ['texts/s', 'one text alone', 'first vector', 'WebAssembly memory', 'code'])
+      if (!(parseFloat(fp32[column]) > 0)) throw new Error(`${column}: ${fp32[column]}`);
+    expect('its model', fp32['model files'].replace(/\s/g, ' '), '123 kB');
+    expect('what it lacks', [q8.note, q8['texts/s']], ['no model in q8', '']);
+    await page.getByText('Could not be measured: no model in q8').waitFor();
+    await page.getByText('times as many as transformers.js fp32').waitFor();
+    await page.getByText('- transformers.js 0.0.0-stub, 1 thread').waitFor();
+    expect('messages', said, []);
+  } finally {
+    await close();
+    host.close();
+  }
+}
+
+/** url: of the folder with the built page, which is `folder` on this machine. */
+export async function drive(browser, url, folder) {
   const { page, said, close } = await open(browser, `${url}proof.html`);
   await check('proof: light, before: axe-core', () => accessible(page));
   await check('proof: the bits of 1,000 vectors are as published', () => bits(page));
@@ -80,6 +115,7 @@ export async function drive(browser, url) {
   await check('proof: dark, phone: axe-core', () => accessible(page));
   await check('proof: dark, phone: nothing is wider than the screen', () => narrow(page));
   await close();
+  await check('proof: beside a rival', () => besideRival(browser, folder));
 }
 
 /** In another engine: `page` is what engines.mjs opens. */

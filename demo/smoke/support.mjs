@@ -114,24 +114,29 @@ export async function within(what, work) {
 /** Once what was rendered is painted, and the effects that follow a paint have run. */
 export const painted = (page) => page.evaluate(() => new Promise((done) => requestAnimationFrame(() => setTimeout(done))));
 
+const rivalFile = (name) => (name.startsWith('wattn/') ? here(`../../dist/${name.slice('wattn/'.length)}`) : here('rival.js'));
+
 /**
  * A static host: the page under /some/folder/, the model under its model/, and under stuck/ a model whose weights never end. asked:
  * the files of the page that were fetched. withModel: whether the page is told of the model. withEar: whether it
- * keeps what a console would show (see kEar).
+ * keeps what a console would show (see kEar). withRival: whether it is told of a rival, which is rival.js.
  */
-export async function serve(folder, { withModel = true, withEar = false } = {}) {
+export async function serve(folder, { withModel = true, withEar = false, withRival = false } = {}) {
   const asked = new Set();
   const server = createServer((request, response) => {
     const path = new URL(request.url, 'http://localhost').pathname.replace(/^\/some\/folder\//, '') || 'index.html';
     const inModel = /^(model|stuck)\/(.*)/.exec(path);
-    const file = inModel ? join(kModel, inModel[2]) : withEar && path === 'ear.js' ? kEar : join(folder, path);
+    const inRival = withRival ? /^rival\/(.*)/.exec(path)?.[1] : undefined;
+    const own = withEar && path === 'ear.js' ? kEar : join(folder, path);
+    const file = inModel ? join(kModel, inModel[2]) : inRival ? rivalFile(inRival) : own;
     if (!existsSync(file) || !statSync(file).isFile()) return response.writeHead(404, { 'content-type': 'text/plain' }).end('none');
     if (!inModel) asked.add(file);
     const type = kTypes[extname(file)] ?? 'application/octet-stream';
-    if ((!withModel || withEar) && file.endsWith('.html')) {
+    if ((!withModel || withEar || withRival) && file.endsWith('.html')) {
       let page = readFileSync(file, 'utf8');
       if (!withModel) page = page.replace(/<meta name="wattn-model"[^>]*>/, '');
       if (withEar) page = page.replace('<head>', '<head><script src="./ear.js"></script>');
+      if (withRival) page = page.replace('<head>', '<head><meta name="wattn-rival" content="./rival/" />');
       return response.writeHead(200, { 'content-type': type, 'content-security-policy': kPolicy }).end(page);
     }
     response.writeHead(200, { 'content-type': type, 'content-length': statSync(file).size, 'content-security-policy': kPolicy });
