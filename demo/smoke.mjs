@@ -54,6 +54,8 @@ async function onStaticHost(browser, { url, asked }) {
   await check('sentences can be added and removed', () => compare.lines(page));
   await check('search ranks every sentence', () => compare.search(page));
   await check('arrow keys walk through the matrix', () => compare.keyboard(page));
+  await check('the matrix to take along', () => compare.picture(page));
+  await check('a link brings the sentences and the query along', () => compare.link(page));
   await check('nothing on the console, no violation of the policy', () => expect('messages', said, []));
   await check('a model that is not there: plain words, the error of the library, and the model before it stays', () =>
     compare.noSuchModel(page),

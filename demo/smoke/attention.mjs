@@ -1,6 +1,7 @@
 // The panel Attention: lines, numbers and steps are the model's own, as the package's entry for Node gives them.
 import { readFileSync } from 'node:fs';
-import { accessible, becomes, check, expect, headFolder, kModel, loadFolder, nodeEntry } from './support.mjs';
+import { saved } from './pictures.mjs';
+import { accessible, becomes, check, expect, headFolder, kModel, loadFolder, nodeEntry, runs } from './support.mjs';
 
 const kText = 'The boat waits below the old bridge.';
 const kPair = 'one two';
@@ -151,6 +152,11 @@ async function patching(page) {
   const cells = page.locator('.shares:not(.lens) td');
   await becomes('cells', () => cells.count(), expected.length);
   const shown = numbers((await cells.allTextContents()).map((text) => text.replace(' %', '')));
+  const card = page.locator('.panel', { has: page.locator('#attention-other') });
+  await saved(page, card, { texts: ['layer', 'boat → river', '[SEP]'] });
+  const layers = own.hidden_states.length - 1;
+  const printed = (await runs(await card.locator('.code-of pre').textContent())).trim().split('\n');
+  expect('what its program prints', printed.map((line) => /: (-?\d+) %$/.exec(line)?.[1]), shown.map((_, i) => String(shown[(i % seq) * layers + Math.floor(i / seq)]))); // prettier-ignore
   const worst = Math.max(...shown.map((value, i) => Math.abs(value - 100 * expected[i])));
   if (!(worst <= 0.51)) throw new Error(`a share differs by ${worst} %`);
   if (!(Math.max(...shown) > 20)) throw new Error('no vector makes a difference, so nothing is tested');
@@ -181,6 +187,7 @@ async function lens(page) {
     await page.getByRole('button', { name: 'Ask each layer' }).click();
     await page.locator('.lens td').first().waitFor();
     expect('tokens', await page.locator('.lens td').allTextContents(), expected.flat());
+    await saved(page, page.locator('.panel', { has: page.locator('.lens') }), { texts: ['What each layer would say'] });
   } finally {
     remove();
   }
@@ -194,6 +201,12 @@ export async function drive(page) {
   await check('attention: the steps of a head, against double precision', () => steps(page));
   await check('attention: light, axe-core', () => accessible(page));
   await check('attention: pointing at a token shows its weights, which add up to 1', () => lines(page));
+  await check('attention: the numbers of a head to take along', async () => {
+    await choose(page, 'Numbers');
+    const numbers = await page.locator('.weights .cell').allTextContents();
+    await saved(page, page.locator('.panel', { has: page.locator('.weights') }), { texts: ['Attention of layer', ...numbers] });
+    await choose(page, 'Lines');
+  });
   await check('attention: heads turned off, and what is left', () => headsOff(page));
   await check('attention: the strongest link between words, in words and as lines', () => links(page));
   await check('attention: one vector taken over from another text: what that changes, in every cell', () => patching(page));

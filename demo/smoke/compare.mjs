@@ -1,5 +1,6 @@
 // The panel Compare, and the choice of a model.
 import { fileURLToPath } from 'node:url';
+import { linked, saved } from './pictures.mjs';
 import { expect, kModel } from './support.mjs';
 
 const kGguf = fileURLToPath(new URL('../../models/default/wattn-default.gguf', import.meta.url));
@@ -116,6 +117,20 @@ export async function keyboard(page) {
   await page.keyboard.press('ArrowRight');
   expect('the focused cell', await page.evaluate(() => document.activeElement.dataset.cell), '1 2');
   expect('marked sentences', await page.locator('.sentence.is-marked').count(), 2);
+}
+
+/** The numbers, and the sentences that they belong to. */
+export async function picture(page) {
+  const [first] = await sentences(page);
+  const texts = [...(await cellTexts(page)), `1  ${first}`];
+  await saved(page, page.locator('.panel', { has: page.locator('.matrix') }), { texts });
+}
+
+export async function link(page) {
+  await linked(page, '.matrix .cell', ['sentences', 'query'], async (one) => {
+    await matrixShown(one);
+    return [await sentences(one), await one.getByRole('searchbox').inputValue()];
+  });
 }
 
 const choice = (page) => page.locator('.model-dialog[open]');

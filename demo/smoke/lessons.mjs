@@ -1,5 +1,6 @@
 // The panel Lessons: every experiment ends as it does in Node, can be stopped, and its code is that of docs/lessons.md.
 import { readFileSync } from 'node:fs';
+import { saved } from './pictures.mjs';
 import { accessible, becomes, check, clickAsSoonAs, demoModule, expect } from './support.mjs';
 
 const kPoints = { order: 120, scaling: 22, sorting: 200, characters: 60, reversing: 250, batchNorm: 80 };
@@ -66,6 +67,9 @@ export async function drive(page) {
   const { runLesson } = await demoModule('lessons/lessons.ts');
   await page.waitForSelector(sign); // the first experiment begins by itself
   for (const id of Object.keys(kPoints)) await check(`lessons: ${id} ends as in Node`, () => runs(page, id, runLesson));
+  await check('lessons: curves and pictures to take along', async () => {
+    await saved(page, card(page, 'order'), { texts: ['with positions'], elements: { polyline: 2 } });
+  });
   await check('lessons: light, with results: axe-core', () => accessible(page));
   await check('lessons: stops at once', () => stopped(page));
   await check('lessons: the code is that of the guide', () => code(page));

@@ -1,4 +1,5 @@
 // The panel Positions: attention with and without them, and encodings whose numbers follow their formulas.
+import { linked, saved } from './pictures.mjs';
 import { accessible, check, expect } from './support.mjs';
 
 const verdict = (page) => page.locator('.verdict');
@@ -10,7 +11,7 @@ async function order(page) {
   await verdict(page).getByText('It does not notice.').waitFor();
   // 5 words, sums of at most 32 products of numbers below 2: float32 sums in two orders differ by less than 32 * 4 * 2^-23.
   if (!((await change(page)) <= 128 * 2 ** -23)) throw new Error(`a difference of ${await change(page)}`);
-  for (const kind of ['Sinusoidal', 'Rotary', 'ALiBi']) {
+  for (const kind of ['Sinusoidal', 'Learned', 'Rotary', 'ALiBi']) {
     await page.locator('.choice label', { hasText: kind }).first().click();
     const isSymmetric = kind === 'ALiBi'; // it knows distances only, which a reversal leaves as they are
     await verdict(page)
@@ -59,5 +60,17 @@ export async function drive(page) {
   await page.waitForSelector('.heatmap');
   await check('positions: without them attention does not notice an order, with them it does', () => order(page));
   await check('positions: pictures hold the numbers of their formulas', () => encodings(page));
+  await check('positions: pictures to take along', async () => {
+    const cards = page.locator('.positions-bench > article');
+    const words = ['Attention between words: Rotary', 'dog', 'bites', 'As written'];
+    await page.locator('.choice label', { hasText: 'Rotary' }).first().click();
+    await saved(page, cards.first(), { texts: words, elements: { image: 2 } });
+    await saved(page, cards.last(), { texts: ['T5 buckets', 'Bucket of each distance'], elements: { image: 1 } });
+  });
+  await check('positions: a link shows the same elsewhere', async () => {
+    await page.getByLabel('Words', { exact: true }).fill('one two three');
+    await page.getByRole('button', { name: 'Shuffle' }).click();
+    await linked(page, sign, ['text', 'kind', 'order', 'encoding'], (one) => one.locator('.heatmap figcaption, .heatmap-rows').allTextContents()); // prettier-ignore
+  });
   await check('positions: light, axe-core', () => accessible(page));
 }

@@ -1,6 +1,7 @@
 // The panel Search: an index is built, searched, shown, cancelled, kept and found again, and the page never waits.
 import { transform } from 'esbuild';
 import { readFileSync } from 'node:fs';
+import { saved } from './pictures.mjs';
 import { accessible, check, clickAsSoonAs, expect, kModel, loadFolder, nodeEntry, painted, written } from './support.mjs';
 
 const kPieces = 2000;
@@ -208,6 +209,7 @@ async function sameModel(page) {
 
 /** The tiny model finds all texts alike; the one in the package does not. */
 async function nothingClose(page) {
+  await page.locator('#pasted').fill(''); // then the examples are searched
   await page.getByRole('button', { name: 'Change model' }).click();
   await page.getByRole('button', { name: 'Use The model in the package' }).click();
   await page.waitForFunction(() => document.querySelector('.model-dialog[open]') === null); // until then the panel is the old model's
@@ -228,6 +230,12 @@ export async function drive(page) {
   await check('search: light, axe-core', () => accessible(page));
   await check("search: hits, scores, words and reasons are those of Node's Index", () => ownText(page));
   await check('search: the map by keys and by the list', () => map(page));
+  await check('search: the map to take along', async () => {
+    const legend = await page.locator('.legend li').allInnerTexts();
+    const chunks = Number(/(\d+) chunks/.exec(await page.locator('.map-panel .hint').first().innerText())[1]);
+    const circles = chunks + 2; // the one that is selected has a larger dot and a ring
+    await saved(page, page.locator('.map-panel'), { texts: ['your query', ...legend.map((line) => line.trim())], elements: { circle: circles } }); // prettier-ignore
+  });
   await check(`search: the page never waits ${kLongest} ms while ${kPieces} pieces become an index`, () => manyPieces(page));
   await check('search: building can be cancelled; the index before stays', () => cancelled(page));
   await check('search: a file that is no text is refused', () => notText(page));

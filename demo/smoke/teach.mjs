@@ -1,6 +1,7 @@
 // The panel Teach: the classifier's answers and the fine-tuned model's are those of the package's entry for Node.
 import { readFileSync } from 'node:fs';
 import { card, labelsBecome, percent } from './classify.mjs';
+import { linked, saved as pictureSaved } from './pictures.mjs';
 import { accessible, check, expect, kModel, nodeEntry, runs } from './support.mjs';
 
 const kClasses = {
@@ -112,6 +113,13 @@ export async function drive(page) {
     expected = await teach(page);
   });
   await check("teach: fine-tuned as Node does it, to the adapter's last bit", () => fineTuned(page));
+  await check('teach: the loss to take along', async () => {
+    await pictureSaved(page, card(page, 'tune-title'), { texts: ['Fine-tuning: ', 'Loss by step'], elements: { polyline: 1 } });
+  });
+  await check('teach: a link brings the examples along', async () => {
+    const fields = (one) => one.locator('.classes :is(input, textarea), #teach-text').evaluateAll((all) => all.map(({ value }) => value)); // prettier-ignore
+    await linked(page, sign, ['classes', 'text'], fields);
+  });
   await check('teach: the programs of the cards run', () => programs(page));
   await check('teach: light, axe-core', () => accessible(page));
   await check('teach: saved, and loaded again', () => saved(page, expected));

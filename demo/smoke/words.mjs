@@ -1,4 +1,5 @@
 // The panel Words: the vectors are those that Node learns, so are neighbours and analogies; other texts can be learned.
+import { longTexts, saved } from './pictures.mjs';
 import { accessible, becomes, check, clickAsSoonAs, demoModule, expect, nodeEntry, written } from './support.mjs';
 
 let vectors; // learned by Node
@@ -51,13 +52,13 @@ async function neighbours(page) {
 
 async function ownText(page) {
   await page.getByText('The text it learns from').click();
-  await page.getByLabel('Any text, one sentence a line').fill('red apples are sweet\ngreen apples are sour\n'.repeat(200));
+  await page.getByLabel(/^Any text, one sentence per line/).fill('red apples are sweet\ngreen apples are sour\n'.repeat(200));
   const train = page.getByRole('button', { name: 'Train on this text' });
   await clickAsSoonAs(page, () => train.click(), { sign: '.words progress', button: 'Stop' });
   await page.getByText('The training was stopped.').waitFor();
   await page.getByRole('button', { name: 'Train again' }).click();
   await page.getByText('6 words with 24 numbers each').waitFor();
-  await page.getByLabel('Any text, one sentence a line').fill('');
+  await page.getByLabel(/^Any text, one sentence per line/).fill('');
   await train.click();
   await page.locator('.words .error').waitFor();
 }
@@ -67,8 +68,17 @@ export const sign = '.words-answer strong';
 
 export async function drive(page) {
   await check('words: Node learns the vectors', learned);
+  await page.waitForSelector('.words-map line', { state: 'attached' }); // a vertical line has no width
+  await check('words: the map to take along', async () => {
+    const words = await page.locator('.words-map text').allTextContents();
+    const elements = { circle: await page.locator('.words-map circle').count(), line: 2 };
+    await saved(page, page.locator('.words-picture'), { texts: words, elements });
+  });
   await check("words: analogies are Node's", () => analogies(page));
   await check("words: neighbours are Node's, by keyboard and by the map", () => neighbours(page));
   await check('words: light, axe-core', () => accessible(page));
+  await page.getByText('The text it learns from').click();
+  await longTexts(page, '.words textarea', '.words-about');
+  await page.getByText('The text it learns from').click();
   await check('words: learns from another text, and says what is wrong with one', () => ownText(page));
 }

@@ -4,6 +4,7 @@ import { ModelButton } from './model/model_button.js';
 import { useModel, type ModelState, type ReadyModel } from './model/use_model.js';
 import { keepForOffline } from './offline.js';
 import { Tabs } from './tabs.js';
+import { isCut } from './ui/address.js';
 import { CopyButton } from './ui/copy.js';
 import { ThemeButton } from './ui/theme.js';
 
@@ -30,7 +31,12 @@ export function App() {
         </h1>
         <div class="page-tools">
           <ModelButton control={control} />
-          <CopyButton label="Copy link" text={() => location.href} title="A link to this panel, with your text and the model" />
+          <CopyButton
+            label="Copy link"
+            text={() => location.href}
+            title="A link to this panel, with your text and the model"
+            copied={() => (isCut() ? 'Copied, but the text is too long for a link' : 'Copied')}
+          />
           <ThemeButton />
         </div>
       </header>

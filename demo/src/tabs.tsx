@@ -6,7 +6,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { ReadyModel } from './model/use_model.js';
 import type { PanelProps } from './panel.js';
 import { StoryPanel } from './story/story.js';
-import { readAddress } from './ui/address.js';
+import { readAddress, unpackAddress } from './ui/address.js';
 import { showInAddress, takeAddress } from './ui/kept.js';
 import { lazy } from './ui/lazy.js';
 
@@ -44,7 +44,8 @@ export function Tabs({ model }: { model?: ReadyModel }) {
   const [visited, setVisited] = useState<ReadonlySet<string>>(() => new Set([active]));
   const [arrivals, setArrivals] = useState(0); // of addresses that say other than the panels show
   useEffect(() => {
-    const follow = () => {
+    const follow = async () => {
+      await unpackAddress();
       const id = tabOfAddress();
       if (!id) return;
       setActive(id);
@@ -52,8 +53,9 @@ export function Tabs({ model }: { model?: ReadyModel }) {
       if (takeAddress()) setArrivals((before) => before + 1);
       showInAddress(id);
     };
-    addEventListener('hashchange', follow);
-    return () => removeEventListener('hashchange', follow);
+    const onHash = () => void follow();
+    addEventListener('hashchange', onHash);
+    return () => removeEventListener('hashchange', onHash);
   }, []);
   useEffect(() => {
     const link = document.querySelector('.tabs [aria-current]');

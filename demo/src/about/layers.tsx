@@ -2,8 +2,10 @@
 import { inspectModel, type InspectedLayer, type Inspection } from 'wattn';
 import { useEffect, useState } from 'preact/hooks';
 import type { ReadyModel } from '../model/use_model.js';
+import { CodeOf } from '../ui/copy.js';
 import { formatBytes, formatCount } from '../ui/format.js';
 import { Problem } from '../ui/lazy.js';
+import { layersCode } from './about_code.js';
 
 const kAtOnce = 40_000_000; // bytes of weights that are read a second time without asking
 const kTokens = 32;
@@ -56,6 +58,7 @@ export function LayersCard({ model }: { model: ReadyModel }) {
       )}
       {wanted && !inspection && !error && <p class="hint">Reading the files…</p>}
       {inspection && <Layers inspection={inspection} />}
+      {inspection && <CodeOf code={layersCode(model.source, seq)} />}
     </article>
   );
 }

@@ -3,10 +3,11 @@ import './attention.css';
 import { useMemo, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
 import { formatScore, plural } from '../ui/format.js';
-import { useKept } from '../ui/kept.js';
+import { oneOf, useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import { Choice } from '../ui/choice.js';
 import { CodeOf } from '../ui/copy.js';
+import { Pictures } from '../ui/pictures.js';
 import { attentionCode } from './attention_code.js';
 import { firstToken, linkIn, linksOf } from './kinds.js';
 import { Lines } from './lines.js';
@@ -15,7 +16,7 @@ import { LensCard } from './lens.js';
 import { Matrix } from './matrix.js';
 import { Overview } from './overview.js';
 import { PatchingCard } from './patching.js';
-import { Pictures } from './pictures.js';
+import { poster } from './poster.js';
 import { Steps } from './steps.js';
 import { useInside, type Inside } from './use_inside.js';
 
@@ -24,6 +25,7 @@ const kViews = [
   ['matrix', 'Numbers'],
   ['steps', 'Step by step'],
 ] as const;
+type View = (typeof kViews)[number][0];
 
 export type Head = readonly [layer: number, head: number];
 
@@ -35,7 +37,7 @@ export interface ViewProps {
 export function AttentionPanel({ model: { source } }: PanelProps) {
   const [text, setText] = useKept('attention.text', () => 'The cat sat on the mat because it was tired.');
   const [pair, setPair] = useKept('attention.pair', () => '');
-  const [view, setView] = useState<(typeof kViews)[number][0]>('lines');
+  const [view, setView] = useKept<View>('attention.view', () => 'lines', oneOf(kViews.map(([one]) => one)));
   const [chosen, setHead] = useState<Head>();
   const [token, setToken] = useState<number>();
   const [off, setOff] = useState<ReadonlySet<string>>(new Set());
@@ -108,9 +110,14 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
                 />
               )}
               {view === 'lines' && followed !== undefined && followed < inside.tokens.length && (
-                <Pictures inside={inside} link={linkIn(inside, ...head, followed)} />
+                <Pictures name="attention" svg={() => poster(inside, linkIn(inside, ...head, followed))} />
               )}
-              {view === 'matrix' && <Matrix inside={inside} head={head} />}
+              {view === 'matrix' && (
+                <>
+                  <Matrix inside={inside} head={head} />
+                  <Pictures name="attention-matrix" title={`Attention of layer ${head[0] + 1}, head ${head[1] + 1}`} />
+                </>
+              )}
               {view === 'steps' && (
                 <Steps
                   inside={inside}
@@ -127,7 +134,7 @@ export function AttentionPanel({ model: { source } }: PanelProps) {
         )}
         {inside && <CodeOf code={attentionCode(source, text, pair, head)} />}
       </article>
-      {door && <PatchingCard door={door} text={text} />}
+      {door && <PatchingCard door={door} source={source} text={text} />}
       <LensCard source={source} text={text} />
     </div>
   );

@@ -1,6 +1,9 @@
 // Card: what each layer would say, were it the last (the logit lens). For models with a head over the vocabulary.
 import { AutoModelForMaskedLM, AutoTokenizer, UnsupportedError, type ModelSpecifier } from 'wattn';
 import { useEffect, useRef, useState } from 'preact/hooks';
+import { CodeOf } from '../ui/copy.js';
+import { Pictures } from '../ui/pictures.js';
+import { lensCode } from './attention_code.js';
 import { Problem } from '../ui/lazy.js';
 
 interface Said {
@@ -48,7 +51,7 @@ export function LensCard({ source, text }: { source: ModelSpecifier | null; text
       {error && <Problem error={error} />}
       {shown && (
         <div class="matrix-scroll" tabIndex={0} role="region" aria-label="The most likely token of each layer">
-          <table class="shares lens">
+          <table class="shares lens" data-picture>
             <thead>
               <tr>
                 <th scope="col">token</th>
@@ -74,6 +77,8 @@ export function LensCard({ source, text }: { source: ModelSpecifier | null; text
           </table>
         </div>
       )}
+      {shown && <Pictures name="layers" title="What each layer would say" />}
+      {shown && <CodeOf code={lensCode(source, text)} />}
     </article>
   );
 }

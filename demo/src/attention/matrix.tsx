@@ -30,6 +30,7 @@ export function Matrix({ inside, head }: ViewProps) {
       <div class="matrix-scroll">
         <table
           class="weights"
+          data-picture
           role="grid"
           aria-label="Attention of each token (row) to each (column)"
           onMouseLeave={() => setPointed(undefined)}

@@ -1,10 +1,20 @@
 // Card: which vector carries a difference between two texts? One at a time is taken over from the other text (activation patching).
 import { useRef, useState } from 'preact/hooks';
+import { CodeOf } from '../ui/copy.js';
+import { Pictures } from '../ui/pictures.js';
+import type { ModelSpecifier } from 'wattn';
+import { patchingCode } from './attention_code.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
 import type { Door, Traced } from './use_inside.js';
 
-export function PatchingCard({ door, text }: { door: Door; text: string }) {
+interface PatchingProps {
+  door: Door;
+  source: ModelSpecifier | null;
+  text: string;
+}
+
+export function PatchingCard({ door, source, text }: PatchingProps) {
   const [other, setOther] = useKept('attention.other', () => 'The dog sat on the mat because it was tired.');
   const [traced, setTraced] = useState<Traced & { of: string }>();
   const [error, setError] = useState<Error>();
@@ -43,6 +53,8 @@ export function PatchingCard({ door, text }: { door: Door; text: string }) {
       </button>
       {error && <Problem error={error} />}
       {shown && <Shares traced={shown} />}
+      {shown && <Pictures name="patching" title="How far one vector of the other text moves this one" />}
+      {shown && <CodeOf code={patchingCode(source, text, other)} />}
     </article>
   );
 }
@@ -56,7 +68,7 @@ function Shares({ traced: { tokens, others, shares } }: { traced: Traced }) {
         How far the text's mean vector goes to the other's when this one vector is taken from there; 100 % is all the way.
       </p>
       <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Shares of each token and layer">
-        <table class="shares">
+        <table class="shares" data-picture>
           <thead>
             <tr>
               <th scope="col">token</th>

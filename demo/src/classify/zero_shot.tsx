@@ -59,14 +59,14 @@ export function ZeroShotCard({ model, options, own }: PanelProps & { own: OpenTa
       <label for="zero-labels">Labels, separated by commas</label>
       <input id="zero-labels" value={list} autocomplete="off" onInput={(event) => setList(event.currentTarget.value)} />
       {error ? <Problem error={error} /> : <Labels scores={answer.value ?? []} format={isNli ? percent : formatScore} />}
-      {isNli !== undefined && (
-        <CodeOf code={isNli ? zeroShotCode(model.source, text, labels) : nearLabelsCode(model.source, text, labels, options)} />
-      )}
       {isNli === false && (
         <p class="hint">
           The loaded model was not trained on natural language inference (NLI), which proper zero-shot classification needs. So
           these scores are not probabilities, but cosines between the text's vector and each label's.
         </p>
+      )}
+      {isNli !== undefined && (
+        <CodeOf code={isNli ? zeroShotCode(model.source, text, labels) : nearLabelsCode(model.source, text, labels, options)} />
       )}
     </article>
   );

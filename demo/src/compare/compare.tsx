@@ -5,14 +5,14 @@ import type { PanelProps } from '../panel.js';
 import { useKept } from '../ui/kept.js';
 import { similarityCode } from './compare_code.js';
 import { NearestPanel } from './nearest.js';
-import { exampleSentences, isEmpty, type Entry, type Sentence } from './sentence.js';
+import { asLines, exampleSentences, isEmpty, type Entry, type Sentence } from './sentence.js';
 import { SentencesPanel } from './sentences.js';
 import { SimilarityPanel } from './similarity.js';
 import { useEmbeddings } from './use_embeddings.js';
 
 export function ComparePanel({ model, options }: PanelProps) {
   const { embed, source } = model;
-  const [sentences, setSentences] = useKept('compare.sentences', exampleSentences);
+  const [sentences, setSentences] = useKept('compare.sentences', exampleSentences, asLines);
   const [pair, setPair] = useState<readonly number[]>([]);
   const texts = sentences.filter((sentence) => !isEmpty(sentence)).map(({ text }) => text);
   const embedded = useEmbeddings(embed, texts, options);

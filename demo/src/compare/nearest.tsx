@@ -1,8 +1,9 @@
 // Panel: the sentences, ranked by how near they are to a query.
 import './nearest.css';
 import { semantic_search, type EmbedOptions, type FeatureExtractionPipeline, type ModelSpecifier } from 'wattn';
-import { useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { CodeOf } from '../ui/copy.js';
+import { useKept } from '../ui/kept.js';
 import { nearestCode } from './compare_code.js';
 import type { Entry } from './sentence.js';
 import { formatScore, formatTime } from '../ui/format.js';
@@ -20,7 +21,7 @@ interface Hit extends Entry {
 }
 
 export function NearestPanel({ embed, source, entries, options }: PanelProps) {
-  const [query, setQuery] = useState('a pet taking a nap');
+  const [query, setQuery] = useKept('compare.query', () => 'a pet taking a nap');
   const prompt = embed.info().prompts.query;
   // As sentence-transformers does: a model that has a prompt for queries gets it.
   const queryOptions = useMemo(() => (prompt ? { ...options, prompt_name: 'query' } : options), [options, prompt]);

@@ -1,4 +1,5 @@
 // The sentences that every panel works on.
+import type { Written } from '../ui/kept.js';
 
 export interface Sentence {
   /** Stays the same while the text is edited. */
@@ -34,3 +35,9 @@ export const exampleSentences = (): Sentence[] =>
 export const splitLines = (text: string): string[] => text.split(/\r?\n/).filter((line) => line.trim() !== '');
 
 export const isEmpty = ({ text }: Sentence) => text.trim() === '';
+
+/** In addresses, a line each. */
+export const asLines: Written<Sentence[]> = {
+  write: (sentences) => sentences.map(({ text }) => text.replace(/\s+/g, ' ')).join('\n'),
+  read: (text) => text.split('\n').map(makeSentence),
+};

@@ -5,6 +5,7 @@ import { useMemo, useRef, useState } from 'preact/hooks';
 import type { Entry } from './sentence.js';
 import { formatCount, formatScore, formatTime, plural, shorten } from '../ui/format.js';
 import { CodeOf } from '../ui/copy.js';
+import { Pictures } from '../ui/pictures.js';
 import { stepInSquare } from '../ui/roving.js';
 import type { EmbeddedTexts, Run } from './use_embeddings.js';
 
@@ -42,6 +43,13 @@ export function SimilarityPanel({ entries, embedded, pair, onPair, assumed, code
         <Matrix entries={entries} scores={scores} pair={pair} onPair={onPair} />
       ) : (
         <p class="hint">{busy ? 'Computing…' : 'Type a sentence to begin.'}</p>
+      )}
+      {entries.length > 1 && (
+        <Pictures
+          name="similarity"
+          title="Cosine similarity of sentences"
+          notes={entries.map(({ index, text }) => `${index + 1}  ${shorten(text, 90)}`)}
+        />
       )}
       {run && <Timing run={run} busy={busy} />}
       {assumed && <p class="hint">This model's files do not say how to pool token vectors, so this page takes their {assumed}.</p>}
@@ -104,6 +112,7 @@ function Matrix({ entries, scores, pair, onPair }: MatrixProps) {
     <div class="matrix-scroll">
       <table
         class="matrix"
+        data-picture
         role="grid"
         style={{ '--columns': entries.length }}
         aria-label="Cosine similarity of each pair of sentences"

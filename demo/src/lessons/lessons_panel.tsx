@@ -6,6 +6,7 @@ import { CodeOf } from '../ui/copy.js';
 import { Curve, type Series } from '../ui/curve.js';
 import { Heatmap } from '../ui/heatmap.js';
 import { Problem } from '../ui/lazy.js';
+import { Pictures } from '../ui/pictures.js';
 import type { Outcome, Point } from './lessons.js';
 import { codeOf, kLessons, type Lesson } from './list.js';
 
@@ -78,11 +79,14 @@ function LessonCard({ lesson }: { lesson: Lesson }) {
         )}
       </div>
       <p>{shows}</p>
-      {run.kind !== 'idle' && <Curve label={axis} series={series} steps={steps} />}
-      <p class="lesson-result" role="status">
-        {run.result?.text ?? (run.kind === 'stopped' && !run.error ? 'Stopped.' : '')}
-      </p>
-      {run.result?.picture && <Heatmap {...run.result.picture} />}
+      <div data-picture>
+        {run.kind !== 'idle' && <Curve label={axis} series={series} steps={steps} />}
+        <p class="lesson-result" role="status">
+          {run.result?.text ?? (run.kind === 'stopped' && !run.error ? 'Stopped.' : '')}
+        </p>
+        {run.result?.picture && <Heatmap {...run.result.picture} />}
+      </div>
+      {run.result && <Pictures name={`lesson-${id}`} title={title} />}
       {run.error && <Problem error={run.error} />}
       <CodeOf code={codeOf(lesson)} />
     </article>

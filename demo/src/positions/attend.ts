@@ -4,11 +4,20 @@ import { nn, Tensor, type TensorBase } from 'wattn/nn';
 export const kKinds = [
   ['none', 'None'],
   ['sinusoidal', 'Sinusoidal'],
+  ['learned', 'Learned'],
   ['rotary', 'Rotary'],
   ['alibi', 'ALiBi'],
 ] as const;
 
 export type Kind = (typeof kKinds)[number][0];
+
+export const kWhat: Record<Kind, string> = {
+  none: 'Attention alone sees a set of words.',
+  sinusoidal: 'Sines and cosines of its position are added to each word.',
+  learned: 'A vector of its position is added to each word, from a table that training fills. Here the table is random.',
+  rotary: 'Queries and keys are rotated by their positions, so that only distances count (a relative encoding).',
+  alibi: 'The farther two words are apart, the lower their score (a relative encoding).',
+};
 
 const kDim = 32;
 const kWords = 64;
@@ -19,10 +28,17 @@ const { functional, positional } = nn;
 /** [words, dim]: vectors that depend on nothing but the word. */
 export function vectorsOf(words: readonly string[]): TensorBase<'float32'> {
   const known = [...new Set(words.map((word) => word.toLowerCase()))];
-  nn.manual_seed(7);
+  return rowsOf(
+    words.map((word) => known.indexOf(word.toLowerCase()) % kWords),
+    7,
+  );
+}
+
+/** Rows of a random table, [ids, dim]. */
+function rowsOf(ids: readonly number[], seed: number): TensorBase<'float32'> {
+  nn.manual_seed(seed);
   const table = new nn.Embedding(kWords, kDim);
-  const ids = words.map((word) => known.indexOf(word.toLowerCase()) % kWords);
-  return functional.mul(table.forward(new Tensor('int32', ids, [words.length])), new Tensor('float32', [kSize], [1]));
+  return functional.mul(table.forward(new Tensor('int32', ids, [ids.length])), new Tensor('float32', [kSize], [1]));
 }
 
 /** Output [seq, dim] and weights [seq, seq] of attention of x to itself. Positions are those of the order that x has now. */
@@ -30,8 +46,9 @@ export function attend(x: TensorBase, kind: Kind): [output: TensorBase<'float32'
   const [seq, dim] = x.dims as [number, number];
   const run = (queries: TensorBase, keys: TensorBase, values: TensorBase, attn_mask?: TensorBase) =>
     functional.scaled_dot_product_attention(queries, keys, values, { need_weights: true, ...(attn_mask && { attn_mask }) });
-  if (kind === 'sinusoidal') {
-    const placed = functional.add(x, positional.sinusoidal({ length: seq, dim }));
+  if (kind === 'sinusoidal' || kind === 'learned') {
+    const places = Array.from({ length: seq }, (_, i) => i);
+    const placed = functional.add(x, kind === 'learned' ? rowsOf(places, 11) : positional.sinusoidal({ length: seq, dim }));
     return run(placed, placed, placed);
   }
   if (kind === 'rotary') {

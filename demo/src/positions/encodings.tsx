@@ -2,7 +2,11 @@
 import { nn, Tensor } from 'wattn/nn';
 import { useMemo, useState } from 'preact/hooks';
 import { Choice } from '../ui/choice.js';
+import { CodeOf } from '../ui/copy.js';
 import { Heatmap } from '../ui/heatmap.js';
+import { oneOf, useKept } from '../ui/kept.js';
+import { Pictures } from '../ui/pictures.js';
+import { encodingCode } from './positions_code.js';
 
 const { functional, positional } = nn;
 
@@ -30,6 +34,8 @@ interface Encoding {
   /** Which knobs matter. */
   knobs: readonly (keyof Knobs)[];
   draw: (knobs: Knobs) => Picture[];
+  /** The call that gives the values of the first picture. */
+  call: (knobs: Knobs) => string;
 }
 
 const kHeads = 8;
@@ -49,6 +55,7 @@ const kEncodings = [
     name: 'Sinusoidal',
     what: 'Each position is a row of sines and cosines of ever longer waves, added to the token. Nearby positions have similar rows: the second picture shows the dot product of each pair.',
     knobs: ['length', 'dim', 'base'],
+    call: ({ length, dim, base }) => `positional.sinusoidal({ length: ${length}, dim: ${dim}, base: ${10 ** base} })`,
     draw({ length, dim, base }) {
       const rows = positional.sinusoidal({ length, dim, base: 10 ** base });
       return [
@@ -62,6 +69,8 @@ const kEncodings = [
     name: 'Rotary',
     what: 'Queries and keys are rotated by an angle that grows with the position, each pair of components at its own speed. What positions change in the dot product depends on the distance alone.',
     knobs: ['length', 'dim', 'base'],
+    call: ({ length, dim, base }) =>
+      `positional.rotary(new Tensor('float32', new Float32Array(${length * dim}).fill(${1 / Math.sqrt(dim)}), [${length}, ${dim}]), { base: ${10 ** base} })`,
     draw({ length, dim, base }) {
       const ones = new Tensor('float32', new Float32Array(length * dim).fill(1 / Math.sqrt(dim)), [length, dim]);
       const turned = positional.rotary(ones, { base: 10 ** base });
@@ -83,6 +92,7 @@ const kEncodings = [
     name: 'ALiBi',
     what: 'Nothing is added to the tokens. Each score is lowered a little for each step of distance, and every head has its own slope.',
     knobs: ['length', 'head'],
+    call: ({ length }) => `positional.alibi_bias(${kHeads}, { queries: ${length} })`,
     draw({ length, head }) {
       const { data } = positional.alibi_bias(kHeads, { queries: length });
       const size = length * length;
@@ -94,6 +104,7 @@ const kEncodings = [
     name: 'T5 buckets',
     what: 'Distances fall into buckets, narrow ones near and wide ones far. Each bucket has a learned number, which is added to the score.',
     knobs: ['length'],
+    call: ({ length }) => `positional.t5_buckets({ queries: ${length} })`,
     draw({ length }) {
       return [square('Bucket of each distance', positional.t5_buckets({ queries: length }), length)];
     },
@@ -110,7 +121,7 @@ const kKnobs: Record<keyof Knobs, { name: string; min: number; max: number; step
 };
 
 export function Encodings() {
-  const [id, setId] = useState<Id>('sinusoidal');
+  const [id, setId] = useKept<Id>('positions.encoding', () => 'sinusoidal', oneOf(kEncodings.map((one) => one.id)));
   const [knobs, setKnobs] = useState<Knobs>({ length: 48, dim: 64, base: 4, head: 3 });
   const encoding: Encoding = kEncodings.find((one) => one.id === id) ?? kEncodings[0];
   const pictures = useMemo(() => encoding.draw(knobs), [encoding, knobs]);
@@ -138,11 +149,13 @@ export function Encodings() {
           );
         })}
       </div>
-      <div class="order-pictures">
+      <div class="order-pictures" data-picture>
         {pictures.map((picture) => (
           <Heatmap key={picture.title} {...picture} />
         ))}
       </div>
+      <Pictures name={`positions-${id}`} title={`Position encodings: ${encoding.name}`} />
+      <CodeOf code={encodingCode(encoding.call(knobs))} />
     </article>
   );
 }

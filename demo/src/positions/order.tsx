@@ -2,21 +2,33 @@
 import { nn } from 'wattn/nn';
 import { useMemo, useState } from 'preact/hooks';
 import { Choice } from '../ui/choice.js';
-import { useKept } from '../ui/kept.js';
-import { kKinds, move, type Kind } from './attend.js';
+import { oneOf, useKept, type Written } from '../ui/kept.js';
+import { kKinds, kWhat, move, type Kind } from './attend.js';
+import { CodeOf } from '../ui/copy.js';
 import { Heatmap } from '../ui/heatmap.js';
+import { Pictures } from '../ui/pictures.js';
+import { orderCode } from './positions_code.js';
 
 const kMostWords = 16;
 const kRounding = 1e-5; // of float32 sums in another order
 
 const wordsOf = (text: string) => text.trim().split(/\s+/).filter(Boolean).slice(0, kMostWords);
+/** Places with a space between them: each number below their count once. */
+const kOrder: Written<readonly number[]> = {
+  write: (order) => order.join(' '),
+  read(text) {
+    const order = text.split(' ').map(Number);
+    return inOrder(order.length).every((place) => order.includes(place)) ? order : undefined;
+  },
+};
+
 const inOrder = (count: number) => Array.from({ length: count }, (_, i) => i);
 
 export function OrderCard() {
   const [text, setText] = useKept('positions.text', () => 'the dog bites the man');
-  const [kind, setKind] = useState<Kind>('none');
+  const [kind, setKind] = useKept<Kind>('positions.kind', () => 'none', oneOf(kKinds.map(([one]) => one)));
   const [seed, setSeed] = useState(1);
-  const [order, setOrder] = useState<readonly number[]>(() => nn.permutation(wordsOf(text).length, 1));
+  const [order, setOrder] = useKept<readonly number[]>('positions.order', () => nn.permutation(wordsOf(text).length, 1), kOrder);
   const words = wordsOf(text);
   const places = order.length === words.length ? order : inOrder(words.length);
   const moved = useMemo(() => (words.length > 0 ? move(words, places, kind) : undefined), [text, places.join(), kind]);
@@ -44,9 +56,10 @@ export function OrderCard() {
           </button>
         </div>
       </div>
+      <p class="hint order-what">{kWhat[kind]}</p>
       {moved && (
         <>
-          <div class="order-pictures">
+          <div class="order-pictures" data-picture>
             <Heatmap title="As written" rows={words.length} columns={words.length} values={moved.before.data} names={words} />
             <Heatmap
               title={`Now: ${names.join(' ')}`}
@@ -57,6 +70,8 @@ export function OrderCard() {
             />
           </div>
           <Verdict change={moved.change} />
+          <Pictures name="word-order" title={`Attention between words: ${kKinds.find(([one]) => one === kind)?.[1]}`} />
+          <CodeOf code={orderCode(words, places, kind)} />
         </>
       )}
     </article>

@@ -1,5 +1,6 @@
 // The texts of the index: pasted, dropped, picked or the examples; and building it.
 import { useState } from 'preact/hooks';
+import { kFits } from '../ui/address.js';
 import { formatCount, formatTime, plural } from '../ui/format.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
@@ -10,13 +11,22 @@ import type { BuildProgress, IndexControl } from './use_index.js';
 
 const kSizes = [16, 32, 64, 128, 256];
 
-export function Library({ index, maxLength }: { index: IndexControl; maxLength: number }) {
+/** What a person gave to be searched. */
+function useDocs() {
   const [pasted, setPasted] = useKept('search.pasted', () => '');
   const [files, setFiles] = useKept<Doc[]>('search.files', () => []);
+  const docs: Doc[] = [...(pasted.trim() === '' ? [] : [{ name: 'Pasted', text: pasted }]), ...files];
+  return { pasted, setPasted, files, setFiles, docs };
+}
+
+/** As the panel opens: by a link, or by a person before the model changed. */
+export const useFirstDocs = () => useDocs().docs;
+
+export function Library({ index, maxLength }: { index: IndexControl; maxLength: number }) {
+  const { pasted, setPasted, files, setFiles, docs } = useDocs();
   const [size, setSize] = useKept('search.size', () => Math.min(32, maxLength));
   const [error, setError] = useState<Error>();
   const [over, setOver] = useState(false);
-  const docs = [...(pasted.trim() === '' ? [] : [{ name: 'Pasted', text: pasted }]), ...files];
   const sizes = [...new Set(kSizes.map((some) => Math.min(some, maxLength)))];
   const take = async (found: Promise<Doc[]>) => {
     setError(undefined);
@@ -42,7 +52,7 @@ export function Library({ index, maxLength }: { index: IndexControl; maxLength: 
       }}
     >
       <h2 id="library-title">Texts</h2>
-      <label for="pasted">Paste a text, or drop text files here</label>
+      <label for="pasted">Paste a text, or drop text files here. {kFits}</label>
       <textarea id="pasted" rows={4} value={pasted} onInput={(event) => setPasted(event.currentTarget.value)} />
       <FileList docs={files} onPick={(list) => void take(docsOfFiles(list))} onClear={() => setFiles([])} />
       <div class="library-line">

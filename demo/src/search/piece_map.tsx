@@ -1,6 +1,8 @@
 // The pieces as points on a canvas: hover, select by mouse or keyboard, coloured by cluster, hits ringed.
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
+import { shapesOf } from '../ui/drawn.js';
 import { shorten } from '../ui/format.js';
+import { escaped } from '../ui/picture.js';
 import type { Hit, IndexFacts } from './types.js';
 
 interface MapProps {
@@ -86,7 +88,12 @@ export function PieceMap(props: MapProps) {
   const theme = useTheme();
   const { places, place } = useMemo(() => layOut(facts, query, width), [facts, query, width]);
   useEffect(() => {
-    if (canvas.current && width > 0) draw(canvas.current, { ...props, places, width, at: query && place(...query) });
+    if (!canvas.current || width === 0) return;
+    const drawing = { ...props, places, width, at: query && place(...query) };
+    const style = getComputedStyle(canvas.current);
+    const colour = (name: string) => style.getPropertyValue(name).trim();
+    paint(canvas.current, drawing, colour);
+    shapesOf.set(canvas.current, () => shapes(drawing, colour));
   }, [facts, hits, query, selected, hovered, places, width, theme]);
   const at = ({ offsetX, offsetY }: MouseEvent) => nearest(places, offsetX, offsetY, kReach);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -99,18 +106,20 @@ export function PieceMap(props: MapProps) {
   const shown = hovered ?? selected;
   return (
     <div class="piece-map" ref={frame}>
-      <canvas
-        ref={canvas}
-        tabIndex={0}
-        role="img"
-        aria-label={`Map of ${facts.pieces.length} chunks in ${facts.picture.terms.length} clusters. Use the arrow keys to move from chunk to chunk.`}
-        style={{ height: `${kHeight}px` }}
-        onMouseMove={(event) => onHover(at(event))}
-        onMouseLeave={() => onHover(undefined)}
-        onClick={(event) => onSelect(at(event))}
-        onKeyDown={onKeyDown}
-      />
-      <Legend facts={facts} />
+      <div data-picture>
+        <canvas
+          ref={canvas}
+          tabIndex={0}
+          role="img"
+          aria-label={`Map of ${facts.pieces.length} chunks in ${facts.picture.terms.length} clusters. Use the arrow keys to move from chunk to chunk.`}
+          style={{ height: `${kHeight}px` }}
+          onMouseMove={(event) => onHover(at(event))}
+          onMouseLeave={() => onHover(undefined)}
+          onClick={(event) => onSelect(at(event))}
+          onKeyDown={onKeyDown}
+        />
+        <Legend facts={facts} />
+      </div>
       <Shown facts={facts} piece={shown} />
     </div>
   );
@@ -147,40 +156,85 @@ interface Drawing extends MapProps {
   at: [number, number] | undefined;
 }
 
-function draw(canvas: HTMLCanvasElement, drawing: Drawing): void {
-  const { facts, hits, places, width, at, hovered, selected } = drawing;
+/** What the map is drawn with: on a canvas, or as SVG. */
+interface Pen {
+  circle(x: number, y: number, radius: number, paint: { fill?: string; stroke?: string; alpha?: number }): void;
+  line(from: readonly [number, number], to: readonly [number, number], colour: string): void;
+  text(x: number, y: number, says: string, anchor: 'start' | 'end', colour: string): void;
+}
+
+const kStroke = 2;
+const kFont = 'system-ui, sans-serif';
+const kLetter = 12; // px
+
+type ColourOf = (name: string) => string;
+
+function paint(canvas: HTMLCanvasElement, drawing: Drawing, colour: ColourOf): void {
   const context = canvas.getContext('2d');
   if (!context) return;
   const ratio = devicePixelRatio;
-  [canvas.width, canvas.height] = [width * ratio, kHeight * ratio];
+  [canvas.width, canvas.height] = [drawing.width * ratio, kHeight * ratio];
   context.scale(ratio, ratio);
-  const style = getComputedStyle(canvas);
-  const colour = (name: string) => style.getPropertyValue(name).trim();
+  context.lineWidth = kStroke;
+  context.font = `${kLetter}px ${kFont}`;
+  const pen: Pen = {
+    circle(x, y, radius, { fill, stroke, alpha = 1 }) {
+      context.globalAlpha = alpha;
+      context.beginPath();
+      context.arc(x, y, radius, 0, 2 * Math.PI);
+      if (fill) context.fillStyle = fill;
+      if (fill) context.fill();
+      if (stroke) context.strokeStyle = stroke;
+      if (stroke) context.stroke();
+    },
+    line(from, to, colour) {
+      context.strokeStyle = colour;
+      context.beginPath();
+      context.moveTo(...from);
+      context.lineTo(...to);
+      context.stroke();
+    },
+    text(x, y, says, anchor, colour) {
+      context.fillStyle = colour;
+      context.textAlign = anchor;
+      context.fillText(says, x, y);
+    },
+  };
+  draw(pen, drawing, colour);
+}
+
+/** The same as elements of SVG. */
+function shapes(drawing: Drawing, colour: ColourOf): string {
+  const out: string[] = [];
+  const pen: Pen = {
+    circle: (x, y, radius, { fill = 'none', stroke = 'none', alpha = 1 }) =>
+      out.push(`<circle cx="${x.toFixed(1)}" cy="${y.toFixed(1)}" r="${radius}" fill="${fill}" stroke="${stroke}" stroke-width="${kStroke}" opacity="${alpha}"/>`), // prettier-ignore
+    line: ([x1, y1], [x2, y2], colour) =>
+      out.push(`<path d="M${x1.toFixed(1)} ${y1.toFixed(1)}L${x2.toFixed(1)} ${y2.toFixed(1)}" stroke="${colour}" stroke-width="${kStroke}"/>`), // prettier-ignore
+    text: (x, y, says, anchor, colour) =>
+      out.push(`<text x="${x.toFixed(1)}" y="${y.toFixed(1)}" text-anchor="${anchor}" font-family="${kFont}" font-size="${kLetter}" fill="${colour}">${escaped(says)}</text>`), // prettier-ignore
+  };
+  draw(pen, drawing, colour);
+  return out.join('');
+}
+
+function draw(pen: Pen, { facts, hits, places, width, at, hovered, selected }: Drawing, colour: ColourOf): void {
   const colours = facts.picture.terms.map((_, cluster) => colour(`--cluster-${cluster}`));
   const radius = facts.pieces.length > 800 ? 2.5 : facts.pieces.length > 200 ? 3.5 : 5;
-  const circle = (i: number, size: number) => {
-    context.beginPath();
-    context.arc(places[2 * i] as number, places[2 * i + 1] as number, size, 0, 2 * Math.PI);
-  };
+  const ink = colour('--ink');
   const near = new Set(hits.map(({ piece }) => piece));
-  const dot = (i: number, size: number) => {
-    context.fillStyle = colours[facts.picture.labels[i] as number] ?? '#888';
-    circle(i, size);
-    context.fill();
-  };
-  context.globalAlpha = hits.length > 0 ? 0.45 : 0.85;
-  facts.pieces.forEach((_, i) => near.has(i) || dot(i, radius));
-  context.globalAlpha = 1;
-  context.lineWidth = 2;
-  context.strokeStyle = colour('--ink');
-  for (const i of near) dot(i, radius + 2);
+  const placeOf = (i: number) => [places[2 * i], places[2 * i + 1]] as [number, number];
+  const dot = (i: number, size: number, alpha: number) =>
+    pen.circle(...placeOf(i), size, { fill: colours[facts.picture.labels[i] as number] ?? '#888', alpha });
+  const alpha = hits.length > 0 ? 0.45 : 0.85;
+  facts.pieces.forEach((_, i) => near.has(i) || dot(i, radius, alpha));
+  for (const i of near) dot(i, radius + 2, 1);
   for (const i of new Set([hovered, selected])) {
     if (i === undefined) continue;
-    dot(i, radius + 2);
-    circle(i, radius + 4);
-    context.stroke();
+    dot(i, radius + 2, 1);
+    pen.circle(...placeOf(i), radius + 4, { stroke: ink });
   }
-  if (at) cross(context, at, colour('--ink'), sideOf(at, places, width));
+  if (at) cross(pen, at, ink, sideOf(at, places, width));
 }
 
 const kNameWidth = 86; // px, with what is between it and the cross
@@ -197,21 +251,13 @@ function sideOf([x, y]: [number, number], places: Float32Array, width: number): 
   return points.right < points.left ? 'right' : 'left';
 }
 
+const kArm = 7; // px, of the cross
+
 /** The query's own mark. */
-function cross(context: CanvasRenderingContext2D, [x, y]: [number, number], ink: string, side: 'left' | 'right'): void {
-  context.strokeStyle = ink;
-  context.fillStyle = ink;
-  context.lineWidth = 2.5;
-  context.beginPath();
-  for (const [dx, dy] of [
-    [7, 0],
-    [0, 7],
-  ] as const) {
-    context.moveTo(x - dx, y - dy);
-    context.lineTo(x + dx, y + dy);
-  }
-  context.stroke();
-  context.font = '12px system-ui, sans-serif';
-  context.textAlign = side === 'left' ? 'end' : 'start';
-  context.fillText('your query', side === 'left' ? x - 10 : x + 10, y + 4);
+function cross(pen: Pen, [x, y]: [number, number], ink: string, side: 'left' | 'right'): void {
+  pen.line([x - kArm, y], [x + kArm, y], ink);
+  pen.line([x, y - kArm], [x, y + kArm], ink);
+  const away = kArm + 3;
+  if (side === 'left') pen.text(x - away, y + 4, 'your query', 'end', ink);
+  else pen.text(x + away, y + 4, 'your query', 'start', ink);
 }

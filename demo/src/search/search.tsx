@@ -4,12 +4,13 @@ import type { EmbedOptions, ModelSpecifier } from 'wattn';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
 import { CodeOf } from '../ui/copy.js';
-import { formatTime, plural } from '../ui/format.js';
+import { formatTime, plural, shorten } from '../ui/format.js';
 import { useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
+import { Pictures } from '../ui/pictures.js';
 import { exampleDocs } from './example.js';
 import { Hits } from './hits.js';
-import { Library } from './library.js';
+import { Library, useFirstDocs } from './library.js';
 import { PieceMap } from './piece_map.js';
 import { searchCode } from './search_code.js';
 import type { Found, Hit, IndexFacts } from './types.js';
@@ -21,10 +22,11 @@ export function SearchPanel(props: PanelProps) {
   const index = useIndex(props);
   const { facts } = index;
   const begun = useRef(false);
+  const docs = useFirstDocs();
   useEffect(() => {
     if (index.opening || begun.current) return;
     begun.current = true;
-    if (!facts && !index.error) index.build(exampleDocs, 32);
+    if (!facts && !index.error) index.build(docs.length > 0 ? docs : exampleDocs, 32);
   }, [index.opening]);
   const [selected, setSelected] = useState<number>();
   const [hovered, setHovered] = useState<number>();
@@ -140,6 +142,7 @@ function Results({ index, facts, source, options, selected, onSelect, hovered, o
           hovered={hovered}
           onHover={onHover}
         />
+        <Pictures name="map" title={found.at ? `Nearest to “${shorten(query, 60)}”` : 'A map of texts'} />
       </article>
     </>
   );

@@ -34,6 +34,10 @@ export const exampleClasses = (): Taught[] =>
 
 const kMost = 8;
 
+const isText = (value: unknown) => typeof value === 'string';
+export const areClasses = (value: unknown): value is Taught[] =>
+  Array.isArray(value) && value.length <= kMost && value.every((one) => isText(one?.name) && isText(one?.examples));
+
 export function Classes({ classes, onChange }: { classes: Taught[]; onChange: (classes: Taught[]) => void }) {
   const change = (at: number, part: Partial<Taught>) =>
     onChange(classes.map((taught, i) => (i === at ? { ...taught, ...part } : taught)));

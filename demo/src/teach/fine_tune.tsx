@@ -7,6 +7,7 @@ import { CodeOf } from '../ui/copy.js';
 import { Curve } from '../ui/curve.js';
 import { formatCount, formatTime, plural } from '../ui/format.js';
 import { Problem } from '../ui/lazy.js';
+import { Pictures } from '../ui/pictures.js';
 import { fineTuneCode } from './teach_code.js';
 import { split, useFineTuning, type Tuning } from './use_fine_tuning.js';
 import type { Taught } from './use_classifier.js';
@@ -52,8 +53,15 @@ export function FineTuneCard({ model, options, classes, text }: FineTuneProps) {
           </div>
           {error && <Problem error={error} />}
           {losses.length > 0 && (
-            <Curve label="Loss by step" series={[{ name: 'loss', points: losses.map((loss, i) => [i + 1, loss]) }]} steps={steps} />
+            <div data-picture>
+              <Curve
+                label="Loss by step"
+                series={[{ name: 'loss', points: losses.map((loss, i) => [i + 1, loss]) }]}
+                steps={steps}
+              />
+            </div>
           )}
+          {done && <Pictures name="loss" title={`Fine-tuning: ${plural(done.steps, 'step')}`} />}
           {weights && (
             <p class="hint">
               It trains {formatCount(weights.trainable)} of {formatCount(weights.all)} weights (

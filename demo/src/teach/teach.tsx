@@ -4,9 +4,9 @@ import type { TextClassifier } from 'wattn';
 import { useEffect, useState } from 'preact/hooks';
 import type { PanelProps } from '../panel.js';
 import { formatTime, plural } from '../ui/format.js';
-import { useKept } from '../ui/kept.js';
+import { asJson, useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
-import { Classes, exampleClasses } from './classes.js';
+import { areClasses, Classes, exampleClasses } from './classes.js';
 import { Explained } from './explained.js';
 import { Labels, percent } from '../classify/labels.js';
 import { useAnswer } from '../classify/use_task.js';
@@ -16,7 +16,7 @@ import { teachCode } from './teach_code.js';
 import { useClassifier, type ClassifierState } from './use_classifier.js';
 
 export function TeachPanel({ model, options }: PanelProps) {
-  const [classes, setClasses] = useKept('teach.classes', exampleClasses);
+  const [classes, setClasses] = useKept('teach.classes', exampleClasses, asJson(areClasses));
   const [text, setText] = useKept('teach.text', () => 'When will the box with my shoes get here?');
   const taught = useClassifier(model.embed, classes, options);
   const { classifier } = taught;

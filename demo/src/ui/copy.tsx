@@ -7,12 +7,14 @@ interface CopyProps {
   text: () => string;
   /** How a screen reader names what is copied, where the label does not. */
   title?: string;
+  /** What it says once copied. */
+  copied?: () => string;
 }
 
 const kShown = 2000; // ms that 'Copied' is shown
 
 /** Where the clipboard is refused, the text is selected in a field to copy by hand. */
-export function CopyButton({ label, text, title }: CopyProps) {
+export function CopyButton({ label, text, title, copied = () => 'Copied' }: CopyProps) {
   const [state, setState] = useState<'copied' | 'refused'>();
   useEffect(() => {
     if (state !== 'copied') return;
@@ -30,7 +32,7 @@ export function CopyButton({ label, text, title }: CopyProps) {
   return (
     <>
       <button type="button" class="secondary outline small" onClick={() => void copy()} {...(title && { title })}>
-        {state === 'copied' ? 'Copied' : label}
+        {state === 'copied' ? copied() : label}
       </button>
       {state === 'refused' && (
         <textarea

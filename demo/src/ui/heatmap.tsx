@@ -16,6 +16,8 @@ interface HeatmapProps {
   columnName?: string;
 }
 
+const kMostNames = 10; // there is room for
+
 function paint(canvas: HTMLCanvasElement, values: ArrayLike<number>, columns: number, rows: number): void {
   const context = canvas.getContext('2d');
   if (!context || rows * columns === 0) return;
@@ -27,6 +29,17 @@ function paint(canvas: HTMLCanvasElement, values: ArrayLike<number>, columns: nu
     image.data.set([...(share < 0 ? [234, 122, 40] : [104, 92, 230]), Math.round(255 * Math.abs(share))], 4 * i);
   }
   context.putImageData(image, 0, 0);
+}
+
+/** Words beside the rows or above the columns; a screen reader hears them from the picture. */
+function Names({ names, of }: { names: readonly string[]; of: 'rows' | 'columns' }) {
+  return (
+    <div class={`heatmap-${of}`} aria-hidden="true">
+      {names.map((name, i) => (
+        <span key={i}>{name}</span>
+      ))}
+    </div>
+  );
 }
 
 export function Heatmap({
@@ -63,9 +76,12 @@ export function Heatmap({
   const says =
     shown &&
     `${nameOf(names, rowName, shown[0])}, ${nameOf(columnNames, columnName, shown[1])}: ${(values[shown[0] * columns + shown[1]] as number).toFixed(4).replace('-', '−')}`;
+  const named = names && Math.max(rows, columns) <= kMostNames;
   return (
-    <figure class="heatmap">
+    <figure class={named ? 'heatmap is-named' : 'heatmap'}>
       <figcaption>{title}</figcaption>
+      {named && <Names names={columnNames ?? names} of="columns" />}
+      {named && <Names names={names} of="rows" />}
       <canvas
         ref={canvas}
         width={Math.max(1, columns)}

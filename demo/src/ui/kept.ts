@@ -2,11 +2,40 @@
 import { useState } from 'preact/hooks';
 import { readAddress, writeAddress } from './address.js';
 
+/** How a value is written into addresses, and read from them; undefined: it says nothing that can be shown. */
+export interface Written<T> {
+  write: (value: T) => string;
+  read: (text: string) => T | undefined;
+}
+
 interface Kept {
   value: unknown;
-  /** What it was before anybody changed it; this is not written into addresses. */
-  first: unknown;
+  /** What it was before anybody changed it, as written; this is not in addresses. */
+  first: string | undefined;
+  /** undefined: it is kept here alone. */
+  written: Written<unknown> | undefined;
 }
+
+const kAsItIs: Written<string> = { write: (value) => value, read: (text) => text };
+
+/** One of these words. */
+export const oneOf = <T extends string>(words: readonly T[]): Written<T> => ({
+  write: (value) => value,
+  read: (text) => words.find((word) => word === text),
+});
+
+/** As JSON. isRight: whether what an address says can be shown. */
+export const asJson = <T>(isRight: (value: unknown) => value is T): Written<T> => ({
+  write: (value) => JSON.stringify(value),
+  read(text) {
+    try {
+      const value: unknown = JSON.parse(text);
+      return isRight(value) ? value : undefined;
+    } catch {
+      return undefined;
+    }
+  },
+});
 
 const kept = new Map<string, Kept>();
 const kModel = 'model';
@@ -26,11 +55,12 @@ export function showInAddress(panel: string): void {
   const now = readAddress();
   const params = now.panel === panel ? now.params : new URLSearchParams();
   params.delete(kModel);
-  for (const [name, { value, first }] of kept) {
+  for (const [name, { value, first, written }] of kept) {
     const [owner, rest] = partsOf(name);
-    if (owner !== panel || typeof value !== 'string') continue;
-    if (value === first) params.delete(rest);
-    else params.set(rest, value);
+    if (owner !== panel || !written) continue;
+    const text = written.write(value);
+    if (text === first) params.delete(rest);
+    else params.set(rest, text);
   }
   if (model !== undefined) params.set(kModel, model);
   if (panel !== '' || params.size > 0) writeAddress({ panel, params });
@@ -39,30 +69,33 @@ export function showInAddress(panel: string): void {
 /** Takes what an address says of its panel. Returns whether anything changed. */
 export function takeAddress({ panel, params } = readAddress()): boolean {
   let changed = false;
-  for (const [rest, value] of params) {
+  for (const [rest, text] of params) {
     const entry = kept.get(`${panel}.${rest}`);
-    if (!entry || typeof entry.value !== 'string' || entry.value === value) continue;
+    if (!entry?.written || entry.written.write(entry.value) === text) continue;
+    const value = entry.written.read(text);
+    if (value === undefined) continue;
     entry.value = value;
     changed = true;
   }
   return changed;
 }
 
-/** As useState; one value for each name on the page. name: the panel's, a dot, and what the address calls it. */
-export function useKept<T>(name: string, initial: () => T): [T, (next: T) => void] {
+/** As useState; one value for each name on the page. name: the panel's, a dot, and what the address calls it. Texts are in the address. */
+export function useKept<T>(name: string, initial: () => T, how?: Written<T>): [T, (next: T) => void] {
   const [value, setValue] = useState(() => {
     const before = kept.get(name);
     if (before) return before.value as T;
     const [panel, rest] = partsOf(name);
     const first = initial();
+    const written = (how ?? (typeof first === 'string' ? kAsItIs : undefined)) as Written<unknown> | undefined;
     const address = readAddress();
-    const given = address.panel === panel && typeof first === 'string' ? address.params.get(rest) : null;
-    const value = (given ?? first) as T;
-    kept.set(name, { value, first });
-    return value;
+    const given = address.panel === panel ? address.params.get(rest) : null;
+    const value = (given === null ? undefined : written?.read(given)) ?? first;
+    kept.set(name, { value, first: written?.write(first), written });
+    return value as T;
   });
   const keep = (next: T) => {
-    kept.set(name, { first: next, ...kept.get(name), value: next });
+    kept.set(name, { ...(kept.get(name) as Kept), value: next });
     setValue(() => next);
     const [panel] = partsOf(name);
     if (readAddress().panel === panel) showInAddress(panel);

@@ -96,6 +96,7 @@ export function WordMap({ vectors, view, chosen, near, arrows, onChoose }: Props
   return (
     <svg
       class="words-map"
+      data-picture
       viewBox={`0 0 ${kWidth} ${kHeight}`}
       font-size={letter}
       role="img"

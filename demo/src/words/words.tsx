@@ -2,11 +2,13 @@
 import './words.css';
 import type { WordVectors } from 'wattn';
 import { useState } from 'preact/hooks';
+import { kFits } from '../ui/address.js';
 import { Choice } from '../ui/choice.js';
 import { CodeOf } from '../ui/copy.js';
 import { formatCount, formatScore, formatTime } from '../ui/format.js';
-import { useKept } from '../ui/kept.js';
+import { oneOf, useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
+import { Pictures } from '../ui/pictures.js';
 import { WordMap, type View } from './map.js';
 import { kWorld } from './text.js';
 import { wordsCode } from './words_code.js';
@@ -22,8 +24,7 @@ const kAnalogies: readonly Triple[] = [
 ];
 
 export function WordsPanel() {
-  const [{ text }, setSource] = useKept('words.source', () => ({ text: kWorld })); // too long for an address
-  const setText = (text: string) => setSource({ text });
+  const [text, setText] = useKept('words.source', () => kWorld);
   const [round, setRound] = useState(0);
   const { state, stop } = useWords(text, round);
   const again = () => setRound(round + 1);
@@ -36,7 +37,7 @@ export function WordsPanel() {
         <details>
           <summary>The text it learns from</summary>
           <label>
-            Any text, one sentence a line; the more the better
+            Any text, one sentence per line; the more the better. {kFits}
             <textarea rows={8} value={text} onInput={(event) => setText(event.currentTarget.value)} spellcheck={false} />
           </label>
           <button type="button" class="small" onClick={again}>
@@ -82,7 +83,7 @@ function Results({ vectors, text }: { vectors: WordVectors; text: string }) {
   const triple = kept.split(' ') as unknown as Triple;
   const setTriple = (next: Triple) => keep(next.join(' '));
   const [word, setWord] = useState(triple[1]);
-  const [view, setView] = useState<View>('analogy');
+  const [view, setView] = useKept<View>('words.view', () => 'analogy', oneOf(['analogy', 'all']));
   const known = triple.every((each) => vectors.has(each));
   const answers = known ? vectors.analogy(...triple, { topn: 4 }) : [];
   const near = vectors.has(word) ? vectors.most_similar({ positive: [word], topn: 8 }) : [];
@@ -189,8 +190,8 @@ function Results({ vectors, text }: { vectors: WordVectors; text: string }) {
               : []
           }
           onChoose={setWord}
-        />{' '}
-        {/* prettier-ignore */}
+        />
+        <Pictures name="words" title={view === 'analogy' && best ? `${a} is to ${b} as ${c} is to ${best}` : 'Words of one text'} />
       </article>
     </>
   );

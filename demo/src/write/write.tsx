@@ -5,8 +5,9 @@ import type { PanelProps } from '../panel.js';
 import { Choice } from '../ui/choice.js';
 import { CodeOf } from '../ui/copy.js';
 import { Curve } from '../ui/curve.js';
-import { useKept } from '../ui/kept.js';
+import { asJson, oneOf, useKept } from '../ui/kept.js';
 import { Problem } from '../ui/lazy.js';
+import { kFits } from '../ui/address.js';
 import { alternativesOf, type Settings } from './choose.js';
 import { Alternatives, LayersTable } from './alternatives.js';
 import { kSmall } from './small_model_text.js';
@@ -17,19 +18,23 @@ import { modelCode, smallCode } from './write_code.js';
 
 type Who = 'small' | 'model';
 
+const kSettings: Settings = { temperature: 0.8, top_k: 0, top_p: 1 };
+const isSettings = (value: unknown): value is Settings =>
+  Object.keys(kSettings).every((name) => typeof (value as Record<string, unknown> | null)?.[name] === 'number');
+
 export function WritePanel({ model }: PanelProps) {
-  const [who, setWho] = useState<Who>('small');
-  const [level, setLevel] = useKept<'words' | 'characters'>('write.tokens', () => 'words');
-  const [{ text }, setSource] = useKept('write.source', () => ({ text: kStory })); // too long for an address
-  const setText = (text: string) => setSource({ text });
+  const [wanted, setWho] = useKept<Who>('write.who', () => 'small', oneOf(['small', 'model']));
+  const [level, setLevel] = useKept<'words' | 'characters'>('write.tokens', () => 'words', oneOf(['words', 'characters']));
+  const [text, setText] = useKept('write.source', () => kStory);
   const [round, setRound] = useState(0); // a new number trains again
   const [prompt, setPrompt] = useKept('write.text', () => 'the cat sleeps on the mat because');
-  const [settings, setSettings] = useKept<Settings>('write.settings', () => ({ temperature: 0.8, top_k: 0, top_p: 1 }));
-  const wanted = useMemo<Wanted>(
+  const [settings, setSettings] = useKept<Settings>('write.settings', () => kSettings, asJson(isSettings));
+  const who = model.source === null ? 'small' : wanted;
+  const task = useMemo<Wanted>(
     () => (who === 'small' ? { small: { ...kSmall, level, text } } : { model: model.source }),
     [who, level, round],
   );
-  const { state, stop } = useWriter(wanted);
+  const { state, stop } = useWriter(task);
   const writer = state.kind === 'ready' ? state.writer : undefined;
   const { writing, next, stale, error, step, restart, play, select, branch, take } = useWriting(writer, prompt, settings);
   const alternatives = useMemo(() => (next ? alternativesOf(next.logits, settings) : []), [next, settings]);
@@ -180,7 +185,7 @@ function TextToLearn({ text, level, onText, onLevel, onTrain }: TextProps) {
     <details class="write-source">
       <summary>The text it learns from</summary>
       <label>
-        Any text; a few thousand words are enough
+        Any text; a few thousand words are enough. {kFits}
         <textarea rows={8} value={text} onInput={(event) => onText(event.currentTarget.value)} spellcheck={false} />
       </label>
       <div class="write-buttons">
