@@ -55,6 +55,23 @@ describe('the cache', () => {
     expect(await vectors({ local_files_only: true })).toEqual(expected);
   });
 
+  it('puts few listeners on a signal, however many files a load asks for: Node warns of more than ten', async () => {
+    for (const name of ['tokenizer.json', 'tokenizer_config.json']) hub.files.delete(name); // then it looks for every other vocabulary
+    const counts = new Map<unknown, number>();
+    const { addEventListener: add } = EventTarget.prototype;
+    EventTarget.prototype.addEventListener = function (...call: Parameters<typeof add>) {
+      if (call[0] === 'abort') counts.set(this, (counts.get(this) ?? 0) + 1);
+      return add.apply(this, call);
+    };
+    try {
+      await expectError(vectors(), 'ModelFormatError', /tokenizer\.json/);
+    } finally {
+      EventTarget.prototype.addEventListener = add;
+    }
+    expect(hub.requests.length).toBeGreaterThan(10);
+    expect(Math.max(...counts.values())).toBeLessThanOrEqual(2);
+  });
+
   it('goes on where a broken download stopped', async () => {
     hub.cut = kPiece + 1000;
     await expectError(vectors(), 'NetworkError');

@@ -6,7 +6,19 @@ import { dirname, join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { gzipSync } from 'node:zlib';
 import { AutoTokenizer, env, inspectModel, pipeline, type LoadOptions, type ModelSpecifier, type ProgressInfo } from 'wattn';
-import { expectError, expectNear, readJson, serveHub, tiny, tinyFiles, turn, until, type Files, type Hub } from './support.js';
+import {
+  expectError,
+  headFiles,
+  expectNear,
+  readJson,
+  serveHub,
+  tiny,
+  tinyFiles,
+  turn,
+  until,
+  type Files,
+  type Hub,
+} from './support.js';
 
 const texts = ['the', 'A small boat waits below the old bridge.'];
 let expected: Float32Array;
@@ -73,6 +85,14 @@ describe('a hub id', () => {
     expect(embed.info().max_length).toBe(64);
     for (const name of optional) expect(hub.requests.includes(`GET /org/tiny/resolve/main/${name}`)).toBe(!unasked.includes(name));
     await embed.dispose();
+  });
+
+  it('asks for no file of sentence-transformers where only a head of transformers is needed', async () => {
+    const files = headFiles('masked_lm');
+    const hub = await hubOf(files);
+    const fill = await pipeline('fill-mask', 'org/tiny');
+    await fill.dispose();
+    expect(hub.requests.filter((request) => /modules\.json|sentence/.test(request))).toEqual([]);
   });
 
   it('is inspected with the files that embedding needs, and no others', async () => {

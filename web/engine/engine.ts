@@ -166,6 +166,9 @@ interface Wanted {
   idsOnly: boolean;
 }
 
+/** Heads of transformers alone: Python reads no file of sentence-transformers for them, and a request for one that is not there would show. */
+const kOwnHeads: readonly LoadedHead[] = ['token', 'answer', 'masked_lm'];
+
 const kUnpooled =
   "the files do not say how to pool (no modules.json): a text gives one vector for each token, unless a call sets the option 'pooling'";
 
@@ -236,7 +239,8 @@ export class Engine implements AnyEngine {
       };
       const openFiles = async () => {
         const few = generates ? kGenerationFiles : head === 'spans' ? [kSpanConfig] : [];
-        if (!retrieves) return { from: source, ...(await openModelFiles(source, progress, signal, few, idsOnly)) };
+        const ofSentences = !kOwnHeads.includes(head);
+        if (!retrieves) return { from: source, ...(await openModelFiles(source, progress, signal, few, idsOnly, ofSentences)) };
         const { openRetrieval } = await import('../source/retrieval_files.js');
         const { source: from, more } = await openRetrieval(source, progress, signal);
         return { from, ...(await openModelFiles(from, progress, signal, more)) };

@@ -11,7 +11,7 @@ import { htmlError, hubSource, looksLikeHtml, type RangeSource } from './fetch_s
 import type { ModelSource, OpenFile, PieceStore } from './source.js';
 import { platform } from './platform.js';
 import { accessOf } from './access.js';
-import { abortError } from '../core/signal.js';
+import { abortError, onAbort } from '../core/signal.js';
 import type { AbortSignalLike } from '../core/types.js';
 import type { CachedFile, SourceOptions } from './types.js';
 
@@ -119,7 +119,7 @@ class CachedSource implements ModelSource {
     }
     if (this.offline) return this.absent(file, before.entry);
     const release = await lockKey(this.store, key, signal);
-    signal.addEventListener('abort', release, { once: true });
+    onAbort(signal, release);
     try {
       const { entry, whole } = await kept(); // another writer may have completed it
       const opened = whole ?? (await this.download(file, entry, signal));

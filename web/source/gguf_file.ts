@@ -1,6 +1,7 @@
 // Models in one GGUF file, such as the bundled model: first the whole header is read, then the file is streamed.
 import { bundledModel, packagedModel } from './bundled_model.js';
 import { InputError, ModelFormatError } from '../core/errors.js';
+import { onAbort } from '../core/signal.js';
 import { checkSmall, missingFile, type ModelFiles, type NamedBytes, type Progress } from './model_files.js';
 import { openModel } from './model_source.js';
 import type { ModelSource, OpenFile } from './source.js';
@@ -62,7 +63,7 @@ export async function readBeginning(
 ): Promise<Beginning> {
   const rest = open.chunks()[Symbol.asyncIterator]();
   // The scope's signal fires when the scope ends in any way: then an unfinished stream is closed.
-  signal.addEventListener('abort', () => void rest.return?.().catch(() => {}), { once: true });
+  onAbort(signal, () => void rest.return?.().catch(() => {}));
   let bytes = new Uint8Array(kFirstBytes);
   let size = 0;
   let next = kFirstBytes;

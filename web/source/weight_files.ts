@@ -15,19 +15,23 @@ async function openWeights(source: ModelSource, progress: Progress, signal: Abor
   return (await import('./torch_weights.js')).openTorchWeights(source, progress, signal);
 }
 
-/** more: names of further optional small files, except that kSpanConfig is required instead of config.json. idsOnly: see readTokenizerFiles. */
+/**
+ * more: names of further optional small files, except that kSpanConfig is required instead of config.json. idsOnly: see readTokenizerFiles.
+ * ofSentences: whether files of sentence-transformers count, which generation and the heads of transformers alone never read.
+ */
 export async function openModelFiles(
   source: ModelSource,
   progress: Progress,
   signal: AbortSignal,
   more: readonly string[] = [],
   idsOnly = false,
+  ofSentences = true,
 ): Promise<ModelFiles> {
   const hasSpans = more.includes(kSpanConfig);
   const opening = allInOrder([
     openWeights(source, progress, signal),
     readTokenizerFiles(source, progress, signal, idsOnly),
-    more === kGenerationFiles ? [] : readModules(source, progress, signal), // what generates makes no vectors of sentences
+    more === kGenerationFiles || !ofSentences ? [] : readModules(source, progress, signal),
     ...['tokenizer_config.json', ...(hasSpans ? ['config.json'] : more)].map((file) =>
       readOptional(source, file, progress, signal),
     ),
@@ -39,7 +43,7 @@ export async function openModelFiles(
   if (mayBeStatic(config)) {
     const { openEncoderFolder, openStaticModel } = await import('./static_model.js');
     const from = config.length > 0 ? undefined : await openEncoderFolder(source, progress, signal);
-    if (from) return { ...(await openModelFiles(from, progress, signal, more, idsOnly)), from };
+    if (from) return { ...(await openModelFiles(from, progress, signal, more, idsOnly, ofSentences)), from };
     return openStaticModel(source, config, opening, progress, signal);
   }
   const { files, single } = await opening;
