@@ -99,13 +99,13 @@ export const kHelp: Record<string, string> = {
   redact     replace names and other entities by placeholders, or put them back
   generate   write {"text": .., "generated_text": ..} per text, or stream plain text
   tokenize   write {"text": .., "ids": [..], "tokens": [..], "offsets": [[start, end], ..]} per text, or train a tokenizer
-  index      make a file that can be searched of a folder's texts
+  index      make one searchable file of a folder's texts
   search     write {"id": .., "score": .., "text": ..} per hit in such a file
   inspect    show layers, shapes, parameters, MACs, bytes and memory
   pack       write the model as one .gguf file
   evaluate   score the model on a data set
   distill    make static embeddings from an encoder
-  download   put a model of a hub into the cache, to load it without a network later
+  download   download a model from a hub, to load it offline later
   cache      list or delete what was downloaded
   train      fine-tune a model on your own examples
 
