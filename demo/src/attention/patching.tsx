@@ -38,10 +38,10 @@ export function PatchingCard({ door, source, text }: PatchingProps) {
     <article class="panel" aria-labelledby="patching-title">
       <h2 id="patching-title">Which vector makes the difference?</h2>
       <p class="hint">
-        Write the text above once more with another word. Then one vector at a time, of one token after one layer, is taken over
-        from there, and the rest is computed anew. This is called activation patching.
+        Change a word of the text above. Then one vector at a time (of one token, after one layer) is copied from the changed text
+        into this one, and everything after it is computed again. This is called activation patching.
       </p>
-      <label for="attention-other">The text with a difference</label>
+      <label for="attention-other">The changed text</label>
       <input id="attention-other" value={other} autocomplete="off" onInput={(event) => setOther(event.currentTarget.value)} />
       <button
         type="button"
@@ -65,7 +65,7 @@ function Shares({ traced: { tokens, others, shares } }: { traced: Traced }) {
   return (
     <>
       <p class="hint">
-        How far the text's mean vector goes to the other's when this one vector is taken from there; 100 % is all the way.
+        How far copying this one vector moves the text's mean vector towards that of the changed text; 100 % is all the way.
       </p>
       <div class="matrix-scroll" tabIndex={0} role="region" aria-label="Shares of each token and layer">
         <table class="shares" data-picture>

@@ -31,7 +31,7 @@ export function TeachPanel({ model, options }: PanelProps) {
     <div class="teach-bench">
       <article class="panel teach" aria-labelledby="teach-title">
         <h2 id="teach-title">Teach your own labels</h2>
-        <p class="hint">A few examples of each class, one per line. Training runs in this page, again after each change.</p>
+        <p class="hint">A few examples of each class, one per line. The classifier learns in this page, again after each change.</p>
         <div class="teach-columns">
           <Classes classes={classes} onChange={setClasses} />
           <div>

@@ -32,7 +32,7 @@ export function WordsPanel() {
     <div class="words">
       <article class="panel" aria-labelledby="words-title">
         <h2 id="words-title">Words</h2>
-        <p>word2vec reads a text and gives each word a vector, so that words with the same company are near each other.</p>
+        <p>word2vec reads a text and gives each word a vector. Words that occur in similar places get similar vectors.</p>
         <Status state={state} onStop={stop} onAgain={again} />
         <details>
           <summary>The text it learns from</summary>
