@@ -262,8 +262,9 @@ void linear(const Compute& compute, const Linear& layer, const float* x, std::in
 
 namespace {
 
-// Rows of d_weight computed at a time.
+// Rows and columns of d_weight computed at a time. Columns: of x, all tokens of which are packed.
 constexpr std::int64_t kGradientRows = 64;
+constexpr std::int64_t kGradientColumns = 768;
 // Rows of W packed at a time for dx: all of a layer's, but not of a vocabulary's.
 constexpr std::int64_t kPackedRows = 4096;
 
@@ -293,22 +294,36 @@ void pack_weight_rows(const LinearGradient& g, std::int64_t first, std::int64_t 
   }
 }
 
-// Adds rows [first, first + count) of dy^T x to those of d_weight. first is a multiple of 8. columns: [count, tokens] of dy,
-// transposed; product: [count, in].
-void add_weight_rows(const Kernels& kernels, const LinearGradient& g, std::int64_t first, std::int64_t count, const float* packed_x,
-                     float* columns, float* product) {
-  for (std::int64_t t = 0; t < g.tokens; ++t) {
-    for (std::int64_t j = 0; j < count; ++j) columns[j * g.tokens + t] = g.dy[t * g.out + first + j];
+// Columns [begin, end) of x.
+struct Columns {
+  std::int64_t begin, end;
+  const float* packed;
+};
+
+// Adds rows [first, first + count) and some columns of dy^T x to those of d_weight. first is a multiple of 8. transposed:
+// [count, tokens] of dy; product: [count, columns].
+void add_weight_rows(const Kernels& kernels, const LinearGradient& g, std::int64_t first, std::int64_t count,
+                     const Columns& columns, float* transposed, float* product) {
+  // A cache line at a time: with 1,024 tokens all rows of `transposed` share their places in the cache.
+  constexpr std::int64_t kLine = 16;
+  for (std::int64_t from = 0; from < g.tokens; from += kLine) {
+    const std::int64_t end = std::min(from + kLine, g.tokens);
+    for (std::int64_t j = 0; j < count; ++j) {
+      for (std::int64_t t = from; t < end; ++t) transposed[j * g.tokens + t] = g.dy[t * g.out + first + j];
+    }
   }
+  const std::int64_t n = columns.end - columns.begin;
   kernels.gemm_f32(
-      {.a = columns, .a_stride = g.tokens, .b = packed_x, .c = product, .c_stride = g.in, .m = count, .n = g.in, .k = g.tokens});
-  if (g.d_weight) kernels.axpy(1.0f, product, g.d_weight + first * g.in, count * g.in);
+      {.a = transposed, .a_stride = g.tokens, .b = columns.packed, .c = product, .c_stride = n, .m = count, .n = n, .k = g.tokens});
+  for (std::int64_t j = 0; g.d_weight && j < count; ++j) {
+    kernels.axpy(1.0f, product + j * n, g.d_weight + (first + j) * g.in + columns.begin, n);
+  }
   for (std::int64_t j = 0; g.d_layer && j < count; j += kPanelWidth) {
-    float* panel = static_cast<float*>(g.d_layer->weight) + (first + j) * g.in;
-    const float* rows = product + j * g.in;
+    float* panel = static_cast<float*>(g.d_layer->weight) + (first + j) * g.in + columns.begin * kPanelWidth;
+    const float* rows = product + j * n;
     const std::int64_t width = std::min(kPanelWidth, count - j);
-    for (std::int64_t i = 0; i < g.in; ++i) {
-      for (std::int64_t r = 0; r < width; ++r) panel[i * kPanelWidth + r] += rows[r * g.in + i];
+    for (std::int64_t i = 0; i < n; ++i) {
+      for (std::int64_t r = 0; r < width; ++r) panel[i * kPanelWidth + r] += rows[r * n + i];
     }
   }
 }
@@ -336,28 +351,31 @@ void add_dx(const Compute& compute, const LinearGradient& g, std::int64_t first,
 
 std::int64_t linear_backward_scratch(std::int64_t in, std::int64_t out, std::int64_t tokens, int threads) {
   const std::int64_t rows = std::min(out, kPackedRows), products = out > kPackedRows ? tokens : 1;
-  const std::int64_t of_dx = whole_panels(in) * rows + products * in;
-  return std::max(of_dx, packed_size(in, tokens) + threads * std::min(kGradientRows, out) * (tokens + in));
+  const std::int64_t of_dx = whole_panels(in) * rows + products * in, columns = std::min(in, kGradientColumns);
+  return std::max(of_dx, packed_size(columns, tokens) + threads * std::min(kGradientRows, out) * (tokens + columns));
 }
 
 void linear_backward(const Compute& compute, const LinearGradient& g, float* scratch) {
-  for (std::int64_t first = 0; g.dx && first < g.out; first += kPackedRows) {
-    add_dx(compute, g, first, std::min(kPackedRows, g.out - first), scratch);
-  }
   for (float* d_bias : {g.d_bias, g.d_layer ? g.d_layer->bias : nullptr}) {
     for (std::int64_t t = 0; d_bias && t < g.tokens; ++t) compute.kernels.axpy(1.0f, g.dy + t * g.out, d_bias, g.out);
   }
-  if ((!g.d_weight && !g.d_layer) || g.tokens == 0) return;
-  pack_transposed(scratch, g.x, g.in, g.tokens, g.in);
-  const std::int64_t block_rows = std::min(kGradientRows, g.out);
-  float* blocks = scratch + packed_size(g.in, g.tokens);
-  for_parts(compute, g.out, kPanelWidth, kGradientRows, [&](std::int64_t begin, std::int64_t end, int thread) {
-    float* columns = blocks + thread * block_rows * (g.tokens + g.in);
-    for (std::int64_t first = begin; first < end; first += kGradientRows) {
-      const std::int64_t count = std::min(kGradientRows, end - first);
-      add_weight_rows(compute.kernels, g, first, count, scratch, columns, columns + block_rows * g.tokens);
-    }
-  });
+  const bool wanted = (g.d_weight || g.d_layer) && g.tokens > 0;
+  for (std::int64_t column = 0; wanted && column < g.in; column += kGradientColumns) {
+    const Columns columns{column, std::min(column + kGradientColumns, g.in), scratch};
+    const std::int64_t n = columns.end - column, block_rows = std::min(kGradientRows, g.out);
+    pack_transposed(scratch, g.x + column, n, g.tokens, g.in);
+    float* blocks = scratch + packed_size(n, g.tokens);
+    for_parts(compute, g.out, kPanelWidth, kGradientRows, [&](std::int64_t begin, std::int64_t end, int thread) {
+      float* transposed = blocks + thread * block_rows * (g.tokens + n);
+      for (std::int64_t first = begin; first < end; first += kGradientRows) {
+        const std::int64_t count = std::min(kGradientRows, end - first);
+        add_weight_rows(compute.kernels, g, first, count, columns, transposed, transposed + block_rows * g.tokens);
+      }
+    });
+  }
+  for (std::int64_t first = 0; g.dx && first < g.out; first += kPackedRows) {
+    add_dx(compute, g, first, std::min(kPackedRows, g.out - first), scratch);
+  }
 }
 
 }  // namespace wattn

@@ -74,7 +74,7 @@ struct LinearGradient {
   const Linear* layer = nullptr;    // its first `out` rows
   const float* x = nullptr;         // [tokens, in], what the layer read; for d_weight
   const float* dy = nullptr;        // [tokens, out], before the activation (ops/activation.h)
-  float* dx = nullptr;              // [tokens, in] written; null: not wanted, like the next three
+  float* dx = nullptr;              // [tokens, in] written, may be x; null: not wanted, like the next three
   float* d_weight = nullptr;        // [out, in], row-major, added to
   float* d_bias = nullptr;          // [out] added to
   const Linear* d_layer = nullptr;  // in f32: the first `out` rows of its weights, and of its bias if it has one, are added to
