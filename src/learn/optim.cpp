@@ -1,6 +1,7 @@
 #include "learn/optim.h"
 
 #include <algorithm>
+#include <cassert>
 #include <cmath>
 #include <cstddef>
 
@@ -19,25 +20,44 @@ void sgd_step(const Sgd& options, std::int64_t step, std::span<float> parameter,
   }
 }
 
-void adam_step(const Adam& options, std::int64_t step, std::span<float> parameter, const float* gradient, float* first,
-               float* second) {
+AdamStep::AdamStep(const Adam& options, std::int64_t step)
+    : decoupled_(options.decoupled),
+      weight_decay_(options.weight_decay),
+      kept_(static_cast<float>(1 - static_cast<double>(options.lr) * options.weight_decay)),
+      rest1_(static_cast<float>(1 - options.beta1)),
+      rest2_(static_cast<float>(1 - options.beta2)),
+      beta2_(static_cast<float>(options.beta2)),
+      eps_(options.eps) {
   const auto t = static_cast<double>(step);
   const double correction1 = 1 - pow64(options.beta1, t), correction2 = 1 - pow64(options.beta2, t);
-  const auto step_size = static_cast<float>(options.lr / correction1), root2 = static_cast<float>(std::sqrt(correction2));
-  const auto rest1 = static_cast<float>(1 - options.beta1), rest2 = static_cast<float>(1 - options.beta2);
-  const auto beta2 = static_cast<float>(options.beta2);
-  const auto kept = static_cast<float>(1 - static_cast<double>(options.lr) * options.weight_decay);
+  step_size_ = static_cast<float>(options.lr / correction1);
+  root2_ = static_cast<float>(std::sqrt(correction2));
+}
+
+void AdamStep::run(std::span<float> parameter, const float* gradient, float* first, float* second) const {
+  const AdamStep by = *this;  // which no store of a float can change
   for (std::size_t i = 0; i < parameter.size(); ++i) {
     float p = parameter[i], g = gradient[i];
-    if (options.decoupled) {
-      p *= kept;
+    if (by.decoupled_) {
+      p *= by.kept_;
     } else {
-      g += options.weight_decay * p;
+      g += by.weight_decay_ * p;
     }
-    first[i] += rest1 * (g - first[i]);
-    second[i] = beta2 * second[i] + rest2 * (g * g);
-    parameter[i] = p - step_size * (first[i] / (std::sqrt(second[i]) / root2 + options.eps));
+    first[i] += by.rest1_ * (g - first[i]);
+    second[i] = by.beta2_ * second[i] + by.rest2_ * (g * g);
+    parameter[i] = p - by.step_size_ * (first[i] / (std::sqrt(second[i]) / by.root2_ + by.eps_));
   }
+}
+
+void AdamStep::decay(std::span<float> parameter) const {
+  assert(decoupled_);
+  const float kept = kept_;
+  for (float& p : parameter) p *= kept;
+}
+
+void adam_step(const Adam& options, std::int64_t step, std::span<float> parameter, const float* gradient, float* first,
+               float* second) {
+  AdamStep(options, step).run(parameter, gradient, first, second);
 }
 
 double clip_grad_norm(std::span<const std::span<float>> gradients, double max_norm) {

@@ -27,7 +27,20 @@ struct Adam {
   float weight_decay = 0;
   bool decoupled = false;  // AdamW
 };
-// One step. step: from 1. first, second: [n] moments, kept between steps, which begin as zeros.
+// One step. step: from 1.
+class AdamStep {
+ public:
+  AdamStep(const Adam& options, std::int64_t step);
+
+  // first, second: [n] moments, kept between steps, which begin as zeros.
+  void run(std::span<float> parameter, const float* gradient, float* first, float* second) const;
+  // What run() does where the gradient is 0 and always was, so that the moments are 0, too. AdamW's.
+  void decay(std::span<float> parameter) const;
+
+ private:
+  bool decoupled_;
+  float weight_decay_, kept_, step_size_, root2_, rest1_, rest2_, beta2_, eps_;
+};
 void adam_step(const Adam& options, std::int64_t step, std::span<float> parameter, const float* gradient, float* first,
                float* second);
 
