@@ -63,6 +63,7 @@ class TrainerHandle : public RetrievalHandle {
   // options: the fields of TrainOptions, by their names in web/. Begins anew if training had begun.
   // Answer: target_modules, and fingerprint, as of Trainer.
   val train_begin(val options) {
+    trainer_.reset();  // two would take twice the memory
     auto trainer = Trainer::begin(model(), to_train_options(Options(options)));
     if (!trainer.ok()) return answer(trainer.error());
     trainer_ = std::move(trainer).value();
@@ -70,9 +71,10 @@ class TrainerHandle : public RetrievalHandle {
     out.set("fingerprint", val(trainer_->fingerprint()));
     return out;
   }
-  // Answer: bytes of weights, gradients, optimizer and activations; trainable and all, numbers of weights.
-  val train_plan(int tokens, int max_seq) const {
-    const TrainPlan plan = trainer_->plan(tokens, max_seq);
+  // The arguments of Trainer::plan(). Answer: bytes of weights, gradients, optimizer and activations; trainable and all, numbers of
+  // weights.
+  val train_plan(int tokens, int max_seq, int parts, int words) const {
+    const TrainPlan plan = trainer_->plan(tokens, max_seq, parts, words);
     val out = answer();
     set_number(out, "trainable", plan.trainable);
     set_number(out, "all", plan.all);
@@ -91,6 +93,16 @@ class TrainerHandle : public RetrievalHandle {
     const auto loss = trainer_->accumulate(
         {texts.views, pairs.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores), is_rendered}, parts);
     return loss.ok() ? answer("loss", loss.value()) : answer(loss.error());
+  }
+  // Rows as in train_accumulate(). Answer: words, how many of the vocabulary occur.
+  val train_words(val text, val lengths, val pair_text, val pair_lengths, val labels, val scores, bool is_rendered) const {
+    const Texts texts(text, lengths), pairs(pair_text, pair_lengths);
+    const auto words = trainer_->count_words(
+        {texts.views, pairs.views, to_ids(labels), emscripten::convertJSArrayToNumberVector<float>(scores), is_rendered});
+    if (!words.ok()) return answer(words.error());
+    val out = answer();
+    set_number(out, "words", words.value());
+    return out;
   }
   // Of a language model, without learning; as train_accumulate(). Answer: sum (of the losses of tokens), tokens.
   val train_evaluate(val text, val lengths, val pair_text, val pair_lengths, val labels, bool is_rendered) {
@@ -167,6 +179,7 @@ EMSCRIPTEN_BINDINGS(train) {
       .function("find_spans", &TrainerHandle::find_spans)
       .function("train_begin", &TrainerHandle::train_begin)
       .function("train_plan", &TrainerHandle::train_plan)
+      .function("train_words", &TrainerHandle::train_words)
       .function("train_accumulate", &TrainerHandle::train_accumulate)
       .function("train_evaluate", &TrainerHandle::train_evaluate)
       .function("train_update", &TrainerHandle::train_update)

@@ -4,6 +4,7 @@
 #include <numeric>
 #include <vector>
 
+#include "models/experts.h"
 #include "ops/activation.h"
 
 namespace wattn {
@@ -29,33 +30,51 @@ struct LayerTape {
   float* up = nullptr;             // [tokens, ffn] before the activation, gated: [tokens, 2 * ffn]
 };
 
-// The tape: [num_hidden_layers + 1, tokens, hidden], then the parts of a LayerTape for each layer that is kept. Row 0 is the input
-// of the first layer. Row i + 1 is what layer i adds up last: its output, or in a post-norm model the sum before the norm.
+// The tape: [num_hidden_layers + 1] rows of [tokens, hidden], and a LayerTape for each layer that is kept. Row 0 is the input of
+// the first layer. Row i + 1 is what layer i adds up last: its output, or in a post-norm model the sum before the norm. What the
+// options spare is filled from its end, as the last layer's memory is needed first.
 class TapeView {
  public:
   TapeView(const TransformerConfig& config, std::int64_t tokens, const TapeOptions& options, float* tape)
-      : hidden_(tokens * config.hidden_size),
-        qkv_(tokens * config.qkv_width()),
-        up_(tokens * config.intermediate_size * (config.gated() ? 2 : 1)),
-        cross_(config.cross_attention ? hidden_ : 0),
-        rows_((config.num_hidden_layers + 1) * hidden_),
-        kept_(std::min(options.kept_layers, config.num_hidden_layers)),
-        first_kept_(config.num_hidden_layers - kept_),
-        tape_(tape) {}
+      : first_kept_(std::max<std::int64_t>(config.num_hidden_layers - options.kept_layers, 0)),
+        rows_(static_cast<std::size_t>(config.num_hidden_layers + 1)),
+        layers_(static_cast<std::size_t>(config.num_hidden_layers)) {
+    const std::int64_t hidden = tokens * config.hidden_size, qkv = tokens * config.qkv_width();
+    const std::int64_t cross = config.cross_attention ? hidden : 0;
+    const std::int64_t up = tokens * config.intermediate_size * (config.gated() ? 2 : 1);
+    const Transformer* spare = config.share_layers ? nullptr : options.spare;
+    float* const begin = spare ? begin_of(*spare, 0) : nullptr;
+    float* end = spare ? begin_of(*spare, std::ssize(layers_) - 1) : nullptr;
+    const auto take = [&](std::int64_t count) {
+      constexpr std::int64_t kAligned = 16;  // floats
+      const std::int64_t size = (count + kAligned - 1) / kAligned * kAligned;
+      if (end - begin >= size) return end -= size;
+      float* const at = tape ? tape + size_ : nullptr;
+      size_ += size;
+      return at;
+    };
+    for (std::int64_t i = std::ssize(layers_) - 1; i >= 0; --i) {
+      if (spare) end = std::min(end, begin_of(*spare, i));
+      rows_[static_cast<std::size_t>(i + 1)] = take(hidden);
+      if (keeps(i)) layers_[static_cast<std::size_t>(i)] = {take(qkv), take(hidden), take(cross), take(up)};
+    }
+    end = begin;
+    rows_.front() = take(hidden);
+  }
 
-  std::int64_t size() const { return rows_ + kept_ * layer_size(); }
-  float* row(std::int64_t i) const { return tape_ + i * hidden_; }
+  std::int64_t size() const { return size_; }
+  float* row(std::int64_t i) const { return rows_[static_cast<std::size_t>(i)]; }
   bool keeps(std::int64_t layer) const { return layer >= first_kept_; }
-  LayerTape layer(std::int64_t layer) const {
-    float* at = tape_ + rows_ + (layer - first_kept_) * layer_size();
-    return {at, at + qkv_, at + qkv_ + hidden_, at + qkv_ + hidden_ + cross_};
+  const LayerTape& layer(std::int64_t layer) const { return layers_[static_cast<std::size_t>(layer)]; }
+
+  static float* begin_of(const Transformer& gradients, std::int64_t layer) {
+    return static_cast<float*>(gradients.layer_at(layer).qkv.weight);
   }
 
  private:
-  std::int64_t layer_size() const { return qkv_ + hidden_ + cross_ + up_; }
-
-  std::int64_t hidden_, qkv_, up_, cross_, rows_, kept_, first_kept_;
-  float* tape_;
+  std::int64_t first_kept_, size_ = 0;
+  std::vector<float*> rows_;       // [num_hidden_layers + 1]
+  std::vector<LayerTape> layers_;  // [num_hidden_layers], of those that are kept
 };
 
 class TrainingPass {
@@ -77,6 +96,7 @@ class TrainingPass {
   }
 
   void forward(const TapeView& tape, float* hidden) {
+    use_tape(tape);
     if (is_disentangled()) model_.prepare_relative_embeddings(pass_, max_seq_);
     embed(tape.row(0));
     const std::int64_t layers = config_.num_hidden_layers;
@@ -89,6 +109,7 @@ class TrainingPass {
   }
 
   void backward(const TapeView& tape, float* d) {
+    use_tape(tape);
     if (is_disentangled()) {
       model_.prepare_relative_embeddings(pass_, max_seq_);
       std::fill_n(d_relative_, pass_.work.disentangled.count * config_.hidden_size, 0.0f);
@@ -108,6 +129,7 @@ class TrainingPass {
       } else {
         forward_layer(layer, x, kept, nullptr);
       }
+      if (options_.spare) clear_gradients(layer);
       layer_backward(layer, x, kept, tape.row(layer + 1), d);
     }
     if (!wants_embeddings()) return;
@@ -136,20 +158,42 @@ class TrainingPass {
  private:
   using Layer = TransformerLayer;
 
+  static constexpr std::int32_t kFirst = 0;
+
   bool wants_embeddings() const { return scope_.embeddings && scope_.first_layer == 0; }
 
+  // Where layers that are not kept are computed. The tape's memory for the last layer is free before that layer runs, and after its
+  // backward pass, unless gradients come to lie there.
+  void use_tape(const TapeView& tape) {
+    if (!scratch_.qkv && options_.kept_layers > 0) scratch_ = tape.layer(config_.num_hidden_layers - 1);
+  }
+  // Which the tape has used, but for the last layer's.
+  void clear_gradients(std::int64_t layer) const {
+    if (config_.share_layers || layer + 1 == config_.num_hidden_layers) return;
+    std::fill(TapeView::begin_of(*gradients_, layer), TapeView::begin_of(*gradients_, layer + 1), 0.0f);
+  }
+
+  // What a pass needs at different times has one memory.
   void take(Arena& arena, int threads, const SourceLimits& sources) {
     const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size, width = config_.embedding_width();
     const std::int64_t up = config_.gated() ? 2 * ffn : ffn, row = config_.qkv_width();
     const bool disentangled = config_.relative_positions == RelativePositions::kDisentangled;
     buckets_ = disentangled ? std::min(config_.relative_rows(), 2 * max_seq_) : 0;
     const std::int64_t keys = std::max(max_seq_, sources.max_seq), queries = config_.query_width();
-    pass_.work = model_.take_workspace(
-        arena, {.tokens = std::max(tokens_, sources.tokens), .keys = keys, .own_keys = keys, .threads = threads});
     const auto rows = [&](std::int64_t of) { return arena.take<float>(tokens_ * of); };
     const bool cross = config_.cross_attention;
     const auto if_cross = [&](std::int64_t count) { return arena.take<float>(cross ? count : 0); };
-    scratch_ = {pass_.work.qkv, rows(hidden), if_cross(tokens_ * hidden), config_.gated() ? pass_.work.intermediate : rows(up)};
+    auto& work = pass_.work;
+    if (config_.embedding_size > 0) work.embedded = rows(width);
+    work.context = rows(queries);
+    if (buckets_ > 0) work.relative = arena.take<float>(buckets_ * hidden);
+    if (buckets_ > 0) work.relative_qk = arena.take<float>(buckets_ * 2 * hidden);
+    for (int i = 0; i < threads; ++i) {
+      work.attention[i] = take_attention_scratch(arena, model_.attention_shape(), keys, keys, buckets_);
+    }
+    if (options_.kept_layers == 0 || (options_.spare && options_.kept_layers < config_.num_hidden_layers)) {
+      scratch_ = {rows(row), rows(hidden), if_cross(tokens_ * hidden), rows(up)};
+    }
     cross_read_ = if_cross(tokens_ * hidden);
     cross_queries_ = if_cross(tokens_ * queries);
     d_cross_queries_ = if_cross(tokens_ * queries);
@@ -158,29 +202,43 @@ class TrainingPass {
     d_cross_kv_ = if_cross(sources.tokens * 2 * queries);
     d_cross_states_ = if_cross(sources.tokens * hidden);
     placed_ = config_.query_key_norm ? rows(row) : nullptr;
-    input_ = rows(hidden);
+    input_ = rows(is_post() ? hidden : 0);
     middle_ = rows(std::max(hidden, width));
-    normal_ = rows(std::max(hidden, width));
     d_sum_ = rows(hidden);
     output_ = rows(config_.output_norms ? hidden : 0);
     d_output_ = rows(config_.output_norms ? hidden : 0);
-    d_in_ = rows(hidden);
-    d_qkv_ = rows(row);
-    d_head_ = arena.take<float>(config_.num_attention_heads * config_.head_size());
-    d_context_ = rows(config_.query_width());
-    d_act_ = rows(ffn);
+    d_in_ = rows(std::max(hidden, width));
+    normal_ = is_post() ? d_in_ : rows(std::max(hidden, width));  // post-norm: read after the last layer only
+    const bool drops = options_.dropout.attention + options_.dropout.feed_forward > 0;
+    work.projected = drops ? rows(hidden) : d_in_;  // without dropout: of a forward pass
+    // The feed-forward, then attention.
+    const std::uint64_t before = arena.used();
+    float*& act = config_.gated() ? work.gated : work.intermediate;
+    d_act_ = act = rows(ffn);
     d_up_ = config_.gated() ? rows(up) : d_act_;
+    if (const std::int64_t experts = config_.experts.count; experts > 0) {
+      work.experts = {rows(experts), rows(hidden), rows(2 * ffn), rows(hidden), rows(hidden)};
+      d_router_ = rows(experts);
+    }
+    const std::uint64_t of_feed_forward = arena.used();
+    arena.rewind(before);
+    d_qkv_ = rows(row);
+    d_context_ = rows(queries);
+    arena.rewind(std::max(arena.used(), of_feed_forward));
+    d_head_ = arena.take<float>(config_.num_attention_heads * config_.head_size());
     d_embedded_ = rows(config_.embedding_size > 0 ? width : 0);
     norm_scratch_ = arena.take<float>(2 * std::max({tokens_, config_.num_attention_heads, buckets_}));
     d_relative_ = arena.take<float>(buckets_ * hidden);
     d_relative_qk_ = arena.take<float>(buckets_ * 2 * hidden);
     d_relative_in_ = arena.take<float>(buckets_ * hidden);
     std::int64_t scratch = 0;
-    for (const auto& [in, out] :
-         {std::pair{hidden, row}, {config_.query_width(), hidden}, {hidden, up}, {ffn, hidden}, {width, hidden}}) {
+    for (const auto& [in, out] : {std::pair{hidden, row}, {queries, hidden}, {hidden, up}, {ffn, hidden}, {width, hidden}}) {
       scratch = std::max(scratch, linear_backward_scratch(in, out, std::max(tokens_, buckets_), threads));
     }
     if (cross) scratch = std::max(scratch, linear_backward_scratch(hidden, 2 * queries, sources.tokens, threads));
+    if (config_.experts.count > 0) {
+      scratch = std::max(scratch, linear_backward_scratch(hidden, config_.experts.count, tokens_, threads));
+    }
     const std::int64_t most_rows = std::max({tokens_, buckets_, sources.tokens});
     std::int64_t rank = 0, lora_in = 0;
     for (const LoraFactors& one : options_.lora) {
@@ -266,40 +324,45 @@ class TrainingPass {
                      .d_layer = gradient},
                     linear_scratch_);
   }
-  // Of a layer's matrix, or its first `out` outputs, with the gradients of LoRA's.
+  // Of a layer's matrix, or its first `out` outputs, with the gradients of LoRA's. dx may be x.
   void product_backward(const Use& use, const float* x, const float* dy, std::int64_t rows, float* dx, std::int64_t out = 0) {
     Linear layer = model_.layer_at(use.layer).*use.part;
     if (out > 0) layer.out = out;
-    linear_gradient(layer, scope_.layers ? &(gradients_->layer_at(use.layer).*use.part) : nullptr, x, dy, rows, dx);
     const LoraFactors* lora = lora_of(layer);
-    if (!lora) return;
-    const std::int64_t in = layer.in, rank = lora->a.out;
-    const float* read = lora_input(use, lora->a, x, rows);
-    linear(pass_.compute, lora->a, read, rows, Activation::kNone, {}, lora_inner_);
+    const bool drops = lora && dx && options_.dropout.lora > 0;
+    if (lora) lora_backward(use, *lora, x, dy, rows, layer.out, drops ? lora_added_ : nullptr);
+    linear_gradient(layer, scope_.layers ? &(gradients_->layer_at(use.layer).*use.part) : nullptr, x, dy, rows, dx);
+    if (!drops) return;
+    const Dropout dropout = lora_dropout(use);
+    for (std::int64_t i = 0; i < rows * layer.in; ++i) {
+      dx[i] += (dropout.factor(static_cast<std::uint64_t>(i)) - 1) * lora_added_[i];
+    }
+  }
+  // Of A and B. dx: what comes through them, [rows, in]; null: not wanted.
+  void lora_backward(const Use& use, const LoraFactors& lora, const float* x, const float* dy, std::int64_t rows, std::int64_t out,
+                     float* dx) {
+    const float* read = lora_input(use, lora.a, x, rows);
+    linear(pass_.compute, lora.a, read, rows, Activation::kNone, {}, lora_inner_);
     linear_backward(pass_.compute,
-                    {.in = rank,
-                     .out = layer.out,
+                    {.in = lora.b.in,
+                     .out = out,
                      .tokens = rows,
-                     .layer = &lora->b,
+                     .layer = &lora.b,
                      .x = lora_inner_,
                      .dy = dy,
                      .dx = d_lora_inner_,
-                     .d_layer = &lora->d_b},
+                     .d_layer = &lora.d_b},
                     linear_scratch_);
-    const bool drops = dx && options_.dropout.lora > 0;
     linear_backward(pass_.compute,
-                    {.in = in,
-                     .out = rank,
+                    {.in = lora.a.in,
+                     .out = lora.a.out,
                      .tokens = rows,
-                     .layer = &lora->a,
+                     .layer = &lora.a,
                      .x = read,
                      .dy = d_lora_inner_,
-                     .dx = drops ? lora_added_ : nullptr,
-                     .d_layer = &lora->d_a},
+                     .dx = dx,
+                     .d_layer = &lora.d_a},
                     linear_scratch_);
-    if (!drops) return;
-    const Dropout dropout = lora_dropout(use);
-    for (std::int64_t i = 0; i < rows * in; ++i) dx[i] += (dropout.factor(static_cast<std::uint64_t>(i)) - 1) * lora_added_[i];
   }
 
   // Of a norm that has a bias if its kind and the model have one.
@@ -503,10 +566,15 @@ class TrainingPass {
       sum(projected, is_post() ? cross_read_ : kept.attention_sum, kept.cross_sum);
     }
     normalise(pass_.compute, middle_kind(), model_.layer_at(index).*middle_norm(), middle_sum(kept), tokens_, middle_);
-    product({index, &Layer::up}, middle_, tokens_, kept.up);
-    const float* active = activate(index, kept.up);
-    if (!out) return;
-    product({index, &Layer::down}, active, tokens_, projected);
+    if (config_.has_experts(index)) {
+      if (!out) return;  // their backward pass computes them again
+      experts_feed_forward(pass_.compute, config_, model_.layer_at(index), pass_.work.experts, {}, middle_, tokens_, projected);
+    } else {
+      product({index, &Layer::up}, middle_, tokens_, kept.up);
+      const float* active = activate(index, kept.up);
+      if (!out) return;
+      product({index, &Layer::down}, active, tokens_, projected);
+    }
     output_norm(index, &Layer::ffn_output_norm, projected);
     drop(pass_.compute, dropout_of(kFeedForward, index), projected, size_);
     sum(projected, is_post() ? middle_ : middle_sum(kept), out);
@@ -518,10 +586,10 @@ class TrainingPass {
     place(index, kept, false);
     if (config_.cross_attention) cross_attend(index, kept);
     if (config_.output_norms || trains(index, &Layer::attention_output)) attend(index);
-    if (trains(index, &Layer::up)) {
+    if (trains(index, &Layer::up) || config_.has_experts(index)) {
       normalise(pass_.compute, middle_kind(), model_.layer_at(index).*middle_norm(), middle_sum(kept), tokens_, middle_);
     }
-    if (config_.output_norms || trains(index, &Layer::down)) activate(index, kept.up);
+    if (!config_.has_experts(index) && (config_.output_norms || trains(index, &Layer::down))) activate(index, kept.up);
   }
 
   // x: the layer's input; last_sum: its row of the tape; d: the gradient of its output, which becomes that of x.
@@ -571,6 +639,17 @@ class TrainingPass {
   // After activate() of the same up, with the matrix's input in middle_.
   void feed_forward_backward(std::int64_t index, const float* up, const float* dy, float* dx) {
     const std::int64_t ffn = config_.intermediate_size;
+    if (config_.has_experts(index)) {
+      const TransformerLayer& layer = model_.layer_at(index);
+      return experts_backward(pass_.compute, config_, layer,
+                              {.x = middle_,
+                               .dy = dy,
+                               .dx = dx,
+                               .gradients = scope_.layers ? &gradients_->layer_at(index) : nullptr,
+                               .d_bias = bias_gradient(layer.experts->bias),
+                               .tokens = tokens_},
+                              pass_.work.experts, d_router_, linear_scratch_);
+    }
     product_backward({index, &Layer::down}, config_.gated() ? pass_.work.gated : pass_.work.intermediate, dy, tokens_, d_act_);
     drop(pass_.compute, dropout_of(kActivation, index), d_act_, tokens_ * ffn);
     if (config_.gated()) {
@@ -664,6 +743,7 @@ class TrainingPass {
   }
 
   void add_word_gradient(std::int32_t id, const float* d) {
+    if (scope_.word_rows) return embedding_backward({&kFirst, 1}, d, config_.embedding_width(), scope_.word_rows->find(id));
     const Transformer& words = scope_.words ? *scope_.words : *gradients_;
     if (words.head_holds_embeddings()) return add_weight_row(words.lm_head_, id, d);
     embedding_backward({&id, 1}, d, config_.embedding_width(), static_cast<float*>(words.word_embeddings_.table));
@@ -710,7 +790,7 @@ class TrainingPass {
   Transformer::Context context_{};
   Transformer::Pass pass_;
   std::int64_t tokens_, max_seq_, size_, buckets_ = 0;  // size_: tokens * hidden
-  LayerTape scratch_;                                   // of a layer that is not kept
+  LayerTape scratch_{};                                 // of a layer that is not kept
   float* placed_;                                       // [tokens, qkv_width], if queries and keys have norms
   float *input_, *middle_, *normal_, *d_sum_, *d_in_;   // [tokens, hidden]
   float *output_, *d_output_;                           // [tokens, hidden], if outputs have norms
@@ -718,6 +798,7 @@ class TrainingPass {
   float *cross_read_, *cross_queries_, *d_cross_queries_, *cross_context_;  // [tokens, ...] of cross attention
   float *cross_kv_, *d_cross_kv_, *d_cross_states_;                         // [source tokens, ...]
   float *d_act_, *d_up_, *d_embedded_;
+  float* d_router_ = nullptr;  // [tokens, experts]
   float *norm_scratch_, *linear_scratch_;
   float *lora_inner_, *d_lora_inner_;  // [rows, rank]
   float *lora_input_, *lora_added_;    // [rows, ...] with dropout
@@ -753,11 +834,11 @@ void training_forward(const Transformer& model, ThreadTeam& team, const Batch& b
   pass.forward({model.config(), batch.tokens(), options, tape}, hidden);
 }
 
-void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
+void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, float* tape, float* d_hidden, Arena& arena,
               Transformer* gradients, const BackwardScope& scope, const TapeOptions& options, const CrossSources& sources) {
   const ThreadTeam::Awake awake(team);
   TrainingPass pass(model, team, batch, size_of(batch, sources, team), gradients, scope, options, sources, arena);
-  pass.backward({model.config(), batch.tokens(), options, const_cast<float*>(tape)}, d_hidden);
+  pass.backward({model.config(), batch.tokens(), options, tape}, d_hidden);
 }
 
 void lm_head_backward(const Transformer& model, ThreadTeam& team, const LmHeadGradient& gradient, Arena& arena) {

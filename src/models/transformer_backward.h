@@ -8,6 +8,7 @@
 #include <span>
 
 #include "core/json.h"
+#include "core/row_table.h"
 #include "models/transformer.h"
 #include "ops/lora.h"
 
@@ -21,10 +22,11 @@ struct BiasGradient {
 
 // Which weights get gradients. The others are left alone, and so is the work that only they need.
 struct BackwardScope {
-  std::int64_t first_layer = 0;  // no layer before it, and not the embeddings unless it is 0
-  bool embeddings = true;        // tables, their norm and projection, and the tables of positions that all layers share
-  bool layers = true;            // false: no weights of layers, besides the matrices of LoRA and these biases
-  Transformer* words = nullptr;  // where the word embeddings' gradients go, if two stacks share them; null: as the others
+  std::int64_t first_layer = 0;   // no layer before it, and not the embeddings unless it is 0
+  bool embeddings = true;         // tables, their norm and projection, and the tables of positions that all layers share
+  bool layers = true;             // false: no weights of layers, besides the matrices of LoRA and these biases
+  Transformer* words = nullptr;   // where the word embeddings' gradients go, if two stacks share them; null: as the others
+  RowTable* word_rows = nullptr;  // where they go instead, if no head shares them; has the rows of the batch
   std::span<const BiasGradient> biases{};
 };
 
@@ -67,9 +69,13 @@ struct TapeOptions {
   DropoutRates dropout{};
   std::uint64_t seed = 0, step = 0;
   std::span<const LoraFactors> lora{};
+  // The gradients that backward() will add to, whose memory a part of the tape may take: what belongs to a layer lies where the
+  // gradients of layers before it are, which come later. backward() then sets the gradients of layers to zero first. null: no
+  // gradients may be used so, for instance because they have something.
+  const Transformer* spare = nullptr;
 };
 
-// Floats of a tape for so many tokens.
+// Floats of a tape for so many tokens, without the part that lies elsewhere.
 std::int64_t tape_size(const TransformerConfig& config, std::int64_t tokens, const TapeOptions& options = {});
 
 // Bytes that training_forward() and backward() each take from their arena for batches within these limits.
@@ -83,9 +89,9 @@ void training_forward(const Transformer& model, ThreadTeam& team, const Batch& b
 // Adds the gradients of the weights to those of `gradients`: a Transformer of the same configuration, in f32, each of whose weights
 // is the gradient of the model's weight in the same place; null if the scope has no weights. Tables that are computed, such as
 // rotary angles, are left as they are. Those of LoRA's matrices are added to options.lora.
-// tape: written by training_forward() over the same batch with the same options. d_hidden: [tokens, hidden], the gradient of its
-// result, which is overwritten.
-void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, const float* tape, float* d_hidden, Arena& arena,
+// tape: written by training_forward() over the same batch with the same options; backward() may overwrite what it has read.
+// d_hidden: [tokens, hidden], the gradient of its result, which is overwritten.
+void backward(const Transformer& model, ThreadTeam& team, const Batch& batch, float* tape, float* d_hidden, Arena& arena,
               Transformer* gradients, const BackwardScope& scope = {}, const TapeOptions& options = {},
               const CrossSources& sources = {});
 

@@ -36,7 +36,6 @@ Result<std::unique_ptr<Trainer>> Trainer::begin(Model& model, const TrainOptions
 Result<void> Trainer::prepare() {
   const Transformer& transformer = model_.transformer();
   if (transformer.weight_type() != WeightType::kF32) return input_error("training: expected a model loaded with dtype 'f32'");
-  if (transformer.config().experts.count > 0) return unsupported_error("training: a model with experts cannot be trained yet");
   const TransformerConfig& config = transformer.config();
   if (config.is_parallel() || !config.input_norms || config.query_key_norm_joined || config.residual_multiplier != 1 ||
       config.disentangled.own_matrices || config.t5.each_layer) {
@@ -73,7 +72,7 @@ Result<void> Trainer::prepare() {
   }
   dropout_.lora = options_.lora_dropout;
   for (const Parameter& parameter : parameters_) {
-    moments_.push_back({std::vector<float>(parameter.value.size()), std::vector<float>(parameter.value.size())});
+    moments_.push_back({std::vector<float>(parameter.gradient.size()), std::vector<float>(parameter.gradient.size())});
   }
   return {};
 }
@@ -85,15 +84,16 @@ std::int64_t Trainer::first_layer(std::size_t stack) const {
   return stack + 1 < stacks_.size() ? layers : layers - options_.last_layers;
 }
 
-TapeOptions Trainer::tape_options(std::size_t stack) const {
+TapeOptions Trainer::tape_options(std::size_t stack, bool is_whole) const {
   return {.kept_layers = options_.checkpointing ? 0 : stacks_[stack].model->config().num_hidden_layers - first_layer(stack),
           .dropout = dropout_,
           .seed = options_.seed ^ (static_cast<std::uint64_t>(stack) << 32),
           .step = dropout_step(),
-          .lora = lora_.factors()};
+          .lora = lora_.factors(),
+          .spare = is_whole ? stacks_[stack].gradients.get() : nullptr};
 }
 
-TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
+TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq, std::int64_t parts, std::int64_t words) const {
   TrainPlan out{.weights = lora_.bytes() / 2, .gradients = lora_.bytes() / 2};
   for (const Stack& stack : stacks_) {
     out.weights += stack.model->weight_bytes();
@@ -102,23 +102,28 @@ TrainPlan Trainer::plan(std::int64_t tokens, std::int64_t max_seq) const {
   }
   for (const Parameter& parameter : parameters_) {
     out.trainable += parameter.weights > 0 ? parameter.weights : std::ssize(parameter.value);
-    out.optimizer += 2 * parameter.value.size_bytes();
+    out.optimizer += 2 * parameter.gradient.size_bytes();
     if (options_.method == TrainMethod::kLora) out.gradients += parameter.gradient.size_bytes();
   }
   for (const LoraTarget& one : targets_)
     out.weights += static_cast<std::uint64_t>(one.rows.out * one.rows.layer.in) * sizeof(float);
   if (head_gradients_) out.gradients += head_gradients_->weight_bytes();
-  out.activations = activation_bytes(tokens, max_seq);
+  if (trains_word_table()) {
+    const std::int64_t of_update = tokens * parts * std::ssize(stacks_);
+    out.gradients += word_gradients_.bytes_of(of_update);
+    out.optimizer += word_moments_.bytes_of(words > 0 ? words : of_update);
+  }
+  out.activations = activation_bytes(tokens, max_seq, parts == 1);
   return out;
 }
 
 // Sources and targets are each within the limits.
-std::uint64_t Trainer::activation_bytes(std::int64_t tokens, std::int64_t max_seq) const {
+std::uint64_t Trainer::activation_bytes(std::int64_t tokens, std::int64_t max_seq, bool is_whole) const {
   Arena measure;
   std::uint64_t of_pass = 0;
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     const Transformer& stack = *stacks_[i].model;
-    const TapeOptions options = tape_options(i);
+    const TapeOptions options = tape_options(i, is_whole);
     measure.take<float>(tape_size(stack.config(), tokens, options));
     measure.take<float>(tokens * stack.config().hidden_size);
     measure.take<float>(tokens * stack.config().hidden_size);
@@ -136,6 +141,7 @@ void Trainer::clear_gradients() {
   for (std::vector<float>& gradient : bias_gradients_) std::ranges::fill(gradient, 0.0f);
   for (Buckets& one : buckets_) std::ranges::fill(one.gradients, 0.0f);
   if (head_gradients_) std::ranges::fill(head_gradients_->weights_f32(), 0.0f);
+  word_gradients_.clear();
   accumulated_ = 0;
   loss_ = 0;
   tokens_ = 0;
@@ -143,8 +149,9 @@ void Trainer::clear_gradients() {
 
 CrossSources Trainer::sources_of(const Forward& ran) { return {ran.states[0], ran.batches[0].seq_start, ran.d_states[0]}; }
 
-Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, bool drops) {
+Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, bool drops, bool is_whole) {
   Forward out{};
+  out.is_whole = is_whole;
   const std::span<Batch> batches = std::span(out.batches).first(stacks_.size());
   if (auto encoded = encode(rows, batches); !encoded.ok()) return encoded.error();
   std::int64_t tokens = 0, longest = 0;
@@ -152,7 +159,7 @@ Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, bool drops) {
     tokens = std::max(tokens, batch.tokens());
     longest = std::max(longest, batch.longest());
   }
-  const std::uint64_t needed = activation_bytes(tokens, longest);
+  const std::uint64_t needed = activation_bytes(tokens, longest, is_whole);
   if (arena_.bytes() < needed) {
     arena_ = Arena();
     auto arena = Arena::with_bytes(needed, "training");
@@ -163,14 +170,14 @@ Result<Trainer::Forward> Trainer::forward(const TrainRows& rows, bool drops) {
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
     const TransformerConfig& config = stacks_[i].model->config();
     const std::int64_t size = batches[i].tokens() * config.hidden_size;
-    out.tapes[i] = arena_.take<float>(tape_size(config, batches[i].tokens(), tape_options(i)));
+    out.tapes[i] = arena_.take<float>(tape_size(config, batches[i].tokens(), tape_options(i, is_whole)));
     out.states[i] = arena_.take<float>(size);
     out.d_states[i] = arena_.take<float>(size);
     std::fill_n(out.d_states[i], size, 0.0f);
   }
   const std::uint64_t mark = arena_.used();
   for (std::size_t i = 0; i < stacks_.size(); ++i) {
-    TapeOptions options = tape_options(i);
+    TapeOptions options = tape_options(i, is_whole);
     if (!drops) options.dropout = {};
     training_forward(*stacks_[i].model, model_.team(), batches[i], out.tapes[i], out.states[i], arena_, options,
                      i > 0 ? sources_of(out) : CrossSources{});
@@ -190,8 +197,9 @@ void Trainer::backward_stacks(const Forward& ran) {
               .embeddings = trains_embeddings(),
               .layers = trains_layers(),
               .words = shares_words() ? stacks_.back().gradients.get() : nullptr,
+              .word_rows = trains_word_table() ? &word_gradients_ : nullptr,
               .biases = biases_},
-             tape_options(i), sources);
+             tape_options(i, ran.is_whole), sources);
     arena_.rewind(mark);
   }
   collect_buckets();
@@ -199,10 +207,19 @@ void Trainer::backward_stacks(const Forward& ran) {
 
 Result<Trainer::LossSum> Trainer::evaluate(const TrainRows& rows) {
   if (!is_lm()) return input_error("training: expected a language model");
-  const auto ran = forward(rows, false);
+  const auto ran = forward(rows, false, false);
   if (!ran.ok()) return ran.error();
   const std::size_t last = stacks_.size() - 1;
   return lm_loss(rows, ran.value().batches[last], ran.value().states[last], 1, nullptr);
+}
+
+Result<std::int64_t> Trainer::count_words(const TrainRows& rows) const {
+  Batch batches[2];
+  if (auto encoded = encode(rows, std::span(batches).first(stacks_.size())); !encoded.ok()) return encoded.error();
+  std::vector<std::int32_t> ids = std::move(batches[0].input_ids);
+  ids.insert(ids.end(), batches[1].input_ids.begin(), batches[1].input_ids.end());
+  std::ranges::sort(ids);
+  return std::unique(ids.begin(), ids.end()) - ids.begin();
 }
 
 Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
@@ -211,8 +228,11 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
     clear_gradients();
     return error;
   };
-  const auto ran = forward(rows, true);
+  const auto ran = forward(rows, true, parts == 1 && accumulated_ == 0);
   if (!ran.ok()) return drop(ran.error());
+  for (std::size_t i = 0; trains_word_table() && i < stacks_.size(); ++i) {
+    if (auto added = word_gradients_.add(ran.value().batches[i].input_ids); !added.ok()) return drop(added.error());
+  }
   const std::size_t last = stacks_.size() - 1;
   const Batch& batch = ran.value().batches[last];
   float *states = ran.value().states[last], *d_states = ran.value().d_states[last];
@@ -236,21 +256,39 @@ Result<double> Trainer::accumulate(const TrainRows& rows, std::int64_t parts) {
 Result<TrainReport> Trainer::update() {
   if (accumulated_ == 0) return input_error("training: expected accumulate() before update()");
   for (std::size_t i = 0; i < targets_.size(); ++i) lora_.read_gradients(i, lora_gradients_[2 * i], lora_gradients_[2 * i + 1]);
+  // The norm is one sum, in the order of the table.
+  std::vector<std::int32_t> words(word_gradients_.ids().begin(), word_gradients_.ids().end());
+  std::ranges::sort(words);
   std::vector<std::span<float>> all;
-  all.reserve(parameters_.size());
-  for (const Parameter& parameter : parameters_) all.push_back(parameter.gradient);
+  all.reserve(parameters_.size() + words.size());
+  for (const Parameter& parameter : parameters_) {
+    if (!parameter.is_words()) {
+      all.push_back(parameter.gradient);
+      continue;
+    }
+    for (const std::int32_t id : words)
+      all.emplace_back(word_gradients_.find(id), static_cast<std::size_t>(word_gradients_.width()));
+  }
   TrainReport report{.step = step_ + 1, .loss = loss_, .tokens = tokens_};
   report.grad_norm = clip_grad_norm(all, options_.max_grad_norm > 0 ? options_.max_grad_norm : HUGE_VAL);
   accumulated_ = 0;
   if (!std::isfinite(report.grad_norm)) return not_finite("gradient");
+  if (auto added = word_moments_.add(words); !added.ok()) return added.error();
   Adam adam = options_.adam;
   adam.lr = static_cast<float>(options_.adam.lr *
                                schedule_factor(options_.schedule, step_, options_.warmup_steps, options_.training_steps));
   adam.decoupled = true;
+  const AdamStep with_decay(adam, report.step);
+  adam.weight_decay = 0;
+  const AdamStep without_decay(adam, report.step);
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    adam.weight_decay = parameters_[i].decays ? options_.adam.weight_decay : 0;
-    adam_step(adam, report.step, parameters_[i].value, parameters_[i].gradient.data(), moments_[i].first.data(),
-              moments_[i].second.data());
+    const Parameter& parameter = parameters_[i];
+    if (parameter.is_words()) {
+      update_words(with_decay, parameter.value);
+    } else {
+      (parameter.decays ? with_decay : without_decay)
+          .run(parameter.value, parameter.gradient.data(), moments_[i].first.data(), moments_[i].second.data());
+    }
   }
   spread_weights();
   step_ = report.step;
@@ -258,11 +296,41 @@ Result<TrainReport> Trainer::update() {
   return report;
 }
 
+// As with gradients and moments of all words, which are zeros where a word has not occurred.
+void Trainer::update_words(const AdamStep& adam, std::span<float> table) {
+  const auto width = static_cast<std::size_t>(word_gradients_.width());
+  const std::vector<float> zeros(width);
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(word_moments_.rows()); ++id) {
+    const std::span<float> row = table.subspan(static_cast<std::size_t>(id) * width, width);
+    float* moments = word_moments_.find(id);
+    const float* gradient = word_gradients_.find(id);
+    if (moments) {
+      adam.run(row, gradient ? gradient : zeros.data(), moments, moments + width);
+    } else {
+      adam.decay(row);
+    }
+  }
+}
+
+// The moments of all words, so that a state does not depend on what has occurred.
 std::vector<float> Trainer::state() const {
   std::vector<float> out;
+  const auto add = [&](std::span<const float> values) { out.insert(out.end(), values.begin(), values.end()); };
   for (std::size_t i = 0; i < parameters_.size(); ++i) {
-    out.insert(out.end(), parameters_[i].value.begin(), parameters_[i].value.end());
-    for (const auto* moment : {&moments_[i].first, &moments_[i].second}) out.insert(out.end(), moment->begin(), moment->end());
+    add(parameters_[i].value);
+    add(moments_[i].first);
+    add(moments_[i].second);
+    const auto width = static_cast<std::size_t>(word_gradients_.width());
+    for (const std::size_t from : {std::size_t{0}, width}) {
+      for (std::int32_t id = 0; parameters_[i].is_words() && id < static_cast<std::int32_t>(word_moments_.rows()); ++id) {
+        const float* moments = word_moments_.find(id);
+        if (moments) {
+          add({moments + from, width});
+        } else {
+          out.resize(out.size() + width);
+        }
+      }
+    }
   }
   return out;
 }
@@ -282,10 +350,27 @@ Result<void> Trainer::set_state(std::span<const float> state, std::int64_t step)
     take(parameters_[i].value);
     take(moments_[i].first);
     take(moments_[i].second);
+    if (!parameters_[i].is_words()) continue;
+    if (auto taken = take_word_moments(from); !taken.ok()) return taken;
+    from += 2 * parameters_[i].value.size();
   }
   spread_weights();
   step_ = step;
   accumulated_ = 0;
+  return {};
+}
+
+// from: [2, vocab, width]
+Result<void> Trainer::take_word_moments(const float* from) {
+  const std::int64_t width = word_gradients_.width(), size = word_moments_.rows() * width;
+  word_moments_.clear();
+  for (std::int32_t id = 0; id < static_cast<std::int32_t>(word_moments_.rows()); ++id) {
+    const float *first = from + id * width, *second = first + size;
+    const auto is_zero = [](float x) { return x == 0; };
+    if (std::all_of(first, first + width, is_zero) && std::all_of(second, second + width, is_zero)) continue;
+    if (auto added = word_moments_.add({&id, 1}); !added.ok()) return added;
+    std::copy_n(second, width, std::copy_n(first, width, word_moments_.find(id)));
+  }
   return {};
 }
 

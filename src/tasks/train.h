@@ -12,6 +12,7 @@
 
 #include "core/arena.h"
 #include "core/random.h"
+#include "core/row_table.h"
 #include "engine/model.h"
 #include "learn/lora.h"
 #include "learn/optim.h"
@@ -109,8 +110,11 @@ class Trainer {
   // model must outlive it, and has weights in f32. An UnsupportedError for what has no backward pass.
   static Result<std::unique_ptr<Trainer>> begin(Model& model, const TrainOptions& options);
 
-  // For steps of at most so many tokens and texts of at most max_seq tokens.
-  TrainPlan plan(std::int64_t tokens, std::int64_t max_seq) const;
+  // For updates from so many parts of at most so many tokens, and texts of at most max_seq tokens. words: how many words of the
+  // vocabulary occur in all updates; 0: as many as in one update.
+  TrainPlan plan(std::int64_t tokens, std::int64_t max_seq, std::int64_t parts = 1, std::int64_t words = 0) const;
+  // How many words of the vocabulary occur in texts and pairs.
+  Result<std::int64_t> count_words(const TrainRows& rows) const;
 
   // Adds the gradients of these rows, with the weight 1 / parts, to those of the next update(). Gives the loss. An InputError
   // leaves all gradients accumulated so far dropped and the weights as they were.
@@ -148,11 +152,14 @@ class Trainer {
     WeightRows rows;
     bool is_first;  // of the layers of its stack
   };
-  // Weights that are changed, and their gradients.
+  // Weights that are changed, and their gradients. Without a gradient: the table of words, whose gradients and moments are in
+  // word_gradients_ and word_moments_, as only words that have occurred have any.
   struct Parameter {
     std::span<float> value, gradient;
     bool decays = true;
     std::int64_t weights = 0;  // without the padding of their layout; 0: there is none
+
+    bool is_words() const { return gradient.empty(); }
   };
   struct Moments {
     std::vector<float> first, second;
@@ -172,6 +179,8 @@ class Trainer {
   void prepare_biases();
   void add_bias(const Linear& layer, std::int64_t first, std::int64_t count);
   void add_bias(float* bias, std::int64_t size, std::int64_t first, std::int64_t count);
+  Result<void> take_word_moments(const float* from);
+  void update_words(const AdamStep& adam, std::span<float> table);
   void add_bias_tensors(std::vector<NamedTensor>& out) const;
   Result<void> prepare_layers();
   void prepare_stack(const Stack& stack, std::int64_t first_layer);
@@ -188,14 +197,17 @@ class Trainer {
   bool trains_embeddings() const { return options_.method == TrainMethod::kFull && !options_.freeze_embeddings; }
   // Of both stacks of an encoder-decoder, which share their words.
   bool shares_words() const { return stacks_.size() > 1 && trains_embeddings(); }
+  // Whether words are a table of their own, not the head over the vocabulary.
+  bool trains_word_table() const { return trains_embeddings() && stacks_.back().model->shared_weights().out == 0; }
   // The first layer of a stack that is trained; the number of its layers if none is.
   std::int64_t first_layer(std::size_t stack) const;
-  TapeOptions tape_options(std::size_t stack) const;
+  // is_whole: an update from one part, so that gradients begin with its backward pass.
+  TapeOptions tape_options(std::size_t stack, bool is_whole) const;
   std::uint64_t dropout_step() const {
     return (static_cast<std::uint64_t>(step_) << 16) + static_cast<std::uint64_t>(accumulated_);
   }
   void clear_gradients();
-  std::uint64_t activation_bytes(std::int64_t tokens, std::int64_t max_seq) const;
+  std::uint64_t activation_bytes(std::int64_t tokens, std::int64_t max_seq, bool is_whole) const;
   Result<Encoding> encode_text(const TrainRows& rows, std::size_t i) const;
   Result<Encoding> encode_target(const TrainRows& rows, std::size_t i) const;
   Result<Encoding> encode_to(std::int64_t positions, const TrainRows& rows, const std::u16string_view& text,
@@ -218,9 +230,10 @@ class Trainer {
   struct Forward {
     Batch batches[2];
     float *tapes[2], *states[2], *d_states[2];
+    bool is_whole;
   };
   // Runs the model over rows. drops: with dropout.
-  Result<Forward> forward(const TrainRows& rows, bool drops);
+  Result<Forward> forward(const TrainRows& rows, bool drops, bool is_whole);
   void backward_stacks(const Forward& ran);
   // What the second stack reads of the first.
   static CrossSources sources_of(const Forward& ran);
@@ -241,6 +254,8 @@ class Trainer {
   std::vector<Buckets> buckets_;
   std::vector<Parameter> parameters_;
   std::vector<Moments> moments_;  // [parameters]
+  RowTable word_gradients_;       // [vocab, width]
+  RowTable word_moments_;         // [vocab, 2 * width], the first moments before the second
   Arena arena_;
   std::int64_t step_ = 0;
   std::int64_t accumulated_ = 0;  // calls of accumulate() since the last update

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <utility>
 
+#include "models/experts.h"
 #include "models/heads_backward.h"
 #include "tasks/train.h"
 
@@ -116,7 +117,8 @@ std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
     const std::int64_t layers = config.share_layers ? 1 : config.num_hidden_layers;
     for (std::int64_t layer = 0; layer < layers; ++layer) {
       for (const Role& role : roles) {
-        if (!role.name || (role.name == names.up && role.name != up)) continue;
+        const bool is_there = (stack.model->layer_at(layer).*role.linear).out > 0;  // layers with experts have no up and down
+        if (!role.name || !is_there || (role.name == names.up && role.name != up)) continue;
         out.push_back(
             {layer_name(role.name, size_of(layer)), {stack.model->layer_at(layer).*role.linear, role.first, role.out}, layer == 0});
       }
@@ -198,6 +200,7 @@ void Trainer::prepare_biases() {
                               &Layer::cross_output, &Layer::up, &Layer::down}) {
         add_bias(layer.*part, 0, (layer.*part).out);
       }
+      if (layer.experts) add_bias(layer.experts->bias, config.hidden_size, 0, config.hidden_size);
       if (config.norm_placement == NormPlacement::kPost || i > 0 || config.first_attention_norm) add_norm(layer.attention_norm);
       if (config.cross_attention) add_norm(layer.cross_norm);
       add_norm(layer.ffn_norm);
@@ -227,8 +230,10 @@ Result<void> Trainer::prepare_layers() {
       config.type_vocab_size = std::min<std::int64_t>(config.type_vocab_size, 1);
       config.lm_head = false;
     }
-    // Stacks that share their words have one gradient of them.
-    if (!trains_embeddings() || i + 1 < stacks_.size()) config.vocab_size = 1;
+    // Stacks that share their words have one gradient of them; that of a table is elsewhere.
+    const bool has_head = config.lm_head;
+    if (!trains_embeddings() || i + 1 < stacks_.size() || !has_head) config.vocab_size = 1;
+    if (has_head && trains_word_table()) config.table_rows = 1;
     auto gradients = Transformer::with_config(config, trains_embeddings() ? stack.model->positions() : 1, stack.model->kernels(),
                                               WeightType::kF32);
     if (!gradients.ok()) return gradients.error();
@@ -262,7 +267,12 @@ void Trainer::prepare_embeddings(std::size_t i) {
     if (kind == NormKind::kLayer && config.biases.norms) add_vector(norm.beta, d_norm.beta, norm.hidden);
   };
   if (i + 1 == stacks_.size()) {
-    add_table(value.words, gradient.words);
+    if (trains_word_table()) {
+      const Embedding& words = value.words;
+      word_gradients_ = RowTable(words.rows, words.hidden);
+      word_moments_ = RowTable(words.rows, 2 * words.hidden);
+      parameters_.push_back({{static_cast<float*>(words.table), size_of(words.rows * words.hidden)}, {}});
+    }
     // BART's final_logits_bias is a constant.
     const std::string_view bias = stack.names->lm_head_bias ? stack.names->lm_head_bias : "";
     add_linear(value.lm_head, gradient.lm_head, config.lm_head_bias && bias.ends_with(".bias"));
@@ -350,6 +360,16 @@ void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {
     for (const auto matrix : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down, &Layer::cross_query,
                               &Layer::cross_keys_values, &Layer::cross_output}) {
       add_matrix(value.*matrix, gradient.*matrix);
+    }
+    if (value.experts) {
+      const Experts &experts = *value.experts, &d_experts = *gradient.experts;
+      add_matrix(experts.router, d_experts.router);
+      for (std::size_t expert = 0; expert < experts.up.size(); ++expert) {
+        add_matrix(experts.up[expert], d_experts.up[expert]);
+        add_matrix(experts.down[expert], d_experts.down[expert]);
+      }
+      const std::size_t hidden = size_of(config.hidden_size);
+      parameters_.push_back({{experts.bias, hidden}, {d_experts.bias, hidden}, false});
     }
     for (const auto norm : {&Layer::query_norm, &Layer::key_norm}) {
       const auto size = static_cast<std::size_t>((value.*norm).hidden);

@@ -4,17 +4,33 @@ import struct
 
 import torch
 import transformers
+from safetensors.torch import load_file, save_file
 
-from . import common
+from . import common, hub_layouts
 
 MODELS = {"bert": "bert-tiny/model", "albert": "architectures/albert", "deberta-v2": "architectures/deberta-v2",
           "deberta-v3": "architectures/deberta-v3", "distilbert": "architectures/distilbert", "electra": "architectures/electra",
           "modernbert": "architectures/modernbert", "mpnet": "architectures/mpnet", "roberta": "architectures/roberta", "gpt2": "decoders/gpt2",
-          "llama": "decoders/llama", "mistral": "decoders/mistral", "qwen3": "decoders/qwen3", "gemma2": "decoders/gemma2", "gemma3": "decoders/gemma3", "eurobert": "eurobert/base", "t5": "embedders/sentence-t5/model"}
+          "llama": "decoders/llama", "mistral": "decoders/mistral", "qwen3": "decoders/qwen3", "gemma2": "decoders/gemma2", "gemma3": "decoders/gemma3", "eurobert": "eurobert/base", "t5": "embedders/sentence-t5/model",
+          "nomic-moe": "hub_layouts/nomic-moe"}
 LENGTHS = (11, 1, 6)
 
 
+class NomicMoe(hub_layouts.NomicMoe):
+    """Called as transformers' models are."""
+
+    def __init__(self, folder):
+        super().__init__(json.loads((folder / "config.json").read_text()))
+        self.config = transformers.PretrainedConfig(vocab_size=self.c["vocab_size"])
+        self.load_state_dict(load_file(folder / "model.safetensors"))
+
+    def forward(self, input_ids):
+        return transformers.modeling_outputs.BaseModelOutput(super().forward(input_ids, None)[0][-1])
+
+
 def load(name, folder):
+    if name == "nomic-moe":
+        return NomicMoe(common.OUT / folder).double().eval()
     kind = transformers.T5EncoderModel if name == "t5" else transformers.AutoModel
     return kind.from_pretrained(str(common.OUT / folder), attn_implementation="eager").double().eval()
 
@@ -31,7 +47,6 @@ def name_in_file(name, known):
 
 
 def make_case(name, folder, out):
-    from safetensors.torch import save_file
     torch.manual_seed(21)
     model = load(name, folder)
     sequences, gradients, loss = [], [], 0
@@ -53,7 +68,6 @@ def make_case(name, folder, out):
 
 def make_seq2seq_case(name, out):
     """Of both stacks, for gradients of the decoder's last hidden states."""
-    from safetensors.torch import save_file
     torch.manual_seed(22)
     folder = f"seq2seq/{name}"
     model = transformers.AutoModel.from_pretrained(str(common.OUT / folder), attn_implementation="eager").double().eval()

@@ -53,7 +53,16 @@ export interface SeamStep {
 /** A model of the WebAssembly that trains. */
 export interface SeamTrainer extends SeamModel {
   train_begin(options: SeamTrainOptions): Answer & { target_modules: string[]; fingerprint: string };
-  train_plan(tokens: number, maxSeq: number): Answer & SeamPlan;
+  train_plan(tokens: number, maxSeq: number, parts: number, words: number): Answer & SeamPlan;
+  train_words(
+    text: Uint8Array,
+    lengths: Int32Array,
+    pairText: Uint8Array | null,
+    pairLengths: Int32Array | null,
+    labels: Int32Array,
+    scores: Float32Array,
+    isRendered: boolean,
+  ): Answer & { words: number };
   train_accumulate(
     text: Uint8Array,
     lengths: Int32Array,

@@ -20,7 +20,10 @@ export interface Rows {
 /** Requests with their answers. */
 export interface Requests {
   begin: [SeamTrainOptions, { target_modules: string[]; fingerprint: string }];
-  plan: [{ tokens: number; max_seq: number }, SeamPlan];
+  /** parts: of an update. words: of the vocabulary, in all updates; 0: as many as in one. */
+  plan: [{ tokens: number; max_seq: number; parts: number; words: number }, SeamPlan];
+  /** How many words of the vocabulary occur. */
+  words: [Rows, { words: number }];
   /** One update from several batches. */
   step: [Rows[], SeamStep];
   /** Of a language model, without learning: the sum of the losses of tokens. */
@@ -42,6 +45,13 @@ export function useConfig(files: NamedBytes[], config: string): void {
 
 const joinPairs = (pairs: readonly string[]) => (pairs.length > 0 ? joinTexts(pairs) : { text: null, lengths: null });
 
+/** Rows as the seam takes them. */
+function crossing({ texts, pairs, labels, scores, is_rendered }: Rows) {
+  const [first, second] = [joinTexts(texts), joinPairs(pairs)];
+  const numbers = [Int32Array.from(labels), Float32Array.from(scores)] as const;
+  return [first.text, first.lengths, second.text, second.lengths, ...numbers, is_rendered] as const;
+}
+
 function answerOf(engine: TaskEngine, request: Request): Answer {
   const call = <A extends Answer>(run: (handle: SeamTrainer) => A): A => engine.call((handle) => run(handle as SeamTrainer));
   switch (request.kind) {
@@ -52,24 +62,16 @@ function answerOf(engine: TaskEngine, request: Request): Answer {
       return begun;
     }
     case 'plan':
-      return call((handle) => handle.train_plan(request.value.tokens, request.value.max_seq));
+      return call((handle) => {
+        const { tokens, max_seq, parts, words } = request.value;
+        return handle.train_plan(tokens, max_seq, parts, words);
+      });
+    case 'words':
+      return call((handle) => handle.train_words(...crossing(request.value)));
     case 'step':
-      for (const { texts, pairs, labels, scores, is_rendered } of request.value) {
-        const { text, lengths } = joinTexts(texts);
-        const second = joinPairs(pairs);
+      for (const rows of request.value) {
         const parts = request.value.length;
-        call((handle) =>
-          handle.train_accumulate(
-            text,
-            lengths,
-            second.text,
-            second.lengths,
-            Int32Array.from(labels),
-            Float32Array.from(scores),
-            is_rendered,
-            parts,
-          ),
-        );
+        call((handle) => handle.train_accumulate(...crossing(rows), parts));
       }
       return call((handle) => handle.train_update());
     case 'evaluate': {

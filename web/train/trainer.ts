@@ -24,7 +24,7 @@ import { renderExamples } from './language.js';
 import { batches, labelIdsOf, labelNames, lossOf, takeForHead, takeSentences, toExamples, type Examples } from './rows.js';
 import type { SeamNamedTensor, SeamTrainOptions } from './train_files.js';
 import { startTrainer } from './workers.js';
-import { trainTask, useConfig, type Request, type Requests } from './train_task.js';
+import { trainTask, useConfig, type Request, type Requests, type Rows } from './train_task.js';
 import type {
   FitOptions,
   HeadLoss,
@@ -155,6 +155,13 @@ function hashOf(value: unknown): string {
   const hash = new Sha256();
   hash.update(new TextEncoder().encode(JSON.stringify(value)));
   return hash.hex();
+}
+
+/** All rows, with labels of any kind. */
+function textsOf(examples: Examples, { isHead, names }: Pick<Run, 'isHead' | 'names'>): Rows {
+  const all = Array.from({ length: examples.size }, (_, i) => i);
+  const labelIds = examples.labels.map((own) => own.map(() => 0));
+  return isHead ? takeForHead(examples, all, labelIds, names.length) : takeSentences(examples, all, labelIds);
 }
 
 /** What differs between a run that stopped and this one; undefined: nothing. */
@@ -319,7 +326,8 @@ export class Trainer {
 
   /**
    * The memory that training takes, before it begins. batch: texts of an update that run at once. tokens: of the longest of them; default: the
-   * model's limit. rows: of the training set, which say whether there will be a new head, and of how many labels.
+   * model's limit. rows: of the training set, which say whether there will be a new head, and of how many labels, and which words occur: where
+   * words learn (`method: 'full'`), the optimizer has numbers for those alone. Without rows they are those of one update.
    *
    * InputError: `method: 'head'` needs rows, unless the checkpoint has the head.
    *
@@ -328,9 +336,10 @@ export class Trainer {
   async plan(options: { batch?: number; tokens?: number; rows?: readonly TrainingRow[] } = {}): Promise<TrainingPlan> {
     checkOptions('trainer.plan', options, { batch: 'count', tokens: 'count', rows: 'any' });
     const { batch = this.settings.batch_size ?? 24, tokens, rows } = options;
-    const { task, max_length, method } = this.settings;
+    const { task, max_length, method, gradient_accumulation_steps: parts = 1, freeze_embeddings } = this.settings;
+    const given = rows && (await this.rendered('trainer.plan', toExamples('trainer.plan', rows, { task })));
     if (!this.run) {
-      const settled = this.settled(rows && toExamples('trainer.plan', rows, { task }));
+      const settled = this.settled(given);
       if (method === 'head' && !settled.isHead) {
         throw new InputError("trainer.plan: expected rows that a head learns from (option 'rows') with method 'head'");
       }
@@ -338,7 +347,10 @@ export class Trainer {
     }
     const longest =
       tokens ?? max_length ?? Math.min(this.engine.info.max_length, task in kLanguageHeads ? kMostLanguageTokens : Infinity);
-    const plan = await this.ask('plan', { tokens: batch * longest, max_seq: longest });
+    const examples = given ?? this.run?.examples;
+    const wordsLearn = method === 'full' && !freeze_embeddings;
+    const { words } = examples && wordsLearn ? await this.ask('words', textsOf(examples, this.settled(examples))) : { words: 0 };
+    const plan = await this.ask('plan', { tokens: batch * longest, max_seq: longest, parts, words });
     const { trainable, all, weights, gradients, optimizer, activations } = plan;
     const total = weights + gradients + optimizer + activations;
     return { trainable, all, weights, gradients, optimizer, activations, total };
@@ -503,6 +515,7 @@ export class Trainer {
   /** Begins training with these settings, unless it has begun with them. */
   private async begin({ loss, steps, isHead, names }: Pick<Run, 'loss' | 'steps' | 'isHead' | 'names'>): Promise<void> {
     if (this.run && this.step > 0) return;
+    this.run = undefined; // there is none if this fails
     this.best = undefined;
     const { settings } = this;
     const { method = 'lora', r = 8, learning_rate, warmup_steps, margin } = settings;
@@ -540,7 +553,7 @@ export class Trainer {
     const { target_modules: targets, fingerprint } = await this.ask('begin', request);
     this.targets = targets;
     this.begun = { fingerprint, options };
-    this.weights = await this.ask('plan', { tokens: 1, max_seq: 1 });
+    this.weights = await this.ask('plan', { tokens: 1, max_seq: 1, parts: 1, words: 0 });
     if (makesHead && this.engine instanceof RemoteEngine) useConfig(this.engine.files as NamedBytes[], request.config);
   }
 

@@ -37,8 +37,8 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   /** Trains in a Web Worker (in Node a worker thread), so that a page never waits. Default `false`. */
   worker?: boolean;
   /**
-   * `'lora'` (default): low-rank additions to some matrices (arXiv 2106.09685), a small file. `'full'`: all layers; the embeddings stay as
-   * they are. `'last_layers'`: the last `last_layers` layers. `'head'`: the head alone. A head, if there is one, is trained by each method.
+   * `'lora'` (default): low-rank additions to some matrices (arXiv 2106.09685), a small file. `'full'`: all layers and, without
+   * `freeze_embeddings`, the embeddings. `'last_layers'`: the last `last_layers` layers. `'head'`: the head alone. A head, if there is one, is trained by each method.
    */
   method?: 'lora' | 'full' | 'last_layers' | 'head';
   /** LoRA: the rank. Default 8. */
@@ -105,7 +105,7 @@ export interface TrainerOptions extends Omit<LoadOptions, 'dtype' | 'worker' | '
   checkpointing?: boolean;
   /**
    * With `method: 'full'`: whether words, positions, token types and a language model's head stay as they are. They are most of the weights of a
-   * small model, so this halves the memory that training takes, or more. Default `false`.
+   * small model; each word that occurs in the rows takes memory in training, and all of a language model's head does. Default `false`.
    */
   freeze_embeddings?: boolean;
   /** Of the order of rows and of LoRA's first values. Default 0. */
@@ -235,9 +235,9 @@ export interface TrainingPlan {
   all: number;
   /** The model itself. */
   weights: number;
-  /** A number for each weight that changes. */
+  /** A number for each weight that changes; of words, for those of an update. */
   gradients: number;
-  /** AdamW's two numbers for each weight that changes. */
+  /** AdamW's two numbers for each weight that changes; of words, for those that occur in the rows. */
   optimizer: number;
   /** What a step keeps of its forward pass for the backward pass. */
   activations: number;

@@ -27,7 +27,7 @@ const char* const kFolders[] = {"bert-tiny/model",          "architectures/alber
                                 "architectures/jina-bert",  "architectures/modernbert", "architectures/mpnet",
                                 "architectures/nomic-bert", "architectures/roberta",    "decoders/gpt2",
                                 "decoders/llama",           "decoders/qwen3",           "decoders/gemma",
-                                "decoders/gemma2",          "decoders/gemma3"};
+                                "decoders/gemma2",          "decoders/gemma3",          "hub_layouts/nomic-moe"};
 
 // Some have no tokenizer, and few words: texts of signs fit all.
 std::unique_ptr<Model> load(const std::string& folder) {
@@ -252,6 +252,47 @@ TEST(Trainer, FollowsTorchsLossesOfEncoderDecoders) {
 
 // What is not trained stays: the embeddings but with kFull, earlier layers with kLastLayers, and all but the target modules with
 // LoRA.
+// Words that have not occurred have neither gradients nor moments, and decay; those that have go on moving, as torch's dense AdamW
+// does.
+TEST(Trainer, MovesWordsAsAdamWDoes) {
+  const auto model = load("bert-tiny/model");
+  TrainOptions options{.method = TrainMethod::kFull, .schedule = Schedule::kConstant, .max_grad_norm = 0};
+  options.adam = {.lr = 1e-2f, .weight_decay = 0.1f};
+  auto trainer = std::move(Trainer::begin(*model, options)).value();
+  const Embedding words = model->transformer().word_embeddings();
+  const auto row_of = [&](std::int32_t id) {
+    const float* row = static_cast<const float*>(words.table) + id * words.hidden;
+    return std::vector<float>(row, row + words.hidden);
+  };
+  const auto id_of = [&](std::u16string_view text) { return model->tokenizer().encode(text, {}).value().ids.at(1); };
+  const std::int32_t often = id_of(u"!"), once = id_of(u"#"), never = id_of(u"\"");
+  ASSERT_TRUE(often != once && once != never && often != never);
+  const auto step = [&](std::u16string_view other) {
+    const std::vector<std::u16string_view> texts{u"!", other, u"! !", other};
+    ASSERT_TRUE(trainer->accumulate({.texts = texts, .labels = {0, 1, 0, 1}}, 1).ok());
+    ASSERT_TRUE(trainer->update().ok());
+  };
+  std::vector<float> decayed = row_of(never);
+  const auto first_plan = trainer->plan(8, 4).optimizer;
+  step(u"#");
+  const std::vector<float> after_first = row_of(once);
+  const std::vector<float> state = trainer->state();
+  step(u"! ! !");
+  const float kept = static_cast<float>(1 - static_cast<double>(1e-2f) * 0.1f);
+  for (float& x : decayed) x = x * kept * kept;
+  EXPECT_EQ(row_of(never), decayed);
+  std::vector<float> only_decayed = after_first;
+  for (float& x : only_decayed) x *= kept;
+  EXPECT_NE(row_of(once), only_decayed);  // by its moments
+  const std::vector<float> expected = trainer->state();
+  ASSERT_TRUE(trainer->set_state(state, 1).ok());
+  step(u"! ! !");
+  EXPECT_EQ(trainer->state(), expected);
+  // Moments are planned for the words that are known to occur.
+  EXPECT_GT(trainer->plan(8, 4, 1, words.rows).optimizer, first_plan);
+  EXPECT_EQ(trainer->count_words({.texts = std::vector<std::u16string_view>{u"! # !", u"#"}, .labels = {0, 1}}).value(), 4);
+}
+
 TEST(Trainer, ChangesOnlyWhatIsTrained) {
   const auto changed = [](TrainMethod method, std::vector<std::string> modules, LoraBias bias = LoraBias::kNone,
                           bool freeze_embeddings = false) {
