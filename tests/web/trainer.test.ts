@@ -575,6 +575,15 @@ describe('Trainer', () => {
     await Promise.all([whole.dispose(), first.dispose(), second.dispose()]);
   });
 
+  it('gives no tag to a word without tokens', async () => {
+    // U+FE0F, as in emoji, has none: it is removed. The tag after it is not its own.
+    const rows = [0, 1, 2, 3].map(() => ({ tokens: ['the', '\uFE0F', 'boat'], ner_tags: ['O', 'O', 'B-THING'] }));
+    const trainer = await load({ task: 'token-classification', method: 'full', learning_rate: 0.005, max_steps: 30 });
+    const reports = await reportsOf(trainer, rows, { validation: rows, eval_steps: 30 });
+    expect(reports.at(-1)?.evaluation?.f1).toBe(1);
+    await trainer.dispose();
+  });
+
   it('makes a classifier of labelled texts', async () => {
     const trainer = await load({ task: 'text-classification', max_steps: 20 });
     expect(() => trainer.classifier).toThrow(/fit/);
@@ -606,6 +615,14 @@ describe('Trainer', () => {
     expect((await frugal.plan({ batch: 4, tokens: 16 })).activations).toBeLessThan(large.activations);
     await frugal.dispose();
     expect((await full.plan({ batch: 8, tokens: 16 })).activations).toBeGreaterThan(large.activations);
+    // A part of the activations lies where gradients come later, unless several parts add to them.
+    const inParts = await load({ method: 'full', gradient_accumulation_steps: 2 });
+    expect((await inParts.plan({ batch: 4, tokens: 16 })).activations).toBeGreaterThan(large.activations);
+    await inParts.dispose();
+    // The optimizer has numbers for the words that occur in the rows; without rows each token may be another one.
+    const [all, own] = [await full.plan({ batch: 8, tokens: 16 }), await full.plan({ batch: 8, tokens: 16, rows: kLabelled })];
+    expect(own.optimizer).toBeLessThan(all.optimizer);
+    expect({ ...own, optimizer: 0, total: 0 }).toEqual({ ...all, optimizer: 0, total: 0 });
     await Promise.all([lora.dispose(), full.dispose()]);
   });
 

@@ -99,10 +99,16 @@ export async function evaluateHead(run: Run, held: Examples): Promise<Judged> {
   const [texts = [], pairs] = held.columns;
   if (held.kind === 'tokens') {
     const options = { aggregation_strategy: 'none', ignore_labels: [] };
-    const results = (await run('token-classification', texts, options)) as { entities: { entity: string; end: number }[] }[];
-    const found = results.map(({ entities }, i) =>
-      (held.begins[i] as number[]).map((begin) => entities.find(({ end }) => end > begin)?.entity ?? 'O'),
-    );
+    type Token = { entity: string; start: number; end: number };
+    const results = (await run('token-classification', texts, options)) as { entities: Token[] }[];
+    // The tag of a word's first token. A word without tokens, such as a lone variation selector, has none.
+    const found = results.map(({ entities }, i) => {
+      const begins = held.begins[i] as number[];
+      return begins.map((begin, word) => {
+        const next = begins[word + 1] ?? Infinity;
+        return entities.find(({ start, end }) => end > begin && start < next)?.entity ?? 'O';
+      });
+    });
     return ofSets(found.map(entitiesOf), held.labels.map(entitiesOf));
   }
   const items = texts.map((text, i) => (pairs ? { text, text_pair: pairs[i] } : { text }));
