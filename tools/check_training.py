@@ -26,7 +26,7 @@ import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { build } from '%(esbuild)s';
 import { Trainer } from '%(entry)s';
-const { model, options, rows, texts, folder, validation = [], in_any_order = false } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
+const { model, options, rows, texts, folder, validation = [], in_any_order = false, classified = [] } = JSON.parse(readFileSync(process.argv[2], 'utf8'));
 await build({ entryPoints: ['%(rows)s'], outfile: join(folder, 'rows.mjs'), bundle: true, format: 'esm', logLevel: 'error' });
 const { batches, toExamples } = await import(join(folder, 'rows.mjs'));
 const save = async (name) => {
@@ -49,9 +49,10 @@ for await (const { loss, evaluation } of trainer.fit(rows, how)) {
 const { user, system } = process.cpuUsage(before);
 await save('end');
 const { data, dims } = texts.length > 0 ? await trainer.embed(texts) : { data: [], dims: [] };
+const labels = classified.length > 0 ? (await trainer.classifier(classified)).map(({ label }) => label) : [];
 const source = batches(toExamples('rows', rows, { task: options.task }), options.batch_size, options.seed, in_any_order);
 const order = losses.map(() => source.next().value);
-console.log(JSON.stringify({ losses, order, seconds: (user + system) / 1e6, vectors: [...data], dims, judged }));
+console.log(JSON.stringify({ losses, order, seconds: (user + system) / 1e6, vectors: [...data], dims, judged, labels }));
 await trainer.dispose();
 """
 

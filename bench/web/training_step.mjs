@@ -1,6 +1,6 @@
 // One step of training against jax-js and tfjs, on models that all three can express: a two-layer network of MiniLM's width, and a transformer block
 // with one head and no norms. Each: forward, mean squared error, the gradients of all matrices, and SGD; f32, one thread, in one process, interleaved.
-// Medians, ratios, and the last losses, which must agree. Rivals are installed into build/rivals. See bench/README.md.
+// Medians of processor time, ratios, and the last losses, which must agree. Rivals are installed into build/rivals. See bench/README.md.
 //   node bench/web/training_step.mjs [ROUNDS]
 import { spawnSync } from 'node:child_process';
 import { existsSync, mkdirSync, writeFileSync } from 'node:fs';
@@ -141,9 +141,10 @@ for (const model of Object.keys(kModels)) {
   }
   for (let round = 0; round < rounds; ++round) {
     for (const one of Object.values(steps)) {
-      const begin = performance.now();
+      const begin = process.cpuUsage();
       one.losses.push(await one.run());
-      one.times.push(performance.now() - begin);
+      const { user, system } = process.cpuUsage(begin);
+      one.times.push((user + system) / 1000);
     }
   }
   const own = median(steps.wattn.times);
