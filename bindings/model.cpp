@@ -6,6 +6,7 @@
 #include "models/arch.h"
 #include "models/config_fields.h"
 #include "models/transformer.h"
+#include "tokenizer/formats/converters.h"
 
 namespace wattn {
 
@@ -21,6 +22,12 @@ void experts_feed_forward(const Compute&, const TransformerConfig&, const Transf
 bool read_more_rope(Fields&, Fields&, RopeScaling&) { return false; }
 std::span<const NamedActivation> more_activations() { return {}; }
 void activate_more(Activation, const float*, float*, std::int64_t) {}
+
+// Likewise tokenizer/formats/m2m_100.cpp: more_archs() has the model.
+Result<std::string> from_m2m_100(std::string_view, std::string_view, JsonRef) {
+  return unsupported_error(
+      "sentencepiece.bpe.model beside vocab.json: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
+}
 
 // Likewise engine/retrieval.cpp.
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval, const Documents&, JsonRef) {

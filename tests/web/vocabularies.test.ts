@@ -56,6 +56,21 @@ describe('AutoTokenizer.from_pretrained', () => {
     await expectError(AutoTokenizer.from_pretrained(files), 'UnsupportedError', /separate_vocabs: expected one vocabulary/);
   });
 
+  it('reads the files of an M2M-100 repository, as a folder and as bytes', async () => {
+    const folder = join(goldens, 'm2m-100-tokenizer/bpe');
+    const [{ cases, pair }] = readJson('m2m-100-tokenizer/bpe/cases.json');
+    for (const files of [folder, filesOf(folder)]) {
+      const tokenizer = await AutoTokenizer.from_pretrained(files);
+      for (const { text, ids, decoded, shown } of cases) {
+        expect(tokenizer.encode(text)).toEqual(ids);
+        expect(tokenizer.decode(ids, { skip_special_tokens: true })).toBe(decoded);
+        expect(tokenizer.decode(ids)).toBe(shown);
+      }
+      expect(tokenizer(cases[0].text, { text_pair: cases[8].text, return_tensor: false }).input_ids).toEqual(pair);
+      tokenizer.dispose();
+    }
+  });
+
   it('reads the tokenizer inside a GGUF file, and no more of it than its metadata', async () => {
     const metadata = seed('gguf_gpt2');
     expect(await tokensOf({ 'm.gguf': metadata }, 'hih')).toEqual(['hi', 'h']);

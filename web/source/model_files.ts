@@ -226,6 +226,7 @@ export const kVocabularies = [
   ['spiece.model'],
   ['spm.model'],
   [kLlama3],
+  ['vocab.json', 'sentencepiece.bpe.model'],
   ['sentencepiece.bpe.model'],
 ];
 

@@ -47,22 +47,23 @@ function languageIsFirst(engine: Pick<TaskEngine, 'files'>): boolean | undefined
   const settings = readJson(engine.files, 'tokenizer_config.json') ?? {};
   const name = String(settings['tokenizer_class'] ?? readConfig(engine)['tokenizer_class']).replace(/Fast$/, '');
   if (name === 'NllbTokenizer') return settings['legacy_behaviour'] !== true;
-  return name === 'MBart50Tokenizer' ? true : name === 'MBartTokenizer' ? false : undefined;
+  return name === 'MBart50Tokenizer' || name === 'M2M100Tokenizer' ? true : name === 'MBartTokenizer' ? false : undefined;
 }
 
 function languagesOf(task: string, isFirst: boolean, { src_lang, tgt_lang }: TranslationOptions): Languages {
   if (src_lang && tgt_lang) return { src_lang, tgt_lang, isFirst };
   throw new InputError(
-    `${task}: expected src_lang and tgt_lang, which this model needs, such as 'eng_Latn' or 'en_XX', found none`,
+    `${task}: expected src_lang and tgt_lang, which this model needs, such as 'eng_Latn', 'en_XX' or 'en', found none`,
   );
 }
 
-/** The token of a language, which looks like fra_Latn or fr_XX. */
+/** The token of a language, which is fra_Latn, fr_XX, or for fr of M2M-100 __fr__. */
 function languageId(engine: TaskEngine, option: keyof TranslationOptions, language: string): number {
-  const { id } = /^[a-z]+_[A-Z]/.test(language) ? engine.call((handle) => handle.token_to_id(language)) : { id: -1 };
+  const token = /^[a-z]+$/.test(language) ? `__${language}__` : language;
+  const { id } = /^(__[a-z]|[a-z]+_[A-Z])/.test(token) ? engine.call((handle) => handle.token_to_id(token)) : { id: -1 };
   if (id >= 0) return id;
   throw new InputError(
-    `translation: ${option}: expected a language of the tokenizer, such as 'eng_Latn' or 'en_XX', found '${language}'`,
+    `translation: ${option}: expected a language of the tokenizer, such as 'eng_Latn', 'en_XX' or 'en', found '${language}'`,
   );
 }
 

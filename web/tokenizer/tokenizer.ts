@@ -58,7 +58,7 @@ async function startTokenizer(
 /** Tokenizers alone, without a model's weights. */
 export const AutoTokenizer = {
   /**
-   * Loads tokenizer.json (or else vocab.json with merges.txt or source.spm, vocab.txt, or a SentencePiece .model) and, if present,
+   * Loads tokenizer.json (or else vocab.json with merges.txt, source.spm or sentencepiece.bpe.model, vocab.txt, or a SentencePiece .model) and, if present,
    * tokenizer_config.json and chat_template.jinja. Or loads the tokenizer of a .gguf file, or a
    * .tiktoken file: gpt2, r50k_base, p50k_base, p50k_edit, cl100k_base, o200k_base, qwen. model: see `ModelSpecifier`;
    * default: the bundled model.

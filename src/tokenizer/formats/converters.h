@@ -23,6 +23,7 @@ Result<std::string> from_vocab_and_merges(std::string_view vocab, std::string_vi
 
 Result<std::string> from_sentencepiece(std::string_view model, JsonRef config);                        // sentencepiece.cpp
 Result<std::string> from_marian(std::string_view source_spm, std::string_view vocab, JsonRef config);  // marian.cpp
+Result<std::string> from_m2m_100(std::string_view model, std::string_view vocab, JsonRef config);      // m2m_100.cpp
 Result<std::string> from_deberta(std::string_view spm_model, JsonRef config);                          // deberta.cpp
 Result<Converted> from_gguf(std::string_view file);                                                    // gguf.cpp
 

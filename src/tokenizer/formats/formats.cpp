@@ -29,6 +29,8 @@ Result<Converted> convert(const Files& files, JsonRef config) {
   const TokenizerFile* merges = find(files, "merges.txt");
   const TokenizerFile* source = find(files, "source.spm");
   if (vocab && source) return whole(from_marian(source->bytes, vocab->bytes, config));
+  const TokenizerFile* pieces = find(files, "sentencepiece.bpe.model");
+  if (vocab && pieces) return whole(from_m2m_100(pieces->bytes, vocab->bytes, config));
   if (vocab && merges) return whole(from_vocab_and_merges(vocab->bytes, merges->bytes, config));
   if (const TokenizerFile* list = find(files, "vocab.txt")) return from_vocab_txt(list->bytes, config);
   if (const TokenizerFile* model = find(files, "spm.model")) return whole(from_deberta(model->bytes, config));
@@ -36,8 +38,8 @@ Result<Converted> convert(const Files& files, JsonRef config) {
   if (const TokenizerFile* model = find(files, "*.spm")) return whole(from_sentencepiece(model->bytes, config));
   if (const TokenizerFile* gguf = find(files, "*.gguf")) return from_gguf(gguf->bytes);
   return model_format_error(
-      "tokenizer.json: expected this file in the model (or vocab.json with merges.txt or source.spm, vocab.txt, a SentencePiece "
-      ".model), found none");
+      "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, source.spm or "
+      "sentencepiece.bpe.model, vocab.txt, a SentencePiece .model), found none");
 }
 
 }  // namespace

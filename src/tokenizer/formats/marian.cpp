@@ -28,26 +28,14 @@ Result<std::string> from_marian(std::string_view source_spm, std::string_view vo
   const Result<Vocabulary> vocabulary = Vocabulary::from_json(root);
   if (!vocabulary.ok()) return vocabulary.error();
 
-  // The pieces in the order of vocab.json. Those that it lacks come last, because they still affect how text is split.
-  std::vector<Piece> pieces(static_cast<std::size_t>(vocabulary.value().num_ids()));
-  model.num_known = vocabulary.value().num_ids();
-  for (std::int32_t id = 0; id < model.num_known; ++id) {
-    pieces[static_cast<std::size_t>(id)] = {vocabulary.value().token(id).value_or(""), 0, Piece::kUnused};
-  }
-  for (const Piece& piece : model.pieces) {
-    const bool is_in_text = piece.kind == Piece::kNormal || piece.kind == Piece::kUserDefined;
-    const std::int32_t id = vocabulary.value().find(piece.text);
-    if (is_in_text && id < 0) pieces.push_back(piece);
-    if (is_in_text && id >= 0) pieces[static_cast<std::size_t>(id)] = piece;
-  }
+  number_pieces(vocabulary.value(), model);
   const std::string_view unk = token_name(config, "unk_token", "<unk>"), eos = token_name(config, "eos_token", "</s>");
   for (const std::string_view name : {unk, eos, token_name(config, "pad_token", "<pad>")}) {
     const std::int32_t id = vocabulary.value().find(name);
-    if (id >= 0) pieces[static_cast<std::size_t>(id)].kind = name == unk ? Piece::kUnknown : Piece::kControl;
+    if (id >= 0) model.pieces[static_cast<std::size_t>(id)].kind = name == unk ? Piece::kUnknown : Piece::kControl;
     if (id < 0 && (name == unk || name == eos)) return root[name].mismatch("an id");
   }
-  model.pieces = std::move(pieces);
-  model.is_marian = true;
+  model.is_marian = model.each_part = true;
   model.single = text_template("", "$A", eos);
   model.pair = "$A:0 " + text_template("", "$B", eos);
   return pieces_tokenizer_json(model);

@@ -71,7 +71,11 @@ std::string piece_bpe_json(const PieceModel& model, std::int32_t unk_id) {
     list += (list.empty() ? "[" : ", [") + json_text(texts[static_cast<std::size_t>(merge.left)]) + ", " +
             json_text(texts[static_cast<std::size_t>(merge.right)]) + "]";
   }
-  BpeParts parts{.vocab = vocab_json(texts), .merges = "[" + list + "]", .fuse_unk = true, .byte_fallback = model.byte_fallback};
+  BpeParts parts{.vocab = vocab_json(texts),
+                 .merges = "[" + list + "]",
+                 .fuse_unk = true,
+                 .byte_fallback = model.byte_fallback,
+                 .num_known = model.num_known};
   if (unk_id >= 0) parts.unk_token = texts[static_cast<std::size_t>(unk_id)];
   return bpe_json(parts);
 }
@@ -104,6 +108,21 @@ std::string texts_json(const PieceModel& model, IsWanted is_wanted) {
 
 }  // namespace
 
+void number_pieces(const Vocabulary& ids, PieceModel& model) {
+  std::vector<Piece> pieces(static_cast<std::size_t>(ids.num_ids()));
+  model.num_known = ids.num_ids();
+  for (std::int32_t id = 0; id < model.num_known; ++id) {
+    pieces[static_cast<std::size_t>(id)] = {ids.token(id).value_or(""), 0, Piece::kUnused};
+  }
+  for (const Piece& piece : model.pieces) {
+    if (!is_in_text(piece)) continue;
+    const std::int32_t id = ids.find(piece.text);
+    if (id < 0) pieces.push_back(piece);
+    if (id >= 0) pieces[static_cast<std::size_t>(id)] = piece;
+  }
+  model.pieces = std::move(pieces);
+}
+
 Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
   std::int32_t unk_id = -1;
   std::vector<SpecialToken> special;
@@ -122,14 +141,18 @@ Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
   parts.normalizer = R"({"type": "SentencePiece", "add_dummy_prefix": )" + json_bool(model.add_dummy_prefix) +
                      ", \"remove_extra_whitespaces\": " + json_bool(model.remove_extra_whitespaces) +
                      ", \"precompiled_charsmap\": " + (model.charsmap.empty() ? "null" : "\"" + base64(model.charsmap) + "\"") +
-                     ", \"language_first\": " + json_bool(model.is_marian) + ", \"user_defined\": " + user_defined + "}";
+                     ", \"language_first\": " + json_bool(model.is_marian) + ", \"each_part\": " + json_bool(model.each_part) +
+                     ", \"user_defined\": " + user_defined + "}";
   parts.post_processor = template_json(model.single, model.pair, special);
   const std::string beginning =
       R"({"type": "SentencePiece", "remove_extra_whitespaces": )" + json_bool(model.remove_extra_whitespaces) + "}, ";
   parts.decoder =
       R"({"type": "Sequence", "decoders": [)" + (model.add_dummy_prefix || model.remove_extra_whitespaces ? beginning : "") +
       R"({"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]})";
-  if (model.is_marian) parts.decoder = R"({"type": "Marian", "special": )" + texts_json(model, is_special) + "}";
+  if (model.each_part) {
+    parts.decoder = R"({"type": "Marian", "separator": ")" + std::string(model.is_marian ? " " : "") + R"(", "special": )" +
+                    texts_json(model, is_special) + "}";
+  }
   parts.model = model.is_bpe ? piece_bpe_json(model, unk_id) : unigram_json(model, unk_id);
   return tokenizer_json(parts);
 }

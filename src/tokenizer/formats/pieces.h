@@ -18,6 +18,8 @@ struct Piece {
   std::uint8_t kind = kNormal;
 };
 
+class Vocabulary;
+
 struct PieceModel {
   std::vector<Piece> pieces;
   bool is_bpe = false;
@@ -27,13 +29,18 @@ struct PieceModel {
   bool remove_extra_whitespaces = true;
   std::int32_t num_extra_ids = 0;  // T5's <extra_id_..> after the pieces
   std::int32_t num_known = -1;     // later pieces only affect how text is split and become the unknown token; -1: none do
-  bool is_marian = false;          // a text may begin with its language (>>fra<<), and decoding separates special tokens
-  std::string single = "$A:0";     // templates for template_json
+  // Every part of a text between special tokens is tokenized and decoded as a text of its own.
+  bool each_part = false;
+  bool is_marian = false;       // a text may begin with its language (>>fra<<), and decoding separates special tokens
+  std::string single = "$A:0";  // templates for template_json
   std::string pair = "$A:0 $B:1";
 };
 
 // Reads a .model or .spm file, whose bytes must outlive the result (sentencepiece.cpp).
 Result<PieceModel> read_piece_model(std::string_view file);
+
+// Puts the pieces in the order of a vocab.json. Those that it lacks come last, because they still affect how text is split.
+void number_pieces(const Vocabulary& ids, PieceModel& model);
 
 Result<std::string> pieces_tokenizer_json(const PieceModel& model);
 

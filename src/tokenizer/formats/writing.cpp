@@ -64,7 +64,8 @@ std::string bpe_json(const BpeParts& parts) {
          ",\"continuing_subword_prefix\":" + json_or_null(parts.continuing_subword_prefix) +
          ",\"end_of_word_suffix\":" + json_or_null(parts.end_of_word_suffix) + ",\"fuse_unk\":" + json_bool(parts.fuse_unk) +
          ",\"byte_fallback\":" + json_bool(parts.byte_fallback) + ",\"ignore_merges\":" + json_bool(parts.ignore_merges) +
-         ",\"vocab\":" + parts.vocab + ",\"merges\":" + parts.merges + "}";
+         (parts.num_known < 0 ? "" : ",\"num_known\":" + std::to_string(parts.num_known)) + ",\"vocab\":" + parts.vocab +
+         ",\"merges\":" + parts.merges + "}";
 }
 
 std::string tokenizer_json(const TokenizerParts& parts) {

@@ -46,6 +46,7 @@ struct BpeParts {
   std::optional<std::string> continuing_subword_prefix{};
   std::optional<std::string> end_of_word_suffix{};
   bool fuse_unk = false, byte_fallback = false, ignore_merges = false;
+  std::int32_t num_known = -1;  // as in PieceModel
 };
 std::string bpe_json(const BpeParts& parts);
 

@@ -17,12 +17,13 @@ constexpr char32_t kMark = 0x2581;
 class SentencePieceNormalizer : public Normalizer {
  public:
   SentencePieceNormalizer(Charsmap charsmap, TokenTrie user_defined, bool add_dummy_prefix, bool remove_extra_whitespaces,
-                          bool language_first)
+                          bool language_first, bool each_part)
       : charsmap_(std::move(charsmap)),
         user_defined_(std::move(user_defined)),
         add_dummy_prefix_(add_dummy_prefix),
         remove_extra_whitespaces_(remove_extra_whitespaces),
-        language_first_(language_first) {}
+        language_first_(language_first),
+        each_part_(each_part) {}
 
   void normalize(NormalizedText& text) const override {
     NormalizedText out = text.next();
@@ -38,7 +39,7 @@ class SentencePieceNormalizer : public Normalizer {
       i += length;
       for (const char32_t c : part) {
         if (c == U' ' && after_space) continue;
-        if (!begun && add_dummy_prefix_ && (text.origin == 0 || language_first_)) out.push(kMark, span);
+        if (!begun && add_dummy_prefix_ && (text.origin == 0 || each_part_)) out.push(kMark, span);
         begun = true;
         out.push(c == U' ' ? kMark : c, span);
         after_space = false;
@@ -74,13 +75,15 @@ class SentencePieceNormalizer : public Normalizer {
   Charsmap charsmap_;
   TokenTrie user_defined_;  // strings that stay unchanged: user-defined symbols
   bool add_dummy_prefix_, remove_extra_whitespaces_;
-  bool language_first_;  // for Marian, see language.h; every part of a text is treated as a beginning
+  bool language_first_;  // for Marian, see language.h
+  bool each_part_;       // every part of a text between special tokens is a beginning
 };
 
 }  // namespace
 
 NormalizerResult read_sentencepiece_normalizer(JsonRef json, int) {
-  Fields fields(json, {"precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "language_first", "user_defined"});
+  Fields fields(json, {"precompiled_charsmap", "add_dummy_prefix", "remove_extra_whitespaces", "language_first", "each_part",
+                       "user_defined"});
   std::vector<std::pair<std::u32string, std::int32_t>> user_defined;
   fields.each(fields.array("user_defined"),
               [&](JsonRef text) { user_defined.emplace_back(to_utf32(fields.take(text.as_string())), 0); });
@@ -88,8 +91,9 @@ NormalizerResult read_sentencepiece_normalizer(JsonRef json, int) {
   const bool add_dummy_prefix = fields.boolean("add_dummy_prefix");
   const bool remove_extra_whitespaces = fields.boolean("remove_extra_whitespaces");
   const bool language_first = fields.boolean_or("language_first", false);
+  const bool each_part = fields.boolean_or("each_part", false);
   return make_component<Normalizer, SentencePieceNormalizer>(fields, std::move(charsmap), TokenTrie(user_defined), add_dummy_prefix,
-                                                             remove_extra_whitespaces, language_first);
+                                                             remove_extra_whitespaces, language_first, each_part);
 }
 
 }  // namespace wattn
