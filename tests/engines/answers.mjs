@@ -6,6 +6,14 @@ const kTiny = [
   'model.safetensors',
 ]; // prettier-ignore
 const kModel = ['config.json', 'generation_config.json', 'tokenizer.json', 'tokenizer_config.json', 'model.safetensors'];
+const kSettings = [
+  'config.json', 'tokenizer.json', 'tokenizer_config.json', 'modules.json', 'sentence_bert_config.json', 'config_sentence_transformers.json',
+  'model.safetensors',
+]; // prettier-ignore
+const kSpans = ['gliner_config.json', 'tokenizer.json', 'tokenizer_config.json', 'model.safetensors'];
+const kSparse = [...kSettings, '1_SpladePooling/config.json'];
+const kColbert = [...kSettings, '1_Dense/config.json', '1_Dense/model.safetensors'];
+const kStatic = ['config.json', 'modules.json', 'tokenizer.json', 'model.safetensors'];
 const kText = 'A small boat waits below the old bridge.';
 
 const encode = (json) => new TextEncoder().encode(JSON.stringify(json));
@@ -100,6 +108,19 @@ export async function answersOf(wattn, read, { worker = false } = {}) {
     'text2text-generation': generated('seq2seq/t5', 'text2text-generation'),
     translation: generated('seq2seq/marian', 'translation', { num_beams: 2 }),
     summarization: generated('seq2seq/bart', 'summarization'),
+    'zero-shot-ner': async () =>
+      task('zero-shot-ner', await files('spans/deberta', kSpans), async (run) => [
+        ...(await run(kText, ['person', 'boat', 'place'], { threshold: 0.2 })),
+      ]),
+    'sparse-encoding': async () =>
+      task('sparse-encoding', await files('sparse/splade', kSparse), async (run) => [...(await run.encode_document(some))]),
+    'late-interaction': async () =>
+      task('late-interaction', await files('late-interaction/bert', kColbert), async (run) => {
+        const documents = await run.encode_document(some);
+        return [[...documents], [...(await run(kText, documents))]];
+      }),
+    'static embeddings': async () =>
+      task('feature-extraction', await files('static/model2vec-int8', kStatic), async (embed) => (await embed(texts)).data),
     async tokenizers() {
       const out = [];
       for (const folder of ['bert-tiny/model', 'decoders/llama', 'seq2seq/t5', 'seq2seq/bart'])

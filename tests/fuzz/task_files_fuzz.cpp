@@ -1,0 +1,76 @@
+// Any text in place of a file that only models of rarer tasks have (entities, late interaction, sparse vectors, static embeddings,
+// tasks of a checkpoint): an error or a loader, never a crash.
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/model.h"
+
+namespace {
+
+using wattn::HeadKind;
+using wattn::NamedFile;
+using wattn::Retrieval;
+
+constexpr const char* kBert =
+    R"({"model_type":"bert","architectures":["BertForMaskedLM"],"vocab_size":6,"hidden_size":8,"num_hidden_layers":1,)"
+    R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8,"type_vocab_size":2,"hidden_act":"gelu"})";
+constexpr const char* kJina =
+    R"({"model_type":"xlm-roberta","position_embedding_type":"rotary","vocab_size":6,"hidden_size":8,"num_hidden_layers":1,)"
+    R"("num_attention_heads":2,"intermediate_size":8,"max_position_embeddings":8,"type_vocab_size":1,"hidden_act":"gelu",)";
+constexpr const char* kTokenizer =
+    R"({"version":"1.0","added_tokens":[],"model":{"type":"WordPiece","unk_token":"[UNK]","continuing_subword_prefix":"##",)"
+    R"("max_input_chars_per_word":100,"vocab":{"[UNK]":0,"a":1,"<<ENT>>":2,"<<SEP>>":3}}})";
+constexpr const char* kSparse = R"([{"path":"","type":"st.Transformer"},{"path":"1_SpladePooling","type":"st.SpladePooling"}])";
+constexpr const char* kColbert = R"([{"path":"","type":"st.Transformer"},{"path":"1_Dense","type":"pylate.Dense"}])";
+
+struct Case {
+  const char* file;  // gets the text
+  HeadKind head;
+  Retrieval retrieval;
+  const char* modules;  // null: none
+};
+constexpr Case kCases[] = {
+    {"gliner_config.json", HeadKind::kSpans, Retrieval::kNone, nullptr},
+    {"modules.json", HeadKind::kMaskedLm, Retrieval::kSparse, nullptr},
+    {"1_SpladePooling/config.json", HeadKind::kMaskedLm, Retrieval::kSparse, kSparse},
+    {"sentence_bert_config.json", HeadKind::kMaskedLm, Retrieval::kSparse, kSparse},
+    {"router_config.json", HeadKind::kMaskedLm, Retrieval::kSparse, R"([{"path":"","type":"st.Router"}])"},
+    {"modules.json", HeadKind::kNone, Retrieval::kTokenVectors, nullptr},
+    {"1_Dense/config.json", HeadKind::kNone, Retrieval::kTokenVectors, kColbert},
+    {"config_sentence_transformers.json", HeadKind::kNone, Retrieval::kTokenVectors, kColbert},
+    {"artifact.metadata", HeadKind::kNone, Retrieval::kTokenVectors, nullptr},
+    {"config.json", HeadKind::kNone, Retrieval::kNone, nullptr},  // what follows model_type: static embeddings
+    {"config.json", HeadKind::kNone, Retrieval::kNone, nullptr},  // what follows kJina
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace wattn;
+  if (size == 0) return 0;
+  const std::size_t number = data[0] % std::size(kCases);
+  const Case& one = kCases[number];
+  std::string text(reinterpret_cast<const char*>(data) + 1, size - 1);
+  // Sizes that a config asks for are the allocator's business.
+  if (text.find_first_of("0123456789") != std::string::npos && std::string_view(one.file) == "config.json" &&
+      number + 1 < std::size(kCases))
+    return 0;
+  if (number + 2 == std::size(kCases)) text = R"({"model_type":"model2vec","architectures":["StaticModel"],)" + text;
+  if (number + 1 == std::size(kCases)) text = kJina + text;
+  std::vector<NamedFile> files = {{"config.json", kBert},
+                                  {"tokenizer.json", kTokenizer},
+                                  {"1_SpladePooling/config.json", "{}"},
+                                  {"1_Dense/config.json", R"({"in_features":8,"out_features":4,"bias":false})"},
+                                  {"config_sentence_transformers.json", "{}"}};
+  if (one.modules) files.push_back({"modules.json", one.modules});
+  if (one.head == HeadKind::kSpans)
+    std::erase_if(files, [](const NamedFile& file) { return file.name == "config_sentence_transformers.json"; });
+  std::erase_if(files, [&](const NamedFile& file) { return file.name == one.file; });
+  files.push_back({one.file, std::move(text)});
+  (void)ModelLoader::begin(files, {.head = one.head, .retrieval = one.retrieval}).ok();
+  return 0;
+}
