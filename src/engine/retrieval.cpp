@@ -198,6 +198,9 @@ Result<void> read_token_vectors(const Documents& documents, JsonRef config, Retr
 // The encoder of documents: a Transformer with a masked-language head, then SpladePooling.
 Result<void> read_splade(const Documents& documents, const Modules& modules, RetrievalParts& out) {
   constexpr const char* kExpected = "a Transformer with a masked-language head, then SpladePooling";
+  for (const RepositoryModule& module : modules) {
+    if (module.type == "SparseAutoEncoder") return unexpected(module, kExpected);  // CSR
+  }
   for (std::size_t i = 0; i < std::max<std::size_t>(modules.size(), 2); ++i) {
     if (i == modules.size())
       return unsupported_error("modules.json: expected " + std::string(kExpected) + ", found no further module");

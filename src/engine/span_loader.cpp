@@ -22,9 +22,11 @@ Result<void> add_config(std::vector<NamedFile>& files) {
   }
   if (documents.has("config.json")) return {};
   const auto name = json.value().root()["model_name"].as_string_or("");
-  return model_format_error(std::string(kConfig) + ": encoder_config: expected the encoder's configuration, found " +
-                            encoder.describe() +
-                            (name.ok() && !name.value().empty() ? " (add config.json of '" + shown_text(name.value()) + "')" : ""));
+  return model_format_error(
+      std::string(kConfig) + ": encoder_config: expected the encoder's configuration, found " + encoder.describe() +
+      (name.ok() && !name.value().empty()
+           ? "; the package gliner takes it from " + shown_text(name.value()) + ": add that repository's config.json"
+           : ""));
 }
 
 Result<std::unique_ptr<SpanHead>> read_head(const Documents& documents, TransformerConfig& encoder, const Kernels& kernels) {

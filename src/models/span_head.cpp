@@ -48,6 +48,11 @@ Result<SpanConfig> read_span_config(JsonRef json) {
   out.rnn_layers = std::max<std::int64_t>(out.rnn_layers, 0);
   if (out.rnn_layers > 0 && out.hidden % 2 != 0) config.mismatch("hidden_size", "an even number, for both directions of the LSTM");
   out.embed_ent_token = config.boolean_or("embed_ent_token", true);
+  if (config["class_token_index"].as_int_or(-1).ok() && config["class_token_index"].as_int_or(-1).value() == -1) {
+    config.mismatch("class_token_index",
+                    "the id of ent_token, which the package gliner adds to the tokenizer when it loads such a model: "
+                    "have it save the model once more, and load that");
+  }
   out.class_token = config.id("class_token_index");
   out.ent_token = config.string_or("ent_token", "<<ENT>>");
   out.sep_token = config.string_or("sep_token", "<<SEP>>");

@@ -197,6 +197,11 @@ describe('redact', () => {
       const labels = [...new Set(tagged.flatMap(({ entities }) => entities.map(({ label }) => label)))];
       const one = await redact(ner, input, { labels: [labels[0] as string] });
       expect(new Set(one.flatMap(({ entities }) => entities.map(({ label }) => label)))).toEqual(new Set([labels[0]]));
+      await expectError(
+        redact(ner, input, { labels: [labels[0] as string, 'person'] }),
+        'InputError',
+        new RegExp(`option 'labels': expected some of the model's .*'${labels[0]}'.*, found 'person'`),
+      );
       expect((await redact(ner, input, { threshold: 1 }))[0]?.entities).toEqual([]);
       await ner.dispose();
     }

@@ -125,6 +125,34 @@ describe('zero-shot-ner', () => {
     await expectError(pipeline('ner', folder('deberta')), 'ModelFormatError', /: config.json: expected this file/);
   });
 
+  it('says where Python finds the tokenizer and the encoder’s configuration of older models', async () => {
+    const files = filesOf(folder('deberta'));
+    const config = readJson('spans/deberta/gliner_config.json');
+    const set = (changes: object) =>
+      files.set('gliner_config.json', new TextEncoder().encode(JSON.stringify({ ...config, model_name: 'org/base', ...changes })));
+    set({ encoder_config: null });
+    await expectError(
+      pipeline('zero-shot-ner', files),
+      'ModelFormatError',
+      /encoder_config: .*takes it from "org\/base": add that repository's config.json/,
+    );
+    set({ class_token_index: -1 });
+    await expectError(
+      pipeline('zero-shot-ner', files),
+      'ModelFormatError',
+      /class_token_index: expected the id of ent_token, .*save/,
+    );
+    set({});
+    for (const name of ['tokenizer.json', 'tokenizer_config.json']) files.delete(name);
+    await expectError(
+      pipeline('zero-shot-ner', files),
+      'ModelFormatError',
+      /tokenizer.json: expected a tokenizer .*gliner takes it from 'org\/base' \(model_name of gliner_config.json\).*save_pretrained/,
+    );
+    set({ model_name: null });
+    await expectError(pipeline('zero-shot-ner', files), 'ModelFormatError', /gliner takes it from another repository/);
+  });
+
   it('takes the encoder’s configuration from config.json too', async () => {
     const files = filesOf(folder('deberta'));
     const config = readJson('spans/deberta/gliner_config.json');

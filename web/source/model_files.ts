@@ -233,13 +233,14 @@ export const kVocabularies = [
 /** A tokenizer of one word, for models that only read ids. */
 const kNoTokenizer = '{"model":{"type":"WordLevel","vocab":{"?":0},"unk_token":"?"}}';
 
-/** tokenizer.json if present, else an older vocabulary format. idsOnly: texts are never read, so that there may be none. tiktoken: this file. */
+/** tokenizer.json if present, else an older vocabulary format. idsOnly: texts are never read, so that there may be none. tiktoken: this file. absent: the error if there is none. */
 export async function readTokenizerFiles(
   source: ModelSource,
   progress: Progress,
   signal: AbortSignal,
   idsOnly = false,
   tiktoken?: string,
+  absent?: () => Promise<Error>,
 ): Promise<NamedBytes[]> {
   if (tiktoken) {
     const [[, bytes], { tiktokenToJson }] = await Promise.all([
@@ -261,6 +262,7 @@ export async function readTokenizerFiles(
     return isTiktoken ? [[kJson, (await import('./tiktoken.js')).tiktokenToJson(name, bytes)]] : files;
   }
   if (idsOnly) return [[kJson, new TextEncoder().encode(kNoTokenizer)]];
+  if (absent) throw await absent();
   throw missingFile(source, kJson, ...kVocabularies.map((names) => names.join(' with ')));
 }
 

@@ -28,18 +28,22 @@ export async function openModelFiles(
   ofSentences = true,
 ): Promise<ModelFiles> {
   const hasSpans = more.includes(kSpanConfig);
+  const main = hasSpans ? kSpanConfig : 'config.json';
+  const reading = hasSpans
+    ? readRequired(source, main, progress, signal).then((file) => [file])
+    : readOptional(source, main, progress, signal);
+  reading.catch(() => {}); // it is awaited later
+  const absent = async () => (await import('./span_files.js')).noTokenizer(source, await reading);
   const opening = allInOrder([
     openWeights(source, progress, signal),
-    readTokenizerFiles(source, progress, signal, idsOnly),
+    readTokenizerFiles(source, progress, signal, idsOnly, undefined, hasSpans ? absent : undefined),
     more === kGenerationFiles || !ofSentences ? [] : readModules(source, progress, signal),
     ...['tokenizer_config.json', ...(hasSpans ? ['config.json'] : more)].map((file) =>
       readOptional(source, file, progress, signal),
     ),
   ]).then(([weights, ...files]) => ({ files: [...files.flat(), ...weights.index], single: weights.single }));
   opening.catch(() => {}); // it is awaited later
-  const config = hasSpans
-    ? [await readRequired(source, kSpanConfig, progress, signal)]
-    : await readOptional(source, 'config.json', progress, signal);
+  const config = await reading;
   if (mayBeStatic(config)) {
     const { openEncoderFolder, openStaticModel } = await import('./static_model.js');
     const from = config.length > 0 ? undefined : await openEncoderFolder(source, progress, signal);

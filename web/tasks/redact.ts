@@ -2,6 +2,8 @@
 import { describe, InputError } from '../core/errors.js';
 import { checkOptions, type Rules } from '../core/options.js';
 import { checkTexts } from '../core/texts.js';
+import { engineOf } from '../engine/loaded.js';
+import { readJson } from '../source/model_files.js';
 import { builtIn, kPatternNames, type Range } from './redact_patterns.js';
 import { kBracketed } from './placeholders.js';
 import type { EntityFinder, RedactedEntity, Redaction, RedactOptions } from './redact_types.js';
@@ -146,6 +148,15 @@ function takePatterns(where: string, patterns: RedactOptions['patterns'] | null)
   });
 }
 
+/** The labels that a model of token-classification can find; undefined if only a worker knows them. */
+function labelsOf(ner: object, adapter: string | false | null | undefined): string[] | undefined {
+  const engine = engineOf(ner);
+  const name = adapter ?? engine?.adapters?.active ?? false;
+  const files = name === false ? engine?.files : engine?.adapters?.held.get(name)?.files;
+  const { id2label } = (files && readJson(files, 'config.json')) ?? {};
+  return id2label ? [...new Set(Object.values(id2label).map((label) => String(label).replace(/^[BI]-/, '')))] : undefined;
+}
+
 /** What the model finds in each text. */
 async function ask(where: string, ner: EntityFinder, texts: readonly string[], options: RedactOptions): Promise<Finding[][]> {
   const { labels, threshold, adapter, signal } = options;
@@ -168,6 +179,12 @@ async function ask(where: string, ner: EntityFinder, texts: readonly string[], o
     throw new InputError(`${where}: option 'threshold': expected a number from 0 to 1, found ${least}`);
   if (labels !== undefined && labels !== null) checkTexts(`${where}: option 'labels'`, labels);
   const wanted = labels === undefined || labels === null ? undefined : [labels].flat();
+  const known = wanted && labelsOf(ner, adapter)?.filter((label) => label !== 'O');
+  const unknown = known && wanted.find((label) => !known.includes(label));
+  if (known && unknown !== undefined) {
+    const names = known.map((label) => `'${label}'`).join(', ');
+    throw new InputError(`${where}: option 'labels': expected some of the model's ${names}, found '${unknown}'`);
+  }
   const stride = Math.min(kStride, Math.max(0, Math.floor((ner.info().max_length - 4) / 4)));
   const found = await ner(texts, { ...call, aggregation_strategy: 'simple', stride, windows: 'once' });
   return found.map((entities) =>
