@@ -317,6 +317,7 @@ class ModelHandle {
     val prompts = val::object();
     for (const auto& [name, text] : model_->sentence().prompts) prompts.set(name, val(text));
     out.set("prompts", prompts);
+    out.set("adapters", model_->num_adapters());
     if (!model_->decoder()) return out;
     const TransformerConfig& encoder = model_->transformer().config();
     set_number(out, "encoder_layers", encoder.num_hidden_layers);

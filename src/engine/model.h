@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -133,6 +134,7 @@ class Model {
 
   // Adds an adapter and returns its number, from 1 on. Names are those of the checkpoint.
   Result<int> add_adapter(AdapterTensors tensors);
+  int num_adapters() const { return static_cast<int>(adapters_.size()); }
   // Runs use this adapter from now on; 0: none. A StateError if it was deleted.
   Result<void> use_adapter(int number);
   // Not the one in use.
@@ -192,6 +194,13 @@ struct SpanLoader {
 };
 const SpanLoader* span_loader();
 
+// LoRAs that a checkpoint has for its tasks, beside its weights (task_adapters.cpp): adds slots of their tensors, and returns what
+// makes adapters 1, 2, .. of the model of them, in the order of config.json's lora_adaptations. A program that defines
+// task_adapters() as null has models without them.
+using FinishAdapters = std::function<Result<void>(Model& model)>;
+using TaskAdapters = Result<FinishAdapters> (*)(const Model& model, JsonRef config, std::vector<WeightSlot>& slots);
+TaskAdapters task_adapters();
+
 class ModelLoader {
  public:
   // files: config.json and tokenizer.json, and if present tokenizer_config.json, modules.json, the modules' config.json,
@@ -223,6 +232,7 @@ class ModelLoader {
 
   std::unique_ptr<Model> model_;
   std::optional<WeightLoader> weights_;
+  FinishAdapters finish_adapters_;  // may be empty
   std::vector<std::string> weight_files_;
   std::size_t files_begun_ = 0;
 };

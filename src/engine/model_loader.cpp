@@ -298,6 +298,11 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     for (std::string& file : retrieval->weight_files) loader->weight_files_.push_back(std::move(file));
     model.retrieval_ = std::move(retrieval);
   }
+  if (plan.value().arch->task_loras && !options.adapted_head && task_adapters()) {
+    auto adapters = task_adapters()(model, config.value().root(), more);
+    if (!adapters.ok()) return adapters.error();
+    loader->finish_adapters_ = std::move(adapters).value();
+  }
   loader->begin_weights(std::move(plan.value().ignored), has_gguf_tensors(documents), options.adapted_head, std::move(more));
   return loader;
 }
@@ -418,7 +423,13 @@ Result<std::unique_ptr<Model>> ModelLoader::finish() {
   for (const WeightSlot& slot : weights_->slots()) {
     if (slot.adapted && slot.required && !slot.filled) model_->missing_.push_back(slot.name);
   }
+  if (model_->head_) {
+    if (auto chosen = model_->head_->choose_output(weights_->slots()); !chosen.ok()) return chosen.error();
+  }
   model_->ignored_ = weights_->take_ignored();
+  if (finish_adapters_) {
+    if (auto added = finish_adapters_(*model_); !added.ok()) return added.error();
+  }
   if (!model_->transformer_.config().pooler) return std::move(model_);
   const std::string pooler = std::string(model_->arch_->names.pooler) + ".weight";
   const auto& slots = weights_->slots();

@@ -255,14 +255,15 @@ Result<void> WeightLoader::check_complete() const {
 
 Result<void> WeightLoader::finish() {
   if (auto complete = check_complete(); !complete.ok()) return complete;
-  for (const WeightSlot& slot : slots_) {
+  for (WeightSlot& slot : slots_) {
     if (slot.required && !slot.adapted && !slot.filled) {
       return model_format_error(file_ + ": expected tensor '" + slot.name + "' " + to_string(slot.shape) +
                                 ", found no such tensor");
     }
     if (!slot.compared || slot.twin.empty() || !slot.filled) continue;
     const WeightSlot& twin = slots_[slot_by_name_.at(slot.twin)];
-    if (twin.filled && twin.digest != slot.digest) {
+    slot.differs = twin.filled && twin.digest != slot.digest;
+    if (slot.differs && !slot.may_differ) {
       return unsupported_error(file_ + ": tensor '" + slot.name + "': expected the values of '" + twin.name +
                                "', to which config.json ties it, found others");
     }

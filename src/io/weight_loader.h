@@ -23,10 +23,11 @@ struct WeightSlot {
   std::function<void(std::int64_t row, const float* values)> write_row{};  // values: [shape.back()]; empty: only compared
   // A tensor that this one repeats (a head tied to the word embeddings). Files that have both must have the same values in them.
   std::string twin{};
-  float offset = 0;        // added to the file's values
-  bool adapted = false;    // adapters have it if the files lack it
-  bool integers = false;   // I8, I32 and I64 are accepted too
-  std::int64_t below = 0;  // values are whole numbers from 0 to below - 1; 0: any
+  bool may_differ = false;  // from its twin
+  float offset = 0;         // added to the file's values
+  bool adapted = false;     // adapters have it if the files lack it
+  bool integers = false;    // I8, I32 and I64 are accepted too
+  std::int64_t below = 0;   // values are whole numbers from 0 to below - 1; 0: any
   // Where the values are in memory, for adapters (models/adapter.h). Row or value i is number (first + i) % of there.
   const void* layer = nullptr;  // the Linear of a matrix or of its bias
   float* values = nullptr;      // of a vector
@@ -38,6 +39,7 @@ struct WeightSlot {
   bool filled = false;
   bool compared = false;     // it has a twin or is one
   std::uint64_t digest = 0;  // of its values, if compared
+  bool differs = false;      // set by finish()
 };
 
 class WeightLoader {

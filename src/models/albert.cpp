@@ -1,5 +1,5 @@
 // ALBERT, arXiv 1909.11942; transformers/models/albert/modeling_albert.py (v5.23.0). Differences from BERT:
-// - all layers share one layer's weights;
+// - all layers share one layer's weights, or those of a few groups;
 // - the embedding tables are narrower than the layers, with a projection after their norm;
 // - usually the tanh form of GELU.
 #include "models/bert.h"
@@ -10,12 +10,14 @@ namespace {
 
 void parse_config(Fields& config, ModelConfig& out) {
   config.expect("position_embedding_type", "absolute");
-  for (const char* key : {"num_hidden_groups", "inner_group_num"}) config.expect(key, 1);
-  read_bert_like(config, out.transformer);
-  read_type_vocab_size(config, out.transformer);
-  out.transformer.embedding_size = config.size_or("embedding_size", kMostWidth, 128);
-  out.transformer.share_layers = true;
-  out.transformer.pooler = true;
+  TransformerConfig& encoder = out.transformer;
+  read_bert_like(config, encoder);
+  read_type_vocab_size(config, encoder);
+  encoder.embedding_size = config.size_or("embedding_size", kMostWidth, 128);
+  encoder.layer_groups = config.size_or("num_hidden_groups", encoder.num_hidden_layers, 1);
+  encoder.group_layers = config.size_or("inner_group_num", 64, 1);
+  encoder.num_hidden_layers *= encoder.group_layers;
+  encoder.pooler = true;
 }
 
 constexpr const char* kIgnored[] = {
@@ -36,14 +38,14 @@ extern const Arch kAlbert = {
               .token_type_embeddings = "embeddings.token_type_embeddings",
               .embeddings_norm = "embeddings.LayerNorm",
               .embeddings_projection = "encoder.embedding_hidden_mapping_in",
-              .query = "encoder.albert_layer_groups.0.albert_layers.0.attention.query",
-              .key = "encoder.albert_layer_groups.0.albert_layers.0.attention.key",
-              .value = "encoder.albert_layer_groups.0.albert_layers.0.attention.value",
-              .attention_output = "encoder.albert_layer_groups.0.albert_layers.0.attention.dense",
-              .attention_norm = "encoder.albert_layer_groups.0.albert_layers.0.attention.LayerNorm",
-              .up = "encoder.albert_layer_groups.0.albert_layers.0.ffn",
-              .down = "encoder.albert_layer_groups.0.albert_layers.0.ffn_output",
-              .ffn_norm = "encoder.albert_layer_groups.0.albert_layers.0.full_layer_layer_norm",
+              .query = "encoder.albert_layer_groups.{}.albert_layers.{}.attention.query",
+              .key = "encoder.albert_layer_groups.{}.albert_layers.{}.attention.key",
+              .value = "encoder.albert_layer_groups.{}.albert_layers.{}.attention.value",
+              .attention_output = "encoder.albert_layer_groups.{}.albert_layers.{}.attention.dense",
+              .attention_norm = "encoder.albert_layer_groups.{}.albert_layers.{}.attention.LayerNorm",
+              .up = "encoder.albert_layer_groups.{}.albert_layers.{}.ffn",
+              .down = "encoder.albert_layer_groups.{}.albert_layers.{}.ffn_output",
+              .ffn_norm = "encoder.albert_layer_groups.{}.albert_layers.{}.full_layer_layer_norm",
               .pooler = "pooler"},
     .ignored = kIgnored,
     .heads = {.sequence = {.dense = "pooler", .activation = Activation::kTanh, .output = "classifier"},

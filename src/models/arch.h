@@ -53,6 +53,7 @@ struct Arch {
   // false.
   const char* only_key = nullptr;
   const char* only_value = nullptr;
+  bool task_loras = false;  // checkpoints may have LoRAs, one for each of config.json's lora_adaptations
 };
 
 // The rarer architectures (more_archs.cpp). A program that defines this function as empty has only the common ones.

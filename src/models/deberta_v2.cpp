@@ -1,6 +1,7 @@
 // DeBERTa-v2 and v3, arXiv 2006.03654 and 2111.09543; transformers/models/deberta_v2/modeling_deberta_v2.py (v5.23.0).
 // Differences from BERT:
 // - disentangled attention over bucketed distances (ops/attention_disentangled.h), with each layer's own matrices;
+// - the largest ones have a convolution beside the first layer;
 // - absolute positions and token types are optional; a pooler only in the sequence head.
 #include "models/deberta.h"
 
@@ -51,10 +52,10 @@ void parse_config(Fields& config, ModelConfig& out) {
   if (!config.ok()) return;
   config.expect("attention_head_size", encoder.head_size());
   config.expect("embedding_size", encoder.hidden_size);
-  config.expect("conv_kernel_size", 0);
   read_type_vocab_size(config, encoder);
   read_disentangled(config, encoder);
   read_buckets(config, encoder);
+  read_convolution(config, encoder);
 }
 
 constexpr const char* kIgnored[] = {
@@ -74,6 +75,8 @@ constexpr TransformerNames names() {
   names.value = "encoder.layer.{}.attention.self.value_proj";
   names.relative_embeddings = "encoder.rel_embeddings";
   names.relative_norm = "encoder.LayerNorm";
+  names.convolution = "encoder.conv.conv";
+  names.convolution_norm = "encoder.conv.LayerNorm";
   names.pooler = nullptr;
   return names;
 }

@@ -51,7 +51,8 @@ Result<HeadLayers> Head::find_layers(HeadKind kind, const Heads& heads, JsonRef 
                                   ", found " + json["model_type"].describe()));
   }
   if (layers.tied) {
-    config.expect("tie_word_embeddings", true);
+    layers.untied = may_be_untied() && !config.boolean_or("tie_word_embeddings", true);
+    if (!layers.untied) config.expect("tie_word_embeddings", true);
     config.expect("decoder_bias", true);
   }
   if (layers.tied_by_config) layers.tied = config.boolean_or("tie_word_embeddings", false);
@@ -85,6 +86,7 @@ Result<Head> Head::with_layers(const HeadLayers& layers, const HeadShape& shape,
   Head head;
   head.layers_ = layers;
   head.shape_ = shape;
+  head.kernels_ = &kernels;
   head.take_weights(head.weights_, kernels);  // measures
   auto weights = Arena::with_zeros(head.weights_.used(), "weights of the head");
   if (!weights.ok()) return weights.error();
@@ -110,7 +112,8 @@ std::vector<WeightSlot> Head::weight_slots(const std::string& word_embeddings) c
   if (layers_.dense) list.linear(layers_.dense, dense_, 0, dense_.out, layers_.dense_bias);
   if (layers_.norm) list.norm(layers_.norm, norm_, layers_.norm_bias);
   if (!layers_.tied) {
-    list.linear(layers_.output, output_, 0, output_.out, layers_.output_bias);
+    list.linear(own_name_.empty() ? layers_.output : own_name_, output_, 0, output_.out, layers_.output_bias && !bias_);
+    if (bias_ && layers_.output_bias) list.vector(layers_.output, bias_, shape_.labels);
     return std::move(list.slots);
   }
   if (layers_.output_bias) list.vector(layers_.output, bias_, shape_.labels);
@@ -120,6 +123,7 @@ std::vector<WeightSlot> Head::weight_slots(const std::string& word_embeddings) c
   list.repeats(prefix + ".weight", shape, word_embeddings + ".weight");
   list.repeats(prefix + ".decoder.weight", shape, word_embeddings + ".weight");
   if (layers_.output_bias) list.repeats(prefix + ".decoder.bias", {shape_.labels}, bias);
+  keep_own_output(list.slots);
   return std::move(list.slots);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +53,7 @@ struct HeadLayers {
   const char* output = nullptr;               // null: the architecture has no such head
   bool tied = false;                          // the output's weight is the word embeddings; output is the full name of its bias
   bool tied_by_config = false;                // tied only if config.json's tie_word_embeddings is true
+  bool untied = false;                        // tied, but for a config.json that says it is not
 
   bool dense_bias = true;
   bool norm_bias = true;
@@ -128,13 +130,18 @@ class Head {
   const Linear& dense() const { return dense_; }
   const LayerNorm& norm() const { return norm_; }
   const Linear& output() const { return output_; }  // empty if it is tied
-  float* bias() const { return bias_; }             // of a tied output
+  float* bias() const { return bias_; }             // of an output over the vocabulary that may be tied
   // All weights of a head in f32, in the kernels' layout, with zeros between them.
   std::span<float> weights_f32() const {
     const auto bytes = weights_.taken();
     return {reinterpret_cast<float*>(bytes.data()), bytes.size() / sizeof(float)};
   }
-  std::uint64_t weight_bytes() const { return weights_.bytes(); }
+  std::uint64_t weight_bytes() const { return weights_.bytes() + own_weights_.bytes(); }
+
+  // After loading, from those slots: a checkpoint whose output differs from the word embeddings, or that says so, keeps its own
+  // (own_output.cpp; a program that defines these two and keep_own_output() otherwise ties every such output).
+  Result<void> choose_output(std::span<const WeightSlot> slots);
+  static bool may_be_untied();
 
   // rows: [count, hidden] of the model's output; logits: [count, labels]. words: the model's word embeddings, for a tied output.
   Result<void> run(const Compute& compute, const Embedding& words, const float* rows, std::int64_t count, float* logits) const;
@@ -143,7 +150,9 @@ class Head {
                           float* logits) const;
 
  private:
+  struct OwnOutput;  // that a checkpoint has beside the word embeddings
   void take_weights(Arena& arena, const Kernels& kernels);
+  void keep_own_output(std::vector<WeightSlot>& slots) const;
 
   HeadLayers layers_;
   HeadShape shape_;
@@ -152,6 +161,10 @@ class Head {
   LayerNorm norm_;
   Linear output_;
   float* bias_ = nullptr;  // [labels] of a tied output
+  const Kernels* kernels_ = nullptr;
+  mutable std::shared_ptr<OwnOutput> own_;  // null unless loading
+  Arena own_weights_;
+  std::string own_name_;  // of its tensor, without ".weight"
 };
 
 }  // namespace wattn

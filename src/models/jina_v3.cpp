@@ -1,9 +1,9 @@
 // jina-embeddings-v3, arXiv 2409.10173, and jina-reranker-v2, as they lie on the hub (xlm-roberta-flash-implementation of jinaai)
 // and as transformers saves the first (transformers/models/jina_embeddings_v3, v5.23.0). Differences from XLM-RoBERTa:
 // - other names, and one matrix for queries, keys and values;
-// - jina-embeddings-v3: rotary positions. Its files on the hub have a LoRA for each of five tasks, which are ignored: vectors are
-// those
-//   of encode() without a task.
+// - jina-embeddings-v3: rotary positions. Its files on the hub have a LoRA for each of five tasks (engine/task_adapters.cpp), in
+// the
+//   words of torch.nn.utils.parametrize.
 #include "models/bert.h"
 #include "models/config_fields.h"
 #include "models/roberta.h"
@@ -51,7 +51,8 @@ constexpr Arch arch(const char* model_type, void (*parse_config)(Fields&, ModelC
           .parse_config = parse_config,
           .names = kNames,
           .ignored = kIgnored,
-          .heads = kRobertaHeads};
+          .heads = kRobertaHeads,
+          .task_loras = true};
 }
 
 constexpr Arch on_the_hub(void (*parse_config)(Fields&, ModelConfig&), const char* only_key, const char* only_value) {

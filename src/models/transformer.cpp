@@ -5,6 +5,7 @@
 
 #include "models/layer_taps.h"
 #include "ops/activation.h"
+#include "ops/lora.h"
 
 namespace wattn {
 namespace {
@@ -64,7 +65,9 @@ Transformer::Workspace Transformer::take_workspace(Arena& arena, const Workspace
   }
   if (buckets > 0) work.relative = arena.take<float>(buckets * hidden);
   if (buckets > 0) work.relative_qk = arena.take<float>(buckets * 2 * hidden);
-  const std::int64_t widest = std::max({hidden, ffn, config_.embedding_width(), config_.query_width()});
+  const std::int64_t window = config_.convolution.kernel * hidden;
+  if (window > 0) work.convolution = {arena.take<float>(size.tokens * window), arena.take<float>(size.tokens * hidden)};
+  const std::int64_t widest = std::max({hidden, ffn, window, config_.embedding_width(), config_.query_width()});
   work.linear = take_linear_scratch(arena, type_, std::max(size.tokens, buckets), widest, size.threads);
   for (int i = 0; i < size.threads; ++i) {
     work.attention[i] = take_attention_scratch(arena, attention_shape(), size.own_keys, size.keys, buckets);
@@ -102,6 +105,9 @@ void Transformer::forward(ThreadTeam& team, const Batch& batch, const Context& c
   if (config_.relative_positions == RelativePositions::kDisentangled && own_keys > 0) prepare_relative_embeddings(pass, own_keys);
   embed_tokens(pass, hidden);
   LayerTaps{taps, -1, tokens}.rows("embeddings.output", hidden, config_.hidden_size);
+  if (config_.convolution.kernel > 0) {
+    convolve(pass.compute, config_, convolution_, batch, pass.work.convolution, pass.work.linear, hidden);
+  }
   for (int layer = 0; layer < config_.num_hidden_layers; ++layer) {
     forward_layer(pass, layer, hidden);
   }
@@ -140,8 +146,16 @@ void Transformer::sum_embeddings(const Pass& pass, float* out) const {
   } else {
     word_rows(pass.batch.input_ids, out);
   }
+  const auto add_lora_rows = [&](const Embedding& table, std::span<const std::int32_t> ids) {
+    const Lora* lora = pass.compute.lora;
+    if (lora && lora->add_rows) lora->add_rows(*lora, table.table, ids, out);
+  };
+  add_lora_rows(word_embeddings_, pass.batch.input_ids);
   scale_in_place(config_.embedding_scale, tokens * width, out);
-  if (config_.type_vocab_size > 0) add_embedding_rows(token_type_embeddings_, pass.batch.token_type_ids, out);
+  if (config_.type_vocab_size > 0) {
+    add_embedding_rows(token_type_embeddings_, pass.batch.token_type_ids, out);
+    add_lora_rows(token_type_embeddings_, pass.batch.token_type_ids);
+  }
   if (config_.positions_by_table()) add_embedding_rows(position_embeddings_, pass.batch.position_ids, out);
   if (config_.positions == Positions::kAfterPadding)
     add_embedding_rows(position_embeddings_, positions_after_padding(pass.batch), out);
@@ -213,6 +227,9 @@ void Transformer::forward_layer(const Pass& pass, int index, float* x) const {
   }
   sublayer(pass, config_.is_parallel() ? nullptr : ffn_norm, output ? &layer.ffn_output_norm : nullptr, x,
            [&](const float* in, float* out) { feed_forward(pass, index, config_.is_parallel() ? pass.work.parallel : in, out); });
+  if (index == 0 && config_.convolution.kernel > 0) {
+    layer_norm(pass.compute, convolution_.norm, pass.work.convolution.out, x, pass.batch.tokens(), x);
+  }
   tap.rows("output", x, hidden);
 }
 

@@ -67,6 +67,23 @@ void experts_feed_forward(const Compute& compute, const TransformerConfig& confi
                           const ExpertsScratch& scratch, const LinearScratch& linear_scratch, const float* x, std::int64_t tokens,
                           float* out);
 
+// The convolution of TransformerConfig. Likewise.
+struct Convolution {
+  Linear layer;  // [hidden, kernel * hidden]: the columns of each token of the window, one after the other
+  LayerNorm norm;
+};
+struct ConvolutionScratch {
+  float* windows = nullptr;  // [tokens, kernel * hidden]
+  float* out = nullptr;      // [tokens, hidden]
+};
+void take_convolution(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
+                      Convolution& convolution);
+void add_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
+                           SlotList& list);
+// scratch.out: of the embeddings, [tokens, hidden].
+void convolve(const Compute& compute, const TransformerConfig& config, const Convolution& convolution, const Batch& batch,
+              const ConvolutionScratch& scratch, const LinearScratch& linear_scratch, const float* embeddings);
+
 class Transformer {
  public:
   // Allocates all weights in kernel layout, zero-initialised; loading fills them through weight_slots(). type: of matrices and
@@ -111,7 +128,7 @@ class Transformer {
   AttentionShape attention_shape() const;
   const Linear& pooler_layer() const { return pooler_; }      // if has_pooler()
   const LayerNorm& last_norm() const { return final_norm_; }  // of a pre-norm model, else empty
-  const TransformerLayer& layer_at(std::int64_t i) const { return layers_[config_.share_layers ? 0 : static_cast<std::size_t>(i)]; }
+  const TransformerLayer& layer_at(std::int64_t i) const { return layers_[static_cast<std::size_t>(config_.weights_of(i))]; }
 
   // Bytes forward() takes from its arena for batches within these limits. max_keys: the longest sequence, cache slot or source.
   // own_keys: for sequences without slots.
@@ -168,6 +185,7 @@ class Transformer {
     float* relative = nullptr;      // [buckets, hidden] relative embeddings
     float* relative_qk = nullptr;   // [buckets, 2 * hidden] projected by a layer's query and key matrices
     ExpertsScratch experts;
+    ConvolutionScratch convolution;
     LinearScratch linear;
     std::array<AttentionScratch, ThreadTeam::kMostThreads> attention;  // of each thread
     Disentangled disentangled;
@@ -232,7 +250,8 @@ class Transformer {
   DistanceBuckets distance_buckets_;
   Embedding relative_embeddings_;
   LayerNorm relative_norm_;
-  std::vector<TransformerLayer> layers_;  // one if layers share weights
+  Convolution convolution_;
+  std::vector<TransformerLayer> layers_;  // [own_layers()]
   LayerNorm final_norm_;
   Linear pooler_;
   bool has_pooler_ = false;

@@ -42,7 +42,7 @@ class TapeView {
     const std::int64_t hidden = tokens * config.hidden_size, qkv = tokens * config.qkv_width();
     const std::int64_t cross = config.cross_attention ? hidden : 0;
     const std::int64_t up = tokens * config.intermediate_size * (config.gated() ? 2 : 1);
-    const Transformer* spare = config.share_layers ? nullptr : options.spare;
+    const Transformer* spare = config.shares_layers() ? nullptr : options.spare;
     float* const begin = spare ? begin_of(*spare, 0) : nullptr;
     float* end = spare ? begin_of(*spare, std::ssize(layers_) - 1) : nullptr;
     const auto take = [&](std::int64_t count) {
@@ -169,7 +169,7 @@ class TrainingPass {
   }
   // Which the tape has used, but for the last layer's.
   void clear_gradients(std::int64_t layer) const {
-    if (config_.share_layers || layer + 1 == config_.num_hidden_layers) return;
+    if (config_.shares_layers() || layer + 1 == config_.num_hidden_layers) return;
     std::fill(TapeView::begin_of(*gradients_, layer), TapeView::begin_of(*gradients_, layer + 1), 0.0f);
   }
 

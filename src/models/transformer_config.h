@@ -79,7 +79,9 @@ struct TransformerConfig {
     std::int64_t top_k = 0;
     std::int64_t every = 1;  // every how many layers, from the second one on
   } experts;
-  bool share_layers = false;     // one layer's weights for all layers
+  // Layers that share weights (ALBERT): groups of inner layers, each of which is run again and again before the next. 0: none do.
+  std::int64_t layer_groups = 0;
+  std::int64_t group_layers = 1;
   bool pooler = false;           // the checkpoint may have a pooler over the first token
   bool cross_attention = false;  // over an encoder's states, [source, hidden_size]
   struct {
@@ -110,6 +112,12 @@ struct TransformerConfig {
     bool norm = false;              // norm_rel_ebd
     bool own_matrices = false;      // of the relative embeddings, in place of the layer's query and key matrices
   } disentangled;
+  // Over the embeddings of neighbouring tokens, whose output is added to the first layer's and normalised.
+  struct {
+    std::int64_t kernel = 0;  // tokens, an odd number; 0: none
+    std::int64_t groups = 1;  // of inputs and outputs that know nothing of the others
+    Activation activation = Activation::kTanh;
+  } convolution;
   std::vector<bool> local_layers{};  // whether each layer attends to a window only; empty: none does
   std::int64_t local_window = 0;     // tokens on each side, or before the token if causal, without itself
 
@@ -142,6 +150,16 @@ struct TransformerConfig {
            (rotary_layers.empty() || rotary_layers[static_cast<std::size_t>(layer)]);
   }
   bool is_parallel() const { return residual != Residual::kSequential; }
+  bool shares_layers() const { return layer_groups > 0; }
+  // Layers with weights of their own, and which of them a layer has.
+  std::int64_t own_layers() const { return shares_layers() ? layer_groups * group_layers : num_hidden_layers; }
+  std::int64_t weights_of(std::int64_t layer) const {
+    if (!shares_layers()) return layer;
+    // As in Python, by a quotient of floats.
+    const double runs_of_group = static_cast<double>(num_hidden_layers / group_layers) / static_cast<double>(layer_groups);
+    const auto group = static_cast<std::int64_t>(static_cast<double>(layer / group_layers) / runs_of_group);
+    return group * group_layers + layer % group_layers;
+  }
 };
 
 // Names of weights in the checkpoint, without ".weight" and ".bias"; "{}" stands for the layer's number. Null: no such weight.
@@ -184,6 +202,8 @@ struct TransformerNames {
   const char* relative_norm = nullptr;
   const char* relative_query = nullptr;  // with a bias
   const char* relative_key = nullptr;
+  const char* convolution = nullptr;  // [hidden, hidden / groups, kernel], with a bias
+  const char* convolution_norm = nullptr;
   const char* pooler = nullptr;  // dense layer over the first token
   const char* cross_query = nullptr;
   const char* cross_key = nullptr;
@@ -196,8 +216,8 @@ struct TransformerNames {
   bool rope_permuted_in_gguf = false;  // llama.cpp interleaves the halves of each head of queries and keys
 };
 
-// pattern with the layer's number for "{}".
-std::string layer_name(const char* pattern, std::size_t layer);
+// pattern with the layer's number for "{}". With a second "{}": the number of its group, then its own number in that group.
+std::string layer_name(const char* pattern, std::size_t layer, std::size_t group_layers = 1);
 
 // The stacks of one model.
 struct ModelConfig {

@@ -6,10 +6,12 @@
 #include "models/transformer.h"
 
 namespace wattn {
-std::string layer_name(const char* pattern, std::size_t layer) {
+std::string layer_name(const char* pattern, std::size_t layer, std::size_t group_layers) {
   std::string name = pattern;
-  const std::size_t at = name.find("{}");
-  return at == std::string::npos ? name : name.replace(at, 2, std::to_string(layer));
+  for (const std::size_t number : {layer / group_layers, layer % group_layers}) {
+    if (const std::size_t at = name.find("{}"); at != std::string::npos) name.replace(at, 2, std::to_string(number));
+  }
+  return name;
 }
 
 Result<Transformer> Transformer::with_config(const TransformerConfig& config, std::int64_t positions, const Kernels& kernels,
@@ -44,7 +46,8 @@ void Transformer::take_weights(Arena& arena) {
   take_position_weights(arena);
   if (config_.embeddings_norm) embeddings_norm_ = take_layer_norm(arena, width, config_.norm_eps);
   if (config_.embedding_size > 0) embeddings_projection_ = take_linear(arena, *kernels_, type_, width, hidden, true);
-  layers_.resize(config_.share_layers ? 1 : static_cast<std::size_t>(config_.num_hidden_layers));
+  if (config_.convolution.kernel > 0) take_convolution(arena, *kernels_, type_, config_, convolution_);
+  layers_.resize(static_cast<std::size_t>(config_.own_layers()));
   for (std::size_t i = 0; i < layers_.size(); ++i) take_layer(arena, layers_[i], config_.has_experts(static_cast<std::int64_t>(i)));
   if (config_.norm_placement == NormPlacement::kPre) final_norm_ = take_layer_norm(arena, hidden, config_.norm_eps);
   // f32: small, and run once per sequence.
@@ -195,6 +198,7 @@ void Transformer::add_embedding_slots(SlotList& list, const TransformerNames& na
     list.table(names.relative_embeddings, relative_embeddings_);
     if (config_.disentangled.norm) list.norm(names.relative_norm, relative_norm_, true);
   }
+  if (config_.convolution.kernel > 0) add_convolution_slots(config_, names, convolution_, list);
 }
 
 void Transformer::add_distance_slots(SlotList& list, const std::string& name, const DistanceBias& bias) const {
@@ -208,7 +212,7 @@ void Transformer::add_layer_slots(SlotList& list, const TransformerNames& names,
   const std::int64_t hidden = config_.hidden_size, ffn = config_.intermediate_size;
   const std::int64_t queries = config_.query_width(), keys = config_.kv_width();
   const auto& biases = config_.biases;
-  const auto named = [&](const char* pattern) { return layer_name(pattern, i); };
+  const auto named = [&](const char* pattern) { return layer_name(pattern, i, static_cast<std::size_t>(config_.group_layers)); };
   const auto matrix = [&](const char* name, const Linear& linear, std::int64_t first, std::int64_t out, bool bias) {
     if (names.transposed && !is_gguf) return list.transposed_linear(named(name), linear, first, out, bias);
     list.linear(named(name), linear, first, out, bias);

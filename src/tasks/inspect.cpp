@@ -50,8 +50,9 @@ class StackRows {
  private:
   // Whether name is one of these weights, in the current layer.
   bool is(const std::string& name, std::initializer_list<const char*> patterns) const {
+    const auto group = static_cast<std::size_t>(config_.group_layers);
     return std::any_of(patterns.begin(), patterns.end(),
-                       [&](const char* one) { return one && name == layer_name(one, static_cast<std::size_t>(layer_)); });
+                       [&](const char* one) { return one && name == layer_name(one, static_cast<std::size_t>(layer_), group); });
   }
 
   void add_attention(std::int64_t macs) {
@@ -80,20 +81,26 @@ class StackRows {
       if (in_layer && names_.transposed) std::swap(shape[0], shape[1]);
       rows_.push_back({name, "Linear", shape, {tokens, shape[0]}, size, tokens * size});
     }
-    if (is(name, {config_.norm_placement == NormPlacement::kPre ? names_.down : names_.ffn_norm})) ++layer_;
+    if (is(name, {config_.norm_placement == NormPlacement::kPre ? names_.down : names_.ffn_norm})) {
+      ++layer_;
+      layer_ends_.push_back(rows_.size());
+    }
   }
 
-  // Adds the layers that share the first one's weights.
+  // Where layers share weights: one after the other as they run, with parameters at the first use.
   void end_layers() {
-    if (!config_.share_layers || layer_ > 1) return;
-    const auto end = static_cast<std::int64_t>(rows_.size());
-    for (layer_ = 1; layer_ < config_.num_hidden_layers; ++layer_) {
-      for (std::int64_t i = layers_begin_; i < end; ++i) {
-        SummaryRow row = rows_[static_cast<std::size_t>(i)];
-        row.parameters = 0;
-        rows_.push_back(std::move(row));
+    if (!config_.shares_layers() || layer_ends_.empty()) return;
+    const auto first = static_cast<std::size_t>(layers_begin_);
+    std::vector<SummaryRow> own(rows_.begin() + layers_begin_, rows_.end());
+    rows_.resize(first);
+    for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
+      const auto weights = static_cast<std::size_t>(config_.weights_of(i));
+      for (std::size_t at = weights > 0 ? layer_ends_[weights - 1] - first : 0; at < layer_ends_[weights] - first; ++at) {
+        rows_.push_back(own[at]);
+        own[at].parameters = 0;
       }
     }
+    layer_ends_.clear();
   }
 
   const Transformer& transformer_;
@@ -103,6 +110,7 @@ class StackRows {
   std::vector<SummaryRow>& rows_;
   std::int64_t layer_ = 0;          // the current one
   std::int64_t layers_begin_ = -1;  // first row of layer 0; -1: not reached
+  std::vector<std::size_t> layer_ends_;
   std::int64_t head_parameters_ = 0;
 };
 

@@ -38,10 +38,10 @@ Result<void> Trainer::prepare() {
   if (transformer.weight_type() != WeightType::kF32) return input_error("training: expected a model loaded with dtype 'f32'");
   const TransformerConfig& config = transformer.config();
   if (config.is_parallel() || !config.input_norms || config.query_key_norm_joined || config.residual_multiplier != 1 ||
-      config.disentangled.own_matrices || config.t5.each_layer) {
+      config.disentangled.own_matrices || config.t5.each_layer || config.convolution.kernel > 0) {
     return unsupported_error(
         "training: a model with parallel attention and feed-forward, without norms before them, with norms over all heads, with a "
-        "residual_multiplier, or with relative positions of its own in each layer cannot be trained yet");
+        "residual_multiplier, with relative positions of its own in each layer, or with a convolution cannot be trained yet");
   }
   if (!model_.sentence().modules.empty()) {
     return unsupported_error(

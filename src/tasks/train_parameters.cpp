@@ -57,7 +57,7 @@ Result<void> Trainer::prepare_head() {
   }
   options_.head = model_.head_kind();
   const Head& head = *model_.head();
-  if (head.layers().tied) return unsupported_error("training: a head that is tied to the word embeddings cannot be trained yet");
+  if (head.bias()) return unsupported_error("training: a head that is tied to the word embeddings cannot be trained yet");
   auto gradients = Head::with_layers(head.layers(), head.shape(), model_.kernels());
   if (!gradients.ok()) return gradients.error();
   head_gradients_ = std::move(gradients).value();
@@ -114,13 +114,14 @@ std::vector<Trainer::LoraTarget> Trainer::lora_targets() const {
         {config.gated() ? names.gate_up : nullptr, &Layer::up, 0, 2 * ffn},
         {names.down, &Layer::down, 0, config.hidden_size},
     };
-    const std::int64_t layers = config.share_layers ? 1 : config.num_hidden_layers;
+    const std::int64_t layers = config.own_layers();
     for (std::int64_t layer = 0; layer < layers; ++layer) {
       for (const Role& role : roles) {
         const bool is_there = (stack.model->layer_at(layer).*role.linear).out > 0;  // layers with experts have no up and down
         if (!role.name || !is_there || (role.name == names.up && role.name != up)) continue;
-        out.push_back(
-            {layer_name(role.name, size_of(layer)), {stack.model->layer_at(layer).*role.linear, role.first, role.out}, layer == 0});
+        out.push_back({layer_name(role.name, size_of(layer), size_of(config.group_layers)),
+                       {stack.model->layer_at(layer).*role.linear, role.first, role.out},
+                       layer == 0});
       }
     }
   }
@@ -194,7 +195,7 @@ void Trainer::prepare_biases() {
       const bool has_bias = norm.hidden > 0 && config.norm == NormKind::kLayer && config.biases.norms;
       if (has_bias) add_bias(norm.beta, norm.hidden, 0, norm.hidden);
     };
-    for (std::int64_t i = 0; i < (config.share_layers ? 1 : config.num_hidden_layers); ++i) {
+    for (std::int64_t i = 0; i < config.own_layers(); ++i) {
       const Layer& layer = stack.model->layer_at(i);
       for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::cross_query, &Layer::cross_keys_values,
                               &Layer::cross_output, &Layer::up, &Layer::down}) {
@@ -216,7 +217,7 @@ Result<void> Trainer::prepare_layers() {
       return input_error("last_layers: expected a number from 1 to " + std::to_string(last.num_hidden_layers) + ", found " +
                          std::to_string(options_.last_layers));
     }
-    if (last.share_layers && options_.last_layers < last.num_hidden_layers) {
+    if (last.shares_layers() && options_.last_layers < last.num_hidden_layers) {
       return unsupported_error("last_layers: this model's layers share their weights; train all of them");
     }
   }
@@ -354,7 +355,7 @@ void Trainer::prepare_stack(const Stack& stack, std::int64_t first_layer) {
       parameters_.push_back({{value.beta, hidden}, {gradient.beta, hidden}, false});
     }
   };
-  for (std::int64_t i = first_layer; i < (config.share_layers ? 1 : config.num_hidden_layers); ++i) {
+  for (std::int64_t i = first_layer; i < config.own_layers(); ++i) {
     const TransformerLayer &value = transformer.layer_at(i), &gradient = gradients.layer_at(i);
     using Layer = TransformerLayer;
     for (const auto matrix : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down, &Layer::cross_query,

@@ -8,7 +8,64 @@ import {
   AutoTokenizer,
   pipeline,
 } from 'wattn';
-import { failure, filesOf, goldens, headFiles, largestDifference, readJson, tiny } from './support.js';
+import { changed, floats, readTensors } from './safetensors.js';
+import { failure, filesOf, goldens, headFiles, largestDifference, readJson, tiny, type Files } from './support.js';
+
+describe('a head over the vocabulary', () => {
+  const plain = filesOf(join(goldens, 'sparse/splade'));
+  const words = 'bert.embeddings.word_embeddings.weight';
+  const own = 'cls.predictions.decoder.weight';
+  const inputs = { input_ids: [[2, 9, 17, 30, 3]] };
+  const logitsOf = async (files: Files, options: object = {}) => {
+    const model = await AutoModelForMaskedLM.from_pretrained(files, options);
+    const { logits } = await model(inputs);
+    await model.dispose();
+    return logits!.data;
+  };
+  /** With an output of its own, of `factor` times the word embeddings. */
+  const filesWith = (factor: number, tied: boolean, first = false): Files => {
+    const files = new Map(plain);
+    const config = JSON.parse(new TextDecoder().decode(files.get('config.json')));
+    files.set('config.json', new TextEncoder().encode(JSON.stringify({ ...config, tie_word_embeddings: tied })));
+    const weights = changed(files.get('model.safetensors') as Uint8Array, (tensors) => {
+      const { shape, bytes } = tensors.get(words)!;
+      const values = new Float32Array(bytes.buffer.slice(bytes.byteOffset, bytes.byteOffset + bytes.length));
+      const rest = [...tensors];
+      tensors.clear();
+      if (first)
+        tensors.set(
+          own,
+          floats(shape, (i) => factor * (values[i] as number)),
+        );
+      for (const [name, tensor] of rest) tensors.set(name, tensor);
+      tensors.set(
+        own,
+        floats(shape, (i) => factor * (values[i] as number)),
+      );
+    });
+    return files.set('model.safetensors', weights);
+  };
+
+  it('has the output of the checkpoint where that differs from the word embeddings, whatever config.json says', async () => {
+    const tied = await logitsOf(plain);
+    const bias = readTensors(plain.get('model.safetensors') as Uint8Array).get('cls.predictions.bias')!.bytes;
+    const biases = new Float32Array(bias.buffer.slice(bias.byteOffset, bias.byteOffset + bias.length));
+    const doubled = Float32Array.from(tied, (logit, i) => 2 * (logit - biases[i % biases.length]!) + biases[i % biases.length]!);
+    expect(await logitsOf(filesWith(1, true))).toEqual(tied);
+    for (const files of [filesWith(2, true), filesWith(2, false), filesWith(2, true, true)]) {
+      const got = await logitsOf(files);
+      // One rounding more: the bias is added last.
+      expect(largestDifference(got, doubled)).toBeLessThan(2 ** -21 * Math.max(...doubled.map(Math.abs)));
+      for (const dtype of ['q16', 'q8']) expect(largestDifference(await logitsOf(files, { dtype }), doubled)).toBeLessThan(0.5);
+    }
+    expect(largestDifference(await logitsOf(filesWith(1, false)), tied)).toBeLessThan(2 ** -21 * Math.max(...tied.map(Math.abs)));
+    const none = new Map(plain).set('config.json', filesWith(1, false).get('config.json') as Uint8Array);
+    expect(await failure(logitsOf(none))).toMatchObject({
+      name: 'ModelFormatError',
+      message: expect.stringMatching(/tie_word_embeddings/),
+    });
+  });
+});
 
 describe('models with heads', () => {
   it('gives a text classifier its logits, rows together as alone', async () => {

@@ -149,7 +149,7 @@ describe('translation and summarization', () => {
 });
 
 describe('translation between the languages of a tokenizer', () => {
-  const name = 'variants/seq2seq/m2m-100';
+  const name = 'variants/languages';
   const { tokenizer, rows } = readJson(name, 'languages.json');
   const json = (value: unknown) => new TextEncoder().encode(JSON.stringify(value));
   const load = (settings: object) => {
@@ -182,6 +182,28 @@ describe('translation between the languages of a tokenizer', () => {
     });
     expect(made?.tokens).toEqual(row.tokens);
     await legacy.dispose();
+  });
+
+  it('has places for the languages that change the answer', () => {
+    const answers = new Map<string, Set<string>>();
+    for (const { text, tokens } of rows) answers.set(text, (answers.get(text) ?? new Set()).add(String(tokens)));
+    expect([...answers.values()].map(({ size }) => size)).toEqual([2, 2, 2]);
+  });
+
+  it('takes the languages of M2M-100 by their codes', async () => {
+    const renamed = JSON.parse(JSON.stringify(tokenizer).replaceAll('eng_Latn', '__en__').replaceAll('deu_Latn', '__de__'));
+    const files = filesOf(join(goldens, name))
+      .set('tokenizer.json', json(renamed))
+      .set('tokenizer_config.json', json({ tokenizer_class: 'M2M100Tokenizer' }));
+    const translate = await pipeline('translation', files);
+    const how = { max_new_tokens: 8, no_repeat_ngram_size: 1 };
+    for (const row of rows.filter((one: any) => one.layout === 'prefix')) {
+      const [made] = await translate(row.text, { src_lang: 'en', tgt_lang: 'de', ...how });
+      expect(made?.tokens).toEqual(row.tokens);
+    }
+    const error = await failure(translate('a bird', { src_lang: 'en', tgt_lang: 'fr' }));
+    expect(error).toMatchObject({ name: 'InputError', message: expect.stringMatching(/tgt_lang: .*such as .*'en', found 'fr'/) });
+    await translate.dispose();
   });
 
   it('needs both languages, and names one that the tokenizer lacks', async () => {

@@ -1,6 +1,8 @@
 """tests/goldens/heads/heads.json: what the heads of each family of architectures make of given rows, alone, without an encoder."""
 import json
+import pathlib
 import shutil
+import tempfile
 
 import numpy
 import torch
@@ -33,7 +35,13 @@ MORE = [("DebertaV2", FAMILIES["DebertaV2"], ["masked_lm"]),
         ("GPT2", transformers.GPT2Config(vocab_size=VOCAB, n_embd=HIDDEN, n_layer=1, n_head=2, n_positions=16, pad_token_id=1, bos_token_id=2, eos_token_id=3), ["sequence", "token", "answer"]),
         *[("EuroBert", transformers.EuroBertConfig(**SMALL, classifier_pooling=pooling, pad_token_id=1), ["sequence"]) for pooling in ("late", "bos", "mean")],
         ("EuroBert", transformers.EuroBertConfig(**CAUSAL), ["token", "masked_lm"]),
-        ("EuroBert", transformers.EuroBertConfig(**CAUSAL, tie_word_embeddings=True), ["masked_lm"])]
+        ("EuroBert", transformers.EuroBertConfig(**CAUSAL, tie_word_embeddings=True), ["masked_lm"]),
+        ("ModernBert", transformers.ModernBertConfig(**ROPED, classifier_activation="tanh"), ["sequence", "masked_lm"])]
+# Heads over the vocabulary with weights of their own. Their tensors are named as in the checkpoint, without the body's.
+UNTIED = [(family, type(config)(**{**config.to_diff_dict(), "tie_word_embeddings": False})) for family, config in FAMILIES.items()]
+UNTIED += [("ModernBert", transformers.ModernBertConfig(**ROPED, tie_word_embeddings=False)),
+           ("Gte", transformers.GteConfig(**SMALL, tie_word_embeddings=False)),
+           ("NomicBert", transformers.NomicBertConfig(**SMALL, tie_word_embeddings=False))]
 KINDS = {"sequence": "ForSequenceClassification", "token": "ForTokenClassification", "answer": "ForQuestionAnswering", "masked_lm": "ForMaskedLM"}
 
 
@@ -41,18 +49,18 @@ def floats(tensor):
     return [float(str(x)) for x in tensor.detach().to(torch.float32).flatten().numpy()]
 
 
-def make_case(family, config, kind, rng):
+def make_case(family, config, kind, rng, with_gradients=True):
     name = family + KINDS[kind]
     config.architectures, config.num_labels = [name], 2 if kind == "answer" else 3
     model = getattr(transformers, name)(config).eval()
     base = model.base_model
     head, names = {}, {}
     with torch.no_grad():
-        own_output = family == "EuroBert" and not config.tie_word_embeddings
+        own_output = not config.tie_word_embeddings
         for key, value in sorted(model.state_dict().items()):
             short = key.removeprefix(f"{model.base_model_prefix}.")
             own_bias = family in ("ModernBert", "Gte") and key.endswith("decoder.bias")
-            if short != key and not short.startswith("pooler") or "decoder" in key and not own_bias or "position_ids" in key or "vocab_projector.weight" in key or "lm_head.weight" in key and not own_output:
+            if short != key and not short.startswith("pooler") or "decoder" in key and not (own_bias or own_output) or "position_ids" in key or "vocab_projector.weight" in key and not own_output or "lm_head.weight" in key and not own_output:
                 continue
             noise = rng.standard_normal(tuple(value.shape))
             value.copy_(torch.from_numpy((1 + 0.3 * noise if "orm.weight" in key else 0.6 * noise).astype(numpy.float32)))
@@ -71,7 +79,7 @@ def make_case(family, config, kind, rng):
         out = model(input_ids=torch.zeros((1, ROWS), dtype=torch.long), attention_mask=torch.ones((1, ROWS), dtype=torch.long))
         of_dtype = torch.stack([out.start_logits[0], out.end_logits[0]], -1) if kind == "answer" else out.logits[0]
         logits[dtype] = of_dtype.detach()
-        if dtype == torch.float64:
+        if dtype == torch.float64 and with_gradients:
             gradients = gradients_of(model, names, hidden, of_dtype)
     exact, single = logits[torch.float64], logits[torch.float32].double()
     return {"kind": kind, "config": {key: value for key, value in json.loads(config.to_json_string(use_diff=False)).items()
@@ -117,6 +125,20 @@ def save_mean_model(folder):
                                                  "f32_diff": float(f"{apart:.3g}")}, depth=2)
 
 
+def expect_untied(family, config):
+    """transformers ties no output whose file has other weights than the word embeddings, whatever config.json says."""
+    torch.manual_seed(2)
+    model = getattr(transformers, f"{family}ForMaskedLM")(config)
+    with tempfile.TemporaryDirectory() as place:
+        model.save_pretrained(place)
+        file = pathlib.Path(place) / "config.json"
+        file.write_text(json.dumps({**json.loads(file.read_text()), "tie_word_embeddings": True}))
+        again = getattr(transformers, f"{family}ForMaskedLM").from_pretrained(place)
+    for of_model in (lambda m: m.get_output_embeddings().weight, lambda m: m.get_output_embeddings().bias):
+        assert torch.equal(of_model(again), of_model(model)), family
+    assert not torch.equal(again.get_input_embeddings().weight, again.get_output_embeddings().weight), family
+
+
 def make(_options):
     transformers.logging.set_verbosity_error()
     rng = numpy.random.default_rng(5)
@@ -124,5 +146,9 @@ def make(_options):
     cases += [make_case(family, config, kind, rng) for family, config, kinds in MORE for kind in kinds]
     common.write_json(common.OUT / "heads" / "heads.json", [case for case, _ in cases], depth=2)
     common.write_json(common.OUT / "heads" / "gradients.json", [gradients for _, gradients in cases], depth=2)
+    untied = [make_case(family, config, "masked_lm", rng, False)[0] for family, config in UNTIED]
+    for family, config in UNTIED:
+        expect_untied(family, config)
+    common.write_json(common.OUT / "heads" / "untied.json", untied, depth=2)
     save_mean_model(common.OUT / "heads" / "modernbert")
     common.update_manifest("heads", common.versions("torch", "transformers", "numpy"))

@@ -1,17 +1,22 @@
 """hub_layouts/: encoders whose files on the hub have a layout of their own: jina-embeddings-v3 and jina-reranker-v2 (flash names, a matrix for
 queries, keys and values, a LoRA for each task), nomic-embed-text-v2-moe."""
 import json
+import pathlib
 import re
 import shutil
+import tempfile
 
 import torch
 import transformers
 from safetensors.torch import load_file, save_file
 
-from . import architectures, common
+from . import architectures, common, tiny
 
 FOLDER = common.OUT / "hub_layouts"
 USUAL = dict(architectures.USUAL, type_vocab_size=1, pad_token_id=1)
+RANK, ALPHA = 4, 2
+INSTRUCTIONS = {"retrieval.query": "Represent the query for retrieving evidence documents: ", "retrieval.passage": "Represent the document for retrieval: "}
+TEXTS = ["Who sings?", "", "The birds sing, and an old boat waits.", tiny.SENTENCE[:60]]
 TASKS = ["retrieval.query", "retrieval.passage", "separation", "classification", "text-matching"]
 FLASH = [(r"embeddings\.LayerNorm", "emb_ln"), (r"encoder\.layer\.", "encoder.layers."), (r"attention\.output\.dense", "mixer.out_proj"),
          (r"attention\.output\.LayerNorm", "norm1"), (r"intermediate\.dense", "mlp.fc1"), (r"output\.dense", "mlp.fc2"), (r"output\.LayerNorm", "norm2")]
@@ -32,7 +37,7 @@ def flash_names(tensors):
     return out
 
 
-def with_loras(tensors):
+def with_loras(tensors, size=1.0):
     """As torch.nn.utils.parametrize names them, with random low-rank additions for each task."""
     torch.manual_seed(3)
     out = {}
@@ -44,8 +49,101 @@ def with_loras(tensors):
         out[f"{stem}.original"] = value
         rows, columns = value.shape
         a, b = ((rows, 4), (4, columns)) if "embeddings" in name else ((4, columns), (rows, 4))
-        out[f"{stem}.0.lora_A"], out[f"{stem}.0.lora_B"] = torch.randn(len(TASKS), *a), torch.randn(len(TASKS), *b)
+        out[f"{stem}.0.lora_A"], out[f"{stem}.0.lora_B"] = torch.randn(len(TASKS), *a), size * torch.randn(len(TASKS), *b)
     return out
+
+
+def for_task(tensors, task, dtype):
+    """The tensors of with_loras() with a task's additions in the weights: W + alpha / rank B A, for a table alpha / rank A B."""
+    out = {}
+    for name, value in tensors.items():
+        if ".0.lora_" in name:
+            continue
+        stem = name.removesuffix(".original")
+        value = value.to(dtype)
+        if stem != name and task is not None:
+            a, b = (tensors[f"{stem}.0.lora_{which}"][TASKS.index(task)].to(dtype) for which in "AB")
+            value = value + (a @ b if "embeddings" in name else b @ a) * (ALPHA / RANK)
+        out[stem.removeprefix("roberta.").replace(".parametrizations.weight", ".weight")] = value
+    return out
+
+
+class Addition(torch.nn.Module):
+    """The same numbers in another way: a parametrization of torch that adds while the model runs."""
+
+    def __init__(self, change):
+        super().__init__()
+        self.change = change
+
+    def forward(self, weight):
+        return weight + self.change * (ALPHA / RANK)
+
+
+def expect_the_same(model, tensors, task, ids, expected):
+    """expected, in double, is what torch's own parametrizations make of the model without tasks."""
+    for name, module in list(model.named_modules()):
+        if not isinstance(module, (torch.nn.Linear, torch.nn.Embedding)):
+            continue
+        flash = re.sub(r"self_attn\.[qkv]_proj", "mixer.Wqkv", name).replace("self_attn.o_proj", "mixer.out_proj")
+        flash = re.sub(r"^layers", "encoder.layers", flash)
+        a, b = (tensors[f"roberta.{flash}.parametrizations.weight.0.lora_{which}"][TASKS.index(task)].double() for which in "AB")
+        if flash.endswith("Wqkv"):
+            b = b.chunk(3)["qkv".index(name[-6])]
+        torch.nn.utils.parametrize.register_parametrization(module, "weight", Addition(a @ b if isinstance(module, torch.nn.Embedding) else b @ a))
+    with torch.no_grad():
+        found = model(input_ids=torch.tensor([ids])).last_hidden_state[0]
+    assert float((found - expected).abs().max()) < 1e-12, task
+
+
+def save_tasks(folder):
+    """A repository as jina-embeddings-v3's: its vectors with each task, with its instruction (as its own encode()) and without (as
+    sentence-transformers), and without a task."""
+    tokenizer = tiny.make_tokenizer(("<s>", "<pad>", "</s>", "<unk>"), "<s> $A </s>", bos_token="<s>", eos_token="</s>", pad_token="<pad>",
+                                    unk_token="<unk>", model_max_length=130)
+    config = dict(USUAL, vocab_size=len(tokenizer), max_position_embeddings=130)
+    model = transformers.JinaEmbeddingsV3Model._from_config(transformers.JinaEmbeddingsV3Config(**config), attn_implementation="eager")
+    architectures.randomize(model)
+    with tempfile.TemporaryDirectory() as place:
+        model.save_pretrained(place)
+        tensors = with_loras(load_file(pathlib.Path(place) / "model.safetensors"), 0.3)
+
+    def model_for(task, dtype):
+        with tempfile.TemporaryDirectory() as place:
+            model.config.save_pretrained(place)
+            save_file({k: v.contiguous() for k, v in for_task(tensors, task, dtype).items()}, pathlib.Path(place) / "model.safetensors", metadata={"format": "pt"})
+            return transformers.JinaEmbeddingsV3Model.from_pretrained(place, dtype=dtype, attn_implementation="eager").eval()
+
+    tokenizer.save_pretrained(folder)
+    prompts = {task: INSTRUCTIONS.get(task, "") for task in TASKS}
+    words = {**config, "model_type": "xlm-roberta", "architectures": ["XLMRobertaModel"], "position_embedding_type": "rotary", "rotary_emb_base": 20000.0,
+             "use_flash_attn": True, "hidden_act": "gelu", "layer_norm_eps": 1e-5, "load_trained_adapters": True, "lora_adaptations": TASKS, "lora_rank": RANK,
+             "lora_alpha": ALPHA, "lora_dropout_p": 0.0, "lora_main_params_trainable": False, "task_instructions": prompts}
+    common.write_json(folder / "config.json", words)
+    save_file(tensors, folder / "model.safetensors", metadata={"format": "pt"})
+    common.write_json(folder / "modules.json", [
+        {"idx": 0, "name": "transformer", "path": "", "type": "custom_st.Transformer", "kwargs": ["task"]},
+        {"idx": 1, "name": "pooler", "path": "1_Pooling", "type": "sentence_transformers.models.Pooling"},
+        {"idx": 2, "name": "normalizer", "path": "2_Normalize", "type": "sentence_transformers.models.Normalize"}])
+    common.write_json(folder / "1_Pooling" / "config.json", {"word_embedding_dimension": config["hidden_size"], "pooling_mode_mean_tokens": True})
+    common.write_json(folder / "config_sentence_transformers.json", {"prompts": prompts, "default_prompt_name": None, "similarity_fn_name": "cosine"})
+    rows = []
+    for task in (None, *TASKS):
+        both = {dtype: model_for(task, dtype) for dtype in (torch.float64, torch.float32)}
+        for instruction in sorted({"", prompts.get(task, "")}):
+            vectors = {}
+            for dtype, one in both.items():
+                vectors[dtype] = []
+                for text in TEXTS:
+                    ids = tokenizer(instruction + text)["input_ids"]
+                    with torch.no_grad():
+                        states = one(input_ids=torch.tensor([ids])).last_hidden_state[0]
+                    if task is not None and dtype == torch.float64:
+                        expect_the_same(model_for(None, dtype), tensors, task, ids, states)
+                    vectors[dtype].append(torch.nn.functional.normalize(states.mean(0), dim=0))
+            exact = torch.stack(vectors[torch.float64])
+            rows.append({"task": task, "instruction": instruction, "f32_diff": float(f"{float((exact - torch.stack(vectors[torch.float32])).abs().max()):.3g}"),
+                         "vectors": [[float(str(x)) for x in row.float().numpy()] for row in exact]})
+    common.write_json(folder / "expected.json", {"texts": TEXTS, "rows": rows}, depth=3)
 
 
 class NomicMoe(torch.nn.Module):
@@ -134,6 +232,7 @@ def make(_options):
     words = {**USUAL, "model_type": "xlm-roberta", "architectures": ["XLMRobertaModel"], "position_embedding_type": "rotary", "rotary_emb_base": 20000.0,
              "use_flash_attn": True, "hidden_act": "gelu", "layer_norm_eps": 1e-5, "lora_adaptations": TASKS, "lora_rank": 4, "lora_alpha": 1}
     save("jina-v3-first", model.float(), words, with_loras(tensors))
+    save_tasks(FOLDER / "jina-v3-tasks")
     # jina-reranker-v2's body
     config = dict(USUAL)
     model = transformers.XLMRobertaModel._from_config(transformers.XLMRobertaConfig(**config), attn_implementation="eager")
@@ -151,4 +250,4 @@ def make(_options):
     architectures.randomize(model)
     save("nomic-moe", model, words, {key: value.contiguous() for key, value in model.state_dict().items()})
     common.write_json(FOLDER / "cases.json", ["jina-v3", "jina-v3-first", "jina-reranker-v2", "nomic-moe"])
-    common.update_manifest("hub_layouts", common.versions("torch", "transformers", "safetensors"))
+    common.update_manifest("hub_layouts", common.versions("torch", "transformers", "tokenizers", "safetensors"))

@@ -34,6 +34,9 @@ ENCODERS = {
     "deberta-short": ("Deberta", dict(DEBERTA, max_relative_positions=7, position_biased_input=True, type_vocab_size=2)),
     "deberta-v2-short": ("DebertaV2", dict(architectures.CASES["deberta-v2"][1], position_buckets=-1, max_relative_positions=9)),
     "deberta-v3-short": ("DebertaV2", dict(architectures.CASES["deberta-v3"][1], position_buckets=8, max_relative_positions=12)),
+    "albert-groups": ("Albert", dict(architectures.USUAL, embedding_size=16, num_hidden_layers=3, num_hidden_groups=2, inner_group_num=2)),
+    "deberta-v2-conv": ("DebertaV2", dict(architectures.CASES["deberta-v2"][1], conv_kernel_size=3, conv_act="gelu")),
+    "deberta-v3-conv": ("DebertaV2", dict(architectures.CASES["deberta-v3"][1], conv_kernel_size=5, conv_groups=4)),
     "modernbert-mish": ("ModernBert", dict(architectures.CASES["modernbert"][1], hidden_activation="mish")),
 }
 ROPE = dict(rope_theta=500.0, factor=4.0)
@@ -97,21 +100,33 @@ def make_seq2seq(folder, kind, words, seed):
     return model
 
 
-def save_languages(folder, model):
-    """languages.json: tokens 9 and 10 as languages, and what is translated from one to the other: their places are those of NllbTokenizer."""
-    file = folder / "tokenizer.json"
-    words = json.loads(file.read_text())
+def save_languages(folder, tokenizer_file):
+    """A model that listens to the order of its source, with tokens 9 and 10 as languages, and what is translated from one to the other: their
+    places are those of NllbTokenizer. Most rows have other tokens where the language stands elsewhere."""
+    model = make_seq2seq(folder, "M2M100", SEQ2SEQ["m2m-100"][1], 90)
+    with torch.no_grad():
+        for layer in model.model.decoder.layers:
+            layer.encoder_attn.out_proj.weight *= 6
+            layer.encoder_attn.q_proj.weight *= 3
+    model.save_pretrained(folder)
+    for name in ("config.json", "generation_config.json"):
+        common.write_json(folder / name, json.loads((folder / name).read_text()))
+    words = json.loads(tokenizer_file.read_text())
     for number, name in ((9, "deu_Latn"), (10, "eng_Latn")):
         words["model"]["vocab"][number][0] = name
         words["added_tokens"].append({**words["added_tokens"][0], "id": number, "content": name})
     tokenizer = tokenizers.Tokenizer.from_str(json.dumps(words))
-    rows = []
+    rows, differ = [], 0
     for text in seq2seq.TEXTS:
+        answers = set()
         ids = tokenizer.encode(text, add_special_tokens=False).ids
         for layout, source in (("prefix", [10, *ids, 1]), ("suffix", [*ids, 1, 10])):
             made = [seq2seq.generate(model, dtype, source, dict(max_new_tokens=8, no_repeat_ngram_size=1, forced_bos_token_id=9)) for dtype in (torch.float64, torch.float32)]
             if made[0] == made[1]:
                 rows.append({"text": text, "layout": layout, "tokens": made[0][0]})
+                answers.add(str(made[0][0]))
+        differ += len(answers) == 2
+    assert differ >= 3, f"{differ} texts whose translation depends on the language's place"
     common.write_json(folder / "languages.json", {"tokenizer": words, "rows": rows}, depth=2)
 
 
@@ -151,7 +166,7 @@ def make(_options):
     tokenizer = seq2seq.make_tokenizer()
     for i, (name, (kind, words)) in enumerate(SEQ2SEQ.items()):
         seq2seq.save_case(FOLDER / "seq2seq" / name, kind, words, tokenizer, 40 + i, make_seq2seq)
-    save_languages(FOLDER / "seq2seq" / "m2m-100", transformers.M2M100ForConditionalGeneration.from_pretrained(FOLDER / "seq2seq" / "m2m-100"))
+    save_languages(FOLDER / "languages", FOLDER / "seq2seq" / "m2m-100" / "tokenizer.json")
     for folder, cases in (("encoders", ENCODERS), ("decoders", DECODERS), ("seq2seq", SEQ2SEQ)):
         common.write_json(FOLDER / folder / "cases.json", list(cases))
     common.update_manifest("variants", common.versions("torch", "transformers", "sentencepiece", "tokenizers", "safetensors", "numpy"))

@@ -244,8 +244,9 @@ export const repositories = [
       position_embedding_type: 'rotary',
       rotary_emb_base: 20000,
       use_flash_attn: true,
+      lora_adaptations: ['retrieval.query', 'retrieval.passage', 'separation', 'classification', 'text-matching'],
     }),
-    { note: 'without a task: its five LoRAs are ignored' },
+    { note: 'its five tasks too (option `task`)' },
   ),
   embed('mixedbread-ai/mxbai-embed-large-v1', bert(1024, 24, 16, 4096)),
   embed('Snowflake/snowflake-arctic-embed-xs', bert(384, 6, 12, 1536)),
@@ -310,6 +311,12 @@ export const repositories = [
   row('answerdotai/ModernBERT-base', 'fill-mask', modernbert()),
   row('allenai/scibert_scivocab_uncased', 'feature-extraction', bert(768, 12, 12, 3072, 31090), { weights: kBin }),
   row('emilyalsentzer/Bio_ClinicalBERT', 'fill-mask', bert(768, 12, 12, 3072, 28996), { weights: kBin }),
+  row(
+    'microsoft/deberta-v2-xlarge',
+    'feature-extraction',
+    deberta(1536, 24, 24, { attention_head_size: 64, conv_kernel_size: 3, conv_act: 'gelu', max_position_embeddings: 512 }),
+    { weights: kBin, vocabulary: 'spm.model', note: "with `dtype: 'q8'` or `'q16'`: f32 takes 3.6 GB of WebAssembly's 4" },
+  ),
   row('microsoft/deberta-v3-base', 'feature-extraction', deberta(768, 12, 12), { weights: kBin, vocabulary: 'spm.model' }),
   // Text generation
   row(
@@ -414,6 +421,29 @@ export const repositories = [
     { weights: kBin },
   ),
   row(
+    'facebook/m2m100_418M',
+    'translation',
+    {
+      model_type: 'm2m_100',
+      d_model: 1024,
+      encoder_layers: 12,
+      decoder_layers: 12,
+      encoder_attention_heads: 16,
+      decoder_attention_heads: 16,
+      encoder_ffn_dim: 4096,
+      decoder_ffn_dim: 4096,
+      vocab_size: 128112,
+      max_position_embeddings: 1024,
+      activation_function: 'relu',
+      scale_embedding: true,
+      is_encoder_decoder: true,
+      pad_token_id: 1,
+      eos_token_id: 2,
+      decoder_start_token_id: 2,
+    },
+    { weights: kBin, vocabulary: 'vocab.json' },
+  ),
+  row(
     'microsoft/deberta-base-mnli',
     'zero-shot-classification',
     {
@@ -452,6 +482,15 @@ export const repositories = [
     { weights: kBin },
   ),
   // Other layouts
+  row('urchade/gliner_medium-v2.1', 'zero-shot-ner', null, {
+    weights: kBin,
+    refused:
+      "it has no tokenizer and no configuration of its encoder, which Python takes from another repository; what gliner's `save_pretrained` makes of it loads",
+  }),
+  row('tomaarsen/csr-mxbai-embed-large-v1-nq', 'sparse-encoding', null, {
+    weights: 'safetensors',
+    refused: 'the module SparseAutoEncoder (CSR), whose numbers stand for no words',
+  }),
   row('Xenova/all-MiniLM-L6-v2', 'feature-extraction', null, {
     weights: 'ONNX',
     refused: 'ONNX only; the error names sentence-transformers/all-MiniLM-L6-v2, and `env.resolveOriginal = true` goes there',

@@ -29,7 +29,12 @@ const kCompute = options('adapter dtype precision threads');
 const kTexts = options('input max-length', 'split-special-tokens', 'file');
 
 export const kCommands: Record<string, Options> = {
-  embed: { ...kModel, ...kCompute, ...kTexts, ...options('pooling prompt prompt-name on-overflow', 'normalize no-normalize') },
+  embed: {
+    ...kModel,
+    ...kCompute,
+    ...kTexts,
+    ...options('pooling prompt prompt-name model-task on-overflow', 'normalize no-normalize'),
+  },
   classify: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow top-k function labels hypothesis', 'multi-label') },
   rank: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow query top-k', 'stream late-interaction') },
   run: { ...kModel, ...kCompute, ...kTexts, ...options('on-overflow task options labels question') },
@@ -128,6 +133,7 @@ ${kModelHelp}${kComputeHelp}  --pooling MODE        none, mean, cls, max, mean_s
                         scale embeddings to unit length, or do not (default: the model's own)
   --prompt TEXT         prefix of every text
   --prompt-name NAME    use one of the model's own prompts
+  --model-task NAME     use one of the model's own tasks, with its instruction (jina-embeddings-v3)
   --on-overflow MODE    truncate (default) or error
 ${kTextsHelp}`,
   classify: `Usage: wattn classify [--model MODEL] [options] [TEXT...]

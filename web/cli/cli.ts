@@ -42,6 +42,7 @@ function embedOptions(values: Values): EmbedOptions {
     normalize: flag(values, 'no-normalize') ? false : flag(values, 'normalize'),
     prompt: text(values, 'prompt'),
     prompt_name: text(values, 'prompt-name'),
+    task: text(values, 'model-task'),
     max_length: count(values, 'max-length'),
     on_overflow: text(values, 'on-overflow'),
     split_special_tokens: flag(values, 'split-special-tokens'),

@@ -19,6 +19,8 @@ export interface Adapters {
   active: string | false;
   /** The one that enable_adapters() makes active again. */
   last: string | false;
+  /** How many the checkpoint itself has. */
+  own?: number;
 }
 
 /** An engine as its caller sees it. */

@@ -90,7 +90,7 @@ async function change(engine: AdaptedEngine, request: AdapterChange): Promise<vo
   const { held } = adapters;
   if (request.action === 'load') {
     if (!held.has(request.name)) held.set(request.name, undefined);
-    if (held.size === 1) adapters.active = adapters.last = request.name;
+    if (held.size === 1 + (adapters.own ?? 0)) adapters.active = adapters.last = request.name;
     return;
   }
   if (request.action === 'merge') held.clear();

@@ -3,7 +3,7 @@ import { InputError, UnsupportedError } from '../core/errors.js';
 import { dtypeOf } from '../source/bundled_model.js';
 import { openGguf, openGgufModel } from '../source/gguf_file.js';
 import { loadFrom } from '../source/load_from.js';
-import { kGenerationFiles, kSpanConfig, type NamedBytes, type Progress } from '../source/model_files.js';
+import { kGenerationFiles, kSpanConfig, readJson, type NamedBytes, type Progress } from '../source/model_files.js';
 import { kSourceRules, openModel } from '../source/model_source.js';
 import { openModelFiles, readConfig, streamWeights } from '../source/weight_files.js';
 import { checkOptions, type Rules } from '../core/options.js';
@@ -13,7 +13,7 @@ import { jobPace, runJob } from './job.js';
 import { abortable, Breather, throwIfAborted } from '../core/signal.js';
 import { adapted, runTask, type OnPiece } from './task.js';
 import type { AbortSignalLike } from '../core/types.js';
-import type { AdaptedEngine, AdapterChange, Adapters } from './adapter_types.js';
+import type { AdaptedEngine, AdapterChange, Adapters, HeldAdapter } from './adapter_types.js';
 import type { LoadOptions, MemoryInfo, ModelDescription, ModelInfo } from './types.js';
 import type { ModelSource } from '../source/source.js';
 import type { WeightsAt } from '../source/weights_at.js';
@@ -132,13 +132,18 @@ class Loading {
     try {
       return host.call(call);
     } catch (error) {
-      const full = this.wasm ? undefined : fullWasm();
+      const full = this.fuller();
       if (!full || !(error instanceof UnsupportedError)) throw error;
       host.release();
       this.wasm = full;
       this.making = this.make();
       return (await this.making).host.call(call);
     }
+  }
+
+  /** The WebAssembly with all architectures, if that is another one. */
+  fuller(): WasmFiles<SeamModule> | undefined {
+    return this.wasm ? undefined : fullWasm();
   }
 
   release(): void {
@@ -171,6 +176,11 @@ const kOwnHeads: readonly LoadedHead[] = ['token', 'answer', 'masked_lm'];
 
 const kUnpooled =
   "the files do not say how to pool (no modules.json): a text gives one vector for each token, unless a call sets the option 'pooling'";
+
+/** The adapters of a checkpoint for its own tasks, of which none is active. */
+export function heldTasks(tasks: readonly string[], hold: (number: number) => HeldAdapter | undefined): Adapters {
+  return { held: new Map(tasks.map((name, i) => [name, hold(i + 1)])), active: false, last: false, own: tasks.length };
+}
 
 export class Engine implements AnyEngine {
   /** Resolves once helper threads are running or cannot start. Awaiting it is optional: results are the same. */
@@ -221,17 +231,14 @@ export class Engine implements AnyEngine {
     return loadFrom(source, options, (...from) => Engine.loadOnce(wanted, ...from));
   }
 
-  private static async loadOnce(
-    { gguf, options, head, generates, watch, wasm, adaptedHead, idsOnly }: Wanted,
-    source: ModelSource,
-    progress: Progress,
-    signal: AbortSignal,
-  ): Promise<Engine> {
+  private static async loadOnce(wanted: Wanted, source: ModelSource, progress: Progress, signal: AbortSignal): Promise<Engine> {
+    const { gguf, options, head, generates, watch, wasm, adaptedHead, idsOnly } = wanted;
     const { context_length } = options;
     const retrieves = head === 'token_vectors' || head === 'sparse';
     const isRare = retrieves || head === 'spans';
     const making = new Loading(options.threads ?? undefined, wasm ?? (isRare ? fullWasm() : undefined));
     let endHelpers = () => {};
+    let streamed = false;
     try {
       const readHeader = async (bytes: Uint8Array) => {
         const { is_cut_off, files } = await making.ask((handle) => handle.gguf_files(bytes));
@@ -279,8 +286,10 @@ export class Engine implements AnyEngine {
         },
       };
       await abortable(streamWeights(from, weight_files, single, sink, progress, signal), signal);
+      streamed = true;
       loading.call((handle) => handle.finish());
-      const { code: _code, message: _message, ...info } = loading.call((handle) => handle.info());
+      const { code: _code, message: _message, adapters, ...info } = loading.call((handle) => handle.info());
+      const tasks = adapters > 0 ? (readJson(files, 'config.json')?.lora_adaptations as string[]) : undefined;
       const build_id = instance.seam.build_id();
       const why = plan.reason === undefined ? {} : { threads_reason: plan.reason };
       const asked = (options as { weights_at?: WeightsAt }).weights_at?.dtype_asked;
@@ -288,6 +297,7 @@ export class Engine implements AnyEngine {
       const about = {
         ...info,
         ...unpooled,
+        ...(tasks && { tasks }),
         dtype,
         ...(asked && { dtype_asked: asked }),
         precision,
@@ -298,6 +308,7 @@ export class Engine implements AnyEngine {
         build_id,
       };
       const engine = new Engine(loading, about, files, () => endHelpers());
+      if (tasks) engine.adapters = heldTasks(tasks, (number) => ({ number, files }));
       const use = (reason: string | undefined) => engine.useHelpers(plan.threads, reason);
       if (requested) await abortable((engine.helped = requested.then(use)), signal);
       // By default threads start afterwards: their start takes longer than a first text without them.
@@ -308,7 +319,11 @@ export class Engine implements AnyEngine {
     } catch (error) {
       endHelpers();
       making.release();
-      throw error;
+      // Only the last weights show some of what the small one does not support, such as an output that is not tied.
+      const full = streamed && error instanceof UnsupportedError ? making.fuller() : undefined;
+      if (!full) throw error;
+      progress.restart();
+      return Engine.loadOnce({ ...wanted, wasm: full }, source, progress, signal);
     }
   }
 

@@ -2,7 +2,7 @@
 // fraction of a second, so that short calls need not wait for long ones and signals take effect soon.
 import { plainCallback } from '../core/callback.js';
 import { bundledModel, dtypeOf, packagedModel } from '../source/bundled_model.js';
-import type { AnyEngine, EmbedResult } from './engine.js';
+import { heldTasks, type AnyEngine, type EmbedResult } from './engine.js';
 import type { AdapterChange, Adapters } from './adapter_types.js';
 import type { Failure, Request } from './worker_protocol.js';
 import { env } from '../core/env.js';
@@ -178,6 +178,8 @@ export class RemoteEngine implements AnyEngine {
         const loaded = await load(member, i === 0 && progress_callback ? plainCallback(progress_callback) : undefined);
         if (i === 0) engine.about = loaded;
       }
+      const { tasks } = engine.info;
+      if (tasks) engine.adapters = heldTasks(tasks, () => undefined);
       return engine;
     } catch (error) {
       engine.end(error as WattnError);

@@ -293,6 +293,11 @@ export interface EmbedOptions {
   overlap?: number;
   /** `true`: treats strings like `[SEP]` in a text as ordinary text. Default `false`, as in Python. */
   split_special_tokens?: boolean;
+  /**
+   * One of the model's own tasks (`info().tasks`), as in jina-embeddings-v3's `encode(texts, task=...)`: uses its adapter, and its
+   * instruction as the prompt, unless the options set one (`prompt: ''`: none, as in sentence-transformers). An `InputError` for others.
+   */
+  task?: string;
   /** The adapter to use, by its name; `false`: none. Default: the active one. An `InputError` if there is no such adapter. */
   adapter?: string | false;
   /** Ends the call with an `AbortError`, between two micro-batches. */

@@ -269,6 +269,8 @@ export interface ModelFacts {
   normalize: boolean;
   /** The repository's own prompts by name. */
   prompts: Record<string, string>;
+  /** Tasks for which the checkpoint itself has an adapter, as jina-embeddings-v3: see the option `task` of a call. */
+  tasks?: string[];
   /** The kernels in use. */
   kernels: string;
 }
@@ -330,7 +332,8 @@ export interface SeamModel extends SeamTokenizer {
   tokens_to_string(tokens: string[]): Answer & { text: string };
   token_to_id(token: string): Answer & { id: number }; // -1: none
   describe_tokenizer(): Answer & { vocab_size: number; model_max_length?: number };
-  info(): Answer & ModelFacts & { context_length: number; weight_bytes: number; arena_bytes: number };
+  /** adapters: how many the checkpoint itself has. */
+  info(): Answer & ModelFacts & { context_length: number; weight_bytes: number; arena_bytes: number; adapters: number };
   summary(seq: number): Answer & {
     rows: {
       name: string;

@@ -34,6 +34,7 @@ const kPooling: Record<PoolingMode, string> = {
 
 const kEmbedRules: Rules = {
   adapter: 'any',
+  task: 'string',
   pooling: 'any',
   normalize: 'boolean',
   prompt: 'string',
@@ -71,7 +72,6 @@ function toOverflow({ on_overflow, windows, overlap }: EmbedOptions): 0 | 1 | 2 
 }
 
 function toSeamOptions(options: EmbedOptions): SeamEmbedOptions {
-  checkOptions('embed', options, kEmbedRules);
   const { prompt, prompt_name, max_length } = options;
   if (typeof prompt === 'string' && typeof prompt_name === 'string') {
     throw new InputError("embed: expected one of the options 'prompt' and 'prompt_name', found both");
@@ -97,6 +97,22 @@ function padRows(data: Float32Array, tokens: Int32Array, dim: number): Tensor<'f
   return new Tensor('float32', out, dims);
 }
 
+/** The options with what a task of the model's own means: its adapter, and its instruction in place of no prompt. */
+function withTask(engine: AnyEngine, options: EmbedOptions): EmbedOptions {
+  const { task, adapter, prompt, prompt_name } = options;
+  if (task === undefined || task === null) return options;
+  const { tasks } = engine.info;
+  if (!tasks?.includes(task)) {
+    const known = tasks ? `one of ${tasks.map((name) => `'${name}'`).join(', ')}` : 'none, as this model has no tasks';
+    throw new InputError(`embed: option 'task': expected ${known}, found ${describe(task)}`);
+  }
+  if (adapter !== undefined && adapter !== null)
+    throw new InputError("embed: expected one of the options 'task' and 'adapter', found both");
+  const instructions = readJson(engine.files, 'config.json')?.['task_instructions'] as Record<string, string> | undefined;
+  const isSet = typeof prompt === 'string' || typeof prompt_name === 'string';
+  return { ...options, adapter: task, ...(!isSet && { prompt: instructions?.[task] ?? '' }) };
+}
+
 export async function embed(
   engine: AnyEngine,
   texts: unknown,
@@ -104,7 +120,9 @@ export async function embed(
 ): Promise<Embeddings | QuantizedEmbeddings> {
   checkTexts('embed', texts);
   const list = typeof texts === 'string' ? [texts] : texts;
-  const seamOptions = toSeamOptions(options ?? {});
+  checkOptions('embed', options ?? {}, kEmbedRules);
+  const own = withTask(engine, options ?? {});
+  const seamOptions = toSeamOptions(own);
   const { quantize } = options ?? {};
   const precision = quantize ? (options?.precision ?? 'binary') : quantize === false ? undefined : options?.precision;
   if (precision && precision !== 'float32' && seamOptions.pooling?.length === 0) {
@@ -112,7 +130,7 @@ export async function embed(
   }
   const { data, dim, pooled, tokens, truncated, windows, unknown } = await engine.embed(
     list,
-    { ...seamOptions, adapter: options?.adapter ?? engine.adapters?.active },
+    { ...seamOptions, adapter: own.adapter ?? engine.adapters?.active },
     options?.signal ?? undefined,
   );
   const tensor = pooled ? new Tensor('float32', data, [data.length / dim, dim]) : padRows(data, tokens, dim);
@@ -122,8 +140,9 @@ export async function embed(
 
 /** As in sentence-transformers' encode_query and encode_document: uses the prompt of that name if there is one. */
 function embedAs(engine: AnyEngine, name: 'query' | 'document', texts: unknown, options: EmbedOptions | null | undefined) {
-  const { prompt, prompt_name } = options ?? {};
-  const own = prompt === undefined && prompt_name === undefined ? { prompt: engine.info.prompts[name] ?? '' } : {};
+  const { prompt, prompt_name, task } = options ?? {};
+  const own =
+    prompt === undefined && prompt_name === undefined && task === undefined ? { prompt: engine.info.prompts[name] ?? '' } : {};
   return embed(engine, texts, { ...options, ...own });
 }
 

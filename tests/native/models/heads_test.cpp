@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "native/support/heads.h"
 
 namespace wattn {
 namespace {
+
+using test::to_floats;
 
 void expect_torchs(JsonRef json, const Kernels& kernels) {
   const test::HeadCase one(json, kernels);
@@ -35,13 +38,99 @@ void expect_torchs(JsonRef json, const Kernels& kernels) {
 TEST(Heads, MatchTorchInEveryFamily) {
   const auto json = Json::parse(test::read_file(test::golden("heads/heads.json")), "heads.json");
   const JsonRef cases = json.value().root();
-  ASSERT_EQ(cases.size(), 51u);
+  ASSERT_EQ(cases.size(), 53u);
   for (const Kernels* kernels : kernel_variants()) {
     for (std::size_t i = 0; i < cases.size(); ++i) {
       SCOPED_TRACE(std::string(kernels->name) + " " + cases[i]["config"]["architectures"].to_text());
       expect_torchs(cases[i], *kernels);
     }
   }
+}
+
+// What a loader does: writes the tensors that there are, and compares those of the output with the word embeddings.
+void load_untied(JsonRef json, bool differs, std::vector<WeightSlot>& slots) {
+  for (WeightSlot& slot : slots) {
+    const JsonRef tensor = json["tensors"][slot.name];
+    if (!tensor.exists()) continue;
+    slot.filled = true;
+    slot.differs = differs && slot.may_differ;
+    const std::vector<float> values = to_floats(tensor["values"]);
+    const auto width = static_cast<std::size_t>(slot.shape.back());
+    for (std::size_t row = 0; row * width < values.size(); ++row) {
+      slot.write_row(static_cast<std::int64_t>(row), values.data() + row * width);
+    }
+  }
+}
+
+Head untied_head(JsonRef json, bool says_so, const Kernels& kernels) {
+  const JsonRef config = json["config"];
+  HeadLayers layers = Head::find_layers(HeadKind::kMaskedLm, find_arch(config).value()->heads, config).value();
+  EXPECT_TRUE(layers.untied);
+  layers.untied = says_so;
+  const std::int64_t width = json["words"]["shape"][1].as_int().value();
+  return std::move(Head::with_layers(layers,
+                                     {.hidden = test::HeadCase::kHidden,
+                                      .width = width,
+                                      .labels = json["labels"].as_int().value(),
+                                      .norm_eps = static_cast<float>(json["norm_eps"].as_number().value())},
+                                     kernels))
+      .value();
+}
+
+// Of a head over the vocabulary with the case's weights.
+void expect_logits(JsonRef json, const Head& head, const Kernels& kernels) {
+  const std::vector<float> rows = to_floats(json["rows"]), expected = to_floats(json["logits"]);
+  test::Words words = test::make_words(json["words"], WeightType::kF32);
+  std::vector<float> logits(expected.size());
+  ThreadTeam alone;
+  const auto count = static_cast<std::int64_t>(rows.size()) / test::HeadCase::kHidden;
+  ASSERT_TRUE(head.run({kernels, alone}, words.table, rows.data(), count, logits.data()).ok());
+  float largest = 0;
+  for (const float value : expected) largest = std::max(largest, std::abs(value));
+  const double bound = 4 * std::max(json["f32_diff"].as_number().value(), largest * 0x1p-23);
+  for (std::size_t i = 0; i < logits.size(); ++i) ASSERT_NEAR(logits[i], expected[i], bound) << i;
+}
+
+TEST(Heads, OverTheVocabularyKeepWeightsThatDifferFromTheWordEmbeddings) {
+  const Json json = test::read_json("heads/untied.json");
+  for (std::size_t i = 0; i < json.root().size(); ++i) {
+    const JsonRef one = json.root()[i];
+    for (const Kernels* kernels : kernel_variants()) {
+      for (const bool says_so : {true, false}) {
+        for (const bool backwards : {false, true}) {
+          SCOPED_TRACE(one["config"]["architectures"].to_text() + (says_so ? ", config.json says so" : ", found out") +
+                       (backwards ? ", backwards" : ""));
+          Head head = untied_head(one, says_so, *kernels);
+          std::vector<WeightSlot> slots = head.weight_slots("words");
+          if (backwards) std::reverse(slots.begin(), slots.end());
+          load_untied(one, !says_so, slots);
+          ASSERT_TRUE(head.choose_output(slots).ok());
+          expect_logits(one, head, *kernels);
+          const auto after = head.weight_slots("words");
+          const auto own = std::find_if(after.begin(), after.end(), [](const WeightSlot& slot) { return slot.shape.size() == 2; });
+          EXPECT_EQ(own == after.end(), false);
+          EXPECT_FALSE(head.layers().tied);
+        }
+      }
+    }
+  }
+}
+
+TEST(Heads, OverTheVocabularyAreTiedToWhatIsEqual) {
+  const Json json = test::read_json("heads/untied.json");
+  const JsonRef bert = json.root()[std::size_t{0}];
+  Head head = untied_head(bert, false, exact_kernels());
+  const std::uint64_t before = head.weight_bytes();
+  std::vector<WeightSlot> slots = head.weight_slots("words");
+  load_untied(bert, false, slots);
+  ASSERT_TRUE(head.choose_output(slots).ok());
+  EXPECT_TRUE(head.layers().tied);
+  EXPECT_EQ(head.weight_bytes(), before);
+  // A config.json that says it is not tied, and a checkpoint without an output.
+  Head without = untied_head(bert, true, exact_kernels());
+  const auto chosen = without.choose_output(without.weight_slots("words"));
+  ASSERT_FALSE(chosen.ok());
+  EXPECT_NE(chosen.error().message.find("tie_word_embeddings"), std::string::npos);
 }
 
 std::string error_of(HeadKind kind, std::string_view config) {
@@ -72,8 +161,6 @@ TEST(Heads, AreRejectedByName) {
       error_of(HeadKind::kSequence, R"({"model_type": "modernbert", "classifier_pooling": "max"})").find("classifier_pooling"),
       std::string::npos);
   EXPECT_NE(error_of(HeadKind::kMaskedLm, R"({"model_type": "modernbert", "decoder_bias": false})").find("decoder_bias"),
-            std::string::npos);
-  EXPECT_NE(error_of(HeadKind::kMaskedLm, R"({"model_type": "bert", "tie_word_embeddings": false})").find("tie_word_embeddings"),
             std::string::npos);
   EXPECT_NE(error_of(HeadKind::kMaskedLm, R"({"model_type": "bert", "hidden_act": "xielu"})").find("hidden_act"),
             std::string::npos);

@@ -159,7 +159,7 @@ TEST(TransformerBackward, HasTheSameBitsInMemoryOfGradients) {
       add_gradients(one, model, alone, gradients, {}, spared);
       EXPECT_EQ(weights_of(gradients), weights_of(expected)) << layers;
       const std::int64_t tokens = one.batch.tokens();
-      if (!model.config().share_layers) {
+      if (!model.config().shares_layers()) {
         EXPECT_LT(tape_size(model.config(), tokens, spared), tape_size(model.config(), tokens, options)) << layers;
       }
     }
@@ -245,7 +245,7 @@ struct AllLora {
     Generator generator(3);
     const TransformerConfig& config = model.config();
     using Layer = TransformerLayer;
-    for (std::int64_t layer = 0; layer < (config.share_layers ? 1 : config.num_hidden_layers); ++layer) {
+    for (std::int64_t layer = 0; layer < config.own_layers(); ++layer) {
       for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down}) {
         const Linear& of = model.layer_at(layer).*part;
         if (of.out == 0) continue;  // a layer with experts
@@ -291,7 +291,7 @@ TEST(TransformerBackward, GivesLorasGradients) {
             }
           }
         }
-        if (model.config().share_layers) break;
+        if (model.config().shares_layers()) break;
       }
       for (const auto& [found, expected] : {std::pair{&d_a, &a}, {&d_b, &b}}) {
         double largest = 0, difference = 0;
@@ -323,7 +323,7 @@ TEST(TransformerBackward, GivesTheGradientsOfBiasesAlone) {
       biases.push_back({bias, found.back().data()});
     };
     using Layer = TransformerLayer;
-    for (std::int64_t i = 0; i < (config.share_layers ? 1 : config.num_hidden_layers); ++i) {
+    for (std::int64_t i = 0; i < config.own_layers(); ++i) {
       const Layer &layer = model.layer_at(i), &gradient = all.layer_at(i);
       for (const auto part : {&Layer::qkv, &Layer::attention_output, &Layer::up, &Layer::down}) {
         want((layer.*part).bias, (gradient.*part).bias, (layer.*part).out);
@@ -443,7 +443,7 @@ TEST(TransformerBackward, LeavesOutWhatIsNotWanted) {
     EXPECT_GT(everything, layers);
     EXPECT_GT(layers, 0);
     EXPECT_EQ(touched({.embeddings = false, .layers = false}), 0);
-    if (model.config().share_layers) return;  // the one layer gets a part of its gradient
+    if (model.config().shares_layers()) return;  // the one layer gets a part of its gradient
     EXPECT_GT(layers, touched({.first_layer = model.config().num_hidden_layers - 1}));
   });
 }

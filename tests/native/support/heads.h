@@ -41,8 +41,8 @@ template <class ValuesOf>
 void fill(const Head& head, JsonRef tensors, const ValuesOf& values_of) {
   std::size_t filled = 0;
   for (const WeightSlot& slot : head.weight_slots("words")) {
-    if (!slot.write_row) continue;  // would repeat a tensor
     const JsonRef tensor = tensors[slot.name];
+    if (!slot.required && !tensor.exists()) continue;  // would repeat a tensor
     ASSERT_TRUE(tensor.exists()) << slot.name;
     const std::vector<float> values = values_of(tensor);
     const auto width = static_cast<std::size_t>(slot.shape.back());

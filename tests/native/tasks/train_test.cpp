@@ -98,7 +98,7 @@ TEST(Trainer, LearnsInEveryArchitecture) {
       const auto before = vectors_of(*model);
       TrainOptions options{.method = method, .last_layers = 1, .schedule = Schedule::kConstant};
       options.adam.lr = method == TrainMethod::kLora ? 2e-2f : 2e-3f;
-      if (model->transformer().config().share_layers) options.last_layers = model->transformer().config().num_hidden_layers;
+      if (model->transformer().config().shares_layers()) options.last_layers = model->transformer().config().num_hidden_layers;
       auto trainer = Trainer::begin(*model, options);
       ASSERT_TRUE(trainer.ok()) << trainer.error().message;
       double first = 0, last = 0;

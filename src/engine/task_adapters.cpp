@@ -1,0 +1,137 @@
+// LoRAs for the tasks of a checkpoint, as jina-embeddings-v3 has them on the hub (modeling_lora.py of jinaai's
+// xlm-roberta-flash-implementation): the tensors lora_A and lora_B of all tasks beside the weight that they change.
+//   of a linear layer: A [tasks, rank, in], B [tasks, out, rank]; y = x (W + alpha / rank B A)^T
+//   of a table: A [tasks, rows, rank], B [tasks, rank, hidden]; row i has alpha / rank A_i B more
+#include <algorithm>
+#include <memory>
+
+#include "engine/model.h"
+
+namespace wattn {
+namespace {
+
+constexpr std::size_t kMostTasks = 256;
+
+// The tensors of one weight.
+struct Factors {
+  std::string name;             // of the weight
+  bool required = false;        // if there are LoRAs at all
+  const void* table = nullptr;  // null: a linear layer
+  Shape a_shape{}, b_shape{};
+  std::vector<float> a{}, b{};  // empty until the first row
+
+  bool is_whole() const { return !a.empty() && !b.empty(); }
+};
+
+struct Tasks {
+  std::size_t count = 0;
+  std::int64_t rank = 0;
+  float scale = 0;
+  std::vector<Factors> factors{};
+};
+
+std::string stem_of(const std::string& weight) { return weight.substr(0, weight.rfind('.')) + ".parametrizations.weight.0.lora_"; }
+
+// Fills values; the loader has compared the shape.
+WeightSlot slot_of(std::string name, const Shape& shape, std::shared_ptr<Tasks> tasks, std::size_t index,
+                   std::vector<float> Factors::* values, float scale) {
+  const std::int64_t size = num_elements(shape).value_or(0), width = shape.back();
+  return {std::move(name), shape, false, [=](std::int64_t row, const float* from) {
+            std::vector<float>& all = tasks->factors[index].*values;
+            if (row == 0) all.resize(static_cast<std::size_t>(size));
+            std::transform(from, from + width, all.data() + row * width, [&](float x) { return scale * x; });
+          }};
+}
+
+// What one task changes.
+Result<void> add_task(const Tasks& tasks, std::size_t task, Model& model) {
+  AdapterTensors out;
+  std::vector<std::int32_t> sizes;
+  std::vector<float> values;
+  for (const Factors& each : tasks.factors) {
+    if (!each.is_whole()) continue;
+    const auto part = [&](const std::vector<float>& all) {
+      const std::size_t size = all.size() / tasks.count;
+      return std::vector<float>(all.begin() + static_cast<std::ptrdiff_t>(task * size),
+                                all.begin() + static_cast<std::ptrdiff_t>((task + 1) * size));
+    };
+    std::vector<float> a = part(each.a), b = part(each.b);
+    if (each.table) {
+      out.rows.push_back({each.table, each.b_shape[2], tasks.rank, std::move(a), std::move(b)});
+      continue;
+    }
+    out.names.push_back(each.name);
+    for (const std::int64_t size : {each.b_shape[1], each.a_shape[2], tasks.rank}) sizes.push_back(static_cast<std::int32_t>(size));
+    values.insert(values.end(), a.begin(), a.end());
+    values.insert(values.end(), b.begin(), b.end());
+  }
+  out.sizes = sizes;
+  out.values = values.data();
+  if (!out.rows.empty()) out.add_rows = add_lora_rows;
+  const auto added = model.add_adapter(std::move(out));
+  return added.ok() ? Result<void>() : Result<void>(added.error());
+}
+
+Result<void> finish(const Tasks& tasks, Model& model) {
+  const auto is_whole = [](const Factors& each) { return each.is_whole(); };
+  if (std::none_of(tasks.factors.begin(), tasks.factors.end(), is_whole)) return {};
+  for (const Factors& each : tasks.factors) {
+    const bool begun = !each.a.empty() || !each.b.empty();
+    if (each.is_whole() || !(each.required || begun)) continue;
+    const bool lacks_a = each.a.empty();
+    return model_format_error("model.safetensors: expected tensor '" + stem_of(each.name) + (lacks_a ? "A' " : "B' ") +
+                              to_string(lacks_a ? each.a_shape : each.b_shape) +
+                              ", as other weights have LoRAs for config.json's lora_adaptations, found no such tensor");
+  }
+  for (std::size_t task = 0; task < tasks.count; ++task) {
+    if (auto added = add_task(tasks, task, model); !added.ok()) return added;
+  }
+  return {};
+}
+
+Result<FinishAdapters> begin(const Model& model, JsonRef config, std::vector<WeightSlot>& slots) {
+  Fields fields(config);
+  if (!fields.has("lora_adaptations")) return FinishAdapters();
+  const JsonRef names = fields.array("lora_adaptations");
+  std::vector<std::string_view> known;
+  fields.each(names, [&](JsonRef name) {
+    const std::string_view text = fields.take(name.as_string());
+    if (text.empty() || std::find(known.begin(), known.end(), text) != known.end()) fields.fail(name.mismatch("a name of its own"));
+    known.push_back(text);
+  });
+  if (known.empty() || known.size() > kMostTasks) fields.mismatch("lora_adaptations", "the names of 1 to 256 tasks");
+  const auto tasks = std::make_shared<Tasks>();
+  tasks->count = known.size();
+  tasks->rank = fields.size_or("lora_rank", 1 << 12, 4);
+  tasks->scale = static_cast<float>(fields.number_or("lora_alpha", 1, 1e6) / static_cast<double>(tasks->rank));
+  if (!fields.ok()) return fields.error();
+  const auto count = static_cast<std::int64_t>(tasks->count);
+  const TransformerNames& weights = model.arch().names;
+  const Transformer::Ends ends = model.transformer().ends();
+  for (const WeightSlot& slot : model.transformer().weight_slots(weights, false)) {
+    const auto is_table = [&](const char* name) { return name && slot.name == std::string(name) + ".weight"; };
+    const void* table = is_table(weights.word_embeddings)         ? ends.words.table
+                        : is_table(weights.token_type_embeddings) ? ends.token_types.table
+                                                                  : nullptr;
+    if (slot.shape.size() != 2 || !(slot.layer || table)) continue;
+    Factors out{.name = slot.name, .required = slot.required, .table = table};
+    const std::int64_t rows = slot.shape[0], columns = slot.shape[1];
+    out.a_shape = table ? Shape{count, rows, tasks->rank} : Shape{count, tasks->rank, columns};
+    out.b_shape = table ? Shape{count, tasks->rank, columns} : Shape{count, rows, tasks->rank};
+    const std::size_t index = tasks->factors.size();
+    slots.push_back(slot_of(stem_of(slot.name) + "A", out.a_shape, tasks, index, &Factors::a, 1));
+    slots.push_back(slot_of(stem_of(slot.name) + "B", out.b_shape, tasks, index, &Factors::b, tasks->scale));
+    tasks->factors.push_back(std::move(out));
+  }
+  return FinishAdapters([tasks](Model& loaded) {
+    auto finished = finish(*tasks, loaded);
+    tasks->factors.clear();
+    return finished;
+  });
+}
+
+}  // namespace
+
+TaskAdapters task_adapters() { return begin; }
+
+}  // namespace wattn

@@ -1,0 +1,66 @@
+// The convolution beside DeBERTa-v2's first layer: ConvLayer in transformers/models/deberta_v2/modeling_deberta_v2.py (v5.23.0).
+#include <algorithm>
+#include <memory>
+
+#include "models/config_fields.h"
+#include "models/slot_list.h"
+#include "models/transformer.h"
+
+namespace wattn {
+
+void read_convolution(Fields& config, TransformerConfig& out) {
+  auto& convolution = out.convolution;
+  convolution.kernel = config.integer_or("conv_kernel_size", 0, 0, 63);
+  if (convolution.kernel == 0) return;
+  // torch pads an even number of tokens to another length.
+  if (convolution.kernel % 2 == 0) config.mismatch("conv_kernel_size", "an odd number");
+  convolution.groups = config.size_or("conv_groups", out.hidden_size, 1);
+  if (config.ok() && out.hidden_size % convolution.groups != 0) {
+    config.mismatch("conv_groups", "a divisor of hidden_size " + std::to_string(out.hidden_size));
+  }
+  if (config.has("conv_act")) convolution.activation = read_activation(config, "conv_act");
+}
+
+void take_convolution(Arena& arena, const Kernels& kernels, WeightType type, const TransformerConfig& config,
+                      Convolution& convolution) {
+  const std::int64_t hidden = config.hidden_size;
+  convolution.layer = take_linear(arena, kernels, type, config.convolution.kernel * hidden, hidden, true);
+  convolution.norm = take_layer_norm(arena, hidden, config.norm_eps);
+}
+
+// The tensor's rows are the weights of an output and an input, at each place of the window. Inputs of other groups keep zeros.
+void add_convolution_slots(const TransformerConfig& config, const TransformerNames& names, const Convolution& convolution,
+                           SlotList& list) {
+  const std::int64_t hidden = config.hidden_size, kernel = config.convolution.kernel, inputs = hidden / config.convolution.groups;
+  const auto kept = std::make_shared<std::vector<float>>();
+  list.slots.push_back({std::string(names.convolution) + ".weight",
+                        {hidden, inputs, kernel},
+                        true,
+                        [layer = convolution.layer, kept, hidden, kernel, inputs](std::int64_t row, const float* values) {
+                          const std::int64_t output = row / inputs, input = row % inputs;
+                          if (input == 0) kept->assign(static_cast<std::size_t>(kernel * hidden), 0.0f);
+                          float* to = kept->data() + output / inputs * inputs + input;
+                          for (std::int64_t k = 0; k < kernel; ++k) to[k * hidden] = values[k];
+                          if (input + 1 == inputs) set_weight_row(layer, output, kept->data());
+                        }});
+  list.vector(std::string(names.convolution) + ".bias", convolution.layer.bias, hidden);
+  list.norm(names.convolution_norm, convolution.norm, true);
+}
+
+void convolve(const Compute& compute, const TransformerConfig& config, const Convolution& convolution, const Batch& batch,
+              const ConvolutionScratch& scratch, const LinearScratch& linear_scratch, const float* embeddings) {
+  const std::int64_t hidden = config.hidden_size, kernel = config.convolution.kernel;
+  float* to = scratch.windows;
+  for (std::int64_t i = 0; i < batch.batch(); ++i) {
+    const std::int64_t begin = batch.seq_start[i], end = batch.seq_start[i + 1];
+    for (std::int64_t first = begin - kernel / 2; first < end - kernel / 2; ++first) {
+      for (std::int64_t token = first; token < first + kernel; ++token, to += hidden) {
+        if (token < begin || token >= end) std::fill_n(to, hidden, 0.0f);
+        if (token >= begin && token < end) std::copy_n(embeddings + token * hidden, hidden, to);
+      }
+    }
+  }
+  linear(compute, convolution.layer, scratch.windows, batch.tokens(), config.convolution.activation, linear_scratch, scratch.out);
+}
+
+}  // namespace wattn
