@@ -35,6 +35,7 @@ def make(_options):
         pieces = [processor.id_to_piece(i) for i in range(processor.vocab_size()) if not processor.is_control(i) and not processor.is_unknown(i)]
         # As fairseq's dictionary, which has the pieces in another order and lacks those that were in no text.
         kept = [piece for piece in sorted(pieces) if rng.random() > 0.1]
+        missing = [piece.replace("\u2581", " ") for piece in pieces if piece not in kept]
         rng.shuffle(kept)
         tokens = ["<s>", "<pad>", "</s>", "<unk>", *kept]
         (folder / "vocab.json").write_text(json.dumps({token: i for i, token in enumerate(tokens)}, indent=0), "utf-8")
@@ -45,7 +46,7 @@ def make(_options):
             tokenizer = transformers.M2M100Tokenizer(str(folder / "vocab.json"), str(folder / "sentencepiece.bpe.model"),
                                                      additional_special_tokens=[f"__{code}__" for code in codes], **settings)
             cases = []
-            for text in TEXTS:
+            for text in [*TEXTS, *missing]:
                 ids = tokenizer(text)["input_ids"]
                 cases.append({"text": text, "ids": ids, "decoded": tokenizer.decode(ids, skip_special_tokens=True), "shown": tokenizer.decode(ids),
                               "plain": tokenizer(text, add_special_tokens=False)["input_ids"]})
