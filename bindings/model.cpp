@@ -8,6 +8,7 @@
 #include "models/heads.h"
 #include "models/transformer.h"
 #include "tokenizer/formats/converters.h"
+#include "tokenizer/models/model.h"
 
 namespace wattn {
 
@@ -28,17 +29,18 @@ void take_convolution(Arena&, const Kernels&, WeightType, const TransformerConfi
 void add_convolution_slots(const TransformerConfig&, const TransformerNames&, const Convolution&, SlotList&) {}
 void convolve(const Compute&, const TransformerConfig&, const Convolution&, const Batch&, const ConvolutionScratch&,
               const LinearScratch&, const float*) {}
-TaskAdapters task_adapters() { return nullptr; }
+const TaskAdapters* task_adapters() { return nullptr; }
 // The same for models/rope_types.cpp and kernels/more_activations.cpp.
 bool read_more_rope(Fields&, Fields&, RopeScaling&) { return false; }
 std::span<const NamedActivation> more_activations() { return {}; }
 void activate_more(Activation, const float*, float*, std::int64_t) {}
 
-// Likewise tokenizer/formats/m2m_100.cpp: more_archs() has the model.
+// Likewise tokenizer/formats/m2m_100.cpp and what it needs: more_archs() has the model.
 Result<std::string> from_m2m_100(std::string_view, std::string_view, JsonRef) {
   return unsupported_error(
       "sentencepiece.bpe.model beside vocab.json: expected wattn-full-simd.wasm or wattn-full-relaxed.wasm, found another");
 }
+ModelResult with_known_tokens(std::unique_ptr<TokenModel>, JsonRef) { return unsupported_error("tokenizer: expected wattn-full"); }
 
 // Likewise engine/retrieval.cpp.
 Result<std::shared_ptr<RetrievalParts>> read_retrieval(Retrieval, const Documents&, JsonRef) {

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -194,12 +193,16 @@ struct SpanLoader {
 };
 const SpanLoader* span_loader();
 
-// LoRAs that a checkpoint has for its tasks, beside its weights (task_adapters.cpp): adds slots of their tensors, and returns what
-// makes adapters 1, 2, .. of the model of them, in the order of config.json's lora_adaptations. A program that defines
-// task_adapters() as null has models without them.
-using FinishAdapters = std::function<Result<void>(Model& model)>;
-using TaskAdapters = Result<FinishAdapters> (*)(const Model& model, JsonRef config, std::vector<WeightSlot>& slots);
-TaskAdapters task_adapters();
+// LoRAs that a checkpoint has for its tasks, beside its weights (task_adapters.cpp). A program that defines task_adapters() as null
+// has models without them.
+struct TaskLoras;
+struct TaskAdapters {
+  // Adds slots of their tensors, which fill loras; null: there are none.
+  Result<void> (*begin)(const Model& model, JsonRef config, std::vector<WeightSlot>& slots, std::shared_ptr<TaskLoras>& loras);
+  // Makes adapters 1, 2, .. of the model of them, in the order of config.json's lora_adaptations.
+  Result<void> (*finish)(TaskLoras& loras, Model& model);
+};
+const TaskAdapters* task_adapters();
 
 class ModelLoader {
  public:
@@ -232,7 +235,7 @@ class ModelLoader {
 
   std::unique_ptr<Model> model_;
   std::optional<WeightLoader> weights_;
-  FinishAdapters finish_adapters_;  // may be empty
+  std::shared_ptr<TaskLoras> task_loras_;  // or null
   std::vector<std::string> weight_files_;
   std::size_t files_begun_ = 0;
 };

@@ -43,7 +43,7 @@ Result<int> Model::add_adapter(AdapterTensors tensors) {
   if (head_) model.output = head_->output();
   auto adapter = std::make_unique<Adapter>();
   if (auto loaded = adapter->load(model, tensors); !loaded.ok()) return loaded.error();
-  adapter->set_rows(std::move(tensors.rows), tensors.add_rows);
+  adapter->set_tables(std::move(tensors.tables));
   adapter->set_before(find_adapter(merged_));
   adapters_.push_back(std::move(adapter));
   return static_cast<int>(adapters_.size());

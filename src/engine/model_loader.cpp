@@ -299,9 +299,8 @@ Result<std::unique_ptr<ModelLoader>> ModelLoader::begin(std::vector<NamedFile> f
     model.retrieval_ = std::move(retrieval);
   }
   if (plan.value().arch->task_loras && !options.adapted_head && task_adapters()) {
-    auto adapters = task_adapters()(model, config.value().root(), more);
-    if (!adapters.ok()) return adapters.error();
-    loader->finish_adapters_ = std::move(adapters).value();
+    auto begun = task_adapters()->begin(model, config.value().root(), more, loader->task_loras_);
+    if (!begun.ok()) return begun.error();
   }
   loader->begin_weights(std::move(plan.value().ignored), has_gguf_tensors(documents), options.adapted_head, std::move(more));
   return loader;
@@ -427,8 +426,8 @@ Result<std::unique_ptr<Model>> ModelLoader::finish() {
     if (auto chosen = model_->head_->choose_output(weights_->slots()); !chosen.ok()) return chosen.error();
   }
   model_->ignored_ = weights_->take_ignored();
-  if (finish_adapters_) {
-    if (auto added = finish_adapters_(*model_); !added.ok()) return added.error();
+  if (task_loras_) {
+    if (auto added = task_adapters()->finish(*task_loras_, *model_); !added.ok()) return added.error();
   }
   if (!model_->transformer_.config().pooler) return std::move(model_);
   const std::string pooler = std::string(model_->arch_->names.pooler) + ".weight";

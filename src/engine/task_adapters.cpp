@@ -8,32 +8,33 @@
 #include "engine/model.h"
 
 namespace wattn {
-namespace {
 
-constexpr std::size_t kMostTasks = 256;
+struct TaskLoras {
+  // The tensors of one weight.
+  struct Factors {
+    std::string name;             // of the weight
+    bool required = false;        // if there are LoRAs at all
+    const void* table = nullptr;  // null: a linear layer
+    Shape a_shape{}, b_shape{};
+    std::vector<float> a{}, b{};  // empty until the first row
 
-// The tensors of one weight.
-struct Factors {
-  std::string name;             // of the weight
-  bool required = false;        // if there are LoRAs at all
-  const void* table = nullptr;  // null: a linear layer
-  Shape a_shape{}, b_shape{};
-  std::vector<float> a{}, b{};  // empty until the first row
-
-  bool is_whole() const { return !a.empty() && !b.empty(); }
-};
-
-struct Tasks {
-  std::size_t count = 0;
+    bool is_whole() const { return !a.empty() && !b.empty(); }
+  };
+  std::size_t count = 0;  // of the tasks
   std::int64_t rank = 0;
   float scale = 0;
   std::vector<Factors> factors{};
 };
 
+namespace {
+
+constexpr std::size_t kMostTasks = 256;
+using Factors = TaskLoras::Factors;
+
 std::string stem_of(const std::string& weight) { return weight.substr(0, weight.rfind('.')) + ".parametrizations.weight.0.lora_"; }
 
 // Fills values; the loader has compared the shape.
-WeightSlot slot_of(std::string name, const Shape& shape, std::shared_ptr<Tasks> tasks, std::size_t index,
+WeightSlot slot_of(std::string name, const Shape& shape, std::shared_ptr<TaskLoras> tasks, std::size_t index,
                    std::vector<float> Factors::* values, float scale) {
   const std::int64_t size = num_elements(shape).value_or(0), width = shape.back();
   return {std::move(name), shape, false, [=](std::int64_t row, const float* from) {
@@ -44,8 +45,9 @@ WeightSlot slot_of(std::string name, const Shape& shape, std::shared_ptr<Tasks> 
 }
 
 // What one task changes.
-Result<void> add_task(const Tasks& tasks, std::size_t task, Model& model) {
+Result<void> add_task(const TaskLoras& tasks, std::size_t task, Model& model) {
   AdapterTensors out;
+  auto tables = std::make_shared<LoraTables>();
   std::vector<std::int32_t> sizes;
   std::vector<float> values;
   for (const Factors& each : tasks.factors) {
@@ -57,7 +59,8 @@ Result<void> add_task(const Tasks& tasks, std::size_t task, Model& model) {
     };
     std::vector<float> a = part(each.a), b = part(each.b);
     if (each.table) {
-      out.rows.push_back({each.table, each.b_shape[2], tasks.rank, std::move(a), std::move(b)});
+      tables->bytes += (a.size() + b.size()) * sizeof(float);
+      tables->rows.push_back({each.table, each.b_shape[2], tasks.rank, std::move(a), std::move(b)});
       continue;
     }
     out.names.push_back(each.name);
@@ -67,12 +70,13 @@ Result<void> add_task(const Tasks& tasks, std::size_t task, Model& model) {
   }
   out.sizes = sizes;
   out.values = values.data();
-  if (!out.rows.empty()) out.add_rows = add_lora_rows;
+  tables->add = add_table_rows;
+  out.tables = std::move(tables);
   const auto added = model.add_adapter(std::move(out));
   return added.ok() ? Result<void>() : Result<void>(added.error());
 }
 
-Result<void> finish(const Tasks& tasks, Model& model) {
+Result<void> finish(TaskLoras& tasks, Model& model) {
   const auto is_whole = [](const Factors& each) { return each.is_whole(); };
   if (std::none_of(tasks.factors.begin(), tasks.factors.end(), is_whole)) return {};
   for (const Factors& each : tasks.factors) {
@@ -86,12 +90,13 @@ Result<void> finish(const Tasks& tasks, Model& model) {
   for (std::size_t task = 0; task < tasks.count; ++task) {
     if (auto added = add_task(tasks, task, model); !added.ok()) return added;
   }
+  tasks.factors.clear();
   return {};
 }
 
-Result<FinishAdapters> begin(const Model& model, JsonRef config, std::vector<WeightSlot>& slots) {
+Result<void> begin(const Model& model, JsonRef config, std::vector<WeightSlot>& slots, std::shared_ptr<TaskLoras>& loras) {
   Fields fields(config);
-  if (!fields.has("lora_adaptations")) return FinishAdapters();
+  if (!fields.has("lora_adaptations")) return {};
   const JsonRef names = fields.array("lora_adaptations");
   std::vector<std::string_view> known;
   fields.each(names, [&](JsonRef name) {
@@ -100,7 +105,7 @@ Result<FinishAdapters> begin(const Model& model, JsonRef config, std::vector<Wei
     known.push_back(text);
   });
   if (known.empty() || known.size() > kMostTasks) fields.mismatch("lora_adaptations", "the names of 1 to 256 tasks");
-  const auto tasks = std::make_shared<Tasks>();
+  const auto tasks = std::make_shared<TaskLoras>();
   tasks->count = known.size();
   tasks->rank = fields.size_or("lora_rank", 1 << 12, 4);
   tasks->scale = static_cast<float>(fields.number_or("lora_alpha", 1, 1e6) / static_cast<double>(tasks->rank));
@@ -123,15 +128,15 @@ Result<FinishAdapters> begin(const Model& model, JsonRef config, std::vector<Wei
     slots.push_back(slot_of(stem_of(slot.name) + "B", out.b_shape, tasks, index, &Factors::b, tasks->scale));
     tasks->factors.push_back(std::move(out));
   }
-  return FinishAdapters([tasks](Model& loaded) {
-    auto finished = finish(*tasks, loaded);
-    tasks->factors.clear();
-    return finished;
-  });
+  loras = tasks;
+  return {};
 }
 
 }  // namespace
 
-TaskAdapters task_adapters() { return begin; }
+const TaskAdapters* task_adapters() {
+  static constexpr TaskAdapters kAdapters{begin, finish};
+  return &kAdapters;
+}
 
 }  // namespace wattn

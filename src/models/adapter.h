@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <utility>
@@ -21,8 +22,7 @@ struct AdapterTensors {
   std::span<const std::int32_t>
       sizes;                      // of each: rows, or 0 for a vector; columns; rank of the addition, or 0 for the whole tensor
   const float* values = nullptr;  // of each: the tensor, or A [rank, columns] and then B [rows, rank] times alpha / r
-  std::vector<LoraRows> rows{};   // of tables
-  decltype(Lora::add_rows) add_rows = nullptr;  // add_lora_rows, if there are any
+  std::shared_ptr<const LoraTables> tables{};  // or null
 };
 
 // What adapters fit.
@@ -41,21 +41,10 @@ class Adapter {
   Result<void> load(const AdaptedModel& model, const AdapterTensors& tensors);
 
   // Changes that hold too, of an adapter that was merged.
-  void set_before(const Adapter* before) {
-    lora_.before = before ? &before->lora_ : nullptr;
-    if (before && !lora_.add_rows) lora_.add_rows = before->lora_.add_rows;
-  }
-  // add_rows: add_lora_rows, or null if there are none.
-  void set_rows(std::vector<LoraRows> rows, decltype(Lora::add_rows) add_rows) {
-    lora_.rows = std::move(rows);
-    lora_.add_rows = add_rows;
-  }
+  void set_before(const Adapter* before) { lora_.before = before ? &before->lora_ : nullptr; }
+  void set_tables(std::shared_ptr<const LoraTables> tables) { lora_.tables = std::move(tables); }
   const Lora& lora() const { return lora_; }
-  std::uint64_t bytes() const {
-    std::uint64_t bytes = memory_.bytes();
-    for (const LoraRows& rows : lora_.rows) bytes += (rows.a.size() + rows.b.size()) * sizeof(float);
-    return bytes;
-  }
+  std::uint64_t bytes() const { return memory_.bytes() + (lora_.tables ? lora_.tables->bytes : 0); }
   // Exchanges its vectors with the model's: the first call puts them in place, the second one takes them out.
   void exchange_vectors();
   // Adds its additions to the weights. What remains are layers in place of others, and additions to weights that have another use.

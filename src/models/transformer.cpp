@@ -147,8 +147,9 @@ void Transformer::sum_embeddings(const Pass& pass, float* out) const {
     word_rows(pass.batch.input_ids, out);
   }
   const auto add_lora_rows = [&](const Embedding& table, std::span<const std::int32_t> ids) {
-    const Lora* lora = pass.compute.lora;
-    if (lora && lora->add_rows) lora->add_rows(*lora, table.table, ids, out);
+    for (const Lora* lora = pass.compute.lora; lora; lora = lora->before) {
+      if (lora->tables) lora->tables->add(*lora->tables, table.table, ids, out);
+    }
   };
   add_lora_rows(word_embeddings_, pass.batch.input_ids);
   scale_in_place(config_.embedding_scale, tokens * width, out);

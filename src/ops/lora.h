@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -24,22 +25,28 @@ struct LoraChange {
   std::int64_t size = 0, of = 0;
 };
 
-// Additions to the rows of a table: row i has a_i B more.
-struct LoraRows {
-  const void* table = nullptr;  // the Embedding's
-  std::int64_t hidden = 0, rank = 0;
-  std::vector<float> a;  // [rows, rank]
-  std::vector<float> b;  // [rank, hidden], with the factor alpha / r
+// Additions to the rows of tables (lora_rows.cpp): row i of a table has a_i B more.
+struct LoraTables {
+  struct Rows {
+    const void* table = nullptr;  // the Embedding's
+    std::int64_t hidden = 0, rank = 0;
+    std::vector<float> a;  // [rows, rank]
+    std::vector<float> b;  // [rank, hidden], with the factor alpha / r
+  };
+  std::vector<Rows> rows{};
+  std::uint64_t bytes = 0;
+  // add_table_rows: a program that makes no tables does not have its code.
+  void (*add)(const LoraTables& tables, const void* table, std::span<const std::int32_t> ids, float* out) = nullptr;
 };
+// out[i, :] += the additions to row ids[i] of the table.
+void add_table_rows(const LoraTables& tables, const void* table, std::span<const std::int32_t> ids, float* out);
 
 struct Lora {
   std::vector<LoraChange> changes{};
-  std::vector<LoraRows> rows{};
-  // add_lora_rows, if there are any rows here or before: a program without such adapters does not have its code.
-  void (*add_rows)(const Lora& lora, const void* table, std::span<const std::int32_t> ids, float* out) = nullptr;
-  const Lora* before = nullptr;  // whose changes hold too
-  std::int64_t rank = 0;         // the largest
-  float* scratch = nullptr;      // of lora_scratch() floats
+  std::shared_ptr<const LoraTables> tables{};  // or null
+  const Lora* before = nullptr;                // whose changes hold too
+  std::int64_t rank = 0;                       // the largest
+  float* scratch = nullptr;                    // of lora_scratch() floats
 
   // The layer that is used instead of this one, or itself.
   Linear used_for(const Linear& layer) const;
@@ -52,9 +59,6 @@ struct LoraFactors {
   Linear b;                      // [out, rank] times alpha / r: each addition's rows and columns, zeros elsewhere
   Linear d_a, d_b;               // the gradients of both, which a backward pass adds to
 };
-
-// out[i, :] += the additions to row ids[i] of the table (lora_rows.cpp).
-void add_lora_rows(const Lora& lora, const void* table, std::span<const std::int32_t> ids, float* out);
 
 // Floats of scratch for any number of tokens.
 std::int64_t lora_scratch(std::int64_t rank);

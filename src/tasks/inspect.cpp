@@ -91,14 +91,18 @@ class StackRows {
   void end_layers() {
     if (!config_.shares_layers() || layer_ends_.empty()) return;
     const auto first = static_cast<std::size_t>(layers_begin_);
-    std::vector<SummaryRow> own(rows_.begin() + layers_begin_, rows_.end());
-    rows_.resize(first);
-    for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
-      const auto weights = static_cast<std::size_t>(config_.weights_of(i));
-      for (std::size_t at = weights > 0 ? layer_ends_[weights - 1] - first : 0; at < layer_ends_[weights] - first; ++at) {
+    std::vector<SummaryRow> own = std::move(rows_);
+    rows_.clear();
+    const auto add = [&](std::size_t begin, std::size_t end) {
+      for (std::size_t at = begin; at < end; ++at) {
         rows_.push_back(own[at]);
         own[at].parameters = 0;
       }
+    };
+    add(0, first);
+    for (std::int64_t i = 0; i < config_.num_hidden_layers; ++i) {
+      const auto weights = static_cast<std::size_t>(config_.weights_of(i));
+      add(weights > 0 ? layer_ends_[weights - 1] : first, layer_ends_[weights]);
     }
     layer_ends_.clear();
   }

@@ -1,5 +1,6 @@
 // Loads tokenizers alone, without a model.
 import { abortable, throwIfAborted } from '../core/signal.js';
+import { UnsupportedError } from '../core/errors.js';
 import { checkOptions } from '../core/options.js';
 import type { AbortSignalLike } from '../core/types.js';
 import { openGguf, openOne, readGgufMetadata } from '../source/gguf_file.js';
@@ -17,7 +18,7 @@ import type { ModelSource } from '../source/source.js';
 import type { ModelSpecifier, SourceOptions } from '../source/types.js';
 import type { SeamTokenizerHandle } from '../host/seam.js';
 import { SeamHost } from '../host/seam_host.js';
-import { compileWasm, instantiateWasm } from '../host/wasm_loader.js';
+import { compileWasm, fullWasm, instantiateWasm } from '../host/wasm_loader.js';
 import { makeTokenizer, type Extras } from './make_tokenizer.js';
 import type { Tokenizer, TrainOptions, TrainedTokenizer, TrainingTexts } from './types.js';
 
@@ -34,15 +35,27 @@ function readChatTemplate(
   return mask_token || !(chat_template || eos_token) ? [] : readOptional(source, kChatTemplate, progress, signal);
 }
 
-/** A tokenizer in its own instance. load: loads it into the handle, and gives its files. */
+/**
+ * A tokenizer in its own instance. load: loads it into the handle, and gives its files. wasm: instead of the entry's own, which may lack what is
+ * rare.
+ */
 async function startTokenizer(
   signal: AbortSignalLike | undefined,
   load: (host: SeamHost<SeamTokenizerHandle>, extras: Extras) => Promise<NamedBytes[]>,
+  wasm?: ReturnType<typeof fullWasm>,
 ): Promise<Tokenizer> {
   const extras = await abortable(loadExtras(), signal);
-  const instance = await abortable(instantiateWasm(await abortable(compileWasm(), signal)), signal);
+  const instance = await abortable(instantiateWasm(await abortable(compileWasm(false, wasm), signal)), signal);
   const host = new SeamHost('this tokenizer', instance, new instance.seam.Tokenizer());
-  const files = await load(host, extras);
+  let files: NamedBytes[];
+  try {
+    files = await load(host, extras);
+  } catch (error) {
+    const full = wasm ? undefined : fullWasm();
+    if (!full || !(error instanceof UnsupportedError)) throw error;
+    host.release();
+    return startTokenizer(signal, load, full);
+  }
   return makeTokenizer<SeamTokenizerHandle>(
     {
       call: (run) => host.call(run),

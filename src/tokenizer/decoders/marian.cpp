@@ -1,5 +1,5 @@
 // The decoder of MarianTokenizer, written by formats/pieces.cpp (no tokenizer.json has it). Consecutive pieces form one text, which
-// loses its first mark; each special token is followed by the separator, a space or nothing (M2M100Tokenizer); spaces at both ends
+// loses its first mark; each special token is followed by a space, or by nothing (M2M100Tokenizer); spaces at both ends
 // are removed.
 #include <algorithm>
 
@@ -14,8 +14,7 @@ constexpr std::string_view kMark = "\xE2\x96\x81";
 
 class MarianDecoder : public Decoder {
  public:
-  MarianDecoder(std::vector<std::string> special, std::string separator)
-      : special_(std::move(special)), separator_(std::move(separator)) {}
+  MarianDecoder(std::vector<std::string> special, bool separates) : special_(std::move(special)), separates_(separates) {}
 
   bool decode(std::vector<std::string>& tokens) const override {
     std::string all;
@@ -26,7 +25,7 @@ class MarianDecoder : public Decoder {
       while (begins && !is_special && piece.starts_with(kMark)) piece.remove_prefix(kMark.size());
       begins = is_special || (begins && piece.empty());
       all += piece;
-      if (is_special) all += separator_;
+      if (is_special && separates_) all += ' ';
     }
     replace_all(all, kMark, " ");
     const std::size_t first = std::min(all.find_first_not_of(' '), all.size());
@@ -36,17 +35,17 @@ class MarianDecoder : public Decoder {
 
  private:
   std::vector<std::string> special_;
-  std::string separator_;
+  bool separates_;
 };
 
 }  // namespace
 
 DecoderResult read_marian_decoder(JsonRef json, int) {
-  Fields fields(json, {"special", "separator"});
-  std::string separator(fields.string_or("separator", " "));
+  Fields fields(json, {"special", "separates"});
+  const bool separates = fields.boolean_or("separates", true);
   std::vector<std::string> special;
   fields.each(fields.array("special"), [&](JsonRef token) { special.emplace_back(fields.take(token.as_string())); });
-  return make_component<Decoder, MarianDecoder>(fields, std::move(special), std::move(separator));
+  return make_component<Decoder, MarianDecoder>(fields, std::move(special), separates);
 }
 
 }  // namespace wattn

@@ -150,7 +150,7 @@ Result<std::string> pieces_tokenizer_json(const PieceModel& model) {
       R"({"type": "Sequence", "decoders": [)" + (model.add_dummy_prefix || model.remove_extra_whitespaces ? beginning : "") +
       R"({"type": "Replace", "pattern": {"String": "▁"}, "content": " "}, {"type": "ByteFallback"}, {"type": "Fuse"}]})";
   if (model.each_part) {
-    parts.decoder = R"({"type": "Marian", "separator": ")" + std::string(model.is_marian ? " " : "") + R"(", "special": )" +
+    parts.decoder = R"({"type": "Marian", "separates": )" + json_bool(model.is_marian) + R"(, "special": )" +
                     texts_json(model, is_special) + "}";
   }
   parts.model = model.is_bpe ? piece_bpe_json(model, unk_id) : unigram_json(model, unk_id);

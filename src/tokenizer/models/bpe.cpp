@@ -24,7 +24,6 @@ struct BpeSettings {
   bool fuse_unk = false;
   bool byte_fallback = false;
   bool ignore_merges = false;  // a word in the vocabulary becomes that token, whatever the merges are
-  std::int32_t num_known = 0;  // later tokens only affect how text is split and become the unknown token
 };
 
 class Bpe : public VocabularyModel {
@@ -38,22 +37,10 @@ class Bpe : public VocabularyModel {
   }
 
   std::int32_t unknown_id() const override { return settings_.unk_id; }
-  std::optional<std::int32_t> token_to_id(std::string_view token) const override {
-    const std::optional<std::int32_t> id = VocabularyModel::token_to_id(token);
-    return id && *id < settings_.num_known ? id : std::nullopt;
-  }
-  std::optional<std::string_view> id_to_token(std::int32_t id) const override {
-    return id < settings_.num_known ? VocabularyModel::id_to_token(id) : std::nullopt;
-  }
-  std::int32_t num_tokens() const override { return std::min(settings_.num_known, VocabularyModel::num_tokens()); }
-  std::int32_t num_ids() const override { return settings_.num_known; }
   bool tokenize(std::u32string_view word, std::vector<Token>& out) const override {
     if (seen_.get(word, out)) return true;
     const std::size_t from = out.size();
     const bool known = compute(word, out);
-    for (std::size_t i = from; i < out.size(); ++i) {
-      if (out[i].id >= settings_.num_known) out[i].id = settings_.unk_id;
-    }
     if (known) seen_.put(word, out, from);
     return known;
   }
@@ -221,14 +208,10 @@ ModelResult read_bpe(JsonRef json, int) {
     settings.unk_id = vocabulary.value().find(unk);
     if (settings.unk_id == Vocabulary::kAbsent) return unk_token.mismatch("a token of model.vocab");
   }
-  // Without an unknown token all are known.
-  const std::int64_t known = fields.integer_or("num_known", INT32_MAX, settings.unk_id + 1, INT32_MAX);
-  if (!fields.ok()) return fields.error();
-  settings.num_known = vocabulary.value().num_ids();
-  if (settings.unk_id >= 0) settings.num_known = std::min(settings.num_known, static_cast<std::int32_t>(known));
   Result<Merges> merges = read_merges(json["merges"], vocabulary.value(), settings.prefix);
   if (!merges.ok()) return merges.error();
-  return ModelResult(std::make_unique<Bpe>(std::move(vocabulary).value(), std::move(merges).value(), std::move(settings)));
+  auto model = std::make_unique<Bpe>(std::move(vocabulary).value(), std::move(merges).value(), std::move(settings));
+  return fields.has("num_known") ? with_known_tokens(std::move(model), json) : ModelResult(std::move(model));
 }
 
 }  // namespace wattn

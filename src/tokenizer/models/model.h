@@ -39,6 +39,10 @@ ModelResult read_model(JsonRef json);
 // A WordPiece with the given tokens, by id, instead of its "vocab".
 ModelResult wordpiece_with_tokens(JsonRef json, const std::vector<std::string_view>& tokens);
 
+// The model without the tokens from json's num_known on: they only affect how text is split, and become the unknown token
+// (known.cpp).
+ModelResult with_known_tokens(std::unique_ptr<TokenModel> model, JsonRef json);
+
 // One reader per model; model.cpp lists them by "type".
 ModelResult read_wordpiece(JsonRef json, int depth);   // wordpiece.cpp
 ModelResult read_bpe(JsonRef json, int depth);         // bpe.cpp

@@ -73,6 +73,11 @@ TEST(M2m100Tokenizer, RejectsInvalidFiles) {
   Folder other("unigram");
   other.config = R"({"tokenizer_class": "XLMRobertaTokenizer"})";
   EXPECT_NE(other.load().ok() ? other.load().value().num_ids() : 0, Folder("unigram").load().value().num_ids());
+  // Without tokenizer_config.json the defaults hold.
+  const Folder plain("bpe");
+  const auto bare = load_tokenizer({{"sentencepiece.bpe.model", plain.model}, {"vocab.json", plain.vocab}});
+  ASSERT_TRUE(bare.ok()) << bare.error().message;
+  EXPECT_EQ(bare.value().encode(u"the boat", {}).value().ids, plain.load().value().encode(u"the boat", {}).value().ids);
   const Folder whole("bpe");
   for (std::size_t size = 0; size < whole.model.size(); size += 7) {
     Folder cut = whole;
