@@ -7,6 +7,9 @@ add_library(wattn_options INTERFACE)
 target_include_directories(wattn_options INTERFACE ${PROJECT_SOURCE_DIR}/src)
 # Contraction to fused multiply-add changes bits between machines; wattn promises the same bits.
 target_compile_options(wattn_options INTERFACE -fno-exceptions -fno-rtti -ffp-contract=off -Wall -Wextra)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(wattn_options INTERFACE -Wno-unknown-pragmas) # those of clang
+endif()
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   target_compile_options(wattn_options INTERFACE -Wno-restrict) # false alarms on std::string (GCC bug 105329)
 endif()
