@@ -2,9 +2,11 @@
 
 import argparse
 import json
+import sys
 from pathlib import Path
 
-from score_table import score_table
+sys.path.append(str(Path(__file__).parents[1] / "encoders"))
+from tables import score_table  # noqa: E402
 
 SETS = [
     ("stsb_test", "STS-B test, Spearman"),

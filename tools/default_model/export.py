@@ -9,6 +9,7 @@ import argparse
 import hashlib
 import json
 import platform
+import sys
 from pathlib import Path
 
 import gguf
@@ -18,10 +19,11 @@ import torch
 import transformers
 from tokenizers import Tokenizer
 
-import evaluate
-from gguf_bert import describe, gguf_name
-from teacher import Teacher
-from train import LABELS, STAGES, embedder, make_student, sentiment_accuracy
+sys.path.append(str(Path(__file__).parents[1] / "encoders"))
+import evaluate  # noqa: E402
+from gguf_bert import describe, gguf_name  # noqa: E402
+from teacher import Teacher  # noqa: E402
+from train import LABELS, STAGES, embedder, make_student, sentiment_accuracy  # noqa: E402
 
 
 def write(model, tokenizer, path):

@@ -24,7 +24,7 @@ def main():
         subprocess.run([sys.executable, HERE / script, *args], check=True)
 
     if not (out / "corpus.txt").exists():
-        python("corpus.py", "--data", a.data, "--nltk", a.nltk, "--out", a.out)
+        python("../encoders/corpus.py", "--data", a.data, "--nltk", a.nltk, "--most", "600", "--out", a.out)
     if not (out / "tokenizer.json").exists():
         train = ["tokenize", "--train", "wordpiece", "--vocab-size", "8192", "--out", out / "tokenizer.json", out / "corpus.txt"]
         subprocess.run(["node", ROOT / "dist/cli.js", *train], check=True)

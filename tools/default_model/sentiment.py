@@ -8,6 +8,7 @@ import random
 import re
 import time
 import zipfile
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -16,8 +17,9 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from transformers import AutoModel
 
-import evaluate
-from corpus import Overlap, evaluation_texts, Reader, clean
+sys.path.append(str(Path(__file__).parents[1] / "encoders"))
+import evaluate  # noqa: E402
+from corpus import Overlap, evaluation_texts, Reader, clean  # noqa: E402
 
 MIX = {"sentences": 0.6, "phrases": 0.08, "words": 0.04, "reviews": 0.18, "comments": 0.1}
 BATCH, MOST_TOKENS = 32, 64

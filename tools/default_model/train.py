@@ -15,6 +15,7 @@ import argparse
 import json
 import math
 import time
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -23,9 +24,10 @@ import torch.nn.functional as F
 from tokenizers import Tokenizer
 from transformers import BertConfig, BertForSequenceClassification
 
-import evaluate
-from padding import pad
-from teacher import Teacher
+sys.path.append(str(Path(__file__).parents[1] / "encoders"))
+import evaluate  # noqa: E402
+from padding import pad  # noqa: E402
+from teacher import Teacher  # noqa: E402
 
 HIDDEN, HEADS, FFN, POSITIONS = 256, 4, 512, 256
 # Layers, last step, texts a step with a sentiment, share of the rate.

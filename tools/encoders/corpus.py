@@ -1,11 +1,12 @@
-"""Gathers the text the default model learns from, and takes out what the evaluation sets share with it.
+"""Gathers the text that both models learn from, and takes out what the evaluation sets share with it.
 
-Every source may be used in a model that ships; card.py prints the table below. Evaluation text (STS-B, STS 2012-16, SST-2 dev and
-test, XQuAD) never enters: a text goes when, letters and digits alone, it equals an evaluation text or shares 40 letters in a row.
+Every source may be used in a model that ships; card.py prints the table below. Evaluation text (STS-B, STS 2012-16, SST-2 dev and test, XQuAD, CISI, MED, the
+test texts of TREC, HWU64 and SNIPS) never enters: a text goes when, letters and digits alone, it equals an evaluation text or shares 40 letters in a row.
 """
 
 import bz2
 import csv
+import html
 import json
 import random
 import re
@@ -15,7 +16,22 @@ from collections import namedtuple
 from pathlib import Path
 
 Source = namedtuple("Source", "name licence origin most read")  # most: texts taken, drawn by seed
-LEAST, MOST = 12, 600  # characters of a text
+LEAST, MOST = 12, 1000  # characters of a text
+
+# OpenStax textbooks: repositories osbooks-NAME at these commits, the last under CC BY 4.0.
+BOOKS = {
+    "american-government": "5c90dd79",
+    "anatomy-physiology": "b0058a74",
+    "astronomy": "63157f37",
+    "chemistry-bundle": "32c71962",
+    "college-physics-bundle": "f98d7a79",
+    "introduction-anthropology": "418eedd9",
+    "introduction-philosophy": "d7bd4f0f",
+    "introduction-sociology": "d35d5f3b",
+    "microbiology": "ecf34dad",
+    "psychology": "e061043b",
+    "us-history": "046331cf",
+}
 
 NLTK = "nltk/nltk_data@5db857e6f7df11eabb5e5665836db9ec8df07e28:packages/corpora/"
 
@@ -43,8 +59,8 @@ def wikitext(text):
 
 
 class Reader:
-    def __init__(self, data, nltk):
-        self.data, self.nltk, self.rng = Path(data), Path(nltk), random.Random(1)
+    def __init__(self, data, nltk, openstax=None):
+        self.data, self.nltk, self.openstax, self.rng = Path(data), Path(nltk), openstax, random.Random(1)
 
     def lines(self, *names):
         for name in names:
@@ -163,9 +179,23 @@ class Reader:
         for line in sorted(listing)[::2]:
             yield line.split(" - ", 1)[-1]
 
+    def textbooks(self):
+        """Paragraphs, whole and in windows of sentences, of NAME/modules/*/index.cnxml."""
+        rng = random.Random(1)
+        for book in BOOKS:
+            paths = sorted((Path(self.openstax) / f"osbooks-{book}").rglob("*.cnxml"))
+            if not paths:
+                raise FileNotFoundError(f"{self.openstax}/osbooks-{book}: expected .cnxml files, found none")
+            for path in paths:
+                text = re.sub(r"(?s)<m:math.*?</m:math>|<metadata.*?</metadata>|<note.*?>|<link[^>]*/>", " ", path.read_text("utf-8"))
+                for body in re.findall(r"(?s)<para[^>]*>(.*?)</para>", text):
+                    plain = html.unescape(re.sub(r"\s+", " ", re.sub(r"<[^>]+>", "", body))).strip()
+                    yield plain
+                    yield from windows([s for s in sentences(plain) if s], rng)
 
-def sources(data, nltk):
-    r = Reader(data, nltk)
+
+def sources(data, nltk, openstax):
+    r = Reader(data, nltk, openstax)
     return [
         Source("Tatoeba, English side", "CC BY 2.0 FR", "facebookresearch/LASER data/tatoeba/v1", None, r.tatoeba),
         Source("SNLI dev and test", "CC BY-SA 4.0", "nlp.stanford.edu/projects/snli", None, r.snli),
@@ -180,6 +210,7 @@ def sources(data, nltk):
         Source("SNIPS, HWU64 (train)", "CC0, CC BY 4.0", "sonos/nlu-benchmark, xliuhw/NLU-Evaluation-Data", None, r.requests),
         Source("SMS spam, WNUT-17, Broad Twitter Corpus", "CC BY 4.0", "UCI; the corpora's repositories", None, r.messages),
         Source("Debian package descriptions, every second", "DFSG-free", "apt-cache search --names-only .", 8000, r.packages),
+        *([Source("OpenStax textbooks", "CC BY 4.0", ", ".join(f"osbooks-{n}@{c}" for n, c in BOOKS.items()), 90000, r.textbooks)] if openstax else []),
     ]
 
 
@@ -209,6 +240,19 @@ def evaluation_texts(data):
         for paragraph in article["paragraphs"]:
             yield paragraph["context"]
             yield from (qa["question"] for qa in paragraph["qas"])
+    for name in ("cisi", "med"):
+        for part in ("corpus", "queries"):
+            for line in (data / f"retrieval/{name}/{part}.jsonl").read_text("utf-8").splitlines():
+                row = json.loads(line)
+                yield f"{row.get('title', '')} {row['text']}"
+    for path in sorted((data / "classification/trec").rglob("*")):
+        if path.is_file():
+            yield from (line.split(" ", 1)[-1] for line in path.read_text("latin-1").splitlines())
+    rows = csv.reader((data / "classification/hwu64/kfold1.test.tsv").read_text("utf-8").splitlines(), delimiter="\t")
+    yield from (row[0] for row in rows if row)
+    for path in sorted((data / "classification/snips").glob("validate_*.json")):
+        for item in next(iter(json.loads(path.read_bytes().decode("utf-8", "replace")).values())):
+            yield "".join(part["text"] for part in item["data"])
 
 
 class Overlap:
@@ -228,16 +272,16 @@ class Overlap:
         return any(hash(key[i : i + PART]) in self.parts for i in range(0, len(key) - PART + 1, STRIDE))
 
 
-def clean(text):
-    return re.sub(r"\s+", " ", text).strip()[:MOST]
+def clean(text, most=MOST):
+    return re.sub(r"\s+", " ", text).strip()[:most]
 
 
-def gather(listed, overlap, out):
+def gather(listed, overlap, out, most=MOST):
     """Writes corpus.txt (one text a line), corpus_sources.txt (the number of its source a line) and corpus.json (what came from where); says what it does."""
     seen, texts, table = set(), [], []
     for source in listed:
         kept = dropped = 0
-        candidates = [clean(text) for text in source.read()]
+        candidates = [clean(text, most) for text in source.read()]
         random.Random(1).shuffle(candidates)
         for text in candidates:
             if kept == source.most:
@@ -263,9 +307,11 @@ if __name__ == "__main__":
     import argparse
 
     p = argparse.ArgumentParser()
-    p.add_argument("--data", required=True, help="the folder of data sets (classification/, pairs/, text/, ...)")
+    p.add_argument("--data", required=True, help="the folder of data sets (classification/, pairs/, retrieval/, text/, ...)")
     p.add_argument("--nltk", required=True, help="a folder with the .zip files of nltk_data's packages/corpora")
+    p.add_argument("--openstax", help="a folder with the repositories openstax/osbooks-NAME at the commits in BOOKS (CC BY 4.0)")
+    p.add_argument("--most", type=int, default=MOST, help="characters of a text")
     p.add_argument("--out", required=True)
     a = p.parse_args()
     Path(a.out).mkdir(parents=True, exist_ok=True)
-    gather(sources(a.data, a.nltk), Overlap(evaluation_texts(a.data)), Path(a.out))
+    gather(sources(a.data, a.nltk, a.openstax), Overlap(evaluation_texts(a.data)), Path(a.out), a.most)

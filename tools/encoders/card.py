@@ -2,18 +2,13 @@
 
 import argparse
 import json
-import sys
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1] / "default_model"))
-from score_table import score_table  # noqa: E402
+from tables import kept_retrieval, score_table, source_table
 
 
 def card(report, scores):
     base, teacher = scores["wattn-base"], scores["all-MiniLM-L6-v2"]
-    retrieval = [name for name in base if name.endswith("nDCG@10")]
-    kept = sum(base[name] / teacher[name] for name in retrieval) / len(retrieval)
-    sources = [f"| {s['name']} | {s['licence']} | {s['texts']} | {s['shared_with_evaluation']} |" for s in report["corpus"]]
     return f"""# wattn-base
 
 A sentence encoder for English in {report['bytes'] / 1e6:.2f} MB, for [wattn](https://www.npmjs.com/package/wattn): all-MiniLM-L6-v2 with weights of four bits and
@@ -44,7 +39,7 @@ stemming. Higher is better, except in the last rows: there 1 means that the sent
 
 {score_table(scores, ["wattn-default", "wattn-base", "all-MiniLM-L6-v2", "BM25"], {"all-MiniLM-L6-v2": "teacher", "wattn-default": "model in wattn"})}
 
-On the retrieval sets it keeps {100 * kept:.1f} % of its teacher's nDCG@10, on average. The aim for STS-B test was 0.812.
+On the retrieval sets it keeps {100 * kept_retrieval(base, teacher):.1f} % of its teacher's nDCG@10, on average. The aim for STS-B test was 0.812.
 
 ## What it is worse at
 
@@ -58,7 +53,7 @@ It inherits the biases of its teacher and its texts.
 
 ## How it was made
 
-By the scripts in wattn's `tools/base_model` (README there). The pieces that stay are special ones, single characters, and those that are most frequent over the sources
+By the scripts in wattn's `tools/encoders` (README there). The pieces that stay are special ones, single characters, and those that are most frequent over the sources
 below, each source counting alike. Matrices were rounded to GGUF's q4_0 by GPTQ (Frantar et al. 2022), then trained with the rounding in the loop: the gradient passes
 straight through, the scales of the blocks stay. The loss is 1 - cosine to the teacher's vector plus the squared difference of all cosines within a step. There were
 450 steps of at most 4,096 tokens with 15,360 pieces chosen by their plain counts (STS-B dev 0.853), then {report['steps']:,} with the {report['pieces']:,} of now (0.857): the choice between the two
@@ -68,9 +63,7 @@ Texts that share 40 consecutive letters with an evaluation text, or equal one, w
 TREC, HWU64 and SNIPS. No choice was made by a test set, though an earlier state's scores on STS were seen before the second vocabulary
 was tried.
 
-| source | licence | texts | removed |
-|---|---|---|---|
-{chr(10).join(sources)}
+{source_table(report)}
 """
 
 

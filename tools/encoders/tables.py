@@ -1,4 +1,4 @@
-"""The table of a model card from the scores that tools/score_models.mjs wrote."""
+"""Tables of the model cards."""
 
 
 def score_table(scores, who, titles):
@@ -7,3 +7,13 @@ def score_table(scores, who, titles):
     cell = lambda each, name: f"{scores[each][name]:.3f}" if name in scores.get(each, {}) else ""
     rows = [f"| {name} | " + " | ".join(cell(each, name) for each in who) + " |" for name in names]
     return "\n".join(["| set | " + " | ".join(titles.get(each, each) for each in who) + " |", "|---|" + "---|" * len(who), *rows])
+
+
+def source_table(report):
+    rows = [f"| {s['name']} | {s['licence']} | {s['texts']} | {s['shared_with_evaluation']} |" for s in report["corpus"]]
+    return "\n".join(["| source | licence | texts | removed |", "|---|---|---|---|", *rows])
+
+
+def kept_retrieval(scores, of):
+    names = [name for name in scores if name.endswith("nDCG@10")]
+    return sum(scores[name] / of[name] for name in names) / len(names)

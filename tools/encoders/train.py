@@ -1,0 +1,281 @@
+"""Trains encoders that are all-MiniLM-L6-v2 made smaller, and taught by the original to give its vectors still.
+
+A student begins as its teacher: some of its layers and inner units (student.py), the rows of some of its pieces (pieces.py), the first 256 positions. From
+step `round_at` its matrices have the four bits of GGUF's q4_0: they are rounded by GPTQ (rounding.py; positions and token types stay), and from then on the
+scales of the blocks stay, the numbers are seen rounded, and the gradient passes straight through (Bengio et al. 2013, arXiv 1308.3432). So what is trained is
+what is shipped.
+
+Loss: 1 - cos to the teacher's vector, plus the squared difference of all cosines within the batch (relational distillation, Park et al. 2019, arXiv
+1904.05068); for a student with fewer layers also the distance of the states of each word, in the last layer and in those before (as in Jiao et al. 2020,
+arXiv 1909.10351), where a word is the mean of its pieces, since the two divide words differently; from step `feel_at` on, cross-entropy of the sentiment head
+to what sentiment.py's judge says. Seeded; checkpoint.pt holds everything a stopped run needs to go on.
+"""
+
+import argparse
+import json
+import math
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import torch
+import torch.nn.functional as F
+from tokenizers import Tokenizer
+from transformers import BertModel
+
+import evaluate
+from padding import pad
+from pieces import EMOJI, choose_pieces, cut_tokenizer, first_rows
+from rounding import BLOCK, best_scales
+from student import POSITIONS, begin_as, begin_rounded, forward, is_rounded, make_student, pooled, shape_rounded
+
+
+@dataclass
+class Recipe:
+    pieces: int  # of the teacher's vocabulary
+    emoji: str
+    layers: tuple  # of the teacher, each with
+    inner: int  # units
+    states: tuple  # the teacher's states that those of each layer are to equal; () if states teach nothing
+    most_tokens: int  # of a training text
+    steps: int
+    round_at: int
+    feel_at: int | None  # None: no sentiment head
+    rate: float
+
+
+RECIPES = {
+    "base": Recipe(15900, "", (0, 1, 2, 3, 4, 5), 1536, (), 160, 450, 0, None, 2e-4),
+    "small": Recipe(6600, EMOJI, (0, 2, 3, 5), 448, (1, 3, 4, 6), 128, 1800, 1400, 1200, 5e-4),
+}
+FEELINGS = 96  # texts a step
+TOKENS = 4096  # of a step, padding included
+
+
+def cut(encoding, most):
+    """(ids, words): at most `most` of them, ended by [SEP]. words: of each token 0 for [CLS], 1.. for words, -1 for [SEP]."""
+    ids, words = encoding.ids, encoding.word_ids
+    if len(ids) > most:
+        ids, words = [*ids[: most - 1], ids[-1]], [*words[: most - 1], None]
+    return ids, [0, *(w + 1 for w in words[1:-1]), -1]
+
+
+def by_word(hidden, words, most):
+    """hidden [texts, tokens, width], words: of each text as of cut(). Returns [texts * most, width], the mean of each word's tokens, and [texts * most],
+    how many those are."""
+    width, count = hidden.shape[-1], len(words) * most
+    place = torch.full(hidden.shape[:2], count)  # padding: a place of its own, dropped below
+    for row, own in enumerate(words):
+        place[row, : len(own)] = torch.tensor([row * most + (w if w >= 0 else most - 1) for w in own])
+    place = place.reshape(-1)
+    sums = torch.zeros(count + 1, width).index_add_(0, place, hidden.float().reshape(-1, width))
+    tokens = torch.bincount(place, minlength=count + 1)[:-1]
+    return sums[:-1] / tokens[:, None].clamp(min=1), tokens
+
+
+def distance_of_states(mine, my_words, goal, goal_words):
+    """The squared distance of all words' states, over the squares of the teacher's."""
+    most = 2 + max(max(own) for words in (my_words, goal_words) for own in words)
+    a, of_a = by_word(mine, my_words, most)
+    b, of_b = by_word(goal, goal_words, most)
+    both = (of_a > 0) & (of_b > 0)
+    return (a - b)[both].square().sum() / b[both].square().sum()
+
+
+def begin_from(student, kept, other):
+    """Begins with what another run of the same recipe learned: all but the rows of pieces that it had not, which are the teacher's."""
+    had = json.loads((Path(other) / "pieces.json").read_text())
+    state = torch.load(Path(other) / "checkpoint.pt")["model"]
+    embeddings = student.bert.embeddings.word_embeddings
+    table = "bert.embeddings.word_embeddings."
+    shape_rounded(student)
+    student.load_state_dict({name: value for name, value in state.items() if not name.startswith(table)}, strict=False)
+    rows = embeddings.weight.data
+    scale = best_scales(rows.reshape(-1, BLOCK)).reshape(len(kept), -1)
+    place = {piece: at for at, piece in enumerate(had)}
+    for row, piece in enumerate(kept):
+        if piece in place:
+            rows[row] = state[f"{table}weight"][place[piece]]
+            scale[row] = state[f"{table}scale"][place[piece]]
+    embeddings.scale.copy_(scale)
+
+
+def embedder(student, tokenizer):
+    """An encoder for evaluate.py."""
+
+    @torch.inference_mode()
+    def embed(texts):
+        ids = [cut(e, POSITIONS)[0] for e in tokenizer.encode_batch(list(texts))]
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        out = np.empty((len(ids), student.config.hidden_size), np.float32)
+        for at in range(0, len(order), 64):
+            part = order[at : at + 64]
+            out[part] = forward(student, [ids[i] for i in part])[0].numpy()
+        return out
+
+    return embed
+
+
+@torch.inference_mode()
+def sentiment_logits(student, tokenizer, texts):
+    """[texts, 3] of the head."""
+    ids = [cut(e, POSITIONS)[0] for e in tokenizer.encode_batch(list(texts))]
+    return torch.cat([student.classifier(forward(student, ids[at : at + 64])[1].pooler_output) for at in range(0, len(ids), 64)])
+
+
+class Batches:
+    """Which texts a step sees: a function of the step and the seed alone, so that a resumed run sees the same."""
+
+    def __init__(self, lengths, seed):
+        self.lengths, self.seed = lengths, seed
+        self.epoch, self.rows, self.begin = -1, [], 0
+
+    def __call__(self, step):
+        """Texts of like length (less padding) of at most TOKENS tokens together, from a new shuffling each epoch."""
+        while step >= self.begin + len(self.rows):
+            self.begin += len(self.rows)
+            self.epoch += 1
+            rng = np.random.default_rng((self.seed, self.epoch))
+            order = rng.permutation(len(self.lengths))
+            self.rows = []
+            for block in np.array_split(order, max(1, len(order) // 8192)):
+                block = block[np.argsort(self.lengths[block], kind="stable")]
+                at = 0
+                while at < len(block):
+                    ends = self.lengths[block[at : at + 512]] * np.arange(1, len(block[at : at + 512]) + 1)
+                    count = max(1, int((ends <= TOKENS).sum()))
+                    self.rows.append(block[at : at + count])
+                    at += count
+            rng.shuffle(self.rows)
+        return self.rows[step - self.begin]
+
+
+class Feelings:
+    """Texts with what the judge said of them; a step's are of like length."""
+
+    def __init__(self, out, tokenizer, seed):
+        self.goal = torch.from_numpy(np.load(out / "feelings.npy"))
+        texts = (out / "feelings.txt").read_text("utf-8").splitlines()[: len(self.goal)]
+        self.ids = [cut(e, 64)[0] for e in tokenizer.encode_batch(texts)]
+        self.eighths = np.array_split(np.argsort([len(i) for i in self.ids], kind="stable"), 8)
+        self.seed = seed
+
+    def loss(self, student, step):
+        rng = np.random.default_rng((self.seed, step, 1))
+        rows = rng.choice(self.eighths[rng.integers(8)], FEELINGS)
+        with torch.autocast("cpu", torch.bfloat16):
+            _, said = forward(student, [self.ids[i] for i in rows])
+        return F.cross_entropy(student.classifier(said.pooler_output.float()), self.goal[torch.from_numpy(rows)])
+
+
+def optimizer_of(student, rate):
+    named = list(student.named_parameters())
+    groups = [
+        {"params": [q for n, q in named if q.ndim >= 2 and "embeddings" not in n], "weight_decay": 0.01},
+        {"params": [q for n, q in named if q.ndim < 2 or "embeddings" in n], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=rate, betas=(0.9, 0.98), fused=True)
+
+
+def losses(student, teacher, recipe, mine, theirs):
+    """The loss of texts, cut by the student's and the teacher's tokenizer, and its parts as numbers."""
+    batch, mask = pad([ids for ids, _ in theirs])
+    with torch.autocast("cpu", torch.bfloat16):
+        with torch.no_grad():
+            taught = teacher(batch, attention_mask=mask, output_hidden_states=bool(recipe.states))
+        vectors, own = forward(student, [ids for ids, _ in mine], output_hidden_states=bool(recipe.states))
+    goal = pooled(taught.last_hidden_state, mask)
+    distance = (1 - (vectors * goal).sum(1)).mean()
+    relations = ((vectors @ vectors.T - goal @ goal.T) ** 2).mean()
+    words = [[w for _, w in part] for part in (mine, theirs)]
+    states = [distance_of_states(own.hidden_states[layer + 1], words[0], taught.hidden_states[at], words[1]) for layer, at in enumerate(recipe.states)]
+    loss = distance + 5 * relations
+    if states:
+        loss = loss + 0.3 * states[-1] + 0.15 * sum(states[:-1]) / (len(states) - 1)
+    return loss, [distance.item(), relations.item(), states[-1].item() if states else 0]
+
+
+def main():
+    p = argparse.ArgumentParser()
+    p.add_argument("recipe", choices=RECIPES)
+    p.add_argument("--data", required=True)
+    p.add_argument("--teacher", required=True, help="the folder of all-MiniLM-L6-v2")
+    p.add_argument("--texts", required=True, help="the folder of corpus.txt, for the small model also of feelings.txt")
+    p.add_argument("--out", required=True)
+    p.add_argument("--begin", help="the folder of another run to begin with, maybe with other pieces")
+    p.add_argument("--seed", type=int, default=1)
+    p.add_argument("--threads", type=int, default=torch.get_num_threads(), help="on a machine with other work, one is faster than two")
+    p.add_argument("--steps", type=int)
+    p.add_argument("--rate", type=float)
+    a = p.parse_args()
+    recipe = RECIPES[a.recipe]
+    recipe.steps, recipe.rate = a.steps or recipe.steps, a.rate or recipe.rate
+    torch.set_num_threads(a.threads)
+    torch.manual_seed(a.seed)
+    out = Path(a.out)
+    out.mkdir(parents=True, exist_ok=True)
+    texts = (Path(a.texts) / "corpus.txt").read_text("utf-8").splitlines()
+    whole = Tokenizer.from_file(str(Path(a.teacher) / "tokenizer.json"))
+    whole.no_padding()
+    whole.no_truncation()
+    if not (out / "pieces.json").exists():
+        sources = [int(line) for line in (Path(a.texts) / "corpus_sources.txt").read_text().split()]
+        kept = choose_pieces(whole, texts, sources, recipe.pieces)
+        cut_tokenizer(Path(a.teacher) / "tokenizer.json", out / "tokenizer.json", kept, recipe.emoji)
+        (out / "pieces.json").write_text(json.dumps(kept))
+    kept = json.loads((out / "pieces.json").read_text())
+    tokenizer = Tokenizer.from_file(str(out / "tokenizer.json"))
+    own = [cut(e, recipe.most_tokens) for e in tokenizer.encode_batch(texts)]
+    lengths = np.array([len(ids) for ids, _ in own])
+    taught = lambda rows: [cut(e, recipe.most_tokens) for e in whole.encode_batch([texts[r] for r in rows])]
+    some = sorted(np.random.default_rng(a.seed).choice(len(own), 640, replace=False), key=lambda i: lengths[i])
+
+    teacher = BertModel.from_pretrained(a.teacher, add_pooling_layer=False).eval()
+    table = first_rows(teacher, whole, kept, recipe.emoji)
+    student = make_student(teacher, len(table), len(recipe.layers), recipe.inner)
+    begin_as(student, teacher, table, recipe.layers, [ids for ids, _ in taught(some)])
+    checkpoint = out / "checkpoint.pt"
+    saved = torch.load(checkpoint) if checkpoint.exists() else None
+    begin = saved["step"] if saved else 0
+    if saved and saved["rounded"]:
+        shape_rounded(student)
+    elif a.begin:
+        begin_from(student, kept, a.begin)
+    optimizer = optimizer_of(student, recipe.rate)
+    if saved:
+        student.load_state_dict(saved["model"])
+        optimizer.load_state_dict(saved["optimizer"])
+    batches, feelings = Batches(lengths, a.seed), None
+    dev = evaluate.sts_pairs(a.data, "dev")
+    sums, since, seen = np.zeros(4), time.time(), 0
+    for step in range(begin, recipe.steps + 1):
+        if step == recipe.round_at and not is_rounded(student):
+            begin_rounded(student, [own[i][0] for i in some])
+        if step % 100 == 0 or step == recipe.steps:
+            state = {"model": student.state_dict(), "optimizer": optimizer.state_dict(), "step": step, "rounded": is_rounded(student)}
+            torch.save(state, out / "checkpoint.new")
+            (out / "checkpoint.new").replace(checkpoint)
+            score = evaluate.spearman(embedder(student, tokenizer), dev)
+            parts = ", ".join(f"{name} {value:.5f}" for name, value in zip(("distance", "relations", "states", "sentiment"), sums / max(1, seen)))
+            print(f"step {step}: {parts}; STS-B dev {score:.4f}; {time.time() - since:.0f} s", flush=True)
+            sums, since, seen = np.zeros(4), time.time(), 0
+        if step == recipe.steps:
+            break
+        if recipe.feel_at is not None and step >= recipe.feel_at and feelings is None:
+            feelings = Feelings(Path(a.texts), tokenizer, a.seed)
+        for group in optimizer.param_groups:
+            group["lr"] = recipe.rate * min(1.0, (step + 1) / 100) * (0.02 + 0.98 * 0.5 * (1 + math.cos(math.pi * step / recipe.steps)))
+        rows = batches(step)
+        loss, parts = losses(student, teacher, recipe, [own[r] for r in rows], taught(rows))
+        feeling = feelings.loss(student, step) if feelings else torch.zeros(())
+        optimizer.zero_grad(set_to_none=True)
+        (loss + 0.4 * feeling).backward()
+        torch.nn.utils.clip_grad_norm_(student.parameters(), 1.0)
+        optimizer.step()
+        sums += [*parts, feeling.item()]
+        seen += 1
+
+
+if __name__ == "__main__":
+    main()
