@@ -56,10 +56,10 @@ TEST_F(Loading, NamesAMissingFile) {
 
 TEST_F(Loading, NamesAMissingTokenizer) {
   remove("tokenizer.json");
-  expect_error(
-      ErrorCode::kModelFormat,
-      "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, source.spm or sentencepiece.bpe.model, vocab.txt, a SentencePiece "
-      ".model), found none");
+  expect_error(ErrorCode::kModelFormat,
+               "tokenizer.json: expected this file in the model (or vocab.json with merges.txt, source.spm or "
+               "sentencepiece.bpe.model, vocab.txt, a SentencePiece "
+               ".model), found none");
 }
 
 TEST_F(Loading, NamesAMissingPoolingConfig) {
@@ -642,44 +642,20 @@ std::string zeros_file(const std::string& name, const Shape& shape) {
   return file + header + std::string(static_cast<std::size_t>(bytes), '\0');
 }
 
-TEST(TiedHeads, WithValuesOfTheirOwnAreRefused) {
-  const struct {
-    const char* config;  // of the folder with weights, if it has its own
-    std::vector<const char*> folders;
-    HeadKind head;
-    const char* tensor;
-    Shape shape;
-    const char* twin;
-  } cases[] = {
-      {"decoders/gpt2", {"decoders/gpt2"}, HeadKind::kCausalLm, "lm_head.weight", {59, 24}, "wte.weight"},
-      {"tasks/masked_lm",
-       {"bert-tiny/model", "tasks/masked_lm"},
-       HeadKind::kMaskedLm,
-       "cls.predictions.decoder.bias",
-       {512},
-       "cls.predictions.bias"},
+// A head of masked words may have an output of its own (tests/web/heads.test.ts).
+TEST(TiedHeads, OfDecodersWithValuesOfTheirOwnAreRefused) {
+  std::vector<NamedFile> files = small_files(golden("decoders/gpt2"));
+  files.push_back({"model.safetensors.index.json", R"({"weight_map": {"z": "z.safetensors", "0": "0.safetensors"}})"});
+  const auto bytes_of = [](const std::string& name) {
+    return name == "z.safetensors" ? zeros_file("lm_head.weight", {59, 24}) : read_file(golden("decoders/gpt2/model.safetensors"));
   };
-  for (const auto& one : cases) {
-    std::vector<NamedFile> files = small_files(golden(one.folders[0]));
-    std::erase_if(files, [](const NamedFile& file) { return file.name == "config.json"; });
-    files.push_back({"config.json", read_file(golden(std::string(one.config) + "/config.json"))});
-    std::string index = R"({"weight_map": {"z": "z.safetensors")";
-    for (std::size_t i = 0; i < one.folders.size(); ++i) {
-      index += ", \"" + std::to_string(i) + "\": \"" + std::to_string(i) + ".safetensors\"";
-    }
-    files.push_back({"model.safetensors.index.json", index + "}}"});
-    const auto bytes_of = [&](const std::string& name) {
-      if (name == "z.safetensors") return zeros_file(one.tensor, one.shape);
-      const std::string folder = golden(one.folders[static_cast<std::size_t>(name[0] - '0')]);
-      return read_file(folder + (test::has_file(folder + "/model.safetensors") ? "/model.safetensors" : "/head.safetensors"));
-    };
-    const auto model = test::load_with(files, bytes_of, {.head = one.head});
-    ASSERT_FALSE(model.ok()) << one.tensor;
-    EXPECT_EQ(model.error().code, ErrorCode::kUnsupported);
-    EXPECT_EQ(model.error().message, "z.safetensors: tensor '" + std::string(one.tensor) + "': expected the values of '" +
-                                         one.twin + "', to which config.json ties it, found others");
-    EXPECT_TRUE(test::load_with(files, bytes_of).ok()) << "the head is not loaded";
-  }
+  const auto model = test::load_with(files, bytes_of, {.head = HeadKind::kCausalLm});
+  ASSERT_FALSE(model.ok());
+  EXPECT_EQ(model.error().code, ErrorCode::kUnsupported);
+  EXPECT_EQ(
+      model.error().message,
+      "z.safetensors: tensor 'lm_head.weight': expected the values of 'wte.weight', to which config.json ties it, found others");
+  EXPECT_TRUE(test::load_with(files, bytes_of).ok()) << "the head is not loaded";
 }
 
 }  // namespace
