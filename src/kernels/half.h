@@ -34,12 +34,15 @@ void widen_row(const std::uint16_t* row, float scale, std::int64_t n, std::int64
 inline void widen_panels(const std::uint16_t* packed, const float* scale, std::int64_t n, std::int64_t k, float* out) {
   using EightShorts = std::int16_t __attribute__((vector_size(16)));
   for (std::int64_t col = 0; col < n; col += kPanelWidth, scale += kPanelWidth) {
-    FourWords factor[2], mask[2];
+    std::uint32_t factors[kPanelWidth], masks[kPanelWidth];
     for (int j = 0; j < kPanelWidth; ++j) {
       const WidenBits how = widen_bits(scale[j]);
-      factor[j / 4][j % 4] = how.factor;
-      mask[j / 4][j % 4] = how.mask;
+      factors[j] = how.factor;
+      masks[j] = how.mask;
     }
+    FourWords factor[2], mask[2];
+    std::memcpy(factor, factors, sizeof factor);
+    std::memcpy(mask, masks, sizeof mask);
     const FourFloats scale_c03 = four_at(scale), scale_c47 = four_at(scale + 4);
     for (const float* const end = out + k * kPanelWidth; out != end; out += kPanelWidth, packed += kPanelWidth) {
       EightShorts eight;
