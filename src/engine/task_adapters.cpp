@@ -34,7 +34,7 @@ using Factors = TaskLoras::Factors;
 std::string stem_of(const std::string& weight) { return weight.substr(0, weight.rfind('.')) + ".parametrizations.weight.0.lora_"; }
 
 // Fills values; the loader has compared the shape.
-WeightSlot slot_of(std::string name, const Shape& shape, std::shared_ptr<TaskLoras> tasks, std::size_t index,
+WeightSlot slot_of(std::string name, const Shape& shape, const std::shared_ptr<TaskLoras>& tasks, std::size_t index,
                    std::vector<float> Factors::* values, float scale) {
   const std::int64_t size = num_elements(shape).value_or(0), width = shape.back();
   return {std::move(name), shape, false, [=](std::int64_t row, const float* from) {

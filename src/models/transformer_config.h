@@ -156,8 +156,9 @@ struct TransformerConfig {
   std::int64_t weights_of(std::int64_t layer) const {
     if (!shares_layers()) return layer;
     // As in Python, by a quotient of floats.
-    const double runs_of_group = static_cast<double>(num_hidden_layers / group_layers) / static_cast<double>(layer_groups);
-    const auto group = static_cast<std::int64_t>(static_cast<double>(layer / group_layers) / runs_of_group);
+    const std::int64_t runs = num_hidden_layers / group_layers, run = layer / group_layers;
+    const double runs_of_group = static_cast<double>(runs) / static_cast<double>(layer_groups);
+    const auto group = static_cast<std::int64_t>(static_cast<double>(run) / runs_of_group);
     return group * group_layers + layer % group_layers;
   }
 };

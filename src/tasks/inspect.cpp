@@ -123,10 +123,10 @@ class StackRows {
 std::vector<SummaryRow> inspect(const Model& model, std::int64_t seq) {
   const Arch& arch = model.arch();
   std::vector<SummaryRow> rows;
-  StackRows(model.transformer(), arch.names, seq, rows);
+  const StackRows encoder(model.transformer(), arch.names, seq, rows);
   if (!model.decoder()) return rows;
   const std::size_t begin = rows.size();
-  StackRows(*model.decoder(), arch.decoder_names, seq, rows);
+  const StackRows decoder(*model.decoder(), arch.decoder_names, seq, rows);
   if (std::string_view(arch.names.word_embeddings) == arch.decoder_names.word_embeddings)
     rows[begin].parameters = 0;  // counted with the encoder
   return rows;

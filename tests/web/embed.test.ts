@@ -229,7 +229,11 @@ describe('embed', () => {
       [null, {}, /found null/],
       [['a', 'b', 7], {}, /expected a string at index 2, found 7/],
       [['a', ['b']], {}, /expected a string at index 1, found an array/],
-      ['a', { poolng: 'mean' }, /unknown option 'poolng'; did you mean 'pooling'\? known options: adapter, task, pooling, normalize/],
+      [
+        'a',
+        { poolng: 'mean' },
+        /unknown option 'poolng'; did you mean 'pooling'\? known options: adapter, task, pooling, normalize/,
+      ],
       ['a', { pooling: 'avg' }, /'pooling': expected none, mean, .*found 'avg'/],
       ['a', { pooling: [] }, /found an empty array/],
       ['a', { pooling: ['mean', 'none'] }, /found 'none'/],

@@ -54,6 +54,7 @@ Result<std::string> from_m2m_100(std::string_view spm, std::string_view vocab_js
   }
   model.each_part = true;
   std::vector<Piece> more;
+  more.reserve(languages.size());
   for (const std::string& language : languages) more.push_back({language, 0, Piece::kControl});
   model.pieces.insert(model.pieces.begin() + model.num_known, more.begin(), more.end());
   model.num_known += static_cast<std::int32_t>(more.size());
