@@ -155,9 +155,9 @@ TEST(GemmQuant, ARowHasTheSameBitsInAnyNumberOfRows) {
     }
   };
   for (const Kernels* kernels : kernel_variants()) {
-    check(*kernels, Product<std::int16_t>{42, 9, 5000});
-    check(*kernels, Product<std::int8_t>{42, 9, 9000});
-    check(*kernels, Product<std::int8_t>{300, 9, 256});
+    check(*kernels, Product<std::int16_t>{42, 9, 6400});
+    check(*kernels, Product<std::int8_t>{42, 9, 12800});
+    check(*kernels, Product<std::int8_t>{300, 9, 704});
     check(*kernels, Product<std::int8_t>{9, 149, 2048});
     check(*kernels, Product<std::int16_t>{9, 149, 704});
   }
